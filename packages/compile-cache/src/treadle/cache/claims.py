@@ -1,0 +1,162 @@
+"""One maker per key: between the threads of a process, and between processes."""
+
+import os
+import random
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
+
+
+class Claims:
+    """Hands out claims on keys.
+
+    Between processes a claim is a lock file beside the entry, which the system releases when its
+    holder dies. Its stamp file is refreshed while the holder works; a claim whose stamp is older
+    than the timeout (a stopped process, a lost network) is taken over. A claim only saves work:
+    two makers of one key write the same entry, so a takeover that was wrong does no harm.
+
+    Parameters
+    ----------
+    wait
+        Returns the seconds between two attempts on a lock.
+    timeout
+        Returns the age in seconds at which a stamp that is not refreshed is void.
+    """
+
+    def __init__(self, wait: Callable[[], float], timeout: Callable[[], float]) -> None:
+        self._wait = wait
+        self._timeout = timeout
+        self.renew()
+        if hasattr(os, "register_at_fork"):
+            this = weakref.ref(self)
+            os.register_at_fork(after_in_child=lambda: _renew(this()))
+
+    def renew(self) -> None:
+        """Begin without claims: in a forked child, the threads that held them do not exist."""
+        self._guard = threading.Lock()
+        self._held: dict[str, tuple[threading.RLock, int]] = {}
+
+    @contextmanager
+    def hold(self, name: str, folder: Path | None, ready: Callable[[], bool]) -> Iterator[None]:
+        """Hold the claim on `name`, or go on without it as soon as `ready` is true.
+
+        Parameters
+        ----------
+        name
+            What is claimed; it becomes a file name.
+        folder
+            Where the lock file goes; None claims among this process's threads only.
+        ready
+            Whether another process has meanwhile made what the claim is for.
+        """
+        with self._among_threads(name):
+            lock = None if folder is None else self._among_processes(folder / f"{name}.lock", ready)
+            if lock is None:
+                yield
+                return
+            path = Path(lock.lock_file)
+            finished = threading.Event()
+            # The option is read here: a block that changes it does not reach the thread.
+            keeper = threading.Thread(target=_refresh, args=(path, self._timeout() / 2, finished), daemon=True)
+            keeper.start()
+            try:
+                yield
+            finally:
+                finished.set()
+                keeper.join()
+                with suppress(OSError):  # Windows cannot remove an open file; purge does it later
+                    path.unlink()
+                with suppress(OSError):
+                    _stamp(path).unlink()
+                lock.release()
+
+    @contextmanager
+    def _among_threads(self, name: str) -> Iterator[None]:
+        with self._guard:
+            lock, users = self._held.get(name, (threading.RLock(), 0))
+            self._held[name] = (lock, users + 1)
+        try:
+            with lock:
+                yield
+        finally:
+            with self._guard:
+                lock, users = self._held[name]
+                if users == 1:
+                    del self._held[name]
+                else:
+                    self._held[name] = (lock, users - 1)
+
+    def _among_processes(self, path: Path, ready: Callable[[], bool]) -> "BaseFileLock | None":
+        """Return the lock, acquired; None if `ready` came first or the file system has no locks."""
+        began = time.time()
+        while True:
+            try:
+                path.parent.mkdir(mode=0o700, exist_ok=True)
+                lock = _try_lock(path)
+            except (OSError, NotImplementedError):
+                return None
+            if lock is not None:
+                with suppress(OSError):
+                    _stamp(path).touch()
+                return lock
+            if not self._pause(path, began, ready):
+                return None
+
+    def _pause(self, path: Path, began: float, ready: Callable[[], bool]) -> bool:
+        """Wait until the next attempt is due; return False if there is no need of one."""
+        until = time.monotonic() + self._wait() * random.uniform(1, 2)
+        step = 0.002
+        while time.monotonic() < until:
+            if ready():
+                return False
+            if not path.exists():  # the holder gave up, or finished without result
+                return True
+            if time.time() - _stamped(path, began) > self._timeout():
+                with suppress(OSError):
+                    path.unlink()  # a new file is a new lock, whoever still holds the old one
+                return True
+            time.sleep(step)
+            step = min(2 * step, 0.1)
+        return True
+
+
+def _refresh(path: Path, period: float, finished: threading.Event) -> None:
+    while not finished.wait(period):
+        with suppress(OSError):
+            os.utime(_stamp(path))
+
+
+def _try_lock(path: Path) -> "BaseFileLock | None":
+    """Return the lock on a file, acquired; None if another holds it."""
+    from filelock import FileLock, Timeout  # noqa: PLC0415 - 0.02 s that a process without misses need not pay
+
+    lock = FileLock(path, thread_local=False)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        return None
+    return lock
+
+
+def _renew(claims: Claims | None) -> None:
+    if claims is not None:
+        claims.renew()
+
+
+def _stamp(path: Path) -> Path:
+    # The lock file's own time will not do: every attempt on it by others renews that.
+    return path.with_suffix(".claim")
+
+
+def _stamped(path: Path, default: float) -> float:
+    try:
+        return _stamp(path).stat().st_mtime
+    except OSError:
+        return default

@@ -1,0 +1,249 @@
+"""Where entries are kept: files in a private directory, or this process's memory."""
+
+import atexit
+import shutil
+import tempfile
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from treadle.cache.directory import UnusableDirectoryError, files_in, prepare, write_atomically
+from treadle.cache.entry import file_checksum
+from treadle.cache.errors import CacheWarning
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """One file of the cache."""
+
+    path: Path
+    key: str
+    size: int
+    used: float
+
+
+class Store:
+    """Keeps bytes by key in a directory, and in memory where the directory cannot be used.
+
+    A directory that turns out unusable, at once or later (a full disk), costs one warning; from then on what
+    cannot be written is kept in memory, and files go to a private temporary folder.
+
+    Parameters
+    ----------
+    directory
+        The directory; it is made, private to the user, when first needed.
+    max_bytes
+        Returns the size above which the least recently used files are removed.
+    evicted
+        Told how many files were removed for size.
+    """
+
+    def __init__(self, directory: Path, max_bytes: Callable[[], int], evicted: Callable[[int], None]) -> None:
+        self.directory = directory
+        self._max_bytes = max_bytes
+        self._evicted = evicted
+        self._lock = threading.RLock()
+        self._memory: dict[str, bytes] = {}
+        self._root: Path | None = None
+        self._prepared = False
+        self._warned = False
+        self._temporary: Path | None = None
+        self._size: int | None = None
+
+    def root(self) -> Path | None:
+        """Return the directory, made and checked, or None if it cannot be used."""
+        if not self._prepared:
+            with self._lock:
+                if not self._prepared:
+                    try:
+                        self._root = prepare(self.directory)
+                    except UnusableDirectoryError as error:
+                        self._warn(str(error))
+                    finally:
+                        self._prepared = True
+        return self._root
+
+    def path(self, key: str) -> Path | None:
+        """Return the file of an entry, whether or not it exists; None without a directory."""
+        root = self.root()
+        return None if root is None else root / key[:2] / f"{key}.entry"
+
+    def read(self, key: str) -> bytes | None:
+        """Return the bytes kept under a key, and renew the time of their last use."""
+        path = self.path(key)
+        if path is not None:
+            try:
+                data = path.read_bytes()
+            except OSError:
+                return self._memory.get(key)
+            _touch(path)
+            return data
+        return self._memory.get(key)
+
+    def write(self, key: str, data: bytes) -> None:
+        """Keep bytes under a key."""
+        path = self.path(key)
+        if path is not None:
+            try:
+                write_atomically(path, data)
+            except OSError as error:
+                self._warn(str(error))
+            else:
+                self._grow(len(data))
+                return
+        with self._lock:
+            self._memory[key] = data
+
+    def find_file(self, key: str, suffix: str) -> Path | None:
+        """Return a materialised file whose content fits the checksum in its name; remove one that does not."""
+        folders = dict.fromkeys((self._file_folder(key), self._temporary))  # the second after a full disk
+        for path in sorted(path for folder in folders if folder for path in folder.glob(f"{key}-*{suffix}")):
+            checksum = path.name.removeprefix(f"{key}-").removesuffix(suffix)
+            if len(checksum) != 32:
+                continue  # of a longer suffix that ends in this one
+            with suppress(OSError):
+                if file_checksum(path.read_bytes()) == checksum:
+                    _touch(path)
+                    return path
+            with suppress(OSError):
+                path.unlink()
+        return None
+
+    def add_file(self, key: str, suffix: str, make: Callable[[Path], None]) -> Path:
+        """Have `make` write a file in a folder of its own, and keep it under its checksum.
+
+        Raises
+        ------
+        FileNotFoundError
+            If `make` did not write the file.
+        """
+        folder = self._file_folder(key)
+        try:
+            folder.mkdir(mode=0o700, exist_ok=True)
+            work = Path(tempfile.mkdtemp(prefix=".make-", dir=folder))
+        except OSError as error:
+            self._warn(str(error))
+            folder = self._temporary_folder()
+            work = Path(tempfile.mkdtemp(prefix=".make-", dir=folder))
+        try:
+            made = work / f"{key}{suffix}"
+            make(made)
+            data = made.read_bytes()
+            path = folder / f"{key}-{file_checksum(data)}{suffix}"
+            made.replace(path)
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+        if folder != self._temporary:
+            self._grow(len(data))
+        return path
+
+    def files(self) -> Iterator[StoredFile]:
+        """Yield the files of the directory, entries and materialised files, in the order of their names."""
+        root = self.root()
+        if root is None:
+            return
+        for path, status in files_in(root):
+            key = path.name[:64]
+            if path.suffix == ".entry" or path.name[64:65] == "-":
+                yield StoredFile(path, key, status.st_size, max(status.st_atime, status.st_mtime))
+
+    def memory(self) -> dict[str, bytes]:
+        """Return what is kept in memory."""
+        with self._lock:
+            return dict(self._memory)
+
+    def discard(self, key: str) -> None:
+        """Remove the entry of a key, if there is one."""
+        with self._lock:
+            self._memory.pop(key, None)
+        path = self.path(key)
+        if path is not None:
+            with suppress(OSError):
+                path.unlink()
+
+    def empty(self) -> int:
+        """Remove every entry and file, and return how many there were."""
+        with self._lock:
+            removed = len(self._memory)
+            self._memory.clear()
+            self._size = None
+            for file in list(self.files()):
+                with suppress(OSError):
+                    file.path.unlink()
+                    removed += 1
+        return removed
+
+    def destroy(self) -> int:
+        """Remove the directory with all that the cache put there, and return how many files it held.
+
+        Files that the cache did not make stay, and the directory with them.
+        """
+        removed = self.empty()
+        root = self.root()
+        if root is not None:
+            for shard in root.glob("[0-9a-f][0-9a-f]"):
+                shutil.rmtree(shard, ignore_errors=True)
+            with suppress(OSError):
+                root.rmdir()
+        with self._lock:
+            self._prepared = False
+            self._root = None
+        return removed
+
+    def _file_folder(self, key: str) -> Path:
+        root = self.root()
+        return self._temporary_folder() if root is None else root / key[:2]
+
+    def _temporary_folder(self) -> Path:
+        with self._lock:
+            if self._temporary is None:
+                self._temporary = Path(tempfile.mkdtemp(prefix="treadle-"))
+                # Not before exit: what was loaded from these files may outlive this object.
+                atexit.register(shutil.rmtree, self._temporary, ignore_errors=True)
+            return self._temporary
+
+    def _grow(self, size: int) -> None:
+        """Take account of new bytes, and remove the oldest files if there are too many."""
+        with self._lock:
+            if self._size is None:
+                self._size = sum(file.size for file in self.files())
+            else:
+                self._size += size
+            limit = self._max_bytes()
+            if self._size > limit:
+                self._evict(limit)
+
+    def _evict(self, limit: int) -> None:
+        """Remove files until nine tenths of the limit are left, so that not every write evicts."""
+        files = sorted(self.files(), key=lambda file: file.used)
+        size = sum(file.size for file in files)  # other processes write and evict as well
+        removed = 0
+        for file in files[:-1]:  # the one just written stays, however large
+            if size <= limit * 9 // 10:
+                break
+            with suppress(OSError):
+                file.path.unlink()
+                size -= file.size
+                removed += 1
+        self._size = size
+        self._evicted(removed)
+
+    def _warn(self, reason: str) -> None:
+        with self._lock:
+            if self._warned:
+                return
+            self._warned = True
+        msg = (
+            f"compile cache: the directory {self.directory} cannot be used ({reason}). Compiled code is kept for this "
+            "process only. Set the option compiledir to a folder that you own and can write."
+        )
+        warnings.warn(msg, CacheWarning, stacklevel=3)
+
+
+def _touch(path: Path) -> None:
+    """Renew the time of last use (file systems may be mounted without access times)."""
+    with suppress(OSError):
+        path.touch()

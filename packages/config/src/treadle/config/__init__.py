@@ -1,0 +1,90 @@
+"""Typed options of treadle.
+
+The module stands for the config object: ``treadle.config.floatX`` reads an option and
+``treadle.config.floatX = "float32"`` assigns it, as ``from treadle.config import config`` and
+``config.floatX`` do.
+"""
+
+import sys
+from types import ModuleType
+from typing import Any
+
+from treadle.config.discovery import EntryPointRef, discover, installed_version
+from treadle.config.errors import (
+    DiscoveryError,
+    EntryPointLoadError,
+    OptionDefinitionError,
+    OptionScopeError,
+    OptionSourceError,
+    OptionValueError,
+    OptionWarning,
+    ReadOnlyOptionError,
+    TreadleError,
+    TreadleWarning,
+    UnknownOptionError,
+)
+from treadle.config.kinds import BOOL, FLOAT, INT, PATH, STR, Kind, choice
+from treadle.config.option import Option
+from treadle.config.settings import Config, config
+from treadle.config.snapshot import Snapshot
+
+__all__ = [
+    "BOOL",
+    "FLOAT",
+    "INT",
+    "PATH",
+    "STR",
+    "Config",
+    "DiscoveryError",
+    "EntryPointLoadError",
+    "EntryPointRef",
+    "Kind",
+    "Option",
+    "OptionDefinitionError",
+    "OptionScopeError",
+    "OptionSourceError",
+    "OptionValueError",
+    "OptionWarning",
+    "ReadOnlyOptionError",
+    "Snapshot",
+    "TreadleError",
+    "TreadleWarning",
+    "UnknownOptionError",
+    "choice",
+    "config",
+    "discover",
+    "installed_version",
+]
+
+
+class _ConfigModule(ModuleType):
+    """A module whose unknown attributes are the options of the config object."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # The import system binds submodules, and tools set dunder names: both belong to the module.
+        if name.startswith("_") or isinstance(value, ModuleType) or name in self.__dict__:
+            super().__setattr__(name, value)
+        else:
+            setattr(config, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        if name in self.__dict__:
+            super().__delattr__(name)
+        else:
+            delattr(config, name)
+
+    def __repr__(self) -> str:
+        return repr(config)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*self.__dict__, *dir(config)})
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("_"):
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    return getattr(config, name)
+
+
+sys.modules[__name__].__class__ = _ConfigModule

@@ -1,0 +1,190 @@
+"""Entry points of the installed distributions, read without importing anything.
+
+``importlib.metadata`` reads and parses every distribution's whole metadata; here only the
+``entry_points.txt`` files are read, once per state of ``sys.path``.
+"""
+
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import reduce
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from treadle.config.errors import DiscoveryError, EntryPointLoadError
+
+_Key = tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EntryPointRef:
+    """One entry point: its group, its name, what it names, and the distribution that claims it."""
+
+    group: str
+    name: str
+    value: str
+    distribution: str
+
+    def load(self) -> Any:
+        """Import and return what the entry point names.
+
+        Raises
+        ------
+        EntryPointLoadError
+            If the module cannot be imported or lacks the attribute.
+        """
+        module, _, attribute = self.value.partition(":")
+        try:
+            return reduce(getattr, filter(None, attribute.split(".")), import_module(module))
+        except (ImportError, AttributeError) as error:
+            msg = (
+                f"{self.group} {self.name!r}: the distribution {self.distribution} points it at "
+                f"{self.value!r}, which cannot be loaded ({error}). Reinstall {self.distribution}."
+            )
+            raise EntryPointLoadError(msg) from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Installed:
+    distribution: str
+    version: str
+    entry_points: str
+
+
+class EntryPointTable:
+    """The entry points found along one search path, kept until the path or a folder on it changes."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._key: _Key | None = None
+        self._found: tuple[_Installed, ...] = ()
+        self._groups: dict[str, dict[str, EntryPointRef]] = {}
+        self.scans = 0
+
+    def discover(self, group: str) -> dict[str, EntryPointRef]:
+        """Return the entry points of a group by name, in name order.
+
+        Raises
+        ------
+        DiscoveryError
+            If two distributions claim one name.
+        """
+        with self._lock:
+            self._refresh()
+            if group not in self._groups:
+                self._groups[group] = self._collect(group)
+            return dict(self._groups[group])
+
+    def version(self, distribution: str) -> str | None:
+        """Return the version of an installed distribution, or None."""
+        wanted = _normal(distribution)
+        with self._lock:
+            self._refresh()
+            return next((found.version for found in self._found if found.distribution == wanted), None)
+
+    def _refresh(self) -> None:
+        key = _path_state()
+        if key != self._key:
+            self.scans += 1
+            self._found = tuple(_installed(folder for folder, _ in key))
+            self._groups = {}
+            self._key = key
+
+    def _collect(self, group: str) -> dict[str, EntryPointRef]:
+        found: dict[str, EntryPointRef] = {}
+        for installed in self._found:
+            distribution = installed.distribution
+            for name, value in _lines_of_group(installed.entry_points, group, distribution):
+                claim = EntryPointRef(group, name, value, distribution)
+                rival = found.setdefault(name, claim)
+                if rival is not claim:
+                    msg = (
+                        f"{group} {name!r}: claimed by two distributions, {rival.distribution} "
+                        f"({rival.value}) and {distribution} ({value}). Uninstall one of them."
+                    )
+                    raise DiscoveryError(msg)
+        return {name: found[name] for name in sorted(found)}
+
+
+def _path_state() -> _Key:
+    """Return each folder of ``sys.path`` with its modification time (folders that exist)."""
+    state = []
+    for entry in dict.fromkeys(sys.path):
+        folder = entry or os.getcwd()  # noqa: PTH109 - as below
+        try:
+            state.append((folder, os.stat(folder).st_mtime_ns))  # noqa: PTH116 - on every call, so without Path objects
+        except OSError:
+            continue
+    return tuple(state)
+
+
+def _installed(folders: Iterator[str]) -> Iterator[_Installed]:
+    """Yield each distribution; of two with one name, the first on the path counts."""
+    seen: set[str] = set()
+    for folder in folders:
+        try:
+            names = sorted(os.listdir(folder))  # noqa: PTH208 - one call, no Path objects: this is the scan's cost
+        except (NotADirectoryError, PermissionError, FileNotFoundError):
+            continue
+        for name in names:
+            if not name.endswith((".dist-info", ".egg-info")):
+                continue
+            distribution, _, version = name.rpartition(".")[0].partition("-")
+            distribution = _normal(distribution)
+            if distribution in seen:
+                continue
+            seen.add(distribution)
+            try:
+                text = Path(folder, name, "entry_points.txt").read_text(encoding="utf-8")
+            except (FileNotFoundError, NotADirectoryError):
+                text = ""
+            yield _Installed(distribution, version, text)
+
+
+def _normal(distribution: str) -> str:
+    """Return the one spelling of a distribution's name."""
+    return distribution.replace("_", "-").replace(".", "-").lower()
+
+
+def _lines_of_group(text: str, group: str, distribution: str) -> Iterator[tuple[str, str]]:
+    """Yield (name, value) for each line of one group of an entry_points.txt."""
+    inside = False
+    for raw in text.splitlines():
+        line = raw.strip()
+        if line.startswith("["):
+            inside = line == f"[{group}]"
+        elif inside and line and line[0] not in "#;":
+            name, equals, value = line.partition("=")
+            if not equals:
+                msg = (
+                    f"{group}: the distribution {distribution} has the malformed entry point "
+                    f"{line!r}. Reinstall {distribution}."
+                )
+                raise DiscoveryError(msg)
+            # An extras marker such as "module:attr [extra]" is no part of the object's name.
+            yield name.strip(), value.partition("[")[0].strip()
+
+
+_TABLE = EntryPointTable()
+
+
+def discover(group: str) -> dict[str, EntryPointRef]:
+    """Return the entry points of a group by name, in name order, without importing any.
+
+    The table is read when first asked for, and again when ``sys.path`` or a folder on it has
+    changed.
+
+    Raises
+    ------
+    DiscoveryError
+        If two distributions claim one name, naming both.
+    """
+    return _TABLE.discover(group)
+
+
+def installed_version(distribution: str) -> str | None:
+    """Return the version of an installed distribution without importing it; None if there is none."""
+    return _TABLE.version(distribution)

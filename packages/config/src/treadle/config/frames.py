@@ -1,0 +1,131 @@
+"""Scoped changes of options: what one thread or task sees instead of the process-wide values."""
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, ParamSpec, TypeVar, cast
+
+from treadle.config.errors import OptionScopeError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@dataclass(slots=True, eq=False)
+class Frame:
+    """One open block. `values` holds what this block and all around it set, the innermost winning."""
+
+    own: Mapping[str, Any]
+    parent: "Frame | None"
+    owner: object
+    label: str
+    values: Mapping[str, Any]
+    evaluating: str = ""
+    reads: set[str] | None = None
+    computed: dict[str, tuple[int, Any]] = field(default_factory=dict)
+    snapshot: tuple[int, Any] | None = None
+
+    def is_evaluating(self, name: str) -> bool:
+        """Return whether the default of option `name` is being computed around this point."""
+        frame: Frame | None = self
+        while frame is not None:
+            if frame.evaluating == name:
+                return True
+            frame = frame.parent
+        return False
+
+    def source_of(self, name: str) -> str:
+        """Return the label of the innermost block that sets `name`, or an empty string."""
+        frame: Frame | None = self
+        while frame is not None:
+            if name in frame.own:
+                return frame.label
+            frame = frame.parent
+        return ""
+
+
+FrameVar = ContextVar[Frame | None]
+
+
+def push(var: FrameVar, own: Mapping[str, Any], owner: object, label: str) -> None:
+    """Open a block in the current thread or task."""
+    parent = var.get()
+    # A snapshot holds every option, so its own mapping serves without a copy.
+    values = own if parent is None or label == "snapshot" else {**parent.values, **own}
+    var.set(Frame(own, parent, owner, label, values))
+
+
+def remove(var: FrameVar, owner: object) -> None:
+    """Close the innermost block of `owner`, wherever it stands: generators may leave out of order."""
+    inner: list[Frame] = []
+    frame = var.get()
+    while frame is not None and frame.owner is not owner:
+        inner.append(frame)
+        frame = frame.parent
+    if frame is None:
+        msg = (
+            "change_flags: the block ends in another thread or task than it began in. "
+            "Open and close it in the same one, for instance with a 'with' statement."
+        )
+        raise OptionScopeError(msg)
+    var.set(frame.parent)
+    for other in reversed(inner):
+        push(var, other.own, other.owner, other.label)
+
+
+class ScopedValues:
+    """A block in which options have other values: a context manager and a decorator.
+
+    The block is that of the current thread or task only. A thread started inside it does not see
+    it; run the thread's function through ``contextvars.copy_context().run`` to carry it there.
+    (Tasks of asyncio copy the context by themselves.) Blocks nest, and one object may be entered
+    again, also from several threads.
+    """
+
+    __slots__ = ("_label", "_resolve", "_var")
+
+    def __init__(self, var: FrameVar, label: str, resolve: Callable[[], Mapping[str, Any]]) -> None:
+        self._var = var
+        self._label = label
+        self._resolve = resolve
+
+    def __enter__(self) -> None:
+        push(self._var, self._resolve(), self, self._label)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        remove(self._var, self)
+
+    def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
+        """Return `function`, plain or async, so wrapped that each call runs inside the block.
+
+        Raises
+        ------
+        TypeError
+            For a class or a generator function, whose body runs outside of the call.
+        """
+        if inspect.isclass(function) or inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+            msg = (
+                f"change_flags: cannot decorate {function!r}, a class or generator function, whose "
+                "body runs after the call has returned. Use 'with config.change_flags(...)' inside it."
+            )
+            raise TypeError(msg)
+        if inspect.iscoroutinefunction(function):
+
+            @functools.wraps(function)
+            async def run_async(*args: P.args, **kwargs: P.kwargs) -> Any:
+                with self:
+                    return await function(*args, **kwargs)
+
+            return cast("Callable[P, R]", run_async)
+
+        @functools.wraps(function)
+        def run(*args: P.args, **kwargs: P.kwargs) -> R:
+            with self:
+                return function(*args, **kwargs)
+
+        return run

@@ -1,0 +1,110 @@
+"""The kinds of value that options hold: how a given value is checked and a text is parsed."""
+
+import operator
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Kind(Generic[T]):
+    """One kind of option value.
+
+    Parameters
+    ----------
+    name
+        A short name for listings, such as ``"int"``.
+    parse
+        Takes a value as assigned, or a text as found in an rc file, and returns the value to keep.
+        Raises `ValueError` (or `TypeError`) for anything else; the message may be empty.
+    allowed
+        What is accepted, as it completes the sentence "expected ...".
+    """
+
+    name: str
+    parse: Callable[[object], T]
+    allowed: str
+
+    def where(self, allowed: str, accepts: Callable[[T], bool]) -> "Kind[T]":
+        """Return this kind restricted to the values for which `accepts` is true.
+
+        >>> INT.where("an integer > 0", lambda value: value > 0).parse("3")
+        3
+        """
+
+        def parse(given: object) -> T:
+            value = self.parse(given)
+            if not accepts(value):
+                raise ValueError(allowed)
+            return value
+
+        return Kind(self.name, parse, allowed)
+
+
+def _parse_bool(given: object) -> bool:
+    text = str(given).strip().lower()
+    if text in {"true", "1"}:
+        return True
+    if text in {"false", "0"}:
+        return False
+    raise ValueError(text)
+
+
+def _parse_int(given: object) -> int:
+    if isinstance(given, bool):
+        raise TypeError(given)
+    if isinstance(given, str):
+        return int(given)
+    number: Any = given  # operator.index itself refuses what is not an integer
+    return operator.index(number)
+
+
+def _parse_float(given: object) -> float:
+    if isinstance(given, bool):
+        raise TypeError(given)
+    number: Any = given  # float itself refuses what is not a number
+    return float(number)
+
+
+def _parse_str(given: object) -> str:
+    if not isinstance(given, str):
+        raise TypeError(given)
+    return given
+
+
+def _parse_path(given: object) -> Path:
+    if not isinstance(given, str | os.PathLike):
+        raise TypeError(given)
+    return Path(given).expanduser()
+
+
+BOOL: Kind[bool] = Kind("bool", _parse_bool, "True or False (or 1, 0, true, false)")
+INT: Kind[int] = Kind("int", _parse_int, "an integer")
+FLOAT: Kind[float] = Kind("float", _parse_float, "a number")
+STR: Kind[str] = Kind("str", _parse_str, "a string")
+PATH: Kind[Path] = Kind("path", _parse_path, "a file or folder path")
+
+
+def choice(*values: str, ignore_case: bool = False) -> Kind[str]:
+    """Return the kind that accepts the given strings only.
+
+    Parameters
+    ----------
+    values
+        The accepted strings, in the order in which listings show them.
+    ignore_case
+        Accept any capitalisation; the value kept is spelled as in `values`.
+    """
+
+    def parse(given: object) -> str:
+        if isinstance(given, str):
+            for value in values:
+                if given == value or (ignore_case and given.lower() == value.lower()):
+                    return value
+        raise ValueError(given)
+
+    return Kind("choice", parse, "one of " + ", ".join(map(repr, values)))

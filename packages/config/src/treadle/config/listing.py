@@ -1,0 +1,32 @@
+"""The text of ``print(config)``."""
+
+import textwrap
+from collections.abc import Iterable
+from typing import Any
+
+from treadle.config.option import Option
+
+
+def render(rows: Iterable[tuple[Option[Any], Any, str, str]]) -> str:
+    """Return the listing of options.
+
+    Parameters
+    ----------
+    rows
+        (option, its value, where the value came from, the text of its default) in listing order.
+    """
+    return "\n".join(_entry(*row) for row in rows)
+
+
+def _entry(option: Option[Any], value: Any, source: str, default: str) -> str:
+    notes = [
+        option.kind.allowed,
+        f"owner {option.owner or 'this process'}",
+        *(["read-only after first use"] if option.read_only else []),
+        *([] if option.affects_code else ["not in cache keys"]),
+    ]
+    doc = textwrap.fill(" ".join(option.doc.split()), 96, initial_indent="    ", subsequent_indent="    ")
+    lines = [f"{option.name} = {value!r}  (from {source}; default {default})", f"    [{'; '.join(notes)}]", doc]
+    if option.no_effect:
+        lines.append(f"    No effect: {option.no_effect}")
+    return "\n".join(lines)

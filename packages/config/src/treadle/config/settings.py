@@ -1,0 +1,494 @@
+"""The config object: one value per option, from the first source that gives one."""
+
+import os
+import threading
+import weakref
+from collections.abc import Mapping
+from contextvars import ContextVar
+from typing import Any
+
+from treadle.config.errors import (
+    OptionDefinitionError,
+    OptionScopeError,
+    ReadOnlyOptionError,
+    UnknownOptionError,
+)
+from treadle.config.frames import Frame, FrameVar, ScopedValues
+from treadle.config.listing import render
+from treadle.config.notices import WarnOnce, caller_place
+from treadle.config.option import Option
+from treadle.config.owners import OWNERS
+from treadle.config.registry import Registry
+from treadle.config.section import Section
+from treadle.config.snapshot import Snapshot
+from treadle.config.sources import read_settings
+
+# Names that the module `treadle.config` holds as well, so that options cannot take them.
+_MODULE_NAMES = frozenset(
+    (
+        *("config", "discovery", "errors", "frames", "kinds", "listing", "notices", "option", "owners", "registry"),
+        *("section", "settings", "snapshot", "sources"),
+        *("BOOL", "Config", "FLOAT", "INT", "Kind", "Option", "PATH", "STR", "choice", "discover", "installed_version"),
+    )
+)
+
+
+class Config:
+    """The options of this process, read as attributes.
+
+    The value of an option is that of the innermost `change_flags` block around, else the one
+    assigned, else the one in ``TREADLE_FLAGS``, else the one in an rc file, else the default. The
+    environment and the files are read once, when an option is first read.
+
+    Parameters
+    ----------
+    environ
+        The environment to read; `os.environ` if not given.
+    installed
+        Whether to take the options of the installed packages, beside those given to `add`.
+
+    Examples
+    --------
+    >>> from treadle.config import BOOL, Config, Option
+    >>> settings = Config(environ={"TREADLE_FLAGS": "demo__loud=True"}, installed=False)
+    >>> settings.add(Option("demo__loud", False, "Whether to shout.", BOOL))
+    >>> settings.demo.loud, settings.source("demo__loud")
+    (True, "TREADLE_FLAGS 'demo__loud=True'")
+    >>> with settings.change_flags(demo__loud=False):
+    ...     settings.demo__loud
+    False
+    """
+
+    # `_values` holds what the fast path may return: never a read-only option before its first use.
+    __slots__ = (
+        "__weakref__",
+        "_assigned",
+        "_computed",
+        "_derived",
+        "_environ",
+        "_external",
+        "_frame",
+        "_generation",
+        "_installed",
+        "_lock",
+        "_registry",
+        "_snapshot",
+        "_state",
+        "_used",
+        "_values",
+        "_warned",
+    )
+
+    _assigned: dict[str, Any]
+    _computed: dict[str, tuple[Any, frozenset[str]]]
+    _derived: set[str]
+    _environ: Mapping[str, str] | None
+    _external: dict[str, tuple[Any, str]]
+    _frame: FrameVar
+    _generation: int
+    _installed: bool
+    _lock: threading.RLock
+    _registry: Registry
+    _snapshot: tuple[int, Snapshot] | None
+    _state: str
+    _used: dict[str, tuple[str, Any]]
+    _values: dict[str, Any]
+    _warned: WarnOnce
+
+    def __init__(self, environ: Mapping[str, str] | None = None, *, installed: bool = True) -> None:
+        start: dict[str, Any] = {
+            "_assigned": {},
+            "_computed": {},
+            "_derived": set(),  # options whose default was ever computed from others
+            "_environ": environ,
+            "_external": {},
+            "_frame": ContextVar("treadle.config", default=None),
+            "_generation": 0,
+            "_installed": installed,
+            "_lock": threading.RLock(),
+            "_registry": Registry(_MODULE_NAMES | {name for name in dir(Config) if name[0] != "_"}),
+            "_snapshot": None,
+            "_state": "new",
+            "_used": {},
+            "_values": {},
+            "_warned": WarnOnce(),
+        }
+        # A class of its own lets this object have a property per option: Python reads one in half
+        # the time that a failed lookup followed by __getattr__ takes.
+        own = type("Config", (Config,), {"__slots__": (), "__module__": __name__, "__doc__": Config.__doc__})
+        object.__setattr__(self, "__class__", own)
+        for name, value in start.items():
+            object.__setattr__(self, name, value)
+        if hasattr(os, "register_at_fork"):
+            this = weakref.ref(self)
+            os.register_at_fork(after_in_child=lambda: _renew_lock(this()))
+
+    # ------------------------------------------------------------ reading
+
+    def __getattr__(self, name: str) -> Any:
+        return self._read(name, use=True)
+
+    def _bind(self, name: str) -> None:
+        """Give this object's class a property that reads the option."""
+        values, current_frame, derived = self._values, self._frame.get, self._derived
+
+        def read(self: Config) -> Any:
+            frame = current_frame()
+            try:
+                if frame is None:
+                    return values[name]
+                if frame.reads is None:
+                    if name in frame.values:
+                        return frame.values[name]
+                    if name not in derived:
+                        return values[name]
+            except KeyError:
+                pass  # not resolved yet, or changed
+            return self._read(name, use=True)
+
+        setattr(type(self), name, property(read))
+
+    def _read(self, name: str, *, use: bool) -> Any:
+        """Return the value as seen from here; `use` says whether it counts as a use of the option."""
+        if name.startswith("_"):
+            msg = f"config: has no attribute {name!r}. Options do not begin with an underscore."
+            raise UnknownOptionError(msg)
+        frame = self._frame.get()
+        if frame is None:
+            return self._base(name, use=use)
+        if frame.reads is not None:
+            frame.reads.add(name)
+        if name in frame.values:
+            return frame.values[name]
+        value = self._base(name, use=use)
+        return self._follow(name, frame, value)
+
+    def _follow(self, name: str, frame: Frame, value: Any) -> Any:
+        """Return `value`, or the default anew where it was computed from options that the block changes."""
+        _, inputs = self._computed.get(name, (None, frozenset[str]()))
+        if frame.reads is not None:
+            frame.reads |= inputs
+        if name in self._assigned or name in self._external or inputs.isdisjoint(frame.values):
+            return value
+        kept = frame.computed.get(name)
+        if kept is None or kept[0] != self._generation:
+            kept = (self._generation, self._evaluate(self._registry.get(name), frame.values)[0])
+            frame.computed[name] = kept
+        return kept[1]
+
+    def _base(self, name: str, *, use: bool) -> Any:
+        """Return the process-wide value, or a section."""
+        if name in self._values:
+            return self._values[name]
+        with self._lock:
+            self._load()
+            if self._registry.is_section(name):
+                return Section(self, name)
+            option = self._registry.get(name)
+            if name in self._assigned:
+                value = self._assigned[name]
+            elif name in self._external:
+                value = self._external[name][0]
+            else:
+                if name not in self._computed:
+                    self._computed[name] = self._evaluate(option, {})
+                    if self._computed[name][1]:
+                        self._derived.add(name)
+                value = self._computed[name][0]
+            if option.read_only and use:
+                self._used.setdefault(name, (caller_place(), value))
+            if use or not option.read_only:
+                self._values[name] = value
+            return value
+
+    def _evaluate(self, option: Option[Any], values: Mapping[str, Any]) -> tuple[Any, frozenset[str]]:
+        """Compute a default and the names of the options it was computed from."""
+        if not callable(option.default):
+            return option.make_default(), frozenset()
+        around = self._frame.get()
+        if around is not None and around.is_evaluating(option.name):
+            msg = f"option {option.name}: its default depends on itself. Break the circle of defaults."
+            raise OptionDefinitionError(msg)
+        inner = Frame({}, around, option, "default", values, evaluating=option.name, reads=set())
+        token = self._frame.set(inner)
+        try:
+            value = option.make_default()
+        finally:
+            self._frame.reset(token)
+        return value, frozenset(inner.reads or ())
+
+    # ------------------------------------------------------------ loading
+
+    def _load(self) -> None:
+        """Collect the declared options and the settings from outside, once; a failure is met again next time."""
+        if self._state == "loaded":
+            return
+        if self._state == "loading":
+            msg = (
+                "config: an option was read while the options themselves were being loaded. "
+                "Read options inside functions, not at the top of an options module."
+            )
+            raise OptionDefinitionError(msg)
+        object.__setattr__(self, "_state", "loading")
+        state = "new"
+        try:
+            failures = self._declare_installed()
+            self._read_external()
+            state = "loaded"
+        finally:
+            object.__setattr__(self, "_state", state)
+        for text in failures:
+            self._warned.warn(text, text)
+
+    def _declare_installed(self) -> list[str]:
+        if not self._installed:
+            return []
+        fresh = Registry(self._registry.reserved)
+        failures = fresh.load_installed()
+        for option in self._registry:  # those added by hand
+            fresh.add(option)
+        for option in fresh:
+            self._bind(option.name)
+        object.__setattr__(self, "_registry", fresh)
+        object.__setattr__(self, "_installed", False)
+        return failures
+
+    def _read_external(self) -> None:
+        external: dict[str, tuple[Any, str]] = {}
+        environ = os.environ if self._environ is None else self._environ
+        for setting in read_settings(environ):
+            if setting.name in self._registry:
+                option = self._registry.get(setting.name)
+                external[setting.name] = (option.accept(setting.text, setting.origin), setting.origin)
+            else:
+                self._refuse_unless_documented(setting.name, setting.origin)
+        for name, (value, _) in external.items():
+            self._warn_if_no_effect(self._registry.get(name), value)
+        object.__setattr__(self, "_external", external)
+
+    def _refuse_unless_documented(self, name: str, origin: str) -> None:
+        """Warn about a setting whose package is not installed; raise for any other unknown name."""
+        text = self._registry.explain_missing(name, origin)
+        if name not in OWNERS:
+            raise UnknownOptionError(text)
+        self._warned.warn(name, f"{text} The setting is ignored.")
+
+    def _warn_if_no_effect(self, option: Option[Any], value: Any) -> None:
+        if option.no_effect and value != option.make_default():
+            text = f"option {option.name}: {value!r} has no effect: {option.no_effect} Leave it out."
+            self._warned.warn(option.name, text)
+
+    # ------------------------------------------------------------ changing
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Assign an option for the whole process.
+
+        Raises
+        ------
+        UnknownOptionError
+            If there is no such option.
+        OptionValueError
+            If the option does not accept the value.
+        OptionScopeError
+            Inside a block that sets the option, where the assignment could not be seen.
+        ReadOnlyOptionError
+            If the option is read-only and in use.
+        """
+        with self._lock:
+            self._load()
+            option = self._find_for_change(name, "an assignment")
+            if option is None:
+                return
+            self._refuse_inside_block(name)
+            kept = option.accept(value)
+            self._refuse_used(option, kept)
+            self._warn_if_no_effect(option, kept)
+            self._assigned[name] = kept
+            self._forget(name)
+
+    def __delattr__(self, name: str) -> None:
+        """Undo the assignment of an option: its value comes from outside or is the default again."""
+        with self._lock:
+            self._load()
+            option = self._registry.get(name)
+            self._refuse_inside_block(name)
+            if name not in self._assigned:
+                return
+            if option.read_only and name in self._used:
+                raise ReadOnlyOptionError(self._used_text(option, "deleting its assignment"))
+            del self._assigned[name]
+            self._forget(name)
+
+    def change_flags(self, **values: Any) -> ScopedValues:
+        """Return a context manager and decorator that gives options other values in its block.
+
+        Only the current thread or task sees them. A thread started inside the block does not: run
+        its function through ``contextvars.copy_context().run`` to carry them there. Blocks nest; the
+        innermost wins. Values are checked when the block is entered.
+
+        Raises
+        ------
+        UnknownOptionError, OptionValueError
+            On entering, for a name or value that does not exist.
+        ReadOnlyOptionError
+            On entering, for a read-only option in use.
+        """
+        accepted: dict[str, Any] | None = None
+
+        def resolve() -> Mapping[str, Any]:
+            nonlocal accepted
+            if accepted is None or any(name in self._used for name in values):
+                accepted = self._accept_all(values)
+            return accepted
+
+        return ScopedValues(self._frame, "change_flags", resolve)
+
+    def using(self, snapshot: Snapshot) -> ScopedValues:
+        """Return a context manager and decorator inside which every option is as in `snapshot`."""
+        return ScopedValues(self._frame, "snapshot", lambda: snapshot)
+
+    def _accept_all(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        accepted = {}
+        with self._lock:
+            self._load()
+            for name, value in values.items():
+                option = self._find_for_change(name, "change_flags")
+                if option is not None:
+                    accepted[name] = option.accept(value)
+                    self._refuse_used(option, accepted[name])
+                    self._warn_if_no_effect(option, accepted[name])
+        return accepted
+
+    def _find_for_change(self, name: str, origin: str) -> Option[Any] | None:
+        if name in self._registry:
+            return self._registry.get(name)
+        self._refuse_unless_documented(name, origin)
+        return None
+
+    def _refuse_inside_block(self, name: str) -> None:
+        frame = self._frame.get()
+        if frame is not None and name in frame.values:
+            msg = (
+                f"option {name}: assigned inside a {frame.source_of(name) or 'default'} block that sets it, "
+                f"to {frame.values[name]!r}, so the assignment would not be seen. "
+                "Assign outside of the block, or use a nested change_flags."
+            )
+            raise OptionScopeError(msg)
+
+    def _refuse_used(self, option: Option[Any], value: Any) -> None:
+        if option.read_only and option.name in self._used and value != self._used[option.name][1]:
+            raise ReadOnlyOptionError(self._used_text(option, f"{value!r}"))
+
+    def _used_text(self, option: Option[Any], given: str) -> str:
+        place, value = self._used[option.name]
+        return (
+            f"option {option.name}: read-only since its first use, at {place}, with the value {value!r}; given "
+            f"{given}. Set it before that, or in TREADLE_FLAGS."
+        )
+
+    def _forget(self, name: str) -> None:
+        """Drop what was derived from the option's former value."""
+        self._values.pop(name, None)
+        for other in [other for other, (_, inputs) in self._computed.items() if name in inputs]:
+            del self._computed[other]
+            if other not in self._assigned and other not in self._external:
+                self._values.pop(other, None)
+        object.__setattr__(self, "_generation", self._generation + 1)
+
+    # ------------------------------------------------------------ listing
+
+    def add(self, option: Option[Any]) -> None:
+        """Declare an option by hand; installed packages declare theirs by entry point.
+
+        Raises
+        ------
+        OptionDefinitionError
+            If the name is taken.
+        """
+        with self._lock:
+            self._registry.add(option)
+            self._bind(option.name)
+            if self._state == "loaded":  # the environment may have named it, as a documented option
+                self._read_external()
+            object.__setattr__(self, "_generation", self._generation + 1)
+
+    def options(self) -> tuple[Option[Any], ...]:
+        """Return the declarations of all options, by name."""
+        with self._lock:
+            self._load()
+            return tuple(self._registry)
+
+    def source(self, name: str) -> str:
+        """Return where the current value of an option comes from.
+
+        One of ``"change_flags"``, ``"snapshot"``, ``"assignment"``, ``"TREADLE_FLAGS 'key=value'"``, an rc
+        file as ``"path:line"``, or ``"default"``.
+
+        Raises
+        ------
+        UnknownOptionError
+            If there is no such option.
+        """
+        with self._lock:
+            self._load()
+            self._registry.get(name)
+            frame = self._frame.get()
+            if frame is not None and name in frame.values:
+                return frame.source_of(name)
+            if name in self._assigned:
+                return "assignment"
+            return self._external[name][1] if name in self._external else "default"
+
+    def snapshot(self) -> Snapshot:
+        """Return every option's value as seen from here, as an immutable mapping.
+
+        Asking again gives the same object until an option changes.
+        """
+        frame = self._frame.get()
+        kept = self._snapshot if frame is None else frame.snapshot
+        if kept is not None and kept[0] == self._generation:
+            snapshot: Snapshot = kept[1]
+            return snapshot
+        with self._lock:
+            options = self.options()
+            generation = self._generation
+            values = {option.name: self._read(option.name, use=False) for option in options}
+            snapshot = Snapshot(values, tuple(option.name for option in options if option.affects_code))
+            if frame is None:
+                object.__setattr__(self, "_snapshot", (generation, snapshot))
+            else:
+                frame.snapshot = (generation, snapshot)
+        return snapshot
+
+    def describe(self, prefix: str = "") -> str:
+        """Return the listing of the options whose names begin with `prefix`."""
+        return render(
+            (option, self._read(option.name, use=False), self.source(option.name), self._default_text(option))
+            for option in self.options()
+            if option.name.startswith(prefix)
+        )
+
+    def _default_text(self, option: Option[Any]) -> str:
+        if not callable(option.default):
+            return repr(option.make_default())
+        known = self._computed.get(option.name)
+        return "computed" if known is None else repr(known[0])
+
+    def __repr__(self) -> str:
+        return self.describe()
+
+    def __dir__(self) -> list[str]:
+        names = [option.name for option in self.options()]
+        return sorted({*object.__dir__(self), *names, *self._registry.sections()})
+
+    def __reduce__(self) -> str:
+        return "config"
+
+
+def _renew_lock(this: Config | None) -> None:
+    """Replace the lock in a forked child: the thread that held it may not exist there."""
+    if this is not None:
+        object.__setattr__(this, "_lock", threading.RLock())
+
+
+config = Config()

@@ -1,0 +1,170 @@
+"""Settings from outside the program: the variable TREADLE_FLAGS and rc files."""
+
+import os
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from treadle.config.errors import OptionSourceError
+
+_INTERPOLATED = ("USER", "LSCRATCH", "TMPDIR", "TEMP", "TMP")
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One ``name = text`` from outside, and where it stands."""
+
+    name: str
+    text: str
+    origin: str
+
+
+def read_settings(environ: Mapping[str, str]) -> list[Setting]:
+    """Return all settings from outside; of two with one name, the later one wins.
+
+    Parameters
+    ----------
+    environ
+        The environment: ``TREADLE_FLAGS`` and ``TREADLERC`` are read, and the home folder's
+        ``.treadlerc`` where ``TREADLERC`` is not given.
+
+    Raises
+    ------
+    OptionSourceError
+        If a file or the flags are malformed.
+    """
+    settings: list[Setting] = []
+    for path in rc_paths(environ):
+        try:
+            text = path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            continue
+        except (OSError, UnicodeDecodeError) as error:
+            msg = f"rc file {path}: cannot be read ({error}). Make it a readable UTF-8 text file."
+            raise OptionSourceError(msg) from error
+        settings.extend(parse_rc(text, str(path), environ))
+    settings.extend(parse_flags(environ.get("TREADLE_FLAGS", "")))
+    return settings
+
+
+def rc_paths(environ: Mapping[str, str]) -> tuple[Path, ...]:
+    """Return the rc files to read, in order of rising precedence."""
+    named = environ.get("TREADLERC")
+    if named is not None:
+        return tuple(Path(part).expanduser() for part in named.split(os.pathsep) if part)
+    home = environ.get("USERPROFILE" if os.name == "nt" else "HOME")
+    if not home:
+        return ()
+    names = (".treadlerc", ".treadlerc.txt") if os.name == "nt" else (".treadlerc",)
+    return tuple(Path(home) / name for name in names)
+
+
+def parse_flags(text: str) -> Iterator[Setting]:
+    """Yield the settings of a text like ``floatX=float32,gcc__cxxflags="-O3,-g"``.
+
+    Commas separate; quotes protect them as in a shell. Blanks around an item do not count.
+
+    Raises
+    ------
+    OptionSourceError
+        If a quote is not closed, or an item is not ``key=value``.
+    """
+    lexer = shlex.shlex(text, posix=True)
+    lexer.whitespace = ","
+    lexer.whitespace_split = True
+    lexer.commenters = ""
+    if os.name == "nt":
+        lexer.escape = ""  # the backslash separates folders there
+    try:
+        items = [item.strip() for item in lexer]
+    except ValueError as error:
+        msg = f"TREADLE_FLAGS: {error} in {text!r}. Close every quote."
+        raise OptionSourceError(msg) from error
+    for item in filter(None, items):
+        name, equals, value = item.partition("=")
+        if not equals or not name:
+            msg = f"TREADLE_FLAGS: {item!r} is not of the form key=value, in {text!r}. Write key=value,key=value."
+            raise OptionSourceError(msg)
+        yield Setting(name, value, f"TREADLE_FLAGS {item!r}")
+
+
+def parse_rc(text: str, file: str, environ: Mapping[str, str]) -> list[Setting]:
+    """Return the settings of an rc file.
+
+    The format is that of `configparser`: ``[section]`` lines, ``key = value`` or ``key: value``,
+    indented continuation lines, and ``#`` or ``;`` at the start of a comment line. ``[global]``
+    holds plain options; ``[compile] timeout = 3`` sets ``compile__timeout``; ``[dnn.conv]`` sets
+    ``dnn__conv__...``. A value may use ``%(USER)s``, ``LSCRATCH``, ``TMPDIR``, ``TEMP``, ``TMP``
+    and ``PID``; one that uses anything else is taken as it stands.
+
+    Raises
+    ------
+    OptionSourceError
+        With the file and the line, for a line that is none of these, a line before the first
+        section, or a key given twice in one section.
+    """
+    section: str | None = None
+    found: dict[str, tuple[int, list[str]]] = {}
+    last: list[str] | None = None
+    for number, line in enumerate(text.splitlines(), start=1):
+        stripped = line.strip()
+        if not stripped or stripped[0] in "#;":
+            continue
+        if line[0].isspace() and last is not None:
+            last.append(stripped)
+            continue
+        if stripped.startswith("["):
+            section, last = _section_of(stripped, file, number), None
+            continue
+        name, value = _item_of(stripped, section, file, number)
+        if name in found:
+            msg = (
+                f"{file}:{number}: {name} is given twice, first on line {found[name][0]}, again as "
+                f"{stripped!r}. Remove one of the two."
+            )
+            raise OptionSourceError(msg)
+        last = [value]
+        found[name] = (number, last)
+    return [
+        Setting(name, _interpolate("\n".join(lines), environ), f"{file}:{number}")
+        for name, (number, lines) in found.items()
+    ]
+
+
+def _section_of(line: str, file: str, number: int) -> str:
+    """Return the option-name prefix for a section line."""
+    name = line[1:-1].strip()
+    if not line.endswith("]") or not name:
+        msg = f"{file}:{number}: {line!r} is not a section. Write [global] or [section]."
+        raise OptionSourceError(msg)
+    return "" if name == "global" else name.replace(".", "__") + "__"
+
+
+def _item_of(line: str, section: str | None, file: str, number: int) -> tuple[str, str]:
+    """Return the full option name and the value of a ``key = value`` line."""
+    match = re.fullmatch(r"([^=:]*?)\s*[=:]\s*(.*)", line)
+    if match is None or not match[1]:
+        msg = f"{file}:{number}: {line!r} is not of the form key = value. Write key = value."
+        raise OptionSourceError(msg)
+    if section is None:
+        msg = f"{file}:{number}: {line!r} stands before any section. Put [global] above it."
+        raise OptionSourceError(msg)
+    return section + match[1], match[2]
+
+
+def _interpolate(value: str, environ: Mapping[str, str]) -> str:
+    """Replace ``%(NAME)s`` for the known names; leave the value alone if anything else is used."""
+    known = {name: environ[name] for name in _INTERPOLATED if name in environ}
+    known["PID"] = str(os.getpid())
+    pieces = re.split(r"(%%|%\([^)]*\)s)", value)
+    for index in range(1, len(pieces), 2):
+        piece = pieces[index]
+        name = piece[2:-2]
+        if piece != "%%" and name not in known:
+            return value
+        pieces[index] = "%" if piece == "%%" else known[name]
+    if any("%" in piece for piece in pieces[::2]):
+        return value
+    return "".join(pieces)

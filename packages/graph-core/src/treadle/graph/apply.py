@@ -1,0 +1,169 @@
+"""Apply: one application of an Op to variables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from treadle.graph.errors import GraphTypeError, GraphValueError
+from treadle.graph.provenance import UserLine, user_line
+from treadle.graph.variable import ScratchPad, Variable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from treadle.graph.op import Op
+
+
+class Apply:
+    """A node: an op, its input variables, and the output variables it computes.
+
+    Parameters
+    ----------
+    op
+        The op applied.
+    inputs
+        Its inputs.
+    outputs
+        Fresh variables, or variables of no node; the node becomes their owner.
+
+    Raises
+    ------
+    GraphTypeError
+        If an input or output is not a variable.
+    GraphValueError
+        If an output belongs to another node already.
+    """
+
+    __slots__ = ("__weakref__", "_tag", "inputs", "op", "outputs", "user_line")
+
+    # Set by treadle.graph.serialization.
+    reducer: ClassVar[Callable[[Apply], tuple[Any, ...]]]
+
+    def __init__(self, op: Op, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> None:
+        self.op = op
+        self.inputs = list(inputs)
+        self.outputs = list(outputs)
+        self._tag: ScratchPad | None = None
+        for i, var in enumerate(self.inputs):
+            if not isinstance(var, Variable):
+                msg = f"Apply of {op}: input {i} must be a variable, got {var!r}. Convert it in make_node."
+                raise GraphTypeError(msg)
+        for i, var in enumerate(self.outputs):
+            if not isinstance(var, Variable):
+                msg = f"Apply of {op}: output {i} must be a variable, got {var!r}. Make it with its type."
+                raise GraphTypeError(msg)
+            if var.owner is None:
+                var.owner = self
+                var.index = i
+            elif var.owner is not self or var.index != i:
+                msg = f"Apply of {op}: output {i} is computed by {var.owner} already. Give a fresh variable."
+                raise GraphValueError(msg)
+        self.user_line: UserLine | None = user_line(2)
+
+    @property
+    def tag(self) -> ScratchPad:
+        """Free attributes of this node."""
+        if self._tag is None:
+            self._tag = ScratchPad()
+        return self._tag
+
+    @tag.setter
+    def tag(self, value: ScratchPad | None) -> None:
+        self._tag = value
+
+    @property
+    def nin(self) -> int:
+        """Number of inputs."""
+        return len(self.inputs)
+
+    @property
+    def nout(self) -> int:
+        """Number of outputs."""
+        return len(self.outputs)
+
+    def default_output(self) -> Variable:
+        """Return the output that stands for the node.
+
+        Raises
+        ------
+        GraphValueError
+            If the node has several outputs and its op names no default.
+        """
+        index = self.op.default_output
+        if index is None:
+            if len(self.outputs) == 1:
+                return self.outputs[0]
+            msg = f"{self.op}: the node has {len(self.outputs)} outputs and no default one. Use node.outputs[i]."
+            raise GraphValueError(msg)
+        if not 0 <= index < len(self.outputs):
+            msg = f"{self.op}: default_output is {index}, but the node has {len(self.outputs)} outputs. Correct it."
+            raise GraphValueError(msg)
+        return self.outputs[index]
+
+    @property
+    def out(self) -> Variable:
+        """The default output."""
+        return self.default_output()
+
+    def clone(self) -> Apply:
+        """Return a node with the same inputs and new outputs."""
+        return self._rebuilt(self.inputs, [out.clone() for out in self.outputs])
+
+    def _rebuilt(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> Apply:
+        new = Apply(self.op, inputs, outputs)
+        new.user_line = self.user_line
+        if self._tag is not None:
+            new.tag = self._tag.copy()
+        return new
+
+    def clone_with_new_inputs(self, inputs: Sequence[Variable], strict: bool = True) -> Apply:
+        """Return a node of the same op on other inputs.
+
+        Parameters
+        ----------
+        inputs
+            As many as the node has.
+        strict
+            True: an input whose type neither equals nor refines the old one is converted, or refused where no
+            conversion exists. False: any type; the op then decides anew what its outputs are.
+        """
+        if len(inputs) != len(self.inputs):
+            msg = f"{self.op}: the node has {len(self.inputs)} inputs, got {len(inputs)}. Give one for each."
+            raise GraphValueError(msg)
+        new_inputs = list(inputs)
+        remake = False
+        for i, (old, new) in enumerate(zip(self.inputs, inputs, strict=True)):
+            if old is new or old.type == new.type:
+                continue
+            if strict:
+                new_inputs[i] = old.type.filter_variable(new)
+            if new_inputs[i].type != old.type:
+                remake = True
+        if not remake:
+            return self._rebuilt(new_inputs, [out.clone() for out in self.outputs])
+        node = self.op.make_node(*new_inputs)
+        node.user_line = self.user_line
+        if self._tag is not None:
+            node.tag = self._tag.copy()
+        for old_out, new_out in zip(self.outputs, node.outputs, strict=True):
+            new_out.name = old_out.name
+        return node
+
+    def get_parents(self) -> list[Variable]:
+        """Return the inputs."""
+        return list(self.inputs)
+
+    def where(self) -> str:
+        """Return `` , built at model.py:41 "…"`` for error messages, or nothing where no line is known."""
+        return f", built at {self.user_line}" if self.user_line is not None else ""
+
+    def __str__(self) -> str:
+        """Show op and inputs."""
+        return f"{self.op}({', '.join(map(str, self.inputs))})"
+
+    __repr__ = __str__
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Pickle through one flat record of the whole graph (see `treadle.graph.serialization`)."""
+        del protocol
+        return Apply.reducer(self)

@@ -1,0 +1,289 @@
+"""Shared variables: state that functions read and update, and the converters that make them from plain values."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import threading
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from treadle.config.discovery import discover
+from treadle.graph.errors import DuplicateRegistrationError, GraphTypeError
+from treadle.graph.variable import Constant, Variable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from treadle.graph.type import Type
+
+_ORDER = itertools.count()
+_CONTAINERS: weakref.WeakSet[Container] = weakref.WeakSet()
+
+
+class Container:
+    """The cell that holds a shared variable's value, in a backend's native form or as a plain host value.
+
+    Every access goes through the re-entrant `lock`. Functions that update several containers take their locks in
+    the order of `order`, so that they cannot wait for each other.
+
+    Parameters
+    ----------
+    type
+        What values the cell takes.
+    value
+        Its first value, already of that type.
+    """
+
+    __slots__ = ("__weakref__", "_fetch", "_host", "_value", "lock", "order", "type")
+
+    def __init__(self, type: Type, value: Any) -> None:  # noqa: A002 - the documented name
+        self.type = type
+        self._value = value
+        self._host: Any = value
+        self._fetch: Callable[[Any], Any] | None = None
+        self._make_lock()
+        _CONTAINERS.add(self)
+
+    def _make_lock(self) -> None:
+        self.lock = threading.RLock()
+        self.order = next(_ORDER)
+
+    def read(self) -> Any:
+        """Return the value in whatever form it was written."""
+        return self._value
+
+    def read_host(self) -> Any:
+        """Return the value as a plain host value, converted once."""
+        with self.lock:
+            if self._fetch is not None:
+                self._host = self._fetch(self._value)
+                self._fetch = None
+            return self._host
+
+    def write(self, value: Any) -> None:
+        """Store a host value, already filtered."""
+        with self.lock:
+            self._value = self._host = value
+            self._fetch = None
+
+    def write_native(self, value: Any, fetch: Callable[[Any], Any]) -> None:
+        """Store a value in a backend's own form; `fetch` turns it into a host value when one is asked for."""
+        with self.lock:
+            self._value = value
+            self._host = None
+            self._fetch = fetch
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle type and host value."""
+        return Container, (self.type, self.read_host())
+
+
+def _renew_locks() -> None:
+    """Give every container a new lock: after a fork, a lock may be held by a thread that no longer exists."""
+    for container in list(_CONTAINERS):
+        container.lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_locks)
+
+
+class SharedVariable(Variable):
+    """A variable with a value that persists between calls, and that functions can update.
+
+    Parameters
+    ----------
+    type
+        The variable's type.
+    value
+        Its first value.
+    strict
+        Whether values must be of the type already; otherwise they are converted.
+    allow_downcast
+        Whether conversion may lose precision.
+    container
+        The cell to use, in place of `value`.
+    name
+        Shown when printed.
+    """
+
+    __slots__ = ("allow_downcast", "container", "default_update", "strict")
+
+    def __init__(
+        self,
+        type: Type,  # noqa: A002 - the documented name
+        value: Any = None,
+        strict: bool = False,
+        allow_downcast: bool | None = None,
+        container: Container | None = None,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(type, None, None, name)
+        self.strict = strict
+        self.allow_downcast = allow_downcast
+        self.default_update: Variable | None = None
+        if container is None:
+            container = Container(type, type.filter(value, strict=strict, allow_downcast=allow_downcast))
+        self.container = container
+
+    def get_value(self, borrow: bool = False, return_internal_type: bool = False) -> Any:
+        """Return the value.
+
+        Parameters
+        ----------
+        borrow
+            Whether the value kept inside may be returned, which must then not be changed; else a copy.
+        return_internal_type
+            Whether to return the form a backend left it in.
+        """
+        if return_internal_type:
+            return self.container.read()
+        value = self.container.read_host()
+        return value if borrow else self.type.copy_value(value)
+
+    def set_value(self, new_value: Any, borrow: bool = False) -> None:
+        """Set the value.
+
+        Parameters
+        ----------
+        new_value
+            A value the type accepts.
+        borrow
+            Whether the object given may be kept; else a copy of it.
+
+        Raises
+        ------
+        TypeError
+            If the type does not accept it. The old value stays.
+        """
+        filtered = self.type.filter(new_value, strict=self.strict, allow_downcast=self.allow_downcast)
+        if not borrow and self.type.may_share_memory(filtered, new_value):
+            filtered = self.type.copy_value(filtered)
+        self.container.write(filtered)
+
+    def zero(self, borrow: bool = False) -> None:
+        """Set every element to zero; in place if `borrow`."""
+        with self.container.lock:
+            old = self.container.read_host()
+            new = old if borrow else self.type.copy_value(old)
+            new[...] = 0
+            self.container.write(new)
+
+    def clone(self, *, name: str | None = None) -> SharedVariable:
+        """Return a shared variable of the same kind that uses the same cell."""
+        new = type(self)(
+            self.type,
+            None,
+            self.strict,
+            self.allow_downcast,
+            container=self.container,
+            name=name if name is not None else self.name,
+        )
+        new.tag = self._tag.copy() if self._tag is not None else None
+        return new
+
+    def __str__(self) -> str:
+        """Show name or type."""
+        return self.name if self.name is not None else f"<shared {self.type}>"
+
+    __repr__ = __str__
+
+
+class ConverterTable:
+    """How plain values become types, found through the entry-point group ``treadle.types``.
+
+    Each entry is a mapping from a Python class to a function ``type_of(value) -> Type``.
+    """
+
+    __slots__ = ("_by_class", "_loaded")
+
+    def __init__(self) -> None:
+        self._by_class: dict[type, Callable[[Any], Type]] = {}
+        self._loaded = False
+
+    def register(self, kind: type, type_of: Callable[[Any], Type]) -> None:
+        """Convert values of class `kind` (and subclasses) with `type_of`.
+
+        Raises
+        ------
+        DuplicateRegistrationError
+            If the class has a converter already.
+        """
+        if kind in self._by_class:
+            msg = f"shared: {kind.__qualname__} has a converter already. Remove one of the two registrations."
+            raise DuplicateRegistrationError(msg)
+        self._by_class[kind] = type_of
+
+    def type_of(self, value: Any) -> Type:
+        """Return the type of a variable that is to hold the value.
+
+        Raises
+        ------
+        GraphTypeError
+            If no converter takes it.
+        """
+        if not self._loaded:
+            for found in discover("treadle.types").values():
+                table: Mapping[type, Callable[[Any], Type]] = found.load()
+                for kind, convert in table.items():
+                    self.register(kind, convert)
+            self._loaded = True
+        for base in type(value).__mro__:
+            convert_one = self._by_class.get(base)
+            if convert_one is not None:
+                return convert_one(value)
+        msg = (
+            f"shared: no type is known for a value of class {type(value).__qualname__}, got {value!r}. "
+            "Pass a NumPy array or a number, or install a package that registers a converter."
+        )
+        raise GraphTypeError(msg)
+
+
+CONVERTERS = ConverterTable()
+
+
+def shared(
+    value: Any,
+    name: str | None = None,
+    strict: bool = False,
+    allow_downcast: bool | None = None,
+    *,
+    borrow: bool = False,
+    **type_options: Any,
+) -> SharedVariable:
+    """Return a shared variable with the value.
+
+    Parameters
+    ----------
+    value
+        The first value; its class decides the variable's type.
+    name
+        Shown when printed.
+    strict
+        Whether later values must be of exactly this type.
+    allow_downcast
+        Whether later values may lose precision when converted.
+    borrow
+        Whether the object given may be kept instead of a copy of it.
+    type_options
+        Attributes of the type to set, such as ``shape``.
+
+    Raises
+    ------
+    GraphTypeError
+        If the value is a variable, or no type is known for its class.
+    """
+    if isinstance(value, Variable):
+        kind = "constant" if isinstance(value, Constant) else "variable"
+        msg = f"shared: a plain value is needed, got the {kind} {value}. Pass an array or number."
+        raise GraphTypeError(msg)
+    type_ = CONVERTERS.type_of(value)
+    if type_options:
+        type_ = type_.clone(**type_options)
+    filtered = type_.filter(value, strict=strict, allow_downcast=allow_downcast)
+    if not borrow and type_.may_share_memory(filtered, value):
+        filtered = type_.copy_value(filtered)
+    kind_of_shared = getattr(type_, "shared_type", SharedVariable)
+    made: SharedVariable = kind_of_shared(type_, filtered, strict, allow_downcast, name=name)
+    return made

@@ -1,0 +1,202 @@
+"""Variables: the values of a graph before they have values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from treadle.graph.encoding import digest, encode, tagged
+from treadle.graph.errors import GraphTypeError
+from treadle.graph.evaluation import EVALUATOR
+from treadle.graph.type import Type
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from treadle.graph.apply import Apply
+
+
+class ScratchPad:
+    """Free attributes attached to a variable or node (``tag.test_value``, ``tag.trace`` and the user's own)."""
+
+    def __repr__(self) -> str:
+        """Show the attributes."""
+        shown = ", ".join(f"{k}={v!r}" for k, v in vars(self).items())
+        return f"ScratchPad({shown})"
+
+    def copy(self) -> ScratchPad:
+        """Return a new pad with the same attributes."""
+        new = ScratchPad()
+        vars(new).update(vars(self))
+        return new
+
+
+class Variable:
+    """A value computed by one Apply node, or given from outside.
+
+    Variables compare by identity, so that they can be keys of dictionaries.
+
+    Parameters
+    ----------
+    type
+        What values the variable may hold.
+    owner
+        The node that computes it; None for an input.
+    index
+        Which of the owner's outputs it is; None for an input.
+    name
+        Shown when printed.
+    """
+
+    __slots__ = ("__weakref__", "_tag", "index", "name", "owner", "type")
+
+    # Set by treadle.graph.serialization: how a variable inside a graph is pickled without recursion.
+    reducer: ClassVar[Callable[[Variable], tuple[Any, ...]]]
+
+    def __init__(self, type: Type, owner: Apply | None, index: int | None = None, name: str | None = None) -> None:  # noqa: A002 - the documented name
+        if name is not None and not isinstance(name, str):
+            msg = f"Variable: a name must be a string, got {name!r}. Pass name='...' or leave it out."
+            raise GraphTypeError(msg)
+        self.type = type
+        self.owner = owner
+        self.index = index
+        self.name = name
+        self._tag: ScratchPad | None = None
+
+    @property
+    def tag(self) -> ScratchPad:
+        """Free attributes of this variable."""
+        if self._tag is None:
+            self._tag = ScratchPad()
+        return self._tag
+
+    @tag.setter
+    def tag(self, value: ScratchPad | None) -> None:
+        self._tag = value
+
+    @property
+    def user_line(self) -> Any:
+        """The user's line that made the variable's node; None for an input."""
+        return None if self.owner is None else self.owner.user_line
+
+    def clone(self, *, name: str | None = None) -> Variable:
+        """Return a new variable of the same type without owner, keeping name and tag."""
+        new = self.type.make_variable(name if name is not None else self.name)
+        if self._tag is not None:
+            new.tag = self._tag.copy()
+        return new
+
+    def eval(
+        self, inputs_to_values: Mapping[Variable | str, Any] | None = None, mode: Any = None, **kwargs: Any
+    ) -> Any:
+        """Compute the variable's value.
+
+        Parameters
+        ----------
+        inputs_to_values
+            Values of the inputs, by variable or by name.
+        mode
+            Mode to compile with; the default mode if None.
+        kwargs
+            Passed on to the compiling function.
+
+        Returns
+        -------
+        The value. Compiled functions are kept, so that a second call with the same inputs is fast.
+
+        Raises
+        ------
+        MissingInputError
+            If a value is missing.
+        """
+        return EVALUATOR.get()(self, dict(inputs_to_values or {}), mode, **kwargs)
+
+    def get_parents(self) -> list[Apply]:
+        """Return the owner in a list, or an empty list."""
+        return [] if self.owner is None else [self.owner]
+
+    def __str__(self) -> str:
+        """Show the name, or the op and output that made the variable."""
+        if self.name is not None:
+            return self.name
+        if self.owner is not None:
+            op = self.owner.op
+            if len(self.owner.outputs) == 1 or self.index == op.default_output:
+                return f"{op}.out"
+            return f"{op}.{self.index}"
+        return f"<{self.type}>"
+
+    __repr__ = __str__
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Pickle through one flat record of the whole graph (see `treadle.graph.serialization`)."""
+        if self.owner is None:
+            return super().__reduce_ex__(protocol)
+        return Variable.reducer(self)
+
+
+class Constant(Variable):
+    """A variable whose value is known when the graph is built.
+
+    Parameters
+    ----------
+    type
+        The constant's type; the data are filtered strictly through it.
+    data
+        The value. It must not be changed afterwards.
+    name
+        Shown when printed.
+    """
+
+    __slots__ = ("_signature", "data")
+
+    def __init__(self, type: Type, data: Any, name: str | None = None) -> None:  # noqa: A002 - the documented name
+        super().__init__(type, None, None, name)
+        self.data = type.filter(data)
+        self._signature: bytes | None = None
+
+    @property
+    def value(self) -> Any:
+        """The constant's value."""
+        return self.data
+
+    def signature(self) -> bytes:
+        """Return an encoding of type and value: equal exactly for interchangeable constants."""
+        if self._signature is None:
+            self._signature = tagged("C", encode(self.type), encode(self.data))
+        return self._signature
+
+    def stable_key(self) -> str:
+        """Return a digest of type and value that is the same in every process."""
+        return digest(self.signature())
+
+    def equals(self, other: object) -> bool:
+        """Whether the other is a constant of the same type and value."""
+        return isinstance(other, Constant) and self.signature() == other.signature()
+
+    def clone(self, *, name: str | None = None) -> Constant:
+        """Return the constant itself: its value never changes."""
+        if name is None or name == self.name:
+            return self
+        return self.type.make_constant(self.data, name)
+
+    def __str__(self) -> str:
+        """Show name and value, the value cut where it is long."""
+        text = " ".join(str(self.data).split())
+        if len(text) > 40:
+            text = f"{text[:30]} … {text[-6:]}"
+        return f"{self.name}{{{text}}}" if self.name is not None else text
+
+    __repr__ = __str__
+
+
+Type.variable_type = Variable
+Type.constant_type = Constant
+
+
+def as_index(value: Any) -> int | None:
+    """Return the integer a constant or plain index stands for, or None for a symbolic one."""
+    data = value.data if isinstance(value, Constant) else value
+    try:
+        return data.__index__()  # type: ignore[no-any-return]  # every integer-like object answers with an int
+    except (AttributeError, TypeError):
+        return None

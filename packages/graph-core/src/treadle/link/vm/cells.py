@@ -1,0 +1,45 @@
+"""Running a node through its thunk: for ops that override ``make_thunk``."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+from treadle.graph import Op
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from treadle.graph import Apply
+
+
+def has_own_thunk(node: Apply) -> bool:
+    """Whether the node's op brings its own way to make thunks."""
+
+    kind = type(node.op)
+    return kind.make_thunk is not Op.make_thunk or kind.make_py_thunk is not Op.make_py_thunk
+
+
+def through_thunk(node: Apply) -> Callable[..., Any]:
+    """Return a function of the node's input values that runs its thunk on cells of its own, one call at a time."""
+    storage: dict[Any, list[Any]] = {v: [None] for v in (*node.inputs, *node.outputs)}
+    computed = {v: [False] for v in storage}
+    thunk = node.op.make_thunk(node, storage, computed, no_recycling=list(node.outputs))
+    inputs = [storage[v] for v in node.inputs]
+    outputs = [storage[v] for v in node.outputs]
+    lock = threading.RLock()
+    single = len(outputs) == 1
+
+    def run(*values: Any) -> Any:
+        with lock:
+            for cell, value in zip(inputs, values, strict=True):
+                cell[0] = value
+            for cell in outputs:
+                cell[0] = None
+            thunk()
+            results = tuple(cell[0] for cell in outputs)
+            for cell in (*inputs, *outputs):
+                cell[0] = None
+        return results[0] if single else results
+
+    return run

@@ -1,0 +1,170 @@
+"""Source text of the straight-line function that runs a graph."""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from types import CodeType
+
+    from treadle.graph import Apply, FunctionGraph, Variable
+
+CHUNK = 400
+_NUMBER = itertools.count()
+
+
+@dataclass(slots=True)
+class Listing:
+    """A compiled program text: what to call, and which node each line of it runs."""
+
+    run: Callable[..., Any]
+    source: str
+    nodes_by_line: dict[int, Apply] = field(default_factory=dict)
+    names: dict[Variable, str] = field(default_factory=dict)
+    codes: frozenset[CodeType] = frozenset()
+
+    def node_at(self, code: CodeType, line: int) -> Apply | None:
+        """Return the node that a line of this listing runs."""
+        return self.nodes_by_line.get(line) if code in self.codes else None
+
+
+class _Writer:
+    """Writes the functions of one listing and notes which line runs which node."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.nodes_by_line: dict[int, Apply] = {}
+
+    def add(self, text: str, node: Apply | None = None) -> None:
+        self.lines.append(text)
+        if node is not None:
+            self.nodes_by_line[len(self.lines)] = node
+
+
+def last_uses(order: Sequence[Apply], keep: Sequence[Variable]) -> dict[Apply, list[Variable]]:
+    """Return for each node the variables that nothing after it needs, neither inputs' nor outputs' of the graph."""
+    alive = set(keep)
+    dying: dict[Apply, list[Variable]] = {}
+    for node in reversed(order):
+        dead = [v for v in dict.fromkeys((*node.inputs, *node.outputs)) if v not in alive]
+        alive.update(dead)
+        dying[node] = dead
+    return dying
+
+
+def _chunks(order: Sequence[Apply]) -> list[Sequence[Apply]]:
+    return [order[i : i + CHUNK] for i in range(0, len(order), CHUNK)]
+
+
+def _tuple(names: Sequence[str]) -> str:
+    return ", ".join(names) + ("," if len(names) == 1 else "")
+
+
+def generate(fgraph: FunctionGraph, callables: dict[Apply, Callable[..., Any]], free: bool) -> Listing:
+    """Write and compile the function that runs the graph.
+
+    Parameters
+    ----------
+    fgraph
+        The graph.
+    callables
+        What to call for each node: values in, one value or a tuple of values out.
+    free
+        Whether to drop every intermediate value after its last use.
+
+    Notes
+    -----
+    A long program is cut into functions of at most `CHUNK` nodes with explicit arguments and results, because the
+    interpreter's own compiler slows down on very long functions.
+    """
+    order = fgraph.toposort()
+    names: dict[Variable, str] = {v: f"a{i}" for i, v in enumerate(fgraph.inputs)}
+    scope: dict[str, Any] = {}
+    made = {out for node in order for out in node.outputs}
+    for i, var in enumerate(v for v in fgraph.variables if v not in names and v not in made):
+        names[var] = f"c{i}"
+        scope[f"c{i}"] = var.data if hasattr(var, "data") else var.container.read_host()  # type: ignore[attr-defined]  # orphans are constants or shared variables
+    for i, var in enumerate(out for node in order for out in node.outputs):
+        names[var] = f"v{i}"
+    for i, node in enumerate(order):
+        scope[f"f{i}"] = callables[node]
+    calls = {node: f"f{i}" for i, node in enumerate(order)}
+    dying = last_uses(order, [*fgraph.inputs, *fgraph.outputs]) if free else {}
+    writer = _Writer()
+    chunks = _chunks(order)
+    arguments = [names[v] for v in fgraph.inputs]
+    results = [names[v] for v in fgraph.outputs]
+    if len(chunks) <= 1:
+        writer.add(f"def run({', '.join(arguments)}):")
+        for node in order:
+            _write_node(writer, node, names, calls, dying)
+        writer.add(f"    return ({_tuple(results)})")
+    else:
+        _write_chunks(writer, fgraph, chunks, names, calls, dying)
+    source = "\n".join(writer.lines) + "\n"
+    return _compiled(source, scope, writer, names)
+
+
+def _compiled(source: str, scope: dict[str, Any], writer: _Writer, names: dict[Variable, str]) -> Listing:
+    file = f"<treadle vm {next(_NUMBER)}>"
+    code = compile(source, file, "exec")
+    exec(code, scope)  # noqa: S102 - the text was written above, from names made here alone
+    if len(writer.lines) <= CHUNK:
+        linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    functions = [v for k, v in scope.items() if k == "run" or k.startswith("chunk")]
+    return Listing(scope["run"], source, writer.nodes_by_line, names, frozenset(f.__code__ for f in functions))
+
+
+def _write_node(
+    writer: _Writer,
+    node: Apply,
+    names: dict[Variable, str],
+    calls: dict[Apply, str],
+    dying: dict[Apply, list[Variable]],
+) -> None:
+    targets = [names[v] for v in node.outputs]
+    called = f"{calls[node]}({', '.join(names[v] for v in node.inputs)})"
+    writer.add(f"    {_tuple(targets) if len(targets) != 1 else targets[0]} = {called}", node)
+    dead = [names[v] for v in dying.get(node, ()) if not names[v].startswith("c")]
+    if dead:
+        writer.add(f"    del {', '.join(dead)}")
+
+
+def _write_chunks(
+    writer: _Writer,
+    fgraph: FunctionGraph,
+    chunks: Sequence[Sequence[Apply]],
+    names: dict[Variable, str],
+    calls: dict[Apply, str],
+    dying: dict[Apply, list[Variable]],
+) -> None:
+    needed_later: set[Variable] = set(fgraph.outputs)
+    plans: list[tuple[list[str], list[str], list[str]]] = []
+    for chunk in reversed(chunks):
+        made = dict.fromkeys(out for node in chunk for out in node.outputs)
+        used = dict.fromkeys(v for node in chunk for v in node.inputs)
+        enters = [v for v in used if v not in made and not names[v].startswith("c")]
+        leaves = [v for v in made if v in needed_later]
+        dead = [v for v in enters if v not in needed_later and not names[v].startswith("a")]
+        plans.append(([names[v] for v in enters], [names[v] for v in leaves], [names[v] for v in dead]))
+        needed_later.update(enters)
+    plans.reverse()
+    for k, (chunk, (enters_, leaves_, _)) in enumerate(zip(chunks, plans, strict=True)):
+        inside = {v for node in chunk for v in (*node.inputs, *node.outputs)}
+        escaping = set(leaves_)
+        writer.add(f"def chunk{k}({', '.join(enters_)}):")
+        for node in chunk:
+            local = {node: [v for v in dying.get(node, ()) if v in inside and names[v] not in escaping]}
+            _write_node(writer, node, names, calls, local)
+        writer.add(f"    return ({_tuple(leaves_)})" if leaves_ else "    return ()")
+    writer.add(f"def run({', '.join(names[v] for v in fgraph.inputs)}):")
+    for k, (enters_, leaves_, dead_) in enumerate(plans):
+        call = f"chunk{k}({', '.join(enters_)})"
+        writer.add(f"    {_tuple(leaves_)} = {call}" if leaves_ else f"    {call}")
+        if dead_ and dying:
+            writer.add(f"    del {', '.join(dead_)}")
+    writer.add(f"    return ({_tuple([names[v] for v in fgraph.outputs])})")

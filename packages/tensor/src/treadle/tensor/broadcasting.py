@@ -1,0 +1,238 @@
+"""Broadcasting to a shape, and its transpose: summing back to a shape."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treadle.graph import Apply, Op, Variable, static_op
+from treadle.tensor.conversion import as_tensor_variable, constant
+from treadle.tensor.errors import ShapeError, TensorTypeError
+from treadle.tensor.shape import as_lengths, lengths, static_lengths
+from treadle.tensor.types import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from treadle.tensor.types import Shape
+    from treadle.tensor.variable import TensorVariable
+
+
+def broadcast_static(what: str, shapes: Sequence[Shape]) -> Shape:
+    """Return the static shape of arrays of one rank broadcast together.
+
+    A dimension is known if one of the lengths is known and not 1 (the others can only be the same or 1), or if all
+    are known.
+
+    Raises
+    ------
+    ShapeError
+        If two known lengths differ and neither is 1.
+    """
+    result: list[int | None] = []
+    for at, ns in enumerate(zip(*shapes, strict=True)):
+        wide = {n for n in ns if n is not None and n != 1}
+        if len(wide) > 1:
+            msg = (
+                f"{what}: shapes do not broadcast together, dimension {at} has lengths "
+                f"{', '.join('?' if n is None else str(n) for n in ns)}. Make them equal, or one of them 1."
+            )
+            raise ShapeError(msg)
+        result.append(wide.pop() if wide else (None if None in ns else 1))
+    return tuple(result)
+
+
+class _ToLengths(Op):
+    """Base of ops whose inputs are a tensor and the lengths of the result."""
+
+    def as_input(self, value: Any) -> Variable:
+        """Take anything that can be made a tensor."""
+        return as_tensor_variable(value)
+
+    def make_node(self, *inputs: Any) -> Apply:
+        """Return the node; lengths that are constant become part of the type."""
+        x, *wanted = (self.as_input(v) for v in inputs)
+        kind = x.type
+        if not isinstance(kind, TensorType):
+            msg = f"{self}: a tensor is needed, got {x} of type {kind}."
+            raise TensorTypeError(msg)
+        shape = self._result_shape(x, kind, static_lengths(wanted))
+        return Apply(self, [x, *wanted], [TensorType(kind.dtype, shape).make_variable()])
+
+    def _result_shape(self, x: Variable, kind: TensorType, wanted: Shape) -> Shape:
+        raise NotImplementedError  # pragma: no cover - both subclasses define it
+
+    @property
+    def static_inputs(self) -> tuple[int, ...]:  # type: ignore[override]  # all inputs after the first, however many
+        """Positions of the lengths: every input after the first."""
+        return tuple(range(1, self._most_inputs))
+
+    _most_inputs = 65
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Say that the tensor is connected, the lengths are not."""
+        return [[True], *([False] for _ in node.inputs[1:])]
+
+
+@static_op
+class Alloc(_ToLengths):
+    """A new array of given lengths, filled with a value broadcast to it.
+
+    Inputs: the value, then one int64 scalar for each dimension of the result.
+    """
+
+    def _result_shape(self, x: Variable, kind: TensorType, wanted: Shape) -> Shape:
+        if kind.ndim > len(wanted):
+            msg = f"Alloc: a value of rank {len(wanted)} at most is needed, got {x} of type {kind}. Add dimensions."
+            raise ShapeError(msg)
+        if any(n is not None and n < 0 for n in wanted):
+            msg = f"Alloc: lengths must be 0 or more, got {wanted}."
+            raise ShapeError(msg)
+        own = (1,) * (len(wanted) - kind.ndim) + kind.shape
+        for at, (n, m) in enumerate(zip(own, wanted, strict=True)):
+            if n not in {1, None} and m is not None and n != m:
+                msg = f"Alloc: dimension {at} of {x} has length {n} and cannot be broadcast to {m}."
+                raise ShapeError(msg)
+        return tuple(n if n not in {1, None} and m is None else m for n, m in zip(own, wanted, strict=True))
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+        """Return a new array."""
+        del node
+        x, *wanted = inputs
+        output_storage[0][0] = np.array(np.broadcast_to(x, tuple(int(n) for n in wanted)))
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Sum the cotangent back to the value's shape."""
+        del outputs
+        return [sum_to(cotangents[0], inputs[0]), *(None for _ in inputs[1:])]
+
+
+@static_op
+class SumTo(_ToLengths):
+    """Sum over the dimensions that were broadcast: the transpose of broadcasting.
+
+    Inputs: the tensor, then the lengths of the result, one int64 scalar for each of its dimensions. Dimensions in
+    front that the result does not have are summed away; one whose length in the result is 1 is summed and kept; any
+    other must have the same length. If nothing is to be summed, the result may be a view of the input.
+    """
+
+    view_map = {0: [0]}  # noqa: RUF012 - the contract of Op
+
+    def _result_shape(self, x: Variable, kind: TensorType, wanted: Shape) -> Shape:
+        if kind.ndim < len(wanted):
+            msg = f"SumTo: a tensor of rank {len(wanted)} at least is needed, got {x} of type {kind}."
+            raise ShapeError(msg)
+        for at, (n, m) in enumerate(zip(kind.shape[kind.ndim - len(wanted) :], wanted, strict=True)):
+            if m not in {1, None} and n is not None and n != m:
+                msg = f"SumTo: dimension {at} of length {n} cannot be summed to length {m}."
+                raise ShapeError(msg)
+        return wanted
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+        """Return the sum."""
+        del node
+        x, *wanted = inputs
+        output_storage[0][0] = sum_array_to(x, tuple(int(n) for n in wanted))
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Broadcast the cotangent to the input's shape."""
+        del outputs
+        return [Alloc()(cotangents[0], *lengths(inputs[0])), *(None for _ in inputs[1:])]
+
+
+def sum_array_to(x: Any, shape: tuple[int, ...]) -> Any:
+    """Return a NumPy array summed to a shape that it was broadcast from.
+
+    Raises
+    ------
+    ValueError
+        If the shape does not broadcast to the array's.
+    """
+    if x.shape == shape:
+        return x
+    extra = x.ndim - len(shape)
+    for n, m in zip(x.shape[extra:], shape, strict=True):
+        if m not in {1, n}:
+            msg = f"shape {x.shape} cannot be summed to {shape}"
+            raise ValueError(msg)
+    axes = (*range(extra), *(d + extra for d, m in enumerate(shape) if m == 1 and x.shape[d + extra] != 1))
+    return np.sum(x, axis=axes, keepdims=True, dtype=x.dtype).reshape(shape)
+
+
+def sum_to(x: Any, like: Any) -> TensorVariable:
+    """Sum a tensor back to the run-time shape of another, which broadcasts to it.
+
+    Nothing is added to the graph where the static shapes are known to be equal.
+    """
+    var, target = as_tensor_variable(x), as_tensor_variable(like)
+    if var.ndim == target.ndim and (
+        var.ndim == 0 or (None not in target.type.shape and var.type.shape == target.type.shape)
+    ):
+        return var
+    result: TensorVariable = SumTo()(var, *lengths(target))
+    return result
+
+
+def alloc(value: Any, *shape: Any) -> TensorVariable:
+    """Return a new tensor of the given lengths, filled with a value broadcast to it.
+
+    Parameters
+    ----------
+    value
+        A tensor or number.
+    shape
+        Integers or integer scalars.
+    """
+    result: TensorVariable = Alloc()(as_tensor_variable(value), *as_lengths("alloc", list(shape)))
+    return result
+
+
+def broadcast_to(x: Any, shape: Any) -> TensorVariable:
+    """Broadcast a tensor to a shape (as numpy.broadcast_to, but the result is a new array)."""
+    return alloc(x, *as_lengths("broadcast_to", shape))
+
+
+def zeros(shape: Any, dtype: Any = None) -> TensorVariable:
+    """Return a tensor of zeros (dtype floatX if none is given)."""
+    return alloc(np.zeros((), TensorType(dtype or "floatX").dtype), *as_lengths("zeros", shape))
+
+
+def ones(shape: Any, dtype: Any = None) -> TensorVariable:
+    """Return a tensor of ones (dtype floatX if none is given)."""
+    return alloc(np.ones((), TensorType(dtype or "floatX").dtype), *as_lengths("ones", shape))
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None) -> TensorVariable:
+    """Return a tensor filled with a value (as numpy.full)."""
+    value = as_tensor_variable(fill_value) if dtype is None else _filling(fill_value, dtype)
+    return alloc(value, *as_lengths("full", shape))
+
+
+def zeros_like(x: Any, dtype: Any = None) -> TensorVariable:
+    """Return zeros of the shape and dtype of a tensor."""
+    return full_like(x, 0, dtype)
+
+
+def ones_like(x: Any, dtype: Any = None) -> TensorVariable:
+    """Return ones of the shape and dtype of a tensor."""
+    return full_like(x, 1, dtype)
+
+
+def full_like(x: Any, fill_value: Any, dtype: Any = None) -> TensorVariable:
+    """Return a tensor of the shape and dtype of another, filled with a value."""
+    var = as_tensor_variable(x)
+    wanted = TensorType(dtype or var.dtype).dtype
+    return alloc(_filling(fill_value, wanted), *lengths(var))
+
+
+def _filling(value: Any, dtype: Any) -> TensorVariable:
+    """Return a fill value as a tensor of a dtype."""
+    if not isinstance(value, Variable):
+        return constant(value, dtype=dtype)
+    var = as_tensor_variable(value)
+    return var if var.dtype == TensorType(dtype).dtype else var.astype(dtype)

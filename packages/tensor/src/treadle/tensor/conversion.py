@@ -1,0 +1,113 @@
+"""From plain values to tensor variables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treadle.config import config
+from treadle.graph import Apply, Variable
+from treadle.tensor.errors import TensorTypeError
+from treadle.tensor.types import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from treadle.tensor.variable import TensorConstant, TensorVariable
+
+
+class ListConversion:
+    """What makes a tensor of a nested list that holds variables; `joining` fills it in, which needs this module."""
+
+    __slots__ = ("stack",)
+
+    def __init__(self) -> None:
+        self.stack: Callable[[Sequence[Any]], TensorVariable] | None = None
+
+
+LISTS = ListConversion()
+
+
+def constant(x: Any, name: str | None = None, ndim: int | None = None, dtype: Any = None) -> TensorConstant:
+    """Return a constant.
+
+    Parameters
+    ----------
+    x
+        A number, array or nested list of numbers. Python floats become ``floatX``, Python integers int64.
+    name
+        Shown when printed.
+    ndim
+        Rank; dimensions of length 1 are put in front to reach it.
+    dtype
+        Dtype to convert to.
+
+    Raises
+    ------
+    TensorTypeError
+        If the value is not numeric, a Python integer does not fit the dtype, or the rank is larger than `ndim`.
+    """
+    if isinstance(x, Variable):
+        msg = f"constant: a plain value is needed, got the variable {x}. Use as_tensor_variable."
+        raise TensorTypeError(msg)
+    try:
+        if dtype is None and isinstance(x, float) and not isinstance(x, np.generic):
+            array = np.asarray(x, dtype=config.floatX)
+        else:
+            array = np.array(x, dtype=None if dtype is None else TensorType(dtype).numpy_dtype)
+    except (ValueError, TypeError, OverflowError) as error:
+        msg = f"constant: {x!r} cannot be made a tensor ({error}). Pass numbers of one dtype in a regular shape."
+        raise TensorTypeError(msg) from error
+    if ndim is not None:
+        if array.ndim > ndim:
+            msg = f"constant: a value of rank {ndim} at most is needed, got rank {array.ndim}. Reshape it."
+            raise TensorTypeError(msg)
+        array = array.reshape((1,) * (ndim - array.ndim) + array.shape)
+    array.flags.writeable = False
+    made: TensorConstant = TensorType(array.dtype, array.shape).make_constant(array, name)  # type: ignore[assignment]  # the type's own kind of constant
+    return made
+
+
+def _holds_variables(x: Any) -> bool:
+    return isinstance(x, list | tuple) and any(isinstance(y, Variable) or _holds_variables(y) for y in x)
+
+
+def as_tensor_variable(x: Any, name: str | None = None, ndim: int | None = None, dtype: Any = None) -> TensorVariable:
+    """Return `x` as a tensor variable.
+
+    Parameters
+    ----------
+    x
+        A tensor variable, a number, an array, or a nested list of these.
+    name
+        Name of a constant that is made.
+    ndim
+        Rank the result must have; dimensions of length 1 are put in front to reach it.
+    dtype
+        Dtype of a constant that is made.
+
+    Raises
+    ------
+    TensorTypeError
+        If `x` is of another kind, or its rank is larger than `ndim`.
+    """
+    if isinstance(x, Apply):
+        x = x.out
+    if isinstance(x, Variable):
+        if not isinstance(x.type, TensorType):
+            msg = f"as_tensor_variable: a tensor is needed, got {x} of type {x.type}. Convert it first."
+            raise TensorTypeError(msg)
+        var: Any = x
+        if ndim is not None and var.ndim != ndim:
+            if var.ndim > ndim:
+                msg = f"as_tensor_variable: rank {ndim} is needed, got {x} of rank {var.ndim}. Reshape it."
+                raise TensorTypeError(msg)
+            return var.dimshuffle(*["x"] * (ndim - var.ndim), *range(var.ndim))  # type: ignore[no-any-return]  # a method of tensor variables
+        return var  # type: ignore[no-any-return]  # checked by its type above
+    if _holds_variables(x) and LISTS.stack is not None:
+        return LISTS.stack(x)
+    return constant(x, name, ndim, dtype)
+
+
+as_tensor = as_tensor_variable

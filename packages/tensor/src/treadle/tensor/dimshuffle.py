@@ -1,0 +1,220 @@
+"""DimShuffle: permute, add and drop dimensions, without touching the data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treadle.graph import Op, static_op
+from treadle.tensor.axes import normalize_axes
+from treadle.tensor.conversion import as_tensor_variable
+from treadle.tensor.errors import AxisError, ShapeError
+from treadle.tensor.types import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from treadle.graph import Apply, Type, Variable
+    from treadle.tensor.variable import TensorVariable
+
+NEW = "x"
+
+
+@static_op
+class DimShuffle(Op):
+    """Rearrange dimensions; the result is a view.
+
+    Parameters
+    ----------
+    order
+        For each dimension of the result, the input's dimension that it is, or ``"x"`` for a new one of length 1.
+        Dimensions of the input that do not occur are dropped and must have length 1.
+    ndim
+        Rank of the input.
+    """
+
+    order: tuple[int | str, ...]
+    ndim: int
+
+    view_map = {0: [0]}  # noqa: RUF012 - the contract of Op
+
+    def as_input(self, value: Any) -> Variable:
+        """Take anything that can be made a tensor."""
+        return as_tensor_variable(value)
+
+    @property
+    def dropped(self) -> tuple[int, ...]:
+        """The input's dimensions that the result does not have."""
+        return tuple(d for d in range(self.ndim) if d not in self.order)
+
+    @property
+    def is_transpose(self) -> bool:
+        """Whether dimensions are permuted only."""
+        return len(self.order) == self.ndim and NEW not in self.order
+
+    def infer(self, *types: Type) -> Sequence[Type]:
+        """Return the type with its dimensions rearranged."""
+        (x,) = types
+        if not isinstance(x, TensorType) or x.ndim != self.ndim:
+            msg = f"{self}: an input of rank {self.ndim} is needed, got {x}. Use x.dimshuffle(...), which fits itself."
+            raise ShapeError(msg)
+        for d in self.dropped:
+            if x.shape[d] not in {1, None}:
+                msg = f"{self}: dimension {d} has length {x.shape[d]} and cannot be dropped. Index or reduce it."
+                raise ShapeError(msg)
+        return [TensorType(x.dtype, tuple(x.shape[d] if isinstance(d, int) else 1 for d in self.order))]
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+        """Return a view of the array."""
+        del node
+        output_storage[0][0] = self.apply(inputs[0])
+
+    def apply(self, x: Any) -> Any:
+        """Return the view of a NumPy array.
+
+        Raises
+        ------
+        ValueError
+            If a dropped dimension does not have length 1.
+        """
+        kept = [d for d in self.order if isinstance(d, int)]
+        for d in self.dropped:
+            if x.shape[d] != 1:
+                msg = f"dimension {d} must have length 1 to be dropped, got shape {x.shape}"
+                raise ValueError(msg)
+        view = x.transpose(*kept, *self.dropped) if self.ndim else x
+        return view.reshape(tuple(1 if d == NEW else x.shape[d] for d in self.order)) if self.dropped else (
+            view[tuple(np.newaxis if d == NEW else slice(None) for d in self.order)]
+        )
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Rearrange the cotangent back."""
+        del inputs, outputs
+        inverse: list[int | str] = [NEW] * self.ndim
+        for at, d in enumerate(self.order):
+            if isinstance(d, int):
+                inverse[d] = at
+        return [DimShuffle(tuple(inverse), len(self.order))(cotangents[0])]
+
+    def __str__(self) -> str:
+        """Show the order."""
+        return f"DimShuffle{{{','.join(map(str, self.order))}}}"
+
+
+def dimshuffle(x: Any, *order: Any) -> TensorVariable:
+    """Rearrange dimensions.
+
+    Parameters
+    ----------
+    x
+        A tensor.
+    order
+        For each dimension of the result, a dimension of `x`, or ``"x"`` for a new one of length 1. May be given as
+        one sequence.
+
+    Raises
+    ------
+    AxisError
+        If a dimension is out of range or named twice.
+    ShapeError
+        If a dimension left out does not have length 1.
+    """
+    var = as_tensor_variable(x)
+    wanted = tuple(order[0]) if len(order) == 1 and isinstance(order[0], list | tuple) else order
+    for d in wanted:
+        if isinstance(d, str) and d != NEW:
+            msg = f'dimshuffle: dimensions are integers or "x", got {d!r}.'
+            raise AxisError(msg)
+    numbers = iter(normalize_axes("dimshuffle", tuple(d for d in wanted if not isinstance(d, str)), var.ndim))
+    full = tuple(NEW if isinstance(d, str) else next(numbers) for d in wanted)
+    if full == tuple(range(var.ndim)):
+        return var
+    result: TensorVariable = DimShuffle(full, var.ndim)(var)
+    return result
+
+
+def transpose(x: Any, axes: Any = None) -> TensorVariable:
+    """Permute dimensions; reverse them if no axes are given (as numpy.transpose)."""
+    var = as_tensor_variable(x)
+    if axes is None:
+        return dimshuffle(var, *reversed(range(var.ndim)))
+    if len(axes) != var.ndim:
+        msg = f"transpose: {var.ndim} axes are needed for a tensor of rank {var.ndim}, got {tuple(axes)}."
+        raise AxisError(msg)
+    return dimshuffle(var, *axes)
+
+
+def swapaxes(x: Any, axis1: int, axis2: int) -> TensorVariable:
+    """Exchange two dimensions (as numpy.swapaxes)."""
+    var = as_tensor_variable(x)
+    a, b = (normalize_axes("swapaxes", (axis,), var.ndim)[0] for axis in (axis1, axis2))
+    order = list(range(var.ndim))
+    order[a], order[b] = order[b], order[a]
+    return dimshuffle(var, *order)
+
+
+def moveaxis(x: Any, source: Any, destination: Any) -> TensorVariable:
+    """Move dimensions to new places (as numpy.moveaxis)."""
+    var = as_tensor_variable(x)
+    sources = normalize_axes("moveaxis", source, var.ndim)
+    targets = normalize_axes("moveaxis", destination, var.ndim)
+    if len(sources) != len(targets):
+        msg = f"moveaxis: as many destinations as sources are needed, got {source} and {destination}."
+        raise AxisError(msg)
+    order = [d for d in range(var.ndim) if d not in sources]
+    for target, d in sorted(zip(targets, sources, strict=True)):
+        order.insert(target, d)
+    return dimshuffle(var, *order)
+
+
+def matrix_transpose(x: Any) -> TensorVariable:
+    """Exchange the last two dimensions (as numpy.matrix_transpose)."""
+    return swapaxes(x, -1, -2)
+
+
+def expand_dims(x: Any, axis: Any) -> TensorVariable:
+    """Insert dimensions of length 1 (as numpy.expand_dims)."""
+    var = as_tensor_variable(x)
+    count = len(axis) if isinstance(axis, tuple | list) else 1
+    new = normalize_axes("expand_dims", axis, var.ndim + count)
+    old = iter(range(var.ndim))
+    return dimshuffle(var, *(NEW if d in new else next(old) for d in range(var.ndim + count)))
+
+
+def squeeze(x: Any, axis: Any = None) -> TensorVariable:
+    """Drop dimensions of length 1 (as numpy.squeeze).
+
+    Without `axis`, those known to have length 1 are dropped: the rank of the result cannot depend on values.
+    """
+    var = as_tensor_variable(x)
+    drop = (
+        tuple(d for d, n in enumerate(var.type.shape) if n == 1)
+        if axis is None
+        else normalize_axes("squeeze", axis, var.ndim)
+    )
+    return dimshuffle(var, *(d for d in range(var.ndim) if d not in drop))
+
+
+def shape_padleft(x: Any, n_ones: int = 1) -> TensorVariable:
+    """Put dimensions of length 1 in front."""
+    var = as_tensor_variable(x)
+    return dimshuffle(var, *[NEW] * n_ones, *range(var.ndim))
+
+
+def shape_padright(x: Any, n_ones: int = 1) -> TensorVariable:
+    """Put dimensions of length 1 at the end."""
+    var = as_tensor_variable(x)
+    return dimshuffle(var, *range(var.ndim), *[NEW] * n_ones)
+
+
+def atleast_1d(x: Any) -> TensorVariable:
+    """Return a scalar as a vector of length 1, anything else unchanged."""
+    return shape_padleft(x, max(0, 1 - as_tensor_variable(x).ndim))
+
+
+def atleast_2d(x: Any) -> TensorVariable:
+    """Put dimensions of length 1 in front until the rank is 2."""
+    return shape_padleft(x, max(0, 2 - as_tensor_variable(x).ndim))

@@ -1,0 +1,279 @@
+"""Elemwise: a scalar function applied to every element, with NumPy's broadcasting; and its fused form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treadle.graph import Apply, Op, Variable, static_op
+from treadle.graph.encoding import encode_dataclass
+from treadle.tensor.broadcasting import broadcast_static, sum_to
+from treadle.tensor.conversion import as_tensor_variable, constant
+from treadle.tensor.dimshuffle import shape_padleft
+from treadle.tensor.errors import DtypeError, TensorTypeError
+from treadle.tensor.scalar.row import ScalarOp
+from treadle.tensor.types import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from treadle.graph import Type
+    from treadle.tensor.scalar.row import Dtype, Operand
+    from treadle.tensor.variable import TensorVariable
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One scalar operation of a `Composite`.
+
+    Parameters
+    ----------
+    row
+        The function.
+    args
+        Its operands: numbers below the composite's `nin` are its inputs, ``nin + k`` is the result of step k.
+    loops
+        Dtypes to compute with, one for each operand.
+    out
+        Dtype of the result.
+    """
+
+    row: ScalarOp
+    args: tuple[int, ...]
+    loops: tuple[str, ...]
+    out: str
+
+
+@dataclass(frozen=True, slots=True)
+class Composite:
+    """Several scalar functions in one: a straight line of steps, computed element by element without temporaries.
+
+    Parameters
+    ----------
+    nin
+        Number of inputs.
+    dtypes
+        Dtype of each input.
+    steps
+        The operations, in order.
+    outputs
+        Which values are the results, numbered as in `Step.args`.
+    """
+
+    nin: int
+    dtypes: tuple[str, ...]
+    steps: tuple[Step, ...]
+    outputs: tuple[int, ...]
+
+    @property
+    def name(self) -> str:
+        """The names of the steps."""
+        return "Composite{" + " ".join(step.row.name for step in self.steps) + "}"
+
+    def canonical(self) -> bytes:
+        """Return the canonical encoding."""
+        return encode_dataclass(self)
+
+    def values(self, inputs: Sequence[Any]) -> list[Any]:
+        """Return the inputs and the result of every step, computed with NumPy."""
+        values = [x if x.dtype.name == d else x.astype(d) for x, d in zip(inputs, self.dtypes, strict=True)]
+        for step in self.steps:
+            args = [
+                values[i] if values[i].dtype.name == d else values[i].astype(d)
+                for i, d in zip(step.args, step.loops, strict=True)
+            ]
+            result = np.asarray(step.row.impl(*args))
+            values.append(result if result.dtype.name == step.out else result.astype(step.out))
+        return values
+
+    def __str__(self) -> str:
+        """Show the names of the steps."""
+        return self.name
+
+
+@static_op
+class Elemwise(Op):
+    """A scalar function applied elementwise.
+
+    Inputs are broadcast as NumPy does, at run time too: an unknown dimension may turn out to be 1.
+
+    Parameters
+    ----------
+    scalar_op
+        The function: a row, or a composite of rows.
+    """
+
+    scalar_op: ScalarOp | Composite
+
+    @property
+    def name(self) -> str:
+        """Name of the scalar function."""
+        return self.scalar_op.name
+
+    @property
+    def nin(self) -> int:
+        """Number of inputs."""
+        return self.scalar_op.nin
+
+    # Building
+
+    def as_input(self, value: Any) -> Variable:
+        """Take anything that can be made a tensor."""
+        return as_tensor_variable(value)
+
+    def make_node(self, *inputs: Any) -> Apply:
+        """Return the node: inputs padded to one rank, Python numbers given the dtype that the others decide.
+
+        Raises
+        ------
+        TensorTypeError
+            For a wrong number of inputs.
+        DtypeError
+            If the function does not take these dtypes, or a Python integer does not fit.
+        ShapeError
+            If the static shapes do not broadcast together.
+        """
+        if len(inputs) != self.nin:
+            msg = f"{self.name}: {self.nin} operands are needed, got {len(inputs)}."
+            raise TensorTypeError(msg)
+        operands: list[Operand] = []
+        variables: list[Any] = []
+        for x in inputs:
+            weak = type(x) in {int, float, complex}
+            var = x if weak else as_tensor_variable(x)
+            variables.append(var)
+            operands.append(type(x) if weak else var.type.numpy_dtype)
+        variables = self._fixed(variables, operands)
+        ndim = max(v.type.ndim for v in variables)
+        variables = [v if v.type.ndim == ndim else shape_padleft(v, ndim - v.type.ndim) for v in variables]
+        return Apply(self, variables, [t.make_variable() for t in self.infer(*[v.type for v in variables])])
+
+    def _fixed(self, variables: list[Any], operands: Sequence[Operand]) -> list[Any]:
+        """Make the Python numbers among the operands constants."""
+        if all(isinstance(d, type) for d in operands):
+            return [as_tensor_variable(x) for x in variables]
+        if not any(isinstance(d, type) for d in operands):
+            return variables
+        if isinstance(self.scalar_op, Composite):
+            dtypes: Sequence[Any] = self.scalar_op.dtypes
+        else:
+            dtypes, _ = self.scalar_op.signature(operands)
+        return [
+            self._number(x, d) if isinstance(o, type) else x
+            for x, d, o in zip(variables, dtypes, operands, strict=True)
+        ]
+
+    def _number(self, x: Any, dtype: Any) -> TensorVariable:
+        wanted = np.dtype(dtype)
+        if isinstance(x, int) and wanted.kind in "iu":
+            info = np.iinfo(wanted)
+            if not info.min <= x <= info.max:
+                if self.scalar_op.name in {"eq", "neq", "lt", "le", "gt", "ge"} and -(2**63) <= x < 2**63:
+                    return constant(x)
+                msg = (
+                    f"{self.name}: the Python integer {x} is out of bounds for {wanted.name}. "
+                    "Cast the tensor to a wider dtype first."
+                )
+                raise DtypeError(msg)
+        return constant(x, dtype=wanted)
+
+    def infer(self, *types: Type) -> Sequence[Type]:
+        """Return the output types: dtype by the row's rule, shape by broadcasting."""
+        kinds: list[Any] = list(types)
+        scalar = self.scalar_op
+        shape = kinds[0].shape if len(kinds) == 1 else broadcast_static(scalar.name, [t.shape for t in kinds])
+        if isinstance(scalar, Composite):
+            dtypes = [*scalar.dtypes, *(step.out for step in scalar.steps)]
+            return [TensorType(dtypes[i], shape) for i in scalar.outputs]
+        _, out = scalar.signature([t.numpy_dtype for t in kinds])
+        return [TensorType(out.name, shape)]
+
+    def loop_dtypes(self, node: Apply) -> tuple[Dtype, ...]:
+        """Return the dtypes that the node's inputs are converted to before computing."""
+        kinds: list[Any] = [x.type for x in node.inputs]
+        if isinstance(self.scalar_op, Composite):
+            return tuple(np.dtype(d) for d in self.scalar_op.dtypes)
+        return self.scalar_op.signature([t.numpy_dtype for t in kinds])[0]
+
+    # Computing
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+        """Compute with NumPy, in the dtypes of the rule."""
+        scalar = self.scalar_op
+        if isinstance(scalar, Composite):
+            values = scalar.values(inputs)
+            if len(scalar.outputs) == 1:
+                output_storage[0][0] = self._owned(values[scalar.outputs[0]], inputs)
+                return
+            shape = np.broadcast_shapes(*(x.shape for x in inputs))
+            for cell, i in zip(output_storage, scalar.outputs, strict=True):
+                cell[0] = self._owned(np.broadcast_to(values[i], shape), inputs)
+            return
+        loops = self.loop_dtypes(node)
+        args = [x if x.dtype == d else x.astype(d) for x, d in zip(inputs, loops, strict=True)]
+        with np.errstate(all="ignore"):
+            result = np.asarray(scalar.impl(*args))
+        out: Any = node.outputs[0].type
+        output_storage[0][0] = self._owned(result.astype(out.numpy_dtype, copy=False), inputs)
+
+    @staticmethod
+    def _owned(result: Any, inputs: Sequence[Any]) -> Any:
+        """Return the result, copied if it is an input's memory."""
+        if not result.flags.owndata or not result.flags.writeable or any(result is x for x in inputs):
+            return np.array(result)
+        return result
+
+    def blame(self, node: Apply, values: Sequence[Any]) -> Apply | None:
+        """Return the original node at fault, for a fused node whose shapes clash."""
+        origins: Sequence[Apply] | None = getattr(node.tag, "origins", None)
+        if not isinstance(self.scalar_op, Composite) or origins is None:
+            return None
+        shapes = [np.shape(x) for x in values]
+        for step, origin in zip(self.scalar_op.steps, origins, strict=True):
+            try:
+                shapes.append(np.broadcast_shapes(*(shapes[i] for i in step.args)))
+            except ValueError:
+                return origin
+        return None
+
+    # Differentiating
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Say that every input is connected, unless the function is a predicate."""
+        connected = isinstance(self.scalar_op, Composite) or self.scalar_op.pullback is not None
+        return [[connected] * len(node.outputs) for _ in node.inputs]
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Return the row's terms, summed back to each input's run-time shape."""
+        scalar = self.scalar_op
+        if isinstance(scalar, Composite):
+            msg = f"{self}: a fused node has no gradient. Differentiate before compiling."
+            raise DtypeError(msg)
+        if scalar.pullback is None:
+            return [None] * len(inputs)
+        terms = scalar.pullback(cotangents[0], outputs[0], inputs)
+        return [None if t is None else self._term(t, x, inputs) for t, x in zip(terms, inputs, strict=True)]
+
+    @staticmethod
+    def _term(term: Any, x: Any, inputs: Sequence[Any]) -> Variable | None:
+        """Bring one term to the input's dtype and shape; nothing flows back to integers."""
+        if x.type.numpy_dtype.kind not in "fc":
+            return None
+        if term.dtype != x.dtype:
+            term = term.real if term.type.numpy_dtype.kind == "c" else term
+            term = term.astype(x.dtype)
+        others = [v.type.shape for v in inputs if v is not x]
+        if all(n not in {1, None} or all(o[d] == 1 for o in others) for d, n in enumerate(x.type.shape)):
+            # No other input can have broadcast this one.
+            return term if term.ndim == x.ndim else sum_to(term, x)  # type: ignore[no-any-return]  # a tensor variable
+        return sum_to(term, x)
+
+    def __str__(self) -> str:
+        """Show the scalar function's name."""
+        return self.scalar_op.name[:1].upper() + self.scalar_op.name[1:]
+
+

@@ -1,0 +1,33 @@
+"""Errors of tensor expressions."""
+
+from __future__ import annotations
+
+from treadle.graph import GraphError
+
+
+class TensorTypeError(GraphError, TypeError):
+    """A value, dtype or rank does not fit where a tensor is needed."""
+
+
+class ShapeError(GraphError, ValueError):
+    """Static shapes do not fit together."""
+
+
+class DtypeError(GraphError, TypeError):
+    """No dtype rule covers the dtypes given, or a value does not fit a dtype."""
+
+
+class AxisError(GraphError, ValueError, IndexError):
+    """An axis is out of range or named twice."""
+
+
+class IndexingError(GraphError, IndexError):
+    """An index expression is not understood, or is out of bounds for the static shape."""
+
+
+class DisconnectedInputError(GraphError, ValueError):
+    """A gradient was asked for with respect to something the cost does not depend on."""
+
+
+class NullTypeGradError(GraphError, TypeError):
+    """A gradient was asked for that is not defined."""

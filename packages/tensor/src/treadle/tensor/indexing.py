@@ -1,0 +1,446 @@
+"""Indexing, and its set and increment counterparts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treadle.graph import Apply, Op, static_op
+from treadle.tensor.broadcasting import alloc, broadcast_static, sum_to, zeros_like
+from treadle.tensor.conversion import as_tensor_variable
+from treadle.tensor.dimshuffle import DimShuffle, expand_dims, squeeze
+from treadle.tensor.errors import IndexingError, ShapeError, TensorTypeError
+from treadle.tensor.index import (
+    SYMBOLIC,
+    At,
+    Positions,
+    Span,
+    Symbolic,
+    fill,
+    gather_plan,
+    index_types,
+    parse,
+    span_length,
+    symbolic_count,
+)
+from treadle.tensor.scalar.cast import cast
+from treadle.tensor.shape import Shape, shape_i
+from treadle.tensor.types import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from treadle.graph import Variable
+    from treadle.tensor.index import Entry
+    from treadle.tensor.variable import TensorVariable
+
+
+def basic_shape(entries: Sequence[Entry], shape: Sequence[int | None]) -> tuple[int | None, ...]:
+    """Return the static shape of ``x[entries]`` for slices and positions."""
+    spans = ((e, n) for e, n in zip(entries, shape, strict=True) if isinstance(e, Span))
+    return tuple(span_length(e, n) for e, n in spans)
+
+
+def advanced_shape(
+    entries: Sequence[Entry], shape: Sequence[int | None], arrays: Sequence[TensorType]
+) -> tuple[int | None, ...]:
+    """Return the static shape of ``x[entries]`` for slices and index arrays."""
+    plan = gather_plan(entries, [t.ndim for t in arrays])
+    padded = [(1,) * (plan.array_ndim - t.ndim) + t.shape for t in arrays]
+    middle = broadcast_static("indexing", padded)
+    rest = basic_shape(entries, shape)
+    return (*rest[: plan.place], *middle, *rest[plan.place :])
+
+
+class _Indexed(Op):
+    """Base of the four index ops: static entries, symbolic parts as inputs."""
+
+    entries: tuple[Entry, ...]
+
+    def as_input(self, value: Any) -> Variable:
+        """Take anything that can be made a tensor."""
+        return as_tensor_variable(value)
+
+    def _result_shape(self, x: Any, parts: Sequence[Variable]) -> tuple[int | None, ...]:
+        """Return the static shape of the part that the index picks."""
+        if not isinstance(x.type, TensorType) or x.type.ndim != len(self.entries):
+            msg = f"{self}: a tensor of rank {len(self.entries)} is needed, got {x} of type {x.type}."
+            raise IndexingError(msg)
+        if len(parts) != symbolic_count(self.entries):
+            msg = f"{self}: {symbolic_count(self.entries)} index inputs are needed, got {len(parts)}."
+            raise IndexingError(msg)
+        kinds = index_types(parts)
+        if not any(isinstance(e, Positions) for e in self.entries):
+            return basic_shape(self.entries, x.type.shape)
+        return advanced_shape(self.entries, x.type.shape, self._arrays(kinds))
+
+    def _arrays(self, kinds: Sequence[Any]) -> list[Any]:
+        """Return those of the index inputs that are arrays of positions."""
+        found = []
+        at = 0
+        for entry in self.entries:
+            if isinstance(entry, Positions):
+                found.append(kinds[at])
+                at += 1
+            else:
+                at += symbolic_count([entry])
+        return found
+
+    def _text(self) -> str:
+        return "[" + ", ".join(map(str, self.entries)) + "]"
+
+
+class _Take(_Indexed):
+    """Base of the two ops that read a part. Inputs: the tensor, then the index inputs."""
+
+    def make_node(self, *inputs: Any) -> Apply:
+        """Return the node."""
+        x, *parts = (self.as_input(v) for v in inputs)
+        kind: Any = x.type
+        shape = self._result_shape(x, parts)
+        return Apply(self, [x, *parts], [TensorType(kind.dtype, shape).make_variable()])
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Say that the tensor is connected, positions are not."""
+        return [[True], *([False] for _ in node.inputs[1:])]
+
+
+@static_op
+class Subtensor(_Take):
+    """A part of a tensor by slices and positions, as a view.
+
+    Parameters
+    ----------
+    entries
+        One `At` or `Span` for each dimension; symbolic parts are inputs, int scalars, in order.
+    """
+
+    entries: tuple[Entry, ...]
+
+    view_map = {0: [0]}  # noqa: RUF012 - the contract of Op
+
+    @property
+    def static_inputs(self) -> tuple[int, ...]:  # type: ignore[override]  # depends on the entries
+        """Positions of the bounds of slices, which decide the result's shape."""
+        found = []
+        at = 1
+        for entry in self.entries:
+            if isinstance(entry, Span):
+                count = symbolic_count([entry])
+                found += range(at, at + count)
+                at += count
+            elif isinstance(entry, At):
+                at += isinstance(entry.value, Symbolic)
+        return tuple(found)
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+        """Index with NumPy."""
+        del node
+        output_storage[0][0] = np.asarray(inputs[0][fill(self.entries, inputs[1:])])
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Put the cotangent into zeros at the same place."""
+        del outputs
+        x, *parts = inputs
+        back = IncSubtensor(self.entries, set=False)(zeros_like(x), cotangents[0], *parts)
+        return [back, *(None for _ in parts)]
+
+    def __str__(self) -> str:
+        """Show the index."""
+        return f"Subtensor{{{self._text()}}}"
+
+
+@static_op
+class AdvancedSubtensor(_Take):
+    """Elements picked by integer arrays, with slices in the other dimensions (NumPy's rules).
+
+    Parameters
+    ----------
+    entries
+        One `Span` or `Positions` for each dimension, one `Positions` at least.
+    """
+
+    entries: tuple[Entry, ...]
+
+    @property
+    def static_inputs(self) -> tuple[int, ...]:  # type: ignore[override]  # depends on the entries
+        """Positions of the bounds of slices."""
+        found = []
+        at = 1
+        for entry in self.entries:
+            count = symbolic_count([entry])
+            if isinstance(entry, Span):
+                found += range(at, at + count)
+            at += count
+        return tuple(found)
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+        """Index with NumPy."""
+        del node
+        output_storage[0][0] = np.array(inputs[0][fill(self.entries, inputs[1:])])
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Add the cotangent into zeros at the same places."""
+        del outputs
+        x, *parts = inputs
+        back = AdvancedIncSubtensor(self.entries, set=False)(zeros_like(x), cotangents[0], *parts)
+        return [back, *(None for _ in parts)]
+
+    def __str__(self) -> str:
+        """Show the index."""
+        return f"AdvancedSubtensor{{{self._text()}}}"
+
+
+class _Put(_Indexed):
+    """Base of the two ops that write a part. Inputs: the tensor, the values, then the index inputs."""
+
+    set: bool
+
+    def make_node(self, *inputs: Any) -> Apply:
+        """Return the node; the values must broadcast to the part and have a dtype that fits."""
+        x, y, *parts = (self.as_input(v) for v in inputs)
+        kind: Any = x.type
+        values: Any = y.type
+        shape = self._result_shape(x, parts)
+        if not isinstance(values, TensorType) or values.ndim > len(shape):
+            msg = f"{self}: values of rank {len(shape)} at most are needed, got {y} of type {values}."
+            raise ShapeError(msg)
+        own = (1,) * (len(shape) - values.ndim) + values.shape
+        for d, (n, m) in enumerate(zip(own, shape, strict=True)):
+            if n not in {1, None} and m is not None and n != m:
+                msg = f"{self}: values of shape {values.shape} do not fit a part of shape {shape} (dimension {d})."
+                raise ShapeError(msg)
+        if np.result_type(values.numpy_dtype, kind.numpy_dtype) != kind.numpy_dtype:
+            msg = f"{self}: values of dtype {values.dtype} do not fit a tensor of dtype {kind.dtype}. Cast one of them."
+            raise TensorTypeError(msg)
+        return Apply(self, [x, cast(y, kind.dtype), *parts], [kind.make_variable()])
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Say that tensor and values are connected, positions are not."""
+        return [[True], [True], *([False] for _ in node.inputs[2:])]
+
+    def _pullback(self, take: _Take, inputs: Sequence[Variable], ct: Variable) -> Sequence[Variable | None]:
+        x, y, *parts = inputs
+        to_values = sum_to(take(ct, *parts), y)
+        to_x = ct
+        if self.set:
+            to_x = type(self)(self.entries, set=True)(ct, zeros_like(y), *parts)  # type: ignore[call-arg]  # both subclasses have these fields
+        del x
+        return [to_x, to_values, *(None for _ in parts)]
+
+
+@static_op
+class IncSubtensor(_Put):
+    """A copy of a tensor with a part replaced, or added to.
+
+    Parameters
+    ----------
+    entries
+        One `At` or `Span` for each dimension.
+    set
+        True: the part is replaced by the values. False: the values are added to it.
+    """
+
+    entries: tuple[Entry, ...]
+    set: bool
+
+    @property
+    def static_inputs(self) -> tuple[int, ...]:  # type: ignore[override]  # depends on the entries
+        """Positions of the bounds of slices."""
+        return tuple(i + 1 for i in Subtensor(self.entries).static_inputs)
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+        """Write with NumPy into a copy."""
+        del node
+        x, y, *parts = inputs
+        result = x.copy()
+        index = fill(self.entries, parts)
+        if self.set:
+            result[index] = y
+        else:
+            result[index] += y
+        output_storage[0][0] = result
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Read the values' part of the cotangent; the rest flows to the tensor."""
+        del outputs
+        return self._pullback(Subtensor(self.entries), inputs, cotangents[0])
+
+    def __str__(self) -> str:
+        """Show the index."""
+        return f"{'Set' if self.set else 'Inc'}Subtensor{{{self._text()}}}"
+
+
+@static_op
+class AdvancedIncSubtensor(_Put):
+    """A copy of a tensor with picked elements replaced, or added to; each repeated position adds again.
+
+    Parameters
+    ----------
+    entries
+        One `Span` or `Positions` for each dimension.
+    set
+        True: the elements are replaced by the values. False: the values are added to them. If a position is picked
+        twice, it is not defined which of its values is set.
+    """
+
+    entries: tuple[Entry, ...]
+    set: bool
+
+    @property
+    def static_inputs(self) -> tuple[int, ...]:  # type: ignore[override]  # depends on the entries
+        """Positions of the bounds of slices."""
+        return tuple(i + 1 for i in AdvancedSubtensor(self.entries).static_inputs)
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+        """Write with NumPy into a copy."""
+        del node
+        x, y, *parts = inputs
+        result = x.copy()
+        index = fill(self.entries, parts)
+        if self.set:
+            result[index] = y
+        elif result.dtype == bool:
+            np.logical_or.at(result, index, y)
+        else:
+            np.add.at(result, index, y)
+        output_storage[0][0] = result
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Read the values' part of the cotangent; the rest flows to the tensor."""
+        del outputs
+        return self._pullback(AdvancedSubtensor(self.entries), inputs, cotangents[0])
+
+    def __str__(self) -> str:
+        """Show the index."""
+        return f"Advanced{'Set' if self.set else 'Inc'}Subtensor{{{self._text()}}}"
+
+
+def _all_positions(entries: Sequence[Entry], inputs: Sequence[Any]) -> tuple[tuple[Entry, ...], list[Any]]:
+    """Turn single positions beside index arrays into arrays of rank 0, as NumPy does."""
+    given = iter(inputs)
+    made: list[Entry] = []
+    variables: list[Any] = []
+    for entry in entries:
+        if isinstance(entry, At):
+            made.append(Positions())
+            variables.append(next(given) if entry.value is SYMBOLIC else as_tensor_variable(entry.value))
+        else:
+            made.append(entry)
+            variables += [next(given) for _ in range(symbolic_count([entry]))]
+    return tuple(made), variables
+
+
+def subtensor(x: Any, args: Any) -> TensorVariable:
+    """Return ``x[args]`` (as NumPy's indexing): slices, positions, None, ``...``, integer arrays, constant masks.
+
+    Raises
+    ------
+    IndexingError
+        If the index is not understood or known to be out of bounds.
+    """
+    var = as_tensor_variable(x)
+    if var.owner is not None and isinstance(var.owner.op, Shape) and isinstance(args, int):
+        return _one_length(var.owner.inputs[0], args)
+    index = parse(var, args)
+    if index.is_basic:
+        result: Any = var
+        if not all(isinstance(e, Span) and e.is_full for e in index.entries):
+            result = Subtensor(index.entries)(var, *index.inputs)
+        for at in index.new_axes:
+            result = expand_dims(result, at)
+        return result  # type: ignore[no-any-return]  # tensor variables come out of these ops
+    if index.new_axes:
+        return _with_new_axes(var, args)
+    entries, inputs = _all_positions(index.entries, index.inputs)
+    picked: TensorVariable = AdvancedSubtensor(entries)(var, *inputs)
+    return picked
+
+
+def _one_length(x: Any, at: int) -> TensorVariable:
+    if not -x.ndim <= at < x.ndim:
+        msg = f"indexing: the shape of {x} has {x.ndim} lengths, there is no length {at}."
+        raise IndexingError(msg)
+    return shape_i(x, at)
+
+
+def _with_new_axes(var: Any, args: Any) -> TensorVariable:
+    """Insert the new axes first, then index with a full slice there."""
+    items = list(args) if isinstance(args, tuple) else [args]
+    taken = sum(1 for i in items if i is not None and i is not Ellipsis)
+    at = items.index(Ellipsis) if any(i is Ellipsis for i in items) else len(items)
+    items = [*items[:at], *[slice(None)] * (var.ndim - taken), *items[at + 1 :]]
+    new = [d for d, item in enumerate(items) if item is None]
+    return subtensor(expand_dims(var, new), tuple(slice(None) if i is None else i for i in items))
+
+
+def _written(part: Any, y: Any, set_: bool) -> TensorVariable:
+    """Return the tensor that `part` was indexed from, with the part set or increased."""
+    name = "set_subtensor" if set_ else "inc_subtensor"
+    var = as_tensor_variable(part)
+    node = var.owner
+    value = y
+    if node is not None and isinstance(node.op, DimShuffle) and "x" in node.op.order and not node.op.dropped:
+        added = [d for d, o in enumerate(node.op.order) if o == "x"]
+        inner = node.inputs[0].owner
+        if inner is not None and isinstance(inner.op, Subtensor) and len(added) + node.op.ndim == var.ndim:
+            filled = as_tensor_variable(y)
+            filled = alloc(filled, *(shape_i(var, d) for d in range(var.ndim))) if filled.ndim < var.ndim else filled
+            node, value = inner, squeeze(filled, tuple(added))
+    if node is None or not isinstance(node.op, Subtensor | AdvancedSubtensor):
+        msg = f"{name}: the first argument must be an indexed tensor such as x[2:4], got {var}. Index it in the call."
+        raise IndexingError(msg)
+    x: Any = node.inputs[0]
+    put = IncSubtensor if isinstance(node.op, Subtensor) else AdvancedIncSubtensor
+    filling = as_tensor_variable(value)
+    if not hasattr(value, "type") and np.result_type(filling.type.numpy_dtype, x.type.numpy_dtype) != x.type.numpy_dtype:
+        filling = as_tensor_variable(np.asarray(value, dtype=x.dtype)) if np.ndim(value) == 0 else filling
+    result: TensorVariable = put(node.op.entries, set=set_)(x, filling, *node.inputs[1:])
+    return result
+
+
+def set_subtensor(part: Any, y: Any) -> TensorVariable:
+    """Return a copy of a tensor with a part replaced: ``set_subtensor(x[2:4], y)`` for ``x[2:4] = y``.
+
+    Parameters
+    ----------
+    part
+        An indexed tensor.
+    y
+        Values, broadcast to the part; their dtype must fit the tensor's.
+
+    Raises
+    ------
+    IndexingError
+        If the first argument is not an indexed tensor.
+    ShapeError
+        If the values do not broadcast to the part.
+    """
+    return _written(part, y, True)
+
+
+def inc_subtensor(part: Any, y: Any, set_instead_of_inc: bool = False) -> TensorVariable:
+    """Return a copy of a tensor with values added to a part: ``inc_subtensor(x[i], y)`` for ``x[i] += y``.
+
+    Unlike in NumPy, every repeated position adds again. Parameters and errors are those of `set_subtensor`.
+    """
+    return _written(part, y, set_instead_of_inc)
+
+
+def take(a: Any, indices: Any, axis: int | None = None) -> TensorVariable:
+    """Pick elements along an axis (as numpy.take); of the flattened tensor if no axis is given."""
+    var = as_tensor_variable(a)
+    if axis is None:
+        return subtensor(var.flatten(), as_tensor_variable(indices))
+    at = axis + var.ndim if axis < 0 else axis
+    positions = indices if isinstance(indices, int) else as_tensor_variable(indices)
+    return subtensor(var, (*(slice(None) for _ in range(at)), positions))

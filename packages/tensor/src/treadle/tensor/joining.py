@@ -1,0 +1,236 @@
+"""Join, stack, and ranges."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treadle.graph import Apply, Op, static_op
+from treadle.graph.variable import as_index
+from treadle.tensor.axes import normalize_axes
+from treadle.tensor.conversion import LISTS, as_tensor_variable, constant
+from treadle.tensor.dimshuffle import expand_dims
+from treadle.tensor.errors import ShapeError, TensorTypeError
+from treadle.tensor.scalar.arithmetic import add
+from treadle.tensor.scalar.cast import cast
+from treadle.tensor.shape import shape_i
+from treadle.tensor.types import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from treadle.graph import Type, Variable
+    from treadle.tensor.variable import TensorVariable
+
+
+@static_op
+class Join(Op):
+    """Put tensors of one rank one after another along an axis.
+
+    Parameters
+    ----------
+    axis
+        The axis, 0 or more.
+    """
+
+    axis: int
+
+    def as_input(self, value: Any) -> Variable:
+        """Take anything that can be made a tensor."""
+        return as_tensor_variable(value)
+
+    def infer(self, *types: Type) -> Sequence[Type]:
+        """Return the joined type."""
+        kinds: list[Any] = list(types)
+        if not kinds or not all(isinstance(t, TensorType) for t in kinds) or len({t.ndim for t in kinds}) != 1:
+            msg = f"join: tensors of one rank are needed, got {', '.join(map(str, types)) or 'none'}. Reshape them."
+            raise TensorTypeError(msg)
+        ndim = kinds[0].ndim
+        if not 0 <= self.axis < ndim:
+            msg = f"join: axis {self.axis} does not exist in tensors of rank {ndim}. Use stack, or another axis."
+            raise ShapeError(msg)
+        shape: list[int | None] = []
+        for d in range(ndim):
+            ns = [t.shape[d] for t in kinds]
+            if d == self.axis:
+                shape.append(None if None in ns else sum(ns))
+                continue
+            known = set(ns) - {None}
+            if len(known) > 1:
+                msg = f"join: lengths of dimension {d} differ, got {ns}. All but the joined dimension must agree."
+                raise ShapeError(msg)
+            shape.append(known.pop() if known else None)
+        return [TensorType(np.result_type(*(t.numpy_dtype for t in kinds)), tuple(shape))]
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+        """Join with NumPy."""
+        del node
+        output_storage[0][0] = np.concatenate(inputs, axis=self.axis)
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Cut the cotangent into the inputs' parts."""
+        del outputs
+        ct: Any = cotangents[0]
+        terms: list[Variable | None] = []
+        start: Any = 0
+        for x in inputs:
+            kind: Any = x.type
+            stop = _sum_of(start, shape_i(x, self.axis))
+            part = ct[(*(slice(None) for _ in range(self.axis)), slice(start, stop))]
+            terms.append(cast(part, kind.dtype) if kind.numpy_dtype.kind in "fc" else None)
+            start = stop
+        return terms
+
+
+def _sum_of(a: Any, b: Any) -> Any:
+    """Add two lengths, without a node where both are known."""
+    left, right = as_index(a), as_index(b)
+    return left + right if left is not None and right is not None else (b if left == 0 else add(a, b))
+
+
+def join(axis: int, *tensors: Any) -> TensorVariable:
+    """Put tensors one after another along an existing axis; the axis comes first (see `concatenate`)."""
+    return concatenate(tensors, axis)
+
+
+def concatenate(tensors: Sequence[Any], axis: int = 0) -> TensorVariable:
+    """Put tensors one after another along an existing axis (as numpy.concatenate).
+
+    Raises
+    ------
+    TensorTypeError
+        If the ranks differ, or there are no tensors.
+    ShapeError
+        If other lengths are known and differ.
+    """
+    variables = [as_tensor_variable(t) for t in tensors]
+    if not variables or variables[0].ndim == 0:
+        msg = f"concatenate: one or more tensors of rank 1 or more are needed, got {list(tensors)}. Use stack."
+        raise TensorTypeError(msg)
+    (at,) = normalize_axes("concatenate", axis, variables[0].ndim)
+    result: TensorVariable = Join(at)(*variables)
+    return result
+
+
+def stack(tensors: Sequence[Any], axis: int = 0) -> TensorVariable:
+    """Put tensors one after another along a new axis (as numpy.stack)."""
+    variables = [as_tensor_variable(t) for t in tensors]
+    if len({v.ndim for v in variables}) != 1:
+        msg = f"stack: tensors of one rank are needed, got {', '.join(str(v.type) for v in variables) or 'none'}."
+        raise TensorTypeError(msg)
+    (at,) = normalize_axes("stack", axis, variables[0].ndim + 1)
+    return concatenate([expand_dims(v, at) for v in variables], at)
+
+
+def hstack(tensors: Sequence[Any]) -> TensorVariable:
+    """Stack along the second axis, vectors along the first (as numpy.hstack)."""
+    variables = [v if v.ndim else expand_dims(v, 0) for v in map(as_tensor_variable, tensors)]
+    return concatenate(variables, 0 if variables and variables[0].ndim == 1 else 1)
+
+
+def vstack(tensors: Sequence[Any]) -> TensorVariable:
+    """Stack along the first axis, vectors as rows (as numpy.vstack)."""
+    variables = []
+    for v in map(as_tensor_variable, tensors):
+        row = v if v.ndim else expand_dims(v, 0)
+        variables.append(expand_dims(row, 0) if row.ndim == 1 else row)
+    return concatenate(variables, 0)
+
+
+def _nested(items: Sequence[Any]) -> TensorVariable:
+    return stack([_nested(x) if isinstance(x, list | tuple) else as_tensor_variable(x) for x in items])
+
+
+LISTS.stack = _nested
+
+
+@static_op
+class ARange(Op):
+    """Numbers from start to stop in steps. Inputs: start, stop, step, scalars.
+
+    Parameters
+    ----------
+    dtype
+        Dtype of the result.
+    """
+
+    dtype: str
+
+    static_inputs = (0, 1, 2)
+
+    def as_input(self, value: Any) -> Variable:
+        """Take anything that can be made a tensor."""
+        return as_tensor_variable(value)
+
+    def make_node(self, *inputs: Any) -> Apply:
+        """Return the node; the length is known where all three inputs are constant."""
+        variables = [self.as_input(x) for x in inputs]
+        if len(variables) != 3 or any(getattr(v.type, "ndim", -1) != 0 for v in variables):
+            msg = f"arange: start, stop and step must be scalars, got {', '.join(map(str, inputs))}."
+            raise TensorTypeError(msg)
+        values = [getattr(v, "data", None) for v in variables]
+        length = None if any(v is None for v in values) else range_length(*values)
+        return Apply(self, variables, [TensorType(self.dtype, (length,)).make_variable()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+        """Fill with NumPy."""
+        del node
+        start, stop, step = inputs
+        output_storage[0][0] = np.arange(start, stop, step, dtype=self.dtype)
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Say that nothing flows back: the length depends on the inputs."""
+        del node
+        return [[False]] * 3
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Return that nothing flows back."""
+        del inputs, outputs, cotangents
+        return [None, None, None]
+
+
+def range_length(start: Any, stop: Any, step: Any) -> int:
+    """Return how many numbers a range has.
+
+    Raises
+    ------
+    ShapeError
+        If the step is zero.
+    """
+    if step == 0:
+        msg = "arange: the step is 0, so the range never ends. Give another step."
+        raise ShapeError(msg)
+    kinds = {np.asarray(v).dtype.kind for v in (start, stop, step)}
+    if kinds <= {"i", "u", "b"}:
+        return len(range(int(start), int(stop), int(step)))
+    return max(0, math.ceil((float(stop) - float(start)) / float(step)))
+
+
+def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> TensorVariable:
+    """Return numbers from start to stop, stop left out (as numpy.arange).
+
+    Parameters
+    ----------
+    start, stop, step
+        Scalars; one argument alone is the stop.
+    dtype
+        Dtype of the result; by default what the three have in common.
+    """
+    first, last = (0, start) if stop is None else (start, stop)
+    variables = [as_tensor_variable(x) for x in (first, last, step)]
+    wanted = TensorType(dtype).dtype if dtype is not None else np.result_type(*(v.dtype for v in variables)).name
+    result: TensorVariable = ARange(wanted)(*variables)
+    return result
+
+
+def eye(n: Any, m: Any = None, k: int = 0, dtype: Any = None) -> TensorVariable:
+    """Return a matrix with ones on one diagonal and zeros elsewhere (as numpy.eye)."""
+    rows = expand_dims(arange(n), 1)
+    columns = expand_dims(arange(n if m is None else m), 0)
+    return cast(columns.eq(add(rows, constant(k))), "floatX" if dtype is None else dtype)

@@ -1,0 +1,45 @@
+"""DimShuffle on the VM: one call to NumPy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treadle.tensor.dimshuffle import NEW, DimShuffle
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from treadle.graph import Apply, LoweringTable
+
+
+def lower(op: DimShuffle, node: Apply) -> Callable[..., Any]:
+    """Return a function that makes the view."""
+    del node
+    if op.dropped:
+        return op.apply
+    axes = tuple(d for d in op.order if isinstance(d, int))
+    if op.is_transpose:
+
+        def permute(x: Any) -> Any:
+            return x.transpose(axes)
+
+        return permute
+    index = tuple(np.newaxis if d == NEW else slice(None) for d in op.order)
+    if axes == tuple(range(op.ndim)):
+
+        def expand(x: Any) -> Any:
+            return x[index]
+
+        return expand
+
+    def rearrange(x: Any) -> Any:
+        return x.transpose(axes)[index]
+
+    return rearrange
+
+
+def register(table: LoweringTable) -> None:
+    """Enter the family's rules."""
+    table.register(DimShuffle)(lower)

@@ -1,0 +1,47 @@
+"""Elementwise functions on the VM: NumPy's own functions, called directly where dtypes allow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treadle.tensor.elemwise import Composite, Elemwise
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from treadle.graph import Apply, LoweringTable
+
+
+def lower(op: Elemwise, node: Apply) -> Callable[..., Any] | None:
+    """Return the NumPy function itself where nothing is to be converted, else None or a wrapper."""
+    scalar = op.scalar_op
+    if isinstance(scalar, Composite):
+        return None
+    kinds: list[Any] = [v.type for v in node.inputs]
+    out: Any = node.outputs[0].type
+    direct = scalar.ufunc is not None and all(
+        t.numpy_dtype == d for t, d in zip(kinds, op.loop_dtypes(node), strict=True)
+    )
+    if not direct or scalar.name == "identity":
+        return None
+    if out.ndim > 0:
+        function: Callable[..., Any] = scalar.impl
+        return function
+    return _scalar(scalar.impl)
+
+
+def _scalar(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function with its results as arrays: NumPy returns numbers where the rank is 0."""
+    asarray = np.asarray
+
+    def run(*values: Any) -> Any:
+        return asarray(function(*values))
+
+    return run
+
+
+def register(table: LoweringTable) -> None:
+    """Enter the family's rules."""
+    table.register(Elemwise)(lower)

@@ -1,0 +1,31 @@
+"""Indexing on the VM: indices without symbolic parts are made once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from treadle.tensor.index import At, fill, symbolic_count
+from treadle.tensor.indexing import Subtensor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from treadle.graph import Apply, LoweringTable
+
+
+def lower_subtensor(op: Subtensor, node: Apply) -> Callable[..., Any] | None:
+    """Return a function that takes the view, where the index is known and the result is an array."""
+    del node
+    if symbolic_count(op.entries) or all(isinstance(e, At) for e in op.entries):
+        return None
+    index = fill(op.entries, ())
+
+    def view(x: Any) -> Any:
+        return x[index]
+
+    return view
+
+
+def register(table: LoweringTable) -> None:
+    """Enter the family's rules."""
+    table.register(Subtensor)(lower_subtensor)

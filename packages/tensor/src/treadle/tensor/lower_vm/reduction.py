@@ -1,0 +1,38 @@
+"""Reductions on the VM."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treadle.tensor.reduction import KINDS, Reduction
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from treadle.graph import Apply, LoweringTable
+
+
+def lower(op: Reduction, node: Apply) -> Callable[..., Any] | None:
+    """Return a call of the ufunc's reduce where nothing is to be converted."""
+    kind: Any = node.inputs[0].type
+    if not op.axes or not kind.dtype == op.acc_dtype == op.dtype:
+        return None
+    reduce = getattr(np, KINDS[op.kind].ufunc).reduce
+    axes = op.axes
+    dtype = np.dtype(op.dtype)
+    asarray = np.asarray
+
+    def run(x: Any) -> Any:
+        return asarray(reduce(x, axes, dtype))
+
+    def run_ordered(x: Any) -> Any:
+        return asarray(reduce(x, axes))
+
+    return run_ordered if op.kind in {"max", "min", "all", "any"} else run
+
+
+def register(table: LoweringTable) -> None:
+    """Enter the family's rules."""
+    table.register(Reduction)(lower)

@@ -1,0 +1,44 @@
+"""Shapes on the VM."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treadle.tensor.broadcasting import SumTo, sum_array_to
+from treadle.tensor.shape import ShapeI
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from treadle.graph import Apply, LoweringTable
+
+
+def lower_shape_i(op: ShapeI, node: Apply) -> Callable[..., Any]:
+    """Return a function that reads one length."""
+    del node
+    axis = op.axis
+    array = np.array
+
+    def length(x: Any) -> Any:
+        return array(x.shape[axis], "int64")
+
+    return length
+
+
+def lower_sum_to(op: SumTo, node: Apply) -> Callable[..., Any]:
+    """Return a function that sums to lengths, or gives the array itself where they agree."""
+    del op, node
+
+    def run(x: Any, *lengths: Any) -> Any:
+        wanted = tuple(map(int, lengths))
+        return x if x.shape == wanted else sum_array_to(x, wanted)
+
+    return run
+
+
+def register(table: LoweringTable) -> None:
+    """Enter the family's rules."""
+    table.register(ShapeI)(lower_shape_i)
+    table.register(SumTo)(lower_sum_to)

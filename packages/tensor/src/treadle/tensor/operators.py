@@ -1,0 +1,346 @@
+"""The operators and NumPy-like methods of tensor variables; rewrite patterns use the operators too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from treadle.tensor import dimshuffle as _dimshuffle
+from treadle.tensor import indexing as _indexing
+from treadle.tensor import product as _product
+from treadle.tensor import reduction as _reduction
+from treadle.tensor import shape as _shape
+from treadle.tensor.broadcasting import ones_like, zeros_like
+from treadle.tensor.scalar import arithmetic as _arithmetic
+from treadle.tensor.scalar import cast as _cast
+from treadle.tensor.scalar import comparison as _comparison
+from treadle.tensor.scalar import exponential as _exponential
+from treadle.tensor.scalar import logic as _logic
+from treadle.tensor.scalar import rounding as _rounding
+
+
+class Operators:
+    """Python's operators, elementwise, with NumPy's meaning.
+
+    ``==`` and ``!=`` compare identity, so that variables can be keys; `eq` and `neq` compare elements.
+    """
+
+    __slots__ = ()
+    # NumPy arrays leave `array + variable` to the variable.
+    __array_ufunc__ = None
+
+    def __add__(self, other: Any) -> Any:
+        """Add."""
+        return _arithmetic.add(self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        """Add."""
+        return _arithmetic.add(other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        """Subtract."""
+        return _arithmetic.sub(self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        """Subtract."""
+        return _arithmetic.sub(other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        """Multiply."""
+        return _arithmetic.mul(self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        """Multiply."""
+        return _arithmetic.mul(other, self)
+
+    def __truediv__(self, other: Any) -> Any:
+        """Divide; integers too give floats."""
+        return _arithmetic.true_div(self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        """Divide; integers too give floats."""
+        return _arithmetic.true_div(other, self)
+
+    def __floordiv__(self, other: Any) -> Any:
+        """Divide and round down."""
+        return _arithmetic.floor_div(self, other)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        """Divide and round down."""
+        return _arithmetic.floor_div(other, self)
+
+    def __mod__(self, other: Any) -> Any:
+        """Return the remainder, with the divisor's sign."""
+        return _arithmetic.mod(self, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        """Return the remainder, with the divisor's sign."""
+        return _arithmetic.mod(other, self)
+
+    def __divmod__(self, other: Any) -> Any:
+        """Return quotient and remainder."""
+        return _arithmetic.divmod_(self, other)
+
+    def __rdivmod__(self, other: Any) -> Any:
+        """Return quotient and remainder."""
+        return _arithmetic.divmod_(other, self)
+
+    def __pow__(self, other: Any) -> Any:
+        """Raise to a power."""
+        return _exponential.power(self, other)
+
+    def __rpow__(self, other: Any) -> Any:
+        """Raise to a power."""
+        return _exponential.power(other, self)
+
+    def __neg__(self) -> Any:
+        """Negate."""
+        return _arithmetic.neg(self)
+
+    def __pos__(self) -> Any:
+        """Return the tensor itself."""
+        return self
+
+    def __abs__(self) -> Any:
+        """Return the absolute value."""
+        return _arithmetic.abs_(self)
+
+    def __and__(self, other: Any) -> Any:
+        """Combine bits by and."""
+        return _logic.bitwise_and(self, other)
+
+    def __rand__(self, other: Any) -> Any:
+        """Combine bits by and."""
+        return _logic.bitwise_and(other, self)
+
+    def __or__(self, other: Any) -> Any:
+        """Combine bits by or."""
+        return _logic.bitwise_or(self, other)
+
+    def __ror__(self, other: Any) -> Any:
+        """Combine bits by or."""
+        return _logic.bitwise_or(other, self)
+
+    def __xor__(self, other: Any) -> Any:
+        """Combine bits by exclusive or."""
+        return _logic.bitwise_xor(self, other)
+
+    def __rxor__(self, other: Any) -> Any:
+        """Combine bits by exclusive or."""
+        return _logic.bitwise_xor(other, self)
+
+    def __invert__(self) -> Any:
+        """Invert bits."""
+        return _logic.invert(self)
+
+    def __lshift__(self, other: Any) -> Any:
+        """Shift bits left."""
+        return _logic.left_shift(self, other)
+
+    def __rlshift__(self, other: Any) -> Any:
+        """Shift bits left."""
+        return _logic.left_shift(other, self)
+
+    def __rshift__(self, other: Any) -> Any:
+        """Shift bits right."""
+        return _logic.right_shift(self, other)
+
+    def __rrshift__(self, other: Any) -> Any:
+        """Shift bits right."""
+        return _logic.right_shift(other, self)
+
+    def __lt__(self, other: Any) -> Any:
+        """Compare elements."""
+        return _comparison.lt(self, other)
+
+    def __le__(self, other: Any) -> Any:
+        """Compare elements."""
+        return _comparison.le(self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        """Compare elements."""
+        return _comparison.gt(self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        """Compare elements."""
+        return _comparison.ge(self, other)
+
+    def eq(self, other: Any) -> Any:
+        """Compare elements for equality."""
+        return _comparison.eq(self, other)
+
+    def neq(self, other: Any) -> Any:
+        """Compare elements for difference."""
+        return _comparison.neq(self, other)
+
+    def __matmul__(self, other: Any) -> Any:
+        """Multiply as matrices."""
+        return _product.matmul(self, other)
+
+    def __rmatmul__(self, other: Any) -> Any:
+        """Multiply as matrices."""
+        return _product.matmul(other, self)
+
+    def __ceil__(self) -> Any:
+        """Round up."""
+        return _rounding.ceil(self)
+
+    def __floor__(self) -> Any:
+        """Round down."""
+        return _rounding.floor(self)
+
+    def __trunc__(self) -> Any:
+        """Round towards zero."""
+        return _rounding.trunc(self)
+
+
+class Methods(Operators):
+    """NumPy-like methods."""
+
+    __slots__ = ()
+
+    def __getitem__(self, args: Any) -> Any:
+        """Index as NumPy does."""
+        return _indexing.subtensor(self, args)
+
+    def set(self, y: Any) -> Any:
+        """Return the tensor this part was taken from, with the part replaced: ``x[2:4].set(y)``."""
+        return _indexing.set_subtensor(self, y)
+
+    def inc(self, y: Any) -> Any:
+        """Return the tensor this part was taken from, with values added to the part: ``x[i].inc(y)``."""
+        return _indexing.inc_subtensor(self, y)
+
+    def take(self, indices: Any, axis: int | None = None) -> Any:
+        """Pick elements along an axis."""
+        return _indexing.take(self, indices, axis)
+
+    def dimshuffle(self, *order: Any) -> Any:
+        """Rearrange dimensions, ``"x"`` for a new one."""
+        return _dimshuffle.dimshuffle(self, *order)
+
+    def transpose(self, *axes: Any) -> Any:
+        """Permute dimensions; reverse them if no axes are given."""
+        if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], tuple | list)):
+            return _dimshuffle.transpose(self, axes[0])
+        return _dimshuffle.transpose(self, axes or None)
+
+    @property
+    def T(self) -> Any:  # noqa: N802 - NumPy's name
+        """The tensor with its dimensions reversed."""
+        return _dimshuffle.transpose(self)
+
+    @property
+    def mT(self) -> Any:  # noqa: N802 - NumPy's name
+        """The tensor with its last two dimensions exchanged."""
+        return _dimshuffle.matrix_transpose(self)
+
+    def swapaxes(self, axis1: int, axis2: int) -> Any:
+        """Exchange two dimensions."""
+        return _dimshuffle.swapaxes(self, axis1, axis2)
+
+    def squeeze(self, axis: Any = None) -> Any:
+        """Drop dimensions of length 1."""
+        return _dimshuffle.squeeze(self, axis)
+
+    @property
+    def shape(self) -> Any:
+        """The shape, as a vector of int64."""
+        return _shape.shape(self)
+
+    @property
+    def size(self) -> Any:
+        """The number of elements, as an int64 scalar."""
+        return _reduction.prod(_shape.shape(self), dtype="int64")
+
+    def reshape(self, *shape: Any, ndim: int | None = None) -> Any:
+        """Give the tensor another shape, as one sequence or as several lengths."""
+        wanted = shape[0] if len(shape) == 1 else shape
+        return _shape.reshape(self, wanted, ndim=ndim)
+
+    def flatten(self, ndim: int = 1) -> Any:
+        """Join all dimensions from the `ndim`-th on into one."""
+        return _shape.flatten(self, ndim)
+
+    def ravel(self) -> Any:
+        """Join all dimensions into one."""
+        return _shape.flatten(self)
+
+    def astype(self, dtype: Any) -> Any:
+        """Convert to another dtype."""
+        return _cast.cast(self, dtype)
+
+    def copy(self, name: str | None = None) -> Any:
+        """Return a copy."""
+        return _cast.identity(self, name=name)
+
+    def fill(self, value: Any) -> Any:
+        """Return a tensor of this shape filled with a value."""
+        return _cast.second(self, value)
+
+    def zeros_like(self, dtype: Any = None) -> Any:
+        """Return zeros of this shape."""
+        return zeros_like(self, dtype)
+
+    def ones_like(self, dtype: Any = None) -> Any:
+        """Return ones of this shape."""
+        return ones_like(self, dtype)
+
+    def dot(self, other: Any) -> Any:
+        """Multiply as numpy.dot."""
+        return _product.dot(self, other)
+
+    def sum(self, axis: Any = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None) -> Any:
+        """Sum over axes."""
+        return _reduction.sum_(self, axis, dtype, keepdims, acc_dtype)
+
+    def prod(self, axis: Any = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None) -> Any:
+        """Multiply over axes."""
+        return _reduction.prod(self, axis, dtype, keepdims, acc_dtype)
+
+    def mean(self, axis: Any = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None) -> Any:
+        """Return the mean over axes."""
+        return _reduction.mean(self, axis, dtype, keepdims, acc_dtype)
+
+    def var(self, axis: Any = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False) -> Any:
+        """Return the variance over axes."""
+        return _reduction.var(self, axis, ddof, keepdims, corrected)
+
+    def std(self, axis: Any = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False) -> Any:
+        """Return the standard deviation over axes."""
+        return _reduction.std(self, axis, ddof, keepdims, corrected)
+
+    def max(self, axis: Any = None, keepdims: bool = False) -> Any:
+        """Return the largest element along axes."""
+        return _reduction.max_(self, axis, keepdims)
+
+    def min(self, axis: Any = None, keepdims: bool = False) -> Any:
+        """Return the smallest element along axes."""
+        return _reduction.min_(self, axis, keepdims)
+
+    def argmax(self, axis: Any = None, keepdims: bool = False) -> Any:
+        """Return the position of the largest element along axes."""
+        return _reduction.argmax(self, axis, keepdims)
+
+    def argmin(self, axis: Any = None, keepdims: bool = False) -> Any:
+        """Return the position of the smallest element along axes."""
+        return _reduction.argmin(self, axis, keepdims)
+
+    def all(self, axis: Any = None, keepdims: bool = False) -> Any:
+        """Whether all elements along axes are true."""
+        return _reduction.all_(self, axis, keepdims)
+
+    def any(self, axis: Any = None, keepdims: bool = False) -> Any:
+        """Whether any element along axes is true."""
+        return _reduction.any_(self, axis, keepdims)
+
+    def ptp(self, axis: Any = None) -> Any:
+        """Return the range of values along an axis."""
+        return _reduction.ptp(self, axis)
+
+    def clip(self, a_min: Any = None, a_max: Any = None) -> Any:
+        """Limit the values to an interval."""
+        return _arithmetic.clip(self, a_min, a_max)
+
+    def round(self, mode: str | None = None) -> Any:
+        """Round to the nearest integer."""
+        return _rounding.round_(self, mode)

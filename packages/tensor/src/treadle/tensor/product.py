@@ -1,0 +1,154 @@
+"""Matrix products."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treadle.graph import Op, static_op
+from treadle.tensor.axes import normalize_axes
+from treadle.tensor.broadcasting import broadcast_static, sum_to
+from treadle.tensor.conversion import as_tensor_variable
+from treadle.tensor.dimshuffle import dimshuffle, matrix_transpose, shape_padleft, squeeze
+from treadle.tensor.errors import ShapeError, TensorTypeError
+from treadle.tensor.scalar.arithmetic import mul
+from treadle.tensor.scalar.cast import cast
+from treadle.tensor.shape import lengths, reshape
+from treadle.tensor.types import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from treadle.graph import Apply, Type, Variable
+    from treadle.tensor.variable import TensorVariable
+
+
+@static_op
+class MatMul(Op):
+    """Product of stacks of matrices: inputs of one rank, 2 or more; all dimensions but the last two broadcast."""
+
+    def as_input(self, value: Any) -> Variable:
+        """Take anything that can be made a tensor."""
+        return as_tensor_variable(value)
+
+    def infer(self, *types: Type) -> Sequence[Type]:
+        """Return the type of the product; bool times bool is bool, as in NumPy."""
+        a, b = types
+        if not isinstance(a, TensorType) or not isinstance(b, TensorType) or a.ndim != b.ndim or a.ndim < 2:
+            msg = f"matmul: two tensors of one rank of 2 or more are needed, got {a} and {b}. Use tt.matmul or tt.dot."
+            raise TensorTypeError(msg)
+        inner = {a.shape[-1], b.shape[-2]} - {None}
+        if len(inner) > 1:
+            msg = (
+                f"matmul: the inner lengths must be equal, got shapes {a.shape} and {b.shape} "
+                f"({a.shape[-1]} and {b.shape[-2]}). Transpose one of the two, or check their shapes."
+            )
+            raise ShapeError(msg)
+        batch = broadcast_static("matmul", [a.shape[:-2], b.shape[:-2]])
+        dtype = np.result_type(a.numpy_dtype, b.numpy_dtype)
+        return [TensorType(dtype, (*batch, a.shape[-2], b.shape[-1]))]
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+        """Multiply with NumPy."""
+        del node
+        a, b = inputs
+        output_storage[0][0] = np.matmul(a, b)
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Multiply the cotangent by the other factor's transpose, summed over broadcast stacks."""
+        del outputs
+        a, b = inputs
+        ct = cotangents[0]
+        terms = (MatMul()(ct, matrix_transpose(b)), MatMul()(matrix_transpose(a), ct))
+        return [_stacked_term(t, x) for t, x in zip(terms, inputs, strict=True)]
+
+
+def _stacked_term(term: Any, x: Any) -> Variable | None:
+    if x.type.numpy_dtype.kind not in "fc":
+        return None
+    term = cast(term, x.dtype)
+    return term if x.ndim == 2 else sum_to(term, x)
+
+
+def matmul(a: Any, b: Any) -> TensorVariable:
+    """Multiply matrices, vectors, or stacks of matrices (as numpy.matmul).
+
+    Raises
+    ------
+    TensorTypeError
+        If one operand is a scalar.
+    ShapeError
+        If the inner lengths are known and differ.
+    """
+    x, y = as_tensor_variable(a), as_tensor_variable(b)
+    if x.ndim == 0 or y.ndim == 0:
+        msg = f"matmul: scalars cannot be multiplied as matrices, got {x.type} and {y.type}. Use * instead."
+        raise TensorTypeError(msg)
+    left, right = x.ndim == 1, y.ndim == 1
+    if left:
+        x = dimshuffle(x, "x", 0)
+    if right:
+        y = dimshuffle(y, 0, "x")
+    ndim = max(x.ndim, y.ndim)
+    out: TensorVariable = MatMul()(shape_padleft(x, ndim - x.ndim), shape_padleft(y, ndim - y.ndim))
+    drop = (*((ndim - 2,) if left else ()), *((ndim - 1,) if right else ()))
+    return squeeze(out, drop) if drop else out
+
+
+def dot(a: Any, b: Any) -> TensorVariable:
+    """Multiply as numpy.dot: scalars elementwise, else sum over the last axis of `a` and the last but one of `b`."""
+    x, y = as_tensor_variable(a), as_tensor_variable(b)
+    if x.ndim == 0 or y.ndim == 0:
+        result: TensorVariable = mul(x, y)
+        return result
+    if y.ndim <= 2 and x.ndim <= 2:
+        return matmul(x, y)
+    return tensordot(x, y, axes=((x.ndim - 1,), (max(0, y.ndim - 2),)))
+
+
+def tensordot(a: Any, b: Any, axes: Any = 2) -> TensorVariable:
+    """Sum products over pairs of axes (as numpy.tensordot).
+
+    Parameters
+    ----------
+    a, b
+        Tensors.
+    axes
+        How many of the last axes of `a` and first ones of `b`, or two sequences of axes.
+    """
+    x, y = as_tensor_variable(a), as_tensor_variable(b)
+    if isinstance(axes, int):
+        pair: tuple[Any, Any] = (tuple(range(x.ndim - axes, x.ndim)), tuple(range(axes)))
+    else:
+        pair = (axes[0], axes[1])
+    xs, ys = normalize_axes("tensordot", pair[0], x.ndim), normalize_axes("tensordot", pair[1], y.ndim)
+    if len(xs) != len(ys):
+        msg = f"tensordot: as many axes of both tensors are needed, got {xs} and {ys}."
+        raise ShapeError(msg)
+    free_x = [d for d in range(x.ndim) if d not in xs]
+    free_y = [d for d in range(y.ndim) if d not in ys]
+    nx, ny = lengths(x), lengths(y)
+    left = reshape(dimshuffle(x, *free_x, *xs), [_product(nx[d] for d in free_x), _product(nx[d] for d in xs)])
+    right = reshape(dimshuffle(y, *ys, *free_y), [_product(ny[d] for d in ys), _product(ny[d] for d in free_y)])
+    return reshape(matmul(left, right), [*(nx[d] for d in free_x), *(ny[d] for d in free_y)])
+
+
+def _product(numbers: Any) -> Any:
+    result: Any = 1
+    for n in numbers:
+        value = getattr(n, "data", None)
+        if value is not None and isinstance(result, int):
+            result *= int(value)
+        else:
+            result = n if isinstance(result, int) and result == 1 else mul(n, result)
+    return result
+
+
+def outer(a: Any, b: Any) -> TensorVariable:
+    """Multiply every element of one vector by every element of another (as numpy.outer)."""
+    x, y = as_tensor_variable(a).flatten(), as_tensor_variable(b).flatten()
+    result: TensorVariable = mul(dimshuffle(x, 0, "x"), dimshuffle(y, "x", 0))
+    return result

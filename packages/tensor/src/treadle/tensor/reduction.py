@@ -1,0 +1,399 @@
+"""Reductions over axes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treadle.graph import Op, Variable, static_op
+from treadle.tensor.axes import normalize_axes
+from treadle.tensor.conversion import as_tensor_variable, constant
+from treadle.tensor.dimshuffle import NEW, dimshuffle
+from treadle.tensor.errors import DtypeError, TensorTypeError
+from treadle.tensor.scalar.arithmetic import maximum, mul, sub, true_div
+from treadle.tensor.scalar.cast import cast, second, switch
+from treadle.tensor.scalar.comparison import eq, neq
+from treadle.tensor.scalar.exponential import sqr, sqrt
+from treadle.tensor.shape import shape_i
+from treadle.tensor.types import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from treadle.graph import Apply, Type
+    from treadle.tensor.variable import TensorVariable
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What a reduction combines elements with.
+
+    Attributes
+    ----------
+    name
+        Its name.
+    ufunc
+        Name of the NumPy ufunc whose ``reduce`` it is.
+    identity
+        Result over no elements; None where there is none, so that an empty axis is an error.
+    """
+
+    name: str
+    ufunc: str
+    identity: int | None
+
+
+KINDS = {
+    kind.name: kind
+    for kind in (
+        Kind("sum", "add", 0),
+        Kind("prod", "multiply", 1),
+        Kind("max", "maximum", None),
+        Kind("min", "minimum", None),
+        Kind("all", "logical_and", 1),
+        Kind("any", "logical_or", 0),
+    )
+}
+
+
+def expanded(x: Any, axes: Sequence[int], ndim: int) -> Any:
+    """Put the reduced axes back into a result, with length 1; `ndim` is the rank before the reduction."""
+    kept = iter(range(ndim - len(axes)))
+    return dimshuffle(x, *(NEW if d in axes else next(kept) for d in range(ndim)))
+
+
+def _without(x: Any, axes: Sequence[int]) -> tuple[int | None, ...]:
+    return tuple(n for d, n in enumerate(x.shape) if d not in axes)
+
+
+class _OverAxes(Op):
+    """Base of ops that reduce one tensor over axes."""
+
+    axes: tuple[int, ...]
+
+    def as_input(self, value: Any) -> Variable:
+        """Take anything that can be made a tensor."""
+        return as_tensor_variable(value)
+
+    def _check(self, x: Any) -> None:
+        if not isinstance(x, TensorType):
+            msg = f"{self}: a tensor is needed, got {x}."
+            raise TensorTypeError(msg)
+        if normalize_axes(str(self), self.axes, x.ndim) != self.axes or list(self.axes) != sorted(self.axes):
+            msg = f"{self}: the op's axes must be non-negative and ascending. Use the function of that name."
+            raise TensorTypeError(msg)
+
+
+@static_op
+class Reduction(_OverAxes):
+    """Combine all elements along axes.
+
+    Parameters
+    ----------
+    kind
+        ``sum``, ``prod``, ``max``, ``min``, ``all`` or ``any``.
+    axes
+        Axes to reduce, ascending.
+    dtype
+        Dtype of the result.
+    acc_dtype
+        Dtype to combine in: elements are converted to it first.
+    """
+
+    kind: str
+    axes: tuple[int, ...]
+    dtype: str
+    acc_dtype: str
+
+    def infer(self, *types: Type) -> Sequence[Type]:
+        """Return the type without the reduced axes."""
+        (x,) = types
+        self._check(x)
+        return [TensorType(self.dtype, _without(x, self.axes))]
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+        """Reduce with NumPy, which sums pairwise."""
+        del node
+        output_storage[0][0] = self.apply(inputs[0])
+
+    def apply(self, x: Any) -> Any:
+        """Return the reduction of a NumPy array."""
+        values = x if x.dtype.name == self.acc_dtype else x.astype(self.acc_dtype)
+        if not self.axes:
+            return np.array(values, self.dtype)
+        ufunc = getattr(np, KINDS[self.kind].ufunc)
+        with np.errstate(all="ignore"):
+            return np.asarray(ufunc.reduce(values, axis=self.axes)).astype(self.dtype, copy=False)
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Say that the input is connected, unless the result is a truth value."""
+        del node
+        return [[self.kind not in {"all", "any"}]]
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Spread the cotangent over what was combined; ties of an extremum share it evenly."""
+        x: Any = inputs[0]
+        if self.kind in {"all", "any"} or x.type.numpy_dtype.kind not in "fc":
+            return [None]
+        ct = expanded(cotangents[0], self.axes, x.ndim)
+        if self.kind == "sum":
+            return [cast(second(x, ct), x.dtype)]
+        if self.kind == "prod":
+            return [cast(mul(ct, _product_of_others(x, self.axes)), x.dtype)]
+        hit = eq(x, expanded(outputs[0], self.axes, x.ndim))
+        count = sum_(cast(hit, x.dtype), axis=self.axes, keepdims=True)
+        return [switch(hit, cast(true_div(ct, count), x.dtype), 0)]
+
+    def __str__(self) -> str:
+        """Show kind and axes."""
+        return f"{self.kind.capitalize()}{{axes={list(self.axes)}}}"
+
+
+def _product_of_others(x: Any, axes: tuple[int, ...]) -> Any:
+    """Return for each element the product of the others along the axes, also where some are zero.
+
+    With no zero it is the product over the element; with one, it is the product of the rest there and zero
+    elsewhere; with more, zero.
+    """
+    zero = eq(x, 0)
+    safe = switch(zero, 1, x)
+    rest = prod(safe, axis=axes, keepdims=True)
+    zeros = sum_(cast(zero, "int64"), axis=axes, keepdims=True)
+    at_zero = switch(eq(zeros, 1), rest, 0)
+    elsewhere = switch(eq(zeros, 0), true_div(rest, safe), 0)
+    return switch(zero, at_zero, elsewhere)
+
+
+@static_op
+class ArgReduction(_OverAxes):
+    """Position of the first extremum along axes, counted in C order over them; the first NaN wins.
+
+    Parameters
+    ----------
+    kind
+        ``argmax`` or ``argmin``.
+    axes
+        Axes to reduce, ascending.
+    """
+
+    kind: str
+    axes: tuple[int, ...]
+
+    def infer(self, *types: Type) -> Sequence[Type]:
+        """Return an int64 type without the reduced axes."""
+        (x,) = types
+        self._check(x)
+        return [TensorType("int64", _without(x, self.axes))]
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+        """Search with NumPy."""
+        del node
+        x = inputs[0]
+        kept = [d for d in range(x.ndim) if d not in self.axes]
+        moved = x.transpose(*kept, *self.axes)
+        flat = moved.reshape(*moved.shape[: len(kept)], math.prod(moved.shape[len(kept) :]))
+        output_storage[0][0] = np.asarray(getattr(np, self.kind)(flat, axis=-1), dtype="int64")
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Say that nothing flows back: a position does not change smoothly."""
+        del node
+        return [[False]]
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Return that nothing flows back."""
+        del inputs, outputs, cotangents
+        return [None]
+
+    def __str__(self) -> str:
+        """Show kind and axes."""
+        return f"{self.kind.capitalize()}{{axes={list(self.axes)}}}"
+
+
+def _finish(result: Any, x: Any, axes: tuple[int, ...], keepdims: bool) -> TensorVariable:
+    out: TensorVariable = expanded(result, axes, x.ndim) if keepdims else result
+    return out
+
+
+def _reduce(kind: str, x: Any, axis: Any, keepdims: bool, dtype: str, acc_dtype: str) -> TensorVariable:
+    axes = tuple(sorted(normalize_axes(kind, axis, x.ndim)))
+    return _finish(Reduction(kind, axes, dtype, acc_dtype)(x), x, axes, keepdims)
+
+
+def _sum_dtypes(x: Any, dtype: Any, acc_dtype: Any) -> tuple[str, str]:
+    """Return result and accumulator dtypes of sums and products, as NumPy has them.
+
+    Bool and short integers become int64 or uint64; float16 is accumulated in float32.
+    """
+    own = x.type.numpy_dtype
+    wide = {"b": "int64", "i": "int64", "u": "uint64"}.get(own.kind, own.name)
+    result = TensorType(dtype).dtype if dtype is not None else wide
+    if acc_dtype is not None:
+        return result, TensorType(acc_dtype).dtype
+    return result, "float32" if result == "float16" else result
+
+
+def sum_(
+    x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None
+) -> TensorVariable:
+    """Sum over axes (as numpy.sum).
+
+    Parameters
+    ----------
+    x
+        A tensor.
+    axis
+        Axis or axes; all if None.
+    dtype
+        Dtype of the result; by default that of `x`, but bool and integers become int64 or uint64.
+    keepdims
+        Whether to keep the summed axes with length 1.
+    acc_dtype
+        Dtype to add in.
+    """
+    var = as_tensor_variable(x)
+    return _reduce("sum", var, axis, keepdims, *_sum_dtypes(var, dtype, acc_dtype))
+
+
+def prod(
+    x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None
+) -> TensorVariable:
+    """Multiply over axes (as numpy.prod; parameters as for `sum_`).
+
+    The gradient is right where one or more factors are zero; second derivatives are right where none is.
+    """
+    var = as_tensor_variable(x)
+    return _reduce("prod", var, axis, keepdims, *_sum_dtypes(var, dtype, acc_dtype))
+
+
+def _ordered(x: Any) -> Any:
+    var = as_tensor_variable(x)
+    if var.type.numpy_dtype.kind == "c":
+        msg = f"max/min: complex numbers have no order, got {var} of type {var.type}. Reduce abs(x) or x.real."
+        raise DtypeError(msg)
+    return var
+
+
+def max_(x: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:
+    """Return the largest element along axes; a NaN wins; no elements are an error (as numpy.max)."""
+    var = _ordered(x)
+    return _reduce("max", var, axis, keepdims, var.dtype, var.dtype)
+
+
+def min_(x: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:
+    """Return the smallest element along axes; a NaN wins; no elements are an error (as numpy.min)."""
+    var = _ordered(x)
+    return _reduce("min", var, axis, keepdims, var.dtype, var.dtype)
+
+
+def all_(x: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:
+    """Whether all elements along axes are true, that is not zero (as numpy.all)."""
+    return _reduce("all", _truth(x), axis, keepdims, "bool", "bool")
+
+
+def any_(x: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:
+    """Whether any element along axes is true, that is not zero (as numpy.any)."""
+    return _reduce("any", _truth(x), axis, keepdims, "bool", "bool")
+
+
+def _truth(x: Any) -> Any:
+    var = as_tensor_variable(x)
+    return var if var.dtype == "bool" else neq(var, 0)
+
+
+def _position(kind: str, x: Any, axis: Any, keepdims: bool) -> TensorVariable:
+    var = _ordered(x)
+    axes = tuple(sorted(normalize_axes(kind, axis, var.ndim)))
+    return _finish(ArgReduction(kind, axes)(var), var, axes, keepdims)
+
+
+def argmax(x: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:
+    """Return the position of the first largest element along axes, int64; several axes count in C order."""
+    return _position("argmax", x, axis, keepdims)
+
+
+def argmin(x: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:
+    """Return the position of the first smallest element along axes, int64; several axes count in C order."""
+    return _position("argmin", x, axis, keepdims)
+
+
+def max_and_argmax(x: Any, axis: Any = None, keepdims: bool = False) -> tuple[TensorVariable, TensorVariable]:
+    """Return the largest element along axes and its position."""
+    return max_(x, axis, keepdims), argmax(x, axis, keepdims)
+
+
+def _count(x: Any, axes: Sequence[int], dtype: str) -> Any:
+    """Return the number of elements along axes as a scalar of a float dtype."""
+    if all(x.type.shape[d] is not None for d in axes):
+        return constant(math.prod(x.type.shape[d] for d in axes), dtype=dtype)
+    count: Any = None
+    for d in axes:
+        n = shape_i(x, d)
+        count = n if count is None else mul(count, n)
+    return cast(count, dtype)
+
+
+def mean(
+    x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None
+) -> TensorVariable:
+    """Return the mean over axes (as numpy.mean): integers give float64, no elements give NaN.
+
+    Parameters are those of `sum_`.
+    """
+    var = as_tensor_variable(x)
+    own = var.type.numpy_dtype
+    result = TensorType(dtype).dtype if dtype is not None else (own.name if own.kind in "fc" else "float64")
+    inner = TensorType(acc_dtype).dtype if acc_dtype is not None else ("float32" if result == "float16" else result)
+    axes = normalize_axes("mean", axis, var.ndim)
+    total = sum_(var, axis=axes, dtype=inner, keepdims=keepdims)
+    real = inner if inner not in {"complex64", "complex128"} else {"complex64": "float32"}.get(inner, "float64")
+    return cast(true_div(total, _count(var, axes, real)), result)
+
+
+def var(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False) -> TensorVariable:
+    """Return the variance over axes (as numpy.var), computed from deviations from the mean.
+
+    Parameters
+    ----------
+    x
+        A real tensor.
+    axis
+        Axis or axes; all if None.
+    ddof
+        Subtracted from the number of elements in the divisor.
+    keepdims
+        Whether to keep the axes with length 1.
+    corrected
+        The same as ``ddof=1``.
+    """
+    value = as_tensor_variable(x)
+    if value.type.numpy_dtype.kind not in "fc":
+        value = cast(value, "float64")
+    inner = cast(value, "float32") if value.dtype == "float16" else value
+    axes = normalize_axes("var", axis, value.ndim)
+    deviations = sqr(sub(inner, mean(inner, axis=axes, keepdims=True)))
+    divisor = _count(value, axes, inner.dtype)
+    lost = 1 if corrected else ddof
+    if lost:
+        divisor = maximum(sub(divisor, lost), 0)
+    return cast(true_div(sum_(deviations, axis=axes, keepdims=keepdims), divisor), value.dtype)
+
+
+def std(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False) -> TensorVariable:
+    """Return the standard deviation over axes (as numpy.std; parameters as for `var`)."""
+    result: TensorVariable = sqrt(var(x, axis, ddof, keepdims, corrected))
+    return result
+
+
+def ptp(x: Any, axis: Any = None) -> TensorVariable:
+    """Return the range of values along an axis (as numpy.ptp)."""
+    result: TensorVariable = sub(max_(x, axis), min_(x, axis))
+    return result
+
+

@@ -1,0 +1,120 @@
+"""Casts, copies, and the choice between two values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treadle.tensor.broadcasting import zeros_like
+from treadle.tensor.conversion import as_tensor_variable
+from treadle.tensor.elemwise import Elemwise
+from treadle.tensor.scalar.row import ScalarOp, promote, same
+from treadle.tensor.types import DTYPES, TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from treadle.graph import Variable
+    from treadle.tensor.scalar.row import Operand, Signature
+    from treadle.tensor.variable import TensorVariable
+
+
+def _copy(x: Any) -> Any:
+    return np.array(x)
+
+
+def _switch_dtypes(operands: Sequence[Operand]) -> Signature:
+    dtype = promote(operands[1:])
+    return (np.dtype(bool), dtype, dtype), dtype
+
+
+def _second_dtypes(operands: Sequence[Operand]) -> Signature:
+    first, second = (promote([d]) if not isinstance(d, np.dtype) else d for d in operands)
+    return (first, second), second
+
+
+def _second(x: Any, y: Any) -> Any:
+    return np.array(np.broadcast_to(y, np.broadcast_shapes(x.shape, y.shape)))
+
+
+def _cast_rule(dtype: np.dtype[Any]) -> Callable[[Sequence[Operand]], Signature]:
+    def resolve(operands: Sequence[Operand]) -> Signature:
+        return (promote(operands),), dtype
+
+    return resolve
+
+
+def _cast_impl(dtype: np.dtype[Any]) -> Callable[[Any], Any]:
+    def convert(x: Any) -> Any:
+        if x.dtype.kind == "c" and dtype.kind != "c":
+            x = x != 0 if dtype.kind == "b" else x.real
+        with np.errstate(all="ignore"):
+            return x.astype(dtype)
+
+    return convert
+
+
+identity = Elemwise(
+    ScalarOp("identity", 1, same, _copy, {"fiub": "{0}"}, lambda ct, out, xs: (ct,), ufunc="positive", idempotent=True)
+)
+second = Elemwise(
+    ScalarOp("second", 2, _second_dtypes, _second, {"fiub": "{1}"}, lambda ct, out, xs: (None, ct))
+)
+switch: Elemwise = Elemwise(
+    ScalarOp(
+        "switch",
+        3,
+        _switch_dtypes,
+        np.where,
+        {"fiub": "{0} ? {1} : {2}"},
+        lambda ct, out, xs: (None, switch(xs[0], ct, zeros_like(ct)), switch(xs[0], zeros_like(ct), ct)),
+    )
+)
+
+CASTS = {
+    dtype: Elemwise(
+        ScalarOp(
+            f"cast_{dtype}",
+            1,
+            _cast_rule(np.dtype(dtype)),
+            _cast_impl(np.dtype(dtype)),
+            {"fiub": "({0} != 0)" if dtype == "bool" else "{0}"},
+            (lambda ct, out, xs: (ct,)) if np.dtype(dtype).kind in "fc" else None,
+            idempotent=True,
+        )
+    )
+    for dtype in DTYPES
+}
+tensor_copy = identity
+fill = second
+
+
+def cast(x: Any, dtype: Any) -> TensorVariable:
+    """Convert a tensor to another dtype; a tensor that has it already is returned unchanged.
+
+    Parameters
+    ----------
+    x
+        A tensor or number.
+    dtype
+        Name of a dtype, a NumPy dtype, or ``floatX``.
+    """
+    var = as_tensor_variable(x)
+    name = TensorType(dtype).dtype
+    if var.dtype == name:
+        return var
+    result: TensorVariable = CASTS[name](var)
+    return result
+
+
+def where(condition: Any, x: Any, y: Any) -> TensorVariable:
+    """Choose `x` where the condition holds, else `y` (as numpy.where with three arguments)."""
+    result: TensorVariable = switch(condition, x, y)
+    return result
+
+
+def as_float(x: Variable) -> TensorVariable:
+    """Return a tensor as floating point: integers and bool become what NumPy's true division makes of them."""
+    var = as_tensor_variable(x)
+    return var if var.type.numpy_dtype.kind in "fc" else cast(var, "float64")

@@ -1,0 +1,91 @@
+"""Rounding: constant in pieces, so the gradient is zero wherever it exists."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treadle.tensor.broadcasting import zeros_like
+from treadle.tensor.elemwise import Elemwise
+from treadle.tensor.errors import TensorTypeError
+from treadle.tensor.scalar.cast import cast
+from treadle.tensor.scalar.row import ScalarOp, of_ufunc, same
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from treadle.graph import Variable
+    from treadle.tensor.scalar.row import Operand, Signature
+
+
+def _zero(ct: Any, out: Any, xs: Any) -> Sequence[Variable | None]:
+    del out, xs
+    return (zeros_like(ct),)
+
+
+def _rint_dtypes(operands: Sequence[Operand]) -> Signature:
+    """Dtype rule of numpy.round: integers stay as they are, bool becomes float16."""
+    (dtype,), _ = same(operands)
+    return ((dtype,), dtype) if dtype.kind in "iu" else of_ufunc("rint")(operands)
+
+
+def _half_away(x: Any) -> Any:
+    """Round to the nearest integer, halves away from zero (C's round)."""
+    if x.dtype.kind not in "fc":
+        return np.array(x)
+    whole = np.trunc(x)
+    return np.where(np.abs(x - whole) >= 0.5, whole + np.sign(x), whole).astype(x.dtype)
+
+
+def _rint(x: Any) -> Any:
+    return np.array(x) if x.dtype.kind in "iu" else np.rint(x)
+
+
+def _row(name: str, ufunc: str, c: str) -> Elemwise:
+    return Elemwise(
+        ScalarOp(
+            name, 1, of_ufunc(ufunc), getattr(np, ufunc), {"f": c, "iub": "{0}"}, _zero,
+            ufunc=ufunc, idempotent=True, discrete=True, cost=2,
+        )  # fmt: skip
+    )
+
+
+ceil: Elemwise = _row("ceil", "ceil", "ceil{s}({0})")
+floor: Elemwise = _row("floor", "floor", "floor{s}({0})")
+trunc: Elemwise = _row("trunc", "trunc", "trunc{s}({0})")
+
+
+def _round_row(name: str, impl: Callable[[Any], Any], c: str) -> Elemwise:
+    return Elemwise(
+        ScalarOp(
+            name, 1, _rint_dtypes, impl, {"f": c, "iu": "{0}"}, _zero, idempotent=True, discrete=True, cost=2
+        )
+    )
+
+
+round_half_to_even: Elemwise = _round_row("round_half_to_even", _rint, "rint{s}({0})")
+round_half_away_from_zero: Elemwise = _round_row("round_half_away_from_zero", _half_away, "round{s}({0})")
+
+
+def round_(x: Any, mode: str | None = None) -> Any:
+    """Round to the nearest integer, keeping the dtype.
+
+    Parameters
+    ----------
+    x
+        A tensor.
+    mode
+        ``half_to_even`` (the default, NumPy's) or ``half_away_from_zero`` (C's).
+    """
+    if mode in {None, "half_to_even"}:
+        return round_half_to_even(x)
+    if mode == "half_away_from_zero":
+        return round_half_away_from_zero(x)
+    msg = f"round: the mode must be half_to_even or half_away_from_zero, got {mode!r}."
+    raise TensorTypeError(msg)
+
+
+def iround(x: Any, mode: str | None = None) -> Any:
+    """Round to the nearest integer, as int64 (modes as for `round_`)."""
+    return cast(round_(x, mode), "int64")

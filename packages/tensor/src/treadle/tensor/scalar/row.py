@@ -1,0 +1,190 @@
+"""ScalarOp: one row of the table of elementwise functions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treadle.graph import DuplicateRegistrationError, tagged
+from treadle.tensor.errors import DtypeError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from treadle.graph import Variable
+
+Dtype = np.dtype[Any]
+# A dtype, or one of the classes int, float, complex: a Python number, whose dtype follows the other operands.
+Operand = Dtype | type
+# Operands in; the dtypes to compute with, one for each operand, and the dtype of the result out.
+Signature = tuple[tuple[Dtype, ...], Dtype]
+Resolve = "Callable[[Sequence[Operand]], Signature]"
+Pullback = "Callable[[Variable, Variable, Sequence[Variable]], Sequence[Variable | None]]"
+
+
+class RowTable:
+    """All rows by name: a row is pickled, compared and hashed by its name."""
+
+    __slots__ = ("_rows",)
+
+    def __init__(self) -> None:
+        self._rows: dict[str, ScalarOp] = {}
+
+    def add(self, row: ScalarOp) -> None:
+        """Add a row; a second row of one name is an error."""
+        if row.name in self._rows:
+            msg = f"scalar: a row named {row.name!r} exists already. Choose another name."
+            raise DuplicateRegistrationError(msg)
+        self._rows[row.name] = row
+
+    def __getitem__(self, name: str) -> ScalarOp:
+        """Return a row by name."""
+        return self._rows[name]
+
+    def names(self) -> list[str]:
+        """Return the names of all rows."""
+        return list(self._rows)
+
+
+ROWS = RowTable()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScalarOp:
+    """An elementwise function: everything treadle knows about it, in one row.
+
+    Parameters
+    ----------
+    name
+        Its name: identity of the row.
+    nin
+        Number of operands.
+    resolve
+        Dtype rule: operands to (dtypes to compute with, dtype of the result).
+    impl
+        The function on NumPy arrays of the dtypes to compute with: the reference for every backend.
+    c
+        C text by kind of the first operand's computing dtype: a mapping whose keys list kinds (``"f"``, ``"iu"``,
+        ``"b"``). ``{0}`` ``{1}`` ``{2}`` are the operands, ``{s}`` is the suffix of C's math functions (``f`` for
+        float32), ``{t}`` the short name of the dtype (``f64``, ``i8`` …).
+    pullback
+        ``(cotangent, output, inputs) -> one term for each input``, broadcast like the output; a term may be None
+        where nothing flows back. None for a function whose value never changes smoothly.
+    ufunc
+        Name of the NumPy ufunc that the function is, if it is one.
+    commutative, associative
+        Algebraic traits.
+    identity
+        Value e with f(x, e) = x, if there is one.
+    idempotent
+        Whether f(f(x)) = f(x).
+    discrete
+        Whether the result is constant in pieces, so that its derivative is zero wherever it exists.
+    cost
+        Rough cost for one element, an addition being 1.
+    """
+
+    name: str
+    nin: int
+    resolve: Callable[[Sequence[Operand]], Signature]
+    impl: Callable[..., Any]
+    c: Mapping[str, str]
+    pullback: Callable[[Variable, Variable, Sequence[Variable]], Sequence[Variable | None]] | None = None
+    ufunc: str | None = None
+    commutative: bool = False
+    associative: bool = False
+    identity: float | None = None
+    idempotent: bool = False
+    discrete: bool = False
+    cost: int = 1
+    _signatures: dict[tuple[Operand, ...], Signature] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        """Enter the row into the table."""
+        ROWS.add(self)
+
+    def signature(self, operands: Sequence[Operand]) -> Signature:
+        """Return the dtypes to compute with and the dtype of the result.
+
+        Raises
+        ------
+        DtypeError
+            If the function does not take these dtypes.
+        """
+        key = tuple(operands)
+        found = self._signatures.get(key)
+        if found is None:
+            try:
+                found = self.resolve(key)
+            except TypeError as error:
+                shown = ", ".join(getattr(d, "name", getattr(d, "__name__", str(d))) for d in key)
+                msg = f"{self.name}: the function does not take operands of dtype {shown}. Cast one of them first."
+                raise DtypeError(msg) from error
+            self._signatures[key] = found
+        return found
+
+    def c_text(self, kind: str) -> str | None:
+        """Return the C text for a kind of dtype (``f``, ``i``, ``u`` or ``b``), or None."""
+        for kinds, text in self.c.items():
+            if kind in kinds:
+                return text
+        return None
+
+    def canonical(self) -> bytes:
+        """Return the canonical encoding: the name."""
+        return tagged("row", self.name.encode())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by name."""
+        return _row_named, (self.name,)
+
+    def __str__(self) -> str:
+        """Show the name."""
+        return self.name
+
+
+def _row_named(name: str) -> ScalarOp:
+    """Return a row by name: how a pickled row is found again."""
+    return ROWS[name]
+
+
+# Dtype rules
+
+
+def of_ufunc(name: str) -> Callable[[Sequence[Operand]], Signature]:
+    """Return the dtype rule of a NumPy ufunc, exactly (Python numbers are weak, as in NumPy 2)."""
+    ufunc = getattr(np, name)
+
+    def resolve(operands: Sequence[Operand]) -> Signature:
+        *ins, out = ufunc.resolve_dtypes((*operands, None))
+        if any(d.kind not in "biufc" for d in (*ins, out)):
+            msg = f"{name}: no numeric loop"
+            raise TypeError(msg)
+        return tuple(ins), out
+
+    return resolve
+
+
+def promote(operands: Sequence[Operand]) -> Dtype:
+    """Return the dtype that NumPy gives a mixture of operands; Python numbers alone become the default dtypes."""
+    weak = {bool: False, int: 0, float: 0.0, complex: 0j}
+    return np.result_type(*(weak[d] if isinstance(d, type) else d for d in operands))
+
+
+def same(operands: Sequence[Operand]) -> Signature:
+    """Dtype rule: all operands promoted together; the result has that dtype too."""
+    dtype = promote(operands)
+    return (dtype,) * len(operands), dtype
+
+
+def float_like(operands: Sequence[Operand]) -> Signature:
+    """Dtype rule of NumPy's floating functions: integers become the float that holds them."""
+    return of_ufunc("exp")(operands) if len(operands) == 1 else of_ufunc("logaddexp")(operands)
+
+
+def float_or_error(operands: Sequence[Operand]) -> Signature:
+    """Dtype rule of predicates on floats: any number in, bool out."""
+    (dtype,), _ = same(operands)
+    return (dtype,), np.dtype(bool)

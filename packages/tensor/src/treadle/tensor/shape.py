@@ -1,0 +1,257 @@
+"""Shapes as values: Shape and ShapeI, and Reshape."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treadle.graph import Apply, Op, static_op
+from treadle.graph.variable import as_index
+from treadle.tensor.axes import normalize_axes
+from treadle.tensor.conversion import as_tensor_variable, constant
+from treadle.tensor.errors import ShapeError, TensorTypeError
+from treadle.tensor.types import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from treadle.graph import Type, Variable
+    from treadle.tensor.variable import TensorVariable
+
+LENGTH = "int64"
+
+
+@static_op
+class Shape(Op):
+    """The shape of a tensor, as a vector of int64."""
+
+    def as_input(self, value: Any) -> Variable:
+        """Take anything that can be made a tensor."""
+        return as_tensor_variable(value)
+
+    def infer(self, *types: Type) -> Sequence[Type]:
+        """Return a vector as long as the rank."""
+        (x,) = types
+        return [TensorType(LENGTH, (getattr(x, "ndim", 0),))]
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+        """Return the array's shape."""
+        del node
+        output_storage[0][0] = np.array(inputs[0].shape, LENGTH)
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Say that nothing flows back: a shape does not change smoothly."""
+        del node
+        return [[False]]
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Return that nothing flows back."""
+        del inputs, outputs, cotangents
+        return [None]
+
+
+@static_op
+class ShapeI(Op):
+    """The length of one dimension, as an int64 scalar."""
+
+    axis: int
+
+    def as_input(self, value: Any) -> Variable:
+        """Take anything that can be made a tensor."""
+        return as_tensor_variable(value)
+
+    def infer(self, *types: Type) -> Sequence[Type]:
+        """Return a scalar type."""
+        (x,) = types
+        normalize_axes("shape_i", self.axis, getattr(x, "ndim", 0))
+        return [TensorType(LENGTH, ())]
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+        """Return one length."""
+        del node
+        output_storage[0][0] = np.array(inputs[0].shape[self.axis], LENGTH)
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Say that nothing flows back: a length does not change smoothly."""
+        del node
+        return [[False]]
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Return that nothing flows back."""
+        del inputs, outputs, cotangents
+        return [None]
+
+
+def shape(x: Any) -> TensorVariable:
+    """Return the shape of a tensor as a vector of int64."""
+    result: TensorVariable = Shape()(x)
+    return result
+
+
+def shape_i(x: Any, axis: int) -> TensorVariable:
+    """Return the length of one dimension as an int64 scalar; a constant where it is known."""
+    var = as_tensor_variable(x)
+    (at,) = normalize_axes("shape_i", axis, var.ndim)
+    known = var.type.shape[at]
+    if known is not None:
+        return constant(known, dtype=LENGTH)
+    result: TensorVariable = ShapeI(at)(var)
+    return result
+
+
+def lengths(x: Any) -> list[TensorVariable]:
+    """Return the length of every dimension as a list of int64 scalars."""
+    var = as_tensor_variable(x)
+    return [shape_i(var, d) for d in range(var.ndim)]
+
+
+def as_lengths(what: str, given: Any) -> list[TensorVariable]:
+    """Return a shape argument as a list of int64 scalars.
+
+    Parameters
+    ----------
+    what
+        Whose argument it is, for messages.
+    given
+        An integer or integer scalar, a sequence of these, or a vector whose length is known.
+
+    Raises
+    ------
+    TensorTypeError
+        If it is none of these.
+    """
+    if isinstance(given, list | tuple):
+        items = list(given)
+    else:
+        var = as_tensor_variable(given)
+        if var.ndim == 0:
+            items = [given]
+        elif var.ndim == 1 and var.type.shape[0] is not None:
+            items = [var[i] for i in range(var.type.shape[0])]
+        else:
+            msg = f"{what}: a shape must have a known length, got {given} of type {var.type}. List its elements."
+            raise TensorTypeError(msg)
+    result = []
+    for item in items:
+        known = as_index(item)
+        var = constant(known, dtype=LENGTH) if known is not None else as_tensor_variable(item)
+        if var.ndim != 0 or var.type.numpy_dtype.kind not in "iu":
+            msg = f"{what}: lengths must be integer scalars, got {item} of type {var.type}. Cast it to int64."
+            raise TensorTypeError(msg)
+        result.append(var if var.dtype == LENGTH else var.astype(LENGTH))
+    return result
+
+
+def static_lengths(variables: Sequence[Variable]) -> tuple[int | None, ...]:
+    """Return each length that is a constant, None for the others."""
+    return tuple(as_index(v) for v in variables)
+
+
+@static_op
+class Reshape(Op):
+    """The same elements, in C order, in another shape; the result may be a view.
+
+    Inputs: the tensor, then one int64 scalar for each dimension of the result; one of them may be -1.
+    """
+
+    ndim: int
+
+    view_map = {0: [0]}  # noqa: RUF012 - the contract of Op
+
+    def as_input(self, value: Any) -> Variable:
+        """Take anything that can be made a tensor."""
+        return as_tensor_variable(value)
+
+    def make_node(self, *inputs: Any) -> Apply:
+        """Return the node; a shape whose lengths are constant becomes part of the type."""
+        x, *wanted = (self.as_input(v) for v in inputs)
+        return Apply(self, [x, *wanted], [self._result_type(x, wanted).make_variable()])
+
+    def _result_type(self, x: Variable, wanted: Sequence[Variable]) -> TensorType:
+        kind = x.type
+        if not isinstance(kind, TensorType) or len(wanted) != self.ndim:
+            msg = f"{self}: a tensor and {self.ndim} lengths are needed, got {x} and {len(wanted)} lengths."
+            raise TensorTypeError(msg)
+        target = static_lengths(wanted)
+        if sum(n == -1 for n in target) > 1 or any(n is not None and n < -1 for n in target):
+            msg = f"{self}: lengths must be 0 or more, and one of them may be -1, got {target}."
+            raise ShapeError(msg)
+        size = None if None in kind.shape else math.prod(n for n in kind.shape if n is not None)
+        known = [n for n in target if n not in {None, -1}]
+        product = math.prod(n for n in known if n is not None)
+        free = len(target) - len(known)
+        fits = size is None or (size == product if free == 0 else (product > 0 and size % product == 0) or size == 0)
+        if not fits:
+            msg = f"{self}: {size} elements of {x} of type {kind} do not fit shape {target}. Check the lengths."
+            raise ShapeError(msg)
+        if free == 1 and size is not None and product > 0:
+            target = tuple(size // product if n in {None, -1} else n for n in target)
+        return TensorType(kind.dtype, tuple(None if n == -1 else n for n in target))
+
+    @property
+    def static_inputs(self) -> tuple[int, ...]:  # type: ignore[override]  # depends on the number of lengths
+        """Positions of the lengths."""
+        return tuple(range(1, self.ndim + 1))
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+        """Return the array in the other shape."""
+        del node
+        x, *wanted = inputs
+        output_storage[0][0] = x.reshape([int(n) for n in wanted])
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Say that the tensor is connected, the lengths are not."""
+        return [[True], *([False] for _ in node.inputs[1:])]
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Give the cotangent the input's shape."""
+        del outputs
+        x = inputs[0]
+        back = reshape(cotangents[0], lengths(x), ndim=getattr(x, "ndim", 0))
+        return [back, *(None for _ in inputs[1:])]
+
+
+def reshape(x: Any, newshape: Any, ndim: int | None = None) -> TensorVariable:
+    """Give a tensor another shape with the same elements in C order (as numpy.reshape).
+
+    Parameters
+    ----------
+    x
+        A tensor.
+    newshape
+        Integers or integer scalars, one of them may be -1; or a vector of them.
+    ndim
+        Rank of the result, needed for a vector of unknown length.
+
+    Raises
+    ------
+    ShapeError
+        If the static shapes show that the number of elements differs.
+    """
+    var = as_tensor_variable(x)
+    if ndim is not None and not isinstance(newshape, list | tuple):
+        vector = as_tensor_variable(newshape)
+        newshape = [vector[i] for i in range(ndim)] if vector.ndim == 1 else [newshape]
+    wanted = as_lengths("reshape", newshape)
+    if ndim is not None and len(wanted) != ndim:
+        msg = f"reshape: ndim is {ndim}, but {len(wanted)} lengths are given. Make them agree."
+        raise ShapeError(msg)
+    result: TensorVariable = Reshape(len(wanted))(var, *wanted)
+    return result
+
+
+def flatten(x: Any, ndim: int = 1) -> TensorVariable:
+    """Return the tensor with all dimensions from the `ndim`-th on joined into one."""
+    var = as_tensor_variable(x)
+    if not 1 <= ndim <= max(var.ndim, 1):
+        msg = f"flatten: ndim must lie between 1 and {max(var.ndim, 1)}, got {ndim}."
+        raise ShapeError(msg)
+    return reshape(var, [*lengths(var)[: ndim - 1], -1], ndim=ndim)

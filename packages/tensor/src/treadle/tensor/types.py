@@ -1,0 +1,392 @@
+"""TensorType: arrays of one dtype and rank, with as much of the shape as is known."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from treadle.config import config
+from treadle.graph import ENCODERS, Type, tagged
+from treadle.tensor.errors import TensorTypeError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from treadle.graph import Variable
+
+Shape = tuple[int | None, ...]
+
+DTYPES = (
+    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+    "float16", "float32", "float64", "complex64", "complex128",
+)  # fmt: skip
+
+
+def _dtype_name(dtype: Any) -> str:
+    """Return the canonical name of a dtype, ``floatX`` resolved."""
+    if isinstance(dtype, str):
+        if dtype in DTYPES:
+            return dtype
+        if dtype == "floatX":
+            return str(config.floatX)
+    try:
+        name = np.dtype(dtype).name
+    except TypeError:
+        name = ""
+    if name not in DTYPES:
+        msg = f"TensorType: the dtype must be one of {', '.join(DTYPES)} or floatX, got {dtype!r}. Pick one of these."
+        raise TensorTypeError(msg)
+    return name
+
+
+def _dimension(n: Any) -> int | None:
+    if n is None:
+        return None
+    if isinstance(n, bool | np.bool_):
+        # The older spelling: a broadcastable pattern.
+        return 1 if n else None
+    try:
+        length = int(n.__index__())
+    except (AttributeError, TypeError):
+        length = -1
+    if length < 0:
+        msg = f"TensorType: each dimension must be a length of 0 or more, or None if unknown, got {n!r}."
+        raise TensorTypeError(msg)
+    return length
+
+
+class TensorType(Type):
+    """Type of NumPy arrays of one dtype and rank.
+
+    Types are interned: equal ones are the same object, so that comparing and hashing them costs nothing.
+
+    Parameters
+    ----------
+    dtype
+        Name of the dtype, or ``floatX``.
+    shape
+        Length of each dimension, None where it is unknown. An unknown dimension may turn out to be 1 and then
+        broadcasts, as in NumPy.
+    """
+
+    __props__: ClassVar[tuple[str, ...]] = ("dtype", "shape")
+    __slots__ = ("_text", "dtype", "ndim", "numpy_dtype", "shape")
+    shared_type: ClassVar[Any]
+    _known: ClassVar[dict[tuple[str, Shape], TensorType]] = {}
+    _lock: ClassVar[threading.Lock] = threading.Lock()
+
+    dtype: str
+    shape: Shape
+    ndim: int
+    numpy_dtype: np.dtype[Any]
+
+    def __new__(cls, dtype: Any = "floatX", shape: Sequence[Any] = (), name: str | None = None) -> TensorType:
+        """Return the one type of this dtype and shape."""
+        del name  # the documented parameter; types are told apart by dtype and shape alone
+        key = (dtype, shape)
+        try:
+            found = TensorType._known.get(key) if type(shape) is tuple else None
+        except TypeError:
+            found = None
+        if found is not None and dtype in DTYPES and not any(isinstance(n, bool) for n in shape):
+            return found
+        key = (_dtype_name(dtype), tuple(_dimension(n) for n in shape))
+        with TensorType._lock:
+            found = TensorType._known.get(key)
+            if found is None:
+                found = super().__new__(cls)
+                found.dtype, found.shape = key
+                found.ndim = len(key[1])
+                found.numpy_dtype = np.dtype(key[0])
+                found._text = _describe(*key)
+                TensorType._known[key] = found
+        return found
+
+    def __getnewargs__(self) -> tuple[str, Shape]:
+        """Pickle by dtype and shape."""
+        return self.dtype, self.shape
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by dtype and shape."""
+        return TensorType, (self.dtype, self.shape)
+
+    def __copy__(self) -> TensorType:
+        """Return the type itself: there is one of each."""
+        return self
+
+    def __deepcopy__(self, memo: object) -> TensorType:
+        """Return the type itself: there is one of each."""
+        return self
+
+    def clone(self, dtype: Any = None, shape: Sequence[Any] | None = None, **changes: Any) -> TensorType:
+        """Return the type with another dtype or shape."""
+        if changes:
+            msg = f"TensorType.clone: dtype and shape can be changed, got {', '.join(changes)}."
+            raise TensorTypeError(msg)
+        return TensorType(self.dtype if dtype is None else dtype, self.shape if shape is None else shape)
+
+    @property
+    def broadcastable(self) -> tuple[bool, ...]:
+        """Which dimensions are known to be 1."""
+        return tuple(n == 1 for n in self.shape)
+
+    # Relations
+
+    def in_same_class(self, other: Type) -> bool:
+        """Whether dtype and rank agree."""
+        return isinstance(other, TensorType) and other.dtype == self.dtype and other.ndim == self.ndim
+
+    def is_super(self, other: Type) -> bool:
+        """Whether dtype and rank agree, and every known length here is known and the same there."""
+        if self is other:
+            return True
+        return (
+            isinstance(other, TensorType)
+            and other.dtype == self.dtype
+            and other.ndim == self.ndim
+            and all(a is None or a == b for a, b in zip(self.shape, other.shape, strict=True))
+        )
+
+    def convert_variable(self, var: Variable) -> Variable | None:
+        """Return the variable if this type covers it; tensors are otherwise converted by explicit casts only."""
+        return var if self.is_super(var.type) else None
+
+    # Values
+
+    def filter(self, data: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
+        """Return the data as an array of this dtype, rank and shape.
+
+        Raises
+        ------
+        TensorTypeError
+            If `strict` and it is not one already; if dtype, rank or shape do not fit; if conversion would lose
+            precision and `allow_downcast` does not allow that.
+        """
+        if type(data) is np.ndarray and data.dtype == self.numpy_dtype:
+            array = data
+        elif strict:
+            msg = (
+                f"{self}: exactly an array of dtype {self.dtype} is needed (strict), "
+                f"got {_describe_data(data)}. Convert it first."
+            )
+            raise TensorTypeError(msg)
+        else:
+            array = self._converted(data, allow_downcast)
+        if array.ndim != self.ndim or any(
+            n is not None and n != m for n, m in zip(self.shape, array.shape, strict=True)
+        ):
+            what = "rank" if array.ndim != self.ndim else "shape"
+            msg = (
+                f"{self}: the {what} does not fit, a value of shape {_describe_shape(self.shape)} is needed, "
+                f"got shape {array.shape}. Reshape it, or declare the input with another {what}."
+            )
+            raise TensorTypeError(msg)
+        return array if array.dtype.isnative and array.flags.aligned else np.array(array, self.numpy_dtype)
+
+    def _converted(self, data: Any, allow_downcast: bool | None) -> np.ndarray[Any, Any]:
+        """Return the data as an array of this dtype, or raise."""
+        try:
+            array = np.asarray(data)
+        except (ValueError, TypeError) as error:
+            msg = f"{self}: the value cannot be made an array ({error}), got {_describe_data(data)}."
+            raise TensorTypeError(msg) from error
+        if array.dtype.name not in DTYPES:
+            msg = f"{self}: an array of dtype {self.dtype} is needed, got {_describe_data(data)}. Convert it first."
+            raise TensorTypeError(msg)
+        if array.dtype == self.numpy_dtype:
+            return array
+        is_plain = isinstance(data, bool | int | float | complex)
+        if allow_downcast or np.can_cast(array.dtype, self.numpy_dtype, "safe"):
+            return array.astype(self.numpy_dtype)
+        if is_plain and self._keeps(data, allow_downcast):
+            return array.astype(self.numpy_dtype)
+        if not is_plain and self._holds_integers(array):
+            return array.astype(self.numpy_dtype)
+        msg = (
+            f"{self}: a value of dtype {self.dtype} is needed, got {_describe_data(data)}, which would lose precision. "
+            f"Convert it with astype({self.dtype!r}), or allow it with allow_downcast=True."
+        )
+        raise TensorTypeError(msg)
+
+    def _keeps(self, number: Any, allow_downcast: bool | None) -> bool:
+        """Whether a Python number may become this dtype: exactly, or as a float of dtype floatX."""
+        if isinstance(number, float) and allow_downcast is None and self.dtype == config.floatX:
+            return True
+        if self.numpy_dtype.kind not in "biufc":
+            return False
+        with np.errstate(all="ignore"):
+            try:
+                made = self.numpy_dtype.type(number)
+            except (OverflowError, TypeError, ValueError):
+                return False
+        return bool(made == number) or (number != number)  # noqa: PLR0124 - a NaN is kept as a NaN
+
+    def _holds_integers(self, array: np.ndarray[Any, Any]) -> bool:
+        """Whether an integer array's values all fit this integer or float dtype exactly."""
+        if array.dtype.kind not in "biu" or self.numpy_dtype.kind not in "iuf":
+            return False
+        with np.errstate(all="ignore"):
+            cast = array.astype(self.numpy_dtype)
+        return bool(np.array_equal(cast, array)) and bool(np.array_equal(cast.astype(array.dtype), array))
+
+    @staticmethod
+    def values_eq(a: Any, b: Any) -> bool:
+        """Whether dtype, shape and every element agree, a NaN with a NaN."""
+        a, b = np.asarray(a), np.asarray(b)
+        return a.dtype == b.dtype and a.shape == b.shape and bool(np.array_equal(a, b, equal_nan=a.dtype.kind in "fc"))
+
+    @classmethod
+    def values_eq_approx(cls, a: Any, b: Any, rtol: float | None = None, atol: float | None = None) -> bool:
+        """Whether dtype and shape agree, and every element up to rounding (looser for shorter floats)."""
+        a, b = np.asarray(a), np.asarray(b)
+        if a.dtype != b.dtype or a.shape != b.shape:
+            return False
+        if a.dtype.kind not in "fc":
+            return bool(np.array_equal(a, b))
+        default = {2: 5e-3, 4: 1e-4}.get(a.dtype.itemsize // (2 if a.dtype.kind == "c" else 1), 1e-7)
+        r, t = default if rtol is None else rtol, default / 10 if atol is None else atol
+        return bool(np.allclose(a, b, rtol=r, atol=t, equal_nan=True))
+
+    @staticmethod
+    def may_share_memory(a: Any, b: Any) -> bool:
+        """Whether the arrays' memory may overlap."""
+        if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray):
+            return a is b
+        return bool(np.may_share_memory(a, b))
+
+    def copy_value(self, value: Any) -> Any:
+        """Return a copy of the array, in the same memory order."""
+        return np.array(value, copy=True, order="K")
+
+    def to_host(self, value: Any) -> Any:
+        """Return a backend's array as a NumPy array of this type."""
+        if hasattr(value, "detach"):
+            value = value.detach().cpu()
+        return self.filter(np.asarray(value))
+
+    def sample(self, seed: int) -> Any:
+        """Return an array with small numbers, unknown dimensions of length 3."""
+        rng = np.random.default_rng(seed)
+        shape = tuple(3 if n is None else n for n in self.shape)
+        kind = self.numpy_dtype.kind
+        if kind == "b":
+            return np.asarray(rng.random(shape) < 0.5)
+        if kind in "iu":
+            return np.asarray(rng.integers(0 if kind == "u" else -5, 6, shape)).astype(self.numpy_dtype)
+        values = rng.normal(size=shape)
+        return np.asarray(values + 1j * rng.normal(size=shape) if kind == "c" else values).astype(self.numpy_dtype)
+
+    def non_finite(self, value: Any) -> tuple[bool, bool]:
+        """Return whether the array holds a NaN, and whether it holds an infinity."""
+        if self.numpy_dtype.kind not in "fc":
+            return False, False
+        return bool(np.isnan(value).any()), bool(np.isinf(value).any())
+
+    def nbytes(self, value: Any) -> int:
+        """Return the size of the array's data in bytes."""
+        return int(value.nbytes)
+
+    def static_nbytes(self) -> int | None:
+        """Return the size in bytes of every array of this type, or None where a length is unknown."""
+        size = self.numpy_dtype.itemsize
+        for n in self.shape:
+            if n is None:
+                return None
+            size *= n
+        return size
+
+    def narrowed(self, value: Any) -> TensorType:
+        """Return the type with the array's own lengths."""
+        return TensorType(self.dtype, value.shape)
+
+    def preallocations(self, kind: str) -> Iterator[Any]:
+        """Yield buffers of this type's sample shape in one memory layout."""
+        value = self.sample(0)
+        if kind == "c_contiguous":
+            yield np.empty_like(value, order="C")
+        elif kind == "f_contiguous":
+            yield np.empty_like(value, order="F")
+        elif kind == "strided":
+            wide = np.empty(tuple(2 * n for n in value.shape), value.dtype)
+            yield wide[tuple(slice(None, None, 2) for _ in value.shape)]
+            yield wide[tuple(slice(None, None, -2) for _ in value.shape)]
+        elif kind == "wrong_size":
+            yield np.empty(tuple(n + 1 for n in value.shape), value.dtype)
+
+    # Identity
+
+    def __eq__(self, other: object) -> bool:
+        """Compare by identity: types are interned."""
+        return self is other
+
+    def __hash__(self) -> int:
+        """Hash by identity: types are interned."""
+        return object.__hash__(self)
+
+    def __str__(self) -> str:
+        """Show as ``Matrix(float64, shape=(?, 3))``."""
+        return self._text
+
+    def __repr__(self) -> str:
+        """Show as ``TensorType(float64, shape=(None, 3))``."""
+        return f"TensorType({self.dtype}, shape={self.shape})"
+
+
+def _describe_shape(shape: Shape) -> str:
+    inner = ", ".join("?" if n is None else str(n) for n in shape)
+    return f"({inner},)" if len(shape) == 1 else f"({inner})"
+
+
+def _describe(dtype: str, shape: Shape) -> str:
+    names = ("Scalar", "Vector", "Matrix")
+    name = names[len(shape)] if len(shape) < len(names) else f"Tensor{len(shape)}"
+    return f"{name}({dtype})" if not shape else f"{name}({dtype}, shape={_describe_shape(shape)})"
+
+
+def _describe_data(data: Any) -> str:
+    if isinstance(data, np.ndarray | np.generic):
+        return f"an array of dtype {data.dtype} and shape {data.shape}"
+    text = repr(data)
+    return f"{type(data).__name__} {text if len(text) <= 60 else text[:57] + '...'}"
+
+
+def tensor_type_of(value: Any) -> TensorType:
+    """Return the type that fits a value: its dtype and rank, with no length fixed."""
+    array = np.asarray(value)
+    dtype: Any = array.dtype
+    if isinstance(value, float):
+        dtype = config.floatX
+    return TensorType(dtype, (None,) * array.ndim)
+
+
+CONVERTERS: dict[type, Callable[[Any], TensorType]] = {
+    np.ndarray: tensor_type_of,
+    np.generic: tensor_type_of,
+    bool: tensor_type_of,
+    int: tensor_type_of,
+    float: tensor_type_of,
+    complex: tensor_type_of,
+    list: tensor_type_of,
+    tuple: tensor_type_of,
+}
+
+
+def _encode_array(array: np.ndarray[Any, Any]) -> bytes:
+    data = np.ascontiguousarray(array)
+    shape = ",".join(map(str, array.shape)).encode()
+    return tagged("A", array.dtype.str.encode(), shape, data.tobytes())
+
+
+def _encode_number(number: np.generic) -> bytes:
+    return _encode_array(np.asarray(number))
+
+
+def _encode_dtype(dtype: np.dtype[Any]) -> bytes:
+    return tagged("dt", dtype.str.encode())
+
+
+ENCODERS.register(np.ndarray, _encode_array)
+ENCODERS.register(np.generic, _encode_number)
+ENCODERS.register(np.dtype, _encode_dtype)

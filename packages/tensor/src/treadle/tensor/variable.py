@@ -1,0 +1,109 @@
+"""Tensor variables, constants and shared variables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from treadle.graph import Constant, SharedVariable, Variable
+from treadle.tensor.errors import TensorTypeError
+from treadle.tensor.operators import Methods
+from treadle.tensor.types import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class TensorMethods(Methods):
+    """What tensor variables of every kind have."""
+
+    __slots__ = ()
+
+    type: TensorType
+    name: str | None
+
+    @property
+    def dtype(self) -> str:
+        """Name of the dtype."""
+        return self.type.dtype
+
+    @property
+    def ndim(self) -> int:
+        """Rank."""
+        return self.type.ndim
+
+    @property
+    def broadcastable(self) -> tuple[bool, ...]:
+        """Which dimensions are known to have length 1."""
+        return self.type.broadcastable
+
+    def __iter__(self) -> Iterator[Any]:
+        """Iterate over the first dimension, whose length must be known.
+
+        Raises
+        ------
+        TensorTypeError
+            If it is not.
+        """
+        if self.type.ndim == 0 or self.type.shape[0] is None:
+            msg = (
+                f"iteration: the length of the first dimension of {self} of type {self.type} is not known. "
+                "Declare the shape, or index instead."
+            )
+            raise TensorTypeError(msg)
+        return iter([self[i] for i in range(self.type.shape[0])])
+
+    def __len__(self) -> int:
+        """Return the length of the first dimension, where it is known.
+
+        Raises
+        ------
+        TensorTypeError
+            If it is not.
+        """
+        if self.type.ndim == 0 or self.type.shape[0] is None:
+            msg = f"len: the length of {self} of type {self.type} is not known when the graph is built. Use x.shape[0]."
+            raise TensorTypeError(msg)
+        return self.type.shape[0]
+
+    def __bool__(self) -> bool:
+        """Refuse: a symbolic tensor has no truth value.
+
+        Raises
+        ------
+        TensorTypeError
+            Always.
+        """
+        msg = (
+            f"truth value: {self} of type {self.type} has no value yet, so it is neither true nor false. "
+            "Use where(condition, a, b) to choose, eq(a, b) to compare elements, or `is` for identity."
+        )
+        raise TensorTypeError(msg)
+
+
+class TensorVariable(TensorMethods, Variable):
+    """A symbolic tensor."""
+
+    __slots__ = ()
+    __hash__ = Variable.__hash__
+    type: TensorType
+
+
+class TensorConstant(TensorMethods, Constant):
+    """A tensor whose value is known when the graph is built."""
+
+    __slots__ = ()
+    __hash__ = Variable.__hash__
+    type: TensorType
+
+
+class TensorSharedVariable(TensorMethods, SharedVariable):
+    """A tensor whose value persists between calls and can be updated."""
+
+    __slots__ = ()
+    __hash__ = Variable.__hash__
+    type: TensorType
+
+
+TensorType.variable_type = TensorVariable
+TensorType.constant_type = TensorConstant
+TensorType.shared_type = TensorSharedVariable
