@@ -59,7 +59,7 @@ def node_error(node: Apply, error: Exception, values: Sequence[Any] | None = Non
     shown = node if culprit is None else culprit
     given = "" if values is None else f" The inputs are {', '.join(map(describe_value, values)) or 'none'}."
     text = str(error) or type(error).__name__
-    msg = f"{shown.op}: {text.rstrip('.')}{shown.where()}.{given}"
+    msg = f"{shown.op}: {text.rstrip('. ')}{shown.where()}.{given}"
     for kind, made in _KINDS:
         if isinstance(error, kind):
             return made(msg)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-_WIDEST = 240
+_WIDEST = 100
 
 
 def _label(number: int) -> str:

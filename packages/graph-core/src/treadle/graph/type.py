@@ -175,6 +175,21 @@ class Type(ABC):
         del kind
         return iter(())
 
+    def guard(self, name: str) -> tuple[str, dict[str, Any]] | None:
+        """Return a Python expression that is true only for values that `filter` returns unchanged.
+
+        Parameters
+        ----------
+        name
+            Name of the value in the expression.
+
+        Returns
+        -------
+        The expression, and the names it uses beside builtins; None if there is no quick test.
+        """
+        del name
+        return None
+
     # Identity
 
     def canonical(self) -> bytes:

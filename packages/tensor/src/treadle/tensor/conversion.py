@@ -111,3 +111,16 @@ def as_tensor_variable(x: Any, name: str | None = None, ndim: int | None = None,
 
 
 as_tensor = as_tensor_variable
+
+
+def uniform_value(var: Variable) -> float | None:
+    """Return the number that every element of a real tensor is known to be, or None.
+
+    Constants are seen through rearranged dimensions, which is how scalars are made to fit the rank of other operands.
+    """
+    while var.owner is not None and len(var.owner.inputs) == 1 and var.owner.op.view_map:
+        var = var.owner.inputs[0]
+    data = getattr(var, "data", None)
+    if not isinstance(data, np.ndarray) or data.size != 1 or data.dtype.kind not in "biuf":
+        return None
+    return float(data.reshape(()))

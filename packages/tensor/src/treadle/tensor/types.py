@@ -256,6 +256,12 @@ class TensorType(Type):
             return a is b
         return bool(np.may_share_memory(a, b))
 
+    def guard(self, name: str) -> tuple[str, dict[str, Any]]:
+        """Return a quick test of class, dtype, rank and known lengths."""
+        tests = [f"type({name}) is ndarray", f"{name}.dtype is {self.dtype}_", f"{name}.ndim == {self.ndim}"]
+        tests += [f"{name}.shape[{d}] == {n}" for d, n in enumerate(self.shape) if n is not None]
+        return " and ".join(tests), {"ndarray": np.ndarray, f"{self.dtype}_": self.numpy_dtype}
+
     def copy_value(self, value: Any) -> Any:
         """Return a copy of the array, in the same memory order."""
         return np.array(value, copy=True, order="K")

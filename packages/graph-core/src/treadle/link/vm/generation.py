@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import linecache
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -23,26 +22,39 @@ class Listing:
 
     run: Callable[..., Any]
     source: str
-    nodes_by_line: dict[int, Apply] = field(default_factory=dict)
-    names: dict[Variable, str] = field(default_factory=dict)
-    codes: frozenset[CodeType] = frozenset()
+    names: dict[Variable, str]
+    nodes: dict[CodeType, dict[int, Apply]]
 
     def node_at(self, code: CodeType, line: int) -> Apply | None:
         """Return the node that a line of this listing runs."""
-        return self.nodes_by_line.get(line) if code in self.codes else None
+        return self.nodes.get(code, {}).get(line)
 
 
 class _Writer:
-    """Writes the functions of one listing and notes which line runs which node."""
+    """Writes functions, each compiled by itself, and notes which line of which runs which node."""
 
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-        self.nodes_by_line: dict[int, Apply] = {}
+    def __init__(self, scope: dict[str, Any]) -> None:
+        self.scope = scope
+        self.sources: list[str] = []
+        self.nodes: dict[CodeType, dict[int, Apply]] = {}
+        self._lines: list[str] = []
+        self._nodes_by_line: dict[int, Apply] = {}
 
     def add(self, text: str, node: Apply | None = None) -> None:
-        self.lines.append(text)
+        """Add a line to the function being written."""
+        self._lines.append(text)
         if node is not None:
-            self.nodes_by_line[len(self.lines)] = node
+            self._nodes_by_line[len(self._lines)] = node
+
+    def finish(self, name: str) -> None:
+        """Compile the function written so far into the scope, under its name."""
+        source = "\n".join(self._lines) + "\n"
+        file = f"<treadle vm {next(_NUMBER)}>"
+        exec(compile(source, file, "exec"), self.scope)  # noqa: S102 - written here, from names made here alone
+        self.nodes[self.scope[name].__code__] = self._nodes_by_line
+        self.sources.append(source)
+        self._lines = []
+        self._nodes_by_line = {}
 
 
 def last_uses(order: Sequence[Apply], keep: Sequence[Variable]) -> dict[Apply, list[Variable]]:
@@ -54,6 +66,31 @@ def last_uses(order: Sequence[Apply], keep: Sequence[Variable]) -> dict[Apply, l
         alive.update(dead)
         dying[node] = dead
     return dying
+
+
+def alias_root(var: Variable) -> Variable:
+    """Return the variable whose memory `var` may be, following the view maps of its owners."""
+    while var.owner is not None and var.index is not None:
+        viewed = var.owner.op.view_map.get(var.index)
+        if not viewed:
+            return var
+        var = var.owner.inputs[viewed[0]]
+    return var
+
+
+def _results(fgraph: FunctionGraph, names: dict[Variable, str], scope: dict[str, Any]) -> list[str]:
+    """Return the expressions of the outputs: copies where one may be an input's, a constant's or another's memory."""
+    taken: set[Variable] = set()
+    results = []
+    for i, var in enumerate(fgraph.outputs):
+        root = alias_root(var)
+        if root.owner is None or root in taken:
+            scope[f"copy{i}"] = var.type.copy_value
+            results.append(f"copy{i}({names[var]})")
+        else:
+            results.append(names[var])
+        taken.add(root)
+    return results
 
 
 def _chunks(order: Sequence[Apply]) -> list[Sequence[Apply]]:
@@ -94,29 +131,19 @@ def generate(fgraph: FunctionGraph, callables: dict[Apply, Callable[..., Any]], 
         scope[f"f{i}"] = callables[node]
     calls = {node: f"f{i}" for i, node in enumerate(order)}
     dying = last_uses(order, [*fgraph.inputs, *fgraph.outputs]) if free else {}
-    writer = _Writer()
+    writer = _Writer(scope)
     chunks = _chunks(order)
     arguments = [names[v] for v in fgraph.inputs]
-    results = [names[v] for v in fgraph.outputs]
+    results = _results(fgraph, names, scope)
     if len(chunks) <= 1:
         writer.add(f"def run({', '.join(arguments)}):")
         for node in order:
             _write_node(writer, node, names, calls, dying)
         writer.add(f"    return ({_tuple(results)})")
+        writer.finish("run")
     else:
-        _write_chunks(writer, fgraph, chunks, names, calls, dying)
-    source = "\n".join(writer.lines) + "\n"
-    return _compiled(source, scope, writer, names)
-
-
-def _compiled(source: str, scope: dict[str, Any], writer: _Writer, names: dict[Variable, str]) -> Listing:
-    file = f"<treadle vm {next(_NUMBER)}>"
-    code = compile(source, file, "exec")
-    exec(code, scope)  # noqa: S102 - the text was written above, from names made here alone
-    if len(writer.lines) <= CHUNK:
-        linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
-    functions = [v for k, v in scope.items() if k == "run" or k.startswith("chunk")]
-    return Listing(scope["run"], source, writer.nodes_by_line, names, frozenset(f.__code__ for f in functions))
+        _write_chunks(writer, fgraph, chunks, names, calls, dying, results)
+    return Listing(scope["run"], "\n".join(writer.sources), names, writer.nodes)
 
 
 def _write_node(
@@ -141,6 +168,7 @@ def _write_chunks(
     names: dict[Variable, str],
     calls: dict[Apply, str],
     dying: dict[Apply, list[Variable]],
+    results: Sequence[str],
 ) -> None:
     needed_later: set[Variable] = set(fgraph.outputs)
     plans: list[tuple[list[str], list[str], list[str]]] = []
@@ -161,10 +189,12 @@ def _write_chunks(
             local = {node: [v for v in dying.get(node, ()) if v in inside and names[v] not in escaping]}
             _write_node(writer, node, names, calls, local)
         writer.add(f"    return ({_tuple(leaves_)})" if leaves_ else "    return ()")
+        writer.finish(f"chunk{k}")
     writer.add(f"def run({', '.join(names[v] for v in fgraph.inputs)}):")
     for k, (enters_, leaves_, dead_) in enumerate(plans):
         call = f"chunk{k}({', '.join(enters_)})"
         writer.add(f"    {_tuple(leaves_)} = {call}" if leaves_ else f"    {call}")
         if dead_ and dying:
             writer.add(f"    del {', '.join(dead_)}")
-    writer.add(f"    return ({_tuple([names[v] for v in fgraph.outputs])})")
+    writer.add(f"    return ({_tuple(results)})")
+    writer.finish("run")

@@ -88,6 +88,10 @@ class Backend:
         Returns a stamp for cache keys.
     unavailable
         Returns why the backend cannot work on this machine (``"no C compiler was found"``), or None.
+    priority
+        The default mode takes the backend of the highest priority that works here; None is never taken.
+    aliases
+        Further names under which option ``linker`` knows the backend.
     """
 
     name: str
@@ -97,3 +101,5 @@ class Backend:
     capabilities: frozenset[str] = frozenset()
     version: Callable[[], str] = field(default=lambda: "1")
     unavailable: Callable[[], str | None] = field(default=lambda: None)
+    priority: int | None = None
+    aliases: tuple[str, ...] = ()

@@ -119,7 +119,9 @@ class VMLinker(Linker):
         return VMProgram(fgraph, generate(fgraph, callables, bool(free)))
 
 
-BACKEND = Backend(name="vm", linker=VMLinker, exclude=("fusion",))
+BACKEND = Backend(
+    name="vm", linker=VMLinker, exclude=("fusion",), priority=0, aliases=("py", "vm_nogc")
+)
 
 
 def replay(fgraph: FunctionGraph, inputs: Sequence[Any], error: Exception) -> Exception:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle.tensor.broadcasting import zeros_like
+from treadle.tensor.conversion import uniform_value
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.scalar.arithmetic import add, mul, neg, sub, true_div
 from treadle.tensor.scalar.cast import as_float, switch
@@ -28,6 +29,12 @@ def _power_terms(ct: Any, out: Any, xs: Any) -> Terms:
     """x**y by x is y x**(y-1); by y it is x**y log x, and 0 where x is 0, as the limit from above."""
     x, y = xs
     fx, fy = as_float(x), as_float(y)
+    exponent = uniform_value(y)
+    if exponent is not None:
+        lower = exponent - 1
+        if exponent == 0:
+            return zeros_like(ct), None
+        return mul(ct, mul(fy, fx if lower == 1 else power(fx, sub(fy, 1)))), None
     by_x = mul(ct, switch(eq(y, 0), zeros_like(out), mul(fy, power(fx, sub(fy, 1)))))
     if y.type.numpy_dtype.kind not in "fc":
         return by_x, None

@@ -1,0 +1,95 @@
+"""The installed backends, found through the entry-point group ``treadle.backends``."""
+
+from __future__ import annotations
+
+import difflib
+import threading
+import warnings
+from typing import TYPE_CHECKING
+
+from treadle.compile.errors import BackendWarning, MissingBackendError
+from treadle.config import discover
+
+if TYPE_CHECKING:
+    from treadle.link.vm import Backend
+
+
+class BackendTable:
+    """Backends by name; each is loaded when it is first asked for."""
+
+    __slots__ = ("_loaded", "_lock", "_warned")
+
+    def __init__(self) -> None:
+        self._loaded: dict[str, Backend] = {}
+        self._warned: set[str] = set()
+        self._lock = threading.Lock()
+
+    def names(self) -> list[str]:
+        """Return the names of the installed backends."""
+        return sorted(discover("treadle.backends"))
+
+    def load(self, name: str) -> Backend | None:
+        """Return an installed backend by name, or None."""
+        entry = discover("treadle.backends").get(name)
+        if entry is None:
+            return None
+        with self._lock:
+            if name not in self._loaded:
+                self._loaded[name] = entry.load()
+            return self._loaded[name]
+
+    def find(self, name: str) -> Backend:
+        """Return a backend by its name, or by an alias of option ``linker``; it must work on this machine.
+
+        Raises
+        ------
+        MissingBackendError
+            If it is not installed, or cannot work here.
+        """
+        wanted = name.lower()
+        backend = self.load(wanted)
+        if backend is None:
+            known = [found for n in self.names() if (found := self.load(n)) is not None]
+            backend = next((b for b in known if wanted in b.aliases), None)
+        if backend is None:
+            raise MissingBackendError(self._missing(name))
+        why = backend.unavailable()
+        if why is not None:
+            msg = f"mode {name}: backend {backend.name} cannot be used here: {why}. Mend that, or pick another mode."
+            raise MissingBackendError(msg)
+        return backend
+
+    def _missing(self, name: str) -> str:
+        installed = self.names()
+        near = difflib.get_close_matches(name.lower(), installed, n=1)
+        hint = f" Did you mean {near[0].upper()}?" if near else ""
+        return (
+            f"mode {name!r}: no installed backend has this name.{hint} Installed: "
+            f"{', '.join(n.upper() for n in installed)}. Backends are extras of this package "
+            "(pip install 'compile[c]', 'compile[numba]', 'compile[jax]', 'compile[torch]'); "
+            "after installing one in an editable environment, sync it again."
+        )
+
+    def default(self) -> Backend:
+        """Return the backend of the highest priority that works on this machine.
+
+        One of a higher priority that is installed but cannot work is told once, as a warning.
+        """
+        ranked = sorted(
+            (b for n in self.names() if (b := self.load(n)) is not None and b.priority is not None),
+            key=lambda b: (-(b.priority or 0), b.name),
+        )
+        for backend in ranked:
+            why = backend.unavailable()
+            if why is None:
+                return backend
+            with self._lock:
+                first = backend.name not in self._warned
+                self._warned.add(backend.name)
+            if first:
+                text = f"default mode: backend {backend.name} cannot be used: {why}. Another takes its place."
+                warnings.warn(text, BackendWarning, stacklevel=2)
+        raise MissingBackendError(self._missing("default"))
+
+
+BACKENDS = BackendTable()

@@ -1,0 +1,98 @@
+"""function: from expressions to a callable."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from treadle.compile.errors import FunctionTypeError
+from treadle.compile.executor import compile_specification
+from treadle.compile.mode import get_mode
+from treadle.compile.specification import specify
+
+if TYPE_CHECKING:
+    from treadle.compile.executor import Function
+    from treadle.compile.mode import Mode
+
+
+def function(
+    inputs: Any,
+    outputs: Any = None,
+    mode: Mode | str | None = None,
+    updates: Any = None,
+    givens: Any = None,
+    no_default_updates: Any = False,
+    name: str | None = None,
+    rebuild_strict: bool = True,
+    allow_input_downcast: bool | None = None,
+    on_unused_input: str | None = None,
+    trust_input: bool = False,
+) -> Function:
+    """Compile expressions into a callable.
+
+    Parameters
+    ----------
+    inputs
+        List of variables, or of `In` with defaults and more.
+    outputs
+        A variable or `Out` (the call returns its value), a list of them (it returns a list), a dict (a dict), or
+        None (an empty list).
+    mode
+        A mode or its name: ``FAST_RUN``, ``FAST_COMPILE``, or that of an installed backend such as ``VM``, ``C``,
+        ``NUMBA``, ``JAX``, ``PYTORCH``. The default mode if None.
+    updates
+        Pairs (shared variable, expression of its new value), as a list or a dict. After each call the new values
+        take the places of the old ones; outputs are computed from the old ones.
+    givens
+        Pairs (variable, replacement), as a list or a dict, independent of each other. A plain value becomes a constant.
+    no_default_updates
+        True: default updates of shared variables are left out; a list: those of the listed ones.
+    name
+        Shown in messages.
+    rebuild_strict
+        Whether replacements must keep the type. If not, types of results may change.
+    allow_input_downcast
+        True: arguments may lose precision. False: never. None: only Python floats, to floatX.
+    on_unused_input
+        ``raise``, ``warn`` or ``ignore``; option ``on_unused_input`` if None.
+    trust_input
+        Whether to call without checking arguments, which must then be exactly of the inputs' types.
+
+    Returns
+    -------
+    The compiled function.
+
+    Raises
+    ------
+    FunctionTypeError, FunctionValueError
+        If arguments are of a wrong kind or contradict each other.
+    MissingInputError
+        If an output needs a variable that is not among the inputs.
+    UnusedInputError
+        If an input is not used and `on_unused_input` is ``raise``, or is given twice.
+    MissingBackendError
+        If no installed backend has the mode's name.
+    LoweringError
+        If the backend lacks a lowering for an op; all such ops are listed.
+
+    Examples
+    --------
+    >>> import treadle.tensor as tt
+    >>> x = tt.dscalar("x")
+    >>> float(function([x], 2 * x, mode="VM")(4))
+    8.0
+    """
+    if name is not None and not isinstance(name, str):
+        msg = f"function: the name must be a string, got {name!r}."
+        raise FunctionTypeError(msg)
+    chosen = get_mode(mode)
+    specification = specify(
+        inputs,
+        outputs,
+        updates,
+        givens,
+        no_default_updates,
+        rebuild_strict,
+        on_unused_input,
+        allow_input_downcast,
+    )
+    return compile_specification(specification, chosen, name, trust_input)

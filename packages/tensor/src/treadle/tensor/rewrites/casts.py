@@ -1,0 +1,99 @@
+"""Rules for casts and copies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treadle.rewrite import Phase, RuleSet
+from treadle.tensor.elemwise import Elemwise
+from treadle.tensor.rewrites.patterns import row_name
+from treadle.tensor.scalar.cast import CASTS, cast, identity
+
+if TYPE_CHECKING:
+    from treadle.graph import Apply, Variable
+
+RULES = RuleSet("cast")
+BOTH = ("fast_run", "fast_compile")
+_ALL_CASTS = tuple(CASTS.values())
+# Bits of the largest integers, from zero on, that a float holds exactly.
+_MANTISSA = {"float16": 11, "float32": 24, "float64": 53}
+
+
+@RULES.rule(Phase.CANONICALIZE, *_ALL_CASTS, tags=BOTH, depth=1)
+def cast_to_own_dtype(node: Apply) -> Variable | None:
+    """cast(x, dtype of x) -> x."""
+    x, out = (v.type for v in (node.inputs[0], node.outputs[0]))
+    return node.inputs[0] if getattr(x, "dtype", None) == getattr(out, "dtype", "") else None
+
+
+@RULES.rule(Phase.CANONICALIZE, identity, tags=BOTH, depth=1)
+def useless_copy(node: Apply) -> Variable:
+    """identity(x) -> x."""
+    return node.inputs[0]
+
+
+def _is_exact(source: np.dtype[Any], target: np.dtype[Any]) -> bool:
+    """Whether every value of one dtype is a value of the other."""
+    if source == target or source.kind == "b":
+        return True
+    if source.kind in "iu" and target.kind == "f":
+        return 8 * source.itemsize <= _MANTISSA[target.name]
+    return target.kind in "iuf" and bool(np.can_cast(source, target, "safe"))
+
+
+@RULES.rule(Phase.CANONICALIZE, *_ALL_CASTS, tags=BOTH)
+def cast_of_cast(node: Apply) -> Variable | None:
+    """cast(cast(x, a), b) -> cast(x, b), where a holds every value of x.
+
+    Not where a float would become an integer: what happens out of range depends on the float.
+    """
+    inner = node.inputs[0].owner
+    name = row_name(inner)
+    if inner is None or name is None or not name.startswith("cast_"):
+        return None
+    x: Any = inner.inputs[0]
+    middle: Any = node.inputs[0].type
+    out: Any = node.outputs[0].type
+    source, between, target = x.type.numpy_dtype, middle.numpy_dtype, out.numpy_dtype
+    if "c" in {source.kind, between.kind, target.kind} or not _is_exact(source, between):
+        return None
+    if between.kind == "f" and target.kind in "iu":
+        return None
+    if between.kind == "b" and source.kind != "b":
+        return None
+    return cast(x, out.dtype)
+
+
+@RULES.rule(Phase.CANONICALIZE, Elemwise, tags=BOTH)
+def operand_cast_in_vain(node: Apply) -> Variable | None:
+    """f(cast(x), y) -> f(x, y), where f converts x to that dtype itself and its result stays the same."""
+    op: Any = node.op
+    if row_name(node) is None or len(node.inputs) == 1:
+        return None
+    loops = op.loop_dtypes(node)
+    inputs: list[Any] = list(node.inputs)
+    for i, x in enumerate(inputs):
+        source = _cast_source(x)
+        if source is None:
+            continue
+        trial = [*inputs[:i], source, *inputs[i + 1 :]]
+        kinds = [v.type.numpy_dtype for v in trial]
+        signature, out = op.scalar_op.signature(kinds)
+        if signature == loops and out == getattr(node.outputs[0].type, "numpy_dtype", None):
+            inputs = trial
+    if all(a is b for a, b in zip(inputs, node.inputs, strict=True)):
+        return None
+    result: Variable = op(*inputs)
+    return result
+
+
+def _cast_source(x: Variable) -> Variable | None:
+    """Return what a variable is a cast of, if the cast loses nothing."""
+    name = row_name(x.owner)
+    if x.owner is None or name is None or not name.startswith("cast_"):
+        return None
+    source = x.owner.inputs[0]
+    a, b = (getattr(v.type, "numpy_dtype", np.dtype(object)) for v in (source, x))
+    return source if a.kind != "c" and b.kind != "c" and _is_exact(a, b) else None
