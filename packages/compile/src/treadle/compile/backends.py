@@ -8,7 +8,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 from treadle.compile.errors import BackendWarning, MissingBackendError
-from treadle.config import discover
+from treadle.config import EntryPointLoadError, discover
 
 if TYPE_CHECKING:
     from treadle.link.vm import Backend
@@ -75,21 +75,29 @@ class BackendTable:
 
         One of a higher priority that is installed but cannot work is told once, as a warning.
         """
-        ranked = sorted(
-            (b for n in self.names() if (b := self.load(n)) is not None and b.priority is not None),
-            key=lambda b: (-(b.priority or 0), b.name),
-        )
-        for backend in ranked:
+        ranked: list[Backend] = []
+        for name in self.names():
+            try:
+                backend = self.load(name)
+            except EntryPointLoadError as error:
+                self._warn_once(name, str(error))
+                continue
+            if backend is not None and backend.priority is not None:
+                ranked.append(backend)
+        for backend in sorted(ranked, key=lambda b: (-(b.priority or 0), b.name)):
             why = backend.unavailable()
             if why is None:
                 return backend
-            with self._lock:
-                first = backend.name not in self._warned
-                self._warned.add(backend.name)
-            if first:
-                text = f"default mode: backend {backend.name} cannot be used: {why}. Another takes its place."
-                warnings.warn(text, BackendWarning, stacklevel=2)
+            self._warn_once(backend.name, why)
         raise MissingBackendError(self._missing("default"))
+
+    def _warn_once(self, name: str, why: str) -> None:
+        with self._lock:
+            first = name not in self._warned
+            self._warned.add(name)
+        if first:
+            text = f"default mode: backend {name} cannot be used: {why.rstrip('.')}. Another takes its place."
+            warnings.warn(text, BackendWarning, stacklevel=3)
 
 
 BACKENDS = BackendTable()

@@ -55,6 +55,6 @@ def make_caller(function: Function) -> Callable[..., Any]:
     lines.append("    values = bind(args, kwargs)")
     lines.append("    out = program(*values)" if stateless else "    out = run(values)")
     lines.append(f"    return {result}")
-    exec(compile("\n".join(lines), "<treadle call>", "exec"), scope)  # noqa: S102 - written above, from names made here
+    exec(compile("\n".join(lines), "<treadle call>", "exec"), scope)
     made: Callable[..., Any] = scope["call"]
     return made

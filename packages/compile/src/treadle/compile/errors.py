@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from treadle.config.errors import TreadleError, TreadleWarning
+from treadle.config import TreadleError, TreadleWarning
 
 
 class CompileError(TreadleError):

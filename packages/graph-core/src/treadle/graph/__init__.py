@@ -3,7 +3,7 @@
 from treadle.graph import serialization as serialization
 from treadle.graph.apply import Apply
 from treadle.graph.clone import clone, clone_get_equiv, clone_replace, graph_replace
-from treadle.graph.encoding import ENCODERS, digest, encode, tagged
+from treadle.graph.encoding import ENCODERS, digest, encode, encode_dataclass, tagged
 from treadle.graph.equality import equal_computations, graph_key
 from treadle.graph.errors import (
     CycleError,
@@ -31,7 +31,7 @@ from treadle.graph.null_type import DisconnectedType, NullType
 from treadle.graph.op import HasInnerGraph, Op, static_op
 from treadle.graph.printing import debugprint
 from treadle.graph.provenance import UserLine, user_line
-from treadle.graph.shared import CONVERTERS, Container, SharedVariable, shared
+from treadle.graph.shared_variable import CONVERTERS, Container, SharedVariable, shared
 from treadle.graph.test_values import compute_test_value, get_test_value, get_test_values, missing_test_message
 from treadle.graph.traversal import (
     ancestors,
@@ -49,7 +49,7 @@ from treadle.graph.traversal import (
     walk,
 )
 from treadle.graph.type import Type
-from treadle.graph.variable import Constant, ScratchPad, Variable
+from treadle.graph.variable import Constant, ScratchPad, Variable, as_index
 
 __all__ = [
     "CONVERTERS",
@@ -93,6 +93,7 @@ __all__ = [
     "ancestors",
     "apply_ancestors",
     "applys_between",
+    "as_index",
     "clone",
     "clone_get_equiv",
     "clone_replace",
@@ -100,6 +101,7 @@ __all__ = [
     "debugprint",
     "digest",
     "encode",
+    "encode_dataclass",
     "equal_computations",
     "explicit_graph_inputs",
     "get_test_value",

@@ -138,8 +138,10 @@ def encode(value: Any) -> bytes:
     if isinstance(value, enum.Enum):
         return tagged("e", qualified_name(type(value)).encode(), value.name.encode())
     if not isinstance(value, type):
-        if isinstance(value, Encodable):
-            return value.canonical()
+        # Looking the method up is much faster than isinstance with the protocol, and means the same.
+        if hasattr(type(value), "canonical"):
+            encodable: Encodable = value
+            return encodable.canonical()
         registered = ENCODERS.find(type(value))
         if registered is not None:
             return registered(value)

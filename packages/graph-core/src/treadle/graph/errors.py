@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from treadle.config.errors import TreadleError
+from treadle.config import TreadleError
 
 
 class GraphError(TreadleError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from treadle.config.discovery import discover
+from treadle.config import discover
 from treadle.graph.errors import GraphError
 
 if TYPE_CHECKING:

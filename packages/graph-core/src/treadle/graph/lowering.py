@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from treadle.config.discovery import discover
+from treadle.config import discover
 from treadle.graph.errors import DuplicateRegistrationError, LoweringError
 
 if TYPE_CHECKING:

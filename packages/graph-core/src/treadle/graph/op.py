@@ -238,7 +238,7 @@ class Op(ABC):
         del outputs
         return self.R_op(inputs, tangents)
 
-    def L_op(  # noqa: N802 - the documented name
+    def L_op(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], output_grads: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Return the gradients of the inputs, given those of the outputs (documented name of `pullback`)."""
@@ -251,7 +251,7 @@ class Op(ABC):
         msg = f"{self}: the op defines no gradient. Implement pullback (or L_op, or grad) on {type(self).__name__}."
         raise MethodNotDefinedError(msg)
 
-    def R_op(  # noqa: N802 - the documented name
+    def R_op(
         self, inputs: Sequence[Variable], eval_points: Sequence[Variable | None]
     ) -> Sequence[Variable | None]:
         """Return the directional derivatives of the outputs (documented name of `pushforward`)."""
@@ -295,7 +295,7 @@ class Op(ABC):
         """Compare class and static parameters by their canonical encoding."""
         if self is other:
             return True
-        if type(self) is not type(other) or not isinstance(other, Op):
+        if type(self) is not type(other):
             return False
         # Rewriting compares ops all the time: encodings that are known already decide at once.
         mine, theirs = self.__dict__.get("_canonical"), other.__dict__.get("_canonical")

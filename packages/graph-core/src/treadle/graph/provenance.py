@@ -88,7 +88,7 @@ def user_line(depth: int = 1) -> UserLine | None:
     depth
         Number of frames to leave out, counted from the caller.
     """
-    frame: FrameType | None = sys._getframe(depth)  # noqa: SLF001 - the documented fast way; inspect.stack reads files
+    frame: FrameType | None = sys._getframe(depth)
     is_foreign = _FRAMES.is_foreign
     while frame is not None:
         file = frame.f_code.co_filename
@@ -101,7 +101,7 @@ def user_line(depth: int = 1) -> UserLine | None:
 def user_trace(limit: int, depth: int = 1) -> list[UserLine]:
     """Return up to `limit` user frames, innermost first; all of them where `limit` is -1."""
     lines: list[UserLine] = []
-    frame: FrameType | None = sys._getframe(depth)  # noqa: SLF001 - see user_line
+    frame: FrameType | None = sys._getframe(depth)
     while frame is not None and (limit < 0 or len(lines) < limit):
         file = frame.f_code.co_filename
         if not _FRAMES.is_foreign(file):

@@ -45,9 +45,9 @@ class GraphRecord:
             (
                 node.op,
                 tuple(position[v] for v in node.inputs),
-                tuple((type(out), out.type, out.name, out._tag) for out in node.outputs),  # noqa: SLF001 - leaves empty tags unmade
+                tuple((type(out), out.type, out.name, out._tag) for out in node.outputs),
                 node.user_line,
-                node._tag,  # noqa: SLF001 - as above
+                node._tag,
             )
             for node in self.nodes
         ]

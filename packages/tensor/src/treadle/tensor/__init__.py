@@ -68,12 +68,13 @@ from treadle.tensor.reduction import (
     std,
     var,
 )
-from treadle.tensor.reduction import all_ as all  # noqa: A004 - NumPy's name
-from treadle.tensor.reduction import any_ as any  # noqa: A004 - NumPy's name
-from treadle.tensor.reduction import max_ as max  # noqa: A004 - NumPy's name
-from treadle.tensor.reduction import min_ as min  # noqa: A004 - NumPy's name
-from treadle.tensor.reduction import sum_ as sum  # noqa: A004 - NumPy's name
-from treadle.tensor.scalar.arithmetic import abs_ as abs  # noqa: A004 - NumPy's name
+from treadle.tensor.reduction import all_ as all
+from treadle.tensor.reduction import any_ as any
+from treadle.tensor.reduction import max_ as max
+from treadle.tensor.reduction import min_ as min
+from treadle.tensor.reduction import sum_ as sum
+from treadle.tensor.row import ROWS, ScalarOp
+from treadle.tensor.scalar.arithmetic import abs_ as abs
 from treadle.tensor.scalar.arithmetic import (
     add,
     clip,
@@ -89,7 +90,7 @@ from treadle.tensor.scalar.arithmetic import (
     sub,
     true_div,
 )
-from treadle.tensor.scalar.arithmetic import divmod_ as divmod  # noqa: A004 - NumPy's name
+from treadle.tensor.scalar.arithmetic import divmod_ as divmod
 from treadle.tensor.scalar.cast import CASTS, cast, identity, second, switch, tensor_copy, where
 from treadle.tensor.scalar.comparison import (
     eq,
@@ -130,7 +131,7 @@ from treadle.tensor.scalar.exponential import (
     sqrt,
     square,
 )
-from treadle.tensor.scalar.exponential import pow_ as pow  # noqa: A004 - Python's name
+from treadle.tensor.scalar.exponential import pow_ as pow
 from treadle.tensor.scalar.logic import (
     and_,
     bitwise_and,
@@ -147,9 +148,8 @@ from treadle.tensor.scalar.logic import (
     right_shift,
     xor,
 )
-from treadle.tensor.scalar.row import ROWS, ScalarOp
 from treadle.tensor.scalar.rounding import ceil, floor, iround, round_half_away_from_zero, round_half_to_even, trunc
-from treadle.tensor.scalar.rounding import round_ as round  # noqa: A004 - NumPy's name
+from treadle.tensor.scalar.rounding import round_ as round
 from treadle.tensor.scalar.trigonometric import (
     arccos,
     arccosh,
@@ -348,11 +348,11 @@ __all__ = [
     "less_equal",
     "lmatrix",
     "log",
-    "log10",
     "log1mexp",
     "log1p",
     "log1pexp",
     "log2",
+    "log10",
     "log_softmax",
     "logaddexp",
     "logical_and",

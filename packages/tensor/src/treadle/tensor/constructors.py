@@ -55,9 +55,6 @@ def tensor(
     TensorTypeError
         If neither shape nor rank is given, or they disagree.
     """
-    if name is not None and not isinstance(name, str):
-        msg = f"tensor: the name must be a string, got {name!r}. Pass dtype and shape by keyword."
-        raise TensorTypeError(msg)
     if shape is None:
         if ndim is None:
             msg = "tensor: shape or ndim is needed. Pass shape=(None, 3) or ndim=2, for instance."
@@ -109,16 +106,14 @@ def _several(one: Callable[..., TensorVariable]) -> Callable[..., list[TensorVar
 
 def plural(name: str) -> str:
     """Return the plural of a constructor's name."""
-    return {"matrix": "matrices"}.get(name[-6:], "") and name[:-6] + "matrices" or name + "s"
+    return ({"matrix": "matrices"}.get(name[-6:], "") and name[:-6] + "matrices") or name + "s"
 
 
 SINGLE: dict[str, Callable[..., TensorVariable]] = {
     **{rank: _generic(rank) for rank in RANKS},
     **{letter + rank: _typed(letter, rank) for letter in LETTERS for rank in RANKS},
 }
-SEVERAL: dict[str, Callable[..., list[TensorVariable]]] = {
-    plural(name): _several(one) for name, one in SINGLE.items()
-}
+SEVERAL: dict[str, Callable[..., list[TensorVariable]]] = {plural(name): _several(one) for name, one in SINGLE.items()}
 
 scalar, vector, matrix, row, col = (SINGLE[n] for n in ("scalar", "vector", "matrix", "row", "col"))
 tensor3, tensor4, tensor5 = (SINGLE[n] for n in ("tensor3", "tensor4", "tensor5"))

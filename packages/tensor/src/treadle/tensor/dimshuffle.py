@@ -84,8 +84,10 @@ class DimShuffle(Op):
                 msg = f"dimension {d} must have length 1 to be dropped, got shape {x.shape}"
                 raise ValueError(msg)
         view = x.transpose(*kept, *self.dropped) if self.ndim else x
-        return view.reshape(tuple(1 if d == NEW else x.shape[d] for d in self.order)) if self.dropped else (
-            view[tuple(np.newaxis if d == NEW else slice(None) for d in self.order)]
+        return (
+            view.reshape(tuple(1 if d == NEW else x.shape[d] for d in self.order))
+            if self.dropped
+            else (view[tuple(np.newaxis if d == NEW else slice(None) for d in self.order)])
         )
 
     def pullback(

@@ -7,20 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treadle.graph import Apply, Op, Variable, static_op
-from treadle.graph.encoding import encode_dataclass
+from treadle.graph import Apply, Op, Variable, encode_dataclass, static_op
 from treadle.tensor.broadcasting import broadcast_static, sum_to
 from treadle.tensor.conversion import as_tensor_variable, constant
 from treadle.tensor.dimshuffle import shape_padleft
 from treadle.tensor.errors import DtypeError, TensorTypeError
-from treadle.tensor.scalar.row import ScalarOp
+from treadle.tensor.row import ScalarOp
 from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import Type
-    from treadle.tensor.scalar.row import Dtype, Operand
+    from treadle.tensor.row import Dtype, Operand
     from treadle.tensor.variable import TensorVariable
 
 
@@ -269,11 +268,9 @@ class Elemwise(Op):
         others = [v.type.shape for v in inputs if v is not x]
         if all(n not in {1, None} or all(o[d] == 1 for o in others) for d, n in enumerate(x.type.shape)):
             # No other input can have broadcast this one.
-            return term if term.ndim == x.ndim else sum_to(term, x)  # type: ignore[no-any-return]  # a tensor variable
+            return term if term.ndim == x.ndim else sum_to(term, x)
         return sum_to(term, x)
 
     def __str__(self) -> str:
         """Show the scalar function's name."""
         return self.scalar_op.name[:1].upper() + self.scalar_op.name[1:]
-
-

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treadle.graph import Variable
-from treadle.graph.variable import as_index
+from treadle.graph import Variable, as_index
 from treadle.tensor.conversion import as_tensor_variable, constant
 from treadle.tensor.errors import IndexingError
 from treadle.tensor.types import TensorType
@@ -114,7 +113,8 @@ def span_length(entry: Span, n: int | None) -> int | None:
         return n
     if n is None or any(isinstance(b, Symbolic) for b in (entry.start, entry.stop, entry.step)):
         return None
-    return len(range(n)[slice(entry.start, entry.stop, entry.step)])  # type: ignore[misc]  # no symbolic bound is left
+    bounds: Any = (entry.start, entry.stop, entry.step)
+    return len(range(n)[slice(*bounds)])
 
 
 @dataclass(frozen=True, slots=True)

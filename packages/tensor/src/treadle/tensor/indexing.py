@@ -77,7 +77,7 @@ class _Indexed(Op):
 
     def _arrays(self, kinds: Sequence[Any]) -> list[Any]:
         """Return those of the index inputs that are arrays of positions."""
-        found = []
+        found: list[Any] = []
         at = 0
         for entry in self.entries:
             if isinstance(entry, Positions):
@@ -123,7 +123,7 @@ class Subtensor(_Take):
     @property
     def static_inputs(self) -> tuple[int, ...]:  # type: ignore[override]  # depends on the entries
         """Positions of the bounds of slices, which decide the result's shape."""
-        found = []
+        found: list[int] = []
         at = 1
         for entry in self.entries:
             if isinstance(entry, Span):
@@ -168,7 +168,7 @@ class AdvancedSubtensor(_Take):
     @property
     def static_inputs(self) -> tuple[int, ...]:  # type: ignore[override]  # depends on the entries
         """Positions of the bounds of slices."""
-        found = []
+        found: list[int] = []
         at = 1
         for entry in self.entries:
             count = symbolic_count([entry])
@@ -402,7 +402,10 @@ def _written(part: Any, y: Any, set_: bool) -> TensorVariable:
     x: Any = node.inputs[0]
     put = IncSubtensor if isinstance(node.op, Subtensor) else AdvancedIncSubtensor
     filling = as_tensor_variable(value)
-    if not hasattr(value, "type") and np.result_type(filling.type.numpy_dtype, x.type.numpy_dtype) != x.type.numpy_dtype:
+    if (
+        not hasattr(value, "type")
+        and np.result_type(filling.type.numpy_dtype, x.type.numpy_dtype) != x.type.numpy_dtype
+    ):
         filling = as_tensor_variable(np.asarray(value, dtype=x.dtype)) if np.ndim(value) == 0 else filling
     result: TensorVariable = put(node.op.entries, set=set_)(x, filling, *node.inputs[1:])
     return result

@@ -239,9 +239,7 @@ def _sum_dtypes(x: Any, dtype: Any, acc_dtype: Any) -> tuple[str, str]:
     return result, "float32" if result == "float16" else result
 
 
-def sum_(
-    x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None
-) -> TensorVariable:
+def sum_(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None) -> TensorVariable:
     """Sum over axes (as numpy.sum).
 
     Parameters
@@ -261,9 +259,7 @@ def sum_(
     return _reduce("sum", var, axis, keepdims, *_sum_dtypes(var, dtype, acc_dtype))
 
 
-def prod(
-    x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None
-) -> TensorVariable:
+def prod(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None) -> TensorVariable:
     """Multiply over axes (as numpy.prod; parameters as for `sum_`).
 
     The gradient is right where one or more factors are zero; second derivatives are right where none is.
@@ -339,9 +335,7 @@ def _count(x: Any, axes: Sequence[int], dtype: str) -> Any:
     return cast(count, dtype)
 
 
-def mean(
-    x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None
-) -> TensorVariable:
+def mean(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None) -> TensorVariable:
     """Return the mean over axes (as numpy.mean): integers give float64, no elements give NaN.
 
     Parameters are those of `sum_`.
@@ -395,5 +389,3 @@ def ptp(x: Any, axis: Any = None) -> TensorVariable:
     """Return the range of values along an axis (as numpy.ptp)."""
     result: TensorVariable = sub(max_(x, axis), min_(x, axis))
     return result
-
-

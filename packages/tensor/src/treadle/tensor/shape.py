@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treadle.graph import Apply, Op, static_op
-from treadle.graph.variable import as_index
+from treadle.graph import Apply, Op, as_index, static_op
 from treadle.tensor.axes import normalize_axes
 from treadle.tensor.conversion import as_tensor_variable, constant
 from treadle.tensor.errors import ShapeError, TensorTypeError

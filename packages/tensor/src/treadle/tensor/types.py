@@ -32,7 +32,7 @@ def _dtype_name(dtype: Any) -> str:
         if dtype == "floatX":
             return str(config.floatX)
     try:
-        name = np.dtype(dtype).name
+        name = str(np.dtype(dtype).name)
     except TypeError:
         name = ""
     if name not in DTYPES:
@@ -80,14 +80,14 @@ class TensorType(Type):
     dtype: str
     shape: Shape
     ndim: int
+    _text: str
     numpy_dtype: np.dtype[Any]
 
     def __new__(cls, dtype: Any = "floatX", shape: Sequence[Any] = (), name: str | None = None) -> TensorType:
         """Return the one type of this dtype and shape."""
         del name  # the documented parameter; types are told apart by dtype and shape alone
-        key = (dtype, shape)
         try:
-            found = TensorType._known.get(key) if type(shape) is tuple else None
+            found = TensorType._known.get((dtype, shape)) if isinstance(shape, tuple) else None
         except TypeError:
             found = None
         if found is not None and dtype in DTYPES and not any(isinstance(n, bool) for n in shape):
@@ -221,7 +221,7 @@ class TensorType(Type):
                 made = self.numpy_dtype.type(number)
             except (OverflowError, TypeError, ValueError):
                 return False
-        return bool(made == number) or (number != number)  # noqa: PLR0124 - a NaN is kept as a NaN
+        return bool(made == number) or (number != number)
 
     def _holds_integers(self, array: np.ndarray[Any, Any]) -> bool:
         """Whether an integer array's values all fit this integer or float dtype exactly."""

@@ -88,7 +88,7 @@ class TensorVariable(TensorMethods, Variable):
     type: TensorType
 
 
-class TensorConstant(TensorMethods, Constant):
+class TensorConstant(TensorVariable, Constant):
     """A tensor whose value is known when the graph is built."""
 
     __slots__ = ()
@@ -96,7 +96,7 @@ class TensorConstant(TensorMethods, Constant):
     type: TensorType
 
 
-class TensorSharedVariable(TensorMethods, SharedVariable):
+class TensorSharedVariable(TensorVariable, SharedVariable):
     """A tensor whose value persists between calls and can be updated."""
 
     __slots__ = ()

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 def has_own_thunk(node: Apply) -> bool:
     """Whether the node's op brings its own way to make thunks."""
-
     kind = type(node.op)
     return kind.make_thunk is not Op.make_thunk or kind.make_py_thunk is not Op.make_py_thunk
 

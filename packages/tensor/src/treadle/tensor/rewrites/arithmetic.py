@@ -50,7 +50,7 @@ _law("quotient_by_one", x / 1, x)
 _law("quotient_by_minus_one", x / -1, neg(x))
 
 # Signs.
-_law("negative_of_negative", -(-x), x)
+_law("negative_of_negative", neg(neg(x)), x)
 _law("sum_with_negative", x + -y, x - y)
 _law("difference_with_negative", x - -y, x + y)
 _law("product_of_negatives", (-x) * (-y), x * y)

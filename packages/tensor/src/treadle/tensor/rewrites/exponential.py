@@ -10,6 +10,7 @@ from typing import Any
 
 from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.rewrites.patterns import TensorPattern, constant_value, is_commutative, is_real
+from treadle.tensor.scalar.arithmetic import neg
 from treadle.tensor.scalar.exponential import (
     exp,
     expm1,
@@ -31,7 +32,7 @@ def _stable(name: str, lhs: Any, rhs: Any) -> None:
 
 
 # What the other laws leave behind.
-_stable("stable_negative_of_negative", -(-x), x)
+_stable("stable_negative_of_negative", neg(neg(x)), x)
 
 # Logarithms.
 _stable("log_of_exp", log(exp(x)), x)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from treadle.graph import Apply
 from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.elemwise import Composite, Elemwise, Step
-from treadle.tensor.scalar.row import ScalarOp
+from treadle.tensor.row import ScalarOp
 
 if TYPE_CHECKING:
     from treadle.graph import FunctionGraph, Variable
@@ -90,7 +90,8 @@ def fused(group: list[Apply]) -> Apply:
     composite = Composite(len(inputs), dtypes, tuple(steps), (place[root.outputs[0]],))
     node = Apply(Elemwise(composite), list(inputs), [root.outputs[0].clone()])
     node.user_line = root.user_line
-    node.tag.origins = list(group)
+    tag: Any = node.tag
+    tag.origins = list(group)
     return node
 
 

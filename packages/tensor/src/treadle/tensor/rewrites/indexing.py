@@ -41,7 +41,8 @@ def subtensor_of_everything(node: Apply) -> Variable | None:
 
 def _single_position(node: Apply) -> int | None:
     """Return the position that a node takes from a vector, or None."""
-    entries = getattr(node.op, "entries", ())
+    op: Any = node.op
+    entries = op.entries
     if len(entries) != 1 or not isinstance(entries[0], At) or not isinstance(entries[0].value, int):
         return None
     return entries[0].value

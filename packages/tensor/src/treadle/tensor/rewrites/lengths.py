@@ -150,10 +150,8 @@ class LengthTable(Feature):
         stack = [length]
         while stack:
             current = stack[-1]
-            inner = [
-                p for number in current if self._described[number][0] == "sum" for p in self._described[number][1:]
-            ]
-            waiting = [p for p in inner if p not in made]
+            described = [self._described[number] for number in current]
+            waiting = [p for kind, *parts in described if kind == "sum" for p in parts if p not in made]
             if waiting:
                 stack.extend(waiting)
                 continue

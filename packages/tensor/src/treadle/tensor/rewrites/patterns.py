@@ -9,7 +9,7 @@ from treadle.rewrite import Pattern
 from treadle.tensor.dimshuffle import DimShuffle
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.operators import Operators
-from treadle.tensor.scalar.row import ScalarOp
+from treadle.tensor.row import ScalarOp
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

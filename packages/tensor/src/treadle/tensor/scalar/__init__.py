@@ -1,5 +1,1 @@
-"""The table of elementwise functions, one module for each family."""
-
-from treadle.tensor.scalar.row import ROWS, ScalarOp
-
-__all__ = ["ROWS", "ScalarOp"]
+"""The table of elementwise functions, one module for each family; `treadle.tensor.row` says what a row is."""

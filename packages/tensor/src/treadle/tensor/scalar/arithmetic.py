@@ -8,9 +8,9 @@ import numpy as np
 
 from treadle.tensor.broadcasting import zeros_like
 from treadle.tensor.elemwise import Elemwise
+from treadle.tensor.row import ScalarOp, of_ufunc
 from treadle.tensor.scalar.cast import as_float, switch
 from treadle.tensor.scalar.comparison import eq, gt, lt
-from treadle.tensor.scalar.row import ScalarOp, of_ufunc
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,43 +56,79 @@ def _minimum_terms(ct: Any, out: Any, xs: Any) -> Terms:
 
 add: Elemwise = Elemwise(
     ScalarOp(
-        "add", 2, of_ufunc("add"), np.add, {"fiu": "{0} + {1}", "b": "{0} || {1}"},
+        "add",
+        2,
+        of_ufunc("add"),
+        np.add,
+        {"fiu": "{0} + {1}", "b": "{0} || {1}"},
         lambda ct, out, xs: (ct, ct),
-        ufunc="add", commutative=True, associative=True, identity=0,
-    )  # fmt: skip
+        ufunc="add",
+        commutative=True,
+        associative=True,
+        identity=0,
+    )
 )
 sub: Elemwise = Elemwise(
     ScalarOp(
-        "sub", 2, of_ufunc("subtract"), np.subtract, {"fiu": "{0} - {1}"},
+        "sub",
+        2,
+        of_ufunc("subtract"),
+        np.subtract,
+        {"fiu": "{0} - {1}"},
         lambda ct, out, xs: (ct, neg(ct)),
         ufunc="subtract",
-    )  # fmt: skip
+    )
 )
 mul: Elemwise = Elemwise(
     ScalarOp(
-        "mul", 2, of_ufunc("multiply"), np.multiply, {"fiu": "{0} * {1}", "b": "{0} && {1}"},
+        "mul",
+        2,
+        of_ufunc("multiply"),
+        np.multiply,
+        {"fiu": "{0} * {1}", "b": "{0} && {1}"},
         lambda ct, out, xs: (mul(ct, xs[1]), mul(ct, xs[0])),
-        ufunc="multiply", commutative=True, associative=True, identity=1,
-    )  # fmt: skip
+        ufunc="multiply",
+        commutative=True,
+        associative=True,
+        identity=1,
+    )
 )
 true_div: Elemwise = Elemwise(
     ScalarOp(
-        "true_div", 2, of_ufunc("true_divide"), np.true_divide, {"f": "{0} / {1}"}, _div_terms,
-        ufunc="true_divide", cost=4,
-    )  # fmt: skip
+        "true_div",
+        2,
+        of_ufunc("true_divide"),
+        np.true_divide,
+        {"f": "{0} / {1}"},
+        _div_terms,
+        ufunc="true_divide",
+        cost=4,
+    )
 )
 floor_div: Elemwise = Elemwise(
     ScalarOp(
-        "floor_div", 2, of_ufunc("floor_divide"), np.floor_divide, {"fiu": "tr_floor_div_{t}({0}, {1})"},
+        "floor_div",
+        2,
+        of_ufunc("floor_divide"),
+        np.floor_divide,
+        {"fiu": "tr_floor_div_{t}({0}, {1})"},
         lambda ct, out, xs: (zeros_like(ct), zeros_like(ct)),
-        ufunc="floor_divide", discrete=True, cost=8,
-    )  # fmt: skip
+        ufunc="floor_divide",
+        discrete=True,
+        cost=8,
+    )
 )
 mod: Elemwise = Elemwise(
     ScalarOp(
-        "mod", 2, of_ufunc("remainder"), np.remainder, {"fiu": "tr_mod_{t}({0}, {1})"}, _mod_terms,
-        ufunc="remainder", cost=8,
-    )  # fmt: skip
+        "mod",
+        2,
+        of_ufunc("remainder"),
+        np.remainder,
+        {"fiu": "tr_mod_{t}({0}, {1})"},
+        _mod_terms,
+        ufunc="remainder",
+        cost=8,
+    )
 )
 neg: Elemwise = Elemwise(
     ScalarOp(
@@ -101,38 +137,59 @@ neg: Elemwise = Elemwise(
 )
 sign: Elemwise = Elemwise(
     ScalarOp(
-        "sign", 1, of_ufunc("sign"), np.sign, {"f": "{0} > 0 ? 1 : {0} < 0 ? -1 : {0} == 0 ? 0 : {0}",
-        "i": "({0} > 0) - ({0} < 0)", "u": "{0} > 0"},
+        "sign",
+        1,
+        of_ufunc("sign"),
+        np.sign,
+        {"f": "{0} > 0 ? 1 : {0} < 0 ? -1 : {0} == 0 ? 0 : {0}", "i": "({0} > 0) - ({0} < 0)", "u": "{0} > 0"},
         lambda ct, out, xs: (zeros_like(ct),),
-        ufunc="sign", idempotent=True, discrete=True,
-    )  # fmt: skip
+        ufunc="sign",
+        idempotent=True,
+        discrete=True,
+    )
 )
 abs_: Elemwise = Elemwise(
     ScalarOp(
-        "abs", 1, of_ufunc("absolute"), np.absolute, {"f": "fabs{s}({0})", "i": "{0} < 0 ? -{0} : {0}", "ub": "{0}"},
+        "abs",
+        1,
+        of_ufunc("absolute"),
+        np.absolute,
+        {"f": "fabs{s}({0})", "i": "{0} < 0 ? -{0} : {0}", "ub": "{0}"},
         _abs_terms,
-        ufunc="absolute", idempotent=True,
-    )  # fmt: skip
+        ufunc="absolute",
+        idempotent=True,
+    )
 )
 # NumPy's maximum and minimum return a NaN if either operand is one.
 maximum: Elemwise = Elemwise(
     ScalarOp(
-        "maximum", 2, of_ufunc("maximum"), np.maximum,
-        {"f": "({0} > {1} || {0} != {0}) ? {0} : {1}", "iub": "{0} > {1} ? {0} : {1}"}, _maximum_terms,
-        ufunc="maximum", commutative=True, associative=True,
-    )  # fmt: skip
+        "maximum",
+        2,
+        of_ufunc("maximum"),
+        np.maximum,
+        {"f": "({0} > {1} || {0} != {0}) ? {0} : {1}", "iub": "{0} > {1} ? {0} : {1}"},
+        _maximum_terms,
+        ufunc="maximum",
+        commutative=True,
+        associative=True,
+    )
 )
 minimum: Elemwise = Elemwise(
     ScalarOp(
-        "minimum", 2, of_ufunc("minimum"), np.minimum,
-        {"f": "({0} < {1} || {0} != {0}) ? {0} : {1}", "iub": "{0} < {1} ? {0} : {1}"}, _minimum_terms,
-        ufunc="minimum", commutative=True, associative=True,
-    )  # fmt: skip
+        "minimum",
+        2,
+        of_ufunc("minimum"),
+        np.minimum,
+        {"f": "({0} < {1} || {0} != {0}) ? {0} : {1}", "iub": "{0} < {1} ? {0} : {1}"},
+        _minimum_terms,
+        ufunc="minimum",
+        commutative=True,
+        associative=True,
+    )
 )
 
 int_div = floor_div
 negative = neg
-
 
 
 def clip(x: Any, a_min: Any = None, a_max: Any = None) -> Any:

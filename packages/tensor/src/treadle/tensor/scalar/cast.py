@@ -9,14 +9,14 @@ import numpy as np
 from treadle.tensor.broadcasting import zeros_like
 from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.elemwise import Elemwise
-from treadle.tensor.scalar.row import ScalarOp, promote, same
+from treadle.tensor.row import ScalarOp, promote, same
 from treadle.tensor.types import DTYPES, TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import Variable
-    from treadle.tensor.scalar.row import Operand, Signature
+    from treadle.tensor.row import Operand, Signature
     from treadle.tensor.variable import TensorVariable
 
 
@@ -58,9 +58,7 @@ def _cast_impl(dtype: np.dtype[Any]) -> Callable[[Any], Any]:
 identity = Elemwise(
     ScalarOp("identity", 1, same, _copy, {"fiub": "{0}"}, lambda ct, out, xs: (ct,), ufunc="positive", idempotent=True)
 )
-second = Elemwise(
-    ScalarOp("second", 2, _second_dtypes, _second, {"fiub": "{1}"}, lambda ct, out, xs: (None, ct))
-)
+second = Elemwise(ScalarOp("second", 2, _second_dtypes, _second, {"fiub": "{1}"}, lambda ct, out, xs: (None, ct)))
 switch: Elemwise = Elemwise(
     ScalarOp(
         "switch",

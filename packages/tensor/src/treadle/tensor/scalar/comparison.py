@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treadle.tensor.elemwise import Elemwise
-from treadle.tensor.scalar.row import ScalarOp, float_or_error, of_ufunc
+from treadle.tensor.row import ScalarOp, float_or_error, of_ufunc
 
 if TYPE_CHECKING:
     from typing import Any
@@ -21,9 +21,7 @@ def _isneginf(x: Any) -> Any:
     return x == -np.inf
 
 
-eq = Elemwise(
-    ScalarOp("eq", 2, of_ufunc("equal"), np.equal, {"fiubc": "{0} == {1}"}, ufunc="equal", commutative=True)
-)
+eq = Elemwise(ScalarOp("eq", 2, of_ufunc("equal"), np.equal, {"fiubc": "{0} == {1}"}, ufunc="equal", commutative=True))
 neq = Elemwise(
     ScalarOp(
         "neq", 2, of_ufunc("not_equal"), np.not_equal, {"fiubc": "{0} != {1}"}, ufunc="not_equal", commutative=True
@@ -37,16 +35,14 @@ ge = Elemwise(
 )
 isnan = Elemwise(ScalarOp("isnan", 1, float_or_error, np.isnan, {"f": "{0} != {0}", "iub": "0"}, ufunc="isnan"))
 isinf = Elemwise(
-    ScalarOp("isinf", 1, float_or_error, np.isinf, {"f": "({0} - {0} != {0} - {0}) && {0} == {0}", "iub": "0"}, ufunc="isinf")
+    ScalarOp(
+        "isinf", 1, float_or_error, np.isinf, {"f": "({0} - {0} != {0} - {0}) && {0} == {0}", "iub": "0"}, ufunc="isinf"
+    )
 )
 isfinite = Elemwise(
     ScalarOp("isfinite", 1, float_or_error, np.isfinite, {"f": "{0} - {0} == {0} - {0}", "iub": "1"}, ufunc="isfinite")
 )
-isposinf = Elemwise(
-    ScalarOp("isposinf", 1, float_or_error, _isposinf, {"f": "{0} > 0 && {0} - {0} != 0", "iub": "0"})
-)
-isneginf = Elemwise(
-    ScalarOp("isneginf", 1, float_or_error, _isneginf, {"f": "{0} < 0 && {0} - {0} != 0", "iub": "0"})
-)
+isposinf = Elemwise(ScalarOp("isposinf", 1, float_or_error, _isposinf, {"f": "{0} > 0 && {0} - {0} != 0", "iub": "0"}))
+isneginf = Elemwise(ScalarOp("isneginf", 1, float_or_error, _isneginf, {"f": "{0} < 0 && {0} - {0} != 0", "iub": "0"}))
 
 greater, greater_equal, less, less_equal, equal, not_equal = gt, ge, lt, le, eq, neq

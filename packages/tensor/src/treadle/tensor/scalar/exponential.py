@@ -9,10 +9,10 @@ import numpy as np
 from treadle.tensor.broadcasting import zeros_like
 from treadle.tensor.conversion import uniform_value
 from treadle.tensor.elemwise import Elemwise
+from treadle.tensor.row import ScalarOp, float_like, of_ufunc
 from treadle.tensor.scalar.arithmetic import add, mul, neg, sub, true_div
 from treadle.tensor.scalar.cast import as_float, switch
 from treadle.tensor.scalar.comparison import eq
-from treadle.tensor.scalar.row import ScalarOp, float_like, of_ufunc
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,92 +63,182 @@ def _log1mexp(x: Any) -> Any:
 
 
 exp: Elemwise = Elemwise(
-    ScalarOp("exp", 1, of_ufunc("exp"), np.exp, {"f": "exp{s}({0})"}, lambda ct, out, xs: (mul(ct, out),), ufunc="exp", cost=20)
+    ScalarOp(
+        "exp",
+        1,
+        of_ufunc("exp"),
+        np.exp,
+        {"f": "exp{s}({0})"},
+        lambda ct, out, xs: (mul(ct, out),),
+        ufunc="exp",
+        cost=20,
+    )
 )
 exp2: Elemwise = Elemwise(
     ScalarOp(
-        "exp2", 1, of_ufunc("exp2"), np.exp2, {"f": "exp2{s}({0})"},
-        lambda ct, out, xs: (mul(ct, mul(out, LOG_2)),), ufunc="exp2", cost=20,
-    )  # fmt: skip
+        "exp2",
+        1,
+        of_ufunc("exp2"),
+        np.exp2,
+        {"f": "exp2{s}({0})"},
+        lambda ct, out, xs: (mul(ct, mul(out, LOG_2)),),
+        ufunc="exp2",
+        cost=20,
+    )
 )
 expm1: Elemwise = Elemwise(
     ScalarOp(
-        "expm1", 1, of_ufunc("expm1"), np.expm1, {"f": "expm1{s}({0})"},
-        lambda ct, out, xs: (mul(ct, add(out, 1)),), ufunc="expm1", cost=25,
-    )  # fmt: skip
+        "expm1",
+        1,
+        of_ufunc("expm1"),
+        np.expm1,
+        {"f": "expm1{s}({0})"},
+        lambda ct, out, xs: (mul(ct, add(out, 1)),),
+        ufunc="expm1",
+        cost=25,
+    )
 )
 log: Elemwise = Elemwise(
     ScalarOp(
-        "log", 1, of_ufunc("log"), np.log, {"f": "log{s}({0})"},
-        lambda ct, out, xs: (true_div(ct, xs[0]),), ufunc="log", cost=20,
-    )  # fmt: skip
+        "log",
+        1,
+        of_ufunc("log"),
+        np.log,
+        {"f": "log{s}({0})"},
+        lambda ct, out, xs: (true_div(ct, xs[0]),),
+        ufunc="log",
+        cost=20,
+    )
 )
 log2: Elemwise = Elemwise(
     ScalarOp(
-        "log2", 1, of_ufunc("log2"), np.log2, {"f": "log2{s}({0})"},
-        lambda ct, out, xs: (true_div(ct, mul(xs[0], LOG_2)),), ufunc="log2", cost=20,
-    )  # fmt: skip
+        "log2",
+        1,
+        of_ufunc("log2"),
+        np.log2,
+        {"f": "log2{s}({0})"},
+        lambda ct, out, xs: (true_div(ct, mul(xs[0], LOG_2)),),
+        ufunc="log2",
+        cost=20,
+    )
 )
 log10: Elemwise = Elemwise(
     ScalarOp(
-        "log10", 1, of_ufunc("log10"), np.log10, {"f": "log10{s}({0})"},
-        lambda ct, out, xs: (true_div(ct, mul(xs[0], LOG_10)),), ufunc="log10", cost=20,
-    )  # fmt: skip
+        "log10",
+        1,
+        of_ufunc("log10"),
+        np.log10,
+        {"f": "log10{s}({0})"},
+        lambda ct, out, xs: (true_div(ct, mul(xs[0], LOG_10)),),
+        ufunc="log10",
+        cost=20,
+    )
 )
 log1p: Elemwise = Elemwise(
     ScalarOp(
-        "log1p", 1, of_ufunc("log1p"), np.log1p, {"f": "log1p{s}({0})"},
-        lambda ct, out, xs: (true_div(ct, add(xs[0], 1)),), ufunc="log1p", cost=25,
-    )  # fmt: skip
+        "log1p",
+        1,
+        of_ufunc("log1p"),
+        np.log1p,
+        {"f": "log1p{s}({0})"},
+        lambda ct, out, xs: (true_div(ct, add(xs[0], 1)),),
+        ufunc="log1p",
+        cost=25,
+    )
 )
 sqrt: Elemwise = Elemwise(
     ScalarOp(
-        "sqrt", 1, of_ufunc("sqrt"), np.sqrt, {"f": "sqrt{s}({0})"},
-        lambda ct, out, xs: (true_div(mul(ct, 0.5), out),), ufunc="sqrt", cost=6,
-    )  # fmt: skip
+        "sqrt",
+        1,
+        of_ufunc("sqrt"),
+        np.sqrt,
+        {"f": "sqrt{s}({0})"},
+        lambda ct, out, xs: (true_div(mul(ct, 0.5), out),),
+        ufunc="sqrt",
+        cost=6,
+    )
 )
 sqr: Elemwise = Elemwise(
     ScalarOp(
-        "sqr", 1, of_ufunc("square"), np.square, {"fiu": "{0} * {0}", "b": "{0}"},
-        lambda ct, out, xs: (mul(ct, mul(xs[0], 2)),), ufunc="square",
-    )  # fmt: skip
+        "sqr",
+        1,
+        of_ufunc("square"),
+        np.square,
+        {"fiu": "{0} * {0}", "b": "{0}"},
+        lambda ct, out, xs: (mul(ct, mul(xs[0], 2)),),
+        ufunc="square",
+    )
 )
 reciprocal: Elemwise = Elemwise(
     ScalarOp(
-        "reciprocal", 1, of_ufunc("reciprocal"), np.reciprocal, {"f": "1 / {0}", "iu": "tr_reciprocal_{t}({0})"},
-        lambda ct, out, xs: (neg(mul(ct, mul(out, out))),), ufunc="reciprocal", cost=4,
-    )  # fmt: skip
+        "reciprocal",
+        1,
+        of_ufunc("reciprocal"),
+        np.reciprocal,
+        {"f": "1 / {0}", "iu": "tr_reciprocal_{t}({0})"},
+        lambda ct, out, xs: (neg(mul(ct, mul(out, out))),),
+        ufunc="reciprocal",
+        cost=4,
+    )
 )
 power: Elemwise = Elemwise(
     ScalarOp(
-        "pow", 2, of_ufunc("power"), np.power, {"f": "pow{s}({0}, {1})", "iu": "tr_pow_{t}({0}, {1})"}, _power_terms,
-        ufunc="power", cost=40,
-    )  # fmt: skip
+        "pow",
+        2,
+        of_ufunc("power"),
+        np.power,
+        {"f": "pow{s}({0}, {1})", "iu": "tr_pow_{t}({0}, {1})"},
+        _power_terms,
+        ufunc="power",
+        cost=40,
+    )
 )
 sigmoid: Elemwise = Elemwise(
     ScalarOp(
-        "sigmoid", 1, float_like, _sigmoid, {"f": "tr_sigmoid_{t}({0})"},
-        lambda ct, out, xs: (mul(ct, mul(out, sub(1, out))),), cost=25,
-    )  # fmt: skip
+        "sigmoid",
+        1,
+        float_like,
+        _sigmoid,
+        {"f": "tr_sigmoid_{t}({0})"},
+        lambda ct, out, xs: (mul(ct, mul(out, sub(1, out))),),
+        cost=25,
+    )
 )
 softplus: Elemwise = Elemwise(
     ScalarOp(
-        "softplus", 1, float_like, _softplus, {"f": "tr_softplus_{t}({0})"},
-        lambda ct, out, xs: (mul(ct, sigmoid(xs[0])),), cost=45,
-    )  # fmt: skip
+        "softplus",
+        1,
+        float_like,
+        _softplus,
+        {"f": "tr_softplus_{t}({0})"},
+        lambda ct, out, xs: (mul(ct, sigmoid(xs[0])),),
+        cost=45,
+    )
 )
 log1mexp: Elemwise = Elemwise(
     ScalarOp(
-        "log1mexp", 1, float_like, _log1mexp, {"f": "tr_log1mexp_{t}({0})"},
-        lambda ct, out, xs: (true_div(ct, sub(1, exp(neg(xs[0])))),), cost=45,
-    )  # fmt: skip
+        "log1mexp",
+        1,
+        float_like,
+        _log1mexp,
+        {"f": "tr_log1mexp_{t}({0})"},
+        lambda ct, out, xs: (true_div(ct, sub(1, exp(neg(xs[0])))),),
+        cost=45,
+    )
 )
 logaddexp: Elemwise = Elemwise(
     ScalarOp(
-        "logaddexp", 2, of_ufunc("logaddexp"), np.logaddexp, {"f": "tr_logaddexp_{t}({0}, {1})"},
+        "logaddexp",
+        2,
+        of_ufunc("logaddexp"),
+        np.logaddexp,
+        {"f": "tr_logaddexp_{t}({0}, {1})"},
         lambda ct, out, xs: (mul(ct, sigmoid(sub(xs[0], xs[1]))), mul(ct, sigmoid(sub(xs[1], xs[0])))),
-        ufunc="logaddexp", commutative=True, associative=True, cost=45,
-    )  # fmt: skip
+        ufunc="logaddexp",
+        commutative=True,
+        associative=True,
+        cost=45,
+    )
 )
 
 pow_, square, expit, log1pexp = power, sqr, sigmoid, softplus

@@ -5,25 +5,45 @@ from __future__ import annotations
 import numpy as np
 
 from treadle.tensor.elemwise import Elemwise
-from treadle.tensor.scalar.row import ScalarOp, of_ufunc
+from treadle.tensor.row import ScalarOp, of_ufunc
 
 bitwise_and = Elemwise(
     ScalarOp(
-        "and", 2, of_ufunc("bitwise_and"), np.bitwise_and, {"iub": "{0} & {1}"},
-        ufunc="bitwise_and", commutative=True, associative=True,
-    )  # fmt: skip
+        "and",
+        2,
+        of_ufunc("bitwise_and"),
+        np.bitwise_and,
+        {"iub": "{0} & {1}"},
+        ufunc="bitwise_and",
+        commutative=True,
+        associative=True,
+    )
 )
 bitwise_or = Elemwise(
     ScalarOp(
-        "or", 2, of_ufunc("bitwise_or"), np.bitwise_or, {"iub": "{0} | {1}"},
-        ufunc="bitwise_or", commutative=True, associative=True, identity=0,
-    )  # fmt: skip
+        "or",
+        2,
+        of_ufunc("bitwise_or"),
+        np.bitwise_or,
+        {"iub": "{0} | {1}"},
+        ufunc="bitwise_or",
+        commutative=True,
+        associative=True,
+        identity=0,
+    )
 )
 bitwise_xor = Elemwise(
     ScalarOp(
-        "xor", 2, of_ufunc("bitwise_xor"), np.bitwise_xor, {"iub": "{0} ^ {1}"},
-        ufunc="bitwise_xor", commutative=True, associative=True, identity=0,
-    )  # fmt: skip
+        "xor",
+        2,
+        of_ufunc("bitwise_xor"),
+        np.bitwise_xor,
+        {"iub": "{0} ^ {1}"},
+        ufunc="bitwise_xor",
+        commutative=True,
+        associative=True,
+        identity=0,
+    )
 )
 invert = Elemwise(ScalarOp("invert", 1, of_ufunc("invert"), np.invert, {"iu": "~{0}", "b": "!{0}"}, ufunc="invert"))
 left_shift = Elemwise(
@@ -36,21 +56,36 @@ right_shift = Elemwise(
 )
 logical_and = Elemwise(
     ScalarOp(
-        "logical_and", 2, of_ufunc("logical_and"), np.logical_and, {"fiub": "({0} != 0) && ({1} != 0)"},
-        ufunc="logical_and", commutative=True,
-    )  # fmt: skip
+        "logical_and",
+        2,
+        of_ufunc("logical_and"),
+        np.logical_and,
+        {"fiub": "({0} != 0) && ({1} != 0)"},
+        ufunc="logical_and",
+        commutative=True,
+    )
 )
 logical_or = Elemwise(
     ScalarOp(
-        "logical_or", 2, of_ufunc("logical_or"), np.logical_or, {"fiub": "({0} != 0) || ({1} != 0)"},
-        ufunc="logical_or", commutative=True,
-    )  # fmt: skip
+        "logical_or",
+        2,
+        of_ufunc("logical_or"),
+        np.logical_or,
+        {"fiub": "({0} != 0) || ({1} != 0)"},
+        ufunc="logical_or",
+        commutative=True,
+    )
 )
 logical_xor = Elemwise(
     ScalarOp(
-        "logical_xor", 2, of_ufunc("logical_xor"), np.logical_xor, {"fiub": "({0} != 0) != ({1} != 0)"},
-        ufunc="logical_xor", commutative=True,
-    )  # fmt: skip
+        "logical_xor",
+        2,
+        of_ufunc("logical_xor"),
+        np.logical_xor,
+        {"fiub": "({0} != 0) != ({1} != 0)"},
+        ufunc="logical_xor",
+        commutative=True,
+    )
 )
 logical_not = Elemwise(
     ScalarOp("logical_not", 1, of_ufunc("logical_not"), np.logical_not, {"fiub": "{0} == 0"}, ufunc="logical_not")

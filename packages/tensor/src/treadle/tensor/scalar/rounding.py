@@ -9,14 +9,14 @@ import numpy as np
 from treadle.tensor.broadcasting import zeros_like
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.errors import TensorTypeError
+from treadle.tensor.row import ScalarOp, of_ufunc, same
 from treadle.tensor.scalar.cast import cast
-from treadle.tensor.scalar.row import ScalarOp, of_ufunc, same
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import Variable
-    from treadle.tensor.scalar.row import Operand, Signature
+    from treadle.tensor.row import Operand, Signature
 
 
 def _zero(ct: Any, out: Any, xs: Any) -> Sequence[Variable | None]:
@@ -45,9 +45,17 @@ def _rint(x: Any) -> Any:
 def _row(name: str, ufunc: str, c: str) -> Elemwise:
     return Elemwise(
         ScalarOp(
-            name, 1, of_ufunc(ufunc), getattr(np, ufunc), {"f": c, "iub": "{0}"}, _zero,
-            ufunc=ufunc, idempotent=True, discrete=True, cost=2,
-        )  # fmt: skip
+            name,
+            1,
+            of_ufunc(ufunc),
+            getattr(np, ufunc),
+            {"f": c, "iub": "{0}"},
+            _zero,
+            ufunc=ufunc,
+            idempotent=True,
+            discrete=True,
+            cost=2,
+        )
     )
 
 
@@ -58,9 +66,7 @@ trunc: Elemwise = _row("trunc", "trunc", "trunc{s}({0})")
 
 def _round_row(name: str, impl: Callable[[Any], Any], c: str) -> Elemwise:
     return Elemwise(
-        ScalarOp(
-            name, 1, _rint_dtypes, impl, {"f": c, "iu": "{0}"}, _zero, idempotent=True, discrete=True, cost=2
-        )
+        ScalarOp(name, 1, _rint_dtypes, impl, {"f": c, "iu": "{0}"}, _zero, idempotent=True, discrete=True, cost=2)
     )
 
 

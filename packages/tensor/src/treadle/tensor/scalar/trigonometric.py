@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle.tensor.elemwise import Elemwise
+from treadle.tensor.row import ScalarOp, of_ufunc
 from treadle.tensor.scalar.arithmetic import add, mul, neg, sub, true_div
 from treadle.tensor.scalar.exponential import sqr, sqrt
-from treadle.tensor.scalar.row import ScalarOp, of_ufunc
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -54,15 +54,19 @@ sinh: Elemwise = _row("sinh", lambda out, x: cosh(x))
 cosh: Elemwise = _row("cosh", lambda out, x: sinh(x))
 tanh: Elemwise = _row("tanh", lambda out, x: sub(1, sqr(out)))
 arcsinh: Elemwise = _row("arcsinh", lambda out, x: true_div(1, sqrt(add(sqr(x), 1))), "asinh{s}({0})")
-arccosh: Elemwise = _row(
-    "arccosh", lambda out, x: true_div(1, mul(sqrt(sub(x, 1)), sqrt(add(x, 1)))), "acosh{s}({0})"
-)
+arccosh: Elemwise = _row("arccosh", lambda out, x: true_div(1, mul(sqrt(sub(x, 1)), sqrt(add(x, 1)))), "acosh{s}({0})")
 arctanh: Elemwise = _row("arctanh", lambda out, x: true_div(1, sub(1, sqr(x))), "atanh{s}({0})")
 deg2rad: Elemwise = _row("deg2rad", lambda out, x: DEGREE, f"{{0}} * {DEGREE!r}", cost=1)
 rad2deg: Elemwise = _row("rad2deg", lambda out, x: 1 / DEGREE, f"{{0}} * {1 / DEGREE!r}", cost=1)
 arctan2: Elemwise = Elemwise(
     ScalarOp(
-        "arctan2", 2, of_ufunc("arctan2"), np.arctan2, {"f": "atan2{s}({0}, {1})"}, _arctan2_terms,
-        ufunc="arctan2", cost=40,
-    )  # fmt: skip
+        "arctan2",
+        2,
+        of_ufunc("arctan2"),
+        np.arctan2,
+        {"f": "atan2{s}({0}, {1})"},
+        _arctan2_terms,
+        ufunc="arctan2",
+        cost=40,
+    )
 )

@@ -8,7 +8,7 @@ import threading
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from treadle.config.discovery import discover
+from treadle.config import discover
 from treadle.graph.errors import DuplicateRegistrationError, GraphTypeError
 from treadle.graph.variable import Constant, Variable
 
