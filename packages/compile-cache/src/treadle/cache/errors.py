@@ -1,6 +1,6 @@
 """The errors and warnings of the compile cache."""
 
-from treadle.config.errors import TreadleError, TreadleWarning
+from treadle.config import TreadleError, TreadleWarning
 
 
 class CacheKeyError(TreadleError, ValueError):

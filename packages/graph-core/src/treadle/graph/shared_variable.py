@@ -251,8 +251,8 @@ def shared(
     *,
     borrow: bool = False,
     **type_options: Any,
-) -> SharedVariable:
-    """Return a shared variable with the value.
+) -> Any:
+    """Return a shared variable with the value, of the class that its type names.
 
     Parameters
     ----------

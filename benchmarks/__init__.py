@@ -1,0 +1,1 @@
+"""Measurements: ``./dev bench [import|compile|call|run|rewrite|memory]``."""
