@@ -21,7 +21,8 @@ from benchmarks.models import SECTIONS
 
 ROUNDS = 3
 NAMES = ("import", "compile", "call", "run", "rewrite", "memory")
-ONE_THREAD = {
+CONDITIONS = {
+    "JAX_ENABLE_X64": "1",
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
@@ -56,7 +57,7 @@ def systems() -> list[str]:
 
 def measure(section: str, name: str, system: str, directory: str) -> dict[str, Any]:
     """Run one worker process; return what it says, or nothing if it failed."""
-    env = {**os.environ, **ONE_THREAD, "TREADLE_FLAGS": f"base_compiledir={directory}"}
+    env = {**os.environ, **CONDITIONS, "TREADLE_FLAGS": f"base_compiledir={directory}"}
     command = [sys.executable, "-m", "benchmarks.worker", section, name, system]
     done = subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:

@@ -27,7 +27,6 @@ def _treadle(model: Model, mode: str) -> Callable[..., Any]:
 def _jax(model: Model) -> Callable[..., Any]:
     import jax  # noqa: PLC0415 - the import is part of what is measured
 
-    jax.config.update("jax_enable_x64", True)
     compiled = jax.jit(lambda *args: model.by_hand(jax.numpy, *args))
     return lambda *args: compiled(*args).block_until_ready()
 

@@ -50,7 +50,9 @@ def make_caller(function: Function) -> Callable[..., Any]:
         if names:
             lines.append(f"        {listed} = args")
         lines.append(f"        if {guard}:")
-        lines.append(f"            out = program({', '.join(names)})" if stateless else f"            out = run(({listed}))")
+        lines.append(
+            f"            out = program({', '.join(names)})" if stateless else f"            out = run(({listed}))"
+        )
         lines.append(f"            return {result}")
     lines.append("    values = bind(args, kwargs)")
     lines.append("    out = program(*values)" if stateless else "    out = run(values)")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from treadle.compile.calling import make_caller
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from treadle.compile.mode import Mode
     from treadle.compile.specification import Specification
     from treadle.config import Snapshot
-    from treadle.graph import Container, FunctionGraph, SharedVariable
+    from treadle.graph import Container, FunctionGraph, SharedVariable, Type
     from treadle.link.vm import Program
     from treadle.rewrite import Report
 
@@ -151,9 +152,8 @@ class Function:
             for cell, value in zip(self._write, new_values, strict=True):
                 cell.write(value)
             return
-        program = self.program
         for cell, value in zip(self._write, new_values, strict=True):
-            cell.write_native(value, lambda v, t=cell.type: program.fetch(v, t))
+            cell.write_native(value, partial(_fetched, self.program, cell.type))
 
     def bind(self, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Any]:
         """Match arguments to inputs and convert them: the slow, explaining way.
@@ -250,6 +250,10 @@ class Function:
         """Show signature, mode and where it was made."""
         where = f" made at {self.source_line}" if self.source_line is not None else ""
         return f"<{self._signature()} on {self.maker.mode}{where}>"
+
+
+def _fetched(program: Program, type_: Type, value: Any) -> Any:
+    return program.fetch(value, type_)
 
 
 class _Missing:

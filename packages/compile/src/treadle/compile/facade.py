@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     from treadle.compile.mode import Mode
 
 
+def _check_name(name: object) -> None:
+    if name is not None and not isinstance(name, str):
+        msg = f"function: the name must be a string, got {name!r}. Pass name='...' or leave it out."
+        raise FunctionTypeError(msg)
+
+
 def function(
     inputs: Any,
     outputs: Any = None,
@@ -81,9 +87,7 @@ def function(
     >>> float(function([x], 2 * x, mode="VM")(4))
     8.0
     """
-    if name is not None and not isinstance(name, str):
-        msg = f"function: the name must be a string, got {name!r}."
-        raise FunctionTypeError(msg)
+    _check_name(name)
     chosen = get_mode(mode)
     specification = specify(
         inputs,

@@ -52,8 +52,8 @@ class In:
 
     def __init__(
         self,
-        variable: Variable,
-        name: str | None = None,
+        variable: Any,
+        name: Any = None,
         value: Any = None,
         update: Any = None,
         mutable: bool | None = None,
@@ -74,8 +74,8 @@ class In:
         if (update is not None or implicit) and value is None:
             msg = f"In: {variable} has an update or is implicit, so it needs a default. Pass value=..."
             raise FunctionTypeError(msg)
-        self.variable = variable
-        self.name = name if name is not None else variable.name
+        self.variable: Variable = variable
+        self.name: str | None = name if name is not None else variable.name
         self.update = None if update is None else variable.type.filter_variable(update)
         self.mutable = mutable if mutable is not None else update is not None
         self.borrow = borrow if borrow is not None else bool(mutable)
@@ -116,7 +116,7 @@ class Out:
         if not isinstance(variable, Variable):
             msg = f"Out: an output must be a variable, got {variable!r}. Wrap values with tt.as_tensor_variable."
             raise FunctionTypeError(msg)
-        self.variable = variable
+        self.variable: Variable = variable
         self.borrow = borrow
 
     def __repr__(self) -> str:

@@ -60,7 +60,9 @@ class Mode:
     query: RewriteDatabaseQuery
     name: str
 
-    def __init__(self, linker: str | Backend | None = None, optimizer: Any = "default", name: str | None = None) -> None:
+    def __init__(
+        self, linker: str | Backend | None = None, optimizer: Any = "default", name: str | None = None
+    ) -> None:
         chosen: str | Backend = str(config.linker) if linker is None else linker
         object.__setattr__(self, "linker", chosen)
         object.__setattr__(self, "query", _optimizer(config.optimizer if optimizer == "default" else optimizer))
@@ -140,7 +142,7 @@ def _with_options(mode: Mode) -> Mode:
     return mode
 
 
-def get_mode(mode: Mode | str | None = None) -> Mode:
+def get_mode(mode: Any = None) -> Mode:
     """Return a mode by name, in capitals or not; the default mode (option ``mode``) for None.
 
     Raises

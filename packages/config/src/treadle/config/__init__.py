@@ -24,6 +24,7 @@ from treadle.config.errors import (
     UnknownOptionError,
 )
 from treadle.config.kinds import BOOL, FLOAT, INT, PATH, STR, Kind, choice
+from treadle.config.lazy import lazy_module
 from treadle.config.option import Option
 from treadle.config.settings import Config, config
 from treadle.config.snapshot import Snapshot
@@ -54,6 +55,7 @@ __all__ = [
     "config",
     "discover",
     "installed_version",
+    "lazy_module",
 ]
 
 

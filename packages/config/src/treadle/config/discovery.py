@@ -8,19 +8,16 @@ import os
 import sys
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import reduce
 from importlib import import_module
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from treadle.config.errors import DiscoveryError, EntryPointLoadError
 
 _Key = tuple[tuple[str, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class EntryPointRef:
+class EntryPointRef(NamedTuple):
     """One entry point: its group, its name, what it names, and the distribution that claims it."""
 
     group: str
@@ -47,8 +44,7 @@ class EntryPointRef:
             raise EntryPointLoadError(msg) from error
 
 
-@dataclass(frozen=True, slots=True)
-class _Installed:
+class _Installed(NamedTuple):
     distribution: str
     version: str
     entry_points: str
@@ -138,7 +134,8 @@ def _installed(folders: Iterator[str]) -> Iterator[_Installed]:
                 continue
             seen.add(distribution)
             try:
-                text = Path(folder, name, "entry_points.txt").read_text(encoding="utf-8")
+                with open(f"{folder}/{name}/entry_points.txt", encoding="utf-8") as file:  # noqa: PTH123 - as above
+                    text = file.read()
             except (FileNotFoundError, NotADirectoryError):
                 text = ""
             yield _Installed(distribution, version, text)

@@ -1,32 +1,48 @@
 """Scoped changes of options: what one thread or task sees instead of the process-wide values."""
 
 import functools
-import inspect
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 from treadle.config.errors import OptionScopeError
+from treadle.config.lazy import lazy_module
+
+if TYPE_CHECKING:
+    import inspect
+else:
+    inspect = lazy_module("inspect")
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-@dataclass(slots=True, eq=False)
 class Frame:
     """One open block. `values` holds what this block and all around it set, the innermost winning."""
 
-    own: Mapping[str, Any]
-    parent: "Frame | None"
-    owner: object
-    label: str
-    values: Mapping[str, Any]
-    evaluating: str = ""
-    reads: set[str] | None = None
-    computed: dict[str, tuple[int, Any]] = field(default_factory=dict)
-    snapshot: tuple[int, Any] | None = None
+    __slots__ = ("computed", "evaluating", "label", "own", "owner", "parent", "reads", "snapshot", "values")
+
+    def __init__(
+        self,
+        own: Mapping[str, Any],
+        parent: "Frame | None",
+        owner: object,
+        label: str,
+        values: Mapping[str, Any],
+        *,
+        evaluating: str = "",
+        reads: set[str] | None = None,
+    ) -> None:
+        self.own = own
+        self.parent = parent
+        self.owner = owner
+        self.label = label
+        self.values = values
+        self.evaluating = evaluating
+        self.reads = reads
+        self.computed: dict[str, tuple[int, Any]] = {}
+        self.snapshot: tuple[int, Any] | None = None
 
     def is_evaluating(self, name: str) -> bool:
         """Return whether the default of option `name` is being computed around this point."""

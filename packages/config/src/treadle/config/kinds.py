@@ -1,17 +1,23 @@
 """The kinds of value that options hold: how a given value is checked and a text is parsed."""
 
+from __future__ import annotations
+
 import operator
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+
+from treadle.config.lazy import lazy_module
+
+if TYPE_CHECKING:
+    import pathlib
+    from collections.abc import Callable
+else:
+    pathlib = lazy_module("pathlib")
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Kind(Generic[T]):
+class Kind(NamedTuple, Generic[T]):
     """One kind of option value.
 
     Parameters
@@ -29,7 +35,7 @@ class Kind(Generic[T]):
     parse: Callable[[object], T]
     allowed: str
 
-    def where(self, allowed: str, accepts: Callable[[T], bool]) -> "Kind[T]":
+    def where(self, allowed: str, accepts: Callable[[T], bool]) -> Kind[T]:
         """Return this kind restricted to the values for which `accepts` is true.
 
         >>> INT.where("an integer > 0", lambda value: value > 0).parse("3")
@@ -76,17 +82,17 @@ def _parse_str(given: object) -> str:
     return given
 
 
-def _parse_path(given: object) -> Path:
+def _parse_path(given: object) -> pathlib.Path:
     if not isinstance(given, str | os.PathLike):
         raise TypeError(given)
-    return Path(given).expanduser()
+    return pathlib.Path(given).expanduser()
 
 
 BOOL: Kind[bool] = Kind("bool", _parse_bool, "True or False (or 1, 0, true, false)")
 INT: Kind[int] = Kind("int", _parse_int, "an integer")
 FLOAT: Kind[float] = Kind("float", _parse_float, "a number")
 STR: Kind[str] = Kind("str", _parse_str, "a string")
-PATH: Kind[Path] = Kind("path", _parse_path, "a file or folder path")
+PATH: Kind[pathlib.Path] = Kind("path", _parse_path, "a file or folder path")
 
 
 def choice(*values: str, ignore_case: bool = False) -> Kind[str]:

@@ -1,10 +1,15 @@
 """The text of ``print(config)``."""
 
-import textwrap
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from treadle.config.lazy import lazy_module
 from treadle.config.option import Option
+
+if TYPE_CHECKING:
+    import textwrap
+else:
+    textwrap = lazy_module("textwrap")
 
 
 def render(rows: Iterable[tuple[Option[Any], Any, str, str]]) -> str:

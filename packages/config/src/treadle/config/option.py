@@ -1,13 +1,17 @@
 """The declaration of one option."""
 
+from __future__ import annotations
+
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Generic, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar
 
 from treadle.config.errors import OptionDefinitionError, OptionValueError
 from treadle.config.kinds import BOOL, FLOAT, INT, PATH, STR, Kind, choice
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+    from typing import Unpack
 
 T = TypeVar("T")
 
@@ -22,7 +26,6 @@ class Traits(TypedDict, total=False):
     no_effect: str
 
 
-@dataclass(frozen=True, slots=True)
 class Option(Generic[T]):
     """One typed option, owned by the package that reads it.
 
@@ -65,16 +68,70 @@ class Option(Generic[T]):
     'demo'
     """
 
+    # Written out where a frozen dataclass would do: that would load inspect, at every import of treadle.
+    __slots__ = ("affects_code", "default", "doc", "kind", "name", "no_effect", "owner", "read_only")
+
     name: str
     default: T | Callable[[], T]
     doc: str
     kind: Kind[T]
-    affects_code: bool = True
-    read_only: bool = False
-    no_effect: str = ""
-    owner: str = ""
+    affects_code: bool
+    read_only: bool
+    no_effect: str
+    owner: str
 
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        name: str,
+        default: T | Callable[[], T],
+        doc: str,
+        kind: Kind[T],
+        affects_code: bool = True,
+        read_only: bool = False,
+        no_effect: str = "",
+        owner: str = "",
+    ) -> None:
+        given = (affects_code, default, doc, kind, name, no_effect, owner, read_only)
+        for slot, value in zip(Option.__slots__, given, strict=True):
+            object.__setattr__(self, slot, value)
+        self._check()
+
+    def __setattr__(self, name: str, value: object) -> None:
+        msg = f"option {self.name}: a declaration cannot be changed, but {name} was set to {value!r}. Make a new one."
+        raise AttributeError(msg)
+
+    def __delattr__(self, name: str) -> None:
+        msg = f"option {self.name}: a declaration cannot be changed, but {name} was deleted. Make a new one."
+        raise AttributeError(msg)
+
+    def _fields(self) -> tuple[Any, ...]:
+        """Return the constructor's arguments."""
+        return (
+            *(self.name, self.default, self.doc, self.kind),
+            *(self.affects_code, self.read_only, self.no_effect, self.owner),
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return self._fields() == other._fields() if isinstance(other, Option) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._fields())
+
+    def __repr__(self) -> str:
+        return f"Option{self._fields()}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Option, self._fields()
+
+    def owned_by(self, owner: str) -> Option[T]:
+        """Return the same declaration, with the distribution it belongs to."""
+        return Option(
+            *(self.name, self.default, self.doc, self.kind),
+            *(self.affects_code, self.read_only, self.no_effect),
+            owner=owner,
+        )
+
+    def _check(self) -> None:
         """Check the name and a constant default."""
         if not _NAME.fullmatch(self.name):
             msg = (
@@ -123,14 +180,14 @@ class Option(Generic[T]):
         return self.accept(self.default)
 
     @staticmethod
-    def boolean(name: str, *, default: bool | Callable[[], bool], doc: str, **traits: Unpack[Traits]) -> "Option[bool]":
+    def boolean(name: str, *, default: bool | Callable[[], bool], doc: str, **traits: Unpack[Traits]) -> Option[bool]:
         """Declare an option that is True or False."""
         return Option(name, default, doc, BOOL, **traits)
 
     @staticmethod
     def integer(
         name: str, *, default: int | Callable[[], int], doc: str, kind: Kind[int] = INT, **traits: Unpack[Traits]
-    ) -> "Option[int]":
+    ) -> Option[int]:
         """Declare an option that is an integer; `kind` may restrict it, as in ``INT.where(...)``."""
         return Option(name, default, doc, kind, **traits)
 
@@ -142,25 +199,25 @@ class Option(Generic[T]):
         doc: str,
         kind: Kind[float] = FLOAT,
         **traits: Unpack[Traits],
-    ) -> "Option[float]":
+    ) -> Option[float]:
         """Declare an option that is a float."""
         return Option(name, default, doc, kind, **traits)
 
     @staticmethod
     def string(
         name: str, *, default: str | Callable[[], str], doc: str, kind: Kind[str] = STR, **traits: Unpack[Traits]
-    ) -> "Option[str]":
+    ) -> Option[str]:
         """Declare an option that is any string, or one that `kind` accepts."""
         return Option(name, default, doc, kind, **traits)
 
     @staticmethod
     def enum(
         name: str, choices: tuple[str, ...], *, default: str | Callable[[], str], doc: str, **traits: Unpack[Traits]
-    ) -> "Option[str]":
+    ) -> Option[str]:
         """Declare an option that is one of the given strings."""
         return Option(name, default, doc, choice(*choices), **traits)
 
     @staticmethod
-    def path(name: str, *, default: Path | Callable[[], Path], doc: str, **traits: Unpack[Traits]) -> "Option[Path]":
+    def path(name: str, *, default: Path | Callable[[], Path], doc: str, **traits: Unpack[Traits]) -> Option[Path]:
         """Declare an option that is the path of a file or folder."""
         return Option(name, default, doc, PATH, **traits)

@@ -1,18 +1,22 @@
 """The options that exist: declared by installed packages, or added by hand."""
 
-import difflib
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec, module_from_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from treadle.config.discovery import EntryPointRef, discover
 from treadle.config.errors import OptionDefinitionError, UnknownOptionError
+from treadle.config.lazy import lazy_module
 from treadle.config.option import Option
 from treadle.config.owners import OWNERS
+
+if TYPE_CHECKING:
+    import difflib
+else:
+    difflib = lazy_module("difflib")
 
 GROUP = "treadle.options"
 
@@ -67,7 +71,7 @@ class Registry:
                 )
                 continue
             for option in declared:
-                self.add(replace(option, owner=ref.distribution))
+                self.add(option.owned_by(ref.distribution))
         return failures
 
     def is_section(self, name: str) -> bool:

@@ -26,8 +26,20 @@ from treadle.config.sources import read_settings
 # Names that the module `treadle.config` holds as well, so that options cannot take them.
 _MODULE_NAMES = frozenset(
     (
-        *("config", "discovery", "errors", "frames", "kinds", "listing", "notices", "option", "owners", "registry"),
-        *("section", "settings", "snapshot", "sources"),
+        *(
+            "config",
+            "discovery",
+            "errors",
+            "frames",
+            "kinds",
+            "lazy",
+            "listing",
+            "notices",
+            "option",
+            "owners",
+            "registry",
+        ),
+        *("section", "settings", "snapshot", "sources", "lazy_module"),
         *("BOOL", "Config", "FLOAT", "INT", "Kind", "Option", "PATH", "STR", "choice", "discover", "installed_version"),
     )
 )

@@ -1,19 +1,26 @@
 """Settings from outside the program: the variable TREADLE_FLAGS and rc files."""
 
+from __future__ import annotations
+
 import os
 import re
-import shlex
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from treadle.config.errors import OptionSourceError
+from treadle.config.lazy import lazy_module
+
+if TYPE_CHECKING:
+    import pathlib
+    import shlex
+    from collections.abc import Iterator, Mapping
+else:
+    pathlib = lazy_module("pathlib")
+    shlex = lazy_module("shlex")
 
 _INTERPOLATED = ("USER", "LSCRATCH", "TMPDIR", "TEMP", "TMP")
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(NamedTuple):
     """One ``name = text`` from outside, and where it stands."""
 
     name: str
@@ -49,16 +56,16 @@ def read_settings(environ: Mapping[str, str]) -> list[Setting]:
     return settings
 
 
-def rc_paths(environ: Mapping[str, str]) -> tuple[Path, ...]:
+def rc_paths(environ: Mapping[str, str]) -> tuple[pathlib.Path, ...]:
     """Return the rc files to read, in order of rising precedence."""
     named = environ.get("TREADLERC")
     if named is not None:
-        return tuple(Path(part).expanduser() for part in named.split(os.pathsep) if part)
+        return tuple(pathlib.Path(part).expanduser() for part in named.split(os.pathsep) if part)
     home = environ.get("USERPROFILE" if os.name == "nt" else "HOME")
     if not home:
         return ()
     names = (".treadlerc", ".treadlerc.txt") if os.name == "nt" else (".treadlerc",)
-    return tuple(Path(home) / name for name in names)
+    return tuple(pathlib.Path(home) / name for name in names)
 
 
 def parse_flags(text: str) -> Iterator[Setting]:

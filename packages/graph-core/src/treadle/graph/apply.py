@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from treadle.graph.errors import GraphTypeError, GraphValueError
 from treadle.graph.provenance import UserLine, user_line
@@ -44,14 +44,12 @@ class Apply:
         self.inputs = list(inputs)
         self.outputs = list(outputs)
         self._tag: ScratchPad | None = None
-        for i, var in enumerate(self.inputs):
+        for var in self.inputs:
             if not isinstance(var, Variable):
-                msg = f"Apply of {op}: input {i} must be a variable, got {var!r}. Convert it in make_node."
-                raise GraphTypeError(msg)
+                self._refuse_other("input", self.inputs)
         for i, var in enumerate(self.outputs):
             if not isinstance(var, Variable):
-                msg = f"Apply of {op}: output {i} must be a variable, got {var!r}. Make it with its type."
-                raise GraphTypeError(msg)
+                self._refuse_other("output", self.outputs)
             if var.owner is None:
                 var.owner = self
                 var.index = i
@@ -59,6 +57,11 @@ class Apply:
                 msg = f"Apply of {op}: output {i} is computed by {var.owner} already. Give a fresh variable."
                 raise GraphValueError(msg)
         self.user_line: UserLine | None = user_line(2)
+
+    def _refuse_other(self, role: str, given: Sequence[Any]) -> NoReturn:
+        at, wrong = next((i, v) for i, v in enumerate(given) if not isinstance(v, Variable))
+        msg = f"Apply of {self.op}: {role} {at} must be a variable, got {wrong!r}. Convert it in make_node."
+        raise GraphTypeError(msg)
 
     @property
     def tag(self) -> ScratchPad:

@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import enum
 import struct
-from dataclasses import fields, is_dataclass
+from _blake2 import blake2b  # hashlib would load OpenSSL beside it, at every import of treadle
 from functools import partial
-from hashlib import blake2b
 from types import BuiltinFunctionType, FunctionType
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from treadle.config import lazy_module
 from treadle.graph.errors import DuplicateRegistrationError, GraphTypeError
 
 if TYPE_CHECKING:
+    import dataclasses
     from collections.abc import Callable
+else:
+    dataclasses = lazy_module("dataclasses")
 
 
 @runtime_checkable
@@ -145,7 +148,7 @@ def encode(value: Any) -> bytes:
         registered = ENCODERS.find(type(value))
         if registered is not None:
             return registered(value)
-        if is_dataclass(value):
+        if dataclasses.is_dataclass(value):
             return encode_dataclass(value)
     found = _encode_callable(value)
     if found is not None:
@@ -162,7 +165,7 @@ def encode_dataclass(value: Any) -> bytes:
     return tagged(
         "D",
         qualified_name(type(value)).encode(),
-        *(tagged("p", f.name.encode(), encode(getattr(value, f.name))) for f in fields(value) if f.compare),
+        *(tagged("p", f.name.encode(), encode(getattr(value, f.name))) for f in dataclasses.fields(value) if f.compare),
     )
 
 

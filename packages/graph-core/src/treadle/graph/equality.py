@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hashlib import blake2b
+from _blake2 import blake2b  # see treadle.graph.encoding
 from typing import TYPE_CHECKING
 
 from treadle.graph.encoding import encode
@@ -105,7 +105,9 @@ def graph_key(inputs: Sequence[Variable], outputs: Sequence[Variable]) -> str:
     return hasher.hexdigest()
 
 
-def _hash_node(node: Apply, position: dict[Variable, int], update: Callable[[bytes], None], add: Callable[[Variable, bytes], None]) -> None:
+def _hash_node(
+    node: Apply, position: dict[Variable, int], update: Callable[[bytes], None], add: Callable[[Variable, bytes], None]
+) -> None:
     for var in node.inputs:
         if var not in position:
             add(var, b"|constant " + var.signature() if isinstance(var, Constant) else b"|free ")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from treadle.graph.apply import Apply
 from treadle.graph.clone import clone_get_equiv
 from treadle.graph.equality import equal_computations
 from treadle.graph.errors import CycleError, GraphTypeError, GraphValueError, MissingInputError
 from treadle.graph.features import AlreadyThere, Feature
-from treadle.graph.op import Op, static_op
+from treadle.graph.op import Op
 from treadle.graph.traversal import explicit_graph_inputs, order_nodes, toposort
 from treadle.graph.variable import Constant, Variable
 
@@ -19,11 +19,13 @@ if TYPE_CHECKING:
 Client = tuple[Apply, int]
 
 
-@static_op
 class Output(Op):
     """Stand-in client of a graph's output; it computes nothing and is never among the graph's nodes."""
 
-    idx: int
+    __props__ = ("idx",)
+
+    def __init__(self, idx: int) -> None:
+        self.idx = idx
 
     def make_node(self, *inputs: Any) -> Apply:
         """Return the stand-in node of one output variable."""
@@ -171,12 +173,7 @@ class FunctionGraph:
             clients[var] = {}
             return []
         new_nodes = order_nodes([var], clients.__contains__)
-        made = set()
-        for node in new_nodes:
-            for x in node.inputs:
-                if x not in clients and x not in made:
-                    self._check_given(x, node)
-            made.update(node.outputs)
+        self._check_all_given(new_nodes)
         for node in new_nodes:
             self._nodes[node] = None
             for out in node.outputs:
@@ -188,6 +185,15 @@ class FunctionGraph:
             for node in new_nodes:
                 self.execute_callbacks("on_import", node, reason)
         return new_nodes
+
+    def _check_all_given(self, nodes: Iterable[Apply]) -> None:
+        """Refuse nodes, in order of evaluation, that need something from outside the graph."""
+        made: set[Variable] = set()
+        for node in nodes:
+            for x in node.inputs:
+                if x not in self.clients and x not in made:
+                    self._check_given(x, node)
+            made.update(node.outputs)
 
     def _check_given(self, var: Variable, node: Apply | None) -> None:
         if var.owner is None and not isinstance(var, Constant) and getattr(var, "container", None) is None:
@@ -253,9 +259,7 @@ class FunctionGraph:
         if self._features:
             self.execute_callbacks("on_change_input", node, i, old, new_var, reason)
 
-    def replace(
-        self, var: Variable, new_var: Variable, reason: str | None = None, import_missing: bool = True
-    ) -> None:
+    def replace(self, var: Variable, new_var: Variable, reason: str | None = None, import_missing: bool = True) -> None:
         """Let `new_var` take the place of `var` with all its clients.
 
         Raises
@@ -426,7 +430,7 @@ class FunctionGraph:
                     raise GraphValueError(msg)
         for i, out in enumerate(self.outputs):
             users = self.clients.get(out, {})
-            if not any(isinstance(n.op, Output) and cast("Output", n.op).idx == i for n, _ in users):
+            if not any(isinstance(n.op, Output) and n.op.idx == i for n, _ in users):
                 msg = f"FunctionGraph: output {i} is not listed among the clients of {out}."
                 raise GraphValueError(msg)
 

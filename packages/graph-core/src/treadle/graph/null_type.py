@@ -16,7 +16,7 @@ class DisconnectedType(Type):
     def filter(self, data: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
         """Refuse every value: there are none of this type."""
         del strict, allow_downcast
-        msg = f"DisconnectedType: a disconnected gradient has no values, got {data!r}. Check that the cost depends on it."
+        msg = f"DisconnectedType: a disconnected gradient has no values, got {data!r}. Check the cost's inputs."
         raise GraphTypeError(msg)
 
     def __str__(self) -> str:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform
 
-from treadle.config import config
+from treadle.config import config, lazy_module
 from treadle.graph.apply import Apply
 from treadle.graph.encoding import digest, encode, qualified_name, tagged
 from treadle.graph.errors import GraphTypeError, GraphValueError, MethodNotDefinedError
@@ -15,9 +14,12 @@ from treadle.graph.test_values import compute_test_value
 from treadle.graph.variable import Variable
 
 if TYPE_CHECKING:
+    import dataclasses
     from collections.abc import Callable, Sequence
 
     from treadle.graph.type import Type
+else:
+    dataclasses = lazy_module("dataclasses")
 
 
 class Op(ABC):
@@ -99,24 +101,22 @@ class Op(ABC):
         call means: this is how rewrite patterns are written with the operators of expressions.
         """
         for x in inputs:
-            handler = getattr(type(x), "__apply_op__", None)
-            if handler is not None:
-                return handler(x, self, inputs)
+            if not isinstance(x, Variable):
+                handler = getattr(type(x), "__apply_op__", None)
+                if handler is not None:
+                    return handler(x, self, inputs)
         node = self.make_node(*inputs, **kwargs)
+        outputs = node.outputs
         if name is not None:
-            if len(node.outputs) == 1:
-                node.outputs[0].name = name
-            else:
-                for i, out in enumerate(node.outputs):
-                    out.name = f"{name}_{i}"
+            _name_outputs(outputs, name)
         if config.compute_test_value != "off":
             compute_test_value(node)
         if self.default_output is not None:
-            chosen = node.outputs[self.default_output]
+            chosen = outputs[self.default_output]
             return [chosen] if return_list else chosen
-        if return_list or len(node.outputs) != 1:
-            return list(node.outputs)
-        return node.outputs[0]
+        if return_list or len(outputs) != 1:
+            return list(outputs)
+        return outputs[0]
 
     @staticmethod
     def add_tag_trace(thing: Any, user_line: int | None = None) -> Any:
@@ -163,6 +163,7 @@ class Op(ABC):
         impl: str | None,
     ) -> None:
         """Prepare a node before its thunk is made; may be called several times."""
+        del node, storage_map, compute_map, impl
 
     def make_py_thunk(
         self,
@@ -251,9 +252,7 @@ class Op(ABC):
         msg = f"{self}: the op defines no gradient. Implement pullback (or L_op, or grad) on {type(self).__name__}."
         raise MethodNotDefinedError(msg)
 
-    def R_op(
-        self, inputs: Sequence[Variable], eval_points: Sequence[Variable | None]
-    ) -> Sequence[Variable | None]:
+    def R_op(self, inputs: Sequence[Variable], eval_points: Sequence[Variable | None]) -> Sequence[Variable | None]:
         """Return the directional derivatives of the outputs (documented name of `pushforward`)."""
         del inputs, eval_points
         msg = f"{self}: the op defines no R_op. Implement pushforward (or R_op) on {type(self).__name__}."
@@ -262,8 +261,8 @@ class Op(ABC):
     # Identity
 
     def _parameter_names(self) -> Sequence[str] | None:
-        if is_dataclass(self):
-            return [f.name for f in fields(self) if f.compare]
+        if hasattr(self, "__dataclass_fields__"):
+            return [f.name for f in dataclasses.fields(self) if f.compare]  # type: ignore[arg-type]  # it is one
         return type(self).__props__
 
     def canonical(self) -> bytes:
@@ -324,6 +323,14 @@ class Op(ABC):
     __repr__ = __str__
 
 
+def _name_outputs(outputs: Sequence[Variable], name: str) -> None:
+    if len(outputs) == 1:
+        outputs[0].name = name
+        return
+    for i, out in enumerate(outputs):
+        out.name = f"{name}_{i}"
+
+
 _OpClass = TypeVar("_OpClass", bound=type[Op])
 
 
@@ -333,7 +340,7 @@ def static_op(cls: _OpClass) -> _OpClass:
 
     The fields are the op's static parameters.
     """
-    return dataclass(frozen=True, eq=False, repr=False)(cls)  # type: ignore[return-value]  # the same class comes back
+    return dataclasses.dataclass(frozen=True, eq=False, repr=False)(cls)  # type: ignore[return-value]  # the same class comes back
 
 
 class HasInnerGraph(ABC):

@@ -19,7 +19,7 @@ _WIDEST = 100
 
 
 def _label(number: int) -> str:
-    """Return A, B … Z, AA, AB … for 0, 1 …"""
+    """Return A, B … Z, AA, AB … for 0, 1, 2, in the order of spreadsheet columns."""
     text = ""
     number += 1
     while number:
@@ -47,9 +47,7 @@ def _roots(graph: Any) -> tuple[list[Variable], FunctionGraph | None]:
 class _Printer:
     """One run of debugprint: what has been shown, and how."""
 
-    def __init__(
-        self, depth: int, print_type: bool, id_type: str, stop_on_name: bool, maps: tuple[bool, bool]
-    ) -> None:
+    def __init__(self, depth: int, print_type: bool, id_type: str, stop_on_name: bool, maps: tuple[bool, bool]) -> None:
         self.depth = depth
         self.print_type = print_type
         self.id_type = id_type

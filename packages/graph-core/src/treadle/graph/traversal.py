@@ -15,9 +15,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def walk(
-    start: Iterable[T], expand: Callable[[T], Iterable[T] | None], breadth_first: bool = True
-) -> Iterator[T]:
+def walk(start: Iterable[T], expand: Callable[[T], Iterable[T] | None], breadth_first: bool = True) -> Iterator[T]:
     """Yield each object reachable from `start` once.
 
     Parameters
@@ -159,7 +157,7 @@ def is_in_ancestors(node: Apply, other: Apply) -> bool:
 def truncated_graph_inputs(
     outputs: Sequence[Variable], ancestors_to_include: Collection[Variable] | None = None
 ) -> list[Variable]:
-    """Return the nearest variables that cut `outputs` off: the given ancestors where they stand in the way, inputs else."""
+    """Return the nearest variables that cut `outputs` off: the given ancestors on the way, else inputs."""
     chosen = set(ancestors_to_include or ())
     found: dict[Variable, Any] = {}
     for var in ancestors(outputs, chosen):

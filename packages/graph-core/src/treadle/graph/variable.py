@@ -18,6 +18,14 @@ if TYPE_CHECKING:
 class ScratchPad:
     """Free attributes attached to a variable or node (``tag.test_value``, ``tag.trace`` and the user's own)."""
 
+    # Any attribute may be set and read.
+    def __getattr__(self, name: str) -> Any:
+        msg = f"tag: {name!r} was never set on it; set are {', '.join(vars(self)) or 'none'}. Set tag.{name} first."
+        raise AttributeError(msg)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+
     def __repr__(self) -> str:
         """Show the attributes."""
         shown = ", ".join(f"{k}={v!r}" for k, v in vars(self).items())
@@ -28,6 +36,12 @@ class ScratchPad:
         new = ScratchPad()
         vars(new).update(vars(self))
         return new
+
+
+def _check_name(name: object) -> None:
+    if not isinstance(name, str):
+        msg = f"Variable: a name must be a string, got {name!r}. Pass name='...' or leave it out."
+        raise GraphTypeError(msg)
 
 
 class Variable:
@@ -53,9 +67,8 @@ class Variable:
     reducer: ClassVar[Callable[[Variable], tuple[Any, ...]]]
 
     def __init__(self, type: Type, owner: Apply | None, index: int | None = None, name: str | None = None) -> None:  # noqa: A002 - the documented name
-        if name is not None and not isinstance(name, str):
-            msg = f"Variable: a name must be a string, got {name!r}. Pass name='...' or leave it out."
-            raise GraphTypeError(msg)
+        if name is not None:
+            _check_name(name)
         self.type = type
         self.owner = owner
         self.index = index

@@ -13,7 +13,7 @@ from treadle.tensor.conversion import as_tensor_variable, constant
 from treadle.tensor.dimshuffle import shape_padleft
 from treadle.tensor.errors import DtypeError, TensorTypeError
 from treadle.tensor.row import ScalarOp
-from treadle.tensor.types import TensorType
+from treadle.tensor.types import DTYPE_NAMES, TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -187,7 +187,7 @@ class Elemwise(Op):
             dtypes = [*scalar.dtypes, *(step.out for step in scalar.steps)]
             return [TensorType(dtypes[i], shape) for i in scalar.outputs]
         _, out = scalar.signature([t.numpy_dtype for t in kinds])
-        return [TensorType(out.name, shape)]
+        return [TensorType(DTYPE_NAMES.get(out, out), shape)]
 
     def loop_dtypes(self, node: Apply) -> tuple[Dtype, ...]:
         """Return the dtypes that the node's inputs are converted to before computing."""

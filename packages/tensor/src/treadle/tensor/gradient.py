@@ -10,6 +10,7 @@ from treadle.tensor.broadcasting import ones_like, zeros_like
 from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.errors import DisconnectedInputError, DtypeError, NullTypeGradError, ShapeError
 from treadle.tensor.scalar.arithmetic import add
+from treadle.tensor.shape import shared_lengths
 from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
@@ -79,7 +80,8 @@ def grad(
             msg = f"grad: a gradient is taken with respect to variables, got {target!r}. Pass the variable itself."
             raise GraphTypeError(msg)
     seeds = _seeds(cost, known_grads)
-    found = _accumulate(seeds, targets, set(consider_constant or ()))
+    with shared_lengths():
+        found = _accumulate(seeds, targets, set(consider_constant or ()))
     result = []
     for target in targets:
         gradient = found.get(target)

@@ -219,11 +219,13 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Te
     start, stop, step
         Scalars; one argument alone is the stop.
     dtype
-        Dtype of the result; by default what the three have in common.
+        Dtype of the result; by default what NumPy makes it: int64 or float64, unless one is wider.
     """
     first, last = (0, start) if stop is None else (start, stop)
     variables = [as_tensor_variable(x) for x in (first, last, step)]
-    wanted = TensorType(dtype).dtype if dtype is not None else np.result_type(*(v.dtype for v in variables)).name
+    # NumPy takes the numbers as plain ones: short integers and floats become int64 and float64.
+    common = np.arange(*(np.ones((), v.dtype) for v in variables)).dtype
+    wanted = TensorType(common if dtype is None else dtype).dtype
     result: TensorVariable = ARange(wanted)(*variables)
     return result
 

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
-from treadle.tensor import dimshuffle as _dimshuffle
 from treadle.tensor import indexing as _indexing
 from treadle.tensor import product as _product
 from treadle.tensor import reduction as _reduction
-from treadle.tensor import shape as _shape
 from treadle.tensor.broadcasting import ones_like, zeros_like
+
+# The package's attributes of these modules' names are the functions, so the names are taken from inside.
+from treadle.tensor.dimshuffle import dimshuffle as _dimshuffle
+from treadle.tensor.dimshuffle import matrix_transpose as _matrix_transpose
+from treadle.tensor.dimshuffle import squeeze as _squeeze
+from treadle.tensor.dimshuffle import swapaxes as _swapaxes
+from treadle.tensor.dimshuffle import transpose as _transpose
 from treadle.tensor.scalar import arithmetic as _arithmetic
 from treadle.tensor.scalar import cast as _cast
 from treadle.tensor.scalar import comparison as _comparison
 from treadle.tensor.scalar import exponential as _exponential
 from treadle.tensor.scalar import logic as _logic
 from treadle.tensor.scalar import rounding as _rounding
+from treadle.tensor.shape import flatten as _flatten
+from treadle.tensor.shape import reshape as _reshape
+from treadle.tensor.shape import shape as _shape
 
 
 class Operators:
@@ -216,54 +224,54 @@ class Methods(Operators):
 
     def dimshuffle(self, *order: Any) -> Any:
         """Rearrange dimensions, ``"x"`` for a new one."""
-        return _dimshuffle.dimshuffle(self, *order)
+        return _dimshuffle(self, *order)
 
     def transpose(self, *axes: Any) -> Any:
         """Permute dimensions; reverse them if no axes are given."""
         if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], tuple | list)):
-            return _dimshuffle.transpose(self, axes[0])
-        return _dimshuffle.transpose(self, axes or None)
+            return _transpose(self, axes[0])
+        return _transpose(self, axes or None)
 
     @property
     def T(self) -> Any:  # noqa: N802 - NumPy's name
         """The tensor with its dimensions reversed."""
-        return _dimshuffle.transpose(self)
+        return _transpose(self)
 
     @property
     def mT(self) -> Any:  # noqa: N802 - NumPy's name
         """The tensor with its last two dimensions exchanged."""
-        return _dimshuffle.matrix_transpose(self)
+        return _matrix_transpose(self)
 
     def swapaxes(self, axis1: int, axis2: int) -> Any:
         """Exchange two dimensions."""
-        return _dimshuffle.swapaxes(self, axis1, axis2)
+        return _swapaxes(self, axis1, axis2)
 
     def squeeze(self, axis: Any = None) -> Any:
         """Drop dimensions of length 1."""
-        return _dimshuffle.squeeze(self, axis)
+        return _squeeze(self, axis)
 
     @property
     def shape(self) -> Any:
         """The shape, as a vector of int64."""
-        return _shape.shape(self)
+        return _shape(self)
 
     @property
     def size(self) -> Any:
         """The number of elements, as an int64 scalar."""
-        return _reduction.prod(_shape.shape(self), dtype="int64")
+        return _reduction.prod(_shape(self), dtype="int64")
 
     def reshape(self, *shape: Any, ndim: int | None = None) -> Any:
         """Give the tensor another shape, as one sequence or as several lengths."""
         wanted = shape[0] if len(shape) == 1 else shape
-        return _shape.reshape(self, wanted, ndim=ndim)
+        return _reshape(self, wanted, ndim=ndim)
 
     def flatten(self, ndim: int = 1) -> Any:
         """Join all dimensions from the `ndim`-th on into one."""
-        return _shape.flatten(self, ndim)
+        return _flatten(self, ndim)
 
     def ravel(self) -> Any:
         """Join all dimensions into one."""
-        return _shape.flatten(self)
+        return _flatten(self)
 
     def astype(self, dtype: Any) -> Any:
         """Convert to another dtype."""

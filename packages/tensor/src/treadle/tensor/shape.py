@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +16,7 @@ from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from treadle.graph import Type, Variable
     from treadle.tensor.variable import TensorVariable
@@ -66,7 +68,8 @@ class ShapeI(Op):
     def infer(self, *types: Type) -> Sequence[Type]:
         """Return a scalar type."""
         (x,) = types
-        normalize_axes("shape_i", self.axis, getattr(x, "ndim", 0))
+        if not 0 <= self.axis < getattr(x, "ndim", 0):
+            normalize_axes("shape_i", self.axis, getattr(x, "ndim", 0))
         return [TensorType(LENGTH, ())]
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
@@ -104,10 +107,29 @@ def shape_i(x: Any, axis: int) -> TensorVariable:
     return result
 
 
+_MEMO: ContextVar[dict[TensorVariable, list[TensorVariable]] | None] = ContextVar("treadle.lengths", default=None)
+
+
+@contextmanager
+def shared_lengths() -> Iterator[None]:
+    """Return a context in which `lengths` makes those of one variable once: gradients ask for them all the time."""
+    token = _MEMO.set({})
+    try:
+        yield
+    finally:
+        _MEMO.reset(token)
+
+
 def lengths(x: Any) -> list[TensorVariable]:
     """Return the length of every dimension as a list of int64 scalars."""
     var = as_tensor_variable(x)
-    return [shape_i(var, d) for d in range(var.ndim)]
+    memo = _MEMO.get()
+    found = None if memo is None else memo.get(var)
+    if found is None:
+        found = [ShapeI(d)(var) if n is None else constant(n, dtype=LENGTH) for d, n in enumerate(var.type.shape)]
+        if memo is not None:
+            memo[var] = found
+    return list(found)
 
 
 def as_lengths(what: str, given: Any) -> list[TensorVariable]:

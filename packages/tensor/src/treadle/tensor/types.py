@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -12,7 +13,7 @@ from treadle.graph import ENCODERS, Type, tagged
 from treadle.tensor.errors import TensorTypeError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from treadle.graph import Variable
 
@@ -24,6 +25,10 @@ DTYPES = (
 )  # fmt: skip
 
 
+# NumPy takes microseconds to make up the name of a dtype.
+DTYPE_NAMES: Mapping[np.dtype[Any], str] = MappingProxyType({np.dtype(name): name for name in DTYPES})
+
+
 def _dtype_name(dtype: Any) -> str:
     """Return the canonical name of a dtype, ``floatX`` resolved."""
     if isinstance(dtype, str):
@@ -31,6 +36,8 @@ def _dtype_name(dtype: Any) -> str:
             return dtype
         if dtype == "floatX":
             return str(config.floatX)
+    if isinstance(dtype, np.dtype) and dtype in DTYPE_NAMES:
+        return DTYPE_NAMES[dtype]
     try:
         name = str(np.dtype(dtype).name)
     except TypeError:
@@ -90,7 +97,8 @@ class TensorType(Type):
             found = TensorType._known.get((dtype, shape)) if isinstance(shape, tuple) else None
         except TypeError:
             found = None
-        if found is not None and dtype in DTYPES and not any(isinstance(n, bool) for n in shape):
+        # The keys hold canonical names and lengths only; True is 1 in the older spelling too, but False is no 0.
+        if found is not None and 0 not in shape:
             return found
         key = (_dtype_name(dtype), tuple(_dimension(n) for n in shape))
         with TensorType._lock:

@@ -119,9 +119,7 @@ class VMLinker(Linker):
         return VMProgram(fgraph, generate(fgraph, callables, bool(free)))
 
 
-BACKEND = Backend(
-    name="vm", linker=VMLinker, exclude=("fusion",), priority=0, aliases=("py", "vm_nogc")
-)
+BACKEND = Backend(name="vm", linker=VMLinker, exclude=("fusion",), priority=0, aliases=("py", "vm_nogc"))
 
 
 def replay(fgraph: FunctionGraph, inputs: Sequence[Any], error: Exception) -> Exception:

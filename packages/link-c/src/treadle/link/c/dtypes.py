@@ -1,0 +1,84 @@
+"""The C types of tensor dtypes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class CType:
+    """How values of one dtype are kept and computed with in C.
+
+    Attributes
+    ----------
+    short
+        Short name, part of the names of helper functions: ``f64``, ``i8`` …
+    stored
+        C type of an element in memory.
+    computed
+        C type to compute with; float16 is computed in float and rounded after every step.
+    size
+        Bytes of an element in memory.
+    kind
+        NumPy's kind: ``b``, ``i``, ``u`` or ``f``.
+    suffix
+        Suffix of C's math functions: ``f`` for single precision.
+    """
+
+    short: str
+    stored: str
+    computed: str
+    size: int
+    kind: str
+    suffix: str = ""
+
+    @property
+    def math(self) -> str:
+        """Short name of the type that math functions are called with."""
+        return "f32" if self.short == "f16" else self.short
+
+
+CTYPES: Mapping[str, CType] = MappingProxyType(
+    {
+        "bool": CType("b", "uint8_t", "uint8_t", 1, "b"),
+        "int8": CType("i8", "int8_t", "int8_t", 1, "i"),
+        "int16": CType("i16", "int16_t", "int16_t", 2, "i"),
+        "int32": CType("i32", "int32_t", "int32_t", 4, "i"),
+        "int64": CType("i64", "int64_t", "int64_t", 8, "i"),
+        "uint8": CType("u8", "uint8_t", "uint8_t", 1, "u"),
+        "uint16": CType("u16", "uint16_t", "uint16_t", 2, "u"),
+        "uint32": CType("u32", "uint32_t", "uint32_t", 4, "u"),
+        "uint64": CType("u64", "uint64_t", "uint64_t", 8, "u"),
+        "float16": CType("f16", "uint16_t", "float", 2, "f", "f"),
+        "float32": CType("f32", "float", "float", 4, "f", "f"),
+        "float64": CType("f64", "double", "double", 8, "f"),
+    }
+)
+
+
+def loaded(dtype: str, place: str) -> str:
+    """Return the C expression that reads an element, in the type to compute with."""
+    return f"tr_f16_to_f32({place})" if dtype == "float16" else place
+
+
+def stored(dtype: str, value: str) -> str:
+    """Return the C expression to assign to an element in memory, for a value of the type to compute with."""
+    return f"tr_f32_to_f16({value})" if dtype == "float16" else value
+
+
+def converted(source: str, target: str, value: str) -> str:
+    """Return the C expression that converts a computed value from one dtype to another, as NumPy's astype."""
+    if source == target:
+        return value
+    if target == "bool":
+        return f"({value} != 0)"
+    if target == "float16":
+        # float64 must be rounded once, not by way of float32.
+        name = "tr_f64_round_f16" if source in {"float64", "int32", "int64", "uint32", "uint64"} else "tr_f32_round_f16"
+        return f"{name}({value})"
+    return f"(({CTYPES[target].computed}){value})"

@@ -1,0 +1,140 @@
+"""C text of indexing: positions and slices as views, and gathering and scattering by arrays of positions."""
+
+from __future__ import annotations
+
+from treadle.link.c.dtypes import CTYPES
+
+INDEXING = {
+    # Positions count from the end if negative.
+    "tr_at": """\
+static int tr_at(tr_var *o, const tr_var *x, int d, int64_t i) {
+  if (i < 0) i += x->n[d];
+  if (i < 0 || i >= x->n[d]) return TR_INDEX;
+  o->p += i * x->s[d];
+  return 0;
+}
+""",
+    # A slice, clipped as in Python; given: bit 0 for a start, 1 for a stop.
+    "tr_span": """\
+static int tr_span(tr_var *o, int e, const tr_var *x, int d, int given, int64_t start, int64_t stop, int64_t step) {
+  const int64_t n = x->n[d], low = step < 0 ? -1 : 0, high = step < 0 ? n - 1 : n;
+  int64_t m;
+  if (step == 0) return TR_LENGTH;
+  if (!(given & 1)) start = step < 0 ? high : low;
+  else { if (start < 0) start += n; start = start < low ? low : start > high ? high : start; }
+  if (!(given & 2)) stop = step < 0 ? low : high;
+  else { if (stop < 0) stop += n; stop = stop < low ? low : stop > high ? high : stop; }
+  if (step > 0) m = stop > start ? (int64_t)(((uint64_t)(stop - start) - 1) / (uint64_t)step) + 1 : 0;
+  else m = start > stop ? (int64_t)(((uint64_t)(start - stop) - 1) / (0 - (uint64_t)step)) + 1 : 0;
+  if (m > 0) o->p += start * x->s[d];
+  o->n[e] = m;
+  o->s[e] = m <= 1 ? 0 : x->s[d] * step;
+  return 0;
+}
+""",
+    # The place in memory that every tuple of positions picks, relative to the tensor's first element.
+    "tr_place": """\
+typedef int (*tr_placing)(int64_t n, char *const *p, const int64_t *s, int64_t length, int64_t stride);
+static int tr_place(tr_var *v, const int *ix, const int *nds, int count, const int *dims, const tr_placing *k,
+                    const tr_var *x, int nd, int64_t *n, int64_t **offsets) {
+  int64_t total = 1, *made;
+  for (int d = 0; d < nd; d++) {
+    int64_t m = 1;
+    for (int o = 0; o < count; o++) {
+      const int e = d - (nd - nds[o]);
+      if (e >= 0 && v[ix[o]].n[e] != 1) {
+        if (m != 1 && m != v[ix[o]].n[e]) return TR_INDEX;
+        m = v[ix[o]].n[e];
+      }
+    }
+    n[d] = m;
+    total *= m;
+  }
+  *offsets = made = calloc((size_t)(total ? total : 1), sizeof(int64_t));
+  if (!made) return TR_MEMORY;
+  for (int o = 0; total && o < count; o++) {
+    const tr_var *a = v + ix[o];
+    int64_t i[TR_ND + 1] = {0}, *at = made, s[2] = {sizeof(int64_t), 0}, inner = 1;
+    char *p[2] = {0, a->p};
+    int last = nd - 1;
+    if (nd) { inner = n[last]; s[1] = nds[o] && a->n[nds[o] - 1] != 1 ? a->s[nds[o] - 1] : 0; }
+    for (;;) {
+      int d, status;
+      p[0] = (char *)at;
+      if ((status = k[o](inner, p, s, x->n[dims[o]], x->s[dims[o]]))) return status;
+      at += inner;
+      for (d = last - 1; d >= 0; d--) {
+        const int e = d - (nd - nds[o]);
+        const int64_t step = e < 0 || a->n[e] == 1 ? 0 : a->s[e];
+        if (++i[d] < n[d]) { p[1] += step; break; }
+        p[1] -= step * (n[d] - 1);
+        i[d] = 0;
+      }
+      if (d < 0) break;
+    }
+  }
+  return 0;
+}
+""",
+    # to and from walk in step: for every place, all elements of the dimensions that no array indexes.
+    "tr_gather": """\
+static int tr_gather(int64_t count, const int64_t *offsets, char *x, char *o, int64_t os, int nd, const int64_t *n,
+                     const int64_t *xs, const int64_t *rs, int scatter, tr_kernel k) {
+  int64_t st[TR_ND][TR_OPS];
+  int64_t pair[2] = {0, 0};
+  char *p[2];
+  int status;
+  for (int d = 0; d < nd; d++) { st[d][scatter ? 0 : 1] = xs[d]; st[d][scatter ? 1 : 0] = rs[d]; }
+  for (int64_t i = 0; i < count; i++) {
+    p[scatter ? 0 : 1] = x + offsets[i];
+    p[scatter ? 1 : 0] = o + i * os;
+    if ((status = nd ? tr_iterate(2, nd, n, p, st, k) : k(1, p, pair))) return status;
+  }
+  return 0;
+}
+""",
+}
+
+_PLACE = """\
+static int tr_place_N(int64_t n, char *const *p, const int64_t *s, int64_t length, int64_t stride) {
+  int64_t *to = (int64_t *)p[0];
+  const char *q = p[1];
+  for (int64_t j = 0; j < n; j++, q += s[1]) {
+    X i = *(const X *)q;
+    int64_t at = (int64_t)i;
+    if (i < 0) at += length;
+    if (at < 0 || at >= length) return TR_INDEX;
+    to[j] += at * stride;
+  }
+  return 0;
+}
+"""
+
+_ADD = """\
+static int tr_add_N(int64_t n, char *const *p, const int64_t *s) {
+  char *to = p[0];
+  const char *from = p[1];
+  for (int64_t j = 0; j < n; j++, to += s[0], from += s[1]) *(X *)to = SUM;
+  return 0;
+}
+"""
+
+
+def _typed(text: str, stored: str, short: str) -> str:
+    return text.replace("(X ", f"({stored} ").replace("(const X ", f"(const {stored} ").replace(" X i", f" {stored} i").replace("_N(", f"_{short}(")
+
+
+def placing(dtype: str) -> tuple[str, str]:
+    """Return name and text of the function that adds the places that positions of a dtype pick."""
+    x = CTYPES[dtype]
+    return f"tr_place_{x.short}", _typed(_PLACE, x.stored, x.short)
+
+
+def adding(dtype: str) -> tuple[str, str]:
+    """Return name and text of the kernel that adds the second operand to the first."""
+    x = CTYPES[dtype]
+    a, b = f"*({x.stored} *)to", f"*(const {x.stored} *)from"
+    total = f"({x.stored})({a} {'|' if dtype == 'bool' else '+'} {b})"
+    if dtype == "float16":
+        total = f"tr_f32_to_f16(tr_f16_to_f32({a}) + tr_f16_to_f32({b}))"
+    return f"tr_add_{x.short}", _typed(_ADD, x.stored, x.short).replace("SUM", total)

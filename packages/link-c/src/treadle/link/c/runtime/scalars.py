@@ -1,0 +1,177 @@
+"""C text of scalar functions that C itself lacks, or defines otherwise than NumPy."""
+
+from __future__ import annotations
+
+from treadle.link.c.dtypes import CTYPES
+
+HALF = {
+    "tr_f16_to_f32": """\
+static inline float tr_f16_to_f32(uint16_t h) {
+  const uint32_t sign = (uint32_t)(h & 0x8000u) << 16;
+  const uint32_t rest = (uint32_t)(h & 0x7fffu) << 13;
+  union { uint32_t u; float f; } x, scale;
+  x.u = rest;
+  scale.u = 0x77800000u; /* 2^112 moves the exponent, subnormal numbers included */
+  x.f *= scale.f;
+  if (rest >= 0x0f800000u) x.u |= 0x7f800000u;
+  x.u |= sign;
+  return x.f;
+}
+""",
+    # Round to nearest, ties to even.
+    "tr_f32_to_f16": """\
+static inline uint16_t tr_f32_to_f16(float f) {
+  union { float f; uint32_t u; } x, y;
+  uint32_t sign, rest;
+  x.f = f;
+  sign = (x.u >> 16) & 0x8000u;
+  rest = x.u & 0x7fffffffu;
+  if (rest > 0x7f800000u) return (uint16_t)(sign | 0x7e00u | ((rest >> 13) & 0x1ffu));
+  if (rest >= 0x477ff000u) return (uint16_t)(sign | 0x7c00u);
+  if (rest < 0x38800000u) {
+    x.u = rest;
+    y.u = 0x3f000000u; /* adding 0.5 leaves the bits of a subnormal half, rounded, at the end */
+    x.f += y.f;
+    return (uint16_t)(sign | (x.u - y.u));
+  }
+  rest += 0x0fffu + ((rest >> 13) & 1u);
+  return (uint16_t)(sign | ((rest - 0x38000000u) >> 13));
+}
+""",
+    # By way of a float whose last bit is set if anything was cut off: rounding twice is then rounding once.
+    "tr_f64_to_f16": """\
+static inline uint16_t tr_f64_to_f16(double d) {
+  union { float f; uint32_t u; } x;
+  x.f = (float)d;
+  if ((double)x.f != d && d == d && (x.u & 0x7f800000u) != 0x7f800000u) {
+    const double size = d < 0 ? -d : d, near = x.f < 0 ? -(double)x.f : (double)x.f;
+    if (near > size) x.u -= 1u;
+    x.u |= 1u;
+  }
+  return tr_f32_to_f16(x.f);
+}
+""",
+    "tr_f32_round_f16": """\
+static inline float tr_f32_round_f16(float f) { return tr_f16_to_f32(tr_f32_to_f16(f)); }
+""",
+    "tr_f64_round_f16": """\
+static inline float tr_f64_round_f16(double d) { return tr_f16_to_f32(tr_f64_to_f16(d)); }
+""",
+}
+
+# NumPy's quotient is the exact one rounded down, within the limits of fmod; over zero it is C's quotient.
+_FLOAT = {
+    "floor_div": """\
+static inline T tr_floor_div_N(T a, T b) {
+  T mod, div, whole;
+  if (b == 0) return a / b;
+  mod = fmodS(a, b);
+  div = (a - mod) / b;
+  if (mod != 0 && (b < 0) != (mod < 0)) div -= 1;
+  if (div == 0) return copysignS(0, a / b);
+  whole = floorS(div);
+  return div - whole > (T)0.5 ? whole + 1 : whole;
+}
+""",
+    "mod": """\
+static inline T tr_mod_N(T a, T b) {
+  const T mod = fmodS(a, b);
+  if (b == 0) return mod;
+  if (mod == 0) return copysignS(0, b);
+  return (b < 0) != (mod < 0) ? mod + b : mod;
+}
+""",
+}
+
+_SIGNED = {
+    "floor_div": """\
+static inline T tr_floor_div_N(T a, T b) {
+  T q;
+  if (b == 0) return 0;
+  if (b == -1) return (T)(0 - (U)a);
+  q = a / b;
+  return (T)(q - (a % b != 0 && (a < 0) != (b < 0)));
+}
+""",
+    "mod": """\
+static inline T tr_mod_N(T a, T b) {
+  T r;
+  if (b == 0 || b == -1) return 0;
+  r = a % b;
+  return (T)(r != 0 && (r < 0) != (b < 0) ? r + b : r);
+}
+""",
+    "shr": """\
+static inline T tr_shr_N(T a, T b) { return (U)b < BITS ? (T)(a >> b) : (T)(a < 0 ? -1 : 0); }
+""",
+    "reciprocal": """\
+static inline T tr_reciprocal_N(T a) { return a == 1 || a == -1 ? a : a == 0 ? ZERO : 0; }
+""",
+}
+
+_UNSIGNED = {
+    "floor_div": """\
+static inline T tr_floor_div_N(T a, T b) { return b == 0 ? 0 : a / b; }
+""",
+    "mod": """\
+static inline T tr_mod_N(T a, T b) { return b == 0 ? 0 : a % b; }
+""",
+    "shr": """\
+static inline T tr_shr_N(T a, T b) { return b < BITS ? (T)(a >> b) : 0; }
+""",
+    "reciprocal": """\
+static inline T tr_reciprocal_N(T a) { return a == 1 ? 1 : a == 0 ? ZERO : 0; }
+""",
+}
+
+_INTEGER = {
+    "pow": """\
+static inline T tr_pow_N(T a, T b) {
+  U result = 1, base = (U)a, left = (U)b;
+  for (; left; left >>= 1, base = (U)(base * (uint64_t)base)) if (left & 1) result = (U)(result * (uint64_t)base);
+  return (T)result;
+}
+""",
+    "shl": """\
+static inline T tr_shl_N(T a, T b) { return (U)b < BITS ? (T)((uint64_t)a << b) : 0; }
+""",
+}
+
+# NumPy converts 1.0 / 0 to the integer type; this is what x86-64 makes of it.
+_ZERO = {"i32": "INT32_MIN", "i64": "INT64_MIN"}
+
+
+def scalar_helpers() -> dict[str, str]:
+    """Return the text of every scalar helper by name, for every dtype."""
+    made = dict(HALF)
+    for name, ctype in CTYPES.items():
+        if ctype.kind == "b" or name == "float16":
+            continue
+        if ctype.kind == "f":
+            families = _FLOAT
+        else:
+            families = {**(_SIGNED if ctype.kind == "i" else _UNSIGNED), **_INTEGER}
+        for family, text in families.items():
+            made[f"tr_{family}_{ctype.short}"] = _instance(text, ctype.short, ctype.computed, ctype.suffix)
+    return made
+
+
+def _instance(text: str, short: str, computed: str, suffix: str) -> str:
+    unsigned = computed if computed.startswith("u") else f"u{computed}"
+    bits = short[1:]
+    words = {"_N(": f"_{short}(", "ZERO": _ZERO.get(short, "0"), "BITS": bits, "S(": f"{suffix}("}
+    for word, by in words.items():
+        text = text.replace(word, by)
+    return "".join({"T": computed, "U": unsigned}.get(part, part) for part in _split_words(text))
+
+
+def _split_words(text: str) -> list[str]:
+    """Return the text cut at every border of a word, so that joining the pieces gives it back."""
+    pieces: list[str] = []
+    for char in text:
+        is_word = char.isalnum() or char == "_"
+        if pieces and is_word and (pieces[-1][-1].isalnum() or pieces[-1][-1] == "_"):
+            pieces[-1] += char
+        else:
+            pieces.append(char)
+    return pieces

@@ -1,0 +1,106 @@
+"""C text of math functions on blocks of numbers, by the C library's SIMD entry points where it has them."""
+
+from __future__ import annotations
+
+# C's name of each function that may be called on whole blocks, and how many operands it has.
+BLOCK_FUNCTIONS = {
+    "exp": 1, "exp2": 1, "expm1": 1, "log": 1, "log2": 1, "log10": 1, "log1p": 1, "sin": 1, "cos": 1, "tan": 1,
+    "asin": 1, "acos": 1, "atan": 1, "sinh": 1, "cosh": 1, "tanh": 1, "asinh": 1, "acosh": 1, "atanh": 1,
+    "cbrt": 1, "erf": 1, "erfc": 1, "pow": 2, "atan2": 2, "hypot": 2,
+}  # fmt: skip
+
+# The widest vectors that the compiler may use here decide which entry point is called: AVX-512 (e), AVX2 (d), SSE (b).
+VECTOR_TYPES = """\
+#if defined(__AVX512F__)
+#define TR_BYTES 64
+#define TR_F64(n, f) _ZGVeN8##n##_##f
+#define TR_F32(n, f) _ZGVeN16##n##_##f##f
+#elif defined(__AVX2__)
+#define TR_BYTES 32
+#define TR_F64(n, f) _ZGVdN4##n##_##f
+#define TR_F32(n, f) _ZGVdN8##n##_##f##f
+#else
+#define TR_BYTES 16
+#define TR_F64(n, f) _ZGVbN2##n##_##f
+#define TR_F32(n, f) _ZGVbN4##n##_##f##f
+#endif
+typedef double tr_f64s __attribute__((vector_size(TR_BYTES)));
+typedef float tr_f32s __attribute__((vector_size(TR_BYTES)));
+"""
+
+# An element's result does not depend on where it stands: what is left at the end goes the same way, padded.
+_SIMD1 = """\
+extern Vs CALL(v, FN)(Vs);
+static void tr_v_FN_NAME(int64_t n, const T *x, T *o) {
+  enum { W = TR_BYTES / sizeof(T) };
+  int64_t i = 0;
+  Vs a;
+  for (; i + W <= n; i += W) {
+    memcpy(&a, x + i, sizeof a);
+    a = CALL(v, FN)(a);
+    memcpy(o + i, &a, sizeof a);
+  }
+  if (i < n) {
+    T rest[W];
+    for (int k = 0; k < W; k++) rest[k] = x[i + k < n ? i + k : n - 1];
+    memcpy(&a, rest, sizeof a);
+    a = CALL(v, FN)(a);
+    memcpy(o + i, &a, (size_t)(n - i) * sizeof(T));
+  }
+}
+"""
+_SIMD2 = """\
+extern Vs CALL(vv, FN)(Vs, Vs);
+static void tr_v_FN_NAME(int64_t n, const T *x, const T *y, T *o) {
+  enum { W = TR_BYTES / sizeof(T) };
+  int64_t i = 0;
+  Vs a, b;
+  for (; i + W <= n; i += W) {
+    memcpy(&a, x + i, sizeof a);
+    memcpy(&b, y + i, sizeof b);
+    a = CALL(vv, FN)(a, b);
+    memcpy(o + i, &a, sizeof a);
+  }
+  if (i < n) {
+    T rest[2][W];
+    for (int k = 0; k < W; k++) {
+      const int64_t j = i + k < n ? i + k : n - 1;
+      rest[0][k] = x[j];
+      rest[1][k] = y[j];
+    }
+    memcpy(&a, rest[0], sizeof a);
+    memcpy(&b, rest[1], sizeof b);
+    a = CALL(vv, FN)(a, b);
+    memcpy(o + i, &a, (size_t)(n - i) * sizeof(T));
+  }
+}
+"""
+_PLAIN1 = """\
+static void tr_v_FN_NAME(int64_t n, const T *x, T *o) { for (int64_t i = 0; i < n; i++) o[i] = FNS(x[i]); }
+"""
+_PLAIN2 = """\
+static void tr_v_FN_NAME(int64_t n, const T *x, const T *y, T *o) {
+  for (int64_t i = 0; i < n; i++) o[i] = FNS(x[i], y[i]);
+}
+"""
+
+
+def block_function(function: str, short: str, simd: bool) -> str:
+    """Return the text of ``tr_v_<function>_<short>(n, x[, y], o)``."""
+    pair = BLOCK_FUNCTIONS[function] == 2
+    text = (_SIMD2 if pair else _SIMD1) if simd else (_PLAIN2 if pair else _PLAIN1)
+    single = short == "f32"
+    text = text.replace("CALL", f"TR_{short.upper()}").replace("Vs", f"tr_{short}s")
+    text = text.replace("FNS", function + ("f" if single else "")).replace("FN", function).replace("NAME", short)
+    words = {"T": "float" if single else "double"}
+    return "".join(words.get(w, w) for w in _words(text))
+
+
+def _words(text: str) -> list[str]:
+    pieces: list[str] = []
+    for char in text:
+        if pieces and (char.isalnum() or char == "_") and (pieces[-1][-1].isalnum() or pieces[-1][-1] == "_"):
+            pieces[-1] += char
+        else:
+            pieces.append(char)
+    return pieces

@@ -1,0 +1,170 @@
+"""The C compiler: which one, with which flags, and what it says when it fails."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import shlex
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from treadle.cache import default_cache, digest
+from treadle.config import config
+from treadle.link.c.errors import CompileError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# -ffp-contract=off: a product and a sum give the same whether they are fused into one loop or not.
+# -fno-math-errno, -fno-trapping-math: nothing reads errno or the floating-point flags; values are as before.
+FLAGS = (
+    "-std=gnu99", "-march=native", "-fPIC", "-shared", "-fwrapv", "-fno-strict-aliasing", "-ffp-contract=off",
+    "-fno-math-errno", "-fno-trapping-math", "-fopenmp-simd", "-fno-asynchronous-unwind-tables", "-w",
+)  # fmt: skip
+# Above this many lines, the compiler is asked for less effort: its time then stays linear in the size.
+LONG_SOURCE = 20_000
+_C_OF = {"g++": "gcc", "clang++": "clang", "c++": "cc"}
+
+
+@dataclass(frozen=True, slots=True)
+class Toolchain:
+    """A compiler and the flags it is called with.
+
+    Attributes
+    ----------
+    driver
+        The compiler's path.
+    identity
+        What tells this compiler from another version: path, size and time of the file.
+    flags
+        All flags before the source.
+    libraries
+        Flags after it.
+    processor
+        The processor that ``-march=native`` stands for.
+    """
+
+    driver: str
+    identity: str
+    flags: tuple[str, ...]
+    libraries: tuple[str, ...]
+    processor: str
+
+    def command(self, source: Path, target: Path, effort: str) -> list[str]:
+        """Return the command that compiles a file."""
+        return [self.driver, effort, *self.flags, str(source), "-o", str(target), *self.libraries]
+
+    def library(self, text: str) -> Path:
+        """Return the shared library made of a C text, from the cache if it was made before.
+
+        Raises
+        ------
+        CompileError
+            If the compiler refuses the text.
+        """
+        effort = "-O1" if text.count("\n") > LONG_SOURCE else "-O2"
+        key = digest(
+            "link-c", text, effort, *self.flags, *self.libraries, self.identity, self.processor
+        )  # fmt: skip
+
+        def make(path: Path) -> None:
+            source = path.with_suffix(".c")
+            source.write_text(text)
+            self.compile(source, path, effort)
+
+        return default_cache().materialise(key, ".so", make)
+
+    def compile(self, source: Path, target: Path, effort: str) -> None:
+        """Run the compiler.
+
+        Raises
+        ------
+        CompileError
+            If it fails: with the command, what it said, and the line of C it said it about.
+        """
+        command = self.command(source, target, effort)
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - the user's own compiler
+        except OSError as error:
+            msg = f"c: the compiler cannot be run ({error}), command: {shlex.join(command)}. Set the option cxx."
+            raise CompileError(msg) from error
+        if done.returncode:
+            said = done.stderr.strip()
+            msg = (
+                f"c: the compiler failed with status {done.returncode}, command: {shlex.join(command)}\n{said}"
+                f"{_line_at(source, said)}\nCheck the options cxx and gcc__cxxflags; if they are right, report this."
+            )
+            raise CompileError(msg)
+
+
+def _line_at(source: Path, said: str) -> str:
+    """Return the line of the source that the first error message points at."""
+    for line in said.splitlines():
+        file, _, rest = line.partition(":")
+        number = rest.partition(":")[0]
+        if file == str(source) and number.isdigit() and "error" in rest:
+            text = source.read_text().splitlines()[int(number) - 1].strip()
+            return f"\nC line {number}: {text}"
+    return ""
+
+
+def c_driver(named: str) -> str:
+    """Return the C compiler for a driver's name or path: a C++ driver stands for the C one beside it."""
+    path = Path(named)
+    for plus, plain in _C_OF.items():
+        if path.name == plus or path.name.startswith(f"{plus}-"):
+            return str(path.with_name(path.name.replace(plus, plain, 1)))
+    return named
+
+
+def find_toolchain() -> Toolchain | str:
+    """Return the toolchain that the options describe, or why there is none."""
+    named = str(config.cxx)
+    if not named:
+        return "no C compiler was found, or the option cxx is empty: install gcc or clang, or set cxx to one"
+    driver = shutil.which(c_driver(named))
+    if driver is None:
+        return f"no C compiler was found: the option cxx names {named!r}, which is not on the path"
+    real = Path(driver).resolve()
+    about = real.stat()
+    extra = tuple(shlex.split(str(config.gcc__cxxflags)))
+    libraries = (*shlex.split(str(config.blas__ldflags)), "-lm")
+    identity = f"{real} {about.st_size} {about.st_mtime_ns}"
+    return Toolchain(driver, identity, (*FLAGS, *extra), libraries, _processor())
+
+
+def _processor() -> str:
+    """Return a digest of the processor's model and features."""
+    return _PROCESSOR.read()
+
+
+class _Processor:
+    """Reads the description of the processor once."""
+
+    def __init__(self) -> None:
+        self._known: str | None = None
+
+    def read(self) -> str:
+        if self._known is None:
+            self._known = hashlib.blake2b("\n".join(_description()).encode(), digest_size=16).hexdigest()
+        return self._known
+
+
+_PROCESSOR = _Processor()
+
+
+def _description() -> Sequence[str]:
+    about = [platform.system(), platform.machine()]
+    try:
+        with Path("/proc/cpuinfo").open() as lines:
+            for line in lines:
+                if not line.strip():
+                    break
+                if line.startswith(("model", "flags", "Features", "vendor", "cpu family", "CPU ")):
+                    about.append(line.strip())
+    except OSError:
+        about.append(platform.processor())
+    return about

@@ -1,0 +1,39 @@
+"""The declaration of the JAX backend."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from treadle.config import installed_version
+from treadle.link.vm import Backend
+
+if TYPE_CHECKING:
+    from treadle.link.vm import Linker
+
+
+def _linker() -> Linker:
+    from treadle.link.jax.linker import JaxLinker
+
+    return JaxLinker()
+
+
+def _version() -> str:
+    return f"jax {installed_version('jax')} jaxlib {installed_version('jaxlib')}"
+
+
+def _unavailable() -> str | None:
+    if find_spec("jax") is None:
+        return "jax is not installed. Install it with: pip install jax"
+    return None
+
+
+BACKEND = Backend(
+    name="jax",
+    linker=_linker,
+    # XLA fuses by itself, and its arrays are never overwritten.
+    exclude=("fusion", "inplace", "cxx_only", "BlasOpt"),
+    capabilities=frozenset({"native_values"}),
+    version=_version,
+    unavailable=_unavailable,
+)

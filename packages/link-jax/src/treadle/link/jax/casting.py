@@ -1,0 +1,48 @@
+"""Conversion between dtypes, with NumPy's results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+
+def convert(x: Any, dtype: Any) -> Any:
+    """Return an array converted as NumPy does: truth to bool, the real part of a complex number, integers wrapped."""
+    wanted = np.dtype(dtype)
+    own = np.dtype(x.dtype)
+    if own == wanted:
+        return x
+    if wanted.kind == "b":
+        return x != 0
+    if own.kind == "c" and wanted.kind != "c":
+        return convert(lax.real(x), wanted)
+    if own.kind == "f" and wanted.kind in "iu":
+        return _to_integer(widened(x), wanted)
+    return lax.convert_element_type(x, wanted)
+
+
+def widened(x: Any) -> Any:
+    """Return a float16 array as float32, to compute in; any other as it is."""
+    return lax.convert_element_type(x, np.float32) if x.dtype == np.float16 else x
+
+
+def _truncated(x: Any, dtype: str) -> Any:
+    """Return floats as a signed integer dtype; what does not fit becomes its least value, as on x86 processors."""
+    least = np.iinfo(dtype).min
+    fits = (x >= float(least)) & (x < -float(least))
+    return jnp.where(fits, lax.convert_element_type(x, dtype), np.array(least, dtype))
+
+
+def _to_integer(x: Any, wanted: np.dtype[Any]) -> Any:
+    """Return floats as integers. NumPy defines values in range only; the others follow what it does on x86."""
+    if wanted.name in {"int32", "int64"}:
+        return _truncated(x, wanted.name)
+    if wanted.itemsize < 4:
+        return lax.convert_element_type(_truncated(x, "int32"), wanted)
+    low = lax.convert_element_type(_truncated(x, "int64"), wanted)
+    if wanted.name == "uint32":
+        return low
+    return jnp.where(x >= 2.0**63, lax.convert_element_type(x, wanted), low)

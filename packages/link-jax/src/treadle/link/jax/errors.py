@@ -1,0 +1,18 @@
+"""Errors of the JAX backend."""
+
+from __future__ import annotations
+
+from treadle.config.errors import TreadleError
+from treadle.graph import LoweringError
+
+
+class Unsupported(LoweringError):  # noqa: N818 - a rule's answer, which the linker collects
+    """A rule refuses a node; the text says why. The linker lists all refusals in one error."""
+
+
+class ForkedProcessError(TreadleError, RuntimeError):
+    """A JAX program was made or called in a forked child of the process that uses JAX."""
+
+
+class CheckFailedError(TreadleError, ValueError):
+    """A compiled program reported that values are invalid; the replay finds out which."""

@@ -1,0 +1,25 @@
+"""Lowerings of treadle's own ops to JAX, one module for each family; importing them imports JAX."""
+
+from treadle.link.jax.lower import (
+    broadcasting,
+    dimshuffle,
+    elemwise,
+    indexing,
+    joining,
+    normalization,
+    product,
+    reduction,
+    shape,
+)
+
+__all__ = [
+    "broadcasting",
+    "dimshuffle",
+    "elemwise",
+    "indexing",
+    "joining",
+    "normalization",
+    "product",
+    "reduction",
+    "shape",
+]

@@ -1,0 +1,227 @@
+"""Indexing on JAX. Out-of-bounds positions are clamped by JAX itself, so they are checked here."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from treadle.link.jax.scalars import add
+from treadle.link.jax.table import JAX, Checked
+from treadle.tensor import (
+    AdvancedIncSubtensor,
+    AdvancedSubtensor,
+    At,
+    IncSubtensor,
+    IndexingError,
+    Span,
+    Subtensor,
+    Symbolic,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from treadle.graph import Apply
+
+
+@dataclass(slots=True)
+class Window:
+    """The part of an array that slices and positions pick: a block, of which every so manyth element is taken.
+
+    Attributes
+    ----------
+    starts
+        First position in each dimension: an int, or a JAX scalar for a symbolic position.
+    counts
+        How many elements are taken in each dimension.
+    steps
+        Distance between them, 1 or more.
+    reversed
+        Dimensions taken backwards.
+    dropped
+        Dimensions that the part does not have.
+    failures
+        Flags of positions out of bounds.
+    """
+
+    starts: list[Any]
+    counts: list[int]
+    steps: list[int]
+    reversed: list[int]
+    dropped: list[int]
+    failures: list[Any]
+
+    @property
+    def sizes(self) -> list[int]:
+        """Lengths of the block."""
+        return [(n - 1) * step + 1 if n else 0 for n, step in zip(self.counts, self.steps, strict=True)]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the part."""
+        return tuple(n for d, n in enumerate(self.counts) if d not in self.dropped)
+
+    def _origin(self) -> list[Any]:
+        return [jnp.asarray(s, "int64") for s in self.starts]
+
+    def _block(self, x: Any) -> Any:
+        if all(isinstance(s, int) for s in self.starts):
+            ends = [s + n for s, n in zip(self.starts, self.sizes, strict=True)]
+            return lax.slice(x, self.starts, ends)
+        return lax.dynamic_slice(x, self._origin(), self.sizes)
+
+    def read(self, x: Any) -> Any:
+        """Return the part."""
+        block = self._block(x)
+        taken = lax.slice(block, [0] * block.ndim, block.shape, self.steps)
+        return lax.squeeze(lax.rev(taken, self.reversed), self.dropped)
+
+    def write(self, x: Any, values: Any, replace: bool) -> Any:
+        """Return the array with the part replaced by values, or with values added to it."""
+        y = jnp.broadcast_to(values, self.shape)
+        if not math.prod(self.counts):
+            return x
+        y = lax.rev(lax.expand_dims(y, self.dropped), self.reversed)
+        if any(step > 1 for step in self.steps):
+            spread = [(0, 0, step - 1) for step in self.steps]
+            block = self._block(x)
+            hit = lax.pad(jnp.ones(y.shape, bool), np.array(False), spread)
+            y = lax.pad(y, jnp.zeros((), y.dtype), spread)
+            y = jnp.where(hit, y if replace else add(block, y), block)
+        elif not replace:
+            y = add(self._block(x), y)
+        return lax.dynamic_update_slice(x, y, self._origin())
+
+    def checked(self, value: Any) -> Any:
+        """Return a value with the flag of the positions."""
+        return Checked(value, jnp.stack(self.failures).any()) if self.failures else value
+
+
+def _window(entries: Sequence[Any], shape: Sequence[int], parts: Sequence[Any]) -> Window:
+    """Return the part that an index picks from an array of this shape."""
+    given = iter(parts)
+    window = Window([], [], [], [], [], [])
+    for d, (entry, n) in enumerate(zip(entries, shape, strict=True)):
+        if isinstance(entry, Span):
+            start, stop, step = _bounds(entry, given).indices(n)
+            count = len(range(start, stop, step))
+            first = start + (count - 1) * step if step < 0 else start
+            window.starts.append(first if count else 0)
+            window.counts.append(count)
+            window.steps.append(abs(step))
+            if step < 0:
+                window.reversed.append(d)
+        else:
+            value = next(given) if isinstance(entry.value, Symbolic) else entry.value
+            window.starts.append(_position(value, n, window.failures))
+            window.counts.append(1)
+            window.steps.append(1)
+            window.dropped.append(d)
+    return window
+
+
+def _bounds(entry: Span, given: Iterator[Any]) -> slice:
+    bounds = (entry.start, entry.stop, entry.step)
+    return slice(*(int(next(given)) if isinstance(b, Symbolic) else b for b in bounds))
+
+
+def _position(value: Any, n: int, failures: list[Any]) -> Any:
+    """Return a position counted from the start; one known to be out of bounds is an error, others are flagged."""
+    if isinstance(value, int):
+        if not -n <= value < n:
+            msg = _out_of_bounds(n)
+            raise IndexingError(msg)
+        return value % n
+    if n == 0:
+        msg = _out_of_bounds(n)
+        raise IndexingError(msg)
+    position = lax.convert_element_type(value, "int64")
+    least = 0 if np.dtype(value.dtype).kind == "u" else -n
+    failures.append((position < least) | (position >= n))
+    return jnp.where(position < 0, position + n, position)
+
+
+def _out_of_bounds(n: int) -> str:
+    return f"a position is out of bounds for a dimension of length {n}"
+
+
+@JAX.register(Subtensor)
+def subtensor(op: Subtensor, node: Apply) -> Callable[..., Any]:
+    """Lower to a slice, dynamic where positions are symbolic."""
+    del node
+
+    def run(x: Any, *parts: Any) -> Any:
+        window = _window(op.entries, x.shape, parts)
+        return window.checked(window.read(x))
+
+    return run
+
+
+@JAX.register(IncSubtensor)
+def inc_subtensor(op: IncSubtensor, node: Apply) -> Callable[..., Any]:
+    """Lower to a slice updated in a new array."""
+    del node
+
+    def run(x: Any, y: Any, *parts: Any) -> Any:
+        window = _window(op.entries, x.shape, parts)
+        return window.checked(window.write(x, y, op.set))
+
+    return run
+
+
+def _gather_index(entries: Sequence[Any], shape: Sequence[int], parts: Sequence[Any]) -> tuple[tuple[Any, ...], Any]:
+    """Return the index for JAX, and a flag of positions out of bounds (None if that cannot be)."""
+    given = iter(parts)
+    index: list[Any] = []
+    arrays: list[tuple[Any, int]] = []
+    for entry, n in zip(entries, shape, strict=True):
+        if isinstance(entry, Span):
+            index.append(_bounds(entry, given))
+            continue
+        value = next(given) if not isinstance(entry, At) or isinstance(entry.value, Symbolic) else entry.value
+        positions = lax.convert_element_type(jnp.asarray(value), "int64")
+        index.append(positions)
+        arrays.append((positions, n))
+    if not math.prod(np.broadcast_shapes(*(a.shape for a, _ in arrays))):
+        # NumPy checks no position where none is taken.
+        return tuple(index), None
+    if any(n == 0 for _, n in arrays):
+        msg = _out_of_bounds(0)
+        raise IndexingError(msg)
+    failed = jnp.stack([jnp.any((a < -n) | (a >= n)) for a, n in arrays]).any()
+    return tuple(index), failed
+
+
+@JAX.register(AdvancedSubtensor)
+def advanced_subtensor(op: AdvancedSubtensor, node: Apply) -> Callable[..., Any]:
+    """Lower to a gather."""
+    del node
+
+    def run(x: Any, *parts: Any) -> Any:
+        index, failed = _gather_index(op.entries, x.shape, parts)
+        value = x.at[index].get(mode="clip")
+        return value if failed is None else Checked(value, failed)
+
+    return run
+
+
+@JAX.register(AdvancedIncSubtensor)
+def advanced_inc_subtensor(op: AdvancedIncSubtensor, node: Apply) -> Callable[..., Any]:
+    """Lower to a scatter; each repeated position adds again, to bool as "or"."""
+    del node
+
+    def run(x: Any, y: Any, *parts: Any) -> Any:
+        index, failed = _gather_index(op.entries, x.shape, parts)
+        place = x.at[index]
+        if op.set:
+            value = place.set(y, mode="drop")
+        else:
+            value = place.max(y, mode="drop") if x.dtype == bool else place.add(y, mode="drop")
+        return value if failed is None else Checked(value, failed)
+
+    return run

@@ -1,0 +1,50 @@
+"""Join and ranges on JAX."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from treadle.link.jax.casting import convert
+from treadle.link.jax.table import JAX
+from treadle.tensor import ARange, Join, range_length
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from treadle.graph import Apply
+
+
+@JAX.register(Join)
+def join(op: Join, node: Apply) -> Callable[..., Any]:
+    """Lower to a concatenation in the result's dtype."""
+    out: Any = node.outputs[0].type
+
+    def run(*tensors: Any) -> Any:
+        return jnp.concatenate([convert(x, out.dtype) for x in tensors], axis=op.axis)
+
+    return run
+
+
+@JAX.register(ARange)
+def arange(op: ARange, node: Apply) -> Callable[..., Any]:
+    """Lower to start + i * difference, the difference of the first two elements in the result's dtype (NumPy's way)."""
+    del node
+    dtype = np.dtype(op.dtype)
+    # float16 is computed in float32 and rounded; complex numbers and bool have no ranges of their own in XLA.
+    inner = np.dtype("float32") if dtype == np.float16 else dtype
+
+    def run(start: Any, stop: Any, step: Any) -> Any:
+        if dtype.kind in "bc":
+            return np.arange(start, stop, step, dtype=dtype)
+        with np.errstate(all="ignore"):
+            first = np.asarray(start).astype(dtype).astype(inner)
+            second = np.asarray(start + step).astype(dtype).astype(inner)
+            difference = second - first
+        count = lax.iota("int64", range_length(start, stop, step))
+        return convert(first + convert(count, inner) * difference, dtype)
+
+    return run

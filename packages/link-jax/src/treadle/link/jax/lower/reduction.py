@@ -1,0 +1,70 @@
+"""Reductions on JAX."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import jax.numpy as jnp
+
+from treadle.link.jax.casting import convert, widened
+from treadle.link.jax.table import JAX
+from treadle.tensor import ArgReduction, Reduction
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from treadle.graph import Apply
+
+
+def total(x: Any, axes: tuple[int, ...], keepdims: bool = False) -> Any:
+    """Return the sum over axes in the array's own dtype: bool as "or", float16 added in float32."""
+    if x.dtype == bool:
+        return jnp.any(x, axis=axes, keepdims=keepdims)
+    wide = widened(x)
+    return convert(jnp.sum(wide, axis=axes, dtype=wide.dtype, keepdims=keepdims), x.dtype)
+
+
+def _product(x: Any, axes: tuple[int, ...]) -> Any:
+    if x.dtype == bool:
+        return jnp.all(x, axis=axes)
+    wide = widened(x)
+    return convert(jnp.prod(wide, axis=axes, dtype=wide.dtype), x.dtype)
+
+
+def _combine(kind: str) -> Callable[[Any, tuple[int, ...]], Any]:
+    if kind == "sum":
+        return total
+    if kind == "prod":
+        return _product
+    function = getattr(jnp, kind)
+    return lambda x, axes: function(x, axis=axes)
+
+
+@JAX.register(Reduction)
+def reduction(op: Reduction, node: Apply) -> Callable[..., Any]:
+    """Lower to the jax.numpy function, in the accumulator's dtype; no elements have no extremum, as in NumPy."""
+    del node
+    combine = _combine(op.kind)
+
+    def run(x: Any) -> Any:
+        values = convert(x, op.acc_dtype)
+        return convert(combine(values, op.axes) if op.axes else values, op.dtype)
+
+    return run
+
+
+@JAX.register(ArgReduction)
+def arg_reduction(op: ArgReduction, node: Apply) -> Callable[..., Any]:
+    """Lower to jax.numpy's argmax or argmin over the axes, brought to the end and joined."""
+    del node
+    search = getattr(jnp, op.kind)
+
+    def run(x: Any) -> Any:
+        kept = [d for d in range(x.ndim) if d not in op.axes]
+        moved = jnp.transpose(x, (*kept, *op.axes))
+        sizes = moved.shape[: len(kept)]
+        flat = moved.reshape((*sizes, math.prod(moved.shape[len(kept) :])))
+        return convert(search(flat, axis=-1), "int64")
+
+    return run

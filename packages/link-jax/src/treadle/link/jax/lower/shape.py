@@ -1,0 +1,49 @@
+"""Shapes on JAX: known while tracing, so they are NumPy values."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jax import lax
+
+from treadle.link.jax.table import JAX
+from treadle.tensor import Reshape, Shape, ShapeError, ShapeI
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from treadle.graph import Apply
+
+
+@JAX.register(Shape)
+def shape(op: Shape, node: Apply) -> Callable[..., Any]:
+    """Read the shape."""
+    del op, node
+    return lambda x: np.array(x.shape, "int64")
+
+
+@JAX.register(ShapeI)
+def shape_i(op: ShapeI, node: Apply) -> Callable[..., Any]:
+    """Read one length."""
+    del node
+    return lambda x: np.array(x.shape[op.axis], "int64")
+
+
+@JAX.register(Reshape)
+def reshape(op: Reshape, node: Apply) -> Callable[..., Any]:
+    """Lower to a reshape; a length of -1 is worked out from the others."""
+    del op, node
+
+    def run(x: Any, *lengths: Any) -> Any:
+        wanted = [int(n) for n in lengths]
+        others = math.prod(n for n in wanted if n != -1)
+        if wanted.count(-1) == 1 and others > 0:
+            wanted[wanted.index(-1)] = x.size // others
+        if any(n < 0 for n in wanted) or math.prod(wanted) != x.size:
+            msg = f"cannot reshape an array of shape {x.shape} into {tuple(map(int, lengths))}"
+            raise ShapeError(msg)
+        return lax.reshape(x, wanted)
+
+    return run

@@ -1,0 +1,18 @@
+"""Options that treadle.link.jax reads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from treadle.config import INT, Option
+
+OPTIONS: tuple[Option[Any], ...] = (
+    Option.integer(
+        "jax__static_values",
+        default=64,
+        doc="How many compiled forms a JAX program keeps where the values of inputs decide shapes: one for each "
+        "combination of these values, the least recently used going first.",
+        kind=INT.where("an integer > 0", lambda value: value > 0),
+        affects_code=False,
+    ),
+)

@@ -1,0 +1,198 @@
+"""JaxProgram: a graph compiled by jax.jit, with NumPy arrays at its ends."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from os import getpid
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import jax
+import numpy as np
+
+from treadle.config import config
+from treadle.graph import NodeError
+from treadle.link.jax.errors import CheckFailedError, ForkedProcessError
+from treadle.link.vm import Program, replay
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from treadle.graph import FunctionGraph, Type
+    from treadle.link.jax.tracing import Recipe
+
+# XLA may keep a wider float where a narrower one is asked for; a cast then does not round.
+_COMPILER_OPTIONS = {"xla_allow_excess_precision": False}
+
+
+class HomeProcess:
+    """The process that uses JAX: the first to make a program. JAX's threads do not survive a fork."""
+
+    __slots__ = ("_pid",)
+
+    def __init__(self) -> None:
+        self._pid: int | None = None
+
+    def enter(self) -> int:
+        """Return the process id; the first caller's process becomes the home.
+
+        Raises
+        ------
+        ForkedProcessError
+            In a forked child of the home process.
+        """
+        here = getpid()
+        if self._pid is None:
+            self._pid = here
+        if self._pid != here:
+            raise forked(self._pid)
+        return here
+
+
+HOME = HomeProcess()
+
+
+def forked(home: int) -> ForkedProcessError:
+    """Return the error of a program in a forked child of the process `home`."""
+    return ForkedProcessError(
+        f"jax: process {getpid()} was forked from process {home}, which uses JAX; JAX hangs in a forked child. Start "
+        'processes with multiprocessing.get_context("spawn"), or use another mode in the child.'
+    )
+
+
+class Variants:
+    """Compiled forms of one graph by the values of the inputs that decide shapes, the latest used kept.
+
+    Parameters
+    ----------
+    make
+        Returns the compiled form for values.
+    limit
+        How many to keep.
+    """
+
+    __slots__ = ("_found", "_limit", "_lock", "_make")
+
+    def __init__(self, make: Callable[[Sequence[Any]], Callable[..., Any]], limit: int) -> None:
+        self._make = make
+        self._limit = limit
+        self._found: OrderedDict[tuple[bytes, ...], Callable[..., Any]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def get(self, values: Sequence[Any]) -> Callable[..., Any]:
+        """Return the compiled form for values (NumPy arrays)."""
+        key = tuple(x.tobytes() for x in values)
+        with self._lock:
+            found = self._found.get(key)
+            if found is None:
+                found = self._found[key] = self._make([np.array(x) for x in values])
+                if len(self._found) > self._limit:
+                    self._found.popitem(last=False)
+            else:
+                self._found.move_to_end(key)
+        return found
+
+
+class JaxProgram(Program):
+    """A graph as a function compiled by JAX; it compiles again for each combination of input shapes.
+
+    Takes NumPy and JAX arrays, and arrays of other libraries (through the type's `to_host`). Returns NumPy arrays
+    that the caller owns, and ``jax.Array`` for native outputs. 64-bit dtypes are enabled around trace and call, in
+    the calling thread only.
+    """
+
+    __slots__ = ("_arguments", "_by_value", "_compiled", "_native", "_pid", "_recipe", "_variants", "fgraph")
+
+    host = False
+
+    def __init__(self, fgraph: FunctionGraph, recipe: Recipe, native_outputs: frozenset[int]) -> None:
+        self._pid = HOME.enter()
+        self.fgraph = fgraph
+        self._recipe = recipe
+        self._by_value = recipe.by_value
+        self._native = tuple(i in native_outputs for i in range(len(recipe.outputs))) if native_outputs else ()
+        with jax.enable_x64(True):
+            self._arguments = tuple(jax.numpy.asarray(c.data) for c in recipe.arguments)
+        self._variants = Variants(self._variant, int(config.jax__static_values))
+        self._compiled = self._run_variant if self._by_value else _compile(recipe.traceable({}))
+
+    def _variant(self, values: Sequence[Any]) -> Callable[..., Any]:
+        return _compile(self._traceable(values))
+
+    def _traceable(self, values: Sequence[Any]) -> Callable[..., Any]:
+        inputs = [self._recipe.inputs[i] for i in self._by_value]
+        return self._recipe.traceable(dict(zip(inputs, values, strict=True)))
+
+    def _split(self, values: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        """Return those of the inputs that are taken by value, as NumPy arrays, and the others."""
+        known = [np.asarray(values[i]) for i in self._by_value]
+        return known, [x for i, x in enumerate(values) if i not in self._by_value]
+
+    def __call__(self, *inputs: Any) -> Sequence[Any]:
+        """Compute the outputs."""
+        if getpid() != self._pid:
+            raise forked(self._pid)
+        try:
+            return self._run(inputs)
+        except Exception as error:  # noqa: BLE001 - whatever JAX raises, the replay explains it
+            native = [self._as_native(x, i) for i, x in enumerate(inputs)]
+            if any(a is not b for a, b in zip(native, inputs, strict=True)):
+                return self(*native)
+            self._fail(inputs, error)
+
+    def _run(self, inputs: Sequence[Any]) -> Sequence[Any]:
+        with jax.enable_x64(True):
+            values, failed = self._compiled(*inputs, *self._arguments)
+            if failed is not None and np.asarray(failed):
+                msg = "a compiled check found values out of bounds"
+                raise CheckFailedError(msg)
+            if self._native:
+                return self._finish(inputs, values)
+            return [np.array(x) for x in values]
+
+    def _run_variant(self, *values: Any) -> Any:
+        by_value, others = self._split(values)
+        return self._variants.get(by_value)(*others)
+
+    def _finish(self, inputs: Sequence[Any], values: Sequence[Any]) -> Sequence[Any]:
+        """Return the outputs, each in the form asked for.
+
+        JAX reads a NumPy input while it computes, after its own call has returned (tried: a change of the input then
+        changes the result). The caller may change its arrays once this returns, so it waits.
+        """
+        if any(isinstance(x, np.ndarray) for x in inputs):
+            for x in values:
+                x.block_until_ready()
+        return [x if native else np.array(x) for x, native in zip(values, self._native, strict=True)]
+
+    def _as_native(self, value: Any, at: int) -> Any:
+        if isinstance(value, np.ndarray | jax.Array):
+            return value
+        return self._recipe.inputs[at].type.to_host(value)
+
+    def _fail(self, inputs: Sequence[Any], error: Exception) -> NoReturn:
+        """Raise what the graph raises on the Python VM, which names the node."""
+        found = replay(self.fgraph, inputs, error)
+        if found is error:
+            msg = f"jax: the compiled program failed ({type(error).__name__}: {error}), but NumPy finds nothing wrong."
+            found = NodeError(msg)
+        raise found from error
+
+    def fetch(self, value: Any, type_: Type) -> Any:
+        """Return a native output as a NumPy array that the caller owns."""
+        del type_
+        return np.array(value)
+
+    def jaxpr(self, *inputs: Any) -> Any:
+        """Return what JAX compiles for these inputs, as a ``ClosedJaxpr``."""
+        by_value, others = self._split(inputs)
+        with jax.enable_x64(True):
+            return jax.make_jaxpr(self._traceable(by_value))(*others, *self._arguments)
+
+
+def _compile(function: Callable[..., Any]) -> Callable[..., Any]:
+    compiled: Callable[..., Any] = jax.jit(function, compiler_options=_COMPILER_OPTIONS)
+    return compiled

@@ -1,0 +1,90 @@
+"""The tables of lowerings to JAX: one for ops, one for elementwise functions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from treadle.graph import DuplicateRegistrationError, LoweringTable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What a lowering returns where values can be invalid: the results, and whether they are.
+
+    Compiled code cannot raise. The program looks at the flag after the call, and if it is set runs the graph again
+    in Python, which raises the error.
+
+    Parameters
+    ----------
+    value
+        The result, or a tuple of results.
+    failed
+        A boolean scalar array.
+    """
+
+    value: Any
+    failed: Any
+
+
+class OpTable(LoweringTable):
+    """Lowerings of ops: ``rule(op, node)`` returns a function from JAX arrays to one, or to a tuple of them.
+
+    The function is traced by ``jax.jit``. The inputs at the op's ``static_inputs`` come as NumPy arrays, all others
+    as JAX arrays; it may return NumPy arrays for what the shapes of its inputs alone decide, and a `Checked`. A rule
+    raises `Unsupported` for a node it cannot lower. treadle's own rules are imported, and JAX with them, at the first
+    lookup.
+    """
+
+    __slots__ = ()
+
+    def load(self) -> None:
+        """Import treadle's own rules, then let installed packages register theirs."""
+        import_module("treadle.link.jax.lower")
+        super().load()
+
+
+class ScalarTable:
+    """Elementwise functions by row name, for the rows that are not a NumPy ufunc that jax.numpy has too.
+
+    Each takes JAX arrays of one shape and of the row's computing dtypes (float32 in place of float16), and returns
+    one, or a `Checked`.
+    """
+
+    __slots__ = ("_functions",)
+
+    def __init__(self) -> None:
+        self._functions: dict[str, Callable[..., Any]] = {}
+
+    def register(self, *names: str) -> Callable[[F], F]:
+        """Return a decorator that makes a function the lowering of the named rows.
+
+        Raises
+        ------
+        DuplicateRegistrationError
+            If one of them has a lowering already.
+        """
+
+        def decorate(function: F) -> F:
+            for name in names:
+                if name in self._functions:
+                    msg = f"jax: the row {name!r} has a lowering already. Remove one of the two."
+                    raise DuplicateRegistrationError(msg)
+                self._functions[name] = function
+            return function
+
+        return decorate
+
+    def get(self, name: str) -> Callable[..., Any] | None:
+        """Return the function registered for a row, or None."""
+        return self._functions.get(name)
+
+
+JAX = OpTable("jax")
+SCALARS = ScalarTable()

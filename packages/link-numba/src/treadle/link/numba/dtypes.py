@@ -1,0 +1,96 @@
+"""How each dtype is stored, and computed with, in generated code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """One dtype in generated code.
+
+    Attributes
+    ----------
+    dtype
+        Its name.
+    code
+        Code of the value in a register: the kind and the size in bytes.
+    kind
+        NumPy's kind of the dtype: ``b``, ``i``, ``u`` or ``f``.
+    memory
+        Code of an element in memory: bool lies there as a byte, float16 as 16 bits.
+    itemsize
+        Size of an element in bytes.
+    """
+
+    dtype: str
+    code: str
+    kind: str
+    memory: str
+    itemsize: int
+
+    @property
+    def shift(self) -> int:
+        """Binary logarithm of the size."""
+        return self.itemsize.bit_length() - 1
+
+    def loaded(self, text: str) -> str:
+        """Return the expression of a value from that of an element in memory."""
+        if self.dtype == "bool":
+            return f"{text} != 0"
+        return f"widen_f2({text})" if self.dtype == "float16" else text
+
+    def stored(self, text: str) -> str:
+        """Return the expression of an element in memory from that of a value."""
+        if self.dtype == "bool":
+            return f"u1({text})"
+        return f"narrow_f2({text})" if self.dtype == "float16" else text
+
+
+class _Storages:
+    """All dtypes that the backend has, by name."""
+
+    __slots__ = ("_all",)
+
+    def __init__(self) -> None:
+        self._all = {
+            s.dtype: s
+            for s in (
+                Storage("bool", "b1", "b", "u1", 1),
+                *(Storage(f"int{8 * n}", f"i{n}", "i", f"i{n}", n) for n in (1, 2, 4, 8)),
+                *(Storage(f"uint{8 * n}", f"u{n}", "u", f"u{n}", n) for n in (1, 2, 4, 8)),
+                Storage("float16", "f4", "f", "u2", 2),
+                Storage("float32", "f4", "f", "f4", 4),
+                Storage("float64", "f8", "f", "f8", 8),
+            )
+        }
+
+    def __contains__(self, dtype: str) -> bool:
+        return dtype in self._all
+
+    def __getitem__(self, dtype: str) -> Storage:
+        return self._all[dtype]
+
+
+STORAGES = _Storages()
+
+
+def is_name(text: str) -> bool:
+    """Whether an expression is a variable, which may be repeated at no cost."""
+    return text.isidentifier()
+
+
+def converted(text: str, source: str, target: str) -> str:
+    """Return the expression of a value converted from one dtype to another, as NumPy's astype does."""
+    if source == target:
+        return text
+    a, b = STORAGES[source], STORAGES[target]
+    if target == "bool":
+        return f"({text} != 0)"
+    if target == "float16":
+        return f"half_{a.code}({text})" if a.kind == "f" else f"half_f8(f8({text}))"
+    if a.code == b.code:
+        return text
+    if a.kind == "f" and b.kind in "iu":
+        return f"{b.code}(i8({text}))" if target != "uint64" else f"u8_of_{a.code}({text})"
+    return f"{b.code}({text})"

@@ -1,0 +1,322 @@
+"""Functions of generated code that do not depend on the graph: buffers, lengths, slices, float16, integer arithmetic."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+import threading
+from typing import TYPE_CHECKING
+
+from treadle.link.numba.unit import Unit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+# What generated code returns: 0, or why it stopped. The Program turns each into an error.
+OK, SHAPE, INDEX, VALUE, MEMORY = 0, 1, 2, 3, 4
+
+_HEAD = re.compile(r"def (\w+)\(([^)]*)\):")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
+
+# Each function, by the name it is called by, without the type code that may follow. {t} stands for that code. The
+# comment on the first line holds the types of the parameters.
+_BUFFERS = """
+def new(frame, slot, nbytes):  # i8 i8 i8
+    # An earlier buffer of this slot is given back; 0 is returned where there is no memory.
+    table = as_i8(frame)
+    buffer_free(table[slot])
+    table[slot] = 0
+    if nbytes < 0:
+        return 0
+    made = buffer_new(nbytes)
+    if made == 0:
+        return 0
+    table[slot] = made
+    return buffer_data(made)
+
+def drop(frame, slot):  # i8 i8
+    table = as_i8(frame)
+    buffer_free(table[slot])
+    table[slot] = 0
+    return 0
+
+def take(frame, slot):  # i8 i8
+    # The buffer of a slot, to be owned by an array; an empty one where the program stopped before it was made.
+    table = as_i8(frame)
+    made = table[slot]
+    table[slot] = 0
+    if made == 0:
+        made = buffer_new(8)
+    return made
+
+def open_frame(count):  # i8
+    made = buffer_new(8 * count + 8)
+    if made == 0:
+        return 0
+    table = as_i8(buffer_data(made))
+    table[0] = made
+    for slot in range(1, count + 1):
+        table[slot] = 0
+    return buffer_data(made)
+
+def close_frame(frame, count):  # i8 i8
+    table = as_i8(frame)
+    for slot in range(1, count + 1):
+        buffer_free(table[slot])
+    buffer_free(table[0])
+    return 0
+"""
+
+_LENGTHS = """
+def joined(a, b):  # i8 i8
+    # The length that two lengths broadcast to, -1 if they do not.
+    if a == b or b == 1:
+        return a
+    if a == 1:
+        return b
+    return -1
+
+def stride_in(stride, n, wanted):  # i8 i8 i8
+    # The stride of a dimension of length n that is broadcast.
+    if n == wanted:
+        return stride
+    return 0
+
+def position(i, n):  # i8 i8
+    # A position counted from the start, -1 if it is out of bounds.
+    if i < 0:
+        i = i + n
+    if i < 0 or i >= n:
+        return -1
+    return i
+
+def span(n, start, stop, step, given):  # i8 i8 i8 i8 i8
+    # First position and length of a slice; given: 1 if there is a start, plus 2 if there is a stop. Length -1 if
+    # the step is 0.
+    if step == 0:
+        return 0, -1
+    low = 0
+    high = n
+    if step < 0:
+        low = -1
+        high = n - 1
+    first = low
+    last = high
+    if step < 0:
+        first = high
+        last = low
+    if given & 1:
+        first = start
+        if first < 0:
+            first = first + n
+        first = min(max(first, low), high)
+    if given & 2:
+        last = stop
+        if last < 0:
+            last = last + n
+        last = min(max(last, low), high)
+    if step > 0:
+        if last <= first:
+            return 0, 0
+        return first, (last - first - 1) // step + 1
+    if last >= first:
+        return 0, 0
+    return first, (first - last - 1) // (-step) + 1
+"""
+
+_HALF = """
+def narrow_f2(x):  # f4
+    # To the nearest float16, ties to even.
+    u = bits_f4_u4(x)
+    sign = (u >> 16) & 0x8000
+    a = u & 0x7FFFFFFF
+    if a > 0x7F800000:
+        return u2(sign | 0x7E00)
+    if a >= 0x477FF000:
+        return u2(sign | 0x7C00)
+    if a >= 0x38800000:
+        return u2(sign | ((a + 0xFFF + ((a >> 13) & 1) - 0x38000000) >> 13))
+    # Adding a half rounds to its last place, which is that of the subnormal float16 numbers.
+    return u2(sign | (i8(bits_f4_u4(bits_u4_f4(u4(a)) + f4(0.5))) - 0x3F000000))
+
+def widen_f2(h):  # u2
+    sign = (i8(h) & 0x8000) << 16
+    a = i8(h) & 0x7FFF
+    if a >= 0x7C00:
+        return bits_u4_f4(u4(sign | (a << 13) | 0x7F800000))
+    if a >= 0x0400:
+        return bits_u4_f4(u4(sign | ((a << 13) + 0x38000000)))
+    return copysign(f4(a) * f4(5.9604644775390625e-08), bits_u4_f4(u4(sign)))
+
+def half_f4(x):  # f4
+    return widen_f2(narrow_f2(x))
+
+def half_f8(x):  # f8
+    # Rounded to odd at float32 first, so that rounding twice is rounding once.
+    y = f4(x)
+    z = f8(y)
+    if z != x and z == z:
+        u = i8(bits_f4_u4(y))
+        if fabs(z) > fabs(x):
+            u = u - 1
+        y = bits_u4_f4(u4(u | 1))
+    return widen_f2(narrow_f2(y))
+"""
+
+_UNSIGNED = """
+def u8_of_{t}(x):  # {t}
+    if x < {t}(9223372036854775808.0):
+        return u8(i8(x))
+    return u8(x)
+"""
+
+_SIGNED_INTEGERS = """
+def floor_div_{t}(a, b):  # {t} {t}
+    if b == 0:
+        return {t}(0)
+    if b == -1:
+        return {t}(-a)
+    return {t}(a // b)
+
+def mod_{t}(a, b):  # {t} {t}
+    if b == 0 or b == -1:
+        return {t}(0)
+    return {t}(a % b)
+
+def right_shift_{t}(a, b):  # {t} {t}
+    if b < 0 or b >= {bits}:
+        return {t}(-1) if a < 0 else {t}(0)
+    return {t}(a >> b)
+"""
+
+_UNSIGNED_INTEGERS = """
+def floor_div_{t}(a, b):  # {t} {t}
+    if b == 0:
+        return {t}(0)
+    return {t}(a // b)
+
+def mod_{t}(a, b):  # {t} {t}
+    if b == 0:
+        return {t}(0)
+    return {t}(a % b)
+
+def right_shift_{t}(a, b):  # {t} {t}
+    if b >= {bits}:
+        return {t}(0)
+    return {t}(a >> b)
+"""
+
+_INTEGERS = """
+def left_shift_{t}(a, b):  # {t} {t}
+    if b < 0 or b >= {bits}:
+        return {t}(0)
+    return {t}(a << b)
+
+def pow_{t}(a, b):  # {t} {t}
+    power = {t}(1)
+    factor = a
+    n = b
+    while n > 0:
+        if n & 1:
+            power = {t}(power * factor)
+        factor = {t}(factor * factor)
+        n = {t}(n >> 1)
+    return power
+"""
+
+_FLOATS = """
+def divided_{t}(a, b):  # {t} {t}
+    # Quotient rounded down, and remainder with the divisor's sign (Python's divmod).
+    rest = libm_fmod_{t}(a, b)
+    if b == 0:
+        return a / b, rest
+    quotient = (a - rest) / b
+    if rest != 0:
+        if (b < 0) != (rest < 0):
+            rest = rest + b
+            quotient = quotient - {t}(1)
+    else:
+        rest = copysign({t}(0), b)
+    if quotient != 0:
+        whole = floor(quotient)
+        if quotient - whole > {t}(0.5):
+            whole = whole + {t}(1)
+        return whole, rest
+    return copysign({t}(0), a / b), rest
+
+def floor_div_{t}(a, b):  # {t} {t}
+    quotient, rest = divided_{t}(a, b)
+    return quotient
+
+def mod_{t}(a, b):  # {t} {t}
+    quotient, rest = divided_{t}(a, b)
+    return rest
+
+def row_sum_{t}(n, x, stride):  # i8 *{t} i8
+    # Blocks, in several partial sums each, put together with compensation (Neumaier 1974): no less accurate than
+    # pairwise summation.
+    total = {t}(0)
+    lost = {t}(0)
+    start = 0
+    while start < n:
+        stop = min(n, start + 512)
+        block = {t}(0)
+        for i in range(start, stop):
+            block = add_any(block, x[i * stride])
+        moved = total + block
+        lost = lost + pick(fabs(total) >= fabs(block), (total - moved) + block, (block - moved) + total)
+        total = moved
+        start = stop
+    return pick(fabs(total) < {t}(INF), total + lost, total)
+"""
+
+
+def _texts() -> Iterable[str]:
+    yield from (_BUFFERS, _LENGTHS, _HALF)
+    for t in ("f4", "f8"):
+        yield _UNSIGNED.replace("{t}", t)
+        yield _FLOATS.replace("{t}", t)
+    for size in (1, 2, 4, 8):
+        for kind, text in (("i", _SIGNED_INTEGERS), ("u", _UNSIGNED_INTEGERS)):
+            yield (text + _INTEGERS).replace("{t}", f"{kind}{size}").replace("{bits}", str(8 * size))
+
+
+class Library:
+    """The functions by name, each with those that it calls."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._texts: dict[str, str] = {}
+        self._units: dict[str, Unit] = {}
+
+    def find(self, name: str) -> Unit | None:
+        """Return the function of a name, or None."""
+        with self._lock:
+            if not self._texts:
+                self._split()
+            text = self._texts.get(name)
+            if text is None:
+                return None
+            if name not in self._units:
+                head, _, body = text.partition("\n")
+                declaration, _, types = head.partition("  # ")
+                source = f"{declaration}\n{body}\n"
+                inner = self.used_by(source, but=name)
+                self._units[name] = Unit(name, source, tuple(types.split()), inner)
+            return self._units[name]
+
+    def used_by(self, source: str, but: str = "") -> tuple[Unit, ...]:
+        """Return the functions that a text names."""
+        names = dict.fromkeys(_NAME.findall(source))
+        found = (self.find(name) for name in names if name != but)
+        return tuple(unit for unit in found if unit is not None)
+
+    def _split(self) -> None:
+        for text in _texts():
+            for part in textwrap.dedent(text).strip().split("\n\n"):
+                head = _HEAD.match(part)
+                if head is not None:
+                    self._texts[head.group(1)] = part
+
+
+LIBRARY = Library()

@@ -1,0 +1,25 @@
+"""The lowerings of tensor ops, one module for each family; importing this package registers them."""
+
+from treadle.link.numba.lower import (
+    broadcasting,
+    dimshuffle,
+    elemwise,
+    indexing,
+    joining,
+    normalization,
+    product,
+    reduction,
+    shape,
+)
+
+__all__ = [
+    "broadcasting",
+    "dimshuffle",
+    "elemwise",
+    "indexing",
+    "joining",
+    "normalization",
+    "product",
+    "reduction",
+    "shape",
+]

@@ -1,0 +1,132 @@
+"""Elementwise functions, single or fused: one loop over the elements."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from treadle.link.numba.dtypes import STORAGES, converted, is_name
+from treadle.link.numba.library import VALUE
+from treadle.link.numba.scalar_code import can_fail, step_text, why_not
+from treadle.link.numba.table import TABLE
+from treadle.link.numba.values import ArrayValue, ScalarValue, Value
+from treadle.tensor import Composite, Elemwise, Step
+
+if TYPE_CHECKING:
+    from treadle.graph import Apply, Variable
+    from treadle.link.numba.writer import GraphWriter
+
+
+def as_composite(op: Elemwise, node: Apply) -> Composite:
+    """Return the node's function as a composite: of one step, if it is a row."""
+    if isinstance(op.scalar_op, Composite):
+        return op.scalar_op
+    kinds: list[Any] = [v.type for v in node.inputs]
+    out: Any = node.outputs[0].type
+    nin = len(kinds)
+    loops = tuple(d.name for d in op.loop_dtypes(node))
+    step = Step(op.scalar_op, tuple(range(nin)), loops, out.dtype)
+    return Composite(nin, tuple(k.dtype for k in kinds), (step,), (nin,))
+
+
+def refusal(op: Elemwise, node: Apply) -> str:
+    """Return why the node cannot be lowered, or an empty text."""
+    composite = as_composite(op, node)
+    reasons = (why_not(step.row, step.loops, step.out) for step in composite.steps)
+    return next((reason for reason in reasons if reason), "")
+
+
+def body_of(composite: Composite, given: list[tuple[str, str]]) -> tuple[list[str], list[str], dict[str, str]]:
+    """Return the statements of a composite, the expressions of its outputs, and the type codes of names.
+
+    Parameters
+    ----------
+    composite
+        The steps.
+    given
+        Variable and dtype of each input.
+    """
+    lines: list[str] = []
+    codes: dict[str, str] = {}
+
+    def named(text: str, dtype: str) -> str:
+        if is_name(text):
+            return text
+        name = f"t{len(codes)}"
+        codes[name] = STORAGES[dtype].code
+        lines.append(f"{name} = {text}")
+        return name
+
+    values = [
+        (named(converted(text, dtype, wanted), wanted), wanted)
+        for (text, dtype), wanted in zip(given, composite.dtypes, strict=True)
+    ]
+    for step in composite.steps:
+        loops = step.loops
+        operands = [
+            (named(converted(*values[i], loop), loop), loop) for i, loop in zip(step.args, loops, strict=True)
+        ]
+        if can_fail(step.row, loops):
+            lines += [f"if {operands[1][0]} < 0:", f"    bad = {VALUE}"]
+        values.append((named(step_text(step.row, operands, loops, step.out), step.out), step.out))
+    return lines, [values[i][0] for i in composite.outputs], codes
+
+
+@TABLE.register(Elemwise)
+def lower_elemwise(op: Elemwise, node: Apply, writer: GraphWriter) -> None:
+    """Write a loop over all elements, or plain statements for scalars."""
+    composite = as_composite(op, node)
+    checks = any(can_fail(step.row, step.loops) for step in composite.steps)
+    kind: Any = node.outputs[0].type
+    if kind.ndim == 0:
+        _lower_scalars(composite, node, writer, checks)
+        return
+    operands = [as_operand(writer, v) for v in node.inputs]
+    arrays = [x for x in operands if isinstance(x, ArrayValue)]
+    dims = writer.broadcast_dims([x.dims for x in arrays], kind.shape) if arrays else ("1",) * kind.ndim
+    given = [(f"x{i}_x", x.storage.dtype) for i, x in enumerate(operands)]
+    lines, results, _ = body_of(composite, given)
+    outputs = [(f"o{i}", writer.new_output(v, dims)) for i, v in enumerate(node.outputs)]
+    body = [*lines, *(f"o{i}_x = {text}" for i, text in enumerate(results))]
+    inputs = [(f"x{i}", x) for i, x in enumerate(operands)]
+    writer.run_elementwise(_stem(op), inputs, outputs, body, checks=checks)
+
+
+def as_operand(writer: GraphWriter, var: Variable) -> Value:
+    """Return an operand; an array of one element, known so from its type, becomes a scalar read before the loop."""
+    value = writer.value(var)
+    if isinstance(value, ArrayValue) and all(n == "1" for n in value.dims):
+        text = value.storage.loaded(f"as_{value.storage.memory}({value.address})[0]")
+        return ScalarValue(writer.let(text, code=value.storage.code), value.storage)
+    return value
+
+
+def _stem(op: Elemwise) -> str:
+    return "fused" if isinstance(op.scalar_op, Composite) else op.scalar_op.name
+
+
+def _lower_scalars(composite: Composite, node: Apply, writer: GraphWriter, checks: bool) -> None:
+    given = []
+    for v in node.inputs:
+        storage = writer.storage(v)
+        text = writer.scalar(v)
+        if not is_name(text):
+            text = writer.let(f"{storage.code}({text})", code=storage.code)
+        given.append((text, storage.dtype))
+    lines, results, codes = body_of(composite, given)
+    renamed = {name: writer.name() for name in codes}
+    if checks:
+        renamed["bad"] = writer.name("bad")
+        writer.add(f"{renamed['bad']} = 0")
+    for name, code in codes.items():
+        if code != "i8":
+            writer.codes[renamed[name]] = code
+    writer.add(*(_renamed(line, renamed) for line in lines))
+    if checks:
+        writer.stop_if(f"{renamed['bad']} != 0", VALUE)
+    for v, text in zip(node.outputs, results, strict=True):
+        writer.bind_scalar(v, renamed.get(text, text))
+
+
+def _renamed(line: str, names: dict[str, str]) -> str:
+    return re.sub(r"[A-Za-z_][A-Za-z_0-9]*", lambda m: names.get(m.group(), m.group()), line)

@@ -1,0 +1,23 @@
+"""The options that treadle.link.numba reads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from treadle.config import Option
+
+OPTIONS: tuple[Option[Any], ...] = (
+    Option.boolean(
+        "numba__fastmath",
+        default=False,
+        doc="Let the compiler reorder, contract and approximate floating-point operations, as if there were neither "
+        "NaN nor infinity. False by default, so that both are kept as NumPy keeps them; the sums inside reductions "
+        "are reordered in any case, with compensation, and vector math needs no fastmath here.",
+    ),
+    Option.boolean(
+        "numba__cache",
+        default=True,
+        doc="Keep what Numba compiles in the compile cache, so that later processes load it.",
+        affects_code=False,
+    ),
+)

@@ -1,0 +1,150 @@
+"""Scalar functions as expressions of generated code, from the table of rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.link.numba.dtypes import STORAGES, converted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from treadle.tensor import ScalarOp
+
+# By row, the text for each kind of the dtype computed with: {0} {1} {2} are the operands, {t} the type code.
+_NUMBERS: Mapping[str, Mapping[str, str]] = {
+    "add": {"fiu": "{0} + {1}", "b": "{0} | {1}"},
+    "sub": {"fiu": "{0} - {1}"},
+    "mul": {"fiu": "{0} * {1}", "b": "{0} & {1}"},
+    "true_div": {"f": "{0} / {1}"},
+    "floor_div": {"fiu": "floor_div_{t}({0}, {1})"},
+    "mod": {"fiu": "mod_{t}({0}, {1})"},
+    "neg": {"fiu": "-{0}"},
+    "sign": {
+        "f": "pick({0} > 0, {t}(1), pick({0} < 0, {t}(-1), pick({0} == 0, {t}(0), {0})))",
+        "iu": "i8({0} > 0) - i8({0} < 0)",
+    },
+    "abs": {"f": "fabs({0})", "i": "pick({0} < 0, {t}(-{0}), {0})", "ub": "{0}"},
+    "maximum": {"f": "larger({0}, {1})", "iu": "pick({0} > {1}, {0}, {1})", "b": "{0} | {1}"},
+    "minimum": {"f": "smaller({0}, {1})", "iu": "pick({0} < {1}, {0}, {1})", "b": "{0} & {1}"},
+    "identity": {"fiub": "{0}"},
+    "second": {"fiub": "{1}"},
+    "switch": {"fiub": "pick({0}, {1}, {2})"},
+    "ceil": {"f": "ceil({0})", "iub": "{0}"},
+    "floor": {"f": "floor({0})", "iub": "{0}"},
+    "trunc": {"f": "trunc({0})", "iub": "{0}"},
+    "round_half_to_even": {"f": "rint({0})", "iub": "{0}"},
+    "round_half_away_from_zero": {"f": "half_away({0})", "iub": "{0}"},
+    "sqr": {"fiu": "{0} * {0}", "b": "{0}"},
+    "sqrt": {"f": "sqrt({0})"},
+    "reciprocal": {"f": "{t}(1) / {0}", "iu": "i8(1.0 / f8({0}))", "b": "{0}"},
+    "pow": {"f": "libm_pow_{t}({0}, {1})", "iu": "pow_{t}({0}, {1})"},
+    "arctan2": {"f": "libm_atan2_{t}({0}, {1})"},
+    "deg2rad": {"f": "{0} * {t}(0.017453292519943295)"},
+    "rad2deg": {"f": "{0} * {t}(57.29577951308232)"},
+    "sigmoid": {
+        "f": "pick({0} >= 0, {t}(1), libm_exp_{t}(-fabs({0}))) / ({t}(1) + libm_exp_{t}(-fabs({0})))",
+    },
+    "softplus": {"f": "larger({0}, {t}(0)) + libm_log1p_{t}(libm_exp_{t}(-fabs({0})))"},
+    "log1mexp": {
+        "f": "pick({0} > {t}(-0.6931471805599453), libm_log_{t}(-libm_expm1_{t}({0})), "
+        "libm_log1p_{t}(-libm_exp_{t}({0})))",
+    },
+    "logaddexp": {
+        "f": "pick({0} == {1}, {0} + {t}(0.6931471805599453), "
+        "larger({0}, {1}) + libm_log1p_{t}(libm_exp_{t}(-fabs({0} - {1}))))",
+    },
+}
+_TRUTHS: Mapping[str, Mapping[str, str]] = {
+    "eq": {"fiub": "{0} == {1}"},
+    "neq": {"fiub": "{0} != {1}"},
+    "lt": {"fiub": "{0} < {1}"},
+    "le": {"fiub": "{0} <= {1}"},
+    "gt": {"fiub": "{0} > {1}"},
+    "ge": {"fiub": "{0} >= {1}"},
+    "isnan": {"fiub": "{0} != {0}"},
+    "isinf": {"f": "fabs({0}) == {t}(INF)", "iub": "{0} != {0}"},
+    "isfinite": {"f": "fabs({0}) < {t}(INF)", "iub": "{0} == {0}"},
+    "isposinf": {"f": "{0} == {t}(INF)", "iub": "{0} != {0}"},
+    "isneginf": {"f": "{0} == {t}(-INF)", "iub": "{0} != {0}"},
+    "logical_and": {"fiub": "({0} != 0) & ({1} != 0)"},
+    "logical_or": {"fiub": "({0} != 0) | ({1} != 0)"},
+    "logical_xor": {"fiub": "({0} != 0) ^ ({1} != 0)"},
+    "logical_not": {"fiub": "{0} == 0"},
+}
+_BITS: Mapping[str, Mapping[str, str]] = {
+    "and": {"iub": "{0} & {1}"},
+    "or": {"iub": "{0} | {1}"},
+    "xor": {"iub": "{0} ^ {1}"},
+    "invert": {"iu": "~{0}", "b": "{0} == 0"},
+    "left_shift": {"iu": "left_shift_{t}({0}, {1})"},
+    "right_shift": {"iu": "right_shift_{t}({0}, {1})"},
+}
+# Rows that are a function of libm by another name than NumPy's, or by the same.
+_LIBM: Mapping[str, str] = {
+    "exp": "exp", "exp2": "exp2", "expm1": "expm1", "log": "log", "log2": "log2", "log10": "log10",
+    "log1p": "log1p", "sin": "sin", "cos": "cos", "tan": "tan", "arcsin": "asin", "arccos": "acos",
+    "arctan": "atan", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "arcsinh": "asinh", "arccosh": "acosh",
+    "arctanh": "atanh",
+}  # fmt: skip
+
+
+def row_text(row: ScalarOp, kind: str) -> str | None:
+    """Return the text of a row for a kind of dtype, None where the backend has none."""
+    if row.name.startswith("cast_"):
+        return "{0}"
+    if kind == "f" and row.name in _LIBM:
+        return f"libm_{_LIBM[row.name]}_{{t}}({{0}})"
+    for table in (_NUMBERS, _TRUTHS, _BITS):
+        for kinds, text in table.get(row.name, {}).items():
+            if kind in kinds:
+                return text
+    return None
+
+
+def step_text(row: ScalarOp, operands: Sequence[tuple[str, str]], loops: Sequence[str], out: str) -> str:
+    """Return the expression of one row applied to variables.
+
+    Parameters
+    ----------
+    row
+        The function.
+    operands
+        Variable and dtype of each operand.
+    loops
+        Dtypes to compute with.
+    out
+        Dtype of the result.
+    """
+    args = [converted(text, dtype, loop) for (text, dtype), loop in zip(operands, loops, strict=True)]
+    if row.name.startswith("cast_"):
+        return converted(args[0], loops[0], out)
+    lead = STORAGES[loops[-1] if row.name in {"switch", "second"} else loops[0]]
+    text = row_text(row, lead.kind)
+    if text is None:
+        msg = f"{row.name}: no text for {lead.dtype}. Check rows with why_not first."
+        raise KeyError(msg)
+    filled = text.replace("{t}", lead.code)
+    for i, arg in enumerate(args):
+        filled = filled.replace(f"{{{i}}}", arg)
+    if out == "bool":
+        return filled
+    if row.name in _TRUTHS:
+        return converted(filled, "bool", out)
+    if out == "float16":
+        return filled if row.name in {"identity", "second", "switch", "abs", "neg"} else f"half_f4({filled})"
+    return filled if filled in args or lead.kind == "f" else f"{STORAGES[out].code}({filled})"
+
+
+def can_fail(row: ScalarOp, loops: Sequence[str]) -> bool:
+    """Whether a row refuses some values at run time: integers to negative powers."""
+    return row.name == "pow" and STORAGES[loops[0]].kind == "i"
+
+
+def why_not(row: ScalarOp, loops: Sequence[str], out: str) -> str:
+    """Return why a row cannot be lowered for these dtypes, or an empty text."""
+    missing = [d for d in (*loops, out) if d not in STORAGES]
+    if missing:
+        return f"the dtype {missing[0]} is not lowered by this backend"
+    kind = STORAGES[loops[-1] if row.name in {"switch", "second"} else loops[0]].kind
+    return "" if row_text(row, kind) is not None else f"{row.name} has no text for kind {kind!r}"

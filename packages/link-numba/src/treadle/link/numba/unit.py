@@ -1,0 +1,91 @@
+"""Units: functions of generated source, each compiled once and shared by all graphs that use it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from treadle.cache import digest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
+INDENT = "    "
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Unit:
+    """One function of generated source.
+
+    Attributes
+    ----------
+    name
+        Its name.
+    source
+        Its text.
+    signature
+        Code of each argument's type: ``f8``; ``*f8`` is a pointer to elements; ``array:f8:2`` an array.
+    uses
+        The units it calls.
+    key
+        Digest of all this, for memory and disk.
+    """
+
+    name: str
+    source: str
+    signature: tuple[str, ...]
+    uses: tuple[Unit, ...] = ()
+    key: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Compute the key."""
+        key = digest(self.name, self.source, *self.signature, "uses", *(u.key for u in self.uses))
+        object.__setattr__(self, "key", key)
+
+    def names(self) -> set[str]:
+        """Return every name in the text."""
+        return set(_NAME.findall(self.source))
+
+    def with_uses(self) -> list[Unit]:
+        """Return this unit after all that it uses, each once."""
+        order: dict[str, Unit] = {}
+        pending: list[tuple[Unit, bool]] = [(self, False)]
+        while pending:
+            unit, ready = pending.pop()
+            if unit.key in order:
+                continue
+            if ready:
+                order[unit.key] = unit
+                continue
+            pending.append((unit, True))
+            pending += [(u, False) for u in reversed(unit.uses)]
+        return list(order.values())
+
+
+def make_kernel(stem: str, params: Sequence[tuple[str, str]], lines: Sequence[str], uses: Sequence[Unit] = ()) -> Unit:
+    """Return the unit of a function body.
+
+    Parameters
+    ----------
+    stem
+        Start of its name; a digest of the text follows.
+    params
+        Name and type code of each parameter.
+    lines
+        The body, indented by one step less than it will be.
+    uses
+        The units it calls.
+    """
+    body = "".join(f"{INDENT}{line}\n" for line in lines)
+    names = ", ".join(name for name, _ in params)
+    codes = tuple(code for _, code in params)
+    mark = digest(names, body, *codes, *(u.key for u in uses))[:8]
+    name = f"{stem}_{mark}"
+    return Unit(name, f"def {name}({names}):\n{body}", codes, tuple(uses))
+
+
+def indented(lines: Sequence[str], steps: int = 1) -> list[str]:
+    """Return lines moved to the right."""
+    return [INDENT * steps + line for line in lines]

@@ -1,0 +1,80 @@
+"""What a variable of the graph is in the generated code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from treadle.link.numba.dtypes import Storage
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarValue:
+    """A value of rank 0, held in a local variable.
+
+    Attributes
+    ----------
+    text
+        The variable, or a literal.
+    storage
+        Its dtype.
+    """
+
+    text: str
+    storage: Storage
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayValue:
+    """An array of rank 1 or more, as an address and numbers in local variables.
+
+    Attributes
+    ----------
+    address
+        Address of the first element.
+    dims
+        Lengths: variables or literals.
+    strides
+        Distances between elements along each dimension, in elements: variables or literals.
+    storage
+        Its dtype.
+    slots
+        The buffers it may lie in, if the program made them.
+    packed
+        Whether it is known to lie in C order without gaps.
+    """
+
+    address: str
+    dims: tuple[str, ...]
+    strides: tuple[str, ...]
+    storage: Storage
+    slots: tuple[int, ...] = ()
+    packed: bool = False
+
+    @property
+    def ndim(self) -> int:
+        """Rank."""
+        return len(self.dims)
+
+
+Value = ScalarValue | ArrayValue
+
+
+def is_literal(text: str) -> bool:
+    """Whether the text is an integer literal."""
+    return text.lstrip("-").isdigit()
+
+
+def product(dims: tuple[str, ...] | list[str]) -> str:
+    """Return the expression of a product of lengths, literals multiplied out."""
+    known = 1
+    rest = []
+    for n in dims:
+        if is_literal(n):
+            known *= int(n)
+        else:
+            rest.append(n)
+    if known != 1 or not rest:
+        rest.append(str(known))
+    return " * ".join(rest)

@@ -1,0 +1,44 @@
+"""treadle.testing: sample records of every op, and the contract that every backend is held to."""
+
+from treadle.testing.contract import KINDS, Check, checks, contract, contract_tests, run_check
+from treadle.testing.domain import Domain
+from treadle.testing.errors import ContractError, DuplicateSampleError, GradientError, HammerError, UnknownBackendError
+from treadle.testing.failures import FAILURES, Failure, run_failure
+from treadle.testing.gradients import verify_grad
+from treadle.testing.linking import backend_names, compiled, find_backend, linked
+from treadle.testing.random_graphs import Recipe, compare, recipes
+from treadle.testing.records import SAMPLES
+from treadle.testing.sample import VARIANTS, Operand, Sample, SampleTable
+from treadle.testing.threads import hammer
+
+__all__ = [
+    "FAILURES",
+    "KINDS",
+    "SAMPLES",
+    "VARIANTS",
+    "Check",
+    "ContractError",
+    "Domain",
+    "DuplicateSampleError",
+    "Failure",
+    "GradientError",
+    "HammerError",
+    "Operand",
+    "Recipe",
+    "Sample",
+    "SampleTable",
+    "UnknownBackendError",
+    "backend_names",
+    "checks",
+    "compare",
+    "compiled",
+    "contract",
+    "contract_tests",
+    "find_backend",
+    "hammer",
+    "linked",
+    "recipes",
+    "run_check",
+    "run_failure",
+    "verify_grad",
+]

@@ -1,0 +1,315 @@
+"""The contract: what every backend must do, checked in groups that are compiled as one function each."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from treadle.config import config
+from treadle.config.errors import TreadleError
+from treadle.graph import LoweringError
+from treadle.testing.comparison import unowned
+from treadle.testing.errors import ContractError
+from treadle.testing.failures import FAILURES, Failure, run_failure
+from treadle.testing.linking import compiled, find_backend, linked
+from treadle.testing.parts import Part, SlopePart, scalar_part, value_part
+from treadle.testing.records import SAMPLES
+from treadle.testing.sample import OPTIONAL_DTYPES, REALS, VARIANTS, Sample
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+KINDS = ("values", "known", "scalars", "rewritten", "first", "second")
+# Dtypes of each kind of check: every one for values, representative ones for the others.
+DTYPES: Mapping[str, tuple[str, ...]] = {
+    "values": (*REALS, *OPTIONAL_DTYPES),
+    "known": ("float64",),
+    "scalars": ("float64", "int64"),
+    "rewritten": ("bool", "int8", "int64", "float32", "float64"),
+    "first": ("float64",),
+    "second": ("float64",),
+}
+SHOWN = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """All samples of one family at one dtype, checked in one way.
+
+    Parameters
+    ----------
+    family
+        Name of the family.
+    dtype
+        Dtype of the operands.
+    kind
+        ``values`` (the graph as it is), ``known`` (with all lengths known), ``scalars``, ``rewritten`` (through
+        `treadle.compile.function`), ``first`` or ``second`` derivatives.
+    only
+        Name of the one sample to check; all if empty.
+    without
+        Names of samples to leave out.
+    """
+
+    family: str
+    dtype: str
+    kind: str
+    only: str = ""
+    without: tuple[str, ...] = ()
+
+    def samples(self) -> list[Sample]:
+        """Return the samples it is about."""
+        return [
+            sample
+            for sample in SAMPLES.of(self.family)
+            if _takes(sample, self.dtype)
+            and _suits(sample, self.kind)
+            and sample.name not in self.without
+            and self.only in {"", sample.name}
+        ]
+
+    def part(self, sample: Sample) -> Part:
+        """Return what a sample contributes."""
+        if self.kind == "scalars":
+            return scalar_part(sample, self.dtype)
+        if self.kind in {"first", "second"}:
+            return SlopePart(sample, 1 if self.kind == "first" else 2)
+        return value_part(sample, self.dtype, known=self.kind == "known")
+
+    def __str__(self) -> str:
+        """Show as ``arithmetic-float64-values``."""
+        return f"{self.family}-{self.dtype}-{self.kind}" + (f"/{self.only}" if self.only else "")
+
+
+def _takes(sample: Sample, dtype: str) -> bool:
+    """Whether a sample is checked at a dtype: elementwise functions of float32 at float16 too."""
+    return dtype in sample.dtypes or (dtype == "float16" and sample.any_rank and "float32" in sample.dtypes)
+
+
+def _suits(sample: Sample, kind: str) -> bool:
+    if kind == "scalars":
+        return sample.any_rank
+    if kind in {"first", "second"}:
+        return bool(sample.wrt) and sample.order >= (1 if kind == "first" else 2)
+    return True
+
+
+def checks(kinds: Sequence[str] = KINDS) -> list[Check]:
+    """Return all checks of some kinds, leaving out those without samples."""
+    found = [
+        Check(family, dtype, kind) for kind in kinds for family in SAMPLES.families() for dtype in DTYPES[kind]
+    ]
+    return [check for check in found if check.samples()]
+
+
+def run_check(backend: str, check: Check, flags: Mapping[str, Any] | None = None) -> None:
+    """Check a backend.
+
+    All samples are compiled as one function. If that cannot be linked or called, each is compiled alone, to name
+    those at fault.
+
+    Parameters
+    ----------
+    backend
+        Name of an installed backend.
+    check
+        What to check.
+    flags
+        Options to set, as for ``config.change_flags``.
+
+    Raises
+    ------
+    ContractError
+        If anything differs; it lists what.
+    """
+    find_backend(backend)
+    link = linked if check.kind in {"values", "known", "scalars"} else compiled
+    with config.change_flags(**flags) if flags else nullcontext():
+        parts, problems = _built(check)
+        problems += _group_problems(backend, link, parts)
+    if problems:
+        shown = "\n  ".join(problems[:SHOWN])
+        more = f"\n  and {len(problems) - SHOWN} more" if len(problems) > SHOWN else ""
+        msg = f"{backend}: {check} does not keep the contract.\n  {shown}{more}"
+        raise ContractError(msg)
+
+
+def _built(check: Check) -> tuple[list[Part], list[str]]:
+    """Return the parts, and a line for each sample that cannot be built."""
+    parts, problems = [], []
+    for sample in check.samples():
+        try:
+            parts.append(check.part(sample))
+        except TreadleError as error:
+            problems.append(f"{sample.name}[{check.dtype}]: {type(error).__name__}: {error}")
+    return parts, problems
+
+
+def _group_problems(backend: str, link: Any, parts: Sequence[Part]) -> list[str]:
+    if not parts:
+        return []
+    try:
+        return _problems(backend, link, parts)
+    except Exception as error:  # noqa: BLE001 - whatever a backend raises is its answer, and is reported
+        if len(parts) == 1:
+            refused = parts[0].sample.optional or parts[0].dtype in OPTIONAL_DTYPES
+            return [] if refused and isinstance(error, LoweringError) else [_described(parts[0], error)]
+        found = [line for part in parts for line in _group_problems(backend, link, [part])]
+        if found or isinstance(error, LoweringError):
+            return found
+        return [f"the group fails, though every sample passes alone: {type(error).__name__}: {error}"]
+
+
+def _described(part: Part, error: Exception) -> str:
+    text = str(error).replace("\n", "\n    ")
+    return f"{part.sample.name}[{part.dtype}]: {type(error).__name__}: {text}"
+
+
+def _problems(backend: str, link: Any, parts: Sequence[Part]) -> list[str]:
+    """Compile the parts as one function, call it with every variant, and judge the results."""
+    inputs = [v for part in parts for v in part.inputs]
+    outputs = [v for part in parts for v in part.outputs]
+    run = link(backend, inputs, outputs)
+    found: list[str] = []
+    failed: set[str] = set()
+    for variant in VARIANTS:
+        if not any(variant in part.variants for part in parts):
+            continue
+        given = [part.arrays(variant if variant in part.variants else "plain") for part in parts]
+        values = [x for arrays in given for x in arrays]
+        before = [x.copy() for x in values]
+        results = list(run(*values))
+        if len(results) != len(outputs):
+            return [*found, f"{len(results)} results, expected {len(outputs)}"]
+        if any(not np.array_equal(x, y, equal_nan=x.dtype.kind in "fc") for x, y in zip(values, before, strict=True)):
+            found.append(f"an input was changed ({variant})")
+        judged = _judged(parts, variant, given, results)
+        # One variant of a sample says enough.
+        found += [line for name, line in judged if name not in failed]
+        failed.update(name for name, _ in judged)
+        if variant == "plain":
+            found += _ownership(parts, run, values, results)
+    return found
+
+
+def _judged(
+    parts: Sequence[Part], variant: str, given: Sequence[Sequence[Any]], results: Sequence[Any]
+) -> list[tuple[str, str]]:
+    """Return (sample, line) for each problem."""
+    found = []
+    at = 0
+    for part, arrays in zip(parts, given, strict=True):
+        own = results[at : at + len(part.outputs)]
+        at += len(part.outputs)
+        if variant in part.variants:
+            found += [
+                (part.sample.name, f"{part.sample.name}[{part.dtype}] {variant}: {problem}")
+                for problem in part.problems(variant, arrays, own)
+            ]
+    return found
+
+
+def _ownership(parts: Sequence[Part], run: Any, values: Sequence[Any], results: Sequence[Any]) -> list[str]:
+    """Check that results belong to the caller, and that a second call, after they are overwritten, gives the same."""
+    names = [part.sample.name for part in parts for _ in part.outputs]
+    found = [f"{names[at]}: {problem}" for at, problem in unowned(results, values)]
+    if found:
+        return found
+    first = [x.copy() for x in results]
+    for x in results:
+        x.fill(77)
+    second = list(run(*values))
+    for name, a, b, old in zip(names, first, second, results, strict=True):
+        if not np.array_equal(a, b, equal_nan=a.dtype.kind in "fc"):
+            found.append(f"{name}: a second call gives another result")
+        elif old.size and np.any(old != 77 if old.dtype != bool else ~old):
+            found.append(f"{name}: a second call writes into the first one's result")
+    return found
+
+
+def contract(
+    backend: str,
+    kinds: Sequence[str] = KINDS,
+    gaps: Mapping[str, str] | None = None,
+    flags: Mapping[str, Any] | None = None,
+) -> list[Any]:
+    """Return the contract of a backend as pytest parameters: (backend, check, flags).
+
+    Parameters
+    ----------
+    backend
+        Name of an installed backend.
+    kinds
+        Kinds of check.
+    gaps
+        Known gaps: pattern of ``family-dtype-kind/sample`` (as in fnmatch) to the reason. Such a sample is left
+        out of its group, checked alone, and expected to fail.
+    flags
+        Options to set.
+
+    Examples
+    --------
+    >>> @pytest.mark.parametrize(("backend", "check", "flags"), contract("mine"))  # doctest: +SKIP
+    ... def test_my_backend_keeps_the_contract(backend, check, flags):
+    ...     run_check(backend, check, flags)
+    """
+    known = gaps or {}
+    made = []
+    for check in checks(kinds):
+        named = {sample.name: _reason(f"{check}/{sample.name}", known) for sample in check.samples()}
+        without = tuple(name for name, reason in named.items() if reason)
+        group = Check(check.family, check.dtype, check.kind, without=without)
+        if group.samples():
+            made.append(pytest.param(backend, group, flags, id=f"{backend}-{check}"))
+        for name in without:
+            alone = Check(check.family, check.dtype, check.kind, only=name)
+            mark = pytest.mark.xfail(reason=named[name], strict=True)
+            made.append(pytest.param(backend, alone, flags, id=f"{backend}-{alone}", marks=mark))
+    return made
+
+
+def contract_tests(
+    backend: str,
+    kinds: Sequence[str] = KINDS,
+    gaps: Mapping[str, str] | None = None,
+    flags: Mapping[str, Any] | None = None,
+) -> type:
+    """Return the contract of a backend, failures included, as a class of tests.
+
+    Parameters are those of `contract`; a gap of a failure is ``failures/name``.
+
+    Examples
+    --------
+    In a backend's own test-suite, this line is enough::
+
+        TestContract = contract_tests("mine")
+    """
+    known = gaps or {}
+    failing = []
+    for failure in FAILURES:
+        reason = _reason(f"failures/{failure.name}", known)
+        marks = [pytest.mark.xfail(reason=reason, strict=True)] if reason else []
+        failing.append(pytest.param(failure, id=failure.name, marks=marks))
+
+    class TestContract:
+        """What every backend must do."""
+
+        @pytest.mark.parametrize(("name", "check", "options"), contract(backend, kinds, gaps, flags))
+        def test_results_are_those_of_numpy(self, name: str, check: Check, options: Mapping[str, Any] | None) -> None:
+            run_check(name, check, options)
+
+        @pytest.mark.parametrize("failure", failing)
+        def test_failure_names_op_and_line(self, failure: Failure) -> None:
+            with config.change_flags(**flags) if flags else nullcontext():
+                run_failure(backend, failure)
+
+    return TestContract
+
+
+def _reason(name: str, gaps: Mapping[str, str]) -> str:
+    return next((reason for pattern, reason in gaps.items() if fnmatchcase(name, pattern)), "")

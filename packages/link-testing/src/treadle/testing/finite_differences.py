@@ -1,0 +1,71 @@
+"""Finite differences along directions: what symbolic derivatives are compared with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from treadle.testing.domain import Array
+
+STEP = 1e-3
+
+
+def step_for(arrays: Sequence[Array]) -> float:
+    """Return a step that suits the size of the numbers."""
+    largest = max((float(np.max(np.abs(x))) for x in arrays if x.size and x.dtype.kind == "f"), default=0.0)
+    return STEP * max(1.0, largest / 3)
+
+
+def slope(function: Callable[..., float], arrays: Sequence[Array], direction: Sequence[Array | None]) -> float:
+    """Return the derivative of a function of arrays along a direction, to fourth order in the step.
+
+    Parameters
+    ----------
+    function
+        Takes the arrays, returns a number.
+    arrays
+        The point.
+    direction
+        One array for each, or None for those that stay.
+
+    Notes
+    -----
+    (8 (f(h) - f(-h)) - (f(2h) - f(-2h))) / 12h (Abramowitz and Stegun, 25.3.6).
+    """
+    h = step_for(arrays)
+
+    def at(times: float) -> float:
+        return function(*_moved(arrays, direction, times * h))
+
+    return (8 * (at(1) - at(-1)) - (at(2) - at(-2))) / (12 * h)
+
+
+def mixed_slope(
+    function: Callable[..., float],
+    arrays: Sequence[Array],
+    first: Sequence[Array | None],
+    second: Sequence[Array | None],
+) -> float:
+    """Return the second derivative of a function of arrays along two directions, to fourth order in the step.
+
+    Notes
+    -----
+    The central difference of a central difference at steps h and 2h, extrapolated (Richardson).
+    """
+    h = 2 * step_for(arrays)
+
+    def at(a: float, b: float) -> float:
+        return function(*_moved(_moved(arrays, first, a), second, b))
+
+    def difference(k: float) -> float:
+        return (at(k, k) - at(k, -k) - at(-k, k) + at(-k, -k)) / (4 * k * k)
+
+    return (4 * difference(h) - difference(2 * h)) / 3
+
+
+def _moved(arrays: Sequence[Array], direction: Sequence[Array | None], by: float) -> list[Any]:
+    return [x if d is None else x + by * d for x, d in zip(arrays, direction, strict=True)]

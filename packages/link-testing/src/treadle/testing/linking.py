@@ -1,0 +1,63 @@
+"""Backends by name, and graphs linked by them: as they are, or through `treadle.compile.function`."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING, Any
+
+from treadle.compile import function
+from treadle.config.discovery import discover
+from treadle.graph import FunctionGraph
+from treadle.testing.errors import UnknownBackendError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from treadle.graph import Variable
+    from treadle.link.vm import Backend
+
+GROUP = "treadle.backends"
+
+
+def backend_names() -> list[str]:
+    """Return the names of all installed backends."""
+    return list(discover(GROUP))
+
+
+def find_backend(name: str) -> Backend:
+    """Return an installed backend.
+
+    Raises
+    ------
+    UnknownBackendError
+        If there is none of that name.
+    """
+    found = discover(GROUP)
+    if name not in found:
+        near = difflib.get_close_matches(name, found) or list(found)
+        msg = f"testing: no backend named {name!r} is installed; there are {', '.join(near)}. Install it, or pick one."
+        raise UnknownBackendError(msg)
+    backend: Backend = found[name].load()
+    return backend
+
+
+def linked(backend: str, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> Callable[..., Sequence[Any]]:
+    """Return the graph as a program of a backend, without any rewriting.
+
+    The variables may be used again afterwards: the graph is a copy.
+    """
+    fgraph = FunctionGraph(list(inputs), list(outputs), clone=True)
+    program = find_backend(backend).linker().link(fgraph)
+
+    def run(*values: Any) -> Sequence[Any]:
+        return program(*(v.type.filter(x) for v, x in zip(inputs, values, strict=True)))
+
+    return run
+
+
+def compiled(backend: str, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> Callable[..., Sequence[Any]]:
+    """Return the graph as a function in the backend's mode, rewriting included."""
+    made: Callable[..., Sequence[Any]] = function(
+        list(inputs), list(outputs), mode=backend.upper(), on_unused_input="ignore"
+    )
+    return made

@@ -1,0 +1,163 @@
+"""Parts: what one sample contributes to a compiled group, and how its results are judged."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treadle import tensor as tt
+from treadle.testing.comparison import difference, fits_static_shape
+from treadle.testing.finite_differences import mixed_slope, slope
+from treadle.testing.sample import LAYOUTS, Sample
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from treadle.testing.domain import Array
+
+# Relative error allowed between derivatives and finite differences.
+SLOPE_TOLERANCE = 2e-6
+
+
+@dataclass(slots=True)
+class Part:
+    """One sample of a group: variables in, variables out.
+
+    Attributes
+    ----------
+    sample
+        The record.
+    dtype
+        Dtype of the group.
+    inputs, outputs
+        Variables.
+    variants
+        Variants that say something about it.
+    """
+
+    sample: Sample
+    dtype: str
+    inputs: list[Any] = field(default_factory=list)
+    outputs: list[Any] = field(default_factory=list)
+    variants: tuple[str, ...] = ()
+
+    def arrays(self, variant: str) -> tuple[Array, ...]:
+        """Return values of the inputs."""
+        return self.sample.arrays(self.dtype, variant)
+
+    def problems(self, variant: str, arrays: Sequence[Array], results: Sequence[Any]) -> list[str]:
+        """Return what is wrong with the results."""
+        signed = self.sample.signed_zeros and variant == "special"
+        found = []
+        for var, result, expected in zip(self.outputs, results, self.sample.expected(arrays), strict=True):
+            wrong = difference(result, expected, self.sample.tolerance(expected.dtype.name), signed)
+            if wrong is None and var.dtype != expected.dtype.name:
+                wrong = f"the variable has dtype {var.dtype}, expected {expected.dtype}"
+            if wrong is None and not fits_static_shape(result, var.type.shape):
+                wrong = f"shape {result.shape} does not fit the static shape {var.type.shape}"
+            if wrong is not None:
+                found.append(wrong)
+        return found
+
+
+def as_tuple(built: Any) -> tuple[Any, ...]:
+    """Return one variable or several as a tuple of tensors."""
+    return tuple(tt.as_tensor(v) for v in (built if isinstance(built, tuple | list) else (built,)))
+
+
+def variables(sample: Sample, dtype: str, known: bool) -> list[Any]:
+    """Return input variables for a sample; with all lengths `known`, or as few as it needs."""
+    return [
+        tt.tensor(f"{sample.name}_{at}", dtype=operand.dtype or dtype, shape=operand.static_shape(known))
+        for at, operand in enumerate(sample.operands)
+    ]
+
+
+def value_part(sample: Sample, dtype: str, known: bool = False) -> Part:
+    """Return the part that checks values."""
+    inputs = variables(sample, dtype, known)
+    outputs = list(as_tuple(sample.build(*inputs)))
+    variants = sample.variants if not known else tuple(v for v in sample.variants if v in {"plain", *LAYOUTS})
+    return Part(sample, dtype, inputs, outputs, variants)
+
+
+def scalar_part(sample: Sample, dtype: str) -> Part:
+    """Return the part that checks values of an elementwise function at scalars."""
+    operands = tuple(replace(operand, shapes={"plain": ()}) for operand in sample.operands)
+    return value_part(replace(sample, operands=operands, variants=("plain",)), dtype)
+
+
+class SlopePart(Part):
+    """The part that checks derivatives against finite differences of the oracle."""
+
+    __slots__ = ("order",)
+
+    def __init__(self, sample: Sample, order: int) -> None:
+        super().__init__(sample, "float64")
+        self.order = order
+        self.variants = tuple(v for v in ("plain", "broadcast") if v in sample.variants)
+        given = variables(sample, "float64", known=False)
+        results = [v for v in as_tuple(sample.build(*given)) if v.type.numpy_dtype.kind == "f"]
+        weights = [tt.tensor(f"w{i}", dtype="float64", ndim=v.ndim) for i, v in enumerate(results)]
+        wrt = [given[i] for i in sample.wrt]
+        slopes = tt.grad(_dot(results, weights), wrt, disconnected_inputs="ignore")
+        self.inputs = [*given, *weights]
+        self.outputs = slopes
+        if order == 2:
+            along = [v.type.make_variable(f"u{i}") for i, v in enumerate(wrt)]
+            self.inputs += along
+            self.outputs = tt.grad(_dot(slopes, along), wrt, disconnected_inputs="ignore")
+
+    def arrays(self, variant: str) -> tuple[Array, ...]:
+        """Return values of the inputs, weights of the results, and the first direction."""
+        given = self.sample.arrays(self.dtype, variant)
+        rng = np.random.default_rng(zlib.crc32(f"{self.sample.name} {variant}".encode()))
+        weights = [rng.uniform(0.5, 1.5, y.shape) for y in self._floats(given)]
+        along = [rng.uniform(-1, 1, given[i].shape) for i in self.sample.wrt] if self.order == 2 else []
+        return (*given, *(np.asarray(w) for w in weights), *(np.asarray(u) for u in along))
+
+    def _floats(self, given: Sequence[Array]) -> list[Array]:
+        return [y for y in self.sample.expected(given) if y.dtype.kind == "f"]
+
+    def problems(self, variant: str, arrays: Sequence[Array], results: Sequence[Any]) -> list[str]:
+        """Return where derivatives have another shape or dtype than the input, or another slope."""
+        del variant
+        count = len(self.sample.operands)
+        given, rest = list(arrays[:count]), arrays[count:]
+        wrt = self.sample.wrt
+        found = [
+            f"the derivative by operand {i} has dtype {r.dtype} and shape {r.shape}, "
+            f"expected {given[i].dtype} and {given[i].shape}"
+            for i, r in zip(wrt, results, strict=True)
+            if r.dtype != given[i].dtype or r.shape != given[i].shape
+        ]
+        if found:
+            return found
+        weights = rest[: len(self._floats(given))]
+        rng = np.random.default_rng(5)
+        direction = {i: np.asarray(rng.uniform(-1, 1, given[i].shape)) for i in wrt}
+        computed = sum(float(np.sum(r * direction[i])) for i, r in zip(wrt, results, strict=True))
+        size = 1.0 + sum(float(np.sum(np.abs(r * direction[i]))) for i, r in zip(wrt, results, strict=True))
+
+        def cost(*values: Array) -> float:
+            return sum(float(np.sum(y * w)) for y, w in zip(self._floats(values), weights, strict=True))
+
+        second = [direction.get(i) for i in range(count)]
+        if self.order == 1:
+            expected = slope(cost, given, second)
+        else:
+            along = dict(zip(wrt, rest[len(weights) :], strict=True))
+            expected = mixed_slope(cost, given, [along.get(i) for i in range(count)], second)
+        if not abs(computed - expected) <= SLOPE_TOLERANCE * size:
+            return [f"derivative {self.order} along a direction is {computed!r}, finite differences give {expected!r}"]
+        return []
+
+
+def _dot(results: Sequence[Any], weights: Sequence[Any]) -> Any:
+    total: Any = tt.constant(0.0, dtype="float64")
+    for y, w in zip(results, weights, strict=True):
+        total = total + tt.sum(y * w)
+    return total

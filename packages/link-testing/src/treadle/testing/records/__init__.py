@@ -1,0 +1,5 @@
+"""The records: what every op must do, one module for each family."""
+
+from treadle.testing.records.table import SAMPLES
+
+__all__ = ["SAMPLES"]

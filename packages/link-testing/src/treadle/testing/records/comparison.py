@@ -1,0 +1,46 @@
+"""Records of comparisons and predicates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from treadle import tensor as tt
+from treadle.testing.domain import SMALL
+from treadle.testing.records.elementwise import elementwise
+from treadle.testing.sample import Sample
+
+F = "comparison"
+
+
+def _is_plus_infinity(x: Any) -> Any:
+    return x == np.inf
+
+
+def _is_minus_infinity(x: Any) -> Any:
+    return x == -np.inf
+
+
+_COMPARISONS = (
+    ("eq", tt.eq, np.equal),
+    ("neq", tt.neq, np.not_equal),
+    ("lt", tt.lt, np.less),
+    ("le", tt.le, np.less_equal),
+    ("gt", tt.gt, np.greater),
+    ("ge", tt.ge, np.greater_equal),
+)
+
+SAMPLES: tuple[Sample, ...] = (
+    *(elementwise(F, name, build, oracle, SMALL, SMALL) for name, build, oracle in _COMPARISONS),
+    *(
+        elementwise(F, f"{name}_{other}", build, oracle, SMALL, SMALL, fixed=(None, other), takes_all=False)
+        for name, build, oracle in _COMPARISONS[:3]
+        for other in ("int64", "uint64", "float32")
+    ),
+    elementwise(F, "isnan", tt.isnan, np.isnan, SMALL),
+    elementwise(F, "isinf", tt.isinf, np.isinf, SMALL),
+    elementwise(F, "isfinite", tt.isfinite, np.isfinite, SMALL),
+    elementwise(F, "isposinf", tt.isposinf, _is_plus_infinity, SMALL),
+    elementwise(F, "isneginf", tt.isneginf, _is_minus_infinity, SMALL),
+)

@@ -1,0 +1,91 @@
+"""How records of elementwise functions are made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treadle.testing.domain import REAL, Domain
+from treadle.testing.sample import LONG, PLAIN, REALS, Operand, Sample
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+# One operand broadcasts against the next where lengths turn out to be 1 at run time.
+_BROADCAST = ((3, 1), (1, 4), (1, 1))
+# Every special value meets every other.
+_SPECIAL = ((10, 1), (1, 10), (1, 10))
+_EMPTY = ((0, 4), (1, 4), (0, 1))
+
+
+def operands(domains: tuple[Domain, ...], dtypes: tuple[str | None, ...] = ()) -> tuple[Operand, ...]:
+    """Return operands of rank 2, whose variants broadcast against each other."""
+    count = len(domains)
+    return tuple(
+        Operand(
+            {
+                "plain": PLAIN,
+                "long": LONG,
+                "broadcast": _BROADCAST[at] if count > 1 else (1, 4),
+                "empty": _EMPTY[at],
+                "special": _SPECIAL[at],
+            },
+            domain,
+            dtypes[at] if dtypes else None,
+        )
+        for at, domain in enumerate(domains)
+    )
+
+
+def elementwise(
+    family: str,
+    name: str,
+    build: Callable[..., Any],
+    oracle: Callable[..., Any],
+    *domains: Domain,
+    dtypes: tuple[str, ...] = REALS,
+    wrt: tuple[int, ...] | None = None,
+    order: int = 2,
+    signed_zeros: bool = False,
+    tolerances: Mapping[str, tuple[float, float]] | None = None,
+    fixed: tuple[str | None, ...] = (),
+    takes_all: bool = True,
+) -> Sample:
+    """Return the record of an elementwise function.
+
+    Parameters
+    ----------
+    family, name, build, oracle, dtypes, order, signed_zeros, tolerances, takes_all
+        As in `Sample`.
+    domains
+        One for each operand.
+    wrt
+        Operands it can be differentiated by; none if not given.
+    fixed
+        Dtypes of operands that do not have the group's.
+    """
+    return Sample(
+        name,
+        family,
+        build,
+        oracle,
+        operands(domains or (REAL,), fixed),
+        dtypes,
+        () if wrt is None else wrt,
+        order,
+        signed_zeros=signed_zeros,
+        tolerances=tolerances or {},
+        takes_all=takes_all and not any(fixed),
+        any_rank=True,
+    )
+
+
+def in_float64(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return an oracle that computes in float64 and rounds to the dtype NumPy's exp would give."""
+
+    def oracle(*arrays: Any) -> Any:
+        dtype = np.result_type(*(np.exp(x[:0].ravel()).dtype if x.ndim else np.exp(x).dtype for x in arrays))
+        return np.asarray(function(*(x.astype("float64") for x in arrays))).astype(dtype)
+
+    return oracle

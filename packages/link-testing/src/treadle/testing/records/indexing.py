@@ -1,0 +1,128 @@
+"""Records of indexing and its set and increment counterparts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treadle import tensor as tt
+from treadle.testing.domain import WIDE
+from treadle.testing.records.structured import SAME_SHAPE, number, of_shape, positions
+from treadle.testing.sample import Operand, Sample
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+F = "indexing"
+_X = of_shape((5, 4), domain=WIDE)
+_LONG = of_shape((5, 4), empty=(5, 0), long=(64, 97), domain=WIDE)
+_CUBE = of_shape((3, 4, 5), domain=WIDE)
+_MASK = np.array([True, False, True, True, False])
+_TAKEN = ("plain", "empty", "long", "special", "fortran", "strided", "reversed", "readonly")
+
+Function = "Callable[..., Any]"
+
+
+def _taking(name: str, take: Callable[..., Any], *operands: Operand, **record: Any) -> Sample:
+    """Return the record of an index expression; one function indexes variables and arrays."""
+
+    def oracle(*arrays: Any) -> Any:
+        return np.array(take(arrays[0], *(int(a) if a.ndim == 0 else a for a in arrays[1:])))
+
+    return Sample(name, F, take, oracle, operands, wrt=(0,), **{"variants": SAME_SHAPE, **record})
+
+
+def _writing(name: str, take: Callable[..., Any], *operands: Operand, **record: Any) -> tuple[Sample, ...]:
+    """Return the two records of writing to an index expression: set and increment."""
+
+    def part(x: Any, *parts: Any) -> Any:
+        """Return the index itself, from an object whose only ability is to be indexed."""
+        del x
+        return take(_ITSELF, *(int(a) if a.ndim == 0 else a for a in parts))
+
+    def set_oracle(x: Any, y: Any, *parts: Any) -> Any:
+        result = x.copy()
+        result[part(x, *parts)] = y
+        return result
+
+    def inc_oracle(x: Any, y: Any, *parts: Any) -> Any:
+        result = x.copy()
+        (np.logical_or if x.dtype == bool else np.add).at(result, part(x, *parts), y)
+        return result
+
+    def set_build(x: Any, y: Any, *parts: Any) -> Any:
+        return tt.set_subtensor(take(x, *parts), y)
+
+    def inc_build(x: Any, y: Any, *parts: Any) -> Any:
+        return tt.inc_subtensor(take(x, *parts), y)
+
+    made: dict[str, Any] = {"wrt": (0, 1), "variants": SAME_SHAPE, **record}
+    repeats = made.pop("repeats", False)
+    increment = Sample(f"inc_{name}", F, inc_build, inc_oracle, operands, **made)
+    # Which of several values is set at one position is not defined.
+    return (increment,) if repeats else (Sample(f"set_{name}", F, set_build, set_oracle, operands, **made), increment)
+
+
+class _Itself:
+    """Gives back what it is indexed with."""
+
+    __slots__ = ()
+
+    def __getitem__(self, index: Any) -> Any:
+        return index
+
+
+_ITSELF = _Itself()
+
+SAMPLES: tuple[Sample, ...] = (
+    _taking("row", lambda x: x[1], _LONG, variants=_TAKEN),
+    _taking("last", lambda x: x[-1, -2], _X),
+    _taking("tail", lambda x: x[1:], _LONG, variants=_TAKEN),
+    _taking("turned", lambda x: x[::-1], _LONG, variants=_TAKEN),
+    _taking("steps", lambda x: x[4:0:-2, ::3], _X),
+    _taking("clipped", lambda x: x[-100:100, 7:], _X),
+    _taking("new_axes", lambda x: x[None, 1:3, ..., None], _X),
+    _taking("everything", lambda x: x[:], _X),
+    _taking("at", lambda x, i, j: x[i, j], _X, number(2), number(-1)),
+    _taking("at_uint8", lambda x, i: x[i], _X, number(3, "uint8")),
+    _taking("between", lambda x, i, j: x[i:j], _X, number(1), number(-1)),
+    _taking("between_clipped", lambda x, i, j: x[i:j, j:i], _X, number(-9), number(9)),
+    _taking("stepped", lambda x, i: x[::i], _X, number(-2)),
+    _taking("view_of_view", lambda x: x[1:].T[::-1, 1], _X),
+    _taking("picked_rows", lambda x, i: x[i], _LONG, positions(0, 4, -1, 0, 2), variants=_TAKEN),
+    _taking("picked_columns", lambda x, i: x[:, i], _X, positions(3, -1, 0, 0, dtype="int32")),
+    _taking("picked_by_uint8", lambda x, i: x[i], _X, positions(3, 1, dtype="uint8")),
+    _taking("picked_pairs", lambda x, i, j: x[i, j], _X, positions(0, 4, 2), positions(1, -1, 1)),
+    _taking("picked_grid", lambda x, i, j: x[i, j], _X, positions(0, 4, shape=(2, 1)), positions(1, -1, 1)),
+    _taking("picked_apart", lambda x, i, j: x[i, :, j], _CUBE, positions(0, -1), positions(4, 1)),
+    _taking("picked_together", lambda x, i, j: x[:, i, j], _CUBE, positions(0, -1), positions(4, 1)),
+    _taking("picked_in_slices", lambda x, i: x[1:, i, ::-2], _CUBE, positions(0, -1, 2, 1, shape=(2, 2))),
+    _taking("picked_beside_position", lambda x, i: x[1, :, i], _CUBE, positions(0, -1)),
+    _taking("picked_none", lambda x, i: x[i], _X, positions()),
+    _taking("picked_by_mask", lambda x: x[_MASK], _X),
+    _taking("picked_constant", lambda x: x[[0, 3, 3]], _X),
+    Sample("take", F, lambda x, i: tt.take(x, i, axis=1), lambda x, i: np.take(x, i, axis=1),
+           (_X, positions(0, 3, 1, 2, shape=(2, 2))), wrt=(0,), variants=SAME_SHAPE),
+    Sample("take_flat", F, tt.take, np.take, (_X, positions(0, 19, -1)), wrt=(0,), variants=SAME_SHAPE),
+    *_writing("row", lambda x: x[1], _LONG, of_shape((4,), empty=(0,), long=(97,))),
+    *_writing("tail", lambda x: x[1:], _X, of_shape((4, 4))),
+    *_writing("broadcast", lambda x: x[1:3], _X, of_shape((1, 4), broadcast=(2, 1)),
+              variants=("plain", "broadcast", "strided", "reversed", "readonly")),
+    *_writing("scalar", lambda x: x[::2, 1:], _X, of_shape(())),
+    *_writing("turned", lambda x: x[::-2], _X, of_shape((3, 4))),
+    *_writing("at", lambda x, i, j: x[i, j], _X, of_shape(()), number(2), number(-1)),
+    *_writing("between", lambda x, i, j: x[i:j], _X, of_shape(()), number(1), number(-1)),
+    *_writing("everything", lambda x: x[:2, :], _X, of_shape((2, 4))),
+    *_writing("picked_rows", lambda x, i: x[i], _X, of_shape((3, 4)), positions(0, 4, -2)),
+    *_writing("picked_columns", lambda x, i: x[:, i], _X, of_shape((5, 2)), positions(-1, 0, dtype="int32")),
+    *_writing("picked_pairs", lambda x, i, j: x[i, j], _X, of_shape(()), positions(0, 4, 2), positions(1, -1, 1)),
+    *_writing("picked_apart", lambda x, i, j: x[i, :, j], _CUBE, of_shape((2, 4)), positions(0, -1), positions(4, 1)),
+    *_writing("picked_in_slices", lambda x, i: x[1:, i, ::-2], _CUBE, of_shape((2, 2, 1, 3)),
+              positions(0, -1, 2, 1, shape=(2, 2))),
+    *_writing("picked_none", lambda x, i: x[i], _X, of_shape(()), positions()),
+    *_writing("repeated", lambda x, i: x[i], _LONG, of_shape((4, 4), empty=(4, 0), long=(4, 97)),
+              positions(2, 2, -3, 0), repeats=True, variants=("plain", "empty", "long", "strided", "readonly")),
+    *_writing("repeated_pairs", lambda x, i, j: x[i, j], _X, of_shape((4,)), positions(2, 2, -3, 0),
+              positions(1, 1, 1, -1), repeats=True),
+)  # fmt: skip

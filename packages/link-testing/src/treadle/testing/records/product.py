@@ -1,0 +1,55 @@
+"""Records of matrix products."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treadle import tensor as tt
+from treadle.testing.domain import SMALL, WIDE
+from treadle.testing.records.structured import NO_SPECIAL, of_shape
+from treadle.testing.sample import INTEGERS, Operand, Sample
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+F = "product"
+_LOSSY = {"float32": (1e-4, 1e-4), "float64": (1e-11, 1e-11)}
+
+
+def _product(
+    name: str, build: Callable[..., Any], oracle: Callable[..., Any], *operands: Operand, **record: Any
+) -> Sample:
+    return Sample(
+        name, F, build, oracle, operands, wrt=(0, 1), variants=NO_SPECIAL, **{"tolerances": _LOSSY, **record}
+    )
+
+
+_A = of_shape((3, 4), broadcast=(1, 4), empty=(3, 0), long=(11, 97), domain=SMALL)
+_B = of_shape((4, 2), broadcast=(4, 1), empty=(0, 2), long=(97, 13), domain=SMALL)
+_V = of_shape((4,), empty=(0,), long=(97,), domain=SMALL)
+
+SAMPLES: tuple[Sample, ...] = (
+    _product("matrix_matrix", tt.matmul, np.matmul, _A, _B),
+    _product("matrix_vector", tt.matmul, np.matmul, _A, _V),
+    _product("vector_matrix", tt.matmul, np.matmul, _V, _B),
+    _product("vector_vector", tt.matmul, np.matmul, _V, _V),
+    _product("wraps", tt.matmul, np.matmul, of_shape((3, 4), domain=WIDE), of_shape((4, 2), domain=WIDE),
+             dtypes=INTEGERS),
+    _product("transposed", lambda a, b: tt.matmul(a.T, b.T), lambda a, b: np.matmul(a.T, b.T),
+             of_shape((4, 3), long=(97, 11), domain=SMALL), of_shape((2, 4), long=(13, 97), domain=SMALL)),
+    _product("stacks", tt.matmul, np.matmul,
+             of_shape((2, 3, 4), broadcast=(1, 3, 4), empty=(0, 3, 4), domain=SMALL),
+             of_shape((2, 4, 2), broadcast=(5, 4, 2), empty=(1, 4, 2), domain=SMALL)),
+    _product("stack_matrix", tt.matmul, np.matmul, of_shape((2, 3, 4), empty=(2, 0, 4), domain=SMALL),
+             of_shape((4, 2), domain=SMALL)),
+    _product("dot_scalar", tt.dot, np.dot, of_shape(()), _V, tolerances={}),
+    _product("tensordot", lambda a, b: tt.tensordot(a, b, axes=((1, 2), (0, 1))),
+             lambda a, b: np.tensordot(a, b, axes=((1, 2), (0, 1))),
+             of_shape((2, 3, 4), broadcast=(1, 3, 1), domain=SMALL), of_shape((3, 4, 2), broadcast=(3, 1, 2),
+                                                                              domain=SMALL)),
+    _product("outer", tt.outer, np.outer, of_shape((3,), empty=(0,)), of_shape((4,))),
+    _product("mixed", tt.matmul, np.matmul, _A, of_shape((4, 2), dtype="float32", empty=(0, 2), long=(97, 13)),
+             tolerances={"float32": (1e-4, 1e-4), "float64": (1e-11, 1e-11)}, order=1),
+)  # fmt: skip

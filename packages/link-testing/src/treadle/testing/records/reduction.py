@@ -1,0 +1,118 @@
+"""Records of reductions and of positions of extrema."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treadle import tensor as tt
+from treadle.testing.domain import DISTINCT, REAL, WIDE, Domain
+from treadle.testing.records.structured import NO_SPECIAL, of_shape
+from treadle.testing.sample import FLOATS, NUMBERS, VARIANTS, Operand, Sample
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+F = "reduction"
+_NEAR_ONE = Domain(0.7, 1.3)
+_LOSSY = {"float32": (1e-4, 1e-4), "float64": (1e-11, 1e-11)}
+
+# Name, axis, whether it is kept, and rank.
+_PLACES: tuple[tuple[str, Any, bool, int], ...] = (
+    ("all", None, False, 2),
+    ("first", 0, False, 2),
+    ("last_kept", -1, True, 2),
+    ("outer", (0, 2), False, 3),
+)
+
+
+def _operand(ndim: int, domain: Domain, empty: bool) -> Operand:
+    if ndim == 3:
+        return of_shape(
+            (2, 3, 4), broadcast=(1, 3, 1), empty=(2, 0, 4) if not empty else (0, 3, 4), long=(5, 7, 33), domain=domain
+        )
+    return of_shape((3, 4), broadcast=(1, 4), empty=(3, 0) if empty else (3, 4), long=(11, 97), domain=domain)
+
+
+def _over(name: str, axis: Any, keepdims: bool) -> Callable[[Any], Any]:
+    return lambda x: getattr(tt, name)(x, axis=axis, keepdims=keepdims)
+
+
+def _numpy_over(name: str, axis: Any, keepdims: bool) -> Callable[[Any], Any]:
+    return lambda x: getattr(np, name)(x, axis=axis, keepdims=keepdims)
+
+
+def _position_over(name: str, axis: Any, keepdims: bool) -> Callable[[Any], Any]:
+    def oracle(x: Any) -> Any:
+        if isinstance(axis, tuple):
+            # Several axes are counted in C order.
+            flat = x.transpose(1, 0, 2).reshape(x.shape[1], x.shape[0] * x.shape[2])
+            return np.asarray(getattr(np, name)(flat, axis=-1), "int64")
+        return np.asarray(getattr(np, name)(x, axis=axis, keepdims=keepdims), "int64")
+
+    return oracle
+
+
+def _everywhere(name: str, domain: Domain, *, empty: bool, **record: Any) -> tuple[Sample, ...]:
+    oracle = _position_over if name.startswith("arg") else _numpy_over
+    return tuple(
+        Sample(
+            f"{name}_{place}",
+            F,
+            _over(name, axis, keepdims),
+            oracle(name, axis, keepdims),
+            (_operand(ndim, domain, empty),),
+            **record,
+        )
+        for place, axis, keepdims, ndim in _PLACES
+    )
+
+
+def _float_mean(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return an oracle of means: integers give float64, as in NumPy."""
+
+    def oracle(x: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return function(x.astype("float64")).astype(x.dtype if x.dtype.kind == "f" else "float64")
+
+    return oracle
+
+
+_statistic = partial(Sample, family=F, variants=NO_SPECIAL, tolerances=_LOSSY, wrt=(0,))
+_MATRIX = (_operand(2, REAL, empty=False),)
+_CUBE = (_operand(3, REAL, empty=False),)
+
+SAMPLES: tuple[Sample, ...] = (
+    *_everywhere("sum", WIDE, empty=True, wrt=(0,), tolerances={"float32": (1e-4, 2e-2), "float64": (1e-11, 1e-8)}),
+    *_everywhere("prod", _NEAR_ONE, empty=True, wrt=(0,), tolerances=_LOSSY),
+    *_everywhere("max", DISTINCT, empty=False, wrt=(0,)),
+    *_everywhere("min", DISTINCT, empty=False, wrt=(0,)),
+    *_everywhere("all", REAL, empty=True),
+    *_everywhere("any", REAL, empty=True),
+    *_everywhere("argmax", REAL, empty=False),
+    *_everywhere("argmin", REAL, empty=False),
+    Sample("sum_nothing", F, lambda x: tt.sum(x, axis=()), lambda x: np.sum(x, axis=()), _MATRIX, wrt=(0,)),
+    Sample("max_of_scalar", F, tt.max, np.max, (of_shape(()),), wrt=(0,)),
+    Sample("argmax_of_scalar", F, tt.argmax, lambda x: np.asarray(np.argmax(x), "int64"), (of_shape(()),)),
+    Sample("sum_of_scalar", F, tt.sum, np.sum, (of_shape(()),), wrt=(0,)),
+    Sample("prod_with_zero", F, lambda x: tt.prod(x * np.array([1, 0, 1, 1], "int8")),
+           lambda x: np.prod(x * np.array([1, 0, 1, 1], "int8")), (of_shape((4,)),), dtypes=FLOATS, wrt=(0,), order=1),
+    Sample("sum_in_float32", F, lambda x: tt.sum(x, axis=1, dtype="float32"),
+           lambda x: np.sum(x, axis=1, dtype="float32"), _MATRIX, dtypes=NUMBERS, variants=NO_SPECIAL,
+           tolerances={"float32": (1e-4, 1e-3)}),
+    Sample("max_ties", F, lambda x: (tt.max(tt.round(x)), tt.argmax(tt.round(x), axis=1)),
+           lambda x: (np.max(np.round(x)), np.asarray(np.argmax(np.round(x), axis=1), "int64")), _MATRIX,
+           dtypes=NUMBERS),
+    _statistic("mean_all", build=tt.mean, oracle=_float_mean(np.mean), operands=_MATRIX),
+    _statistic("mean_first", build=lambda x: tt.mean(x, axis=0), oracle=_float_mean(partial(np.mean, axis=0)),
+               operands=_CUBE, order=2),
+    _statistic("var", build=lambda x: tt.var(x, axis=1), oracle=_float_mean(partial(np.var, axis=1)), operands=_CUBE),
+    _statistic("var_corrected", build=lambda x: tt.var(x, ddof=1), oracle=_float_mean(partial(np.var, ddof=1)),
+               operands=(of_shape((3, 4)),)),
+    _statistic("std", build=lambda x: tt.std(x, axis=0, keepdims=True),
+               oracle=_float_mean(partial(np.std, axis=0, keepdims=True)), operands=(of_shape((3, 4)),)),
+    Sample("ptp", F, lambda x: tt.ptp(x, axis=0), lambda x: np.ptp(x, axis=0), (_operand(2, DISTINCT, empty=False),),
+           dtypes=NUMBERS, wrt=(0,), variants=VARIANTS),
+)  # fmt: skip

@@ -1,0 +1,42 @@
+"""The table of all records."""
+
+from __future__ import annotations
+
+from treadle.testing.records import (
+    arithmetic,
+    broadcasting,
+    cast,
+    comparison,
+    complex_numbers,
+    dimshuffle,
+    exponential,
+    indexing,
+    joining,
+    logic,
+    normalization,
+    product,
+    reduction,
+    rounding,
+    shape,
+    trigonometric,
+)
+from treadle.testing.sample import SampleTable
+
+SAMPLES = SampleTable(
+    *arithmetic.SAMPLES,
+    *cast.SAMPLES,
+    *comparison.SAMPLES,
+    *complex_numbers.SAMPLES,
+    *exponential.SAMPLES,
+    *logic.SAMPLES,
+    *rounding.SAMPLES,
+    *trigonometric.SAMPLES,
+    *broadcasting.SAMPLES,
+    *dimshuffle.SAMPLES,
+    *indexing.SAMPLES,
+    *joining.SAMPLES,
+    *normalization.SAMPLES,
+    *product.SAMPLES,
+    *reduction.SAMPLES,
+    *shape.SAMPLES,
+)

@@ -1,0 +1,215 @@
+"""Sample: one record per op, from which every check of every backend is made."""
+
+from __future__ import annotations
+
+import warnings
+import zlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treadle.testing.domain import REAL, Array, Domain
+from treadle.testing.errors import DuplicateSampleError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+SIGNED = INTEGERS[:4]
+FLOATS = ("float32", "float64")
+NUMBERS = (*INTEGERS, *FLOATS)
+REALS = ("bool", *NUMBERS)
+DISCRETE = ("bool", *INTEGERS)
+# What a backend may refuse to store, with an error that lists the nodes.
+OPTIONAL_DTYPES = ("float16", "complex64", "complex128")
+
+# (relative, absolute) error allowed, by dtype of the result.
+TOLERANCES: Mapping[str, tuple[float, float]] = {
+    "float16": (2e-3, 2e-3),
+    "float32": (2e-5, 2e-6),
+    "float64": (1e-11, 1e-12),
+    "complex64": (2e-5, 2e-6),
+    "complex128": (1e-11, 1e-12),
+}
+
+# Sets of inputs with shapes or values of their own.
+SHAPES = ("plain", "broadcast", "empty", "long", "special")
+# The plain values in other memory layouts.
+LAYOUTS = ("fortran", "strided", "reversed", "readonly")
+VARIANTS = (*SHAPES, *LAYOUTS)
+
+PLAIN = (3, 4)
+LONG = (11, 97)
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """One input of a sample.
+
+    Parameters
+    ----------
+    shapes
+        Shape by variant; ``plain`` is needed, and stands in for the others.
+    domain
+        Which numbers it takes.
+    dtype
+        Its dtype, where that is not the group's.
+    values
+        Returns the array for a shape, in place of samples from the domain: for positions.
+    static
+        Lengths that must be known when the graph is built; None elsewhere. All unknown if empty.
+    """
+
+    shapes: Mapping[str, tuple[int, ...]]
+    domain: Domain = REAL
+    dtype: str | None = None
+    values: Callable[[np.random.Generator, tuple[int, ...]], Any] | None = None
+    static: tuple[int | None, ...] = ()
+
+    def array(self, rng: np.random.Generator, dtype: str, variant: str) -> Array:
+        """Return the array of a variant."""
+        wanted = np.dtype(self.dtype or dtype)
+        shape = self.shapes.get(variant, self.shapes["plain"])
+        if self.values is not None:
+            return np.asarray(self.values(rng, shape)).astype(wanted)
+        if variant == "special" and self.domain.special and shape:
+            return np.resize(self.domain.specials(wanted), shape)
+        return self.domain.draw(rng, wanted, shape)
+
+    def static_shape(self, known: bool) -> tuple[int | None, ...]:
+        """Return the static shape to declare: of the plain variant where all is `known`."""
+        plain = self.shapes["plain"]
+        return plain if known else self.static or (None,) * len(plain)
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What is known about one op, or one way of using it.
+
+    Parameters
+    ----------
+    name
+        Its name; unique in the family.
+    family
+        The module of ``treadle.tensor`` that it belongs to.
+    build
+        Takes variables, returns the result or a tuple of results.
+    oracle
+        Takes arrays, returns what NumPy (or SciPy) makes of them, dtype included.
+    operands
+        The inputs.
+    dtypes
+        Dtypes the group may have; REALS or a part of it, and optional ones.
+    wrt
+        Positions of the inputs it can be differentiated by.
+    order
+        Highest derivative that is checked.
+    variants
+        Variants that make sense for it.
+    signed_zeros
+        Whether the sign of zeros is defined.
+    tolerances
+        Replaces (relative, absolute) error allowed by dtype of the result.
+    takes_all
+        Whether `dtypes` lists all real dtypes that it takes, so that building it with others must fail.
+    any_rank
+        Whether it works on scalars too: it is elementwise.
+    optional
+        Whether a backend may refuse it when linking, with an error that lists the nodes.
+    """
+
+    name: str
+    family: str
+    build: Callable[..., Any]
+    oracle: Callable[..., Any]
+    operands: tuple[Operand, ...]
+    dtypes: tuple[str, ...] = REALS
+    wrt: tuple[int, ...] = ()
+    order: int = 2
+    variants: tuple[str, ...] = VARIANTS
+    signed_zeros: bool = False
+    tolerances: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    takes_all: bool = False
+    any_rank: bool = False
+    optional: bool = False
+
+    def arrays(self, dtype: str, variant: str) -> tuple[Array, ...]:
+        """Return the inputs of a variant; those of ``plain`` where it makes no sense for this sample."""
+        shown = variant if variant in self.variants else "plain"
+        base = "plain" if shown in LAYOUTS else shown
+        rng = np.random.default_rng(zlib.crc32(f"{self.family} {self.name} {base}".encode()))
+        arrays = [operand.array(rng, dtype, base) for operand in self.operands]
+        return tuple(laid_out(x, shown) for x in arrays)
+
+    def expected(self, arrays: Sequence[Array]) -> tuple[Array, ...]:
+        """Return what the oracle makes of the arrays."""
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            # NumPy's statistics of nothing are NaN, with a warning.
+            warnings.simplefilter("ignore", RuntimeWarning)
+            found = self.oracle(*(np.array(x) for x in arrays))
+        return tuple(np.asarray(x) for x in found) if isinstance(found, tuple) else (np.asarray(found),)
+
+    def __str__(self) -> str:
+        """Show as ``arithmetic.add``."""
+        return f"{self.family}.{self.name}"
+
+    def tolerance(self, dtype: str) -> tuple[float, float]:
+        """Return the (relative, absolute) error allowed for a result of a dtype."""
+        return self.tolerances.get(dtype, TOLERANCES.get(dtype, (0.0, 0.0)))
+
+
+def laid_out(x: Array, layout: str) -> Array:
+    """Return the same values in another memory layout."""
+    if layout == "fortran" and x.ndim:
+        return np.asfortranarray(x)
+    if layout == "strided" and x.ndim:
+        wide = np.zeros(tuple(2 * n + 1 for n in x.shape), x.dtype)
+        view = wide[tuple(slice(1, 2 * n + 1, 2) for n in x.shape)]
+        view[...] = x
+        return view
+    if layout == "reversed" and x.ndim:
+        turned = np.array(x[(slice(None, None, -1),) * x.ndim])
+        return turned[(slice(None, None, -1),) * x.ndim]
+    copy = np.array(x)
+    if layout == "readonly":
+        copy.flags.writeable = False
+    return copy
+
+
+class SampleTable:
+    """Samples by family; two samples of one name are an error.
+
+    Parameters
+    ----------
+    samples
+        All of them.
+
+    Raises
+    ------
+    DuplicateSampleError
+        If two have the same family and name.
+    """
+
+    __slots__ = ("_samples",)
+
+    def __init__(self, *samples: Sample) -> None:
+        self._samples: dict[tuple[str, str], Sample] = {}
+        for sample in samples:
+            key = (sample.family, sample.name)
+            if key in self._samples:
+                msg = f"samples: {sample.family} has a sample named {sample.name!r} already. Choose another name."
+                raise DuplicateSampleError(msg)
+            self._samples[key] = sample
+
+    def families(self) -> list[str]:
+        """Return the names of the families, in order."""
+        return list(dict.fromkeys(family for family, _ in self._samples))
+
+    def of(self, family: str) -> list[Sample]:
+        """Return the samples of a family."""
+        return [sample for (name, _), sample in self._samples.items() if name == family]
+
+    def __iter__(self) -> Iterator[Sample]:
+        """Iterate over all samples."""
+        return iter(self._samples.values())

@@ -1,0 +1,96 @@
+"""hammer: one function called from many threads at once, every answer checked."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treadle.testing.errors import HammerError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+THREADS = 8
+CALLS = 2_500
+
+
+def hammer(
+    function: Callable[..., Any],
+    arguments: Callable[[int], tuple[Any, ...]],
+    expected: Callable[[int], Any] | None,
+    threads: int = THREADS,
+    calls: int = CALLS,
+    distinct: int = 50,
+    tolerance: float = 1e-9,
+) -> list[Any]:
+    """Call a function from several threads, which start each round together.
+
+    Parameters
+    ----------
+    function
+        What to call; it must return one array or number.
+    arguments
+        Arguments by number of the call.
+    expected
+        The right answer by number of the call; None to check nothing here.
+    threads, calls
+        How many threads, and how many calls in each.
+    distinct
+        How many different calls there are: numbers run from 0 to this.
+    tolerance
+        Error allowed, relative and absolute.
+
+    Returns
+    -------
+    The answers of all threads.
+
+    Raises
+    ------
+    HammerError
+        If a call raised, or an answer is wrong; it says how many, and which is the first.
+    """
+    given = [arguments(k) for k in range(distinct)]
+    wanted = [None if expected is None else np.asarray(expected(k)) for k in range(distinct)]
+    barrier = threading.Barrier(threads)
+    answers: list[list[Any]] = [[] for _ in range(threads)]
+    raised: list[BaseException] = []
+
+    def work(thread: int) -> None:
+        own = answers[thread]
+        try:
+            for call in range(calls):
+                if call % 100 == 0:
+                    barrier.wait()
+                own.append(function(*given[(call + thread * 7) % distinct]))
+        except BaseException as error:  # noqa: BLE001 - whatever stops a thread is reported by the caller's
+            raised.append(error)
+            barrier.abort()
+
+    workers = [threading.Thread(target=work, args=(t,)) for t in range(threads)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    first = next((e for e in raised if not isinstance(e, threading.BrokenBarrierError)), None)
+    if first is not None:
+        msg = f"hammer: a call raised {type(first).__name__}: {first}"
+        raise HammerError(msg) from first
+    if expected is not None:
+        _check(answers, wanted, distinct, tolerance)
+    return [answer for own in answers for answer in own]
+
+
+def _check(answers: list[list[Any]], wanted: list[Any], distinct: int, tolerance: float) -> None:
+    wrong = 0
+    example = ""
+    for thread, own in enumerate(answers):
+        for call, answer in enumerate(own):
+            right = wanted[(call + thread * 7) % distinct]
+            if np.shape(answer) != right.shape or not np.allclose(answer, right, rtol=tolerance, atol=tolerance):
+                wrong += 1
+                example = example or f"thread {thread}, call {call}: {answer!r}, expected {right!r}"
+    if wrong:
+        msg = f"hammer: {wrong} of {sum(map(len, answers))} answers are wrong, the first in {example}."
+        raise HammerError(msg)

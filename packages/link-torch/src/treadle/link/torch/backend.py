@@ -1,0 +1,38 @@
+"""The declaration of the backend: nothing here imports PyTorch."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from treadle.config import installed_version
+from treadle.link.vm import Backend
+
+if TYPE_CHECKING:
+    from treadle.link.vm import Linker
+
+
+def _linker() -> Linker:
+    from treadle.link.torch.linker import TorchLinker
+
+    return TorchLinker()
+
+
+def _version() -> str:
+    return f"torch-{installed_version('torch') or 'none'}"
+
+
+def _unavailable() -> str | None:
+    if find_spec("torch") is None:
+        return "PyTorch is not installed: run 'pip install torch'"
+    return None
+
+
+BACKEND = Backend(
+    name="pytorch",
+    linker=_linker,
+    exclude=("fusion", "inplace", "cxx_only", "BlasOpt"),
+    capabilities=frozenset({"native_values"}),
+    version=_version,
+    unavailable=_unavailable,
+)

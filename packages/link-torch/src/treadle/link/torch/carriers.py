@@ -1,0 +1,164 @@
+"""Which PyTorch dtype carries which dtype of treadle, and the conversions between them.
+
+PyTorch computes with bool, int8 to int64, uint8, float16 to float64 and complex numbers. The other unsigned integers
+are carried by int64: uint16 and uint32 as their values, uint64 by its bits.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    Convert = Callable[[Any], Any]
+
+CARRIERS: Mapping[str, torch.dtype] = MappingProxyType(
+    {
+        name: getattr(torch, "int64" if name in {"uint16", "uint32", "uint64"} else name)
+        for name in (
+            "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+            "float16", "float32", "float64", "complex64", "complex128",
+        )
+    }
+)  # fmt: skip
+MASKS: Mapping[str, int] = MappingProxyType({"uint16": 2**16 - 1, "uint32": 2**32 - 1})
+# Flipping the sign bit turns the order of unsigned bit patterns into the order of signed numbers.
+SIGN_BIT = -(2**63)
+
+
+def kind(dtype: str) -> str:
+    """Return how a dtype computes: ``b`` bool, ``i`` integers as values, ``u`` uint64's bits, ``f``, ``c``."""
+    if dtype == "uint64":
+        return "u"
+    found = np.dtype(dtype).kind
+    return "i" if found == "u" else found
+
+
+def width(dtype: str) -> int:
+    """Return the number of bits of a dtype."""
+    return np.dtype(dtype).itemsize * 8
+
+
+def wrapped(x: Any, dtype: str) -> Any:
+    """Return integers carried by int64 reduced to the range of their dtype."""
+    mask = MASKS.get(dtype)
+    return x if mask is None else torch.bitwise_and(x, mask)
+
+
+def settled(dtype: str) -> Convert:
+    """Return the function that makes a result of some PyTorch dtype a carrier of `dtype`, wrapping integers."""
+    carrier = CARRIERS[dtype]
+    mask = MASKS.get(dtype)
+    if dtype == "float16":
+        return _to_half
+    if mask is None:
+        return lambda x: x.to(carrier)
+    return lambda x: torch.bitwise_and(x.to(torch.int64), mask)
+
+
+def _to_half(x: Any) -> Any:
+    """Round to float16 once. PyTorch goes through float32: that step is made to round to odd, which keeps ties."""
+    if x.dtype != torch.float64:
+        return x.to(torch.float16)
+    near = x.to(torch.float32)
+    error = x - near.to(torch.float64)
+    bits = near.view(torch.int32)
+    step = torch.where((error > 0) == (x > 0), 1, -1).to(torch.int32)
+    inexact = (error != 0) & torch.isfinite(error) & (torch.bitwise_and(bits, 1) == 0)
+    return torch.where(inexact, bits + step, bits).view(torch.float32).to(torch.float16)
+
+
+def _unsigned_to_float(x: Any, carrier: Any) -> Any:
+    """Convert uint64 bits to float. Large values are halved first, the bit lost kept as a sticky one."""
+    half = torch.bitwise_or(
+        torch.bitwise_and(torch.bitwise_right_shift(x, 1), 2**63 - 1), torch.bitwise_and(x, 1)
+    ).to(carrier)
+    return torch.where(x < 0, half * 2, x.to(carrier))
+
+
+def _float_to_unsigned(x: Any) -> Any:
+    """Convert floats to uint64 bits."""
+    limit = 2.0**63
+    large = x >= limit
+    low = torch.where(large, x - limit, x).to(torch.int64)
+    return torch.where(large, torch.bitwise_xor(low, SIGN_BIT), low)
+
+
+def converter(source: str, target: str) -> Convert | None:  # noqa: PLR0911 - one return for each kind of conversion
+    """Return the function that converts carriers from one dtype to another, as NumPy's astype; None if they agree."""
+    if source == target:
+        return None
+    of, to = kind(source), kind(target)
+    if to == "b":
+        return lambda x: x != 0
+    if of == "c" and to != "c":
+        inner = converter("float32" if source == "complex64" else "float64", target)
+        return (lambda x: x.real) if inner is None else (lambda x: inner(x.real))
+    if of == "f" and to == "u":
+        return _float_to_unsigned
+    if of == "f" and to == "i":
+        settle = settled(target)
+        # Short integers are cut from a longer one, as C compilers do it.
+        return settle if target == "int32" else (lambda x: settle(x.to(torch.int64)))
+    if of == "u" and to in "fc":
+        final = settled(target)
+        first = torch.float32 if target in {"float16", "float32", "complex64"} else torch.float64
+        return lambda x: final(_unsigned_to_float(x, first))
+    if of == "i" and target == "float16":
+        return lambda x: x.to(torch.float32).to(torch.float16)
+    return settled(target)
+
+
+def converted(x: Any, convert: Convert | None) -> Any:
+    """Return a carrier converted, or as it is."""
+    return x if convert is None else convert(x)
+
+
+def working(dtype: str) -> str:
+    """Return the dtype to compute with: float16 is computed in float32, as NumPy does."""
+    return "float32" if dtype == "float16" else dtype
+
+
+# Across the boundary of a program
+
+
+def from_host(array: Any, dtype: str) -> Any:
+    """Return the carrier of a NumPy array; it shares the array's memory where it can."""
+    if dtype in MASKS:
+        return torch.from_numpy(array.astype(np.int64))
+    if dtype == "uint64":
+        array = array.view(np.int64)
+    if not array.flags.writeable or any(s < 0 for s in array.strides):
+        return torch.from_numpy(array.copy())
+    try:
+        return torch.from_numpy(array)
+    except ValueError:
+        # Strides that are no multiple of the element's size: a field of a structured array.
+        return torch.from_numpy(array.copy())
+
+
+def to_host(tensor: Any, dtype: str) -> Any:
+    """Return the NumPy array of a carrier on the CPU; it shares the carrier's memory unless the dtype forbids."""
+    array = tensor.numpy()
+    if dtype in MASKS:
+        return array.astype(dtype)
+    return array.view(np.uint64) if dtype == "uint64" else array
+
+
+def from_native(tensor: Any, dtype: str) -> Any:
+    """Return the carrier of a PyTorch tensor of the dtype itself."""
+    if dtype in MASKS:
+        return tensor.to(torch.int64)
+    return tensor.view(torch.int64) if dtype == "uint64" else tensor
+
+
+def to_native(tensor: Any, dtype: str) -> Any:
+    """Return a carrier as a PyTorch tensor of the dtype itself."""
+    if dtype in MASKS:
+        return tensor.to(getattr(torch, dtype))
+    return tensor.view(torch.uint64) if dtype == "uint64" else tensor

@@ -1,0 +1,172 @@
+"""Source text of the straight-line function that torch.compile traces."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from treadle.graph import Constant
+from treadle.link.torch.numbers import length_of, on_numbers
+from treadle.link.torch.static import static_positions
+from treadle.link.torch.table import Checked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from treadle.graph import Apply, FunctionGraph, Variable
+    from treadle.link.torch.static import Plan
+
+# torch.compile remembers which dimensions change by the file and line of a function: each needs a name of its own.
+_NUMBER = itertools.count()
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A program's function, and what its arguments are.
+
+    Attributes
+    ----------
+    run
+        The function: arguments in the order tensors, numbers, constants; a list out, first whether values were
+        found invalid (None where nothing is checked), then the outputs.
+    source
+        Its text.
+    tensors
+        Variables passed as tensors: inputs of the graph, and values computed before the program.
+    numbers
+        Variables passed as Python integers.
+    constants
+        Constants passed as tensors.
+    """
+
+    run: Callable[..., Any]
+    source: str
+    tensors: tuple[Variable, ...]
+    numbers: tuple[Variable, ...]
+    constants: tuple[Constant, ...]
+
+
+def _literal(constant: Constant) -> str:
+    """Return an integer constant, or a vector of them, as text."""
+    found = constant.data.tolist()
+    return repr(tuple(found)) if isinstance(found, list) else repr(found)
+
+
+class _Writer:
+    def __init__(self, fgraph: FunctionGraph, plan: Plan, as_tensor: Callable[[str], Callable[[Any], Any]]) -> None:
+        self.plan = plan
+        self.as_tensor = as_tensor
+        self.scope: dict[str, Any] = {}
+        self.lines: list[str] = []
+        self.flags: list[str] = []
+        given = [*fgraph.inputs, *plan.prelude]
+        self.tensors = {v: f"a{i}" for i, v in enumerate(given) if v in plan.tensors and v not in plan.prelude}
+        self.tensors |= {v: f"a{i}" for i, v in enumerate(given) if v in plan.prelude and v not in plan.hosts}
+        self.numbers = {v: f"n{i}" for i, v in enumerate(given) if v in plan.hosts}
+        self.arguments = (tuple(self.tensors), tuple(self.numbers))
+        constants = [v for v in plan.tensors if isinstance(v, Constant)]
+        self.constants = {v: f"c{i}" for i, v in enumerate(constants)}
+        self.names = self.tensors | self.constants
+        parameters = [*self.tensors.values(), *self.numbers.values(), *self.constants.values()]
+        self.lines.append(f"def run({', '.join(parameters)}):")
+        self.last_use = self._last_uses(fgraph)
+
+    def _last_uses(self, fgraph: FunctionGraph) -> dict[Apply, list[Variable]]:
+        alive = {*fgraph.inputs, *fgraph.outputs, *self.plan.prelude}
+        dying: dict[Apply, list[Variable]] = {}
+        for node in reversed(self.plan.nodes):
+            dead = [v for v in dict.fromkeys(node.inputs) if v not in alive and not isinstance(v, Constant)]
+            alive.update(dead)
+            dying[node] = [v for v in dead if v not in self.plan.hosts]
+        return dying
+
+    def function(self, run: Callable[..., Any]) -> str:
+        name = f"f{len(self.scope)}"
+        self.scope[name] = run
+        return name
+
+    def number(self, var: Variable) -> str:
+        """Return the text of a Python integer."""
+        return _literal(var) if isinstance(var, Constant) else self.numbers[var]
+
+    def tensor(self, var: Variable) -> str:
+        """Return the name of a tensor, made from the Python integer where there is only that."""
+        if var not in self.names:
+            kind: Any = var.type
+            name = f"v{len(self.names)}"
+            self.lines.append(f"    {name} = {self.function(self.as_tensor(kind.dtype))}({self.numbers[var]})")
+            self.names[var] = name
+        return self.names[var]
+
+    def write_number(self, node: Apply) -> None:
+        (out,) = node.outputs
+        read = length_of(node)
+        if read is not None:
+            called = f"{self.function(read)}({self.tensor(node.inputs[0])})"
+        else:
+            compute: Any = on_numbers(node)
+            called = f"{self.function(compute)}({', '.join(self.number(v) for v in node.inputs)})"
+        name = f"h{len(self.numbers)}"
+        self.numbers[out] = name
+        self.lines.append(f"    {name} = {called}")
+
+    def write(self, node: Apply, lowered: Callable[..., Any] | Checked) -> None:
+        static = set(static_positions(node))
+        args = [self.number(v) if i in static else self.tensor(v) for i, v in enumerate(node.inputs)]
+        targets = []
+        for out in node.outputs:
+            self.names[out] = f"v{len(self.names)}"
+            targets.append(self.names[out])
+        target = targets[0] if len(targets) == 1 else f"({', '.join(targets)},)"
+        if isinstance(lowered, Checked):
+            flag = f"e{len(self.flags)}"
+            self.flags.append(flag)
+            target, run = f"{flag}, {target}", lowered.run
+        else:
+            run = lowered
+        self.lines.append(f"    {target} = {self.function(run)}({', '.join(args)})")
+        dead = [self.names[v] for v in self.last_use.get(node, ()) if v in self.names]
+        if dead:
+            self.lines.append(f"    del {', '.join(dead)}")
+
+    def finish(self, fgraph: FunctionGraph, either: Callable[..., Any]) -> Listing:
+        results = [self.tensor(v) for v in fgraph.outputs]
+        if self.flags:
+            results.insert(0, f"{self.function(either)}({', '.join(self.flags)})")
+        else:
+            results.insert(0, "None")
+        self.lines.append(f"    return [{', '.join(results)}]")
+        source = "\n".join(self.lines) + "\n"
+        code = compile(source, f"<treadle pytorch {next(_NUMBER)}>", "exec")
+        exec(code, self.scope)  # noqa: S102 - written here, from names made here alone
+        return Listing(self.scope["run"], source, *self.arguments, tuple(self.constants))
+
+
+def generate(
+    fgraph: FunctionGraph,
+    plan: Plan,
+    lowered: Mapping[Apply, Callable[..., Any] | Checked],
+    as_tensor: Callable[[str], Callable[[Any], Any]],
+    either: Callable[..., Any],
+) -> Listing:
+    """Write the function of a graph.
+
+    Parameters
+    ----------
+    fgraph, plan
+        The graph and how its values are computed.
+    lowered
+        What to call for each node that computes tensors.
+    as_tensor
+        Given a dtype, the function that makes a tensor of a Python integer or tuple.
+    either
+        Combines flags (each a tensor of one bool, or None) into one.
+    """
+    writer = _Writer(fgraph, plan, as_tensor)
+    for node in plan.nodes:
+        if node in lowered:
+            writer.write(node, lowered[node])
+        else:
+            writer.write_number(node)
+    return writer.finish(fgraph, either)

@@ -1,0 +1,127 @@
+"""The linker: from a graph to a program, refusing at once everything that cannot be lowered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+import treadle.link.torch.lower as _lowerings
+from treadle.config import config
+from treadle.graph import missing_lowerings
+from treadle.link.torch.carriers import CARRIERS
+from treadle.link.torch.compilation import NOTICES, Compiled, compiler_on_path
+from treadle.link.torch.device import device
+from treadle.link.torch.errors import UnsupportedError
+from treadle.link.torch.generation import generate
+from treadle.link.torch.program import TorchProgram
+from treadle.link.torch.static import analyse
+from treadle.link.torch.table import TORCH
+from treadle.link.vm import Linker
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from treadle.graph import Apply, FunctionGraph
+    from treadle.link.torch.static import Plan
+    from treadle.link.torch.table import Checked
+
+__all__ = ["TorchLinker"]
+
+FAMILIES = _lowerings.__all__
+
+
+def either(*flags: Any) -> Any:
+    """Return whether one of the flags is set, None where none is a tensor."""
+    result = None
+    for flag in flags:
+        if flag is not None:
+            result = flag if result is None else result | flag
+    return result
+
+
+def as_tensor(dtype: str, place: Any) -> Callable[[Any], Any]:
+    """Return the function that makes a tensor of a Python integer, or of a tuple of them."""
+    carrier = CARRIERS[dtype]
+
+    def one(value: Any) -> Any:
+        return torch.full((), value, dtype=carrier, device=place)
+
+    def make(value: Any) -> Any:
+        if not isinstance(value, tuple):
+            return one(value)
+        if not value:
+            return torch.zeros(0, dtype=carrier, device=place)
+        return torch.stack([one(v) for v in value])
+
+    return make
+
+
+def _lower(node: Apply) -> Callable[..., Any] | Checked:
+    rule = TORCH.find(node.op)
+    if rule is None:
+        raise UnsupportedError("")  # noqa: EM101 - no reason beyond "no lowering"
+    found: Callable[..., Any] | Checked = rule(node.op, node)
+    return found
+
+
+class TorchLinker(Linker):
+    """Links graphs to PyTorch.
+
+    Parameters
+    ----------
+    compiled
+        Whether to use torch.compile; option ``torch__compile`` if None.
+    """
+
+    def __init__(self, compiled: bool | None = None) -> None:
+        self.compiled = compiled
+
+    def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> TorchProgram:
+        """Return a program for the graph.
+
+        Raises
+        ------
+        LoweringError
+            If there are nodes without a lowering, of an unsupported dtype, or with a shape that depends on
+            computed values; all are listed.
+        OptionValueError
+            If the device of the option ``torch__device`` cannot be used.
+        """
+        place = device()
+        plan = analyse(fgraph)
+        lowered = self._lowered(plan)
+        listing = generate(fgraph, plan, lowered, lambda dtype: as_tensor(dtype, place), either)
+        run = listing.run
+        if self._compiles(fgraph, place):
+            run = Compiled(run, len(listing.tensors))
+        return TorchProgram(fgraph, listing, run, place, native_outputs)
+
+    @staticmethod
+    def _lowered(plan: Plan) -> dict[Apply, Callable[..., Any] | Checked]:
+        lowered: dict[Apply, Callable[..., Any] | Checked] = {}
+        gaps = list(plan.gaps)
+        for node in plan.nodes:
+            if node.outputs[0] in plan.hosts:
+                continue
+            try:
+                lowered[node] = _lower(node)
+            except UnsupportedError as error:
+                gaps.append((node, str(error)))
+        if gaps:
+            raise missing_lowerings(TORCH.backend, dict.fromkeys(gaps))
+        return lowered
+
+    def _compiles(self, fgraph: FunctionGraph, place: Any) -> bool:
+        wanted = config.torch__compile if self.compiled is None else self.compiled
+        # torch.compile has no code for complex numbers: it would call the same functions as the uncompiled program.
+        if not wanted or any(getattr(v.type, "dtype", "").startswith("complex") for v in fgraph.variables):
+            return False
+        if place.type == "cpu" and not compiler_on_path():
+            NOTICES.warn(
+                "compiler",
+                "pytorch: torch.compile needs a C++ compiler, and none was found: programs run uncompiled. Install "
+                "g++, or name a compiler in the environment variable CXX.",
+            )
+            return False
+        return True

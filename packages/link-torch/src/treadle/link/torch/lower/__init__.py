@@ -1,0 +1,25 @@
+"""The lowerings, one module for each family of `treadle.tensor`; importing this registers them all."""
+
+from treadle.link.torch.lower import (
+    broadcasting,
+    dimshuffle,
+    elemwise,
+    indexing,
+    joining,
+    normalization,
+    product,
+    reduction,
+    shape,
+)
+
+__all__ = [
+    "broadcasting",
+    "dimshuffle",
+    "elemwise",
+    "indexing",
+    "joining",
+    "normalization",
+    "product",
+    "reduction",
+    "shape",
+]

@@ -1,0 +1,54 @@
+"""Broadcasting to lengths, and summing back to lengths."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from treadle.link.torch.carriers import settled
+from treadle.link.torch.lower.reduction import total
+from treadle.link.torch.table import TORCH
+from treadle.tensor import Alloc, SumTo
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from treadle.graph import Apply
+
+
+@TORCH.register(Alloc)
+def alloc(op: Alloc, node: Apply) -> Callable[..., Any]:
+    """Lower to expand; programs copy results that share memory."""
+    del op, node
+
+    def expand(x: Any, *lengths: Any) -> Any:
+        for n in lengths:
+            # PyTorch takes -1 for "as it is".
+            if n < 0:
+                msg = "a length must be 0 or more"
+                raise ValueError(msg)
+        return x.expand(lengths)
+
+    return expand
+
+
+@TORCH.register(SumTo)
+def sum_to(op: SumTo, node: Apply) -> Callable[..., Any]:
+    """Lower to a sum over the dimensions that differ, which are known when the program is traced."""
+    del op
+    out: Any = node.outputs[0].type
+    dtype = out.dtype
+    settle = settled(dtype)
+
+    def back(x: Any, *lengths: Any) -> Any:
+        extra = x.dim() - len(lengths)
+        axes = list(range(extra))
+        for d, m in enumerate(lengths):
+            n = x.shape[d + extra]
+            if n != m:
+                if m != 1:
+                    msg = "the shape cannot be summed to these lengths"
+                    raise ValueError(msg)
+                axes.append(d + extra)
+        return settle(total(x, axes, dtype)).reshape(lengths) if axes else x
+
+    return back

@@ -1,0 +1,88 @@
+"""Elementwise functions: operands converted to the row's loop dtypes, the kernel, the result in its own dtype."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from treadle.link.torch.carriers import converted, converter, settled, working
+from treadle.link.torch.lower.scalar import KERNELS
+from treadle.link.torch.table import TORCH, Checked
+from treadle.tensor import CASTS, Composite, Elemwise
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from treadle.graph import Apply
+    from treadle.tensor import ScalarOp
+
+    Lowered = Callable[..., Any] | Checked
+
+
+@TORCH.register(Elemwise)
+def elemwise(op: Elemwise, node: Apply) -> Lowered:
+    """Lower a row to its kernel, a composite to the kernels of its steps."""
+    scalar = op.scalar_op
+    kinds: list[Any] = [x.type for x in node.inputs]
+    sources = [t.dtype for t in kinds]
+    if isinstance(scalar, Composite):
+        return composite(scalar, sources)
+    out: Any = node.outputs[0].type
+    return row_function(scalar, sources, [d.name for d in op.loop_dtypes(node)], out.dtype)
+
+
+def row_function(row: ScalarOp, sources: Sequence[str], loops: Sequence[str], out: str) -> Lowered:
+    """Return the function of a row from carriers of the source dtypes to a carrier of the dtype `out`."""
+    cast = CASTS.get(out)
+    if cast is not None and row is cast.scalar_op:
+        conversion = converter(sources[0], out)
+        return torch.clone if conversion is None else conversion
+    steps = [working(d) for d in loops]
+    kernel = KERNELS.make(row, steps)
+    conversions = [converter(s, d) for s, d in zip(sources, steps, strict=True)]
+    settle = settled(out)
+    if isinstance(kernel, Checked):
+        run = kernel.run
+
+        def checked(*xs: Any) -> tuple[Any, Any]:
+            bad, result = run(*[converted(x, c) for x, c in zip(xs, conversions, strict=True)])
+            return bad, settle(result)
+
+        return Checked(checked)
+    function = kernel
+
+    def apply(*xs: Any) -> Any:
+        return settle(function(*[converted(x, c) for x, c in zip(xs, conversions, strict=True)]))
+
+    return apply
+
+
+def composite(scalar: Composite, sources: Sequence[str]) -> Lowered:
+    """Return the function of a fused node; torch.compile fuses its steps again."""
+    dtypes = [*scalar.dtypes, *(step.out for step in scalar.steps)]
+    conversions = [converter(s, d) for s, d in zip(sources, scalar.dtypes, strict=True)]
+    steps: list[tuple[Callable[..., Any], tuple[int, ...]]] = []
+    for step in scalar.steps:
+        lowered = row_function(step.row, [dtypes[i] for i in step.args], step.loops, step.out)
+        steps.append((lowered.run if isinstance(lowered, Checked) else _unchecked(lowered), step.args))
+    outputs = scalar.outputs
+
+    def run(*xs: Any) -> tuple[Any, Any]:
+        values = [converted(x, c) for x, c in zip(xs, conversions, strict=True)]
+        bad = None
+        for function, args in steps:
+            flag, value = function(*[values[i] for i in args])
+            values.append(value)
+            if flag is not None:
+                bad = flag if bad is None else bad | flag
+        if len(outputs) == 1:
+            return bad, values[outputs[0]]
+        full = torch.broadcast_tensors(*[values[i] for i in outputs], *xs)
+        return bad, tuple(full[: len(outputs)])
+
+    return Checked(run)
+
+
+def _unchecked(function: Callable[..., Any]) -> Callable[..., tuple[Any, Any]]:
+    return lambda *xs: (None, function(*xs))

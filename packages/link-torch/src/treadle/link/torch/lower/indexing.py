@@ -1,0 +1,225 @@
+"""Indexing, setting and adding: slices first, as views; then positions, brought to the front and kept in bounds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from treadle.link.torch.carriers import wrapped
+from treadle.link.torch.table import TORCH, Checked
+from treadle.tensor import (
+    AdvancedIncSubtensor,
+    AdvancedSubtensor,
+    At,
+    IncSubtensor,
+    Positions,
+    Span,
+    Subtensor,
+    Symbolic,
+    gather_plan,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from treadle.graph import Apply
+
+    Entry = At | Span | Positions
+
+
+def _limited(bound: Any, n: Any, low: Any, high: Any) -> Any:
+    """Return a bound of a slice counted from the front and kept between two limits, as Python does."""
+    if bound < 0:
+        bound = bound + n
+    if bound < low:
+        return low
+    return high if bound > high else bound
+
+
+def span(n: Any, start: Any, stop: Any, step: Any) -> tuple[Any, Any, Any]:
+    """Return first position, count and step of a slice of a dimension of length n; all may be symbolic integers."""
+    stride = 1 if step is None else step
+    if stride == 0:
+        msg = "the step of a slice must not be 0"
+        raise ValueError(msg)
+    if stride > 0:
+        first = 0 if start is None else _limited(start, n, 0, n)
+        last = n if stop is None else _limited(stop, n, 0, n)
+        count = (last - first + stride - 1) // stride if last > first else 0
+    else:
+        first = n - 1 if start is None else _limited(start, n, -1, n - 1)
+        last = -1 if stop is None else _limited(stop, n, -1, n - 1)
+        count = (first - last - stride - 1) // -stride if first > last else 0
+    return first, count, stride
+
+
+def _sliced(x: Any, dim: int, n: Any, bounds: Sequence[Any]) -> tuple[Any, bool]:
+    """Return the view that a slice picks, and whether it is still to be reversed: PyTorch has no negative strides."""
+    first, count, step = span(n, *bounds)
+    if count == 0:
+        return x.narrow(dim, 0, 0), False
+    low, stride = (first, step) if step > 0 else (first + (count - 1) * step, -step)
+    size = (count - 1) * stride + 1
+    view = x.narrow(dim, low, size)
+    if stride != 1:
+        view = view[(*(slice(None) for _ in range(dim)), slice(None, None, stride))]
+    return view, step < 0
+
+
+def in_bounds(positions: Any, n: Any) -> tuple[Any, Any]:
+    """Return positions counted from the front and forced into bounds, and whether one of them was out of bounds."""
+    at = positions.to(torch.int64)
+    if n == 0:
+        if at.numel() != 0:
+            msg = "a position in an empty dimension is out of bounds"
+            raise IndexError(msg)
+        return at, None
+    at = torch.where(at < 0, at + n, at)
+    return torch.clamp(at, min=0, max=n - 1), ((at < 0) | (at >= n)).any()
+
+
+@dataclass(slots=True)
+class Part:
+    """The part of a tensor that an index picks.
+
+    Attributes
+    ----------
+    view
+        The tensor sliced, with the dimensions that tensors of positions index in front.
+    positions
+        The positions, all of one shape.
+    place
+        Where the dimensions of the positions stand among the others in the result.
+    reversed
+        Dimensions of the result to reverse, counted without those of the positions.
+    bad
+        Whether a position was out of bounds; None where none is to be checked.
+    """
+
+    view: Any
+    positions: list[Any]
+    place: int
+    reversed: list[int]
+    bad: Any
+
+    def read(self) -> Any:
+        """Return the values of the part."""
+        result = self.view
+        if self.positions:
+            result = result[tuple(self.positions)]
+            rank = self.positions[0].dim()
+            if self.reversed:
+                result = result.flip([d + rank for d in self.reversed])
+            return result.movedim(list(range(rank)), list(range(self.place, self.place + rank)))
+        return result.flip(self.reversed) if self.reversed else result
+
+    def laid_out(self, values: Any) -> Any:
+        """Return values, broadcast to the part's shape, with their dimensions in the order of the view's."""
+        rank = self.positions[0].dim() if self.positions else 0
+        own = list(self.view.shape[len(self.positions) :])
+        middle = list(self.positions[0].shape) if self.positions else []
+        values = values.expand([*own[: self.place], *middle, *own[self.place :]])
+        if rank:
+            values = values.movedim(list(range(self.place, self.place + rank)), list(range(rank)))
+        return values.flip([d + rank for d in self.reversed]) if self.reversed else values
+
+
+class _Picker:
+    """Applies the entries of an index one by one."""
+
+    def __init__(self, x: Any, parts: Sequence[Any]) -> None:
+        self.view = x
+        self.parts: Iterator[Any] = iter(parts)
+        self.dim = 0
+        self.dynamic: list[int] = []
+        self.positions: list[Any] = []
+        self.reversed: list[int] = []
+        self.bad: Any = None
+
+    def given(self, bound: Any) -> Any:
+        """Return a bound, from the index inputs where it is symbolic."""
+        return next(self.parts) if isinstance(bound, Symbolic) else bound
+
+    def take(self, entry: Entry) -> None:
+        """Apply one entry to the next dimension."""
+        n = self.view.shape[self.dim]
+        if isinstance(entry, Span):
+            bounds = [self.given(b) for b in (entry.start, entry.stop, entry.step)]
+            self.view, backwards = _sliced(self.view, self.dim, n, bounds)
+            if backwards:
+                self.reversed.append(self.dim - len(self.dynamic))
+            self.dim += 1
+        elif isinstance(entry, At) and not isinstance(entry.value, Symbolic):
+            if entry.value >= n or entry.value < -n:
+                msg = "a position is out of bounds"
+                raise IndexError(msg)
+            self.view = self.view.select(self.dim, entry.value)
+        else:
+            at, bad = in_bounds(next(self.parts), n)
+            if bad is not None:
+                self.bad = bad if self.bad is None else self.bad | bad
+            self.positions.append(at)
+            self.dynamic.append(self.dim)
+            self.dim += 1
+
+
+def part(x: Any, entries: Sequence[Entry], place: int, parts: Sequence[Any]) -> Part:
+    """Return the part of a tensor that an index picks."""
+    picker = _Picker(x, parts)
+    for entry in entries:
+        picker.take(entry)
+    others = [d for d in range(picker.dim) if d not in picker.dynamic]
+    positions = list(torch.broadcast_tensors(*picker.positions)) if picker.positions else []
+    view = picker.view.permute([*picker.dynamic, *others]) if positions else picker.view
+    return Part(view, positions, place, picker.reversed, picker.bad)
+
+
+def _place(entries: Sequence[Entry], node: Apply, first: int) -> int:
+    """Return where the dimensions of index arrays stand in the result."""
+    if not any(isinstance(e, Positions) for e in entries):
+        return 0
+    return gather_plan(entries, [getattr(v.type, "ndim", 0) for v in node.inputs[first:]]).place
+
+
+@TORCH.register(Subtensor, AdvancedSubtensor)
+def subtensor(op: Subtensor | AdvancedSubtensor, node: Apply) -> Checked:
+    """Lower to views, and an index for tensors of positions."""
+    entries = op.entries
+    place = _place(entries, node, 1)
+
+    def run(x: Any, *parts: Any) -> tuple[Any, Any]:
+        picked = part(x, entries, place, parts)
+        return picked.bad, picked.read()
+
+    return Checked(run)
+
+
+@TORCH.register(IncSubtensor, AdvancedIncSubtensor)
+def inc_subtensor(op: IncSubtensor | AdvancedIncSubtensor, node: Apply) -> Checked:
+    """Lower to writing into a view of a copy; tensors of positions go through index_put, which adds repeated ones."""
+    out: Any = node.outputs[0].type
+    dtype = out.dtype
+    entries, set_ = op.entries, op.set
+    place = _place(entries, node, 2)
+    # Additions of truth values are counted, and float16 is added up in float32.
+    working = {"bool": torch.int64, "float16": torch.float32}.get(dtype) if not set_ else None
+
+    def run(x: Any, y: Any, *parts: Any) -> tuple[Any, Any]:
+        result = x.clone() if working is None else x.to(working)
+        picked = part(result, entries, place, parts)
+        values = picked.laid_out(y if working is None else y.to(working))
+        if picked.positions:
+            picked.view.index_put_(tuple(picked.positions), values, accumulate=not set_)
+        elif set_:
+            picked.view.copy_(values)
+        else:
+            picked.view.add_(values)
+        if dtype == "bool" and not set_:
+            result = result != 0
+        elif working is not None:
+            result = result.to(torch.float16)
+        return picked.bad, wrapped(result, dtype)
+
+    return Checked(run)

@@ -1,0 +1,35 @@
+"""Matrix products."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from treadle.link.torch.carriers import converted, converter, kind, settled, working
+from treadle.link.torch.table import TORCH
+from treadle.tensor import MatMul
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from treadle.graph import Apply
+
+
+@TORCH.register(MatMul)
+def matmul(op: MatMul, node: Apply) -> Callable[..., Any]:
+    """Lower to torch.matmul; integers and bool are multiplied in int64, float16 in float32, and rounded once."""
+    del op
+    out: Any = node.outputs[0].type
+    kinds: list[Any] = [x.type for x in node.inputs]
+    dtype = "int64" if kind(out.dtype) in "bi" else working(out.dtype)
+    conversions = [converter(t.dtype, dtype) for t in kinds]
+    settle = (lambda x: x != 0) if out.dtype == "bool" else settled(out.dtype)
+
+    def run(a: Any, b: Any) -> Any:
+        if a.shape[-1] != b.shape[-2]:
+            msg = "the inner lengths differ"
+            raise ValueError(msg)
+        return settle(torch.matmul(converted(a, conversions[0]), converted(b, conversions[1])))
+
+    return run

@@ -1,0 +1,172 @@
+"""Arithmetic: integers wrap, division by zero gives 0, as in NumPy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from treadle.link.torch.carriers import SIGN_BIT
+from treadle.link.torch.lower.scalar.kernels import KERNELS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+for _name, _function in (
+    ("add", torch.add),
+    ("sub", torch.sub),
+    ("mul", torch.mul),
+    ("neg", torch.neg),
+):
+    KERNELS.function(_name, "iufc", _function)
+KERNELS.function("add", "b", torch.logical_or)
+KERNELS.function("mul", "b", torch.logical_and)
+KERNELS.function("true_div", "fc", torch.true_divide)
+KERNELS.function("abs", "ifc", torch.abs)
+KERNELS.function("abs", "bu", torch.clone)
+KERNELS.function("maximum", "if", torch.maximum)
+KERNELS.function("minimum", "if", torch.minimum)
+KERNELS.function("maximum", "b", torch.logical_or)
+KERNELS.function("minimum", "b", torch.logical_and)
+KERNELS.function("sign", "i", torch.sign)
+
+
+def unsigned_less(a: Any, b: Any) -> Any:
+    """Return a < b for uint64 bits."""
+    return torch.bitwise_xor(a, SIGN_BIT) < torch.bitwise_xor(b, SIGN_BIT)
+
+
+@KERNELS.register("maximum", "u")
+def maximum_of_unsigned(loops: Sequence[str]) -> Callable[..., Any]:
+    """The larger of two uint64."""
+    del loops
+    return lambda a, b: torch.where(unsigned_less(a, b), b, a)
+
+
+@KERNELS.register("minimum", "u")
+def minimum_of_unsigned(loops: Sequence[str]) -> Callable[..., Any]:
+    """The smaller of two uint64."""
+    del loops
+    return lambda a, b: torch.where(unsigned_less(b, a), b, a)
+
+
+@KERNELS.register("sign", "u")
+def sign_of_unsigned(loops: Sequence[str]) -> Callable[..., Any]:
+    """1 for any uint64 but 0."""
+    del loops
+    return lambda x: (x != 0).to(torch.int64)
+
+
+@KERNELS.register("sign", "f")
+def sign(loops: Sequence[str]) -> Callable[..., Any]:
+    """The sign; NaN for NaN, where torch.sign gives 0."""
+    del loops
+    return lambda x: torch.where(torch.isnan(x), x, torch.sign(x))
+
+
+def _float_divmod(a: Any, b: Any) -> tuple[Any, Any]:
+    """Return quotient and remainder as Python's divmod defines them for floats (NumPy's algorithm, exact fmod)."""
+    rest = torch.fmod(a, b)
+    whole = (a - rest) / b
+    crosses = (rest != 0) & ((b < 0) != (rest < 0))
+    whole = torch.where(crosses, whole - 1, whole)
+    down = torch.floor(whole)
+    down = torch.where(whole - down > 0.5, down + 1, down)
+    quotient = torch.where(whole == 0, torch.copysign(torch.zeros_like(a / b), a / b), down)
+    remainder = torch.where(rest == 0, torch.copysign(torch.zeros_like(b), b), torch.where(crosses, rest + b, rest))
+    by_zero = b == 0
+    return torch.where(by_zero, a / b, quotient), torch.where(by_zero, rest, remainder)
+
+
+@KERNELS.register("floor_div", "f")
+def float_floor_div(loops: Sequence[str]) -> Callable[..., Any]:
+    """The floor of the quotient, without the rounding error of the quotient."""
+    del loops
+    return lambda a, b: _float_divmod(a, b)[0]
+
+
+@KERNELS.register("mod", "f")
+def float_mod(loops: Sequence[str]) -> Callable[..., Any]:
+    """The remainder with the divisor's sign."""
+    del loops
+    return lambda a, b: _float_divmod(a, b)[1]
+
+
+def _integer_division(loops: Sequence[str], divide: Callable[..., Any], negate: bool) -> Callable[..., Any]:
+    """Return an integer division that the machine cannot refuse: by zero it is 0, by -1 it is done by hand.
+
+    The smallest integer divided by -1 overflows, which some processors punish like a division by zero.
+    """
+    if loops[-1].startswith("u"):
+
+        def unsigned(a: Any, b: Any) -> Any:
+            zero = b == 0
+            return torch.where(zero, torch.zeros_like(a), divide(a, torch.where(zero, torch.ones_like(b), b)))
+
+        return unsigned
+
+    def signed(a: Any, b: Any) -> Any:
+        zero, minus = b == 0, b == -1
+        result = divide(a, torch.where(zero | minus, torch.ones_like(b), b))
+        by_minus = torch.neg(a) if negate else torch.zeros_like(a)
+        return torch.where(zero, torch.zeros_like(a), torch.where(minus, by_minus, result))
+
+    return signed
+
+
+@KERNELS.register("floor_div", "i")
+def integer_floor_div(loops: Sequence[str]) -> Callable[..., Any]:
+    """The floor of the quotient of integers."""
+    return _integer_division(loops, lambda a, b: torch.div(a, b, rounding_mode="floor"), negate=True)
+
+
+@KERNELS.register("mod", "i")
+def integer_mod(loops: Sequence[str]) -> Callable[..., Any]:
+    """The remainder with the divisor's sign."""
+    return _integer_division(loops, torch.remainder, negate=False)
+
+
+def _unsigned_quotient(a: Any, b: Any) -> Any:
+    """Return the quotient of uint64 bits, b not 0 (Warren, Hacker's Delight, 9-3).
+
+    A divisor with the top bit goes into a at most once. For others, half of a is divided as a signed number, and
+    the quotient doubled is right or one too small.
+    """
+    half = torch.bitwise_and(torch.bitwise_right_shift(a, 1), 2**63 - 1)
+    large = b < 0
+    safe = torch.where(large, torch.ones_like(b), b)
+    near = torch.bitwise_left_shift(torch.div(half, safe, rounding_mode="floor"), 1)
+    near = near + torch.logical_not(unsigned_less(a - near * safe, safe)).to(torch.int64)
+    return torch.where(large, torch.logical_not(unsigned_less(a, b)).to(torch.int64), near)
+
+
+@KERNELS.register("floor_div", "u")
+def unsigned_floor_div(loops: Sequence[str]) -> Callable[..., Any]:
+    """The quotient of uint64."""
+    return _integer_division(loops, _unsigned_quotient, negate=False)
+
+
+@KERNELS.register("mod", "u")
+def unsigned_mod(loops: Sequence[str]) -> Callable[..., Any]:
+    """The remainder of uint64."""
+    return _integer_division(loops, lambda a, b: a - _unsigned_quotient(a, b) * b, negate=False)
+
+
+@KERNELS.register("reciprocal", "iu")
+def integer_reciprocal(loops: Sequence[str]) -> Callable[..., Any]:
+    """1 / x cut to an integer: x itself for 1 and -1, else 0; for 0 whatever NumPy gives on this machine."""
+    dtype = np.dtype(loops[-1])
+    with np.errstate(all="ignore"):
+        of_zero = int(np.reciprocal(np.zeros(1, dtype))[0])
+    if dtype == np.uint64 and of_zero >= 2**63:
+        of_zero -= 2**64
+    ones = (1,) if dtype.kind == "u" else (1, -1)
+
+    def reciprocal(x: Any) -> Any:
+        result = torch.zeros_like(x)
+        for one in ones:
+            result = torch.where(x == one, torch.full_like(x, one), result)
+        return torch.where(x == 0, torch.full_like(x, of_zero), result)
+
+    return reciprocal

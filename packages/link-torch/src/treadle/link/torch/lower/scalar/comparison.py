@@ -1,0 +1,108 @@
+"""Comparisons and predicates."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from treadle.link.torch.carriers import SIGN_BIT, kind
+from treadle.link.torch.lower.scalar.kernels import KERNELS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+def _below(a: Any, b: Any) -> Any:
+    return torch.bitwise_xor(a, SIGN_BIT) < torch.bitwise_xor(b, SIGN_BIT)
+
+
+def _signed_below_unsigned(a: Any, b: Any) -> Any:
+    return (a < 0) | (b < 0) | (a < b)
+
+
+def _unsigned_below_signed(a: Any, b: Any) -> Any:
+    return (a >= 0) & (b >= 0) & (a < b)
+
+
+def _less(loops: Sequence[str]) -> Callable[..., Any]:
+    """Return a < b. NumPy compares int64 and uint64 by value: those are two kinds of bits."""
+    first, second = (kind(d) for d in loops)
+    if first == second == "u":
+        return _below
+    if second == "u":
+        return _signed_below_unsigned
+    return _unsigned_below_signed if first == "u" else torch.lt
+
+
+def _equal(loops: Sequence[str]) -> Callable[..., Any]:
+    kinds = [kind(d) for d in loops]
+    if kinds[0] == kinds[1]:
+        return torch.eq
+    signed = kinds.index("i")
+
+    def equal(*operands: Any) -> Any:
+        return (operands[0] == operands[1]) & (operands[signed] >= 0)
+
+    return equal
+
+
+@KERNELS.register("eq", "biufc")
+def eq(loops: Sequence[str]) -> Callable[..., Any]:
+    """Equality."""
+    return _equal(loops)
+
+
+@KERNELS.register("neq", "biufc")
+def neq(loops: Sequence[str]) -> Callable[..., Any]:
+    """The opposite of equality, which holds for NaN."""
+    equal = _equal(loops)
+    return lambda a, b: torch.logical_not(equal(a, b))
+
+
+@KERNELS.register("lt", "biuf")
+def lt(loops: Sequence[str]) -> Callable[..., Any]:
+    """Less."""
+    return _less(loops)
+
+
+@KERNELS.register("gt", "biuf")
+def gt(loops: Sequence[str]) -> Callable[..., Any]:
+    """Greater: less with the operands exchanged."""
+    less = _less(loops[::-1])
+    return lambda a, b: less(b, a)
+
+
+@KERNELS.register("le", "biuf")
+def le(loops: Sequence[str]) -> Callable[..., Any]:
+    """Less or equal: for floats not the opposite of greater, because of NaN."""
+    if kind(loops[-1]) == "f":
+        return torch.le
+    less = _less(loops[::-1])
+    return lambda a, b: torch.logical_not(less(b, a))
+
+
+@KERNELS.register("ge", "biuf")
+def ge(loops: Sequence[str]) -> Callable[..., Any]:
+    """Greater or equal."""
+    if kind(loops[-1]) == "f":
+        return torch.ge
+    less = _less(loops)
+    return lambda a, b: torch.logical_not(less(a, b))
+
+
+def _never(x: Any) -> Any:
+    return torch.zeros_like(x, dtype=torch.bool)
+
+
+def _always(x: Any) -> Any:
+    return torch.ones_like(x, dtype=torch.bool)
+
+
+for _name in ("isnan", "isinf", "isposinf", "isneginf"):
+    KERNELS.function(_name, "biu", _never)
+KERNELS.function("isfinite", "biu", _always)
+KERNELS.function("isposinf", "f", lambda x: x == float("inf"))
+KERNELS.function("isneginf", "f", lambda x: x == float("-inf"))
+for _name in ("isnan", "isinf", "isfinite"):
+    KERNELS.function(_name, "c", getattr(torch, _name))

@@ -1,0 +1,65 @@
+"""Bitwise and logical functions, and shifts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from treadle.link.torch.carriers import width
+from treadle.link.torch.lower.scalar.kernels import KERNELS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+for _name, _function in (
+    ("and", torch.bitwise_and),
+    ("or", torch.bitwise_or),
+    ("xor", torch.bitwise_xor),
+    ("invert", torch.bitwise_not),
+):
+    KERNELS.function(_name, "biu", _function)
+for _name in ("logical_and", "logical_or", "logical_xor", "logical_not"):
+    KERNELS.function(_name, "biufc", getattr(torch, _name))
+
+
+@KERNELS.register("left_shift", "iu")
+def left_shift(loops: Sequence[str]) -> Callable[..., Any]:
+    """Shift to the left; by the width or more, or by less than nothing, it is 0."""
+    bits = width(loops[-1])
+
+    def shift(a: Any, b: Any) -> Any:
+        inside = (b >= 0) & (b < bits)
+        shifted = torch.bitwise_left_shift(a, torch.where(inside, b, torch.zeros_like(b)))
+        return torch.where(inside, shifted, torch.zeros_like(a))
+
+    return shift
+
+
+@KERNELS.register("right_shift", "i")
+def right_shift(loops: Sequence[str]) -> Callable[..., Any]:
+    """Shift to the right, keeping the sign; by the width or more it is the sign, 0 or -1."""
+    bits = width(loops[-1])
+    signed = not loops[-1].startswith("u")
+
+    def shift(a: Any, b: Any) -> Any:
+        inside = (b >= 0) & (b < bits)
+        shifted = torch.bitwise_right_shift(a, torch.where(inside, b, torch.zeros_like(b)))
+        far = torch.where(a < 0, torch.full_like(a, -1), torch.zeros_like(a)) if signed else torch.zeros_like(a)
+        return torch.where(inside, shifted, far)
+
+    return shift
+
+
+@KERNELS.register("right_shift", "u")
+def unsigned_right_shift(loops: Sequence[str]) -> Callable[..., Any]:
+    """Shift uint64 bits to the right, zeros coming in: one place first, which clears the sign, then the rest."""
+    del loops
+
+    def shift(a: Any, b: Any) -> Any:
+        inside = (b > 0) & (b < 64)
+        once = torch.bitwise_and(torch.bitwise_right_shift(a, 1), 2**63 - 1)
+        shifted = torch.bitwise_right_shift(once, torch.where(inside, b - 1, torch.zeros_like(b)))
+        return torch.where(inside, shifted, torch.where(b == 0, a, torch.zeros_like(a)))
+
+    return shift

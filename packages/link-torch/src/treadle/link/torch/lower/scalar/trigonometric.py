@@ -1,0 +1,10 @@
+"""Trigonometric and hyperbolic functions: PyTorch's own, for floats found by name, for complex numbers from a list."""
+
+from __future__ import annotations
+
+import torch
+
+from treadle.link.torch.lower.scalar.kernels import KERNELS
+
+for _name in ("sin", "cos", "tan", "sinh", "cosh", "tanh"):
+    KERNELS.function(_name, "c", getattr(torch, _name))

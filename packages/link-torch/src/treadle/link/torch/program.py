@@ -1,0 +1,166 @@
+"""The program: values in, values out, which the caller owns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from treadle.graph import FunctionGraph, NodeError, NodeValueError
+from treadle.link.torch.carriers import CARRIERS, from_host, from_native, to_host, to_native
+from treadle.link.torch.compilation import PROCESS
+from treadle.link.vm import Program, VMLinker, replay
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from treadle.graph import Type, Variable
+    from treadle.link.torch.generation import Listing
+
+
+def _loader(var: Variable, place: Any) -> Callable[[Any], Any]:
+    """Return the function that makes an input's value a carrier on the device."""
+    kind: Any = var.type
+    dtype = getattr(kind, "dtype", None)
+    if dtype not in CARRIERS:
+        return lambda value: value
+    to_numpy = kind.to_host
+    on_cpu = place.type == "cpu"
+
+    def load(value: Any) -> Any:
+        if isinstance(value, np.ndarray):
+            tensor = from_host(value, dtype)
+            return tensor if on_cpu else tensor.to(place)
+        if isinstance(value, torch.Tensor):
+            return from_native(value.detach().to(place), dtype)
+        return from_host(to_numpy(value), dtype).to(place)
+
+    return load
+
+
+def _number(value: Any) -> Any:
+    """Return an input that decides shapes as a Python integer, or a tuple of them."""
+    if isinstance(value, torch.Tensor):
+        value = value.detach().cpu()
+    found = value.tolist()
+    return tuple(found) if isinstance(found, list) else int(found)
+
+
+class TorchProgram(Program):
+    """A graph as one function of PyTorch tensors.
+
+    Takes NumPy arrays and PyTorch tensors, and returns NumPy arrays, or PyTorch tensors for outputs asked for in
+    native form. A result shares no memory with anything but itself.
+    """
+
+    host = False
+
+    def __init__(
+        self,
+        fgraph: FunctionGraph,
+        listing: Listing,
+        run: Callable[..., Any],
+        place: Any,
+        native_outputs: frozenset[int],
+    ) -> None:
+        self.fgraph = fgraph
+        self._listing = listing
+        self._run = run
+        at = {v: i for i, v in enumerate(fgraph.inputs)}
+        first = [v for v in (*listing.tensors, *listing.numbers) if v not in at]
+        at |= {v: len(at) + i for i, v in enumerate(first)}
+        self._prelude = VMLinker().link(FunctionGraph(fgraph.inputs, first)) if first else None
+        self._tensors = [(_loader(v, place), at[v]) for v in listing.tensors]
+        self._numbers = [at[v] for v in listing.numbers]
+        self._constants = [_loader(v, place)(v.data) for v in listing.constants]
+        self._shared = frozenset(t.untyped_storage().data_ptr() for t in self._constants)
+        self._outputs = [
+            (getattr(v.type, "dtype", None), i in native_outputs) for i, v in enumerate(fgraph.outputs)
+        ]
+        self._on_cpu = place.type == "cpu"
+
+    @property
+    def source(self) -> str:
+        """Text of the generated function."""
+        return self._listing.source
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The generated function, uncompiled: tensors, integers and constants in; a flag or None, and results out."""
+        return self._listing.run
+
+    def __call__(self, *inputs: Any) -> Sequence[Any]:
+        """Compute the outputs.
+
+        Raises
+        ------
+        NodeError
+            If a node fails; it names the op and the user's line.
+        ForkedProcessError
+            In a process forked from one where PyTorch had run.
+        """
+        PROCESS.check()
+        try:
+            with torch.no_grad():
+                values = inputs if self._prelude is None else (*inputs, *self._before(inputs))
+                tensors = [load(values[i]) for load, i in self._tensors]
+                numbers = [_number(values[i]) for i in self._numbers]
+                bad, *results = self._run(*tensors, *numbers, *self._constants)
+                failed = bad is not None and bool(bad)
+                outputs = () if failed else self._owned(tensors, results)
+        except Exception as error:
+            raise self._explained(inputs, error) from error
+        if failed:
+            msg = "values were found invalid by the compiled program"
+            original = NodeValueError(msg)
+            raise self._explained(inputs, original) from original
+        return outputs
+
+    def fetch(self, value: Any, type_: Type) -> Any:
+        """Return an output in native form as a NumPy array that the caller owns."""
+        found = type_.to_host(value)
+        return np.array(found) if isinstance(found, np.ndarray) else found
+
+    def _before(self, inputs: Sequence[Any]) -> Sequence[Any]:
+        """Compute what is computed before the program."""
+        host = [v.type.to_host(x) for v, x in zip(self.fgraph.inputs, inputs, strict=True)]
+        prelude: Any = self._prelude
+        computed: Sequence[Any] = prelude(*host)
+        return computed
+
+    def _owned(self, tensors: Sequence[Any], results: Sequence[Any]) -> list[Any]:
+        """Return the outputs; one that shares memory, or is a part of a larger block, is copied."""
+        taken = {t.untyped_storage().data_ptr() for t in tensors if isinstance(t, torch.Tensor)}
+        outputs = []
+        for (dtype, native), result in zip(self._outputs, results, strict=True):
+            if dtype not in CARRIERS:
+                outputs.append(result)
+                continue
+            tensor = result if native or self._on_cpu else result.cpu()
+            storage = tensor.untyped_storage()
+            place = storage.data_ptr()
+            if place in taken or place in self._shared or storage.nbytes() != tensor.nbytes:
+                tensor = tensor.clone(memory_format=torch.contiguous_format)
+                place = tensor.untyped_storage().data_ptr()
+            taken.add(place)
+            outputs.append(to_native(tensor, dtype) if native else to_host(tensor, dtype))
+        return outputs
+
+    def _explained(self, inputs: Sequence[Any], error: Exception) -> Exception:
+        """Return what the Python VM says about these inputs, or the error itself where it finds nothing wrong."""
+        found = replay(self.fgraph, inputs, error)
+        if found is not error:
+            return found
+        if isinstance(error, NodeError):
+            msg = (
+                "pytorch: values were found invalid, but the Python VM computes the graph without complaint. Run the "
+                "function with the option torch__compile=False, and report what differs."
+            )
+            return NodeValueError(msg)
+        first = (str(error).strip().splitlines() or [""])[0]
+        msg = (
+            f"pytorch: PyTorch failed on a graph that the Python VM computes, {type(error).__name__}: {first}. Run "
+            "the function with the option torch__compile=False, or pick another mode."
+        )
+        return NodeError(msg)

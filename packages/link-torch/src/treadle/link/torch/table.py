@@ -1,0 +1,31 @@
+"""The table of lowerings, and what a rule may return or raise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from treadle.graph import LoweringTable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# A rule ``rule(op, node)`` returns a function of tensors, one for each input of the node (Python integers at the
+# positions of ``op.static_inputs``), to one tensor, or a tuple of tensors for several outputs; or it returns that
+# function wrapped in `Checked`. Tensors are carriers (see `treadle.link.torch.carriers`).
+TORCH = LoweringTable("pytorch")
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A lowered function that finds out whether its input values are valid.
+
+    Parameters
+    ----------
+    run
+        Takes what every lowered function takes, and returns a pair: a tensor of one bool, or None where nothing had
+        to be checked, and the result. Where the bool is true the result is not used: the program fails, and the
+        graph is run again on the Python VM to say why.
+    """
+
+    run: Callable[..., tuple[Any, Any]]

@@ -1,0 +1,311 @@
+"""Rules and rule sets: how a package declares what may take the place of what."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from treadle.graph import DuplicateRegistrationError, Op
+from treadle.rewrite.errors import RuleDefinitionError
+from treadle.rewrite.pattern import Law, Pattern
+from treadle.rewrite.phase import Phase
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from treadle.graph import Apply, Feature, FunctionGraph, Variable
+
+# An op, or a class of ops.
+Tracked = Op | type[Op]
+_Function = TypeVar("_Function", bound="Callable[..., Any]")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rule:
+    """A local rule: what may take the place of one node's outputs.
+
+    Parameters
+    ----------
+    name
+        Its id: shown in reports, and a tag of its own.
+    apply
+        ``(node)``, or ``(fgraph, node)`` if `needs_graph`: returns None, the replacement of the one output, a sequence
+        with a replacement (or None) for each output, or a mapping from variables to replacements.
+    law
+        What it says, in one line.
+    phases
+        When it runs.
+    tracked
+        Ops and classes of ops it looks at; every node if empty.
+    tags
+        By which queries find it.
+    before, after
+        Ids of rules of the same phase that it must come before or after.
+    depth
+        How many levels of nodes it looks at, its own node included. After a change that far below, it is tried again.
+    needs_graph
+        Whether it is given the graph too.
+    place
+        File and line of its declaration.
+    """
+
+    name: str
+    apply: Callable[..., Any]
+    law: str
+    phases: tuple[Phase, ...]
+    tracked: tuple[Tracked, ...]
+    tags: frozenset[str]
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    depth: int = 2
+    needs_graph: bool = False
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GraphPass:
+    """A rewrite of a whole graph, run once in a phase, after the phase's local rules.
+
+    Parameters
+    ----------
+    name
+        Its id.
+    apply
+        ``(fgraph) -> number of changes``.
+    law, phases, tags, before, after, place
+        As for `Rule`; the order is among the passes of a phase.
+    """
+
+    name: str
+    apply: Callable[[FunctionGraph], int]
+    law: str
+    phases: tuple[Phase, ...]
+    tags: frozenset[str]
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    place: str = ""
+
+
+@dataclass(slots=True, eq=False)
+class RuleSet:
+    """The rules of one family, in order of declaration.
+
+    Parameters
+    ----------
+    name
+        Name of the family; a tag of each of its rules.
+    is_commutative
+        ``(op) -> bool``: whether patterns match an op's two operands in either order.
+    value_of
+        ``(variable) -> number or None``: the number a variable is known to hold in every element, for the numbers in
+        patterns.
+    features
+        Classes of features that the rules need on the graph while they run.
+    declares
+        Further tags that queries may name.
+    """
+
+    name: str
+    is_commutative: Callable[[Op], bool] | None = None
+    value_of: Callable[[Variable], Any] | None = None
+    features: tuple[type[Feature], ...] = ()
+    declares: tuple[str, ...] = ()
+    _rules: dict[str, Rule | GraphPass] = field(default_factory=dict)
+
+    def __iter__(self) -> Iterator[Rule | GraphPass]:
+        """Iterate over rules and passes in order of declaration."""
+        return iter(self._rules.values())
+
+    def __len__(self) -> int:
+        """Return the number of rules and passes."""
+        return len(self._rules)
+
+    def __getitem__(self, name: str) -> Rule | GraphPass:
+        """Return a rule by id."""
+        return self._rules[name]
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The ids of all rules and passes."""
+        return frozenset(self._rules)
+
+    def add(self, rule: Rule | GraphPass) -> None:
+        """Add a rule or pass.
+
+        Raises
+        ------
+        DuplicateRegistrationError
+            If its id is taken; the message names both places.
+        """
+        rival = self._rules.get(rule.name)
+        if rival is not None:
+            msg = (
+                f"rule {rule.name!r}: declared twice in rule set {self.name!r}, at {rival.place} and at {rule.place}. "
+                "Rename one of them."
+            )
+            raise DuplicateRegistrationError(msg)
+        self._rules[rule.name] = rule
+
+    def rule(
+        self,
+        phase: Phase | Sequence[Phase],
+        *tracked: Tracked,
+        tags: Sequence[str] | None = None,
+        before: Sequence[str] = (),
+        after: Sequence[str] = (),
+        name: str | None = None,
+        depth: int = 2,
+        needs_graph: bool = False,
+    ) -> Callable[[_Function], _Function]:
+        """Return a decorator that declares a function as a rule (parameters as for `Rule`).
+
+        The id is the function's name, the law the first line of its docstring.
+
+        Raises
+        ------
+        RuleDefinitionError
+            If the function has no docstring, or something tracked is no op.
+        DuplicateRegistrationError
+            If the id is taken.
+        """
+
+        def declare(function: _Function) -> _Function:
+            identity = name or function.__name__
+            self._check_tracked(identity, tracked)
+            phases = _phases(phase)
+            self.add(
+                Rule(
+                    identity,
+                    function,
+                    _law_of(identity, function),
+                    phases,
+                    tracked,
+                    self._tags(phases, tags),
+                    tuple(before),
+                    tuple(after),
+                    depth,
+                    needs_graph,
+                    _place_of(function),
+                )
+            )
+            return function
+
+        return declare
+
+    def graph_pass(
+        self,
+        phase: Phase | Sequence[Phase],
+        *,
+        tags: Sequence[str] | None = None,
+        before: Sequence[str] = (),
+        after: Sequence[str] = (),
+        name: str | None = None,
+    ) -> Callable[[_Function], _Function]:
+        """Return a decorator that declares ``(fgraph) -> number of changes`` as a pass over whole graphs.
+
+        Raises
+        ------
+        RuleDefinitionError
+            If the function has no docstring.
+        DuplicateRegistrationError
+            If the id is taken.
+        """
+
+        def declare(function: _Function) -> _Function:
+            identity = name or function.__name__
+            law = _law_of(identity, function)
+            phases = _phases(phase)
+            place = _place_of(function)
+            tagged = self._tags(phases, tags)
+            self.add(GraphPass(identity, function, law, phases, tagged, tuple(before), tuple(after), place))
+            return function
+
+        return declare
+
+    def law(
+        self,
+        name: str,
+        lhs: Pattern,
+        rhs: Any,
+        *,
+        phase: Phase | Sequence[Phase] = Phase.STABILIZE,
+        when: Callable[[Apply, Mapping[str, Variable]], bool] | None = None,
+        tags: Sequence[str] | None = None,
+        before: Sequence[str] = (),
+        after: Sequence[str] = (),
+    ) -> None:
+        """Declare that what `lhs` matches may become `rhs`.
+
+        Parameters
+        ----------
+        name
+            Id of the rule.
+        lhs
+            An op applied to patterns, as in ``log(1 + x)``. A number matches what is known to hold it; a pattern
+            variable that occurs twice must be the same variable.
+        rhs
+            A pattern over the same variables, or a function ``(node, match) -> Variable | None``.
+        when
+            ``(node, match) -> bool``: a further condition; `match` holds the variables by name.
+        phase, tags, before, after
+            As for `Rule`.
+
+        Notes
+        -----
+        A replacement whose type neither equals nor refines the old one is not made: so a number that was there for
+        its dtype or its shape keeps its place.
+
+        Raises
+        ------
+        RuleDefinitionError
+            If `lhs` is no applied op, or `rhs` uses variables that `lhs` does not have.
+        """
+        law = Law(name, lhs, rhs, when, self.is_commutative, self.value_of)
+        frame = sys._getframe(1)
+        place = f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
+        phases = _phases(phase)
+        self.add(
+            Rule(
+                name,
+                law,
+                f"{law}.",
+                phases,
+                (law.op,),
+                self._tags(phases, tags),
+                tuple(before),
+                tuple(after),
+                law.depth,
+                place=place,
+            )
+        )
+
+    def _tags(self, phases: tuple[Phase, ...], tags: Sequence[str] | None) -> frozenset[str]:
+        given = [tag for phase in phases for tag in phase.default_tags] if tags is None else tags
+        return frozenset((self.name, *given, *(phase.tag for phase in phases)))
+
+    @staticmethod
+    def _check_tracked(name: str, tracked: Sequence[Any]) -> None:
+        for item in tracked:
+            if not isinstance(item, Op) and not (isinstance(item, type) and issubclass(item, Op)):
+                msg = f"rule {name!r}: tracks ops or classes of ops, got {item!r}. Name the op itself."
+                raise RuleDefinitionError(msg)
+
+
+def _phases(phase: Phase | Sequence[Phase]) -> tuple[Phase, ...]:
+    return (phase,) if isinstance(phase, Phase) else tuple(phase)
+
+
+def _law_of(name: str, function: Callable[..., Any]) -> str:
+    text = inspect.getdoc(function)
+    if not text:
+        msg = f"rule {name!r}: has no docstring. State its law in the first line, as in 'log(exp(x)) -> x.'"
+        raise RuleDefinitionError(msg)
+    return text.splitlines()[0]
+
+
+def _place_of(function: Callable[..., Any]) -> str:
+    code = getattr(function, "__code__", None)
+    return f"{Path(code.co_filename).name}:{code.co_firstlineno}" if code is not None else repr(function)

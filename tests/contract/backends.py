@@ -1,0 +1,15 @@
+"""The installed backends that work on this machine, for parametrisation."""
+
+from treadle.config import EntryPointLoadError
+from treadle.testing import backend_names, find_backend
+
+
+def _works(name: str) -> bool:
+    try:
+        return find_backend(name).unavailable() is None
+    except EntryPointLoadError:
+        # It is broken, not absent: its tests shall say so.
+        return True
+
+
+BACKENDS = tuple(name for name in backend_names() if _works(name))

@@ -1,0 +1,36 @@
+"""Every backend keeps the contract: backends x op records x dtypes, and derivatives."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from tests.contract.backends import BACKENDS
+from treadle.testing import FAILURES, KINDS, Check, Failure, contract, run_check, run_failure
+
+# PyTorch's compiler takes most of a second for a tiny graph, and several for a group: what is checked in breadth runs
+# without it, and each family once with it.
+EAGER = {"torch__compile": False}
+BREADTH = [
+    parameter
+    for backend in BACKENDS
+    for parameter in contract(backend, KINDS, flags=EAGER if backend == "pytorch" else None)
+]
+INDUCTOR = contract("pytorch", ("known",), flags={"torch__compile": True}) if "pytorch" in BACKENDS else []
+
+
+@pytest.mark.parametrize(("backend", "check", "flags"), BREADTH)
+def test_backend_keeps_the_contract(backend: str, check: Check, flags: Mapping[str, Any] | None) -> None:
+    run_check(backend, check, flags)
+
+
+@pytest.mark.parametrize(("backend", "check", "flags"), INDUCTOR)
+def test_compiled_pytorch_keeps_the_contract(backend: str, check: Check, flags: Mapping[str, Any] | None) -> None:
+    run_check(backend, check, flags)
+
+
+@pytest.mark.parametrize("rewritten", [False, True], ids=["plain", "rewritten"])
+@pytest.mark.parametrize("failure", FAILURES, ids=str)
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_failure_names_op_and_line(backend: str, failure: Failure, rewritten: bool) -> None:
+    assert __file__.rpartition("/")[2] in run_failure(backend, failure, rewritten)

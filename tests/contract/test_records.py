@@ -1,0 +1,209 @@
+"""The records cover every op, and the contract catches backends that break it."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import treadle.tensor as tt
+from treadle.graph import Op, applys_between
+from treadle.testing import SAMPLES, VARIANTS, Check, Sample, SampleTable, checks, contract, verify_grad
+from treadle.testing import contract as contract_function
+from treadle.testing.contract import run_check
+from treadle.testing.errors import ContractError, DuplicateSampleError, GradientError, UnknownBackendError
+from treadle.testing.parts import as_tuple, variables
+from treadle.testing.sample import OPTIONAL_DTYPES, REALS
+
+OPS = (
+    tt.AdvancedIncSubtensor, tt.AdvancedSubtensor, tt.Alloc, tt.ARange, tt.ArgReduction, tt.DimShuffle, tt.Elemwise,
+    tt.IncSubtensor, tt.Join, tt.LogSoftmax, tt.LogSumExp, tt.MatMul, tt.Reduction, tt.Reshape, tt.Shape, tt.ShapeI,
+    tt.Softmax, tt.Subtensor, tt.SumTo,
+)  # fmt: skip
+
+
+def ops_of(sample: Sample) -> set[Op]:
+    inputs = variables(sample, sample.dtypes[-1], known=False)
+    return {node.op for node in applys_between(inputs, list(as_tuple(sample.build(*inputs))))}
+
+
+@pytest.fixture(scope="module")
+def all_ops() -> set[Op]:
+    return {op for sample in SAMPLES for op in ops_of(sample)}
+
+
+def test_every_row_has_a_record(all_ops: set[Op]) -> None:
+    covered = {op.scalar_op.name for op in all_ops if isinstance(op, tt.Elemwise)}
+    assert set(tt.ROWS.names()) - covered == set()
+
+
+def test_every_op_of_the_package_has_a_record(all_ops: set[Op]) -> None:
+    public = {value for name in tt.__all__ if isinstance(value := getattr(tt, name), type) and issubclass(value, Op)}
+    assert public == set(OPS)
+    assert {type(op) for op in all_ops} == public
+
+
+def test_every_kind_of_reduction_has_a_record(all_ops: set[Op]) -> None:
+    assert {op.kind for op in all_ops if isinstance(op, tt.Reduction)} == set(tt.KINDS)
+    assert {op.kind for op in all_ops if isinstance(op, tt.ArgReduction)} == {"argmax", "argmin"}
+
+
+@pytest.mark.parametrize("dtype", REALS)
+def test_a_dtype_that_a_record_leaves_out_is_refused(dtype: str) -> None:
+    left_out = [sample for sample in SAMPLES if sample.takes_all and dtype not in sample.dtypes]
+    for sample in left_out:
+        with pytest.raises(tt.DtypeError):
+            sample.build(*variables(sample, dtype, known=False))
+
+
+@pytest.mark.parametrize("sample", [s for s in SAMPLES if s.takes_all], ids=str)
+def test_a_float32_gradient_is_float32(sample: Sample) -> None:
+    inputs = variables(sample, "float32", known=False) if "float32" in sample.dtypes else []
+    wrt = [inputs[i] for i in sample.wrt] if inputs else []
+    slopes = tt.grad(tt.sum(sample.build(*inputs)), wrt, disconnected_inputs="ignore") if wrt else []
+    assert [s.dtype for s in slopes] == [v.dtype for v in wrt]
+
+
+def test_second_sample_of_one_name_is_refused() -> None:
+    sample = next(iter(SAMPLES))
+    with pytest.raises(DuplicateSampleError, match="Choose another name"):
+        SampleTable(sample, sample)
+
+
+def test_samples_are_the_same_each_time() -> None:
+    for sample in SAMPLES:
+        for variant in VARIANTS:
+            once, again = (sample.arrays(sample.dtypes[-1], variant) for _ in range(2))
+            for a, b in zip(once, again, strict=True):
+                np.testing.assert_array_equal(a, b)
+
+
+def test_layouts_hold_the_plain_values() -> None:
+    sample = SAMPLES.of("arithmetic")[0]
+    plain = sample.arrays("float64", "plain")
+    for layout in ("fortran", "strided", "reversed", "readonly"):
+        np.testing.assert_array_equal(sample.arrays("float64", layout), plain)
+    assert sample.arrays("float64", "reversed")[0].strides[0] < 0
+    assert not sample.arrays("float64", "strided")[0].flags.c_contiguous
+    assert not sample.arrays("float64", "readonly")[0].flags.writeable
+
+
+def test_gap_is_checked_alone_and_expected_to_fail() -> None:
+    found = contract("vm", kinds=("values",), gaps={"arithmetic-int8-*/add": "because"})
+    alone = [p for p in found if str(p.values[1]) == "arithmetic-int8-values/add"]
+    assert [mark.name for mark in alone[0].marks] == ["xfail"]
+    group = next(p.values[1] for p in found if str(p.values[1]) == "arithmetic-int8-values")
+    assert "add" not in [sample.name for sample in group.samples()]
+
+
+def test_every_dtype_occurs_in_a_check() -> None:
+    assert {check.dtype for check in checks()} == {*REALS, *OPTIONAL_DTYPES}
+
+
+def test_unknown_backend_is_an_error_with_names() -> None:
+    with pytest.raises(UnknownBackendError, match="vm"):
+        run_check("wm", Check("arithmetic", "float64", "values"))
+
+
+# Backends that break the contract
+
+
+@contextmanager
+def broken(monkeypatch: pytest.MonkeyPatch, spoil: Any) -> Iterator[None]:
+    """Let the linked programs' results go through a function of (values, results)."""
+    module = __import__("treadle.testing.contract", fromlist=["linked"])
+    original = module.linked
+
+    def linked(backend: str, inputs: Sequence[Any], outputs: Sequence[Any]) -> Any:
+        run = original(backend, inputs, outputs)
+        return lambda *values: spoil(values, list(run(*values)))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "linked", linked)
+        patch.setattr(module, "compiled", linked)
+        yield
+
+
+def first_changed(change: Any) -> Any:
+    return lambda values, results: [change(results[0]), *results[1:]]
+
+
+class Repeating:
+    """Gives back the memory of its first results for ever."""
+
+    def __init__(self) -> None:
+        self.kept: list[Any] = []
+
+    def __call__(self, values: Any, results: list[Any]) -> list[Any]:
+        if not self.kept or self.kept[0].shape != results[0].shape:
+            self.kept = results
+        for old, new in zip(self.kept, results, strict=True):
+            old[...] = new
+        return self.kept
+
+
+def write_input(values: Any, results: list[Any]) -> list[Any]:
+    if values[0].flags.writeable and values[0].size:
+        values[0][...] = 0
+    return results
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (first_changed(lambda x: x + 1e-6), "elements differ"),
+        (first_changed(lambda x: x.astype("float32")), "dtype float32, expected float64"),
+        (first_changed(lambda x: x[None]), "shape"),
+        (first_changed(lambda x: x.tolist()), "a NumPy array is needed"),
+        (first_changed(lambda x: np.broadcast_to(x, x.shape)), "read-only"),
+        (lambda values, results: [results[1], *results[1:]], "shares memory with another result"),
+        (lambda values, results: results[1:], "results, expected"),
+        (Repeating(), "a second call"),
+        (write_input, "an input was changed"),
+    ],
+)
+def test_broken_backend_is_caught(monkeypatch: pytest.MonkeyPatch, spoil: Any, said: str) -> None:
+    with broken(monkeypatch, spoil), pytest.raises(ContractError, match=said):
+        run_check("vm", Check("dimshuffle", "float64", "values", without=("constant_as_output",)))
+
+
+@pytest.mark.parametrize("kind", ["first", "second"])
+def test_wrong_derivative_is_caught(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    with (
+        broken(monkeypatch, lambda values, results: [1.001 * x for x in results]),
+        pytest.raises(ContractError, match="finite differences give"),
+    ):
+        run_check("vm", Check("exponential", "float64", kind))
+
+
+def test_sample_at_fault_is_named_when_a_group_cannot_be_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = __import__("treadle.testing.contract", fromlist=["SAMPLES"])
+    good, other = SAMPLES.of("joining")[:2]
+    bad = replace(other, build=lambda x, y: tt.join(0, x, y[:, 1:]))
+    monkeypatch.setattr(module, "SAMPLES", SampleTable(good, bad))
+    with pytest.raises(ContractError, match=f"{bad.name}.*NodeValueError") as caught:
+        run_check("vm", Check("joining", "float64", "values"))
+    assert f"{good.name}[" not in str(caught.value)
+
+
+def test_contract_of_a_backend_holds_all_checks() -> None:
+    assert len(contract_function("vm")) == len(checks())
+
+
+# verify_grad
+
+
+def test_right_gradient_is_accepted() -> None:
+    verify_grad(lambda x, y: tt.tanh(x) * y, [np.ones((2, 3)), np.full((3,), 0.5)], mode="VM")
+
+
+def test_wrong_gradient_is_refused_with_both_numbers() -> None:
+    with pytest.raises(GradientError, match=r"argument 0 .* expected"):
+        verify_grad(lambda x: x * tt.floor(x), [np.array([1.0])], mode="VM")
+
+
+def test_integers_are_refused() -> None:
+    with pytest.raises(TypeError, match="argument 0 must be a float array"):
+        verify_grad(tt.exp, [np.array([1])], mode="VM")

@@ -1,0 +1,32 @@
+"""Linking by hand, for the tests of this folder."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import treadle.tensor as tt
+from treadle.graph import FunctionGraph
+from treadle.link.jax.linker import JaxLinker
+from treadle.link.vm import VMLinker
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from treadle.link.jax.program import JaxProgram
+
+
+def link(inputs: Sequence[Any], outputs: Sequence[Any], native: Iterable[int] = ()) -> JaxProgram:
+    return JaxLinker().link(FunctionGraph(list(inputs), list(outputs)), frozenset(native))
+
+
+def assert_like_vm(inputs: Sequence[Any], outputs: Sequence[Any], *values: Any) -> None:
+    """Check values, dtypes and ownership of every output against the Python VM."""
+    graph = FunctionGraph(list(inputs), list(outputs))
+    expected = VMLinker().link(graph)(*values)
+    results = JaxLinker().link(graph)(*values)
+    for var, got, wanted in zip(outputs, results, expected, strict=True):
+        assert type(got) is np.ndarray
+        assert got.flags.writeable
+        assert tt.TensorType.values_eq_approx(got, wanted), (var, got, wanted)

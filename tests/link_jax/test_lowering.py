@@ -1,0 +1,154 @@
+"""The tables, refusals, and what is handed to JAX."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from treadle.tensor.scalar.row import same
+
+import treadle.tensor as tt
+from tests.link_jax.programs import assert_like_vm, link
+from treadle.graph import DuplicateRegistrationError, LoweringError, NodeError, Op
+from treadle.link.jax import JAX, SCALARS, Checked, ScalarTable
+from treadle.link.jax.table import OpTable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from treadle.graph import Apply, Type
+
+
+class Halve(Op):
+    """An op that no backend knows."""
+
+    __props__ = ()
+
+    def infer(self, *types: Type) -> Sequence[Type]:
+        return types
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+        del node
+        if (inputs[0] < 0).any():
+            msg = "numbers must not be negative"
+            raise ValueError(msg)
+        output_storage[0][0] = inputs[0] / 2
+
+
+class HalveKnown(Halve):
+    """The same, with a rule."""
+
+
+@JAX.register(HalveKnown)
+def halve(op: HalveKnown, node: Apply) -> Callable[..., Any]:
+    del op, node
+    return lambda x: Checked(x / 2, jnp.any(x < 0))
+
+
+@pytest.fixture(scope="module")
+def unknown_row() -> tt.Elemwise:
+    return tt.Elemwise(tt.ScalarOp("unknown_to_jax", 1, same, np.negative, {}))
+
+
+def test_all_structured_ops_have_a_rule() -> None:
+    ops = {
+        tt.Elemwise, tt.DimShuffle, tt.Shape, tt.ShapeI, tt.Reshape, tt.Alloc, tt.SumTo, tt.Reduction, tt.ArgReduction,
+        tt.MatMul, tt.Join, tt.ARange, tt.Subtensor, tt.IncSubtensor, tt.AdvancedSubtensor, tt.AdvancedIncSubtensor,
+        tt.Softmax, tt.LogSoftmax, tt.LogSumExp,
+    }  # fmt: skip
+    assert ops <= set(JAX.op_types())
+
+
+def test_all_nodes_without_a_lowering_are_listed(unknown_row: tt.Elemwise) -> None:
+    x = tt.dvector("x")
+    outputs = [Halve()(x), unknown_row(x) + 1]  # both
+    with pytest.raises(LoweringError) as caught:
+        link([x], outputs)
+    text = str(caught.value)
+    assert "Halve" in text
+    assert "'unknown_to_jax' is no ufunc of jax.numpy" in text
+    assert text.count("# both") == 2
+
+
+def test_a_third_party_rule_may_flag_invalid_values() -> None:
+    x = tt.dvector("x")
+    program = link([x], [HalveKnown()(x)])
+    assert program(np.array([2.0]))[0].tolist() == [1]
+    with pytest.raises(ValueError, match="must not be negative"):
+        program(np.array([-2.0]))
+
+
+def test_a_flag_that_numpy_does_not_confirm_is_an_error_all_the_same() -> None:
+    class Doubtful(HalveKnown):
+        def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+            del node
+            output_storage[0][0] = inputs[0] / 2
+
+    x = tt.dvector("x")
+    with pytest.raises(NodeError, match="NumPy finds nothing wrong"):
+        link([x], [Doubtful()(x)])(np.array([-2.0]))
+
+
+def test_second_lowering_of_a_row_is_refused() -> None:
+    table = ScalarTable()
+    table.register("row")(np.negative)
+    with pytest.raises(DuplicateRegistrationError, match="'row' has a lowering already"):
+        table.register("row")(np.negative)
+    assert SCALARS.get("no such row") is None
+
+
+def test_tables_load_the_rules_at_the_first_lookup() -> None:
+    assert isinstance(JAX, OpTable)
+    assert JAX.find(tt.MatMul()) is not None
+
+
+def test_a_fused_function_computes_what_its_steps_do() -> None:
+    x, y = tt.fmatrix("x"), tt.fmatrix("y")
+    add, mul = tt.ROWS["add"], tt.ROWS["mul"]
+    steps = (
+        tt.Step(mul, (0, 1), ("float32", "float32"), "float32"),
+        tt.Step(add, (2, 0), ("float64", "float64"), "float64"),
+    )
+    fused = tt.Elemwise(tt.Composite(2, ("float32", "float32"), steps, (2, 3)))
+    outputs = fused(x, y)
+    assert_like_vm([x, y], outputs, np.ones((3, 1), "float32"), np.arange(4, dtype="float32")[None])
+
+
+def graph_of_all_families() -> tuple[list[Any], list[Any], list[Any]]:
+    x, i, v, n = tt.dmatrix("x"), tt.lscalar("i"), tt.lvector("v"), tt.lscalar("n")
+    outputs = [
+        tt.softmax(tt.dot(x, x.T)), tt.argmax(x, axis=0), x[i], tt.inc_subtensor(x[v], 2.5), x.reshape((n, -1)),
+        tt.concatenate([x, x]), tt.arange(n), x.mean(), v**v, v // v, tt.logsumexp(x), tt.log_softmax(x),
+    ]  # fmt: skip
+    return [x, i, v, n], outputs, [np.ones((3, 4)), np.array(1), np.array([0, 1]), np.array(2)]
+
+
+def test_compiled_code_does_not_call_back_into_python() -> None:
+    inputs, outputs, values = graph_of_all_families()
+    text = str(link(inputs, outputs).jaxpr(*values))
+    assert "dot_general" in text
+    assert "callback" not in text
+
+
+def test_constants_are_arguments_of_the_compiled_code() -> None:
+    x = tt.dvector("x")
+    jaxpr = link([x], [x * 2.5 + tt.constant(np.arange(3.0))]).jaxpr(np.ones(3))
+    assert len(jaxpr.in_avals) == 3
+    assert "2.5" not in str(jaxpr)
+
+
+def test_constants_that_decide_shapes_are_no_arguments() -> None:
+    x = tt.dvector("x")
+    assert len(link([x], [x.reshape((2, -1)), x[1:3]]).jaxpr(np.ones(4)).in_avals) == 1
+
+
+def test_a_large_range_is_not_written_into_the_code() -> None:
+    n = tt.lscalar("n")
+    assert "iota" in str(link([n], [tt.arange(n)]).jaxpr(np.array(10**6)))
+
+
+def test_matrix_products_ask_for_full_precision() -> None:
+    x = tt.fmatrix("x")
+    assert "Precision.HIGHEST" in str(link([x], [tt.matmul(x, x)]).jaxpr(np.ones((2, 2), "float32")))

@@ -1,0 +1,99 @@
+"""The repository as its tests see it."""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+# What tools and ./dev leave in a checkout; everything else is the repository.
+LEFTOVERS = {"wheelhouse", "dist", "build", "output", "results", "shared", "node_modules"}
+TEXT = {
+    "",
+    ".c",
+    ".cfg",
+    ".h",
+    ".ini",
+    ".json",
+    ".lock",
+    ".md",
+    ".py",
+    ".sha256",
+    ".sh",
+    ".toml",
+    ".tsv",
+    ".txt",
+    ".yaml",
+}
+
+
+def files(*suffixes: str) -> list[Path]:
+    """List the repository's files with one of the suffixes, in a fixed order."""
+    found: list[Path] = []
+    pending = [ROOT]
+    while pending:
+        for path in pending.pop().iterdir():
+            if path.is_dir():
+                hidden = path.name.startswith(".") and path.name != ".ci"
+                if not hidden and path.name not in LEFTOVERS | {"__pycache__"} and path.suffix != ".egg-info":
+                    pending.append(path)
+            elif path.suffix in suffixes:
+                found.append(path)
+    return sorted(found)
+
+
+def sources() -> list[Path]:
+    """List the Python files of the distributions."""
+    return [path for path in files(".py") if path.is_relative_to(ROOT / "packages")]
+
+
+def shown(path: Path) -> str:
+    """Write a path as it is said to people."""
+    return path.relative_to(ROOT).as_posix()
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """One folder of packages/, with its pyproject.toml."""
+
+    folder: Path
+    pyproject: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        """The distribution's name."""
+        return str(self.pyproject["project"]["name"])
+
+    @property
+    def modules(self) -> list[str]:
+        """The import paths that the distribution brings."""
+        declared = self.pyproject["tool"]["uv"]["build-backend"]["module-name"]
+        return [declared] if isinstance(declared, str) else list(declared)
+
+    @property
+    def requirements(self) -> list[str]:
+        """All requirements, those of the extras included."""
+        project = self.pyproject["project"]
+        extras = [entry for entries in project.get("optional-dependencies", {}).values() for entry in entries]
+        return [*project["dependencies"], *extras]
+
+
+def distributions() -> list[Distribution]:
+    """Read the distributions of the workspace, by name."""
+    paths = sorted(ROOT.glob("packages/*/pyproject.toml"))
+    return [Distribution(path.parent, tomllib.loads(path.read_text(encoding="utf-8"))) for path in paths]
+
+
+def imported_modules(path: Path) -> set[str]:
+    """List what a file imports anywhere, in functions and for types too, by full module name."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            names.add(node.module)
+            names.update(f"{node.module}.{alias.name}" for alias in node.names)
+    return names
