@@ -127,7 +127,7 @@ def broken(monkeypatch: pytest.MonkeyPatch, spoil: Any) -> Iterator[None]:
 
 
 def first_changed(change: Any) -> Any:
-    return lambda values, results: [change(results[0]), *results[1:]]
+    return lambda _, results: [change(results[0]), *results[1:]]
 
 
 class Repeating:
@@ -137,6 +137,7 @@ class Repeating:
         self.kept: list[Any] = []
 
     def __call__(self, values: Any, results: list[Any]) -> list[Any]:
+        del values
         if not self.kept or self.kept[0].shape != results[0].shape:
             self.kept = results
         for old, new in zip(self.kept, results, strict=True):
@@ -158,8 +159,8 @@ def write_input(values: Any, results: list[Any]) -> list[Any]:
         (first_changed(lambda x: x[None]), "shape"),
         (first_changed(lambda x: x.tolist()), "a NumPy array is needed"),
         (first_changed(lambda x: np.broadcast_to(x, x.shape)), "read-only"),
-        (lambda values, results: [results[1], *results[1:]], "shares memory with another result"),
-        (lambda values, results: results[1:], "results, expected"),
+        (lambda _, results: [results[1], *results[1:]], "shares memory with another result"),
+        (lambda _, results: results[1:], "results, expected"),
         (Repeating(), "a second call"),
         (write_input, "an input was changed"),
     ],
@@ -172,7 +173,7 @@ def test_broken_backend_is_caught(monkeypatch: pytest.MonkeyPatch, spoil: Any, s
 @pytest.mark.parametrize("kind", ["first", "second"])
 def test_wrong_derivative_is_caught(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     with (
-        broken(monkeypatch, lambda values, results: [1.001 * x for x in results]),
+        broken(monkeypatch, lambda _, results: [1.001 * x for x in results]),
         pytest.raises(ContractError, match="finite differences give"),
     ):
         run_check("vm", Check("exponential", "float64", kind))

@@ -74,7 +74,7 @@ def test_a_shape_that_depends_on_data_is_refused_when_linking() -> None:
 
 def test_a_wrong_length_is_an_error_that_names_the_node() -> None:
     x, n = tt.dmatrix("x"), tt.lscalar("n")
-    with pytest.raises(ValueError, match="Reshape.*cannot reshape array of size 12"):
+    with pytest.raises(ValueError, match=r"Reshape.*cannot reshape array of size 12"):
         link([x, n], [x.reshape((n, -1))])(X, np.array(5))
-    with pytest.raises(ValueError, match="Alloc.*non-negative"):
+    with pytest.raises(ValueError, match=r"Alloc.*non-negative"):
         link([n], [tt.zeros((n,))])(np.array(-1))

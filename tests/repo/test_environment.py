@@ -144,7 +144,8 @@ def test_dev_without_a_command_explains_itself() -> None:
 def test_dev_refuses_an_interpreter_that_does_not_run(tmp_path: Path) -> None:
     copy = tmp_path / "dev"
     copy.write_bytes((ROOT / "dev").read_bytes())
-    for name in ("uv.lock", "wheelhouse.sha256", "pyproject.toml", "packages/config/pyproject.toml", "tools/some.py"):
+    inputs = ("uv.lock", "wheelhouse.sha256", "pyproject.toml", "packages/config/pyproject.toml")
+    for name in (*inputs, "tools/environment.py", "tools/lockfile.py"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
     variables = os.environ | {"PYTHON": str(tmp_path / "python")}

@@ -127,13 +127,15 @@ def test_contradicting_order_is_refused_naming_the_rules() -> None:
 def test_order_by_an_unknown_rule_is_refused() -> None:
     found = RuleSet("toys")
     found.law("a", neg(neg(X)), X, before=("nobody",))
-    with pytest.raises(RuleDefinitionError, match="'a'.* is ordered by 'nobody', which is no rule"):
+    with pytest.raises(RuleDefinitionError, match=r"'a'.* is ordered by 'nobody', which is no rule"):
         RewriteDatabase([found])
 
 
 def test_same_query_gives_the_same_rewriter() -> None:
     database = RewriteDatabase([rules()])
-    assert database.query("fast_run", "-unsafe") is database.query(RewriteDatabaseQuery(["fast_run"], exclude=["unsafe"]))
+    assert database.query("fast_run", "-unsafe") is database.query(
+        RewriteDatabaseQuery(["fast_run"], exclude=["unsafe"])
+    )
 
 
 def test_default_database_holds_our_own_rules_and_the_installed_ones() -> None:

@@ -79,8 +79,18 @@ def test_number_matches_a_constant_by_value() -> None:
 
 @pytest.mark.parametrize(
     ("value", "wanted", "expected"),
-    [(1, 1.0, True), (True, 1, True), (0.0, 0, True), (-0.0, 0, False), (-0.0, -0.0, True), (0.0, -0.0, False)]
-    + [(float("nan"), float("nan"), False), (None, 0, False), (1j, 1j, True), (2, 1, False)],
+    [
+        (1, 1.0, True),
+        (True, 1, True),
+        (0.0, 0, True),
+        (-0.0, 0, False),
+        (-0.0, -0.0, True),
+        (0.0, -0.0, False),
+        (float("nan"), float("nan"), False),
+        (None, 0, False),
+        (1j, 1j, True),
+        (2, 1, False),
+    ],
 )
 def test_same_number_compares_values_and_signs_of_zero(value: Any, wanted: Any, expected: bool) -> None:
     assert same_number(value, wanted) is expected

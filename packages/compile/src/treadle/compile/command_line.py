@@ -11,7 +11,7 @@ from rich.table import Table
 
 from treadle.cache import default_cache
 from treadle.compile.backends import BACKENDS
-from treadle.config import config
+from treadle.config import EntryPointLoadError, config
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,7 +53,11 @@ def _show_cache(console: Console, action: str, key: str | None) -> int:
 def _show_backends(console: Console) -> int:
     table = Table("backend", "mode", "state")
     for name in BACKENDS.names():
-        backend = BACKENDS.load(name)
+        try:
+            backend = BACKENDS.load(name)
+        except EntryPointLoadError as error:
+            table.add_row(name, name.upper(), str(error))
+            continue
         if backend is not None:
             table.add_row(name, name.upper(), backend.unavailable() or "works")
     console.print(table)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.compile.calling import make_caller
 from treadle.compile.errors import CallError
-from treadle.config import config
+from treadle.config import Snapshot, config
 from treadle.graph import debugprint, user_line
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from treadle.compile.mode import Mode
     from treadle.compile.specification import Specification
-    from treadle.config import Snapshot
     from treadle.graph import Container, FunctionGraph, SharedVariable, Type
     from treadle.link.vm import Program
     from treadle.rewrite import Report
@@ -239,8 +238,13 @@ class Function:
         return debugprint(self.maker.fgraph, **options)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the graph before rewriting, the mode and the state; the function is compiled again on loading."""
-        return _remake, (self.maker.specification, self.maker.mode, self.name, self._trust_input)
+        """Pickle the graph before rewriting, the mode, the state and the options that code depends on.
+
+        The function is compiled again on loading.
+        """
+        options = self.maker.options
+        kept = {name: options[name] for name, _ in options.code_key()}
+        return _remake, (self.maker.specification, self.maker.mode, self.name, self._trust_input, kept)
 
     def __copy__(self) -> Function:
         """Return another function over the same state."""
@@ -274,5 +278,8 @@ def compile_specification(
     return Function(Maker(specification, mode, fgraph, report, options), program, name, trust_input)
 
 
-def _remake(specification: Specification, mode: Mode, name: str | None, trust_input: bool) -> Function:
-    return compile_specification(specification, mode, name, trust_input)
+def _remake(
+    specification: Specification, mode: Mode, name: str | None, trust_input: bool, options: dict[str, Any]
+) -> Function:
+    with config.using(Snapshot(options, tuple(options))):
+        return compile_specification(specification, mode, name, trust_input)

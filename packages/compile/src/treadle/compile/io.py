@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 from treadle.compile.errors import FunctionTypeError, FunctionValueError
@@ -94,8 +95,16 @@ class In:
             filtered = self.variable.type.copy_value(filtered)
         return Container(self.variable.type, filtered)
 
+    def with_downcast(self, allowed: bool | None) -> In:
+        """Return the input with a rule for downcasts where it has none of its own; the default stays shared."""
+        if self.allow_downcast is not None or allowed is None:
+            return self
+        new = copy.copy(self)
+        new.allow_downcast = allowed
+        return new
+
     def __repr__(self) -> str:
-        """Show variable and name."""
+        """Show the variable."""
         return f"In({self.variable})"
 
 
@@ -125,25 +134,24 @@ class Out:
 
 
 def as_in(given: Any) -> In:
-    """Return an input given as In, as a variable, or as a pair of variable and update.
+    """Return an input given as In or as a variable.
 
     Raises
     ------
     FunctionTypeError
         If it is something else, a constant, or a shared variable.
     """
-    if isinstance(given, In):
-        return given
-    if isinstance(given, SharedVariable):
-        msg = f"function: {given} is a shared variable, which is an input by itself. Leave it out of the inputs."
+    variable = given.variable if isinstance(given, In) else given
+    if isinstance(variable, SharedVariable):
+        msg = f"function: {variable} is a shared variable, which is an input by itself. Leave it out of the inputs."
         raise FunctionTypeError(msg)
-    if isinstance(given, Constant):
-        msg = f"function: {given} is a constant and cannot be an input. Use a variable, and givens to replace it."
+    if isinstance(variable, Constant):
+        msg = f"function: {variable} is a constant and cannot be an input. Use a variable, and givens to replace it."
         raise FunctionTypeError(msg)
-    if not isinstance(given, Variable):
+    if not isinstance(variable, Variable):
         msg = f"function: an input must be a variable or In, got {given!r}. Make it with tt.matrix('x') or the like."
         raise FunctionTypeError(msg)
-    return In(given)
+    return given if isinstance(given, In) else In(given)
 
 
 def as_out(given: Any) -> Out:

@@ -125,14 +125,24 @@ def _explicit_updates(given: Any) -> dict[SharedVariable, Variable]:
     return updates
 
 
-def _shared_in(variables: Sequence[Variable]) -> list[SharedVariable]:
-    """Return the shared variables that variables depend on, in the order in which a walk meets them."""
-    found = [v for v in ancestors(variables) if isinstance(v, SharedVariable)]
-    return list(dict.fromkeys(found))
+def _shared_in(variables: Sequence[Variable], replaced: Mapping[Variable, Variable]) -> list[SharedVariable]:
+    """Return the shared variables that variables depend on after replacement, in the order in which a walk meets them.
+
+    Replacements are not searched for what is to be replaced, as in `clone_replace`.
+    """
+    inside = ancestors(variables, set(replaced))
+    found: dict[SharedVariable, None] = {}
+    for var in inside:
+        sources = ancestors([replaced[var]]) if var in replaced else (var,)
+        found.update((v, None) for v in sources if isinstance(v, SharedVariable))
+    return list(found)
 
 
 def _with_default_updates(
-    updates: dict[SharedVariable, Variable], outputs: Sequence[Variable], excluded: Any
+    updates: dict[SharedVariable, Variable],
+    outputs: Sequence[Variable],
+    replaced: Mapping[Variable, Variable],
+    excluded: Any,
 ) -> dict[SharedVariable, Variable]:
     """Add the default updates of shared variables that are used, until no further one is."""
     if excluded is True:
@@ -142,7 +152,7 @@ def _with_default_updates(
     while True:
         more = {
             v: v.type.filter_variable(v.default_update)
-            for v in _shared_in([*outputs, *result.values()])
+            for v in _shared_in([*outputs, *result.values()], replaced)
             if v.default_update is not None and v not in result and v not in barred
         }
         if not more:
@@ -204,15 +214,12 @@ def specify(
     if not isinstance(inputs, list | tuple):
         msg = f"function: inputs must be a list of variables, got {inputs!r}. Put it into a list."
         raise FunctionTypeError(msg)
-    ins = [as_in(i) for i in inputs]
+    ins = [as_in(i).with_downcast(allow_input_downcast) for i in inputs]
     _check_distinct(ins)
-    for item in ins:
-        if item.allow_downcast is None:
-            item.allow_downcast = allow_input_downcast
     outs, keys, single = _read_outputs(outputs)
     changes = _explicit_updates(updates)
     replaced = _givens(givens, ins, rebuild_strict)
-    all_updates = _with_default_updates(changes, [o.variable for o in outs], no_default_updates)
+    all_updates = _with_default_updates(changes, [o.variable for o in outs], replaced, no_default_updates)
     own = [(i.container, i.update) for i in ins if i.update is not None and i.container is not None]
     cells = [*((s.container, new) for s, new in all_updates.items()), *own]
     wanted = [*(o.variable for o in outs), *(new for _, new in cells)]
@@ -226,6 +233,6 @@ def specify(
         results,
         keys,
         single,
-        tuple(_shared_in(wanted)),
+        tuple(_shared_in(wanted, {})),
         tuple((cell, new) for (cell, _), new in zip(cells, new_values, strict=True)),
     )

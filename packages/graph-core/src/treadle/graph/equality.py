@@ -32,19 +32,25 @@ def equal_computations(
         Inputs, matched one by one; all other variables without owner must be identical or equal constants.
     strict_dtype
         Whether the types of matched inputs must be equal.
+
+    Notes
+    -----
+    A graph that computes something twice equals one that computes it once and uses it twice.
     """
     if len(xs) != len(ys) or len(in_xs) != len(in_ys):
         return False
-    same: dict[Variable, Variable] = dict(zip(in_xs, in_ys, strict=True))
-    if strict_dtype and any(a.type != b.type for a, b in same.items()):
+    given: dict[Variable, Variable] = dict(zip(in_xs, in_ys, strict=True))
+    if strict_dtype and any(a.type != b.type for a, b in given.items()):
         return False
-    matched = set(same.values())
+    given_ys = set(given.values())
+    seen: set[tuple[Variable, Variable]] = set()
     pending = list(zip(xs, ys, strict=True))
     while pending:
-        x, y = pending.pop()
-        if same.get(x) is y:
+        pair = x, y = pending.pop()
+        if pair in seen or given.get(x) is y:
             continue
-        if x in same or (y in matched and y.owner is None):
+        seen.add(pair)
+        if x in given or (y in given_ys and y.owner is None):
             return False
         if x.owner is None or y.owner is None:
             if not _same_atom(x, y):
@@ -53,7 +59,6 @@ def equal_computations(
             return False
         else:
             pending.extend(zip(x.owner.inputs, y.owner.inputs, strict=True))
-        same[x] = y
     return True
 
 

@@ -57,6 +57,8 @@ class _Printer:
         self.ids: dict[Any, str] = {}
         self.done: set[Any] = set()
         self.inner: dict[Any, str] = {}
+        # Positions of a FunctionGraph's nodes in the order of evaluation.
+        self.order: dict[Apply, int] = {}
 
     def identity(self, thing: Any) -> str:
         """Return `` [id A]`` or nothing."""
@@ -83,6 +85,8 @@ class _Printer:
             parts.append(f" d={node.op.destroy_map}")
         if self.print_view_map and node.op.view_map:
             parts.append(f" v={node.op.view_map}")
+        if node in self.order:
+            parts.append(f" {self.order[node]}")
         return "".join(parts)
 
     def tree(self, root: Variable) -> None:
@@ -163,13 +167,12 @@ def debugprint(
     """
     roots, fgraph = _roots(graph)
     printer = _Printer(depth, print_type, id_type, stop_on_name, (print_destroy_map, print_view_map))
-    order = {} if fgraph is None else {node: i for i, node in enumerate(fgraph.toposort())}
+    if fgraph is not None:
+        printer.order = {node: i for i, node in enumerate(fgraph.toposort())}
     for root in roots:
         printer.tree(root)
     if print_inner_graphs:
         printer.inner_graphs()
-    if order:
-        _number(printer, order)
     text = "\n".join(printer.lines)
     if file == "str":
         return text
@@ -177,17 +180,6 @@ def debugprint(
     target.write(text + "\n")
     target.flush()
     return target
-
-
-def _number(printer: _Printer, order: dict[Apply, int]) -> None:
-    """Append the position in the order of evaluation to the lines of a FunctionGraph's nodes."""
-    by_id = {printer.ids[node]: i for node, i in order.items() if node in printer.ids}
-    for at, line in enumerate(printer.lines):
-        head, mark, rest = line.partition("[id ")
-        if mark:
-            label, _, tail = rest.partition("]")
-            if label in by_id and not tail.rstrip().endswith("···"):
-                printer.lines[at] = f"{head}[id {label}]{tail} {by_id[label]}"
 
 
 def print_inputs(variables: Sequence[Variable]) -> str:

@@ -202,18 +202,19 @@ class Worklist(Feature):
         self._report.firings.append(firing)
         if self._conduct.verbose:
             sys.stdout.write(f"{firing}\n")
-        self._queue_touched(node)
+        self._queue_touched(node, again=True)
         if hits > self._limit:
             self._stop(slot.rule, node)
 
-    def _queue_touched(self, node: Apply) -> None:
+    def _queue_touched(self, node: Apply, again: bool) -> None:
+        """Queue what a change on a node touched; `again` tells whether the node itself is looked at again."""
         new, changed = self._new, self._changed
         self._new, self._changed = [], []
         queue, queued = self._queue, self._queued
         for fresh in new:
             # Nodes that a rule makes come from the line of the node they replace.
             fresh.user_line = node.user_line
-        if node in self._fgraph:
+        if again and node in self._fgraph:
             new.append(node)
         for fresh in reversed(new):
             if fresh not in queued:
@@ -248,7 +249,8 @@ class Worklist(Feature):
             "Exclude it by its name, and report it to its author."
         )
         self._report.failures.append((rule.name, text))
-        self._queue_touched(node)
+        # The same rule would fail on the same node again and again.
+        self._queue_touched(node, again=False)
         on_error = self._conduct.on_error
         if on_error == "raise":
             raise RewriteError(msg) from error
@@ -256,8 +258,6 @@ class Worklist(Feature):
             warnings.warn(msg, RewriteWarning, stacklevel=2)
         elif on_error == "pdb":
             pdb.post_mortem(error.__traceback__)
-        # The same rule would fail on the same node again and again.
-        self._queued.discard(node)
 
     def _stop(self, rule: Rule, node: Apply) -> None:
         """Stop a rule that goes on and on."""

@@ -139,13 +139,20 @@ class Elemwise(Op):
             raise TensorTypeError(msg)
         operands: list[Operand] = []
         variables: list[Any] = []
+        weak = 0
         for x in inputs:
-            weak = type(x) in {int, float, complex}
-            var = x if weak else as_tensor_variable(x)
+            kind = type(x)
+            if kind is int or kind is float or kind is complex:
+                weak += 1
+                variables.append(x)
+                operands.append(kind)
+                continue
+            var = as_tensor_variable(x)
             variables.append(var)
-            operands.append(type(x) if weak else var.type.numpy_dtype)
-        variables = self._fixed(variables, operands)
-        ndim = max(v.type.ndim for v in variables)
+            operands.append(var.type.numpy_dtype)
+        if weak:
+            variables = self._fixed(variables, operands)
+        ndim = max([v.type.ndim for v in variables])
         variables = [v if v.type.ndim == ndim else shape_padleft(v, ndim - v.type.ndim) for v in variables]
         return Apply(self, variables, [t.make_variable() for t in self.infer(*[v.type for v in variables])])
 
@@ -153,8 +160,6 @@ class Elemwise(Op):
         """Make the Python numbers among the operands constants."""
         if all(isinstance(d, type) for d in operands):
             return [as_tensor_variable(x) for x in variables]
-        if not any(isinstance(d, type) for d in operands):
-            return variables
         if isinstance(self.scalar_op, Composite):
             dtypes: Sequence[Any] = self.scalar_op.dtypes
         else:

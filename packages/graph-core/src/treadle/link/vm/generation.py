@@ -6,11 +6,13 @@ import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from treadle.graph import Variable
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import CodeType
 
-    from treadle.graph import Apply, FunctionGraph, Variable
+    from treadle.graph import Apply, FunctionGraph
 
 CHUNK = 400
 _NUMBER = itertools.count()
@@ -68,28 +70,62 @@ def last_uses(order: Sequence[Apply], keep: Sequence[Variable]) -> dict[Apply, l
     return dying
 
 
-def alias_root(var: Variable) -> Variable:
-    """Return the variable whose memory `var` may be, following the view maps of its owners."""
-    while var.owner is not None and var.index is not None:
-        viewed = var.owner.op.view_map.get(var.index)
-        if not viewed:
-            return var
-        var = var.owner.inputs[viewed[0]]
-    return var
+Roots = dict[Variable, frozenset[Variable]]
 
 
-def _results(fgraph: FunctionGraph, names: dict[Variable, str], scope: dict[str, Any]) -> list[str]:
+def memory_roots(order: Sequence[Apply]) -> Roots:
+    """Return the variables whose memory a variable may be, for every one that is declared a view or an overwriting."""
+    roots: Roots = {}
+    for node in order:
+        views, destroyed = node.op.view_map, node.op.destroy_map
+        if not views and not destroyed:
+            continue
+        for i, out in enumerate(node.outputs):
+            sources = [node.inputs[k] for k in (*views.get(i, ()), *destroyed.get(i, ()))]
+            if sources:
+                roots[out] = frozenset().union(*(_roots_of(x, roots) for x in sources))
+    return roots
+
+
+def _roots_of(var: Variable, roots: Roots) -> frozenset[Variable]:
+    return roots.get(var) or frozenset((var,))
+
+
+def unsafe_overwrites(fgraph: FunctionGraph, order: Sequence[Apply], roots: Roots) -> dict[Apply, set[int]]:
+    """Return, for nodes that overwrite inputs, which of these must be copied first.
+
+    An input may be overwritten only if it is a value of the graph's own that no output is made of, and that nothing
+    uses later or beside.
+    """
+    destroyers = [node for node in order if node.op.destroy_map]
+    if not destroyers:
+        return {}
+    last: dict[Variable, Apply] = {}
+    for node in order:
+        last.update((root, node) for x in node.inputs for root in _roots_of(x, roots))
+    kept = {root for out in fgraph.outputs for root in _roots_of(out, roots)}
+    copied: dict[Apply, set[int]] = {}
+    for node in destroyers:
+        for i in {i for inputs in node.op.destroy_map.values() for i in inputs}:
+            own = _roots_of(node.inputs[i], roots)
+            others = {r for k, x in enumerate(node.inputs) if k != i for r in _roots_of(x, roots)}
+            if any(r.owner is None or r in kept or r in others or last[r] is not node for r in own):
+                copied.setdefault(node, set()).add(i)
+    return copied
+
+
+def _results(fgraph: FunctionGraph, names: dict[Variable, str], scope: dict[str, Any], roots: Roots) -> list[str]:
     """Return the expressions of the outputs: copies where one may be an input's, a constant's or another's memory."""
     taken: set[Variable] = set()
     results = []
     for i, var in enumerate(fgraph.outputs):
-        root = alias_root(var)
-        if root.owner is None or root in taken:
+        own = _roots_of(var, roots)
+        if any(root.owner is None or root in taken for root in own):
             scope[f"copy{i}"] = var.type.copy_value
             results.append(f"copy{i}({names[var]})")
         else:
             results.append(names[var])
-        taken.add(root)
+        taken |= own
     return results
 
 
@@ -129,12 +165,13 @@ def generate(fgraph: FunctionGraph, callables: dict[Apply, Callable[..., Any]], 
         names[var] = f"v{i}"
     for i, node in enumerate(order):
         scope[f"f{i}"] = callables[node]
-    calls = {node: f"f{i}" for i, node in enumerate(order)}
+    roots = memory_roots(order)
+    calls = _calls(order, names, scope, unsafe_overwrites(fgraph, order, roots))
     dying = last_uses(order, [*fgraph.inputs, *fgraph.outputs]) if free else {}
     writer = _Writer(scope)
     chunks = _chunks(order)
     arguments = [names[v] for v in fgraph.inputs]
-    results = _results(fgraph, names, scope)
+    results = _results(fgraph, names, scope, roots)
     if len(chunks) <= 1:
         writer.add(f"def run({', '.join(arguments)}):")
         for node in order:
@@ -146,6 +183,20 @@ def generate(fgraph: FunctionGraph, callables: dict[Apply, Callable[..., Any]], 
     return Listing(scope["run"], "\n".join(writer.sources), names, writer.nodes)
 
 
+def _calls(
+    order: Sequence[Apply], names: dict[Variable, str], scope: dict[str, Any], copied: dict[Apply, set[int]]
+) -> dict[Apply, str]:
+    """Return the expression that calls each node, destroyed inputs copied where that is needed."""
+    calls = {}
+    for i, node in enumerate(order):
+        arguments = [names[v] for v in node.inputs]
+        for k in copied.get(node, ()):
+            scope[f"save{i}_{k}"] = node.inputs[k].type.copy_value
+            arguments[k] = f"save{i}_{k}({arguments[k]})"
+        calls[node] = f"f{i}({', '.join(arguments)})"
+    return calls
+
+
 def _write_node(
     writer: _Writer,
     node: Apply,
@@ -154,8 +205,7 @@ def _write_node(
     dying: dict[Apply, list[Variable]],
 ) -> None:
     targets = [names[v] for v in node.outputs]
-    called = f"{calls[node]}({', '.join(names[v] for v in node.inputs)})"
-    writer.add(f"    {_tuple(targets) if len(targets) != 1 else targets[0]} = {called}", node)
+    writer.add(f"    {_tuple(targets) if len(targets) != 1 else targets[0]} = {calls[node]}", node)
     dead = [names[v] for v in dying.get(node, ()) if not names[v].startswith("c")]
     if dead:
         writer.add(f"    del {', '.join(dead)}")

@@ -17,6 +17,9 @@ def convert(x: Any, dtype: Any) -> Any:
         return x
     if wanted.kind == "b":
         return x != 0
+    if own.kind == "b" and wanted.kind in "fc":
+        # Not a conversion: XLA makes a product with a converted bool a choice, so that 0 * inf would be 0 (tried).
+        return jnp.where(x, np.ones((), wanted), np.zeros((), wanted))
     if own.kind == "c" and wanted.kind != "c":
         return convert(lax.real(x), wanted)
     if own.kind == "f" and wanted.kind in "iu":
@@ -45,4 +48,4 @@ def _to_integer(x: Any, wanted: np.dtype[Any]) -> Any:
     low = lax.convert_element_type(_truncated(x, "int64"), wanted)
     if wanted.name == "uint32":
         return low
-    return jnp.where(x >= 2.0**63, lax.convert_element_type(x, wanted), low)
+    return jnp.where((x >= 2.0**63) & (x < 2.0**64), lax.convert_element_type(x, wanted), low)

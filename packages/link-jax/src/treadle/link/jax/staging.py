@@ -47,9 +47,10 @@ def static_positions(node: Apply) -> Sequence[int]:
 
 def _is_length_input(var: Any, combined: bool) -> bool:
     """Whether an input may be taken by value: a scalar, or a vector of integers that lengths are picked from."""
-    if var.type.ndim == 0:
+    ndim = getattr(var.type, "ndim", None)
+    if ndim == 0:
         return True
-    return var.type.ndim == 1 and var.type.numpy_dtype.kind in "iu" and not combined
+    return ndim == 1 and not combined and var.type.numpy_dtype.kind in "iu"
 
 
 class _Search:

@@ -92,5 +92,8 @@ def converted(text: str, source: str, target: str) -> str:
     if a.code == b.code:
         return text
     if a.kind == "f" and b.kind in "iu":
-        return f"{b.code}(i8({text}))" if target != "uint64" else f"u8_of_{a.code}({text})"
+        if target == "uint64":
+            return f"u8_of_{a.code}({text})"
+        # Through the width that C's conversion takes, so that what C leaves undefined mostly comes out as in NumPy.
+        return f"{b.code}({'i4' if b.kind == 'i' and b.itemsize <= 4 else 'i8'}({text}))"
     return f"{b.code}({text})"

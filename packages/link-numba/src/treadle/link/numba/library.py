@@ -224,6 +224,72 @@ def pow_{t}(a, b):  # {t} {t}
     return power
 """
 
+_BLAS = """
+def leading(rows, columns, s0, s1):  # i8 i8 i8 i8
+    # How BLAS can read a matrix: distance between rows, 0; or between columns, 1; or not at all, 0 0.
+    if (s1 == 1 or columns == 1) and (rows == 1 or s0 >= max(columns, 1)):
+        return max(columns, 1) if rows == 1 else s0, 0
+    if (s0 == 1 or rows == 1) and (columns == 1 or s1 >= max(rows, 1)):
+        return max(rows, 1) if columns == 1 else s1, 1
+    return 0, 0
+
+def matmul_{t}(frame, slot, gemm, gemv, m, n, k, a, a0, a1, b, b0, b1, c):  # i8 i8 i8 i8 i8 i8 i8 i8 i8 i8 i8 i8 i8 i8
+    # c = a b for one pair of matrices, c in C order. BLAS counts by columns: it computes the transpose, b' a'.
+    if m == 0 or n == 0:
+        return 0
+    if k == 0:
+        out = as_{t}(c)
+        for i in range(m * n):
+            out[i] = {t}(0)
+        return 0
+    if max(m, n, k) > 2147483647:
+        return 3
+    if n == 1 and (k == 1 or b0 > 0):
+        la, ta = leading(m, k, a0, a1)
+        if 0 < la <= 2147483647 and b0 <= 2147483647:
+            if ta == 0:
+                gemv_{t}(gemv, 84, k, m, a, la, b, max(b0, 1), c, 1)
+            else:
+                gemv_{t}(gemv, 78, m, k, a, la, b, max(b0, 1), c, 1)
+            return 0
+    if m == 1 and (k == 1 or a1 > 0):
+        lb, tb = leading(k, n, b0, b1)
+        if 0 < lb <= 2147483647 and a1 <= 2147483647:
+            if tb == 0:
+                gemv_{t}(gemv, 78, n, k, b, lb, a, max(a1, 1), c, 1)
+            else:
+                gemv_{t}(gemv, 84, k, n, b, lb, a, max(a1, 1), c, 1)
+            return 0
+    la, ta = leading(m, k, a0, a1)
+    if la <= 0 or la > 2147483647:
+        a = in_order_{t}(frame, slot, m, k, a, a0, a1)
+        if a == 0:
+            return 4
+        la = k
+        ta = 0
+    lb, tb = leading(k, n, b0, b1)
+    if lb <= 0 or lb > 2147483647:
+        b = in_order_{t}(frame, slot + 1, k, n, b, b0, b1)
+        if b == 0:
+            return 4
+        lb = n
+        tb = 0
+    gemm_{t}(gemm, 84 if tb == 1 else 78, 84 if ta == 1 else 78, n, m, k, b, lb, a, la, c, n)
+    return 0
+
+def in_order_{t}(frame, slot, rows, columns, x, s0, s1):  # i8 i8 i8 i8 i8 i8 i8
+    # A copy of a matrix in C order.
+    made = new(frame, slot, {size} * rows * columns)
+    if made == 0:
+        return 0
+    source = as_{t}(x)
+    target = as_{t}(made)
+    for i in range(rows):
+        for j in range(columns):
+            target[i * columns + j] = source[i * s0 + j * s1]
+    return made
+"""
+
 _FLOATS = """
 def divided_{t}(a, b):  # {t} {t}
     # Quotient rounded down, and remainder with the divisor's sign (Python's divmod).
@@ -275,7 +341,7 @@ def _texts() -> Iterable[str]:
     yield from (_BUFFERS, _LENGTHS, _HALF)
     for t in ("f4", "f8"):
         yield _UNSIGNED.replace("{t}", t)
-        yield _FLOATS.replace("{t}", t)
+        yield (_FLOATS + _BLAS).replace("{t}", t).replace("{size}", t[1:])
     for size in (1, 2, 4, 8):
         for kind, text in (("i", _SIGNED_INTEGERS), ("u", _UNSIGNED_INTEGERS)):
             yield (text + _INTEGERS).replace("{t}", f"{kind}{size}").replace("{bits}", str(8 * size))

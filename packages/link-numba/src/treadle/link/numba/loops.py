@@ -53,7 +53,7 @@ def lengths(ndim: int) -> list[tuple[str, str]]:
     return [(f"n{d}", "i8") for d in range(ndim)]
 
 
-def offset(array: Array, dims: Sequence[int], index: str = "i") -> str:
+def offset(array: Array, dims: Sequence[int], index: str = "d") -> str:
     """Return the expression of an element's offset; `dims` are the dimensions whose index counts."""
     terms = [f"{index}{d} * {array.stride(d)}" for d in dims if not array.still[d]]
     return " + ".join(terms) or "0"
@@ -73,7 +73,7 @@ def merging(arrays: Sequence[Array], ndim: int) -> list[str]:
     return lines
 
 
-def nest(ndim: int, before_last: Sequence[str], body: Sequence[str], index: str = "i", length: str = "n") -> list[str]:
+def nest(ndim: int, before_last: Sequence[str], body: Sequence[str], index: str = "d", length: str = "n") -> list[str]:
     """Return loops over `ndim` dimensions; `before_last` runs once for each pass of the innermost loop."""
     lines: list[str] = []
     for d in range(ndim - 1):
@@ -130,7 +130,7 @@ def elementwise(
 
 
 def _at(a: Array, last: int) -> str:
-    return f"{a.name}_q" if a.still[last] else f"{a.name}_q + i{last} * {a.stride(last)}"
+    return f"{a.name}_q" if a.still[last] else f"{a.name}_q + d{last} * {a.stride(last)}"
 
 
 def still_where(value: ArrayValue, dims: Sequence[str]) -> tuple[bool, ...]:

@@ -51,6 +51,19 @@ def _as_pointer(code: str) -> Any:
     return intrinsic(typing)
 
 
+def _shifted(code: str) -> Any:
+    """A pointer moved on by some elements."""
+    kind = types.CPointer(TYPES[code])
+
+    def typing(context: Any, pointer: Any, count: Any) -> Any:
+        def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            return builder.gep(args[0], [args[1]])
+
+        return kind(kind, types.int64), generate
+
+    return intrinsic(typing)
+
+
 def _explode(ndim: int) -> Any:
     """An array as its address, lengths, and strides in elements."""
 
@@ -89,7 +102,7 @@ def _wrap(code: str, ndim: int) -> Any:
                 strides.insert(0, step)
                 step = builder.mul(step, n)
             populate_array(made, data=data, shape=dims, strides=strides, itemsize=size, meminfo=info)
-            return made._getvalue()  # noqa: SLF001 - the name that Numba gives it
+            return made._getvalue()
 
         return kind(buffer, lengths), generate
 
@@ -244,7 +257,7 @@ def _call_fortran(builder: Any, address: Any, places: list[Any]) -> None:
 
 
 def _gemm(code: str) -> Any:
-    """c = op(a) op(b), column-major, by the routine at an address; its letters N and T say what op is."""
+    """C = op(a) op(b), column-major, by the routine at an address; its letters N and T say what op is."""
     kind = TYPES[code]
 
     def typing(
@@ -269,7 +282,7 @@ def _gemm(code: str) -> Any:
 
 
 def _gemv(code: str) -> Any:
-    """y = op(a) x for a column-major matrix, by the routine at an address."""
+    """Y = op(a) x for a column-major matrix, by the routine at an address."""
     kind = TYPES[code]
 
     def typing(
@@ -297,13 +310,14 @@ def _made(name: str) -> Any:
     if name in TYPES:
         return TYPES[name]
     stem, _, rest = name.partition("_")
-    if stem in _FAMILIES:
+    if stem in _FAMILIES and rest:
         return _FAMILIES[stem](*rest.rsplit("_", 1) if "_" in rest else (rest,))
     return None
 
 
 _FAMILIES: dict[str, Callable[..., Any]] = {
     "as": _as_pointer,
+    "shifted": _shifted,
     "explode": lambda ndim: _explode(int(ndim)),
     "wrap": lambda code, ndim: _wrap(code, int(ndim)),
     "libm": _libm,

@@ -29,6 +29,8 @@ class Unit:
         Code of each argument's type: ``f8``; ``*f8`` is a pointer to elements; ``array:f8:2`` an array.
     uses
         The units it calls.
+    is_kernel
+        Whether it is worth a function of its own in machine code: one with loops.
     key
         Digest of all this, for memory and disk.
     """
@@ -37,6 +39,7 @@ class Unit:
     source: str
     signature: tuple[str, ...]
     uses: tuple[Unit, ...] = ()
+    is_kernel: bool = False
     key: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -83,7 +86,7 @@ def make_kernel(stem: str, params: Sequence[tuple[str, str]], lines: Sequence[st
     codes = tuple(code for _, code in params)
     mark = digest(names, body, *codes, *(u.key for u in uses))[:8]
     name = f"{stem}_{mark}"
-    return Unit(name, f"def {name}({names}):\n{body}", codes, tuple(uses))
+    return Unit(name, f"def {name}({names}):\n{body}", codes, tuple(uses), is_kernel=True)
 
 
 def indented(lines: Sequence[str], steps: int = 1) -> list[str]:

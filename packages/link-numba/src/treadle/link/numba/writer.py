@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from treadle.graph.variable import as_index
+from treadle.graph import Constant, MissingInputError, as_index
+from treadle.link.numba.blas import ROUTINES
 from treadle.link.numba.dtypes import STORAGES, Storage, converted
-from treadle.link.numba.library import LIBRARY, MEMORY, SHAPE
+from treadle.link.numba.library import MEMORY, SHAPE
 from treadle.link.numba.loops import Array, elementwise, still_where
 from treadle.link.numba.values import ArrayValue, ScalarValue, Value, is_literal, product
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.graph import Apply, Variable
+    from treadle.graph import FunctionGraph, Variable
     from treadle.link.numba.unit import Unit
 
 
@@ -24,20 +25,31 @@ class GraphWriter:
     ----------
     lines
         The statements written so far.
+    made
+        Every name they assign.
     units
         The kernels they call, by name.
     codes
         Type code of every name that is no int64.
     slots
         How many buffers there are.
+    constants, uses_blas
+        What the program's table must hold.
+    input_names
+        Names of each input's address, lengths and strides.
     values
         What each variable that is still needed is.
     dying
         The variables that the node being written uses last.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, fgraph: FunctionGraph) -> None:
         self.lines: list[str] = []
+        self.made: set[str] = set()
+        self.constants: list[Constant] = []
+        self.uses_blas = False
+        self.input_names = [_input_names(i, v) for i, v in enumerate(fgraph.inputs)]
+        self._inputs = dict(zip(fgraph.inputs, self.input_names, strict=True))
         self.units: dict[str, Unit] = {}
         self.codes: dict[str, str] = {}
         self.slots = 0
@@ -53,12 +65,39 @@ class GraphWriter:
         return STORAGES[kind.dtype]
 
     def value(self, var: Variable) -> Value:
-        """Return what a variable is."""
-        return self.values[var]
+        """Return what a variable is; inputs and constants are taken up when they are first asked for."""
+        found = self.values.get(var)
+        if found is None:
+            found = self._input(var) if var in self._inputs else self._constant(var)
+            self.values[var] = found
+        return found
+
+    def _input(self, var: Variable) -> Value:
+        address, *rest = self._inputs[var]
+        storage = self.storage(var)
+        if not rest:
+            text = storage.loaded(f"as_{storage.memory}({address})[0]")
+            return ScalarValue(self.let(text, code=storage.code), storage)
+        ndim = len(rest) // 2
+        return ArrayValue(address, self.known_dims(var, rest[:ndim]), tuple(rest[ndim:]), storage)
+
+    def _constant(self, var: Variable) -> Value:
+        if not isinstance(var, Constant):
+            msg = f"numba: {var} is neither an input, nor a constant, nor computed. Add it to the graph's inputs."
+            raise MissingInputError(msg)
+        storage = self.storage(var)
+        word = len(ROUTINES) + len(self.constants)
+        self.constants.append(var)
+        shape = var.data.shape
+        if not shape:
+            text = storage.loaded(f"as_{storage.memory}(table)[{word * (8 // storage.itemsize)}]")
+            return ScalarValue(self.let(text, code=storage.code), storage)
+        dims = tuple(map(str, shape))
+        return ArrayValue(self.let(f"as_i8(table)[{word}]"), dims, self.packed_strides(dims), storage)
 
     def array(self, var: Variable) -> ArrayValue:
         """Return what a variable of rank 1 or more is."""
-        value = self.values[var]
+        value = self.value(var)
         if isinstance(value, ScalarValue):
             msg = f"numba: {var} is a scalar, an array was expected. Check the rank in the rule."
             raise TypeError(msg)
@@ -66,10 +105,10 @@ class GraphWriter:
 
     def scalar(self, var: Variable, dtype: str | None = None) -> str:
         """Return the expression of a scalar variable, converted to a dtype."""
-        known = as_index(var)
-        if known is not None and (dtype or self.storage(var).dtype) == "int64":
+        known = as_index(var) if dtype == "int64" else None
+        if known is not None:
             return str(known)
-        value = self.values[var]
+        value = self.value(var)
         if not isinstance(value, ScalarValue):
             msg = f"numba: {var} is an array, a scalar was expected. Check the rank in the rule."
             raise TypeError(msg)
@@ -84,7 +123,9 @@ class GraphWriter:
     def name(self, stem: str = "v") -> str:
         """Return a new name."""
         self._names += 1
-        return f"{stem}_{self._names}"
+        name = f"{stem}_{self._names}"
+        self.made.add(name)
+        return name
 
     def add(self, *lines: str) -> None:
         """Write statements."""
@@ -188,6 +229,17 @@ class GraphWriter:
         self.bind(var, made)
         return made
 
+    def scratch(self, count: int) -> int:
+        """Return the first of some consecutive buffers that a kernel may make for itself."""
+        first = self.slots + 1
+        self.slots += count
+        return first
+
+    def routine(self, stem: str, code: str) -> str:
+        """Return the expression of the address of a BLAS routine."""
+        self.uses_blas = True
+        return f"as_i8(table)[{ROUTINES.index(('s' if code == 'f4' else 'd') + stem)}]"
+
     def drop(self, slot: int) -> None:
         """Write that a buffer is given back."""
         self.lines.append(f"drop(frame, {slot})")
@@ -248,7 +300,7 @@ class GraphWriter:
             arguments += made.arguments(value.address, value.strides)
             if reads_outputs:
                 last = len(dims) - 1
-                start.append(f"{name}_x = " + value.storage.loaded(f"{name}[{name}_q + i{last} * {name}_s{last}]"))
+                start.append(f"{name}_x = " + value.storage.loaded(f"{name}[{name}_q + d{last} * {name}_s{last}]"))
         unit = elementwise(stem, len(dims), arrays, scalars, written, [*start, *body], checks)
         self.call(unit, [*arguments, *scalar_arguments], checked=checks)
 
@@ -281,7 +333,8 @@ class GraphWriter:
         self.lines[mark:] = [f"    {line}" for line in self.lines[mark:]]
         return made
 
-    def uses(self) -> tuple[Unit, ...]:
-        """Return every unit that the statements call."""
-        found = {unit.name: unit for unit in LIBRARY.used_by("\n".join(self.lines))}
-        return (*self.units.values(), *found.values())
+
+def _input_names(i: int, var: Variable) -> list[str]:
+    """Return the names of an input's address, lengths and strides."""
+    kind: Any = var.type
+    return [f"a{i}_p", *(f"a{i}_n{d}" for d in range(kind.ndim)), *(f"a{i}_s{d}" for d in range(kind.ndim))]

@@ -16,6 +16,7 @@ from treadle.tensor.rewrites.patterns import (
     is_integer,
     is_not_complex,
     is_real,
+    keeps_dtype,
 )
 from treadle.tensor.scalar.arithmetic import abs_, maximum, minimum, neg
 from treadle.tensor.scalar.cast import second, switch
@@ -45,9 +46,9 @@ _law("sum_with_negative_zero", x + -0.0, x)
 _law("difference_with_zero", x - 0, x)
 _law("zero_minus", 0 - x, neg(x), when=is_integer)
 _law("product_with_one", x * 1, x)
-_law("product_with_minus_one", x * -1, neg(x))
+_law("product_with_minus_one", x * -1, neg(x), when=keeps_dtype)
 _law("quotient_by_one", x / 1, x)
-_law("quotient_by_minus_one", x / -1, neg(x))
+_law("quotient_by_minus_one", x / -1, neg(x), when=keeps_dtype)
 
 # Signs.
 _law("negative_of_negative", neg(neg(x)), x)
@@ -59,7 +60,7 @@ _law("abs_of_negative", abs_(-x), abs_(x), when=is_not_complex)
 _law("square_of_negative", sqr(-x), sqr(x))
 _law("square_of_abs", sqr(abs_(x)), sqr(x), when=is_not_complex)
 
-# Powers. x**0.5 stays: at minus infinity and at negative zero it differs from the square root.
+# Powers. x**0.5 stays: at minus infinity and at negative zero C and NumPy do not agree on it.
 _law("power_one", x**1, x)
 _law("power_two", x**2, sqr(x), when=is_not_complex)
 _law("power_minus_one", x**-1, reciprocal(x), when=is_real)

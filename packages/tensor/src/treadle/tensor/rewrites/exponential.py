@@ -31,16 +31,16 @@ def _stable(name: str, lhs: Any, rhs: Any) -> None:
     RULES.law(name, lhs, rhs, phase=Phase.STABILIZE, when=is_real)
 
 
-# What the other laws leave behind.
+# Signs are taken out of products, so that the other laws meet what they are about.
 _stable("stable_negative_of_negative", neg(neg(x)), x)
+_stable("stable_product_with_negative", -x * y, -(x * y))
+_stable("stable_quotient_of_negative", -x / y, -(x / y))
 
 # Logarithms.
 _stable("log_of_exp", log(exp(x)), x)
 _stable("log_of_one_plus_exp", log(1 + exp(x)), softplus(x))
-_stable("log_of_one_minus_exp", log(1 - exp(x)), log1mexp(x))
 _stable("log_of_minus_expm1", log(-expm1(x)), log1mexp(x))
 _stable("log_of_sigmoid", log(sigmoid(x)), -softplus(-x))
-_stable("log_of_one_minus_sigmoid", log(1 - sigmoid(x)), -softplus(x))
 _stable("log_of_sum_of_exps", log(exp(x) + exp(y)), logaddexp(x, y))
 _stable("log_of_one_plus", log(1 + x), log1p(x))
 _stable("log_of_one_minus", log(1 - x), log1p(-x))
@@ -67,7 +67,7 @@ _stable("sigmoid_times_exp_of_minus", sigmoid(x) * exp(-x), sigmoid(-x))
 _stable("scaled_sigmoid_times_exp", (c * sigmoid(-x)) * exp(x), c * sigmoid(x))
 _stable("scaled_sigmoid_times_exp_of_minus", (c * sigmoid(x)) * exp(-x), c * sigmoid(-x))
 _stable("gradient_of_log_sigmoid", (c / sigmoid(x)) * (sigmoid(x) * sigmoid(-x)), c * sigmoid(-x))
-_stable("gradient_of_log_one_minus_sigmoid", -(c / sigmoid(-x)) * (sigmoid(x) * sigmoid(-x)), -(c * sigmoid(x)))
+_stable("gradient_of_log_of_quotient", ((c / sigmoid(x)) * sigmoid(x)) * sigmoid(-x), c * sigmoid(-x))
 _stable("gradient_of_minus_log_one_minus_sigmoid", (c / sigmoid(-x)) * (sigmoid(x) * sigmoid(-x)), c * sigmoid(x))
 _stable(
     "gradient_of_cross_entropy",

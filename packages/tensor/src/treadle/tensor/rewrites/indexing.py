@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from treadle.graph import Constant
 from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.conversion import constant
 from treadle.tensor.dimshuffle import DimShuffle
-from treadle.tensor.index import At, Span
-from treadle.tensor.indexing import Subtensor
+from treadle.tensor.index import At, Span, Symbolic
+from treadle.tensor.indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Subtensor
 from treadle.tensor.joining import Join
 from treadle.tensor.scalar.cast import cast
 from treadle.tensor.shape import Shape, shape_i
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from treadle.graph import Apply, Variable
+    from treadle.tensor.index import Entry
 
 RULES = RuleSet("indexing")
 BOTH = ("fast_run", "fast_compile")
@@ -46,6 +51,44 @@ def _single_position(node: Apply) -> int | None:
     if len(entries) != 1 or not isinstance(entries[0], At) or not isinstance(entries[0].value, int):
         return None
     return entries[0].value
+
+
+def _with_constants(entries: Sequence[Entry], parts: Sequence[Variable]) -> tuple[tuple[Entry, ...], list[Variable]]:
+    """Return entries with the constants among their symbolic parts written into them, and the parts left."""
+    given = iter(parts)
+    left: list[Variable] = []
+
+    def bound(value: Any) -> Any:
+        if not isinstance(value, Symbolic):
+            return value
+        var = next(given)
+        if isinstance(var, Constant):
+            return int(var.data)
+        left.append(var)
+        return value
+
+    made: list[Entry] = []
+    for entry in entries:
+        if isinstance(entry, At):
+            made.append(At(bound(entry.value)))
+        elif isinstance(entry, Span):
+            made.append(Span(bound(entry.start), bound(entry.stop), bound(entry.step)))
+        else:
+            left.append(next(given))
+            made.append(entry)
+    return tuple(made), left
+
+
+@RULES.rule(EARLY_AND_LATE, Subtensor, AdvancedSubtensor, IncSubtensor, AdvancedIncSubtensor, tags=BOTH, depth=1)
+def constant_positions(node: Apply) -> Variable | None:
+    """x[i], i known -> x[its value]: shapes become known, and backends compile the index in."""
+    op: Any = node.op
+    first = 1 if isinstance(op, Subtensor | AdvancedSubtensor) else 2
+    entries, left = _with_constants(op.entries, node.inputs[first:])
+    if entries == op.entries or any(isinstance(e, Span) and e.step == 0 for e in entries):
+        return None
+    made: Variable = replace(op, entries=entries)(*node.inputs[:first], *left)
+    return made if node.outputs[0].type.is_super(made.type) else None
 
 
 @RULES.rule(EARLY_AND_LATE, Subtensor, tags=BOTH)

@@ -66,6 +66,12 @@ def is_real(node: Apply, match: Mapping[str, Variable]) -> bool:
     return kind.numpy_dtype.kind == "f" and all(_dtype(x) == kind.dtype for x in match.values())
 
 
+def keeps_dtype(node: Apply, match: Mapping[str, Variable]) -> bool:
+    """Whether everything matched has the result's dtype."""
+    kind: Any = node.outputs[0].type
+    return all(_dtype(x) == kind.dtype for x in match.values())
+
+
 def is_integer(node: Apply, match: Mapping[str, Variable]) -> bool:
     """Whether the result is an integer and has the dtype of everything matched."""
     kind: Any = node.outputs[0].type

@@ -63,6 +63,7 @@ static void tr_expect(tr_var *v, uintptr_t object) {
     "tr_leave": """\
 static int tr_leave(tr_var *v, int nd, int64_t *info) {
   if (v->p == v->dst) return 0;
+  if (!info) return TR_WRAPPED;
   info[0] = (int64_t)(intptr_t)v->own;
   for (int d = 0; d < nd; d++) info[d + 1] = v->n[d];
   v->own = 0;
@@ -199,6 +200,15 @@ static int tr_copy(tr_var *o, const tr_var *x, int nd, int64_t size, tr_kernel k
 }
 """,
 }
+
+# Gives an output that turned out to be a view a block of its own.
+CORE["tr_materialise"] = """\
+static int tr_materialise(tr_var *o, int nd, int64_t size, tr_kernel k) {
+  tr_var x = *o;
+  if (o->p == o->dst || (o->own && o->p == o->own)) return 0;
+  return tr_copy(o, &x, nd, size, k);
+}
+"""
 
 # Elements of one operand as a contiguous block: in place if they are one, else gathered into a buffer, which a
 # stride of 0 fills once.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from treadle.link.c.dtypes import CTYPES
+from treadle.link.c.runtime.text import replace_words
 
 _NORMALIZE = """\
 /* what: 0 for softmax, 1 for its logarithm, 2 for the logarithm of the sum. */
@@ -75,17 +76,9 @@ def normalizer(dtype: str) -> tuple[str, str]:
     x = CTYPES[dtype]
     name = f"tr_normalize_{x.short}"
     half = dtype == "float16"
-    text = _NORMALIZE.replace("NAME", name).replace("DIRECT", "0" if half else "1").replace("_N", f"_{x.math}")
-    text = text.replace(f"TR{'_'}{x.math}D", "TR_ND")
+    text = _NORMALIZE.replace("NAME", name).replace("DIRECT", "0" if half else "1")
+    for word in ("tr_max_N_N_N_run", "tr_sum_N_N_N_run", "tr_v_exp_N"):
+        text = text.replace(word, word.replace("_N", f"_{x.math}"))
     text = text.replace("LOG(", f"log{x.suffix}(").replace("STORE", "tr_f32_to_f16" if half else "")
     text = text.replace("LOAD", "tr_f16_to_f32" if half else "")
-    words = {"A": x.computed, "X": x.stored}
-    pieces: list[str] = []
-    word = ""
-    for char in text:
-        if char.isalnum() or char == "_":
-            word += char
-            continue
-        pieces += [words.get(word, word), char]
-        word = ""
-    return name, "".join(pieces)
+    return name, replace_words(text, {"A": x.computed, "X": x.stored})

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from treadle.link.c.dtypes import CTYPES
+from treadle.link.c.runtime.text import replace_words
 
-_GEMM = "char *, char *, int *, int *, int *, T *, T *, int *, T *, int *, T *, T *, int *"
-_GEMV = "char *, int *, int *, T *, T *, int *, T *, int *, T *, T *, int *"
+_GEMM = "char *, char *, int *, int *, int *, E *, E *, int *, E *, int *, E *, E *, int *"
+_GEMV = "char *, int *, int *, E *, E *, int *, E *, int *, E *, E *, int *"
 
 COMMON = {
     "tr_matrix": """\
@@ -46,11 +47,11 @@ typedef void (*tr_gemm_N)(GEMM);
 typedef void (*tr_gemv_N)(GEMV);
 static int tr_product_N(int64_t n, char *const *p, const int64_t *s, int64_t M, int64_t K, int64_t L, tr_gemm_N gemm,
                         tr_gemv_N gemv, tr_matrix ma, tr_matrix mb, int64_t sa, int64_t sb) {
-  T one = 1, zero = 0;
+  E one = 1, zero = 0;
   int m = (int)M, k = (int)K, l = (int)L, unit = 1;
-  int ia = (int)(sa / (int64_t)sizeof(T)), ib = (int)(sb / (int64_t)sizeof(T));
+  int ia = (int)(sa / (int64_t)sizeof(E)), ib = (int)(sb / (int64_t)sizeof(E));
   for (int64_t i = 0; i < n; i++) {
-    T *a = (T *)(p[0] + i * s[0]), *b = (T *)(p[1] + i * s[1]), *o = (T *)(p[2] + i * s[2]);
+    E *a = (E *)(p[0] + i * s[0]), *b = (E *)(p[1] + i * s[1]), *o = (E *)(p[2] + i * s[2]);
     if (l == 1 && ib > 0) {
       if (ma.order == 'N') gemv("T", &k, &m, &one, a, &ma.ld, b, &ib, &zero, o, &unit);
       else gemv("N", &m, &k, &one, a, &ma.ld, b, &ib, &zero, o, &unit);
@@ -64,7 +65,7 @@ static int tr_product_N(int64_t n, char *const *p, const int64_t *s, int64_t M, 
   return 0;
 }
 static int tr_matmul_N(tr_var *a, tr_var *b, tr_var *o, int nd, uintptr_t gemm, uintptr_t gemv, tr_var *t) {
-  const int64_t size = sizeof(T);
+  const int64_t size = sizeof(E);
   tr_matrix ma, mb;
   int status;
   int64_t i[TR_ND] = {0}, sa, sb;
@@ -147,28 +148,16 @@ static int tr_matmul_N(tr_var *a, tr_var *b, tr_var *o, int nd) {
 """
 
 
-def _words(text: str, words: dict[str, str]) -> str:
-    pieces: list[str] = []
-    word = ""
-    for char in text:
-        if char.isalnum() or char == "_":
-            word += char
-            continue
-        pieces += [words.get(word, word), char]
-        word = ""
-    return "".join(pieces)
-
-
 def matmul(dtype: str, blas: bool) -> tuple[str, str]:
     """Return name and text of the product of stacks of matrices of a dtype."""
     x = CTYPES[dtype]
     name = f"tr_matmul_{x.short}"
     if blas:
         text = _BLAS.replace("GEMM", _GEMM).replace("GEMV", _GEMV).replace("SIZE", str(x.size))
-        return name, _words(text.replace("_N(", f"_{x.short}(").replace("_N)", f"_{x.short})"), {
-            "T": x.computed, "tr_gemm_N": f"tr_gemm_{x.short}", "tr_gemv_N": f"tr_gemv_{x.short}",
+        return name, replace_words(text.replace("_N(", f"_{x.short}(").replace("_N)", f"_{x.short})"), {
+            "E": x.computed, "tr_gemm_N": f"tr_gemm_{x.short}", "tr_gemv_N": f"tr_gemv_{x.short}",
         })  # fmt: skip
     half = dtype == "float16"
     text = _LOOPS.replace("LOAD", "tr_f16_to_f32" if half else "").replace("STORE", "tr_f32_to_f16" if half else "")
     text = text.replace("ADD", "|=" if dtype == "bool" else "+=").replace("TIMES", "&" if dtype == "bool" else "*")
-    return name, _words(text, {"A": x.computed, "X": x.stored, "tr_matmul_N": name})
+    return name, replace_words(text, {"A": x.computed, "X": x.stored, "tr_matmul_N": name})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from treadle.link.c.dtypes import CTYPES, CType
+from treadle.link.c.runtime.text import expand_calls, replace_words
 
 # row: combines a run of elements into one accumulator (of two parts: the value and what rounding lost).
 # rows: combines m runs of n elements into n accumulators, side by side.
@@ -288,9 +289,9 @@ def reducer(kind: str, source: str, acc: str, out: str) -> tuple[str, str]:
     compensated = how == "sum" and a.kind == "f"
     body = (_VECTORS if vector else _SCALARS) + _LOOPS + (_SETTLE if compensated else "")
     body = body.replace("MERGE", _MERGE_SUM if compensated else _MERGE).replace("JOIN_V", _JOIN_V[how])
-    body = _macro(body, "JOIN", _JOIN[how])
+    body = expand_calls(body, "JOIN", _JOIN[how])
     load = "tr_f16_to_f32({x})" if source == "float16" else ("({x} != 0)" if acc == "bool" else "(A){x}")
-    body = _macro(body, "LOAD", load)
+    body = expand_calls(body, "LOAD", load)
     value = "y" if acc != "float16" else "tr_f32_round_f16(y)"
     if out == "float16":
         value = "tr_f64_to_f16(y)" if acc == "float64" else "tr_f32_to_f16(y)"
@@ -298,7 +299,7 @@ def reducer(kind: str, source: str, acc: str, out: str) -> tuple[str, str]:
         value = "(y != 0)"
     body = body.replace("STORE", value).replace("START", _start(how, a)).replace("LANES", str(64 // _width(a)))
     words = {"A": a.computed, "X": x.stored, "O": o.stored}
-    body = _replace_words(body, words).replace("NAME", name)
+    body = replace_words(body, words).replace("NAME", name)
     empty = int(kind in {"max", "min"})
     settle = f"{name}_settle" if compensated else "0"
     table = (
@@ -310,32 +311,6 @@ def reducer(kind: str, source: str, acc: str, out: str) -> tuple[str, str]:
 
 def _width(ctype: CType) -> int:
     return 4 if ctype.short == "f16" else ctype.size
-
-
-def _macro(text: str, name: str, by: str) -> str:
-    """Replace ``NAME(a, x)`` or ``NAME(x)``, whose arguments hold no commas, by an expression."""
-    pieces = text.split(f"{name}(")
-    made = [pieces[0]]
-    for piece in pieces[1:]:
-        depth, end = 1, 0
-        while depth:
-            depth += {"(": 1, ")": -1}.get(piece[end], 0)
-            end += 1
-        arguments = [part.strip() for part in piece[: end - 1].split(",")]
-        made.append(by.format(a=arguments[0], x=arguments[-1]) + piece[end:])
-    return "".join(made)
-
-
-def _replace_words(text: str, words: dict[str, str]) -> str:
-    pieces: list[str] = []
-    word = ""
-    for char in text:
-        if char.isalnum() or char == "_":
-            word += char
-            continue
-        pieces += [words.get(word, word), char]
-        word = ""
-    return "".join(pieces) + words.get(word, word)
 
 
 # First extremum, counted in C order over the reduced dimensions; the first NaN wins.
@@ -389,6 +364,6 @@ def arg_reducer(kind: str, source: str) -> tuple[str, str]:
     vector = source not in {"float16", "bool"}
     text = _ARG.replace("RUN_TOP", f"tr_{extremum}_{x.short}_{x.short}_{x.short}_run(y, n)" if vector else "best")
     text = text.replace("RUN", "s == sizeof(X)" if vector else "0").replace("CMP", ">" if kind == "argmax" else "<")
-    text = _macro(text, "LOAD", "tr_f16_to_f32({x})" if source == "float16" else "(A){x}")
-    text = _replace_words(text, {"A": x.computed, "X": x.stored}).replace("NAME", name)
+    text = expand_calls(text, "LOAD", "tr_f16_to_f32({x})" if source == "float16" else "(A){x}")
+    text = replace_words(text, {"A": x.computed, "X": x.stored}).replace("NAME", name)
     return name, text

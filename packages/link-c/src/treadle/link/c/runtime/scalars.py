@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from treadle.link.c.dtypes import CTYPES
+from treadle.link.c.runtime.text import replace_words
 
 HALF = {
     "tr_f16_to_f32": """\
@@ -162,16 +163,5 @@ def _instance(text: str, short: str, computed: str, suffix: str) -> str:
     words = {"_N(": f"_{short}(", "ZERO": _ZERO.get(short, "0"), "BITS": bits, "S(": f"{suffix}("}
     for word, by in words.items():
         text = text.replace(word, by)
-    return "".join({"T": computed, "U": unsigned}.get(part, part) for part in _split_words(text))
+    return replace_words(text, {"T": computed, "U": unsigned})
 
-
-def _split_words(text: str) -> list[str]:
-    """Return the text cut at every border of a word, so that joining the pieces gives it back."""
-    pieces: list[str] = []
-    for char in text:
-        is_word = char.isalnum() or char == "_"
-        if pieces and is_word and (pieces[-1][-1].isalnum() or pieces[-1][-1] == "_"):
-            pieces[-1] += char
-        else:
-            pieces.append(char)
-    return pieces

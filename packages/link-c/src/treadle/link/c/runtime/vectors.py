@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from treadle.link.c.runtime.text import replace_words
+
 # C's name of each function that may be called on whole blocks, and how many operands it has.
 BLOCK_FUNCTIONS = {
     "exp": 1, "exp2": 1, "expm1": 1, "log": 1, "log2": 1, "log10": 1, "log1p": 1, "sin": 1, "cos": 1, "tan": 1,
@@ -13,16 +15,16 @@ BLOCK_FUNCTIONS = {
 VECTOR_TYPES = """\
 #if defined(__AVX512F__)
 #define TR_BYTES 64
-#define TR_F64(n, f) _ZGVeN8##n##_##f
-#define TR_F32(n, f) _ZGVeN16##n##_##f##f
+#define TR_F64(n, name) _ZGVeN8##n##_##name
+#define TR_F32(n, name) _ZGVeN16##n##_##name##f
 #elif defined(__AVX2__)
 #define TR_BYTES 32
-#define TR_F64(n, f) _ZGVdN4##n##_##f
-#define TR_F32(n, f) _ZGVdN8##n##_##f##f
+#define TR_F64(n, name) _ZGVdN4##n##_##name
+#define TR_F32(n, name) _ZGVdN8##n##_##name##f
 #else
 #define TR_BYTES 16
-#define TR_F64(n, f) _ZGVbN2##n##_##f
-#define TR_F32(n, f) _ZGVbN4##n##_##f##f
+#define TR_F64(n, name) _ZGVbN2##n##_##name
+#define TR_F32(n, name) _ZGVbN4##n##_##name##f
 #endif
 typedef double tr_f64s __attribute__((vector_size(TR_BYTES)));
 typedef float tr_f32s __attribute__((vector_size(TR_BYTES)));
@@ -92,15 +94,5 @@ def block_function(function: str, short: str, simd: bool) -> str:
     single = short == "f32"
     text = text.replace("CALL", f"TR_{short.upper()}").replace("Vs", f"tr_{short}s")
     text = text.replace("FNS", function + ("f" if single else "")).replace("FN", function).replace("NAME", short)
-    words = {"T": "float" if single else "double"}
-    return "".join(words.get(w, w) for w in _words(text))
+    return replace_words(text, {"T": "float" if single else "double"})
 
-
-def _words(text: str) -> list[str]:
-    pieces: list[str] = []
-    for char in text:
-        if pieces and (char.isalnum() or char == "_") and (pieces[-1][-1].isalnum() or pieces[-1][-1] == "_"):
-            pieces[-1] += char
-        else:
-            pieces.append(char)
-    return pieces

@@ -63,9 +63,7 @@ def body_of(composite: Composite, given: list[tuple[str, str]]) -> tuple[list[st
     ]
     for step in composite.steps:
         loops = step.loops
-        operands = [
-            (named(converted(*values[i], loop), loop), loop) for i, loop in zip(step.args, loops, strict=True)
-        ]
+        operands = [(named(converted(*values[i], loop), loop), loop) for i, loop in zip(step.args, loops, strict=True)]
         if can_fail(step.row, loops):
             lines += [f"if {operands[1][0]} < 0:", f"    bad = {VALUE}"]
         values.append((named(step_text(step.row, operands, loops, step.out), step.out), step.out))

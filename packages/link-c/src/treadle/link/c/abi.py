@@ -1,0 +1,116 @@
+"""Calling C through cffi, with NumPy's arrays passed as they are.
+
+Programs take the addresses of array objects and read pointer, lengths and strides from the objects' public fields (the
+start of ``PyArrayObject_fields``, part of NumPy's stable binary interface), so that a call costs neither a buffer request
+nor a conversion. cffi's core module does the calling; it parses no declarations and lets go of the interpreter lock.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treadle.link.c.errors import BackendUnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+_WORD = 8
+
+
+class Bridge:
+    """cffi, loaded when first used, and what was found out about array objects."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._ffi: Any = None
+        self._backend: Any = None
+        self._free: Any = None
+
+    def _load(self) -> None:
+        if self._ffi is not None:
+            return
+        with self._lock:
+            if self._ffi is None:
+                backend: Any = import_module("_cffi_backend")
+                ffi = backend.FFI()
+                _check_layout(ffi)
+                self._backend = backend
+                self._free = backend.load_library(None, 0).load_function(ffi.typeof("void(*)(void *)"), "free")
+                self._ffi = ffi
+
+    @property
+    def ffi(self) -> Any:
+        """The cffi object."""
+        self._load()
+        return self._ffi
+
+    def open(self, path: Path) -> Any:
+        """Load a shared library."""
+        self._load()
+        return self._backend.load_library(str(path), 0)
+
+    def function(self, library: Any, name: str, arguments: int) -> Callable[..., int]:
+        """Return a function of a library that takes addresses and returns a status."""
+        kind = self.ffi.typeof(f"int64_t(*)({', '.join(['uintptr_t'] * arguments)})")
+        found: Callable[..., int] = library.load_function(kind, name)
+        return found
+
+    def words(self, values: Sequence[int]) -> Any:
+        """Return an array of addresses in C memory, freed with the object."""
+        return self.ffi.new("uintptr_t[]", list(values))
+
+    def owned(self, block: int, size: int) -> Any:
+        """Return a writable buffer on memory from C's malloc, which is freed with the buffer."""
+        return self.ffi.buffer(self.ffi.gc(self.ffi.cast("void *", block), self._free, size), size)
+
+    def address(self, block: Any) -> int:
+        """Return the address of C memory."""
+        return int(self.ffi.cast("uintptr_t", block))
+
+
+BRIDGE = Bridge()
+
+
+def object_layout() -> tuple[int, int]:
+    """Return where an object keeps its type, and how long what comes before an array's own fields is."""
+    head = object.__basicsize__
+    return head - _WORD, head
+
+
+def _check_layout(ffi: Any) -> None:
+    """Compare an array's fields, read from memory, with what NumPy says.
+
+    Raises
+    ------
+    BackendUnavailableError
+        If they differ.
+    """
+    sample = np.zeros((3, 5), "int16")[::2, 1:]
+    _, head = object_layout()
+    words = ffi.cast("intptr_t *", id(sample))
+    type_word = int(words[(head - _WORD) // _WORD])
+    fields = words + head // _WORD
+    lengths, strides = (ffi.cast("intptr_t *", fields[k]) for k in (2, 3))
+    found = (
+        type_word, int(fields[0]), int(ffi.cast("int *", fields + 1)[0]), tuple(lengths[0:2]), tuple(strides[0:2]),
+        int(fields[5]),
+    )  # fmt: skip
+    expected = (
+        id(np.ndarray), sample.__array_interface__["data"][0], 2, sample.shape, sample.strides, id(sample.dtype),
+    )  # fmt: skip
+    if found != expected:
+        msg = f"c: NumPy {np.__version__} lays its arrays out in an unknown way. Use another backend, and report this."
+        raise BackendUnavailableError(msg)
+
+
+def unsupported_interpreter() -> str | None:
+    """Return why this interpreter's objects cannot be read from C, or None."""
+    if sys.implementation.name != "cpython" or sys.maxsize < 2**32:
+        return f"the C backend needs 64-bit CPython, this is {sys.implementation.name}"
+    return None

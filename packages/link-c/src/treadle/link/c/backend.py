@@ -1,0 +1,41 @@
+"""Declaration of the C backend; nothing heavy is imported before it is used."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.link.vm import Backend
+
+if TYPE_CHECKING:
+    from treadle.link.vm import Linker
+
+
+def _linker() -> Linker:
+    from treadle.link.c.linker import CLinker
+
+    return CLinker()
+
+
+def _version() -> str:
+    from treadle.link.c.toolchain import find_toolchain
+
+    found = find_toolchain()
+    return found if isinstance(found, str) else f"1 {found.identity} {found.processor}"
+
+
+def _unavailable() -> str | None:
+    from treadle.link.c.abi import unsupported_interpreter
+    from treadle.link.c.toolchain import find_toolchain
+
+    found = find_toolchain()
+    return found if isinstance(found, str) else unsupported_interpreter()
+
+
+BACKEND = Backend(
+    name="c",
+    linker=_linker,
+    include=("fusion",),
+    capabilities=frozenset({"fusion"}),
+    version=_version,
+    unavailable=_unavailable,
+)

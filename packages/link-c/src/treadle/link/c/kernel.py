@@ -1,0 +1,252 @@
+"""The C function that computes an expression for a run of elements.
+
+A run is cut into blocks that stay in the first-level cache. In each block, loops over plain arithmetic take turns with
+calls of functions on whole blocks; what one loop hands to a later one stands in a buffer of one block.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from treadle.link.c.dtypes import CTYPES, loaded, stored
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from treadle.link.c.expression import Expression, Operation
+
+# Operations in one loop at most: compilers take more than linear time for long loop bodies.
+LOOP_LENGTH = 120
+# Above this many operations, loops are left to the compiler's own judgement, which is quicker.
+ASK_FOR_VECTORS = 2000
+CACHE_BYTES = 24 * 1024
+
+
+@dataclass(slots=True)
+class _Loop:
+    """Operations done together for each element; or functions on blocks, one after another."""
+
+    blocks: bool
+    members: list[int] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Kernel:
+    """Writes the function.
+
+    Parameters
+    ----------
+    expression
+        What to compute.
+    scalars
+        Which inputs are single numbers, the same for all elements.
+    """
+
+    expression: Expression
+    scalars: frozenset[int]
+
+    def text(self) -> str:
+        """Return the function's body, in braces: ``(int64_t n, char *const *p, const int64_t *s)``."""
+        loops = self._loops()
+        home = {v: at for at, loop in enumerate(loops) for v in loop.members}
+        places = self._places(loops, home)
+        buffers = 1 + max((int(p[1:]) for p in places.values() if p[0] == "t"), default=-1)
+        count = buffers + sum(i not in self.scalars for i in range(len(self.expression.inputs)))
+        size = max(64, min(512, 1 << max(6, (CACHE_BYTES // (8 * max(1, count))).bit_length() - 1)))
+        lines = ["{"]
+        if any(o.check for o in self.expression.operations):
+            lines.append("  int bad = 0;")
+        lines += self._openings(size, buffers)
+        lines += [
+            f"  for (int64_t i = 0; i < n; i += {size}) {{",
+            f"    const int64_t m = n - i < {size} ? n - i : {size};",
+        ]
+        lines += self._pointers()
+        for at, loop in enumerate(loops):
+            lines += self._block_calls(loop, places) if loop.blocks else self._loop(at, loop, places, home)
+        lines += self._copies(places)
+        if any(o.check for o in self.expression.operations):
+            lines.append("    if (bad) return TR_POWER;")
+        return "\n".join([*lines, "  }", "  return 0;", "}"])
+
+    # Cutting into loops
+
+    def _loops(self) -> list[_Loop]:
+        """Put every operation into the earliest stage that has its operands: even stages loop, odd ones call."""
+        count = len(self.expression.inputs)
+        stage: dict[int, int] = {}
+        stages: dict[int, list[int]] = {}
+        for k, operation in enumerate(self.expression.operations):
+            parity = 1 if operation.block else 0
+            at = max((self._ready(a, parity, stage) for a in operation.args), default=parity)
+            stage[count + k] = at
+            stages.setdefault(at, []).append(count + k)
+        loops: list[_Loop] = []
+        for at in sorted(stages):
+            members = stages[at]
+            if at % 2:
+                loops.append(_Loop(True, members))
+            else:
+                loops += [_Loop(False, members[i : i + LOOP_LENGTH]) for i in range(0, len(members), LOOP_LENGTH)]
+        return loops
+
+    def _ready(self, value: int, parity: int, stage: dict[int, int]) -> int:
+        if value < len(self.expression.inputs):
+            return parity
+        at = stage[value]
+        return at if at % 2 == parity else at + 1
+
+    # Where values live: r<k> a variable of one loop, t<k> a buffer, y<k> a result, x<k> an input, c<k> a single number
+
+    def _places(self, loops: Sequence[_Loop], home: dict[int, int]) -> dict[int, str]:
+        """Return the buffer or result in memory of each value that a later loop or a function on blocks takes."""
+        last = self._last_uses(loops, home)
+        results = self._results()
+        places: dict[int, str] = {}
+        free: list[int] = []
+        ending: dict[int, list[int]] = {}
+        used = 0
+        for at, loop in enumerate(loops):
+            for value in loop.members:
+                direct = results.get(value)
+                if direct is not None and self.expression.dtype(value) != "float16":
+                    places[value] = f"y{direct}"
+                elif last.get(value, at) > at or loop.blocks:
+                    if not free:
+                        free.append(used)
+                        used += 1
+                    number = free.pop()
+                    places[value] = f"t{number}"
+                    ending.setdefault(max(last.get(value, at), at), []).append(number)
+            free += ending.pop(at, [])
+        return places
+
+    def _last_uses(self, loops: Sequence[_Loop], home: dict[int, int]) -> dict[int, int]:
+        """Return the last loop that takes each value; results are copied out after the last."""
+        last: dict[int, int] = {}
+        for at, loop in enumerate(loops):
+            for value in loop.members:
+                for arg in self._operation(value).args:
+                    if arg in home:
+                        last[arg] = at
+        for value in self.expression.outputs:
+            if value in home and self.expression.dtype(value) == "float16":
+                last[value] = len(loops)
+        return last
+
+    def _results(self) -> dict[int, int]:
+        """Return the first result that each value is."""
+        found: dict[int, int] = {}
+        for k, value in enumerate(self.expression.outputs):
+            found.setdefault(value, k)
+        return found
+
+    def _operation(self, value: int) -> Operation:
+        return self.expression.operations[value - len(self.expression.inputs)]
+
+    # Writing
+
+    def _openings(self, size: int, buffers: int) -> list[str]:
+        lines = []
+        for i, dtype in enumerate(self.expression.inputs):
+            ctype = CTYPES[dtype]
+            if i in self.scalars:
+                value = loaded(dtype, f"*(const {ctype.stored} *)p[{i}]")
+                lines.append(f"  const {ctype.computed} c{i} = {value};")
+            elif i in self._used_inputs():
+                lines.append(f"  {ctype.stored} b{i}[{size}] __attribute__((aligned(64)));")
+        lines += [f"  double t{k}[{size}] __attribute__((aligned(64)));" for k in range(buffers)]
+        return lines
+
+    def _used_inputs(self) -> set[int]:
+        used = {a for o in self.expression.operations for a in o.args}
+        return used | {v for v in self.expression.outputs if v < len(self.expression.inputs)}
+
+    def _pointers(self) -> list[str]:
+        lines = []
+        for i, dtype in enumerate(self.expression.inputs):
+            if i not in self.scalars and i in self._used_inputs():
+                ctype = CTYPES[dtype]
+                lines.append(f"    const {ctype.stored} *x{i} = tr_block{ctype.size}(p[{i}], s[{i}], i, m, b{i});")
+        for k, value in enumerate(self.expression.outputs):
+            ctype = CTYPES[self.expression.dtype(value)]
+            lines.append(f"    {ctype.stored} *y{k} = ({ctype.stored} *)p[{len(self.expression.inputs) + k}] + i;")
+        return lines
+
+    def _memory(self, value: int, places: dict[int, str]) -> str:
+        """Return the pointer to a value's block."""
+        if value < len(self.expression.inputs):
+            return f"x{value}"
+        place = places[value]
+        return place if place[0] == "y" else f"(({CTYPES[self.expression.dtype(value)].computed} *){place})"
+
+    def _block_calls(self, loop: _Loop, places: dict[int, str]) -> list[str]:
+        lines = []
+        for value in loop.members:
+            operation = self._operation(value)
+            short = CTYPES[operation.dtype].short
+            given: list[str] = []
+            for a in operation.args:
+                if a in self.scalars:
+                    # A single number as a block of its own.
+                    ctype = CTYPES[self.expression.inputs[a]].computed
+                    name = f"w{value}_{len(given)}"
+                    lines += [
+                        f"    {ctype} {name}[512];",
+                        f"    for (int64_t j = 0; j < m; j++) {name}[j] = c{a};",
+                    ]
+                    given.append(name)
+                else:
+                    given.append(self._memory(a, places))
+            target = self._memory(value, places)
+            lines.append(f"    tr_v_{operation.block}_{short}(m, {', '.join(given)}, {target});")
+        return lines
+
+    def _loop(self, at: int, loop: _Loop, places: dict[int, str], home: dict[int, int]) -> list[str]:
+        pragma = len(self.expression.operations) <= ASK_FOR_VECTORS
+        checked = [self._operation(v) for v in loop.members if self._operation(v).check]
+        lines = ["#pragma omp simd"] if pragma and not checked else []
+        lines.append("    for (int64_t j = 0; j < m; j++) {")
+        for value in loop.members:
+            operation = self._operation(value)
+            operands = [self._operand(a, at, places, home) for a in operation.args]
+            ctype = CTYPES[operation.dtype].computed
+            lines.append(f"      const {ctype} r{value} = ({ctype})({_filled(operation.text, operands)});")
+            if operation.check:
+                lines.append(f"      bad |= {_filled(operation.check, operands)};")
+            if value in places:
+                lines.append(f"      {self._memory(value, places)}[j] = r{value};")
+        lines.append("    }")
+        return lines if loop.members else []
+
+    def _operand(self, value: int, at: int, places: dict[int, str], home: dict[int, int]) -> str:
+        if value in self.scalars:
+            return f"c{value}"
+        if value < len(self.expression.inputs):
+            return loaded(self.expression.inputs[value], f"x{value}[j]")
+        return f"r{value}" if home[value] == at else f"{self._memory(value, places)}[j]"
+
+    def _copies(self, places: dict[int, str]) -> list[str]:
+        """Write the results that no operation wrote in place."""
+        lines = []
+        for k, value in enumerate(self.expression.outputs):
+            if places.get(value) == f"y{k}":
+                continue
+            dtype = self.expression.dtype(value)
+            if value in self.scalars:
+                source = stored(dtype, f"c{value}")
+            elif value < len(self.expression.inputs):
+                source = f"x{value}[j]"
+            else:
+                place = places[value]
+                text = f"{self._memory(value, places)}[j]"
+                source = stored(dtype, text) if place[0] == "t" else text
+            lines.append(f"    for (int64_t j = 0; j < m; j++) y{k}[j] = {source};")
+        return lines
+
+
+def _filled(text: str, operands: Sequence[str]) -> str:
+    for k, operand in enumerate(operands):
+        text = text.replace(f"{{{k}}}", operand)
+    return text

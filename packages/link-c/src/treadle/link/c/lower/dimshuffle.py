@@ -1,0 +1,26 @@
+"""DimShuffle: only lengths and strides change."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.link.c.table import TABLE
+from treadle.tensor import DimShuffle
+
+if TYPE_CHECKING:
+    from treadle.graph import Apply
+    from treadle.link.c.unit import Unit
+
+
+@TABLE.register(DimShuffle)
+def dimshuffle(op: DimShuffle, node: Apply, unit: Unit) -> None:
+    """Write the view."""
+    x, o = unit.slot(node.inputs[0]), unit.views(node.outputs[0], node.inputs[0])
+    for d in op.dropped:
+        unit.call(f"v[{x}].n[{d}] == 1 ? 0 : TR_SHAPE")
+    unit.line(f"v[{o}].p = v[{x}].p;")
+    for at, d in enumerate(op.order):
+        if isinstance(d, int):
+            unit.line(f"v[{o}].n[{at}] = v[{x}].n[{d}]; v[{o}].s[{at}] = v[{x}].s[{d}];")
+        else:
+            unit.line(f"v[{o}].n[{at}] = 1; v[{o}].s[{at}] = 0;")

@@ -1,0 +1,159 @@
+"""Indexing: views for positions and slices; gathering and scattering for arrays of positions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.link.c.dtypes import CTYPES
+from treadle.link.c.table import TABLE
+from treadle.link.c.unit import dtype, ndim
+from treadle.tensor import (
+    AdvancedIncSubtensor,
+    AdvancedSubtensor,
+    At,
+    IncSubtensor,
+    Positions,
+    Span,
+    Subtensor,
+    Symbolic,
+    gather_plan,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from treadle.graph import Apply, Variable
+    from treadle.link.c.unit import Unit
+
+
+@TABLE.register(Subtensor)
+def subtensor(op: Subtensor, node: Apply, unit: Unit) -> None:
+    """Write the view."""
+    x, *parts = node.inputs
+    source, o = unit.slot(x), unit.views(node.outputs[0], x)
+    _view(unit, op.entries, source, o, iter(parts))
+
+
+@TABLE.register(IncSubtensor)
+def inc_subtensor(op: IncSubtensor, node: Apply, unit: Unit) -> None:
+    """Write a copy, and the values into a view of it."""
+    x, y, *parts = node.inputs
+    kind = dtype(x)
+    size, rank = CTYPES[kind].size, ndim(x)
+    source, values, o, part = unit.slot(x), unit.slot(y), unit.owns(node.outputs[0]), unit.scratch()
+    unit.call(f"tr_copy(v + {o}, v + {source}, {rank}, {size}, tr_move{size})")
+    _view(unit, op.entries, o, part, iter(parts))
+    part_rank = sum(isinstance(e, Span) for e in op.entries)
+    kernel = f"tr_move{size}" if op.set else f"tr_add_{CTYPES[kind].short}"
+    unit.call(f"tr_transfer(v + {part}, {part_rank}, v + {values}, {ndim(y)}, {kernel})")
+
+
+def _view(unit: Unit, entries: Sequence[object], x: int, o: int, parts: Iterator[Variable]) -> None:
+    """Write the view that slices and positions pick; arrays of positions leave their dimensions out."""
+    unit.line(f"v[{o}].p = v[{x}].p;")
+    at = 0
+    for d, entry in enumerate(entries):
+        if isinstance(entry, At):
+            value = unit.integer(next(parts)) if isinstance(entry.value, Symbolic) else f"INT64_C({entry.value})"
+            unit.call(f"tr_at(v + {o}, v + {x}, {d}, {value})")
+        elif isinstance(entry, Span):
+            given, bounds = 0, []
+            for bit, (bound, default) in enumerate(((entry.start, 0), (entry.stop, 0), (entry.step, 1))):
+                given |= (bound is not None) << bit
+                if isinstance(bound, Symbolic):
+                    bounds.append(unit.integer(next(parts)))
+                else:
+                    bounds.append(f"INT64_C({default if bound is None else bound})")
+            unit.call(f"tr_span(v + {o}, {at}, v + {x}, {d}, {given}, {', '.join(bounds)})")
+            at += 1
+
+
+@TABLE.register(AdvancedSubtensor)
+def advanced_subtensor(op: AdvancedSubtensor, node: Apply, unit: Unit) -> None:
+    """Write the places that the arrays pick, then a copy from each."""
+    x, *parts = node.inputs
+    o = unit.owns(node.outputs[0])
+    _gather(unit, op.entries, unit.slot(x), parts, _Result(o, dtype(x), ndim(node.outputs[0])), "")
+
+
+@TABLE.register(AdvancedIncSubtensor)
+def advanced_inc_subtensor(op: AdvancedIncSubtensor, node: Apply, unit: Unit) -> None:
+    """Write a copy, the places in it that the arrays pick, then the values into each."""
+    x, y, *parts = node.inputs
+    kind = dtype(x)
+    size = CTYPES[kind].size
+    source, values, o = unit.slot(x), unit.slot(y), unit.owns(node.outputs[0])
+    unit.call(f"tr_copy(v + {o}, v + {source}, {ndim(x)}, {size}, tr_move{size})")
+    arrays, _ = _arrays(op.entries, parts)
+    plan = gather_plan(op.entries, [ndim(a) for a in arrays])
+    rank = plan.array_ndim + sum(isinstance(e, Span) for e in op.entries)
+    spread = unit.scratch()
+    fill = f"tr_fill_to(v + {spread}, {rank}, v + {values}, {ndim(y)}, {size}, tr_move{size})"
+    kernel = f"tr_move{size}" if op.set else f"tr_add_{CTYPES[kind].short}"
+    _gather(unit, op.entries, o, parts, _Result(spread, kind, rank, fill), kernel)
+
+
+class _Result:
+    """Where the picked elements go to, or come from."""
+
+    __slots__ = ("dtype", "prepare", "rank", "slot")
+
+    def __init__(self, slot: int, dtype_: str, rank: int, prepare: str = "") -> None:
+        self.slot = slot
+        self.dtype = dtype_
+        self.rank = rank
+        self.prepare = prepare
+
+
+def _arrays(entries: Sequence[object], parts: Sequence[Variable]) -> tuple[list[Variable], list[Variable]]:
+    """Split index inputs into arrays of positions and bounds of slices."""
+    given = iter(parts)
+    arrays: list[Variable] = []
+    bounds: list[Variable] = []
+    for entry in entries:
+        if isinstance(entry, Positions):
+            arrays.append(next(given))
+        elif isinstance(entry, Span):
+            bounds += [next(given) for b in (entry.start, entry.stop, entry.step) if isinstance(b, Symbolic)]
+    return arrays, bounds
+
+
+def _gather(
+    unit: Unit, entries: Sequence[object], x: int, parts: Sequence[Variable], result: _Result, scatter: str
+) -> None:
+    arrays, bounds = _arrays(entries, parts)
+    plan = gather_plan(entries, [ndim(a) for a in arrays])  # type: ignore[arg-type]  # entries of an index op
+    rest = sum(isinstance(e, Span) for e in entries)
+    size = CTYPES[result.dtype].size
+    part, o = unit.scratch(), result.slot
+    unit.rank(result.rank)
+    _view(unit, entries, x, part, iter(bounds))
+    places = unit.table("int", [unit.slot(a) for a in arrays])
+    ranks = unit.table("int", [ndim(a) for a in arrays])
+    dims = unit.table("int", plan.indexed)
+    kernels = unit.table("tr_placing", [f"tr_place_{CTYPES[dtype(a)].short}" for a in arrays])
+    middle = plan.array_ndim
+    unit.line("{")
+    unit.line("int64_t *offsets = 0, n[TR_ND + 1], rs[TR_ND + 1], os = 0, count = 1;")
+    unit.line(
+        f"r = tr_place(v, {places}, {ranks}, {len(arrays)}, {dims}, {kernels}, v + {x}, {middle}, n, &offsets);"
+    )
+    unit.line(f"for (int d = 0; !r && d < {middle}; d++) {{ v[{o}].n[{plan.place} + d] = n[d]; count *= n[d]; }}")
+    unit.line(
+        f"for (int d = 0; d < {rest}; d++) v[{o}].n[d < {plan.place} ? d : d + {middle}] = v[{part}].n[d];"
+    )
+    prepare = result.prepare or f"tr_alloc(v + {o}, {result.rank}, {size})"
+    unit.line(f"if (!r) r = {prepare};")
+    unit.line(f"for (int d = 0; d < {rest}; d++) rs[d] = v[{o}].s[d < {plan.place} ? d : d + {middle}];")
+    # The dimensions of the arrays lie one inside the other in a new array: they are one.
+    unit.line(
+        f"for (int d = {middle} - 1; d >= 0 && os == 0; d--) os = v[{o}].s[{plan.place} + d];"
+    )
+    kernel = scatter or f"tr_move{size}"
+    unit.line(
+        f"if (!r) r = tr_gather(count, offsets, v[{part}].p, v[{o}].p, os, {rest}, v[{part}].n, v[{part}].s, rs, "
+        f"{int(bool(scatter))}, {kernel});"
+    )
+    unit.line("free(offsets);")
+    unit.call("r")
+    unit.line("}")

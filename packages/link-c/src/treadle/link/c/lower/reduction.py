@@ -1,0 +1,46 @@
+"""Reductions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.link.c.dtypes import CTYPES
+from treadle.link.c.table import TABLE
+from treadle.link.c.unit import dtype, ndim
+from treadle.tensor import ArgReduction, Reduction
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from treadle.graph import Apply
+    from treadle.link.c.unit import Unit
+
+
+def axes_mask(axes: Sequence[int]) -> str:
+    """Return the C number whose bits are the axes."""
+    return f"UINT64_C({sum(1 << d for d in axes)})"
+
+
+@TABLE.register(Reduction)
+def reduction(op: Reduction, node: Apply, unit: Unit) -> None:
+    """Write the reduction."""
+    (x,) = node.inputs
+    rank, mask = ndim(x), axes_mask(op.axes)
+    # NumPy adds float16 up in float32.
+    acc = "float32" if op.acc_dtype == "float16" else op.acc_dtype
+    name = f"tr_{op.kind}_{CTYPES[dtype(x)].short}_{CTYPES[acc].short}_{CTYPES[op.dtype].short}"
+    source, o = unit.slot(x), unit.owns(node.outputs[0])
+    unit.line(f"tr_keep(v + {source}, {rank}, {mask}, v + {o});")
+    unit.call(f"tr_alloc(v + {o}, {ndim(node.outputs[0])}, {CTYPES[op.dtype].size})")
+    unit.call(f"tr_reduce(v + {source}, {rank}, {mask}, v + {o}, &{name})")
+
+
+@TABLE.register(ArgReduction)
+def arg_reduction(op: ArgReduction, node: Apply, unit: Unit) -> None:
+    """Write the search."""
+    (x,) = node.inputs
+    rank, mask = ndim(x), axes_mask(op.axes)
+    source, o = unit.slot(x), unit.owns(node.outputs[0])
+    unit.line(f"tr_keep(v + {source}, {rank}, {mask}, v + {o});")
+    unit.call(f"tr_alloc(v + {o}, {ndim(node.outputs[0])}, 8)")
+    unit.call(f"tr_{op.kind}_{CTYPES[dtype(x)].short}(v + {source}, {rank}, {mask}, v + {o})")

@@ -1,0 +1,119 @@
+"""C text of ops that decide about lengths at run time."""
+
+from __future__ import annotations
+
+SHAPES = {
+    "tr_reshape": """\
+static int tr_reshape(tr_var *o, int nd, const tr_var *x, int from_nd, int64_t size, tr_kernel k) {
+  const int64_t total = tr_count(x, from_nd);
+  int64_t known = 1;
+  int open = -1;
+  for (int d = 0; d < nd; d++) {
+    if (o->n[d] == -1) {
+      if (open >= 0) return TR_LENGTH;
+      open = d;
+    } else if (o->n[d] < 0 || __builtin_mul_overflow(known, o->n[d], &known)) {
+      return TR_LENGTH;
+    }
+  }
+  if (open >= 0) {
+    if (known == 0 || total % known) return TR_LENGTH;
+    o->n[open] = total / known;
+    known = total;
+  }
+  if (known != total) return TR_LENGTH;
+  if (tr_is_contiguous(x, from_nd, size)) {
+    int64_t s = size;
+    for (int d = nd - 1; d >= 0; d--) {
+      o->s[d] = o->n[d] == 1 ? 0 : s;
+      s *= o->n[d];
+    }
+    o->p = x->p;
+    return 0;
+  } else {
+    tr_var whole = *x;
+    int status = tr_alloc(o, nd, size);
+    if (status) return status;
+    whole.dst = 0;
+    whole.p = o->p;
+    for (int d = from_nd - 1; d >= 0; d--) {
+      whole.s[d] = whole.n[d] == 1 ? 0 : size;
+      size *= whole.n[d];
+    }
+    return tr_transfer(&whole, from_nd, x, from_nd, k);
+  }
+}
+""",
+    "tr_sum_to": """\
+static int tr_sum_to(tr_var *o, int nd, const tr_var *x, int from_nd, int64_t size, const tr_reducer *r) {
+  const int extra = from_nd - nd;
+  uint64_t mask = 0;
+  int status;
+  for (int d = 0; d < extra; d++) mask |= UINT64_C(1) << d;
+  for (int d = 0; d < nd; d++) {
+    const int64_t n = x->n[d + extra], m = o->n[d];
+    if (m == n) continue;
+    if (m != 1) return TR_SHAPE;
+    mask |= UINT64_C(1) << (d + extra);
+  }
+  if (!mask) {
+    for (int d = 0; d < nd; d++) o->s[d] = x->s[d];
+    o->p = x->p;
+    return 0;
+  }
+  if ((status = tr_alloc(o, nd, size))) return status;
+  return tr_reduce(x, from_nd, mask, o, r);
+}
+""",
+    "tr_join": """\
+static int tr_join(tr_var *v, const int *ix, int count, tr_var *o, int nd, int axis, int64_t size, tr_kernel k) {
+  tr_var part;
+  int status;
+  for (int d = 0; d < nd; d++) {
+    o->n[d] = v[ix[0]].n[d];
+    for (int i = 1; i < count; i++) {
+      if (d == axis) o->n[d] += v[ix[i]].n[d];
+      else if (v[ix[i]].n[d] != o->n[d]) return TR_SHAPE;
+    }
+  }
+  if ((status = tr_alloc(o, nd, size))) return status;
+  part = *o;
+  for (int i = 0; i < count; i++) {
+    part.n[axis] = v[ix[i]].n[axis];
+    if ((status = tr_transfer(&part, nd, v + ix[i], nd, k))) return status;
+    part.p += part.n[axis] * o->s[axis];
+  }
+  return 0;
+}
+""",
+    "tr_range": """\
+static int tr_range(tr_var *o, double start, double stop, double step) {
+  const double n = ceil((stop - start) / step);
+  if (step == 0 || n != n || n >= 9.2e18) return TR_LENGTH;
+  o->n[0] = n > 0 ? (int64_t)n : 0;
+  return 0;
+}
+""",
+    "tr_range_whole": """\
+static int tr_range_whole(tr_var *o, int64_t start, int64_t stop, int64_t step) {
+  if (step == 0) return TR_LENGTH;
+  if (step > 0) o->n[0] = stop > start ? (int64_t)(((uint64_t)stop - (uint64_t)start - 1) / (uint64_t)step) + 1 : 0;
+  else o->n[0] = start > stop ? (int64_t)(((uint64_t)start - (uint64_t)stop - 1) / (0 - (uint64_t)step)) + 1 : 0;
+  return 0;
+}
+""",
+    # The values, broadcast to the lengths of o: in place where they have these already.
+    "tr_fill_to": """\
+static int tr_fill_to(tr_var *o, int nd, const tr_var *y, int from_nd, int64_t size, tr_kernel k) {
+  int same = nd == from_nd, status;
+  for (int d = 0; same && d < nd; d++) same = o->n[d] == y->n[d];
+  if (same && tr_is_contiguous(y, nd, size)) {
+    o->p = y->p;
+    for (int d = 0; d < nd; d++) o->s[d] = y->s[d];
+    return 0;
+  }
+  if ((status = tr_alloc(o, nd, size))) return status;
+  return tr_transfer(o, nd, y, from_nd, k);
+}
+""",
+}

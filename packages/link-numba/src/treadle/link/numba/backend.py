@@ -1,0 +1,38 @@
+"""Declaration of the backend."""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from treadle.link.numba.linker import NumbaLinker
+from treadle.link.vm import Backend
+
+if TYPE_CHECKING:
+    from treadle.link.vm import Linker
+
+
+def _linker() -> Linker:
+    return NumbaLinker()
+
+
+def _stamp() -> str:
+    try:
+        return f"{version('link-numba')} numba {version('numba')} llvmlite {version('llvmlite')}"
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def _unavailable() -> str | None:
+    return None if find_spec("numba") is not None else "numba is not installed: pip install numba"
+
+
+BACKEND = Backend(
+    name="numba",
+    linker=_linker,
+    exclude=("cxx_only", "BlasOpt"),
+    capabilities=frozenset({"fusion"}),
+    version=_stamp,
+    unavailable=_unavailable,
+)

@@ -1,0 +1,88 @@
+"""Addresses of BLAS routines, from SciPy's own library."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import threading
+from importlib.machinery import ExtensionFileLoader
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from treadle.config.errors import TreadleError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+GEMM, GEMV = "gemm", "gemv"
+ROUTINES = tuple(f"{letter}{stem}" for letter in "sd" for stem in (GEMM, GEMV))
+_PARAMETERS = {GEMM: 13, GEMV: 11}
+
+
+class BlasError(TreadleError, ImportError):
+    """SciPy's BLAS cannot be used."""
+
+
+class Blas:
+    """The routines' addresses, found at the first question."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._capsules: Mapping[str, Any] | None = None
+
+    def address(self, name: str) -> int:
+        """Return the address of a routine with Fortran's convention and 32-bit integers.
+
+        Raises
+        ------
+        BlasError
+            If SciPy does not have it in that form.
+        """
+        with self._lock:
+            if self._capsules is None:
+                self._capsules = _extension().__pyx_capi__
+        capsule = self._capsules.get(name)
+        if capsule is None:
+            msg = f"BLAS: scipy.linalg.cython_blas has no {name}. Install another version of SciPy."
+            raise BlasError(msg)
+        text = _capsule_name(capsule)
+        if text.count(b",") + 1 != _PARAMETERS[name[1:]] or b"int *" not in text:
+            msg = f"BLAS: {name} of scipy.linalg.cython_blas has the signature {text!r}. Install another SciPy."
+            raise BlasError(msg)
+        return _capsule_pointer(capsule, text)
+
+
+def _extension() -> Any:
+    """Load ``scipy.linalg.cython_blas`` by its file, without the much slower import of ``scipy.linalg``."""
+    spec = importlib.util.find_spec("scipy")
+    folders = [Path(p) / "linalg" for p in (spec.submodule_search_locations or [])] if spec is not None else []
+    files = [
+        file for folder in folders for file in sorted(folder.glob("cython_blas.*")) if file.suffix in {".so", ".pyd"}
+    ]
+    if not files:
+        msg = "BLAS: scipy.linalg.cython_blas was not found. Install SciPy."
+        raise BlasError(msg)
+    name = "scipy.linalg.cython_blas"
+    loader = ExtensionFileLoader(name, str(files[0]))
+    found = importlib.util.spec_from_file_location(name, files[0], loader=loader)
+    if found is None:
+        msg = f"BLAS: {files[0]} cannot be loaded. Install another version of SciPy."
+        raise BlasError(msg)
+    module = importlib.util.module_from_spec(found)
+    loader.exec_module(module)
+    return module
+
+
+def _capsule_name(capsule: Any) -> bytes:
+    get = ctypes.pythonapi.PyCapsule_GetName
+    get.restype, get.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    return bytes(get(capsule))
+
+
+def _capsule_pointer(capsule: Any, name: bytes) -> int:
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return int(get(capsule, name))
+
+
+BLAS = Blas()

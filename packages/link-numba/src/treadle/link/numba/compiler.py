@@ -1,0 +1,211 @@
+"""Compiling units with Numba, each once per process and, through the compile cache, once per machine."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import llvmlite
+import numba
+from numba.core import compiler, serialize, typed_passes, untyped_passes
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.compiler_machinery import PassManager
+
+from treadle.cache import default_cache, digest
+from treadle.config import config
+from treadle.link.numba.primitives import PRIMITIVES, type_of
+from treadle.link.numba.vector_math import VECTOR_MATH
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from treadle.link.numba.unit import Unit
+
+CAPACITY = 4096
+
+
+class PartLibrary(JITCodeLibrary):  # type: ignore[misc]  # numba has no types
+    """The code of a unit that only other units call: left to be optimised and made machine code with its caller."""
+
+    def add_ir_module(self, ir_module: Any) -> None:
+        """Take the unit's code; a kernel stays a function of its own, so that effort grows with their number only."""
+        for function in ir_module.functions:
+            if not function.is_declaration and self.stays_apart and "NRT" not in function.name:
+                function.attributes.add("noinline")
+        super().add_ir_module(ir_module)
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+
+class LeanCompiler(compiler.CompilerBase):  # type: ignore[misc]  # numba has no types
+    """Numba's pipeline without the passes that generated source has no need of (closures, rewrites, inlining)."""
+
+    def define_pipelines(self) -> list[Any]:
+        """Return the one pipeline; pointers among the arguments of a kernel do not overlap."""
+        self.state.flags.noalias = True
+        passes = PassManager("treadle")
+        passes.add_pass(untyped_passes.TranslateByteCode, "analyse bytecode")
+        passes.add_pass(untyped_passes.FixupArgs, "fix up arguments")
+        passes.add_pass(untyped_passes.IRProcessing, "process IR")
+        passes.add_pass(untyped_passes.ReconstructSSA, "single assignment")
+        passes.add_pass(typed_passes.NopythonTypeInference, "infer types")
+        passes.add_pass(typed_passes.PreLowerStripPhis, "remove phi nodes")
+        passes.add_pass(typed_passes.IRLegalization, "check IR")
+        passes.add_pass(typed_passes.AnnotateTypes, "annotate types")
+        passes.add_pass(typed_passes.NativeLowering, "lower")
+        passes.add_pass(typed_passes.NoPythonBackend, "compile")
+        passes.finalize()
+        return [passes]
+
+
+class PartCompiler(LeanCompiler):
+    """The pipeline for units that only other units call."""
+
+    def define_pipelines(self) -> list[Any]:
+        """Return the pipeline, which stops before machine code."""
+        self.state.flags.no_compile = True
+        library = PartLibrary(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
+        library.stays_apart = bool(getattr(self.state.func_id.func, "stays_apart", False))
+        self.state.library = library
+        return super().define_pipelines()
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What the compiler of this process did: units compiled, loaded from the cache, found in memory."""
+
+    compiled: int = 0
+    loaded: int = 0
+    shared: int = 0
+
+
+class UnitCompiler:
+    """Turns units into compiled functions."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._known: OrderedDict[str, Any] = OrderedDict()
+        self._counts = Counts()
+        self._stamp = ""
+
+    @property
+    def counts(self) -> Counts:
+        """What was done so far."""
+        return self._counts
+
+    def stamp(self) -> str:
+        """Return what compiled code depends on beside its source: versions, processor, our own primitives."""
+        if not self._stamp:
+            folder = Path(__file__).parent
+            own = [(folder / name).read_bytes() for name in ("primitives.py", "compiler.py")]
+            machine = repr(numba.core.registry.cpu_target.target_context.codegen().magic_tuple())
+            versions = f"{numba.__version__} {llvmlite.__version__} {sys.version}"
+            self._stamp = digest(versions, machine, VECTOR_MATH.stamp(), *own)
+        return self._stamp
+
+    def get(self, unit: Unit, entry: bool = False) -> Any:
+        """Return the compiled function of a unit.
+
+        Parameters
+        ----------
+        unit
+            The unit.
+        entry
+            Whether it is called from Python; only such functions can be.
+        """
+        key = digest("numba", self.stamp(), unit.key, f"entry {entry}", f"fastmath {config.numba__fastmath}")
+        with self._lock:
+            found = self._known.get(key)
+            if found is not None:
+                self._known.move_to_end(key)
+                self._count("shared")
+                return found
+            made = self._make(unit, key, entry)
+            self._known[key] = made
+            if len(self._known) > CAPACITY:
+                self._known.popitem(last=False)
+        return made
+
+    def _count(self, name: str) -> None:
+        self._counts = replace(self._counts, **{name: getattr(self._counts, name) + 1})
+
+    def _make(self, unit: Unit, key: str, entry: bool) -> Any:
+        if not (entry and config.numba__cache):
+            return self._compile(unit, entry)[0]
+        fresh: list[Any] = []
+
+        def make() -> bytes:
+            function, result = self._compile(unit, entry)
+            fresh.append(function)
+            data: bytes = serialize.dumps(result._reduce())
+            return data
+
+        payload = default_cache().get_or_create(key, make, {"backend": "numba", "unit": unit.name})
+        return fresh[0] if fresh else self._load(unit, payload, entry)
+
+    def _function(self, unit: Unit, entry: bool, scope: Mapping[str, Any]) -> Any:
+        code = compile(unit.source, f"<treadle numba {unit.name}>", "exec")
+        # The name of a real module: Numba looks it up when it loads what it saved.
+        namespace = {"__name__": __name__, **scope}
+        exec(code, namespace)
+        jit = numba.njit(
+            nogil=True,
+            error_model="numpy",
+            fastmath=bool(config.numba__fastmath),
+            no_cfunc_wrapper=True,
+            no_cpython_wrapper=not entry,
+            pipeline_class=LeanCompiler if entry else PartCompiler,
+        )
+        function = namespace[unit.name]
+        function.stays_apart = unit.is_kernel
+        return jit(function)
+
+    def _compile(self, unit: Unit, entry: bool) -> tuple[Any, Any]:
+        scope = {name: PRIMITIVES.find(name) for name in unit.names()}
+        scope = {name: value for name, value in scope.items() if value is not None}
+        scope.update({used.name: self.get(used) for used in unit.uses})
+        function = self._function(unit, entry, scope)
+        types = tuple(type_of(code) for code in unit.signature)
+        if entry:
+            function.compile(types)
+            (result,) = function.overloads.values()
+        else:
+            result = _compile_part(function, types)
+        function.disable_compile()
+        self._count("compiled")
+        return function, result
+
+    def _load(self, unit: Unit, payload: bytes, entry: bool) -> Any:
+        function = self._function(unit, entry, {})
+        context = function.targetdescr.target_context
+        with global_compiler_lock:
+            context.refresh()
+            result = compiler.CompileResult._rebuild(context, *pickle.loads(payload))
+        function.add_overload(result)
+        function.disable_compile()
+        self._count("loaded")
+        return function
+
+
+def _compile_part(function: Any, types: tuple[Any, ...]) -> Any:
+    """Compile a function for callers in compiled code only, and make it known to them."""
+    with global_compiler_lock:
+        result = function._compiler.compile(types, None)
+        key = object()
+        result.target_context.insert_user_function(key, result.fndesc, [result.library])
+        function.overloads[types] = result._replace(entry_point=key)
+    return result
+
+
+COMPILER = UnitCompiler()

@@ -1,0 +1,143 @@
+"""Copies of graphs, graphs with parts exchanged, and structural equality."""
+
+import pytest
+
+from tests.graph.arithmetic import NUMBER, Number, add, inverse, mul, number
+from treadle.graph import (
+    GraphTypeError,
+    GraphValueError,
+    SharedVariable,
+    Variable,
+    clone,
+    clone_get_equiv,
+    clone_replace,
+    equal_computations,
+    graph_key,
+    graph_replace,
+)
+
+
+def same(x: Variable, y: Variable) -> bool:
+    return equal_computations([x], [y])
+
+
+def test_clone_makes_new_inputs_and_nodes_but_keeps_values() -> None:
+    x, state = number("x"), SharedVariable(NUMBER, 1.0, name="state")
+    one = NUMBER.make_constant(1.0)
+    (new_x,), (new_out,) = clone([x], [add(add(x, state), one)])
+    assert new_x is not x
+    assert same(new_out, add(add(new_x, state), one))
+
+
+def test_clone_can_keep_inputs_and_orphans() -> None:
+    x, orphan = number("x"), number("orphan")
+    out = add(x, orphan)
+    (kept,), (new_out,) = clone([x], [out], copy_inputs=False, copy_orphans=False)
+    assert kept is x
+    assert new_out.owner is not None
+    assert new_out.owner.inputs == [x, orphan]
+    _, (other,) = clone([x], [out])
+    assert other.owner is not None
+    assert other.owner.inputs[1] is not orphan
+
+
+def test_equivalence_maps_variables_and_nodes() -> None:
+    x = number("x")
+    out = inverse(x)
+    equiv = clone_get_equiv([x], [out])
+    assert equiv[out].owner is equiv[out.owner]
+    assert equiv[x] is equiv[out].owner.inputs[0]
+
+
+def test_clone_replace_exchanges_variables_everywhere() -> None:
+    x, y = number("x"), number("y")
+    square = mul(x, x)
+    replaced = clone_replace(add(square, x), {square: y})
+    assert same(replaced, add(y, x))
+    both = clone_replace([square, add(square, x)], [(x, y)])
+    assert equal_computations(both, [mul(y, y), add(mul(y, y), y)])
+
+
+def test_clone_replace_does_not_search_replacements() -> None:
+    x = number("x")
+    assert same(clone_replace(inverse(x), {x: add(x, x)}), inverse(add(x, x)))
+
+
+def test_clone_replace_keeps_the_type_unless_told_otherwise() -> None:
+    x, length = number("x"), Number("m")("length")
+    with pytest.raises(GraphTypeError, match="a variable of this type is needed"):
+        clone_replace(inverse(x), {x: length})
+    assert clone_replace(inverse(x), {x: length}, rebuild_strict=False).type == Number("m")
+
+
+@pytest.mark.parametrize("wrong", [[1], [(1, 2)], {1: 2}, [(1, 2, 3)]])
+def test_replacements_must_be_pairs_of_variables(wrong: object) -> None:
+    with pytest.raises(GraphTypeError, match="pairs"):
+        clone_replace(number("x"), wrong)  # type: ignore[arg-type]  # what the test is about
+
+
+def test_graph_replace_copies_only_what_depends_on_the_replaced() -> None:
+    x, y = number("x"), number("y")
+    kept = inverse(y)
+    out = add(kept, mul(x, x))
+    new = graph_replace(out, {x: y})
+    assert same(new, add(kept, mul(y, y)))
+    assert new.owner.inputs[0] is kept
+
+
+def test_graph_replace_applies_all_at_once() -> None:
+    x, y = number("x"), number("y")
+    assert same(graph_replace(add(x, y), {x: y, y: x}), add(y, x))
+
+
+def test_graph_replace_can_replace_outputs() -> None:
+    x, y = number("x"), number("y")
+    assert graph_replace([x, inverse(x)], {x: y})[0] is y
+
+
+def test_graph_replace_refuses_variables_that_do_not_occur() -> None:
+    x = number("x")
+    with pytest.raises(GraphValueError, match="other does not occur in the graph"):
+        graph_replace(inverse(x), {number("other"): x})
+    assert same(graph_replace(inverse(x), {number("other"): x}, strict=False), inverse(x))
+
+
+def test_clone_keeps_the_users_line() -> None:
+    x = number("x")
+    out = inverse(x)
+    _, (new,) = clone([x], [out])
+    assert new.user_line == out.user_line
+
+
+def test_equal_computations_compare_structure() -> None:
+    x, y = number("x"), number("y")
+    assert same(add(x, y), add(x, y))
+    assert not same(add(x, y), add(y, x))
+    assert not same(add(x, y), mul(x, y))
+    assert same(add(x, 1.0), add(x, 1.0))
+    assert not same(add(x, 1.0), add(x, 2.0))
+    assert not equal_computations([x], [x, x])
+
+
+def test_equal_computations_match_inputs_by_position() -> None:
+    x, y = number("x"), number("y")
+    assert equal_computations([inverse(x)], [inverse(y)], [x], [y])
+    assert not equal_computations([add(x, y)], [add(y, y)], [x, y], [y, x])
+    other = Number("m")("other")
+    assert not equal_computations([x], [other], [x], [other])
+
+
+def test_key_of_a_graph_ignores_names_but_not_structure_types_or_values() -> None:
+    def key(kind: Number, symbol: float, swapped: bool = False) -> str:
+        x, y = kind("any"), kind()
+        left, right = (y, x) if swapped else (x, y)
+        return graph_key([x, y], [add(add(left, right), kind.make_constant(symbol))])
+
+    assert key(NUMBER, 1.0) == key(NUMBER, 1.0)
+    assert len({key(NUMBER, 1.0), key(NUMBER, 2.0), key(Number("m"), 1.0), key(NUMBER, 1.0, swapped=True)}) == 4
+
+
+def test_key_tells_sharing_apart() -> None:
+    x = number("x")
+    once = inverse(x)
+    assert graph_key([x], [add(once, once)]) != graph_key([x], [add(inverse(x), inverse(x))])

@@ -1,0 +1,202 @@
+"""Every row against NumPy, for every dtype it takes, special values included; and what fused kernels do."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import treadle.tensor as tt
+from treadle.tensor import ROWS, Composite, Elemwise, Step, TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from treadle.tensor import ScalarOp
+
+DTYPES = (
+    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
+)  # fmt: skip
+
+
+def sample(dtype: str, seed: int, domain: str = "") -> Any:
+    """Return a vector with the extremes of a dtype and random numbers."""
+    kind = np.dtype(dtype).kind
+    random = np.random.default_rng(seed)
+    if kind == "b":
+        return random.integers(0, 2, 21).astype(bool)
+    if kind in "iu":
+        info = np.iinfo(dtype)
+        edges = [0, 1, 2, 3, info.min, info.max, info.min // 2, 7, 9]
+        if kind == "i" and domain != "natural":
+            edges += [-1, -2, -7]
+        if domain == "natural":
+            edges = [abs(e) if e != info.min else 0 for e in edges]
+        values = np.array(edges, dtype)
+        random.shuffle(values)
+        return values
+    edges = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 0.5, -0.5, 2.5, -2.5, 1e4, -1e4, 1e-6]
+    values = np.array([*edges, *random.normal(size=9) * 3], dtype)
+    random.shuffle(values)
+    return values
+
+
+def row_names() -> list[str]:
+    return [n for n in ROWS.names() if not n.startswith("cast_complex")]
+
+
+def signatures(row: ScalarOp) -> list[tuple[str, ...]]:
+    """Return same dtypes for all operands, and a few mixtures."""
+    found = [(d,) * row.nin for d in DTYPES]
+    if row.nin == 2:
+        found += [("int8", "uint8"), ("int64", "uint64"), ("uint64", "int64"), ("int32", "float32"), ("bool", "int8")]
+    return found
+
+
+def close(found: Any, expected: Any) -> None:
+    assert found.dtype == expected.dtype
+    if expected.dtype.kind != "f":
+        np.testing.assert_array_equal(found, expected)
+        return
+    tolerance = {"float16": 2e-3, "float32": 2e-6, "float64": 1e-14}[expected.dtype.name]
+    np.testing.assert_allclose(found, expected, rtol=tolerance, atol=1e-300)
+    zero = (expected == 0) & (found == 0)
+    np.testing.assert_array_equal(np.signbit(found[zero]), np.signbit(expected[zero]))
+
+
+@pytest.mark.parametrize("name", row_names())
+def test_row_equals_numpy_for_every_dtype(name: str, link: Callable[..., Any]) -> None:
+    row = ROWS[name]
+    inputs, outputs, values = [], [], []
+    for dtypes in signatures(row):
+        variables = [TensorType(d, (None,)).make_variable() for d in dtypes]
+        try:
+            out = Elemwise(row)(*variables)
+        except (tt.DtypeError, TypeError):
+            continue
+        if out.dtype.startswith("complex"):
+            continue
+        domain = "natural" if name == "pow" else ""
+        given = [sample(d, k, domain) for k, d in enumerate(dtypes)]
+        length = min(len(v) for v in given)
+        values += [v[:length] for v in given]
+        inputs += variables
+        outputs.append(out)
+    program = link(inputs, outputs)
+    position = iter(range(len(values)))
+    for found, out in zip(program(*values), outputs, strict=True):
+        given = [values[next(position)] for _ in range(row.nin)]
+        cell: list[Any] = [None]
+        with np.errstate(all="ignore"):
+            out.owner.op.perform(out.owner, given, [cell])
+        undefined = name.startswith("cast_") and np.dtype(out.dtype).kind in "iu" and given[0].dtype.kind == "f"
+        mask = np.isfinite(given[0]) & (np.abs(given[0]) < 100) if undefined else slice(None)
+        if undefined and np.dtype(out.dtype).kind == "u":
+            mask &= given[0] >= 0
+        close(found[mask], cell[0][mask])
+
+
+@pytest.mark.parametrize("length", [1, 3, 7, 8, 9, 64, 511, 513, 2000])
+def test_element_does_not_depend_on_its_position(length: int, link: Callable[..., Any]) -> None:
+    x = tt.dvector("x")
+    program = link([x], [tt.tanh(2 * x + 1) * tt.exp(-x * x) + tt.sin(x)])
+    values = np.random.default_rng(0).normal(size=2000)
+    (whole,) = program(values)
+    for start in (0, 1, 5, 1000):
+        part = values[start : start + length]
+        np.testing.assert_array_equal(program(part)[0], whole[start : start + length])
+
+
+def test_operands_broadcast_at_run_time(link: Callable[..., Any]) -> None:
+    x, y = tt.dmatrix("x"), tt.dmatrix("y")
+    program = link([x, y], [x + y])
+    random = np.random.default_rng(0)
+    for a, b in itertools.product([(1, 1), (3, 1), (1, 4), (3, 4)], repeat=2):
+        left, right = random.normal(size=a), random.normal(size=b)
+        np.testing.assert_array_equal(program(left, right)[0], left + right)
+
+
+def test_empty_operands_give_empty_results(link: Callable[..., Any]) -> None:
+    x, y = tt.dmatrix("x"), tt.dmatrix("y")
+    assert link([x, y], [x + y])(np.zeros((0, 3)), np.zeros((1, 3)))[0].shape == (0, 3)
+
+
+@pytest.mark.parametrize(
+    "index", [np.s_[::-1, ::2], np.s_[1::3, ::-1], np.s_[:, 1:], np.s_[:, :1], np.s_[:0]], ids=str
+)
+def test_strided_operands_are_read_in_place(index: Any, link: Callable[..., Any]) -> None:
+    x, y = tt.dmatrix("x"), tt.fmatrix("y")
+    program = link([x, y], [tt.exp(x) + y])
+    random = np.random.default_rng(0)
+    a, b = random.normal(size=(30, 40))[index], random.normal(size=(40, 30)).astype("float32").T[index]
+    np.testing.assert_allclose(program(a, b)[0], np.exp(a) + b, rtol=1e-14)
+
+
+def composite() -> Elemwise:
+    """Return (exp(x) + y, float32 of it, x) as one function with three results."""
+    steps = (
+        Step(ROWS["exp"], (0,), ("float64",), "float64"),
+        Step(ROWS["add"], (2, 1), ("float64", "float64"), "float64"),
+        Step(ROWS["cast_float32"], (3,), ("float64",), "float32"),
+        Step(ROWS["tanh"], (4,), ("float32",), "float32"),
+    )
+    return Elemwise(Composite(2, ("float64", "float64"), steps, (3, 5, 3, 0)))
+
+
+def test_composite_with_several_results_broadcasts_all(link: Callable[..., Any]) -> None:
+    x, y = tt.dmatrix("x"), tt.dmatrix("y")
+    outputs = composite()(x, y)
+    program = link([x, y], outputs)
+    a, b = np.random.default_rng(0).normal(size=(5, 1)), np.random.default_rng(1).normal(size=(1, 700))
+    total = np.exp(a) + b
+    expected = [total, np.tanh(total.astype("float32")), total, np.broadcast_to(a, total.shape)]
+    for found, wanted in zip(program(a, b), expected, strict=True):
+        assert found.dtype == wanted.dtype
+        np.testing.assert_allclose(found, wanted, rtol=1e-6 if wanted.dtype == "float32" else 1e-14)
+
+
+def test_long_composite_is_cut_into_loops(link: Callable[..., Any]) -> None:
+    steps = []
+    for k in range(1000):
+        row = ROWS["sin"] if k % 250 == 9 else ROWS["add"]
+        args = (k + 1,) if row.nin == 1 else (k + 1, max(0, k - 150))
+        steps.append(Step(row, args if k else (0, 0)[: row.nin], ("float64",) * row.nin, "float64"))
+    op = Elemwise(Composite(2, ("float64",) * 2, tuple(steps), (1001,)))
+    x, y = tt.dvector("x"), tt.dvector("y")
+    out = op(x, y)
+    values = [np.random.default_rng(k).normal(size=100) for k in range(2)]
+    expected = op.scalar_op.values(values)[1001]
+    np.testing.assert_allclose(link([x, y], [out])(*values)[0], expected, rtol=1e-9)
+
+
+def test_integer_to_a_negative_power_is_an_error(link: Callable[..., Any]) -> None:
+    x, y = tt.lvector("x"), tt.lvector("y")
+    program = link([x, y], [x**y])
+    with pytest.raises(ValueError, match="test_elemwise.py"):
+        program(np.array([2, 3]), np.array([1, -1]))
+
+
+def test_kernel_of_one_addition_reads_as_written(link: Callable[..., Any]) -> None:
+    x, y = tt.dvector("x"), tt.dvector("y")
+    source = link([x, y], [x + y]).source
+    start = source.index("static int k0(")
+    assert source[start : source.index("\n}", start) + 3] == (
+        "static int k0(int64_t n, char *const *p, const int64_t *s) {\n"
+        "  double b0[512] __attribute__((aligned(64)));\n"
+        "  double b1[512] __attribute__((aligned(64)));\n"
+        "  for (int64_t i = 0; i < n; i += 512) {\n"
+        "    const int64_t m = n - i < 512 ? n - i : 512;\n"
+        "    const double *x0 = tr_block8(p[0], s[0], i, m, b0);\n"
+        "    const double *x1 = tr_block8(p[1], s[1], i, m, b1);\n"
+        "    double *y0 = (double *)p[2] + i;\n"
+        "#pragma omp simd\n"
+        "    for (int64_t j = 0; j < m; j++) {\n"
+        "      const double r2 = (double)(x0[j] + x1[j]);\n"
+        "      y0[j] = r2;\n"
+        "    }\n"
+        "  }\n"
+        "  return 0;\n"
+        "}\n"
+    )

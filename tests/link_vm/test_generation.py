@@ -1,0 +1,120 @@
+"""The Python that the VM writes."""
+
+import itertools
+import re
+
+import numpy as np
+import pytest
+
+import treadle.tensor as tt
+from tests.graph.arithmetic import NUMBER, add, chain, div_mod, inverse, mul, number, same
+from treadle.graph import FunctionGraph, NodeArithmeticError, Variable
+from treadle.link.vm import VMLinker, VMProgram
+
+
+def program(inputs: list[Variable], outputs: list[Variable], allow_gc: bool = True) -> VMProgram:
+    return VMLinker(allow_gc).link(FunctionGraph(inputs, outputs, clone=False))
+
+
+def test_graph_becomes_straight_lines_that_free_what_is_dead() -> None:
+    x, y = number("x"), number("y")
+    product = mul(x, y)
+    made = program([x, y], [add(inverse(product), 2.0)])
+    assert made.source == (
+        "def run(a0, a1):\n"
+        "    v0 = f0(a0, a1)\n"
+        "    v1 = f1(v0)\n"
+        "    del v0\n"
+        "    v2 = f2(v1, c0)\n"
+        "    del v1\n"
+        "    return (v2,)\n"
+    )
+    assert made(2.0, 4.0) == (2.125,)
+
+
+def test_nothing_is_freed_where_that_is_not_wanted() -> None:
+    x = number("x")
+    assert "del" not in program([x], [inverse(inverse(x))], allow_gc=False).source
+
+
+def test_option_says_whether_to_free() -> None:
+    from treadle.config import config
+
+    x = number("x")
+    graph = FunctionGraph([x], [inverse(inverse(x))])
+    assert "del" in VMLinker().link(graph).source
+    with config.change_flags(allow_gc=False):
+        assert "del" not in VMLinker().link(graph).source
+
+
+def test_several_outputs_of_a_node_are_unpacked() -> None:
+    x = number("x")
+    quotient, rest = div_mod(x, 2.0)
+    made = program([x], [quotient, rest])
+    assert "    v0, v1 = f0(a0, c0)\n" in made.source
+    assert made(7.0) == (3.0, 1.0)
+
+
+def test_output_that_nobody_needs_is_freed() -> None:
+    x = number("x")
+    assert program([x], [div_mod(x, 2.0)[1]]).source.endswith("    del v0\n    return (v1,)\n")
+
+
+def test_graph_without_nodes_or_outputs_runs() -> None:
+    x = number("x")
+    assert program([x], [])(1.0) == ()
+    assert program([], [NUMBER.make_constant(3.0)])() == (3.0,)
+
+
+def test_long_program_is_cut_into_functions_with_explicit_arguments() -> None:
+    x = number("x")
+    made = program([x], [chain(x, 1000)])
+    functions = re.findall(r"^def (\w+)\((.*)\):$", made.source, re.MULTILINE)
+    assert functions == [("chunk0", "a0"), ("chunk1", "v399, a0"), ("chunk2", "v799, a0"), ("run", "a0")]
+    assert made.source.endswith(
+        "def run(a0):\n"
+        "    v399, = chunk0(a0)\n"
+        "    v799, = chunk1(v399, a0)\n"
+        "    del v399\n"
+        "    v999, = chunk2(v799, a0)\n"
+        "    del v799\n"
+        "    return (v999,)\n"
+    )
+    assert made(1.0) == (1001.0,)
+
+
+def test_value_used_across_functions_is_kept_until_its_last_use() -> None:
+    x = number("x")
+    early = mul(x, 3.0)
+    out = add(add(chain(early, 900), early), x)
+    assert program([x], [out, early])(2.0) == (6.0 * 901 + 6.0 + 2.0, 6.0)
+
+
+def test_error_in_a_later_function_names_the_node() -> None:
+    x = number("x")
+    zero = add(chain(x, 900), -901.0)
+    failing = inverse(zero)
+    with pytest.raises(NodeArithmeticError, match=r'^Inverse: .*"failing = inverse\(zero\)"'):
+        program([x], [failing])(1.0)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_outputs_share_no_memory_with_inputs_constants_or_each_other(count: int) -> None:
+    x = tt.dvector("x")
+    constant = tt.constant(np.arange(3.0))
+    y = tt.exp(x)
+    outputs = [x, x, y, y, y[::-1], constant, constant[::-1], tt.as_tensor_variable(x)[::-1]]
+    for chosen in itertools.combinations(outputs, count):
+        given = np.ones(3)
+        results = VMLinker().link(FunctionGraph([x], list(chosen)))(given)
+        for a, b in itertools.combinations([*results, given, constant.data], 2):
+            assert not np.shares_memory(a, b) or (a is given and b is constant.data)
+        for result in results:
+            result[:] = 7.0  # the caller owns it
+    np.testing.assert_array_equal(constant.data, np.arange(3.0))
+
+
+def test_view_of_a_view_is_followed_to_its_memory() -> None:
+    x = number("x")
+    assert "copy0(v1)" in program([x], [same(same(x))]).source
+    assert "copy" not in program([x], [same(same(inverse(x)))]).source

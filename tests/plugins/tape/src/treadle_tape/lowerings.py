@@ -1,0 +1,228 @@
+"""What each op does to NumPy arrays. A rule takes (op, node) and returns a function of the inputs' arrays."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treadle import tensor as tt
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from treadle.graph import Apply, LoweringTable
+
+_REDUCTIONS = {
+    "sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum, "all": np.logical_and,
+    "any": np.logical_or,
+}  # fmt: skip
+
+
+def _dtype(node: Apply) -> Any:
+    kind: Any = node.outputs[0].type
+    return kind.numpy_dtype
+
+
+def elemwise(op: tt.Elemwise, node: Apply) -> Callable[..., Any]:
+    """Convert to the dtypes of the row, and apply it."""
+    row = op.scalar_op
+    if isinstance(row, tt.Composite):
+        outputs = row.outputs
+        return lambda *xs: _several([row.values(xs)[i] for i in outputs], np.broadcast_shapes(*map(np.shape, xs)))
+    loops, out, function = op.loop_dtypes(node), _dtype(node), row.impl
+    return lambda *xs: np.asarray(
+        function(*(x.astype(d, copy=False) for x, d in zip(xs, loops, strict=True)))
+    ).astype(out, copy=False)
+
+
+def _several(values: list[Any], shape: tuple[int, ...]) -> Any:
+    made = tuple(np.array(np.broadcast_to(v, shape)) for v in values)
+    return made[0] if len(made) == 1 else made
+
+
+def dimshuffle(op: tt.DimShuffle, node: Apply) -> Callable[..., Any]:
+    """Drop, permute, insert."""
+    del node
+    dropped = op.dropped
+    kept = [d for d in range(op.ndim) if d not in dropped]
+    order = [kept.index(d) for d in op.order if isinstance(d, int)]
+    new = tuple(at for at, d in enumerate(op.order) if not isinstance(d, int))
+    return lambda x: np.expand_dims(np.squeeze(x, dropped).transpose(order), new)
+
+
+def reshape(op: tt.Reshape, node: Apply) -> Callable[..., Any]:
+    """Lay the elements out anew."""
+    del op, node
+    return lambda x, *lengths: np.reshape(x, [int(n) for n in lengths])
+
+
+def alloc(op: tt.Alloc, node: Apply) -> Callable[..., Any]:
+    """Fill a new array."""
+    del op, node
+
+    def run(x: Any, *lengths: Any) -> Any:
+        made = np.empty([int(n) for n in lengths], x.dtype)
+        made[...] = x
+        if x.ndim > made.ndim or any(
+            n not in {1, m} for n, m in zip(x.shape[::-1], made.shape[::-1], strict=False)
+        ):
+            msg = f"shape {x.shape} cannot be broadcast to {made.shape}"
+            raise ValueError(msg)
+        return made
+
+    return run
+
+
+def sum_to(op: tt.SumTo, node: Apply) -> Callable[..., Any]:
+    """Sum over what was broadcast."""
+    del op, node
+
+    def run(x: Any, *lengths: Any) -> Any:
+        shape = tuple(int(n) for n in lengths)
+        extra = x.ndim - len(shape)
+        if any(m not in {1, n} for n, m in zip(x.shape[extra:], shape, strict=True)):
+            msg = f"shape {x.shape} cannot be summed to {shape}"
+            raise ValueError(msg)
+        wide = tuple(d + extra for d, m in enumerate(shape) if m == 1)
+        return np.add.reduce(x, axis=(*range(extra), *wide), keepdims=True, dtype=x.dtype).reshape(shape)
+
+    return run
+
+
+def reduction(op: tt.Reduction, node: Apply) -> Callable[..., Any]:
+    """Combine along axes."""
+    del node
+    ufunc, axes, inner, out = _REDUCTIONS[op.kind], op.axes, op.acc_dtype, op.dtype
+    if not axes:
+        return lambda x: x.astype(inner).astype(out)
+    return lambda x: np.asarray(ufunc.reduce(x.astype(inner, copy=False), axis=axes)).astype(out, copy=False)
+
+
+def arg_reduction(op: tt.ArgReduction, node: Apply) -> Callable[..., Any]:
+    """Search along axes, counted in C order."""
+    del node
+    search, axes = getattr(np, op.kind), op.axes
+
+    def run(x: Any) -> Any:
+        last = np.moveaxis(x, axes, range(x.ndim - len(axes), x.ndim))
+        flat = last.reshape(*last.shape[: x.ndim - len(axes)], math.prod(last.shape[x.ndim - len(axes) :]))
+        return np.asarray(search(flat, axis=-1), "int64")
+
+    return run
+
+
+def matmul(op: tt.MatMul, node: Apply) -> Callable[..., Any]:
+    """Multiply stacks of matrices."""
+    del op, node
+    return np.matmul
+
+
+def join(op: tt.Join, node: Apply) -> Callable[..., Any]:
+    """Put one after another."""
+    axis, out = op.axis, _dtype(node)
+    return lambda *xs: np.concatenate(xs, axis=axis, dtype=out)
+
+
+def arange(op: tt.ARange, node: Apply) -> Callable[..., Any]:
+    """Count."""
+    del node
+    dtype = op.dtype
+
+    def run(start: Any, stop: Any, step: Any) -> Any:
+        count = tt.range_length(start, stop, step)
+        return (start + np.arange(count) * step).astype(dtype)
+
+    return run
+
+
+def take(op: tt.Subtensor | tt.AdvancedSubtensor, node: Apply) -> Callable[..., Any]:
+    """Index."""
+    del node
+    entries = op.entries
+    return lambda x, *parts: np.asarray(x[tt.fill(entries, parts)])
+
+
+def put(op: tt.IncSubtensor | tt.AdvancedIncSubtensor, node: Apply) -> Callable[..., Any]:
+    """Write into a copy; every repeated position adds again."""
+    del node
+    entries, is_set = op.entries, op.set
+
+    def run(x: Any, y: Any, *parts: Any) -> Any:
+        made = x.copy()
+        index = tt.fill(entries, parts)
+        if is_set:
+            made[index] = y
+        else:
+            (np.logical_or if made.dtype == bool else np.add).at(made, index, y)
+        return made
+
+    return run
+
+
+def _shifted(x: Any, axes: tuple[int, ...]) -> tuple[Any, Any]:
+    top = np.max(x, axis=axes, keepdims=True, initial=-np.inf)
+    top = np.where(np.isfinite(top), top, 0).astype(x.dtype)
+    return x - top, top
+
+
+def softmax(op: tt.Softmax, node: Apply) -> Callable[..., Any]:
+    """Exponentials over their sum."""
+    del node
+    axes = op.axes
+
+    def run(x: Any) -> Any:
+        e = np.exp(_shifted(x, axes)[0])
+        return e / e.sum(axis=axes, keepdims=True)
+
+    return run
+
+
+def log_softmax(op: tt.LogSoftmax, node: Apply) -> Callable[..., Any]:
+    """Less the logarithm of the sum of exponentials."""
+    del node
+    axes = op.axes
+
+    def run(x: Any) -> Any:
+        shifted, _ = _shifted(x, axes)
+        return shifted - np.log(np.exp(shifted).sum(axis=axes, keepdims=True))
+
+    return run
+
+
+def logsumexp(op: tt.LogSumExp, node: Apply) -> Callable[..., Any]:
+    """The logarithm of the sum of exponentials."""
+    del node
+    axes = op.axes
+
+    def run(x: Any) -> Any:
+        shifted, top = _shifted(x, axes)
+        return np.asarray(np.log(np.exp(shifted).sum(axis=axes)) + top.squeeze(axes))
+
+    return run
+
+
+def shape(op: tt.Shape, node: Apply) -> Callable[..., Any]:
+    """All lengths."""
+    del op, node
+    return lambda x: np.array(x.shape, "int64")
+
+
+def shape_i(op: tt.ShapeI, node: Apply) -> Callable[..., Any]:
+    """One length."""
+    del node
+    axis = op.axis
+    return lambda x: np.array(x.shape[axis], "int64")
+
+
+def register(table: LoweringTable) -> None:
+    """Enter the rules into the tape's table."""
+    for rule, *ops in (
+        (elemwise, tt.Elemwise), (dimshuffle, tt.DimShuffle), (reshape, tt.Reshape), (alloc, tt.Alloc),
+        (sum_to, tt.SumTo), (reduction, tt.Reduction), (arg_reduction, tt.ArgReduction), (matmul, tt.MatMul),
+        (join, tt.Join), (arange, tt.ARange), (take, tt.Subtensor, tt.AdvancedSubtensor),
+        (put, tt.IncSubtensor, tt.AdvancedIncSubtensor), (softmax, tt.Softmax), (log_softmax, tt.LogSoftmax),
+        (logsumexp, tt.LogSumExp), (shape, tt.Shape), (shape_i, tt.ShapeI),
+    ):  # fmt: skip
+        table.register(*ops)(rule)  # type: ignore[arg-type]  # a table of mixed signatures

@@ -1,0 +1,118 @@
+"""A backend from outside: built, installed, found by its entry point, and held to the same contract as ours."""
+
+import ast
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parent / "tape"
+SUITE = """
+from treadle.testing import contract_tests
+
+TestContract = contract_tests("tape")
+"""
+
+
+def run(*command: str | Path, cwd: Path, **variables: str) -> str:
+    environment = {**os.environ, **variables}
+    done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the wheel and install it into a folder of its own; return the folder."""
+    home = tmp_path_factory.mktemp("plugin")
+    source = home / "source"
+    shutil.copytree(FOLDER, source)
+    uv = (sys.executable, "-m", "uv", "--offline", "--no-cache")
+    run(*uv, "build", "--wheel", "--no-build-isolation", "--out-dir", home / "dist", source, cwd=home)
+    (wheel,) = (home / "dist").glob("*.whl")
+    target = home / "installed"
+    run(*uv, "pip", "install", "--python", sys.executable, "--no-deps", "--target", target, wheel, cwd=home)
+    return target
+
+
+def run_with_plugin(installed: Path, *arguments: str | Path, cwd: Path) -> str:
+    paths = os.pathsep.join(filter(None, (str(installed), os.environ.get("PYTHONPATH"))))
+    return run(sys.executable, "-W", "error", *arguments, cwd=cwd, PYTHONPATH=paths)
+
+
+def test_mode_of_the_backend_exists_once_it_is_installed(installed: Path, tmp_path: Path) -> None:
+    program = """
+import numpy as np
+import treadle.tensor as tt
+from treadle.compile import function, predefined_modes
+
+x = tt.dvector("x")
+made = function([x], tt.sum(tt.exp(x) * 2), mode="TAPE")
+print("TAPE" in predefined_modes(), type(made.program).__name__, float(made(np.zeros(3))))
+"""
+    assert run_with_plugin(installed, "-c", program, cwd=tmp_path).split() == ["True", "TapeProgram", "6.0"]
+
+
+def test_mode_of_the_backend_does_not_exist_here() -> None:
+    from treadle.compile import predefined_modes
+
+    assert "TAPE" not in predefined_modes()
+
+
+def test_backend_keeps_the_contract(installed: Path, tmp_path: Path) -> None:
+    (tmp_path / "test_tape.py").write_text(SUITE)
+    said = run_with_plugin(
+        installed, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", tmp_path, tmp_path,
+        cwd=tmp_path,
+    )  # fmt: skip
+    summary = said.strip().splitlines()[-1]
+    assert " passed in " in summary, summary
+    assert "failed" not in summary, summary
+    assert "skipped" not in summary, summary
+
+
+def test_op_without_a_lowering_is_listed_with_the_line(installed: Path, tmp_path: Path) -> None:
+    script = tmp_path / "model.py"
+    script.write_text("""
+from treadle import tensor as tt
+from treadle.compile import function
+from treadle.graph import Apply, LoweringError, Op
+
+
+class Strange(Op):
+    def make_node(self, x):
+        return Apply(self, [x], [x.type()])
+
+    def perform(self, node, inputs, output_storage):
+        output_storage[0][0] = inputs[0]
+
+
+x = tt.dvector("x")
+try:
+    function([x], Strange()(x) + 1, mode="TAPE")
+except LoweringError as error:
+    print(error)
+""")
+    said = run_with_plugin(installed, script, cwd=tmp_path)
+    assert "tape: no lowering for" in said
+    assert 'model.py:17 "function([x], Strange()(x) + 1, mode="TAPE")"' in said
+
+
+def test_backend_imports_public_names_only() -> None:
+    public = {"treadle", "treadle.graph", "treadle.link.vm", "treadle.tensor"}
+    for path in FOLDER.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("treadle"):
+                assert node.module in public
+                assert not any(alias.name.startswith("_") for alias in node.names)
+            elif isinstance(node, ast.Import):
+                assert not any(alias.name.startswith("treadle") for alias in node.names)
+
+
+def test_no_package_of_ours_names_the_backend() -> None:
+    packages = Path(__file__).parent.parent.parent / "packages"
+    for path in [*packages.rglob("*.py"), *packages.rglob("pyproject.toml")]:
+        assert "treadle_tape" not in path.read_text(encoding="utf-8")

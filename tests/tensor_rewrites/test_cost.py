@@ -1,0 +1,35 @@
+"""The work of rewriting grows with the graph, not faster."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import treadle.tensor as tt
+from tests.tensor_rewrites.graphs import rewrite
+
+
+def model(n: int) -> tuple[list[Any], list[Any]]:
+    """Return inputs and outputs of a graph of about n nodes, with a gradient."""
+    x, w = tt.dvector("x"), tt.dvector("w")
+    h: Any = x
+    for i in range(n // 25):
+        h = tt.tanh(h * w + 1.5) * tt.exp(-h * h) + tt.log(1 + tt.exp(h)) / (i + 2)
+    return [x, w], [h.sum(), *tt.grad(h.sum(), [x, w])]
+
+
+def test_visits_and_tries_per_node_do_not_grow() -> None:
+    small, large = (rewrite(*model(n), "fast_run")[1] for n in (300, 9_000))
+    assert large.nodes_before > 25 * small.nodes_before
+    assert large.visits / large.nodes_before < 1.1 * small.visits / small.nodes_before
+    assert large.tries / large.nodes_before < 1.1 * small.tries / small.nodes_before
+    assert large.visits < 12 * large.nodes_before
+
+
+def test_chain_of_100000_nodes_is_rewritten_whole() -> None:
+    x = tt.dvector("x")
+    var: Any = x
+    for _ in range(50_000):
+        var = tt.sin(tt.neg(-var))
+    fgraph, report = rewrite([x], [var], "fast_run")
+    assert report.nodes_before == 150_000
+    assert len(fgraph) == 50_000 // 200

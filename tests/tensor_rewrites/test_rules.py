@@ -1,0 +1,116 @@
+"""Each rule: what it makes of an expression, and that values stay the same."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from tests.tensor_rewrites.cases import CASES, Case, Variables
+from tests.tensor_rewrites.graphs import EVERYTHING, assert_same, rewrite, run, text
+from treadle.graph import explicit_graph_inputs
+from treadle.rewrite import RewriteDatabaseQuery, Rule
+from treadle.tensor.rewrites import RULE_SETS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SPECIAL = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 2.5, -3.0, 700.0, -700.0, 1e-9]
+MODERATE = [-2.0, -1.25, -0.5, -0.125, 0.25, 0.5, 0.75, -3.0, 0.3, 0.6, -0.9, -1.1]
+
+
+def number(case: Case) -> str:
+    return f"{case.rule}-{CASES.index(case)}"
+
+
+def values_for(inputs: Sequence[Any], floats: Sequence[float]) -> list[Any]:
+    """Return values of the inputs' types, floats from a list."""
+    made = []
+    for k, var in enumerate(inputs):
+        kind = var.type
+        if kind.numpy_dtype.kind == "f":
+            shape = tuple({0: 4, 1: 3}[d] if kind.ndim == 2 else 12 for d in range(kind.ndim))
+            shape = tuple(n if m is None else m for n, m in zip(shape, kind.shape, strict=True))
+            if var.name == "k":
+                shape = (3, 4)
+            if var.name == "row":
+                shape = (1, 3)
+            rolled = np.roll(np.array(floats), k)
+            made.append(np.resize(rolled, shape).astype(kind.dtype))
+        elif kind.ndim == 0:
+            made.append(np.array(3, kind.dtype))
+        else:
+            made.append(np.resize(np.array([0, 1, -3, 7, 100]), 12).astype(kind.dtype))
+    return made
+
+
+def checked(case: Case) -> tuple[list[Any], Any]:
+    var = case.build(Variables())
+    return list(explicit_graph_inputs([var])), var
+
+
+@pytest.mark.parametrize("case", CASES, ids=number)
+def test_rule_gives_the_expected_expression(case: Case) -> None:
+    inputs, var = checked(case)
+    fgraph, report = rewrite(inputs, [var])
+    assert case.rule in report.fired()
+    assert text(fgraph.outputs[0]) == case.expected
+
+
+@pytest.mark.parametrize("case", CASES, ids=number)
+def test_excluded_rule_does_not_fire(case: Case) -> None:
+    inputs, var = checked(case)
+    _, report = rewrite(inputs, [var], RewriteDatabaseQuery(["fast_run"], exclude=["fusion", case.rule]))
+    assert case.rule not in report.fired()
+
+
+@pytest.mark.parametrize("case", CASES, ids=number)
+def test_values_stay_the_same_on_moderate_numbers(case: Case) -> None:
+    inputs, var = checked(case)
+    values = values_for(inputs, MODERATE)
+    fgraph, _ = rewrite(inputs, [var])
+    plain, _ = rewrite(inputs, [var], RewriteDatabaseQuery())
+    assert_same(run(plain, values), run(fgraph, values))
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.exact], ids=number)
+def test_values_stay_the_same_at_nan_infinities_and_zeros(case: Case) -> None:
+    inputs, var = checked(case)
+    values = values_for(inputs, SPECIAL)
+    fgraph, _ = rewrite(inputs, [var])
+    plain, _ = rewrite(inputs, [var], RewriteDatabaseQuery())
+    assert_same(run(plain, values), run(fgraph, values))
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if not case.exact], ids=number)
+def test_stable_form_keeps_every_value_that_the_plain_form_gets_right(case: Case) -> None:
+    inputs, var = checked(case)
+    values = values_for(inputs, SPECIAL)
+    # Wider arithmetic tells which values of the plain form are right; where even that overflows, nothing is compared.
+    plain, _ = rewrite(inputs, [var], RewriteDatabaseQuery())
+    fgraph, _ = rewrite(inputs, [var])
+    (old,), (new,) = run(plain, values), run(fgraph, values)
+    assert old.shape == new.shape
+    some_nan = np.zeros(old.shape, bool)
+    for value in values:
+        if value.shape == old.shape:
+            some_nan |= np.isnan(value)
+    assert np.isnan(new[some_nan]).all()
+    finite = np.isfinite(old) & np.isfinite(new) & (np.abs(old) > 1e-6)
+    np.testing.assert_allclose(new[finite], old[finite], rtol=1e-6)
+
+
+def test_every_local_rule_has_a_case() -> None:
+    rules = {item.name for rules in RULE_SETS for item in rules if isinstance(item, Rule)}
+    assert rules == {case.rule for case in CASES}
+
+
+def test_every_law_states_both_sides() -> None:
+    for rules in RULE_SETS:
+        for item in rules:
+            assert "->" in item.law, item.name
+
+
+def test_query_of_everything_leaves_fusion_out() -> None:
+    assert "fusion" in EVERYTHING.exclude

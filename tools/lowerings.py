@@ -1,0 +1,85 @@
+"""Write docs/lowerings.md: which backend lowers which op. ``python -m tools.lowerings`` writes, ``--check`` compares."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import sys
+from pathlib import Path
+
+import treadle.tensor as tt
+from treadle.config import discover
+from treadle.graph import LoweringTable, Op
+from treadle.link.vm import VM
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "lowerings.md"
+
+
+def op_classes() -> list[type[Op]]:
+    """Return treadle.tensor's op classes, by name."""
+    found = [
+        kind
+        for kind in vars(tt).values()
+        if inspect.isclass(kind) and issubclass(kind, Op) and not inspect.isabstract(kind)
+    ]
+    return sorted(set(found), key=lambda kind: kind.__name__)
+
+
+def table_of(module: str) -> LoweringTable:
+    """Return the lowering table that a backend's module exports."""
+    tables = [v for v in vars(importlib.import_module(module)).values() if isinstance(v, LoweringTable)]
+    if len(tables) != 1:
+        msg = f"{module}: one LoweringTable must be exported, found {len(tables)}"
+        raise SystemExit(msg)
+    return tables[0]
+
+
+def tables() -> dict[str, LoweringTable]:
+    """Return our backends' tables by name of the backend."""
+    ours = {n: e.value.partition(":")[0] for n, e in discover("treadle.backends").items()}
+    return {n: table_of(m) for n, m in sorted(ours.items()) if m.startswith("treadle.link.")}
+
+
+def cell(table: LoweringTable, kind: type[Op]) -> str:
+    """Return the table's entry for one op class."""
+    if any(base in table.op_types() for base in kind.__mro__):
+        return "rule"
+    return "perform" if table is VM else "-"
+
+
+def page() -> str:
+    """Return the page's text."""
+    by_backend = tables()
+    lines = [
+        "# Which backend lowers which op",
+        "",
+        "Written by `python -m tools.lowerings`. `rule`: the backend has a lowering of its own; `perform`: the op's",
+        "NumPy reference runs; `-`: the op is refused when a function is compiled.",
+        "",
+        "| op | " + " | ".join(by_backend) + " |",
+        "|---|" + "---|" * len(by_backend),
+    ]
+    lines += [
+        f"| `{kind.__name__}` | " + " | ".join(cell(t, kind) for t in by_backend.values()) + " |"
+        for kind in op_classes()
+    ]
+    lines += [
+        "",
+        f"`Elemwise` stands for {len(tt.ROWS.names())} functions: {', '.join(f'`{n}`' for n in sorted(tt.ROWS.names()))}.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def main() -> int:
+    """Write the page, or say whether it is up to date."""
+    text = page()
+    if "--check" in sys.argv[1:]:
+        return int(not PAGE.exists() or PAGE.read_text() != text)
+    PAGE.parent.mkdir(exist_ok=True)
+    PAGE.write_text(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
