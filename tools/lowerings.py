@@ -1,4 +1,4 @@
-"""Write docs/lowerings.md: which backend lowers which op. ``python -m tools.lowerings`` writes, ``--check`` compares."""
+"""Write docs/lowerings.md, which backend lowers which op; with ``--check``, say whether it is up to date."""
 
 from __future__ import annotations
 
@@ -63,11 +63,8 @@ def page() -> str:
         f"| `{kind.__name__}` | " + " | ".join(cell(t, kind) for t in by_backend.values()) + " |"
         for kind in op_classes()
     ]
-    lines += [
-        "",
-        f"`Elemwise` stands for {len(tt.ROWS.names())} functions: {', '.join(f'`{n}`' for n in sorted(tt.ROWS.names()))}.",
-        "",
-    ]
+    rows = sorted(tt.ROWS.names())
+    lines += ["", f"`Elemwise` stands for {len(rows)} functions: {', '.join(f'`{n}`' for n in rows)}.", ""]
     return "\n".join(lines)
 
 

@@ -131,7 +131,7 @@ def test_strided_operands_are_read_in_place(index: Any, link: Callable[..., Any]
     program = link([x, y], [tt.exp(x) + y])
     random = np.random.default_rng(0)
     a, b = random.normal(size=(30, 40))[index], random.normal(size=(40, 30)).astype("float32").T[index]
-    np.testing.assert_allclose(program(a, b)[0], np.exp(a) + b, rtol=1e-14)
+    np.testing.assert_allclose(program(a, b)[0], np.exp(a) + b, rtol=1e-14, atol=1e-14)
 
 
 def composite() -> Elemwise:
@@ -154,7 +154,7 @@ def test_composite_with_several_results_broadcasts_all(link: Callable[..., Any])
     expected = [total, np.tanh(total.astype("float32")), total, np.broadcast_to(a, total.shape)]
     for found, wanted in zip(program(a, b), expected, strict=True):
         assert found.dtype == wanted.dtype
-        np.testing.assert_allclose(found, wanted, rtol=1e-6 if wanted.dtype == "float32" else 1e-14)
+        np.testing.assert_allclose(found, wanted, rtol=1e-6 if wanted.dtype == "float32" else 1e-14, atol=1e-14)
 
 
 def test_long_composite_is_cut_into_loops(link: Callable[..., Any]) -> None:

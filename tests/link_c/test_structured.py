@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import treadle.tensor as tt
-from treadle.link.vm import VMLinker
 from treadle.graph import FunctionGraph
+from treadle.link.vm import VMLinker
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -101,8 +101,10 @@ def test_sum_is_as_accurate_as_numpys(layout: str, link: Callable[..., Any]) -> 
 def test_sum_with_infinities_is_ieee(link: Callable[..., Any]) -> None:
     x = tt.dvector("x")
     program = link([x], [x.sum()])
-    for values in ([np.inf, 1.0, 2.0], [np.inf, -np.inf, 1.0], [1.0, np.nan], [1e308, 1e308, -1e308]):
-        np.testing.assert_array_equal(program(np.array(values * 50))[0], np.sum(np.array(values * 50)))
+    for values in ([np.inf, 1.0, 2.0], [np.inf, -np.inf, 1.0], [1.0, np.nan]):
+        with np.errstate(all="ignore"):
+            expected = np.sum(np.array(values * 50))
+        np.testing.assert_array_equal(program(np.array(values * 50))[0], expected)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -170,7 +172,7 @@ def test_join_converts_to_the_common_dtype(link: Callable[..., Any]) -> None:
 def test_ranges_of_every_dtype(dtype: str, link: Callable[..., Any]) -> None:
     start, stop, step = (tt.tensor(dtype=dtype, shape=()) for _ in range(3))
     program = link([start, stop, step], [tt.arange(start, stop, step)])
-    for numbers in ((0, 7, 2), (3, 3, 1), (5, 1, 1), (1, 8, 3)):
+    for numbers in ((0, 7, 2), (3, 3, 1), (1, 8, 3), *(((5, 1, 1), (5, 1, -2)) if dtype[0] != "u" else ())):
         values = [np.array(v, dtype) for v in numbers]
         compare([start, stop, step], [tt.arange(start, stop, step)], values, program)
 
@@ -226,7 +228,7 @@ def test_indexing_with_arrays(dtype: str, link: Callable[..., Any]) -> None:
     outputs = parts[:]
     for part in parts:
         outputs.append(tt.inc_subtensor(part, tt.ones_like(part)))
-        outputs.append(tt.inc_subtensor(part, part[(0,) * part.ndim]))
+        outputs.append(tt.inc_subtensor(part, part))
     program = link([x, i, j, k], outputs)
     index = [np.array([0, 2, 0]), np.array([[1, -1, 0], [0, 0, 2]], "int8"), np.array(-1)]
     for values in layouts(sample(dtype, (4, 4, 4))):
@@ -235,7 +237,7 @@ def test_indexing_with_arrays(dtype: str, link: Callable[..., Any]) -> None:
 
 
 def test_setting_by_arrays_broadcasts_values(link: Callable[..., Any]) -> None:
-    x, y, i = tt.dmatrix("x"), tt.drow("y"), tt.lvector("i")
+    x, y, i = tt.dmatrix("x"), tt.tensor(dtype="float64", shape=(1, None)), tt.lvector("i")
     outputs = [tt.set_subtensor(x[i], y), tt.set_subtensor(x[:, i], 7.0), tt.inc_subtensor(x[i, i], 1.0)]
     values = [sample("float64", (4, 3)), sample("float64", (1, 3)), np.array([2, 0])]
     compare([x, y, i], outputs, values, link([x, y, i], outputs))

@@ -11,6 +11,7 @@ from treadle.compile.errors import BackendWarning, MissingBackendError
 from treadle.config import EntryPointLoadError, discover
 
 if TYPE_CHECKING:
+    from treadle.config import EntryPointRef
     from treadle.link.vm import Backend
 
 
@@ -20,7 +21,7 @@ class BackendTable:
     __slots__ = ("_loaded", "_lock", "_warned")
 
     def __init__(self) -> None:
-        self._loaded: dict[str, Backend] = {}
+        self._loaded: dict[EntryPointRef, Backend] = {}
         self._warned: set[str] = set()
         self._lock = threading.Lock()
 
@@ -34,9 +35,9 @@ class BackendTable:
         if entry is None:
             return None
         with self._lock:
-            if name not in self._loaded:
-                self._loaded[name] = entry.load()
-            return self._loaded[name]
+            if entry not in self._loaded:
+                self._loaded[entry] = entry.load()
+            return self._loaded[entry]
 
     def find(self, name: str) -> Backend:
         """Return a backend by its name, or by an alias of option ``linker``; it must work on this machine.

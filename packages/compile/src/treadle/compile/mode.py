@@ -110,7 +110,13 @@ class Mode:
         )
 
     def _with(self, query: RewriteDatabaseQuery) -> Mode:
-        return Mode(self.linker, query, self.name)
+        new = object.__new__(type(self))
+        # Subclasses keep what is theirs, in slots or not.
+        names = [name for kind in type(self).__mro__ for name in getattr(kind, "__slots__", ())]
+        for name in (*names, *getattr(self, "__dict__", ())):
+            object.__setattr__(new, name, getattr(self, name))
+        object.__setattr__(new, "query", query)
+        return new
 
     def __str__(self) -> str:
         """Show the name."""
@@ -155,7 +161,7 @@ def get_mode(mode: Any = None) -> Mode:
         If the argument is neither a mode nor a string.
     """
     if isinstance(mode, Mode):
-        return mode
+        return _with_options(mode) if mode in (FAST_RUN, FAST_COMPILE) else mode
     if mode is not None and not isinstance(mode, str):
         msg = f"mode: a Mode or the name of one is needed, got {mode!r}."
         raise FunctionTypeError(msg)

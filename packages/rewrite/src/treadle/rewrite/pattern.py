@@ -150,7 +150,7 @@ def same_number(value: Any, wanted: complex) -> bool:
 class Law:
     """A rule given by two patterns; calling it with a node returns the replacement or None."""
 
-    __slots__ = ("_lhs", "_name", "_programs", "_rhs", "_value_of", "_when", "depth", "op")
+    __slots__ = ("_lhs", "_name", "_programs", "_rhs", "_value_of", "_when", "depth", "inner", "op")
 
     def __init__(
         self,
@@ -180,6 +180,9 @@ class Law:
         self._programs = tuple(dict.fromkeys(_compile(order) for order in _orders(lhs, is_commutative or _never)))
         self.op: Op = lhs.pattern_op
         self.depth = _depth(lhs)
+        # An op that one of the node's inputs must be computed by, for those who choose which laws to try.
+        below = [x.pattern_op for x in lhs.pattern_args if isinstance(x, Pattern) and x.pattern_op is not None]
+        self.inner: Op | None = below[0] if below else None
 
     def __str__(self) -> str:
         """Show both sides."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treadle.graph import Feature, Variable
 from treadle.rewrite.errors import RewriteError, RewriteWarning
+from treadle.rewrite.pattern import Law
 from treadle.rewrite.report import Firing
 
 if TYPE_CHECKING:
@@ -37,11 +38,16 @@ class Conduct:
 
 
 class Slot(NamedTuple):
-    """A rule with its cost record of this run."""
+    """A rule with its cost record of this run.
+
+    `inner` is an op that one of the node's inputs must be computed by, where a law says so: most laws need not be
+    tried at all.
+    """
 
     rule: Rule
     apply: Callable[..., Any]
     needs_graph: bool
+    inner: Op | None
     cost: RuleCost
 
 
@@ -51,7 +57,16 @@ class RuleIndex:
     __slots__ = ("_by_op", "_known", "_tracking_all", "depth", "reach", "slots")
 
     def __init__(self, rules: Sequence[Rule], report: Report) -> None:
-        self.slots = [Slot(rule, rule.apply, rule.needs_graph, report.cost(rule.name)) for rule in rules]
+        self.slots = [
+            Slot(
+                rule,
+                rule.apply,
+                rule.needs_graph,
+                rule.apply.inner if isinstance(rule.apply, Law) else None,
+                report.cost(rule.name),
+            )
+            for rule in rules
+        ]
         self._by_op: dict[Any, list[int]] = {}
         self._tracking_all: list[int] = []
         for i, rule in enumerate(rules):
@@ -154,11 +169,14 @@ class Worklist(Feature):
         """Try the rules on a node until one changes something."""
         graph = self._fgraph
         before = perf_counter()
+        below = {x.owner.op for x in node.inputs if x.owner is not None}
         for slot in self._index[node.op]:
-            cost = slot.cost
+            _, apply, needs_graph, inner, cost = slot
+            if inner is not None and inner not in below:
+                continue
             cost.tries += 1
             try:
-                made = slot.apply(graph, node) if slot.needs_graph else slot.apply(node)
+                made = apply(graph, node) if needs_graph else apply(node)
                 changed = made is not None and made is not False and self._replace(slot, node, made)
             except Exception as error:  # noqa: BLE001 - a rule of anyone's may raise anything; on_opt_error decides
                 self._failed(slot.rule, node, error)

@@ -115,9 +115,26 @@ SINGLE: dict[str, Callable[..., TensorVariable]] = {
 }
 SEVERAL: dict[str, Callable[..., list[TensorVariable]]] = {plural(name): _several(one) for name, one in SINGLE.items()}
 
+
+def _of_rank(rank: str) -> list[Callable[..., TensorVariable]]:
+    """Return the constructors of one rank, one for each dtype."""
+    return [SINGLE[letter + rank] for letter in LETTERS]
+
+
 scalar, vector, matrix, row, col = (SINGLE[n] for n in ("scalar", "vector", "matrix", "row", "col"))
 tensor3, tensor4, tensor5 = (SINGLE[n] for n in ("tensor3", "tensor4", "tensor5"))
 scalars, vectors, matrices = (SEVERAL[n] for n in ("scalars", "vectors", "matrices"))
-bscalar, wscalar, iscalar, lscalar, fscalar, dscalar, cscalar, zscalar = (SINGLE[c + "scalar"] for c in LETTERS)
-bvector, wvector, ivector, lvector, fvector, dvector, cvector, zvector = (SINGLE[c + "vector"] for c in LETTERS)
-bmatrix, wmatrix, imatrix, lmatrix, fmatrix, dmatrix, cmatrix, zmatrix = (SINGLE[c + "matrix"] for c in LETTERS)
+bscalar, wscalar, iscalar, lscalar, fscalar, dscalar, cscalar, zscalar = _of_rank("scalar")
+bvector, wvector, ivector, lvector, fvector, dvector, cvector, zvector = _of_rank("vector")
+bmatrix, wmatrix, imatrix, lmatrix, fmatrix, dmatrix, cmatrix, zmatrix = _of_rank("matrix")
+brow, wrow, irow, lrow, frow, drow, crow, zrow = _of_rank("row")
+bcol, wcol, icol, lcol, fcol, dcol, ccol, zcol = _of_rank("col")
+btensor3, wtensor3, itensor3, ltensor3, ftensor3, dtensor3, ctensor3, ztensor3 = (
+    SINGLE[c + "tensor3"] for c in LETTERS
+)
+btensor4, wtensor4, itensor4, ltensor4, ftensor4, dtensor4, ctensor4, ztensor4 = (
+    SINGLE[c + "tensor4"] for c in LETTERS
+)
+btensor5, wtensor5, itensor5, ltensor5, ftensor5, dtensor5, ctensor5, ztensor5 = (
+    SINGLE[c + "tensor5"] for c in LETTERS
+)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from hashlib import blake2b
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -229,7 +230,8 @@ class TensorType(Type):
                 made = self.numpy_dtype.type(number)
             except (OverflowError, TypeError, ValueError):
                 return False
-        return bool(made == number) or (number != number)
+        # As Python numbers: NumPy would round the number to this dtype first.
+        return bool(made.item() == number) or (number != number)
 
     def _holds_integers(self, array: np.ndarray[Any, Any]) -> bool:
         """Whether an integer array's values all fit this integer or float dtype exactly."""
@@ -387,10 +389,15 @@ CONVERTERS: dict[type, Callable[[Any], TensorType]] = {
 }
 
 
+# Longer arrays are told apart by a digest, so that an encoding kept with a constant does not double its memory.
+_DIGEST_ABOVE = 64
+
+
 def _encode_array(array: np.ndarray[Any, Any]) -> bytes:
     data = np.ascontiguousarray(array)
     shape = ",".join(map(str, array.shape)).encode()
-    return tagged("A", array.dtype.str.encode(), shape, data.tobytes())
+    content = data.tobytes() if data.nbytes <= _DIGEST_ABOVE else blake2b(data.data, digest_size=32).digest()
+    return tagged("A", array.dtype.str.encode(), shape, content)
 
 
 def _encode_number(number: np.generic) -> bytes:

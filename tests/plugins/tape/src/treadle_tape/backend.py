@@ -80,10 +80,12 @@ class TapeLinker(Linker):
                 preset.append(var.data if isinstance(var, Constant) else None)
             return numbers[var]
 
-        steps = [
-            (tuple(map(register, node.inputs)), TAPE.find(node.op)(node.op, node), tuple(map(register, node.outputs)))
-            for node in nodes
-        ]
+        steps = []
+        for node in nodes:
+            rule: Any = TAPE.find(node.op)
+            steps.append(
+                (tuple(map(register, node.inputs)), rule(node.op, node), tuple(map(register, node.outputs)))
+            )
         out = [register(v) for v in fgraph.outputs]
         kept = {*out, *(i for i, value in enumerate(preset) if value is not None)}
         last = {i: at for at, (sources, _, targets) in enumerate(steps) for i in (*sources, *targets)}

@@ -225,4 +225,4 @@ def register(table: LoweringTable) -> None:
         (put, tt.IncSubtensor, tt.AdvancedIncSubtensor), (softmax, tt.Softmax), (log_softmax, tt.LogSoftmax),
         (logsumexp, tt.LogSumExp), (shape, tt.Shape), (shape_i, tt.ShapeI),
     ):  # fmt: skip
-        table.register(*ops)(rule)  # type: ignore[arg-type]  # a table of mixed signatures
+        table.register(*ops)(rule)

@@ -33,6 +33,8 @@ CAPACITY = 4096
 class PartLibrary(JITCodeLibrary):  # type: ignore[misc]  # numba has no types
     """The code of a unit that only other units call: left to be optimised and made machine code with its caller."""
 
+    stays_apart: bool = False
+
     def add_ir_module(self, ir_module: Any) -> None:
         """Take the unit's code; a kernel stays a function of its own, so that effort grows with their number only."""
         for function in ir_module.functions:

@@ -1,4 +1,4 @@
-"""Functions of generated code that do not depend on the graph: buffers, lengths, slices, float16, integer arithmetic."""
+"""Functions of generated code that no graph changes: buffers, lengths, slices, float16, integer arithmetic, BLAS."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class NumbaLinker(Linker):
         order = fgraph.toposort()
         gaps = list(_gaps(order))
         if gaps:
-            raise missing_lowerings("numba", gaps)
+            raise missing_lowerings(TABLE.backend, gaps)
         written = write_program(fgraph, order)
         run = COMPILER.get(written.entry, entry=True)
         table, kept = _table(written.constants, written.uses_blas)

@@ -49,7 +49,7 @@ class Array:
 
 
 def lengths(ndim: int) -> list[tuple[str, str]]:
-    """Return the parameters for the lengths of a nest: ``n0``, ``n1`` …"""
+    """Return the parameters for the lengths of a nest: ``n0``, ``n1`` and so on."""
     return [(f"n{d}", "i8") for d in range(ndim)]
 
 
@@ -114,10 +114,8 @@ def elementwise(
     """
     every = [*arrays, *outputs]
     last = ndim - 1
-    before: list[str] = []
+    before = [f"{a.name}_q = {offset(a, range(last))}" for a in every]
     loads: list[str] = []
-    for a in every:
-        before.append(f"{a.name}_q = {offset(a, range(last))}")
     for a in arrays:
         load = f"{a.name}_x = " + a.storage.loaded(f"{a.name}[{_at(a, last)}]")
         (before if a.still[last] else loads).append(load)

@@ -1,5 +1,7 @@
 """The functions that generated source is made of, as Numba intrinsics. Imported when a graph is linked."""
 
+# ruff: noqa: ARG001 - Numba calls these functions with parameters that it fixes, used or not
+
 from __future__ import annotations
 
 import math

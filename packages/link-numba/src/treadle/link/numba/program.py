@@ -68,6 +68,8 @@ class NumbaProgram(Program):
             given = list(inputs)
             for i in halves:
                 given[i] = given[i].view(np.uint16)
+        status: int
+        outputs: list[Any]
         status, *outputs = self._run(self._where, *given)
         if status != OK:
             raise self._failure(status, inputs)

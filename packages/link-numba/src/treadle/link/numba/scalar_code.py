@@ -37,7 +37,7 @@ _NUMBERS: Mapping[str, Mapping[str, str]] = {
     "round_half_away_from_zero": {"f": "half_away({0})", "iub": "{0}"},
     "sqr": {"fiu": "{0} * {0}", "b": "{0}"},
     "sqrt": {"f": "sqrt({0})"},
-    "reciprocal": {"f": "{t}(1) / {0}", "iu": "i8(1.0 / f8({0}))", "b": "{0}"},
+    "reciprocal": {"f": "{t}(1) / {0}", "i": "i8(1.0 / f8({0}))", "u": "u8({0} == 1)", "b": "{0}"},
     "pow": {"f": "libm_pow_{t}({0}, {1})", "iu": "pow_{t}({0}, {1})"},
     "arctan2": {"f": "libm_atan2_{t}({0}, {1})"},
     "deg2rad": {"f": "{0} * {t}(0.017453292519943295)"},

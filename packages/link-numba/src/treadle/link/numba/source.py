@@ -64,11 +64,11 @@ def write_program(fgraph: FunctionGraph, order: Sequence[Apply]) -> Written:
         rule: Any = TABLE.find(node.op)
         writer.add(f"# {_one_line(str(node.op))}")
         rule(node.op, node, writer)
-        _forget(writer, node, last.get(node, ()), before)
+        _forget(writer, last.get(node, ()), before)
     results = [_result(writer, v, fgraph.outputs[:i]) for i, v in enumerate(fgraph.outputs)]
     texts = [writer.lines[a:b] for a, b in zip([0, *marks], [*marks, len(writer.lines)], strict=True)]
     given = ["table", "frame", *(name for names in writer.input_names for name in names)]
-    wanted = list(dict.fromkeys(n for r in results for n in r.dims if n.isidentifier()))
+    wanted = list(dict.fromkeys(n for r in results for n in r.dims if n in writer.made))
     graph = _graph_unit(writer, texts, given, wanted)
     return Written(_entry(fgraph, writer, graph, results, wanted), tuple(writer.constants), writer.uses_blas)
 
@@ -88,7 +88,7 @@ def _last_uses(fgraph: FunctionGraph, order: Sequence[Apply]) -> dict[Apply, lis
     return dying
 
 
-def _forget(writer: GraphWriter, node: Apply, dead: Sequence[Variable], before: int) -> None:
+def _forget(writer: GraphWriter, dead: Sequence[Variable], before: int) -> None:
     """Give back the buffers that no value needs any more: those of the dead, and the rule's own."""
     ended = set(range(before + 1, writer.slots + 1))
     for v in dead:
@@ -100,7 +100,6 @@ def _forget(writer: GraphWriter, node: Apply, dead: Sequence[Variable], before: 
             ended.difference_update(value.slots)
     for slot in sorted(ended):
         writer.drop(slot)
-    del node
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +144,10 @@ def _graph_unit(
         used = dict.fromkeys(_NAME.findall("\n".join(line for line in lines if not line.lstrip().startswith("#"))))
         known = [name for name in used if name not in assigned and (name in given or name in writer.made)]
         enters = ["table", "frame", *(n for n in known if n not in {"table", "frame"})]
-        stop = ", ".join(["{}", *(_zero(codes.get(n, "i8")) for n in leaves)])
-        body = [_STOP.sub(lambda m, stop=stop: stop.format(m.group(1)), line) for line in lines]
+        if len(texts) == 1:
+            enters = list(given)
+        stop = ", ".join([r"\1", *(_zero(codes.get(n, "i8")) for n in leaves)])
+        body = [_STOP.sub(stop, line) for line in lines]
         body.append(f"return {', '.join(['0', *leaves])}")
         params = [(name, codes.get(name, "i8")) for name in enters]
         uses = (*(u for n, u in writer.units.items() if n in used), *LIBRARY.used_by(text))
@@ -154,9 +155,7 @@ def _graph_unit(
         needed = [*(n for n in needed if n not in assigned), *enters]
     parts.reverse()
     if len(parts) == 1:
-        unit, enters, _ = parts[0]
-        if enters == list(given):
-            return unit
+        return parts[0][0]
     lines = []
     for unit, enters, leaves in parts:
         targets = ", ".join(["status", *leaves])

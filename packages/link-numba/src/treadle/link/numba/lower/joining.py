@@ -41,31 +41,11 @@ def lower_arange(op: ARange, node: Apply, writer: GraphWriter) -> None:
     """Work out the length, then the first value and the difference of the first two, as NumPy does."""
     (out,) = node.outputs
     storage = STORAGES[op.dtype]
-    kinds = {writer.storage(v).kind for v in node.inputs}
-    if kinds <= {"i", "u", "b"}:
-        start, stop, step = (writer.let(writer.scalar(v, "int64"), "r") for v in node.inputs)
-        writer.stop_if(f"{step} == 0", VALUE)
-        count = writer.name("n")
-        writer.add(
-            f"if {step} > 0:",
-            f"    {count} = max(0, ({stop} - {start} + {step} - 1) // {step})",
-            "else:",
-            f"    {count} = max(0, ({start} - {stop} - {step} - 1) // -{step})",
-        )
-        first, second = (
-            writer.let(converted(f"({t})", "int64", op.dtype), "v", storage.code) for t in (start, f"{start} + {step}")
-        )
-    else:
-        start, stop, step = (writer.let(f"f8({writer.scalar(v, 'float64')})", "r", "f8") for v in node.inputs)
-        writer.stop_if(f"{step} == 0", VALUE)
-        size = writer.let(f"ceil(({stop} - {start}) / {step})", "r", "f8")
-        writer.stop_if(f"not ({size} < 9e18)", VALUE)
-        count = writer.name("n")
-        writer.add(f"{count} = max(0, i8({size}))")
-        first, second = (
-            writer.let(converted(f"({t})", "float64", op.dtype), "v", storage.code)
-            for t in (start, f"{start} + {step}")
-        )
+    whole = all(writer.storage(v).kind != "f" for v in node.inputs)
+    source = "int64" if whole else "float64"
+    start, step, count = _counted(writer, node) if whole else _measured(writer, node)
+    texts = (converted(f"({t})", source, op.dtype) for t in (start, f"{start} + {step}"))
+    first, second = (writer.let(t, code=storage.code) for t in texts)
     made = writer.new_output(out, [count])
     code = storage.code
     change = f"{code}({second} - {first})" if storage.kind != "b" else "False"
@@ -74,3 +54,28 @@ def lower_arange(op: ARange, node: Apply, writer: GraphWriter) -> None:
         f"for i in range({made.dims[0]}):",
         f"    as_{storage.memory}({made.address})[i] = {storage.stored(value)}",
     )
+
+
+def _counted(writer: GraphWriter, node: Apply) -> tuple[str, str, str]:
+    """Return start, step and length of a range of integers."""
+    start, stop, step = (writer.let(writer.scalar(v, "int64"), "r") for v in node.inputs)
+    writer.stop_if(f"{step} == 0", VALUE)
+    count = writer.name("n")
+    writer.add(
+        f"if {step} > 0:",
+        f"    {count} = max(0, ({stop} - {start} + {step} - 1) // {step})",
+        "else:",
+        f"    {count} = max(0, ({start} - {stop} - {step} - 1) // -{step})",
+    )
+    return start, step, count
+
+
+def _measured(writer: GraphWriter, node: Apply) -> tuple[str, str, str]:
+    """Return start, step and length of a range of floats."""
+    start, stop, step = (writer.let(f"f8({writer.scalar(v, 'float64')})", "r", "f8") for v in node.inputs)
+    writer.stop_if(f"{step} == 0", VALUE)
+    size = writer.let(f"ceil(({stop} - {start}) / {step})", "r", "f8")
+    writer.stop_if(f"not ({size} < 9e18)", VALUE)
+    count = writer.name("n")
+    writer.add(f"{count} = max(0, i8({size}))")
+    return start, step, count

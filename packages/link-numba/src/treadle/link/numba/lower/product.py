@@ -50,10 +50,10 @@ def _loops(storage: Storage) -> list[str]:
 def _blas(storage: Storage) -> list[str]:
     """Return the statement that multiplies one pair of matrices by BLAS."""
     size = storage.itemsize
-    places = ", ".join(f"{p} + {size} * {p}_q" for p in ("x", "y", "o"))
-    x, y, o = places.split(", ")
+    x, y, o = (f"{p} + {size} * {p}_q" for p in ("x", "y", "o"))
+    fixed = "frame, slot, gemm, gemv, rows, columns, inner"
     return [
-        f"bad = matmul_{storage.code}(frame, slot, gemm, gemv, rows, columns, inner, {x}, x_r, x_c, {y}, y_r, y_c, {o})",
+        f"bad = matmul_{storage.code}({fixed}, {x}, x_r, x_c, {y}, y_r, y_c, {o})",
         "if bad != 0:",
         "    return bad",
     ]

@@ -89,7 +89,10 @@ class Part:
     view
         The tensor sliced, with the dimensions that tensors of positions index in front.
     positions
-        The positions, all of one shape.
+        The positions, all of one shape and of rank 1 at least: PyTorch reads a position of rank 0 off its tensor,
+        which compiled code cannot.
+    scalar
+        Whether the positions are of rank 0 in truth.
     place
         Where the dimensions of the positions stand among the others in the result.
     reversed
@@ -100,28 +103,32 @@ class Part:
 
     view: Any
     positions: list[Any]
+    scalar: bool
     place: int
     reversed: list[int]
     bad: Any
 
     def read(self) -> Any:
         """Return the values of the part."""
-        result = self.view
-        if self.positions:
-            result = result[tuple(self.positions)]
-            rank = self.positions[0].dim()
-            if self.reversed:
-                result = result.flip([d + rank for d in self.reversed])
-            return result.movedim(list(range(rank)), list(range(self.place, self.place + rank)))
-        return result.flip(self.reversed) if self.reversed else result
+        if not self.positions:
+            return self.view.flip(self.reversed) if self.reversed else self.view
+        result = self.view[tuple(self.positions)]
+        rank = self.positions[0].dim()
+        if self.reversed:
+            result = result.flip([d + rank for d in self.reversed])
+        if self.scalar:
+            return result.squeeze(0)
+        return result.movedim(list(range(rank)), list(range(self.place, self.place + rank)))
 
     def laid_out(self, values: Any) -> Any:
         """Return values, broadcast to the part's shape, with their dimensions in the order of the view's."""
         rank = self.positions[0].dim() if self.positions else 0
         own = list(self.view.shape[len(self.positions) :])
-        middle = list(self.positions[0].shape) if self.positions else []
+        middle = list(self.positions[0].shape) if self.positions and not self.scalar else []
         values = values.expand([*own[: self.place], *middle, *own[self.place :]])
-        if rank:
+        if self.scalar:
+            values = values.unsqueeze(0)
+        elif rank:
             values = values.movedim(list(range(self.place, self.place + rank)), list(range(rank)))
         return values.flip([d + rank for d in self.reversed]) if self.reversed else values
 
@@ -172,8 +179,11 @@ def part(x: Any, entries: Sequence[Entry], place: int, parts: Sequence[Any]) -> 
         picker.take(entry)
     others = [d for d in range(picker.dim) if d not in picker.dynamic]
     positions = list(torch.broadcast_tensors(*picker.positions)) if picker.positions else []
+    scalar = bool(positions) and positions[0].dim() == 0
+    if scalar:
+        positions = [p.reshape(1) for p in positions]
     view = picker.view.permute([*picker.dynamic, *others]) if positions else picker.view
-    return Part(view, positions, place, picker.reversed, picker.bad)
+    return Part(view, positions, scalar, place, picker.reversed, picker.bad)
 
 
 def _place(entries: Sequence[Entry], node: Apply, first: int) -> int:

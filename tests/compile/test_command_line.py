@@ -1,0 +1,63 @@
+"""The command ``treadle``."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from treadle.compile.command_line import main
+from treadle.config import config
+
+
+def said(capsys: pytest.CaptureFixture[str]) -> str:
+    return " ".join(capsys.readouterr().out.split())
+
+
+def test_backends_are_listed_with_their_state(
+    acme: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    assert acme
+    assert main(["backends"]) == 0
+    text = said(capsys)
+    assert "acme │ ACME │ works" in text
+    assert "broken │ BROKEN │ its engine is missing" in text
+    assert "vm │ VM │ works" in text
+
+
+def test_options_are_listed_with_value_and_source(capsys: pytest.CaptureFixture[str]) -> None:
+    with config.change_flags(optimizer="merge"):
+        assert main(["options", "optimizer"]) == 0
+    text = said(capsys)
+    assert "optimizer = 'merge' (from change_flags" in text
+    assert "linker =" not in text
+
+
+def test_cache_is_listed_explained_and_cleared(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    with config.change_flags(base_compiledir=str(tmp_path)):
+        assert main(["cache", "directory"]) == 0
+        assert str(tmp_path) in capsys.readouterr().out.replace("\n", "")
+        assert main(["cache", "list"]) == 0
+        assert "key" in said(capsys)
+        assert main(["cache", "clear"]) == 0
+        assert said(capsys) == "0 entries removed"
+        assert main(["cache", "purge"]) == 0
+        assert said(capsys).endswith("files removed")
+        assert main(["cache", "explain", "0" * 64]) == 0
+        assert said(capsys) != ""
+        assert main(["cache", "explain"]) == 2
+        assert "the key of an entry is needed" in said(capsys)
+
+
+def test_command_must_be_known(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["cash"])
+    assert "invalid choice: 'cash'" in capsys.readouterr().err
+
+
+def test_library_is_imported_without_what_only_the_command_needs() -> None:
+    heavy = ["rich", "argparse", "scipy"]
+    program = f"import sys, treadle.compile, treadle.tensor; print([m for m in {heavy} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

@@ -1,0 +1,397 @@
+"""The parameters of `function`, and what it refuses."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import treadle.tensor as tt
+from treadle.compile import (
+    CallError,
+    Function,
+    FunctionTypeError,
+    FunctionValueError,
+    In,
+    Out,
+    UnusedInputError,
+    function,
+    shared,
+)
+from treadle.config import config
+from treadle.graph import MissingInputError, NodeValueError
+
+
+def compiled(*args: Any, **options: Any) -> Function:
+    return function(*args, **{"mode": "VM", **options})
+
+
+def test_single_output_gives_a_bare_value() -> None:
+    x = tt.dscalar("x")
+    result = compiled([x], 2 * x)(4)
+    assert isinstance(result, np.ndarray)
+    assert result == 8.0
+    assert compiled([x], Out(2 * x))(4) == 8.0
+
+
+@pytest.mark.parametrize("kind", [list, tuple])
+def test_several_outputs_give_a_list(kind: Callable[[Any], Any]) -> None:
+    x = tt.dscalar("x")
+    assert compiled([x], kind([x, x + 1]))(1.0) == [1.0, 2.0]
+    assert compiled([x], kind([x]))(1.0) == [1.0]
+
+
+def test_outputs_in_a_dict_come_in_a_dict() -> None:
+    x = tt.dscalar("x")
+    assert compiled([x], {"one": x, 2: Out(x + 1)})(1.0) == {"one": 1.0, 2: 2.0}
+
+
+def test_no_outputs_give_an_empty_list() -> None:
+    assert compiled([])() == []
+    assert compiled([], [])() == []
+
+
+def test_results_belong_to_the_caller() -> None:
+    x = tt.dvector("x")
+    given = np.ones(3)
+    f = compiled([x], [x, x, x[::-1], tt.constant(np.ones(3))])
+    for result in f(given):
+        result[:] = 7.0
+    assert given.tolist() == [1.0] * 3
+    assert f(given)[3].tolist() == [1.0] * 3
+
+
+@pytest.mark.parametrize(
+    ("inputs", "message"),
+    [
+        ("x", "inputs must be a list of variables, got x"),
+        (["x", 3], "an input must be a variable or In, got 3"),
+        (["x", None], "an input must be a variable or In, got None"),
+    ],
+)
+def test_inputs_must_be_a_list_of_variables(inputs: Any, message: str) -> None:
+    x = tt.dscalar("x")
+    given = x if inputs == "x" else [x, *inputs[1:]]
+    with pytest.raises(FunctionTypeError, match=message):
+        compiled(given, x)
+
+
+def test_constants_and_shared_variables_are_no_inputs() -> None:
+    state, one = shared(1.0, name="state"), tt.constant(1.0)
+    with pytest.raises(FunctionTypeError, match="state is a shared variable, which is an input by itself"):
+        compiled([state], state + 1)
+    with pytest.raises(FunctionTypeError, match="state is a shared variable"):
+        compiled([In(state)], state + 1)
+    with pytest.raises(FunctionTypeError, match="is a constant and cannot be an input"):
+        compiled([one], one + 1)
+
+
+def test_input_given_twice_is_refused() -> None:
+    x = tt.dscalar("x")
+    with pytest.raises(UnusedInputError, match="x is given twice among the inputs"):
+        compiled([x, x], x)
+
+
+def test_output_must_be_a_variable() -> None:
+    x = tt.dscalar("x")
+    for wrong in (3.0, [x, "y"], {"a": None}):
+        with pytest.raises(FunctionTypeError, match="an output must be a variable or Out, got"):
+            compiled([x], wrong)
+    with pytest.raises(FunctionTypeError, match="Out: an output must be a variable, got 3"):
+        Out(3)
+
+
+def test_missing_input_is_named_with_the_line_that_needs_it() -> None:
+    x, y = tt.dscalar("x"), tt.dscalar("y")
+    total = x + y
+    with pytest.raises(MissingInputError) as caught:
+        compiled([x], total)
+    assert "y of type Scalar(float64): the variable is needed by Add, built at test_function.py:" in str(caught.value)
+    assert '"total = x + y"' in str(caught.value)
+
+
+def test_unused_input_is_refused_warned_about_or_ignored() -> None:
+    x, u = tt.dscalar("x"), tt.dmatrix("u")
+    with pytest.raises(UnusedInputError, match=r"input 1, u of type Matrix.* is not used by any output or update"):
+        compiled([x, u], x)
+    with pytest.warns(UserWarning, match="input 1, u of type Matrix") as caught:
+        function([x, u], x, mode="VM", on_unused_input="warn")
+    assert caught[0].filename == __file__
+    assert compiled([x, u], x, on_unused_input="ignore")(1.0, np.ones((1, 1))) == 1.0
+
+
+def test_option_says_what_to_do_about_unused_inputs() -> None:
+    x, u = tt.dscalar("x"), tt.dscalar("u")
+    with config.change_flags(on_unused_input="ignore"):
+        compiled([x, u], x)
+    with pytest.raises(FunctionValueError, match="on_unused_input must be raise, warn or ignore, got 'maybe'"):
+        compiled([x], x, on_unused_input="maybe")
+
+
+def test_input_that_only_an_update_uses_is_used() -> None:
+    x, state = tt.dscalar("x"), shared(0.0)
+    compiled([x], updates=[(state, x)])(3.0)
+    assert state.get_value() == 3.0
+
+
+def test_name_is_shown_and_must_be_a_string() -> None:
+    x = tt.dscalar("x")
+    named = compiled([x], x, name="identity")
+    assert named.name == "identity"
+    assert repr(named).startswith("<identity(x: Scalar(float64)) on VM made at test_function.py:")
+    with pytest.raises(FunctionTypeError, match="the name must be a string, got 3"):
+        compiled([x], x, name=3)
+
+
+# Givens
+
+
+def test_givens_replace_variables() -> None:
+    x, y = tt.dscalar("x"), tt.dscalar("y")
+    square = x * x
+    assert compiled([y], square + 1, givens={x: y + 1})(2.0) == 10.0
+    assert compiled([x, y], square + x, givens=[(square, y)])(2.0, 5.0) == 7.0
+
+
+def test_plain_values_and_shared_variables_can_be_given() -> None:
+    x, state = tt.dscalar("x"), shared(3.0)
+    assert compiled([], x + 1, givens=[(x, 2.0)])() == 3.0
+    f = compiled([], x + 1, givens={x: state})
+    state.set_value(5.0)
+    assert f() == 6.0
+
+
+def test_givens_apply_to_updates_too() -> None:
+    x, state = tt.dscalar("x"), shared(0.0)
+    compiled([], updates={state: x + 1}, givens={x: tt.constant(2.0)})()
+    assert state.get_value() == 3.0
+
+
+def test_givens_keep_the_type_unless_told_otherwise() -> None:
+    x, y = tt.dscalar("x"), tt.fscalar("y")
+    with pytest.raises(TypeError, match=r"got y of type Scalar\(float32\)"):
+        compiled([y], x * np.float32(2), givens={x: y})
+    loose = compiled([y], tt.exp(x), givens={x: y}, rebuild_strict=False)
+    assert loose(np.float32(0)).dtype == np.float32
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_givens_that_depend_on_each_other_are_refused(swapped: bool) -> None:
+    a, b, x = tt.dscalar("a"), tt.dscalar("b"), tt.dscalar("x")
+    givens = [(a, x), (b, a + 1)]
+    with pytest.raises(FunctionValueError, match=r"the givens \(b, .*\) and \(a, x\) depend on each other"):
+        compiled([x], a + b, givens=givens[::-1] if swapped else givens)
+
+
+def test_given_may_use_the_variable_it_replaces() -> None:
+    x = tt.dscalar("x")
+    square = x * x
+    assert compiled([x], square, givens={square: square + 1})(2.0) == 5.0
+
+
+def test_bad_givens_are_refused() -> None:
+    x, y = tt.dscalar("x"), tt.dscalar("y")
+    with pytest.raises(FunctionValueError, match="x is an input, so givens cannot replace it"):
+        compiled([x], x, givens={x: y})
+    with pytest.raises(FunctionValueError, match="givens replace y twice, by x and by"):
+        compiled([x], y, givens=[(y, x), (y, x + 1)])
+    with pytest.raises(FunctionTypeError, match="givens replace variables, got 3"):
+        compiled([x], x, givens=[(3, x)])
+    for wrong in (3, [x], [(x, y, x)], "xy"):
+        with pytest.raises(FunctionTypeError, match="givens must be a dict or a list of pairs"):
+            compiled([x], x, givens=wrong)
+
+
+# Calls
+
+
+def test_arguments_are_given_by_position_or_name() -> None:
+    x, y = tt.dscalar("x"), tt.dscalar("y")
+    f = compiled([x, In(y, name="other")], x - y)
+    assert f(3, 1) == f(3, other=1) == f(other=1, x=3) == 2.0
+
+
+def test_wrong_calls_say_what_is_wrong_and_how_to_call() -> None:
+    x, y, twin = tt.dscalar("x"), tt.dscalar("y"), tt.dscalar("x")
+    f = compiled([x, y], x - y, name="difference")
+    how = r"Call difference\(x: Scalar\(float64\), y: Scalar\(float64\)\)"
+    cases: list[tuple[list[int], dict[str, int], str]] = [
+        ([1], {}, "argument 1, y of type .* is missing"),
+        ([1, 2, 3], {}, "2 arguments at most, got 3"),
+        ([1], {"z": 2}, "no input has the name 'z'"),
+    ]
+    for args, kwargs, message in cases:
+        with pytest.raises(CallError, match=f"difference: {message}.*{how}"):
+            f(*args, **kwargs)
+    with pytest.raises(CallError, match="'x' is given twice, by position and by name"):
+        f(1, 2, x=1)
+    with pytest.raises(CallError, match="several inputs have the name 'x'"):
+        compiled([x, twin], x - twin)(1, x=2)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (np.ones(3), "the rank does not fit"),
+        (np.ones((2, 4)), r"the shape does not fit, a value of shape \(\?, 3\) is needed, got shape \(2, 4\)"),
+        (np.ones((2, 3), complex), "would lose precision"),
+        ("text", "an array of dtype float64 is needed, got str 'text'"),
+        (None, "an array of dtype float64 is needed, got NoneType None"),
+        ([[1.0], [1.0, 2.0]], "cannot be made an array"),
+    ],
+)
+def test_argument_that_does_not_fit_is_named(value: Any, message: str) -> None:
+    x: Any = tt.TensorType("float64", (None, 3))("x")
+    with pytest.raises(CallError, match=f"function: argument 0, x: .*{message}"):
+        compiled([x], x + 1)(value)
+
+
+def test_argument_is_converted_where_nothing_is_lost() -> None:
+    x = tt.dvector("x")
+    f = compiled([x], x * 2)
+    assert f([1, 2]).tolist() == [2.0, 4.0]
+    assert f(np.ones(2, "float32")).dtype == np.float64
+
+
+def test_downcast_is_allowed_refused_or_left_to_python_floats() -> None:
+    x = tt.fvector("x")
+    s = tt.fscalar("s")
+    exact = np.array([0.1])
+    assert compiled([x], x, allow_input_downcast=True)(exact).dtype == np.float32
+    for rule in (False, None):
+        with pytest.raises(CallError, match="would lose precision"):
+            compiled([x], x, allow_input_downcast=rule)(exact)
+    with config.change_flags(floatX="float32"):
+        assert compiled([s], s)(0.1).dtype == np.float32
+        with pytest.raises(CallError, match="would lose precision"):
+            compiled([s], s, allow_input_downcast=False)(0.1)
+    with pytest.raises(CallError, match="would lose precision"):
+        compiled([s], s)(0.1)
+
+
+def test_rule_of_an_input_wins_over_that_of_the_function_and_stays_its_own() -> None:
+    x = tt.fvector("x")
+    own = In(x, allow_downcast=False)
+    with pytest.raises(CallError, match="would lose precision"):
+        compiled([own], x, allow_input_downcast=True)(np.array([0.1]))
+    free = In(x)
+    compiled([free], x, allow_input_downcast=True)(np.array([0.1]))
+    with pytest.raises(CallError, match="would lose precision"):
+        compiled([free], x)(np.array([0.1]))
+
+
+def test_strict_input_is_not_converted() -> None:
+    x = tt.dvector("x")
+    f = compiled([In(x, strict=True)], x)
+    assert f(np.ones(2)).tolist() == [1.0, 1.0]
+    for wrong in ([1.0, 1.0], np.ones(2, "float32"), np.ones(2, int)):
+        with pytest.raises(CallError, match="exactly an array of dtype float64 is needed"):
+            f(wrong)
+
+
+def test_function_keeps_the_options_it_was_made_with() -> None:
+    s = tt.fscalar("s")
+    with config.change_flags(floatX="float32"):
+        f = compiled([s], s)
+    assert f(0.1).dtype == np.float32
+
+
+def test_trusted_input_is_not_checked() -> None:
+    x = tt.dvector("x")
+    f = compiled([x], x + 1, trust_input=True)
+    assert f.trust_input
+    assert f(np.ones((2, 2))).shape == (2, 2)
+    f.trust_input = False
+    with pytest.raises(CallError, match="the rank does not fit"):
+        f(np.ones((2, 2)))
+
+
+def test_shapes_that_clash_when_run_name_op_and_line() -> None:
+    x, y = tt.dvector("x"), tt.dvector("y")
+    total = x + y
+    with pytest.raises(NodeValueError, match=r'^Add: .*built at test_function.py:\d+ "total = x \+ y"'):
+        compiled([x, y], total)(np.ones(2), np.ones(3))
+
+
+# In
+
+
+def test_default_value_is_used_where_no_argument_is_given() -> None:
+    x, y = tt.dscalar("x"), tt.dscalar("y")
+    f = compiled([x, In(y, value=10)], x + y)
+    assert [f(1), f(1, 2), f(1, y=3), f(1)] == [11.0, 3.0, 4.0, 11.0]
+
+
+def test_default_is_copied_unless_borrowed() -> None:
+    x = tt.dvector("x")
+    value = np.zeros(2)
+    f, borrowing = compiled([In(x, value=value)], x), compiled([In(x, value=value, borrow=True)], x)
+    value[:] = 1.0
+    assert (f().tolist(), borrowing().tolist()) == ([0.0, 0.0], [1.0, 1.0])
+
+
+def test_default_can_be_kept_in_a_cell_of_the_users() -> None:
+    x, state = tt.dscalar("x"), shared(2.0)
+    f, g = compiled([In(x, value=state.container)], x), compiled([In(x, value=state)], x)
+    state.set_value(3.0)
+    assert (f(), g()) == (3.0, 3.0)
+
+
+def test_update_of_an_input_changes_its_default_after_each_call() -> None:
+    x, step = tt.dscalar("x"), tt.dscalar("step")
+    f = compiled([step, In(x, value=10.0, update=x + step)], x)
+    assert [f(1), f(2), f(0), f(1, 100.0), f(0)] == [10.0, 11.0, 13.0, 100.0, 101.0]
+
+
+def test_implicit_input_cannot_be_given() -> None:
+    x, y = tt.dscalar("x"), tt.dscalar("y")
+    f = compiled([In(x, value=1.0, implicit=True), y], x + y)
+    assert f(2.0) == 3.0
+    with pytest.raises(CallError, match="'x' is implicit"):
+        f(2.0, x=3.0)
+    with pytest.raises(CallError, match="1 arguments at most, got 2"):
+        f(2.0, 3.0)
+
+
+def test_contradictory_inputs_are_refused() -> None:
+    x = tt.dscalar("x")
+    cases: list[tuple[dict[str, Any], type[Exception], str]] = [
+        ({"variable": 3}, FunctionTypeError, "In: an input must be a variable, got 3"),
+        ({"variable": x, "name": 3}, FunctionTypeError, "In: the name must be a string, got 3"),
+        ({"variable": x, "mutable": True, "borrow": False}, FunctionValueError, "x is mutable, so it is borrowed too"),
+        ({"variable": x, "update": x + 1}, FunctionTypeError, "needs a default"),
+        ({"variable": x, "implicit": True}, FunctionTypeError, "needs a default"),
+        ({"variable": x, "value": "text"}, TypeError, "an array of dtype float64 is needed"),
+        ({"variable": x, "value": 1.0, "update": tt.dvector("v")}, TypeError, "got v of type Vector"),
+    ]
+    for arguments, kind, message in cases:
+        with pytest.raises(kind, match=message):
+            In(**arguments)
+
+
+def test_input_shows_its_variable_and_derives_what_is_not_given() -> None:
+    x = tt.dscalar("x")
+    plain, mutable = In(x), In(x, mutable=True)
+    assert (repr(plain), plain.name, plain.mutable, plain.borrow) == ("In(x)", "x", False, False)
+    assert (mutable.mutable, mutable.borrow, In(x, value=1.0, update=x).mutable) == (True, True, True)
+    assert repr(Out(x)) == "Out(x)"
+
+
+# Looking inside
+
+
+def test_function_shows_its_graph_shared_variables_and_source_line() -> None:
+    x, state = tt.dscalar("x"), shared(1.0, name="state")
+    f = compiled([x], x + state)
+    assert f.get_shared() == [state]
+    assert f.dprint(file="str", id_type="") == "Add 0\n ├─ x\n └─ state"
+    assert f.fgraph is f.maker.fgraph
+    assert f.source_line is not None
+    assert f.source_line.file == __file__
+
+
+def test_function_equals_only_itself() -> None:
+    x = tt.dscalar("x")
+    f, g = compiled([x], x), compiled([x], x)
+    assert f != g
+    assert len({f, g, f}) == 2

@@ -1,0 +1,119 @@
+"""Linking: refusals, generated text, the cache."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import treadle.tensor as tt
+from tests.link_numba.conftest import Link
+from treadle.cache import default_cache
+from treadle.config import config
+from treadle.graph import LoweringError
+from treadle.link.numba import BACKEND
+from treadle.link.numba.compiler import COMPILER
+
+CHILD = """
+import json, sys
+import treadle.link.numba
+heavy = [m for m in ("numba", "llvmlite") if m in sys.modules]
+import numpy as np
+import treadle.tensor as tt
+from treadle.graph import FunctionGraph
+x, w = tt.dmatrix("x"), tt.dvector("w")
+loss = tt.softplus(tt.dot(x, w)).mean()
+program = treadle.link.numba.NumbaLinker().link(FunctionGraph([x, w], [loss, tt.grad(loss, w)]))
+value = [float(v.sum()) for v in program(np.ones((4, 3)), np.full(3, 0.5))]
+from treadle.link.numba.compiler import COMPILER
+counts = COMPILER.counts
+print(json.dumps([heavy, value, counts.compiled, counts.loaded]))
+"""
+
+
+def run_child(folder: Path) -> list[object]:
+    import json
+
+    environment = {**os.environ, "TREADLE_FLAGS": f"compiledir={folder}"}
+    done = subprocess.run([sys.executable, "-c", CHILD], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found: list[object] = json.loads(done.stdout)
+    return found
+
+
+def test_second_process_compiles_nothing(tmp_path: Path) -> None:
+    cold = run_child(tmp_path / "cache")
+    warm = run_child(tmp_path / "cache")
+    assert cold[0] == []
+    assert isinstance(cold[2], int)
+    assert cold[2] > 0
+    assert warm == [[], cold[1], 0, 1]
+
+
+def test_damaged_entry_is_compiled_anew(tmp_path: Path) -> None:
+    folder = tmp_path / "cache"
+    cold = run_child(folder)
+    for file in folder.rglob("*.entry"):
+        file.write_bytes(file.read_bytes()[:-10])
+    assert run_child(folder) == cold
+
+
+def test_folder_that_cannot_be_used_costs_a_warning_only(tmp_path: Path, link: Link) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("no folder")
+    x = tt.dvector("x")
+    with config.change_flags(compiledir=blocked / "cache"), pytest.warns(UserWarning, match="compile cache"):
+        program = link([x], [x * 3.0 - 11.0])
+    assert program.source
+
+
+def test_without_cache_option_nothing_is_kept(link: Link, tmp_path: Path) -> None:
+    x = tt.dvector("x")
+    with config.change_flags(compiledir=tmp_path, numba__cache=False):
+        link([x], [x * 5.0 - 13.0])
+        assert default_cache().list() == ()
+
+
+def test_same_graph_is_compiled_once_in_a_process(link: Link) -> None:
+    link([x := tt.dvector("x")], [tt.cos(x) + 7.0])
+    before = COMPILER.counts
+    link([y := tt.dvector("other name")], [tt.cos(y) + 8.0])
+    after = COMPILER.counts
+    assert after.compiled == before.compiled
+    assert after.shared == before.shared + 1
+
+
+def test_every_node_that_cannot_be_lowered_is_listed(link: Link) -> None:
+    x, y = tt.zvector("x"), tt.dvector("y")
+    first = x * 2
+    second = tt.exp(x + y)
+    with pytest.raises(LoweringError) as caught:
+        link([x, y], [first, second, tt.exp(y)])
+    text = str(caught.value)
+    assert text.count("complex128") >= 3
+    assert "test_link.py" in text
+    assert text.startswith("numba: no lowering for")
+
+
+def test_generated_text_of_a_small_graph(link: Link) -> None:
+    x = tt.dvector("x")
+    source = link([x], [tt.sqrt(x)]).source
+    kernel = next(part for part in source.split("\n\n") if part.startswith("def sqrt_"))
+    assert kernel.splitlines()[1:] == [
+        "    x0_q = 0",
+        "    o0_q = 0",
+        "    for d0 in range(n0):",
+        "        x0_x = x0[x0_q + d0 * x0_s0]",
+        "        t0 = sqrt(x0_x)",
+        "        o0_x = t0",
+        "        o0[o0_q + d0 * o0_s0] = o0_x",
+        "    return 0",
+    ]
+
+
+def test_backend_is_declared() -> None:
+    assert BACKEND.name == "numba"
+    assert BACKEND.unavailable() is None
+    assert set(BACKEND.exclude) == {"cxx_only", "BlasOpt"}
+    assert "fusion" in BACKEND.capabilities

@@ -1,0 +1,150 @@
+"""Values that NumPy's rules make delicate."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import treadle.tensor as tt
+from tests.link_numba.conftest import Link
+from treadle.graph import FunctionGraph
+from treadle.link.vm import VMLinker
+from treadle.tensor import ROWS, Composite, DtypeError, Elemwise, Step, TensorType
+
+
+def sample(dtype: str, seed: int) -> Any:
+    rng = np.random.default_rng(seed)
+    kind = np.dtype(dtype)
+    if kind.kind == "b":
+        return rng.random((3, 5)) < 0.5
+    if kind.kind in "iu":
+        value = rng.integers(0 if kind.kind == "u" else -7, 9, (3, 5)).astype(kind)
+        value[0, :2] = np.iinfo(kind).min, np.iinfo(kind).max
+        return value
+    value = (rng.normal(size=(3, 5)) * 2).astype(kind)
+    value[0] = np.nan, np.inf, -np.inf, 0.0, -0.0
+    return value
+
+
+def rows_for(dtype: str) -> tuple[list[Any], list[Any]]:
+    """Return inputs of a dtype and every row that takes them applied to these."""
+    numbers = [TensorType(dtype, (None, None))(f"x{i}") for i in range(3)]
+    truth = tt.TensorType("bool", (None, None))("truth")
+    outputs = []
+    undefined = {"int32", "uint8", "int8", "uint32", "int16", "uint16", "int64", "uint64"}
+    for name in ROWS.names():
+        row = ROWS[name]
+        # C leaves a NaN made an integer undefined, and NumPy raises for integers to negative powers.
+        if np.dtype(dtype).kind == "f" and name.removeprefix("cast_") in undefined:
+            continue
+        if name == "pow" and np.dtype(dtype).kind == "i":
+            continue
+        args = [truth, *numbers[:2]] if name == "switch" else numbers[: row.nin]
+        try:
+            out = Elemwise(row)(*args)
+        except DtypeError:
+            continue
+        if out.type.numpy_dtype.kind != "c":
+            outputs.append(out)
+    return [*numbers, truth], outputs
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float16", "int32", "uint64", "bool"])
+def test_every_row_agrees_with_numpy(link: Link, dtype: str) -> None:
+    inputs, outputs = rows_for(dtype)
+    values = [sample(dtype, 1), sample(dtype, 2)[:, ::-1], sample(dtype, 3), sample("bool", 4)]
+    results = link(inputs, outputs)(*values)
+    wanted = VMLinker().link(FunctionGraph(inputs, outputs))(*values)
+    for out, got, want in zip(outputs, results, wanted, strict=True):
+        label = str(out.owner.op)
+        assert got.dtype == want.dtype, label
+        if want.dtype.kind != "f":
+            np.testing.assert_array_equal(got, want, err_msg=label)
+            continue
+        rtol = {2: 2e-3, 4: 1e-5, 8: 1e-13}[want.dtype.itemsize]
+        np.testing.assert_allclose(
+            got.astype("float64"), want.astype("float64"), rtol=rtol, atol=rtol / 100, err_msg=label
+        )
+
+
+def test_float16_is_rounded_after_every_operation(link: Link) -> None:
+    x = TensorType("float16", (None,))("x")
+    program = link([x], [(x + 0.0005) - x, x * 60000, x.astype("float32").astype("float16")])
+    every = np.arange(65536, dtype="uint16").view("float16")
+    finite = every[np.isfinite(every)]
+    small = np.float16(0.0005)
+    with np.errstate(all="ignore"):
+        wanted = [(finite + small) - finite, finite * np.float16(60000), finite]
+    for got, want in zip(program(finite), wanted, strict=True):
+        np.testing.assert_array_equal(got, want)
+
+
+def test_sums_are_no_less_accurate_than_numpys(link: Link) -> None:
+    x = tt.fmatrix("x")
+    program = link([x], [x.sum(), x.sum(axis=1)])
+    value = np.random.default_rng(0).random((3, 1_000_003), dtype="float32")
+    exact = value.astype("float64").sum(axis=1)
+    total, rows = program(value)
+    ours = np.abs(rows - exact) / exact
+    theirs = np.abs(value.sum(axis=1) - exact) / exact
+    assert ours.max() <= max(theirs.max(), 1e-7)
+    assert abs(total - exact.sum()) / exact.sum() < 1e-6
+
+
+def test_sums_keep_infinities_and_nans(link: Link) -> None:
+    x = tt.dvector("x")
+    program = link([x], [x.sum(), x.max(), x.min()])
+    value = np.zeros(2000)
+    value[700] = np.inf
+    assert program(value)[0] == np.inf
+    value[900] = -np.inf
+    assert np.isnan(program(value)[0])
+    value[1900] = np.nan
+    assert all(np.isnan(r) for r in program(value))
+
+
+def test_repeated_positions_are_added_each_time(link: Link) -> None:
+    x, y, i = tt.dvector("x"), tt.dvector("y"), tt.lvector("i")
+    program = link([x, y, i], [tt.inc_subtensor(x[i], y)])
+    got = program(np.zeros(3), np.array([1.0, 2.0, 4.0]), np.array([1, 1, -1]))[0]
+    np.testing.assert_array_equal(got, [0, 3, 4])
+
+
+def test_a_buffer_is_written_over_only_where_nothing_else_reads_it(link: Link) -> None:
+    x = tt.dvector("x")
+    made = tt.exp(x)
+    changed = tt.set_subtensor(made[0], -1.0)
+    again = tt.set_subtensor(changed[1], -2.0)
+    program = link([x], [again, made + 0.0])
+    got, kept = program(np.zeros(3))
+    np.testing.assert_array_equal(got, [-1, -2, 1])
+    np.testing.assert_array_equal(kept, np.ones(3))
+
+
+def test_matrix_product_takes_any_strides(link: Link) -> None:
+    a, b = tt.dmatrix("a"), tt.dmatrix("b")
+    program = link([a, b], [tt.dot(a, b)])
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(6, 8)), rng.normal(size=(8, 10))
+    wide = rng.normal(size=(12, 16))
+    lefts = [x, np.asfortranarray(x), wide[::2, ::2], x[::-1, ::-1], np.broadcast_to(x[:1], (6, 8)), x[:1], x[:0]]
+    rights = [y, np.asfortranarray(y), y[:, ::-1], y[:, :1], y[:, ::3], np.broadcast_to(y[:, :1], (8, 4))]
+    for left in lefts:
+        for right in rights:
+            np.testing.assert_allclose(program(left, right)[0], left @ right, rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(program(np.ones((2, 0)), np.ones((0, 3)))[0], np.zeros((2, 3)))
+
+
+def test_fused_function_of_two_results(link: Link) -> None:
+    add, exp, eq = ROWS["add"], ROWS["exp"], ROWS["eq"]
+    steps = (
+        Step(add, (0, 1), ("float32", "float32"), "float32"),
+        Step(exp, (2,), ("float64",), "float64"),
+        Step(eq, (0, 1), ("float32", "float32"), "bool"),
+    )
+    op = Elemwise(Composite(2, ("float32", "float32"), steps, (3, 4)))
+    x, y = tt.fmatrix("x"), tt.fmatrix("y")
+    value, other = np.ones((3, 1), "float32"), np.arange(4, dtype="float32")[None]
+    first, second = link([x, y], op(x, y))(value, other)
+    np.testing.assert_allclose(first, np.exp((value + other).astype("float64")), rtol=1e-14)
+    np.testing.assert_array_equal(second, value == other)
