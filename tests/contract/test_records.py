@@ -51,6 +51,16 @@ def test_every_kind_of_reduction_has_a_record(all_ops: set[Op]) -> None:
 
 
 @pytest.mark.parametrize("dtype", REALS)
+def test_every_op_is_checked_at_every_dtype(dtype: str) -> None:
+    met = {op for sample in SAMPLES if dtype in sample.dtypes for op in ops_of(sample)}
+    assert {type(op) for op in met} >= set(OPS) - {tt.ARange}
+    kinds = {op.kind for op in met if isinstance(op, tt.Reduction | tt.ArgReduction)}
+    assert kinds == {*tt.KINDS, "argmax", "argmin"}
+    writes = {(type(op), op.set) for op in met if isinstance(op, tt.IncSubtensor | tt.AdvancedIncSubtensor)}
+    assert len(writes) == 4
+
+
+@pytest.mark.parametrize("dtype", REALS)
 def test_a_dtype_that_a_record_leaves_out_is_refused(dtype: str) -> None:
     left_out = [sample for sample in SAMPLES if sample.takes_all and dtype not in sample.dtypes]
     for sample in left_out:

@@ -8,7 +8,8 @@ import pytest
 
 from treadle.config import config
 from treadle.graph import FunctionGraph
-from treadle.link.numba import NumbaLinker, NumbaProgram
+from treadle.link.numba import NumbaLinker
+from treadle.link.numba.program import NumbaProgram
 
 Link = Callable[[Sequence[Any], Sequence[Any]], NumbaProgram]
 

@@ -18,7 +18,7 @@ from treadle.link.numba.compiler import COMPILER
 CHILD = """
 import json, sys
 import treadle.link.numba
-heavy = [m for m in ("numba", "llvmlite") if m in sys.modules]
+heavy = [m for m in ("numba", "llvmlite", "numpy") if m in sys.modules]
 import numpy as np
 import treadle.tensor as tt
 from treadle.graph import FunctionGraph

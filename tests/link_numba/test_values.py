@@ -68,7 +68,7 @@ def test_every_row_agrees_with_numpy(link: Link, dtype: str) -> None:
 
 
 def test_float16_is_rounded_after_every_operation(link: Link) -> None:
-    x = TensorType("float16", (None,))("x")
+    x: Any = TensorType("float16", (None,))("x")
     program = link([x], [(x + 0.0005) - x, x * 60000, x.astype("float32").astype("float16")])
     every = np.arange(65536, dtype="uint16").view("float16")
     finite = every[np.isfinite(every)]

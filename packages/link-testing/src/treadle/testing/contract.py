@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from treadle.config import config
-from treadle.config.errors import TreadleError
+from treadle.config import TreadleError, config
 from treadle.graph import LoweringError
 from treadle.testing.comparison import unowned
 from treadle.testing.errors import ContractError
@@ -19,7 +18,7 @@ from treadle.testing.failures import FAILURES, Failure, run_failure
 from treadle.testing.linking import compiled, find_backend, linked
 from treadle.testing.parts import Part, SlopePart, scalar_part, value_part
 from treadle.testing.records import SAMPLES
-from treadle.testing.sample import OPTIONAL_DTYPES, REALS, VARIANTS, Sample
+from treadle.testing.sample import MAJOR, OPTIONAL_DTYPES, REALS, VARIANTS, Sample
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,8 +33,7 @@ DTYPES: Mapping[str, tuple[str, ...]] = {
     "first": ("float64",),
     "second": ("float64",),
 }
-# Every further shape makes some backends compile again, so only these dtypes meet all of them.
-ALL_SHAPES = ("bool", "int64", "float32", "float64")
+# Every further shape makes some backends compile again, so only the major dtypes meet all of them.
 FEW_VARIANTS = ("plain", "special", "strided", "reversed")
 REWRITTEN_VARIANTS = ("plain", "broadcast", "empty", "special")
 SHOWN = 40
@@ -71,7 +69,7 @@ class Check:
         """The variants of inputs that are tried."""
         if self.kind == "rewritten":
             return REWRITTEN_VARIANTS
-        return VARIANTS if self.kind != "values" or self.dtype in ALL_SHAPES else FEW_VARIANTS
+        return VARIANTS if self.kind != "values" or self.dtype in MAJOR else FEW_VARIANTS
 
     def samples(self) -> list[Sample]:
         """Return the samples it is about."""

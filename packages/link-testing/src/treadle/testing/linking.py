@@ -6,7 +6,7 @@ import difflib
 from typing import TYPE_CHECKING, Any
 
 from treadle.compile import function
-from treadle.config.discovery import discover
+from treadle.config import discover
 from treadle.graph import FunctionGraph
 from treadle.testing.errors import UnknownBackendError
 

@@ -21,6 +21,8 @@ FLOATS = ("float32", "float64")
 NUMBERS = (*INTEGERS, *FLOATS)
 REALS = ("bool", *NUMBERS)
 DISCRETE = ("bool", *INTEGERS)
+# The dtypes that meet every shape and every way of using an op; the others meet every op.
+MAJOR = ("bool", "int64", "float32", "float64")
 # What a backend may refuse to store, with an error that lists the nodes.
 OPTIONAL_DTYPES = ("float16", "complex64", "complex128")
 

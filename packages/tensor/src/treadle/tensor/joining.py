@@ -224,7 +224,8 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Te
     first, last = (0, start) if stop is None else (start, stop)
     variables = [as_tensor_variable(x) for x in (first, last, step)]
     # NumPy takes the numbers as plain ones: short integers and floats become int64 and float64.
-    common = np.arange(*(np.ones((), v.dtype) for v in variables)).dtype
+    numbers: list[Any] = [np.ones((), v.dtype) for v in variables]
+    common = np.arange(*numbers).dtype
     wanted = TensorType(common if dtype is None else dtype).dtype
     result: TensorVariable = ARange(wanted)(*variables)
     return result

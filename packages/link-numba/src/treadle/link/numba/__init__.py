@@ -2,9 +2,8 @@
 
 from treadle.link.numba.backend import BACKEND
 from treadle.link.numba.linker import NumbaLinker
-from treadle.link.numba.program import NumbaProgram
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.values import ArrayValue, ScalarValue
 from treadle.link.numba.writer import GraphWriter
 
-__all__ = ["BACKEND", "TABLE", "ArrayValue", "GraphWriter", "NumbaLinker", "NumbaProgram", "ScalarValue"]
+__all__ = ["BACKEND", "TABLE", "ArrayValue", "GraphWriter", "NumbaLinker", "ScalarValue"]

@@ -31,6 +31,7 @@ def _unavailable() -> str | None:
 BACKEND = Backend(
     name="numba",
     linker=_linker,
+    include=("fusion",),
     exclude=("cxx_only", "BlasOpt"),
     capabilities=frozenset({"fusion"}),
     version=_stamp,

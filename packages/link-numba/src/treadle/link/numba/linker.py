@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from treadle.graph import Constant, missing_lowerings
+from treadle.graph import missing_lowerings
 from treadle.link.numba.dtypes import STORAGES
-from treadle.link.numba.program import NumbaProgram
-from treadle.link.numba.source import write_program
 from treadle.link.numba.table import TABLE
 from treadle.link.vm import Linker
-from treadle.tensor import Elemwise, TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from treadle.graph import Apply, FunctionGraph, Variable
+    from treadle.graph import Apply, Constant, FunctionGraph, Variable
+    from treadle.link.numba.program import NumbaProgram
 
 
 class NumbaLinker(Linker):
@@ -33,6 +29,8 @@ class NumbaLinker(Linker):
         """
         del native_outputs
         from treadle.link.numba.compiler import COMPILER
+        from treadle.link.numba.program import NumbaProgram
+        from treadle.link.numba.source import write_program
 
         order = fgraph.toposort()
         gaps = list(_gaps(order))
@@ -48,6 +46,7 @@ class NumbaLinker(Linker):
 def _gaps(order: Sequence[Apply]) -> Iterator[tuple[Apply, str]]:
     """Yield every node that cannot be lowered, with the reason."""
     from treadle.link.numba import lower
+    from treadle.tensor import Elemwise
 
     for node in order:
         if TABLE.find(node.op) is None:
@@ -61,6 +60,8 @@ def _gaps(order: Sequence[Apply]) -> Iterator[tuple[Apply, str]]:
 
 
 def _refused_type(var: Variable) -> str:
+    from treadle.tensor import TensorType
+
     kind = var.type
     if not isinstance(kind, TensorType):
         return f"{kind} is no tensor"
@@ -72,6 +73,8 @@ def _table(constants: Sequence[Constant], uses_blas: bool) -> tuple[Any, list[An
 
     A constant of rank 0 stands in its word, any other is pointed to.
     """
+    import numpy as np
+
     from treadle.link.numba.blas import BLAS, ROUTINES
 
     words = np.zeros(len(ROUTINES) + len(constants), np.int64)

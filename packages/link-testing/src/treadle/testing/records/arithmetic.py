@@ -67,6 +67,7 @@ SAMPLES: tuple[Sample, ...] = (
             function,
             NONZERO,
             NONZERO,
+            dtypes=("bool", "int8", "int64", "uint64", "float32", "float64"),
             fixed=(None, other),
             takes_all=False,
         )

@@ -9,7 +9,7 @@ import numpy as np
 from treadle import tensor as tt
 from treadle.testing.domain import WIDE
 from treadle.testing.records.structured import SAME_SHAPE, number, of_shape, positions
-from treadle.testing.sample import Operand, Sample
+from treadle.testing.sample import MAJOR, REALS, Operand, Sample
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +21,12 @@ _CUBE = of_shape((3, 4, 5), domain=WIDE)
 _MASK = np.array([True, False, True, True, False])
 _TAKEN = ("plain", "empty", "long", "special", "fortran", "strided", "reversed", "readonly")
 
-Function = "Callable[..., Any]"
+# One or two ways of using each op at every dtype; the others at the major ones.
+_EVERYWHERE = {"tail", "between", "steps", "picked_rows", "picked_in_slices", "scalar", "repeated", "picked_columns"}
+
+
+def _dtypes(name: str) -> tuple[str, ...]:
+    return REALS if name in _EVERYWHERE else MAJOR
 
 
 def _taking(name: str, take: Callable[..., Any], *operands: Operand, **record: Any) -> Sample:
@@ -30,7 +35,7 @@ def _taking(name: str, take: Callable[..., Any], *operands: Operand, **record: A
     def oracle(*arrays: Any) -> Any:
         return np.array(take(arrays[0], *(int(a) if a.ndim == 0 else a for a in arrays[1:])))
 
-    return Sample(name, F, take, oracle, operands, wrt=(0,), **{"variants": SAME_SHAPE, **record})
+    return Sample(name, F, take, oracle, operands, _dtypes(name), (0,), **{"variants": SAME_SHAPE, **record})
 
 
 def _writing(name: str, take: Callable[..., Any], *operands: Operand, **record: Any) -> tuple[Sample, ...]:
@@ -57,7 +62,7 @@ def _writing(name: str, take: Callable[..., Any], *operands: Operand, **record: 
     def inc_build(x: Any, y: Any, *parts: Any) -> Any:
         return tt.inc_subtensor(take(x, *parts), y)
 
-    made: dict[str, Any] = {"wrt": (0, 1), "variants": SAME_SHAPE, **record}
+    made: dict[str, Any] = {"wrt": (0, 1), "variants": SAME_SHAPE, "dtypes": _dtypes(name), **record}
     repeats = made.pop("repeats", False)
     increment = Sample(f"inc_{name}", F, inc_build, inc_oracle, operands, **made)
     # Which of several values is set at one position is not defined.
@@ -103,8 +108,8 @@ SAMPLES: tuple[Sample, ...] = (
     _taking("picked_by_mask", lambda x: x[_MASK], _X),
     _taking("picked_constant", lambda x: x[[0, 3, 3]], _X),
     Sample("take", F, lambda x, i: tt.take(x, i, axis=1), lambda x, i: np.take(x, i, axis=1),
-           (_X, positions(0, 3, 1, 2, shape=(2, 2))), wrt=(0,), variants=SAME_SHAPE),
-    Sample("take_flat", F, tt.take, np.take, (_X, positions(0, 19, -1)), wrt=(0,), variants=SAME_SHAPE),
+           (_X, positions(0, 3, 1, 2, shape=(2, 2))), MAJOR, (0,), variants=SAME_SHAPE),
+    Sample("take_flat", F, tt.take, np.take, (_X, positions(0, 19, -1)), MAJOR, (0,), variants=SAME_SHAPE),
     *_writing("row", lambda x: x[1], _LONG, of_shape((4,), empty=(0,), long=(97,))),
     *_writing("tail", lambda x: x[1:], _X, of_shape((4, 4))),
     *_writing("broadcast", lambda x: x[1:3], _X, of_shape((1, 4), broadcast=(2, 1)),

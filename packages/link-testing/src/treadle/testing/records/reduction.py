@@ -10,7 +10,7 @@ import numpy as np
 from treadle import tensor as tt
 from treadle.testing.domain import DISTINCT, REAL, WIDE, Domain
 from treadle.testing.records.structured import NO_SPECIAL, of_shape
-from treadle.testing.sample import FLOATS, NUMBERS, VARIANTS, Operand, Sample
+from treadle.testing.sample import FLOATS, MAJOR, NUMBERS, REALS, VARIANTS, Operand, Sample
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,6 +64,8 @@ def _everywhere(name: str, domain: Domain, *, empty: bool, **record: Any) -> tup
             _over(name, axis, keepdims),
             oracle(name, axis, keepdims),
             (_operand(ndim, domain, empty),),
+            # Two places at every dtype, all of them at the major ones.
+            REALS if place in {"all", "outer"} else MAJOR,
             **record,
         )
         for place, axis, keepdims, ndim in _PLACES

@@ -193,6 +193,30 @@ def _place(entries: Sequence[Entry], node: Apply, first: int) -> int:
     return gather_plan(entries, [getattr(v.type, "ndim", 0) for v in node.inputs[first:]]).place
 
 
+def _product(numbers: Sequence[Any]) -> Any:
+    result = 1
+    for n in numbers:
+        result = result * n
+    return result
+
+
+def _add(picked: Part, values: Any) -> None:
+    """Add values at the positions, repeated ones again and again.
+
+    This is scatter_add along one axis. The shorter index_put(accumulate=True) is not to be trusted: compiled for
+    several threads, values that lie transposed in memory are added at wrong places (PyTorch issue 191837).
+    """
+    view, positions = picked.view, picked.positions
+    indexed, own = list(view.shape[: len(positions)]), list(view.shape[len(positions) :])
+    flat = positions[0]
+    for at, n in zip(positions[1:], indexed[1:], strict=True):
+        flat = flat * n + at
+    count = _product(flat.shape)
+    index = flat.reshape([count, *(1 for _ in own)]).expand([count, *own])
+    source = view.reshape([_product(indexed), *own])
+    view.copy_(torch.scatter_add(source, 0, index, values.reshape([count, *own])).reshape([*indexed, *own]))
+
+
 @TORCH.register(Subtensor, AdvancedSubtensor)
 def subtensor(op: Subtensor | AdvancedSubtensor, node: Apply) -> Checked:
     """Lower to views, and an index for tensors of positions."""
@@ -208,7 +232,7 @@ def subtensor(op: Subtensor | AdvancedSubtensor, node: Apply) -> Checked:
 
 @TORCH.register(IncSubtensor, AdvancedIncSubtensor)
 def inc_subtensor(op: IncSubtensor | AdvancedIncSubtensor, node: Apply) -> Checked:
-    """Lower to writing into a view of a copy; tensors of positions go through index_put, which adds repeated ones."""
+    """Lower to writing into a view of a copy, or through index_put and scatter_add for tensors of positions."""
     out: Any = node.outputs[0].type
     dtype = out.dtype
     entries, set_ = op.entries, op.set
@@ -220,8 +244,10 @@ def inc_subtensor(op: IncSubtensor | AdvancedIncSubtensor, node: Apply) -> Check
         result = x.clone() if working is None else x.to(working)
         picked = part(result, entries, place, parts)
         values = picked.laid_out(y if working is None else y.to(working))
-        if picked.positions:
-            picked.view.index_put_(tuple(picked.positions), values, accumulate=not set_)
+        if picked.positions and set_:
+            picked.view.index_put_(tuple(picked.positions), values)
+        elif picked.positions:
+            _add(picked, values)
         elif set_:
             picked.view.copy_(values)
         else:

@@ -45,22 +45,17 @@ KERNELS.function("log1mexp", "f", _log1mexp)
 KERNELS.function("logaddexp", "f", _logaddexp)
 
 
-def _power_by_squaring(base: Any, exponent: Any, bits: int) -> Any:
-    """Return a power modulo 2^64, the exponent taken as `bits` bits without sign."""
-    base, exponent = torch.broadcast_tensors(base, exponent)
-    result = torch.ones_like(base)
-    for bit in range(bits):
-        taken = torch.bitwise_and(torch.bitwise_right_shift(exponent, bit), 1) != 0
-        result = torch.where(taken, result * base, result)
-        base = base * base
-    return result
-
-
 @KERNELS.register("pow", "u")
 def unsigned_power(loops: Sequence[str]) -> Callable[..., Any]:
-    """A power of uint64."""
+    """A power of uint64, modulo 2^64: the exponent's halves apart, since torch.pow takes it for a signed number."""
     del loops
-    return lambda a, b: _power_by_squaring(a, b, 64)
+
+    def power(a: Any, b: Any) -> Any:
+        low = torch.bitwise_and(b, 2**32 - 1)
+        high = torch.bitwise_and(torch.bitwise_right_shift(b, 32), 2**32 - 1)
+        return torch.pow(a, low) * torch.pow(torch.pow(a, torch.full_like(a, 2**32)), high)
+
+    return power
 
 
 @KERNELS.register("pow", "i")

@@ -1,0 +1,43 @@
+"""Declarations are values, and modules that are seldom needed are imported late."""
+
+import pickle
+import subprocess
+import sys
+
+import pytest
+
+from treadle.config import BOOL, Option, lazy_module
+
+
+def test_declaration_cannot_be_changed() -> None:
+    option = Option("loud", False, "Whether to shout.", BOOL)
+    with pytest.raises(AttributeError, match="option loud: a declaration cannot be changed, but doc was set to 'x'"):
+        option.doc = "x"
+    with pytest.raises(AttributeError, match="option loud: a declaration cannot be changed, but doc was deleted"):
+        del option.doc
+
+
+def test_declarations_compare_hash_and_pickle_by_value() -> None:
+    option = Option("loud", False, "Whether to shout.", BOOL)
+    assert option == Option("loud", False, "Whether to shout.", BOOL)
+    assert option != Option("loud", True, "Whether to shout.", BOOL)
+    assert option.owned_by("acme") != option
+    assert option.owned_by("acme").owner == "acme"
+    assert len({option, Option("loud", False, "Whether to shout.", BOOL)}) == 1
+    assert pickle.loads(pickle.dumps(option)) == option
+    assert repr(option).startswith("Option('loud', False, 'Whether to shout.', ")
+
+
+def test_lazy_module_is_imported_when_it_is_first_used() -> None:
+    program = (
+        "import sys; from treadle.config import lazy_module; colours = lazy_module('colorsys'); "
+        "print('colorsys' in sys.modules, colours.ONE_THIRD, 'colorsys' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == f"False {1.0 / 3.0} True\n"
+
+
+def test_module_that_is_loaded_already_is_itself() -> None:
+    assert lazy_module("sys") is sys
+    with pytest.raises(ModuleNotFoundError):
+        _ = lazy_module("no_such_module_here").anything

@@ -1,0 +1,122 @@
+"""From plain values to tensors, and back from shared ones."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import treadle.tensor as tt
+from treadle.config import config
+from treadle.tensor import DtypeError, TensorTypeError, as_tensor, constant, shared
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype", "shape"),
+    [
+        (1, "int64", ()),
+        (True, "bool", ()),
+        (1.5, "float64", ()),
+        (1j, "complex128", ()),
+        ([1, 2], "int64", (2,)),
+        ([[1.0], [2.0]], "float64", (2, 1)),
+        (np.float32(2), "float32", ()),
+        (np.zeros((0, 3), "int8"), "int8", (0, 3)),
+    ],
+)
+def test_plain_value_becomes_a_constant(value: Any, dtype: str, shape: tuple[int, ...]) -> None:
+    made: Any = as_tensor(value)
+    assert (made.dtype, made.type.shape) == (dtype, shape)
+    np.testing.assert_array_equal(made.data, value)
+
+
+def test_python_float_has_the_default_dtype() -> None:
+    with config.change_flags(floatX="float32"):
+        assert constant(1.5).dtype == "float32"
+        assert constant(np.float64(1.5)).dtype == "float64"
+
+
+def test_constant_keeps_a_copy() -> None:
+    array = np.ones(2)
+    made = constant(array)
+    array[0] = 5
+    np.testing.assert_array_equal(made.data, [1, 1])
+    assert not made.data.flags.writeable
+
+
+def test_list_with_variables_is_stacked() -> None:
+    x = tt.dscalar("x")
+    made = as_tensor([x, 2.0])
+    assert (made.dtype, made.type.shape) == ("float64", (2,))
+
+
+@pytest.mark.parametrize("value", ["text", [[1], [1, 2]], object(), None, {}])
+def test_what_is_no_number_is_refused(value: Any) -> None:
+    with pytest.raises(TensorTypeError, match=r"constant|dtype"):
+        as_tensor(value)
+
+
+def test_integer_that_does_not_fit_is_refused() -> None:
+    with pytest.raises(TensorTypeError, match="300"):
+        constant(300, dtype="int8")
+
+
+def test_rank_is_padded_in_front() -> None:
+    assert as_tensor([1, 2], ndim=2).type.shape == (1, 2)
+    assert as_tensor(tt.dvector(), ndim=3).broadcastable == (True, True, False)
+    with pytest.raises(TensorTypeError, match="rank 1"):
+        as_tensor(tt.dmatrix("x"), ndim=1)
+
+
+def test_variable_is_not_converted() -> None:
+    x = tt.dscalar()
+    assert as_tensor(x) is x
+    with pytest.raises(TensorTypeError, match="as_tensor_variable"):
+        constant(x)
+
+
+def test_shared_array_knows_no_lengths() -> None:
+    made: Any = shared(np.ones((2, 3)), name="w")
+    assert made.type.shape == (None, None)
+    assert isinstance(made, tt.TensorSharedVariable)
+    np.testing.assert_array_equal(made.get_value(), np.ones((2, 3)))
+
+
+# Python numbers beside tensors are weak, as in NumPy 2
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "float32", "float64"])
+def test_python_integer_takes_the_tensors_dtype(dtype: str) -> None:
+    x: Any = tt.tensor(dtype=dtype, ndim=1)
+    assert (x + 1).dtype == (np.ones(1, dtype) + 1).dtype
+    assert (2 * x).dtype == dtype
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "int64", "float32", "float64"])
+def test_python_float_takes_the_tensors_precision(dtype: str) -> None:
+    x: Any = tt.tensor(dtype=dtype, ndim=1)
+    assert (x + 1.5).dtype == (np.ones(1, dtype) + 1.5).dtype
+
+
+@pytest.mark.parametrize("a", tt.DTYPES[:-2])
+@pytest.mark.parametrize("b", tt.DTYPES[:-2])
+def test_dtypes_are_promoted_as_numpy_does(a: str, b: str) -> None:
+    x: Any = tt.tensor(dtype=a, ndim=1)
+    y: Any = tt.tensor(dtype=b, ndim=1)
+    left, right = np.ones(1, a), np.ones(1, b)
+    assert (x + y).dtype == (left + right).dtype
+    assert (x / y).dtype == (left / right).dtype
+    assert (x < y).dtype == "bool"
+    assert tt.arctan2(x, y).dtype == np.arctan2(left, right).dtype
+
+
+def test_python_integer_out_of_bounds_is_refused() -> None:
+    x: Any = tt.tensor("x", dtype="int8", ndim=1)
+    with pytest.raises(DtypeError, match="300 is out of bounds for int8"):
+        x + 300
+    assert (x < 300).dtype == "bool"
+
+
+def test_cast_to_the_same_dtype_adds_nothing() -> None:
+    x = tt.dvector()
+    assert tt.cast(x, "float64") is x
+    assert x.astype("int8").dtype == "int8"

@@ -1,0 +1,116 @@
+"""grad: what it returns, and what it refuses. Its numbers are checked by the contract."""
+
+import numpy as np
+import pytest
+
+import treadle.tensor as tt
+from treadle.graph import DisconnectedType, FunctionGraph, GraphTypeError
+from treadle.link.vm import VMLinker
+from treadle.tensor import DisconnectedInputError, DtypeError, ShapeError, grad
+
+X = tt.dvector("x")
+
+
+def test_gradient_has_the_variables_type_and_a_name() -> None:
+    cost = tt.sum(tt.exp(X))
+    cost.name = "cost"
+    slope = grad(cost, X)
+    assert slope.type.is_super(X.type)
+    assert slope.name == "(dcost/dx)"
+
+
+def test_several_variables_give_a_list_and_a_tuple_gives_a_tuple() -> None:
+    y = tt.dvector("y")
+    cost = tt.sum(X * y)
+    assert isinstance(grad(cost, [X, y]), list)
+    assert isinstance(grad(cost, (X, y)), tuple)
+
+
+def test_gradients_of_all_uses_are_added() -> None:
+    slope = grad(tt.sum(X * X + 3 * X), X)
+    found = VMLinker().link(FunctionGraph([X], [slope]))(np.array([1.0, 2.0]))[0]
+    np.testing.assert_array_equal(found, [5, 7])
+
+
+def test_gradient_sums_over_what_was_broadcast_at_run_time() -> None:
+    y = tt.dvector("y")
+    slopes = grad(tt.sum(X * y), [X, y])
+    found = VMLinker().link(FunctionGraph([X, y], slopes))(np.array([2.0]), np.arange(4.0))
+    assert [f.shape for f in found] == [(1,), (4,)]
+    np.testing.assert_array_equal(found[0], [6])
+
+
+def test_maximum_shares_a_tie() -> None:
+    slope = grad(tt.max(X), X)
+    found = VMLinker().link(FunctionGraph([X], [slope]))(np.array([1.0, 3.0, 3.0]))[0]
+    np.testing.assert_array_equal(found, [0, 0.5, 0.5])
+
+
+def test_nothing_flows_through_what_is_held_constant() -> None:
+    y = tt.exp(X)
+    slope = grad(tt.sum(X * y), X, consider_constant=[y])
+    found = VMLinker().link(FunctionGraph([X], [slope]))(np.array([0.0]))[0]
+    np.testing.assert_array_equal(found, [1])
+
+
+def test_known_gradients_start_the_accumulation() -> None:
+    y = tt.exp(X)
+    slope = grad(None, X, known_grads={y: tt.ones_like(y)})
+    found = VMLinker().link(FunctionGraph([X], [slope]))(np.zeros(2))[0]
+    np.testing.assert_array_equal(found, [1, 1])
+
+
+def test_cost_that_is_no_scalar_is_refused() -> None:
+    with pytest.raises(ShapeError, match="must be a scalar"):
+        grad(X, X)
+
+
+def test_cost_that_is_no_float_is_refused() -> None:
+    with pytest.raises(DtypeError, match="must be of a float dtype"):
+        grad(tt.sum(tt.lvector()), X)
+
+
+def test_what_is_no_variable_is_refused() -> None:
+    with pytest.raises(GraphTypeError, match=r"got 3\.0"):
+        grad(tt.sum(X), [3.0])
+
+
+def test_no_cost_and_no_known_gradients_is_refused() -> None:
+    with pytest.raises(GraphTypeError, match="known_grads"):
+        grad(None, X)
+
+
+@pytest.mark.parametrize("unrelated", [tt.dvector("y"), tt.lvector("i")])
+def test_disconnected_variable_is_refused_by_name(unrelated: tt.TensorVariable) -> None:
+    with pytest.raises(DisconnectedInputError, match=f"{unrelated.name}"):
+        grad(tt.sum(X), unrelated)
+
+
+def test_disconnected_variable_gives_what_is_asked_for() -> None:
+    y = tt.dvector("y")
+    cost = tt.sum(X)
+    with pytest.warns(UserWarning, match="does not depend on y"):
+        zero = grad(cost, y, disconnected_inputs="warn")
+    assert zero.type.ndim == 1
+    assert grad(cost, y, disconnected_inputs="ignore", return_disconnected="None") is None
+    missing = grad(cost, y, disconnected_inputs="ignore", return_disconnected="disconnected")
+    assert isinstance(missing.type, DisconnectedType)
+
+
+def test_nothing_flows_through_comparisons_and_shapes() -> None:
+    with pytest.raises(DisconnectedInputError):
+        grad(tt.sum(tt.cast(X > 0, "float64")), X)
+    with pytest.raises(DisconnectedInputError):
+        grad(tt.cast(X.shape[0], "float64"), X)
+
+
+def test_unknown_choice_is_refused_with_the_list() -> None:
+    with pytest.raises(ValueError, match="raise, warn, ignore"):
+        grad(tt.sum(X), X, disconnected_inputs="error")
+
+
+def test_long_chain_is_differentiated() -> None:
+    y = X
+    for _ in range(20_000):
+        y = y + 1
+    assert grad(tt.sum(y), X).type.is_super(X.type)

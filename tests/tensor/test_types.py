@@ -1,0 +1,159 @@
+"""TensorType: interning, relations, and what values it takes."""
+
+import copy
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+import treadle.tensor as tt
+from treadle.config import config
+from treadle.tensor import TensorType, TensorTypeError
+
+
+def test_equal_types_are_one_object() -> None:
+    assert TensorType("float64", (None, 3)) is TensorType(np.float64, [None, 3])
+    assert TensorType("float64", (1,)) is not TensorType("float64", (None,))
+
+
+def test_type_survives_pickling_and_copying_as_itself() -> None:
+    made = TensorType("int8", (2, None))
+    assert pickle.loads(pickle.dumps(made)) is made
+    assert copy.deepcopy(made) is made
+
+
+def test_older_broadcastable_pattern_is_understood() -> None:
+    assert TensorType("float64", (True, False)) is TensorType("float64", (1, None))
+    assert TensorType("float64", (True, False)).broadcastable == (True, False)
+
+
+def test_floatx_is_resolved_when_the_type_is_made() -> None:
+    with config.change_flags(floatX="float32"):
+        assert TensorType("floatX").dtype == "float32"
+    assert TensorType("floatX").dtype == "float64"
+
+
+@pytest.mark.parametrize("dtype", ["text", "float128x", object, "datetime64[s]"])
+def test_unknown_dtype_is_refused_with_the_list(dtype: Any) -> None:
+    with pytest.raises(TensorTypeError, match="one of bool, int8"):
+        TensorType(dtype)
+
+
+@pytest.mark.parametrize("length", [-1, 2.5, "3"])
+def test_wrong_length_is_refused(length: Any) -> None:
+    with pytest.raises(TensorTypeError, match="length of 0 or more"):
+        TensorType("float64", (length,))
+
+
+@pytest.mark.parametrize(
+    ("shape", "text"),
+    [
+        ((), "Scalar(float64)"),
+        ((None,), "Vector(float64, shape=(?,))"),
+        ((None, 3), "Matrix(float64, shape=(?, 3))"),
+        ((1, 2, 3, None), "Tensor4(float64, shape=(1, 2, 3, ?))"),
+    ],
+)
+def test_type_is_shown_with_what_is_known_of_its_shape(shape: Any, text: str) -> None:
+    assert str(TensorType("float64", shape)) == text
+
+
+def test_type_covers_those_that_know_more() -> None:
+    loose, tight = TensorType("float64", (None, 3)), TensorType("float64", (2, 3))
+    assert loose.is_super(tight)
+    assert not tight.is_super(loose)
+    assert not loose.is_super(TensorType("float32", (2, 3)))
+    assert not loose.is_super(TensorType("float64", (2, 4)))
+
+
+# Values
+
+
+def test_right_array_is_taken_as_it_is() -> None:
+    value = np.ones((2, 3))
+    assert TensorType("float64", (None, 3)).filter(value) is value
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value"),
+    [
+        ("float64", 3),
+        ("float64", np.float32(1.5)),
+        ("float32", 0.1),
+        ("int8", 100),
+        ("int8", np.array(100)),
+        ("uint8", True),
+        ("float32", np.nan),
+        ("complex64", 1),
+    ],
+)
+def test_value_that_loses_nothing_is_converted(dtype: str, value: Any) -> None:
+    with config.change_flags(floatX="float32"):
+        found = TensorType(dtype).filter(value)
+    assert found.dtype == dtype
+    np.testing.assert_array_equal(found, np.asarray(value).astype(dtype))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value"),
+    [
+        ("int8", 1000),
+        ("int64", 1.5),
+        ("float32", np.array(0.1)),
+        ("float32", 0.1),
+        ("bool", np.array(2)),
+        ("float64", 1j),
+        ("uint8", -1),
+        ("int64", "1"),
+        ("float64", None),
+    ],
+)
+def test_value_that_would_lose_something_is_refused(dtype: str, value: Any) -> None:
+    with pytest.raises(TensorTypeError, match=f"{dtype}"):
+        TensorType(dtype).filter(value)
+
+
+def test_downcast_can_be_allowed() -> None:
+    assert TensorType("float32").filter(np.array(0.1), allow_downcast=True) == np.float32(0.1)
+
+
+def test_strict_takes_the_exact_dtype_only() -> None:
+    with pytest.raises(TensorTypeError, match="strict"):
+        TensorType("float64").filter(1, strict=True)
+
+
+@pytest.mark.parametrize("value", [np.ones(3), np.ones((2, 4)), np.ones((1, 2, 3))])
+def test_wrong_rank_or_length_is_refused(value: Any) -> None:
+    with pytest.raises(TensorTypeError, match="does not fit"):
+        TensorType("float64", (None, 3)).filter(value)
+
+
+def test_foreign_byte_order_is_converted() -> None:
+    value = np.arange(3.0).astype(">f8")
+    found = TensorType("float64", (3,)).filter(value)
+    assert found.dtype.isnative
+    np.testing.assert_array_equal(found, value)
+
+
+def test_closeness_depends_on_the_dtype() -> None:
+    for dtype, near, far in (("float32", 1e-5, 1e-2), ("float64", 1e-9, 1e-5)):
+        one = np.ones(2, dtype)
+        assert TensorType.values_eq_approx(one, one + np.asarray(near, dtype))
+        assert not TensorType.values_eq_approx(one, one + np.asarray(far, dtype))
+    assert TensorType.values_eq(np.array([np.nan]), np.array([np.nan]))
+    assert not TensorType.values_eq(np.array(1.0), np.array(1))
+
+
+@pytest.mark.parametrize("dtype", tt.DTYPES)
+def test_sample_fits_the_type(dtype: str) -> None:
+    made = TensorType(dtype, (None, 2))
+    value = made.sample(1)
+    assert made.filter(value, strict=True) is value
+    assert value.shape == (3, 2)
+
+
+@pytest.mark.parametrize("kind", ["c_contiguous", "f_contiguous", "strided"])
+def test_preallocated_buffers_have_the_sample_shape(kind: str) -> None:
+    made = TensorType("float64", (None, 2))
+    assert {x.shape for x in made.preallocations(kind)} == {(3, 2)}
