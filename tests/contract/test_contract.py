@@ -16,7 +16,7 @@ BREADTH = [
     for backend in BACKENDS
     for parameter in contract(backend, KINDS, flags=EAGER if backend == "pytorch" else None)
 ]
-INDUCTOR = contract("pytorch", ("known",), flags={"torch__compile": True}) if "pytorch" in BACKENDS else []
+INDUCTOR = contract("pytorch", ("once",), flags={"torch__compile": True}) if "pytorch" in BACKENDS else []
 
 
 @pytest.mark.parametrize(("backend", "check", "flags"), BREADTH)

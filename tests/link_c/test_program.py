@@ -125,7 +125,7 @@ def test_threads_that_call_at_once_get_their_own_results(link: Callable[..., Any
 
 def test_everything_that_cannot_be_lowered_is_listed_with_its_line() -> None:
     x, z = tt.dvector("x"), tt.tensor(dtype="complex128", shape=(None,))
-    outputs = [x + 1, z * 2, z.sum()]
+    outputs = [x + 1, tt.exp(z), z.sum()]
     with pytest.raises(LoweringError) as caught:
         CLinker().link(FunctionGraph([x, z], outputs))
     text = str(caught.value)

@@ -51,13 +51,13 @@ def compare(inputs: list[Any], outputs: list[Any], values: list[Any], program: A
 def test_reductions_over_every_set_of_axes(dtype: str, link: Callable[..., Any]) -> None:
     x = tt.tensor(dtype=dtype, shape=(None, None, None))
     axes: list[Any] = [None, (), 0, 1, 2, (0, 1), (1, 2), (0, 2)]
-    outputs = [
-        f(x, axis=a) for f in (tt.sum, tt.prod, tt.max, tt.min, tt.all, tt.any, tt.argmax, tt.argmin) for a in axes
-    ]
-    outputs = [v for v in outputs if v.dtype != "bool" or v.owner.op.kind in {"all", "any"} or dtype == "bool"]
+    functions = (tt.sum, tt.prod, tt.max, tt.min, tt.all, tt.any, tt.argmax, tt.argmin)
+    outputs = [f(x, axis=a) for f in functions for a in axes]
     program = link([x], outputs)
     for shape in ((3, 4, 5), (1, 70, 3), (40, 2, 300), (2, 1, 1)):
-        data = np.sign(sample(dtype, shape)).astype(dtype) if dtype in FLOATS and max(shape) > 9 else sample(dtype, shape)
+        data = sample(dtype, shape)
+        if dtype in FLOATS and max(shape) > 9:
+            data = np.sign(data)
         if dtype == "bool":
             data |= sample(dtype, shape, 5)
         for values in layouts(data) if max(shape) < 9 else [data, np.asfortranarray(data)]:
@@ -80,7 +80,7 @@ def test_extremum_of_no_elements_names_the_line(kind: str, link: Callable[..., A
     x = tt.dmatrix("x")
     program = link([x], [getattr(tt, kind)(x, axis=0)])
     assert program(np.zeros((4, 0)))[0].shape == (0,)
-    with pytest.raises(ValueError, match="test_structured.py"):
+    with pytest.raises(ValueError, match=r"test_structured\.py"):
         program(np.zeros((0, 4)))
 
 
@@ -142,7 +142,7 @@ def test_factors_of_different_dtypes_are_converted(link: Callable[..., Any]) -> 
 
 def test_inner_lengths_that_differ_name_the_line(link: Callable[..., Any]) -> None:
     a, b = tt.dmatrix("a"), tt.dmatrix("b")
-    with pytest.raises(ValueError, match="test_structured.py"):
+    with pytest.raises(ValueError, match=r"test_structured\.py"):
         link([a, b], [a @ b])(np.zeros((2, 3)), np.zeros((2, 3)))
 
 
@@ -179,14 +179,15 @@ def test_ranges_of_every_dtype(dtype: str, link: Callable[..., Any]) -> None:
 
 def test_range_with_step_zero_is_an_error(link: Callable[..., Any]) -> None:
     step = tt.lscalar("step")
-    with pytest.raises((ValueError, ZeroDivisionError), match="test_structured.py"):
+    with pytest.raises((ValueError, ZeroDivisionError), match=r"test_structured\.py"):
         link([step], [tt.arange(0, 5, step)])(np.array(0))
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_softmax_and_its_kin_over_every_axis(dtype: str, link: Callable[..., Any]) -> None:
     x = tt.tensor(dtype=dtype, shape=(None, None, None))
-    outputs = [f(x, axis=a) for f in (tt.softmax, tt.log_softmax, tt.logsumexp) for a in (None, 0, 1, 2, (0, 2), (1, 2))]
+    axes: list[Any] = [None, 0, 1, 2, (0, 2), (1, 2)]
+    outputs = [f(x, axis=a) for f in (tt.softmax, tt.log_softmax, tt.logsumexp) for a in axes]
     program = link([x], outputs)
     for data in (sample(dtype, (3, 4, 5)) * 5, sample(dtype, (2, 2, 1500)) * 5):
         for values in layouts(data.astype(dtype)):
@@ -255,27 +256,27 @@ def test_position_out_of_bounds_names_the_line(position: int, link: Callable[...
     x, i = tt.dvector("x"), tt.lscalar("i")
     programs = [link([x, i], [out]) for out in (x[i], x[i.dimshuffle("x")], tt.set_subtensor(x[i], 1.0))]
     for program in programs:
-        with pytest.raises(IndexError, match="test_structured.py"):
+        with pytest.raises(IndexError, match=r"test_structured\.py"):
             program(np.zeros(5), np.array(position))
 
 
 @pytest.mark.parametrize("lengths", [(4, 2), (-1, -1), (-2, 3), (-1, 4)])
 def test_lengths_that_do_not_fit_name_the_line(lengths: tuple[int, int], link: Callable[..., Any]) -> None:
     x, n, m = tt.dvector("x"), tt.lscalar("n"), tt.lscalar("m")
-    with pytest.raises(ValueError, match="test_structured.py"):
+    with pytest.raises(ValueError, match=r"test_structured\.py"):
         link([x, n, m], [x.reshape((n, m))])(np.zeros(6), *map(np.array, lengths))
 
 
 def test_run_time_shape_clashes_name_the_line(link: Callable[..., Any]) -> None:
     x, y, n = tt.dvector("x"), tt.dvector("y"), tt.lscalar("n")
     a, b = tt.dmatrix("a"), tt.dmatrix("b")
-    with pytest.raises(ValueError, match="test_structured.py"):
+    with pytest.raises(ValueError, match=r"test_structured\.py"):
         link([x, n], [tt.alloc(x, n)])(np.zeros(3), np.array(4))
-    with pytest.raises(ValueError, match="test_structured.py"):
+    with pytest.raises(ValueError, match=r"test_structured\.py"):
         link([x, n], [tt.SumTo()(x, n)])(np.zeros(3), np.array(2))
-    with pytest.raises(ValueError, match="test_structured.py"):
+    with pytest.raises(ValueError, match=r"test_structured\.py"):
         link([a, b], [tt.concatenate([a, b])])(np.zeros((2, 3)), np.zeros((2, 4)))
-    with pytest.raises(ValueError, match="test_structured.py"):
+    with pytest.raises(ValueError, match=r"test_structured\.py"):
         link([x, y], [tt.set_subtensor(x[1:], y)])(np.zeros(3), np.zeros(3))
-    with pytest.raises(ValueError, match="test_structured.py"):
+    with pytest.raises(ValueError, match=r"test_structured\.py"):
         link([a], [tt.squeeze(a, 0)])(np.zeros((2, 3)))

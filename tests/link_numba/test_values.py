@@ -49,7 +49,7 @@ def rows_for(dtype: str) -> tuple[list[Any], list[Any]]:
     return [*numbers, truth], outputs
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float16", "int32", "uint64", "bool"])
+@pytest.mark.parametrize("dtype", ["float64", "float16", "int32"])
 def test_every_row_agrees_with_numpy(link: Link, dtype: str) -> None:
     inputs, outputs = rows_for(dtype)
     values = [sample(dtype, 1), sample(dtype, 2)[:, ::-1], sample(dtype, 3), sample("bool", 4)]

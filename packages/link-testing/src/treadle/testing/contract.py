@@ -28,6 +28,7 @@ KINDS = ("values", "known", "scalars", "rewritten", "first", "second")
 DTYPES: Mapping[str, tuple[str, ...]] = {
     "values": (*REALS, *OPTIONAL_DTYPES),
     "known": ("float64",),
+    "once": ("float64",),
     "scalars": ("float64", "int64"),
     "rewritten": ("bool", "int64", "float64"),
     "first": ("float64",),
@@ -50,7 +51,8 @@ class Check:
     dtype
         Dtype of the operands.
     kind
-        ``values`` (the graph as it is), ``known`` (with all lengths known), ``scalars``, ``rewritten`` (through
+        ``values`` (the graph as it is), ``known`` (with all lengths known), ``once`` (the same with one set of inputs
+        only, for compilers that take seconds for each), ``scalars``, ``rewritten`` (through
         `treadle.compile.function`), ``first`` or ``second`` derivatives.
     only
         Name of the one sample to check; all if empty.
@@ -67,6 +69,8 @@ class Check:
     @property
     def variants(self) -> tuple[str, ...]:
         """The variants of inputs that are tried."""
+        if self.kind == "once":
+            return ("plain",)
         if self.kind == "rewritten":
             return REWRITTEN_VARIANTS
         return VARIANTS if self.kind != "values" or self.dtype in MAJOR else FEW_VARIANTS
@@ -88,7 +92,7 @@ class Check:
             return scalar_part(sample, self.dtype)
         if self.kind in {"first", "second"}:
             return SlopePart(sample, 1 if self.kind == "first" else 2)
-        return value_part(sample, self.dtype, known=self.kind == "known")
+        return value_part(sample, self.dtype, known=self.kind in {"known", "once"})
 
     def __str__(self) -> str:
         """Show as ``arithmetic-float64-values``."""
@@ -137,7 +141,7 @@ def run_check(backend: str, check: Check, flags: Mapping[str, Any] | None = None
         If anything differs; it lists what.
     """
     find_backend(backend)
-    link = linked if check.kind in {"values", "known", "scalars"} else compiled
+    link = linked if check.kind in {"values", "known", "once", "scalars"} else compiled
     with config.change_flags(**flags) if flags else nullcontext():
         parts, problems = _built(check)
         problems += _group_problems(backend, link, parts, check.variants)

@@ -1,8 +1,9 @@
 """Calling C through cffi, with NumPy's arrays passed as they are.
 
-Programs take the addresses of array objects and read pointer, lengths and strides from the objects' public fields (the
-start of ``PyArrayObject_fields``, part of NumPy's stable binary interface), so that a call costs neither a buffer request
-nor a conversion. cffi's core module does the calling; it parses no declarations and lets go of the interpreter lock.
+Programs take the addresses of array objects and read pointer, lengths and strides from the objects' public fields
+(the start of ``PyArrayObject_fields``, part of NumPy's stable binary interface), so that a call costs neither a buffer
+request nor a conversion. cffi's core module does the calling; it parses no declarations and lets go of the
+interpreter lock.
 """
 
 from __future__ import annotations

@@ -38,4 +38,6 @@ BACKEND = Backend(
     capabilities=frozenset({"fusion"}),
     version=_version,
     unavailable=_unavailable,
+    priority=20,
+    aliases=("c|py", "cvm", "c|py_nogc", "cvm_nogc"),
 )

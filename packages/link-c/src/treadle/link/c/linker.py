@@ -14,7 +14,17 @@ from treadle.link.c.blas import blas_pointers
 from treadle.link.c.dtypes import CTYPES
 from treadle.link.c.errors import BackendUnavailableError
 from treadle.link.c.expression import unsupported
-from treadle.link.c.lower import broadcasting, dimshuffle, elemwise, indexing, joining, normalization, product, reduction, shape
+from treadle.link.c.lower import (
+    broadcasting,
+    dimshuffle,
+    elemwise,
+    indexing,
+    joining,
+    normalization,
+    product,
+    reduction,
+    shape,
+)
 from treadle.link.c.program import Binary, CProgram
 from treadle.link.c.runtime import Library
 from treadle.link.c.simd import simd_functions
@@ -92,9 +102,7 @@ def write_unit(fgraph: FunctionGraph, order: Sequence[Apply]) -> tuple[Unit, lis
     return unit, _outputs(fgraph, unit, made, len(order))
 
 
-def _outputs(
-    fgraph: FunctionGraph, unit: Unit, made: set[Variable], after: int
-) -> list[tuple[Variable, int]]:
+def _outputs(fgraph: FunctionGraph, unit: Unit, made: set[Variable], after: int) -> list[tuple[Variable, int]]:
     """Give every output an array of its own: one that is an input, a constant, a view or named twice is copied."""
     unit.begin(after)
     outputs: list[tuple[Variable, int]] = []
@@ -120,7 +128,7 @@ def _refuse(order: Sequence[Apply]) -> None:
         if reason is not None:
             gaps.append((node, reason))
     if gaps:
-        raise missing_lowerings("c", gaps)
+        raise missing_lowerings(TABLE.backend, gaps)
 
 
 def _gap(node: Apply) -> str | None:
@@ -159,4 +167,3 @@ def _load(library: Any, unit: Unit, source: str) -> Binary:
     count = inputs + len(unit.fgraph.outputs)
     run = BRIDGE.function(library, "treadle_run", (count if count <= MOST_ARGUMENTS else 1) + 2)
     return Binary(run, BRIDGE.address(fixed), (library, fixed, values, descriptors), unit.info_length, source)
-

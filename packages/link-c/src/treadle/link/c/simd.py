@@ -27,7 +27,7 @@ _PROBE = _Probe()
 
 
 def simd_functions() -> frozenset[str]:
-    """Return the C names of the functions that have SIMD entry points: ``exp``, ``expf`` …
+    """Return the C names of the functions that have SIMD entry points, such as ``exp`` and ``expf``.
 
     Entry points exist for every vector width or for none, so the narrowest is looked for.
     """

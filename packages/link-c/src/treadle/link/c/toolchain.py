@@ -84,7 +84,7 @@ class Toolchain:
         """
         command = self.command(source, target)
         try:
-            done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - the user's own compiler
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
         except OSError as error:
             msg = f"c: the compiler cannot be run ({error}), command: {shlex.join(command)}. Set the option cxx."
             raise CompileError(msg) from error

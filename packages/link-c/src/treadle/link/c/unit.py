@@ -11,7 +11,7 @@ from treadle.link.c.runtime.core import HEADERS, TYPES
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.graph import Apply, FunctionGraph, Variable
+    from treadle.graph import FunctionGraph, Variable
     from treadle.link.c.runtime import Library
 
 # Nodes in one C function: compilers take more than linear time for long functions.
@@ -237,8 +237,7 @@ class Unit:
         chunks = range((len(self._lines) + CHUNK - 1) // CHUNK)
         lines += [f"  if ((r = run{k}(v, F))) goto done;" for k in chunks]
         for k, (var, at) in enumerate(outputs):
-            lines.append(f"  r |= tr_leave(v + {at}, {ndim(var)}, "
-                f"info ? info + {k * (1 + self._rank)} : 0);")
+            lines.append(f"  r |= tr_leave(v + {at}, {ndim(var)}, info ? info + {k * (1 + self._rank)} : 0);")
         lines += ["done:", f"  for (int i = 0; i < {self._count}; i++) free(v[i].own);"]
         if self._on_heap():
             lines.append("  free(v);")

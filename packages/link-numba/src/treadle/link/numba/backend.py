@@ -36,4 +36,5 @@ BACKEND = Backend(
     capabilities=frozenset({"fusion"}),
     version=_stamp,
     unavailable=_unavailable,
+    priority=10,
 )

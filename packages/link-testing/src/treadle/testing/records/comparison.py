@@ -35,7 +35,9 @@ _COMPARISONS = (
 SAMPLES: tuple[Sample, ...] = (
     *(elementwise(F, name, build, oracle, SMALL, SMALL) for name, build, oracle in _COMPARISONS),
     *(
-        elementwise(F, f"{name}_{other}", build, oracle, SMALL, SMALL, dtypes=_MIXED, fixed=(None, other), takes_all=False)
+        elementwise(
+            F, f"{name}_{other}", build, oracle, SMALL, SMALL, dtypes=_MIXED, fixed=(None, other), takes_all=False
+        )
         for name, build, oracle in _COMPARISONS[:3]
         for other in ("int64", "uint64", "float32")
     ),

@@ -75,9 +75,9 @@ def _to_half(x: Any) -> Any:
 
 def _unsigned_to_float(x: Any, carrier: Any) -> Any:
     """Convert uint64 bits to float. Large values are halved first, the bit lost kept as a sticky one."""
-    half = torch.bitwise_or(
-        torch.bitwise_and(torch.bitwise_right_shift(x, 1), 2**63 - 1), torch.bitwise_and(x, 1)
-    ).to(carrier)
+    half = torch.bitwise_or(torch.bitwise_and(torch.bitwise_right_shift(x, 1), 2**63 - 1), torch.bitwise_and(x, 1)).to(
+        carrier
+    )
     return torch.where(x < 0, half * 2, x.to(carrier))
 
 
@@ -89,7 +89,7 @@ def _float_to_unsigned(x: Any) -> Any:
     return torch.where(large, torch.bitwise_xor(low, SIGN_BIT), low)
 
 
-def converter(source: str, target: str) -> Convert | None:  # noqa: PLR0911 - one return for each kind of conversion
+def converter(source: str, target: str) -> Convert | None:
     """Return the function that converts carriers from one dtype to another, as NumPy's astype; None if they agree."""
     if source == target:
         return None

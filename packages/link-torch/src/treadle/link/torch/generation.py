@@ -139,7 +139,7 @@ class _Writer:
         self.lines.append(f"    return [{', '.join(results)}]")
         source = "\n".join(self.lines) + "\n"
         code = compile(source, f"<treadle pytorch {next(_NUMBER)}>", "exec")
-        exec(code, self.scope)  # noqa: S102 - written here, from names made here alone
+        exec(code, self.scope)
         return Listing(self.scope["run"], source, *self.arguments, tuple(self.constants))
 
 

@@ -12,7 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treadle.tensor import At, Composite, DimShuffle, Elemwise, Join, Reduction, Shape, ShapeI, Span, Subtensor, Symbolic
+from treadle.tensor import (
+    At,
+    Composite,
+    DimShuffle,
+    Elemwise,
+    Join,
+    Reduction,
+    Shape,
+    ShapeI,
+    Span,
+    Subtensor,
+    Symbolic,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -42,8 +54,8 @@ _ROWS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "abs": lambda a: -a if a < 0 else a,
         "sqr": lambda a: a * a,
         "sign": lambda a: (a > 0) - (a < 0),
-        "maximum": lambda a, b: a if a > b else b,
-        "minimum": lambda a, b: a if a < b else b,
+        "maximum": max,
+        "minimum": min,
         "identity": lambda a: a,
         "switch": lambda c, a, b: a if c else b,
         "eq": operator.eq,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def _loader(var: Variable, place: Any) -> Callable[[Any], Any]:
     """Return the function that makes an input's value a carrier on the device."""
     kind: Any = var.type
-    dtype = getattr(kind, "dtype", None)
+    dtype: str = getattr(kind, "dtype", "")
     if dtype not in CARRIERS:
         return lambda value: value
     to_numpy = kind.to_host
@@ -75,9 +75,7 @@ class TorchProgram(Program):
         self._numbers = [at[v] for v in listing.numbers]
         self._constants = [_loader(v, place)(v.data) for v in listing.constants]
         self._shared = frozenset(t.untyped_storage().data_ptr() for t in self._constants)
-        self._outputs = [
-            (getattr(v.type, "dtype", None), i in native_outputs) for i, v in enumerate(fgraph.outputs)
-        ]
+        self._outputs = [(str(getattr(v.type, "dtype", "")), i in native_outputs) for i, v in enumerate(fgraph.outputs)]
         self._on_cpu = place.type == "cpu"
 
     @property

@@ -1,5 +1,4 @@
 """treadle.link.c.lower: the rules of the C backend, one module for each family of ops.
 
-A rule is called as ``rule(op, node, unit)`` and writes the node's C text into the unit. A function ``refusal`` beside it
-may say why a node cannot be lowered.
+A rule is called as ``rule(op, node, unit)`` and writes the node's C text into the unit.
 """

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 def dimshuffle(op: DimShuffle, node: Apply, unit: Unit) -> None:
     """Write the view."""
     x, o = unit.slot(node.inputs[0]), unit.views(node.outputs[0], node.inputs[0])
-    for d in op.dropped:
-        unit.call(f"v[{x}].n[{d}] == 1 ? 0 : TR_SHAPE")
+    for gone in op.dropped:
+        unit.call(f"v[{x}].n[{gone}] == 1 ? 0 : TR_SHAPE")
     unit.line(f"v[{o}].p = v[{x}].p;")
     for at, d in enumerate(op.order):
         if isinstance(d, int):

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.link.c.dtypes import CTYPES
+from treadle.link.c.dtypes import CTYPES, converted
 from treadle.link.c.expression import Expression, Operation, expression
-from treadle.link.c.dtypes import converted
 from treadle.link.c.kernel import Kernel
 from treadle.link.c.table import TABLE
 from treadle.link.c.unit import dtype, is_scalar, ndim

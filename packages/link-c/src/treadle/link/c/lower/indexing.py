@@ -135,20 +135,14 @@ def _gather(
     middle = plan.array_ndim
     unit.line("{")
     unit.line("int64_t *offsets = 0, n[TR_ND + 1], rs[TR_ND + 1], os = 0, count = 1;")
-    unit.line(
-        f"r = tr_place(v, {places}, {ranks}, {len(arrays)}, {dims}, {kernels}, v + {x}, {middle}, n, &offsets);"
-    )
+    unit.line(f"r = tr_place(v, {places}, {ranks}, {len(arrays)}, {dims}, {kernels}, v + {x}, {middle}, n, &offsets);")
     unit.line(f"for (int d = 0; !r && d < {middle}; d++) {{ v[{o}].n[{plan.place} + d] = n[d]; count *= n[d]; }}")
-    unit.line(
-        f"for (int d = 0; d < {rest}; d++) v[{o}].n[d < {plan.place} ? d : d + {middle}] = v[{part}].n[d];"
-    )
+    unit.line(f"for (int d = 0; d < {rest}; d++) v[{o}].n[d < {plan.place} ? d : d + {middle}] = v[{part}].n[d];")
     prepare = result.prepare or f"tr_alloc(v + {o}, {result.rank}, {size})"
     unit.line(f"if (!r) r = {prepare};")
     unit.line(f"for (int d = 0; d < {rest}; d++) rs[d] = v[{o}].s[d < {plan.place} ? d : d + {middle}];")
     # The dimensions of the arrays lie one inside the other in a new array: they are one.
-    unit.line(
-        f"for (int d = {middle} - 1; d >= 0 && os == 0; d--) os = v[{o}].s[{plan.place} + d];"
-    )
+    unit.line(f"for (int d = {middle} - 1; d >= 0 && os == 0; d--) os = v[{o}].s[{plan.place} + d];")
     kernel = scatter or f"tr_move{size}"
     unit.line(
         f"if (!r) r = tr_gather(count, offsets, v[{part}].p, v[{o}].p, os, {rest}, v[{part}].n, v[{part}].s, rs, "

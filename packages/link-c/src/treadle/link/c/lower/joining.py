@@ -48,10 +48,7 @@ def arange(op: ARange, node: Apply, unit: Unit) -> None:
     second = converted(_wide(kinds), op.dtype, "start + step")
     unit.line(f"const {ctype.computed} delta = ({ctype.computed})({second}) - start_;")
     unit.line("(void)stop_; (void)step_;")
-    unit.line(
-        f"for (int64_t j = 0; j < v[{o}].n[0]; j++) "
-        f"(({ctype.stored} *)v[{o}].p)[j] = {stored(op.dtype, value)};"
-    )
+    unit.line(f"for (int64_t j = 0; j < v[{o}].n[0]; j++) (({ctype.stored} *)v[{o}].p)[j] = {stored(op.dtype, value)};")
     unit.line("}")
 
 

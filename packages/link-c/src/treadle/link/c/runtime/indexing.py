@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from treadle.link.c.dtypes import CTYPES
+from treadle.link.c.runtime.text import replace_words
 
 INDEXING = {
     # Positions count from the end if negative.
@@ -121,7 +122,7 @@ static int tr_add_N(int64_t n, char *const *p, const int64_t *s) {
 
 
 def _typed(text: str, stored: str, short: str) -> str:
-    return text.replace("(X ", f"({stored} ").replace("(const X ", f"(const {stored} ").replace(" X i", f" {stored} i").replace("_N(", f"_{short}(")
+    return replace_words(text.replace("_N(", f"_{short}("), {"X": stored})
 
 
 def placing(dtype: str) -> tuple[str, str]:

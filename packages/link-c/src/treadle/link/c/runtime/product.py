@@ -45,24 +45,19 @@ static int tr_stack(const tr_var *a, const tr_var *b, tr_var *o, int nd) {
 _BLAS = """\
 typedef void (*tr_gemm_N)(GEMM);
 typedef void (*tr_gemv_N)(GEMV);
-static int tr_product_N(int64_t n, char *const *p, const int64_t *s, int64_t M, int64_t K, int64_t L, tr_gemm_N gemm,
-                        tr_gemv_N gemv, tr_matrix ma, tr_matrix mb, int64_t sa, int64_t sb) {
+static void tr_product_N(E *a, E *b, E *o, int m, int k, int l, tr_gemm_N gemm, tr_gemv_N gemv, tr_matrix ma,
+                         tr_matrix mb, int ia, int ib) {
   E one = 1, zero = 0;
-  int m = (int)M, k = (int)K, l = (int)L, unit = 1;
-  int ia = (int)(sa / (int64_t)sizeof(E)), ib = (int)(sb / (int64_t)sizeof(E));
-  for (int64_t i = 0; i < n; i++) {
-    E *a = (E *)(p[0] + i * s[0]), *b = (E *)(p[1] + i * s[1]), *o = (E *)(p[2] + i * s[2]);
-    if (l == 1 && ib > 0) {
-      if (ma.order == 'N') gemv("T", &k, &m, &one, a, &ma.ld, b, &ib, &zero, o, &unit);
-      else gemv("N", &m, &k, &one, a, &ma.ld, b, &ib, &zero, o, &unit);
-    } else if (m == 1 && ia > 0) {
-      if (mb.order == 'N') gemv("N", &l, &k, &one, b, &mb.ld, a, &ia, &zero, o, &unit);
-      else gemv("T", &k, &l, &one, b, &mb.ld, a, &ia, &zero, o, &unit);
-    } else {
-      gemm(&mb.order, &ma.order, &l, &m, &k, &one, b, &mb.ld, a, &ma.ld, &zero, o, &l);
-    }
+  int unit = 1;
+  if (l == 1 && ib > 0) {
+    if (ma.order == 'N') gemv("T", &k, &m, &one, a, &ma.ld, b, &ib, &zero, o, &unit);
+    else gemv("N", &m, &k, &one, a, &ma.ld, b, &ib, &zero, o, &unit);
+  } else if (m == 1 && ia > 0) {
+    if (mb.order == 'N') gemv("N", &l, &k, &one, b, &mb.ld, a, &ia, &zero, o, &unit);
+    else gemv("T", &k, &l, &one, b, &mb.ld, a, &ia, &zero, o, &unit);
+  } else {
+    gemm(&mb.order, &ma.order, &l, &m, &k, &one, b, &mb.ld, a, &ma.ld, &zero, o, &l);
   }
-  return 0;
 }
 static int tr_matmul_N(tr_var *a, tr_var *b, tr_var *o, int nd, uintptr_t gemm, uintptr_t gemv, tr_var *t) {
   const int64_t size = sizeof(E);
@@ -70,7 +65,6 @@ static int tr_matmul_N(tr_var *a, tr_var *b, tr_var *o, int nd, uintptr_t gemm, 
   int status;
   int64_t i[TR_ND] = {0}, sa, sb;
   char *p[3];
-  int64_t zero[3] = {0, 0, 0};
   if ((status = tr_stack(a, b, o, nd)) || (status = tr_alloc(o, nd, size))) return status;
   if (tr_count(o, nd) == 0) return 0;
   if (a->n[nd - 1] == 0) { memset(o->p, 0, (size_t)(tr_count(o, nd) * size)); return 0; }
@@ -93,7 +87,8 @@ static int tr_matmul_N(tr_var *a, tr_var *b, tr_var *o, int nd, uintptr_t gemm, 
   p[2] = o->p;
   for (;;) {
     int d;
-    tr_product_N(1, p, zero, a->n[nd - 2], a->n[nd - 1], b->n[nd - 1], (tr_gemm_N)gemm, (tr_gemv_N)gemv, ma, mb, sa, sb);
+    tr_product_N((E *)p[0], (E *)p[1], (E *)p[2], (int)a->n[nd - 2], (int)a->n[nd - 1], (int)b->n[nd - 1],
+                 (tr_gemm_N)gemm, (tr_gemv_N)gemv, ma, mb, (int)(sa / size), (int)(sb / size));
     for (d = nd - 3; d >= 0; d--) {
       if (++i[d] < o->n[d]) { p[0] += a->s[d]; p[1] += b->s[d]; p[2] += o->s[d]; break; }
       p[0] -= a->s[d] * (o->n[d] - 1);

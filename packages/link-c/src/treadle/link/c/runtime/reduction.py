@@ -20,7 +20,11 @@ typedef struct {
 } tr_reducer;
 """,
     "tr_split": """\
-typedef struct { int nk, nr; int64_t kn[TR_ND], ks[TR_ND], rn[TR_ND], rs[TR_ND], kept, reduced; const char *p; } tr_dims;
+typedef struct {
+  int nk, nr;
+  int64_t kn[TR_ND], ks[TR_ND], rn[TR_ND], rs[TR_ND], kept, reduced;
+  const char *p;
+} tr_dims;
 /* Split dimensions into kept and reduced ones, the innermost first, neighbours that run evenly joined. Where the order
    over the reduced ones does not matter, they are sorted by stride and walked forwards. */
 static void tr_split(const tr_var *x, int nd, uint64_t mask, int ordered, tr_dims *t) {
@@ -199,7 +203,8 @@ static void NAME_rows(int64_t m, int64_t rs, int64_t n, const char *p, int64_t s
   int64_t i = 0;
   if (s == sizeof(X)) {
     for (; i + 4 <= m; i += 4, p += 4 * rs) {
-      const X *x0 = (const X *)p, *x1 = (const X *)(p + rs), *x2 = (const X *)(p + 2 * rs), *x3 = (const X *)(p + 3 * rs);
+      const X *x0 = (const X *)p, *x1 = (const X *)(p + rs);
+      const X *x2 = (const X *)(p + 2 * rs), *x3 = (const X *)(p + 3 * rs);
 #pragma omp simd
       for (int64_t j = 0; j < n; j++) {
         const A y0 = LOAD(x0[j]), y1 = LOAD(x1[j]), y2 = LOAD(x2[j]), y3 = LOAD(x3[j]);
@@ -285,7 +290,7 @@ def reducer(kind: str, source: str, acc: str, out: str) -> tuple[str, str]:
     x, a, o = CTYPES[source], CTYPES[acc], CTYPES[out]
     how = combining_kind(kind, acc)
     name = f"tr_{kind}_{x.short}_{a.short}_{o.short}"
-    vector = source != "float16" and acc not in {"float16"} and (acc != "bool" or source == "bool")
+    vector = source != "float16" and acc != "float16" and (acc != "bool" or source == "bool")
     compensated = how == "sum" and a.kind == "f"
     body = (_VECTORS if vector else _SCALARS) + _LOOPS + (_SETTLE if compensated else "")
     body = body.replace("MERGE", _MERGE_SUM if compensated else _MERGE).replace("JOIN_V", _JOIN_V[how])

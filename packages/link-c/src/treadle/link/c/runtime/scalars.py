@@ -148,10 +148,7 @@ def scalar_helpers() -> dict[str, str]:
     for name, ctype in CTYPES.items():
         if ctype.kind == "b" or name == "float16":
             continue
-        if ctype.kind == "f":
-            families = _FLOAT
-        else:
-            families = {**(_SIGNED if ctype.kind == "i" else _UNSIGNED), **_INTEGER}
+        families = {"f": _FLOAT, "i": {**_SIGNED, **_INTEGER}, "u": {**_UNSIGNED, **_INTEGER}}[ctype.kind]
         for family, text in families.items():
             made[f"tr_{family}_{ctype.short}"] = _instance(text, ctype.short, ctype.computed, ctype.suffix)
     return made
@@ -164,4 +161,3 @@ def _instance(text: str, short: str, computed: str, suffix: str) -> str:
     for word, by in words.items():
         text = text.replace(word, by)
     return replace_words(text, {"T": computed, "U": unsigned})
-

@@ -95,4 +95,3 @@ def block_function(function: str, short: str, simd: bool) -> str:
     text = text.replace("CALL", f"TR_{short.upper()}").replace("Vs", f"tr_{short}s")
     text = text.replace("FNS", function + ("f" if single else "")).replace("FN", function).replace("NAME", short)
     return replace_words(text, {"T": "float" if single else "double"})
-

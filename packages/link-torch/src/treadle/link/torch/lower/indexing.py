@@ -33,9 +33,7 @@ def _limited(bound: Any, n: Any, low: Any, high: Any) -> Any:
     """Return a bound of a slice counted from the front and kept between two limits, as Python does."""
     if bound < 0:
         bound = bound + n
-    if bound < low:
-        return low
-    return high if bound > high else bound
+    return max(low, min(bound, high))
 
 
 def span(n: Any, start: Any, stop: Any, step: Any) -> tuple[Any, Any, Any]:

@@ -24,12 +24,12 @@ def matmul(op: MatMul, node: Apply) -> Callable[..., Any]:
     kinds: list[Any] = [x.type for x in node.inputs]
     dtype = "int64" if kind(out.dtype) in "bi" else working(out.dtype)
     conversions = [converter(t.dtype, dtype) for t in kinds]
-    settle = (lambda x: x != 0) if out.dtype == "bool" else settled(out.dtype)
+    settle = converter("int64", "bool") if out.dtype == "bool" else settled(out.dtype)
 
     def run(a: Any, b: Any) -> Any:
         if a.shape[-1] != b.shape[-2]:
             msg = "the inner lengths differ"
             raise ValueError(msg)
-        return settle(torch.matmul(converted(a, conversions[0]), converted(b, conversions[1])))
+        return converted(torch.matmul(converted(a, conversions[0]), converted(b, conversions[1])), settle)
 
     return run

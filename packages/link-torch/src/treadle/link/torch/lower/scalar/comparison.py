@@ -12,6 +12,14 @@ from treadle.link.torch.lower.scalar.kernels import KERNELS
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    Comparison = Callable[[Any, Any], Any]
+
+
+def _whole(function: Any) -> Comparison:
+    """Return a function of PyTorch's, which has no types, as a comparison."""
+    found: Comparison = function
+    return found
+
 
 def _below(a: Any, b: Any) -> Any:
     return torch.bitwise_xor(a, SIGN_BIT) < torch.bitwise_xor(b, SIGN_BIT)
@@ -38,7 +46,7 @@ def _less(loops: Sequence[str]) -> Callable[..., Any]:
 def _equal(loops: Sequence[str]) -> Callable[..., Any]:
     kinds = [kind(d) for d in loops]
     if kinds[0] == kinds[1]:
-        return torch.eq
+        return _whole(torch.eq)
     signed = kinds.index("i")
 
     def equal(*operands: Any) -> Any:
@@ -77,7 +85,7 @@ def gt(loops: Sequence[str]) -> Callable[..., Any]:
 def le(loops: Sequence[str]) -> Callable[..., Any]:
     """Less or equal: for floats not the opposite of greater, because of NaN."""
     if kind(loops[-1]) == "f":
-        return torch.le
+        return _whole(torch.le)
     less = _less(loops[::-1])
     return lambda a, b: torch.logical_not(less(b, a))
 
@@ -86,7 +94,7 @@ def le(loops: Sequence[str]) -> Callable[..., Any]:
 def ge(loops: Sequence[str]) -> Callable[..., Any]:
     """Greater or equal."""
     if kind(loops[-1]) == "f":
-        return torch.ge
+        return _whole(torch.ge)
     less = _less(loops)
     return lambda a, b: torch.logical_not(less(a, b))
 

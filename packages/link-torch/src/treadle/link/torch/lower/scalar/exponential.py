@@ -17,6 +17,8 @@ LOG_2 = math.log(2.0)
 
 KERNELS.function("sqr", "iufc", lambda x: x * x)
 KERNELS.function("pow", "f", torch.pow)
+# Compiled code makes 0.0 of expm1(-0.0).
+KERNELS.function("expm1", "f", lambda x: torch.where(x == 0, x, torch.expm1(x)))
 for _name in ("exp", "log", "log10", "sqrt", "reciprocal"):
     KERNELS.function(_name, "c", getattr(torch, _name))
 
@@ -62,7 +64,8 @@ def unsigned_power(loops: Sequence[str]) -> Callable[..., Any]:
 def integer_power(loops: Sequence[str]) -> Callable[..., Any] | Checked:
     """A power of integers; a negative exponent is an error, as in NumPy."""
     if loops[-1].startswith("u"):
-        return torch.pow
+        plain: Callable[..., Any] = torch.pow
+        return plain
 
     def power(a: Any, b: Any) -> tuple[Any, Any]:
         return (b < 0).any(), torch.pow(a, torch.clamp(b, min=0))

@@ -6,5 +6,7 @@ import torch
 
 from treadle.link.torch.lower.scalar.kernels import KERNELS
 
+# Compiled code makes 0.0 of arctanh(-0.0).
+KERNELS.function("arctanh", "f", lambda x: torch.where(x == 0, x, torch.atanh(x)))
 for _name in ("sin", "cos", "tan", "sinh", "cosh", "tanh"):
     KERNELS.function(_name, "c", getattr(torch, _name))
