@@ -9,7 +9,7 @@ from pathlib import Path
 
 import treadle.tensor as tt
 from treadle.config import discover
-from treadle.graph import LoweringTable, Op
+from treadle.graph import FunctionGraph, LoweringTable, Op
 from treadle.link.vm import VM
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "lowerings.md"
@@ -35,9 +35,15 @@ def table_of(module: str) -> LoweringTable:
 
 
 def tables() -> dict[str, LoweringTable]:
-    """Return our backends' tables by name of the backend."""
-    ours = {n: e.value.partition(":")[0] for n, e in discover("treadle.backends").items()}
-    return {n: table_of(m) for n, m in sorted(ours.items()) if m.startswith("treadle.link.")}
+    """Return our backends' tables by name of the backend, with their rules: linking a graph brings these in."""
+    ours = {}
+    for name, entry in sorted(discover("treadle.backends").items()):
+        module = entry.value.partition(":")[0]
+        if module.startswith("treadle.link."):
+            x = tt.dscalar("x")
+            entry.load().linker().link(FunctionGraph([x], [x + 1]))
+            ours[name] = table_of(module)
+    return ours
 
 
 def cell(table: LoweringTable, kind: type[Op]) -> str:

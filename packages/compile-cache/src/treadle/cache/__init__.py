@@ -1,7 +1,7 @@
 """The compile cache of treadle: content-addressed, shared by all backends and processes of a user."""
 
 from treadle.cache.cache import Cache, EntryInfo, default_cache
-from treadle.cache.digest import digest
+from treadle.cache.digests import digest
 from treadle.cache.errors import CacheFormatError, CacheKeyError, CacheWarning
 from treadle.cache.statistics import Statistics
 

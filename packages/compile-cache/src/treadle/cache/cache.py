@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from treadle.cache.claims import Claims
-from treadle.cache.digest import check_key
+from treadle.cache.digests import check_key
 from treadle.cache.entry import Entry, pack, unpack
 from treadle.cache.errors import CacheFormatError
 from treadle.cache.statistics import Counters, Statistics

@@ -99,21 +99,30 @@ class TorchProgram(Program):
             In a process forked from one where PyTorch had run.
         """
         PROCESS.check()
+        # The cheap form of torch.no_grad(). The mode must not vary: torch.compile compiles for each.
+        recording = torch.is_grad_enabled()
+        if recording:
+            torch._C._set_grad_enabled(False)
         try:
-            with torch.no_grad():
-                values = inputs if self._prelude is None else (*inputs, *self._before(inputs))
-                tensors = [load(values[i]) for load, i in self._tensors]
-                numbers = [_number(values[i]) for i in self._numbers]
-                bad, *results = self._run(*tensors, *numbers, *self._constants)
-                failed = bad is not None and bool(bad)
-                outputs = () if failed else self._owned(tensors, results)
+            outputs = self._computed(inputs)
         except Exception as error:
             raise self._explained(inputs, error) from error
-        if failed:
+        finally:
+            if recording:
+                torch._C._set_grad_enabled(True)
+        if outputs is None:
             msg = "values were found invalid by the compiled program"
             original = NodeValueError(msg)
             raise self._explained(inputs, original) from original
         return outputs
+
+    def _computed(self, inputs: Sequence[Any]) -> list[Any] | None:
+        """Return the outputs, or None if values were found invalid."""
+        values = inputs if self._prelude is None else (*inputs, *self._before(inputs))
+        tensors = [load(values[i]) for load, i in self._tensors]
+        numbers = [_number(values[i]) for i in self._numbers]
+        bad, *results = self._run(*tensors, *numbers, *self._constants)
+        return None if bad is not None and bool(bad) else self._owned(tensors, results)
 
     def fetch(self, value: Any, type_: Type) -> Any:
         """Return an output in native form as a NumPy array that the caller owns."""
