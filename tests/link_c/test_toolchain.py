@@ -53,7 +53,7 @@ def test_failure_shows_command_message_and_line(link: Callable[..., Any]) -> Non
     x = tt.dvector("x")
     with (
         config.change_flags(gcc__cxxflags="-std=c89"),
-        pytest.raises(CompileError, match=r"(?s)-std=c89.*error: .*\nC line \d+: for \(int"),
+        pytest.raises(CompileError, match=r"(?s)-std=c89.*error: .*\nC line \d+: .*for \(int"),
     ):
         link([x], [x + 1])
 

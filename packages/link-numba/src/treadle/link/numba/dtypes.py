@@ -37,7 +37,7 @@ class Storage:
     def loaded(self, text: str) -> str:
         """Return the expression of a value from that of an element in memory."""
         if self.dtype == "bool":
-            return f"{text} != 0"
+            return f"({text} != 0)"
         return f"widen_f2({text})" if self.dtype == "float16" else text
 
     def stored(self, text: str) -> str:

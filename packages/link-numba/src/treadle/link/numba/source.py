@@ -119,7 +119,7 @@ def _result(writer: GraphWriter, var: Variable, earlier: Sequence[Variable]) -> 
         writer.add(f"as_{storage.memory}({made.address})[0] = {storage.stored(value.text)}")
         return _Result(made.slots[0], (), code)
     taken = {s for v in earlier for s in getattr(writer.values.get(v), "slots", ())}
-    if len(value.slots) == 1 and value.packed and value.slots[0] not in taken:
+    if value.fills_one_buffer and value.slots[0] not in taken:
         return _Result(value.slots[0], value.dims, code)
     made = writer.allocate(value.dims, storage)
     writer.copy_into(made, value)

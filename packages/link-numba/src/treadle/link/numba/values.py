@@ -43,6 +43,8 @@ class ArrayValue:
         The buffers it may lie in, if the program made them.
     packed
         Whether it is known to lie in C order without gaps.
+    certain
+        Whether it surely lies in a buffer of `slots`; if not, it may also be an input's or a constant's memory.
     """
 
     address: str
@@ -51,6 +53,12 @@ class ArrayValue:
     storage: Storage
     slots: tuple[int, ...] = ()
     packed: bool = False
+    certain: bool = True
+
+    @property
+    def fills_one_buffer(self) -> bool:
+        """Whether it surely is one buffer of the program, in C order."""
+        return len(self.slots) == 1 and self.packed and self.certain
 
     @property
     def ndim(self) -> int:

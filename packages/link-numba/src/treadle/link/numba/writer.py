@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from treadle.graph import Constant, MissingInputError, as_index
@@ -247,7 +248,7 @@ class GraphWriter:
     def may_overwrite(self, var: Variable) -> bool:
         """Whether the current node may write into an input: a buffer of the program in C order, not used again."""
         value = self.values[var]
-        if not isinstance(value, ArrayValue) or len(value.slots) != 1 or not value.packed or var not in self.dying:
+        if not isinstance(value, ArrayValue) or not value.fills_one_buffer or var not in self.dying:
             return False
         slot = value.slots[0]
         return not any(slot in x.slots for v, x in self.values.items() if v is not var and isinstance(x, ArrayValue))
@@ -321,14 +322,15 @@ class GraphWriter:
             if n != "1" and s != wanted:
                 conditions.append(f"({n} != 1 and {s} != {wanted})")
         if not conditions:
-            return ArrayValue(value.address, value.dims, expected, value.storage, value.slots, packed=True)
+            return replace(value, strides=expected, packed=True)
         address = self.name()
         self.lines += [f"{address} = {value.address}", f"if {' or '.join(conditions)}:"]
         mark = len(self.lines)
         size = product([*value.dims, str(value.storage.itemsize)])
         self.lines.append(f"{address} = new(frame, {slot}, {size})")
         self.stop_if(f"{address} == 0", MEMORY)
-        made = ArrayValue(address, value.dims, expected, value.storage, (*value.slots, slot), packed=True)
+        slots = (*value.slots, slot)
+        made = ArrayValue(address, value.dims, expected, value.storage, slots, packed=True, certain=bool(value.slots))
         self.copy_into(made, value)
         self.lines[mark:] = [f"    {line}" for line in self.lines[mark:]]
         return made

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from treadle.link.numba.library import SHAPE
@@ -42,9 +43,7 @@ def lower_alloc(op: Alloc, node: Apply, writer: GraphWriter) -> None:
 def padded(value: ArrayValue, ndim: int) -> ArrayValue:
     """Return an array with dimensions of length 1 put in front."""
     extra = ndim - value.ndim
-    return ArrayValue(
-        value.address, ("1",) * extra + value.dims, ("0",) * extra + value.strides, value.storage, value.slots
-    )
+    return replace(value, dims=("1",) * extra + value.dims, strides=("0",) * extra + value.strides, packed=False)
 
 
 @TABLE.register(SumTo)

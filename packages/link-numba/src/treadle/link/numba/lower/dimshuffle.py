@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from treadle.link.numba.library import SHAPE
 from treadle.link.numba.table import TABLE
-from treadle.link.numba.values import ArrayValue, ScalarValue
+from treadle.link.numba.values import ScalarValue
 from treadle.tensor import DimShuffle
 
 if TYPE_CHECKING:
@@ -39,4 +40,4 @@ def lower_dimshuffle(op: DimShuffle, node: Apply, writer: GraphWriter) -> None:
     ordered = value.packed and kept == sorted(kept)
     if ordered:
         strides = writer.packed_strides(dims)
-    writer.bind(out, ArrayValue(value.address, dims, strides, value.storage, value.slots, packed=ordered))
+    writer.bind(out, replace(value, dims=dims, strides=strides, packed=ordered))

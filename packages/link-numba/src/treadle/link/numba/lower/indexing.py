@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from treadle.link.numba.library import INDEX, LIBRARY, SHAPE, VALUE
@@ -61,7 +62,9 @@ def basic_part(
         address = writer.let(f"{address} + {value.storage.itemsize} * ({' + '.join(shifts)})")
     whole = not shifts and tuple(dims) == value.dims and tuple(strides) == value.strides
     packed = value.packed and whole
-    return ArrayValue(address, tuple(dims), tuple(strides), value.storage, value.slots, packed), arrays
+    certain = value.certain and address == value.address
+    view = ArrayValue(address, tuple(dims), tuple(strides), value.storage, value.slots, packed, certain)
+    return view, arrays
 
 
 def _bound(writer: GraphWriter, bound: Any, given: Iterator[Variable]) -> str:
@@ -118,7 +121,7 @@ def lower_subtensor(op: Subtensor, node: Apply, writer: GraphWriter) -> None:
         writer.bind_scalar(out, part.storage.loaded(f"as_{part.storage.memory}({part.address})[0]"))
         return
     dims = writer.known_dims(out, part.dims)
-    writer.bind(out, ArrayValue(part.address, dims, part.strides, part.storage, part.slots, part.packed))
+    writer.bind(out, replace(part, dims=dims))
 
 
 def _fresh(writer: GraphWriter, node: Apply) -> ArrayValue:

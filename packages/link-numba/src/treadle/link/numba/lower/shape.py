@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from treadle.link.numba.library import SHAPE
@@ -56,7 +57,7 @@ def lower_reshape(op: Reshape, node: Apply, writer: GraphWriter) -> None:
     source = writer.packed(value)
     known = writer.known_dims(out, dims)
     strides = writer.packed_strides(known)
-    writer.bind(out, ArrayValue(source.address, known, strides, value.storage, source.slots, packed=True))
+    writer.bind(out, replace(source, dims=known, strides=strides))
 
 
 def _resolved(writer: GraphWriter, wanted: Sequence[str], size: str) -> list[str]:
