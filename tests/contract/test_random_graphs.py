@@ -30,7 +30,5 @@ def test_rewriting_keeps_the_results_of_random_graphs(made: list[Recipe], seed: 
 @pytest.mark.parametrize("backend", BACKENDS)
 @MANY
 @given(groups, strategies.integers(0, 99))
-def test_backends_agree_about_many_random_graphs(
-    backend: str, rewritten: bool, made: list[Recipe], seed: int
-) -> None:
+def test_backends_agree_about_many_random_graphs(backend: str, rewritten: bool, made: list[Recipe], seed: int) -> None:
     compare(made, backend, rewritten, seed)

@@ -114,9 +114,7 @@ def _suits(sample: Sample, kind: str) -> bool:
 
 def checks(kinds: Sequence[str] = KINDS) -> list[Check]:
     """Return all checks of some kinds, leaving out those without samples."""
-    found = [
-        Check(family, dtype, kind) for kind in kinds for family in SAMPLES.families() for dtype in DTYPES[kind]
-    ]
+    found = [Check(family, dtype, kind) for kind in kinds for family in SAMPLES.families() for dtype in DTYPES[kind]]
     return [check for check in found if check.samples()]
 
 

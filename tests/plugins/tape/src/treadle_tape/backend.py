@@ -83,9 +83,7 @@ class TapeLinker(Linker):
         steps = []
         for node in nodes:
             rule: Any = TAPE.find(node.op)
-            steps.append(
-                (tuple(map(register, node.inputs)), rule(node.op, node), tuple(map(register, node.outputs)))
-            )
+            steps.append((tuple(map(register, node.inputs)), rule(node.op, node), tuple(map(register, node.outputs))))
         out = [register(v) for v in fgraph.outputs]
         kept = {*out, *(i for i, value in enumerate(preset) if value is not None)}
         last = {i: at for at, (sources, _, targets) in enumerate(steps) for i in (*sources, *targets)}

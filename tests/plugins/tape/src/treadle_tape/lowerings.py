@@ -32,9 +32,9 @@ def elemwise(op: tt.Elemwise, node: Apply) -> Callable[..., Any]:
         outputs = row.outputs
         return lambda *xs: _several([row.values(xs)[i] for i in outputs], np.broadcast_shapes(*map(np.shape, xs)))
     loops, out, function = op.loop_dtypes(node), _dtype(node), row.impl
-    return lambda *xs: np.asarray(
-        function(*(x.astype(d, copy=False) for x, d in zip(xs, loops, strict=True)))
-    ).astype(out, copy=False)
+    return lambda *xs: np.asarray(function(*(x.astype(d, copy=False) for x, d in zip(xs, loops, strict=True)))).astype(
+        out, copy=False
+    )
 
 
 def _several(values: list[Any], shape: tuple[int, ...]) -> Any:
@@ -65,9 +65,7 @@ def alloc(op: tt.Alloc, node: Apply) -> Callable[..., Any]:
     def run(x: Any, *lengths: Any) -> Any:
         made = np.empty([int(n) for n in lengths], x.dtype)
         made[...] = x
-        if x.ndim > made.ndim or any(
-            n not in {1, m} for n, m in zip(x.shape[::-1], made.shape[::-1], strict=False)
-        ):
+        if x.ndim > made.ndim or any(n not in {1, m} for n, m in zip(x.shape[::-1], made.shape[::-1], strict=False)):
             msg = f"shape {x.shape} cannot be broadcast to {made.shape}"
             raise ValueError(msg)
         return made

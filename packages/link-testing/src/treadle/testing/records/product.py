@@ -21,9 +21,7 @@ _LOSSY = {"float32": (1e-4, 1e-4), "float64": (1e-11, 1e-11)}
 def _product(
     name: str, build: Callable[..., Any], oracle: Callable[..., Any], *operands: Operand, **record: Any
 ) -> Sample:
-    return Sample(
-        name, F, build, oracle, operands, wrt=(0, 1), variants=NO_SPECIAL, **{"tolerances": _LOSSY, **record}
-    )
+    return Sample(name, F, build, oracle, operands, wrt=(0, 1), variants=NO_SPECIAL, **{"tolerances": _LOSSY, **record})
 
 
 _A = of_shape((3, 4), broadcast=(1, 4), empty=(3, 0), long=(11, 97), domain=SMALL)
