@@ -178,8 +178,9 @@ class ARange(Op):
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
         """Fill with NumPy."""
         del node
-        start, stop, step = inputs
-        output_storage[0][0] = np.arange(start, stop, step, dtype=self.dtype)
+        # Unsigned bounds would wrap around in NumPy's own subtraction of one from the other.
+        bounds = [int(x) if x.dtype.kind in "iub" else x for x in inputs]
+        output_storage[0][0] = np.arange(*bounds, dtype=self.dtype)
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Say that nothing flows back: the length depends on the inputs."""
