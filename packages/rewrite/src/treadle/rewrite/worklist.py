@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pdb
 import sys
 import warnings
 from collections import deque
@@ -11,18 +10,22 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from treadle.config import lazy_module
 from treadle.graph import Feature, Variable
 from treadle.rewrite.errors import RewriteError, RewriteWarning
 from treadle.rewrite.pattern import Law
 from treadle.rewrite.report import Firing
 
 if TYPE_CHECKING:
+    import pdb
     from collections.abc import Callable
 
     from treadle.graph import Apply, FunctionGraph, Op
     from treadle.rewrite.phase import Phase
     from treadle.rewrite.report import Report, RuleCost
     from treadle.rewrite.rules import Rule
+else:
+    pdb = lazy_module("pdb")
 
 # A rule that changes more than this many times the graph's nodes (or the floor, for small graphs) is stopped.
 MOST_CHANGES_PER_NODE = 8
