@@ -76,6 +76,26 @@ def symbolic_count(entries: Sequence[Entry]) -> int:
     return sum(1 for _ in _symbolic_places(entries))
 
 
+def bound_inputs(entries: Sequence[Entry], first: int) -> tuple[int, ...]:
+    """Return the positions of the inputs that are bounds of slices, which decide the result's shape.
+
+    Parameters
+    ----------
+    entries
+        The entries.
+    first
+        Position of the first index input of the node.
+    """
+    found: list[int] = []
+    at = first
+    for entry in entries:
+        count = symbolic_count([entry])
+        if isinstance(entry, Span):
+            found += range(at, at + count)
+        at += count
+    return tuple(found)
+
+
 def _symbolic_places(entries: Sequence[Entry]) -> Iterator[tuple[int, str]]:
     for at, entry in enumerate(entries):
         if isinstance(entry, At):

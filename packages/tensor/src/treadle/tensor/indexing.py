@@ -16,7 +16,7 @@ from treadle.tensor.index import (
     At,
     Positions,
     Span,
-    Symbolic,
+    bound_inputs,
     fill,
     gather_plan,
     index_types,
@@ -123,16 +123,7 @@ class Subtensor(_Take):
     @property
     def static_inputs(self) -> tuple[int, ...]:  # type: ignore[override]  # depends on the entries
         """Positions of the bounds of slices, which decide the result's shape."""
-        found: list[int] = []
-        at = 1
-        for entry in self.entries:
-            if isinstance(entry, Span):
-                count = symbolic_count([entry])
-                found += range(at, at + count)
-                at += count
-            elif isinstance(entry, At):
-                at += isinstance(entry.value, Symbolic)
-        return tuple(found)
+        return bound_inputs(self.entries, 1)
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
         """Index with NumPy."""
@@ -168,14 +159,7 @@ class AdvancedSubtensor(_Take):
     @property
     def static_inputs(self) -> tuple[int, ...]:  # type: ignore[override]  # depends on the entries
         """Positions of the bounds of slices."""
-        found: list[int] = []
-        at = 1
-        for entry in self.entries:
-            count = symbolic_count([entry])
-            if isinstance(entry, Span):
-                found += range(at, at + count)
-            at += count
-        return tuple(found)
+        return bound_inputs(self.entries, 1)
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
         """Index with NumPy."""
@@ -252,7 +236,7 @@ class IncSubtensor(_Put):
     @property
     def static_inputs(self) -> tuple[int, ...]:  # type: ignore[override]  # depends on the entries
         """Positions of the bounds of slices."""
-        return tuple(i + 1 for i in Subtensor(self.entries).static_inputs)
+        return bound_inputs(self.entries, 2)
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
         """Write with NumPy into a copy."""
@@ -297,7 +281,7 @@ class AdvancedIncSubtensor(_Put):
     @property
     def static_inputs(self) -> tuple[int, ...]:  # type: ignore[override]  # depends on the entries
         """Positions of the bounds of slices."""
-        return tuple(i + 1 for i in AdvancedSubtensor(self.entries).static_inputs)
+        return bound_inputs(self.entries, 2)
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
         """Write with NumPy into a copy."""
