@@ -180,6 +180,9 @@ class ARange(Op):
         del node
         # Unsigned bounds would wrap around in NumPy's own subtraction of one from the other.
         bounds = [int(x) if x.dtype.kind in "iub" else x for x in inputs]
+        if bounds[2] == 0:
+            msg = "the step is 0, so the range never ends"
+            raise ValueError(msg)
         output_storage[0][0] = np.arange(*bounds, dtype=self.dtype)
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
