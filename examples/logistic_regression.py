@@ -127,8 +127,8 @@ def reference() -> tuple[float, float]:
 def compare(output: Path) -> int:
     """Fit on every backend, print the table, save the picture; return the exit status."""
     console = Console()
-    table = Table(title="Logistic regression, 569 x 30, full-batch steps")
-    for column in ("backend", "compile cold, s", "warm, s", "us per step", "final loss", "accuracy"):
+    table = Table(title="Logistic regression, 569 x 30: time to compile, full-batch steps")
+    for column in ("backend", "cold, s", "warm, s", "us per step", "final loss", "accuracy"):
         table.add_column(column, justify="left" if column == "backend" else "right")
     results: dict[str, dict[str, Any]] = {}
     for name in BACKENDS.names():
@@ -146,11 +146,11 @@ def compare(output: Path) -> int:
             f"{cold['compile']:.2f}",
             f"{warm['compile']:.2f}",
             f"{warm['microseconds']:.1f}",
-            f"{warm['loss']:.12f}",
+            f"{warm['loss']:.10f}",
             f"{warm['accuracy']:.4f}",
         )
     loss, accuracy = reference()
-    table.add_row("scikit-learn", "", "", "", f"{loss:.12f}", f"{accuracy:.4f}")
+    table.add_row("scikit-learn", "", "", "", f"{loss:.10f}", f"{accuracy:.4f}")
     console.print(table)
     losses = [r["loss"] for r in results.values()]
     draw({name: r["losses"] for name, r in results.items()}, min(losses), output)
