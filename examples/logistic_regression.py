@@ -30,7 +30,7 @@ import treadle.tensor as tt
 from treadle.compile import BACKENDS, function, shared
 
 PENALTY = 1.0  # times half the squared weights, against the summed loss: scikit-learn's C is its inverse
-STEPS = 4000
+STEPS = 1500
 
 
 def load() -> tuple[Any, Any]:
