@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -60,8 +61,9 @@ class _ToLengths(Op):
         shape = self._result_shape(x, kind, static_lengths(wanted))
         return Apply(self, [x, *wanted], [TensorType(kind.dtype, shape).make_variable()])
 
+    @abstractmethod
     def _result_shape(self, x: Variable, kind: TensorType, wanted: Shape) -> Shape:
-        raise NotImplementedError  # pragma: no cover - both subclasses define it
+        """Return the result's static shape for lengths of which some may be known."""
 
     @property
     def static_inputs(self) -> tuple[int, ...]:  # type: ignore[override]  # all inputs after the first, however many
