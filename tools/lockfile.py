@@ -1,6 +1,6 @@
 """Read uv.lock: which third-party wheels the workspace needs, and whether they fit this interpreter.
 
-Standard library and pip's own copy of packaging only: this runs before anything is installed.
+Standard library and packaging, if need be pip's own copy: this runs before anything is installed.
 """
 
 from __future__ import annotations
@@ -8,11 +8,16 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from pip._vendor.packaging.tags import sys_tags
-from pip._vendor.packaging.utils import parse_wheel_filename
+# pip's own copy serves before anything is installed. Later on it would do harm: on Python 3.11 a process that has
+# imported pip cannot load setuptools any more, which PyTorch's compiler needs.
+_PACKAGING = "packaging" if find_spec("packaging") is not None else "pip._vendor.packaging"
+_TAGS: Any = import_module(f"{_PACKAGING}.tags")
+_UTILS: Any = import_module(f"{_PACKAGING}.utils")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +35,10 @@ class Locked:
 
     def fitting_wheel(self) -> str | None:
         """Name the wheel that pip prefers on this interpreter, or None where none fits."""
-        rank = {tag: position for position, tag in enumerate(sys_tags())}
+        rank = {tag: position for position, tag in enumerate(_TAGS.sys_tags())}
         best: tuple[int, str] | None = None
         for wheel in self.wheels:
-            ranks = [rank[tag] for tag in parse_wheel_filename(wheel)[3] if tag in rank]
+            ranks = [rank[tag] for tag in _UTILS.parse_wheel_filename(wheel)[3] if tag in rank]
             if ranks and (best is None or min(ranks) < best[0]):
                 best = (min(ranks), wheel)
         return best[1] if best else None
