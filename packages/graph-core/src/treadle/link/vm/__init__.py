@@ -2,6 +2,7 @@
 
 from treadle.link.vm.interface import Backend, Linker, Program
 from treadle.link.vm.machine import BACKEND, VM, VMLinker, VMProgram, evaluate, lower_node, replay
+from treadle.link.vm.segments import Segment, link_in_segments, segments
 
 __all__ = [
     "BACKEND",
@@ -9,9 +10,12 @@ __all__ = [
     "Backend",
     "Linker",
     "Program",
+    "Segment",
     "VMLinker",
     "VMProgram",
     "evaluate",
+    "link_in_segments",
     "lower_node",
     "replay",
+    "segments",
 ]
