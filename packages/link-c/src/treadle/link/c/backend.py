@@ -16,6 +16,12 @@ def _linker() -> Linker:
     return CLinker()
 
 
+def _stepwise_linker() -> Linker:
+    from treadle.link.c.linker import StepwiseLinker
+
+    return StepwiseLinker()
+
+
 def _version() -> str:
     from treadle.link.c.toolchain import find_toolchain
 
@@ -38,6 +44,15 @@ BACKEND = Backend(
     capabilities=frozenset({"fusion"}),
     version=_version,
     unavailable=_unavailable,
+)
+# The same, with Python steps for the nodes that C has no rule for: the default where there is a compiler.
+WITH_STEPS = Backend(
+    name="cvm",
+    linker=_stepwise_linker,
+    include=("fusion",),
+    capabilities=frozenset({"fusion"}),
+    version=_version,
+    unavailable=_unavailable,
     priority=20,
-    aliases=("c|py", "cvm", "c|py_nogc", "cvm_nogc"),
+    aliases=("c|py", "c|py_nogc", "cvm_nogc"),
 )

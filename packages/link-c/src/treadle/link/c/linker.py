@@ -31,13 +31,14 @@ from treadle.link.c.simd import simd_functions
 from treadle.link.c.table import TABLE
 from treadle.link.c.toolchain import find_toolchain
 from treadle.link.c.unit import FIXED, MOST_ARGUMENTS, Unit, dtype, ndim
-from treadle.link.vm import Linker
+from treadle.link.vm import Linker, link_in_segments
 from treadle.tensor import Elemwise, TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import FunctionGraph, Variable
+    from treadle.link.vm import Program
 
 FAMILIES = (broadcasting, dimshuffle, elemwise, indexing, joining, normalization, product, reduction, shape)
 
@@ -85,6 +86,23 @@ class CLinker(Linker):
         source = unit.text(outputs, _LIBRARIES.get())
         library = BRIDGE.open(toolchain.library(source))
         return CProgram(fgraph, order, _load(library, unit, source))
+
+
+class StepwiseLinker(Linker):
+    """Links graphs to C where C has rules, and to steps of the Python VM where it has none."""
+
+    def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> Program:
+        """Return a program for the graph; stretches between Python steps are C programs of their own.
+
+        Raises
+        ------
+        BackendUnavailableError
+            If there is no compiler.
+        CompileError
+            If the compiler fails.
+        """
+        del native_outputs
+        return link_in_segments(fgraph, CLinker(), lambda node: _gap(node) is None)
 
 
 def write_unit(fgraph: FunctionGraph, order: Sequence[Apply]) -> tuple[Unit, list[tuple[Variable, int]]]:
