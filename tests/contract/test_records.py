@@ -19,8 +19,8 @@ from treadle.testing.sample import OPTIONAL_DTYPES, REALS
 
 OPS = (
     tt.AdvancedIncSubtensor, tt.AdvancedSubtensor, tt.Alloc, tt.ARange, tt.ArgReduction, tt.DimShuffle, tt.Elemwise,
-    tt.IncSubtensor, tt.Join, tt.LogSoftmax, tt.LogSumExp, tt.MatMul, tt.Reduction, tt.Reshape, tt.Shape, tt.ShapeI,
-    tt.Softmax, tt.Subtensor, tt.SumTo,
+    tt.FusedReduction, tt.IncSubtensor, tt.Join, tt.LogSoftmax, tt.LogSumExp, tt.MatMul, tt.Reduction, tt.Reshape,
+    tt.Shape, tt.ShapeI, tt.Softmax, tt.Subtensor, tt.SumTo,
 )  # fmt: skip
 
 

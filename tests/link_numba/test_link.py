@@ -115,5 +115,5 @@ def test_generated_text_of_a_small_graph(link: Link) -> None:
 def test_backend_is_declared() -> None:
     assert BACKEND.name == "numba"
     assert BACKEND.unavailable() is None
-    assert set(BACKEND.exclude) == {"cxx_only", "BlasOpt"}
+    assert set(BACKEND.exclude) == {"cxx_only", "BlasOpt", "local_careduce_fusion"}
     assert "fusion" in BACKEND.capabilities

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import treadle.tensor as tt
 from tests.tensor_rewrites.graphs import assert_same, rewrite, run
 from treadle.graph import NodeError
 from treadle.rewrite import RewriteDatabaseQuery
+from treadle.tensor import DtypeError, FusedReduction, Reduction, TensorTypeError
 from treadle.tensor.elemwise import Composite, Elemwise
 from treadle.tensor.rewrites.fusion import MOST_STEPS
 
@@ -54,7 +56,7 @@ def test_value_used_outside_is_a_further_output() -> None:
 
 def test_functions_of_one_array_come_together() -> None:
     x = tt.dmatrix("x")
-    fgraph = fused([x], tt.sin(x), tt.cos(x), tt.exp(x).sum())
+    fgraph = fused([x], tt.sin(x), tt.cos(x), tt.exp(x).T)
     assert composites(fgraph) == ["Composite{sin cos exp}"]
 
 
@@ -214,3 +216,100 @@ def test_fusion_can_be_excluded() -> None:
     fgraph, report = rewrite([x], [tt.sin(tt.exp(x))], query)
     assert composites(fgraph) == ["exp", "sin"]
     assert "elementwise_fusion" not in report.fired()
+
+
+# Reductions
+
+
+def reductions(fgraph: FunctionGraph) -> list[str]:
+    """Return the fused reductions, and the reductions that are left."""
+    return [str(node.op) for node in fgraph.toposort() if isinstance(node.op, FusedReduction | Reduction)]
+
+
+def test_a_reduction_joins_what_it_reduces() -> None:
+    x = tt.dmatrix("x")
+    assert reductions(fused([x], tt.exp(x).sum(axis=0))) == ["Fused[Composite{exp}](Sum{axes=[0]})"]
+
+
+def test_reductions_over_the_same_axes_come_together() -> None:
+    x, y = tt.dmatrix("x"), tt.dmatrix("y")
+    product = x * y
+    e = tt.exp(product)
+    found = reductions(fused([x, y], e.sum(axis=1), e.max(axis=1), tt.sin(product).sum(axis=1)))
+    assert found == ["Fused[Composite{mul exp sin}](Sum{axes=[1]}, Max{axes=[1]}, Sum{axes=[1]})"]
+
+
+def test_a_value_that_is_used_elsewhere_is_stored_too() -> None:
+    x = tt.dmatrix("x")
+    e = tt.exp(x)
+    assert reductions(fused([x], e.sum(), e.T)) == ["Fused[Composite{exp}](stored, Sum{axes=[0, 1]})"]
+
+
+def test_of_reductions_over_different_axes_one_joins() -> None:
+    x = tt.dmatrix("x")
+    e = tt.exp(x)
+    found = reductions(fused([x], e.sum(axis=0), e.sum(axis=1), e.max(axis=1)))
+    assert sorted(found) == ["Fused[Composite{exp}](stored, Sum{axes=[1]}, Max{axes=[1]})", "Sum{axes=[0]}"]
+
+
+def test_results_that_are_only_reduced_do_not_come_together_with_stored_ones() -> None:
+    x = tt.dmatrix("x")
+    found = reductions(fused([x], tt.exp(x).sum(axis=0), tt.sin(x)))
+    assert found == ["Fused[Composite{exp}](Sum{axes=[0]})"]
+
+
+def test_a_reduction_of_an_input_stays_as_it_is() -> None:
+    x = tt.dmatrix("x")
+    assert reductions(fused([x], x.sum())) == ["Sum{axes=[0, 1]}"]
+
+
+def test_complex_reductions_are_left_out() -> None:
+    z = tt.zvector("z")
+    assert reductions(fused([z], (z * z).sum())) == ["Sum{axes=[0]}"]
+
+
+def test_clash_of_shapes_in_a_fused_reduction_is_blamed_on_the_line_that_made_it() -> None:
+    x, y = tt.dvector("x"), tt.dvector("y")
+    clash = x * y  # this is the clash
+    with pytest.raises(NodeError, match="this is the clash"):
+        run(fused([x, y], tt.exp(clash).sum()), [np.zeros(2), np.zeros(3)])
+
+
+def test_a_fused_reduction_has_no_gradient() -> None:
+    x = tt.dmatrix("x")
+    out: Any = fused([x], tt.exp(x).sum()).outputs[0]
+    with pytest.raises(DtypeError, match="Differentiate before compiling"):
+        tt.grad(out, out.owner.inputs[0])
+
+
+def test_a_fused_reduction_needs_reductions_over_one_set_of_axes() -> None:
+    x = tt.dmatrix("x")
+    out: Any = fused([x], tt.exp(x).sum(axis=0)).outputs[0]
+    op: Any = out.owner.op
+    node: Any = x.sum(axis=1).owner
+    other = node.op
+    with pytest.raises(TensorTypeError, match="over one set of axes"):
+        FusedReduction(replace(op.composite, outputs=(1, 1)), (*op.reductions, other))(x)
+    with pytest.raises(TensorTypeError, match="1 inputs of one rank"):
+        op(x, x)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_reductions_keep_their_values(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    x, y, r = tt.dtensor3("x"), tt.dtensor3("y"), tt.tensor("r", dtype="float64", shape=(None, 1, None))
+    made: list[Any] = [x, y, r]
+    outputs: list[Any] = []
+    for _ in range(int(rng.integers(2, 12))):
+        a, b = (made[int(i)] for i in rng.integers(len(made), size=2))
+        made.append(tt.tanh(a * b + a) if rng.integers(2) else a - tt.exp(-b * b))
+        axes = tuple(int(d) for d in np.flatnonzero(rng.integers(2, size=3)))
+        which = (tt.sum, tt.max, tt.prod, tt.min)[int(rng.integers(4))]
+        total = which(made[-1], axis=axes, keepdims=True)
+        (outputs if rng.integers(2) else made).append(total)
+    outputs += made[-2:]
+    fgraph = fused([x, y, r], *outputs)
+    plain = rewrite([x, y, r], outputs, RewriteDatabaseQuery())[0]
+    n, m, k = (int(i) for i in rng.integers(1, 4, size=3))
+    values = [rng.normal(size=s) for s in ((n, m, k), (n, m, k), (n, 1, k))]
+    assert_same(run(plain, values), run(fgraph, values))

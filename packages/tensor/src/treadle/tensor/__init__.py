@@ -39,6 +39,7 @@ from treadle.tensor.errors import (
     ShapeError,
     TensorTypeError,
 )
+from treadle.tensor.fused import FusedReduction
 from treadle.tensor.gradient import grad
 from treadle.tensor.index import At, Gather, Positions, Span, Symbolic, fill, gather_plan, symbolic_count
 from treadle.tensor.indexing import (
@@ -270,6 +271,7 @@ __all__ = [
     "DisconnectedInputError",
     "DtypeError",
     "Elemwise",
+    "FusedReduction",
     "Gather",
     "IncSubtensor",
     "IndexingError",

@@ -42,6 +42,21 @@ def _several(values: list[Any], shape: tuple[int, ...]) -> Any:
     return made[0] if len(made) == 1 else made
 
 
+def fused(op: tt.FusedReduction, node: Apply) -> Callable[..., Any]:
+    """The functions, then the reductions of their results."""
+    whole, parts = op.parts(node)
+    made: list[Any] = [None if part is None else reduction(part.op, part) for part in parts]  # type: ignore[arg-type]  # it is one
+    steps = elemwise(op.elementwise, whole)
+
+    def run(*xs: Any) -> Any:
+        values = steps(*xs)
+        several = values if isinstance(values, tuple) else (values,)
+        results = tuple(v if r is None else r(v) for v, r in zip(several, made, strict=True))
+        return results[0] if len(results) == 1 else results
+
+    return run
+
+
 def dimshuffle(op: tt.DimShuffle, node: Apply) -> Callable[..., Any]:
     """Drop, permute, insert."""
     del node
@@ -217,9 +232,9 @@ def shape_i(op: tt.ShapeI, node: Apply) -> Callable[..., Any]:
 def register(table: LoweringTable) -> None:
     """Enter the rules into the tape's table."""
     for rule, *ops in (
-        (elemwise, tt.Elemwise), (dimshuffle, tt.DimShuffle), (reshape, tt.Reshape), (alloc, tt.Alloc),
-        (sum_to, tt.SumTo), (reduction, tt.Reduction), (arg_reduction, tt.ArgReduction), (matmul, tt.MatMul),
-        (join, tt.Join), (arange, tt.ARange), (take, tt.Subtensor, tt.AdvancedSubtensor),
+        (elemwise, tt.Elemwise), (fused, tt.FusedReduction), (dimshuffle, tt.DimShuffle), (reshape, tt.Reshape),
+        (alloc, tt.Alloc), (sum_to, tt.SumTo), (reduction, tt.Reduction), (arg_reduction, tt.ArgReduction),
+        (matmul, tt.MatMul), (join, tt.Join), (arange, tt.ARange), (take, tt.Subtensor, tt.AdvancedSubtensor),
         (put, tt.IncSubtensor, tt.AdvancedIncSubtensor), (softmax, tt.Softmax), (log_softmax, tt.LogSoftmax),
         (logsumexp, tt.LogSumExp), (shape, tt.Shape), (shape_i, tt.ShapeI),
     ):  # fmt: skip

@@ -18,6 +18,7 @@ from treadle.link.c.lower import (
     broadcasting,
     dimshuffle,
     elemwise,
+    fused,
     indexing,
     joining,
     normalization,
@@ -32,7 +33,7 @@ from treadle.link.c.table import TABLE
 from treadle.link.c.toolchain import find_toolchain
 from treadle.link.c.unit import FIXED, MOST_ARGUMENTS, Unit, dtype, ndim
 from treadle.link.vm import Linker, link_in_segments
-from treadle.tensor import Elemwise, TensorType
+from treadle.tensor import Elemwise, FusedReduction, TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from treadle.graph import FunctionGraph, Variable
     from treadle.link.vm import Program
 
-FAMILIES = (broadcasting, dimshuffle, elemwise, indexing, joining, normalization, product, reduction, shape)
+FAMILIES = (broadcasting, dimshuffle, elemwise, fused, indexing, joining, normalization, product, reduction, shape)
 
 
 class _Libraries:
@@ -158,8 +159,9 @@ def _gap(node: Apply) -> str | None:
             return f"C has no values of type {var.type}"
         if var.type.dtype not in CTYPES:
             return f"C has no {var.type.dtype}"
-    if isinstance(node.op, Elemwise):
-        return unsupported(node.op, node) or None
+    if isinstance(node.op, Elemwise | FusedReduction):
+        op = node.op if isinstance(node.op, Elemwise) else node.op.elementwise
+        return unsupported(op, node) or None
     return None
 
 

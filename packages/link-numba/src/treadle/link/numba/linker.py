@@ -46,15 +46,16 @@ class NumbaLinker(Linker):
 def _gaps(order: Sequence[Apply]) -> Iterator[tuple[Apply, str]]:
     """Yield every node that cannot be lowered, with the reason."""
     from treadle.link.numba import lower
-    from treadle.tensor import Elemwise
+    from treadle.tensor import Elemwise, FusedReduction
 
     for node in order:
         if TABLE.find(node.op) is None:
             yield node, ""
             continue
         reason = next((r for r in map(_refused_type, (*node.inputs, *node.outputs)) if r), "")
-        if not reason and isinstance(node.op, Elemwise):
-            reason = lower.elemwise.refusal(node.op, node)
+        if not reason and isinstance(node.op, Elemwise | FusedReduction):
+            op = node.op if isinstance(node.op, Elemwise) else node.op.elementwise
+            reason = lower.elemwise.refusal(op, node)
         if reason:
             yield node, reason
 

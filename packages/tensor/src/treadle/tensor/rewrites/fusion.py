@@ -1,6 +1,6 @@
 """Fusion: stretches of elementwise nodes become one node, computed element by element without temporaries.
 
-Two steps make the groups, each in one walk over the graph, and neither can make a cycle:
+Three steps make the groups, each in one walk over the graph, and none can make a cycle:
 
 1. A node joins the group of its clients if all of them are in that one group: nothing leads out of such a group but
    its root. The values inside it may have smaller shapes, as long as the same dimensions are known to have length 1.
@@ -8,15 +8,23 @@ Two steps make the groups, each in one walk over the graph, and neither can make
    that shape. A group's level counts how often the way to it from the inputs changes shape, or passes a node that is
    not elementwise: a way out of a merged group and back into it would have raised the level. Shapes must be certain to
    be equal, whatever the inputs turn out to be, since all outputs of a node come from one loop.
+
+3. Groups join the one group that all their clients belong to, as nodes did in the first step.
+
+Then reductions join the node that makes what they reduce, so that it need not be stored. They take nothing else, so
+that no cycle can arise either.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from treadle.graph import Apply, Constant
 from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.elemwise import Composite, Elemwise, Step
+from treadle.tensor.fused import FusedReduction
+from treadle.tensor.reduction import Reduction
 from treadle.tensor.rewrites.lengths import LengthTable, table_of
 from treadle.tensor.row import ScalarOp
 
@@ -24,13 +32,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from treadle.graph import FunctionGraph, Variable
-    from treadle.tensor.rewrites.lengths import Lengths
+    from treadle.tensor.fused import FusedReduction
+from treadle.tensor.rewrites.lengths import Lengths
 
 RULES = RuleSet("fusion", features=(LengthTable,))
 # A group has at most so many nodes: what backends need to compile one stays bounded, all of it linear.
 MOST_STEPS = 200
 # Inputs and outputs of a group with several outputs, at most: each is a stream of memory.
 MOST_OPERANDS = 32
+# Reductions in one node, at most: each takes a share of the first-level cache.
+MOST_REDUCTIONS = 8
 
 
 def _is_candidate(node: Apply) -> bool:
@@ -83,14 +94,25 @@ def _operands(group: Sequence[Apply]) -> list[Variable]:
     return [x for x in dict.fromkeys(x for node in group for x in node.inputs) if x not in made]
 
 
+def _reduced_axes(fgraph: FunctionGraph, root: Apply) -> tuple[int, ...] | None:
+    """Return the axes over which all clients of a tree reduce its result, so that it need not be stored, or None."""
+    axes: set[tuple[int, ...]] = set()
+    for client, _ in fgraph.clients[root.outputs[0]]:
+        if not _reducible(client):
+            return None
+        op: Any = client.op
+        axes.add(op.axes)
+    return axes.pop() if len(axes) == 1 else None
+
+
 def _classes(
-    order: Sequence[Apply], trees: dict[Apply, list[Apply]], table: LengthTable
+    fgraph: FunctionGraph, order: Sequence[Apply], trees: dict[Apply, list[Apply]], table: LengthTable
 ) -> Iterable[tuple[Lengths, list[Apply]]]:
-    """Return the roots of the trees by level and shape, each class with its shape and in order of evaluation."""
+    """Return the roots of the trees by level, shape and reduced axes, each class with its shape and in order."""
     inner = {node for root, tree in trees.items() for node in tree if node is not root}
     level: dict[Apply, int] = {}
     shapes: dict[Apply, Lengths | None] = {}
-    found: dict[tuple[int, Lengths], list[Apply]] = {}
+    found: dict[tuple[int, Lengths, tuple[int, ...] | None], list[Apply]] = {}
     for node in order:
         if node in inner:
             continue
@@ -103,8 +125,8 @@ def _classes(
                 at = max(at, level[x.owner] + (shapes[x.owner] != shape))
         level[node], shapes[node] = at, shape
         if shape is not None:
-            found.setdefault((at, shape), []).append(node)
-    return ((shape, roots) for (_, shape), roots in found.items())
+            found.setdefault((at, shape, _reduced_axes(fgraph, node)), []).append(node)
+    return ((shape, roots) for (_, shape, _), roots in found.items())
 
 
 def _components(
@@ -149,15 +171,40 @@ def _slices(roots: Sequence[Apply], trees: dict[Apply, list[Apply]]) -> Iterator
     yield group
 
 
+def _absorb(
+    fgraph: FunctionGraph, parts: Sequence[list[Apply]], trees: dict[Apply, list[Apply]], order: Sequence[Apply]
+) -> list[list[Apply]]:
+    """Let parts join the one part that all their clients belong to, the last in order of evaluation first."""
+    place = {node: i for i, node in enumerate(order)}
+    part_of = {node: part for part in parts for root in part for node in trees[root]}
+    size = {id(part): sum(len(trees[root]) for root in part) for part in parts}
+    kept = []
+    for part in sorted(parts, key=lambda part: -place[part[-1]]):
+        clients = [client for root in part for client, _ in fgraph.clients[root.outputs[0]]]
+        target = part_of.get(clients[0]) if clients else None
+        fits = target is not None and size[id(target)] + size[id(part)] <= MOST_STEPS
+        if target is None or not fits or any(part_of.get(client) is not target for client in clients):
+            kept.append(part)
+        elif target is not part and _pattern(part[0]) == _pattern(target[0]):
+            target += part
+            size[id(target)] += size[id(part)]
+            part_of.update((node, target) for root in part for node in trees[root])
+        else:
+            kept.append(part)
+    return [sorted(part, key=place.__getitem__) for part in kept]
+
+
 def groups(fgraph: FunctionGraph, table: LengthTable) -> list[list[Apply]]:
     """Return the groups of elementwise nodes that belong into one loop, each in order of evaluation."""
     order = fgraph.toposort()
     trees = _trees(order, fgraph)
-    found = []
-    for shape, roots in _classes(order, trees, table):
-        for part in _components(shape, roots, trees, table):
-            found += [group for group in _slices(part, trees) if len(group) > 1]
-    return found
+    parts = [
+        part
+        for shape, roots in _classes(fgraph, order, trees, table)
+        for part in _components(shape, roots, trees, table)
+    ]
+    found = [group for part in _absorb(fgraph, parts, trees, order) for group in _slices(part, trees)]
+    return [group for group in found if len(group) > 1]
 
 
 def fused(group: Sequence[Apply], outputs: Sequence[Variable]) -> Apply:
@@ -194,3 +241,62 @@ def elementwise_fusion(fgraph: FunctionGraph) -> int:
         made = fused(group, outputs)
         fgraph.replace_all(zip(outputs, made.outputs, strict=True), "elementwise_fusion")
     return len(found)
+
+
+def _reducible(client: Apply) -> bool:
+    """Whether a client of an elementwise node is a reduction that can be made in its loop."""
+    op = client.op
+    if not isinstance(op, Reduction) or not op.axes:
+        return False
+    kinds: list[Any] = [client.inputs[0].type, client.outputs[0].type]
+    return all(t.numpy_dtype.kind in "biuf" for t in kinds)
+
+
+def _reductions_of(fgraph: FunctionGraph, node: Apply) -> list[Apply]:
+    """Return reductions of a node's results that are over the same axes: the axes that most of them have."""
+    by_axes: dict[tuple[int, ...], list[Apply]] = {}
+    for out in node.outputs:
+        for client, _ in fgraph.clients[out]:
+            if _reducible(client):
+                op: Any = client.op
+                by_axes.setdefault(op.axes, []).append(client)
+    return max(by_axes.values(), key=len, default=[])[:MOST_REDUCTIONS]
+
+
+def reduced(fgraph: FunctionGraph, node: Apply, reductions: Sequence[Apply]) -> tuple[list[Variable], Apply]:
+    """Return what a fused reduction takes the place of, and its node: first what is stored, then what is reduced."""
+    scalar: Any = node.op.scalar_op  # type: ignore[attr-defined]  # an Elemwise
+    whole = node if isinstance(scalar, Composite) else fused([node], node.outputs)
+    composite: Composite = whole.op.scalar_op  # type: ignore[attr-defined]  # an Elemwise
+    inside = set(reductions)
+    stored = [out for out in node.outputs if any(client not in inside for client, _ in fgraph.clients[out])]
+    places = [composite.outputs[out.index or 0] for out in (*stored, *(r.inputs[0] for r in reductions))]
+    ops: list[Any] = [*(None for _ in stored), *(r.op for r in reductions)]
+    op = FusedReduction(replace(composite, outputs=tuple(places)), tuple(ops))
+    old = [*stored, *(r.outputs[0] for r in reductions)]
+    made = Apply(op, whole.inputs, [out.clone() for out in old])
+    made.user_line = reductions[0].user_line
+    tag: Any = made.tag
+    tag.origins = list(getattr(whole.tag, "origins", ()))
+    return old, made
+
+
+@RULES.graph_pass(Phase.FUSION, tags=("fast_run", "fusion", "local_careduce_fusion"), after=("elementwise_fusion",))
+def reduction_fusion(fgraph: FunctionGraph) -> int:
+    """sum(f(x)), max(f(x)) -> one node that does not store f(x)."""
+    changes = 0
+    for node in fgraph.toposort():
+        if not isinstance(node.op, Elemwise) or not _is_loop(node):
+            continue
+        reductions = _reductions_of(fgraph, node)
+        if reductions:
+            old, made = reduced(fgraph, node, reductions)
+            fgraph.replace_all(zip(old, made.outputs, strict=True), "reduction_fusion")
+            changes += 1
+    return changes
+
+
+def _is_loop(node: Apply) -> bool:
+    """Whether a node is elementwise with real numbers throughout, fused or not."""
+    op: Any = node.op
+    return isinstance(op.scalar_op, Composite) or _is_candidate(node)

@@ -21,14 +21,19 @@ def axes_mask(axes: Sequence[int]) -> str:
     return f"UINT64_C({sum(1 << d for d in axes)})"
 
 
+def reducer_name(op: Reduction, source: str) -> str:
+    """Return the name of the reducer for elements of a dtype."""
+    # NumPy adds float16 up in float32.
+    acc = "float32" if op.acc_dtype == "float16" else op.acc_dtype
+    return f"tr_{op.kind}_{CTYPES[source].short}_{CTYPES[acc].short}_{CTYPES[op.dtype].short}"
+
+
 @TABLE.register(Reduction)
 def reduction(op: Reduction, node: Apply, unit: Unit) -> None:
     """Write the reduction."""
     (x,) = node.inputs
     rank, mask = ndim(x), axes_mask(op.axes)
-    # NumPy adds float16 up in float32.
-    acc = "float32" if op.acc_dtype == "float16" else op.acc_dtype
-    name = f"tr_{op.kind}_{CTYPES[dtype(x)].short}_{CTYPES[acc].short}_{CTYPES[op.dtype].short}"
+    name = reducer_name(op, dtype(x))
     source, o = unit.slot(x), unit.owns(node.outputs[0])
     unit.line(f"tr_keep(v + {source}, {rank}, {mask}, v + {o});")
     unit.call(f"tr_alloc(v + {o}, {ndim(node.outputs[0])}, {CTYPES[op.dtype].size})")

@@ -143,16 +143,12 @@ static int tr_iterate(int ops, int nd, const int64_t *shape, char *const *p, int
   }
 }
 """,
-    # ix: operands, then results, as positions in v.
-    "tr_elemwise": """\
-static int tr_elemwise(tr_var *v, const int *ix, int nin, int nout, int nd, const unsigned char *size, tr_kernel k) {
-  int64_t n[TR_ND], st[TR_ND][TR_OPS];
-  char *p[TR_OPS];
-  int o, d, status;
-  const int ops = nin + nout;
-  for (d = 0; d < nd; d++) {
+    # The lengths that operands broadcast to.
+    "tr_broadcast": """\
+static int tr_broadcast(const tr_var *v, const int *ix, int nin, int nd, int64_t *n) {
+  for (int d = 0; d < nd; d++) {
     int64_t m = 1;
-    for (o = 0; o < nin; o++) {
+    for (int o = 0; o < nin; o++) {
       const int64_t own = v[ix[o]].n[d];
       if (own != 1) {
         if (m != 1 && m != own) return TR_SHAPE;
@@ -161,6 +157,17 @@ static int tr_elemwise(tr_var *v, const int *ix, int nin, int nout, int nd, cons
     }
     n[d] = m;
   }
+  return 0;
+}
+""",
+    # ix: operands, then results, as positions in v.
+    "tr_elemwise": """\
+static int tr_elemwise(tr_var *v, const int *ix, int nin, int nout, int nd, const unsigned char *size, tr_kernel k) {
+  int64_t n[TR_ND], st[TR_ND][TR_OPS];
+  char *p[TR_OPS];
+  int o, d, status;
+  const int ops = nin + nout;
+  if ((status = tr_broadcast(v, ix, nin, nd, n))) return status;
   for (o = 0; o < ops; o++) {
     tr_var *x = v + ix[o];
     if (o >= nin) {

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from treadle.link.c.dtypes import CTYPES
 from treadle.link.c.runtime.core import CORE
+from treadle.link.c.runtime.fused import FUSED
 from treadle.link.c.runtime.indexing import INDEXING, adding, placing
 from treadle.link.c.runtime.normalization import normalizer
 from treadle.link.c.runtime.product import COMMON, matmul
@@ -34,8 +35,23 @@ class Library:
 
     def __init__(self, simd: frozenset[str]) -> None:
         self._simd = simd
-        self._known = {**CORE, **scalar_helpers(), **DRIVER, **COMMON, **INDEXING, **SHAPES, "tr_f64s": VECTOR_TYPES}
-        self._aliases = {"tr_f32s": "tr_f64s", "tr_dims": "tr_split", "tr_placing": "tr_place"}
+        self._known = {
+            **CORE,
+            **scalar_helpers(),
+            **DRIVER,
+            **FUSED,
+            **COMMON,
+            **INDEXING,
+            **SHAPES,
+            "tr_f64s": VECTOR_TYPES,
+        }
+        self._aliases = {
+            "tr_f32s": "tr_f64s",
+            "tr_dims": "tr_split",
+            "tr_placing": "tr_place",
+            "tr_add_loop": "tr_loops",
+            "tr_make_plan": "tr_plan",
+        }
         self._made: dict[str, tuple[str, str]] = {}
         self._patterns: list[tuple[re.Pattern[str], Callable[..., tuple[str, str]]]] = [
             (re.compile(rf"tr_(sum|prod|max|min|all|any)_({_SHORT})_({_SHORT})_({_SHORT})(?:_run)?"), self._reducer),

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def elemwise(op: Elemwise, node: Apply) -> Callable[..., Any]:
     """Lower to the row's function, the inputs broadcast at their run-time shapes."""
     if isinstance(op.scalar_op, Composite):
-        return _composite(op.scalar_op)
+        return composite(op.scalar_op)
     out: Any = node.outputs[0].type
     function = scalar_function(op.scalar_op, op.loop_dtypes(node), out.numpy_dtype)
 
@@ -32,7 +32,7 @@ def elemwise(op: Elemwise, node: Apply) -> Callable[..., Any]:
     return run
 
 
-def _composite(composite: Composite) -> Callable[..., Any]:
+def composite(composite: Composite) -> Callable[..., Any]:
     """Lower a fused function step by step."""
     functions = [scalar_function(step.row, step.loops, step.out) for step in composite.steps]
 

@@ -58,7 +58,7 @@ def row_function(row: ScalarOp, sources: Sequence[str], loops: Sequence[str], ou
     return apply
 
 
-def composite(scalar: Composite, sources: Sequence[str]) -> Lowered:
+def composite(scalar: Composite, sources: Sequence[str]) -> Checked:
     """Return the function of a fused node; torch.compile fuses its steps again."""
     dtypes = [*scalar.dtypes, *(step.out for step in scalar.steps)]
     conversions = [converter(s, d) for s, d in zip(sources, scalar.dtypes, strict=True)]

@@ -1,0 +1,162 @@
+"""C text of fused reductions: a kernel runs over tiles, and each tile is combined while it is in cache."""
+
+from __future__ import annotations
+
+FUSED = {
+    "tr_step": """\
+/* Step to the next index over loops first..count-1; 0 when all were visited. */
+static int tr_step(int first, int count, const int64_t *n, int64_t (*s)[TR_OPS], int64_t *i, int ops, char **p) {
+  for (int d = first; d < count; d++) {
+    if (++i[d] < n[d]) { for (int o = 0; o < ops; o++) p[o] += s[d][o]; return 1; }
+    for (int o = 0; o < ops; o++) p[o] -= s[d][o] * (n[d] - 1);
+    i[d] = 0;
+  }
+  return 0;
+}
+""",
+    # The loops over kept dimensions are numbered 0, those over reduced ones 1; in each, the innermost comes first.
+    "tr_loops": """\
+typedef struct {
+  int ops, count[2], inner;
+  int64_t n[2][TR_ND], s[2][TR_ND][TR_OPS], i[2][TR_ND], total[2];
+  char *p[TR_OPS], *q[TR_OPS], *out[TR_OPS];
+} tr_loops;
+static void tr_add_loop(tr_loops *t, int c, int64_t n, const int64_t *s) {
+  const int m = t->count[c];
+  int o = 0;
+  if (m) {
+    while (o < t->ops && s[o] == t->s[c][m - 1][o] * t->n[c][m - 1]) o++;
+    if (o == t->ops) { t->n[c][m - 1] *= n; return; }
+  }
+  if (t->inner < 0) t->inner = c;
+  for (o = 0; o < t->ops; o++) t->s[c][m][o] = s[o];
+  t->n[c][m] = n;
+  t->count[c]++;
+}
+""",
+    "tr_reduce_none": """\
+/* The results over no elements. */
+static int tr_reduce_none(tr_loops *t, int nin, const tr_reducer *const *red) {
+  for (int o = nin; o < t->ops; o++) {
+    const tr_reducer *r = red[o - nin];
+    if (!r) continue;
+    if (r->empty) return TR_EMPTY;
+    for (int64_t j = 0; j < t->total[0]; j++) {
+      int64_t acc[2];
+      r->start(1, (char *)acc);
+      r->finish(1, (char *)acc, t->out[o] + j * r->out_size);
+    }
+  }
+  return 0;
+}
+""",
+    # How a tile is cut: j walks over kept elements, i over reduced ones, jt and it at a time; the loops beyond these
+    # begin at first[0] and first[1].
+    "tr_plan": """\
+typedef struct { int64_t jn, jt, in, it, joined; int first[2]; } tr_plan;
+static void tr_make_plan(const tr_loops *t, int64_t tile, tr_plan *l) {
+  const int c = t->inner;
+  const int64_t run = t->n[c][0];
+  int o = 0;
+  /* Short runs that follow each other evenly are computed together. */
+  if (run <= (c ? 16 : 128) && run <= tile / 2) while (o < t->ops && t->s[!c][0][o] == run * t->s[c][0][o]) o++;
+  l->joined = o == t->ops ? run : 0;
+  l->jn = c && !l->joined ? 1 : t->n[0][0];
+  l->in = !c == !l->joined ? 1 : t->n[1][0];
+  l->jt = c ? (l->joined ? tile / run : 1) : (l->joined ? run : tile);
+  l->it = c ? (l->joined ? 1 : tile) : (l->joined ? tile / run : 1);
+  l->first[0] = !c || l->joined;
+  l->first[1] = c || l->joined;
+}
+""",
+    "tr_combine": """\
+/* Combine what the kernel made of a tile into the accumulators of the elements that are kept. */
+static void tr_combine(const tr_reducer *r, const tr_plan *l, int c, int64_t kept, int64_t reduced, int64_t size,
+                       const char *p, char *acc) {
+  if (l->joined && c) r->rows(l->joined, size, kept, p, l->joined * size, acc);
+  else if (c) r->row(reduced, p, size, acc);
+  else r->rows(reduced, l->joined * size, kept, p, size, acc);
+}
+""",
+    # size: bytes of an element of each of the kernel's results; red: how each is reduced, or 0 where it is stored.
+    "tr_fused": """\
+static int tr_fused(tr_var *v, const int *ix, int nin, int nout, int nd, uint64_t mask, const unsigned char *size,
+                    tr_kernel k, const tr_reducer *const *red) {
+  double buffer[1024];
+  int64_t n[TR_ND], acc[1024], tile = 512;
+  tr_loops t;
+  tr_plan l;
+  int o, d, at, status, reduced = 0;
+  t.ops = nin + nout;
+  t.inner = -1;
+  for (int c = 0; c < 2; c++) {
+    t.count[c] = 0;
+    t.total[c] = 1;
+    for (d = 0; d < TR_ND; d++) t.i[c][d] = 0;
+  }
+  if ((status = tr_broadcast(v, ix, nin, nd, n))) return status;
+  for (o = 0; o < t.ops; o++) {
+    tr_var *x = v + ix[o];
+    if (o >= nin) {
+      const tr_reducer *r = red[o - nin];
+      int e = 0;
+      for (d = 0; d < nd; d++) if (!r || !(mask >> d & 1)) x->n[e++] = n[d];
+      if ((status = tr_alloc(x, e, r ? r->out_size : size[o - nin]))) return status;
+      reduced += r != 0;
+    }
+    t.p[o] = t.out[o] = x->p;
+  }
+  while (tile * reduced > 1024) tile /= 2;
+  for (d = nd - 1; d >= 0; d--) {
+    const int c = mask >> d & 1;
+    int64_t s[TR_OPS];
+    t.total[c] *= n[d];
+    if (n[d] == 1) continue;
+    for (o = 0; o < t.ops; o++) s[o] = o >= nin && red[o - nin] ? 0 : v[ix[o]].s[d];
+    tr_add_loop(&t, c, n[d], s);
+  }
+  if (t.total[0] == 0) return 0;
+  if (t.total[1] == 0) return tr_reduce_none(&t, nin, red);
+  for (int c = 0; c < 2; c++) {
+    if (t.count[c]) continue;
+    t.n[c][0] = t.count[c] = 1;
+    for (o = 0; o < t.ops; o++) t.s[c][0][o] = 0;
+  }
+  if (t.inner < 0) t.inner = 1;
+  const int c = t.inner;
+  tr_make_plan(&t, tile, &l);
+  do {
+    for (int64_t j = 0; j < l.jn; j += l.jt) {
+      const int64_t kept = l.jn - j < l.jt ? l.jn - j : l.jt;
+      for (o = nin, at = 0; o < t.ops; o++) {
+        if (!red[o - nin]) continue;
+        acc[at * tile] = acc[at * tile + 1] = 0;
+        red[o - nin]->start(kept, (char *)(acc + at++ * tile));
+      }
+      do {
+        for (int64_t i = 0; i < l.in; i += l.it) {
+          const int64_t m = l.in - i < l.it ? l.in - i : l.it;
+          for (o = 0, at = 0; o < t.ops; o++) {
+            if (o >= nin && red[o - nin]) t.q[o] = (char *)(buffer + at++ * tile);
+            else t.q[o] = t.p[o] + j * t.s[0][0][o] + i * t.s[1][0][o];
+          }
+          if ((status = k(kept * m * (c && l.joined ? l.joined : 1), t.q, t.s[c][0]))) return status;
+          for (o = nin, at = 0; o < t.ops; o++) {
+            if (!red[o - nin]) continue;
+            tr_combine(red[o - nin], &l, c, kept, m, size[o - nin], t.q[o], (char *)(acc + at++ * tile));
+          }
+        }
+      } while (tr_step(l.first[1], t.count[1], t.n[1], t.s[1], t.i[1], t.ops, t.p));
+      for (o = nin, at = 0; o < t.ops; o++) {
+        const tr_reducer *r = red[o - nin];
+        if (!r) continue;
+        if (c && !l.joined && r->settle) r->settle((char *)(acc + at * tile));
+        r->finish(kept, (char *)(acc + at++ * tile), t.out[o]);
+        t.out[o] += kept * r->out_size;
+      }
+    }
+  } while (tr_step(l.first[0], t.count[0], t.n[0], t.s[0], t.i[0], t.ops, t.p));
+  return 0;
+}
+""",
+}

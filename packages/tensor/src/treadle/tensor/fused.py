@@ -1,0 +1,110 @@
+"""FusedReduction: elementwise steps, some of whose results are reduced over axes as they are made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treadle.graph import Op, Variable, static_op
+from treadle.tensor.broadcasting import broadcast_static
+from treadle.tensor.conversion import as_tensor_variable
+from treadle.tensor.elemwise import Composite, Elemwise
+from treadle.tensor.errors import DtypeError, TensorTypeError
+from treadle.tensor.types import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from treadle.graph import Apply, Type
+    from treadle.tensor.reduction import Reduction
+
+
+@static_op
+class FusedReduction(Op):
+    """A composite of elementwise functions, and reductions of its results, which are never stored as a whole.
+
+    Fusion makes such nodes; they have no gradient.
+
+    Parameters
+    ----------
+    composite
+        The elementwise functions. Inputs are broadcast as `Elemwise` does; all have one rank.
+    reductions
+        For each result of the composite how it is reduced, or None where it is stored. All are over the same axes.
+    """
+
+    composite: Composite
+    reductions: tuple[Reduction | None, ...]
+
+    @property
+    def axes(self) -> tuple[int, ...]:
+        """The axes that are reduced."""
+        return next(r.axes for r in self.reductions if r is not None)
+
+    @property
+    def elementwise(self) -> Elemwise:
+        """The functions without the reductions."""
+        return Elemwise(self.composite)
+
+    def parts(self, node: Apply) -> tuple[Apply, tuple[Apply | None, ...]]:
+        """Return nodes that compute the same one after another: the functions, and the reduction of each result."""
+        whole = self.elementwise.make_node(*node.inputs)
+        pairs = zip(whole.outputs, self.reductions, strict=True)
+        return whole, tuple(None if r is None else r.make_node(x) for x, r in pairs)
+
+    def as_input(self, value: Any) -> Variable:
+        """Take anything that can be made a tensor."""
+        return as_tensor_variable(value)
+
+    def infer(self, *types: Type) -> Sequence[Type]:
+        """Return the type of each result, reduced or stored.
+
+        Raises
+        ------
+        TensorTypeError
+            If the reductions do not fit the composite, or the inputs' ranks differ.
+        """
+        kinds: list[Any] = list(types)
+        over = {r.axes for r in self.reductions if r is not None}
+        if len(over) != 1 or len(self.reductions) != len(self.composite.outputs):
+            msg = (
+                f"{self}: one reduction or None is needed for each result, over one set of axes, got {over or 'none'}."
+            )
+            raise TensorTypeError(msg)
+        if len(kinds) != self.composite.nin or len({t.ndim for t in kinds}) > 1:
+            shown = ", ".join(map(str, kinds))
+            msg = f"{self}: {self.composite.nin} inputs of one rank are needed, got {shown}."
+            raise TensorTypeError(msg)
+        shape = broadcast_static(str(self), [t.shape for t in kinds])
+        dtypes = [*self.composite.dtypes, *(step.out for step in self.composite.steps)]
+        whole = [TensorType(dtypes[i], shape) for i in self.composite.outputs]
+        pairs = zip(whole, self.reductions, strict=True)
+        return [kind if reduction is None else reduction.infer(kind)[0] for kind, reduction in pairs]
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+        """Compute the steps with NumPy, then reduce."""
+        del node
+        values = self.composite.values(inputs)
+        shape = np.broadcast_shapes(*(x.shape for x in inputs))
+        results = [values[i] for i in self.composite.outputs]
+        for cell, value, reduction in zip(output_storage, results, self.reductions, strict=True):
+            whole = np.broadcast_to(value, shape)
+            cell[0] = np.array(whole) if reduction is None else reduction.apply(whole)
+
+    def blame(self, node: Apply, values: Sequence[Any]) -> Apply | None:
+        """Return the original node at fault, where shapes clash."""
+        return self.elementwise.blame(node, values)
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Refuse: differentiate before fusion."""
+        del inputs, outputs, cotangents
+        msg = f"{self}: a fused node has no gradient. Differentiate before compiling."
+        raise DtypeError(msg)
+
+    def __str__(self) -> str:
+        """Show the steps and the reductions."""
+        shown = ", ".join("stored" if r is None else str(r) for r in self.reductions)
+        return f"Fused[{self.composite}]({shown})"
