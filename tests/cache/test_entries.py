@@ -1,6 +1,7 @@
 """Keys, entries on disk, and what counts as a miss."""
 
 import stat
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -243,10 +244,11 @@ def test_least_recently_used_entries_go_first(tmp_path: Path) -> None:
     import os
 
     cache = Cache(tmp_path / "cache", max_bytes=5000)
+    hour_ago = time.time() - 3600
     keys = [digest(str(index)) for index in range(5)]
     for age, key in enumerate(keys[:4]):
         cache.put(key, bytes(1000))
-        os.utime(entry_file(cache, key), (1000 + age, 1000 + age))
+        os.utime(entry_file(cache, key), (hour_ago + age, hour_ago + age))
     assert cache.get(keys[0]) is not None  # now the youngest
     cache.put(keys[4], bytes(1000))
     assert [cache.get(key) is not None for key in keys] == [True, False, True, True, True]

@@ -25,6 +25,9 @@ def test_declarations_compare_hash_and_pickle_by_value() -> None:
     assert option.owned_by("acme").owner == "acme"
     assert len({option, Option("loud", False, "Whether to shout.", BOOL)}) == 1
     assert pickle.loads(pickle.dumps(option)) == option
+    special = Option.integer("n", default=1, doc="", read_only=True, scoped=True, no_effect="None.", default_text="one")
+    assert pickle.loads(pickle.dumps(special)) == special == special.owned_by("")
+    assert special != Option.integer("n", default=1, doc="", read_only=True, no_effect="None.", default_text="one")
     assert repr(option).startswith("Option('loud', False, 'Whether to shout.', ")
 
 

@@ -1,6 +1,7 @@
 """Declarations, kinds, computed defaults, listing, and the module that stands for the object."""
 
 import pickle
+import re
 import subprocess
 import sys
 import threading
@@ -15,6 +16,7 @@ from treadle.config import (
     BOOL,
     FLOAT,
     INT,
+    OPTIONAL_BOOL,
     PATH,
     STR,
     Config,
@@ -23,9 +25,11 @@ from treadle.config import (
     OptionDefinitionError,
     OptionValueError,
     OptionWarning,
+    ReadOnlyOptionError,
     UnknownOptionError,
     choice,
     config,
+    subset,
 )
 from treadle.config.owners import OWNERS
 
@@ -46,6 +50,11 @@ from treadle.config.owners import OWNERS
         (PATH, "~", Path("~").expanduser()),
         (choice("a", "B"), "B", "B"),
         (choice("a", "B", ignore_case=True), "b", "B"),
+        (choice("None", "all"), "None", "None"),
+        (subset("a", "b", whole="ALL"), "a:b", "a:b"),
+        (subset("a", "b"), "", ""),
+        (OPTIONAL_BOOL, "none", None),
+        (OPTIONAL_BOOL, "1", True),
     ],
 )
 def test_kind_keeps_values_and_parses_texts(kind: Kind[Any], given: object, kept: object) -> None:
@@ -67,6 +76,11 @@ def test_kind_keeps_values_and_parses_texts(kind: Kind[Any], given: object, kept
         (STR, 3),
         (PATH, 3),
         (choice("a"), "A"),
+        (choice("a"), None),
+        (subset("a", "b"), "a,b"),
+        (subset("a", "b"), "ALL"),
+        (subset("a", "b"), None),
+        (OPTIONAL_BOOL, "maybe"),
         (INT.where("an integer > 0", lambda value: value > 0), 0),
     ],
 )
@@ -117,6 +131,14 @@ def test_section_reads_assigns_and_lists(make_config: MakeConfig) -> None:
     del settings.compile.wait
     assert settings.compile.wait == 5
     assert not hasattr(settings.compile, "__wrapped__")
+
+
+def test_section_has_no_value_of_its_own(make_config: MakeConfig) -> None:
+    settings = make_config()
+    with pytest.raises(UnknownOptionError, match=r"'dnn' in an assignment: is a section.*dnn__conv__algo"):
+        settings.dnn = 3
+    with pytest.raises(UnknownOptionError, match="'compile' in TREADLE_FLAGS 'compile=3': is a section"):
+        _ = make_config("compile=3").loud
 
 
 def test_default_is_computed_at_first_read_and_once() -> None:
@@ -198,7 +220,7 @@ def test_listing_shows_each_option_with_value_default_doc_and_source(make_config
     settings = make_config("loud=1")
     with settings.change_flags(floatX="float16"):
         text = str(settings)
-    assert "floatX = 'float16'  (from change_flags; default 'float64')" in text
+    assert re.search(r"floatX = 'float16'  \(from change_flags at \S*test_options\.py:\d+; default 'float64'\)", text)
     assert "one of 'float64', 'float32', 'float16'" in text
     assert "The default float dtype." in text
     assert "loud = True  (from TREADLE_FLAGS 'loud=1'; default False)" in text
@@ -240,21 +262,21 @@ def test_every_installed_option_has_an_owner_and_a_doc() -> None:
     for option in config.options():
         assert option.owner
         assert option.doc
-        assert OWNERS.get(option.name, option.owner) == option.owner
+    assert {option.name: option.owner for option in config.options()} == dict(OWNERS)
 
 
 def test_module_stands_for_the_object(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(treadle.config, "compile__wait", 3)
-    assert config.compile__wait == 3
-    assert treadle.config.compile.wait == 3
-    treadle.config.compile__wait = 4
-    assert config.compile__wait == 4
-    with treadle.config.change_flags(compile__wait=6):
-        assert treadle.config.compile__wait == 6
+    monkeypatch.setattr(treadle.config, "traceback__limit", 3)
+    assert config.traceback__limit == 3
+    assert treadle.config.traceback.limit == 3
+    treadle.config.traceback__limit = 4
+    assert config.traceback__limit == 4
+    with treadle.config.change_flags(traceback__limit=6):
+        assert treadle.config.traceback__limit == 6
     assert repr(treadle.config) == repr(config)
-    assert "compile__wait" in dir(treadle.config)
-    del treadle.config.compile__wait
-    assert config.compile__wait == 5
+    assert "traceback__limit" in dir(treadle.config)
+    del treadle.config.traceback__limit
+    assert config.traceback__limit == 8
     with pytest.raises(UnknownOptionError):
         treadle.config.no_such_thing_at_all = 1
 
@@ -279,3 +301,44 @@ def test_import_loads_no_third_party_module_and_reads_nothing() -> None:
     )
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, check=False)
     assert (done.stdout.strip(), done.stderr) == ("[]", "")
+
+
+def test_threads_read_while_another_assigns(make_config: MakeConfig) -> None:
+    settings = make_config()
+    seen: list[set[int]] = []
+    errors: list[BaseException] = []
+    stop = threading.Event()
+
+    def read() -> None:
+        found: set[int] = set()
+        try:
+            while not stop.is_set():
+                found.add(settings.compile__wait)
+                found.add(settings.snapshot()["compile__wait"])
+        except BaseException as error:  # noqa: BLE001 - shown by the test itself
+            errors.append(error)
+        seen.append(found)
+
+    threads = [threading.Thread(target=read) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for value in range(1, 2000):
+        settings.compile__wait = value
+        if value % 7 == 0:
+            del settings.compile__wait
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    assert len(seen) == 4
+    assert set().union(*seen) <= set(range(2000))
+
+
+def test_a_listing_uses_no_option_that_a_default_is_computed_from(make_config: MakeConfig) -> None:
+    settings = make_config()
+    settings.add(Option.string("whole", default=lambda: f"{settings.fixed} and more", doc="Derived.", read_only=True))
+    assert "whole = 'first and more'" in str(settings)
+    settings.fixed = "second"
+    assert settings.whole == "second and more"
+    with pytest.raises(ReadOnlyOptionError, match="option fixed: read-only since its first use"):
+        settings.fixed = "third"

@@ -115,6 +115,66 @@ def test_blocks_of_tasks_do_not_mix(make_config: MakeConfig) -> None:
     assert asyncio.run(main()) == [[i] * 3 for i in range(10)]
 
 
+def test_block_lasts_across_awaits_and_is_handed_to_tasks_started_inside(make_config: MakeConfig) -> None:
+    config = make_config()
+
+    @config.change_flags(loud=True)
+    async def child() -> tuple[bool, str]:
+        await asyncio.sleep(0)
+        with config.change_flags(floatX="float16"):
+            await asyncio.sleep(0)
+            return config.loud, config.floatX
+
+    async def main() -> list[object]:
+        with config.change_flags(floatX="float32"):
+            task = asyncio.create_task(child())
+            await asyncio.sleep(0)
+            before = config.floatX, config.loud
+            found = await task
+            return [before, found, (config.floatX, config.loud)]
+
+    assert asyncio.run(main()) == [("float32", False), (True, "float16"), ("float32", False)]
+    assert (config.floatX, config.loud) == ("float64", False)
+
+
+def test_block_of_a_cancelled_task_ends(make_config: MakeConfig) -> None:
+    config = make_config()
+
+    async def wait() -> None:
+        try:
+            with config.change_flags(loud=True):
+                await asyncio.sleep(60)
+        finally:
+            assert config.loud is False
+
+    async def main() -> bool:
+        task = asyncio.create_task(wait())
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        loud: bool = config.loud
+        return loud
+
+    assert asyncio.run(main()) is False
+
+
+def test_one_block_may_be_entered_inside_itself(make_config: MakeConfig) -> None:
+    config = make_config()
+    block = config.change_flags(loud=True)
+    with block:
+        with block:
+            pass
+        assert config.loud is True
+    assert config.loud is False
+
+
+def test_block_with_a_part_of_the_options_keeps_those_of_the_block_around(make_config: MakeConfig) -> None:
+    config = make_config()
+    with config.change_flags(floatX="float32"), config.using({"loud": True}):
+        assert (config.floatX, config.loud) == ("float32", True)
+
+
 def test_one_block_object_serves_many_threads(make_config: MakeConfig) -> None:
     config = make_config()
     block = config.change_flags(loud=True)
@@ -243,7 +303,7 @@ def test_using_a_snapshot_sets_every_option(make_config: MakeConfig) -> None:
     snapshot = config.snapshot()
     config.loud = True
     with config.using(snapshot):
-        assert (config.loud, config.source("loud")) == (False, "snapshot")
+        assert (config.loud, config.source("loud").rpartition(":")[0]) == (False, f"snapshot at {__file__}")
         with config.change_flags(loud=True):
             assert config.loud is True
     assert config.loud is True

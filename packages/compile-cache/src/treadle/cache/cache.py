@@ -66,6 +66,7 @@ class Cache:
             Path(config.compiledir if directory is None else directory).absolute(),
             lambda: int(config.cache__max_bytes) if max_bytes is None else max_bytes,
             lambda removed: self._counters.count("evictions", removed),
+            lambda: float(config.cmodule__age_thresh_use),
         )
 
     @property
@@ -104,7 +105,7 @@ class Cache:
         if payload is not None:
             return payload
         path = self._store.path(key)
-        with self._claims.hold(key, path and path.parent, lambda: path is not None and path.exists()):
+        with self._claims.hold(key, path and path.parent, lambda: path is not None and self._store.usable(path)):
             entry = self._look(key)
             if entry is not None:
                 self._counters.count("hits")

@@ -3,12 +3,27 @@
 import os
 import platform
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from treadle.config import INT, STR, Option, OptionValueError, config, installed_version
+from treadle.config import (
+    INT,
+    STR,
+    Option,
+    OptionValueError,
+    UnknownOptionError,
+    config,
+    installed_version,
+    lazy_module,
+)
+
+if TYPE_CHECKING:
+    import subprocess
+    import tempfile
+else:
+    subprocess = lazy_module("subprocess")
+    tempfile = lazy_module("tempfile")
 
 _POSITIVE = INT.where("an integer > 0", lambda value: value > 0)
 
@@ -20,6 +35,7 @@ class _Places(Mapping[str, str]):
 
     def __init__(self) -> None:
         self._makers = {
+            "gxx_version": _compiler_version,
             "hostname": platform.node,
             "numpy_version": lambda: installed_version("numpy") or "none",
             "platform": platform.platform,
@@ -42,8 +58,22 @@ class _Places(Mapping[str, str]):
         return len(self._makers)
 
 
+def _compiler_version() -> str:
+    """Return the version of the C compiler; `none` where there is none. Only a format that names it runs this."""
+    try:
+        done = subprocess.run([str(config.cxx), "-dumpversion"], capture_output=True, text=True, check=False)
+    except (UnknownOptionError, OSError, ValueError):
+        return "none"
+    return done.stdout.strip() or "none"
+
+
 def _base_directory() -> Path:
-    local = os.environ.get("LOCALAPPDATA") if os.name == "nt" else None
+    return base_directory(os.environ)
+
+
+def base_directory(environ: Mapping[str, str], *, windows: bool = os.name == "nt") -> Path:
+    """Return the default of base_compiledir: a folder in the user's home, on Windows in the local application data."""
+    local = environ.get("LOCALAPPDATA") if windows else None
     if local:
         return Path(local) / "Treadle"
     try:
@@ -74,6 +104,9 @@ OPTIONS: tuple[Option[Any], ...] = (
         default=_base_directory,
         doc="The folder that holds the compile directories of all platforms and Python versions.",
         affects_code=False,
+        read_only=True,
+        scoped=True,
+        default_text="~/.treadle; on Windows Treadle in %LOCALAPPDATA%",
     ),
     Option.string(
         "compiledir_format",
@@ -83,13 +116,17 @@ OPTIONS: tuple[Option[Any], ...] = (
         + ".",
         kind=STR,
         affects_code=False,
+        read_only=True,
+        scoped=True,
     ),
     Option.path(
         "compiledir",
         default=_directory,
-        doc="The compile directory: base_compiledir/compiledir_format. It is made when first used, private to its "
-        "user. It may change at any time, since entries are found by their content.",
+        doc="The compile directory. It is made when first used, private to its user.",
         affects_code=False,
+        read_only=True,
+        scoped=True,
+        default_text="base_compiledir/compiledir_format",
     ),
     Option.integer(
         "compile__wait",
@@ -98,14 +135,19 @@ OPTIONS: tuple[Option[Any], ...] = (
         "time between this and twice this. An entry that gets ready, or a claim given up, ends the pause.",
         kind=_POSITIVE,
         affects_code=False,
+        read_only=True,
+        scoped=True,
     ),
     Option.integer(
         "compile__timeout",
         default=lambda: 24 * int(config.compile__wait),
         doc="Seconds after which a claim on a cache entry that its holder has not refreshed is taken over. Holders "
-        "refresh theirs every half of this. The default is 24 times compile__wait.",
+        "refresh theirs every half of this.",
         kind=_POSITIVE,
         affects_code=False,
+        read_only=True,
+        scoped=True,
+        default_text="24 times compile__wait",
     ),
     Option.integer(
         "cache__max_bytes",
@@ -114,5 +156,15 @@ OPTIONS: tuple[Option[Any], ...] = (
         "the longest time are removed.",
         kind=_POSITIVE,
         affects_code=False,
+    ),
+    Option.integer(
+        "cmodule__age_thresh_use",
+        default=60 * 60 * 24 * 24,
+        doc="Seconds after their last use for which entries of the compile directory are used again. Those that were "
+        "not used for 7 days more are removed when a process first writes to the directory.",
+        kind=_POSITIVE,
+        affects_code=False,
+        read_only=True,
+        scoped=True,
     ),
 )

@@ -1,9 +1,11 @@
 """Where entries are kept: files in a private directory, or this process's memory."""
 
 import atexit
+import math
 import shutil
 import tempfile
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -13,6 +15,8 @@ from pathlib import Path
 from treadle.cache.directory import UnusableDirectoryError, files_in, prepare, write_atomically
 from treadle.cache.entry import file_checksum
 from treadle.cache.errors import CacheWarning
+
+_GRACE = 7 * 24 * 60 * 60.0  # seconds between the age at which a file is used no more and its removal
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +42,21 @@ class Store:
     max_bytes
         Returns the size above which the least recently used files are removed.
     evicted
-        Told how many files were removed for size.
+        Told how many files were removed for size or age.
+    max_age
+        Returns the seconds after its last use for which a file may be used again.
     """
 
-    def __init__(self, directory: Path, max_bytes: Callable[[], int], evicted: Callable[[int], None]) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        max_bytes: Callable[[], int],
+        evicted: Callable[[int], None],
+        max_age: Callable[[], float] = lambda: math.inf,
+    ) -> None:
         self.directory = directory
         self._max_bytes = max_bytes
+        self._max_age = max_age
         self._evicted = evicted
         self._lock = threading.RLock()
         self._memory: dict[str, bytes] = {}
@@ -71,13 +84,22 @@ class Store:
         root = self.root()
         return None if root is None else root / key[:2] / f"{key}.entry"
 
+    def usable(self, path: Path) -> bool:
+        """Whether a file exists and was used lately enough to be used again."""
+        try:
+            return time.time() - path.stat().st_mtime <= self._max_age()
+        except OSError:
+            return False
+
     def read(self, key: str) -> bytes | None:
         """Return the bytes kept under a key, and renew the time of their last use."""
         path = self.path(key)
         if path is not None:
             try:
-                data = path.read_bytes()
+                data = path.read_bytes() if self.usable(path) else None
             except OSError:
+                data = None
+            if data is None:
                 return self._memory.get(key)
             _touch(path)
             return data
@@ -104,6 +126,8 @@ class Store:
             checksum = path.name.removeprefix(f"{key}-").removesuffix(suffix)
             if len(checksum) != 32:
                 continue  # of a longer suffix that ends in this one
+            if not self.usable(path):
+                continue
             with suppress(OSError):
                 if file_checksum(path.read_bytes()) == checksum:
                     _touch(path)
@@ -209,12 +233,25 @@ class Store:
         """Take account of new bytes, and remove the oldest files if there are too many."""
         with self._lock:
             if self._size is None:
+                self._remove_old()
                 self._size = sum(file.size for file in self.files())
             else:
                 self._size += size
             limit = self._max_bytes()
             if self._size > limit:
                 self._evict(limit)
+
+    def _remove_old(self) -> None:
+        """Remove files that have not been of use for long: other processes may still take those a little over age."""
+        oldest = time.time() - self._max_age() - _GRACE
+        removed = 0
+        for file in list(self.files()):
+            if file.used < oldest:
+                with suppress(OSError):
+                    file.path.unlink()
+                    removed += 1
+        if removed:
+            self._evicted(removed)
 
     def _evict(self, limit: int) -> None:
         """Remove files until nine tenths of the limit are left, so that not every write evicts."""

@@ -2,20 +2,115 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from treadle.config import Option
+from treadle.config import (
+    INT,
+    EntryPointLoadError,
+    Kind,
+    Option,
+    UnknownOptionError,
+    config,
+    discover,
+    installed_version,
+    lazy_module,
+    subset,
+)
 
-OPTIONS: tuple[Option[Any], ...] = (
-    Option.string(
+if TYPE_CHECKING:
+    import shutil
+else:
+    shutil = lazy_module("shutil")
+
+_NO_PROFILER = "There is no profiler of compiled functions yet."
+_NO_DEBUG_MODE = "There is no DebugMode yet."
+_NO_NAN_GUARD = "There is no NanGuardMode yet."
+_POSITIVE = INT.where("an integer > 0", lambda value: value > 0)
+_MODES = (
+    *("Mode", "FAST_RUN", "FAST_COMPILE", "DebugMode", "DEBUG_MODE", "NanGuardMode"),
+    *("C", "CVM", "JAX", "NUMBA", "PYTORCH", "VM"),
+)
+_LINKERS = (
+    *("auto", "c|py", "c", "c|py_nogc", "cvm", "cvm_nogc"),
+    *("py", "vm", "vm_nogc", "numba", "jax", "pytorch"),
+)
+
+
+def _one_of(given: object, names: tuple[str, ...], *, capitals: bool) -> str:
+    """Return the name that is meant, however it is capitalised; an installed backend's is one too."""
+    if not isinstance(given, str):
+        raise TypeError(given)
+    installed = discover("treadle.backends")
+    known = {name.lower(): name for name in (*(n.upper() if capitals else n for n in installed), *names)}
+    if given.lower() not in known:
+        raise ValueError(given)
+    return known[given.lower()]
+
+
+def _parse_mode(given: object) -> Any:
+    # A Mode itself will do; its class is not imported here, so that reading an option does not import treadle.compile.
+    return given if callable(getattr(given, "make_linker", None)) else _one_of(given, _MODES, capitals=True)
+
+
+def _parse_linker(given: object) -> str:
+    if isinstance(given, str) and given.lower() in _further_aliases(given.lower()):
+        return given.lower()
+    return _one_of(given, _LINKERS, capitals=False)
+
+
+def _further_aliases(name: str) -> set[str]:
+    """Return the aliases of the installed backends, which must be loaded to tell; none for a name that is known."""
+    installed = discover("treadle.backends")
+    if name in _LINKERS or name in installed:
+        return set()
+    aliases: set[str] = set()
+    for entry in installed.values():
+        try:
+            aliases.update(getattr(entry.load(), "aliases", ()))
+        except EntryPointLoadError:  # it is reported where backends are looked for
+            continue
+    return aliases
+
+
+def _fastest_linker() -> str:
+    if installed_version("link-c") is not None and _has_compiler():
+        return "c|py"
+    return "vm" if installed_version("link-numba") is None else "numba"
+
+
+def _has_compiler() -> bool:
+    try:
+        return shutil.which(str(config.cxx)) is not None
+    except UnknownOptionError:  # link-c, which declares cxx, is not installed
+        return False
+
+
+def _tags(name: str, doc: str) -> Option[str]:
+    return Option.string(name, default="", doc=doc, read_only=True, scoped=True)
+
+
+MODE: Kind[Any] = Kind(
+    "mode", _parse_mode, "one of " + ", ".join(map(repr, _MODES)) + ", the name of another installed backend, or a Mode"
+)
+LINKER: Kind[str] = Kind(
+    "linker", _parse_linker, "one of " + ", ".join(map(repr, _LINKERS)) + ", or the name of another installed backend"
+)
+
+_CHOICE: tuple[Option[Any], ...] = (
+    Option(
         "mode",
-        default="Mode",
-        doc="Default mode: Mode (from options linker and optimizer), FAST_RUN, FAST_COMPILE, or a backend's name.",
+        "Mode",
+        "The mode of functions that are compiled without one, in any capitals: Mode (made of the options linker and "
+        "optimizer), FAST_RUN, FAST_COMPILE, or a backend's name. DebugMode and NanGuardMode come later.",
+        MODE,
     ),
-    Option.string(
+    Option(
         "linker",
-        default="auto",
-        doc="Backend of mode Mode, by name (c, c|py, numba, jax, pytorch, vm, py ...); auto takes the fastest.",
+        _fastest_linker,
+        "The backend of mode Mode, by its name or by a documented one: c|py, c, cvm (C), py, vm (the Python VM), "
+        "numba, jax, pytorch. auto takes the fastest that works on this machine, as the default does.",
+        LINKER,
+        default_text="c|py where link-c and a compiler are present, else numba where link-numba is, else vm",
     ),
     Option.enum(
         "optimizer",
@@ -23,10 +118,12 @@ OPTIONS: tuple[Option[Any], ...] = (
         default="fast_run",
         doc="Rewrites of mode Mode: all (fast_run, o4), all but in-place (o3), few (fast_compile, o1), few and "
         "fusion (o2), common subexpressions only (merge), none (None).",
+        read_only=True,
+        scoped=True,
     ),
-    Option.string("optimizer_including", default="", doc="Tags of rewrites to add to named modes, separated by ':'."),
-    Option.string("optimizer_excluding", default="", doc="Tags of rewrites to leave out, separated by ':'."),
-    Option.string("optimizer_requiring", default="", doc="Tags that rewrites must carry, separated by ':'."),
+    _tags("optimizer_including", "Tags of rewrites to add to named modes, separated by ':'."),
+    _tags("optimizer_excluding", "Tags of rewrites to leave out of named modes, separated by ':'."),
+    _tags("optimizer_requiring", "Tags that the rewrites of named modes must carry, separated by ':'."),
     Option.enum(
         "on_unused_input",
         ("raise", "warn", "ignore"),
@@ -34,4 +131,143 @@ OPTIONS: tuple[Option[Any], ...] = (
         doc="What function() does about an input that no output or update uses.",
         affects_code=False,
     ),
+    Option.boolean(
+        "unpickle_function",
+        default=True,
+        doc="Compile functions again when they are unpickled. False gives None in place of each.",
+        affects_code=False,
+    ),
 )
+
+_PROFILE: tuple[Option[Any], ...] = (
+    tuple(
+        Option.boolean(name, default=default, doc=doc, affects_code=False, no_effect=_NO_PROFILER)
+        for name, default, doc in (
+            ("profile", False, "Measure where compiled functions spend their time."),
+            ("profile_memory", False, "Measure their memory as well; only with profile."),
+            ("profiling__min_peak_memory", False, "Tell the least possible peak of memory; only with profile_memory."),
+            ("profiling__debugprint", False, "Print the graphs of the profiled functions."),
+            ("profiling__ignore_first_call", False, "Leave the first call of each function out."),
+            ("profiling__time_thunks", True, "Time each node, not only whole calls."),
+            ("print_global_stats", False, "Print the times of all functions together at exit."),
+        )
+    )
+    + tuple(
+        Option.integer(name, default=default, doc=doc, kind=kind, affects_code=False, no_effect=_NO_PROFILER)
+        for name, default, doc, kind in (
+            ("profiling__n_apply", 20, "How many nodes a profile lists.", _POSITIVE),
+            ("profiling__n_ops", 20, "How many ops a profile lists.", _POSITIVE),
+            (
+                "profiling__min_memory_size",
+                1024,
+                "Nodes with outputs of fewer bytes are not listed.",
+                INT.where("an integer >= 0", lambda value: value >= 0),
+            ),
+            ("profiling__output_line_width", 512, "Width of the profile's lines.", _POSITIVE),
+        )
+    )
+    + (
+        Option.string(
+            "profiling__destination",
+            default="stderr",
+            doc="Where the profile goes: stderr, stdout, or a file's name.",
+            affects_code=False,
+            no_effect=_NO_PROFILER,
+        ),
+    )
+)
+
+_DEBUG_MODE: tuple[Option[Any], ...] = (
+    Option.string(
+        "DebugMode__check_preallocated_output",
+        default="",
+        doc="Kinds of memory, given beforehand for outputs, that each node is tried with, separated by ':'.",
+        kind=subset("initial", "previous", "c_contiguous", "f_contiguous", "strided", "wrong_size", whole="ALL"),
+        no_effect=_NO_DEBUG_MODE,
+    ),
+    Option.integer(
+        "DebugMode__check_preallocated_output_ndim",
+        default=4,
+        doc="With strided: of how many innermost dimensions all combinations of strides are tried. At least 2 is wise.",
+        kind=_POSITIVE,
+        no_effect=_NO_DEBUG_MODE,
+    ),
+    Option.integer(
+        "DebugMode__patience",
+        default=10,
+        doc="How often the graph is rewritten anew to find results that differ.",
+        kind=_POSITIVE,
+        no_effect=_NO_DEBUG_MODE,
+    ),
+    Option.integer(
+        "DebugMode__check_strides",
+        default=0,
+        doc="What to do where the strides of two backends differ: nothing (0), warn (1), raise (2).",
+        kind=INT.where("0, 1 or 2", lambda value: value in {0, 1, 2}),
+        no_effect=_NO_DEBUG_MODE,
+    ),
+    Option.boolean(
+        "DebugMode__check_c",
+        default=_has_compiler,
+        doc="Run nodes in C.",
+        no_effect=_NO_DEBUG_MODE,
+        default_text="True where link-c and a compiler are present",
+    ),
+    *(
+        Option.boolean(f"DebugMode__{name}", default=True, doc=doc, no_effect=_NO_DEBUG_MODE)
+        for name, doc in (
+            ("check_py", "Run nodes in Python."),
+            ("check_finite", "Complain about results that are NaN or infinite."),
+            ("warn_input_not_reused", "Warn of an op that says it works in place and does not."),
+        )
+    ),
+    *(
+        Option.boolean(f"NanGuardMode__{name}_is_error", default=True, doc=doc, no_effect=_NO_NAN_GUARD)
+        for name, doc in (
+            ("nan", "Whether NanGuardMode minds NaN."),
+            ("inf", "Whether NanGuardMode minds infinities."),
+            ("big", "Whether NanGuardMode minds values beyond 1e10."),
+        )
+    ),
+    Option.enum(
+        "NanGuardMode__action",
+        ("raise", "warn", "pdb"),
+        default="raise",
+        doc="What NanGuardMode does about such a value.",
+        no_effect=_NO_NAN_GUARD,
+    ),
+)
+
+_VERSIONS = (
+    *("None", "all", "0.3", "0.4", "0.4.1", "0.5", "0.6", "0.7", "0.8", "0.8.1", "0.8.2", "0.9", "0.10"),
+    *("1.0", "1.0.1", "1.0.2", "1.0.3", "1.0.4", "1.0.5"),
+)
+_WITHOUT_MEANING: tuple[Option[Any], ...] = (
+    Option.enum(
+        "device",
+        ("cpu",),
+        default="cpu",
+        doc="The device to compute on.",
+        read_only=True,
+        affects_code=False,
+        no_effect="The backend decides: modes JAX and PYTORCH take the device of their library (torch__device).",
+    ),
+    Option.boolean(
+        "print_active_device",
+        default=True,
+        doc="Print the device when it is first used.",
+        affects_code=False,
+        no_effect="There is no device to be made ready.",
+    ),
+    Option.enum(
+        "warn__ignore_bug_before",
+        _VERSIONS,
+        default="0.9",
+        doc="Leave out warnings about mistakes that were corrected before that version; all leaves out all.",
+        read_only=True,
+        affects_code=False,
+        no_effect="treadle has none of the mistakes that it was about.",
+    ),
+)
+
+OPTIONS: tuple[Option[Any], ...] = (*_CHOICE, *_PROFILE, *_DEBUG_MODE, *_WITHOUT_MEANING)

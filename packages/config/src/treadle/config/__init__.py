@@ -9,12 +9,15 @@ import sys
 from types import ModuleType
 from typing import Any
 
+from treadle.config.decoration import run_inside
 from treadle.config.discovery import EntryPointRef, discover, installed_version
 from treadle.config.errors import (
+    DecorationError,
     DiscoveryError,
     EntryPointLoadError,
     OptionDefinitionError,
     OptionScopeError,
+    OptionSettingsError,
     OptionSourceError,
     OptionValueError,
     OptionWarning,
@@ -23,7 +26,7 @@ from treadle.config.errors import (
     TreadleWarning,
     UnknownOptionError,
 )
-from treadle.config.kinds import BOOL, FLOAT, INT, PATH, STR, Kind, choice
+from treadle.config.kinds import BOOL, FLOAT, INT, OPTIONAL_BOOL, PATH, STR, Kind, choice, subset
 from treadle.config.lazy import lazy_module
 from treadle.config.option import Option
 from treadle.config.settings import Config, config
@@ -33,9 +36,11 @@ __all__ = [
     "BOOL",
     "FLOAT",
     "INT",
+    "OPTIONAL_BOOL",
     "PATH",
     "STR",
     "Config",
+    "DecorationError",
     "DiscoveryError",
     "EntryPointLoadError",
     "EntryPointRef",
@@ -43,6 +48,7 @@ __all__ = [
     "Option",
     "OptionDefinitionError",
     "OptionScopeError",
+    "OptionSettingsError",
     "OptionSourceError",
     "OptionValueError",
     "OptionWarning",
@@ -56,6 +62,8 @@ __all__ = [
     "discover",
     "installed_version",
     "lazy_module",
+    "run_inside",
+    "subset",
 ]
 
 

@@ -36,12 +36,20 @@ class OptionSourceError(TreadleError, ValueError):
     """An rc file or ``TREADLE_FLAGS`` is malformed; the message gives file and line, or the text."""
 
 
+class OptionSettingsError(OptionSourceError, OptionValueError, UnknownOptionError):
+    """Several settings from outside are wrong; the message lists them all, each with where it stands."""
+
+
 class OptionScopeError(TreadleError, RuntimeError):
     """An option was assigned where the assignment could not be seen."""
 
 
 class ReadOnlyOptionError(TreadleError, AttributeError):
     """A read-only option was changed after its first use."""
+
+
+class DecorationError(TreadleError, TypeError):
+    """A block was used to decorate something whose body runs outside of the call."""
 
 
 class OptionDefinitionError(TreadleError, ValueError):

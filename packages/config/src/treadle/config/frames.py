@@ -1,18 +1,13 @@
 """Scoped changes of options: what one thread or task sees instead of the process-wide values."""
 
-import functools
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar
 
+from treadle.config.decoration import run_inside
 from treadle.config.errors import OptionScopeError
-from treadle.config.lazy import lazy_module
-
-if TYPE_CHECKING:
-    import inspect
-else:
-    inspect = lazy_module("inspect")
+from treadle.config.notices import user_place
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -21,7 +16,7 @@ R = TypeVar("R")
 class Frame:
     """One open block. `values` holds what this block and all around it set, the innermost winning."""
 
-    __slots__ = ("computed", "evaluating", "label", "own", "owner", "parent", "reads", "snapshot", "values")
+    __slots__ = ("computed", "evaluating", "label", "own", "owner", "parent", "place", "reads", "snapshot", "values")
 
     def __init__(
         self,
@@ -31,6 +26,7 @@ class Frame:
         label: str,
         values: Mapping[str, Any],
         *,
+        place: tuple[str, int] | None = None,
         evaluating: str = "",
         reads: set[str] | None = None,
     ) -> None:
@@ -39,6 +35,7 @@ class Frame:
         self.owner = owner
         self.label = label
         self.values = values
+        self.place = place
         self.evaluating = evaluating
         self.reads = reads
         self.computed: dict[str, tuple[int, Any]] = {}
@@ -54,11 +51,11 @@ class Frame:
         return False
 
     def source_of(self, name: str) -> str:
-        """Return the label of the innermost block that sets `name`, or an empty string."""
+        """Return what the innermost block that sets `name` is, and where it was entered; an empty string if none."""
         frame: Frame | None = self
         while frame is not None:
             if name in frame.own:
-                return frame.label
+                return frame.label if frame.place is None else f"{frame.label} at {frame.place[0]}:{frame.place[1]}"
             frame = frame.parent
         return ""
 
@@ -66,12 +63,11 @@ class Frame:
 FrameVar = ContextVar[Frame | None]
 
 
-def push(var: FrameVar, own: Mapping[str, Any], owner: object, label: str) -> None:
+def push(var: FrameVar, own: Mapping[str, Any], owner: object, label: str, place: tuple[str, int] | None) -> None:
     """Open a block in the current thread or task."""
     parent = var.get()
-    # A snapshot holds every option, so its own mapping serves without a copy.
-    values = own if parent is None or label == "snapshot" else {**parent.values, **own}
-    var.set(Frame(own, parent, owner, label, values))
+    values = own if parent is None else {**parent.values, **own}
+    var.set(Frame(own, parent, owner, label, values, place=place))
 
 
 def remove(var: FrameVar, owner: object) -> None:
@@ -89,7 +85,7 @@ def remove(var: FrameVar, owner: object) -> None:
         raise OptionScopeError(msg)
     var.set(frame.parent)
     for other in reversed(inner):
-        push(var, other.own, other.owner, other.label)
+        push(var, other.own, other.owner, other.label, other.place)
 
 
 class ScopedValues:
@@ -109,7 +105,7 @@ class ScopedValues:
         self._resolve = resolve
 
     def __enter__(self) -> None:
-        push(self._var, self._resolve(), self, self._label)
+        push(self._var, self._resolve(), self, self._label, user_place())
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -121,27 +117,7 @@ class ScopedValues:
 
         Raises
         ------
-        TypeError
+        DecorationError
             For a class or a generator function, whose body runs outside of the call.
         """
-        if inspect.isclass(function) or inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-            msg = (
-                f"change_flags: cannot decorate {function!r}, a class or generator function, whose "
-                "body runs after the call has returned. Use 'with config.change_flags(...)' inside it."
-            )
-            raise TypeError(msg)
-        if inspect.iscoroutinefunction(function):
-
-            @functools.wraps(function)
-            async def run_async(*args: P.args, **kwargs: P.kwargs) -> Any:
-                with self:
-                    return await function(*args, **kwargs)
-
-            return cast("Callable[P, R]", run_async)
-
-        @functools.wraps(function)
-        def run(*args: P.args, **kwargs: P.kwargs) -> R:
-            with self:
-                return function(*args, **kwargs)
-
-        return run
+        return run_inside(self, "config.change_flags(...)", function)

@@ -82,6 +82,12 @@ def _parse_str(given: object) -> str:
     return given
 
 
+def _parse_optional_bool(given: object) -> bool | None:
+    if given is None or (isinstance(given, str) and given.strip().lower() == "none"):
+        return None
+    return _parse_bool(given)
+
+
 def _parse_path(given: object) -> pathlib.Path:
     if not isinstance(given, str | os.PathLike):
         raise TypeError(given)
@@ -89,6 +95,7 @@ def _parse_path(given: object) -> pathlib.Path:
 
 
 BOOL: Kind[bool] = Kind("bool", _parse_bool, "True or False (or 1, 0, true, false)")
+OPTIONAL_BOOL: Kind[bool | None] = Kind("bool or None", _parse_optional_bool, "True, False or None")
 INT: Kind[int] = Kind("int", _parse_int, "an integer")
 FLOAT: Kind[float] = Kind("float", _parse_float, "a number")
 STR: Kind[str] = Kind("str", _parse_str, "a string")
@@ -107,6 +114,8 @@ def choice(*values: str, ignore_case: bool = False) -> Kind[str]:
     """
 
     def parse(given: object) -> str:
+        if given is None and "None" in values:
+            return "None"
         if isinstance(given, str):
             for value in values:
                 if given == value or (ignore_case and given.lower() == value.lower()):
@@ -114,3 +123,23 @@ def choice(*values: str, ignore_case: bool = False) -> Kind[str]:
         raise ValueError(given)
 
     return Kind("choice", parse, "one of " + ", ".join(map(repr, values)))
+
+
+def subset(*values: str, whole: str = "") -> Kind[str]:
+    """Return the kind that accepts any of the given strings, several of them joined by colons, or an empty string.
+
+    Parameters
+    ----------
+    values
+        The accepted strings.
+    whole
+        A word that stands for all of them.
+    """
+    known = (*values, whole) if whole else values
+
+    def parse(given: object) -> str:
+        if not isinstance(given, str) or not all(part in known for part in given.split(":") if given):
+            raise ValueError(given)
+        return given
+
+    return Kind("subset", parse, "some of " + ", ".join(map(repr, known)) + " joined by ':', or ''")

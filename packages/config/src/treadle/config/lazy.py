@@ -10,7 +10,9 @@ class _LazyModule(ModuleType):
     """Stands for a module until an attribute of it is read."""
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(import_module(self.__name__), name)
+        value = getattr(import_module(self.__name__), name)
+        self.__dict__[name] = value  # found without this method from now on
+        return value
 
 
 def lazy_module(name: str) -> Any:

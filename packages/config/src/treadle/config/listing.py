@@ -1,5 +1,6 @@
 """The text of ``print(config)``."""
 
+import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -27,11 +28,24 @@ def _entry(option: Option[Any], value: Any, source: str, default: str) -> str:
     notes = [
         option.kind.allowed,
         f"owner {option.owner or 'this process'}",
-        *(["read-only after first use"] if option.read_only else []),
+        *([_fixed(option)] if option.read_only else []),
         *([] if option.affects_code else ["not in cache keys"]),
     ]
     doc = textwrap.fill(" ".join(option.doc.split()), 96, initial_indent="    ", subsequent_indent="    ")
-    lines = [f"{option.name} = {value!r}  (from {source}; default {default})", f"    [{'; '.join(notes)}]", doc]
+    lines = [
+        f"{option.name} = {shown(value)}  (from {source}; default {default})",
+        f"    [{'; '.join(notes)}]",
+        *([doc] if doc else []),
+    ]
     if option.no_effect:
         lines.append(f"    No effect: {option.no_effect}")
     return "\n".join(lines)
+
+
+def shown(value: object) -> str:
+    """Return a value as it would be written in a program: a path as its text."""
+    return repr(os.fspath(value)) if isinstance(value, os.PathLike) else repr(value)
+
+
+def _fixed(option: Option[Any]) -> str:
+    return "read-only after first use" + (", except in change_flags" if option.scoped else "")

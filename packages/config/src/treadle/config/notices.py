@@ -1,4 +1,4 @@
-"""Warnings given once, and the place in the user's program that an action came from."""
+"""Warnings given once, and the places in a program that actions came from."""
 
 import sys
 import warnings
@@ -22,10 +22,31 @@ class WarnOnce:
             warnings.warn(text, OptionWarning, stacklevel=depth)
 
 
-def caller_place() -> str:
-    """Return file and line of the nearest caller outside treadle.config."""
+def user_place() -> tuple[str, int]:
+    """Return file and line of the nearest caller outside treadle, or outside treadle.config where there is none."""
+    frame: FrameType | None = sys._getframe(1)
+    nearest: FrameType | None = None
+    while frame is not None:
+        module = frame.f_globals.get("__name__", "")
+        # contextlib enters blocks on behalf of the function that uses it.
+        if not module.startswith("treadle.") and module != "contextlib":
+            return frame.f_code.co_filename, frame.f_lineno
+        if nearest is None and not module.startswith("treadle.config"):
+            nearest = frame
+        frame = frame.f_back
+    found = nearest or sys._getframe(1)
+    return found.f_code.co_filename, found.f_lineno
+
+
+def reader_place() -> str:
+    """Return which code reads an option: file and line, and the function if it is one of treadle's."""
     frame, _ = _outside()
-    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+    place = f"{frame.f_code.co_filename}:{frame.f_lineno}"
+    module = str(frame.f_globals.get("__name__", ""))
+    if not module.startswith("treadle."):
+        return place
+    file, line = user_place()
+    return f"{module}.{frame.f_code.co_qualname} ({place}), called from {file}:{line}"
 
 
 def _outside() -> tuple[FrameType, int]:

@@ -23,7 +23,9 @@ class Traits(TypedDict, total=False):
 
     affects_code: bool
     read_only: bool
+    scoped: bool
     no_effect: str
+    default_text: str
 
 
 class Option(Generic[T]):
@@ -51,9 +53,14 @@ class Option(Generic[T]):
         Whether the value can change compiled code. It then enters cache keys.
     read_only
         Whether the value is fixed by its first use in the process.
+    scoped
+        Whether a `change_flags` block may give a read-only option another value all the same: for
+        options whose reader takes the value anew each time, so that the block is well defined.
     no_effect
         Why setting the option does nothing, for options kept for the sake of existing set-ups.
         Setting one to anything but its default warns once.
+    default_text
+        How listings describe a default that is computed.
     owner
         The distribution that declares the option. Registration fills it.
 
@@ -69,7 +76,10 @@ class Option(Generic[T]):
     """
 
     # Written out where a frozen dataclass would do: that would load inspect, at every import of treadle.
-    __slots__ = ("affects_code", "default", "doc", "kind", "name", "no_effect", "owner", "read_only")
+    __slots__ = (
+        *("affects_code", "default", "default_text", "doc", "kind"),
+        *("name", "no_effect", "owner", "read_only", "scoped"),
+    )
 
     name: str
     default: T | Callable[[], T]
@@ -77,7 +87,9 @@ class Option(Generic[T]):
     kind: Kind[T]
     affects_code: bool
     read_only: bool
+    scoped: bool
     no_effect: str
+    default_text: str
     owner: str
 
     def __init__(
@@ -90,8 +102,11 @@ class Option(Generic[T]):
         read_only: bool = False,
         no_effect: str = "",
         owner: str = "",
+        *,
+        scoped: bool = False,
+        default_text: str = "",
     ) -> None:
-        given = (affects_code, default, doc, kind, name, no_effect, owner, read_only)
+        given = (affects_code, default, default_text, doc, kind, name, no_effect, owner, read_only, scoped)
         for slot, value in zip(Option.__slots__, given, strict=True):
             object.__setattr__(self, slot, value)
         self._check()
@@ -105,10 +120,10 @@ class Option(Generic[T]):
         raise AttributeError(msg)
 
     def _fields(self) -> tuple[Any, ...]:
-        """Return the constructor's arguments."""
+        """Return the declaration's fields in the order of `_restored`."""
         return (
-            *(self.name, self.default, self.doc, self.kind),
-            *(self.affects_code, self.read_only, self.no_effect, self.owner),
+            *(self.name, self.default, self.doc, self.kind, self.affects_code, self.read_only),
+            *(self.no_effect, self.owner, self.scoped, self.default_text),
         )
 
     def __eq__(self, other: object) -> bool:
@@ -121,14 +136,15 @@ class Option(Generic[T]):
         return f"Option{self._fields()}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Option, self._fields()
+        return _restored, self._fields()
 
     def owned_by(self, owner: str) -> Option[T]:
         """Return the same declaration, with the distribution it belongs to."""
         return Option(
             *(self.name, self.default, self.doc, self.kind),
-            *(self.affects_code, self.read_only, self.no_effect),
-            owner=owner,
+            *(self.affects_code, self.read_only, self.no_effect, owner),
+            scoped=self.scoped,
+            default_text=self.default_text,
         )
 
     def _check(self) -> None:
@@ -145,6 +161,12 @@ class Option(Generic[T]):
             except OptionValueError as error:
                 msg = f"option {self.name}: its own default is refused: {error}"
                 raise OptionDefinitionError(msg) from error
+
+    def describe_default(self) -> str:
+        """Return the default as listings show it; where it is computed, the words for how."""
+        if not callable(self.default):
+            return repr(self.make_default())
+        return self.default_text or "computed"
 
     @property
     def section(self) -> str:
@@ -221,3 +243,9 @@ class Option(Generic[T]):
     def path(name: str, *, default: Path | Callable[[], Path], doc: str, **traits: Unpack[Traits]) -> Option[Path]:
         """Declare an option that is the path of a file or folder."""
         return Option(name, default, doc, PATH, **traits)
+
+
+def _restored(*fields: Any) -> Option[Any]:
+    """Return the declaration with these fields: how a pickled one is made again."""
+    *given, scoped, default_text = fields
+    return Option(*given, scoped=scoped, default_text=default_text)

@@ -1,4 +1,4 @@
-"""Which distribution owns each documented option, for a setting whose package is not installed."""
+"""Which distribution owns each option of ours, for a setting whose package is not installed."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -8,43 +8,57 @@ _BY_OWNER = (
         "compile",
         (
             "device print_active_device mode linker optimizer optimizer_excluding "
-            "optimizer_including optimizer_requiring profile profile_memory "
+            "optimizer_including optimizer_requiring on_unused_input unpickle_function profile profile_memory "
             "profiling__n_apply profiling__n_ops profiling__min_memory_size "
             "profiling__min_peak_memory profiling__destination profiling__debugprint "
-            "profiling__ignore_first_call warn__ignore_bug_before "
+            "profiling__ignore_first_call profiling__time_thunks profiling__output_line_width "
+            "print_global_stats warn__ignore_bug_before "
             "DebugMode__check_preallocated_output DebugMode__check_preallocated_output_ndim "
-            "DebugMode__warn_input_not_reused NanGuardMode__nan_is_error "
-            "NanGuardMode__inf_is_error NanGuardMode__big_is_error"
+            "DebugMode__warn_input_not_reused DebugMode__patience DebugMode__check_c DebugMode__check_py "
+            "DebugMode__check_finite DebugMode__check_strides NanGuardMode__nan_is_error "
+            "NanGuardMode__inf_is_error NanGuardMode__big_is_error NanGuardMode__action"
         ),
     ),
     (
         "compile-cache",
-        "base_compiledir compiledir_format compiledir compile__timeout compile__wait",
+        (
+            "base_compiledir compiledir_format compiledir compile__timeout compile__wait cache__max_bytes "
+            "cmodule__age_thresh_use"
+        ),
     ),
     (
         "graph-core",
-        "allow_gc compute_test_value print_test_value exception_verbosity traceback__limit traceback__compile_limit",
+        (
+            "allow_gc compute_test_value print_test_value exception_verbosity traceback__limit "
+            "traceback__compile_limit vm__lazy"
+        ),
     ),
     (
         "link-c",
         (
-            "openmp openmp_elemwise_minsize lib__amdlibm blas__ldflags gcc__cxxflags cxx nocleanup "
+            "openmp openmp_elemwise_minsize lib__amdlibm blas__ldflags blas__check_openmp gcc__cxxflags "
+            "gcc_version_str cxx nocleanup compiler_verbose check_input "
             "cmodule__warn_no_version cmodule__remove_gxx_opt cmodule__compilation_warning "
-            "cmodule__preload_cache cmodule__age_thresh_use cmodule__debug"
+            "cmodule__preload_cache cmodule__debug"
         ),
     ),
+    ("link-jax", "jax__static_values"),
+    ("link-numba", "numba__fastmath numba__cache"),
+    ("link-torch", "torch__compile torch__device"),
     (
         "rewrite",
         (
             "cycle_detection check_stack_trace profile_optimizer on_opt_error optimizer_verbose "
-            "compute_test_value_opt metaopt__verbose"
+            "optimizer_verbose_ignore compute_test_value_opt metaopt__verbose optdb__position_cutoff "
+            "optdb__max_use_ratio"
         ),
     ),
     (
         "tensor",
         (
             "floatX warn_float64 scan__allow_output_prealloc scan__allow_gc cast_policy int_division "
-            "on_shape_error experimental__local_alloc_elemwise_assert conv__assert_shape ctc__root"
+            "on_shape_error experimental__local_alloc_elemwise_assert conv__assert_shape ctc__root "
+            "tensor__cmp_sloppy tensor__insert_inplace_optimizer_validate_nb"
         ),
     ),
 )

@@ -103,6 +103,9 @@ class Registry:
                 f"option {name}{place}: no installed package provides it; it belongs to the distribution "
                 f"{OWNERS[name]}. Install {OWNERS[name]}."
             )
+        if name in self._sections:
+            inside = ", ".join(known for known in sorted(self._options) if known.startswith(f"{name}__"))
+            return f"option {name!r}{place}: is a section, which has no value of its own. Its options are {inside}."
         known = sorted({*self._options, *OWNERS})
         by_folded = {candidate.lower(): candidate for candidate in known}
         near = difflib.get_close_matches(name.strip().lower().replace(".", "__"), by_folded, n=3, cutoff=0.6)

@@ -3,7 +3,7 @@
 import os
 import threading
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextvars import ContextVar
 from typing import Any
 
@@ -13,15 +13,15 @@ from treadle.config.errors import (
     ReadOnlyOptionError,
     UnknownOptionError,
 )
+from treadle.config.external import resolve
 from treadle.config.frames import Frame, FrameVar, ScopedValues
-from treadle.config.listing import render
-from treadle.config.notices import WarnOnce, caller_place
+from treadle.config.listing import render, shown
+from treadle.config.notices import WarnOnce, reader_place, user_place
 from treadle.config.option import Option
 from treadle.config.owners import OWNERS
 from treadle.config.registry import Registry
 from treadle.config.section import Section
 from treadle.config.snapshot import Snapshot
-from treadle.config.sources import read_settings
 
 # Names that the module `treadle.config` holds as well, so that options cannot take them.
 _MODULE_NAMES = frozenset(
@@ -30,6 +30,7 @@ _MODULE_NAMES = frozenset(
             "config",
             "discovery",
             "errors",
+            "external",
             "frames",
             "kinds",
             "lazy",
@@ -40,7 +41,8 @@ _MODULE_NAMES = frozenset(
             "registry",
         ),
         *("section", "settings", "snapshot", "sources", "lazy_module"),
-        *("BOOL", "Config", "FLOAT", "INT", "Kind", "Option", "PATH", "STR", "choice", "discover", "installed_version"),
+        *("BOOL", "Config", "FLOAT", "INT", "Kind", "OPTIONAL_BOOL", "Option", "PATH", "STR", "choice", "discover"),
+        *("installed_version", "subset"),
     )
 )
 
@@ -91,7 +93,7 @@ class Config:
         "_warned",
     )
 
-    _assigned: dict[str, Any]
+    _assigned: dict[str, tuple[Any, str]]  # with the user's file and line
     _computed: dict[str, tuple[Any, frozenset[str]]]
     _derived: set[str]
     _environ: Mapping[str, str] | None
@@ -169,7 +171,9 @@ class Config:
         if frame is None:
             return self._base(name, use=use)
         if frame.reads is not None:
+            # A default that is computed from this option: it counts as a use once that default is used.
             frame.reads.add(name)
+            use = False
         if name in frame.values:
             return frame.values[name]
         value = self._base(name, use=use)
@@ -190,28 +194,44 @@ class Config:
 
     def _base(self, name: str, *, use: bool) -> Any:
         """Return the process-wide value, or a section."""
-        if name in self._values:
+        try:
             return self._values[name]
+        except KeyError:  # not resolved yet, or another thread has just changed it
+            pass
         with self._lock:
             self._load()
             if self._registry.is_section(name):
                 return Section(self, name)
             option = self._registry.get(name)
-            if name in self._assigned:
-                value = self._assigned[name]
-            elif name in self._external:
-                value = self._external[name][0]
-            else:
-                if name not in self._computed:
-                    self._computed[name] = self._evaluate(option, {})
-                    if self._computed[name][1]:
-                        self._derived.add(name)
-                value = self._computed[name][0]
-            if option.read_only and use:
-                self._used.setdefault(name, (caller_place(), value))
-            if use or not option.read_only:
+            value = self._unscoped(option)
+            fixed = self._read_only_parts(option, value)
+            if use:
+                for each, its in fixed:
+                    self._used.setdefault(each, (reader_place(), its))
+            if use or not fixed:
                 self._values[name] = value
             return value
+
+    def _unscoped(self, option: Option[Any]) -> Any:
+        """Return an option's value outside of every block: assigned, from outside, or the default."""
+        name = option.name
+        if name in self._assigned:
+            return self._assigned[name][0]
+        if name in self._external:
+            return self._external[name][0]
+        if name not in self._computed:
+            self._computed[name] = self._evaluate(option, {})
+            if self._computed[name][1]:
+                self._derived.add(name)
+        return self._computed[name][0]
+
+    def _read_only_parts(self, option: Option[Any], value: Any) -> list[tuple[str, Any]]:
+        """Return the read-only options that a use of an option uses, itself included, with their values."""
+        name = option.name
+        given = name in self._assigned or name in self._external
+        inputs = [] if given else sorted(self._computed[name][1])
+        parts = [(each, self._base(each, use=False)) for each in inputs if self._registry.get(each).read_only]
+        return [*parts, (name, value)] if option.read_only else parts
 
     def _evaluate(self, option: Option[Any], values: Mapping[str, Any]) -> tuple[Any, frozenset[str]]:
         """Compute a default and the names of the options it was computed from."""
@@ -266,17 +286,12 @@ class Config:
         return failures
 
     def _read_external(self) -> None:
-        external: dict[str, tuple[Any, str]] = {}
-        environ = os.environ if self._environ is None else self._environ
-        for setting in read_settings(environ):
-            if setting.name in self._registry:
-                option = self._registry.get(setting.name)
-                external[setting.name] = (option.accept(setting.text, setting.origin), setting.origin)
-            else:
-                self._refuse_unless_documented(setting.name, setting.origin)
-        for name, (value, _) in external.items():
+        values, absent = resolve(os.environ if self._environ is None else self._environ, self._registry)
+        for name, text in absent.items():
+            self._warned.warn(name, f"{text} The setting is ignored.")
+        for name, (value, _) in values.items():
             self._warn_if_no_effect(self._registry.get(name), value)
-        object.__setattr__(self, "_external", external)
+        object.__setattr__(self, "_external", values)
 
     def _refuse_unless_documented(self, name: str, origin: str) -> None:
         """Warn about a setting whose package is not installed; raise for any other unknown name."""
@@ -315,7 +330,8 @@ class Config:
             kept = option.accept(value)
             self._refuse_used(option, kept)
             self._warn_if_no_effect(option, kept)
-            self._assigned[name] = kept
+            file, line = user_place()
+            self._assigned[name] = (kept, f"{file}:{line}")
             self._forget(name)
 
     def __delattr__(self, name: str) -> None:
@@ -331,32 +347,40 @@ class Config:
             del self._assigned[name]
             self._forget(name)
 
-    def change_flags(self, **values: Any) -> ScopedValues:
+    def change_flags(self, values: Mapping[str, Any] | Iterable[tuple[str, Any]] = (), /, **more: Any) -> ScopedValues:
         """Return a context manager and decorator that gives options other values in its block.
 
         Only the current thread or task sees them. A thread started inside the block does not: run
         its function through ``contextvars.copy_context().run`` to carry them there. Blocks nest; the
         innermost wins. Values are checked when the block is entered.
 
+        Parameters
+        ----------
+        values
+            Values by option, as a mapping or pairs.
+        more
+            Further ones as keywords, such as ``compile__wait=3``.
+
         Raises
         ------
         UnknownOptionError, OptionValueError
             On entering, for a name or value that does not exist.
         ReadOnlyOptionError
-            On entering, for a read-only option in use.
+            On entering, for a read-only option: its value would change when the block ends.
         """
+        wanted = {**dict(values), **more}
         accepted: dict[str, Any] | None = None
 
-        def resolve() -> Mapping[str, Any]:
+        def resolved() -> Mapping[str, Any]:
             nonlocal accepted
-            if accepted is None or any(name in self._used for name in values):
-                accepted = self._accept_all(values)
+            if accepted is None or any(name in self._used for name in wanted):
+                accepted = self._accept_all(wanted)
             return accepted
 
-        return ScopedValues(self._frame, "change_flags", resolve)
+        return ScopedValues(self._frame, "change_flags", resolved)
 
-    def using(self, snapshot: Snapshot) -> ScopedValues:
-        """Return a context manager and decorator inside which every option is as in `snapshot`."""
+    def using(self, snapshot: Mapping[str, Any]) -> ScopedValues:
+        """Return a context manager and decorator inside which the options are as in `snapshot`."""
         return ScopedValues(self._frame, "snapshot", lambda: snapshot)
 
     def _accept_all(self, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -367,9 +391,21 @@ class Config:
                 option = self._find_for_change(name, "change_flags")
                 if option is not None:
                     accepted[name] = option.accept(value)
-                    self._refuse_used(option, accepted[name])
+                    self._refuse_block(option, accepted[name])
                     self._warn_if_no_effect(option, accepted[name])
         return accepted
+
+    def _refuse_block(self, option: Option[Any], value: Any) -> None:
+        """Refuse a block that would change a read-only option at its beginning, and again at its end."""
+        if not option.read_only or option.scoped:
+            return
+        self._refuse_used(option, value)
+        if value != self._read(option.name, use=False):
+            msg = (
+                f"option {option.name}: read-only, so a block cannot give it the value {value!r} and take it back at "
+                "its end. Assign it before its first use, or set it in TREADLE_FLAGS."
+            )
+            raise ReadOnlyOptionError(msg)
 
     def _find_for_change(self, name: str, origin: str) -> Option[Any] | None:
         if name in self._registry:
@@ -380,9 +416,10 @@ class Config:
     def _refuse_inside_block(self, name: str) -> None:
         frame = self._frame.get()
         if frame is not None and name in frame.values:
+            block = (frame.source_of(name) or "default").replace(" at ", " block, entered at ", 1)
             msg = (
-                f"option {name}: assigned inside a {frame.source_of(name) or 'default'} block that sets it, "
-                f"to {frame.values[name]!r}, so the assignment would not be seen. "
+                f"option {name}: assigned inside a {block} that sets it, to {frame.values[name]!r}, so the assignment "
+                "would not be seen. "
                 "Assign outside of the block, or use a nested change_flags."
             )
             raise OptionScopeError(msg)
@@ -393,9 +430,10 @@ class Config:
 
     def _used_text(self, option: Option[Any], given: str) -> str:
         place, value = self._used[option.name]
+        advice = " or for a block in change_flags" if option.scoped else ""
         return (
-            f"option {option.name}: read-only since its first use, at {place}, with the value {value!r}; given "
-            f"{given}. Set it before that, or in TREADLE_FLAGS."
+            f"option {option.name}: read-only since its first use, by {place}, with the value {value!r}; given "
+            f"{given}. Set it before that, or in TREADLE_FLAGS,{advice or ' which is read first'}."
         )
 
     def _forget(self, name: str) -> None:
@@ -415,8 +453,12 @@ class Config:
         Raises
         ------
         OptionDefinitionError
-            If the name is taken.
+            If it is no `Option`, or its name is taken.
         """
+        given: object = option
+        if not isinstance(given, Option):
+            msg = f"config.add: an Option is needed, got {given!r}. Write config.add(Option.integer('name', ...))."
+            raise OptionDefinitionError(msg)
         with self._lock:
             self._registry.add(option)
             self._bind(option.name)
@@ -433,8 +475,8 @@ class Config:
     def source(self, name: str) -> str:
         """Return where the current value of an option comes from.
 
-        One of ``"change_flags"``, ``"snapshot"``, ``"assignment"``, ``"TREADLE_FLAGS 'key=value'"``, an rc
-        file as ``"path:line"``, or ``"default"``.
+        ``"change_flags at file:line"`` where a block was entered, ``"snapshot at file:line"`` likewise,
+        ``"assignment at file:line"``, ``"TREADLE_FLAGS 'key=value'"``, an rc file as ``"path:line"``, or ``"default"``.
 
         Raises
         ------
@@ -448,7 +490,7 @@ class Config:
             if frame is not None and name in frame.values:
                 return frame.source_of(name)
             if name in self._assigned:
-                return "assignment"
+                return f"assignment at {self._assigned[name][1]}"
             return self._external[name][1] if name in self._external else "default"
 
     def snapshot(self) -> Snapshot:
@@ -472,19 +514,44 @@ class Config:
                 frame.snapshot = (generation, snapshot)
         return snapshot
 
-    def describe(self, prefix: str = "") -> str:
-        """Return the listing of the options whose names begin with `prefix`."""
-        return render(
-            (option, self._read(option.name, use=False), self.source(option.name), self._default_text(option))
-            for option in self.options()
-            if option.name.startswith(prefix)
-        )
+    def get_config_hash(self) -> str:
+        """Return a digest of the values, as seen from here, of all options that can affect compiled code."""
+        return self.snapshot().digest()
+
+    def describe(self, *names: str) -> str:
+        """Return the listing of options: name, value, where it comes from, default, what is allowed, and doc.
+
+        Parameters
+        ----------
+        names
+            Options, sections, or beginnings of names, with ``__`` or dots; all options if none.
+
+        Raises
+        ------
+        UnknownOptionError
+            If no option fits a name; the message lists the nearest ones.
+        """
+        with self._lock:
+            return render(
+                (option, self._read(option.name, use=False), self.source(option.name), self._default_text(option))
+                for option in self._named(names)
+            )
+
+    def _named(self, names: Iterable[str]) -> list[Option[Any]]:
+        """Return the options that any of the names fits, by name."""
+        options = self.options()
+        found: set[str] = set()
+        for given in names:
+            name = given.replace(".", "__")
+            fitting = [name] if name in self._registry else [o.name for o in options if o.name.startswith(name)]
+            if not fitting:
+                raise UnknownOptionError(self._registry.explain_missing(given))
+            found.update(fitting)
+        return [option for option in options if option.name in found or not found]
 
     def _default_text(self, option: Option[Any]) -> str:
-        if not callable(option.default):
-            return repr(option.make_default())
         known = self._computed.get(option.name)
-        return "computed" if known is None else repr(known[0])
+        return shown(known[0]) if known is not None and not option.default_text else option.describe_default()
 
     def __repr__(self) -> str:
         return self.describe()

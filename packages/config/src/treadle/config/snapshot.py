@@ -1,7 +1,14 @@
 """The value of every option at one moment."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from treadle.config.lazy import lazy_module
+
+if TYPE_CHECKING:
+    import hashlib
+else:
+    hashlib = lazy_module("hashlib")
 
 
 class Snapshot(Mapping[str, Any]):
@@ -11,14 +18,16 @@ class Snapshot(Mapping[str, Any]):
     Snapshots pickle, and compare by value.
     """
 
-    __slots__ = ("_code_names", "_values")
+    __slots__ = ("_code_names", "_hash", "_values")
 
     _values: Mapping[str, Any]
     _code_names: tuple[str, ...]
+    _hash: int | None
 
     def __init__(self, values: Mapping[str, Any], code_names: tuple[str, ...]) -> None:
         object.__setattr__(self, "_values", dict(values))
         object.__setattr__(self, "_code_names", code_names)
+        object.__setattr__(self, "_hash", None)
 
     def __getitem__(self, name: str) -> Any:
         return self._values[name]
@@ -34,9 +43,13 @@ class Snapshot(Mapping[str, Any]):
         raise AttributeError(msg)
 
     def __hash__(self) -> int:
-        return hash(self.code_key())
+        if self._hash is None:
+            object.__setattr__(self, "_hash", hash(self.code_key()))
+        return self._hash or 0
 
     def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
         if isinstance(other, Snapshot):
             return self._values == other._values and self._code_names == other._code_names
         return NotImplemented
@@ -54,6 +67,10 @@ class Snapshot(Mapping[str, Any]):
         process; paths enter as their text.
         """
         return tuple((name, _text(self._values[name])) for name in self._code_names)
+
+    def digest(self) -> str:
+        """Return a SHA-256 digest of `code_key`, in hexadecimal."""
+        return hashlib.sha256(repr(self.code_key()).encode()).hexdigest()
 
 
 def _text(value: object) -> str:

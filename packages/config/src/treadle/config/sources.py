@@ -28,76 +28,90 @@ class Setting(NamedTuple):
     origin: str
 
 
-def read_settings(environ: Mapping[str, str]) -> list[Setting]:
-    """Return all settings from outside; of two with one name, the later one wins.
+def read_settings(environ: Mapping[str, str]) -> tuple[list[Setting], list[OptionSourceError]]:
+    """Return all settings from outside, and an error for each malformed place.
+
+    Of two settings with one name, the later one wins.
 
     Parameters
     ----------
     environ
         The environment: ``TREADLE_FLAGS`` and ``TREADLERC`` are read, and the home folder's
         ``.treadlerc`` where ``TREADLERC`` is not given.
-
-    Raises
-    ------
-    OptionSourceError
-        If a file or the flags are malformed.
     """
     settings: list[Setting] = []
+    problems: list[OptionSourceError] = []
     for path in rc_paths(environ):
         try:
-            text = path.read_text(encoding="utf-8")
+            text = path.read_text(encoding="utf-8-sig")
         except FileNotFoundError:
             continue
         except (OSError, UnicodeDecodeError) as error:
             msg = f"rc file {path}: cannot be read ({error}). Make it a readable UTF-8 text file."
-            raise OptionSourceError(msg) from error
-        settings.extend(parse_rc(text, str(path), environ))
-    settings.extend(parse_flags(environ.get("TREADLE_FLAGS", "")))
-    return settings
+            problems.append(OptionSourceError(msg))
+            continue
+        settings.extend(parse_rc(text, str(path), environ, problems))
+    settings.extend(parse_flags(environ.get("TREADLE_FLAGS", ""), problems))
+    return settings, problems
 
 
-def rc_paths(environ: Mapping[str, str]) -> tuple[pathlib.Path, ...]:
-    """Return the rc files to read, in order of rising precedence."""
+def rc_paths(environ: Mapping[str, str], *, windows: bool = os.name == "nt") -> tuple[pathlib.Path, ...]:
+    """Return the rc files to read, in order of rising precedence.
+
+    Parameters
+    ----------
+    environ
+        The environment.
+    windows
+        Whether the rules of Windows hold: a semicolon between files, the home folder in ``USERPROFILE``, and
+        ``.treadlerc.txt`` beside ``.treadlerc``, since some editors there add the ending.
+    """
     named = environ.get("TREADLERC")
     if named is not None:
-        return tuple(pathlib.Path(part).expanduser() for part in named.split(os.pathsep) if part)
-    home = environ.get("USERPROFILE" if os.name == "nt" else "HOME")
+        return tuple(pathlib.Path(part).expanduser() for part in named.split(";" if windows else ":") if part)
+    home = environ.get("USERPROFILE" if windows else "HOME")
     if not home:
         return ()
-    names = (".treadlerc", ".treadlerc.txt") if os.name == "nt" else (".treadlerc",)
+    names = (".treadlerc", ".treadlerc.txt") if windows else (".treadlerc",)
     return tuple(pathlib.Path(home) / name for name in names)
 
 
-def parse_flags(text: str) -> Iterator[Setting]:
+def parse_flags(text: str, problems: list[OptionSourceError], *, windows: bool = os.name == "nt") -> Iterator[Setting]:
     """Yield the settings of a text like ``floatX=float32,gcc__cxxflags="-O3,-g"``.
 
     Commas separate; quotes protect them as in a shell. Blanks around an item do not count.
 
-    Raises
-    ------
-    OptionSourceError
-        If a quote is not closed, or an item is not ``key=value``.
+    Parameters
+    ----------
+    text
+        What ``TREADLE_FLAGS`` holds.
+    problems
+        Gets an error for each item that is not ``key=value``, and for a quote that is not closed.
+    windows
+        Whether a backslash stands for itself, as it separates folders on Windows.
     """
     lexer = shlex.shlex(text, posix=True)
     lexer.whitespace = ","
     lexer.whitespace_split = True
     lexer.commenters = ""
-    if os.name == "nt":
-        lexer.escape = ""  # the backslash separates folders there
+    if windows:
+        lexer.escape = ""
     try:
         items = [item.strip() for item in lexer]
     except ValueError as error:
         msg = f"TREADLE_FLAGS: {error} in {text!r}. Close every quote."
-        raise OptionSourceError(msg) from error
+        problems.append(OptionSourceError(msg))
+        return
     for item in filter(None, items):
         name, equals, value = item.partition("=")
-        if not equals or not name:
-            msg = f"TREADLE_FLAGS: {item!r} is not of the form key=value, in {text!r}. Write key=value,key=value."
-            raise OptionSourceError(msg)
-        yield Setting(name, value, f"TREADLE_FLAGS {item!r}")
+        if equals and name:
+            yield Setting(name, value, f"TREADLE_FLAGS {item!r}")
+            continue
+        msg = f"TREADLE_FLAGS: {item!r} is not of the form key=value, in {text!r}. Write key=value,key=value."
+        problems.append(OptionSourceError(msg))
 
 
-def parse_rc(text: str, file: str, environ: Mapping[str, str]) -> list[Setting]:
+def parse_rc(text: str, file: str, environ: Mapping[str, str], problems: list[OptionSourceError]) -> list[Setting]:
     """Return the settings of an rc file.
 
     The format is that of `configparser`: ``[section]`` lines, ``key = value`` or ``key: value``,
@@ -106,38 +120,59 @@ def parse_rc(text: str, file: str, environ: Mapping[str, str]) -> list[Setting]:
     ``dnn__conv__...``. A value may use ``%(USER)s``, ``LSCRATCH``, ``TMPDIR``, ``TEMP``, ``TMP``
     and ``PID``; one that uses anything else is taken as it stands.
 
-    Raises
-    ------
-    OptionSourceError
-        With the file and the line, for a line that is none of these, a line before the first
-        section, or a key given twice in one section.
+    Parameters
+    ----------
+    text
+        The file's text.
+    file
+        Its name.
+    environ
+        Where the names that a value may use have their values.
+    problems
+        Gets an error with file and line for each line that is none of these, that stands before
+        the first section, or that gives a key of its section again.
     """
-    section: str | None = None
-    found: dict[str, tuple[int, list[str]]] = {}
-    last: list[str] | None = None
+    reader = _RcReader(file)
     for number, line in enumerate(text.splitlines(), start=1):
+        try:
+            reader.take(line, number)
+        except OptionSourceError as error:
+            problems.append(error)
+    return [
+        Setting(name, _interpolate("\n".join(lines), environ), f"{file}:{number}")
+        for name, (number, lines) in reader.found.items()
+    ]
+
+
+class _RcReader:
+    """Reads the lines of an rc file one after the other; a line that is refused changes nothing but ends a value."""
+
+    def __init__(self, file: str) -> None:
+        self.found: dict[str, tuple[int, list[str]]] = {}
+        self._file = file
+        self._section: str | None = None
+        self._last: list[str] | None = None
+
+    def take(self, line: str, number: int) -> None:
         stripped = line.strip()
         if not stripped or stripped[0] in "#;":
-            continue
-        if line[0].isspace() and last is not None:
-            last.append(stripped)
-            continue
+            return
+        if line[0].isspace() and self._last is not None:
+            self._last.append(stripped)
+            return
+        self._last = None
         if stripped.startswith("["):
-            section, last = _section_of(stripped, file, number), None
-            continue
-        name, value = _item_of(stripped, section, file, number)
-        if name in found:
+            self._section = _section_of(stripped, self._file, number)
+            return
+        name, value = _item_of(stripped, self._section, self._file, number)
+        if name in self.found:
             msg = (
-                f"{file}:{number}: {name} is given twice, first on line {found[name][0]}, again as "
+                f"{self._file}:{number}: {name} is given twice, first on line {self.found[name][0]}, again as "
                 f"{stripped!r}. Remove one of the two."
             )
             raise OptionSourceError(msg)
-        last = [value]
-        found[name] = (number, last)
-    return [
-        Setting(name, _interpolate("\n".join(lines), environ), f"{file}:{number}")
-        for name, (number, lines) in found.items()
-    ]
+        self._last = [value]
+        self.found[name] = (number, self._last)
 
 
 def _section_of(line: str, file: str, number: int) -> str:

@@ -1,25 +1,56 @@
-"""Options that treadle.graph reads."""
+"""Options that treadle.graph and treadle.link.vm read."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from treadle.config import BOOL, INT, Option, choice
+from treadle.config import BOOL, INT, OPTIONAL_BOOL, Option, choice
 
 OPTIONS: tuple[Option[Any], ...] = (
+    Option("allow_gc", True, "Free intermediate results as soon as nothing needs them any more.", BOOL),
     Option(
         "compute_test_value",
         "off",
-        "Run each op on tag.test_value while the graph is built; what to do where an input has none.",
-        choice("off", "ignore", "warn", "raise"),
+        "Run each op on tag.test_value while the graph is built; what to do where an input has none: leave the result "
+        "out (ignore), warn, raise, or start the debugger (pdb).",
+        choice("off", "ignore", "warn", "raise", "pdb"),
+        affects_code=False,
+    ),
+    Option(
+        "print_test_value",
+        False,
+        "Show the test value of a variable, where it has one, when the variable is printed.",
+        BOOL,
+        affects_code=False,
+    ),
+    Option(
+        "exception_verbosity",
+        "low",
+        "What the error of a node that fails tells: op, line and shapes (low); the types of the inputs, strides and "
+        "small values too (medium); and the graph that leads to it (high).",
+        choice("low", "medium", "high"),
         affects_code=False,
     ),
     Option(
         "traceback__limit",
         8,
-        "Frames kept in tag.trace, the user's line first; -1 keeps all.",
-        INT,
+        "Frames kept in tag.trace of what an op makes, the user's line first; -1 keeps all.",
+        INT.where("an integer >= -1", lambda value: value >= -1),
         affects_code=False,
     ),
-    Option("allow_gc", True, "Free intermediate results as soon as nothing needs them any more.", BOOL),
+    Option(
+        "traceback__compile_limit",
+        0,
+        "Frames kept in tag.trace of what rewrites make while a function is compiled, treadle's own included, after "
+        "the line of what they replace; -1 keeps all.",
+        INT.where("an integer >= -1", lambda value: value >= -1),
+        affects_code=False,
+    ),
+    Option(
+        "vm__lazy",
+        None,
+        "Force (True) or forbid (False) branches that are computed only where they are chosen.",
+        OPTIONAL_BOOL,
+        no_effect="The Python VM always computes only the branch that is chosen.",
+    ),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from treadle.config import BOOL, Option, choice
+from treadle.config import BOOL, FLOAT, INT, STR, Option, choice
 
 OPTIONS: tuple[Option[Any], ...] = (
     Option(
@@ -15,9 +15,64 @@ OPTIONS: tuple[Option[Any], ...] = (
         affects_code=False,
     ),
     Option(
+        "check_stack_trace",
+        "off",
+        "What to do about a rewrite whose result does not know the user's line: nothing, put the rewrite's name in its "
+        "place (log), warn as well, or raise.",
+        choice("off", "log", "warn", "raise"),
+        affects_code=False,
+    ),
+    Option(
+        "compute_test_value_opt",
+        "off",
+        "Run what rewrites make on test values; what to do where an input has none, as for compute_test_value.",
+        choice("off", "ignore", "warn", "raise", "pdb"),
+        affects_code=False,
+    ),
+    Option(
+        "cycle_detection",
+        "regular",
+        "How a rewrite that works in place is kept from making a cycle: regular allows more of them, fast compiles "
+        "faster.",
+        choice("regular", "fast"),
+    ),
+    Option(
         "optimizer_verbose",
         False,
         "Print each rewrite that is applied to standard output.",
+        BOOL,
+        affects_code=False,
+    ),
+    Option(
+        "optimizer_verbose_ignore",
+        "",
+        "Names of rewrites that optimizer_verbose leaves out, separated by commas.",
+        STR,
+        affects_code=False,
+    ),
+    Option(
+        "metaopt__verbose",
+        0,
+        "What rewrites that choose between alternatives tell: nothing (0), where there is none (1), everything (2).",
+        INT.where("0, 1 or 2", lambda value: value in {0, 1, 2}),
+        affects_code=False,
+    ),
+    Option(
+        "optdb__position_cutoff",
+        float("inf"),
+        "Rewrites at this position or a later one are left out.",
+        FLOAT,
+    ),
+    Option(
+        "optdb__max_use_ratio",
+        8.0,
+        "How often one rewrite may apply, for each node of the graph, before it counts as one that never ends.",
+        FLOAT,
+    ),
+    Option(
+        "profile_optimizer",
+        False,
+        "Print what each rewrite cost, once a graph is rewritten: time, tries, changes, new nodes, checks.",
         BOOL,
         affects_code=False,
     ),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from treadle.config import Option, choice
+from treadle.config import BOOL, INT, STR, Option, choice
+
+_NO_SCAN = "There is no Scan yet."
 
 OPTIONS: tuple[Option[Any], ...] = (
     Option(
@@ -12,5 +14,84 @@ OPTIONS: tuple[Option[Any], ...] = (
         "float64",
         "Dtype of matrix(), vector() and their like, and of Python floats made into tensors.",
         choice("float64", "float32", "float16"),
+    ),
+    Option(
+        "warn_float64",
+        "ignore",
+        "What to do when a float64 tensor variable is made, one that is no constant: nothing, warn, raise, or start "
+        "the debugger.",
+        choice("ignore", "warn", "raise", "pdb"),
+        affects_code=False,
+    ),
+    Option(
+        "cast_policy",
+        "numpy",
+        "How dtypes are decided where Python numbers and tensors meet in expressions of yours. numpy: as NumPy 2 "
+        "does, where Python numbers take the dtype of the tensors. custom: Python integers are of the shortest dtype "
+        "that holds them, Python floats of floatX, and both count like any tensor. numpy+floatX: Python integers are "
+        "int64 and Python floats of floatX, and an elementwise result is wider than floatX only where an operand is.",
+        choice("numpy", "custom", "numpy+floatX"),
+        affects_code=False,
+    ),
+    Option(
+        "int_division",
+        "true",
+        "What x / y of two integer tensors is: what NumPy's true division gives (true), x // y with a deprecation "
+        "warning (int), a result of dtype floatX (floatX), or an error (raise).",
+        choice("true", "int", "floatX", "raise"),
+        affects_code=False,
+    ),
+    Option(
+        "on_shape_error",
+        "warn",
+        "What to do when the infer_shape of an op fails: warn and compute the shape from the value, or raise.",
+        choice("warn", "raise"),
+        affects_code=False,
+    ),
+    Option(
+        "tensor__cmp_sloppy",
+        0,
+        "How far values may be apart to count as approximately equal: rounding (0), 10 times that (1), 1000 times (2).",
+        INT.where("0, 1 or 2", lambda value: value in {0, 1, 2}),
+        affects_code=False,
+        read_only=True,
+    ),
+    Option(
+        "tensor__insert_inplace_optimizer_validate_nb",
+        -1,
+        "How often the graph is checked while elementwise ops are made to work in place.",
+        INT,
+        no_effect="What works in place is decided in one pass, which is checked once.",
+    ),
+    Option(
+        "scan__allow_output_prealloc",
+        True,
+        "Let Scan allocate its outputs before its loop.",
+        BOOL,
+        read_only=True,
+        no_effect=_NO_SCAN,
+    ),
+    Option("scan__allow_gc", False, "Free intermediate results in each step of Scan.", BOOL, no_effect=_NO_SCAN),
+    Option(
+        "experimental__local_alloc_elemwise_assert",
+        True,
+        "Insert assertions that tell of shapes that do not fit, where rewrites would hide them.",
+        BOOL,
+        no_effect="No rewrite hides such a mistake.",
+    ),
+    Option(
+        "conv__assert_shape",
+        False,
+        "Check the shapes given for convolutions when they run.",
+        BOOL,
+        no_effect="The ops that it was about do not exist.",
+    ),
+    Option(
+        "ctc__root",
+        "",
+        "The folder of the library warp-ctc.",
+        STR,
+        affects_code=False,
+        no_effect="The op that it was about does not exist.",
     ),
 )

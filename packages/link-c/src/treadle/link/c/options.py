@@ -1,9 +1,15 @@
 """The options that treadle.link.c reads."""
 
-import shutil
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from treadle.config import Option
+from treadle.config import INT, Option, lazy_module
+
+if TYPE_CHECKING:
+    import shutil
+else:
+    shutil = lazy_module("shutil")
+
+_NO_THREADS = "No loop in generated C is shared among threads yet."
 
 
 def _first_compiler() -> str:
@@ -16,7 +22,8 @@ OPTIONS: tuple[Option[Any], ...] = (
         "cxx",
         default=_first_compiler,
         doc="The compiler driver for generated C: a path or a name. A C++ driver stands for the C driver of its "
-        "family (g++ for gcc). Empty: no C. The default is the first of gcc, cc and clang that is installed.",
+        "family (g++ for gcc). Empty: no C.",
+        default_text="the first of gcc, cc and clang that is installed, else empty",
     ),
     Option.string(
         "gcc__cxxflags",
@@ -27,5 +34,79 @@ OPTIONS: tuple[Option[Any], ...] = (
         "blas__ldflags",
         default="",
         doc="Link flags of the BLAS to call for matrix products, such as -lopenblas. Empty: SciPy's.",
+    ),
+    Option.boolean(
+        "nocleanup",
+        default=False,
+        doc="Keep the C file where its compilation fails: in the compile directory; the error names it.",
+        affects_code=False,
+    ),
+    Option.boolean(
+        "compiler_verbose",
+        default=False,
+        doc="Print each command of the compiler to standard error.",
+        affects_code=False,
+    ),
+    Option.boolean(
+        "cmodule__compilation_warning",
+        default=False,
+        doc="Ask the compiler for its warnings, and print them to standard error.",
+    ),
+    Option.boolean(
+        "cmodule__remove_gxx_opt",
+        default=False,
+        doc="Compile without optimisation (no -O flags, those of gcc__cxxflags included). With -g in gcc__cxxflags, "
+        "this is for debuggers.",
+    ),
+    Option.boolean("cmodule__debug", default=False, doc="Define the macro DEBUG in generated C."),
+    Option.boolean(
+        "cmodule__warn_no_version",
+        default=False,
+        doc="Warn of an op whose C code cannot be kept in the cache.",
+        affects_code=False,
+        no_effect="Generated C is found in the cache by its text, so all of it can be kept.",
+    ),
+    Option.boolean(
+        "cmodule__preload_cache",
+        default=False,
+        doc="Load the cache of compiled C at import.",
+        affects_code=False,
+        read_only=True,
+        no_effect="Entries are found by their key, without a list that could be loaded.",
+    ),
+    Option.boolean(
+        "check_input",
+        default=True,
+        doc="Check the inputs of generated C.",
+        no_effect="A function checks its arguments before any code runs; Function.trust_input turns that off.",
+    ),
+    Option.string(
+        "gcc_version_str",
+        default="",
+        doc="The compiler's version.",
+        affects_code=False,
+        read_only=True,
+        no_effect="Compilers are told apart by their files, without being run.",
+    ),
+    Option.boolean("openmp", default=False, doc="Let ops use several threads.", no_effect=_NO_THREADS),
+    Option.integer(
+        "openmp_elemwise_minsize",
+        default=200000,
+        doc="The number of elements from which elementwise ops use several threads.",
+        kind=INT.where("an integer > 0", lambda value: value > 0),
+        no_effect=_NO_THREADS,
+    ),
+    Option.boolean(
+        "lib__amdlibm",
+        default=False,
+        doc="Take mathematical functions from amdlibm.",
+        no_effect="Vector mathematics comes from the C library's own SIMD functions.",
+    ),
+    Option.boolean(
+        "blas__check_openmp",
+        default=True,
+        doc="Look for a clash of OpenMP libraries.",
+        affects_code=False,
+        no_effect="Generated C links no OpenMP library.",
     ),
 )

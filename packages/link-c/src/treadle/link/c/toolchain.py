@@ -7,6 +7,7 @@ import platform
 import shlex
 import shutil
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -45,6 +46,8 @@ class Toolchain:
         Flags after it.
     processor
         The processor that ``-march=native`` stands for.
+    warnings
+        Whether what the compiler says about a file that it takes is printed.
     """
 
     driver: str
@@ -52,6 +55,7 @@ class Toolchain:
     flags: tuple[str, ...]
     libraries: tuple[str, ...]
     processor: str
+    warnings: bool = False
 
     def command(self, source: Path, target: Path) -> list[str]:
         """Return the command that compiles a file."""
@@ -83,6 +87,8 @@ class Toolchain:
             If it fails: with the command, what it said, and the line of C it said it about.
         """
         command = self.command(source, target)
+        if config.compiler_verbose:
+            sys.stderr.write(f"c: {shlex.join(command)}\n")
         try:
             done = subprocess.run(command, capture_output=True, text=True, check=False)
         except OSError as error:
@@ -90,11 +96,25 @@ class Toolchain:
             raise CompileError(msg) from error
         if done.returncode:
             said = done.stderr.strip()
+            kept = _keep(source) if config.nocleanup else "Option nocleanup keeps the C file."
             msg = (
                 f"c: the compiler failed with status {done.returncode}, command: {shlex.join(command)}\n{said}"
-                f"{_line_at(source, said)}\nCheck the options cxx and gcc__cxxflags; if they are right, report this."
+                f"{_line_at(source, said)}\n{kept}\nCheck the options cxx and gcc__cxxflags; if they are right, "
+                "report this."
             )
             raise CompileError(msg)
+        if self.warnings and done.stderr.strip():
+            sys.stderr.write(f"c: {shlex.join(command)}\n{done.stderr}")
+
+
+def _keep(source: Path) -> str:
+    """Copy a C file that was refused to the compile directory, and return the sentence that says so."""
+    place = default_cache().directory / f"failed-{source.name}"
+    try:
+        shutil.copyfile(source, place)
+    except OSError as error:
+        return f"The C file could not be kept ({error})."
+    return f"The C file is kept as {place}."
 
 
 def _line_at(source: Path, said: str) -> str:
@@ -127,10 +147,23 @@ def find_toolchain() -> Toolchain | str:
         return f"no C compiler was found: the option cxx names {named!r}, which is not on the path"
     real = Path(driver).resolve()
     about = real.stat()
-    extra = tuple(shlex.split(str(config.gcc__cxxflags)))
+    flags = _flags()
     libraries = (*shlex.split(str(config.blas__ldflags)), "-lm")
     identity = f"{real} {about.st_size} {about.st_mtime_ns}"
-    return Toolchain(driver, identity, (*FLAGS, *extra), libraries, _processor())
+    return Toolchain(driver, identity, flags, libraries, _processor(), bool(config.cmodule__compilation_warning))
+
+
+def _flags() -> tuple[str, ...]:
+    """Return treadle's flags and the user's, as the options change them."""
+    flags = [*FLAGS]
+    if config.cmodule__compilation_warning:
+        flags[flags.index("-w")] = "-Wall"
+    if config.cmodule__debug:
+        flags.append("-DDEBUG")
+    flags += shlex.split(str(config.gcc__cxxflags))
+    if config.cmodule__remove_gxx_opt:
+        flags = [flag for flag in flags if not flag.startswith("-O")]
+    return tuple(flags)
 
 
 def _processor() -> str:

@@ -1,0 +1,70 @@
+"""The options of the cache: their defaults, and the age beyond which entries are used no more."""
+
+import os
+import time
+from pathlib import Path
+
+from treadle.cache import Cache, digest
+from treadle.cache.options import base_directory
+from treadle.config import config
+
+KEY = digest("some")
+DAY = 24 * 60 * 60
+
+
+def test_base_directory_follows_the_rules_of_the_system() -> None:
+    assert base_directory({"LOCALAPPDATA": "/data"}, windows=True) == Path("/data/Treadle")
+    assert base_directory({}, windows=True) == Path("~/.treadle").expanduser()
+    assert base_directory({"LOCALAPPDATA": "/data"}, windows=False) == Path("~/.treadle").expanduser()
+
+
+def made_older(cache: Cache, key: str, days: float) -> Path:
+    """Make the files of a key look as if they were last used some days ago."""
+    for path in (cache.directory / key[:2]).glob(f"{key}*"):
+        os.utime(path, (time.time() - days * DAY,) * 2)
+    return cache.directory / key[:2] / f"{key}.entry"
+
+
+def test_entry_beyond_the_age_is_missing_and_made_again(cache: Cache) -> None:
+    cache.put(KEY, b"old")
+    path = made_older(cache, KEY, 23)
+    assert cache.get(KEY) == b"old"  # and is younger from now on
+    made_older(cache, KEY, 25)
+    assert cache.get(KEY) is None
+    assert path.exists()
+    assert cache.get_or_create(KEY, lambda: b"new") == b"new"
+    assert cache.get(KEY) == b"new"
+
+
+def test_age_is_that_of_the_option(cache: Cache) -> None:
+    cache.put(KEY, b"x")
+    made_older(cache, KEY, 2)
+    with config.change_flags(cmodule__age_thresh_use=DAY):
+        assert cache.get(KEY) is None
+    assert cache.get(KEY) == b"x"
+
+
+def test_materialised_file_beyond_the_age_is_made_again(cache: Cache) -> None:
+    made: list[Path] = []
+
+    def make(path: Path) -> None:
+        made.append(path)
+        path.write_bytes(b"code")
+
+    cache.materialise(KEY, ".so", make)
+    cache.materialise(KEY, ".so", make)
+    assert len(made) == 1
+    made_older(cache, KEY, 25)
+    cache.materialise(KEY, ".so", make)
+    assert len(made) == 2
+
+
+def test_entries_a_week_beyond_the_age_are_removed_by_the_first_write_of_a_process(cache: Cache) -> None:
+    kept, removed = digest("kept"), digest("removed")
+    cache.put(kept, b"x")
+    cache.put(removed, b"x")
+    places = made_older(cache, kept, 30), made_older(cache, removed, 32)
+    later = Cache(cache.directory)
+    later.put(KEY, b"x")
+    assert [place.exists() for place in places] == [True, False]
+    assert later.statistics.evictions == 1
