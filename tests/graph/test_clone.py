@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.graph.arithmetic import NUMBER, Number, add, inverse, mul, number
+from tests.graph.arithmetic import NUMBER, Number, add, chain, inverse, mul, number
 from treadle.graph import (
     GraphTypeError,
     GraphValueError,
@@ -10,6 +10,7 @@ from treadle.graph import (
     Variable,
     clone,
     clone_get_equiv,
+    clone_node_and_cache,
     clone_replace,
     equal_computations,
     graph_key,
@@ -73,7 +74,7 @@ def test_clone_replace_keeps_the_type_unless_told_otherwise() -> None:
 @pytest.mark.parametrize("wrong", [[1], [(1, 2)], {1: 2}, [(1, 2, 3)]])
 def test_replacements_must_be_pairs_of_variables(wrong: object) -> None:
     with pytest.raises(GraphTypeError, match="pairs"):
-        clone_replace(number("x"), wrong)  # type: ignore[arg-type]  # what the test is about
+        clone_replace(number("x"), wrong)  # type: ignore[call-overload]  # what the test is about
 
 
 def test_graph_replace_copies_only_what_depends_on_the_replaced() -> None:
@@ -141,3 +142,82 @@ def test_key_tells_sharing_apart() -> None:
     x = number("x")
     once = inverse(x)
     assert graph_key([x], [add(once, once)]) != graph_key([x], [add(inverse(x), inverse(x))])
+
+
+def test_copies_may_keep_orphans_apart_from_inputs() -> None:
+    x, orphan = number("x"), number("orphan")
+    out = add(x, orphan)
+    _, (kept,) = clone([x], [out], copy_inputs=False)
+    assert kept.owner is not None
+    assert kept.owner.inputs == [x, orphan]
+    _, (copied,) = clone([x], [out], copy_inputs=False, copy_orphans=True)
+    assert copied.owner is not None
+    assert copied.owner.inputs[1] is not orphan
+
+
+def test_memo_says_what_stands_for_what_already() -> None:
+    x, y = number("x"), number("y")
+    inner = inverse(x)
+    out = add(inner, x)
+    memo = clone_get_equiv([x], [out], memo={inner: y})
+    assert memo[out].owner.inputs[0] is y
+    assert inner.owner not in memo
+
+
+def test_node_is_copied_once_onto_what_stands_for_its_inputs() -> None:
+    x, y = number("x"), number("y")
+    node = inverse(x).owner
+    memo: dict[object, object] = {x: y}
+    new = clone_node_and_cache(node, memo)
+    assert new is not None
+    assert (new.inputs, memo[node], memo[node.outputs[0]]) == ([y], new, new.outputs[0])
+    assert clone_node_and_cache(node, memo) is None
+
+
+def test_ops_with_inner_graphs_are_copied_once_on_request() -> None:
+    from tests.graph.test_inner_graph import doubled
+
+    op = doubled(2)
+    x = number("x")
+    out = op(op(x))
+    _, (kept,) = clone([x], [out])
+    assert kept.owner is not None
+    assert kept.owner.op is op
+    _, (copied,) = clone([x], [out], clone_inner_graphs=True)
+    assert copied.owner is not None
+    new = copied.owner.op
+    assert new is not op
+    assert copied.owner.inputs[0].owner is not None
+    assert copied.owner.inputs[0].owner.op is new
+    assert clone_replace(out, {x: number("y")}, clone_inner_graphs=True).owner.op is not op
+
+
+def test_inputs_that_are_not_replaced_stay_unless_told_otherwise() -> None:
+    x, y = number("x"), number("y")
+    assert clone_replace(add(x, y)).owner.inputs == [x, y]
+    other = clone_replace(add(x, y), {x: y}, copy_inputs_over=False)
+    assert other.owner.inputs[0] is y
+
+
+def test_several_outputs_and_intermediate_variables_are_replaced_at_once() -> None:
+    x, y = number("x"), number("y")
+    inner = inverse(x)
+    outer = mul(inner, x)
+    first, second = graph_replace([add(outer, inner), outer], {inner: y, x: inner})
+    assert equal_computations([first, second], [add(mul(y, inner), y), mul(y, inner)])
+    # A variable that is used only by what is replaced occurs all the same.
+    assert same(graph_replace([inverse(outer)], {outer: y, inner: x})[0], inverse(y))
+    assert graph_replace(outer) is outer
+
+
+def test_long_and_wide_graphs_are_copied_and_replaced_without_recursion() -> None:
+    x, y = number("x"), number("y")
+    wide = [inverse(x) for _ in range(20_000)]
+    total = wide[0]
+    for term in wide[1:]:
+        total = add(total, term)
+    for out in (chain(x, 100_000), total):
+        assert equal_computations([graph_replace(out, {x: y})], [clone_replace(out, {x: y})])
+        (new_x,), (new,) = clone([x], [out])
+        assert equal_computations([new], [out], [new_x], [x])
+        assert graph_key([new_x], [new]) == graph_key([x], [out])

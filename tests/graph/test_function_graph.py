@@ -155,12 +155,15 @@ def test_failed_import_leaves_the_graph_as_it_was() -> None:
     assert len(graph) == 1
 
 
-def test_new_input_must_be_in_the_graph_unless_it_may_be_imported() -> None:
-    x = number("x")
+def test_missing_inputs_become_inputs_where_that_is_allowed() -> None:
+    x, other = number("x"), number("other")
     y = inverse(x)
     graph = graph_of([x], [y])
-    with pytest.raises(GraphValueError, match=r"is not in the graph\. Import it first"):
-        graph.change_node_input(y.owner, 0, inverse(x), import_missing=False)
+    with pytest.raises(MissingInputError, match="other"):
+        graph.change_node_input(y.owner, 0, inverse(other))
+    graph.change_node_input(y.owner, 0, inverse(other), import_missing=True)
+    assert graph.inputs == [x, other]
+    graph.check_integrity()
 
 
 def test_replace_all_replaces_pair_by_pair() -> None:
@@ -259,8 +262,8 @@ def test_features_hear_of_every_change() -> None:
     assert log.events == [
         ("attach",),
         ("import", "mul", "shorter"),
-        ("prune", "Inverse", "shorter"),
         ("change", "add", 0, "Inverse.out", "square", "shorter"),
+        ("prune", "Inverse", "shorter"),
         ("validate",),
         ("detach",),
     ]

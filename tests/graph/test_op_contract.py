@@ -225,8 +225,35 @@ def test_op_declared_by_types_checks_its_inputs() -> None:
         Typed()(number("x"))
     with pytest.raises(GraphTypeError, match=r"input 1 must be of type Number\(1\), got y of type Number\(m\)"):
         Typed()(number("x"), Number("m")("y"))
-    with pytest.raises(GraphTypeError, match="inputs must be variables, got 3"):
-        Typed()(number("x"), 3)
+    with pytest.raises(GraphTypeError, match="a float is needed, got 'three'"):
+        Typed()(number("x"), "three")
+
+
+def test_op_declared_by_types_makes_constants_of_plain_values() -> None:
+    assert Typed()(5, 3).eval() == 2.0
+
+
+def test_op_may_be_declared_by_functions_that_make_variables() -> None:
+    class Doubled(Op):
+        __props__ = ()
+        itypes = (tt.dmatrix,)
+        otypes = (tt.dmatrix,)
+
+        def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+            output_storage[0][0] = inputs[0] * 2
+
+    x = tt.dmatrix("x")
+    np.testing.assert_array_equal(Doubled()(x).eval({x: np.eye(2)}, mode="VM"), 2 * np.eye(2))
+    with pytest.raises(TypeError, match=r"Doubled: input 0 must be of type Matrix\(float64.*got v of type Vector"):
+        Doubled()(tt.dvector("v"))
+
+
+def test_what_is_no_type_is_refused_in_a_declaration() -> None:
+    class Wrong(Typed):
+        itypes = (NUMBER, int)  # type: ignore[assignment]  # what the test is about
+
+    with pytest.raises(GraphTypeError, match=r"Wrong: itypes and otypes hold types, got <class 'int'>\. Name a type"):
+        Wrong()(number("x"), number("y"))
 
 
 def test_op_that_defines_no_way_to_make_a_node_says_so() -> None:
@@ -357,3 +384,36 @@ def test_test_value_of_a_destroyed_input_is_kept() -> None:
         y = Halve()(x)
     np.testing.assert_array_equal(y.tag.test_value, VALUES / 2)
     np.testing.assert_array_equal(x.tag.test_value, VALUES)
+
+
+def test_make_node_that_returns_no_node_is_refused() -> None:
+    class Careless(Typed):
+        def make_node(self, *inputs: Any) -> Apply:
+            return super().make_node(*inputs).outputs[0]  # type: ignore[return-value]  # what the test is about
+
+    with pytest.raises(GraphTypeError, match=r"Careless: make_node must return an Apply, got Careless\.out\."):
+        Careless()(number("x"), number("y"))
+
+
+@pytest.mark.parametrize("index", [2, -1])
+def test_default_output_that_does_not_exist_is_refused(index: int) -> None:
+    class Pointed(SquareAndCube):
+        def __init__(self) -> None:
+            self.default_output = index
+
+    with pytest.raises(
+        GraphValueError, match=rf"Pointed: default_output is {index}, but the node has 2 outputs, built"
+    ):
+        Pointed()(tt.dvector("x"))
+
+
+def test_default_output_may_be_chosen_for_one_op() -> None:
+    op = SquareAndCube()
+    op.default_output = 1
+    assert op(tt.dvector("x")).index == 1
+    assert SquareAndCube()(tt.dvector("x")).index == 0
+
+
+def test_line_is_that_of_the_call_not_of_the_users_make_node() -> None:
+    y = SquareAndCube()(tt.dvector("x"))
+    assert y.user_line.text == 'y = SquareAndCube()(tt.dvector("x"))'

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.graph.arithmetic import NUMBER, add, chain, div_mod, inverse, mul, number
-from treadle.graph import Constant, SharedVariable, Variable, ancestors, equal_computations
+from treadle.graph import Constant, FunctionGraph, Output, SharedVariable, Variable, ancestors, equal_computations
 
 
 def through_pickle(thing: Any) -> Any:
@@ -97,3 +97,15 @@ def test_deep_graphs_are_pickled_without_recursion() -> None:
     out: Variable = chain(x, 20_000)
     loaded = through_pickle([out, x])
     assert equal_computations([loaded[0]], [out], [loaded[1]], [x])
+
+
+@pytest.mark.parametrize("copied", [through_pickle, copy.deepcopy])
+def test_node_without_outputs_is_pickled_with_what_it_reads(copied: Any) -> None:
+    x = number("x")
+    graph = FunctionGraph([x], [inverse(x)], clone=False)
+    (stand_in, _) = graph.clients[graph.outputs[0]][0]
+    new, again, read = copied((stand_in, stand_in, stand_in.inputs[0]))
+    assert new is again
+    assert new.op == Output(0)
+    assert new.inputs == [read]
+    assert new.outputs == []

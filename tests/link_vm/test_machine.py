@@ -9,6 +9,7 @@ import pytest
 
 import treadle.tensor as tt
 from tests.graph.arithmetic import NUMBER, Arithmetic, add, inverse, mul, number
+from treadle.config import config
 from treadle.graph import (
     Apply,
     FunctionGraph,
@@ -22,6 +23,7 @@ from treadle.graph import (
     NodeValueError,
     SharedVariable,
     Variable,
+    get_test_value,
 )
 from treadle.link.vm import BACKEND, VM, Backend, Linker, Program, VMLinker, evaluate, lower_node, replay
 
@@ -152,6 +154,33 @@ def test_op_with_its_own_thunk_runs_in_one_thread_at_a_time() -> None:
         thread.join()
     assert results == [1.0] * 40
     assert op.most == 1
+
+
+class OtherNames(Arithmetic):
+    """An op whose thunk is its own, made under other names of the parameters."""
+
+    __props__ = ()
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+        raise NotImplementedError
+
+    def make_thunk(self, node: Apply, cells: Any, flags: Any, keep: Any, impl: str | None = None) -> Callable[[], Any]:
+        def thunk() -> None:
+            cells[node.outputs[0]][0] = sum(cells[v][0] for v in node.inputs)
+
+        return thunk
+
+
+def test_own_thunk_may_name_its_parameters_otherwise() -> None:
+    x = number("x")
+    assert run([x], [OtherNames()(x, x)], 2.0) == (4.0,)
+    with config.change_flags(compute_test_value="raise"):
+        assert get_test_value(OtherNames()(NUMBER.make_constant(1.0))) == 1.0
+
+
+def test_own_thunk_of_a_wide_node_is_linked_in_linear_time() -> None:
+    inputs: list[Variable] = [number() for _ in range(20_000)]
+    assert run(inputs, [OtherNames()(*inputs)], *[1.0] * 20_000) == (20_000.0,)
 
 
 def test_program_gives_right_answers_from_many_threads_at_once() -> None:

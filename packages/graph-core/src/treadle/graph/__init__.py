@@ -1,16 +1,23 @@
 """treadle.graph: variables, ops, graphs, and the tools to walk, copy, compare, print and pickle them."""
 
 from treadle.graph import serialization as serialization
+from treadle.graph.abstract_graph import AbstractFunctionGraph
 from treadle.graph.apply import Apply
-from treadle.graph.clone import clone, clone_get_equiv, clone_replace, graph_replace
+from treadle.graph.clone import clone, clone_get_equiv, clone_node_and_cache, clone_replace, graph_replace
+from treadle.graph.description import as_string, default_node_formatter, op_as_string
+from treadle.graph.destroyhandler import DestroyHandler, inplace_candidates
+from treadle.graph.display import debugprint, dot_text, dprint, pp, pprint, printing, pydotprint
 from treadle.graph.encoding import ENCODERS, digest, encode, encode_dataclass, tagged
 from treadle.graph.equality import equal_computations, graph_key
 from treadle.graph.errors import (
     CycleError,
+    DrawingLibraryError,
     DuplicateRegistrationError,
+    GraphAttributeError,
     GraphError,
     GraphTypeError,
     GraphValueError,
+    InconsistencyError,
     LoweringError,
     MethodNotDefinedError,
     MissingInputError,
@@ -20,60 +27,109 @@ from treadle.graph.errors import (
     NodeMemoryError,
     NodeTypeError,
     NodeValueError,
+    ShapeInferenceError,
     TestValueError,
+    VectorizeError,
 )
-from treadle.graph.evaluation import EVALUATOR
-from treadle.graph.failure import node_error, raise_node_error
-from treadle.graph.features import AlreadyThere, Bookkeeper, Feature, History, NodeFinder
-from treadle.graph.fg import FunctionGraph, Output
+from treadle.graph.evaluation import EVALUATOR, INNER_COMPILER, compile_inner
+from treadle.graph.failure import node_error, raise_node_error, retell
+from treadle.graph.features import (
+    AlreadyThere,
+    Bookkeeper,
+    Feature,
+    FullHistory,
+    History,
+    HistoryEntry,
+    NodeFinder,
+    NoOutputFromInplace,
+    NoOutputInplaceOnInput,
+    PreserveNames,
+    PreserveVariableAttributes,
+    ReplacementDidNotRemoveError,
+    ReplaceValidate,
+    ShapeFeature,
+    Supervisor,
+    Validator,
+)
+from treadle.graph.frozen_graph import FrozenFunctionGraph
+from treadle.graph.function_graph import FunctionGraph
 from treadle.graph.lowering import LoweringTable, missing_lowerings
+from treadle.graph.memory import Roots, memory_roots, roots_of
+from treadle.graph.notation import Form, Infix, Operand, Precedence, Prefix
 from treadle.graph.null_type import DisconnectedType, NullType
-from treadle.graph.op import HasInnerGraph, Op, static_op
-from treadle.graph.printing import debugprint
-from treadle.graph.provenance import UserLine, user_line
+from treadle.graph.op import HasInnerGraph, Op, ThunkType, io_connection_pattern, is_thunk_type, static_op
+from treadle.graph.pages import d3viz, html_comparison, html_fragment, html_page, write_html
+from treadle.graph.printout import Print
+from treadle.graph.provenance import UserLine, carried, user_line
+from treadle.graph.scopes import current_scope, name_scope
 from treadle.graph.shared_variable import CONVERTERS, Container, SharedVariable, shared
+from treadle.graph.structure import Output
 from treadle.graph.test_values import compute_test_value, get_test_value, get_test_values, missing_test_message
 from treadle.graph.traversal import (
     ancestors,
     apply_ancestors,
+    apply_depends_on,
     applys_between,
     explicit_graph_inputs,
+    general_toposort,
+    get_var_by_name,
     graph_inputs,
     io_toposort,
     is_in_ancestors,
     order_nodes,
+    orphans_between,
     toposort,
+    toposort_with_orderings,
     truncated_graph_inputs,
+    variable_ancestors,
     variable_depends_on,
     vars_between,
     walk,
+    walk_toposort,
 )
-from treadle.graph.type import Type
+from treadle.graph.type import HasDataType, HasShape, Type
 from treadle.graph.variable import Constant, ScratchPad, Variable, as_index
+from treadle.graph.vectorization import VECTORIZERS, Vectorizer, VectorizerTable, vectorize_graph, vectorize_node
 
 __all__ = [
     "CONVERTERS",
     "ENCODERS",
     "EVALUATOR",
+    "INNER_COMPILER",
+    "VECTORIZERS",
+    "AbstractFunctionGraph",
     "AlreadyThere",
     "Apply",
     "Bookkeeper",
     "Constant",
     "Container",
     "CycleError",
+    "DestroyHandler",
     "DisconnectedType",
+    "DrawingLibraryError",
     "DuplicateRegistrationError",
     "Feature",
+    "Form",
+    "FrozenFunctionGraph",
+    "FullHistory",
     "FunctionGraph",
+    "GraphAttributeError",
     "GraphError",
     "GraphTypeError",
     "GraphValueError",
+    "HasDataType",
     "HasInnerGraph",
+    "HasShape",
     "History",
+    "HistoryEntry",
+    "InconsistencyError",
+    "Infix",
     "LoweringError",
     "LoweringTable",
     "MethodNotDefinedError",
     "MissingInputError",
+    "NoOutputFromInplace",
+    "NoOutputInplaceOnInput",
     "NodeArithmeticError",
     "NodeError",
     "NodeFinder",
@@ -83,47 +139,98 @@ __all__ = [
     "NodeValueError",
     "NullType",
     "Op",
+    "Operand",
     "Output",
+    "Precedence",
+    "Prefix",
+    "PreserveNames",
+    "PreserveVariableAttributes",
+    "Print",
+    "ReplaceValidate",
+    "ReplacementDidNotRemoveError",
+    "Roots",
     "ScratchPad",
+    "ShapeFeature",
+    "ShapeInferenceError",
     "SharedVariable",
+    "Supervisor",
     "TestValueError",
+    "ThunkType",
     "Type",
     "UserLine",
+    "Validator",
     "Variable",
+    "VectorizeError",
+    "Vectorizer",
+    "VectorizerTable",
     "ancestors",
     "apply_ancestors",
+    "apply_depends_on",
     "applys_between",
     "as_index",
+    "as_string",
+    "carried",
     "clone",
     "clone_get_equiv",
+    "clone_node_and_cache",
     "clone_replace",
+    "compile_inner",
     "compute_test_value",
+    "current_scope",
+    "d3viz",
     "debugprint",
+    "default_node_formatter",
     "digest",
+    "dot_text",
+    "dprint",
     "encode",
     "encode_dataclass",
     "equal_computations",
     "explicit_graph_inputs",
+    "general_toposort",
     "get_test_value",
     "get_test_values",
+    "get_var_by_name",
     "graph_inputs",
     "graph_key",
     "graph_replace",
+    "html_comparison",
+    "html_fragment",
+    "html_page",
+    "inplace_candidates",
+    "io_connection_pattern",
     "io_toposort",
     "is_in_ancestors",
+    "is_thunk_type",
+    "memory_roots",
     "missing_lowerings",
     "missing_test_message",
+    "name_scope",
     "node_error",
+    "op_as_string",
     "order_nodes",
+    "orphans_between",
+    "pp",
+    "pprint",
+    "printing",
+    "pydotprint",
     "raise_node_error",
+    "retell",
+    "roots_of",
     "serialization",
     "shared",
     "static_op",
     "tagged",
     "toposort",
+    "toposort_with_orderings",
     "truncated_graph_inputs",
     "user_line",
+    "variable_ancestors",
     "variable_depends_on",
     "vars_between",
+    "vectorize_graph",
+    "vectorize_node",
     "walk",
+    "walk_toposort",
+    "write_html",
 ]

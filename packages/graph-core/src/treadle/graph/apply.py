@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
+from treadle.config import config
 from treadle.graph.errors import GraphTypeError, GraphValueError
 from treadle.graph.provenance import UserLine, user_line
-from treadle.graph.variable import ScratchPad, Variable
+from treadle.graph.variable import Constant, ScratchPad, Variable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -41,15 +42,19 @@ class Apply:
 
     def __init__(self, op: Op, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> None:
         self.op = op
+        lists: tuple[object, object] = (inputs, outputs)
+        if isinstance(lists[0], Variable) or isinstance(lists[1], Variable):
+            self._refuse_single(*lists)
         self.inputs = list(inputs)
         self.outputs = list(outputs)
         self._tag: ScratchPad | None = None
         for var in self.inputs:
             if not isinstance(var, Variable):
                 self._refuse_other("input", self.inputs)
-        for i, var in enumerate(self.outputs):
+        for var in self.outputs:
             if not isinstance(var, Variable):
                 self._refuse_other("output", self.outputs)
+        for i, var in enumerate(self.outputs):
             if var.owner is None:
                 var.owner = self
                 var.index = i
@@ -57,6 +62,11 @@ class Apply:
                 msg = f"Apply of {op}: output {i} is computed by {var.owner} already. Give a fresh variable."
                 raise GraphValueError(msg)
         self.user_line: UserLine | None = user_line(2)
+
+    def _refuse_single(self, inputs: object, outputs: object) -> NoReturn:
+        role, given = ("inputs", inputs) if isinstance(inputs, Variable) else ("outputs", outputs)
+        msg = f"Apply of {self.op}: the {role} must be a list of variables, got {given}. Put it into a list."
+        raise GraphTypeError(msg)
 
     def _refuse_other(self, role: str, given: Sequence[Any]) -> NoReturn:
         at, wrong = next((i, v) for i, v in enumerate(given) if not isinstance(v, Variable))
@@ -68,6 +78,7 @@ class Apply:
         """Free attributes of this node."""
         if self._tag is None:
             self._tag = ScratchPad()
+            self._tag.trace = self.trace
         return self._tag
 
     @tag.setter
@@ -96,10 +107,16 @@ class Apply:
         if index is None:
             if len(self.outputs) == 1:
                 return self.outputs[0]
-            msg = f"{self.op}: the node has {len(self.outputs)} outputs and no default one. Use node.outputs[i]."
+            msg = (
+                f"{self.op}: the node has {len(self.outputs)} outputs and no default one{self.where()}. "
+                "Use node.outputs[i]."
+            )
             raise GraphValueError(msg)
         if not 0 <= index < len(self.outputs):
-            msg = f"{self.op}: default_output is {index}, but the node has {len(self.outputs)} outputs. Correct it."
+            msg = (
+                f"{self.op}: default_output is {index!r}, but the node has {len(self.outputs)} outputs{self.where()}. "
+                "Set it to the position of one of them."
+            )
             raise GraphValueError(msg)
         return self.outputs[index]
 
@@ -136,12 +153,14 @@ class Apply:
         new_inputs = list(inputs)
         remake = False
         for i, (old, new) in enumerate(zip(self.inputs, inputs, strict=True)):
-            if old is new or old.type == new.type:
+            if old is new:
                 continue
-            if strict:
-                new_inputs[i] = old.type.filter_variable(new)
-            if new_inputs[i].type != old.type:
-                remake = True
+            if old.type != new.type:
+                if strict:
+                    new_inputs[i] = old.type.filter_variable(new)
+                remake = remake or new_inputs[i].type != old.type
+            elif self.op._output_type_depends_on_input_value:
+                remake = remake or isinstance(old, Constant) or isinstance(new, Constant)
         if not remake:
             return self._rebuilt(new_inputs, [out.clone() for out in self.outputs])
         node = self.op.make_node(*new_inputs)
@@ -151,6 +170,31 @@ class Apply:
         for old_out, new_out in zip(self.outputs, node.outputs, strict=True):
             new_out.name = old_out.name
         return node
+
+    def with_distinct_inputs(self) -> Apply:
+        """Return a node with a storage cell for each input: itself, unless it overwrites and repeats an input.
+
+        Of an input that occurs twice, one occurrence may be overwritten while the other is still read.
+        """
+        if not self.op.destroy_map or len(set(self.inputs)) == len(self.inputs):
+            return self
+        seen: set[Variable] = set()
+        inputs = []
+        for var in self.inputs:
+            inputs.append(var.type.make_variable() if var in seen else var)
+            seen.add(var)
+        return self._rebuilt(inputs, [out.clone() for out in self.outputs])
+
+    @property
+    def trace(self) -> list[UserLine]:
+        """The user's lines that made the node, innermost first: as many as the option ``traceback__limit`` says."""
+        line, limit = self.user_line, config.traceback__limit
+        return [] if line is None or limit == 0 else line.trace
+
+    @property
+    def scope(self) -> str:
+        """The name scopes that were open when the node was made, such as ``model/encoder``; empty outside of any."""
+        return "" if self.user_line is None else self.user_line.scope
 
     def get_parents(self) -> list[Variable]:
         """Return the inputs."""
@@ -170,3 +214,7 @@ class Apply:
         """Pickle through one flat record of the whole graph (see `treadle.graph.serialization`)."""
         del protocol
         return Apply.reducer(self)
+
+
+# What graphs are made of.
+Node = Apply | Variable

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import enum
 import struct
+import sys
 from _blake2 import blake2b  # hashlib would load OpenSSL beside it, at every import of treadle
 from functools import partial
 from types import BuiltinFunctionType, FunctionType
@@ -109,7 +110,7 @@ def _encode_container(value: Any) -> bytes | None:
 
 
 def _encode_callable(value: Any) -> bytes | None:
-    """Encode module-level functions, classes and partials of them by name; None for anything else."""
+    """Encode classes, what a module holds under its own name, and partials, by name; None for anything else."""
     if isinstance(value, type):
         return tagged("k", qualified_name(value).encode())
     if isinstance(value, FunctionType | BuiltinFunctionType):
@@ -123,7 +124,21 @@ def _encode_callable(value: Any) -> bytes | None:
         return tagged("m", name.encode())
     if isinstance(value, partial):
         return tagged("P", encode(value.func), encode(value.args), encode(value.keywords))
+    if _is_importable(value):
+        # Functions written in C are of classes of their own, such as NumPy's.
+        return tagged("m", qualified_name(value).encode())
     return None
+
+
+def _is_importable(value: Any) -> bool:
+    """Whether a module holds an object under the name that the object says it has."""
+    module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
+    if not isinstance(module, str) or not isinstance(name, str):
+        return False
+    found: Any = sys.modules.get(module)
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return found is value
 
 
 def encode(value: Any) -> bytes:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from treadle.config import TreadleError
 
 
@@ -17,12 +19,28 @@ class GraphValueError(GraphError, ValueError):
     """A value or a static shape does not fit its place in the graph."""
 
 
+class GraphAttributeError(GraphError, AttributeError):
+    """A free attribute of a variable or node was never set."""
+
+
 class MissingInputError(GraphError, ValueError):
     """An output depends on a variable that is neither an input, a constant nor shared."""
 
 
-class CycleError(GraphError, ValueError):
-    """A graph contains itself, so that no order of evaluation exists."""
+class InconsistencyError(GraphError, ValueError):
+    """A change would make a graph that computes something else, or that cannot be computed at all."""
+
+
+class CycleError(InconsistencyError):
+    """A graph contains itself, so that no order of evaluation exists.
+
+    Attributes
+    ----------
+    nodes
+        The nodes of one cycle, each needed by the next one, and the last one by the first.
+    """
+
+    nodes: tuple[Any, ...] = ()
 
 
 class MethodNotDefinedError(GraphError, NotImplementedError):
@@ -37,8 +55,24 @@ class DuplicateRegistrationError(GraphError, ValueError):
     """Two claims were made to one name or one op type."""
 
 
-class NodeError(GraphError):
-    """A node failed while the program ran; the message names the op and the user's line."""
+class VectorizeError(GraphError, NotImplementedError):
+    """One or more nodes have no rule for more leading dimensions, or refuse these."""
+
+
+class NodeError(GraphError, RuntimeError):
+    """A node failed while the program ran; the message names the op and the user's line.
+
+    Attributes
+    ----------
+    report
+        What the message is made from (see `treadle.graph.failure`); None once it was pickled.
+    """
+
+    report: Any = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle class and message, not the graph and the values."""
+        return type(self), self.args
 
 
 class NodeValueError(NodeError, ValueError):
@@ -61,7 +95,15 @@ class NodeMemoryError(NodeError, MemoryError):
     """There is not enough memory for a node's result."""
 
 
-class TestValueError(GraphError, AttributeError):
+class ShapeInferenceError(GraphError, RuntimeError):
+    """An op's infer_shape failed, and the option on_shape_error asks for an error."""
+
+
+class TestValueError(GraphError, AttributeError, ValueError):
     """A variable has no test value."""
 
     __test__ = False
+
+
+class DrawingLibraryError(GraphError, ImportError):
+    """The library that lays out and draws graphs on HTML pages is not installed, or is one that cannot be used."""

@@ -48,3 +48,50 @@ class EvaluatorSlot:
 
 
 EVALUATOR = EvaluatorSlot()
+
+
+class InnerCompilerSlot:
+    """What makes functions of inner graphs: the Python VM, unless another is set."""
+
+    __slots__ = ("_compile",)
+
+    def __init__(self) -> None:
+        self._compile: Callable[[Any], Callable[..., Any]] | None = None
+
+    def get(self) -> Callable[[Any], Callable[..., Any]]:
+        """Return ``compile(fgraph)``, whose result takes and returns one value for each input and output.
+
+        Raises
+        ------
+        GraphError
+            If no backend named ``vm`` is installed.
+        """
+        if self._compile is None:
+            found = discover("treadle.backends")
+            if "vm" not in found:
+                msg = (
+                    "compile_inner: the distribution graph-core is not installed properly, its backend vm is missing. "
+                    "Sync the environment again."
+                )
+                raise GraphError(msg)
+            backend = found["vm"].load()
+            self._compile = lambda fgraph: backend.linker().link(fgraph)
+        return self._compile
+
+    def set(self, compile_: Callable[[Any], Callable[..., Any]] | None) -> None:
+        """Use another compiler; None returns to the Python VM."""
+        self._compile = compile_
+
+
+INNER_COMPILER = InnerCompilerSlot()
+
+
+def compile_inner(fgraph: Any) -> Callable[..., Any]:
+    """Return an inner graph as a function, made by whatever `INNER_COMPILER` holds.
+
+    Parameters
+    ----------
+    fgraph
+        A FunctionGraph, which must not be changed afterwards.
+    """
+    return INNER_COMPILER.get()(fgraph)

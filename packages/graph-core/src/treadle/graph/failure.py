@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
+from treadle.config import config
+from treadle.graph.display import debugprint
 from treadle.graph.errors import (
     NodeArithmeticError,
     NodeError,
@@ -14,9 +16,10 @@ from treadle.graph.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from treadle.graph.apply import Apply
+    from treadle.graph.variable import Variable
 
 _KINDS: tuple[tuple[type[Exception], type[NodeError]], ...] = (
     (IndexError, NodeIndexError),
@@ -33,6 +36,56 @@ def describe_value(value: Any) -> str:
     if shape is None:
         return type(value).__name__
     return f"{getattr(value, 'dtype', type(value).__name__)} of shape {tuple(shape)}"
+
+
+class Report(NamedTuple):
+    """What the message of a node's error is made from.
+
+    Attributes
+    ----------
+    text
+        The sentence that is always told.
+    node
+        The node at fault.
+    values
+        Values of its inputs, by variable, where they are known.
+    """
+
+    text: str
+    node: Apply
+    values: Mapping[Variable, Any]
+
+    def message(self, verbosity: str) -> str:
+        """Return the message of one length of the option ``exception_verbosity``: ``low``, ``medium`` or ``high``."""
+        if verbosity == "low":
+            return self.text
+        lines = [self.text, "Inputs:"]
+        for i, var in enumerate(self.node.inputs):
+            lines.append(f"  {i}: {var} of type {var.type}{self._value(var)}")
+        lines.append(f"Outputs: {', '.join(f'{var} of type {var.type}' for var in self.node.outputs)}")
+        if self.node.user_line is not None:
+            lines += ["Built by:", *(f"  {line}" for line in self.node.user_line.trace)]
+        if verbosity == "high":
+            lines += ["Graph:", str(debugprint(self.node, file="str", print_type=True)).rstrip()]
+        return "\n".join(lines)
+
+    def _value(self, var: Variable) -> str:
+        if var not in self.values:
+            return ""
+        value = self.values[var]
+        strides = getattr(value, "strides", None)
+        text = " ".join(repr(value).split())
+        shown = f": {text}" if len(text) <= _LONGEST_VALUE else ""
+        return f", {describe_value(value)}{'' if strides is None else f', strides {tuple(strides)}'}{shown}"
+
+
+_LONGEST_VALUE = 120
+
+
+def retell(error: NodeError) -> None:
+    """Give the error of a node the length that the option ``exception_verbosity`` asks for here."""
+    if isinstance(error.report, Report):
+        error.args = (error.report.message(str(config.exception_verbosity)),)
 
 
 def node_error(node: Apply, error: Exception, values: Sequence[Any] | None = None) -> NodeError:
@@ -59,11 +112,13 @@ def node_error(node: Apply, error: Exception, values: Sequence[Any] | None = Non
     shown = node if culprit is None else culprit
     given = "" if values is None else f" The inputs are {', '.join(map(describe_value, values)) or 'none'}."
     text = str(error) or type(error).__name__
-    msg = f"{shown.op}: {text.rstrip('. ')}{shown.where()}.{given}"
-    for kind, made in _KINDS:
-        if isinstance(error, kind):
-            return made(msg)
-    return NodeError(msg)
+    # Of a node that was fused into the one that failed, those inputs are known that both have.
+    known = {} if values is None else dict(zip(node.inputs, values, strict=False))
+    report = Report(f"{shown.op}: {text.rstrip('. ')}{shown.where()}.{given}", shown, known)
+    kind = next((made for builtin, made in _KINDS if isinstance(error, builtin)), NodeError)
+    made = kind(report.message(str(config.exception_verbosity)))
+    made.report = report
+    return made
 
 
 def raise_node_error(node: Apply, error: Exception, values: Sequence[Any] | None = None) -> NoReturn:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from treadle.config import discover
 from treadle.graph.errors import DuplicateRegistrationError, LoweringError
+from treadle.graph.publication import Publication
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -30,12 +31,12 @@ class LoweringTable:
         Name of the backend, for messages and for the entry-point group.
     """
 
-    __slots__ = ("_loaded", "_rules", "backend", "scope")
+    __slots__ = ("_published", "_rules", "backend", "scope")
 
     def __init__(self, backend: str) -> None:
         self.backend = backend
         self._rules: dict[type, Rule] = {}
-        self._loaded = False
+        self._published = Publication(lambda: discover(f"treadle.lowerings.{backend}"), lambda register: register(self))
         # A context that programs of this backend run in, if a package's values need one.
         self.scope: Callable[[], AbstractContextManager[None]] | None = None
 
@@ -64,11 +65,7 @@ class LoweringTable:
 
     def load(self) -> None:
         """Let installed packages register their rules, once."""
-        if self._loaded:
-            return
-        self._loaded = True
-        for found in discover(f"treadle.lowerings.{self.backend}").values():
-            found.load()(self)
+        self._published.load()
 
     def find(self, op: Op) -> Rule | None:
         """Return the rule for an op, or None."""

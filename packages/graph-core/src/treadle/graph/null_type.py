@@ -47,3 +47,6 @@ class NullType(Type):
     def __str__(self) -> str:
         """Show the name."""
         return "Null"
+
+
+null_type = NullType()

@@ -3,26 +3,49 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, TypeVar, dataclass_transform, overload
 
 from treadle.config import config, lazy_module
 from treadle.graph.apply import Apply
+from treadle.graph.differentiation import Differentiable
 from treadle.graph.encoding import digest, encode, qualified_name, tagged
 from treadle.graph.errors import GraphTypeError, GraphValueError, MethodNotDefinedError
-from treadle.graph.provenance import user_trace
-from treadle.graph.test_values import compute_test_value
-from treadle.graph.variable import Variable
+from treadle.graph.inner_graph import HasInnerGraph
+from treadle.graph.provenance import add_tag_trace, is_user_file, user_line
+from treadle.graph.test_values import compute_test_value, get_test_value, get_test_values, missing_test_message
+from treadle.graph.thunk import ThunkType, is_thunk_type
+from treadle.graph.traversal import toposort
+from treadle.graph.type import Type
+from treadle.graph.variable import Variable, listed
 
 if TYPE_CHECKING:
     import dataclasses
     from collections.abc import Callable, Sequence
 
-    from treadle.graph.type import Type
+    from treadle.graph.notation import Form
+    from treadle.graph.thunk import ComputeMap, StorageMap
+
+    # What `Op.itypes` and `Op.otypes` list: types, or functions such as ``dmatrix`` that make variables of one.
+    Declared = Type | Callable[..., Variable]
 else:
     dataclasses = lazy_module("dataclasses")
 
 
-class Op(ABC):
+__all__ = [
+    "HasInnerGraph",
+    "Op",
+    "ThunkType",
+    "compute_test_value",
+    "get_test_value",
+    "get_test_values",
+    "io_connection_pattern",
+    "is_thunk_type",
+    "missing_test_message",
+    "static_op",
+]
+
+
+class Op(Differentiable, ABC):
     """An operation on variables.
 
     Either override `make_node`, or give ``itypes``/``otypes``, or (treadle's own ops) be a frozen dataclass that
@@ -37,9 +60,22 @@ class Op(ABC):
     destroy_map: dict[int, list[int]] = {}  # noqa: RUF012 - as above
     # Positions of inputs whose run-time value decides shapes or dtypes; a tracing backend needs them concrete.
     static_inputs: ClassVar[tuple[int, ...]] = ()
+    # Whether the output types follow from the values of constant inputs too: a copy of the node on other inputs is
+    # then made anew, even where their types are the same.
+    _output_type_depends_on_input_value: bool = False
     __props__: ClassVar[tuple[str, ...] | None] = None
-    itypes: Sequence[Type] | None = None
-    otypes: Sequence[Type] | None = None
+    itypes: Sequence[Declared] | None = None
+    otypes: Sequence[Declared] | None = None
+
+    # Whether make_node is the user's code: the line that calls the op then counts, not one of make_node's own.
+    _made_by_user: ClassVar[bool] = False
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Note whether the class brings a `make_node` of the user's."""
+        super().__init_subclass__(**kwargs)
+        if "make_node" in cls.__dict__:
+            code = getattr(cls.make_node, "__code__", None)
+            cls._made_by_user = code is None or is_user_file(code.co_filename)
 
     # Building
 
@@ -70,16 +106,38 @@ class Op(ABC):
         types = self.infer(*[v.type for v in variables])
         return Apply(self, variables, [t.make_variable() for t in types])
 
-    def _make_typed_node(self, inputs: Sequence[Any], itypes: Sequence[Type], otypes: Sequence[Type]) -> Apply:
-        if len(inputs) != len(itypes):
-            msg = f"{self}: {len(itypes)} inputs are needed, got {len(inputs)}. Pass one for each of {list(itypes)}."
+    def _make_typed_node(self, inputs: Sequence[Any], itypes: Sequence[Declared], otypes: Sequence[Declared]) -> Apply:
+        wanted = [self._declared_type(t) for t in itypes]
+        if len(inputs) != len(wanted):
+            shown = ", ".join(map(str, wanted)) or "nothing"
+            msg = f"{self}: {len(wanted)} inputs are needed, got {len(inputs)}. Pass one for each of {shown}."
             raise GraphValueError(msg)
-        variables = [self.as_input(x) for x in inputs]
-        for i, (var, kind) in enumerate(zip(variables, itypes, strict=True)):
+        variables = []
+        for i, (x, kind) in enumerate(zip(inputs, wanted, strict=True)):
+            var = x if isinstance(x, Variable) else kind.make_constant(x)
             if not kind.is_super(var.type):
                 msg = f"{self}: input {i} must be of type {kind}, got {var} of type {var.type}. Convert it first."
                 raise GraphTypeError(msg)
-        return Apply(self, variables, [t.make_variable() for t in otypes])
+            variables.append(var)
+        return Apply(self, variables, [self._declared_type(t).make_variable() for t in otypes])
+
+    def _declared_type(self, declared: Declared) -> Type:
+        """Return what stands in ``itypes`` or ``otypes``: a type, or a function that makes variables of it."""
+        if isinstance(declared, Type):
+            return declared
+        made: Any = declared() if callable(declared) else None
+        if isinstance(made, Variable):
+            return made.type
+        msg = f"{self}: itypes and otypes hold types, got {declared!r}. Name a type, or what makes variables of it."
+        raise GraphTypeError(msg)
+
+    @overload
+    def __call__(
+        self, *inputs: Any, name: str | None = None, return_list: Literal[True], **kwargs: Any
+    ) -> list[Variable]: ...
+
+    @overload
+    def __call__(self, *inputs: Any, name: str | None = None, return_list: bool = False, **kwargs: Any) -> Any: ...
 
     def __call__(self, *inputs: Any, name: str | None = None, return_list: bool = False, **kwargs: Any) -> Any:
         """Apply the op and return its default output, or the list of outputs.
@@ -95,6 +153,16 @@ class Op(ABC):
         kwargs
             Passed on to `make_node`.
 
+        Returns
+        -------
+        The default output where the op has one, the output where there is one only, else the list of outputs. (What
+        class of variable it is depends on the op, so that type checkers take it for anything.)
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the op does not take these inputs.
+
         Notes
         -----
         An input that is not a variable and has a method ``__apply_op__(op, inputs)`` decides itself what the
@@ -106,32 +174,27 @@ class Op(ABC):
                 if handler is not None:
                     return handler(x, self, inputs)
         node = self.make_node(*inputs, **kwargs)
+        if not isinstance(node, Apply):
+            self._refuse_result(node)
+        if self._made_by_user:
+            node.user_line = user_line(2)
         outputs = node.outputs
         if name is not None:
             _name_outputs(outputs, name)
         if config.compute_test_value != "off":
             compute_test_value(node)
         if self.default_output is not None:
-            chosen = outputs[self.default_output]
+            chosen = node.default_output()
             return [chosen] if return_list else chosen
         if return_list or len(outputs) != 1:
             return list(outputs)
         return outputs[0]
 
-    @staticmethod
-    def add_tag_trace(thing: Any, user_line: int | None = None) -> Any:
-        """Set ``tag.trace`` to the user's frames, innermost first, and return the thing.
+    def _refuse_result(self, made: object) -> NoReturn:
+        msg = f"{self}: make_node must return an Apply, got {made!r}. Return Apply(self, inputs, outputs)."
+        raise GraphTypeError(msg)
 
-        Parameters
-        ----------
-        thing
-            A variable or node.
-        user_line
-            How many frames to keep; option ``traceback__limit`` if None; all if -1.
-        """
-        limit = config.traceback__limit if user_line is None else user_line
-        thing.tag.trace = user_trace(limit, 2)
-        return thing
+    add_tag_trace = staticmethod(add_tag_trace)
 
     # Computing
 
@@ -155,45 +218,85 @@ class Op(ABC):
         del fgraph, node
         return True
 
+    def printed_form(self, node: Apply) -> Form | Sequence[Form] | None:
+        """Return how `pprint` writes the node, or None for a call with the op's own text: ``op(a, b)``.
+
+        An operator returns ``Infix("+", Precedence.SUM).form(node.inputs)``, a function
+        ``Form.call("f", node.inputs)``. A form may hold variables from further back in the graph, or made for it.
+        Where the op has several outputs, a single form is marked with the position of the output asked for; a list
+        holds a form for each.
+        """
+        del node
+        return None
+
+    def inplace_on_inputs(self, allowed_inplace_inputs: Sequence[int]) -> Op:
+        """Return a version of the op that overwrites as many of these inputs as it can: by default the op itself.
+
+        Parameters
+        ----------
+        allowed_inplace_inputs
+            Positions of inputs whose values nothing else needs.
+        """
+        del allowed_inplace_inputs
+        return self
+
+    # Running through storage cells
+
     def prepare_node(
         self,
         node: Apply,
-        storage_map: dict[Variable, list[Any]] | None,
-        compute_map: dict[Variable, list[bool]] | None,
+        storage_map: StorageMap | None,
+        compute_map: ComputeMap | None,
         impl: str | None,
     ) -> None:
-        """Prepare a node before its thunk is made; may be called several times."""
+        """Prepare a node before it is run for the first time; the op may change the node in place.
+
+        It may be called several times, also with different `impl` (``"py"``, ``"c"``), so an op that prepares
+        something guards against doing so twice. The maps are None where the node is run without cells.
+        """
         del node, storage_map, compute_map, impl
 
     def make_py_thunk(
         self,
         node: Apply,
-        storage_map: dict[Variable, list[Any]],
-        compute_map: dict[Variable, list[bool]] | None,
+        storage_map: StorageMap,
+        compute_map: ComputeMap | None,
         no_recycling: Sequence[Variable],
         debug: bool = False,
-    ) -> Callable[[], Any]:
-        """Return a callable without arguments that runs `perform` (or ``debug_perform``) on the storage cells."""
+    ) -> ThunkType:
+        """Return a callable without arguments that runs `perform` on the storage cells.
+
+        Parameters
+        ----------
+        node, storage_map, compute_map, no_recycling
+            As for `make_thunk`.
+        debug
+            Whether to run the op's ``debug_perform`` instead, where it has one.
+        """
         perform = getattr(self, "debug_perform", self.perform) if debug else self.perform
         inputs = [storage_map[v] for v in node.inputs]
         outputs = [storage_map[v] for v in node.outputs]
         computed = [] if compute_map is None else [compute_map[v] for v in node.outputs]
         fresh = [storage_map[v] for v in node.outputs if v in no_recycling]
 
-        def thunk() -> None:
+        def run() -> None:
             for cell in fresh:
                 cell[0] = None
             perform(node, [cell[0] for cell in inputs], outputs)
             for flag in computed:
                 flag[0] = True
 
+        thunk = is_thunk_type(run)
+        thunk.inputs = inputs
+        thunk.outputs = outputs
+        thunk.lazy = False
         return thunk
 
     def make_thunk(
         self,
         node: Apply,
-        storage_map: dict[Variable, list[Any]],
-        compute_map: dict[Variable, list[bool]] | None,
+        storage_map: StorageMap,
+        compute_map: ComputeMap | None,
         no_recycling: Sequence[Variable],
         impl: str | None = None,
     ) -> Callable[[], Any]:
@@ -210,53 +313,26 @@ class Op(ABC):
         no_recycling
             Variables whose storage may not be reused from one call to the next.
         impl
-            ``"py"``, ``"c"``, or None for any.
+            ``"py"``, ``"c"``, or None for any. No op carries C text, so ``"c"`` falls back to ``"py"``, after
+            `prepare_node` was called for both.
+
+        Raises
+        ------
+        GraphValueError
+            For another `impl`.
         """
-        self.prepare_node(node, storage_map, compute_map, impl if impl is not None else "py")
+        if impl not in {None, "py", "c"}:
+            msg = f"{self}: impl must be 'py', 'c' or None, got {impl!r}. Leave it out for any."
+            raise GraphValueError(msg)
+        if impl == "c":
+            self.prepare_node(node, storage_map, compute_map, "c")
+        self.prepare_node(node, storage_map, compute_map, "py")
         return self.make_py_thunk(node, storage_map, compute_map, no_recycling)
 
     def infer_shape(self, fgraph: Any, node: Apply, shapes: Sequence[Any]) -> Sequence[Any] | None:
         """Return each output's shape (a tuple of integer variables) from the inputs' shapes, or None if unknown."""
         del fgraph, node, shapes
         return None
-
-    # Differentiation: pullback/pushforward are the clear pair; L_op, R_op and grad are the documented names.
-
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Return for each input, for each output, whether a change of the input can change the output smoothly."""
-        return [[True] * len(node.outputs) for _ in node.inputs]
-
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
-        """Return the row vector `cotangents` times the Jacobian, one term for each input; None if disconnected."""
-        return self.L_op(inputs, outputs, cotangents)
-
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
-    ) -> Sequence[Variable | None]:
-        """Return the Jacobian times the `tangents`, one term for each output; None if disconnected."""
-        del outputs
-        return self.R_op(inputs, tangents)
-
-    def L_op(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], output_grads: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
-        """Return the gradients of the inputs, given those of the outputs (documented name of `pullback`)."""
-        del outputs
-        return self.grad(inputs, output_grads)
-
-    def grad(self, inputs: Sequence[Variable], output_grads: Sequence[Variable]) -> Sequence[Variable | None]:
-        """Return the gradients of the inputs, given those of the outputs (documented name)."""
-        del inputs, output_grads
-        msg = f"{self}: the op defines no gradient. Implement pullback (or L_op, or grad) on {type(self).__name__}."
-        raise MethodNotDefinedError(msg)
-
-    def R_op(self, inputs: Sequence[Variable], eval_points: Sequence[Variable | None]) -> Sequence[Variable | None]:
-        """Return the directional derivatives of the outputs (documented name of `pushforward`)."""
-        del inputs, eval_points
-        msg = f"{self}: the op defines no R_op. Implement pushforward (or R_op) on {type(self).__name__}."
-        raise MethodNotDefinedError(msg)
 
     # Identity
 
@@ -291,7 +367,7 @@ class Op(ABC):
         return digest(self.canonical())
 
     def __eq__(self, other: object) -> bool:
-        """Compare class and static parameters by their canonical encoding."""
+        """Compare class and static parameters: by their canonical encoding, or by ``==`` where they have none."""
         if self is other:
             return True
         if type(self) is not type(other):
@@ -300,19 +376,26 @@ class Op(ABC):
         mine, theirs = self.__dict__.get("_canonical"), other.__dict__.get("_canonical")
         if mine is not None and theirs is not None:
             return bool(mine == theirs)
-        return self._parameter_names() is not None and self.canonical() == other.canonical()
+        return self._parameter_names() is not None and bool(self._identity() == other._identity())
 
     def __hash__(self) -> int:
-        """Hash the canonical encoding, or the identity of an op without declared parameters."""
+        """Hash what `__eq__` compares, or the identity of an op without declared parameters."""
         known: int | None = self.__dict__.get("_hash")
         if known is None:
-            known = object.__hash__(self) if self._parameter_names() is None else hash(self.canonical())
+            known = object.__hash__(self) if self._parameter_names() is None else hash(self._identity())
             self.__dict__["_hash"] = known
         return known
 
+    def _identity(self) -> Any:
+        """Return the canonical encoding; with a parameter that has none, what tells the op apart in this process."""
+        try:
+            return self.canonical()
+        except GraphTypeError:
+            return (type(self), *(_told_apart(getattr(self, name)) for name in self._parameter_names() or ()))
+
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what is derived: hashes differ from one process to the next."""
-        return {k: v for k, v in self.__dict__.items() if k not in {"_canonical", "_hash"}}
+        """Leave out what is derived: hashes differ from one process to the next, compiled functions belong to one."""
+        return {k: v for k, v in self.__dict__.items() if k not in {"_canonical", "_fn", "_hash"}}
 
     def __str__(self) -> str:
         """Show class and static parameters."""
@@ -321,6 +404,14 @@ class Op(ABC):
         return f"{type(self).__name__}({shown})" if shown else type(self).__name__
 
     __repr__ = __str__
+
+
+def _told_apart(parameter: Any) -> Any:
+    """Return a parameter's canonical encoding, or the parameter itself if it has none."""
+    try:
+        return encode(parameter)
+    except GraphTypeError:
+        return parameter
 
 
 def _name_outputs(outputs: Sequence[Variable], name: str) -> None:
@@ -343,20 +434,41 @@ def static_op(cls: _OpClass) -> _OpClass:
     return dataclasses.dataclass(frozen=True, eq=False, repr=False)(cls)  # type: ignore[return-value]  # the same class comes back
 
 
-class HasInnerGraph(ABC):
-    """Mixin of ops that hold a graph of their own."""
+def io_connection_pattern(inputs: Sequence[Variable], outputs: Sequence[Variable]) -> list[list[bool]]:
+    """Return for each of the inputs, for each of the outputs, whether a gradient can flow from the one to the other.
 
-    @property
-    @abstractmethod
-    def fgraph(self) -> Any:
-        """The inner FunctionGraph."""
+    Each op between them is asked for its `Op.connection_pattern`.
 
-    @property
-    @abstractmethod
-    def inner_inputs(self) -> list[Variable]:
-        """Inputs of the inner graph."""
+    Parameters
+    ----------
+    inputs
+        Variables taken as given.
+    outputs
+        Variables computed from them.
 
-    @property
-    @abstractmethod
-    def inner_outputs(self) -> list[Variable]:
-        """Outputs of the inner graph."""
+    Raises
+    ------
+    GraphValueError
+        If an op's pattern has not one row for each input and one column for each output.
+    """
+    # One bit for each input: which of them a variable is connected to.
+    reached: dict[Variable, int] = {}
+    ins, outs = listed("input", inputs), listed("output", outputs)
+    for i, var in enumerate(ins):
+        reached[var] = reached.get(var, 0) | 1 << i
+    for node in toposort(outs, ins):
+        pattern = node.op.connection_pattern(node)
+        if len(pattern) != len(node.inputs) or any(len(row) != len(node.outputs) for row in pattern):
+            msg = (
+                f"{node.op}: connection_pattern must have {len(node.inputs)} rows of {len(node.outputs)}, "
+                f"got {pattern}{node.where()}. Give a row for each input, with a truth value for each output."
+            )
+            raise GraphValueError(msg)
+        bits = [reached.get(x, 0) for x in node.inputs]
+        for o, out in enumerate(node.outputs):
+            found = 0
+            for row, own in zip(pattern, bits, strict=True):
+                if row[o]:
+                    found |= own
+            reached.setdefault(out, found)
+    return [[bool(reached.get(out, 0) >> i & 1) for out in outs] for i in range(len(ins))]

@@ -127,14 +127,21 @@ def _reduce_variable(var: Variable) -> tuple[Any, ...]:
 
 
 def _node_at(record: GraphRecord, position: int) -> Apply:
-    node = record.variables[position].owner
-    if node is None:  # pragma: no cover - a record's computed variables always have owners
-        msg = "graph record: the pickle is damaged, a computed variable has no node. Write it again."
-        raise ValueError(msg)
+    # A record's computed variables always have owners.
+    owner: Any = record.variables[position].owner
+    node: Apply = owner
+    return node
+
+
+def _sink(op: Op, inputs: Sequence[Variable], line: UserLine | None, tag: ScratchPad | None) -> Apply:
+    node = Apply(op, inputs, [])
+    node.user_line, node.tag = line, tag
     return node
 
 
 def _reduce_node(node: Apply) -> tuple[Any, ...]:
+    if not node.outputs:
+        return _sink, (node.op, list(node.inputs), node.user_line, node._tag)
     return _node_at, _record_of(node.outputs[0])
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.config import discover
 from treadle.graph.errors import DuplicateRegistrationError, GraphTypeError
+from treadle.graph.publication import Publication
 from treadle.graph.variable import Constant, Variable
 
 if TYPE_CHECKING:
@@ -196,11 +197,11 @@ class ConverterTable:
     Each entry is a mapping from a Python class to a function ``type_of(value) -> Type``.
     """
 
-    __slots__ = ("_by_class", "_loaded")
+    __slots__ = ("_by_class", "_published")
 
     def __init__(self) -> None:
         self._by_class: dict[type, Callable[[Any], Type]] = {}
-        self._loaded = False
+        self._published = Publication(lambda: discover("treadle.types"), self._take)
 
     def register(self, kind: type, type_of: Callable[[Any], Type]) -> None:
         """Convert values of class `kind` (and subclasses) with `type_of`.
@@ -215,6 +216,10 @@ class ConverterTable:
             raise DuplicateRegistrationError(msg)
         self._by_class[kind] = type_of
 
+    def _take(self, table: Mapping[type, Callable[[Any], Type]]) -> None:
+        for kind, convert in table.items():
+            self.register(kind, convert)
+
     def type_of(self, value: Any) -> Type:
         """Return the type of a variable that is to hold the value.
 
@@ -223,12 +228,7 @@ class ConverterTable:
         GraphTypeError
             If no converter takes it.
         """
-        if not self._loaded:
-            for found in discover("treadle.types").values():
-                table: Mapping[type, Callable[[Any], Type]] = found.load()
-                for kind, convert in table.items():
-                    self.register(kind, convert)
-            self._loaded = True
+        self._published.load()
         for base in type(value).__mro__:
             convert_one = self._by_class.get(base)
             if convert_one is not None:

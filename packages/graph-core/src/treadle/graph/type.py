@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 from treadle.graph.encoding import encode, qualified_name, tagged
 from treadle.graph.errors import GraphTypeError
@@ -13,6 +13,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from treadle.graph.variable import Constant, Variable
+
+
+@runtime_checkable
+class HasDataType(Protocol):
+    """A type whose values have elements of one kind."""
+
+    dtype: Any
+
+
+@runtime_checkable
+class HasShape(Protocol):
+    """A type whose values have a rank, and lengths of which some may be known (None for the others)."""
+
+    ndim: int
+    shape: tuple[int | None, ...]
 
 
 class Type(ABC):
@@ -78,9 +93,10 @@ class Type(ABC):
         if self.is_super(var.type):
             return var
         converted = self.convert_variable(var) if allow_convert else None
-        if converted is None:
+        if converted is None or not self.is_super(converted.type):
+            made = "" if var.owner is None else var.owner.where()
             msg = (
-                f"{self}: a variable of this type is needed, got {other} of type {other.type}. "
+                f"{self}: a variable of this type is needed, got {other} of type {other.type}{made}. "
                 "Convert it first, for instance with an explicit cast."
             )
             raise GraphTypeError(msg)
@@ -91,6 +107,16 @@ class Type(ABC):
         if self.is_super(var.type):
             return var
         return None
+
+    def convert(self, given: Any) -> Any:
+        """Return what is given as one of this type: a variable as a variable, a plain value as a value.
+
+        Raises
+        ------
+        TypeError
+            If no lossless conversion is known.
+        """
+        return self.filter_variable(given) if isinstance(given, Type.variable_type) else self.filter(given)
 
     # Variables and constants
 

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TextIO, TypeVar
 
+from treadle.config import config
+from treadle.graph.display import debugprint
 from treadle.graph.encoding import digest, encode, tagged
-from treadle.graph.errors import GraphTypeError
+from treadle.graph.errors import GraphAttributeError, GraphTypeError
 from treadle.graph.evaluation import EVALUATOR
+from treadle.graph.pages import html_fragment
 from treadle.graph.type import Type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from treadle.graph.apply import Apply
+    from treadle.graph.provenance import UserLine
+
+# Keys of a mapping may be of any class of variable: a mapping is not covariant in its keys.
+K = TypeVar("K", bound="Variable | str")
 
 
 class ScratchPad:
@@ -21,7 +28,7 @@ class ScratchPad:
     # Any attribute may be set and read.
     def __getattr__(self, name: str) -> Any:
         msg = f"tag: {name!r} was never set on it; set are {', '.join(vars(self)) or 'none'}. Set tag.{name} first."
-        raise AttributeError(msg)
+        raise GraphAttributeError(msg)
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
@@ -80,6 +87,8 @@ class Variable:
         """Free attributes of this variable."""
         if self._tag is None:
             self._tag = ScratchPad()
+            if self.owner is not None:
+                self._tag.trace = self.owner.trace
         return self._tag
 
     @tag.setter
@@ -87,7 +96,7 @@ class Variable:
         self._tag = value
 
     @property
-    def user_line(self) -> Any:
+    def user_line(self) -> UserLine | None:
         """The user's line that made the variable's node; None for an input."""
         return None if self.owner is None else self.owner.user_line
 
@@ -99,7 +108,10 @@ class Variable:
         return new
 
     def eval(
-        self, inputs_to_values: Mapping[Variable | str, Any] | None = None, mode: Any = None, **kwargs: Any
+        self,
+        inputs_to_values: Mapping[K, Any] | None = None,
+        mode: Any = None,
+        **kwargs: Any,
     ) -> Any:
         """Compute the variable's value.
 
@@ -123,12 +135,26 @@ class Variable:
         """
         return EVALUATOR.get()(self, dict(inputs_to_values or {}), mode, **kwargs)
 
+    def dprint(self, **options: Any) -> str | TextIO:
+        """Print the graph that computes the variable (options as for `debugprint`)."""
+        return debugprint(self, **options)
+
+    def _repr_html_(self) -> str:
+        """Show the graph that computes the variable in a notebook."""
+        return html_fragment(self)
+
     def get_parents(self) -> list[Apply]:
         """Return the owner in a list, or an empty list."""
         return [] if self.owner is None else [self.owner]
 
     def __str__(self) -> str:
-        """Show the name, or the op and output that made the variable."""
+        """Show the name, or the op and output that made the variable; with ``print_test_value``, its test value."""
+        text = self._title()
+        if config.print_test_value and hasattr(self._tag, "test_value"):
+            return f"{text} (test value {_shortened(self.tag.test_value)})"
+        return text
+
+    def _title(self) -> str:
         if self.name is not None:
             return self.name
         if self.owner is not None:
@@ -145,6 +171,38 @@ class Variable:
         if self.owner is None:
             return super().__reduce_ex__(protocol)
         return Variable.reducer(self)
+
+
+def _shortened(value: Any) -> str:
+    """Return a value's text on one line, its middle left out where it is long."""
+    text = " ".join(str(value).split())
+    return text if len(text) <= 40 else f"{text[:30]} … {text[-6:]}"
+
+
+def listed(what: str, variables: Any) -> list[Variable]:
+    """Return variables as a list.
+
+    Parameters
+    ----------
+    what
+        What they are, for the error.
+    variables
+        Any iterable of variables.
+
+    Raises
+    ------
+    GraphTypeError
+        If there is one variable in place of a list, or something else than variables in it.
+    """
+    if isinstance(variables, Variable) or not hasattr(type(variables), "__iter__"):
+        msg = f"{what}: a list of variables is needed, got {variables!r}. Put what is meant into a list."
+        raise GraphTypeError(msg)
+    found = list(variables)
+    for i, var in enumerate(found):
+        if not isinstance(var, Variable):
+            msg = f"{what} {i} must be a variable, got {var!r}. Convert it to a variable first."
+            raise GraphTypeError(msg)
+    return found
 
 
 class Constant(Variable):
@@ -183,8 +241,18 @@ class Constant(Variable):
         return digest(self.signature())
 
     def equals(self, other: object) -> bool:
-        """Whether the other is a constant of the same type and value."""
-        return isinstance(other, Constant) and self.signature() == other.signature()
+        """Whether the other is a constant of the same type and value.
+
+        Values without canonical encoding, such as those of a type without ``__props__``, are compared by the type.
+        """
+        if self is other:
+            return True
+        if not isinstance(other, Constant) or self.type != other.type:
+            return False
+        try:
+            return self.signature() == other.signature()
+        except GraphTypeError:
+            return self.data is other.data or bool(self.type.values_eq(self.data, other.data))
 
     def clone(self, *, name: str | None = None) -> Constant:
         """Return the constant itself: its value never changes."""
@@ -194,9 +262,7 @@ class Constant(Variable):
 
     def __str__(self) -> str:
         """Show name and value, the value cut where it is long."""
-        text = " ".join(str(self.data).split())
-        if len(text) > 40:
-            text = f"{text[:30]} … {text[-6:]}"
+        text = _shortened(self.data)
         return f"{self.name}{{{text}}}" if self.name is not None else text
 
     __repr__ = __str__

@@ -21,9 +21,11 @@ def has_own_thunk(node: Apply) -> bool:
 
 def through_thunk(node: Apply) -> Callable[..., Any]:
     """Return a function of the node's input values that runs its thunk on cells of its own, one call at a time."""
+    node = node.with_distinct_inputs()
     storage: dict[Any, list[Any]] = {v: [None] for v in (*node.inputs, *node.outputs)}
-    computed = {v: [False] for v in storage}
-    thunk = node.op.make_thunk(node, storage, computed, no_recycling=list(node.outputs))
+    # Inputs are there before the thunk is called: a lazy one need not ask for any.
+    computed = {**{v: [True] for v in node.inputs}, **{v: [False] for v in node.outputs}}
+    thunk = node.op.make_thunk(node, storage, computed, list(node.outputs))
     inputs = [storage[v] for v in node.inputs]
     outputs = [storage[v] for v in node.outputs]
     lock = threading.RLock()
@@ -33,8 +35,9 @@ def through_thunk(node: Apply) -> Callable[..., Any]:
         with lock:
             for cell, value in zip(inputs, values, strict=True):
                 cell[0] = value
-            for cell in outputs:
-                cell[0] = None
+            for v in node.outputs:
+                storage[v][0] = None
+                computed[v][0] = False
             thunk()
             results = tuple(cell[0] for cell in outputs)
             for cell in (*inputs, *outputs):

@@ -6,13 +6,13 @@ import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from treadle.graph import Variable
+from treadle.graph import Variable, memory_roots, roots_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import CodeType
 
-    from treadle.graph import Apply, FunctionGraph
+    from treadle.graph import Apply, FunctionGraph, Roots
 
 CHUNK = 400
 _NUMBER = itertools.count()
@@ -70,28 +70,7 @@ def last_uses(order: Sequence[Apply], keep: Sequence[Variable]) -> dict[Apply, l
     return dying
 
 
-Roots = dict[Variable, frozenset[Variable]]
-
-
-def memory_roots(order: Sequence[Apply]) -> Roots:
-    """Return the variables whose memory a variable may be, for every one that is declared a view or an overwriting."""
-    roots: Roots = {}
-    for node in order:
-        views, destroyed = node.op.view_map, node.op.destroy_map
-        if not views and not destroyed:
-            continue
-        for i, out in enumerate(node.outputs):
-            sources = [node.inputs[k] for k in (*views.get(i, ()), *destroyed.get(i, ()))]
-            if sources:
-                roots[out] = frozenset().union(*(_roots_of(x, roots) for x in sources))
-    return roots
-
-
-def _roots_of(var: Variable, roots: Roots) -> frozenset[Variable]:
-    return roots.get(var) or frozenset((var,))
-
-
-def unsafe_overwrites(fgraph: FunctionGraph, order: Sequence[Apply], roots: Roots) -> dict[Apply, set[int]]:
+def unsafe_overwrites(fgraph: FunctionGraph, order: Sequence[Apply]) -> dict[Apply, set[int]]:
     """Return, for nodes that overwrite inputs, which of these must be copied first.
 
     An input may be overwritten only if it is a value of the graph's own that no output is made of, and that nothing
@@ -100,15 +79,16 @@ def unsafe_overwrites(fgraph: FunctionGraph, order: Sequence[Apply], roots: Root
     destroyers = [node for node in order if node.op.destroy_map]
     if not destroyers:
         return {}
+    roots = memory_roots(order, versions=True)
     last: dict[Variable, Apply] = {}
     for node in order:
-        last.update((root, node) for x in node.inputs for root in _roots_of(x, roots))
-    kept = {root for out in fgraph.outputs for root in _roots_of(out, roots)}
+        last.update((root, node) for x in node.inputs for root in roots_of(x, roots))
+    kept = {root for out in fgraph.outputs for root in roots_of(out, roots)}
     copied: dict[Apply, set[int]] = {}
     for node in destroyers:
         for i in {i for inputs in node.op.destroy_map.values() for i in inputs}:
-            own = _roots_of(node.inputs[i], roots)
-            others = {r for k, x in enumerate(node.inputs) if k != i for r in _roots_of(x, roots)}
+            own = roots_of(node.inputs[i], roots)
+            others = {r for k, x in enumerate(node.inputs) if k != i for r in roots_of(x, roots)}
             if any(r.owner is None or r in kept or r in others or last[r] is not node for r in own):
                 copied.setdefault(node, set()).add(i)
     return copied
@@ -119,7 +99,7 @@ def _results(fgraph: FunctionGraph, names: dict[Variable, str], scope: dict[str,
     taken: set[Variable] = set()
     results = []
     for i, var in enumerate(fgraph.outputs):
-        own = _roots_of(var, roots)
+        own = roots_of(var, roots)
         if any(root.owner is None or root in taken for root in own):
             scope[f"copy{i}"] = var.type.copy_value
             results.append(f"copy{i}({names[var]})")
@@ -166,7 +146,7 @@ def generate(fgraph: FunctionGraph, callables: dict[Apply, Callable[..., Any]], 
     for i, node in enumerate(order):
         scope[f"f{i}"] = callables[node]
     roots = memory_roots(order)
-    calls = _calls(order, names, scope, unsafe_overwrites(fgraph, order, roots))
+    calls = _calls(order, names, scope, unsafe_overwrites(fgraph, order))
     dying = last_uses(order, [*fgraph.inputs, *fgraph.outputs]) if free else {}
     writer = _Writer(scope)
     chunks = _chunks(order)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from treadle.graph import Apply, Constant, FunctionGraph, Op
+from treadle.graph import Apply, Constant, DestroyHandler, FunctionGraph, Op
 from treadle.link.vm.machine import VMLinker
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from treadle.graph import Variable
     from treadle.link.vm.interface import Linker, Program
+
+
+NOTHING_BEFORE: Mapping[Apply, Sequence[Apply]] = MappingProxyType({})
 
 
 class Segment(Op):
@@ -44,7 +48,11 @@ class Segment(Op):
         return f"Segment({len(self.fgraph)} nodes)"
 
 
-def segments(order: Iterable[Apply], accepts: Callable[[Apply], bool]) -> list[tuple[bool, list[Apply]]]:
+def segments(
+    order: Iterable[Apply],
+    accepts: Callable[[Apply], bool],
+    before: Mapping[Apply, Sequence[Apply]] = NOTHING_BEFORE,
+) -> list[tuple[bool, list[Apply]]]:
     """Group nodes into stretches that a linker accepts and stretches that it does not, in an order of evaluation.
 
     Parameters
@@ -53,6 +61,8 @@ def segments(order: Iterable[Apply], accepts: Callable[[Apply], bool]) -> list[t
         The nodes, each after those it needs.
     accepts
         Whether the linker lowers a node.
+    before
+        For some nodes, others that must run before them, such as those that read what the node overwrites.
 
     Notes
     -----
@@ -64,8 +74,8 @@ def segments(order: Iterable[Apply], accepts: Callable[[Apply], bool]) -> list[t
     groups: dict[tuple[int, bool], list[Apply]] = {}
     for node in order:
         kind = kinds[node] = accepts(node)
-        owners = [x.owner for x in node.inputs if x.owner in level]
-        at = max((level[owner] + (kinds[owner] is not kind) for owner in owners if owner is not None), default=0)
+        needed = [*(x.owner for x in node.inputs), *before.get(node, ())]
+        at = max((level[n] + (kinds[n] is not kind) for n in needed if n is not None and n in level), default=0)
         level[node] = at
         groups.setdefault((at, kind), []).append(node)
     return [(kind, groups[at, kind]) for at, kind in sorted(groups)]
@@ -93,8 +103,12 @@ def link_in_segments(fgraph: FunctionGraph, linker: Linker, accepts: Callable[[A
     accepts
         Whether the linker lowers a node.
     """
-    groups = segments(fgraph.toposort(), accepts)
-    if all(kind for kind, _ in groups):
+    before: dict[Apply, list[Apply]] = {}
+    for feature in fgraph.features:
+        for node, others in feature.orderings(fgraph).items():
+            before.setdefault(node, []).extend(others)
+    groups = segments(fgraph.toposort(), accepts, before)
+    if all(kind for kind, _ in groups) and _known_types(fgraph):
         return linker.link(fgraph)
     made: dict[Variable, Variable] = {x: x.clone() for x in fgraph.inputs}
     for kind, group in groups:
@@ -108,10 +122,18 @@ def link_in_segments(fgraph: FunctionGraph, linker: Linker, accepts: Callable[[A
     return VMLinker().link(outer)
 
 
+def _known_types(fgraph: FunctionGraph) -> bool:
+    """Whether nodes take or make values of every kind that the graph does: others pass through, as only the VM lets."""
+    used = {type(v.type) for node in fgraph.apply_nodes for v in (*node.inputs, *node.outputs)}
+    return used.issuperset(type(v.type) for v in (*fgraph.inputs, *fgraph.outputs))
+
+
 def _add_segment(fgraph: FunctionGraph, linker: Linker, group: Sequence[Apply], made: dict[Variable, Variable]) -> None:
     """Link a stretch and add its node to the graph being made."""
     taken, given = _boundary(group, fgraph)
     inner = FunctionGraph(taken, given, clone=True)
+    if any(node.op.destroy_map for node in group):
+        inner.attach_feature(DestroyHandler())
     step = Segment(inner, linker.link(inner)).make_node(*(made.get(x, x) for x in taken))
     step.user_line = group[-1].user_line
     made.update(zip(given, step.outputs, strict=True))

@@ -1,0 +1,107 @@
+"""The rules that fired in a rewrite, matched to the boxes of the graphs before and after."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from treadle.graph.apply import Apply
+from treadle.graph.html.records import shown
+from treadle.graph.variable import Variable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from treadle.graph.html.records import Record
+
+# What the parts of a firing are called, by the reports of treadle.rewrite and by others.
+_RULE = ("rule", "name")
+_BEFORE = ("node", "before", "node_before")
+_AFTER = ("after", "nodes_after", "replacements", "replacement")
+
+
+def _part(firing: Any, names: Iterable[str], position: int) -> Any:
+    for name in names:
+        found = getattr(firing, name, None)
+        if found is not None and not callable(found):
+            return found
+    plain = isinstance(firing, tuple | list) and not hasattr(firing, "_fields")
+    return firing[position] if plain and len(firing) > position else None
+
+
+def _nodes(thing: Any) -> list[Apply | Variable]:
+    things = thing if isinstance(thing, tuple | list) else [thing]
+    return [x for part in things for x in ((part.owner or part, part) if isinstance(part, Variable) else (part,))]
+
+
+class _Index:
+    """Boxes of one graph, by node and by (user line, op)."""
+
+    def __init__(self, record: Record) -> None:
+        self._boxes = record.boxes
+        self._lines: dict[Any, dict[str, list[int]]] = {}
+        for node, box in record.boxes.items():
+            if isinstance(node, Apply) and node.user_line is not None:
+                self._lines.setdefault(node.user_line, {}).setdefault(shown(node.op), []).append(box)
+
+    def exact(self, things: Iterable[Any]) -> list[int]:
+        """Return the boxes of nodes and variables that are in the graph."""
+        return sorted({self._boxes[x] for x in things if isinstance(x, Apply | Variable) and x in self._boxes})
+
+    def at(self, line: Any, ops: Iterable[str]) -> list[int]:
+        """Return the boxes that a line made, of some ops."""
+        by_op = self._lines.get(line, {})
+        return [box for op in ops for box in by_op.get(op, ())]
+
+    def ops_at(self, line: Any) -> set[str]:
+        """Return the ops that a line made."""
+        return set(self._lines.get(line, {}))
+
+
+def _row(firing: Any, before: _Index, after: _Index) -> dict[str, Any]:
+    old = _nodes(_part(firing, _BEFORE, 1))
+    new = _nodes(_part(firing, _AFTER, 2))
+    line = _part(firing, ("user_line",), 3)
+    node = next((x for x in old if isinstance(x, Apply)), None)
+    op = getattr(firing, "op", None) if node is None else node.op
+    if line is None and node is not None:
+        line = node.user_line
+    name = None if op is None else shown(op)
+    row: dict[str, Any] = {"op": name, "before": before.exact(old), "after": after.exact(new)}
+    # Rewriting works on copies: where the very nodes are not in the graphs given, line and op tell them.
+    if not row["before"] and line is not None:
+        gone = before.ops_at(line) - after.ops_at(line)
+        row["before"] = before.at(line, [name] if name is not None else sorted(gone))
+    if not row["after"] and line is not None:
+        fresh = after.ops_at(line) - before.ops_at(line)
+        row["after"] = after.at(line, sorted(fresh))
+    if line is not None:
+        row["line"] = shown(line)
+    phase = getattr(firing, "phase", None)
+    if phase is not None:
+        row["phase"] = shown(getattr(phase, "tag", phase))
+    return row
+
+
+def rule_rows(report: Any, before: Record, after: Record) -> list[dict[str, Any]]:
+    """Return the rules in the order in which they first fired, each with its firings and the boxes they touched.
+
+    Parameters
+    ----------
+    report
+        What has ``firings``, such as the report of a rewrite, or the firings themselves: objects with ``rule`` and,
+        where known, ``op``, ``user_line``, ``phase``, ``node`` and ``after``; or tuples
+        ``(rule, node, nodes after, user line)``, cut anywhere after the rule.
+    before, after
+        The two graphs.
+    """
+    firings = getattr(report, "firings", report) or ()
+    old, new = _Index(before), _Index(after)
+    rows: dict[str, dict[str, Any]] = {}
+    for firing in firings:
+        rule = firing if isinstance(firing, str) else shown(_part(firing, _RULE, 0))
+        row = rows.setdefault(rule, {"rule": rule, "firings": []})
+        if not isinstance(firing, str):
+            row["firings"].append(_row(firing, old, new))
+        else:
+            row["firings"].append({"op": None, "before": [], "after": []})
+    return list(rows.values())

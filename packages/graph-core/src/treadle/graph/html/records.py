@@ -1,0 +1,286 @@
+"""A graph as plain data: what the page shows of every node, in a form that goes into JSON."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from treadle.graph.abstract_graph import AbstractFunctionGraph
+from treadle.graph.apply import Apply
+from treadle.graph.errors import GraphTypeError
+from treadle.graph.op import HasInnerGraph
+from treadle.graph.traversal import order_nodes
+from treadle.graph.variable import Constant, Variable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable, Sequence
+
+    from treadle.graph.op import Op
+
+_LONGEST = 300
+
+
+def shown(thing: Any, write: Callable[[Any], str] = str, longest: int = _LONGEST) -> str:
+    """Return a thing as text on one line, cut where it is long; a thing whose text fails is named by its class."""
+    try:
+        text = " ".join(write(thing).split())
+    except Exception as error:  # noqa: BLE001 - the text of anyone's op may fail in any way; the page is still wanted
+        return f"<{type(thing).__name__}: its text failed with {type(error).__name__}>"
+    return text if len(text) <= longest else f"{text[: longest - 8]} … {text[-5:]}"
+
+
+class _Table:
+    """Rows that many boxes share, each written once."""
+
+    def __init__(self) -> None:
+        self.rows: list[Any] = []
+        self._held: list[Any] = []  # keeps what is known by its id alive, so that no other thing gets the id
+        self._keys: dict[Hashable, int] = {}
+        self._texts: dict[str, int] = {}
+
+    def of(self, thing: Any, row: Callable[[Any], Any]) -> int:
+        """Return the number of a thing's row; things are told apart by identity.
+
+        To compare ops and types may be slow, or fail, where they are anyone's.
+        """
+        if id(thing) not in self._keys:
+            self._held.append(thing)
+        return self.number(id(thing), lambda: row(thing))
+
+    def number(self, key: Hashable, row: Callable[[], Any]) -> int:
+        """Return the number of the row for a key, which is made when the key is new; equal rows are one."""
+        known = self._keys.get(key)
+        if known is None:
+            made = row()
+            known = self._keys[key] = self._texts.setdefault(repr(made), len(self.rows))
+            if known == len(self.rows):
+                self.rows.append(made)
+        return known
+
+
+def _parameter(value: Any) -> str:
+    """Return a static parameter as text: one that is a record with a name by class and name, others by their repr."""
+    name = getattr(value, "name", None)
+    if isinstance(name, str) and hasattr(value, "__dataclass_fields__"):
+        return f"{type(value).__name__}({shown(name)})"
+    # Addresses differ from one run to the next, and tell nothing.
+    return re.sub(r" at 0x[0-9a-fA-F]+", "", shown(value, repr, 4 * _LONGEST))[:_LONGEST]
+
+
+def _op_row(op: Op) -> dict[str, Any]:
+    fields = getattr(op, "__dataclass_fields__", None)
+    names: Iterable[str] = (n for n, f in fields.items() if f.compare) if fields is not None else op.__props__ or ()
+    parameters = [[name, _parameter(getattr(op, name, None))] for name in names]
+    row: dict[str, Any] = {"name": shown(op), "class": type(op).__name__}
+    if parameters:
+        row["parameters"] = parameters
+    for title, changed in (("overwrites", op.destroy_map), ("views", op.view_map)):
+        if changed:
+            row[title] = shown(changed)
+    return row
+
+
+def _type_row(kind: Any) -> dict[str, Any]:
+    row: dict[str, Any] = {"text": shown(kind)}
+    dtype, shape = getattr(kind, "dtype", None), getattr(kind, "shape", None)
+    if dtype is not None:
+        row["dtype"] = shown(dtype)
+    if isinstance(shape, tuple):
+        lengths = ["?" if length is None else shown(length) for length in shape]
+        row["shape"] = f"({', '.join(lengths)}{',' if len(lengths) == 1 else ''})"
+    return row
+
+
+def _line_row(line: Any) -> dict[str, Any]:
+    return {"file": line.file, "line": line.line, "text": shown(line.text)}
+
+
+class Record:
+    """A graph as plain data.
+
+    Attributes
+    ----------
+    boxes
+        Position of each node's and leaf's box among the boxes of the outer graph.
+    data
+        What goes into the page: tables of ops, types, lines and scopes, and the graphs, the outer one first. A graph
+        is a list of boxes; an op's inner graph is another of the graphs, shared by all nodes of the op.
+    """
+
+    def __init__(self, name: str, profile: Mapping[Apply, float]) -> None:
+        self.boxes: dict[Apply | Variable, int] = {}
+        self._profile = profile
+        self._ops, self._types, self._lines, self._scopes = _Table(), _Table(), _Table(), _Table()
+        # Positions of the graphs inside ops, in the order in which the ops were met.
+        self._inner: dict[int, int] = {}
+        self._holders: list[Any] = []
+        self.graphs: list[dict[str, Any]] = []
+        self.data: dict[str, Any] = {
+            "name": name,
+            "ops": self._ops.rows,
+            "types": self._types.rows,
+            "lines": self._lines.rows,
+            "scopes": self._scopes.rows,
+            "graphs": self.graphs,
+        }
+
+    def add(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], order: Iterable[Apply], names: Mapping[int, str]
+    ) -> None:
+        """Add the outer graph, then the graphs inside its ops, and those inside them.
+
+        Parameters
+        ----------
+        inputs, outputs
+            Of the outer graph; inputs that are not used are shown too.
+        order
+            Its nodes in order of evaluation.
+        names
+            What outputs are for, by position, where it is known: the name of the input that one updates.
+        """
+        self.boxes = self._graph(inputs, outputs, order, names)
+        for op in self._holders:  # grows on the way
+            self._graph(op.inner_inputs, op.inner_outputs, order_nodes(op.inner_outputs, None), {})
+
+    def _graph(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], order: Iterable[Apply], names: Mapping[int, str]
+    ) -> dict[Apply | Variable, int]:
+        boxes: list[dict[str, Any]] = []
+        places: dict[Apply | Variable, int] = {}
+        given = set(inputs)
+
+        def source(var: Variable) -> list[int]:
+            if var not in given and var.owner in places:
+                return [places[var.owner], var.index or 0]
+            place = places.get(var)
+            if place is None:
+                place = places[var] = len(boxes)
+                boxes.append(self._leaf(var))
+            return [place, 0]
+
+        starts = [source(var)[0] for var in inputs]
+        for node in order:
+            wires = [number for var in node.inputs for number in source(var)]
+            places[node] = len(boxes)
+            boxes.append(self._node(node, wires))
+        ends = []
+        for i, var in enumerate(outputs):
+            box: dict[str, Any] = {"kind": "output", "in": source(var), "name": names.get(i, var.name or f"output {i}")}
+            if i in names:
+                box["update"] = True
+            ends.append(len(boxes))
+            boxes.append(box)
+        self.graphs.append({"boxes": boxes, "inputs": starts, "outputs": ends})
+        return places
+
+    def _leaf(self, var: Variable) -> dict[str, Any]:
+        kind = self._type(var)
+        if isinstance(var, Constant):
+            return {"kind": "constant", "name": shown(var), "out": [[kind]]}
+        state = "shared" if getattr(var, "container", None) is not None else "input"
+        return {"kind": state, "name": shown(var), "out": [[kind]]}
+
+    def _node(self, node: Apply, wires: list[int]) -> dict[str, Any]:
+        op = node.op
+        box: dict[str, Any] = {"kind": "op", "op": self._ops.of(op, _op_row), "in": wires}
+        box["out"] = [
+            [self._type(var)] if var.name is None else [self._type(var), shown(var.name)] for var in node.outputs
+        ]
+        line = node.user_line
+        if line is not None and line.line:
+            box["line"] = self._lines.number((line.file, line.line), lambda: _line_row(line))
+        scope = getattr(node, "scope", None)
+        if scope:
+            box["scope"] = self._scopes.number(scope, lambda: shown(scope))
+        seconds = self._profile.get(node)
+        if seconds is not None:
+            box["seconds"] = float(seconds)
+        if isinstance(op, HasInnerGraph):
+            box["inner"] = self._inner_number(op)
+        return box
+
+    def _type(self, var: Variable) -> int:
+        return self._types.of(var.type, _type_row)
+
+    def _inner_number(self, op: Any) -> int:
+        known = self._inner.get(id(op))
+        if known is None:
+            self._holders.append(op)
+            known = self._inner[id(op)] = len(self._holders)
+        return known
+
+
+def _graph_of(thing: Any) -> AbstractFunctionGraph | None:
+    inner = (
+        thing if isinstance(thing, AbstractFunctionGraph) else getattr(getattr(thing, "maker", None), "fgraph", None)
+    )
+    return inner if isinstance(inner, AbstractFunctionGraph) else None
+
+
+def _roots(thing: Any) -> list[Variable]:
+    if isinstance(thing, Variable):
+        return [thing]
+    if isinstance(thing, Apply):
+        return list(thing.outputs)
+    if isinstance(thing, list | tuple) and thing:
+        return [var for part in thing for var in ([part] if isinstance(part, Variable) else _of_node(part))]
+    return _of_node(thing)
+
+
+def _of_node(thing: Any) -> list[Variable]:
+    if isinstance(thing, Apply):
+        return list(thing.outputs)
+    msg = f"graph page: a variable, node, graph, function or list of variables is needed, got {thing!r}. Pass one."
+    raise GraphTypeError(msg)
+
+
+def _updated(thing: Any, fgraph: AbstractFunctionGraph) -> dict[int, str]:
+    """Return the names of the inputs that outputs update, by output."""
+    mapping: Mapping[int, int] | None = getattr(fgraph, "update_mapping", None)
+    if mapping:
+        return {out: shown(fgraph.inputs[i]) for out, i in mapping.items()}
+    updates = getattr(getattr(getattr(thing, "maker", None), "specification", None), "updates", ())
+    cells = {getattr(var, "container", None): shown(var) for var in fgraph.inputs}
+    first = len(fgraph.outputs) - len(updates)
+    return {first + i: cells.get(cell, "state") for i, (cell, _) in enumerate(updates)}
+
+
+def _seconds(profile: Any) -> dict[Apply, float]:
+    """Return seconds by node from a mapping, or from what has one as ``apply_time``; keys may be (graph, node)."""
+    given = getattr(profile, "apply_time", profile)
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        msg = f"graph page: profile must map nodes to seconds, got {given!r}. Pass a dictionary or a profile."
+        raise GraphTypeError(msg)
+    return {(key[1] if isinstance(key, tuple) else key): float(value) for key, value in given.items()}
+
+
+def record(thing: Any, name: str | None = None, profile: Any = None) -> Record:
+    """Write a graph as plain data, in time linear in its size.
+
+    Parameters
+    ----------
+    thing
+        A variable, node, FunctionGraph, compiled function, or a sequence of variables and nodes.
+    name
+        What the page calls it; the name of the function or variable if None.
+    profile
+        Seconds by node.
+
+    Raises
+    ------
+    GraphTypeError
+        If it is none of these.
+    """
+    fgraph = _graph_of(thing)
+    outputs = list(fgraph.outputs) if fgraph is not None else _roots(thing)
+    if name is None:
+        name = next((n for n in (getattr(thing, "name", None), *(v.name for v in outputs)) if n), "graph")
+    made = Record(shown(name), _seconds(profile))
+    if fgraph is not None:
+        made.add(fgraph.inputs, outputs, fgraph.toposort(), _updated(thing, fgraph))
+    else:
+        made.add([], outputs, order_nodes(outputs, None), {})
+    return made

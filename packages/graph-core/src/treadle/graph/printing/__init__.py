@@ -1,0 +1,70 @@
+"""Graphs as text: trees, formulas, the language of Graphviz; and values shown while programs run."""
+
+from treadle.graph.notation import Form, Infix, Operand, Precedence, Prefix
+from treadle.graph.printing.dot import dot_text, pydotprint
+from treadle.graph.printing.errors import MissingProgramError, PictureError
+from treadle.graph.printing.infix import PPrinter, PrinterState, pp, pprint
+from treadle.graph.printing.printers import (
+    ConstantPrinter,
+    DefaultPrinter,
+    FunctionPrinter,
+    IgnorePrinter,
+    LeafPrinter,
+    MemberPrinter,
+    OperatorPrinter,
+    PatternPrinter,
+    Printer,
+    Text,
+    constant_printer,
+    default_printer,
+    leaf_printer,
+    set_precedence,
+)
+from treadle.graph.printing.roots import GraphNode
+from treadle.graph.printing.tree import (
+    char_from_number,
+    debugprint,
+    dprint,
+    get_node_by_id,
+    min_informative_str,
+    op_debug_information,
+)
+from treadle.graph.printout import Print
+
+__all__ = [
+    "ConstantPrinter",
+    "DefaultPrinter",
+    "Form",
+    "FunctionPrinter",
+    "GraphNode",
+    "IgnorePrinter",
+    "Infix",
+    "LeafPrinter",
+    "MemberPrinter",
+    "MissingProgramError",
+    "Operand",
+    "OperatorPrinter",
+    "PPrinter",
+    "PatternPrinter",
+    "PictureError",
+    "Precedence",
+    "Prefix",
+    "Print",
+    "Printer",
+    "PrinterState",
+    "Text",
+    "char_from_number",
+    "constant_printer",
+    "debugprint",
+    "default_printer",
+    "dot_text",
+    "dprint",
+    "get_node_by_id",
+    "leaf_printer",
+    "min_informative_str",
+    "op_debug_information",
+    "pp",
+    "pprint",
+    "pydotprint",
+    "set_precedence",
+]

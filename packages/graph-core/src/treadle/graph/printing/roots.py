@@ -1,0 +1,115 @@
+"""What is to be printed: the variables behind a graph, node, function, or list of such things."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from treadle.graph.abstract_graph import AbstractFunctionGraph
+from treadle.graph.apply import Apply
+from treadle.graph.errors import GraphTypeError
+from treadle.graph.shared_variable import SharedVariable
+from treadle.graph.variable import Variable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+GraphNode = Variable | Apply
+
+
+class Printed:
+    """One thing to print.
+
+    Attributes
+    ----------
+    outputs
+        The variables at the top of its trees.
+    fgraph
+        The graph they belong to, or None.
+    storage
+        Values kept for variables by a function, beside those of constants and shared variables.
+    """
+
+    __slots__ = ("fgraph", "outputs", "storage")
+
+    def __init__(
+        self,
+        outputs: list[Variable],
+        fgraph: AbstractFunctionGraph | None,
+        storage: Mapping[Variable, Any] | None = None,
+    ) -> None:
+        self.outputs = outputs
+        self.fgraph = fgraph
+        self.storage: Mapping[Variable, Any] = {} if storage is None else storage
+
+    def updates(self) -> dict[int, Variable]:
+        """Return which outputs are new values of which inputs."""
+        mapping: Mapping[int, int] | None = getattr(self.fgraph, "update_mapping", None)
+        if self.fgraph is None or not mapping:
+            return {}
+        return {out: self.fgraph.inputs[at] for out, at in mapping.items()}
+
+
+def _function(thing: Any) -> Printed | None:
+    """Return a compiled function as its rewritten graph, or None for anything else."""
+    fgraph = getattr(getattr(thing, "maker", None), "fgraph", None)
+    if not isinstance(fgraph, AbstractFunctionGraph):
+        return None
+    kept = getattr(thing, "stored_values", None)
+    return Printed(list(fgraph.outputs), fgraph, None if kept is None else kept())
+
+
+def read(what: str, graph: Any) -> list[Printed]:
+    """Return what to print, in order.
+
+    Parameters
+    ----------
+    what
+        The function asked, for the error.
+    graph
+        A variable, node, FunctionGraph, compiled function, or a list or tuple of them, nested or not.
+
+    Raises
+    ------
+    GraphTypeError
+        For anything else.
+    """
+    found: list[Printed] = []
+    pending = [graph]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, Variable):
+            found.append(Printed([part], None))
+        elif isinstance(part, Apply):
+            found.append(Printed(list(part.outputs), None))
+        elif isinstance(part, AbstractFunctionGraph):
+            found.append(Printed(list(part.outputs), part))
+        elif isinstance(part, list | tuple | set | frozenset):
+            pending.extend(reversed(list(part)))
+        else:
+            function = _function(part)
+            if function is None:
+                msg = f"{what}: a variable, node, graph, function or list of them is needed, got {part!r}."
+                raise GraphTypeError(msg)
+            found.append(function)
+    return found
+
+
+def stored_value(var: Variable, storage: Mapping[Variable, Any]) -> str | None:
+    """Return the text of the value that is kept for a variable, shortened to one line; None where there is none.
+
+    Constants have none: their own text is their value.
+    """
+    if var in storage:
+        return one_line(storage[var], 60)
+    if isinstance(var, SharedVariable):
+        return one_line(var.container.read_host(), 60)
+    return None
+
+
+def one_line(value: Any, longest: int) -> str:
+    """Return a value's text in one line of at most `longest` characters, its middle left out where it is longer."""
+    text = " ".join(str(value).split())
+    if len(text) <= longest:
+        return text
+    head = (longest - 3) * 2 // 3
+    return f"{text[:head]} … {text[head + 3 - longest :]}"

@@ -1,0 +1,159 @@
+"""What is given wrongly is refused with an error that says what was expected."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.graph.arithmetic import NUMBER, Binary, Inverse, number
+from treadle.config import TreadleError
+from treadle.graph import (
+    Apply,
+    FunctionGraph,
+    GraphTypeError,
+    NodeFinder,
+    ancestors,
+    apply_depends_on,
+    clone,
+    clone_replace,
+    debugprint,
+    equal_computations,
+    errors,
+    get_var_by_name,
+    graph_inputs,
+    graph_key,
+    graph_replace,
+    inplace_candidates,
+    io_connection_pattern,
+    io_toposort,
+    is_in_ancestors,
+    toposort,
+    truncated_graph_inputs,
+    variable_depends_on,
+    vars_between,
+    vectorize_graph,
+)
+
+X = number("x")
+Y = Inverse()(X)
+
+# Each takes a list of variables, and is given one variable or something else.
+TAKES_A_LIST: list[Callable[[Any], Any]] = [
+    ancestors,
+    graph_inputs,
+    toposort,
+    truncated_graph_inputs,
+    lambda given: get_var_by_name(given, "x"),
+    lambda given: toposort([Y], given),
+    lambda given: io_toposort([X], given),
+    lambda given: io_toposort(given, [Y]),
+    lambda given: vars_between([X], given),
+    lambda given: clone([X], given),
+    lambda given: clone(given, [Y]),
+    lambda given: equal_computations(given, [Y]),
+    lambda given: graph_key([X], given),
+    lambda given: io_connection_pattern([X], given),
+    lambda given: FunctionGraph([X], given),
+    lambda given: FunctionGraph(given, [Y]),
+    lambda given: Apply(Inverse(), given, [NUMBER()]),
+    lambda given: Apply(Inverse(), [X], given),
+]
+
+
+@pytest.mark.parametrize("function", TAKES_A_LIST)
+def test_single_variable_in_place_of_a_list_is_refused(function: Callable[[Any], Any]) -> None:
+    with pytest.raises(GraphTypeError, match=r"a list of variables(, got| is needed, got) \S+\. Put"):
+        function(number("alone"))
+
+
+@pytest.mark.parametrize("function", TAKES_A_LIST)
+def test_list_of_something_else_is_refused(function: Callable[[Any], Any]) -> None:
+    with pytest.raises(GraphTypeError, match=r" 0 must be a variable, got 'word'"):
+        function(["word"])
+
+
+def test_number_in_place_of_a_list_is_refused() -> None:
+    with pytest.raises(GraphTypeError, match=r"depends_on: a list of variables is needed, got 3"):
+        variable_depends_on(Y, 3)  # type: ignore[arg-type]  # what the test is about
+
+
+@pytest.mark.parametrize("replace", [clone_replace, graph_replace, vectorize_graph])
+@pytest.mark.parametrize("given", [3, X, [X], [(X, 3)], {X: 3}])
+def test_replacements_that_are_no_pairs_of_variables_are_refused(replace: Callable[..., Any], given: Any) -> None:
+    with pytest.raises(GraphTypeError, match=rf"{replace.__name__}: pairs .* are needed, got"):
+        replace([Y], given)
+
+
+def test_variables_may_come_from_an_iterator() -> None:
+    assert len(FunctionGraph(iter([X]), iter([Y])).outputs) == 1  # type: ignore[arg-type]  # as above
+    inputs, outputs = clone(iter([X]), iter([Y]))  # type: ignore[arg-type]  # as above
+    assert (len(inputs), len(outputs)) == (1, 1)
+    assert graph_key(iter([X]), iter([Y])) == graph_key([X], [Y])  # type: ignore[arg-type]  # as above
+    assert len(truncated_graph_inputs(iter([Y]), [X])) == 1  # type: ignore[arg-type]  # as above
+    assert io_connection_pattern(iter([X]), iter([Y])) == [[True]]  # type: ignore[arg-type]  # as above
+
+
+TAKES_A_NODE: list[Callable[[Any], Any]] = [
+    lambda given: apply_depends_on(given, Y.owner or []),
+    lambda given: is_in_ancestors(given, given),
+    FunctionGraph([X], [Y]).remove_node,
+    FunctionGraph([X], [Y]).import_node,
+    lambda given: FunctionGraph([X], [Y]).change_node_input(given, 0, X),
+]
+
+
+@pytest.mark.parametrize("function", TAKES_A_NODE)
+def test_variable_in_place_of_a_node_is_refused(function: Callable[[Any], Any]) -> None:
+    with pytest.raises(GraphTypeError, match=r"a node is needed, got x\. Pass an Apply"):
+        function(X)
+
+
+def test_position_that_is_no_number_is_refused() -> None:
+    with pytest.raises(TreadleError, match=r"there is no output 'first', there are 1"):
+        FunctionGraph([X], [Y]).remove_output("first")  # type: ignore[arg-type]  # what the test is about
+
+
+def test_clients_of_something_else_than_a_variable_are_refused() -> None:
+    with pytest.raises(GraphTypeError, match=r"variable 0 must be a variable, got 3"):
+        FunctionGraph([X], [Y]).get_clients(3)  # type: ignore[arg-type]  # what the test is about
+
+
+@pytest.mark.parametrize("given", [3, NodeFinder])
+def test_what_is_no_feature_is_not_attached(given: Any) -> None:
+    graph = FunctionGraph([X], [Y])
+    with pytest.raises(GraphTypeError, match=r"a feature is needed, got"):
+        graph.attach_feature(given)
+    assert graph.features == ()
+
+
+def test_candidates_for_work_in_place_need_a_destroy_handler() -> None:
+    graph = FunctionGraph([X], [Y])
+    with pytest.raises(TreadleError, match=r"has no DestroyHandler\. Attach one"):
+        inplace_candidates(graph, graph.inputs)
+
+
+def test_path_in_place_of_a_file_is_refused() -> None:
+    with pytest.raises(TreadleError, match=r"file must be an open text file or 'str', got 'graph\.txt'"):
+        debugprint(Y, file="graph.txt")
+
+
+def test_attribute_of_a_tag_that_was_never_set_is_an_error_of_both_kinds() -> None:
+    with pytest.raises(TreadleError, match=r"tag: 'missing' was never set on it") as caught:
+        _ = number().tag.missing
+    assert isinstance(caught.value, AttributeError)
+
+
+def test_refused_outputs_are_left_without_owner() -> None:
+    fresh = NUMBER()
+    with pytest.raises(GraphTypeError, match=r"output 1 must be a variable"):
+        Apply(Binary("+"), [X, X], [fresh, "word"])  # type: ignore[list-item]  # what the test is about
+    assert fresh.owner is None
+
+
+KINDS = [kind for kind in vars(errors).values() if isinstance(kind, type) and kind.__module__ == errors.__name__]
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind is not errors.GraphError])
+def test_error_is_one_of_treadle_and_a_builtin_one(kind: type[BaseException]) -> None:
+    assert issubclass(kind, TreadleError)
+    assert next(base for base in kind.__mro__ if base.__module__ == "builtins") is not Exception
