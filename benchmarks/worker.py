@@ -60,28 +60,12 @@ def per_call(run: Callable[..., Any], values: list[Any], budget: float = 1.0) ->
     return statistics.median(times)
 
 
-def rewrite_cost(nodes: int) -> float:
-    """Return the milliseconds per node that all rewrites take on an elementwise graph of so many nodes."""
-    import treadle.tensor as tt  # noqa: PLC0415 - the import is not measured here
-    from treadle.graph import FunctionGraph  # noqa: PLC0415 - as above
-    from treadle.rewrite import rewrite_graph  # noqa: PLC0415 - as above
-
-    x = tt.vector("x")
-    total = x
-    for i in range(nodes // 4):
-        total = tt.sin(total) * x + (0.5 + i)
-    graph = FunctionGraph([x], [total])
-    count = len(graph)
-    rewrite_graph(FunctionGraph([x], [tt.exp(x) + 1]))
-    start = time.perf_counter()
-    rewrite_graph(graph)
-    return (time.perf_counter() - start) / count * 1e3
-
-
 def main(section: str, name: str, system: str) -> dict[str, Any]:
     """Measure one cell of a table."""
     if section == "rewrite":
-        return {"ms_per_node": rewrite_cost(int(name))}
+        from benchmarks.rewriting import measure  # noqa: PLC0415 - it imports NumPy
+
+        return measure(name, system)
     import numpy as np  # noqa: PLC0415 - the import is part of what is measured
 
     from benchmarks.models import SECTIONS  # noqa: PLC0415 - as above

@@ -8,7 +8,7 @@ import pytest
 
 from tests.rewrite.toys import Number, add, div, graph, inc, mul, neg, number, power, split, text
 from treadle.graph import Constant, Op, node_error
-from treadle.rewrite import RewriteDatabase, RewriteDatabaseQuery, rewrite_graph
+from treadle.rewrite import PhasedDatabase, RewriteDatabaseQuery
 from treadle.rewrite.builtin import RULES as CORE
 
 if TYPE_CHECKING:
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 
 def run(fg: FunctionGraph, *exclude: str) -> Report:
-    return rewrite_graph(fg, RewriteDatabaseQuery(["fast_run"], exclude=exclude), RewriteDatabase([CORE]))
+    report: Report = PhasedDatabase([CORE]).query(RewriteDatabaseQuery(["fast_run"], exclude=exclude)).rewrite(fg)
+    return report
 
 
 def test_equal_computations_are_merged_level_by_level() -> None:

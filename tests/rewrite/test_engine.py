@@ -26,12 +26,11 @@ from tests.rewrite.toys import (
 from treadle.config import config
 from treadle.rewrite import (
     Phase,
-    RewriteDatabase,
+    PhasedDatabase,
     RewriteError,
     RewriteWarning,
     Rule,
     RuleSet,
-    rewrite_graph,
 )
 from treadle.rewrite.builtin import RULES as CORE
 
@@ -49,7 +48,8 @@ def toys() -> RuleSet:
 
 
 def run(fg: FunctionGraph, *sets: RuleSet) -> Report:
-    return rewrite_graph(fg, "fast_run", RewriteDatabase(sets))
+    report: Report = PhasedDatabase(sets).query("fast_run").rewrite(fg)
+    return report
 
 
 def one_rule(function: Callable[..., Any], *tracked: Any, **options: Any) -> RuleSet:
@@ -99,7 +99,7 @@ def test_phases_run_in_order() -> None:
     a = number("a")
     fg = graph([a], add(a, 1))
     report = run(fg, rules)
-    assert [(f.rule, f.phase) for f in report.firings] == [("early", Phase.CANONICALIZE), ("late", Phase.SPECIALIZE)]
+    assert [(f.rule, f.phase) for f in report.firings] == [("early", "canonicalize"), ("late", "specialize")]
     assert text(fg.outputs[0]) == "neg(a)"
 
 
@@ -292,7 +292,7 @@ def test_failing_rule_raises_when_asked() -> None:
 
 def test_failing_rule_starts_the_debugger_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     traces: list[object] = []
-    monkeypatch.setattr("treadle.rewrite.worklist.pdb.post_mortem", traces.append)
+    monkeypatch.setattr("treadle.rewrite.run.pdb.post_mortem", traces.append)
     a = number("a")
     with config.change_flags(on_opt_error="pdb"):
         run(graph([a], inc(a)), one_rule(failing, inc))

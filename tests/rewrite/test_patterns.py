@@ -11,6 +11,7 @@ from tests.rewrite.toys import (
     P,
     add,
     div,
+    graph,
     inc,
     is_commutative,
     mul,
@@ -21,7 +22,7 @@ from tests.rewrite.toys import (
     text,
     value_of,
 )
-from treadle.rewrite import Law, same_number
+from treadle.rewrite import Law, RuleDefinitionError, same_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -142,6 +143,108 @@ def test_ops_match_by_equality_not_identity() -> None:
 def test_depth_counts_levels_of_ops() -> None:
     assert law(neg(X), X).depth == 1
     assert law(neg(add(inc(X), 1)), X).depth == 3
+
+
+def test_hole_may_be_narrowed_by_a_test_of_the_variable() -> None:
+    rule = law(neg(X.that(lambda var: var.name == "a")), X)
+    assert applied(rule, neg(number("a"))) == "a"
+    assert applied(rule, neg(number("b"))) is None
+
+
+def test_inner_op_and_root_may_be_narrowed_by_a_test() -> None:
+    bounded = law(neg(inc(X).that(lambda var: var.type == Number(3))), X)
+    assert applied(bounded, neg(inc(number("a", 3)))) == "a"
+    assert applied(bounded, neg(inc(number("a")))) is None
+    root = law(inc(X).that(lambda var: var.type == Number(3)), X)
+    assert applied(root, inc(number("a", 3))) == "a"
+    assert applied(root, inc(number("a"))) is None
+
+
+def test_constant_may_be_narrowed_by_its_value() -> None:
+    a = number("a")
+    even = law(power(X, Y.valued(lambda value: value % 2 == 0)), X)
+    assert applied(even, power(a, 4)) == "a"
+    assert applied(even, power(a, 3)) is None
+    assert applied(even, power(a, number("n"))) is None
+    known = law(power(X, Y.valued()), Y)
+    assert applied(known, power(a, 3)) == "3"
+    assert applied(known, power(a, a)) is None
+
+
+def test_constant_stands_for_equal_constants() -> None:
+    a = number("a")
+    rule = law(power(X, Number().make_constant(2)), X)
+    assert applied(rule, power(a, 2)) == "a"
+    assert applied(rule, power(a, 3)) is None
+
+
+def test_result_with_several_uses_does_not_match_what_is_used_once() -> None:
+    rule = law(neg(inc(X).only_used_once), X)
+    assert rule.needs_graph
+    a = number("a")
+    inner = inc(a)
+    once, twice = graph([a], neg(inc(a))), graph([a], neg(inner), inner)
+    assert rule(once, once.outputs[0].owner) is a
+    assert rule(twice, twice.outputs[0].owner) is None
+
+
+def test_certain_output_of_an_op_may_be_meant() -> None:
+    quotient, rest = split(number("a"))
+    first = law(neg(split(X).output(0)), X)
+    second = law(neg(split(X).output(1)), X)
+    assert [applied(first, neg(v)) for v in (quotient, rest)] == ["a", None]
+    assert [applied(second, neg(v)) for v in (quotient, rest)] == [None, "a"]
+    builds = law(neg(inc(X)), inc(split(X).output(1)))
+    assert applied(builds, neg(inc(number("a")))) == "inc(Split(a).1)"
+    with pytest.raises(RuleDefinitionError, match="the left side is a whole node"):
+        law(split(X).output(1), X)
+
+
+def test_law_may_give_several_results() -> None:
+    both = law(split(X), (inc(X), None))
+    node = split(number("a"))[0].owner
+    made = both(node)
+    assert (text(made[0]), made[1]) == ("inc(a)", None)
+    assert str(both).endswith("-> inc(x), None")
+    wrong = law(split(X), (inc(X),))
+    assert wrong(node) is None
+    function = law(split(X), lambda node, match: [match["x"], neg(match["x"])])  # noqa: ARG005 - the form of a right side
+    assert [text(v) for v in function(node)] == ["a", "neg(a)"]
+
+
+def test_commutative_op_of_three_operands_matches_in_every_order() -> None:
+    class Sum(type(add)):  # type: ignore[misc]  # a class made at run time
+        pass
+
+    three = Sum("three", commutes=True)
+    a, b = number("a"), number("b")
+    rule = law(three(1, inc(X), neg(Y)), mul(X, Y))
+    for operands in ((1, inc(a), neg(b)), (neg(b), 1, inc(a)), (inc(a), neg(b), 1)):
+        assert applied(rule, three(*operands)) == "mul(a, b)"
+    assert applied(rule, three(1, inc(a), inc(b))) is None
+
+
+def test_mismatch_names_the_part_that_fails_in_the_nearest_order() -> None:
+    rule = law(neg(add(1, inc(X))), X)
+    a = number("a")
+
+    def why(var: Variable) -> str | None:
+        assert var.owner is not None
+        return rule.mismatch(var.owner)
+
+    assert why(neg(add(inc(a), 1))) is None
+    assert why(neg(a)) == "the pattern's part add(1, inc(x)) meets a, which no op computes"
+    assert why(neg(mul(a, 1))) == "the pattern's part add(1, inc(x)) meets the result of mul"
+    assert why(neg(add(neg(a), 1))) == "the pattern's part inc(x) meets the result of neg"
+    assert why(neg(add(inc(a), 2))) == "the number 1 meets 2, which holds 2"
+    assert law(add(X, neg(X)), X).mismatch(add(a, neg(number("b"))).owner) == (
+        "x stands for a already and meets b, another variable"
+    )
+    failing = law(neg(X), X, lambda node, match: False).mismatch(neg(a).owner)  # noqa: ARG005 - a condition's form
+    assert failing is not None
+    assert failing.startswith("its condition <lambda> (line ")
+    wider = law(inc(X), lambda node, match: number("b")).mismatch(inc(number("a", 5)).owner)  # noqa: ARG005 - as above
+    assert wider == "the right side makes nothing that keeps or refines the type here"
 
 
 def test_type_of_toys_orders_bounds() -> None:

@@ -1,40 +1,123 @@
-"""treadle.rewrite: rules, the database that finds them by tag, and the engine that applies them to graphs."""
+"""treadle.rewrite: rules, the databases that find them by tag, and the engine that applies them to graphs."""
 
-from treadle.rewrite.builtin import Equals, Refinements, feature_of, fold
-from treadle.rewrite.database import RewriteDatabase, default_database, rewrite_graph
-from treadle.rewrite.errors import RewriteError, RewriteWarning, RuleDefinitionError, UnknownTagError
+from treadle.rewrite.builtin import fold
+from treadle.rewrite.containers import EquilibriumDB, LocalGroupDB, ProxyDB, SequenceDB, TopoDB
+from treadle.rewrite.database import RewriteDatabase
+from treadle.rewrite.default import DefaultDatabase, PhasedDatabase, default_database, optdb
+from treadle.rewrite.errors import (
+    AmbiguousTagError,
+    MissingTraceError,
+    RewriteError,
+    RewriterTypeError,
+    RewriteWarning,
+    RuleDefinitionError,
+    RuleFaultError,
+    UnknownTagError,
+)
+from treadle.rewrite.explanation import (
+    Explanation,
+    RuleCard,
+    comparison_page,
+    rules_for,
+    show_rewrites,
+    why_not,
+)
+from treadle.rewrite.functions import (
+    FromFunctionGraphRewriter,
+    FromFunctionNodeRewriter,
+    graph_rewriter,
+    inplace_graph_rewriter,
+    node_rewriter,
+)
+from treadle.rewrite.graphs import get_clients_at_depth, rewrite_graph, rewrite_subgraph
+from treadle.rewrite.interface import GraphRewriter, NodeRewriter, Rewriter
+from treadle.rewrite.merging import MergeFeature, MergeOptimizer
+from treadle.rewrite.meta import MetaNodeRewriter
 from treadle.rewrite.pattern import Law, Pattern, same_number
 from treadle.rewrite.phase import DOCUMENTED_TAGS, Phase
 from treadle.rewrite.query import RewriteDatabaseQuery, as_query
-from treadle.rewrite.report import Firing, Report, RuleCost
-from treadle.rewrite.rewriter import Rewriter, Stage
+from treadle.rewrite.report import Change, Firing, Report, RuleCost
 from treadle.rewrite.rules import GraphPass, Rule, RuleSet
+from treadle.rewrite.run import Run, current_run, feature_of
+from treadle.rewrite.sequences import SequentialGraphRewriter, SequentialNodeRewriter, looks_at
+from treadle.rewrite.substitution import PatternNodeRewriter, RemovalNodeRewriter, SubstitutionNodeRewriter
+from treadle.rewrite.traces import check_stack_trace, copy_stack_trace
+from treadle.rewrite.walking import (
+    EquilibriumGraphRewriter,
+    WalkingGraphRewriter,
+    in2out,
+    out2in,
+    walking_rewriter,
+)
 
 __all__ = [
     "DOCUMENTED_TAGS",
-    "Equals",
+    "AmbiguousTagError",
+    "Change",
+    "DefaultDatabase",
+    "EquilibriumDB",
+    "EquilibriumGraphRewriter",
+    "Explanation",
     "Firing",
+    "FromFunctionGraphRewriter",
+    "FromFunctionNodeRewriter",
     "GraphPass",
+    "GraphRewriter",
     "Law",
+    "LocalGroupDB",
+    "MergeFeature",
+    "MergeOptimizer",
+    "MetaNodeRewriter",
+    "MissingTraceError",
+    "NodeRewriter",
     "Pattern",
+    "PatternNodeRewriter",
     "Phase",
-    "Refinements",
+    "PhasedDatabase",
+    "ProxyDB",
+    "RemovalNodeRewriter",
     "Report",
     "RewriteDatabase",
     "RewriteDatabaseQuery",
     "RewriteError",
     "RewriteWarning",
     "Rewriter",
+    "RewriterTypeError",
     "Rule",
+    "RuleCard",
     "RuleCost",
     "RuleDefinitionError",
+    "RuleFaultError",
     "RuleSet",
-    "Stage",
+    "Run",
+    "SequenceDB",
+    "SequentialGraphRewriter",
+    "SequentialNodeRewriter",
+    "SubstitutionNodeRewriter",
+    "TopoDB",
     "UnknownTagError",
+    "WalkingGraphRewriter",
     "as_query",
+    "check_stack_trace",
+    "comparison_page",
+    "copy_stack_trace",
+    "current_run",
     "default_database",
     "feature_of",
     "fold",
+    "get_clients_at_depth",
+    "graph_rewriter",
+    "in2out",
+    "inplace_graph_rewriter",
+    "looks_at",
+    "node_rewriter",
+    "optdb",
+    "out2in",
     "rewrite_graph",
+    "rewrite_subgraph",
+    "rules_for",
     "same_number",
+    "show_rewrites",
+    "walking_rewriter",
+    "why_not",
 ]

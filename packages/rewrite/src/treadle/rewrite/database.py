@@ -1,210 +1,453 @@
-"""RewriteDatabase: all rules that are installed, by tag."""
+"""RewriteDatabase: rewriters and further databases, registered by name and found by tag."""
 
 from __future__ import annotations
 
-import difflib
+import copy
+import sys
 import threading
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from treadle.config import discover
+from treadle.config import config, lazy_module
 from treadle.graph import DuplicateRegistrationError
-from treadle.rewrite.builtin import RULES as CORE
-from treadle.rewrite.errors import RuleDefinitionError, UnknownTagError
-from treadle.rewrite.ordering import in_order
-from treadle.rewrite.phase import DOCUMENTED_TAGS, Phase
+from treadle.rewrite.errors import AmbiguousTagError, RewriterTypeError, RuleDefinitionError, UnknownTagError
+from treadle.rewrite.interface import Rewriter
+from treadle.rewrite.phase import DOCUMENTED_TAGS
 from treadle.rewrite.query import RewriteDatabaseQuery, as_query
-from treadle.rewrite.rewriter import Rewriter, Stage
-from treadle.rewrite.rules import GraphPass, Rule, RuleSet
+from treadle.rewrite.rules import GraphPass, Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    import difflib
+    from collections.abc import Iterator
+    from types import FrameType
+else:
+    difflib = lazy_module("difflib")
 
-    from treadle.graph import Feature, FunctionGraph
-    from treadle.rewrite.report import Report
+# Longer histories of distinct queries than this are forgotten.
+MOST_KEPT = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What is registered under one name.
+
+    Attributes
+    ----------
+    name, member
+        The name, and the rewriter or database.
+    tags
+        What it is found by: its name, the names of its class, and the tags given.
+    place
+        File and line of the registration.
+    traits
+        What the kind of database adds: a position, for instance.
+    """
+
+    name: str
+    member: Any
+    tags: frozenset[str]
+    place: str
+    traits: dict[str, Any]
 
 
 class RewriteDatabase:
-    """Rules of several rule sets, found by tag. A rule's id and the names of its phases are tags of it too.
+    """Rewriters and databases by name and tag. Kinds of databases differ in what a query of them returns.
 
-    Parameters
+    It may be changed and queried from any number of threads.
+
+    Attributes
     ----------
-    rule_sets
-        The sets, in an order that decides between rules that no before or after orders.
-
-    Raises
-    ------
-    DuplicateRegistrationError
-        If two rules have one id; the message names both places.
-    RuleDefinitionError
-        If a rule is to come before or after one that does not exist.
+    name
+        Set when it is registered in another database.
     """
 
-    def __init__(self, rule_sets: Iterable[RuleSet] = (CORE,)) -> None:
-        self._sets: list[RuleSet] = []
-        self._items: dict[str, Rule | GraphPass] = {}
-        self._tags: set[str] = set(DOCUMENTED_TAGS)
-        self._rewriters: dict[RewriteDatabaseQuery, Rewriter] = {}
-        for rules in rule_sets:
-            self._add(rules)
-        for item in self:
-            for name in (*item.before, *item.after):
-                if name not in self._items:
-                    msg = (
-                        f"rule {item.name!r} ({item.place}): is ordered by {name!r}, which is no rule{self._near(name)}"
-                    )
-                    raise RuleDefinitionError(msg)
+    def __init__(self) -> None:
+        self.name = ""
+        self._entries: dict[str, Entry] = {}
+        self._around: list[RewriteDatabase] = []
+        self._lock = threading.RLock()
+        self._answers: dict[Any, Any] = {}
 
-    def _add(self, rules: RuleSet) -> None:
-        self._sets.append(rules)
-        self._tags.update(rules.declares)
-        self._tags.add(rules.name)
-        for item in rules:
-            rival = self._items.get(item.name)
-            if rival is not None:
+    # Registering
+
+    def register(
+        self,
+        name: str,
+        rewriter: Any,
+        *tags: str,
+        use_db_name_as_tag: bool = True,
+        replace: bool = False,
+        overwrite_existing: bool = False,
+    ) -> None:
+        """Register a rewriter or a database.
+
+        Parameters
+        ----------
+        name
+            Its id, a tag of its own.
+        rewriter
+            The rewriter or database. Its name is set, where it has none.
+        tags
+            By which queries find it.
+        use_db_name_as_tag
+            Whether the name of this database is a tag of it too.
+        replace, overwrite_existing
+            Whether it may take the place of what has the name already.
+
+        Raises
+        ------
+        RewriterTypeError
+            If something else is given, or a tag is no string.
+        DuplicateRegistrationError
+            If the name is taken, or a tag is another's name; the message names both places. Nothing has changed then.
+        """
+        self._register(name, rewriter, tags, use_db_name_as_tag, replace or overwrite_existing, {})
+
+    def _register(
+        self,
+        name: str,
+        member: Any,
+        tags: tuple[str, ...],
+        use_db_name_as_tag: bool,
+        may_replace: bool,
+        traits: dict[str, Any],
+    ) -> None:
+        self._check_kind(name, member)
+        place = traits.pop("place", None) or caller()
+        own = {name, type(member).__name__, *tags}
+        if use_db_name_as_tag and self.name:
+            own.add(self.name)
+        with self._lock:
+            self._check_free(name, tags, place, may_replace)
+            self._check_elsewhere(name, member, place, may_replace)
+            member = _named(name, member)
+            traits = self._checked_traits(name, member, traits)
+            old = self._entries.get(name)
+            self._entries[name] = Entry(name, member, frozenset(own), place, traits)
+            if old is not None and isinstance(old.member, RewriteDatabase):
+                old.member._around.remove(self)
+            if isinstance(member, RewriteDatabase):
+                member._around.append(self)
+            self._changed()
+
+    def _check_kind(self, name: Any, member: Any) -> None:
+        """Refuse what is no rewriter, no database, no name."""
+        if not isinstance(name, str) or not name:
+            msg = f"register: a name is a string, got {name!r}."
+            raise RewriterTypeError(msg)
+        if not isinstance(member, Rewriter | RewriteDatabase):
+            msg = (
+                f"register {name!r}: a rewriter or a database is needed, got {member!r}. Decorate a function with "
+                "node_rewriter or graph_rewriter."
+            )
+            raise RewriterTypeError(msg)
+
+    def _checked_traits(self, name: str, member: Any, traits: dict[str, Any]) -> dict[str, Any]:
+        """Return what the kind of database notes about a member; refuse what it cannot take."""
+        del name, member
+        return traits
+
+    def _check_free(self, name: str, tags: tuple[str, ...], place: str, may_replace: bool) -> None:
+        """Refuse a name that is taken, a name that is a tag, a tag that is a name."""
+        rival = self._entries.get(name)
+        if rival is not None and not may_replace:
+            msg = (
+                f"register {name!r}: the name is taken, registered at {rival.place} and again at {place}. "
+                "Choose another one, or pass replace=True."
+            )
+            raise DuplicateRegistrationError(msg)
+        if rival is None:
+            holder = next((e for e in self._entries.values() if name in e.tags), None)
+            if holder is not None:
                 msg = (
-                    f"rule {item.name!r}: declared at {rival.place} and again at {item.place} (rule set "
-                    f"{rules.name!r}). Rename one of them."
+                    f"register {name!r} at {place}: the tag {name!r} is already present in the database, carried by "
+                    f"{holder.name!r} ({holder.place}). Choose another name."
                 )
                 raise DuplicateRegistrationError(msg)
-            self._items[item.name] = item
-            self._tags.update(item.tags)
+        for tag in tags:
+            if not isinstance(tag, str) or not tag:
+                msg = f"register {name!r}: tags are strings, got {tag!r}."
+                raise RewriterTypeError(msg)
+            if tag in self._entries and tag != name:
+                msg = (
+                    f"register {name!r} at {place}: the tag {tag!r} collides with an existing name "
+                    f"({self._entries[tag].place}). Choose another tag."
+                )
+                raise DuplicateRegistrationError(msg)
 
-    def __iter__(self) -> Iterator[Rule | GraphPass]:
-        """Iterate over all rules and passes, in order of registration."""
-        return iter(self._items.values())
+    def _check_elsewhere(self, name: str, member: Any, place: str, may_replace: bool) -> None:
+        """Refuse an id that another rule has in the databases around: what is printed must be what is excluded."""
+        for entry in self._family():
+            if entry.name == name and entry.member is not member and not (may_replace and name in self._entries):
+                msg = (
+                    f"register {name!r}: another rule has this id, registered at {entry.place} and again at {place}. "
+                    "Choose another name."
+                )
+                raise DuplicateRegistrationError(msg)
+
+    def _family(self) -> Iterator[Entry]:
+        """Yield everything registered in the databases around, and in those inside them."""
+        pending: list[RewriteDatabase] = list(self._around)
+        met: set[int] = {id(self)}
+        while pending:
+            database = pending.pop()
+            if id(database) in met:
+                continue
+            met.add(id(database))
+            pending += database._around
+            for entry in database.entries():
+                yield entry
+                if isinstance(entry.member, RewriteDatabase):
+                    pending.append(entry.member)
+
+    def add_tags(self, name: str, *tags: str) -> None:
+        """Let something registered carry further tags.
+
+        Raises
+        ------
+        UnknownTagError
+            If nothing has the name.
+        DuplicateRegistrationError
+            If a tag is another's name.
+        """
+        with self._lock:
+            entry = self._entry(name)
+            self._check_free(name, tags, caller(), True)
+            self._entries[name] = replace(entry, tags=entry.tags.union(tags))
+            self._changed()
+
+    def remove_tags(self, name: str, *tags: str) -> None:
+        """Take tags from something registered; its own name stays.
+
+        Raises
+        ------
+        UnknownTagError
+            If nothing has the name.
+        """
+        with self._lock:
+            entry = self._entry(name)
+            self._entries[name] = replace(entry, tags=entry.tags.difference(tags) | {name})
+            self._changed()
+
+    def _changed(self) -> None:
+        """Forget answers, here and in the databases around."""
+        self._answers = {}
+        for database in self._around:
+            database._changed()
+
+    # Finding
+
+    def entries(self) -> list[Entry]:
+        """Return what is registered, in order of registration."""
+        with self._lock:
+            return list(self._entries.values())
 
     def __contains__(self, tag: object) -> bool:
-        """Whether there is a rule of this id, or a tag of this name."""
-        return tag in self._items or tag in self._tags
+        """Whether a member has this name or carries this tag."""
+        return any(tag in entry.tags for entry in self.entries())
 
-    def __getitem__(self, name: str) -> Rule | GraphPass:
-        """Return the rule of an id.
+    def __iter__(self) -> Iterator[Any]:
+        """Iterate over the members, in order of registration."""
+        return iter([entry.member for entry in self.entries()])
+
+    def __len__(self) -> int:
+        """Return the number of members."""
+        return len(self.entries())
+
+    def __bool__(self) -> bool:
+        """A database is true, an empty one too."""
+        return True
+
+    def _entry(self, tag: str) -> Entry:
+        with self._lock:
+            named = self._entries.get(tag)
+        if named is not None:
+            return named
+        carrying = [entry for entry in self.entries() if tag in entry.tags]
+        if len(carrying) == 1:
+            return carrying[0]
+        if carrying:
+            names = ", ".join(entry.name for entry in carrying[:6])
+            more = f" and {len(carrying) - 6} more" if len(carrying) > 6 else ""
+            msg = f"{self}: several members carry the tag {tag!r}: {names}{more}. Ask for one by its name."
+            raise AmbiguousTagError(msg)
+        msg = f"{self}: no member has the name or tag {tag!r}{self.near(tag)}"
+        raise UnknownTagError(msg)
+
+    def __getitem__(self, tag: str) -> Any:
+        """Return the member of a name, or the only one that carries a tag.
 
         Raises
         ------
         UnknownTagError
             If there is none.
+        AmbiguousTagError
+            If several carry the tag.
         """
-        if name not in self._items:
-            msg = f"rewrite database: no rule has the id {name!r}{self._near(name)}"
-            raise UnknownTagError(msg)
-        return self._items[name]
+        return self._entry(tag).member
+
+    @property
+    def own_tags(self) -> frozenset[str]:
+        """Every tag that something registered here, or in a database inside, carries."""
+        tags: set[str] = set()
+        for entry in self.entries():
+            tags |= entry.tags
+            if isinstance(entry.member, RewriteDatabase):
+                tags |= entry.member.own_tags
+        return frozenset(tags)
 
     @property
     def tags(self) -> frozenset[str]:
-        """Every tag that a query may name, ids of rules included."""
-        return frozenset(self._tags | set(self._items))
+        """Every tag that a query may name: those of the databases around, and the documented ones, too."""
+        known = self.own_tags | DOCUMENTED_TAGS
+        for database in self._around:
+            known |= database.tags
+        return known
 
-    def _near(self, name: str) -> str:
-        near = difflib.get_close_matches(name, sorted(self.tags), n=4, cutoff=0.5)
+    def near(self, tag: str) -> str:
+        """Return the end of a message about an unknown tag: the nearest ones."""
+        near = difflib.get_close_matches(tag, sorted(self.tags), n=4, cutoff=0.5)
         return f". Did you mean {', '.join(near)}?" if near else ". See the database's `tags`."
 
-    def select(self, *parts: RewriteDatabaseQuery | str) -> list[Rule | GraphPass]:
-        """Return the rules and passes that a query selects, in order of registration.
+    def check_tags(self, query: RewriteDatabaseQuery) -> None:
+        """Refuse a query that names a tag which nothing carries.
+
+        Raises
+        ------
+        UnknownTagError
+            The message lists the nearest tags.
+        """
+        known: frozenset[str] | None = None
+        for tag in sorted(query.tags):
+            if tag in DOCUMENTED_TAGS:
+                continue
+            known = self.tags if known is None else known
+            if tag not in known:
+                msg = f"rewrite query: no rule carries the tag {tag!r}{self.near(tag)}"
+                raise UnknownTagError(msg)
+        for sub in query.subquery.values():
+            self.check_tags(sub)
+
+    def selected(self, query: RewriteDatabaseQuery) -> list[tuple[Entry, Any]]:
+        """Return the members that a query selects, each with what it gives: itself, or a database's answer.
+
+        A database is entered unless it is excluded; what it gives counts if it has selected something. If the query
+        has a subquery of its name, the database must carry the query's own tags.
+        """
+        found: list[tuple[Entry, Any]] = []
+        for entry in self.entries():
+            if entry.tags & query.exclude:
+                continue
+            carries = bool(entry.tags & query.include) and query.require <= entry.tags
+            member = entry.member
+            if not isinstance(member, RewriteDatabase):
+                if carries:
+                    found.append((entry, member))
+                continue
+            sub = query.subquery.get(entry.name)
+            if sub is not None and not carries:
+                continue
+            asked = query.without_extras() if sub is None else sub
+            if member.finds(asked):
+                found.append((entry, member.answer(asked)))
+        return found
+
+    def finds(self, query: RewriteDatabaseQuery) -> bool:
+        """Whether a query selects anything here."""
+        return bool(self.selected(query))
+
+    def select(self, *parts: RewriteDatabaseQuery | str, **subqueries: RewriteDatabaseQuery) -> list[Any]:
+        """Return the rewriters that a query selects, here and in databases inside, each once.
 
         Raises
         ------
         UnknownTagError
             If the query names a tag that does not exist; the message lists the nearest ones.
         """
-        query = as_query(*parts)
-        for tag in sorted(query.tags):
-            if tag not in self:
-                msg = f"rewrite query: no rule carries the tag {tag!r}{self._near(tag)}"
-                raise UnknownTagError(msg)
-        chosen = []
-        for item in self:
-            tags = item.tags | {item.name}
-            if tags & query.include and query.require <= tags and not tags & query.exclude:
-                chosen.append(item)
-        return chosen
+        query = as_query(*parts, **subqueries)
+        self.check_tags(query)
+        return list(dict.fromkeys(self._leaves(query)))
 
-    def query(self, *parts: RewriteDatabaseQuery | str) -> Rewriter:
-        """Return what runs the selected rules: by phase, in each in a fixed order.
+    def _leaves(self, query: RewriteDatabaseQuery) -> Iterator[Any]:
+        for entry, _ in self.selected(query):
+            if isinstance(entry.member, RewriteDatabase):
+                yield from entry.member._leaves(query.subquery.get(entry.name, query.without_extras()))
+            else:
+                yield entry.member
+
+    def query(self, *parts: RewriteDatabaseQuery | str, **subqueries: RewriteDatabaseQuery) -> Any:
+        """Return what runs the selected members.
 
         Parameters
         ----------
         parts
             One `RewriteDatabaseQuery`, or tags: ``"fast_run"``, ``"&tag"`` to require, ``"-tag"`` to exclude.
+        subqueries
+            Queries for databases inside, by name.
 
         Raises
         ------
         UnknownTagError
-            If the query names a tag that does not exist.
+            If the query names a tag that does not exist; the message lists the nearest ones.
+        RewriterTypeError
+            If a query is given together with something else.
         """
-        query = as_query(*parts)
-        known = self._rewriters.get(query)
-        if known is not None:
-            return known
-        chosen = self.select(query)
-        stages = []
-        for phase in Phase:
-            # A rule of a phase that is excluded as a whole may still be wanted in another of its phases.
-            items = [item for item in chosen if phase in item.phases]
-            rules = in_order([item for item in items if isinstance(item, Rule)])
-            passes = in_order([item for item in items if isinstance(item, GraphPass)])
-            if items:
-                stages.append(Stage(phase, tuple(rules), tuple(passes)))
-        features: dict[type[Feature], None] = {}
-        for rules_of in self._sets:
-            if any(item.name in rules_of.names for item in chosen):
-                features.update(dict.fromkeys(rules_of.features))
-        return self._rewriters.setdefault(query, Rewriter(tuple(stages), tuple(features)))
+        query = as_query(*parts, **subqueries)
+        self.check_tags(query)
+        return self.answer(query)
+
+    def answer(self, query: RewriteDatabaseQuery) -> Any:
+        """Return what runs the members that a query selects; its tags are known to exist."""
+        key = (query, self._options())
+        # What changes meanwhile puts another dictionary in the place of this one: an old answer is not kept.
+        answers = self._answers
+        known = answers.get(key)
+        if known is None:
+            known = self._made(query, self.selected(query))
+            if len(answers) >= MOST_KEPT:
+                answers.clear()
+            answers[key] = known
+        return known
+
+    def _options(self) -> Any:
+        """Return the options that an answer depends on, of databases inside as well."""
+        return config.optdb__position_cutoff, config.optdb__max_use_ratio
+
+    def _made(self, query: RewriteDatabaseQuery, selected: list[tuple[Entry, Any]]) -> Any:
+        """Return the rewriters selected; kinds of databases make one rewriter of them."""
+        del query
+        return tuple(dict.fromkeys(answer for _, answer in selected))
+
+    def __str__(self) -> str:
+        """Show the name, or the class."""
+        return f"rewrite database {self.name!r}" if self.name else type(self).__name__
+
+    def __repr__(self) -> str:
+        """Show class, name and number of members."""
+        return f"<{type(self).__name__} {self.name!r}, {len(self._entries)} members>"
 
 
-class DatabaseSlot:
-    """The database of all installed rules, made when it is first asked for."""
-
-    __slots__ = ("_database", "_lock")
-
-    def __init__(self) -> None:
-        self._database: RewriteDatabase | None = None
-        self._lock = threading.Lock()
-
-    def get(self) -> RewriteDatabase:
-        """Return the database: our own rules, then those of entry-point group ``treadle.rules`` in name order."""
-        with self._lock:
-            if self._database is None:
-                sets: list[RuleSet] = [CORE]
-                for entry in discover("treadle.rules").values():
-                    sets.extend(entry.load())
-                self._database = RewriteDatabase(sets)
-            return self._database
+def _named(name: str, member: Any) -> Any:
+    """Return a member under the name it is registered by."""
+    if isinstance(member, Rule | GraphPass):
+        return member if member.name == name else replace(member, name=name)
+    if isinstance(member, RewriteDatabase) and member.name and member.name != name:
+        msg = f"register {name!r}: the database is registered as {member.name!r} already. Wrap it in a ProxyDB."
+        raise RuleDefinitionError(msg)
+    if isinstance(member, Rewriter):
+        # One rewriter under two names is two rules: each report names the one that ran.
+        if member.registered_as not in {"", name}:
+            member = copy.copy(member)
+        member.registered_as = name
+    member.name = name
+    return member
 
 
-_DEFAULT = DatabaseSlot()
-
-
-def default_database() -> RewriteDatabase:
-    """Return the database of all installed rules."""
-    return _DEFAULT.get()
-
-
-def rewrite_graph(
-    fgraph: FunctionGraph,
-    query: RewriteDatabaseQuery | str = "fast_run",
-    database: RewriteDatabase | None = None,
-) -> Report:
-    """Rewrite a graph in place.
-
-    Parameters
-    ----------
-    fgraph
-        The graph.
-    query
-        Which rules: a query, or one tag.
-    database
-        Where the rules are found; all installed ones if None.
-
-    Returns
-    -------
-    What was done.
-
-    Raises
-    ------
-    UnknownTagError
-        If the query names a tag that does not exist.
-    RewriteError
-        If a rule fails and option ``on_opt_error`` is ``raise``.
-    """
-    return (database or default_database()).query(query).rewrite(fgraph)
+def caller() -> str:
+    """Return file and line of the innermost frame outside this package."""
+    frame: FrameType | None = sys._getframe(1)
+    own = str(Path(__file__).parent)
+    while frame is not None and frame.f_code.co_filename.startswith(own):
+        frame = frame.f_back
+    return "" if frame is None else f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"

@@ -9,13 +9,45 @@ class RewriteError(TreadleError, RuntimeError):
     """A rule failed, or returned something that cannot take the place of what it replaces."""
 
 
+class RuleFaultError(RewriteError, ValueError):
+    """A rule changed a value, a shape or a dtype, as found by evaluating before and after it."""
+
+
 class RuleDefinitionError(TreadleError, ValueError):
-    """A rule, pattern or ordering is declared wrongly."""
+    """A rule, pattern, query or ordering is declared wrongly."""
 
 
-class UnknownTagError(TreadleError, LookupError, ValueError):
+class RewriterTypeError(RuleDefinitionError, TypeError):
+    """Something of another kind was given where a rewriter, a query or a tag belongs."""
+
+
+def require_kind(subject: str, wanted: str, given: object, *kinds: type) -> None:
+    """Refuse what is of another kind than wanted.
+
+    Raises
+    ------
+    RewriterTypeError
+        If it is of none of the kinds.
+    """
+    if not isinstance(given, kinds):
+        msg = f"{subject}: {wanted} is needed, got {given!r}."
+        raise RewriterTypeError(msg)
+
+
+class UnknownTagError(TreadleError, KeyError, ValueError):
     """A query names a tag that no rule carries; the message lists the nearest ones."""
+
+    # KeyError would show the message in quotes and on one line.
+    __str__ = Exception.__str__
+
+
+class AmbiguousTagError(TreadleError, ValueError):
+    """One member of a database was asked for by a tag that several carry."""
+
+
+class MissingTraceError(TreadleError, ValueError):
+    """A node has lost the user's line that it comes from."""
 
 
 class RewriteWarning(TreadleWarning):
-    """A rule failed or did not come to an end, and was left out."""
+    """A rule failed, did not come to an end, or lost the user's line."""

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import heapq
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from treadle.rewrite.errors import RuleDefinitionError
-from treadle.rewrite.rules import GraphPass, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_Item = TypeVar("_Item", Rule, GraphPass)
+_Item = TypeVar("_Item", bound=Any)
 
 
 def in_order(items: Sequence[_Item]) -> list[_Item]:
-    """Return rules or passes in an order that keeps every before and after, otherwise that of declaration.
+    """Return rewriters in an order that keeps every before and after, otherwise in the order given.
 
-    Names of rules that are not among the items do not matter.
+    Names of rules that are not among the items do not matter; rewriters need not have a before and after.
 
     Raises
     ------
@@ -27,8 +26,8 @@ def in_order(items: Sequence[_Item]) -> list[_Item]:
     number = {item.name: i for i, item in enumerate(items)}
     followers: list[set[int]] = [set() for _ in items]
     for i, item in enumerate(items):
-        followers[i].update(number[name] for name in item.before if name in number)
-        for name in item.after:
+        followers[i].update(number[name] for name in getattr(item, "before", ()) if name in number)
+        for name in getattr(item, "after", ()):
             if name in number:
                 followers[number[name]].add(i)
     waits = [0] * len(items)

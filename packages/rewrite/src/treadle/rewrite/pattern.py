@@ -8,14 +8,21 @@ recognised. So matching neither recurses nor backtracks.
 from __future__ import annotations
 
 import math
-from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple
+from itertools import permutations, product
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from treadle.graph import Apply, Op, Variable
+from treadle.graph import Apply, Constant, Op, Variable
 from treadle.rewrite.errors import RuleDefinitionError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from treadle.graph import FunctionGraph
+
+# Commutative ops with more operands than this are matched in the order written: there would be too many others.
+MOST_OPERANDS = 4
+
+_Self = TypeVar("_Self", bound="Pattern")
 
 
 class Pattern:
@@ -29,23 +36,69 @@ class Pattern:
     Notes
     -----
     Calling an op on a pattern gives a pattern. A package with operators combines the class with them, as in
-    ``class TensorPattern(Pattern, Operators)``.
+    ``class TensorPattern(Pattern, Operators)``. Methods narrow what a pattern matches, each returning a new pattern:
+
+    - ``x.that(f)``: only variables for which ``f(variable)`` is true;
+    - ``x.valued(f)``: only variables known to hold one number, for which ``f(number)`` is true (any number, without f);
+    - ``exp(x).only_used_once``: only if nothing but the node above uses the result;
+    - ``split(x).output(1)``: that output of an op with several.
     """
 
     def __init__(self, name: str | None = None) -> None:
         self.pattern_name = name
-        self.pattern_op: Op | None = None
+        self.pattern_op: Any = None
         self.pattern_args: tuple[Any, ...] = ()
+        self.pattern_tests: tuple[tuple[int, Any], ...] = ()
+        self.pattern_output: int | None = None
 
     def __apply_op__(self, op: Op, inputs: Sequence[Any]) -> Pattern:
         """Return the pattern of an op applied to inputs, of which this pattern is one."""
+        return self.pattern_of(op, inputs)
+
+    @classmethod
+    def pattern_of(cls: type[_Self], op: Any, inputs: Sequence[Any]) -> _Self:
+        """Return the pattern of an op, or of any op of a class, applied to patterns, numbers and constants.
+
+        Raises
+        ------
+        RuleDefinitionError
+            If an input is something else.
+        """
         for x in inputs:
-            if not isinstance(x, Pattern | bool | int | float | complex):
+            if not isinstance(x, Pattern | bool | int | float | complex | Constant):
                 msg = f"pattern of {op}: operands are patterns or numbers, got {x!r}. Use a pattern variable."
                 raise RuleDefinitionError(msg)
-        made = type(self)()
+        made = cls()
         made.pattern_op = op
         made.pattern_args = tuple(inputs)
+        return made
+
+    def _narrowed(self: _Self, kind: int, wanted: Any) -> _Self:
+        made = type(self)(self.pattern_name)
+        made.pattern_op, made.pattern_args = self.pattern_op, self.pattern_args
+        made.pattern_output = self.pattern_output
+        made.pattern_tests = (*self.pattern_tests, (kind, wanted))
+        return made
+
+    def that(self: _Self, test: Callable[[Variable], Any]) -> _Self:
+        """Return a pattern that matches only variables for which the test is true."""
+        return self._narrowed(_TEST, test)
+
+    def valued(self: _Self, test: Callable[[Any], Any] | None = None) -> _Self:
+        """Return a pattern that matches only variables that hold one known number, for which the test is true."""
+        return self._narrowed(_VALUE, test)
+
+    @property
+    def only_used_once(self: _Self) -> _Self:
+        """A pattern that matches only a result with a single use."""
+        return self._narrowed(_ONCE, None)
+
+    def output(self: _Self, i: int) -> _Self:
+        """Return the pattern of another output of the op than its default one."""
+        made = type(self)()
+        made.pattern_op, made.pattern_args = self.pattern_op, self.pattern_args
+        made.pattern_tests = self.pattern_tests
+        made.pattern_output = i
         return made
 
     def __str__(self) -> str:
@@ -53,19 +106,23 @@ class Pattern:
         if self.pattern_op is None:
             return str(self.pattern_name)
         shown = ", ".join(str(x) for x in self.pattern_args)
-        return f"{str(self.pattern_op).lower()}({shown})"
+        name = self.pattern_op.__name__ if isinstance(self.pattern_op, type) else str(self.pattern_op)
+        which = "" if self.pattern_output is None else f"[{self.pattern_output}]"
+        return f"{name.lower()}({shown}){which}"
 
     __repr__ = __str__
 
 
-# Kinds of check. A node is recognised by its op; a place holds the same variable as another; a place holds a number.
-_NODE, _SAME, _NUMBER = range(3)
+# Kinds of check. A node is recognised by its op, its class of ops, or the output it gives; a place holds the same
+# variable as another, a number, a constant; a variable passes a test, has a value that passes one, has one use.
+_NODE, _CLASS, _SAME, _NUMBER, _CONSTANT, _TEST, _VALUE, _ONCE = range(8)
 
 
 class _Check(NamedTuple):
     kind: int
     place: int
     wanted: Any
+    part: Any
 
 
 class _Program(NamedTuple):
@@ -75,8 +132,11 @@ class _Program(NamedTuple):
     places: tuple[tuple[str, int], ...]
 
 
-# An operand order: the op with its operands' orders, or a leaf (a hole or a number).
-_Order = tuple[Op, tuple[Any, ...]]
+class _Order(NamedTuple):
+    """An applied op with its operands in one order."""
+
+    pattern: Pattern
+    args: tuple[Any, ...]
 
 
 def _orders(pattern: Any, is_commutative: Callable[[Op], bool]) -> Iterator[Any]:
@@ -85,11 +145,13 @@ def _orders(pattern: Any, is_commutative: Callable[[Op], bool]) -> Iterator[Any]
         yield pattern
         return
     op = pattern.pattern_op
-    swaps = len(pattern.pattern_args) == 2 and is_commutative(op)
+    count = len(pattern.pattern_args)
+    swaps = 2 <= count <= MOST_OPERANDS and not isinstance(op, type) and is_commutative(op)
     for args in product(*[list(_orders(x, is_commutative)) for x in pattern.pattern_args]):
-        yield (op, args)
         if swaps:
-            yield (op, args[::-1])
+            yield from (_Order(pattern, order) for order in permutations(args))
+        else:
+            yield _Order(pattern, args)
 
 
 def _compile(order: _Order) -> _Program:
@@ -97,20 +159,25 @@ def _compile(order: _Order) -> _Program:
     nodes: list[_Check] = []
     others: list[_Check] = []
     places: dict[str, int] = {}
-    pending: list[Any] = list(order[1])
+    pending: list[Any] = list(order.args)
     at = 0
     # `pending` grows as inner nodes are met, in the order in which matching lays out their inputs.
     while at < len(pending):
         item = pending[at]
-        if isinstance(item, tuple):
-            nodes.append(_Check(_NODE, at, item[0]))
-            pending.extend(item[1])
+        if isinstance(item, _Order):
+            part = item.pattern
+            kind = _CLASS if isinstance(part.pattern_op, type) else _NODE
+            wanted = (part.pattern_op, part.pattern_output, len(item.args))
+            nodes.append(_Check(kind, at, wanted, part))
+            pending.extend(item.args)
+            others += [_Check(test, at, wanted, part) for test, wanted in part.pattern_tests]
         elif isinstance(item, Pattern):
             known = places.setdefault(str(item.pattern_name), at)
             if known != at:
-                others.insert(0, _Check(_SAME, at, known))
+                others.insert(0, _Check(_SAME, at, known, item))
+            others += [_Check(test, at, wanted, item) for test, wanted in item.pattern_tests]
         else:
-            others.append(_Check(_NUMBER, at, item))
+            others.append(_Check(_CONSTANT if isinstance(item, Constant) else _NUMBER, at, item, item))
         at += 1
     return _Program((*nodes, *others), tuple(places.items()))
 
@@ -127,6 +194,12 @@ def _names(pattern: Any) -> set[str]:
     if pattern.pattern_op is None:
         return {str(pattern.pattern_name)}
     return set().union(*(_names(x) for x in pattern.pattern_args))
+
+
+def _counts_uses(pattern: Any) -> bool:
+    if not isinstance(pattern, Pattern):
+        return False
+    return any(kind == _ONCE for kind, _ in pattern.pattern_tests) or any(map(_counts_uses, pattern.pattern_args))
 
 
 def _never(op: Op) -> bool:
@@ -148,9 +221,36 @@ def same_number(value: Any, wanted: complex) -> bool:
 
 
 class Law:
-    """A rule given by two patterns; calling it with a node returns the replacement or None."""
+    """A rule given by two patterns; calling it with a node returns the replacement or None.
 
-    __slots__ = ("_lhs", "_name", "_programs", "_rhs", "_value_of", "_when", "depth", "inner", "op")
+    Parameters
+    ----------
+    name
+        Id of the rule.
+    lhs
+        An op applied to patterns.
+    rhs
+        A pattern, a constant, a sequence of these (one for each output), or a function ``(node, match)``.
+    when
+        ``(node, match) -> bool``: a further condition.
+    is_commutative
+        Whether an op's operands may be exchanged.
+    value_of
+        The number that a variable is known to hold, or None.
+
+    Attributes
+    ----------
+    op
+        The op, or class of ops, at the root.
+    depth
+        How many levels of nodes the left side has.
+    inner
+        An op that one of the node's inputs must be computed by; None if there is no such op.
+    needs_graph
+        Whether it counts uses, so that it must be called with the graph: ``law(fgraph, node)``.
+    """
+
+    __slots__ = ("_lhs", "_name", "_programs", "_rhs", "_value_of", "_when", "depth", "inner", "needs_graph", "op")
 
     def __init__(
         self,
@@ -164,69 +264,191 @@ class Law:
         if not isinstance(lhs, Pattern) or lhs.pattern_op is None:
             msg = f"law {name!r}: the left side is an op applied to patterns, got {lhs!r}."
             raise RuleDefinitionError(msg)
-        if isinstance(rhs, Pattern):
-            unbound = _names(rhs) - _names(lhs)
-            if unbound:
-                msg = f"law {name!r}: the right side uses {', '.join(sorted(unbound))}, which the left side lacks."
-                raise RuleDefinitionError(msg)
-        elif not callable(rhs):
-            msg = f"law {name!r}: the right side is a pattern or a function of (node, match), got {rhs!r}."
+        if lhs.pattern_output is not None:
+            msg = f"law {name!r}: the left side is a whole node, got one output of it, {lhs}. Leave out `output`."
             raise RuleDefinitionError(msg)
+        for part in rhs if isinstance(rhs, list | tuple) else (rhs,):
+            self._check_right_side(name, lhs, part, rhs)
         self._name = name
         self._lhs = lhs
         self._rhs = rhs
         self._when = when
         self._value_of = value_of or _unknown
         self._programs = tuple(dict.fromkeys(_compile(order) for order in _orders(lhs, is_commutative or _never)))
-        self.op: Op = lhs.pattern_op
+        self.op: Any = lhs.pattern_op
         self.depth = _depth(lhs)
         # An op that one of the node's inputs must be computed by, for those who choose which laws to try.
-        below = [x.pattern_op for x in lhs.pattern_args if isinstance(x, Pattern) and x.pattern_op is not None]
+        below = [x.pattern_op for x in lhs.pattern_args if isinstance(x, Pattern) and isinstance(x.pattern_op, Op)]
         self.inner: Op | None = below[0] if below else None
+        self.needs_graph = _counts_uses(lhs)
+
+    @staticmethod
+    def _check_right_side(name: str, lhs: Pattern, part: Any, rhs: Any) -> None:
+        if isinstance(part, Pattern):
+            unbound = _names(part) - _names(lhs)
+            if unbound:
+                msg = f"law {name!r}: the right side uses {', '.join(sorted(unbound))}, which the left side lacks."
+                raise RuleDefinitionError(msg)
+        elif not callable(part) and part is rhs and not isinstance(part, Constant):
+            msg = f"law {name!r}: the right side is a pattern or a function of (node, match), got {rhs!r}."
+            raise RuleDefinitionError(msg)
 
     def __str__(self) -> str:
         """Show both sides."""
-        right = str(self._rhs) if isinstance(self._rhs, Pattern) else getattr(self._rhs, "__name__", "…")
+        if isinstance(self._rhs, list | tuple):
+            return f"{self._lhs} -> {', '.join(map(str, self._rhs))}"
+        right = str(self._rhs) if isinstance(self._rhs, Pattern | Constant) else getattr(self._rhs, "__name__", "…")
         return f"{self._lhs} -> {right}"
 
-    def __call__(self, node: Apply) -> Variable | None:
-        """Return what may take the place of the node's output, or None."""
+    def __call__(self, *given: Any) -> Any:
+        """Return what may take the place of the outputs of a node, or None: ``(node)``, or ``(fgraph, node)``."""
+        node = given[-1]
+        fgraph = given[0] if len(given) > 1 else None
+        for kind, wanted in self._lhs.pattern_tests:
+            if not self._passes(kind, node.outputs[0], wanted, [], fgraph):
+                return None
         for program in self._programs:
-            places = self._run(program, node)
+            places = self._run(program, node, fgraph)
             if places is None:
                 continue
             match = {name: places[at] for name, at in program.places}
             if self._when is not None and not self._when(node, match):
                 continue
             made = self._build(node, match)
-            if made is not None and node.outputs[0].type.is_super(made.type):
+            if made is not None:
                 return made
         return None
 
-    def _run(self, program: _Program, node: Apply) -> list[Variable] | None:
+    def _run(self, program: _Program, node: Apply, fgraph: FunctionGraph | None) -> list[Variable] | None:
+        """Return the variables at the places of one order of operands, or None where a check fails."""
         places = list(node.inputs)
-        for kind, at, wanted in program.checks:
+        for kind, at, wanted, _ in program.checks:
             var = places[at]
             if kind == _NODE:
                 owner = var.owner
-                if owner is None or (owner.op is not wanted and owner.op != wanted):
+                op, output, _ = wanted
+                if owner is None or (owner.op is not op and owner.op != op):
                     return None
-                if len(owner.outputs) > 1 and var.index != wanted.default_output:
+                if len(owner.outputs) > 1 and var.index != (op.default_output if output is None else output):
                     return None
                 places.extend(owner.inputs)
             elif kind == _SAME:
                 if var is not places[wanted]:
                     return None
-            elif not same_number(self._value_of(var), wanted):
+            elif kind == _NUMBER:
+                if not same_number(self._value_of(var), wanted):
+                    return None
+            elif not self._passes(kind, var, wanted, places, fgraph):
                 return None
         return places
 
-    def _build(self, node: Apply, match: Mapping[str, Variable]) -> Variable | None:
-        if not isinstance(self._rhs, Pattern):
-            made: Variable | None = self._rhs(node, match)
-            return made
-        built = build(self._rhs, match)
-        return built if isinstance(built, Variable) else None
+    def _passes(
+        self, kind: int, var: Variable, wanted: Any, places: list[Variable], fgraph: FunctionGraph | None
+    ) -> bool:
+        """Do the checks that few laws have."""
+        if kind == _CLASS:
+            owner = var.owner
+            op, output, count = wanted
+            if owner is None or not isinstance(owner.op, op) or len(owner.inputs) != count:
+                return False
+            if len(owner.outputs) > 1 and var.index != (owner.op.default_output if output is None else output):
+                return False
+            places.extend(owner.inputs)
+            return True
+        if kind == _CONSTANT:
+            return var is wanted or (isinstance(var, Constant) and var.equals(wanted))
+        if kind == _TEST:
+            return bool(wanted(var))
+        if kind == _VALUE:
+            value = self._value_of(var)
+            return value is not None and (wanted is None or bool(wanted(value)))
+        return fgraph is not None and len(fgraph.clients.get(var, ())) == 1
+
+    def _build(self, node: Apply, match: Mapping[str, Variable]) -> Any:
+        """Return the replacement, if its types are kept or refined."""
+        rhs = self._rhs
+        if isinstance(rhs, list | tuple):
+            made = [None if part is None else built(part, node, match) for part in rhs]
+            return made if fits(node, made) else None
+        one = built(rhs, node, match)
+        if isinstance(one, list | tuple | dict):
+            return one if isinstance(one, dict) or fits(node, one) else None
+        return one if isinstance(one, Variable) and node.outputs[0].type.is_super(one.type) else None
+
+    def mismatch(self, node: Apply, fgraph: FunctionGraph | None = None) -> str | None:
+        """Return the first condition that fails on a node, in the order of operands that comes furthest, or None."""
+        for kind, wanted in self._lhs.pattern_tests:
+            if not self._passes(kind, node.outputs[0], wanted, [], fgraph):
+                out = node.outputs[0]
+                return _told(_Check(kind, 0, wanted, self._lhs), out, [], self._value_of(out))
+        best, text = (-1, -1), None
+        for program in self._programs:
+            reached, others, found = self._first_failure(program, node, fgraph)
+            if found is None:
+                return None
+            if (reached, others) > best:
+                best, text = (reached, others), found
+        return text
+
+    def _first_failure(
+        self, program: _Program, node: Apply, fgraph: FunctionGraph | None
+    ) -> tuple[int, int, str | None]:
+        """Return how many checks pass, how many of those behind the failing one, and what that finds wrong."""
+        for count, check in enumerate(program.checks):
+            if self._run(_Program(program.checks[: count + 1], ()), node, fgraph) is None:
+                places = self._run(_Program(program.checks[:count], ()), node, fgraph) or []
+                others = [c for c in program.checks[count + 1 :] if c.kind in {_NUMBER, _CONSTANT, _TEST, _VALUE}]
+                known = [c for c in others if c.place < len(places)]
+                before = program.checks[:count]
+                passing = sum(self._run(_Program((*before, c), ()), node, fgraph) is not None for c in known)
+                text = _told(check, places[check.place], places, self._value_of(places[check.place]))
+                return count, passing, text
+        places = self._run(program, node, fgraph) or []
+        match = {name: places[at] for name, at in program.places}
+        count = len(program.checks)
+        if self._when is not None and not self._when(node, match):
+            shown = ", ".join(f"{name} = {var} of type {var.type}" for name, var in match.items())
+            return count, 0, f"its condition {_name_of(self._when)} is false for {shown}"
+        if self._build(node, match) is None:
+            return count + 1, 0, "the right side makes nothing that keeps or refines the type here"
+        return count + 2, 0, None
+
+
+def fits(node: Apply, made: Sequence[Any]) -> bool:
+    """Whether variables, one for each output of a node, keep or refine the outputs' types."""
+    return len(made) == len(node.outputs) and all(
+        new is None or (isinstance(new, Variable) and old.type.is_super(new.type))
+        for old, new in zip(node.outputs, made, strict=True)
+    )
+
+
+def _name_of(function: Any) -> str:
+    name = getattr(function, "__name__", None) or type(function).__name__
+    code = getattr(function, "__code__", None)
+    return name if code is None else f"{name} (line {code.co_firstlineno} of {code.co_filename.rpartition('/')[2]})"
+
+
+def _told(check: _Check, var: Variable, places: Sequence[Variable], value: Any) -> str:
+    """Return in words why a check fails."""
+    if check.kind in {_NODE, _CLASS}:
+        found = f"{var}, which no op computes" if var.owner is None else f"the result of {var.owner.op}"
+        return f"the pattern's part {check.part} meets {found}"
+    if check.kind == _SAME:
+        return f"{check.part} stands for {places[check.wanted]} already and meets {var}, another variable"
+    if check.kind in {_NUMBER, _CONSTANT}:
+        known = "which is not known to hold one number" if value is None else f"which holds {value}"
+        return f"the number {check.part} meets {var}, {known}"
+    if check.kind == _TEST:
+        return f"the condition {_name_of(check.wanted)} on {check.part} is false for {var} of type {var.type}"
+    if check.kind == _VALUE:
+        known = "which is not known to hold one number" if value is None else f"whose value {value} is not wanted"
+        return f"{check.part} meets {var}, {known}"
+    return f"the result of the pattern's part {check.part} is used more than once"
+
+
+def built(part: Any, node: Apply, match: Mapping[str, Variable]) -> Any:
+    """Return what a part of a right side makes: a pattern, or a function of (node, match)."""
+    return part(node, match) if callable(part) and not isinstance(part, Pattern) else build(part, match)
 
 
 def build(pattern: Any, match: Mapping[str, Variable]) -> Any:
@@ -235,4 +457,7 @@ def build(pattern: Any, match: Mapping[str, Variable]) -> Any:
         return pattern
     if pattern.pattern_op is None:
         return match[str(pattern.pattern_name)]
-    return pattern.pattern_op(*[build(x, match) for x in pattern.pattern_args])
+    made = [build(x, match) for x in pattern.pattern_args]
+    if pattern.pattern_output is None:
+        return pattern.pattern_op(*made)
+    return pattern.pattern_op(*made, return_list=True)[pattern.pattern_output]

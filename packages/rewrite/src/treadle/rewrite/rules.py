@@ -6,10 +6,11 @@ import inspect
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from treadle.graph import DuplicateRegistrationError, Op
-from treadle.rewrite.errors import RuleDefinitionError
+from treadle.rewrite.errors import RewriterTypeError, RuleDefinitionError
+from treadle.rewrite.interface import GraphRewriter, NodeRewriter
 from treadle.rewrite.pattern import Law, Pattern
 from treadle.rewrite.phase import Phase
 
@@ -23,8 +24,8 @@ Tracked = Op | type[Op]
 _Function = TypeVar("_Function", bound="Callable[..., Any]")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Rule:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Rule(NodeRewriter):
     """A local rule: what may take the place of one node's outputs.
 
     Parameters
@@ -50,23 +51,35 @@ class Rule:
         Whether it is given the graph too.
     place
         File and line of its declaration.
+    features
+        Classes of features that it needs on the graph while a run lasts.
     """
 
-    name: str
-    apply: Callable[..., Any]
+    # The bases' class attributes are no defaults of these fields.
+    name: str = field()
+    apply: Callable[..., Any] = field()
     law: str
     phases: tuple[Phase, ...]
     tracked: tuple[Tracked, ...]
     tags: frozenset[str]
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
-    depth: int = 2
+    depth: int = field(default=2)
     needs_graph: bool = False
     place: str = ""
+    features: tuple[type[Feature], ...] = ()
+
+    def tracks(self) -> Sequence[Tracked] | None:
+        """Return what it tracks, or None if it looks at every node."""
+        return self.tracked or None
+
+    def transform(self, fgraph: FunctionGraph, node: Apply) -> Any:
+        """Return what may take the place of a node's outputs."""
+        return self.apply(fgraph, node) if self.needs_graph else self.apply(node)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class GraphPass:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class GraphPass(GraphRewriter):
     """A rewrite of a whole graph, run once in a phase, after the phase's local rules.
 
     Parameters
@@ -75,18 +88,31 @@ class GraphPass:
         Its id.
     apply
         ``(fgraph) -> number of changes``.
-    law, phases, tags, before, after, place
+    law, phases, tags, before, after, place, features
         As for `Rule`; the order is among the passes of a phase.
+    requires
+        Classes of features that it attaches to the graph and that stay on it: what it makes may depend on them, as
+        in-place work depends on a destroy handler.
     """
 
-    name: str
-    apply: Callable[[FunctionGraph], int]
+    name: str = field()
+    apply: Callable[[FunctionGraph], int] = field()  # type: ignore[assignment]  # a field stands for the method
     law: str
     phases: tuple[Phase, ...]
     tags: frozenset[str]
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     place: str = ""
+    features: tuple[type[Feature], ...] = ()
+    requires: tuple[type[Feature], ...] = ()
+
+    sets_lines: ClassVar[bool] = True
+
+    def add_requirements(self, fgraph: FunctionGraph) -> None:
+        """Attach the features that stay, unless the graph has them."""
+        for kind in self.requires:
+            if not any(type(feature) is kind for feature in fgraph.features):
+                fgraph.attach_feature(kind())
 
 
 @dataclass(slots=True, eq=False)
@@ -189,6 +215,7 @@ class RuleSet:
                     depth,
                     needs_graph,
                     _place_of(function),
+                    self.features,
                 )
             )
             return function
@@ -203,8 +230,11 @@ class RuleSet:
         before: Sequence[str] = (),
         after: Sequence[str] = (),
         name: str | None = None,
+        requires: Sequence[type[Feature]] = (),
     ) -> Callable[[_Function], _Function]:
         """Return a decorator that declares ``(fgraph) -> number of changes`` as a pass over whole graphs.
+
+        Parameters are those of `GraphPass`.
 
         Raises
         ------
@@ -220,7 +250,8 @@ class RuleSet:
             phases = _phases(phase)
             place = _place_of(function)
             tagged = self._tags(phases, tags)
-            self.add(GraphPass(identity, function, law, phases, tagged, tuple(before), tuple(after), place))
+            order = tuple(before), tuple(after)
+            self.add(GraphPass(identity, function, law, phases, tagged, *order, place, self.features, tuple(requires)))
             return function
 
         return declare
@@ -245,9 +276,10 @@ class RuleSet:
             Id of the rule.
         lhs
             An op applied to patterns, as in ``log(1 + x)``. A number matches what is known to hold it; a pattern
-            variable that occurs twice must be the same variable.
+            variable that occurs twice must be the same variable. `Pattern` tells how to narrow a part of it further.
         rhs
-            A pattern over the same variables, or a function ``(node, match) -> Variable | None``.
+            A pattern over the same variables; a sequence of them, one for each output of the op (None for one that
+            stays); or a function ``(node, match) -> Variable | None``, or a sequence of variables.
         when
             ``(node, match) -> bool``: a further condition; `match` holds the variables by name.
         phase, tags, before, after
@@ -264,8 +296,7 @@ class RuleSet:
             If `lhs` is no applied op, or `rhs` uses variables that `lhs` does not have.
         """
         law = Law(name, lhs, rhs, when, self.is_commutative, self.value_of)
-        frame = sys._getframe(1)
-        place = f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
+        place = _place_of_caller()
         phases = _phases(phase)
         self.add(
             Rule(
@@ -278,7 +309,9 @@ class RuleSet:
                 tuple(before),
                 tuple(after),
                 law.depth,
-                place=place,
+                law.needs_graph,
+                place,
+                self.features,
             )
         )
 
@@ -291,7 +324,7 @@ class RuleSet:
         for item in tracked:
             if not isinstance(item, Op) and not (isinstance(item, type) and issubclass(item, Op)):
                 msg = f"rule {name!r}: tracks ops or classes of ops, got {item!r}. Name the op itself."
-                raise RuleDefinitionError(msg)
+                raise RewriterTypeError(msg)
 
 
 def _phases(phase: Phase | Sequence[Phase]) -> tuple[Phase, ...]:
@@ -304,6 +337,15 @@ def _law_of(name: str, function: Callable[..., Any]) -> str:
         msg = f"rule {name!r}: has no docstring. State its law in the first line, as in 'log(exp(x)) -> x.'"
         raise RuleDefinitionError(msg)
     return text.splitlines()[0]
+
+
+def _place_of_caller() -> str:
+    """Return file and line of a law's declaration, also where a function of the same file declares it."""
+    frame = sys._getframe(2)
+    file = frame.f_code.co_filename
+    while frame.f_back is not None and frame.f_back.f_code.co_filename == file:
+        frame = frame.f_back
+    return f"{Path(file).name}:{frame.f_lineno}"
 
 
 def _place_of(function: Callable[..., Any]) -> str:

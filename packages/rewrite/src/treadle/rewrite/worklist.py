@@ -2,42 +2,29 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
 from collections import deque
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from treadle.config import lazy_module
-from treadle.graph import Feature, Variable
-from treadle.rewrite.errors import RewriteError, RewriteWarning
 from treadle.rewrite.pattern import Law
-from treadle.rewrite.report import Firing
+from treadle.rewrite.rules import Rule
 
 if TYPE_CHECKING:
-    import pdb
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Sequence
 
     from treadle.graph import Apply, FunctionGraph, Op
-    from treadle.rewrite.phase import Phase
-    from treadle.rewrite.report import Report, RuleCost
-    from treadle.rewrite.rules import Rule
-else:
-    pdb = lazy_module("pdb")
+    from treadle.rewrite.interface import NodeRewriter
+    from treadle.rewrite.report import RuleCost
+    from treadle.rewrite.run import Callback, Run
 
-# A rule that changes more than this many times the graph's nodes (or the floor, for small graphs) is stopped.
-MOST_CHANGES_PER_NODE = 8
-FEWEST_CHANGES = 200
-
-
-@dataclass(frozen=True, slots=True)
-class Conduct:
-    """How a run behaves: the options that it reads once, when it starts."""
-
-    on_error: str = "warn"
-    verbose: bool = False
+# For small graphs, a rule may change this many times the ratio (option optdb__max_use_ratio) before it is stopped.
+FEWEST_NODES = 25
+# A rewriter that does not say how deep it looks is tried again as one that looks this deep, and in sweeps besides.
+USUAL_DEPTH = 2
+# Nodes with more inputs than this are told apart by the set of ops below them, not by their order.
+FEW_INPUTS = 4
+# So many of the last changes are searched for rules that undo each other.
+TAIL = 60
 
 
 class Slot(NamedTuple):
@@ -47,143 +34,245 @@ class Slot(NamedTuple):
     tried at all.
     """
 
-    rule: Rule
+    rule: NodeRewriter
+    name: str
     apply: Callable[..., Any]
     needs_graph: bool
     inner: Op | None
+    depth: int
     cost: RuleCost
 
 
 class RuleIndex:
-    """The rules of one phase by op: those that track the op itself, and those that track a class of it."""
+    """Rules by op: those that track the op itself, those that track a class of it, those that track everything.
 
-    __slots__ = ("_by_op", "_known", "_tracking_all", "depth", "reach", "slots")
+    It is made once for a rewriter and used by all its runs.
+    """
 
-    def __init__(self, rules: Sequence[Rule], report: Report) -> None:
-        self.slots = [
-            Slot(
-                rule,
-                rule.apply,
-                rule.needs_graph,
-                rule.apply.inner if isinstance(rule.apply, Law) else None,
-                report.cost(rule.name),
-            )
-            for rule in rules
-        ]
-        self._by_op: dict[Any, list[int]] = {}
+    __slots__ = (
+        "_by_class",
+        "_by_op",
+        "_known",
+        "_tracking_all",
+        "depth",
+        "inner",
+        "loose",
+        "rules",
+        "single",
+        "traits",
+    )
+
+    def __init__(self, rules: Sequence[NodeRewriter]) -> None:
+        self.rules = tuple(rules)
+        self._by_op: dict[Op, list[int]] = {}
+        self._by_class: dict[type, list[int]] = {}
         self._tracking_all: list[int] = []
-        for i, rule in enumerate(rules):
-            for item in rule.tracked:
-                self._by_op.setdefault(item, []).append(i)
-            if not rule.tracked:
+        for i, rule in enumerate(self.rules):
+            tracked = rule.tracks()
+            if tracked is None:
                 self._tracking_all.append(i)
-        self._known: dict[Op, tuple[Slot, ...]] = {}
-        self.reach: dict[Op, int] = {}
-        self.depth = max((rule.depth for rule in rules), default=0)
+                continue
+            for item in tracked:
+                if isinstance(item, type):
+                    self._by_class.setdefault(item, []).append(i)
+                else:
+                    self._by_op.setdefault(item, []).append(i)
+        self._known: dict[type, frozenset[int]] = {}
+        self.depth = max((depth_of(rule) for rule in self.rules), default=0)
+        # Classes of ops that some rule tells apart one by one, at the root and below it.
+        self.single = frozenset(type(op) for op in self._by_op)
+        self.inner = frozenset(type(inner) for inner in map(inner_of, self.rules) if inner is not None)
+        # What a run's record of each rule begins with.
+        self.traits = tuple(map(_traits_of, self.rules))
+        self.loose = frozenset(i for i, rule in enumerate(self.rules) if rule.depth is None)
 
-    def __getitem__(self, op: Op) -> tuple[Slot, ...]:
-        """Return the rules for an op, in order."""
-        found = self._known.get(op)
+    def __getitem__(self, op: Op) -> list[int]:
+        """Return the numbers of the rules for an op, in order."""
+        kind = type(op)
+        by_class = self._known.get(kind)
+        if by_class is None:
+            numbers = set(self._tracking_all)
+            for base in kind.__mro__:
+                numbers.update(self._by_class.get(base, ()))
+            by_class = self._known[kind] = frozenset(numbers)
+        return sorted(by_class.union(self._by_op.get(op, ()))) if kind in self.single else sorted(by_class)
+
+
+def inner_of(rule: NodeRewriter) -> Op | None:
+    """Return an op that one of a node's inputs must be computed by for the rule to apply, where a law says so."""
+    return rule.apply.inner if isinstance(rule, Rule) and isinstance(rule.apply, Law) else None
+
+
+def _traits_of(rule: NodeRewriter) -> tuple[NodeRewriter, str, Callable[..., Any], bool, Op | None, int]:
+    if isinstance(rule, Rule):
+        return rule, rule.name, rule.apply, rule.needs_graph, inner_of(rule), rule.depth
+    return rule, str(rule), rule.transform, True, None, depth_of(rule)
+
+
+def depth_of(rule: NodeRewriter) -> int:
+    """Return how many levels of nodes a rule is taken to look at."""
+    return USUAL_DEPTH if rule.depth is None else rule.depth
+
+
+class Plan:
+    """The rules for one op in one run."""
+
+    __slots__ = ("_every", "_known", "always", "loose", "reach")
+
+    def __init__(self, slots: tuple[Slot, ...], loose: bool) -> None:
+        self.reach = max((slot.depth for slot in slots), default=0)
+        self.loose = loose
+        # None where the ops below the node decide which rules are worth trying.
+        self.always = slots if all(slot.inner is None for slot in slots) else None
+        self._every = slots
+        self._known: dict[Any, tuple[Slot, ...]] = {}
+
+    def slots(self, node: Apply, number: Callable[[Op], int], inner: frozenset[type]) -> tuple[Slot, ...]:
+        """Return the rules to try on a node; `inner` holds the classes of ops that rules look for below."""
+        if self.always is not None:
+            return self.always
+        below = [number(op) if type(op := x.owner.op) in inner else None for x in node.inputs if x.owner is not None]
+        key: Any = tuple(below) if len(below) <= FEW_INPUTS else frozenset(below)
+        found = self._known.get(key)
         if found is None:
-            numbers = {*self._tracking_all, *self._by_op.get(op, ())}
-            for base in type(op).__mro__:
-                numbers.update(self._by_op.get(base, ()))
-            found = self._known[op] = tuple(self.slots[i] for i in sorted(numbers))
-            self.reach[op] = max((slot.rule.depth for slot in found), default=0)
+            ops = {x.owner.op for x in node.inputs if x.owner is not None and type(x.owner.op) in inner}
+            found = tuple(slot for slot in self._every if slot.inner is None or slot.inner in ops)
+            self._known[key] = found
         return found
 
-    def reach_of(self, op: Op) -> int:
-        """Return how many levels the rules for an op look at."""
-        known = self.reach.get(op)
-        if known is None:
-            self[op]
-            known = self.reach[op]
-        return known
 
-    def stop(self, rule: Rule) -> None:
-        """Leave a rule out from now on."""
-        self._known = {op: tuple(s for s in slots if s.rule is not rule) for op, slots in self._known.items()}
-        # Ops not met so far must not find it either.
-        i = next(i for i, slot in enumerate(self.slots) if slot.rule is rule)
-        for numbers in (self._tracking_all, *self._by_op.values()):
-            if i in numbers:
-                numbers.remove(i)
-
-
-class Worklist(Feature):
-    """One phase's run over one graph.
+class Worklist:
+    """Local rules at work on one graph.
 
     Nodes wait in a queue, at first all of them, each after those it needs. What a replacement brings in is looked at
     next; what uses it, or can see it through its inputs, is looked at again.
+
+    Parameters
+    ----------
+    run
+        The run that this is part of.
+    index
+        The rules.
+    ratio
+        How many changes one rule may make for each node of the graph before it is stopped.
+    new_first
+        Whether what a replacement brings in is looked at before everything else, or after it.
+    again
+        ``"touched"``: whatever a change touches is looked at again. ``"new"``: only what it brings in.
+        ``"never"``: every node is looked at once.
+    callback
+        Called with (error, run, node) where a rule fails, in place of what ``on_opt_error`` says.
     """
 
     def __init__(
-        self, fgraph: FunctionGraph, phase: Phase, rules: Sequence[Rule], report: Report, conduct: Conduct
+        self,
+        run: Run,
+        index: RuleIndex,
+        ratio: float,
+        *,
+        new_first: bool = True,
+        again: str = "touched",
+        callback: Callback | None = None,
     ) -> None:
-        self._fgraph = fgraph
-        self._phase = phase
-        self._index = RuleIndex(rules, report)
-        self._report = report
-        self._conduct = conduct
+        self._run = run
+        self._graph: FunctionGraph = run.fgraph
+        self._index = index
+        self._ratio = ratio
+        self._new_first = new_first
+        self._again = again
+        self._callback = callback
+        self._number = run.numbers.of
         self._queue: deque[Apply] = deque()
         self._queued: set[Apply] = set()
-        self._new: list[Apply] = []
-        self._changed: list[Apply] = []
-        self._limit = 0
+        self._single = index.single
+        self._plans: dict[Any, Plan] = {}
+        self._slots: list[Slot | None] = [None] * len(index.rules)
+        self._stopped: set[int] = set()
         self._hits: dict[str, int] = {}
+        self._limit = 0.0
+        self._guarded = False
+        self._first = len(run.report.firings)
 
-    # What happens to the graph
+    def plan(self, op: Op) -> Plan:
+        """Return the rules for an op."""
+        kind = type(op)
+        number = self._number(op) if kind in self._single else kind
+        found = self._plans.get(number)
+        if found is None:
+            numbers = [i for i in self._index[op] if i not in self._stopped]
+            slots = tuple([self._slots[i] or self._slot(i) for i in numbers])
+            found = self._plans[number] = Plan(slots, not self._index.loose.isdisjoint(numbers))
+        return found
 
-    def on_import(self, fgraph: FunctionGraph, node: Apply, reason: str | None) -> None:
-        """Note a new node."""
-        del fgraph, reason
-        self._new.append(node)
-
-    def on_change_input(
-        self, fgraph: FunctionGraph, node: Apply, i: int, old: Variable, new: Variable, reason: str | None
-    ) -> None:
-        """Note a node that has another input now."""
-        del fgraph, i, old, new, reason
-        if node.outputs:
-            self._changed.append(node)
+    def _slot(self, i: int) -> Slot:
+        traits = self._index.traits[i]
+        slot = self._slots[i] = Slot(*traits, self._run.report.cost(traits[1]))
+        return slot
 
     # The loop
 
-    def run(self) -> None:
+    def start(self, order: Iterable[Apply]) -> None:
+        """Let nodes wait, in order."""
+        self._run.take()
+        nodes = [node for node in order if self.plan(node.op).reach]
+        self._limit = self._ratio * max(FEWEST_NODES, len(self._graph))
+        self._queue.extend(nodes)
+        self._queued.update(nodes)
+
+    def work(self) -> None:
         """Apply the rules until none changes anything."""
-        graph = self._fgraph
-        order = graph.toposort()
-        self._limit = max(FEWEST_CHANGES, MOST_CHANGES_PER_NODE * len(order))
-        index = self._index
-        self._queue.extend(node for node in order if index[node.op])
-        self._queued.update(self._queue)
-        graph.attach_feature(self)
-        try:
-            while self._queue:
-                node = self._queue.popleft()
-                self._queued.discard(node)
-                if node in graph:
-                    self._report.visits += 1
-                    self._visit(node)
-        finally:
-            graph.remove_feature(self)
+        run = self._run
+        self._guarded = run.guarded
+        while True:
+            changes = run.changes
+            self._empty_queue()
+            if self._again != "touched":
+                return
+            # Nodes that no rule tracks were never looked at, so merging and inference may be left to do.
+            run.settle()
+            self._queue_touched()
+            if not self._queue and run.changes != changes and self._index.loose:
+                self._sweep()
+            if not self._queue:
+                return
+
+    def _empty_queue(self) -> None:
+        queue, queued, graph, report = self._queue, self._queued, self._graph, self._run.report
+        while queue:
+            node = queue.popleft()
+            queued.discard(node)
+            if node in graph:
+                report.visits += 1
+                self._visit(node)
+
+    def _sweep(self) -> None:
+        """Queue every node with a rule of unknown depth: a change anywhere may let it apply."""
+        nodes = [node for node in self._graph.toposort() if self.plan(node.op).loose]
+        self._queue.extend(nodes)
+        self._queued.update(nodes)
+
+    def resume(self) -> bool:
+        """Queue what has changed since the last look; return whether there is anything."""
+        self._queue_touched()
+        return bool(self._queue)
 
     def _visit(self, node: Apply) -> None:
         """Try the rules on a node until one changes something."""
-        graph = self._fgraph
+        run, graph = self._run, self._graph
+        if run.freshen(node):
+            self._queue_touched()
+            return
         before = perf_counter()
-        below = {x.owner.op for x in node.inputs if x.owner is not None}
-        for slot in self._index[node.op]:
-            _, apply, needs_graph, inner, cost = slot
-            if inner is not None and inner not in below:
-                continue
+        for slot in self.plan(node.op).slots(node, self._number, self._index.inner):
+            _, name, apply, needs_graph, _, _, cost = slot
             cost.tries += 1
+            changed = False
             try:
                 made = apply(graph, node) if needs_graph else apply(node)
-                changed = made is not None and made is not False and self._replace(slot, node, made)
+                if made is not None and made is not False:
+                    changed = run.replace(name, cost, node, made, self._guarded)
             except Exception as error:  # noqa: BLE001 - a rule of anyone's may raise anything; on_opt_error decides
-                self._failed(slot.rule, node, error)
-                changed = False
+                run.failed(name, node, error, self._callback)
             now = perf_counter()
             cost.seconds += now - before
             before = now
@@ -191,56 +280,31 @@ class Worklist(Feature):
                 self._changed_by(slot, node)
                 return
 
-    def _replace(self, slot: Slot, node: Apply, made: Any) -> bool:
-        """Put what a rule returned in its place; return whether anything changed."""
-        graph = self._fgraph
-        name = slot.rule.name
-        pairs = [
-            (old, new)
-            for old, new in _pairs(name, node, made)
-            if new is not None and new is not old and graph.clients.get(old)
-        ]
-        for old, new in pairs:
-            if not old.type.is_super(new.type):
-                msg = (
-                    f"rule {name!r}: the replacement of {node.op} has type {new.type}, which neither equals nor "
-                    f"refines {old.type}{node.where()}. Correct the rule, or exclude it by its name."
-                )
-                raise RewriteError(msg)
-        for old, new in pairs:
-            graph.replace(old, new, name)
-            if old.name is not None and new.name is None and new.owner in self._new:
-                new.name = old.name
-        return bool(pairs)
-
     def _changed_by(self, slot: Slot, node: Apply) -> None:
         """Record a change, and queue what it touched."""
-        name = slot.rule.name
-        cost = slot.cost
-        cost.hits += 1
+        run, name = self._run, slot.name
+        run.fired(name, slot.cost, node)
         hits = self._hits[name] = self._hits.get(name, 0) + 1
-        firing = Firing(name, self._phase, node.op, node.user_line)
-        self._report.firings.append(firing)
-        if self._conduct.verbose:
-            sys.stdout.write(f"{firing}\n")
-        self._queue_touched(node, again=True)
+        run.merge_new()
+        self._queue_touched(node)
         if hits > self._limit:
-            self._stop(slot.rule, node)
+            self._stop(slot, node)
 
-    def _queue_touched(self, node: Apply, again: bool) -> None:
-        """Queue what a change on a node touched; `again` tells whether the node itself is looked at again."""
-        new, changed = self._new, self._changed
-        self._new, self._changed = [], []
-        queue, queued = self._queue, self._queued
-        for fresh in new:
-            # Nodes that a rule makes come from the line of the node they replace.
-            fresh.user_line = node.user_line
-        if again and node in self._fgraph:
+    def _queue_touched(self, node: Apply | None = None) -> None:
+        """Queue what changes have touched; a node that is still in the graph after its own change, too."""
+        new, changed = self._run.take()
+        if self._again == "never":
+            return
+        if node is not None and node in self._graph:
             new.append(node)
-        for fresh in reversed(new):
+        queue, queued = self._queue, self._queued
+        add = queue.appendleft if self._new_first else queue.append
+        for fresh in reversed(new) if self._new_first else new:
             if fresh not in queued:
                 queued.add(fresh)
-                queue.appendleft(fresh)
+                add(fresh)
+        if self._again == "new":
+            return
         level = changed
         for depth in range(1, self._index.depth + 1):
             if not level:
@@ -249,71 +313,40 @@ class Worklist(Feature):
 
     def _queue_level(self, level: list[Apply], depth: int) -> list[Apply]:
         """Queue nodes whose rules look `depth` levels down; return the clients of all of them."""
-        graph, queued, reach_of = self._fgraph, self._queued, self._index.reach_of
+        graph, queued, deepest = self._graph, self._queued, self._index.depth
         above: list[Apply] = []
         for node in level:
-            if node not in queued and node in graph and reach_of(node.op) >= depth:
+            if node not in queued and node in graph and self.plan(node.op).reach >= depth:
                 queued.add(node)
                 self._queue.append(node)
-            if depth < self._index.depth:
+            if depth < deepest:
                 for out in node.outputs:
-                    above.extend(client for client, _ in graph.clients.get(out, ()) if client.outputs)
+                    above.extend([client for client, _ in graph.clients.get(out, ()) if client.outputs])
         return above
 
-    # Trouble
-
-    def _failed(self, rule: Rule, node: Apply, error: Exception) -> None:
-        """Deal with a rule's failure as the option on_opt_error says."""
-        text = f"{type(error).__name__}: {error}"
-        msg = (
-            f"rule {rule.name!r}: failed on {node.op}{node.where()} ({text}). "
-            "Exclude it by its name, and report it to its author."
-        )
-        self._report.failures.append((rule.name, text))
-        # The same rule would fail on the same node again and again.
-        self._queue_touched(node, again=False)
-        on_error = self._conduct.on_error
-        if on_error == "raise":
-            raise RewriteError(msg) from error
-        if on_error == "warn":
-            warnings.warn(msg, RewriteWarning, stacklevel=2)
-        elif on_error == "pdb":
-            pdb.post_mortem(error.__traceback__)
-
-    def _stop(self, rule: Rule, node: Apply) -> None:
+    def _stop(self, slot: Slot, node: Apply) -> None:
         """Stop a rule that goes on and on."""
-        self._index.stop(rule)
-        self._report.looping.append(rule.name)
+        run = self._run
+        self._stopped.add(self._index.rules.index(slot.rule))
+        self._plans.clear()
+        names = [firing.rule for firing in run.report.firings[self._first :]]
+        members = set(undoing(names[-TAIL:]))
+        loop = tuple(name for name in dict.fromkeys(names) if name in members)
+        others = [name for name in loop if name != slot.name]
+        with_others = f" ({' and '.join(map(repr, loop))} undo each other)" if others else ""
+        phase = f" in phase {run.phase}" if run.phase else ""
         msg = (
-            f"rule {rule.name!r}: changed the graph {self._hits[rule.name]} times in phase {self._phase.tag} and did "
-            f"not come to an end, last on {node.op}{node.where()}. It is left out from here on; correct it, or exclude "
-            "it by its name."
+            f"rule {slot.name!r}: changed the graph {self._hits[slot.name]} times{phase} and did not come to an end"
+            f"{with_others}, last on {node.op}{node.where()}. It is left out from here on; correct it, or exclude it "
+            "by its name."
         )
-        if self._conduct.on_error == "raise":
-            raise RewriteError(msg)
-        if self._conduct.on_error != "ignore":
-            warnings.warn(msg, RewriteWarning, stacklevel=2)
+        run.endless(slot.name, loop, msg)
 
 
-def _pairs(name: str, node: Apply, made: Any) -> list[tuple[Variable, Variable | None]]:
-    """Return what is to be replaced by what, from the forms in which a rule may answer."""
-    if isinstance(made, Variable):
-        if len(node.outputs) == 1:
-            return [(node.outputs[0], made)]
-        made = [made]
-    pairs: list[tuple[Any, Any]]
-    if isinstance(made, Mapping):
-        pairs = list(made.items())
-    elif isinstance(made, Sequence) and len(made) == len(node.outputs):
-        pairs = list(zip(node.outputs, made, strict=True))
-    else:
-        msg = (
-            f"rule {name!r}: must return None, a variable, or one variable (or None) for each of the "
-            f"{len(node.outputs)} outputs of {node.op}, got {made!r}. Correct the rule."
-        )
-        raise RewriteError(msg)
-    for old, new in pairs:
-        if not isinstance(old, Variable) or not (new is None or isinstance(new, Variable)):
-            msg = f"rule {name!r}: variables are needed as replacements of {node.op}, got {new!r}. Correct the rule."
-            raise RewriteError(msg)
-    return pairs
+def undoing(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the rules of the loop at the end of a sequence of changes: the shortest period, or else all of them."""
+    for period in range(1, len(names) // 3 + 1):
+        tail = names[-3 * period :]
+        if all(a == b for a, b in zip(tail, tail[period:], strict=False)):
+            return tuple(dict.fromkeys(tail[:period]))
+    return tuple(dict.fromkeys(names))

@@ -1,0 +1,133 @@
+"""``treadle rewrites``: which rules there are, and why one did not apply to an expression of a program."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from treadle.config import TreadleError
+from treadle.graph import Apply, Variable, apply_ancestors
+from treadle.rewrite import RewriteDatabaseQuery, looks_at, optdb, rules_for, show_rewrites, why_not
+
+if TYPE_CHECKING:
+    import argparse
+
+    from rich.console import Console
+
+# So many nodes are told about where a rule looks at none of the variable's own.
+MOST_NODES = 10
+
+
+def add_parser(commands: Any) -> None:
+    """Add the sub-command to a parser's sub-commands."""
+    rewrites = commands.add_parser("rewrites", help="the rules that rewrite graphs")
+    actions = rewrites.add_subparsers(dest="action", required=True)
+    listed = actions.add_parser("list", help="all rules, or those for an op, or with a tag")
+    listed.add_argument("--op", help="name of an op or of a class of ops, such as exp or DimShuffle")
+    listed.add_argument("--tag", help="only rules that carry the tag")
+    shown = actions.add_parser("show", help="what there is to know about a rule, or which rules change a graph")
+    shown.add_argument("subject", metavar="RULE_ID | FILE.py:VARIABLE")
+    shown.add_argument("--include", default="fast_run", help="tags of the rules to run, separated by commas")
+    why = actions.add_parser("why", help="why a rule does not apply to an expression")
+    why.add_argument("rule", metavar="RULE_ID")
+    why.add_argument("subject", metavar="FILE.py:VARIABLE")
+    why.add_argument("--include", default="fast_run", help="tags of the rules to run, separated by commas")
+
+
+def run(console: Console, given: argparse.Namespace) -> int:
+    """Run the sub-command; return its exit status."""
+    try:
+        if given.action == "list":
+            return _list(console, given.op, given.tag)
+        if given.action == "show":
+            return _show(console, given.subject, given.include)
+        return _why(console, given.rule, given.subject, given.include)
+    except TreadleError as error:
+        sys.stderr.write(f"treadle rewrites: {error}\n")
+        return 2
+
+
+def _say(console: Console, text: str) -> None:
+    console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def _list(console: Console, op: str | None, tag: str | None) -> int:
+    # A rule a paragraph: a table would cut the ids, which are what one copies from here.
+    cards = rules_for(op, tag)
+    for card in cards:
+        _say(console, f"{card.name}  ({', '.join(card.databases)}; {card.place})")
+        _say(console, f"    {card.law}")
+        _say(console, f"    tags: {', '.join(card.tags)}")
+    _say(console, f"{len(cards)} rules")
+    return 0
+
+
+def _show(console: Console, subject: str, include: str) -> int:
+    if ".py:" not in subject:
+        member = optdb[subject]
+        cards = [card for card in rules_for() if card.name == getattr(member, "name", subject)]
+        for card in cards:
+            _say(console, str(card))
+        if not cards:
+            _say(console, f"{subject} is a database of {len(member)} members: {', '.join(str(m) for m in member)}")
+        return 0
+    report = show_rewrites(_loaded(subject), _query(include))
+    _say(console, report.steps())
+    _say(console, str(report))
+    return 0
+
+
+def _why(console: Console, rule: str, subject: str, include: str) -> int:
+    found = _loaded(subject)
+    target = found.owner if isinstance(found, Variable) else found
+    if not isinstance(target, Apply):
+        msg = f"rewrites why: {subject} must be a variable that an op computes, or a node, got {found!r}."
+        raise _SubjectError(msg)
+    query = _query(include)
+    own = why_not(rule, target, query)
+    if own.applied or not own.reason.startswith("it looks at"):
+        _say(console, str(own))
+        return 0
+    # The variable itself is of no interest to the rule: what it is computed from may be.
+    below = [why_not(rule, node, query, graph=list(target.outputs)) for node in _tracked_below(rule, target)]
+    for answer in below[:MOST_NODES] or [own]:
+        _say(console, str(answer))
+    if len(below) > MOST_NODES:
+        _say(console, f"... and {len(below) - MOST_NODES} more nodes")
+    return 0
+
+
+def _tracked_below(rule: str, target: Apply) -> list[Apply]:
+    """Return the nodes that a variable is computed from and that a rule looks at."""
+    rewriter = optdb[rule]
+    return [node for node in apply_ancestors(list(target.outputs)) if looks_at(rewriter, node)]
+
+
+class _SubjectError(TreadleError, ValueError):
+    """What is named on the command line is not there, or of another kind."""
+
+
+def _query(include: str) -> RewriteDatabaseQuery:
+    """Return the query that asks for tags separated by commas."""
+    return RewriteDatabaseQuery([tag.strip() for tag in include.split(",") if tag.strip()])
+
+
+def _loaded(subject: str) -> Any:
+    """Run a program and return one of its variables."""
+    file, _, name = subject.rpartition(":")
+    path = Path(file)
+    if not path.is_file():
+        msg = f"rewrites: there is no file {file!r}. Give FILE.py:VARIABLE."
+        raise _SubjectError(msg)
+    sys.path.insert(0, str(path.resolve().parent))
+    try:
+        names = runpy.run_path(str(path))
+    finally:
+        sys.path.pop(0)
+    if name not in names:
+        known = ", ".join(sorted(n for n, v in names.items() if isinstance(v, Variable) or hasattr(v, "maker")))
+        msg = f"rewrites: {file} defines no {name!r}. Its variables and functions: {known or 'none'}."
+        raise _SubjectError(msg)
+    return names[name]

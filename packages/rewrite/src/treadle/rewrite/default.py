@@ -1,0 +1,206 @@
+"""The default database: phases as databases in a sequence, filled with the rule sets of all installed packages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from treadle.config import discover
+from treadle.rewrite.builtin import RULES as CORE
+from treadle.rewrite.containers import EquilibriumDB, SequenceDB, TopoDB
+from treadle.rewrite.database import Entry, RewriteDatabase
+from treadle.rewrite.errors import RuleDefinitionError, UnknownTagError
+from treadle.rewrite.inplace import RULES as INPLACE
+from treadle.rewrite.merging import MergeOptimizer
+from treadle.rewrite.ordering import in_order
+from treadle.rewrite.phase import Phase
+from treadle.rewrite.rules import GraphPass, Rule, RuleSet
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from treadle.rewrite.query import RewriteDatabaseQuery
+
+_BOTH = ("fast_run", "fast_compile")
+# Tags of the phases' databases beside their names.
+_TAGS = {
+    Phase.CANONICALIZE: (*_BOTH, "canonicalize_db"),
+    Phase.STABILIZE: _BOTH,
+    Phase.SPECIALIZE: _BOTH,
+    Phase.UNCANONICALIZE: ("fast_run",),
+    Phase.FUSION: ("fast_run", "elemwise_fusion", "FusionOptimizer", "local_elemwise_fusion"),
+    Phase.INPLACE: ("fast_run",),
+}
+# In these phases, passes over whole graphs run one after the other; in the others, after the local rules.
+_SEQUENCES = (Phase.FUSION, Phase.INPLACE)
+
+
+class PhasedDatabase(SequenceDB):
+    """A sequence of databases, one for each phase, filled with rule sets.
+
+    Besides the phases it holds ``merge`` (position 0, if the rules for every graph are among the sets), ``useless``
+    (0.6) and ``BlasOpt`` (1.7), for those who register rules there.
+
+    Parameters
+    ----------
+    rule_sets
+        The sets, in an order that decides between rules that no before or after orders.
+
+    Raises
+    ------
+    DuplicateRegistrationError
+        If two rules have one id; the message names both places.
+    RuleDefinitionError
+        If a rule is to come before or after one that does not exist.
+    """
+
+    def __init__(self, rule_sets: Iterable[RuleSet] = (CORE,)) -> None:
+        super().__init__()
+        self._declared: set[str] = set()
+        self._fill(list(rule_sets))
+
+    def _fill(self, rule_sets: list[RuleSet]) -> None:
+        self.register("useless", TopoDB(), "fast_run", position=0.6)
+        self.register("BlasOpt", SequenceDB(), *_BOTH, position=1.7)
+        for phase in Phase:
+            kind: Any = SequenceDB() if phase in _SEQUENCES else EquilibriumDB(ignore_newtrees=False)
+            self.register(phase.tag, kind, *_TAGS[phase], position=phase.position)
+        if CORE in rule_sets:
+            self.register("merge", MergeOptimizer(), *_BOTH, "merge1", position=0)
+        self.add(*rule_sets)
+
+    def add(self, *rule_sets: RuleSet) -> None:
+        """Register the rules of sets in the databases of their phases.
+
+        Raises
+        ------
+        DuplicateRegistrationError
+            If two rules have one id; the message names both places.
+        RuleDefinitionError
+            If a rule is to come before or after one that does not exist.
+        """
+        items = [item for rules in rule_sets for item in rules]
+        known = {item.name for item in (*items, *self.leaves())}
+        for item in items:
+            for name in (*item.before, *item.after):
+                if name not in known:
+                    msg = (
+                        f"rule {item.name!r} ({item.place}): is ordered by {name!r}, which is no rule{self.near(name)}"
+                    )
+                    raise RuleDefinitionError(msg)
+        for rules in rule_sets:
+            self._declared.update((rules.name, *rules.declares))
+        local = [item for item in items if isinstance(item, Rule)]
+        passes = [item for item in items if isinstance(item, GraphPass)]
+        ordered: list[Rule | GraphPass] = [*local, *in_order(passes)]
+        for rule in ordered:
+            for phase in rule.phases:
+                self._place(phase, rule)
+
+    def _place(self, phase: Phase, item: Rule | GraphPass) -> None:
+        database = self[phase.tag]
+        if phase in _SEQUENCES and isinstance(item, Rule):
+            inner = f"{phase.tag}_rules"
+            if inner not in database:
+                database.register(inner, EquilibriumDB(ignore_newtrees=False), position=-1)
+            database = database[inner]
+        # In each phase, a rule carries the tag of that phase only.
+        tags = sorted(item.tags.difference(other.tag for other in item.phases if other is not phase) - {item.name})
+        database._register(item.name, item, tuple(tags), False, False, {**_TRAITS, "place": item.place})
+
+    def leaves(self) -> Iterator[Any]:
+        """Yield all rules and other rewriters, each once, in the order of the phases."""
+        met: dict[int, None] = {}
+        pending: list[Any] = [self]
+        while pending:
+            database = pending.pop(0)
+            for entry in sorted(database.entries(), key=lambda e: e.traits.get("position", 0.0)):
+                if isinstance(entry.member, RewriteDatabase):
+                    pending.append(entry.member)
+                elif id(entry.member) not in met:
+                    met[id(entry.member)] = None
+                    yield entry.member
+
+    def __contains__(self, tag: object) -> bool:
+        """Whether there is something of this name, or a tag of this name, here or in a database inside."""
+        return tag in self.own_tags
+
+    @property
+    def own_tags(self) -> frozenset[str]:
+        """Every tag that something registered carries, and those that rule sets declare."""
+        return super().own_tags | self._declared
+
+    def _entry(self, tag: str) -> Entry:
+        """Return what has a name or, alone, a tag here; failing that, what has the name in a database inside."""
+        try:
+            return super()._entry(tag)
+        except UnknownTagError:
+            pending: list[Any] = [entry.member for entry in self.entries()]
+            while pending:
+                database = pending.pop(0)
+                if isinstance(database, RewriteDatabase):
+                    for entry in database.entries():
+                        if entry.name == tag:
+                            return entry
+                        pending.append(entry.member)
+            raise
+
+
+_TRAITS = {"final": False, "cleanup": False, "position": "last"}
+
+
+class DefaultDatabase(PhasedDatabase):
+    """The database that compiling uses: our own rules, then those of entry-point group ``treadle.rules``.
+
+    It is filled when it is first used.
+    """
+
+    def __init__(self) -> None:
+        SequenceDB.__init__(self)
+        self._declared = set()
+        self._filled = False
+        self._filling = False
+
+    def _ensure(self) -> None:
+        if self._filled:
+            return
+        with self._lock:
+            if self._filled or self._filling:
+                return
+            sets: list[RuleSet] = [CORE, INPLACE]
+            for entry in discover("treadle.rules").values():
+                sets.extend(entry.load())
+            self._filling = True
+            try:
+                self._fill(sets)
+                self._filled = True
+            except BaseException:
+                self._entries.clear()
+                raise
+            finally:
+                self._filling = False
+
+    def entries(self) -> list[Entry]:
+        """Return what is registered, in order of registration."""
+        self._ensure()
+        return super().entries()
+
+    def _entry(self, tag: str) -> Entry:
+        self._ensure()
+        return super()._entry(tag)
+
+    def _register(self, *given: Any) -> None:
+        self._ensure()
+        super()._register(*given)
+
+    def answer(self, query: RewriteDatabaseQuery) -> Any:
+        """Return what runs the members that a query selects."""
+        self._ensure()
+        return super().answer(query)
+
+
+optdb = DefaultDatabase()
+
+
+def default_database() -> DefaultDatabase:
+    """Return the database of all installed rules."""
+    return optdb

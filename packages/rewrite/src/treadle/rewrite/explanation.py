@@ -1,0 +1,410 @@
+"""Explanations: which rules there are for an op, which changed a graph, and why one did not apply."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from treadle.config import lazy_module
+from treadle.graph import Apply, FunctionGraph, Op, Variable, html_comparison
+from treadle.rewrite.database import Entry, RewriteDatabase
+from treadle.rewrite.default import optdb
+from treadle.rewrite.errors import RewriterTypeError, UnknownTagError
+from treadle.rewrite.interface import GraphRewriter, NodeRewriter
+from treadle.rewrite.pattern import Law
+from treadle.rewrite.query import RewriteDatabaseQuery, as_query
+from treadle.rewrite.report import Report
+from treadle.rewrite.rules import Rule
+from treadle.rewrite.run import replacements
+from treadle.rewrite.sequences import looks_at
+from treadle.rewrite.substitution import PatternNodeRewriter
+
+if TYPE_CHECKING:
+    import difflib
+    from collections.abc import Iterator, Sequence
+else:
+    difflib = lazy_module("difflib")
+
+
+@dataclass(frozen=True, slots=True)
+class RuleCard:
+    """What there is to know about a rule.
+
+    Attributes
+    ----------
+    name
+        Its id.
+    law
+        What it says, in one line.
+    databases
+        Where it is registered: the phases it runs in.
+    tags
+        By which queries find it.
+    tracks
+        Names of the ops and classes of ops it looks at; none if it looks at all, or at whole graphs.
+    place
+        File and line of its declaration.
+    text
+        Its whole docstring.
+    """
+
+    name: str
+    law: str
+    databases: tuple[str, ...]
+    tags: tuple[str, ...]
+    tracks: tuple[str, ...]
+    place: str
+    text: str = ""
+
+    def __str__(self) -> str:
+        """Show everything, one part in a line."""
+        lines = [
+            self.name,
+            f"  law        {self.law}",
+            f"  runs in    {', '.join(self.databases)}",
+            f"  looks at   {', '.join(self.tracks) or 'everything'}",
+            f"  tags       {', '.join(self.tags)}",
+            f"  declared   {self.place}",
+        ]
+        if self.text and self.text != self.law:
+            lines += ["", *(f"  {line}".rstrip() for line in self.text.splitlines())]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why a rule applied to a node, or did not.
+
+    Attributes
+    ----------
+    rule
+        Id of the rule.
+    applied
+        Whether it did.
+    reason
+        The first condition that fails, or where it applied.
+    """
+
+    rule: str
+    applied: bool
+    reason: str
+
+    def __str__(self) -> str:
+        """Show as a sentence."""
+        return f"{self.rule} {'applied' if self.applied else 'did not apply'}: {self.reason}"
+
+
+def _registered(database: RewriteDatabase) -> Iterator[tuple[RewriteDatabase, Entry]]:
+    """Yield every rewriter with the database that it is registered in, in running order."""
+    stack = _placed(database)
+    while stack:
+        home, entry = stack.pop()
+        if isinstance(entry.member, RewriteDatabase):
+            stack += _placed(entry.member)
+        else:
+            yield home, entry
+
+
+def _placed(database: RewriteDatabase) -> list[tuple[RewriteDatabase, Entry]]:
+    """Return what is registered in a database, the last to run first."""
+    entries = sorted(database.entries(), key=lambda entry: entry.traits.get("position", 0.0))
+    return [(database, entry) for entry in reversed(entries)]
+
+
+def _tracked(rewriter: Any) -> Sequence[Any]:
+    tracked = rewriter.tracks() if isinstance(rewriter, NodeRewriter) else ()
+    return () if tracked is None else tracked
+
+
+def _card(name: str, found: Sequence[tuple[RewriteDatabase, Entry]]) -> RuleCard:
+    rewriter = found[0][1].member
+    text = rewriter.law if isinstance(rewriter, Rule) and isinstance(rewriter.apply, Law) else _text(rewriter)
+    law = getattr(rewriter, "law", None)
+    first = law if isinstance(law, str) else str(law) if law is not None else text.partition("\n")[0]
+    tags = sorted({tag for _, entry in found for tag in entry.tags} - {name, type(rewriter).__name__})
+    return RuleCard(
+        name,
+        first,
+        tuple(dict.fromkeys(database.name or "top" for database, _ in found)),
+        tuple(tags),
+        tuple(item.__name__ if isinstance(item, type) else str(item) for item in _tracked(rewriter)),
+        getattr(rewriter, "place", "") or found[0][1].place,
+        text,
+    )
+
+
+def _text(rewriter: Any) -> str:
+    function = getattr(rewriter, "apply", None) if isinstance(rewriter, Rule) else getattr(rewriter, "fn", None)
+    return inspect.getdoc(function if function is not None else rewriter) or ""
+
+
+def rules_for(op: Any = None, tag: str | None = None, database: RewriteDatabase | None = None) -> list[RuleCard]:
+    """Return the rules that look at an op, in the order in which they first run.
+
+    Parameters
+    ----------
+    op
+        An op, a class of ops, a node, a variable (of which the node counts), or a name as printed; all rules if None.
+    tag
+        Only rules that carry the tag.
+    database
+        Where they are registered; the default database if None.
+
+    Raises
+    ------
+    UnknownTagError
+        If no rule looks at an op of the name, or carries the tag; the message lists the nearest ones.
+    """
+    where = optdb if database is None else database
+    found: dict[str, list[tuple[RewriteDatabase, Entry]]] = {}
+    for home, entry in _registered(where):
+        found.setdefault(entry.name, []).append((home, entry))
+    if tag is not None:
+        where.check_tags(RewriteDatabaseQuery([tag]))
+        found = {n: f for n, f in found.items() if any(tag in entry.tags for _, entry in f)}
+    if op is not None:
+        wanted = _op_of(op, [entry.member for entries in found.values() for _, entry in entries])
+        found = {n: f for n, f in found.items() if any(_concerns(f[0][1].member, item) for item in wanted)}
+    return [_card(name, entries) for name, entries in found.items()]
+
+
+def _op_of(given: Any, rewriters: Sequence[Any]) -> list[Op | type[Op]]:
+    """Return the ops or classes of ops that are meant: several, where they have one name."""
+    if isinstance(given, Variable):
+        given = given.owner
+    if isinstance(given, Apply):
+        given = given.op
+    if isinstance(given, Op) or (isinstance(given, type) and issubclass(given, Op)):
+        return [given]
+    names: dict[str, list[Any]] = {}
+    if isinstance(given, str):
+        classes: list[Any] = [Op]
+        for kind in classes:
+            classes += kind.__subclasses__()
+            names.setdefault(kind.__name__.lower(), []).append(kind)
+    for item in (item for rewriter in rewriters for item in _tracked(rewriter)):
+        names.setdefault((item.__name__ if isinstance(item, type) else str(item)).lower(), []).append(item)
+    if not isinstance(given, str):
+        msg = f"rules: an op, a class of ops, a node, a variable or a name is needed, got {given!r}."
+        raise RewriterTypeError(msg)
+    if given.lower() not in names:
+        near = difflib.get_close_matches(given.lower(), names, n=4, cutoff=0.5)
+        hint = f". Did you mean {', '.join(near)}?" if near else "."
+        msg = f"rules: no op is called {given!r}{hint}"
+        raise UnknownTagError(msg)
+    return names[given.lower()]
+
+
+def _concerns(rewriter: Any, wanted: Op | type[Op]) -> bool:
+    """Whether a rewriter of nodes looks at an op, or at ops of a class."""
+    if not isinstance(rewriter, NodeRewriter):
+        return False
+    tracked = rewriter.tracks()
+    if tracked is None:
+        return True
+    if isinstance(wanted, type):
+        return any(issubclass(wanted, i) if isinstance(i, type) else isinstance(i, wanted) for i in tracked)
+    return any(isinstance(wanted, item) if isinstance(item, type) else item == wanted for item in tracked)
+
+
+def show_rewrites(
+    graph: Any, query: RewriteDatabaseQuery | str = "fast_run", database: RewriteDatabase | None = None
+) -> Report:
+    """Return the report of which rules changed a graph, in order, with the user's lines.
+
+    Parameters
+    ----------
+    graph
+        A compiled function, whose own report is returned; a variable, a list of variables or a FunctionGraph, of
+        which a copy is rewritten, the report keeping the nodes; or a report.
+    query
+        Which rules run on a copy.
+    database
+        Where they are found; the default one if None.
+    """
+    if isinstance(graph, Report):
+        return graph
+    maker = getattr(graph, "maker", None)
+    if maker is not None:
+        report: Report = maker.report
+        return report
+    rewriter: GraphRewriter = (optdb if database is None else database).query(query)
+    return rewriter.rewrite(_copy(graph)[0], keep_nodes=True)
+
+
+def comparison_page(
+    graph: Any,
+    query: RewriteDatabaseQuery | str = "fast_run",
+    database: RewriteDatabase | None = None,
+    *,
+    title: str | None = None,
+) -> str:
+    """Return an HTML page that shows a graph before and after rewriting, with the rules that led from one to the other.
+
+    Parameters
+    ----------
+    graph
+        A variable, a list of variables or a FunctionGraph; it stays as it is.
+    query, database
+        As for `show_rewrites`.
+    title
+        Title of the page.
+
+    Raises
+    ------
+    DrawingLibraryError
+        If the library that draws is not installed; the message says how to install it.
+    """
+    rewriter: GraphRewriter = (optdb if database is None else database).query(query)
+    fgraph, equiv = _copy(graph)
+    report = rewriter.rewrite(fgraph, keep_nodes=True)
+    # The page of the graph before shows its own nodes, not those of the copy that was rewritten.
+    own = {copied: node for node, copied in equiv.items()}
+    report.firings = [firing._replace(before=own.get(firing.before, firing.before)) for firing in report.firings]
+    return html_comparison(graph, fgraph, report, title=title)
+
+
+def _copy(graph: Any) -> tuple[FunctionGraph, dict[Any, Any]]:
+    """Return a copy of a graph, and which of its nodes and variables stands for which."""
+    if isinstance(graph, FunctionGraph):
+        return graph.clone_get_equiv(attach_feature=False)
+    outputs = [graph] if isinstance(graph, Variable) else graph
+    if not isinstance(outputs, list | tuple) or not all(isinstance(out, Variable) for out in outputs):
+        msg = f"show_rewrites: takes a function, a graph, variables or a report, got {graph!r}."
+        raise RewriterTypeError(msg)
+    return FunctionGraph(outputs=list(outputs), clone=False).clone_get_equiv(attach_feature=False)
+
+
+def why_not(
+    rule: str,
+    node: Any,
+    query: RewriteDatabaseQuery | str = "fast_run",
+    database: RewriteDatabase | None = None,
+    graph: Any = None,
+) -> Explanation:
+    """Say why a rule does not apply to a node, by the first condition that fails; or that it does.
+
+    Parameters
+    ----------
+    rule
+        Id of the rule.
+    node
+        A node, or a variable, of which the node counts.
+    query
+        Which rules run.
+    database
+        Where they are found; the default one if None.
+    graph
+        The variables or the FunctionGraph that the node is part of; what else uses its results counts for some rules.
+        The node's own outputs if None.
+
+    Raises
+    ------
+    UnknownTagError
+        If there is no rule of the id; the message lists the nearest ones.
+    RewriterTypeError
+        If something else than a node is given, or the rule is one of whole graphs.
+    """
+    where = optdb if database is None else database
+    asked = as_query(query)
+    target = node.owner if isinstance(node, Variable) else node
+    if not isinstance(target, Apply):
+        msg = f"why: a node is needed, or a variable that one computes, got {node!r}."
+        raise RewriterTypeError(msg)
+    whole = list(target.outputs) if graph is None else graph
+    homes = [(home, entry) for home, entry in _registered(where) if entry.name == rule]
+    if not homes:
+        msg = f"why: no rule has the id {rule!r}{where.near(rule)}"
+        raise UnknownTagError(msg)
+    unselected = _unselected(where, homes, asked)
+    if unselected is not None:
+        return Explanation(rule, False, unselected)
+    rewriter = homes[0][1].member
+    if not isinstance(rewriter, NodeRewriter):
+        return _of_whole(rule, target, where.query(asked), whole)
+    if not looks_at(rewriter, target):
+        tracked = ", ".join(item.__name__ if isinstance(item, type) else str(item) for item in _tracked(rewriter))
+        return Explanation(rule, False, f"it looks at {tracked}, and the node is {target.op}{target.where()}")
+    return _tried(rule, rewriter, target, where.query(asked), whole)
+
+
+def _unselected(
+    database: RewriteDatabase, homes: Sequence[tuple[RewriteDatabase, Entry]], query: RewriteDatabaseQuery
+) -> str | None:
+    """Return why a query does not select a rule, or None if it does."""
+    database.check_tags(query)
+    if any(entry.member in database.select(query) for _, entry in homes):
+        return None
+    for home, entry in homes:
+        around = [entry, *(e for e in database.entries() if e.member is home)]
+        for item in around:
+            barred = sorted(item.tags & query.exclude)
+            if barred:
+                return f"the query excludes {', '.join(barred)}, carried by {item.name}"
+        missing = sorted(query.require - entry.tags)
+        if missing:
+            return f"the query requires {', '.join(missing)}, and it carries {', '.join(sorted(entry.tags))}"
+    carried = ", ".join(sorted(homes[0][1].tags))
+    return f"the query includes {', '.join(sorted(query.include)) or 'nothing'}, and it carries {carried}"
+
+
+def _of_whole(rule: str, target: Apply, rewriter: GraphRewriter, whole: Any) -> Explanation:
+    """Say whether a rewriter of whole graphs replaced a node."""
+    fgraph, equiv = _copy(whole)
+    report = rewriter.rewrite(fgraph, keep_nodes=True)
+    mine = [firing for firing in report.firings if firing.rule == rule]
+    if any(firing.before is equiv.get(target) for firing in mine):
+        return Explanation(rule, True, f"it replaced {target.op}{target.where()}")
+    return Explanation(
+        rule, False, f"it rewrites whole graphs, and made {len(mine)} changes of this one, none of them at the node"
+    )
+
+
+def _tried(rule: str, rewriter: NodeRewriter, target: Apply, everything: GraphRewriter, whole: Any) -> Explanation:
+    """Try a rule on a node as it is written, and look whether it applied in a whole run."""
+    fgraph, equiv = _copy(whole)
+    written, written_equiv = _copy(whole)
+    report = everything.rewrite(fgraph, keep_nodes=True)
+    copied = equiv.get(target)
+    if copied is None:
+        msg = f"why: {target.op}{target.where()} is not part of the graph given."
+        raise RewriterTypeError(msg)
+    for firing in report.firings:
+        if firing.rule == rule and firing.before is copied:
+            phase = f" in phase {firing.phase}" if firing.phase else ""
+            return Explanation(rule, True, f"it replaced {target.op}{target.where()}{phase}")
+    reason = _obstacle(rewriter, written, written_equiv[target])
+    first = next((firing for firing in report.firings if firing.before is copied), None)
+    if reason is None:
+        by = f"rule {first.rule!r} ({first.phase}) replaced it first" if first else "what it looks at changed first"
+        return Explanation(rule, False, f"it fits the node as it is written, but {by}")
+    elsewhere = sum(firing.rule == rule for firing in report.firings)
+    more = f"; it applied {elsewhere} times elsewhere in the graph" if elsewhere else ""
+    later = f"; the node was replaced by rule {first.rule!r} ({first.phase})" if first is not None else ""
+    return Explanation(rule, False, f"{reason}{later}{more}")
+
+
+def _obstacle(rewriter: NodeRewriter, fgraph: FunctionGraph, node: Apply) -> str | None:
+    """Return why a rule makes nothing of a node, or None if it makes something."""
+    law = rewriter.law if isinstance(rewriter, PatternNodeRewriter) else None
+    if isinstance(rewriter, Rule):
+        law = rewriter.apply if isinstance(rewriter.apply, Law) else None
+        for kind in rewriter.features:
+            fgraph.attach_feature(kind())
+    if law is not None and isinstance(law, Law):
+        mismatch = law.mismatch(node, fgraph)
+        if mismatch is not None:
+            return mismatch
+    try:
+        made = rewriter.transform(fgraph, node)
+        if made is None or made is False:
+            place = getattr(rewriter, "place", "")
+            return f"its own conditions are not met{f' (see {place})' if place else ''}"
+        pairs, _ = replacements(rewriter.name, node, made)
+    except Exception as error:  # noqa: BLE001 - a rule of anyone's may raise anything, which is the answer
+        return f"it fails: {type(error).__name__}: {error}"
+    for old, new in pairs:
+        if not old.type.is_super(new.type):
+            return f"its replacement has type {new.type}, which neither equals nor refines {old.type}"
+    return None if any(new is not old for old, new in pairs) else "it gives back the node itself"

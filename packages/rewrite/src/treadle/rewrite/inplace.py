@@ -1,0 +1,153 @@
+"""In-place work: nodes overwrite inputs that nothing needs any more, as one walk over the graph decides.
+
+The walk follows an order of evaluation in which nodes that can work in place come late, after all others that are
+ready: so that they are, wherever possible, the last to read their inputs. A value may be overwritten by the last node
+that reads its memory, be it through the value itself or through a view of it, unless the memory belongs to somebody
+else: to a protected input, a constant, a shared variable, or an output of the graph. What the graph then computes is
+checked once, by the destroy handler, which from then on has readers come before the node that overwrites.
+"""
+
+from __future__ import annotations
+
+from heapq import heapify, heappop, heappush
+from typing import TYPE_CHECKING
+
+from treadle.graph import Apply, DestroyHandler, Supervisor, memory_roots, roots_of
+from treadle.rewrite.errors import RewriteError
+from treadle.rewrite.phase import Phase
+from treadle.rewrite.rules import RuleSet
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from treadle.graph import FunctionGraph, Op, Roots, Variable
+
+RULES = RuleSet("inplace")
+
+
+def _followers(fgraph: FunctionGraph, order: Sequence[Apply]) -> dict[Apply, dict[Apply, None]]:
+    """Return for each node those that must come after it: its clients, and what the features put there."""
+    after: dict[Apply, dict[Apply, None]] = {node: {} for node in order}
+    for node in order:
+        for x in node.inputs:
+            if x.owner is not None:
+                after[x.owner][node] = None
+    for feature in fgraph.features:
+        for node, others in feature.orderings(fgraph).items():
+            for other in others:
+                after[other][node] = None
+    return after
+
+
+def late_order(fgraph: FunctionGraph) -> list[Apply]:
+    """Return an order of evaluation in which a node that can work in place waits for all others that are ready."""
+    given = fgraph.toposort()
+    after = _followers(fgraph, given)
+    missing = dict.fromkeys(given, 0)
+    for followers in after.values():
+        for node in followers:
+            missing[node] += 1
+    # Ops are not used as keys: hashing a fused one costs more than asking it.
+    keys = {
+        node: (node.op.inplace_on_inputs(range(len(node.inputs))) is not node.op, at) for at, node in enumerate(given)
+    }
+    ready = [keys[node] for node in given if not missing[node]]
+    heapify(ready)
+    order = []
+    while ready:
+        node = given[heappop(ready)[1]]
+        order.append(node)
+        for client in after[node]:
+            missing[client] -= 1
+            if not missing[client]:
+                heappush(ready, keys[client])
+    return order
+
+
+def protected_variables(fgraph: FunctionGraph) -> set[Variable]:
+    """Return what may not be overwritten: orphans, outputs, and inputs, unless a Supervisor protects some only."""
+    supervisors = [feature for feature in fgraph.features if isinstance(feature, Supervisor)]
+    free = set(fgraph.inputs) if supervisors else set()
+    free.difference_update(var for feature in supervisors for var in feature.protected)
+    kept = {var for var in fgraph.variables if var.owner is None and var not in free}
+    return kept | set(fgraph.outputs)
+
+
+def allowed_inputs(node: Apply, roots: Roots, dying: frozenset[Variable]) -> list[int]:
+    """Return the positions of inputs that a node may overwrite, those of an output's very type first.
+
+    Parameters
+    ----------
+    node
+        The node.
+    roots
+        Whose memory each view may use.
+    dying
+        The variables whose memory nothing reads after the node, and which belong to nobody else.
+    """
+    own = [roots_of(x, roots) for x in node.inputs]
+    found = []
+    for i, (x, mine) in enumerate(zip(node.inputs, own, strict=True)):
+        if not mine <= dying or any(k != i and mine & other for k, other in enumerate(own)):
+            continue
+        if any(x.type.in_same_class(out.type) for out in node.outputs):
+            found.append(i)
+    exact = {i for i in found if any(node.inputs[i].type == out.type for out in node.outputs)}
+    return [*(i for i in found if i in exact), *(i for i in found if i not in exact)]
+
+
+def in_place_version(op: Op, allowed: Sequence[int]) -> Op | None:
+    """Return the version of an op that overwrites some of the allowed inputs, or None if there is none.
+
+    Raises
+    ------
+    RewriteError
+        If the op's answer overwrites something else.
+    """
+    made = op.inplace_on_inputs(allowed)
+    overwritten = {i for inputs in made.destroy_map.values() for i in inputs}
+    if made is op or not overwritten:
+        return None
+    if not overwritten <= set(allowed):
+        msg = (
+            f"{op}: inplace_on_inputs({list(allowed)}) answered with {made}, which overwrites the inputs "
+            f"{sorted(overwritten)}. Overwrite allowed ones only."
+        )
+        raise RewriteError(msg)
+    return made
+
+
+def _replace(fgraph: FunctionGraph, node: Apply, op: Op) -> None:
+    """Let a node of another op take the place of a node, with its inputs as they are now."""
+    made = Apply(op, node.inputs, [out.clone() for out in node.outputs])
+    made.user_line = node.user_line
+    if node._tag is not None:
+        made.tag = node.tag.copy()
+    fgraph.replace_all(zip(node.outputs, made.outputs, strict=True), "work_in_place")
+
+
+@RULES.graph_pass(Phase.INPLACE, tags=("fast_run", "inplace"))
+def work_in_place(fgraph: FunctionGraph) -> int:
+    """f(x) where nothing reads x afterwards -> f(x) written over x."""
+    order = late_order(fgraph)
+    roots = memory_roots(order, versions=True)
+    last: dict[Variable, int] = {}
+    for at, node in enumerate(order):
+        last.update((root, at) for x in node.inputs for root in roots_of(x, roots))
+    kept = {root for var in protected_variables(fgraph) for root in roots_of(var, roots)}
+    changes: list[tuple[Apply, Op]] = []
+    for at, node in enumerate(order):
+        if node.op.destroy_map:
+            continue
+        read = frozenset(root for x in node.inputs for root in roots_of(x, roots))
+        dying = frozenset(root for root in read if last[root] == at and root not in kept)
+        allowed = allowed_inputs(node, roots, dying) if dying else ()
+        op = in_place_version(node.op, allowed) if allowed else None
+        if op is not None:
+            changes.append((node, op))
+    for node, op in changes:
+        _replace(fgraph, node, op)
+    if changes and not any(isinstance(feature, DestroyHandler) for feature in fgraph.features):
+        fgraph.attach_feature(DestroyHandler())
+    fgraph.validate()
+    return len(changes)

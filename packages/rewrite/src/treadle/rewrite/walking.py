@@ -1,0 +1,235 @@
+"""Rewriters that try rewriters of nodes all over a graph: once, or until nothing changes any more."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from treadle.config import config
+from treadle.rewrite.errors import RewriterTypeError, require_kind
+from treadle.rewrite.interface import GraphRewriter, NodeRewriter
+from treadle.rewrite.rules import GraphPass, Rule
+from treadle.rewrite.run import running
+from treadle.rewrite.sequences import SequentialNodeRewriter
+from treadle.rewrite.worklist import RuleIndex, Worklist
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from treadle.graph import Feature, FunctionGraph
+    from treadle.rewrite.run import Callback, Run
+
+# Rewriters of whole graphs that go on changing something are stopped after so many rounds.
+MOST_ROUNDS = 100
+
+
+def _flat(rewriters: Iterable[NodeRewriter]) -> list[NodeRewriter]:
+    """Return rewriters with those taken out of sequences of which the first that changes something decides."""
+    found: list[NodeRewriter] = []
+    for rewriter in rewriters:
+        if type(rewriter) is SequentialNodeRewriter and not rewriter.apply_all_rewrites:
+            found += rewriter.rewrites
+        else:
+            found.append(rewriter)
+    return found
+
+
+class _OverNodes(GraphRewriter):
+    """Base: rewriters of nodes by op, and what they need of the graph."""
+
+    reports_itself = True
+
+    def __init__(self, rewriters: Iterable[NodeRewriter]) -> None:
+        self.index = RuleIndex(_flat(rewriters))
+        features: dict[type[Feature], None] = {}
+        for rule in self.index.rules:
+            if isinstance(rule, Rule):
+                features.update(dict.fromkeys(rule.features))
+        self._features = tuple(features)
+        self._demanding = tuple(
+            rule for rule in self.index.rules if type(rule).add_requirements is not NodeRewriter.add_requirements
+        )
+
+    def add_requirements(self, fgraph: FunctionGraph) -> None:
+        """Attach what the rewriters need."""
+        with running(fgraph) as run:
+            for kind in self._features:
+                run.require(kind)
+        for rule in self._demanding:
+            rule.add_requirements(fgraph)
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """The ids of the rules, in order."""
+        return tuple(str(rule) for rule in self.index.rules)
+
+
+class EquilibriumGraphRewriter(_OverNodes):
+    """Runs rewriters of nodes and of whole graphs until none changes anything.
+
+    Parameters
+    ----------
+    rewriters
+        Rewriters of nodes and of whole graphs.
+    failure_callback
+        Called with (error, run, node) where a rewriter of nodes fails, in place of what ``on_opt_error`` says.
+    ignore_newtrees
+        Whether nodes that come in are looked at after all others, instead of next.
+    max_use_ratio
+        How often one rewriter may change something, for each node; option ``optdb__max_use_ratio`` if None.
+    final_rewriters
+        Rewriters of whole graphs that run where the others have come to rest.
+    cleanup_rewriters
+        Rewriters of whole graphs that run after each of these, and after the rewriters of nodes.
+
+    Raises
+    ------
+    RewriterTypeError
+        If something is no rewriter.
+    """
+
+    def __init__(
+        self,
+        rewriters: Sequence[NodeRewriter | GraphRewriter],
+        failure_callback: Callback | None = None,
+        ignore_newtrees: bool = True,
+        max_use_ratio: float | None = None,
+        final_rewriters: Sequence[GraphRewriter] = (),
+        cleanup_rewriters: Sequence[GraphRewriter] = (),
+        name: str = "",
+    ) -> None:
+        for rewriter in rewriters:
+            require_kind("EquilibriumGraphRewriter", "a rewriter", rewriter, NodeRewriter, GraphRewriter)
+        super().__init__(rewriter for rewriter in rewriters if isinstance(rewriter, NodeRewriter))
+        whole = [rewriter for rewriter in rewriters if isinstance(rewriter, GraphRewriter)]
+        self.global_rewriters = tuple(rewriter for rewriter in whole if not isinstance(rewriter, GraphPass))
+        # A pass runs once in its phase, where the local rules have come to rest.
+        self.passes = tuple(rewriter for rewriter in whole if isinstance(rewriter, GraphPass))
+        self.final_rewriters = tuple(final_rewriters)
+        self.cleanup_rewriters = tuple(cleanup_rewriters)
+        self.failure_callback = failure_callback
+        self.ignore_newtrees = ignore_newtrees
+        self.max_use_ratio = max_use_ratio
+        self.name = name
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """The ids of the rules, in the order in which they first run."""
+        others = (*self.global_rewriters, *self.passes, *self.final_rewriters, *self.cleanup_rewriters)
+        names = [name for rewriter in self.global_rewriters for name in rewriter.rules]
+        names += [str(rule) for rule in self.index.rules]
+        return tuple(dict.fromkeys([*names, *(name for rewriter in others for name in rewriter.rules)]))
+
+    def apply(self, fgraph: FunctionGraph) -> int:
+        """Rewrite until nothing changes; return the number of changes."""
+        with running(fgraph) as run, run.in_phase(self.name), run.stage(self.name):
+            before = run.changes
+            self._work(run)
+            return run.changes - before
+
+    def _work(self, run: Run) -> None:
+        self.add_requirements(run.fgraph)
+        ratio = float(config.optdb__max_use_ratio) if self.max_use_ratio is None else self.max_use_ratio
+        worklist = Worklist(run, self.index, ratio, new_first=not self.ignore_newtrees, callback=self.failure_callback)
+        whole = (*self.global_rewriters, *self.final_rewriters)
+        for round_ in range(MOST_ROUNDS):
+            before = run.changes
+            self._whole(run, self.global_rewriters)
+            if round_ == 0:
+                worklist.start(run.fgraph.toposort())
+            else:
+                worklist.resume()
+            worklist.work()
+            if run.changes != before:
+                self._whole(run, self.cleanup_rewriters)
+            self._whole(run, self.final_rewriters)
+            if round_ == 0:
+                self._whole(run, self.passes)
+            if not worklist.resume() and (not whole or run.changes == before):
+                return
+        names = tuple(str(rewriter) for rewriter in whole)
+        msg = (
+            f"rules {', '.join(names)}: changed the graph in each of {MOST_ROUNDS} rounds and did not come to an end. "
+            "Correct them, or exclude one by its name."
+        )
+        run.endless(str(names[0]) if names else self.name, names, msg)
+
+    def _whole(self, run: Run, rewriters: Sequence[GraphRewriter]) -> None:
+        for rewriter in rewriters:
+            if run.apply(rewriter) and rewriter not in self.cleanup_rewriters:
+                for cleanup in self.cleanup_rewriters:
+                    run.apply(cleanup)
+
+
+Order = Literal["in_to_out", "out_to_in"]
+
+
+class WalkingGraphRewriter(_OverNodes):
+    """Tries a rewriter on every node once, in one direction.
+
+    Parameters
+    ----------
+    node_rewriter
+        The rewriter.
+    order
+        ``"in_to_out"`` or ``"out_to_in"``.
+    ignore_newtrees
+        Whether nodes that come in are left alone.
+    failure_callback
+        Called with (error, run, node) where it fails, in place of what ``on_opt_error`` says.
+
+    Raises
+    ------
+    RewriterTypeError
+        If the order is another word, or the rewriter none of nodes.
+    """
+
+    def __init__(
+        self,
+        node_rewriter: NodeRewriter,
+        order: Order = "in_to_out",
+        ignore_newtrees: bool = False,
+        failure_callback: Callback | None = None,
+        name: str = "",
+    ) -> None:
+        if order not in {"in_to_out", "out_to_in"}:
+            msg = f"WalkingGraphRewriter: order must be 'in_to_out' or 'out_to_in', got {order!r}."
+            raise RewriterTypeError(msg)
+        require_kind("WalkingGraphRewriter", "a rewriter of nodes", node_rewriter, NodeRewriter)
+        super().__init__([node_rewriter])
+        self.node_rewriter = node_rewriter
+        self.order = order
+        self.ignore_newtrees = ignore_newtrees
+        self.failure_callback = failure_callback
+        self.name = name
+
+    def apply(self, fgraph: FunctionGraph) -> int:
+        """Walk over the graph once; return the number of changes."""
+        with running(fgraph) as run, run.in_phase(self.name), run.stage(self.name):
+            self.add_requirements(fgraph)
+            before = run.changes
+            again = "never" if self.ignore_newtrees else "new"
+            ratio = float(config.optdb__max_use_ratio)
+            worklist = Worklist(run, self.index, ratio, again=again, callback=self.failure_callback)
+            nodes = fgraph.toposort()
+            worklist.start(nodes if self.order == "in_to_out" else reversed(nodes))
+            worklist.work()
+            run.settle()
+            return run.changes - before
+
+
+def walking_rewriter(
+    order: Order, *node_rewriters: NodeRewriter, name: str | None = None, **options: Any
+) -> WalkingGraphRewriter:
+    """Return a rewriter that tries rewriters on every node once, in one direction (options as for the class)."""
+    one = node_rewriters[0] if len(node_rewriters) == 1 else SequentialNodeRewriter(*node_rewriters)
+    return WalkingGraphRewriter(one, order, name=name or str(one), **options)
+
+
+def in2out(*node_rewriters: NodeRewriter, name: str | None = None, **options: Any) -> WalkingGraphRewriter:
+    """Return a rewriter that tries rewriters on every node once, from inputs to outputs."""
+    return walking_rewriter("in_to_out", *node_rewriters, name=name, **options)
+
+
+def out2in(*node_rewriters: NodeRewriter, name: str | None = None, **options: Any) -> WalkingGraphRewriter:
+    """Return a rewriter that tries rewriters on every node once, from outputs to inputs."""
+    return walking_rewriter("out_to_in", *node_rewriters, name=name, **options)

@@ -1,0 +1,94 @@
+"""The command ``treadle rewrites``."""
+
+from pathlib import Path
+
+import pytest
+
+from treadle.compile.command_line import main
+
+PROGRAM = """
+import treadle.tensor as tt
+from treadle.compile import function
+
+x = tt.dvector("x")
+inner = tt.log(1 + tt.exp(x))
+total = inner.sum()
+compiled = function([x], total, mode="VM")
+number = 3
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> str:
+    path = tmp_path / "model.py"
+    path.write_text(PROGRAM)
+    return str(path)
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(["rewrites", *arguments]) == 0
+    return " ".join(capsys.readouterr().out.split())
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(["rewrites", *arguments]) == 2
+    return capsys.readouterr().err
+
+
+@pytest.fixture(autouse=True)
+def wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+
+
+def test_rules_are_listed_by_op_and_tag(capsys: pytest.CaptureFixture[str]) -> None:
+    text = said(capsys, "list", "--op", "log")
+    assert "log_of_one_plus_exp" in text
+    assert "log(add(1, exp(x))) -> softplus(x)." in text
+    assert "elementwise_fusion" not in text
+    text = said(capsys, "list", "--tag", "fusion")
+    assert "elementwise_fusion" in text
+    assert "log_of_one_plus_exp" not in text
+    assert "exponential.py" in said(capsys, "list")
+
+
+def test_rule_is_shown_with_all_there_is_to_know(capsys: pytest.CaptureFixture[str]) -> None:
+    text = said(capsys, "show", "log_of_one_plus_exp")
+    assert "law log(add(1, exp(x))) -> softplus(x)." in text
+    assert "runs in stabilize" in text
+    assert "looks at Log" in text
+    assert "canonicalize is a database of" in said(capsys, "show", "canonicalize")
+
+
+def test_rules_that_change_a_graph_are_shown_in_order(capsys: pytest.CaptureFixture[str], program: str) -> None:
+    for name in ("total", "compiled"):
+        text = said(capsys, "show", f"{program}:{name}")
+        assert 'stabilize: log_of_one_plus_exp on Log at model.py:6 "inner = tt.log(1 + tt.exp(x))"' in text
+    assert "log_of_one_plus_exp" not in said(capsys, "show", f"{program}:total", "--include", "fusion")
+
+
+def test_reason_is_told_for_the_variable_or_what_it_is_computed_from(
+    capsys: pytest.CaptureFixture[str], program: str
+) -> None:
+    assert "log_of_one_plus_exp applied" in said(capsys, "why", "log_of_one_plus_exp", f"{program}:inner")
+    assert "log_of_one_plus_exp applied" in said(capsys, "why", "log_of_one_plus_exp", f"{program}:total")
+    text = said(capsys, "why", "log_of_exp", f"{program}:inner")
+    assert "log_of_exp did not apply: the pattern's part exp(x) meets the result of Add" in text
+    text = said(capsys, "why", "log_of_exp", f"{program}:inner", "--include", "fusion")
+    assert "the query includes fusion, and it carries" in text
+
+
+def test_what_is_not_there_is_refused_with_what_is(capsys: pytest.CaptureFixture[str], program: str) -> None:
+    assert "Did you mean log_of_exp" in refused(capsys, "why", "log_of_exq", f"{program}:inner")
+    assert "defines no 'nothing'. Its variables and functions: compiled, inner, total, x" in refused(
+        capsys, "why", "log_of_exp", f"{program}:nothing"
+    )
+    assert "there is no file" in refused(capsys, "show", "elsewhere.py:x")
+    assert "must be a variable that an op computes" in refused(capsys, "why", "log_of_exp", f"{program}:number")
+    assert "no op is called 'lag'" in refused(capsys, "list", "--op", "lag")
+    assert "Did you mean" in refused(capsys, "show", "log_of_exq")
+
+
+def test_action_must_be_known(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["rewrites", "dance"])
+    assert "invalid choice: 'dance'" in capsys.readouterr().err
