@@ -8,7 +8,7 @@ import numpy as np
 
 from treadle.graph import Constant, FunctionGraph
 from treadle.link.vm import VMLinker
-from treadle.rewrite import RewriteDatabaseQuery, rewrite_graph
+from treadle.rewrite import RewriteDatabaseQuery, default_database
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from treadle.graph import Variable
     from treadle.rewrite import Report
 
-EVERYTHING = RewriteDatabaseQuery(["fast_run"], exclude=["fusion"])
+EVERYTHING = RewriteDatabaseQuery(["fast_run"], exclude=["fusion", "inplace"])
 
 
 def text(var: Variable) -> str:
@@ -34,7 +34,7 @@ def rewrite(
 ) -> tuple[FunctionGraph, Report]:
     """Return a rewritten copy of a graph, and the report."""
     fgraph = FunctionGraph(list(inputs), list(outputs), clone=True)
-    report = rewrite_graph(fgraph, query)
+    report = default_database().query(query).rewrite(fgraph)
     fgraph.check_integrity()
     return fgraph, report
 

@@ -70,7 +70,8 @@ def test_reshape_to_a_scalar_that_may_be_minus_one_is_not_trusted() -> None:
 def test_sums_of_lengths_are_equal_if_their_parts_are() -> None:
     x, y = tt.dvector("x"), tt.dvector("y")
     assert same(tt.concatenate([x, y]), tt.concatenate([tt.exp(x), -y]))
-    assert not same(tt.concatenate([x, y]), tt.concatenate([y, x]))
+    assert same(tt.concatenate([x, y]), tt.concatenate([y, x]))
+    assert not same(tt.concatenate([x, y]), tt.concatenate([x, x]))
 
 
 def test_broadcast_of_many_unknown_lengths_stays_small() -> None:

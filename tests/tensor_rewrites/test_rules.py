@@ -32,14 +32,13 @@ def values_for(inputs: Sequence[Any], floats: Sequence[float]) -> list[Any]:
         if kind.numpy_dtype.kind == "f":
             shape = tuple({0: 4, 1: 3}[d] if kind.ndim == 2 else 12 for d in range(kind.ndim))
             shape = tuple(n if m is None else m for n, m in zip(shape, kind.shape, strict=True))
-            if var.name == "k":
-                shape = (3, 4)
-            if var.name == "row":
-                shape = (1, 3)
+            shape = {"k": (3, 4), "row": (1, 3), "cube": (2, 4, 3)}.get(var.name, shape)
             rolled = np.roll(np.array(floats), k)
             made.append(np.resize(rolled, shape).astype(kind.dtype))
         elif kind.ndim == 0:
             made.append(np.array(3, kind.dtype))
+        elif var.name == "idx":
+            made.append(np.array([0, 2, 1, 2], kind.dtype))
         else:
             made.append(np.resize(np.array([0, 1, -3, 7, 100]), 12).astype(kind.dtype))
     return made
@@ -71,7 +70,10 @@ def test_values_stay_the_same_on_moderate_numbers(case: Case) -> None:
     values = values_for(inputs, MODERATE)
     fgraph, _ = rewrite(inputs, [var])
     plain, _ = rewrite(inputs, [var], RewriteDatabaseQuery())
-    assert_same(run(plain, values), run(fgraph, values))
+    old, new = run(plain, values), run(fgraph, values)
+    if not case.keeps_nan:
+        new = [np.where(np.isfinite(a), b, a) for a, b in zip(old, new, strict=True)]
+    assert_same(old, new, rtol=case.rtol)
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.exact], ids=number)
@@ -96,14 +98,16 @@ def test_stable_form_keeps_every_value_that_the_plain_form_gets_right(case: Case
     for value in values:
         if value.shape == old.shape:
             some_nan |= np.isnan(value)
-    assert np.isnan(new[some_nan]).all()
+    assert np.isnan(new[some_nan]).all() or not case.keeps_nan
     finite = np.isfinite(old) & np.isfinite(new) & (np.abs(old) > 1e-6)
     np.testing.assert_allclose(new[finite], old[finite], rtol=1e-6)
 
 
 def test_every_local_rule_has_a_case() -> None:
-    rules = {item.name for rules in RULE_SETS for item in rules if isinstance(item, Rule)}
-    assert rules == {case.rule for case in CASES}
+    items = [item for rules in RULE_SETS for item in rules]
+    named = {case.rule for case in CASES}
+    assert {item.name for item in items if isinstance(item, Rule)} <= named
+    assert named <= {item.name for item in items}
 
 
 def test_every_law_states_both_sides() -> None:

@@ -142,7 +142,10 @@ def run_check(backend: str, check: Check, flags: Mapping[str, Any] | None = None
     link = linked if check.kind in {"values", "known", "once", "scalars"} else compiled
     with config.change_flags(**flags) if flags else nullcontext():
         parts, problems = _built(check)
-        problems += _group_problems(backend, link, parts, check.variants)
+        # What a backend may refuse is compiled apart, so that the others stay one function.
+        for optional in (False, True):
+            group = [part for part in parts if part.sample.optional is optional]
+            problems += _group_problems(backend, link, group, check.variants)
     if problems:
         shown = "\n  ".join(problems[:SHOWN])
         more = f"\n  and {len(problems) - SHOWN} more" if len(problems) > SHOWN else ""

@@ -54,7 +54,7 @@ from treadle.tensor.indexing import (
 from treadle.tensor.joining import ARange, Join, arange, concatenate, eye, hstack, join, range_length, stack, vstack
 from treadle.tensor.normalization import LogSoftmax, LogSumExp, Softmax, log_softmax, logsumexp, softmax
 from treadle.tensor.operators import Operators
-from treadle.tensor.product import MatMul, dot, matmul, outer, tensordot
+from treadle.tensor.product import Gemm, MatMul, dot, matmul, outer, tensordot
 from treadle.tensor.reduction import (
     KINDS,
     ArgReduction,
@@ -273,6 +273,7 @@ __all__ = [
     "Elemwise",
     "FusedReduction",
     "Gather",
+    "Gemm",
     "IncSubtensor",
     "IndexingError",
     "Join",

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from treadle.tensor.errors import AxisError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def _as_int(what: str, axis: Any) -> int:
@@ -46,3 +49,10 @@ def normalize_axes(what: str, axis: Any, ndim: int) -> tuple[int, ...]:
         msg = f"{what}: an axis is named twice in {tuple(axes)}. Name each once."
         raise AxisError(msg)
     return tuple(result)
+
+
+def axis_keyword(axes: Sequence[int], ndim: int) -> dict[str, int | tuple[int, ...]]:
+    """Return the argument ``axis=`` that names the axes in a formula, or nothing if they are all there are."""
+    if len(axes) == ndim:
+        return {}
+    return {"axis": axes[0] if len(axes) == 1 else tuple(axes)}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treadle.graph import Apply, Op, Variable, static_op
+from treadle.graph import Apply, Form, Op, Variable, static_op
 from treadle.tensor.conversion import as_tensor_variable, constant
 from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.shape import as_lengths, lengths, static_lengths
@@ -46,6 +46,8 @@ def broadcast_static(what: str, shapes: Sequence[Shape]) -> Shape:
 
 class _ToLengths(Op):
     """Base of ops whose inputs are a tensor and the lengths of the result."""
+
+    _output_type_depends_on_input_value = True
 
     def as_input(self, value: Any) -> Variable:
         """Take anything that can be made a tensor."""
@@ -98,6 +100,10 @@ class Alloc(_ToLengths):
                 raise ShapeError(msg)
         return tuple(n if n not in {1, None} and m is None else m for n, m in zip(own, wanted, strict=True))
 
+    def printed_form(self, node: Apply) -> Form:
+        """Write ``alloc(x, n, m)``."""
+        return Form.call("alloc", node.inputs)
+
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
         """Return a new array."""
         del node
@@ -132,6 +138,10 @@ class SumTo(_ToLengths):
                 msg = f"SumTo: dimension {at} of length {n} cannot be summed to length {m}."
                 raise ShapeError(msg)
         return wanted
+
+    def printed_form(self, node: Apply) -> Form:
+        """Write ``sum_to(x, n, m)``."""
+        return Form.call("sum_to", node.inputs)
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
         """Return the sum."""

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treadle.config import config
 from treadle.graph import Apply, Variable
 from treadle.tensor.errors import TensorTypeError
+from treadle.tensor.policy import number_dtype
 from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
@@ -52,10 +52,8 @@ def constant(x: Any, name: str | None = None, ndim: int | None = None, dtype: An
         msg = f"constant: a plain value is needed, got the variable {x}. Use as_tensor_variable."
         raise TensorTypeError(msg)
     try:
-        if dtype is None and isinstance(x, float) and not isinstance(x, np.generic):
-            array = np.asarray(x, dtype=config.floatX)
-        else:
-            array = np.array(x, dtype=None if dtype is None else TensorType(dtype).numpy_dtype)
+        wanted = number_dtype(x) if dtype is None else TensorType(dtype).numpy_dtype
+        array = np.array(x, dtype=wanted)
     except (ValueError, TypeError, OverflowError) as error:
         msg = f"constant: {x!r} cannot be made a tensor ({error}). Pass numbers of one dtype in a regular shape."
         raise TensorTypeError(msg) from error
@@ -65,8 +63,7 @@ def constant(x: Any, name: str | None = None, ndim: int | None = None, dtype: An
             raise TensorTypeError(msg)
         array = array.reshape((1,) * (ndim - array.ndim) + array.shape)
     array.flags.writeable = False
-    made: TensorConstant = TensorType(array.dtype, array.shape).make_constant(array, name)  # type: ignore[assignment]  # the type's own kind of constant
-    return made
+    return TensorType(array.dtype, array.shape).make_constant(array, name)
 
 
 def _holds_variables(x: Any) -> bool:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treadle.graph import Op, static_op
+from treadle.graph import Form, Op, static_op
 from treadle.tensor.axes import normalize_axes
 from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.errors import AxisError, ShapeError
@@ -49,6 +49,11 @@ class DimShuffle(Op):
         return tuple(d for d in range(self.ndim) if d not in self.order)
 
     @property
+    def adds_dimensions(self) -> bool:
+        """Whether the result has dimensions that the input does not have."""
+        return NEW in self.order
+
+    @property
     def is_transpose(self) -> bool:
         """Whether dimensions are permuted only."""
         return len(self.order) == self.ndim and NEW not in self.order
@@ -64,6 +69,31 @@ class DimShuffle(Op):
                 msg = f"{self}: dimension {d} has length {x.shape[d]} and cannot be dropped. Index or reduce it."
                 raise ShapeError(msg)
         return [TensorType(x.dtype, tuple(x.shape[d] if isinstance(d, int) else 1 for d in self.order))]
+
+    @property
+    def adds_in_front_only(self) -> bool:
+        """Whether dimensions are added in front and nothing else happens: what broadcasting does by itself."""
+        kept = tuple(range(self.ndim))
+        return len(self.order) > self.ndim and self.order[len(self.order) - self.ndim :] == kept
+
+    def printed_form(self, node: Apply) -> Form:
+        """Write ``x.T``, ``x.mT``, ``x[None, :]``, ``x.squeeze(0)`` or, for anything else, ``x.dimshuffle(...)``.
+
+        A product that only had to be squeezed because it is of vectors is written as the product itself.
+        """
+        x = node.inputs[0]
+        if x.owner is not None and not self.adds_dimensions:
+            squeezed: Form | None = getattr(x.owner.op, "squeezed_form", _no_form)(x.owner, self.dropped)
+            if squeezed is not None:
+                return squeezed
+        if self.is_transpose:
+            return _transposed_form(x, self.order)
+        kept = [d for d in self.order if d != NEW]
+        if self.adds_dimensions and kept == list(range(self.ndim)):
+            return Form.index(x, [("None",) if d == NEW else (":",) for d in self.order])
+        if not self.adds_dimensions and kept == sorted(kept, key=int):
+            return Form.method(x, "squeeze", [str(self.dropped[0] if len(self.dropped) == 1 else self.dropped)])
+        return Form.method(x, "dimshuffle", [repr(d) for d in self.order])
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
         """Return a view of the array."""
@@ -104,6 +134,19 @@ class DimShuffle(Op):
     def __str__(self) -> str:
         """Show the order."""
         return f"DimShuffle{{{','.join(map(str, self.order))}}}"
+
+
+def _no_form(node: Apply, dropped: tuple[int, ...]) -> None:
+    """Say that a node is not written in a special way where dimensions of its result are dropped."""
+
+
+def _transposed_form(x: Variable, order: Sequence[int | str]) -> Form:
+    ndim = len(order)
+    if tuple(order) == tuple(reversed(range(ndim))):
+        return Form.member(x, ".T")
+    if tuple(order) == (*range(ndim - 2), ndim - 1, ndim - 2):
+        return Form.member(x, ".mT")
+    return Form.method(x, "transpose", list(map(str, order)))
 
 
 def dimshuffle(x: Any, *order: Any) -> TensorVariable:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treadle.graph import Apply, Op, Variable, encode_dataclass, static_op
+from treadle.config import config
+from treadle.graph import Apply, Form, Op, Variable, encode_dataclass, static_op
 from treadle.tensor.broadcasting import broadcast_static, sum_to
 from treadle.tensor.conversion import as_tensor_variable, constant
-from treadle.tensor.dimshuffle import shape_padleft
+from treadle.tensor.dimshuffle import DimShuffle, shape_padleft
 from treadle.tensor.errors import DtypeError, TensorTypeError
+from treadle.tensor.policy import narrowed, operands_follow_policy
 from treadle.tensor.row import ScalarOp
 from treadle.tensor.types import DTYPE_NAMES, TensorType
 
@@ -92,6 +94,26 @@ class Composite:
         return self.name
 
 
+def _as_broadcast(inputs: Sequence[Variable]) -> list[Variable]:
+    """Return operands without the dimensions in front that broadcasting adds: some operand must have them itself."""
+    padded = [
+        x.owner is not None and isinstance(x.owner.op, DimShuffle) and x.owner.op.adds_in_front_only for x in inputs
+    ]
+    if all(padded):
+        return list(inputs)
+    return [x.owner.inputs[0] if p and x.owner is not None else x for x, p in zip(inputs, padded, strict=True)]
+
+
+def _unfused(scalar: Composite, node: Apply, operands: Sequence[Variable]) -> list[Variable]:
+    """Return the outputs of a composite's node as a graph of single functions, to be printed."""
+    values = list(operands)
+    shape = getattr(node.outputs[0].type, "shape", ())
+    for step in scalar.steps:
+        made = Apply(Elemwise(step.row), [values[i] for i in step.args], [TensorType(step.out, shape).make_variable()])
+        values.append(made.outputs[0])
+    return [values[i] for i in scalar.outputs]
+
+
 @static_op
 class Elemwise(Op):
     """A scalar function applied elementwise.
@@ -102,9 +124,32 @@ class Elemwise(Op):
     ----------
     scalar_op
         The function: a row, or a composite of rows.
+    inplace
+        Pairs of an output and the input whose memory it may take, where their run-time shapes and dtypes agree.
     """
 
     scalar_op: ScalarOp | Composite
+    inplace: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def destroy_map(self) -> dict[int, list[int]]:  # type: ignore[override]  # depends on the parameters
+        """Which inputs may be overwritten."""
+        return {o: [i] for o, i in self.inplace} if self.inplace else Op.destroy_map
+
+    def inplace_on_inputs(self, allowed_inplace_inputs: Sequence[int]) -> Op:
+        """Return the version whose outputs take the place of these inputs, as far as dtypes are known to agree."""
+        scalar = self.scalar_op
+        if not isinstance(scalar, Composite):
+            return replace(self, inplace=((0, allowed_inplace_inputs[0]),)) if len(allowed_inplace_inputs) else self
+        dtypes = [*scalar.dtypes, *(step.out for step in scalar.steps)]
+        free = list(allowed_inplace_inputs)
+        pairs = []
+        for o, value in enumerate(scalar.outputs):
+            taken = next((i for i in free if scalar.dtypes[i] == dtypes[value]), None)
+            if taken is not None:
+                free.remove(taken)
+                pairs.append((o, taken))
+        return replace(self, inplace=tuple(pairs)) if pairs else self
 
     @property
     def name(self) -> str:
@@ -137,6 +182,8 @@ class Elemwise(Op):
         if len(inputs) != self.nin:
             msg = f"{self.name}: {self.nin} operands are needed, got {len(inputs)}."
             raise TensorTypeError(msg)
+        if config.cast_policy != "numpy":
+            inputs = self._by_policy(inputs)
         operands: list[Operand] = []
         variables: list[Any] = []
         weak = 0
@@ -155,6 +202,14 @@ class Elemwise(Op):
         ndim = max([v.type.ndim for v in variables])
         variables = [v if v.type.ndim == ndim else shape_padleft(v, ndim - v.type.ndim) for v in variables]
         return Apply(self, variables, [t.make_variable() for t in self.infer(*[v.type for v in variables])])
+
+    def _by_policy(self, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return the operands as the option cast_policy has them; as they are in treadle's own expressions."""
+        if isinstance(self.scalar_op, Composite) or not operands_follow_policy():
+            return inputs
+        variables = [as_tensor_variable(x) for x in inputs]
+        _, out = self.scalar_op.signature([v.type.numpy_dtype for v in variables])
+        return tuple(narrowed(variables, out))
 
     def _fixed(self, variables: list[Any], operands: Sequence[Operand]) -> list[Any]:
         """Make the Python numbers among the operands constants."""
@@ -201,6 +256,19 @@ class Elemwise(Op):
             return tuple(np.dtype(d) for d in self.scalar_op.dtypes)
         return self.scalar_op.signature([t.numpy_dtype for t in kinds])[0]
 
+    # Printing
+
+    def printed_form(self, node: Apply) -> Form | Sequence[Form]:
+        """Write the row's own form, else a call; a composite as the formulas it stands for.
+
+        Dimensions that broadcasting adds by itself are not shown.
+        """
+        operands = _as_broadcast(node.inputs)
+        scalar = self.scalar_op
+        if isinstance(scalar, Composite):
+            return [Form.like(var) for var in _unfused(scalar, node, operands)]
+        return Form.call(scalar.name, operands) if scalar.form is None else scalar.form(operands)
+
     # Computing
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
@@ -218,9 +286,25 @@ class Elemwise(Op):
         loops = self.loop_dtypes(node)
         args = [x if x.dtype == d else x.astype(d) for x, d in zip(inputs, loops, strict=True)]
         with np.errstate(all="ignore"):
+            target = self._target(inputs)
+            if (
+                target is not None
+                and scalar.ufunc is not None
+                and all(a is x for a, x in zip(args, inputs, strict=True))
+            ):
+                output_storage[0][0] = getattr(np, scalar.ufunc)(*args, out=target)
+                return
             result = np.asarray(scalar.impl(*args))
         out: Any = node.outputs[0].type
         output_storage[0][0] = self._owned(result.astype(out.numpy_dtype, copy=False), inputs)
+
+    def _target(self, inputs: Sequence[Any]) -> Any:
+        """Return the input that the only result may be written over, or None."""
+        if not self.inplace:
+            return None
+        target = inputs[self.inplace[0][1]]
+        fits = target.flags.writeable and all(x.shape == target.shape for x in inputs)
+        return target if fits else None
 
     @staticmethod
     def _owned(result: Any, inputs: Sequence[Any]) -> Any:
@@ -278,4 +362,5 @@ class Elemwise(Op):
 
     def __str__(self) -> str:
         """Show the scalar function's name."""
-        return self.scalar_op.name[:1].upper() + self.scalar_op.name[1:]
+        marks = "".join(f",{o}->{i}" for o, i in self.inplace)
+        return self.scalar_op.name[:1].upper() + self.scalar_op.name[1:] + (f"{{{marks[1:]}}}" if marks else "")

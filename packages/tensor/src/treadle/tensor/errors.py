@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from treadle.config import TreadleWarning
 from treadle.graph import GraphError
 
 
@@ -31,3 +32,15 @@ class DisconnectedInputError(GraphError, ValueError):
 
 class NullTypeGradError(GraphError, TypeError):
     """A gradient was asked for that is not defined."""
+
+
+class Float64Error(GraphError, TypeError):
+    """A float64 variable was made, which the option warn_float64 forbids."""
+
+
+class Float64Warning(TreadleWarning):
+    """A float64 variable was made, which the option warn_float64 asks to be told of."""
+
+
+class IntegerDivisionError(GraphError, TypeError):
+    """Two integers were divided with ``/``, which the option int_division forbids."""

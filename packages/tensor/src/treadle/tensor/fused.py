@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treadle.graph import Op, Variable, static_op
+from treadle.graph import Form, Op, Variable, static_op
 from treadle.tensor.broadcasting import broadcast_static
 from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.elemwise import Composite, Elemwise
@@ -103,6 +103,12 @@ class FusedReduction(Op):
         del inputs, outputs, cotangents
         msg = f"{self}: a fused node has no gradient. Differentiate before compiling."
         raise DtypeError(msg)
+
+    def printed_form(self, node: Apply) -> Sequence[Form]:
+        """Write the formulas that the node stands for."""
+        whole, reduced = self.parts(node)
+        results = zip(whole.outputs, reduced, strict=True)
+        return [Form.like(out if reduction is None else reduction.outputs[0]) for out, reduction in results]
 
     def __str__(self) -> str:
         """Show the steps and the reductions."""

@@ -196,7 +196,10 @@ def _checked(node: Apply, x: Variable, term: Variable | None) -> Variable | None
     if term is None or isinstance(term.type, DisconnectedType | NullType):
         return term
     kind = x.type
-    if not isinstance(kind, TensorType) or kind.numpy_dtype.kind not in "fc":
+    if not isinstance(kind, TensorType):
+        # What a gradient by a value of another package's type is, that package knows.
+        return term
+    if kind.numpy_dtype.kind not in "fc":
         return None
     var = as_tensor_variable(term)
     if var.ndim != kind.ndim:

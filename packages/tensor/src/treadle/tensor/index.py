@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treadle.graph import Variable, as_index
+from treadle.graph import Operand, Variable, as_index
 from treadle.tensor.conversion import as_tensor_variable, constant
 from treadle.tensor.errors import IndexingError
 from treadle.tensor.types import TensorType
@@ -125,6 +125,32 @@ def fill(entries: Sequence[Entry], values: Sequence[Any]) -> tuple[Any, ...]:
         else:
             index.append(next(given))
     return tuple(index)
+
+
+def index_pieces(entries: Sequence[Entry], inputs: Sequence[Variable]) -> list[list[str | Operand]]:
+    """Return what stands between the brackets of a formula: text and index inputs for each dimension.
+
+    Full slices at the end are left out.
+    """
+    given = iter(inputs)
+
+    def shown(bound: Bound) -> list[str | Operand]:
+        if bound is None:
+            return []
+        return [Operand(next(given)) if isinstance(bound, Symbolic) else str(bound)]
+
+    items: list[list[str | Operand]] = []
+    for entry in entries:
+        if isinstance(entry, At):
+            items.append(shown(entry.value))
+        elif isinstance(entry, Span):
+            item = [*shown(entry.start), ":", *shown(entry.stop)]
+            items.append(item if entry.step is None else [*item, ":", *shown(entry.step)])
+        else:
+            items.append([Operand(next(given))])
+    while len(items) > 1 and items[-1] == [":"]:
+        items.pop()
+    return items
 
 
 def span_length(entry: Span, n: int | None) -> int | None:

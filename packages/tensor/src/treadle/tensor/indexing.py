@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treadle.graph import Apply, Op, static_op
+from treadle.graph import Apply, Form, Op, Operand, static_op
 from treadle.tensor.broadcasting import alloc, broadcast_static, sum_to, zeros_like
 from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.dimshuffle import DimShuffle, expand_dims, squeeze
@@ -19,6 +20,7 @@ from treadle.tensor.index import (
     bound_inputs,
     fill,
     gather_plan,
+    index_pieces,
     index_types,
     parse,
     span_length,
@@ -100,6 +102,11 @@ class _Take(_Indexed):
         kind: Any = x.type
         shape = self._result_shape(x, parts)
         return Apply(self, [x, *parts], [TensorType(kind.dtype, shape).make_variable()])
+
+    def printed_form(self, node: Apply) -> Form:
+        """Write ``x[1:, i]``."""
+        x, *parts = node.inputs
+        return Form.index(x, index_pieces(self.entries, parts))
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Say that the tensor is connected, positions are not."""
@@ -184,6 +191,20 @@ class _Put(_Indexed):
     """Base of the two ops that write a part. Inputs: the tensor, the values, then the index inputs."""
 
     set: bool
+    inplace: bool
+
+    @property
+    def destroy_map(self) -> dict[int, list[int]]:  # type: ignore[override]  # depends on the parameters
+        """The tensor, where the op works in place."""
+        return {0: [0]} if self.inplace else {}
+
+    def inplace_on_inputs(self, allowed_inplace_inputs: Sequence[int]) -> Op:
+        """Return the version that changes the tensor itself, if it may."""
+        if 0 not in allowed_inplace_inputs:
+            return self
+        this: Any = self  # one of the two dataclasses
+        made: Op = replace(this, inplace=True)
+        return made
 
     def make_node(self, *inputs: Any) -> Apply:
         """Return the node; the values must broadcast to the part and have a dtype that fits."""
@@ -203,6 +224,13 @@ class _Put(_Indexed):
             msg = f"{self}: values of dtype {values.dtype} do not fit a tensor of dtype {kind.dtype}. Cast one of them."
             raise TensorTypeError(msg)
         return Apply(self, [x, cast(y, kind.dtype), *parts], [kind.make_variable()])
+
+    def printed_form(self, node: Apply) -> Form:
+        """Write ``set_subtensor(x[1:], y)`` or ``inc_subtensor(x[1:], y)``."""
+        x, y, *parts = node.inputs
+        name = "set_subtensor" if self.set else "inc_subtensor"
+        part = Form.index(x, index_pieces(self.entries, parts))
+        return Form([f"{name}(", *part.parts, ", ", Operand(y), ")"])
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Say that tensor and values are connected, positions are not."""
@@ -228,10 +256,13 @@ class IncSubtensor(_Put):
         One `At` or `Span` for each dimension.
     set
         True: the part is replaced by the values. False: the values are added to it.
+    inplace
+        Whether the tensor itself may be changed, instead of a copy.
     """
 
     entries: tuple[Entry, ...]
     set: bool
+    inplace: bool = False
 
     @property
     def static_inputs(self) -> tuple[int, ...]:  # type: ignore[override]  # depends on the entries
@@ -239,10 +270,10 @@ class IncSubtensor(_Put):
         return bound_inputs(self.entries, 2)
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
-        """Write with NumPy into a copy."""
+        """Write with NumPy, into a copy unless the op works in place."""
         del node
         x, y, *parts = inputs
-        result = x.copy()
+        result = x if self.inplace and x.flags.writeable else x.copy()
         index = fill(self.entries, parts)
         if self.set:
             result[index] = y
@@ -259,7 +290,7 @@ class IncSubtensor(_Put):
 
     def __str__(self) -> str:
         """Show the index."""
-        return f"{'Set' if self.set else 'Inc'}Subtensor{{{self._text()}}}"
+        return f"{'Set' if self.set else 'Inc'}Subtensor{{{self._text()}}}{',inplace' * self.inplace}"
 
 
 @static_op
@@ -273,10 +304,13 @@ class AdvancedIncSubtensor(_Put):
     set
         True: the elements are replaced by the values. False: the values are added to them. If a position is picked
         twice, it is not defined which of its values is set.
+    inplace
+        Whether the tensor itself may be changed, instead of a copy.
     """
 
     entries: tuple[Entry, ...]
     set: bool
+    inplace: bool = False
 
     @property
     def static_inputs(self) -> tuple[int, ...]:  # type: ignore[override]  # depends on the entries
@@ -284,10 +318,10 @@ class AdvancedIncSubtensor(_Put):
         return bound_inputs(self.entries, 2)
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
-        """Write with NumPy into a copy."""
+        """Write with NumPy, into a copy unless the op works in place."""
         del node
         x, y, *parts = inputs
-        result = x.copy()
+        result = x if self.inplace and x.flags.writeable else x.copy()
         index = fill(self.entries, parts)
         if self.set:
             result[index] = y
@@ -306,7 +340,7 @@ class AdvancedIncSubtensor(_Put):
 
     def __str__(self) -> str:
         """Show the index."""
-        return f"Advanced{'Set' if self.set else 'Inc'}Subtensor{{{self._text()}}}"
+        return f"Advanced{'Set' if self.set else 'Inc'}Subtensor{{{self._text()}}}{',inplace' * self.inplace}"
 
 
 def _all_positions(entries: Sequence[Entry], inputs: Sequence[Any]) -> tuple[tuple[Entry, ...], list[Any]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treadle.graph import Apply, Op, as_index, static_op
+from treadle.graph import Apply, Form, Op, as_index, static_op
 from treadle.tensor.axes import normalize_axes
 from treadle.tensor.conversion import LISTS, as_tensor_variable, constant
 from treadle.tensor.dimshuffle import expand_dims
@@ -62,6 +62,10 @@ class Join(Op):
                 raise ShapeError(msg)
             shape.append(known.pop() if known else None)
         return [TensorType(np.result_type(*(t.numpy_dtype for t in kinds)), tuple(shape))]
+
+    def printed_form(self, node: Apply) -> Form:
+        """Write ``join(0, a, b)``."""
+        return Form.call("join", [str(self.axis), *node.inputs])
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
         """Join with NumPy."""
@@ -160,6 +164,7 @@ class ARange(Op):
     dtype: str
 
     static_inputs = (0, 1, 2)
+    _output_type_depends_on_input_value = True
 
     def as_input(self, value: Any) -> Variable:
         """Take anything that can be made a tensor."""
@@ -174,6 +179,10 @@ class ARange(Op):
         values = [getattr(v, "data", None) for v in variables]
         length = None if any(v is None for v in values) else range_length(*values)
         return Apply(self, variables, [TensorType(self.dtype, (length,)).make_variable()])
+
+    def printed_form(self, node: Apply) -> Form:
+        """Write ``arange(start, stop, step)``."""
+        return Form.call("arange", node.inputs)
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
         """Fill with NumPy."""

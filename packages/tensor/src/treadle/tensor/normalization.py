@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treadle.graph import Op, static_op
-from treadle.tensor.axes import normalize_axes
+from treadle.graph import Form, Op, static_op
+from treadle.tensor.axes import axis_keyword, normalize_axes
 from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.reduction import expanded, sum_
 from treadle.tensor.scalar.arithmetic import mul, sub
@@ -49,6 +49,11 @@ class Softmax(_OverAxes):
         """Return the input's type."""
         return types
 
+    def printed_form(self, node: Apply) -> Form:
+        """Write ``softmax(x, axis=0)``."""
+        (x,) = node.inputs
+        return Form.call("softmax", [x], axis_keyword(self.axes, getattr(x.type, "ndim", 0)))
+
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
         """Compute with NumPy."""
         del node
@@ -74,6 +79,11 @@ class LogSoftmax(_OverAxes):
     def infer(self, *types: Type) -> Sequence[Type]:
         """Return the input's type."""
         return types
+
+    def printed_form(self, node: Apply) -> Form:
+        """Write ``log_softmax(x, axis=0)``."""
+        (x,) = node.inputs
+        return Form.call("log_softmax", [x], axis_keyword(self.axes, getattr(x.type, "ndim", 0)))
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
         """Compute with NumPy."""
@@ -101,6 +111,11 @@ class LogSumExp(_OverAxes):
         """Return the input's type without the axes."""
         x: Any = types[0]
         return [TensorType(x.dtype, tuple(n for d, n in enumerate(x.shape) if d not in self.axes))]
+
+    def printed_form(self, node: Apply) -> Form:
+        """Write ``logsumexp(x, axis=0)``."""
+        (x,) = node.inputs
+        return Form.call("logsumexp", [x], axis_keyword(self.axes, getattr(x.type, "ndim", 0)))
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
         """Compute with NumPy."""

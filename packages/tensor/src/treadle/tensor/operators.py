@@ -18,6 +18,7 @@ from treadle.tensor.dimshuffle import transpose as _transpose
 from treadle.tensor.scalar import arithmetic as _arithmetic
 from treadle.tensor.scalar import cast as _cast
 from treadle.tensor.scalar import comparison as _comparison
+from treadle.tensor.scalar import division as _division
 from treadle.tensor.scalar import exponential as _exponential
 from treadle.tensor.scalar import logic as _logic
 from treadle.tensor.scalar import rounding as _rounding
@@ -61,12 +62,12 @@ class Operators:
         return _arithmetic.mul(other, self)
 
     def __truediv__(self, other: Any) -> Any:
-        """Divide; integers too give floats."""
-        return _arithmetic.true_div(self, other)
+        """Divide; integers too give floats, unless the option int_division says otherwise."""
+        return _division.quotient(self, other)
 
     def __rtruediv__(self, other: Any) -> Any:
-        """Divide; integers too give floats."""
-        return _arithmetic.true_div(other, self)
+        """Divide; integers too give floats, unless the option int_division says otherwise."""
+        return _division.quotient(other, self)
 
     def __floordiv__(self, other: Any) -> Any:
         """Divide and round down."""

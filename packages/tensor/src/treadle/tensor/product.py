@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treadle.graph import Op, static_op
+from treadle.graph import Form, Infix, Op, Precedence, static_op
 from treadle.tensor.axes import normalize_axes
 from treadle.tensor.broadcasting import broadcast_static, sum_to
 from treadle.tensor.conversion import as_tensor_variable
-from treadle.tensor.dimshuffle import dimshuffle, matrix_transpose, shape_padleft, squeeze
+from treadle.tensor.dimshuffle import NEW, DimShuffle, dimshuffle, matrix_transpose, shape_padleft, squeeze
 from treadle.tensor.errors import ShapeError, TensorTypeError
+from treadle.tensor.reduction import sum_
 from treadle.tensor.scalar.arithmetic import mul
 from treadle.tensor.scalar.cast import cast
 from treadle.tensor.shape import lengths, reshape
@@ -49,6 +50,20 @@ class MatMul(Op):
         dtype = np.result_type(a.numpy_dtype, b.numpy_dtype)
         return [TensorType(dtype, (*batch, a.shape[-2], b.shape[-1]))]
 
+    def printed_form(self, node: Apply) -> Form:
+        """Write ``a @ b``."""
+        return _PRODUCT.form(node.inputs)
+
+    def squeezed_form(self, node: Apply, dropped: tuple[int, ...]) -> Form | None:
+        """Write ``x @ w`` where one factor is a vector made a matrix, whose dimension is dropped afterwards."""
+        a, b = node.inputs
+        ndim = getattr(a.type, "ndim", 0)
+        row, column = _vector_behind(a, (NEW, 0)), _vector_behind(b, (0, NEW))
+        wanted = (*((ndim - 2,) if row is not None else ()), *((ndim - 1,) if column is not None else ()))
+        if not wanted or dropped != wanted:
+            return None
+        return _PRODUCT.form([a if row is None else row, b if column is None else column])
+
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
         """Multiply with NumPy."""
         del node
@@ -66,11 +81,83 @@ class MatMul(Op):
         return [_stacked_term(t, x) for t, x in zip(terms, inputs, strict=True)]
 
 
+_PRODUCT = Infix("@", Precedence.PRODUCT)
+
+
+def _vector_behind(x: Variable, order: tuple[int | str, ...]) -> Variable | None:
+    """Return the vector that a matrix of one row or column is made of, or None."""
+    if x.owner is None or x.owner.op != DimShuffle(order, 1):
+        return None
+    return x.owner.inputs[0]
+
+
 def _stacked_term(term: Any, x: Any) -> Variable | None:
     if x.type.numpy_dtype.kind not in "fc":
         return None
     term = cast(term, x.dtype)
     return term if x.ndim == 2 else sum_to(term, x)
+
+
+@static_op
+class Gemm(Op):
+    """Accumulated product of matrices, beta * c + alpha * (a @ b): one call of BLAS.
+
+    Rewriting makes it, for backends that gain from it. Inputs, in order: the matrix `c`, the scalar `alpha`, the
+    matrices `a` and `b`, the scalar `beta`, all float32 or all float64. Matrix and product broadcast together as in
+    the expression; the one call does where they turn out to have one shape.
+    """
+
+    def as_input(self, value: Any) -> Variable:
+        """Take anything that can be made a tensor."""
+        return as_tensor_variable(value)
+
+    def infer(self, *types: Type) -> Sequence[Type]:
+        """Return the type of the result."""
+        kinds: list[Any] = list(types)
+        ranks = tuple(getattr(t, "ndim", None) for t in kinds)
+        dtypes = {getattr(t, "dtype", None) for t in kinds}
+        if ranks != (2, 0, 2, 2, 0) or len(dtypes) != 1 or not dtypes <= {"float32", "float64"}:
+            msg = (
+                f"gemm: a matrix, a scalar, two matrices and a scalar are needed, all float32 or all float64, got "
+                f"{', '.join(map(str, types))}. Use tt.matmul, * and +, which take everything."
+            )
+            raise TensorTypeError(msg)
+        c, _, a, b, _ = kinds
+        product: Any = MatMul().infer(a, b)[0]
+        return [TensorType(c.dtype, broadcast_static("gemm", [c.shape, product.shape]))]
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+        """Multiply with NumPy, and add."""
+        del node
+        output_storage[0][0] = self.apply(*inputs)
+
+    @staticmethod
+    def apply(c: Any, alpha: Any, a: Any, b: Any, beta: Any) -> Any:
+        """Return the result for NumPy arrays."""
+        result = np.matmul(a, b)
+        if result.shape != c.shape:
+            return beta * c + alpha * result
+        if alpha != 1:
+            result *= alpha
+        result += c if beta == 1 else beta * c
+        return result
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Differentiate the expression that the op stands for."""
+        del outputs
+        c, alpha, a, b, beta = inputs
+        ct = cotangents[0]
+        product = MatMul()(a, b)
+        to_product = mul(alpha, sum_to(ct, product))
+        return [
+            sum_to(mul(beta, ct), c),
+            sum_(mul(ct, product)),
+            MatMul()(to_product, matrix_transpose(b)),
+            MatMul()(matrix_transpose(a), to_product),
+            sum_(mul(ct, c)),
+        ]
 
 
 def matmul(a: Any, b: Any) -> TensorVariable:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treadle.graph import Op, Variable, static_op
-from treadle.tensor.axes import normalize_axes
+from treadle.graph import Form, Op, Variable, static_op
+from treadle.tensor.axes import axis_keyword, normalize_axes
 from treadle.tensor.conversion import as_tensor_variable, constant
 from treadle.tensor.dimshuffle import NEW, dimshuffle
 from treadle.tensor.errors import DtypeError, TensorTypeError
@@ -114,6 +114,11 @@ class Reduction(_OverAxes):
         self._check(x)
         return [TensorType(self.dtype, _without(x, self.axes))]
 
+    def printed_form(self, node: Apply) -> Form:
+        """Write a call such as ``sum(x, axis=0)``."""
+        (x,) = node.inputs
+        return Form.call(self.kind, [x], axis_keyword(self.axes, getattr(x.type, "ndim", 0)))
+
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
         """Reduce with NumPy, which sums pairwise."""
         del node
@@ -189,6 +194,11 @@ class ArgReduction(_OverAxes):
         (x,) = types
         self._check(x)
         return [TensorType("int64", _without(x, self.axes))]
+
+    def printed_form(self, node: Apply) -> Form:
+        """Write a call such as ``argmax(x, axis=0)``."""
+        (x,) = node.inputs
+        return Form.call(self.kind, [x], axis_keyword(self.axes, getattr(x.type, "ndim", 0)))
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
         """Search with NumPy."""

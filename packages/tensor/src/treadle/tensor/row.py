@@ -13,7 +13,7 @@ from treadle.tensor.errors import DtypeError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from treadle.graph import Variable
+    from treadle.graph import Form, Variable
 
 Dtype = np.dtype[Any]
 # A dtype, or one of the classes int, float, complex: a Python number, whose dtype follows the other operands.
@@ -84,6 +84,8 @@ class ScalarOp:
         Whether the result is constant in pieces, so that its derivative is zero wherever it exists.
     cost
         Rough cost for one element, an addition being 1.
+    form
+        How a formula shows it, where it is no call of a function with this name: ``Infix("+", Precedence.SUM).form``.
     """
 
     name: str
@@ -99,6 +101,7 @@ class ScalarOp:
     idempotent: bool = False
     discrete: bool = False
     cost: int = 1
+    form: Callable[[Sequence[Variable]], Form] | None = None
     _signatures: dict[tuple[Operand, ...], Signature] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:

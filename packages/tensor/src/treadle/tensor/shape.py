@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treadle.graph import Apply, Op, as_index, static_op
+from treadle.graph import Apply, Form, Op, as_index, static_op
 from treadle.tensor.axes import normalize_axes
 from treadle.tensor.conversion import as_tensor_variable, constant
 from treadle.tensor.errors import ShapeError, TensorTypeError
@@ -36,6 +36,10 @@ class Shape(Op):
         """Return a vector as long as the rank."""
         (x,) = types
         return [TensorType(LENGTH, (getattr(x, "ndim", 0),))]
+
+    def printed_form(self, node: Apply) -> Form:
+        """Write ``x.shape``."""
+        return Form.member(node.inputs[0], ".shape")
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
         """Return the array's shape."""
@@ -71,6 +75,10 @@ class ShapeI(Op):
         if not 0 <= self.axis < getattr(x, "ndim", 0):
             normalize_axes("shape_i", self.axis, getattr(x, "ndim", 0))
         return [TensorType(LENGTH, ())]
+
+    def printed_form(self, node: Apply) -> Form:
+        """Write ``x.shape[0]``."""
+        return Form.member(node.inputs[0], f".shape[{self.axis}]")
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
         """Return one length."""
@@ -184,6 +192,7 @@ class Reshape(Op):
     ndim: int
 
     view_map = {0: [0]}  # noqa: RUF012 - the contract of Op
+    _output_type_depends_on_input_value = True
 
     def as_input(self, value: Any) -> Variable:
         """Take anything that can be made a tensor."""
@@ -219,6 +228,11 @@ class Reshape(Op):
     def static_inputs(self) -> tuple[int, ...]:  # type: ignore[override]  # depends on the number of lengths
         """Positions of the lengths."""
         return tuple(range(1, self.ndim + 1))
+
+    def printed_form(self, node: Apply) -> Form:
+        """Write ``x.reshape(2, -1)``."""
+        x, *wanted = node.inputs
+        return Form.method(x, "reshape", wanted or ["()"])
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
         """Return the array in the other shape."""

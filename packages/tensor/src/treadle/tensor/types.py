@@ -12,11 +12,13 @@ import numpy as np
 from treadle.config import config
 from treadle.graph import ENCODERS, Type, tagged
 from treadle.tensor.errors import TensorTypeError
+from treadle.tensor.policy import check_float64
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from treadle.graph import Variable
+    from treadle.tensor.variable import TensorConstant, TensorVariable
 
 Shape = tuple[int | None, ...]
 
@@ -141,6 +143,28 @@ class TensorType(Type):
         """Which dimensions are known to be 1."""
         return tuple(n == 1 for n in self.shape)
 
+    def make_variable(self, name: str | None = None) -> TensorVariable:
+        """Return a new variable of this type.
+
+        Raises
+        ------
+        Float64Error
+            If the type is of float64 and the option warn_float64 is ``raise``.
+        """
+        if self.dtype == "float64" and config.warn_float64 != "ignore":
+            check_float64(self)
+        variable: TensorVariable = self.variable_type(self, None, None, name=name)
+        return variable
+
+    if TYPE_CHECKING:
+        # The classes are set by treadle.tensor.variable, which needs this one.
+
+        def make_constant(self, value: Any, name: str | None = None) -> TensorConstant:
+            """Return a constant of this type with the value."""
+
+        def __call__(self, name: str | None = None) -> TensorVariable:
+            """Return a new variable of this type."""
+
     # Relations
 
     def in_same_class(self, other: Type) -> bool:
@@ -256,6 +280,7 @@ class TensorType(Type):
         if a.dtype.kind not in "fc":
             return bool(np.array_equal(a, b))
         default = {2: 5e-3, 4: 1e-4}.get(a.dtype.itemsize // (2 if a.dtype.kind == "c" else 1), 1e-7)
+        default *= _SLOPPY[config.tensor__cmp_sloppy]
         r, t = default if rtol is None else rtol, default / 10 if atol is None else atol
         return bool(np.allclose(a, b, rtol=r, atol=t, equal_nan=True))
 
@@ -348,6 +373,10 @@ class TensorType(Type):
     def __repr__(self) -> str:
         """Show as ``TensorType(float64, shape=(None, 3))``."""
         return f"TensorType({self.dtype}, shape={self.shape})"
+
+
+# By the option tensor__cmp_sloppy.
+_SLOPPY = (1, 10, 1000)
 
 
 def _describe_shape(shape: Shape) -> str:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from treadle.config import config
 from treadle.graph import Constant, SharedVariable, Variable
 from treadle.tensor.errors import TensorTypeError
 from treadle.tensor.operators import Methods
+from treadle.tensor.policy import check_float64
 from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
@@ -102,6 +104,11 @@ class TensorSharedVariable(TensorVariable, SharedVariable):
     __slots__ = ()
     __hash__ = Variable.__hash__
     type: TensorType
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.type.dtype == "float64" and config.warn_float64 != "ignore":
+            check_float64(self.type)
 
 
 TensorType.variable_type = TensorVariable

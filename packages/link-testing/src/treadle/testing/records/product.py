@@ -9,7 +9,7 @@ import numpy as np
 from treadle import tensor as tt
 from treadle.testing.domain import SMALL, WIDE
 from treadle.testing.records.structured import NO_SPECIAL, of_shape
-from treadle.testing.sample import INTEGERS, Operand, Sample
+from treadle.testing.sample import FLOATS, INTEGERS, Operand, Sample
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +21,9 @@ _LOSSY = {"float32": (1e-4, 1e-4), "float64": (1e-11, 1e-11)}
 def _product(
     name: str, build: Callable[..., Any], oracle: Callable[..., Any], *operands: Operand, **record: Any
 ) -> Sample:
-    return Sample(name, F, build, oracle, operands, wrt=(0, 1), variants=NO_SPECIAL, **{"tolerances": _LOSSY, **record})
+    return Sample(
+        name, F, build, oracle, operands, variants=NO_SPECIAL, **{"wrt": (0, 1), "tolerances": _LOSSY, **record}
+    )
 
 
 _A = of_shape((3, 4), broadcast=(1, 4), empty=(3, 0), long=(11, 97), domain=SMALL)
@@ -47,6 +49,11 @@ SAMPLES: tuple[Sample, ...] = (
              lambda a, b: np.tensordot(a, b, axes=((1, 2), (0, 1))),
              of_shape((2, 3, 4), broadcast=(1, 3, 1), domain=SMALL), of_shape((3, 4, 2), broadcast=(3, 1, 2),
                                                                               domain=SMALL)),
+    # What rewriting makes of sums with products; backends that gain nothing from it never meet it.
+    _product("accumulated", lambda c, x, a, b, y: tt.Gemm()(c, x, a, b, y),
+             lambda c, x, a, b, y: y * c + x * np.matmul(a, b),
+             of_shape((3, 2), broadcast=(1, 2), empty=(3, 2), long=(11, 13), domain=SMALL), of_shape((), domain=SMALL),
+             _A, _B, of_shape((), domain=SMALL), dtypes=FLOATS, wrt=(0, 1, 2, 3, 4), optional=True),
     _product("outer", tt.outer, np.outer, of_shape((3,), empty=(0,)), of_shape((4,))),
     _product("mixed", tt.matmul, np.matmul, _A, of_shape((4, 2), dtype="float32", empty=(0, 2), long=(97, 13)),
              tolerances={"float32": (1e-4, 1e-4), "float64": (1e-11, 1e-11)}, order=1),

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
     from treadle.graph import Apply, LoweringTable
 
+# Elements from which on memory of one's own costs more than asking whether an operand's will do.
+LARGE = 4096
+
 
 def lower(op: Elemwise, node: Apply) -> Callable[..., Any] | None:
     """Return the NumPy function itself where nothing is to be converted, else None or a wrapper."""
@@ -28,8 +31,20 @@ def lower(op: Elemwise, node: Apply) -> Callable[..., Any] | None:
         return None
     if out.ndim > 0:
         function: Callable[..., Any] = scalar.impl
-        return function
+        return _over(function, op.inplace[0][1]) if op.inplace else function
     return _scalar(scalar.impl)
+
+
+def _over(function: Callable[..., Any], at: int) -> Callable[..., Any]:
+    """Return the function, which writes its result over an operand where that is large and no other is larger."""
+
+    def run(*values: Any) -> Any:
+        target = values[at]
+        if target.size < LARGE or not target.flags.writeable or any(x.shape != target.shape for x in values):
+            return function(*values)
+        return function(*values, out=target)
+
+    return run
 
 
 def _scalar(function: Callable[..., Any]) -> Callable[..., Any]:

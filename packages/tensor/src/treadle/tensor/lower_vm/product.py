@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treadle.tensor.product import MatMul
+from treadle.tensor.product import Gemm, MatMul
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +21,14 @@ def lower(op: MatMul, node: Apply) -> Callable[..., Any]:
     return function
 
 
+def lower_gemm(op: Gemm, node: Apply) -> Callable[..., Any]:
+    """Return a function that scales and adds in the product's own memory."""
+    del node
+    function: Callable[..., Any] = op.apply
+    return function
+
+
 def register(table: LoweringTable) -> None:
     """Enter the family's rules."""
     table.register(MatMul)(lower)
+    table.register(Gemm)(lower_gemm)

@@ -1,27 +1,29 @@
-"""Rules for sums, products, powers, signs, logic and choices."""
+"""Rules for single sums, products and signs: neutral operands, signs that meet, quotients by numbers."""
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
-from treadle.graph import Constant
+import numpy as np
+
 from treadle.rewrite import Phase, RuleSet
-from treadle.tensor.broadcasting import ones_like, zeros_like
-from treadle.tensor.elemwise import Elemwise
-from treadle.tensor.rewrites.lengths import LengthTable, same_lengths, table_of
+from treadle.tensor.broadcasting import zeros_like
+from treadle.tensor.conversion import constant
+from treadle.tensor.rewrites.lengths import LengthTable
 from treadle.tensor.rewrites.patterns import (
     TensorPattern,
     constant_value,
     is_commutative,
     is_integer,
-    is_not_complex,
     is_real,
     keeps_dtype,
+    kind_of,
+    row_name,
 )
-from treadle.tensor.scalar.arithmetic import abs_, maximum, minimum, neg
-from treadle.tensor.scalar.cast import second, switch
-from treadle.tensor.scalar.exponential import reciprocal, sqr
-from treadle.tensor.scalar.logic import bitwise_and, bitwise_or, invert, logical_not
+from treadle.tensor.rewrites.spreading import fitted, spread
+from treadle.tensor.scalar.arithmetic import abs_, floor_div, mod, mul, neg, sign, true_div
+from treadle.tensor.scalar.exponential import reciprocal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,84 +51,86 @@ _law("product_with_one", x * 1, x)
 _law("product_with_minus_one", x * -1, neg(x), when=keeps_dtype)
 _law("quotient_by_one", x / 1, x)
 _law("quotient_by_minus_one", x / -1, neg(x), when=keeps_dtype)
+_law("floor_quotient_by_one", floor_div(x, 1), x, when=is_integer)
 
-# Signs.
-_law("negative_of_negative", neg(neg(x)), x)
-_law("sum_with_negative", x + -y, x - y)
-_law("difference_with_negative", x - -y, x + y)
-_law("product_of_negatives", (-x) * (-y), x * y)
-_law("quotient_of_negatives", (-x) / (-y), x / y)
-_law("abs_of_negative", abs_(-x), abs_(x), when=is_not_complex)
-_law("square_of_negative", sqr(-x), sqr(x))
-_law("square_of_abs", sqr(abs_(x)), sqr(x), when=is_not_complex)
+# Signs. A negative of another dtype than the result's may have wrapped around.
+_law("sum_with_negative", x + -y, x - y, when=keeps_dtype)
+_law("difference_with_negative", x - -y, x + y, when=keeps_dtype)
+_law("negative_of_difference", neg(x - y), y - x)
+_law("product_of_negatives", (-x) * (-y), x * y, when=keeps_dtype)
+_law("quotient_of_negatives", (-x) / (-y), x / y, when=keeps_dtype)
 
-# Powers. x**0.5 stays: at minus infinity and at negative zero C and NumPy do not agree on it.
-_law("power_one", x**1, x)
-_law("power_two", x**2, sqr(x), when=is_not_complex)
-_law("power_minus_one", x**-1, reciprocal(x), when=is_real)
-_law("product_with_itself", x * x, sqr(x), when=is_not_complex)
+# Quotients that are products, and the other way round.
+_law("product_with_reciprocal", x * reciprocal(y), x / y, when=is_real)
+_law("product_with_one_over", x * (1 / y), x / y, when=is_real)
+_law("quotient_by_reciprocal", x / reciprocal(y), x * y, when=is_real)
+_law("quotient_by_one_over", x / (1 / y), x * y, when=is_real)
 
-
-def _ones(node: Apply, match: Mapping[str, Variable]) -> Variable:
-    del node
-    return ones_like(match["x"])
+# Signs and sizes. The size of no number is NaN, and so is its sign: both sides agree on it.
+_law("sign_times_abs", sign(x) * abs_(x), x, when=is_real)
+_law("quotient_by_abs", x / abs_(x), sign(x), when=is_real)
+_law("abs_over_itself", abs_(x) / x, sign(x), when=is_real)
+_law("quotient_by_sign", x / sign(x), abs_(x), when=is_real)
+_law("product_of_abs", abs_(x) * abs_(y), abs_(x * y), when=is_real)
+_law("quotient_of_abs", abs_(x) / abs_(y), abs_(x / y), when=is_real)
 
 
 def _zeros(node: Apply, match: Mapping[str, Variable]) -> Variable:
+    """Zeros."""
     del node
     return zeros_like(match["x"])
 
 
-# NumPy: anything to the power of 0 is 1, a NaN too.
-_law("power_zero", x**0, _ones, when=is_not_complex)
 # Of floats these would lose NaN and infinity.
 _law("difference_with_itself", x - x, _zeros, when=is_integer)
 _law("product_with_zero", x * 0, _zeros, when=is_integer)
-
-# Logic and extrema.
-_law("invert_of_invert", invert(invert(x)), x)
-_law("not_of_not", logical_not(logical_not(x)), x)
-_law("and_with_itself", bitwise_and(x, x), x)
-_law("or_with_itself", bitwise_or(x, x), x)
-_law("maximum_with_itself", maximum(x, x), x)
-_law("minimum_with_itself", minimum(x, x), x)
+_law("remainder_by_one", mod(x, 1), _zeros, when=is_integer)
+# An integer divided by 0 is 0 in NumPy.
+_law("zero_over_integer", floor_div(0, x), _zeros, when=is_integer)
 
 
-@RULES.rule(EARLY_AND_LATE, Elemwise, tags=BOTH)
-def idempotent_twice(node: Apply) -> Variable | None:
-    """f(f(x)) -> f(x) where the function's row says that it is idempotent."""
-    op: Any = node.op
-    inner = node.inputs[0].owner
-    if not getattr(op.scalar_op, "idempotent", False) or inner is None or inner.op != op:
-        return None
-    return node.inputs[0]
-
-
-@RULES.rule(EARLY_AND_LATE, switch, tags=BOTH, needs_graph=True)
-def switch_of_constant(fgraph: FunctionGraph, node: Apply) -> Variable | None:
-    """switch(constant, x, y) -> x or y, broadcast to the other's shape."""
-    value = constant_value(node.inputs[0])
-    condition: Any = node.inputs[0].type
-    if value is None or any(n != 1 for n in condition.shape):
-        return None
-    chosen, other = (node.inputs[1], node.inputs[2]) if value else (node.inputs[2], node.inputs[1])
-    return _broadcast_like(fgraph, node, chosen, other)
-
-
-@RULES.rule(EARLY_AND_LATE, switch, tags=BOTH, needs_graph=True)
-def switch_of_same(fgraph: FunctionGraph, node: Apply) -> Variable | None:
-    """switch(c, x, x) -> x, broadcast to the condition's shape."""
-    condition, yes, no = node.inputs
-    if yes is not no and not (isinstance(yes, Constant) and yes.equals(no)):
-        return None
-    return _broadcast_like(fgraph, node, yes, condition)
-
-
-def _broadcast_like(fgraph: FunctionGraph, node: Apply, chosen: Any, other: Any) -> Variable | None:
-    """Return one operand of a node in the node's dtype, and in its shape, which the other operand may widen."""
+@RULES.rule(Phase.SPECIALIZE, true_div, tags=BOTH, depth=1)
+def quotient_by_power_of_two(node: Apply) -> Variable | None:
+    """(x / 2**n) -> x * 2**-n, which is exact."""
     out: Any = node.outputs[0]
-    value = chosen.astype(out.dtype)
-    if same_lengths(table_of(fgraph), chosen, out):
-        return value if out.type.is_super(value.type) else None
-    result: Variable = second(other, value)
-    return result if out.type.is_super(result.type) else None
+    divisor: Any = node.inputs[1]
+    value = constant_value(divisor)
+    if value is None or kind_of(out) != "f" or any(n != 1 for n in divisor.type.shape):
+        return None
+    mantissa, exponent = math.frexp(value)
+    # Far from the ends of the range, also that of float16, the inverse is a normal number.
+    if abs(mantissa) != 0.5 or not -10 <= exponent <= 10:
+        return None
+    return fitted(out, mul(node.inputs[0], constant(1 / value, dtype=out.dtype)))
+
+
+@RULES.rule(Phase.SPECIALIZE, true_div, needs_graph=True, depth=1)
+def one_over(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+    """1 / x -> reciprocal(x)."""
+    out: Any = node.outputs[0]
+    x_: Any = node.inputs[1]
+    if constant_value(node.inputs[0]) != 1 or x_.dtype != out.dtype or kind_of(out) != "f":
+        return None
+    return spread(fgraph, out, reciprocal(x_), [node.inputs[0]])
+
+
+@RULES.rule(EARLY_AND_LATE, mul, true_div, tags=BOTH, needs_graph=True)
+def sign_out_of_constant(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+    """-x * a -> x * -a, -x / a -> x / -a, for a constant a."""
+    out: Any = node.outputs[0]
+    for negated, c_ in (node.inputs, node.inputs[::-1]):
+        inner = negated.owner
+        value = constant_value(c_)
+        kind: Any = c_.type
+        if value is None or inner is None or row_name(inner) != "neg" or len(fgraph.clients[negated]) > 1:
+            continue
+        if getattr(negated, "dtype", "") != out.dtype or {kind_of(out), kind_of(c_)} - {"i", "f"}:
+            continue
+        if any(n != 1 for n in kind.shape):
+            continue
+        if kind_of(c_) == "i" and value == np.iinfo(kind.dtype).min:
+            continue
+        flipped = constant(-value, dtype=kind.dtype)
+        operands = [flipped if v is c_ else inner.inputs[0] for v in node.inputs]
+        return fitted(out, node.op(*operands))
+    return None

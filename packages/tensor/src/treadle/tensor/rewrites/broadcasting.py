@@ -6,26 +6,24 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.broadcasting import Alloc, SumTo
-from treadle.tensor.dimshuffle import NEW, dimshuffle
+from treadle.tensor.dimshuffle import NEW, DimShuffle, dimshuffle
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.reduction import Reduction
+from treadle.tensor.rewrites.conditions import BOTH, fitting, made_by
 from treadle.tensor.rewrites.lengths import ONE, LengthTable, table_of
 from treadle.tensor.rewrites.patterns import row_name
+from treadle.tensor.rewrites.spreading import broadcast_lengths
 from treadle.tensor.scalar.cast import second
 from treadle.tensor.shape import lengths
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from treadle.graph import Apply, FunctionGraph, Variable
-    from treadle.tensor.rewrites.lengths import Length
 
 RULES = RuleSet("broadcasting", features=(LengthTable,))
-BOTH = ("fast_run", "fast_compile")
 EARLY_AND_LATE = (Phase.CANONICALIZE, Phase.SPECIALIZE)
 
 
-@RULES.rule(EARLY_AND_LATE, Alloc, tags=BOTH, needs_graph=True)
+@RULES.rule(EARLY_AND_LATE, Alloc, tags=(*BOTH, "local_useless_alloc", "useless"), needs_graph=True)
 def useless_alloc(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     """alloc(x, shape of x) -> x."""
     x, out = node.inputs[0], node.outputs[0]
@@ -35,20 +33,40 @@ def useless_alloc(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     return x if out.type.is_super(x.type) else None
 
 
-@RULES.rule(EARLY_AND_LATE, Alloc, tags=BOTH)
-def alloc_of_alloc(node: Apply) -> Variable | None:
-    """alloc(alloc(x, a), b) -> alloc(x, b), for x of length 1 in every dimension."""
-    inner = node.inputs[0].owner
-    if inner is None or not isinstance(inner.op, Alloc):
+@RULES.rule(EARLY_AND_LATE, Alloc, tags=(*BOTH, "local_merge_alloc"), needs_graph=True)
+def alloc_of_alloc(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+    """alloc(alloc(x, a), b) -> alloc(x, b), where each length of a is 1 or b's for certain."""
+    inner = made_by(node.inputs[0], Alloc)
+    if inner is None:
         return None
-    value: Any = inner.inputs[0]
-    if any(n != 1 for n in value.type.shape):
+    table = table_of(fgraph)
+    own, whole = table.of(inner.outputs[0]), table.of(node.outputs[0])
+    if any(n not in {ONE, m} for n, m in zip(own, whole[len(whole) - len(own) :], strict=True)):
         return None
-    result: Variable = Alloc()(value, *node.inputs[1:])
-    return result
+    return fitting(node, Alloc()(inner.inputs[0], *node.inputs[1:]))
 
 
-@RULES.rule(Phase.CANONICALIZE, second, tags=BOTH, needs_graph=True)
+@RULES.rule(EARLY_AND_LATE, Alloc, tags=(*BOTH, "local_alloc_dimshuffle", "local_alloc_sink_dimshuffle"))
+def alloc_of_dimshuffle(node: Apply) -> Variable | None:
+    """alloc(dimshuffle(x, 'x', 0), lengths) -> alloc(x, lengths): dimensions in front come by themselves."""
+    inner = made_by(node.inputs[0], DimShuffle)
+    if inner is None:
+        return None
+    op: Any = inner.op
+    order = list(op.order)
+    while order and order[0] == NEW:
+        del order[0]
+    if len(order) == len(op.order):
+        return None
+    return fitting(node, Alloc()(dimshuffle(inner.inputs[0], *order), *node.inputs[1:]))
+
+
+@RULES.rule(
+    Phase.CANONICALIZE,
+    second,
+    tags=(*BOTH, "local_second_to_alloc", "local_useless_fill", "local_second_sink", "shape_unsafe"),
+    needs_graph=True,
+)
 def second_to_alloc(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     """second(x, y) -> y, or alloc(y, shape of x): x itself is not needed."""
     x: Any = node.inputs[0]
@@ -74,9 +92,9 @@ def _unspread(x: Variable) -> Variable | None:
     return node.inputs[1] if row_name(node) == "second" else None
 
 
-@RULES.rule(EARLY_AND_LATE, Elemwise, tags=BOTH, needs_graph=True)
+@RULES.rule(EARLY_AND_LATE, Elemwise, tags=(*BOTH, "local_elemwise_alloc", "local_alloc_unary"), needs_graph=True)
 def operand_broadcast_in_vain(fgraph: FunctionGraph, node: Apply) -> Variable | None:
-    """f(alloc(x, shape), y) -> f(x, y), where the result has the same shape for certain."""
+    """f(alloc(x, shape), y) -> f(x, y), where the shape is the same for certain; alloc(f(x, y), shape) for numbers."""
     values = [_unspread(x) for x in node.inputs]
     if all(v is None for v in values):
         return None
@@ -87,23 +105,33 @@ def operand_broadcast_in_vain(fgraph: FunctionGraph, node: Apply) -> Variable | 
         if value is None:
             continue
         trial = [*inputs[:i], value, *inputs[i + 1 :]]
-        if _broadcast(table, trial) == target:
+        if broadcast_lengths(table, *trial) == target:
             inputs = trial
     if all(a is b for a, b in zip(inputs, node.inputs, strict=True)):
-        return None
+        return _spread_late(fgraph, table, node)
     made: Variable = node.op(*inputs)
     return made if node.outputs[0].type.is_super(made.type) else None
 
 
-def _broadcast(table: LengthTable, variables: Sequence[Variable]) -> tuple[Length | None, ...]:
-    """Return the lengths that variables broadcast to, those of lower rank padded in front."""
-    each = [table.of(v) for v in variables]
-    ndim = max(map(len, each))
-    padded = [(ONE,) * (ndim - len(own)) + own for own in each]
-    return tuple(table.broadcast(at) for at in zip(*padded, strict=True))
+def _spread_late(fgraph: FunctionGraph, table: LengthTable, node: Apply) -> Variable | None:
+    """Return alloc(f(x, y), lengths) for f(alloc(x, lengths), y) where y has length 1 in every dimension."""
+    allocated = [made_by(x, Alloc) for x in node.inputs]
+    if len(node.outputs) != 1 or any(
+        inner is None and any(n != 1 for n in x.type.shape)  # type: ignore[attr-defined]  # a tensor
+        for inner, x in zip(allocated, node.inputs, strict=True)
+    ):
+        return None
+    values: list[Any] = [x if a is None else a.inputs[0] for a, x in zip(allocated, node.inputs, strict=True)]
+    if any(n != 1 for x in values for n in x.type.shape):
+        return None
+    lengths = [table.variable(n, fgraph, avoid=node.outputs[0]) for n in table.of(node.outputs[0])]
+    if any(n is None for n in lengths):
+        return None
+    scalars = [dimshuffle(x, *()) if x.ndim else x for x in values]
+    return fitting(node, Alloc()(node.op(*scalars), *lengths))
 
 
-@RULES.rule(EARLY_AND_LATE, SumTo, tags=BOTH, needs_graph=True)
+@RULES.rule(EARLY_AND_LATE, SumTo, tags=(*BOTH, "ShapeOpt"), needs_graph=True)
 def sum_to_known_shape(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     """sum_to(x, shape) -> x or sum(x, axes), where it is known for each dimension whether it is summed."""
     x: Any = node.inputs[0]

@@ -7,48 +7,75 @@ from typing import TYPE_CHECKING, Any
 from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.broadcasting import Alloc
 from treadle.tensor.conversion import constant
-from treadle.tensor.dimshuffle import NEW, DimShuffle
-from treadle.tensor.shape import LENGTH
+from treadle.tensor.dimshuffle import NEW, DimShuffle, dimshuffle
+from treadle.tensor.rewrites.conditions import BOTH, fitting, made_by
+from treadle.tensor.shape import LENGTH, Reshape
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from treadle.graph import Apply, Variable
 
 RULES = RuleSet("dimshuffle")
-BOTH = ("fast_run", "fast_compile")
 EARLY_AND_LATE = (Phase.CANONICALIZE, Phase.SPECIALIZE)
 
 
-@RULES.rule(EARLY_AND_LATE, DimShuffle, tags=BOTH, depth=1)
+@RULES.rule(EARLY_AND_LATE, DimShuffle, tags=(*BOTH, "local_dimshuffle_lift", "useless"), depth=1)
 def useless_dimshuffle(node: Apply) -> Variable | None:
-    """dimshuffle(x, 0, 1, …) -> x."""
+    """dimshuffle(x, 0, 1, …) -> x; a dimension of length 1 may be dropped and come back."""
     op: Any = node.op
-    return node.inputs[0] if op.order == tuple(range(op.ndim)) else None
+    if len(op.order) != op.ndim or any(d not in {k, NEW} for k, d in enumerate(op.order)):
+        return None
+    return fitting(node, node.inputs[0])
 
 
-@RULES.rule(EARLY_AND_LATE, DimShuffle, tags=BOTH)
+@RULES.rule(EARLY_AND_LATE, DimShuffle, tags=(*BOTH, "local_dimshuffle_lift"))
 def dimshuffle_of_dimshuffle(node: Apply) -> Variable | None:
     """dimshuffle(dimshuffle(x, a), b) -> dimshuffle(x, a then b)."""
-    inner = node.inputs[0].owner
-    if inner is None or not isinstance(inner.op, DimShuffle):
+    inner = made_by(node.inputs[0], DimShuffle)
+    if inner is None:
         return None
     outer: Any = node.op
-    first = inner.op
-    order = tuple(NEW if d == NEW else first.order[d] for d in outer.order)
-    result: Variable = DimShuffle(order, first.ndim)(inner.inputs[0])
-    return result
+    first: Any = inner.op
+    return dimshuffle(inner.inputs[0], *(NEW if d == NEW else first.order[d] for d in outer.order))
 
 
-@RULES.rule(EARLY_AND_LATE, DimShuffle, tags=BOTH)
+@RULES.rule(EARLY_AND_LATE, DimShuffle, tags=(*BOTH, "local_dimshuffle_alloc", "local_alloc_sink_dimshuffle"))
 def dimshuffle_of_alloc(node: Apply) -> Variable | None:
-    """dimshuffle(alloc(scalar, lengths)) -> alloc(scalar, lengths rearranged)."""
-    inner = node.inputs[0].owner
-    op: Any = node.op
-    if inner is None or not isinstance(inner.op, Alloc) or getattr(inner.inputs[0].type, "ndim", 1) != 0:
+    """dimshuffle(alloc(x, lengths)) -> alloc(dimshuffle(x), lengths rearranged)."""
+    inner = made_by(node.inputs[0], Alloc)
+    if inner is None:
         return None
+    op: Any = node.op
     known: Any = node.inputs[0].type
     if any(known.shape[d] != 1 for d in op.dropped):
         return None
-    value, *lengths = inner.inputs
+    value: Any = inner.inputs[0]
+    lengths = inner.inputs[1:]
+    extra = len(lengths) - value.ndim
+    if any(value.type.shape[d - extra] != 1 for d in op.dropped if d >= extra):
+        return None
+    order = [NEW if d == NEW or d < extra else d - extra for d in op.order]
+    while order and order[0] == NEW:
+        del order[0]
     one = constant(1, dtype=LENGTH)
-    result: Variable = Alloc()(value, *(one if d == NEW else lengths[d] for d in op.order))
-    return result
+    made = Alloc()(dimshuffle(value, *order), *(one if d == NEW else lengths[d] for d in op.order))
+    return fitting(node, made)
+
+
+def keeps_order(order: Sequence[int | str]) -> bool:
+    """Whether a dimshuffle only adds and drops dimensions of length 1: the elements stay where they are."""
+    kept = [d for d in order if isinstance(d, int)]
+    return kept == sorted(kept)
+
+
+@RULES.rule(EARLY_AND_LATE, DimShuffle, tags=(*BOTH, "local_fuse_squeeze_reshape", "local_fuse_expand_dims_reshape"))
+def dimshuffle_of_reshape(node: Apply) -> Variable | None:
+    """dimshuffle(reshape(x, lengths)) -> reshape(x, lengths with and without ones), where no two change places."""
+    inner = made_by(node.inputs[0], Reshape)
+    op: Any = node.op
+    if inner is None or not keeps_order(op.order):
+        return None
+    one = constant(1, dtype=LENGTH)
+    lengths = [one if d == NEW else inner.inputs[1 + d] for d in op.order]
+    return fitting(node, Reshape(len(lengths))(inner.inputs[0], *lengths))

@@ -1,81 +1,118 @@
-"""Stable forms of exponentials and logarithms, and those of their gradients.
+"""Stable forms of exponentials and logarithms.
 
 Each law holds for real numbers; the right side is as exact where the left side overflows, underflows or cancels. So a
 result may be finite where the left side, computed as written, is infinite or not a number.
+
+These rules carry the tag ``minimum_compile``: every mode runs them, also one that asks for no rewrites. Sums and
+products of several exponentials, and what gradients leave of them, are the matter of `logistic` and `logarithms`.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from treadle.rewrite import Phase, RuleSet
-from treadle.tensor.rewrites.patterns import TensorPattern, constant_value, is_commutative, is_real
-from treadle.tensor.scalar.arithmetic import neg
+from treadle.tensor.rewrites.patterns import (
+    TensorPattern,
+    constant_value,
+    is_commutative,
+    is_real,
+    kind_of,
+    row_name,
+)
+from treadle.tensor.rewrites.spreading import fitted
+from treadle.tensor.scalar.arithmetic import add, neg, sub
+from treadle.tensor.scalar.cast import cast
 from treadle.tensor.scalar.exponential import (
     exp,
     expm1,
     log,
     log1mexp,
     log1p,
-    logaddexp,
     reciprocal,
     sigmoid,
     softplus,
+    sqr,
 )
 
+if TYPE_CHECKING:
+    from treadle.graph import Apply, Variable
+
 RULES = RuleSet("exponential", is_commutative=is_commutative, value_of=constant_value)
-x, y, c, d = (TensorPattern(name) for name in "xycd")
+EVERY_MODE = ("fast_run", "fast_compile", "minimum_compile")
+x, y, c = (TensorPattern(name) for name in "xyc")
 
 
 def _stable(name: str, lhs: Any, rhs: Any) -> None:
-    RULES.law(name, lhs, rhs, phase=Phase.STABILIZE, when=is_real)
+    RULES.law(name, lhs, rhs, phase=Phase.STABILIZE, when=is_real, tags=EVERY_MODE)
 
 
 # Signs are taken out of products, so that the other laws meet what they are about.
 _stable("stable_negative_of_negative", neg(neg(x)), x)
 _stable("stable_product_with_negative", -x * y, -(x * y))
 _stable("stable_quotient_of_negative", -x / y, -(x / y))
+_stable("stable_sum_with_negative", x + -y, x - y)
 
 # Logarithms.
 _stable("log_of_exp", log(exp(x)), x)
 _stable("log_of_one_plus_exp", log(1 + exp(x)), softplus(x))
 _stable("log_of_minus_expm1", log(-expm1(x)), log1mexp(x))
+_stable("log_of_expm1", log(expm1(x)), x + log1mexp(-x))
 _stable("log_of_sigmoid", log(sigmoid(x)), -softplus(-x))
-_stable("log_of_sum_of_exps", log(exp(x) + exp(y)), logaddexp(x, y))
 _stable("log_of_one_plus", log(1 + x), log1p(x))
 _stable("log_of_one_minus", log(1 - x), log1p(-x))
+_stable("log_of_product_with_exp", log(x * exp(y)), log(x) + y)
+_stable("log_of_quotient_by_exp", log(x / exp(y)), log(x) - y)
+_stable("log_of_exp_over", log(exp(y) / x), y - log(x))
+_stable("log_of_product_with_sigmoid", log(x * sigmoid(y)), log(x) - softplus(-y))
+_stable("log_of_quotient_by_sigmoid", log(x / sigmoid(y)), log(x) + softplus(-y))
 _stable("log1p_of_exp", log1p(exp(x)), softplus(x))
 _stable("log1p_of_minus_exp", log1p(-exp(x)), log1mexp(x))
 _stable("log1p_of_minus_sigmoid", log1p(-sigmoid(x)), -softplus(x))
 _stable("log1p_of_expm1", log1p(expm1(x)), x)
+_stable("softplus_minus_argument", softplus(x) - x, softplus(-x))
+_stable("argument_minus_softplus", x - softplus(x), -softplus(-x))
 
 # Exponentials.
 _stable("exp_minus_one", exp(x) - 1, expm1(x))
+_stable("exp_plus_minus_one", exp(x) + -1, expm1(x))
 _stable("one_minus_exp", 1 - exp(x), -expm1(x))
 _stable("one_minus_sigmoid", 1 - sigmoid(x), sigmoid(-x))
+_stable("sigmoid_minus_its_square", sigmoid(x) - sqr(sigmoid(x)), sigmoid(x) * sigmoid(-x))
+_stable("scaled_sigmoid_minus_its_square", c * sigmoid(x) - c * sqr(sigmoid(x)), c * (sigmoid(x) * sigmoid(-x)))
 _stable("exp_of_minus_softplus", exp(-softplus(x)), sigmoid(-x))
 
 # Quotients. A quotient by 1 + exp(x) is a product with a sigmoid.
 _stable("reciprocal_of_one_plus_exp", reciprocal(1 + exp(x)), sigmoid(-x))
 _stable("one_over_one_plus_exp", 1 / (1 + exp(x)), sigmoid(-x))
-_stable("exp_over_one_plus_exp", exp(x) / (1 + exp(x)), sigmoid(x))
 _stable("quotient_by_one_plus_exp", c / (1 + exp(x)), c * sigmoid(-x))
+_stable("exp_over_expm1", exp(x) / expm1(x), reciprocal(-expm1(-x)))
+_stable("quotient_by_expm1_times_exp", (c / expm1(x)) * exp(x), c / -expm1(-x))
 
-# Products that gradients of the forms above leave: an overflowing factor meets one that vanishes.
-_stable("sigmoid_times_exp", sigmoid(-x) * exp(x), sigmoid(x))
-_stable("sigmoid_times_exp_of_minus", sigmoid(x) * exp(-x), sigmoid(-x))
-_stable("scaled_sigmoid_times_exp", (c * sigmoid(-x)) * exp(x), c * sigmoid(x))
-_stable("scaled_sigmoid_times_exp_of_minus", (c * sigmoid(x)) * exp(-x), c * sigmoid(-x))
-_stable("gradient_of_log_sigmoid", (c / sigmoid(x)) * (sigmoid(x) * sigmoid(-x)), c * sigmoid(-x))
-_stable("gradient_of_log_of_quotient", ((c / sigmoid(x)) * sigmoid(x)) * sigmoid(-x), c * sigmoid(-x))
-_stable("gradient_of_minus_log_one_minus_sigmoid", (c / sigmoid(-x)) * (sigmoid(x) * sigmoid(-x)), c * sigmoid(x))
-_stable(
-    "gradient_of_cross_entropy",
-    (c / sigmoid(x) - d / sigmoid(-x)) * (sigmoid(x) * sigmoid(-x)),
-    c * sigmoid(-x) - d * sigmoid(x),
-)
-_stable(
-    "gradient_of_sum_of_log_sigmoids",
-    (c / sigmoid(x) + d / sigmoid(-x)) * (sigmoid(x) * sigmoid(-x)),
-    c * sigmoid(-x) + d * sigmoid(x),
-)
+
+_EXPONENTIALS = frozenset({"exp", "expm1", "sigmoid", "softplus", "log1p", "log"})
+
+
+@RULES.rule(Phase.STABILIZE, add, sub, tags=EVERY_MODE)
+def exponential_in_wider_sum(node: Apply) -> Variable | None:
+    """1 + exp(x) -> 1 + exp(cast(x)), where the sum is of a wider dtype than x: the laws of stable forms see it."""
+    out: Any = node.outputs[0]
+    if kind_of(out) != "f" or all(constant_value(v) is None for v in node.inputs):
+        return None
+    operands: list[Any] = list(node.inputs)
+    for i, operand in enumerate(operands):
+        inner = operand.owner
+        if row_name(inner) in _EXPONENTIALS and kind_of(operand) == "f" and operand.dtype != out.dtype:
+            operands[i] = inner.op(cast(inner.inputs[0], out.dtype))
+    if all(new is old for new, old in zip(operands, node.inputs, strict=True)):
+        return None
+    return fitted(out, node.op(*operands))
+
+
+@RULES.rule(Phase.STABILIZE, exp, sigmoid, log, tags=EVERY_MODE, depth=1)
+def exponential_of_integer(node: Apply) -> Variable | None:
+    """exp(i) -> exp(cast(i)), for integers and bool: the laws of stable forms see it."""
+    out: Any = node.outputs[0]
+    if kind_of(node.inputs[0]) not in "biu" or kind_of(out) != "f":
+        return None
+    return fitted(out, node.op(cast(node.inputs[0], out.dtype)))

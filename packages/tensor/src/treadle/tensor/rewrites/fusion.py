@@ -27,6 +27,7 @@ from treadle.tensor.fused import FusedReduction
 from treadle.tensor.reduction import Reduction
 from treadle.tensor.rewrites.lengths import LengthTable, table_of
 from treadle.tensor.row import ScalarOp
+from treadle.tensor.types import DTYPE_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -215,7 +216,7 @@ def fused(group: Sequence[Apply], outputs: Sequence[Variable]) -> Apply:
     for node in group:
         op: Any = node.op
         out: Any = node.outputs[0].type
-        loops = tuple(d.name for d in op.loop_dtypes(node))
+        loops = tuple(DTYPE_NAMES[d] for d in op.loop_dtypes(node))
         steps.append(Step(op.scalar_op, tuple(place[x] for x in node.inputs), loops, out.dtype))
         place[node.outputs[0]] = len(place)
     dtypes = tuple(getattr(x.type, "dtype", "") for x in inputs)

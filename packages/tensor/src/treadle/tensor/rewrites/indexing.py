@@ -1,4 +1,4 @@
-"""Rules for indexing."""
+"""Rules for indices: canonical ones, one after another, of shapes and joins, and of what was written before."""
 
 from __future__ import annotations
 
@@ -7,121 +7,366 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.graph import Constant
 from treadle.rewrite import Phase, RuleSet
-from treadle.tensor.conversion import constant
-from treadle.tensor.dimshuffle import DimShuffle
-from treadle.tensor.index import At, Span, Symbolic
+from treadle.tensor.broadcasting import Alloc
+from treadle.tensor.dimshuffle import dimshuffle
+from treadle.tensor.index import Span
 from treadle.tensor.indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Subtensor
-from treadle.tensor.joining import Join
-from treadle.tensor.scalar.cast import cast
+from treadle.tensor.joining import ARange, Join
+from treadle.tensor.rewrites.conditions import BOTH, fitting, is_used_once, made_by
+from treadle.tensor.rewrites.entries import (
+    FULL,
+    Picks,
+    Point,
+    Stretch,
+    all_same,
+    canonical,
+    followed,
+    increasing,
+    is_whole,
+    packed,
+    same,
+    taken,
+    unpacked,
+)
+from treadle.tensor.rewrites.lengths import LengthTable, table_of
+from treadle.tensor.scalar.arithmetic import add
 from treadle.tensor.shape import Shape, shape_i
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from treadle.graph import Apply, FunctionGraph, Variable
+    from treadle.tensor.rewrites.entries import Item
 
-    from treadle.graph import Apply, Variable
-    from treadle.tensor.index import Entry
-
-RULES = RuleSet("indexing")
-BOTH = ("fast_run", "fast_compile")
+RULES = RuleSet("indexing", features=(LengthTable,))
 EARLY_AND_LATE = (Phase.CANONICALIZE, Phase.SPECIALIZE)
 
 
-def _takes_all(entry: Any, n: int | None) -> bool:
-    """Whether an entry takes a whole dimension, in order."""
-    if not isinstance(entry, Span):
-        return False
-    if entry.is_full:
-        return True
-    starts, steps = entry.start in {None, 0}, entry.step in {None, 1}
-    return starts and steps and isinstance(entry.stop, int) and n is not None and entry.stop >= n
-
-
-@RULES.rule(EARLY_AND_LATE, Subtensor, tags=BOTH, depth=1)
-def subtensor_of_everything(node: Apply) -> Variable | None:
-    """x[:, :] -> x."""
+def items_of(node: Apply) -> list[Item]:
+    """Return a node's index."""
     op: Any = node.op
+    return unpacked(op.entries, node.inputs[first_part(node) :])
+
+
+def first_part(node: Apply) -> int:
+    """Return the position of the first index input of a node."""
+    return 1 if isinstance(node.op, Subtensor | AdvancedSubtensor) else 2
+
+
+@RULES.rule(EARLY_AND_LATE, Subtensor, tags=(*BOTH, "local_useless_subtensor", "useless"), depth=1, needs_graph=True)
+def subtensor_of_everything(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+    """x[:, :] -> x, where each slice is certain to take its whole dimension."""
     x: Any = node.inputs[0]
-    return node.inputs[0] if all(map(_takes_all, op.entries, x.type.shape)) else None
-
-
-def _single_position(node: Apply) -> int | None:
-    """Return the position that a node takes from a vector, or None."""
-    op: Any = node.op
-    entries = op.entries
-    if len(entries) != 1 or not isinstance(entries[0], At) or not isinstance(entries[0].value, int):
+    items = items_of(node)
+    if all(map(is_whole, items, x.type.shape)):
+        return x  # type: ignore[no-any-return]  # a variable
+    if not all(isinstance(i, Stretch) and i.start is None and i.step is None for i in items):
         return None
-    return entries[0].value
+    table = table_of(fgraph)
+    return fitting(node, x) if table.of(x) == table.of(node.outputs[0]) else None
 
 
-def _with_constants(entries: Sequence[Entry], parts: Sequence[Variable]) -> tuple[tuple[Entry, ...], list[Variable]]:
-    """Return entries with the constants among their symbolic parts written into them, and the parts left."""
-    given = iter(parts)
-    left: list[Variable] = []
-
-    def bound(value: Any) -> Any:
-        if not isinstance(value, Symbolic):
-            return value
-        var = next(given)
-        if isinstance(var, Constant):
-            return int(var.data)
-        left.append(var)
-        return value
-
-    made: list[Entry] = []
-    for entry in entries:
-        if isinstance(entry, At):
-            made.append(At(bound(entry.value)))
-        elif isinstance(entry, Span):
-            made.append(Span(bound(entry.start), bound(entry.stop), bound(entry.step)))
-        else:
-            left.append(next(given))
-            made.append(entry)
-    return tuple(made), left
+_INDEXED = (Subtensor, AdvancedSubtensor, IncSubtensor, AdvancedIncSubtensor)
 
 
-@RULES.rule(EARLY_AND_LATE, Subtensor, AdvancedSubtensor, IncSubtensor, AdvancedIncSubtensor, tags=BOTH, depth=1)
+@RULES.rule(EARLY_AND_LATE, *_INDEXED, tags=(*BOTH, "local_subtensor_shape_constant"), depth=1)
 def constant_positions(node: Apply) -> Variable | None:
     """x[i], i known -> x[its value]: shapes become known, and backends compile the index in."""
+    first = first_part(node)
+    # Most indices have no input, or none that is constant; arrays of positions stay inputs.
+    if not any(isinstance(part, Constant) and part.data.ndim == 0 for part in node.inputs[first:]):
+        return None
+    return _with(node, items_of(node))
+
+
+def _with(node: Apply, items: list[Item]) -> Variable | None:
+    """Return a node with another index."""
     op: Any = node.op
-    first = 1 if isinstance(op, Subtensor | AdvancedSubtensor) else 2
-    entries, left = _with_constants(op.entries, node.inputs[first:])
+    entries, parts = packed(items)
     if entries == op.entries or any(isinstance(e, Span) and e.step == 0 for e in entries):
         return None
-    made: Variable = replace(op, entries=entries)(*node.inputs[:first], *left)
-    return made if node.outputs[0].type.is_super(made.type) else None
+    made: Variable = replace(op, entries=entries)(*node.inputs[: first_part(node)], *parts)
+    return fitting(node, made)
+
+
+@RULES.rule(
+    EARLY_AND_LATE,
+    *_INDEXED,
+    tags=(*BOTH, "local_convert_negative_indices", "local_useless_slice"),
+    depth=1,
+    after=["constant_positions"],
+)
+def canonical_positions(node: Apply) -> Variable | None:
+    """x[0:n:1, -1] -> x[:, n - 1] for known lengths n, so that equal indices look equal."""
+    x: Any = node.inputs[0]
+    items = items_of(node)
+    made = [canonical(item, n) for item, n in zip(items, x.type.shape, strict=True)]
+    return (
+        None
+        if all(a is b or (same(a, b) and _alike(a, b)) for a, b in zip(items, made, strict=True))
+        else _with(node, made)
+    )
+
+
+def _alike(a: Item, b: Item) -> bool:
+    """Whether two equal items are written alike too."""
+    return not isinstance(a, Stretch) or not isinstance(b, Stretch) or (a.start, a.step) == (b.start, b.step)
+
+
+@RULES.rule(EARLY_AND_LATE, Subtensor, tags=(*BOTH, "local_subtensor_remove_broadcastable_index"), depth=1)
+def subtensor_of_unit_dimensions(node: Apply) -> Variable | None:
+    """x[:, 0] -> dimshuffle(x, 0), where the second dimension has length 1."""
+    x: Any = node.inputs[0]
+    kept = []
+    for d, (item, n) in enumerate(zip(items_of(node), x.type.shape, strict=True)):
+        if isinstance(item, Point) and n == 1 and not isinstance(item.at, int):
+            return None
+        if isinstance(item, Point) and n != 1:
+            return None
+        if isinstance(item, Stretch):
+            if not is_whole(item, n):
+                return None
+            kept.append(d)
+    return None if len(kept) == x.ndim else dimshuffle(x, *kept)
 
 
 @RULES.rule(EARLY_AND_LATE, Subtensor, tags=BOTH)
 def element_of_shape(node: Apply) -> Variable | None:
-    """shape(x)[d] -> length of dimension d of x."""
-    at, inner = _single_position(node), node.inputs[0].owner
-    if at is None or inner is None or not isinstance(inner.op, Shape):
+    """shape(x)[d] -> length of dimension d of x; of several, their join."""
+    inner = made_by(node.inputs[0], Shape)
+    (item,) = items_of(node) if inner is not None else (None,)
+    if inner is None or item is None:
         return None
-    return shape_i(inner.inputs[0], at)
+    x: Any = inner.inputs[0]
+    if isinstance(item, Point):
+        return shape_i(x, item.at) if isinstance(item.at, int) else None
+    if not isinstance(item, Stretch) or not item.is_known:
+        return None
+    bounds: Any = (item.start, item.stop, item.step)
+    chosen = [dimshuffle(shape_i(x, d), "x") for d in range(x.ndim)[slice(*bounds)]]
+    return fitting(node, Join(0)(*chosen)) if chosen else None
 
 
-@RULES.rule(EARLY_AND_LATE, Subtensor, tags=BOTH)
-def element_of_join(node: Apply) -> Variable | None:
-    """join(a, b, …)[i] -> the element of the part that it comes from."""
-    at, inner = _single_position(node), node.inputs[0].owner
-    if at is None or inner is None or not isinstance(inner.op, Join):
+@RULES.rule(
+    EARLY_AND_LATE,
+    Subtensor,
+    tags=(*BOTH, "local_subtensor_merge_slice", "local_subtensor_merge_integer"),
+)
+def subtensor_of_subtensor(node: Apply) -> Variable | None:
+    """x[i][j] -> x[k], where one index picks the same for every length, and is out of bounds just when the two are."""
+    inner = made_by(node.inputs[0], Subtensor)
+    if inner is None:
         return None
-    parts: list[Any] = list(inner.inputs)
-    sizes = [part.type.shape[0] for part in parts]
-    if None in sizes:
+    x: Any = inner.inputs[0]
+    outer = iter(items_of(node))
+    made: list[Item] = []
+    for item, n in zip(items_of(inner), x.type.shape, strict=True):
+        if not isinstance(item, Stretch):
+            made.append(item)
+            continue
+        one = followed(item, next(outer), n)
+        if one is None:
+            return None
+        made.append(one)
+    return fitting(node, taken(x, made))
+
+
+# Arrays of positions
+
+
+@RULES.rule(EARLY_AND_LATE, AdvancedSubtensor, tags=(*BOTH, "local_adv_idx_to_slice"), needs_graph=True)
+def positions_that_are_a_slice(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+    """x[[1, 2, 3]] -> x[1:4], where x is known to be long enough; x[arange(length of x)] -> x."""
+    x: Any = node.inputs[0]
+    items = items_of(node)
+    at = [d for d, item in enumerate(items) if isinstance(item, Picks)]
+    if all(_rank(items[d]) == 0 for d in at):
+        return fitting(node, taken(x, [Point(i.positions) if isinstance(i, Picks) else i for i in items]))
+    if len(at) != 1:
         return None
-    at = at + sum(sizes) if at < 0 else at
-    for part, size in zip(parts, sizes, strict=True):
-        if at < size:
-            return cast(_element(part, at), getattr(node.outputs[0].type, "dtype", ""))
-        at -= size
+    stretch = _as_stretch(fgraph, x, at[0], items[at[0]])
+    return None if stretch is None else fitting(node, taken(x, [*items[: at[0]], stretch, *items[at[0] + 1 :]]))
+
+
+def _rank(item: Any) -> int:
+    return int(item.positions.type.ndim)
+
+
+def _as_stretch(fgraph: FunctionGraph, x: Any, d: int, item: Any) -> Stretch | None:
+    """Return the slice that positions of a dimension are, if they are one."""
+    n = x.type.shape[d]
+    if n is not None:
+        found = increasing(item.positions)
+        if found is None or not all(-n <= k < n for k in (found[0], found[-1])) or (found[0] < 0) != (found[-1] < 0):
+            return None
+        shift = n if found[0] < 0 else 0
+        stop = found[-1] + shift + (1 if found.step > 0 else -1)
+        made = canonical(Stretch(found[0] + shift, None if stop < 0 else stop, found.step), n)
+        return made if isinstance(made, Stretch) else None
+    node = made_by(item.positions, ARange)
+    if node is None or not isinstance(node.inputs[0], Constant) or not isinstance(node.inputs[2], Constant):
+        return None
+    if node.inputs[0].data.item() != 0 or node.inputs[2].data.item() != 1:
+        return None
+    table = table_of(fgraph)
+    return FULL if table.of(item.positions)[0] == table.of(x)[d] else None
+
+
+@RULES.rule(EARLY_AND_LATE, Subtensor, tags=(*BOTH, "local_subtensor_of_adv_subtensor"), needs_graph=True)
+def subtensor_of_picked(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+    """x[positions][i] -> x[positions[i]], where the positions are a vector."""
+    inner = made_by(node.inputs[0], AdvancedSubtensor)
+    if inner is None or not is_used_once(fgraph, node.inputs[0]):
+        return None
+    items, outer = items_of(inner), items_of(node)
+    at = [d for d, item in enumerate(items) if isinstance(item, Picks)]
+    if len(at) != 1 or _rank(items[at[0]]) != 1:
+        return None
+    d = at[0]
+    if isinstance(outer[d], Picks) or not all(
+        isinstance(o, Stretch) and o.is_full for i, o in enumerate(outer) if i != d
+    ):
+        return None
+    chosen: Any = items[d]
+    positions = taken(chosen.positions, [outer[d]])
+    x: Any = inner.inputs[0]
+    if positions.ndim == 0:
+        return fitting(node, taken(x, [*items[:d], Point(positions), *items[d + 1 :]]))
+    entries, parts = packed([*items[:d], Picks(positions), *items[d + 1 :]])
+    return fitting(node, AdvancedSubtensor(entries)(x, *parts))
+
+
+# Reading what was written
+
+
+@RULES.rule(
+    EARLY_AND_LATE,
+    Subtensor,
+    AdvancedSubtensor,
+    tags=(*BOTH, "local_read_of_write_same_indices"),
+    needs_graph=True,
+)
+def read_of_write(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+    """set(x, y, at i)[i] -> y broadcast to its shape; inc(x, y, at i)[i] -> x[i] + y."""
+    inner = made_by(node.inputs[0], IncSubtensor, AdvancedIncSubtensor)
+    if inner is None or not all_same(items_of(inner), items_of(node)) or not _distinct(node):
+        return None
+    x, y = inner.inputs[:2]
+    op: Any = inner.op
+    table = table_of(fgraph)
+    wanted = table.of(node.outputs[0])
+    if op.set:
+        if table.of(y) == wanted:
+            return fitting(node, y)
+        lengths = [table.variable(n, fgraph, avoid=node.outputs[0]) for n in wanted]
+        if any(n is None for n in lengths):
+            return None
+        return fitting(node, Alloc()(y, *lengths))
+    own = table.of(y)
+    padded = (frozenset[int](),) * (len(wanted) - len(own)) + own
+    if any(table.broadcast((n, m)) != m for n, m in zip(padded, wanted, strict=True)):
+        return None
+    op = node.op
+    return fitting(node, add(op(x, *node.inputs[1:]), y))
+
+
+def _distinct(node: Apply) -> bool:
+    """Whether an index is certain to pick no element twice."""
+    arrays = [item for item in items_of(node) if isinstance(item, Picks)]
+    return not arrays or (len(arrays) == 1 and increasing(arrays[0].positions) is not None and _one_sign(arrays[0]))
+
+
+def _one_sign(item: Picks) -> bool:
+    """Whether positions all count from one end: from both, two of them may be the same."""
+    found: Any = increasing(item.positions)
+    return bool((found[0] < 0) == (found[-1] < 0))
+
+
+@RULES.rule(EARLY_AND_LATE, Subtensor, tags=(*BOTH, "local_slice_read_of_write"), needs_graph=True)
+def read_inside_write(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+    """set(x, y, at 2:8)[3:5] -> y[1:3]; set(x, y, at 2:8)[9] -> x[9], for known positions."""
+    inner = made_by(node.inputs[0], IncSubtensor)
+    if inner is None:
+        return None
+    read = items_of(node)
+    below = _below_writes_apart(node.inputs[0], read)
+    if below is not None:
+        return fitting(node, taken(below, read))
+    x: Any = inner.inputs[0]
+    y: Any = inner.inputs[1]
+    written = items_of(inner)
+    op: Any = inner.op
+    rank = sum(isinstance(item, Stretch) for item in written)
+    if not op.set or y.type.ndim != rank or all_same(written, read):
+        return None
+    inside = [_inside(w, r, n) for w, r, n in zip(written, read, x.type.shape, strict=True)]
+    if any(found is None for found in inside):
+        return None
+    table = table_of(fgraph)
+    if table.of(y) != table.of(Subtensor(op.entries)(x, *inner.inputs[2:])):
+        return None
+    return fitting(node, taken(y, [i for i, w in zip(inside, written, strict=True) if isinstance(w, Stretch) and i]))
+
+
+# So many writes one on another are looked through for the one that a read is from.
+_MOST_WRITES = 16
+
+
+def _below_writes_apart(var: Variable, read: list[Item]) -> Variable | None:
+    """Return what the writes under a variable leave untouched where it is read; None if that cannot be settled."""
+    below = var
+    for _ in range(_MOST_WRITES):
+        node = made_by(below, IncSubtensor)
+        if node is None:
+            return None if below is var else below
+        written = items_of(node)
+        if not any(_apart(w, r) for w, r in zip(written, read, strict=True)):
+            return below if below is not var and all_same(written, read) else None
+        below = node.inputs[0]
     return None
 
 
-def _element(part: Any, at: int) -> Any:
-    """Return an element of a vector; the scalar itself where the vector is one with a dimension added."""
-    node = part.owner
-    if node is not None and isinstance(node.op, DimShuffle) and node.op.order == ("x",):
-        return node.inputs[0]
-    data = getattr(part, "data", None)
-    return part[at] if data is None else constant(data[at])
+def _covered(item: Item, n: int | None) -> range | None:
+    """Return positions that an item picks, or a range that holds them however long the dimension is; or None."""
+    if isinstance(item, Point) and isinstance(item.at, int):
+        at = item.at + n if item.at < 0 and n is not None else item.at
+        return range(at, at + 1) if at >= 0 else None
+    if not isinstance(item, Stretch) or not item.is_known or item.step == 0:
+        return None
+    bounds: Any = (item.start, item.stop, item.step)
+    if n is not None:
+        return range(n)[slice(*bounds)]
+    if not isinstance(item.stride, int) or item.stride < 0 or item.stop is None:
+        return None
+    start: Any = item.start or 0
+    return range(start, bounds[1], item.stride) if start >= 0 and bounds[1] >= 0 else None
+
+
+def _apart(written: Item, read: Item) -> bool:
+    """Whether two items are certain to pick different positions."""
+    w, r = _covered(written, None), _covered(read, None)
+    if w is None or r is None:
+        return False
+    fewer, more = (w, r) if len(w) <= len(r) else (r, w)
+    return len(fewer) <= _MOST_POSITIONS and not any(k in more for k in fewer)
+
+
+# Positions are compared one by one up to so many.
+_MOST_POSITIONS = 1_000
+
+
+def _inside(written: Item, read: Item, n: int | None) -> Item | None:
+    """Return what a read picks of what was written; None where that is not certain."""
+    if same(written, read):
+        return FULL
+    if n is None or not isinstance(written, Stretch):
+        return None
+    w, r = _covered(written, n), _covered(read, n)
+    if w is None or r is None or not w or not r or len(r) > _MOST_POSITIONS or not all(k in w for k in r):
+        return None
+    if isinstance(read, Point):
+        return Point(w.index(r[0]))
+    first, last = w.index(r[0]), w.index(r[-1])
+    step = 1 if len(r) == 1 else w.index(r[1]) - first
+    made = canonical(Stretch(first, last + (1 if step > 0 else -1), step), len(w))
+    if step < 0 and last == 0:
+        made = canonical(Stretch(first, None, step), len(w))
+    return made

@@ -4,28 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from treadle.graph import Apply, Constant, Feature, Variable
+from treadle.graph import Constant, Feature, Variable
 from treadle.rewrite import feature_of
-from treadle.tensor.broadcasting import Alloc, SumTo
 from treadle.tensor.conversion import constant
-from treadle.tensor.dimshuffle import DimShuffle
-from treadle.tensor.elemwise import Elemwise
-from treadle.tensor.index import At, Span
-from treadle.tensor.indexing import AdvancedIncSubtensor, IncSubtensor, Subtensor
-from treadle.tensor.joining import Join
-from treadle.tensor.normalization import LogSoftmax, LogSumExp, Softmax
-from treadle.tensor.product import MatMul
-from treadle.tensor.reduction import ArgReduction, Reduction
+from treadle.tensor.rewrites.formulas import (
+    broadcast_number,
+    number,
+    plus,
+    range_length,
+    slice_length,
+    times,
+    whole_quotient,
+)
+from treadle.tensor.rewrites.length_rules import RULES, inferred, measured, needed_by, scalar_tree, stripped
 from treadle.tensor.scalar.arithmetic import add
-from treadle.tensor.scalar.cast import CASTS, switch
-from treadle.tensor.scalar.comparison import eq
-from treadle.tensor.shape import LENGTH, Reshape, Shape, ShapeI
+from treadle.tensor.scalar.cast import switch
+from treadle.tensor.scalar.comparison import lt
+from treadle.tensor.shape import LENGTH, ShapeI
 from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from treadle.graph import FunctionGraph
+    from treadle.graph import Apply, FunctionGraph
 
 # A length: the atoms that it is the broadcast of. None of them means 1; two lengths with the same atoms are equal.
 Length = frozenset[int]
@@ -33,42 +34,147 @@ Lengths = tuple[Length, ...]
 ONE: Length = frozenset()
 # A length that is the broadcast of more atoms than this becomes an atom of its own, so that sets stay small.
 MOST_ATOMS = 8
-
-_CAST_TO_LENGTH = CASTS[LENGTH]
+# Sums and products of more parts than this are not looked into.
+MOST_PARTS = 32
 
 
 class LengthTable(Feature):
-    """Feature that says what each length is equal to.
+    """Feature that says what each length is equal to: lazily, and once for each variable.
 
-    An atom is a known length, the length of one dimension of a variable about which nothing more is known, an integer
-    scalar, or a sum of lengths. Rewriting keeps values, lengths too, so what was found once stays true.
+    An atom is a known number, the length of one dimension of a variable about which nothing more is known, an integer
+    scalar, or a formula (a sum, a product, the length of a slice …) of lengths. Rewriting keeps values, lengths too, so
+    what was found once stays true.
     """
 
     def __init__(self) -> None:
         self._atoms: dict[tuple[Any, ...], int] = {}
         self._described: list[tuple[Any, ...]] = []
+        self._natural: list[bool] = []
         self._known: dict[Variable, Lengths] = {}
+        self._heirs: dict[Variable, Variable] = {}
+        self._built: dict[Length, Variable] = {}
+        # What the infer_shape of users' ops returned, by node.
+        self.own_shapes: dict[Apply, Sequence[Any]] = {}
+        self.fgraph: FunctionGraph | None = None
+        # How many variables were looked at: work is counted in tests.
+        self.computed = 0
+
+    def on_attach(self, fgraph: FunctionGraph) -> None:
+        """Note the graph, which infer_shape of users' ops is given."""
+        self.fgraph = fgraph
+
+    def on_change_input(
+        self, fgraph: FunctionGraph, node: Any, i: int, var: Variable, new_var: Variable, reason: str | None = None
+    ) -> None:
+        """Note what has taken a variable's place: lengths that were found in terms of the old one still hold."""
+        del fgraph, node, i, reason
+        if new_var is not var:
+            self._heirs[var] = new_var
 
     # Atoms
 
-    def _atom(self, *description: Any) -> Length:
-        number = self._atoms.setdefault(description, len(self._described))
-        if number == len(self._described):
+    def atom(self, *description: Any, natural: bool = True) -> Length:
+        """Return the length that a description stands for."""
+        at = self._atoms.setdefault(description, len(self._described))
+        if at == len(self._described):
             self._described.append(description)
-        return frozenset((number,))
+            self._natural.append(natural)
+        return frozenset((at,))
 
-    def _fixed(self, n: int) -> Length:
-        return ONE if n == 1 else self._atom("known", n)
+    def fixed(self, n: int) -> Length:
+        """Return a length that is known."""
+        return ONE if n == 1 else self.atom("known", n, natural=n >= 0)
 
-    def broadcast(self, lengths: Sequence[Length]) -> Length | None:
-        """Return the length that lengths broadcast to; None where too little is known to say it shortly."""
-        merged = lengths[0] if len(set(lengths)) == 1 else frozenset().union(*lengths)
+    def value(self, length: Length) -> int | None:
+        """Return the number that a length is known to be, or None."""
+        if not length:
+            return 1
+        if len(length) > 1:
+            return None
+        kind, *rest = self._described[next(iter(length))]
+        return int(rest[0]) if kind == "known" else None
+
+    def is_natural(self, length: Length) -> bool:
+        """Whether a length is certain not to be negative: a scalar may hold the -1 that reshape understands."""
+        return all(self._natural[at] for at in length)
+
+    def broadcast(self, lengths: Sequence[Length]) -> Length:
+        """Return the length that lengths broadcast to."""
+        distinct = set(lengths)
+        if len(distinct) == 1:
+            return lengths[0]
+        merged: Length = frozenset().union(*distinct)
         if len(merged) > 1:
-            for number in merged:
-                if self._described[number][0] == "known":
+            for at in merged:
+                if self._described[at][0] == "known":
                     # The others can only be the same, or 1.
-                    return frozenset((number,))
-        return merged if len(merged) <= MOST_ATOMS else None
+                    return frozenset((at,))
+        return merged if len(merged) <= MOST_ATOMS else self.atom("broadcast", *_in_order(distinct))
+
+    def joined(self, parts: Sequence[Length]) -> Length:
+        """Return the sum of lengths; equal ones are counted."""
+        counts: dict[Length, int] = {}
+        known = 0
+        for part in (item for whole in parts for item in self.parts("sum", whole)):
+            value = self.value(part)
+            if value is not None:
+                known += value
+                continue
+            factors = self.parts("product", part)
+            times = self.value(factors[-1])
+            base = part if times is None else self.multiplied(factors[:-1])
+            counts[base] = counts.get(base, 0) + (1 if times is None else times)
+        terms = [base if n == 1 else self.multiplied((base, self.fixed(n))) for base, n in counts.items()]
+        return self._combined("sum", [*terms, self.fixed(known)], 0, int.__add__)
+
+    def multiplied(self, parts: Sequence[Length]) -> Length:
+        """Return the product of lengths."""
+        return self._combined("product", parts, 1, int.__mul__)
+
+    def _combined(self, kind: str, parts: Sequence[Length], neutral: int, combine: Callable[[int, int], int]) -> Length:
+        """Return a sum or product: nested ones made flat, what is known combined, the rest in a fixed order."""
+        total, rest = neutral, []
+        for part in parts:
+            for item in self.parts(kind, part):
+                known = self.value(item)
+                if known is None:
+                    rest.append(item)
+                else:
+                    total = combine(total, known)
+        if kind == "product" and total == 0:
+            return self.fixed(0)
+        if not rest:
+            return self.fixed(total)
+        rest = _in_order(rest)
+        if total != neutral:
+            rest.append(self.fixed(total))
+        if len(rest) == 1:
+            return rest[0]
+        return self.atom(kind, *rest, natural=all(map(self.is_natural, rest)))
+
+    def parts(self, kind: str, length: Length) -> Sequence[Length]:
+        """Return what a length is the sum or product of: itself alone, if nothing else."""
+        if len(length) == 1:
+            described = self._described[next(iter(length))]
+            if described[0] == kind and len(described) <= MOST_PARTS:
+                return described[1:]
+        return (length,)
+
+    def divided(self, above: Sequence[Length], below: Sequence[Length]) -> Length:
+        """Return the quotient of two products of lengths, which is a whole number."""
+        upper = [p for length in above for p in self.parts("product", length)]
+        lower = [p for length in below for p in self.parts("product", length)]
+        for p in list(lower):
+            if p in upper:
+                upper.remove(p)
+                lower.remove(p)
+        over, under = self.multiplied(upper), self.multiplied(lower)
+        n, d = self.value(over), self.value(under)
+        if d == 1:
+            return over
+        if n is not None and d is not None:
+            return self.fixed(n // d if d else 0)
+        return self.atom("quotient", over, under)
 
     # Lengths of variables
 
@@ -83,7 +189,7 @@ class LengthTable(Feature):
             if current in self._known:
                 stack.pop()
                 continue
-            waiting = [x for x in _needs(current) if x not in self._known]
+            waiting = [x for x in needed_by(current, self) if x not in self._known]
             if waiting:
                 stack.extend(waiting)
             else:
@@ -91,53 +197,40 @@ class LengthTable(Feature):
                 self._known[current] = self._compute(current)
         return self._known[var]
 
-    def of_scalar(self, var: Variable) -> Length:
-        """Return the length that an integer scalar stands for."""
-        scalar = var
-        while var.owner is not None and (var.owner.op is _CAST_TO_LENGTH or isinstance(var.owner.op, DimShuffle)):
-            if var.owner.op is _CAST_TO_LENGTH and getattr(var.owner.inputs[0].type, "dtype", "") == "uint64":
-                break
-            var = var.owner.inputs[0]
-            scalar = var if getattr(var.type, "ndim", 0) == 0 else scalar
-        if isinstance(var, Constant):
-            return self._fixed(int(var.data.item()))
-        source = _measured(var)
-        if source is not None:
-            return self.of(source[0])[source[1]]
-        return self._atom("scalar", scalar)
-
     def _compute(self, var: Variable) -> Lengths:
+        self.computed += 1
         kind: Any = var.type
+        if not isinstance(kind, TensorType):
+            return ()
         found: Sequence[Length | None] = [None] * kind.ndim
         if var.owner is not None and None in kind.shape:
-            rule = _RULES.get(type(var.owner.op))
-            if rule is not None:
-                found = rule(self, var.owner, var)
+            rule = RULES.get(type(var.owner.op), inferred)
+            found = rule(self, var.owner, var)
         result = []
         for d, n in enumerate(kind.shape):
-            length = self._fixed(n) if n is not None else found[d]
-            result.append(self._atom("length", var, d) if length is None else length)
+            length = self.fixed(n) if n is not None else found[d]
+            result.append(self.atom("length", var, d) if length is None else length)
         return tuple(result)
 
-    def joined(self, parts: Sequence[Length]) -> Length:
-        """Return the sum of lengths."""
-        fixed = [self._value(p) for p in parts]
-        if None not in fixed:
-            return self._fixed(sum(n for n in fixed if n is not None))
-        return self._atom("sum", *parts)
+    # Scalars that stand for lengths
 
-    def _value(self, length: Length) -> int | None:
-        if not length:
-            return 1
-        description = self._described[next(iter(length))]
-        return int(description[1]) if len(length) == 1 and description[0] == "known" else None
+    def of_scalar(self, var: Variable) -> Length:
+        """Return the length that an integer scalar stands for: sums and products of lengths are seen through."""
+        order, leaves = scalar_tree(var)
+        found: dict[Variable, Length] = {leaf: self._of_leaf(leaf) for leaf in leaves}
+        for item in order:
+            node: Any = item.owner
+            operands = [found[stripped(x)[0]] for x in node.inputs]
+            found[item] = self.joined(operands) if node.op is add else self.multiplied(operands)
+        return found[stripped(var)[0]]
 
-    def is_natural(self, length: Length) -> bool:
-        """Whether a length is certain not to be negative: a scalar may hold the -1 that reshape understands."""
-        value = self._value(length)
-        if value is not None:
-            return value >= 0
-        return all(self._described[number][0] != "scalar" for number in length)
+    def _of_leaf(self, var: Variable) -> Length:
+        if isinstance(var, Constant):
+            return self.fixed(int(var.data.item()))
+        source = measured(var)
+        if source is not None:
+            return self.of(source[0])[source[1]]
+        return self.atom("scalar", var, natural=False)
 
     # Back to variables
 
@@ -146,168 +239,108 @@ class LengthTable(Feature):
 
         None if that needs a variable that is not in the graph any more, or the one to avoid.
         """
+        if avoid is not None and self._is_of(length, avoid):
+            return None
+        ready = self._built.get(length)
+        if ready is not None and ready in fgraph:
+            return ready
         made: dict[Length, Any] = {}
         stack = [length]
         while stack:
             current = stack[-1]
-            described = [self._described[number] for number in current]
-            waiting = [p for kind, *parts in described if kind == "sum" for p in parts if p not in made]
+            described = [self._described[at] for at in _sorted(current)]
+            waiting = [p for _, *parts in described for p in parts if isinstance(p, frozenset) and p not in made]
             if waiting:
                 stack.extend(waiting)
                 continue
             stack.pop()
-            scalars = [self._scalar(number, fgraph, avoid, made) for number in sorted(current)]
-            if any(s is None for s in scalars):
+            numbers = [self._number(item, fgraph, avoid, made) for item in described]
+            if any(n is None for n in numbers):
                 return None
-            made[current] = _broadcast_scalars(scalars)
-        result: Variable = made[length]
+            made[current] = broadcast_number(numbers) if numbers else 1
+        result = made[length]
+        result = constant(result, dtype=LENGTH) if isinstance(result, int) else result
+        self._built[length] = result
         return result
 
-    def _scalar(self, number: int, fgraph: FunctionGraph, avoid: Variable | None, made: dict[Length, Any]) -> Any:
-        kind, *rest = self._described[number]
+    def _is_of(self, length: Length, var: Variable) -> bool:
+        """Whether a length is known as that of a variable only."""
+        return any(self._described[at][0] == "length" and self._described[at][1] is var for at in length)
+
+    def _number(self, described: tuple[Any, ...], fgraph: FunctionGraph, avoid: Any, made: dict[Length, Any]) -> Any:
+        kind, *rest = described
+        formula = _FORMULAS.get(kind)
+        if formula is not None:
+            return formula(*(made[p] if isinstance(p, frozenset) else p for p in rest))
         if kind == "known":
-            return constant(rest[0], dtype=LENGTH)
-        if kind == "sum":
-            total: Any = made[rest[0]]
-            for part in rest[1:]:
-                total = add(total, made[part])
-            return total
-        var = rest[0]
-        if var is avoid or var not in fgraph:
+            return rest[0]
+        if kind == "made":
+            # A scalar that an op's own infer_shape returned.
+            return rest[0] if all(x is not avoid and x in fgraph for x in rest[1:]) else None
+        held: list[Any] = [self._present(x, fgraph) if isinstance(x, Variable) else x for x in rest]
+        if any(x is None or x is avoid for x in held):
             return None
+        if kind == "range":
+            return range_length(*held)
+        var = held[0]
         if kind == "scalar":
-            return var if var.type.dtype == LENGTH else _CAST_TO_LENGTH(var)
-        return ShapeI(rest[1])(var)
+            return number(var if var.type.ndim == 0 else var.dimshuffle())
+        known = var.type.shape[rest[1]]
+        return ShapeI(rest[1])(var) if known is None else known
+
+    def _present(self, var: Variable, fgraph: FunctionGraph) -> Variable | None:
+        """Return a variable, or what took its place in the graph, if that is there."""
+        seen = 0
+        current: Variable | None = var
+        while current is not None and current not in fgraph and not isinstance(current, Constant):
+            current = self._heirs.get(current)
+            seen += 1
+            if seen > MOST_PARTS:
+                return None
+        return current
+
+
+def _sorted(length: Length) -> list[int]:
+    return sorted(length)
+
+
+def _in_order(lengths: Any) -> list[Length]:
+    return sorted(lengths, key=_sorted)
+
+
+def _either(given: Any, otherwise: Any) -> Any:
+    """Return a length that was given, or what -1 stands for."""
+    return switch(lt(given, 0), otherwise, given)
+
+
+def _total(*numbers: Any) -> Any:
+    result = numbers[0]
+    for n in numbers[1:]:
+        result = plus(result, n)
+    return result
+
+
+def _product(*numbers: Any) -> Any:
+    result = numbers[0]
+    for n in numbers[1:]:
+        result = times(result, n)
+    return result
+
+
+# How the kinds of atoms that are formulas of other lengths are computed.
+_FORMULAS: Any = {
+    "sum": _total,
+    "product": _product,
+    "quotient": whole_quotient,
+    "broadcast": lambda *numbers: broadcast_number(numbers),
+    "slice": slice_length,
+    "either": _either,
+}
 
 
 def table_of(fgraph: FunctionGraph) -> LengthTable:
     """Return the graph's table of lengths; a fresh one where the rules' features are not attached."""
     return feature_of(fgraph, LengthTable) or LengthTable()
-
-
-def _broadcast_scalars(scalars: Sequence[Any]) -> Any:
-    """Return the length that lengths broadcast to: each is the result, or 1."""
-    if not scalars:
-        return constant(1, dtype=LENGTH)
-    result = scalars[0]
-    for n in scalars[1:]:
-        result = switch(eq(result, 1), n, result)
-    return result
-
-
-def _measured(var: Variable) -> tuple[Variable, int] | None:
-    """Return the variable and dimension whose length a scalar is, or None."""
-    node = var.owner
-    if node is None:
-        return None
-    if isinstance(node.op, ShapeI):
-        return node.inputs[0], node.op.axis
-    if isinstance(node.op, Subtensor) and len(node.op.entries) == 1 and isinstance(node.op.entries[0], At):
-        source, at = node.inputs[0].owner, node.op.entries[0].value
-        if source is not None and isinstance(source.op, Shape) and isinstance(at, int):
-            x = source.inputs[0]
-            ndim = getattr(x.type, "ndim", 0)
-            return x, at % ndim if ndim else at
-    return None
-
-
-def _needs(var: Variable) -> Sequence[Variable]:
-    """Return the variables whose lengths must be known first."""
-    kind: Any = var.type
-    node = var.owner
-    if node is None or None not in kind.shape or type(node.op) not in _RULES:
-        return ()
-    if not isinstance(node.op, Alloc | SumTo | Reshape):
-        return node.inputs
-    needed = []
-    for scalar in node.inputs[1:]:
-        x = scalar
-        while x.owner is not None and (x.owner.op is _CAST_TO_LENGTH or isinstance(x.owner.op, DimShuffle)):
-            x = x.owner.inputs[0]
-        source = _measured(x)
-        if source is not None:
-            needed.append(source[0])
-    return needed
-
-
-# How each op makes lengths from those of its inputs
-
-
-def _elementwise(table: LengthTable, node: Apply, out: Variable) -> Sequence[Length | None]:
-    del out
-    each = [table.of(x) for x in node.inputs]
-    return [table.broadcast(lengths) for lengths in zip(*each, strict=True)]
-
-
-def _rearranged(table: LengthTable, node: Apply, out: Variable) -> Sequence[Length | None]:
-    del out
-    own = table.of(node.inputs[0])
-    op: Any = node.op
-    return [own[d] if isinstance(d, int) else ONE for d in op.order]
-
-
-def _given(table: LengthTable, node: Apply, out: Variable) -> Sequence[Length | None]:
-    del out
-    return [table.of_scalar(x) for x in node.inputs[1:]]
-
-
-def _reshaped(table: LengthTable, node: Apply, out: Variable) -> Sequence[Length | None]:
-    del out
-    lengths = [table.of_scalar(x) for x in node.inputs[1:]]
-    return [n if table.is_natural(n) else None for n in lengths]
-
-
-def _reduced(table: LengthTable, node: Apply, out: Variable) -> Sequence[Length | None]:
-    del out
-    op: Any = node.op
-    return [n for d, n in enumerate(table.of(node.inputs[0])) if d not in op.axes]
-
-
-def _unchanged(table: LengthTable, node: Apply, out: Variable) -> Sequence[Length | None]:
-    del out
-    return table.of(node.inputs[0])
-
-
-def _multiplied(table: LengthTable, node: Apply, out: Variable) -> Sequence[Length | None]:
-    del out
-    a, b = (table.of(x) for x in node.inputs)
-    batch = [table.broadcast(pair) for pair in zip(a[:-2], b[:-2], strict=True)]
-    return [*batch, a[-2], b[-1]]
-
-
-def _joined(table: LengthTable, node: Apply, out: Variable) -> Sequence[Length | None]:
-    del out
-    each = [table.of(x) for x in node.inputs]
-    op: Any = node.op
-    first: list[Length | None] = list(each[0])
-    first[op.axis] = table.joined([lengths[op.axis] for lengths in each])
-    return first
-
-
-def _taken(table: LengthTable, node: Apply, out: Variable) -> Sequence[Length | None]:
-    del out
-    op: Any = node.op
-    spans = [(e, n) for e, n in zip(op.entries, table.of(node.inputs[0]), strict=True) if isinstance(e, Span)]
-    return [n if e.is_full else None for e, n in spans]
-
-
-_RULES: Any = {
-    Elemwise: _elementwise,
-    DimShuffle: _rearranged,
-    Alloc: _given,
-    SumTo: _given,
-    Reshape: _reshaped,
-    Reduction: _reduced,
-    ArgReduction: _reduced,
-    LogSumExp: _reduced,
-    Softmax: _unchanged,
-    LogSoftmax: _unchanged,
-    IncSubtensor: _unchanged,
-    AdvancedIncSubtensor: _unchanged,
-    MatMul: _multiplied,
-    Join: _joined,
-    Subtensor: _taken,
-}
 
 
 def same_lengths(table: LengthTable, a: Variable, b: Variable) -> bool:

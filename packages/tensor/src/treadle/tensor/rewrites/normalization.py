@@ -1,34 +1,33 @@
-"""Stable forms of softmax, logsumexp and their kin."""
+"""Stable forms of softmax and its kin, and of the gradients of its logarithm."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from treadle.rewrite import Phase, RuleSet
+from treadle.tensor.broadcasting import Alloc
 from treadle.tensor.dimshuffle import NEW, DimShuffle
+from treadle.tensor.indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Subtensor
 from treadle.tensor.normalization import LogSoftmax, LogSumExp, Softmax
 from treadle.tensor.reduction import Reduction
-from treadle.tensor.rewrites.patterns import row_name
-from treadle.tensor.scalar.arithmetic import true_div
-from treadle.tensor.scalar.exponential import log
+from treadle.tensor.rewrites.algebra import PRODUCT_SIGNS
+from treadle.tensor.rewrites.logistic import MOST_FACTORS, Operand, operands_of, product_of
+from treadle.tensor.rewrites.patterns import constant_value, row_name
+from treadle.tensor.rewrites.spreading import fitted
+from treadle.tensor.scalar.arithmetic import add, mul, sub, true_div
+from treadle.tensor.scalar.exponential import exp, log
 
 if TYPE_CHECKING:
     from treadle.graph import Apply, Variable
 
 RULES = RuleSet("normalization")
+EVERY_MODE = ("fast_run", "fast_compile", "minimum_compile")
 
 
-@RULES.rule(Phase.STABILIZE, log)
-def log_of_softmax(node: Apply) -> Variable | None:
-    """log(softmax(x)) -> log_softmax(x)."""
-    inner = node.inputs[0].owner
-    if inner is None or not isinstance(inner.op, Softmax):
-        return None
-    made: Variable = LogSoftmax(inner.op.axes)(inner.inputs[0])
-    return made
+# Recognising sums of exponentials
 
 
-def _sum_of_exp(node: Apply | None) -> tuple[Any, tuple[int, ...]] | None:
+def sum_of_exponentials(node: Apply | None) -> tuple[Any, tuple[int, ...]] | None:
     """Return x and the axes, if a node is the sum of exp(x) over axes, all in one float dtype."""
     if node is None or not isinstance(node.op, Reduction) or node.op.kind != "sum":
         return None
@@ -41,7 +40,7 @@ def _sum_of_exp(node: Apply | None) -> tuple[Any, tuple[int, ...]] | None:
     return x, node.op.axes
 
 
-def _expansion(node: Apply | None, ndim: int) -> tuple[Apply, tuple[int, ...]] | None:
+def expansion_of(node: Apply | None, ndim: int) -> tuple[Apply, tuple[int, ...]] | None:
     """Return the node below a dimshuffle that only adds dimensions up to a rank, and the dimensions added."""
     if node is None or not isinstance(node.op, DimShuffle) or len(node.op.order) != ndim or node.op.dropped:
         return None
@@ -52,32 +51,147 @@ def _expansion(node: Apply | None, ndim: int) -> tuple[Apply, tuple[int, ...]] |
     return inner, tuple(d for d, o in enumerate(node.op.order) if o == NEW)
 
 
-@RULES.rule(Phase.STABILIZE, log, depth=4)
-def log_of_sum_of_exp(node: Apply) -> Variable | None:
-    """log(sum(exp(x), axes)) -> logsumexp(x, axes), dimensions kept or not."""
-    inner = node.inputs[0].owner
-    if inner is None:
-        return None
-    shuffle = inner if isinstance(inner.op, DimShuffle) else None
-    found = _sum_of_exp(inner.inputs[0].owner if shuffle is not None else inner)
-    if found is None:
-        return None
-    made: Variable = LogSumExp(found[1])(found[0])
-    if shuffle is not None:
-        made = shuffle.op(made)
-    return made
+# Softmax
 
 
-@RULES.rule(Phase.STABILIZE, true_div, depth=4)
+@RULES.rule(Phase.STABILIZE, true_div, tags=EVERY_MODE, depth=4)
 def exp_over_sum_of_exp(node: Apply) -> Variable | None:
     """exp(x) / sum(exp(x), axes, keepdims) -> softmax(x, axes)."""
     above, below = node.inputs
     if row_name(above.owner) != "exp" or above.owner is None:
         return None
     x: Any = above.owner.inputs[0]
-    expansion = _expansion(below.owner, x.type.ndim)
-    found = _sum_of_exp(expansion[0]) if expansion is not None else None
+    expansion = expansion_of(below.owner, x.type.ndim)
+    found = sum_of_exponentials(expansion[0]) if expansion is not None else None
     if expansion is None or found is None or found[0] is not x or found[1] != expansion[1]:
         return None
-    made: Variable = Softmax(found[1])(x)
-    return made if node.outputs[0].type.is_super(made.type) else None
+    return fitted(node.outputs[0], Softmax(found[1])(x))
+
+
+@RULES.rule(Phase.STABILIZE, log, tags=EVERY_MODE)
+def log_of_softmax(node: Apply) -> Variable | None:
+    """log(softmax(x)) -> log_softmax(x)."""
+    inner = node.inputs[0].owner
+    if inner is None or not isinstance(inner.op, Softmax):
+        return None
+    made: Variable = LogSoftmax(inner.op.axes)(inner.inputs[0])
+    return made
+
+
+@RULES.rule(Phase.STABILIZE, log, tags=EVERY_MODE, depth=3)
+def log_of_part_of_softmax(node: Apply) -> Variable | None:
+    """log(softmax(x)[i]) -> log_softmax(x)[i]."""
+    part = node.inputs[0].owner
+    if part is None or not isinstance(part.op, Subtensor | AdvancedSubtensor):
+        return None
+    inner = part.inputs[0].owner
+    if inner is None or not isinstance(inner.op, Softmax):
+        return None
+    made: Variable = part.op(LogSoftmax(inner.op.axes)(inner.inputs[0]), *part.inputs[1:])
+    return made
+
+
+@RULES.rule(Phase.STABILIZE, exp, tags=EVERY_MODE)
+def exp_of_log_softmax(node: Apply) -> Variable | None:
+    """exp(log_softmax(x)) -> softmax(x)."""
+    inner = node.inputs[0].owner
+    if inner is None or not isinstance(inner.op, LogSoftmax):
+        return None
+    made: Variable = Softmax(inner.op.axes)(inner.inputs[0])
+    return made
+
+
+@RULES.rule(Phase.STABILIZE, sub, tags=EVERY_MODE, depth=3)
+def argument_minus_logsumexp(node: Apply) -> Variable | None:
+    """(x - logsumexp(x, axes, keepdims)) -> log_softmax(x, axes)."""
+    x: Any = node.inputs[0]
+    expansion = expansion_of(node.inputs[1].owner, x.type.ndim)
+    if expansion is None or not isinstance(expansion[0].op, LogSumExp):
+        return None
+    inner, axes = expansion
+    if inner.inputs[0] is not x or getattr(inner.op, "axes", ()) != axes:
+        return None
+    return fitted(node.outputs[0], LogSoftmax(axes)(x))
+
+
+# Gradients of logarithms of softmax: what was divided by the softmax is multiplied by it again.
+
+
+def _dtype(var: Variable) -> str:
+    return str(getattr(var, "dtype", ""))
+
+
+def _without(operands: list[Operand], var: Variable, parity: int) -> Any:
+    """Return a product without one division by a variable, or None if it has none."""
+    for i, o in enumerate(operands):
+        if o.sign < 0 and o.var is var:
+            return product_of([*operands[:i], *operands[i + 1 :]], parity, _dtype(var))
+    return None
+
+
+def _is_zeros(var: Variable) -> bool:
+    """Whether a tensor is zeros, spread or not."""
+    node = var.owner
+    inner = node.inputs[0] if node is not None and isinstance(node.op, Alloc) else var
+    return bool(constant_value(inner) == 0)
+
+
+def _scattered(var: Variable, s: Variable) -> Any:
+    """Return zeros with values put in, times s, where the values are divided by the same part of s; else None."""
+    node = var.owner
+    if node is None or not isinstance(node.op, IncSubtensor | AdvancedIncSubtensor) or not _is_zeros(node.inputs[0]):
+        return None
+    take = (Subtensor if isinstance(node.op, IncSubtensor) else AdvancedSubtensor)(node.op.entries)
+    values: Any = node.inputs[1]
+    operands, parity = operands_of(values, PRODUCT_SIGNS, MOST_FACTORS)
+    for o in operands:
+        part = o.var.owner
+        if o.sign < 0 and part is not None and part.op == take and part.inputs[0] is s:
+            if any(a is not b for a, b in zip(part.inputs[1:], node.inputs[2:], strict=True)):
+                continue
+            return node.op(node.inputs[0], _without(operands, o.var, parity), *node.inputs[2:])
+    return None
+
+
+def _times(var: Variable, s: Variable) -> Any:
+    """Return a tensor times s in a form without division by s; None if it does not divide by s."""
+    operands, parity = operands_of(var, PRODUCT_SIGNS, MOST_FACTORS)
+    plain = _without(operands, s, parity)
+    if plain is not None:
+        return plain
+    for i, o in enumerate(operands):
+        made = _scattered(o.var, s) if o.sign > 0 else None
+        if made is not None:
+            return product_of([*operands[:i], Operand(made, 1), *operands[i + 1 :]], parity, _dtype(s))
+    return None
+
+
+def _softmax_and_other(node: Apply) -> list[tuple[Variable, Variable]]:
+    pairs = [(node.inputs[0], node.inputs[1]), (node.inputs[1], node.inputs[0])]
+    return [(s, other) for s, other in pairs if s.owner is not None and isinstance(s.owner.op, Softmax)]
+
+
+@RULES.rule(Phase.STABILIZE, mul, tags=EVERY_MODE, depth=5)
+def softmax_times_quotient(node: Apply) -> Variable | None:
+    """softmax(x) * (c / softmax(x)) -> c, and so where c / softmax(x)[i] is put into zeros at i."""
+    for s, other in _softmax_and_other(node):
+        made = _times(other, s)
+        if made is not None:
+            return fitted(node.outputs[0], made)
+    return None
+
+
+@RULES.rule(Phase.STABILIZE, mul, tags=EVERY_MODE, depth=5)
+def softmax_times_difference(node: Apply) -> Variable | None:
+    """softmax(x) * (c / softmax(x) - d) -> c - softmax(x) * d: the gradient of the logarithm of softmax."""
+    for s, other in _softmax_and_other(node):
+        inner = other.owner
+        if inner is None or row_name(inner) not in {"sub", "add"}:
+            continue
+        first, second = inner.inputs
+        made = [_times(v, s) for v in (first, second)]
+        if made == [None, None]:
+            continue
+        a, b = (mul(v, s) if m is None else m for v, m in zip((first, second), made, strict=True))
+        return fitted(node.outputs[0], sub(a, b) if row_name(inner) == "sub" else add(a, b))
+    return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from treadle.graph import Constant
@@ -10,6 +11,7 @@ from treadle.tensor.dimshuffle import DimShuffle
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.operators import Operators
 from treadle.tensor.row import ScalarOp
+from treadle.tensor.shape import ShapeI
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,6 +62,61 @@ def kind_of(var: Variable) -> str:
     return str(kind.numpy_dtype.kind)
 
 
+# Functions whose result is 0 or more, or NaN.
+_NONNEGATIVE_ROWS = frozenset({"exp", "exp2", "sqr", "abs", "sigmoid", "softplus", "sqrt", "cosh", "arccosh", "arccos"})
+# Functions that are 0 or more if all their operands are.
+_KEEPING_SIGN = frozenset(
+    {
+        "add",
+        "mul",
+        "true_div",
+        "maximum",
+        "minimum",
+        "floor",
+        "ceil",
+        "trunc",
+        "identity",
+        "reciprocal",
+        "log1p",
+        "sinh",
+    }
+)
+
+
+def is_nonnegative(var: Variable, depth: int = 3) -> bool:
+    """Whether no element of a tensor is below 0 for certain; it may be NaN.
+
+    Decided by its dtype, its value, or the functions that it comes from, to a depth that is bounded.
+    """
+    kind: Any = var.type
+    if getattr(kind, "numpy_dtype", None) is None or kind.numpy_dtype.kind == "c":
+        return False
+    if kind.numpy_dtype.kind in "bu":
+        return True
+    value = constant_value(var)
+    if value is not None or var.owner is None:
+        # A negative zero would make a quotient minus infinity.
+        return value is not None and value >= 0 and math.copysign(1, value) > 0
+    node = var.owner
+    if isinstance(node.op, ShapeI):
+        return True
+    name = row_name(node)
+    if name is None or any(kind_of(x) != kind_of(var) for x in node.inputs):
+        return False
+    if kind.numpy_dtype.kind == "i":
+        # Integers wrap around: only what picks an operand is sure.
+        return depth > 0 and name in {"maximum", "minimum", "identity"} and _all_or_any(node, name, depth)
+    if name in _NONNEGATIVE_ROWS:
+        return True
+    return depth > 0 and name in _KEEPING_SIGN and _all_or_any(node, name, depth)
+
+
+def _all_or_any(node: Apply, name: str, depth: int) -> bool:
+    """Whether the operands of a function that keeps signs make it nonnegative."""
+    each = (is_nonnegative(x, depth - 1) for x in node.inputs)
+    return any(each) if name == "maximum" else all(each)
+
+
 def is_real(node: Apply, match: Mapping[str, Variable]) -> bool:
     """Whether the result and everything matched are floats of one dtype."""
     kind: Any = node.outputs[0].type
@@ -82,6 +139,12 @@ def is_not_complex(node: Apply, match: Mapping[str, Variable]) -> bool:
     """Whether nothing matched is complex or bool."""
     del node
     return all(kind_of(x) in "iuf" for x in match.values())
+
+
+def is_signed(node: Apply, match: Mapping[str, Variable]) -> bool:
+    """Whether everything matched is a float or a signed integer."""
+    del node
+    return all(kind_of(x) in "if" for x in match.values())
 
 
 def _dtype(var: Variable) -> str:

@@ -2,41 +2,91 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from treadle.graph import Constant
 from treadle.rewrite import Phase, RuleSet
-from treadle.tensor.dimshuffle import dimshuffle
-from treadle.tensor.reduction import Reduction
+from treadle.tensor.broadcasting import Alloc
+from treadle.tensor.conversion import constant
+from treadle.tensor.dimshuffle import NEW, DimShuffle, dimshuffle
+from treadle.tensor.joining import Join
+from treadle.tensor.reduction import ArgReduction, Reduction
+from treadle.tensor.rewrites.conditions import BOTH, filling, fitting, is_used_once, made_by
+from treadle.tensor.rewrites.formulas import times
+from treadle.tensor.rewrites.lengths import LengthTable, table_of
+from treadle.tensor.rewrites.patterns import kind_of, row_name
+from treadle.tensor.scalar.arithmetic import add, maximum, minimum, mul, neg, true_div
 from treadle.tensor.scalar.cast import cast
+from treadle.tensor.scalar.exponential import power
+from treadle.tensor.scalar.logic import bitwise_and, bitwise_or, logical_not
+from treadle.tensor.shape import LENGTH, Reshape
 
 if TYPE_CHECKING:
-    from treadle.graph import Apply, Variable
+    from collections.abc import Sequence
 
-RULES = RuleSet("reduction")
-BOTH = ("fast_run", "fast_compile")
+    from treadle.graph import Apply, FunctionGraph, Variable
+
+RULES = RuleSet("reduction", features=(LengthTable,))
 EARLY_AND_LATE = (Phase.CANONICALIZE, Phase.SPECIALIZE)
+# A reduction over the joined axis becomes an expression of that many parts at most.
+MOST_PARTS = 16
+_COMBINED: Any = {"sum": add, "prod": mul, "max": maximum, "min": minimum, "all": bitwise_and, "any": bitwise_or}
+_OTHER = {"max": "min", "min": "max", "all": "any", "any": "all", "argmax": "argmin", "argmin": "argmax"}
 
 
-@RULES.rule(EARLY_AND_LATE, Reduction, tags=BOTH, depth=1)
+def _cast_through(op: Any, x: Any) -> Any:
+    """Return single elements as a reduction gives them: in the dtype it combines in, then in that of the result."""
+    return cast(cast(x, op.acc_dtype), op.dtype)
+
+
+def _moved(axes: Sequence[int], dropped: Sequence[int]) -> tuple[int, ...]:
+    """Return where axes stand after others were dropped."""
+    return tuple(d - sum(e < d for e in dropped) for d in axes)
+
+
+@RULES.rule(
+    EARLY_AND_LATE,
+    Reduction,
+    tags=(*BOTH, "local_reduce_broadcastable", "local_useless_reduce", "local_cut_useless_reduce", "useless"),
+    depth=1,
+)
 def useless_reduction(node: Apply) -> Variable | None:
-    """sum(x, axes of length 1, or none) -> x without these axes."""
+    """sum(x, axes of length 1, or none) -> x without these axes, and without them where others are left."""
+    op: Any = node.op
+    x: Any = node.inputs[0]
+    unit = [d for d in op.axes if x.type.shape[d] == 1]
+    if len(unit) < len(op.axes) and not unit:
+        return None
+    kept = dimshuffle(x, *(d for d in range(x.ndim) if d not in unit))
+    left = [d for d in op.axes if d not in unit]
+    if left:
+        return fitting(node, Reduction(op.kind, _moved(left, unit), op.dtype, op.acc_dtype)(kept))
+    return fitting(node, _cast_through(op, kept))
+
+
+@RULES.rule(EARLY_AND_LATE, ArgReduction, tags=(*BOTH, "local_useless_reduce"), depth=1, needs_graph=True)
+def useless_position(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+    """argmax(x, axes of length 1, or none) -> zeros."""
     op: Any = node.op
     x: Any = node.inputs[0]
     if any(x.type.shape[d] != 1 for d in op.axes):
         return None
-    if op.dtype not in {x.dtype, op.acc_dtype}:
-        return None
-    return cast(dimshuffle(x, *(d for d in range(x.ndim) if d not in op.axes)), op.dtype)
+    table = table_of(fgraph)
+    lengths = [table.variable(n, fgraph, avoid=node.outputs[0]) for n in table.of(node.outputs[0])]
+    return None if any(n is None for n in lengths) else fitting(node, Alloc()(constant(0, dtype="int64"), *lengths))
 
 
-@RULES.rule(EARLY_AND_LATE, Reduction, tags=BOTH)
-def reduction_of_reduction(node: Apply) -> Variable | None:
-    """sum(sum(x, a), b) -> sum(x, a and b), and so for every kind of reduction."""
+@RULES.rule(EARLY_AND_LATE, Reduction, tags=(*BOTH, "local_reduce_chain"), needs_graph=True)
+def reduction_of_reduction(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+    """sum(sum(x, a), b) -> sum(x, a and b), and so for every kind of reduction, the inner one being used only here."""
     op: Any = node.op
-    inner = node.inputs[0].owner
-    if inner is None or not isinstance(inner.op, Reduction):
+    inner = made_by(node.inputs[0], Reduction)
+    if inner is None or not is_used_once(fgraph, node.inputs[0]):
         return None
-    first = inner.op
+    first: Any = inner.op
     if (first.kind, first.dtype, first.acc_dtype) != (op.kind, op.dtype, op.acc_dtype):
         return None
     x: Any = inner.inputs[0]
@@ -44,3 +94,190 @@ def reduction_of_reduction(node: Apply) -> Variable | None:
     axes = tuple(sorted((*first.axes, *(left[d] for d in op.axes))))
     made: Variable = Reduction(op.kind, axes, op.dtype, op.acc_dtype)(x)
     return made
+
+
+@RULES.rule(EARLY_AND_LATE, Reduction, ArgReduction, tags=BOTH)
+def reduction_of_dimshuffle(node: Apply) -> Variable | None:
+    """sum(dimshuffle(x), axes) -> dimshuffle(sum(x, axes))."""
+    inner = made_by(node.inputs[0], DimShuffle)
+    if inner is None:
+        return None
+    op: Any = node.op
+    order: Any = inner.op.order  # type: ignore[attr-defined]  # a DimShuffle
+    axes = [order[d] for d in op.axes if order[d] != NEW]
+    x: Any = inner.inputs[0]
+    if isinstance(op, ArgReduction):
+        # Positions count over the axes in order.
+        if not axes or axes != sorted(axes):
+            return None
+        made = ArgReduction(op.kind, tuple(axes))(x)
+    elif axes:
+        made = Reduction(op.kind, tuple(sorted(axes)), op.dtype, op.acc_dtype)(x)
+    else:
+        made = _cast_through(op, x)
+    left = [d for d in range(x.ndim) if d not in axes]
+    kept = [d for k, d in enumerate(order) if k not in op.axes]
+    return fitting(node, dimshuffle(made, *(NEW if d == NEW else left.index(d) for d in kept)))
+
+
+@RULES.rule(EARLY_AND_LATE, Reduction, ArgReduction, tags=(*BOTH, "local_sum_prod_all_to_none"))
+def reduction_of_reshape(node: Apply) -> Variable | None:
+    """sum(reshape(x, lengths)) -> sum(x), over all axes."""
+    inner = made_by(node.inputs[0], Reshape)
+    op: Any = node.op
+    if inner is None or len(op.axes) != getattr(node.inputs[0].type, "ndim", -1):
+        return None
+    x: Any = inner.inputs[0]
+    every = tuple(range(x.ndim))
+    if isinstance(op, ArgReduction):
+        return fitting(node, ArgReduction(op.kind, every)(x))
+    return fitting(node, Reduction(op.kind, every, op.dtype, op.acc_dtype)(x))
+
+
+@RULES.rule(EARLY_AND_LATE, Reduction, tags=(*BOTH, "local_reduce_join", "local_sum_make_vector"), needs_graph=True)
+def reduction_of_join(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+    """sum(join(x, y)) -> sum(x) + sum(y), or the join of the sums along other axes; the join being used only here."""
+    var = node.inputs[0]
+    inner = made_by(var, Join)
+    if inner is None or not is_used_once(fgraph, var):
+        return None
+    op: Any = node.op
+    kind: Any = var.type
+    at: int = inner.op.axis  # type: ignore[attr-defined]  # a Join
+    parts: list[Any] = [cast(x, kind.dtype) for x in inner.inputs]
+    if at not in op.axes:
+        reduced = [Reduction(op.kind, op.axes, op.dtype, op.acc_dtype)(x) for x in parts]
+        return fitting(node, Join(at - sum(d < at for d in op.axes))(*reduced))
+    if len(parts) > MOST_PARTS or op.dtype not in {op.acc_dtype, kind.dtype}:
+        return None
+    if op.kind in {"max", "min"} and not all(x.type.shape[at] for x in parts):
+        # The extremum of nothing is an error, that of a part only must not be one.
+        return None
+    each = [Reduction(op.kind, op.axes, op.acc_dtype, op.acc_dtype)(x) for x in parts]
+    total = each[0]
+    for one in each[1:]:
+        total = _COMBINED[op.kind](total, one)
+    return fitting(node, cast(total, op.dtype))
+
+
+# Reductions of what is broadcast
+
+
+@RULES.rule(EARLY_AND_LATE, Reduction, tags=(*BOTH, "local_careduce_of_alloc"), needs_graph=True)
+def reduction_of_alloc(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+    """sum(alloc(x, n)) -> n * x; prod -> x ** n; max, min, all, any -> x, where n is not 0 for certain."""
+    inner = made_by(node.inputs[0], Alloc)
+    if inner is None:
+        return None
+    op: Any = node.op
+    x: Any = inner.inputs[0]
+    table = table_of(fgraph)
+    own, whole = table.of(x), table.of(node.inputs[0])
+    extra = len(whole) - len(own)
+    spread = [d for d in op.axes if d < extra or own[d - extra] != whole[d]]
+    if not spread or any(d >= extra and x.type.shape[d - extra] != 1 for d in spread):
+        return None
+    counts = [table.variable(whole[d], fgraph, avoid=node.inputs[0]) for d in spread]
+    if any(n is None for n in counts) or not _is_sure(op, x, counts):
+        return None
+    real = tuple(d - extra for d in op.axes if d not in spread)
+    value = Reduction(op.kind, real, op.acc_dtype, op.acc_dtype)(x) if real else cast(x, op.acc_dtype)
+    unit = _moved([d - extra for d in spread if d >= extra], real)
+    value = dimshuffle(value, *(d for d in range(value.ndim) if d not in unit))
+    value = cast(_repeated(op, value, counts), op.dtype)
+    rest = [table.variable(n, fgraph, avoid=node.outputs[0]) for n in table.of(node.outputs[0])]
+    if any(n is None for n in rest):
+        return None
+    return fitting(node, Alloc()(value, *rest) if rest else value)
+
+
+def _is_sure(op: Any, x: Any, counts: Sequence[Any]) -> bool:
+    """Whether a number of elements of 0 cannot make a difference."""
+    if all(isinstance(n, Constant) and n.data.item() > 0 for n in counts):
+        return True
+    if op.kind == "sum" and kind_of(x) not in "fc":
+        return True
+    value = filling(x)
+    return op.kind in {"sum", "prod"} and isinstance(value, Constant) and bool(np.isfinite(value.data).all())
+
+
+def _repeated(op: Any, value: Any, counts: Sequence[Any]) -> Any:
+    """Return the reduction of a value repeated."""
+    if op.kind not in {"sum", "prod"}:
+        return value
+    if all(isinstance(n, Constant) for n in counts):
+        count: Any = constant(math.prod(int(n.data) for n in counts), dtype=LENGTH)
+    else:
+        count = counts[0]
+        for n in counts[1:]:
+            count = times(count, n)
+    number = cast(count, op.acc_dtype)
+    return mul(value, number) if op.kind == "sum" else power(value, number)
+
+
+# Reductions of simple functions
+
+
+@RULES.rule(EARLY_AND_LATE, Reduction, ArgReduction, tags=(*BOTH, "local_sum_of_neg_to_neg_of_sum", "local_max_to_min"))
+def reduction_of_negative(node: Apply) -> Variable | None:
+    """sum(-x) -> -sum(x); max(-x) -> -min(x); argmax(-x) -> argmin(x); all(not x) -> not any(x)."""
+    inner = node.inputs[0].owner
+    name = row_name(inner)
+    if inner is None or name not in {"neg", "logical_not", "invert"}:
+        return None
+    op: Any = node.op
+    x: Any = inner.inputs[0]
+    if name != "neg":
+        if op.kind not in {"all", "any"} or x.dtype != "bool":
+            return None
+        return fitting(node, logical_not(Reduction(_OTHER[op.kind], op.axes, "bool", "bool")(x)))
+    if isinstance(op, ArgReduction):
+        # The smallest integer is its own negative.
+        return fitting(node, ArgReduction(_OTHER[op.kind], op.axes)(x)) if kind_of(x) == "f" else None
+    if op.kind in {"max", "min"}:
+        turned = Reduction(_OTHER[op.kind], op.axes, op.dtype, op.acc_dtype)
+        return fitting(node, neg(turned(x))) if kind_of(x) == "f" else None
+    # Short integers wrap around before they are summed.
+    if op.kind != "sum" or x.dtype not in {op.acc_dtype, "float16"} or op.dtype != x.dtype:
+        return None
+    return fitting(node, neg(op(x)))
+
+
+@RULES.rule(EARLY_AND_LATE, Reduction, tags=(*BOTH, "local_sum_prod_of_mul_or_div"), needs_graph=True)
+def sum_of_scaled(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+    """sum(c * x) -> c * sum(x); sum(x / c) -> sum(x) / c, for c that the axes broadcast: finite constants, integers."""
+    op: Any = node.op
+    if op.kind != "sum":
+        return None
+    inner = node.inputs[0].owner
+    name = row_name(inner)
+    if inner is None or name not in {"mul", "true_div"}:
+        return None
+    kind: Any = node.inputs[0].type
+    if any(x.type.dtype != kind.dtype for x in inner.inputs) or op.dtype != kind.dtype or kind.dtype == "bool":  # type: ignore[attr-defined]  # tensors
+        return None
+    if not is_used_once(fgraph, node.inputs[0]):
+        return None
+    for c, x in _factors(inner, name):
+        if _is_scale(c, op.axes, kind):
+            kept = [d for d in range(kind.ndim) if d not in op.axes]
+            scale = dimshuffle(c, *kept)
+            total = op(x)
+            return fitting(node, mul(scale, total) if name == "mul" else true_div(total, scale))
+    return None
+
+
+def _factors(node: Apply, name: str) -> list[tuple[Any, Any]]:
+    a, b = node.inputs
+    return [(a, b), (b, a)] if name == "mul" else [(b, a)]
+
+
+def _is_scale(c: Any, axes: Sequence[int], kind: Any) -> bool:
+    """Whether an operand may be taken out of a sum over axes."""
+    if any(c.type.shape[d] != 1 for d in axes) or not axes:
+        return False
+    if kind.numpy_dtype.kind in "iu":
+        return True
+    # An infinite number, or one that may be infinite, could make NaN of zeros and of nothing.
+    known = filling(c)
+    return isinstance(known, Constant) and bool(np.isfinite(known.data).all() and known.data.any())

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.conversion import constant
 from treadle.tensor.joining import Join
+from treadle.tensor.rewrites.conditions import BOTH
 from treadle.tensor.rewrites.lengths import LengthTable, table_of
-from treadle.tensor.shape import LENGTH, Reshape, Shape, ShapeI
+from treadle.tensor.shape import LENGTH, Shape, ShapeI
 
 if TYPE_CHECKING:
     from treadle.graph import Apply, FunctionGraph, Variable
 
 RULES = RuleSet("shape", features=(LengthTable,))
-BOTH = ("fast_run", "fast_compile")
 EARLY_AND_LATE = (Phase.CANONICALIZE, Phase.SPECIALIZE)
 
 
-@RULES.rule(EARLY_AND_LATE, ShapeI, tags=BOTH, needs_graph=True)
+@RULES.rule(EARLY_AND_LATE, ShapeI, tags=(*BOTH, "ShapeOpt", "local_track_shape_i"), needs_graph=True)
 def length_from_inputs(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     """Length of dimension d of f(x) -> the same from the lengths of x."""
     x = node.inputs[0]
@@ -33,7 +33,7 @@ def length_from_inputs(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     return table.variable(table.of(x)[op.axis], fgraph, avoid=x)
 
 
-@RULES.rule(EARLY_AND_LATE, Shape, tags=BOTH, needs_graph=True)
+@RULES.rule(EARLY_AND_LATE, Shape, tags=(*BOTH, "ShapeOpt", "local_shape_to_shape_i"), needs_graph=True)
 def shape_from_inputs(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     """Shape of f(x) -> the same from the lengths of x."""
     x: Any = node.inputs[0]
@@ -47,26 +47,3 @@ def shape_from_inputs(fgraph: FunctionGraph, node: Apply) -> Variable | None:
         return None
     made: Variable = Join(0)(*(n.dimshuffle("x") for n in lengths))
     return made
-
-
-@RULES.rule(EARLY_AND_LATE, Reshape, tags=BOTH)
-def reshape_of_reshape(node: Apply) -> Variable | None:
-    """reshape(reshape(x, a), b) -> reshape(x, b)."""
-    inner = node.inputs[0].owner
-    if inner is None or not isinstance(inner.op, Reshape):
-        return None
-    made: Variable = node.op(inner.inputs[0], *node.inputs[1:])
-    return made if node.outputs[0].type.is_super(made.type) else None
-
-
-@RULES.rule(EARLY_AND_LATE, Reshape, tags=BOTH, needs_graph=True)
-def useless_reshape(fgraph: FunctionGraph, node: Apply) -> Variable | None:
-    """reshape(x, shape of x) -> x; a vector stays as it is in any case."""
-    x: Any = node.inputs[0]
-    out: Any = node.outputs[0]
-    if x.ndim != out.ndim or not out.type.is_super(x.type):
-        return None
-    if x.ndim == 1:
-        return node.inputs[0]
-    table = table_of(fgraph)
-    return node.inputs[0] if table.of(x) == table.of(out) else None

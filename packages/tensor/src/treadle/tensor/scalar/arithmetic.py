@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treadle.graph import Infix, Precedence, Prefix
 from treadle.tensor.broadcasting import zeros_like
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.row import ScalarOp, of_ufunc
@@ -66,6 +67,7 @@ add: Elemwise = Elemwise(
         commutative=True,
         associative=True,
         identity=0,
+        form=Infix("+", Precedence.SUM).form,
     )
 )
 sub: Elemwise = Elemwise(
@@ -77,6 +79,7 @@ sub: Elemwise = Elemwise(
         {"fiu": "{0} - {1}"},
         lambda ct, out, xs: (ct, neg(ct)),
         ufunc="subtract",
+        form=Infix("-", Precedence.SUM).form,
     )
 )
 mul: Elemwise = Elemwise(
@@ -91,6 +94,7 @@ mul: Elemwise = Elemwise(
         commutative=True,
         associative=True,
         identity=1,
+        form=Infix("*", Precedence.PRODUCT).form,
     )
 )
 true_div: Elemwise = Elemwise(
@@ -103,6 +107,7 @@ true_div: Elemwise = Elemwise(
         _div_terms,
         ufunc="true_divide",
         cost=4,
+        form=Infix("/", Precedence.PRODUCT).form,
     )
 )
 floor_div: Elemwise = Elemwise(
@@ -116,6 +121,7 @@ floor_div: Elemwise = Elemwise(
         ufunc="floor_divide",
         discrete=True,
         cost=8,
+        form=Infix("//", Precedence.PRODUCT).form,
     )
 )
 mod: Elemwise = Elemwise(
@@ -128,11 +134,19 @@ mod: Elemwise = Elemwise(
         _mod_terms,
         ufunc="remainder",
         cost=8,
+        form=Infix("%", Precedence.PRODUCT).form,
     )
 )
 neg: Elemwise = Elemwise(
     ScalarOp(
-        "neg", 1, of_ufunc("negative"), np.negative, {"fiu": "-{0}"}, lambda ct, out, xs: (neg(ct),), ufunc="negative"
+        "neg",
+        1,
+        of_ufunc("negative"),
+        np.negative,
+        {"fiu": "-{0}"},
+        lambda ct, out, xs: (neg(ct),),
+        ufunc="negative",
+        form=Prefix("-").form,
     )
 )
 sign: Elemwise = Elemwise(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treadle.graph import Form
 from treadle.tensor.broadcasting import zeros_like
 from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.elemwise import Elemwise
@@ -55,6 +57,10 @@ def _cast_impl(dtype: np.dtype[Any]) -> Callable[[Any], Any]:
     return convert
 
 
+def _as_type(dtype: str, operands: Sequence[Variable]) -> Form:
+    return Form.method(operands[0], "astype", [repr(dtype)])
+
+
 identity = Elemwise(
     ScalarOp("identity", 1, same, _copy, {"fiub": "{0}"}, lambda ct, out, xs: (ct,), ufunc="positive", idempotent=True)
 )
@@ -80,6 +86,7 @@ CASTS = {
             {"fiub": "({0} != 0)" if dtype == "bool" else "{0}"},
             (lambda ct, out, xs: (ct,)) if np.dtype(dtype).kind in "fc" else None,
             idempotent=True,
+            form=partial(_as_type, dtype),
         )
     )
     for dtype in DTYPES

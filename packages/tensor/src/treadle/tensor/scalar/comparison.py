@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from treadle.graph import Infix, Precedence
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.row import ScalarOp, float_or_error, of_ufunc
 
@@ -21,17 +22,73 @@ def _isneginf(x: Any) -> Any:
     return x == -np.inf
 
 
-eq = Elemwise(ScalarOp("eq", 2, of_ufunc("equal"), np.equal, {"fiubc": "{0} == {1}"}, ufunc="equal", commutative=True))
-neq = Elemwise(
+eq = Elemwise(
     ScalarOp(
-        "neq", 2, of_ufunc("not_equal"), np.not_equal, {"fiubc": "{0} != {1}"}, ufunc="not_equal", commutative=True
+        "eq",
+        2,
+        of_ufunc("equal"),
+        np.equal,
+        {"fiubc": "{0} == {1}"},
+        ufunc="equal",
+        commutative=True,
+        form=Infix("==", Precedence.COMPARISON, "none").form,
     )
 )
-lt = Elemwise(ScalarOp("lt", 2, of_ufunc("less"), np.less, {"fiub": "{0} < {1}"}, ufunc="less"))
-le = Elemwise(ScalarOp("le", 2, of_ufunc("less_equal"), np.less_equal, {"fiub": "{0} <= {1}"}, ufunc="less_equal"))
-gt = Elemwise(ScalarOp("gt", 2, of_ufunc("greater"), np.greater, {"fiub": "{0} > {1}"}, ufunc="greater"))
+neq = Elemwise(
+    ScalarOp(
+        "neq",
+        2,
+        of_ufunc("not_equal"),
+        np.not_equal,
+        {"fiubc": "{0} != {1}"},
+        ufunc="not_equal",
+        commutative=True,
+        form=Infix("!=", Precedence.COMPARISON, "none").form,
+    )
+)
+lt = Elemwise(
+    ScalarOp(
+        "lt",
+        2,
+        of_ufunc("less"),
+        np.less,
+        {"fiub": "{0} < {1}"},
+        ufunc="less",
+        form=Infix("<", Precedence.COMPARISON, "none").form,
+    )
+)
+le = Elemwise(
+    ScalarOp(
+        "le",
+        2,
+        of_ufunc("less_equal"),
+        np.less_equal,
+        {"fiub": "{0} <= {1}"},
+        ufunc="less_equal",
+        form=Infix("<=", Precedence.COMPARISON, "none").form,
+    )
+)
+gt = Elemwise(
+    ScalarOp(
+        "gt",
+        2,
+        of_ufunc("greater"),
+        np.greater,
+        {"fiub": "{0} > {1}"},
+        ufunc="greater",
+        form=Infix(">", Precedence.COMPARISON, "none").form,
+    )
+)
 ge = Elemwise(
-    ScalarOp("ge", 2, of_ufunc("greater_equal"), np.greater_equal, {"fiub": "{0} >= {1}"}, ufunc="greater_equal")
+    ScalarOp(
+        "ge",
+        2,
+        of_ufunc("greater_equal"),
+        np.greater_equal,
+        {"fiub": "{0} >= {1}"},
+        ufunc="greater_equal",
+        form=Infix(">=", Precedence.COMPARISON, "none").form,
+    )
 )
 isnan = Elemwise(ScalarOp("isnan", 1, float_or_error, np.isnan, {"f": "{0} != {0}", "iub": "0"}, ufunc="isnan"))
 isinf = Elemwise(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treadle.graph import Infix, Precedence
 from treadle.tensor.broadcasting import zeros_like
 from treadle.tensor.conversion import uniform_value
 from treadle.tensor.elemwise import Elemwise
@@ -191,6 +192,7 @@ power: Elemwise = Elemwise(
         _power_terms,
         ufunc="power",
         cost=40,
+        form=Infix("**", Precedence.POWER, "right", right=Precedence.UNARY).form,
     )
 )
 sigmoid: Elemwise = Elemwise(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from treadle.graph import Infix, Precedence, Prefix
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.row import ScalarOp, of_ufunc
 
@@ -17,6 +18,7 @@ bitwise_and = Elemwise(
         ufunc="bitwise_and",
         commutative=True,
         associative=True,
+        form=Infix("&", Precedence.AND).form,
     )
 )
 bitwise_or = Elemwise(
@@ -30,6 +32,7 @@ bitwise_or = Elemwise(
         commutative=True,
         associative=True,
         identity=0,
+        form=Infix("|", Precedence.OR).form,
     )
 )
 bitwise_xor = Elemwise(
@@ -43,15 +46,34 @@ bitwise_xor = Elemwise(
         commutative=True,
         associative=True,
         identity=0,
+        form=Infix("^", Precedence.XOR).form,
     )
 )
-invert = Elemwise(ScalarOp("invert", 1, of_ufunc("invert"), np.invert, {"iu": "~{0}", "b": "!{0}"}, ufunc="invert"))
+invert = Elemwise(
+    ScalarOp(
+        "invert", 1, of_ufunc("invert"), np.invert, {"iu": "~{0}", "b": "!{0}"}, ufunc="invert", form=Prefix("~").form
+    )
+)
 left_shift = Elemwise(
-    ScalarOp("left_shift", 2, of_ufunc("left_shift"), np.left_shift, {"iu": "tr_shl_{t}({0}, {1})"}, ufunc="left_shift")
+    ScalarOp(
+        "left_shift",
+        2,
+        of_ufunc("left_shift"),
+        np.left_shift,
+        {"iu": "tr_shl_{t}({0}, {1})"},
+        ufunc="left_shift",
+        form=Infix("<<", Precedence.SHIFT).form,
+    )
 )
 right_shift = Elemwise(
     ScalarOp(
-        "right_shift", 2, of_ufunc("right_shift"), np.right_shift, {"iu": "tr_shr_{t}({0}, {1})"}, ufunc="right_shift"
+        "right_shift",
+        2,
+        of_ufunc("right_shift"),
+        np.right_shift,
+        {"iu": "tr_shr_{t}({0}, {1})"},
+        ufunc="right_shift",
+        form=Infix(">>", Precedence.SHIFT).form,
     )
 )
 logical_and = Elemwise(

@@ -39,13 +39,19 @@ def inc_subtensor(op: IncSubtensor, node: Apply, unit: Unit) -> None:
     """Write a copy, and the values into a view of it."""
     x, y, *parts = node.inputs
     kind = dtype(x)
-    size, rank = CTYPES[kind].size, ndim(x)
-    source, values, o, part = unit.slot(x), unit.slot(y), unit.owns(node.outputs[0]), unit.scratch()
-    unit.call(f"tr_copy(v + {o}, v + {source}, {rank}, {size}, tr_move{size})")
+    size = CTYPES[kind].size
+    values, o, part = unit.slot(y), unit.owns(node.outputs[0]), unit.scratch()
+    _write_target(op, unit, x, o)
     _view(unit, op.entries, o, part, iter(parts))
     part_rank = sum(isinstance(e, Span) for e in op.entries)
     kernel = f"tr_move{size}" if op.set else f"tr_add_{CTYPES[kind].short}"
     unit.call(f"tr_transfer(v + {part}, {part_rank}, v + {values}, {ndim(y)}, {kernel})")
+
+
+def _write_target(op: IncSubtensor | AdvancedIncSubtensor, unit: Unit, x: Variable, o: int) -> None:
+    """Write what makes the array that is changed: the tensor's own block where the op works in place, else a copy."""
+    make, size = "tr_adopt" if op.inplace else "tr_copy", CTYPES[dtype(x)].size
+    unit.call(f"{make}(v + {o}, v + {unit.slot(x)}, {ndim(x)}, {size}, tr_move{size})")
 
 
 def _view(unit: Unit, entries: Sequence[object], x: int, o: int, parts: Iterator[Variable]) -> None:
@@ -82,8 +88,8 @@ def advanced_inc_subtensor(op: AdvancedIncSubtensor, node: Apply, unit: Unit) ->
     x, y, *parts = node.inputs
     kind = dtype(x)
     size = CTYPES[kind].size
-    source, values, o = unit.slot(x), unit.slot(y), unit.owns(node.outputs[0])
-    unit.call(f"tr_copy(v + {o}, v + {source}, {ndim(x)}, {size}, tr_move{size})")
+    values, o = unit.slot(y), unit.owns(node.outputs[0])
+    _write_target(op, unit, x, o)
     arrays, _ = _arrays(op.entries, parts)
     plan = gather_plan(op.entries, [ndim(a) for a in arrays])
     rank = plan.array_ndim + sum(isinstance(e, Span) for e in op.entries)

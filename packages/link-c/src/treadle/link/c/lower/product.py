@@ -8,7 +8,7 @@ from treadle.link.c.dtypes import CTYPES
 from treadle.link.c.lower.elemwise import cast_to
 from treadle.link.c.table import TABLE
 from treadle.link.c.unit import dtype, ndim
-from treadle.tensor import MatMul
+from treadle.tensor import Gemm, MatMul
 
 if TYPE_CHECKING:
     from treadle.graph import Apply
@@ -30,5 +30,20 @@ def matmul(op: MatMul, node: Apply, unit: Unit) -> None:
     t = unit.scratch(2)
     unit.call(
         f"tr_matmul_{short}(v + {a}, v + {b}, v + {o}, {ndim(node.outputs[0])}, "
+        f"{unit.fixed(letter + 'gemm')}, {unit.fixed(letter + 'gemv')}, v + {t})"
+    )
+
+
+@TABLE.register(Gemm)
+def gemm(op: Gemm, node: Apply, unit: Unit) -> None:
+    """Write a call of BLAS that adds the product to a scaled copy of the matrix."""
+    del op
+    short = CTYPES[dtype(node.outputs[0])].short
+    c, alpha, a, b, beta = (unit.slot(x) for x in node.inputs)
+    o = unit.owns(node.outputs[0])
+    letter = "d" if short == "f64" else "s"
+    t = unit.scratch(3)
+    unit.call(
+        f"tr_accumulate_{short}(v + {c}, v + {alpha}, v + {a}, v + {b}, v + {beta}, v + {o}, "
         f"{unit.fixed(letter + 'gemm')}, {unit.fixed(letter + 'gemv')}, v + {t})"
     )

@@ -208,6 +208,20 @@ static int tr_copy(tr_var *o, const tr_var *x, int nd, int64_t size, tr_kernel k
 """,
 }
 
+# Takes over the block of an array that nothing else needs, if it fills one; else copies it. For a small result that
+# goes to memory of the caller, copying costs less than handing a block over.
+CORE["tr_adopt"] = """\
+static int tr_adopt(tr_var *o, tr_var *x, int nd, int64_t size, tr_kernel k) {
+  const int small = o->dst && tr_count(x, nd) * size < 32768;
+  if (small || !x->own || x->p != x->own || !tr_is_contiguous(x, nd, size)) return tr_copy(o, x, nd, size, k);
+  for (int d = 0; d < nd; d++) { o->n[d] = x->n[d]; o->s[d] = x->s[d]; }
+  o->p = x->p;
+  o->own = x->own;
+  x->own = 0;
+  return 0;
+}
+"""
+
 # Gives an output that turned out to be a view a block of its own.
 CORE["tr_materialise"] = """\
 static int tr_materialise(tr_var *o, int nd, int64_t size, tr_kernel k) {

@@ -10,7 +10,7 @@ from treadle.link.c.runtime.core import CORE
 from treadle.link.c.runtime.fused import FUSED
 from treadle.link.c.runtime.indexing import INDEXING, adding, placing
 from treadle.link.c.runtime.normalization import normalizer
-from treadle.link.c.runtime.product import COMMON, matmul
+from treadle.link.c.runtime.product import COMMON, accumulated, matmul
 from treadle.link.c.runtime.reduction import DRIVER, arg_reducer, reducer
 from treadle.link.c.runtime.scalars import scalar_helpers
 from treadle.link.c.runtime.shapes import SHAPES
@@ -58,6 +58,7 @@ class Library:
             (re.compile(rf"tr_(argmax|argmin)_({_SHORT})"), lambda kind, x: arg_reducer(kind, _DTYPES[x])),
             (re.compile(rf"tr_v_({'|'.join(BLOCK_FUNCTIONS)})_(f32|f64)"), self._block),
             (re.compile(rf"tr_matmul_({_SHORT})"), lambda x: matmul(_DTYPES[x], blas=x in {"f32", "f64"})),
+            (re.compile(r"tr_accumulate_(f32|f64)"), lambda x: accumulated(_DTYPES[x])),
             (re.compile(rf"tr_normalize_({_SHORT})"), lambda x: normalizer(_DTYPES[x])),
             (re.compile(rf"tr_place_({_SHORT})"), lambda x: placing(_DTYPES[x])),
             (re.compile(rf"tr_add_({_SHORT})"), lambda x: adding(_DTYPES[x])),

@@ -46,17 +46,16 @@ _BLAS = """\
 typedef void (*tr_gemm_N)(GEMM);
 typedef void (*tr_gemv_N)(GEMV);
 static void tr_product_N(E *a, E *b, E *o, int m, int k, int l, tr_gemm_N gemm, tr_gemv_N gemv, tr_matrix ma,
-                         tr_matrix mb, int ia, int ib) {
-  E one = 1, zero = 0;
+                         tr_matrix mb, int ia, int ib, E alpha, E beta) {
   int unit = 1;
   if (l == 1 && ib > 0) {
-    if (ma.order == 'N') gemv("T", &k, &m, &one, a, &ma.ld, b, &ib, &zero, o, &unit);
-    else gemv("N", &m, &k, &one, a, &ma.ld, b, &ib, &zero, o, &unit);
+    if (ma.order == 'N') gemv("T", &k, &m, &alpha, a, &ma.ld, b, &ib, &beta, o, &unit);
+    else gemv("N", &m, &k, &alpha, a, &ma.ld, b, &ib, &beta, o, &unit);
   } else if (m == 1 && ia > 0) {
-    if (mb.order == 'N') gemv("N", &l, &k, &one, b, &mb.ld, a, &ia, &zero, o, &unit);
-    else gemv("T", &k, &l, &one, b, &mb.ld, a, &ia, &zero, o, &unit);
+    if (mb.order == 'N') gemv("N", &l, &k, &alpha, b, &mb.ld, a, &ia, &beta, o, &unit);
+    else gemv("T", &k, &l, &alpha, b, &mb.ld, a, &ia, &beta, o, &unit);
   } else {
-    gemm(&mb.order, &ma.order, &l, &m, &k, &one, b, &mb.ld, a, &ma.ld, &zero, o, &l);
+    gemm(&mb.order, &ma.order, &l, &m, &k, &alpha, b, &mb.ld, a, &ma.ld, &beta, o, &l);
   }
 }
 static int tr_matmul_N(tr_var *a, tr_var *b, tr_var *o, int nd, uintptr_t gemm, uintptr_t gemv, tr_var *t) {
@@ -88,7 +87,7 @@ static int tr_matmul_N(tr_var *a, tr_var *b, tr_var *o, int nd, uintptr_t gemm, 
   for (;;) {
     int d;
     tr_product_N((E *)p[0], (E *)p[1], (E *)p[2], (int)a->n[nd - 2], (int)a->n[nd - 1], (int)b->n[nd - 1],
-                 (tr_gemm_N)gemm, (tr_gemv_N)gemv, ma, mb, (int)(sa / size), (int)(sb / size));
+                 (tr_gemm_N)gemm, (tr_gemv_N)gemv, ma, mb, (int)(sa / size), (int)(sb / size), 1, 0);
     for (d = nd - 3; d >= 0; d--) {
       if (++i[d] < o->n[d]) { p[0] += a->s[d]; p[1] += b->s[d]; p[2] += o->s[d]; break; }
       p[0] -= a->s[d] * (o->n[d] - 1);
@@ -98,6 +97,68 @@ static int tr_matmul_N(tr_var *a, tr_var *b, tr_var *o, int nd, uintptr_t gemm, 
     }
     if (d < 0) return 0;
   }
+}
+"""
+
+# BLAS reads neither matrix where its number is 0: a NaN would be lost. So c is scaled here, and a product that counts
+# nothing is added as any other; one of another shape than c too.
+_ACCUMULATED = """\
+static int tr_added_N(const tr_var *c, E alpha, tr_var *a, tr_var *b, E beta, tr_var *o, uintptr_t gemm,
+                      uintptr_t gemv, tr_var *t) {
+  int status;
+  int64_t sc[2], sp[2];
+  if ((status = tr_matmul_N(a, b, t + 2, 2, gemm, gemv, t))) return status;
+  for (int d = 0; d < 2; d++) {
+    const int64_t n = c->n[d], m = t[2].n[d];
+    if (n != m && n != 1 && m != 1) return TR_SHAPE;
+    o->n[d] = n == 1 ? m : n;
+    sc[d] = n == 1 ? 0 : c->s[d];
+    sp[d] = m == 1 ? 0 : t[2].s[d];
+  }
+  if ((status = tr_alloc(o, 2, sizeof(E)))) return status;
+  for (int64_t i = 0; i < o->n[0]; i++) for (int64_t j = 0; j < o->n[1]; j++)
+    ((E *)o->p)[i * o->n[1] + j] = beta * *(const E *)(c->p + i * sc[0] + j * sc[1])
+                                 + alpha * *(const E *)(t[2].p + i * sp[0] + j * sp[1]);
+  return 0;
+}
+static int tr_accumulate_N(const tr_var *c, const tr_var *x, tr_var *a, tr_var *b, const tr_var *y, tr_var *o,
+                           uintptr_t gemm, uintptr_t gemv, tr_var *t) {
+  const int64_t size = sizeof(E);
+  const E alpha = *(const E *)x->p, beta = *(const E *)y->p;
+  int status;
+  int64_t m, l, sa, sb;
+  tr_matrix ma, mb;
+  if ((status = tr_stack(a, b, o, 2))) return status;
+  m = o->n[0];
+  l = o->n[1];
+  if (m > INT32_MAX || a->n[1] > INT32_MAX || l > INT32_MAX) return TR_TOO_LONG;
+  if (alpha == 0 || a->n[1] == 0 || c->n[0] != m || c->n[1] != l)
+    return tr_added_N(c, alpha, a, b, beta, o, gemm, gemv, t);
+  if ((status = tr_alloc(o, 2, size))) return status;
+  if (m == 0 || l == 0) return 0;
+  for (int64_t i = 0; i < m; i++) {
+    const char *row = c->p + i * c->s[0];
+    E *to = (E *)o->p + i * l;
+    if (l > 1 && c->s[1] != size) for (int64_t j = 0; j < l; j++) to[j] = beta * *(const E *)(row + j * c->s[1]);
+    else if (beta == 1) memcpy(to, row, (size_t)(l * size));
+    else for (int64_t j = 0; j < l; j++) to[j] = beta * ((const E *)row)[j];
+  }
+  if (!tr_as_matrix(a, 2, size, &ma)) {
+    if ((status = tr_copy(t, a, 2, size, tr_moveSIZE))) return status;
+    a = t;
+    tr_as_matrix(a, 2, size, &ma);
+  }
+  if (!tr_as_matrix(b, 2, size, &mb)) {
+    if ((status = tr_copy(t + 1, b, 2, size, tr_moveSIZE))) return status;
+    b = t + 1;
+    tr_as_matrix(b, 2, size, &mb);
+  }
+  sa = a->n[1] == 1 ? size : a->s[1];
+  sb = b->n[0] == 1 ? size : b->s[0];
+  if (sa / size > INT32_MAX || sb / size > INT32_MAX) return TR_TOO_LONG;
+  tr_product_N((E *)a->p, (E *)b->p, (E *)o->p, (int)m, (int)a->n[1], (int)l, (tr_gemm_N)gemm, (tr_gemv_N)gemv, ma, mb,
+               (int)(sa / size), (int)(sb / size), alpha, 1);
+  return 0;
 }
 """
 
@@ -143,15 +204,26 @@ static int tr_matmul_N(tr_var *a, tr_var *b, tr_var *o, int nd) {
 """
 
 
+def _of_dtype(text: str, dtype: str) -> str:
+    """Return the text of a helper around BLAS for a dtype."""
+    x = CTYPES[dtype]
+    filled = text.replace("GEMM", _GEMM).replace("GEMV", _GEMV).replace("SIZE", str(x.size))
+    return replace_words(filled.replace("_N(", f"_{x.short}(").replace("_N)", f"_{x.short})"), {
+        "E": x.computed, "tr_gemm_N": f"tr_gemm_{x.short}", "tr_gemv_N": f"tr_gemv_{x.short}",
+    })  # fmt: skip
+
+
+def accumulated(dtype: str) -> tuple[str, str]:
+    """Return name and text of beta * c + alpha * (a @ b) for a dtype that BLAS has."""
+    return f"tr_accumulate_{CTYPES[dtype].short}", _of_dtype(_ACCUMULATED, dtype)
+
+
 def matmul(dtype: str, blas: bool) -> tuple[str, str]:
     """Return name and text of the product of stacks of matrices of a dtype."""
     x = CTYPES[dtype]
     name = f"tr_matmul_{x.short}"
     if blas:
-        text = _BLAS.replace("GEMM", _GEMM).replace("GEMV", _GEMV).replace("SIZE", str(x.size))
-        return name, replace_words(text.replace("_N(", f"_{x.short}(").replace("_N)", f"_{x.short})"), {
-            "E": x.computed, "tr_gemm_N": f"tr_gemm_{x.short}", "tr_gemv_N": f"tr_gemv_{x.short}",
-        })  # fmt: skip
+        return name, _of_dtype(_BLAS, dtype)
     half = dtype == "float16"
     text = _LOOPS.replace("LOAD", "tr_f16_to_f32" if half else "").replace("STORE", "tr_f32_to_f16" if half else "")
     text = text.replace("ADD", "|=" if dtype == "bool" else "+=").replace("TIMES", "&" if dtype == "bool" else "*")

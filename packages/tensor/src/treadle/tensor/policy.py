@@ -1,0 +1,134 @@
+"""What the options cast_policy and warn_float64 say about the expressions of the user.
+
+Expressions that treadle makes itself, in gradients, rewrites and the functions that are made of others, follow NumPy
+whatever the options say: they were written with its rules in mind. Which of the two a call is shows on the stack.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treadle.config import config, lazy_module
+from treadle.tensor.errors import Float64Error, Float64Warning
+
+if TYPE_CHECKING:
+    import pdb
+    from collections.abc import Sequence
+    from types import FrameType
+else:
+    pdb = lazy_module("pdb")
+
+# Modules that a call passes through on its way from the user's code to an elementwise op or a constant.
+_ON_THE_WAY = frozenset(
+    (
+        *("treadle.graph.op", "treadle.graph.type", "treadle.tensor.conversion", "treadle.tensor.elemwise"),
+        *("treadle.tensor.operators", "treadle.tensor.policy", "treadle.tensor.types"),
+    )
+)
+# Modules that make variables which did not exist before, rather than copies.
+_MAKERS = frozenset((*_ON_THE_WAY, "treadle.graph.apply", "treadle.graph.shared_variable"))
+_INTEGERS = ("int8", "int16", "int32", "int64")
+
+
+def user_is_building() -> bool:
+    """Whether the expression at hand is made by code outside treadle, not by one of treadle's own functions."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        module = str(frame.f_globals.get("__name__", ""))
+        if module not in _ON_THE_WAY and not module.startswith("treadle.tensor.scalar."):
+            return not module.startswith("treadle.")
+        frame = frame.f_back
+    return False
+
+
+def number_dtype(x: object) -> str | None:
+    """Return the dtype that a Python number has as a constant; None leaves it to NumPy.
+
+    Parameters
+    ----------
+    x
+        Any value; only Python's own integers and floats have such a dtype.
+    """
+    if isinstance(x, float) and not isinstance(x, np.generic):
+        return str(config.floatX)
+    if type(x) is int and config.cast_policy == "custom" and user_is_building():
+        return next((d for d in _INTEGERS if np.iinfo(d).min <= x <= np.iinfo(d).max), None)
+    return None
+
+
+def operands_follow_policy() -> bool:
+    """Whether Python numbers among the operands of a call count as tensors of a dtype of their own."""
+    return config.cast_policy != "numpy" and user_is_building()
+
+
+def narrowed(variables: Sequence[Any], result: np.dtype[Any]) -> list[Any]:
+    """Return the operands with integers made floatX, where they would make a result wider than floatX.
+
+    Parameters
+    ----------
+    variables
+        Tensors.
+    result
+        The dtype of the result by NumPy's rules.
+    """
+    floatx = np.dtype(str(config.floatX))
+    if config.cast_policy != "numpy+floatX" or not _wider(result, floatx):
+        return list(variables)
+    if any(_wider(v.type.numpy_dtype, floatx) for v in variables):
+        return list(variables)
+    return [v.astype(floatx.name) if v.type.numpy_dtype.kind in "biu" else v for v in variables]
+
+
+def _wider(dtype: np.dtype[Any], floatx: np.dtype[Any]) -> bool:
+    size = dtype.itemsize // 2 if dtype.kind == "c" else dtype.itemsize
+    return dtype.kind in "fc" and size > floatx.itemsize
+
+
+def check_float64(described: object) -> None:
+    """Do what the option warn_float64 says about a float64 variable that the user's expressions make.
+
+    Parameters
+    ----------
+    described
+        The variable's type, for the message.
+
+    Raises
+    ------
+    Float64Error
+        If the option is ``raise``.
+    """
+    action = config.warn_float64
+    found = _builder()
+    if action == "ignore" or found is None:
+        return
+    frame, depth = found
+    msg = (
+        f"warn_float64: a float64 tensor variable of type {described} is made at {frame.f_code.co_filename}:"
+        f"{frame.f_lineno}, and the option is {action!r}. Give it a shorter dtype, or cast its operands."
+    )
+    if action == "raise":
+        raise Float64Error(msg)
+    if action == "warn":
+        warnings.warn(msg, Float64Warning, stacklevel=depth)
+    else:
+        pdb.Pdb().set_trace(frame)
+
+
+def _builder() -> tuple[FrameType, int] | None:
+    """Return the user's frame that makes the variable at hand, and its distance; None where a graph is copied."""
+    frame = sys._getframe(1)
+    depth = 1
+    while frame.f_back is not None:
+        module = str(frame.f_globals.get("__name__", ""))
+        if not module.startswith("treadle."):
+            return frame, depth
+        made_new = module in _MAKERS or module.startswith("treadle.tensor.")
+        if not made_new or module.startswith("treadle.tensor.rewrites"):
+            return None
+        frame = frame.f_back
+        depth += 1
+    return frame, depth

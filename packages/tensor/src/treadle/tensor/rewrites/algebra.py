@@ -1,0 +1,439 @@
+"""Sums and products as wholes: constants gathered, like terms collected, factors cancelled.
+
+A tree of additions, subtractions and signs is one sum, a tree of multiplications, divisions and signs one product,
+however deep. A node that something else uses too is a term by itself, so that nothing is computed twice. What changes
+is taken out of the tree where it stands; the rest keeps its nodes and their order.
+
+Integers wrap around, and everything here is exact for them. Sums and products of floats are re-associated, as every
+compiler in this field does it: a result may differ in its last bits, and ``x + y - y`` is x even where y is infinite
+or absorbs x, ``x * y / y`` is x even where y is 0. Kept are NaN and infinity where nothing else would be left of the
+operand: ``x - x`` and ``x / x`` stay. Constants of floats are gathered only where their own sum or product is finite
+and of moderate size, so that no infinity comes in.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from treadle.graph import Constant
+from treadle.rewrite import Phase, RuleSet
+from treadle.tensor.conversion import constant
+from treadle.tensor.rewrites.lengths import LengthTable
+from treadle.tensor.rewrites.patterns import constant_value, kind_of, row_name
+from treadle.tensor.rewrites.spreading import spread
+from treadle.tensor.scalar.arithmetic import add, mul, neg, sub, true_div
+from treadle.tensor.scalar.cast import cast
+from treadle.tensor.scalar.exponential import power, reciprocal, sqr, sqrt
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from treadle.graph import Apply, FunctionGraph, Variable
+
+RULES = RuleSet("algebra", features=(LengthTable,))
+BOTH = ("fast_run", "fast_compile")
+EARLY_AND_LATE = (Phase.CANONICALIZE, Phase.SPECIALIZE)
+
+# The sign that each operand of a node has in a sum, and the sign of its exponent in a product.
+SUM_SIGNS: Mapping[str, tuple[int, ...]] = {"add": (1, 1), "sub": (1, -1), "neg": (-1,)}
+PRODUCT_SIGNS: Mapping[str, tuple[int, ...]] = {"mul": (1, 1), "true_div": (1, -1), "neg": (1,), "reciprocal": (-1,)}
+# Factors between these are gathered: their product is far from overflow, and so is everything it takes part in.
+MOST_FACTOR = 2.0**64
+# Constants whose sum would have more elements than this, and more than the constants have, are left as they are.
+MOST_ELEMENTS = 1 << 11
+
+
+class Leaf(NamedTuple):
+    """An operand of a whole sum or product, and the sign it has there."""
+
+    var: Variable
+    sign: int
+
+
+class Tree(NamedTuple):
+    """A whole sum or product.
+
+    Attributes
+    ----------
+    leaves
+        Its operands, from left to right.
+    steps
+        How it is computed: a number is that of a leaf, a node combines what came before.
+    """
+
+    leaves: tuple[Leaf, ...]
+    steps: tuple[int | Apply, ...]
+
+    def rebuilt(self, changes: Mapping[int, Any], combine: Callable[[Apply, Sequence[Any]], Any]) -> Any:
+        """Return the tree's value with some leaves changed, None standing for a leaf that is taken out."""
+        stack: list[tuple[Any, bool]] = []
+        for step in self.steps:
+            if isinstance(step, int):
+                changed = step in changes
+                stack.append((changes[step] if changed else self.leaves[step].var, changed))
+                continue
+            count = len(step.inputs)
+            parts = stack[-count:]
+            del stack[-count:]
+            if any(changed for _, changed in parts):
+                # Narrow integers must not meet each other before they are made the tree's dtype.
+                dtype = _dtype(step.outputs[0])
+                values = [None if value is None else cast(value, dtype) for value, _ in parts]
+                stack.append((combine(step, values), True))
+            else:
+                stack.append((step.outputs[0], False))
+        return stack[0][0]
+
+
+def _dtype(var: Variable) -> str:
+    kind: Any = var.type
+    return str(kind.dtype)
+
+
+def is_inner(fgraph: FunctionGraph, node: Apply, signs: Mapping[str, tuple[int, ...]]) -> bool:
+    """Whether a node only takes part in a larger tree of the same kind."""
+    clients = fgraph.clients[node.outputs[0]]
+    if len(clients) != 1:
+        return False
+    client, _ = next(iter(clients))
+    return row_name(client) in signs and _dtype(client.outputs[0]) == _dtype(node.outputs[0])
+
+
+def tree_of(fgraph: FunctionGraph, root: Apply, signs: Mapping[str, tuple[int, ...]]) -> Tree:
+    """Return the whole sum or product that ends in a node."""
+    dtype = _dtype(root.outputs[0])
+    leaves: list[Leaf] = []
+    steps: list[int | Apply] = []
+    pending: list[tuple[Variable, int, Apply | None]] = [(root.outputs[0], 1, None)]
+    while pending:
+        var, sign, done = pending.pop()
+        if done is not None:
+            steps.append(done)
+            continue
+        node = var.owner
+        operands = signs.get(row_name(node) or "")
+        if node is None or operands is None or (node is not root and not _opens(fgraph, root, node, dtype)):
+            steps.append(len(leaves))
+            leaves.append(Leaf(var, sign))
+            continue
+        pending.append((var, sign, node))
+        pending.extend((x, sign * s, None) for x, s in zip(node.inputs[::-1], operands[::-1], strict=True))
+    return Tree(tuple(leaves), tuple(steps))
+
+
+def _opens(fgraph: FunctionGraph, root: Apply, node: Apply, dtype: str) -> bool:
+    """Whether a node below the root belongs to the tree: it has its dtype, and only the tree uses it.
+
+    A quotient right below the root is looked into even if it has other uses: what is divided may cancel.
+    """
+    if _dtype(node.outputs[0]) != dtype:
+        return False
+    return len(fgraph.clients[node.outputs[0]]) == 1 or (
+        row_name(node) == "true_div" and node.outputs[0] in root.inputs
+    )
+
+
+# Numbers
+
+
+def wrapped(value: int, dtype: str) -> int:
+    """Return an integer as it is in a dtype that wraps around."""
+    info = np.iinfo(dtype)
+    return (value - int(info.min)) % (1 << info.bits) + int(info.min)
+
+
+def _is_moderate(*values: float) -> bool:
+    return all(v == 0 or 1 / MOST_FACTOR <= abs(v) <= MOST_FACTOR for v in values)
+
+
+def _number(leaf: Leaf) -> Any:
+    """Return the number that a leaf holds in every element, or None."""
+    value = constant_value(leaf.var)
+    return int(value) if isinstance(value, bool) else value
+
+
+# Sums
+
+
+def _combined_sum(node: Apply, parts: Sequence[Any]) -> Any:
+    """Return a node of a sum computed from parts, None standing for zero."""
+    if len(parts) == 1:
+        return None if parts[0] is None else neg(parts[0])
+    a, b = parts
+    subtracted = row_name(node) == "sub"
+    if b is None:
+        return a
+    if a is None:
+        return neg(b) if subtracted else b
+    return sub(a, b) if subtracted else add(a, b)
+
+
+def _summed(tree: Tree, numbers: Sequence[int], dtype: str) -> Any:
+    """Return the sum of constant leaves as an array, or None if it is not to be had."""
+    total: Any = np.zeros((), dtype)
+    size = 0
+    with np.errstate(all="ignore"):
+        for i in numbers:
+            leaf = tree.leaves[i]
+            data = np.asarray(leaf.var.data if isinstance(leaf.var, Constant) else constant_value(leaf.var))
+            size += data.size
+            if math.prod(np.broadcast_shapes(total.shape, data.shape)) > max(MOST_ELEMENTS, size):
+                return None
+            term = data.astype(dtype)
+            total = np.asarray(total + term if leaf.sign > 0 else total - term)
+    return total if np.isfinite(total).all() else None
+
+
+def _is_constant(leaf: Leaf) -> bool:
+    return isinstance(leaf.var, Constant) or constant_value(leaf.var) is not None
+
+
+@RULES.rule(EARLY_AND_LATE, add, sub, neg, tags=BOTH, needs_graph=True)
+def constants_in_sum(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+    """(x + a) + (y + b) -> (x + (a + b)) + y, for constants a and b.
+
+    The sum of the constants must be finite. A zero is left out.
+    """
+    out = node.outputs[0]
+    dtype = _dtype(out)
+    if kind_of(out) not in "iuf" or is_inner(fgraph, node, SUM_SIGNS):
+        return None
+    tree = tree_of(fgraph, node, SUM_SIGNS)
+    numbers = [i for i, leaf in enumerate(tree.leaves) if _is_constant(leaf)]
+    if len(numbers) < 2 or len(numbers) == len(tree.leaves):
+        return None
+    total = _summed(tree, numbers, dtype)
+    if total is None:
+        return None
+    changes: dict[int, Any] = dict.fromkeys(numbers)
+    if np.any(total != 0):
+        at = next((i for i in numbers if tree.leaves[i].sign > 0), None)
+        with np.errstate(all="ignore"):
+            value = total if at is not None else np.asarray(-total)
+        changes[numbers[0] if at is None else at] = constant(value)
+    made = tree.rebuilt(changes, _combined_sum)
+    return None if made is None else spread(fgraph, out, made, [tree.leaves[i].var for i in numbers])
+
+
+def _scaled(leaf: Leaf, dtype: str) -> tuple[Variable, Any]:
+    """Return what a term of a sum is a multiple of, and the factor."""
+    node = leaf.var.owner
+    if node is None or _dtype(leaf.var) != dtype:
+        return leaf.var, 1
+    name = row_name(node)
+    if name == "neg":
+        return node.inputs[0], -1
+    if name != "mul":
+        return leaf.var, 1
+    for c, x in (node.inputs, node.inputs[::-1]):
+        value = constant_value(c)
+        kind: Any = c.type
+        if value is not None and all(n == 1 for n in kind.shape) and _dtype(x) == dtype and math.isfinite(value):
+            return x, value
+    return leaf.var, 1
+
+
+def _multiple(base: Any, factor: Any, dtype: str) -> Any:
+    """Return a multiple of a term."""
+    if factor == 1:
+        return base
+    if factor == -1:
+        return neg(cast(base, dtype))
+    value = wrapped(int(factor), dtype) if np.dtype(dtype).kind in "iu" else factor
+    return mul(constant(value, dtype=dtype), cast(base, dtype))
+
+
+@RULES.rule(EARLY_AND_LATE, add, sub, neg, tags=BOTH, needs_graph=True)
+def like_terms_in_sum(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+    """a*x + y + b*x -> (a + b)*x + y, for constants a and b.
+
+    A term of floats whose factors cancel goes only where another term stays: x - x is NaN where x is infinite.
+    """
+    out = node.outputs[0]
+    dtype = _dtype(out)
+    if kind_of(out) not in "iuf" or is_inner(fgraph, node, SUM_SIGNS):
+        return None
+    tree = tree_of(fgraph, node, SUM_SIGNS)
+    groups: dict[Variable, list[tuple[int, Any]]] = {}
+    for i, leaf in enumerate(tree.leaves):
+        base, factor = _scaled(leaf, dtype)
+        if not isinstance(base, Constant):
+            groups.setdefault(base, []).append((i, factor * leaf.sign))
+    repeated = [(base, terms) for base, terms in groups.items() if len(terms) > 1]
+    if not repeated:
+        return None
+    exact = kind_of(out) != "f"
+    changes = _collected(tree, repeated, dtype, exact)
+    if changes is None:
+        return None
+    gone = [base for base, terms in repeated if all(changes[i] is None for i, _ in terms)]
+    if not exact and len(gone) == len(groups):
+        return None
+    made = tree.rebuilt(changes, _combined_sum)
+    if made is None:
+        made = constant(np.zeros((), dtype))
+    return spread(fgraph, out, made, [tree.leaves[i].var for i in changes])
+
+
+def _collected(
+    tree: Tree, repeated: Sequence[tuple[Variable, Sequence[tuple[int, Any]]]], dtype: str, exact: bool
+) -> dict[int, Any] | None:
+    """Return what becomes of the leaves of repeated terms; None if a factor is not finite."""
+    changes: dict[int, Any] = {}
+    for base, terms in repeated:
+        total = sum(factor for _, factor in terms)
+        if exact:
+            total = wrapped(int(total), dtype)
+        elif not math.isfinite(float(np.dtype(dtype).type(total))):
+            return None
+        changes.update(dict.fromkeys((i for i, _ in terms), None))
+        if total != 0:
+            wanted = 1 if total > 0 else -1
+            at = next((i for i, _ in terms if tree.leaves[i].sign == wanted), terms[0][0])
+            changes[at] = _multiple(base, total * tree.leaves[at].sign, dtype)
+    return changes
+
+
+# Products
+
+
+def _combined_product(node: Apply, parts: Sequence[Any]) -> Any:
+    """Return a node of a product computed from parts, None standing for one."""
+    name = row_name(node)
+    if len(parts) == 1:
+        if name == "neg":
+            return neg(parts[0]) if parts[0] is not None else constant(-np.ones((), _dtype(node.outputs[0])))
+        return None if parts[0] is None else reciprocal(parts[0])
+    a, b = parts
+    if b is None:
+        return a
+    if a is None:
+        return b if name == "mul" else reciprocal(b)
+    return mul(a, b) if name == "mul" else true_div(a, b)
+
+
+def _ratio(tree: Tree, numbers: Sequence[int]) -> tuple[float, float] | None:
+    """Return the product of constant factors above and that of those below; None if they are not moderate."""
+    above = below = 1.0
+    for i in numbers:
+        value = float(_number(tree.leaves[i]))
+        if not _is_moderate(value) or (value == 0 and tree.leaves[i].sign < 0):
+            return None
+        if tree.leaves[i].sign > 0:
+            above *= value
+        else:
+            below *= value
+    return (above, below) if _is_moderate(above, below) and below != 0 else None
+
+
+@RULES.rule(EARLY_AND_LATE, mul, true_div, neg, reciprocal, tags=BOTH, needs_graph=True)
+def constants_in_product(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+    """(x * a) * (y / b) -> (x * (a / b)) * y, for constants a and b.
+
+    Constants of floats are gathered if they lie between 2**-64 and 2**64; integers are only multiplied.
+    """
+    out = node.outputs[0]
+    dtype = _dtype(out)
+    if kind_of(out) not in "iuf" or is_inner(fgraph, node, PRODUCT_SIGNS):
+        return None
+    tree = tree_of(fgraph, node, PRODUCT_SIGNS)
+    numbers = [i for i, leaf in enumerate(tree.leaves) if _number(leaf) is not None]
+    if len(numbers) < 2 or len(numbers) == len(tree.leaves):
+        return None
+    at = next((i for i in numbers if tree.leaves[i].sign > 0), numbers[0])
+    value: Any
+    if kind_of(out) == "f":
+        ratio = _ratio(tree, numbers)
+        if ratio is None:
+            return None
+        value = ratio[0] / ratio[1] if tree.leaves[at].sign > 0 else ratio[1] / ratio[0]
+    else:
+        value = wrapped(math.prod(int(_number(tree.leaves[i])) for i in numbers), dtype)
+    changes: dict[int, Any] = dict.fromkeys(numbers)
+    if value != 1:
+        changes[at] = constant(value, dtype=dtype)
+    made = tree.rebuilt(changes, _combined_product)
+    return None if made is None else spread(fgraph, out, made, [tree.leaves[i].var for i in numbers])
+
+
+def base_and_exponent(var: Variable) -> tuple[Variable, float]:
+    """Return what a factor is a power of, and the constant exponent."""
+    node = var.owner
+    name = row_name(node)
+    if node is None or name is None or name not in _EXPONENTS or _dtype(node.inputs[0]) != _dtype(var):
+        return var, 1
+    if name != "pow":
+        return node.inputs[0], _EXPONENTS[name]
+    exponent = constant_value(node.inputs[1])
+    kind: Any = node.inputs[1].type
+    if exponent is None or not math.isfinite(exponent) or any(n != 1 for n in kind.shape):
+        return var, 1
+    return node.inputs[0], exponent
+
+
+_EXPONENTS: Mapping[str, float] = {"pow": 0, "sqr": 2, "sqrt": 0.5, "reciprocal": -1}
+
+
+def _power(base: Any, exponent: float) -> Any:
+    if exponent == 1:
+        return base
+    known: dict[float, Any] = {2: sqr, -1: reciprocal, 0.5: sqrt}
+    found = known.get(exponent)
+    return found(base) if found is not None else power(base, constant(exponent, dtype=_dtype(base)))
+
+
+def _cancelled(tree: Tree) -> tuple[dict[int, Any], int]:
+    """Return what becomes of factors that occur above and below, and how many factors are left."""
+    dtype = ""
+    groups: dict[Variable, list[tuple[int, float]]] = {}
+    for i, leaf in enumerate(tree.leaves):
+        dtype = dtype or _dtype(leaf.var)
+        base, exponent = base_and_exponent(leaf.var)
+        groups.setdefault(base, []).append((i, exponent * leaf.sign))
+    changes: dict[int, Any] = {}
+    left = len(groups)
+    for base, factors in groups.items():
+        exponents = [e for _, e in factors]
+        total = sum(exponents)
+        if isinstance(base, Constant) or not min(exponents) < 0 < max(exponents) or not _keeps_domain(exponents, total):
+            left -= isinstance(base, Constant)
+            continue
+        changes.update(dict.fromkeys((i for i, _ in factors), None))
+        if total == 0:
+            left -= 1
+            continue
+        wanted = 1 if total > 0 else -1
+        at = next((i for i, _ in factors if tree.leaves[i].sign == wanted), factors[0][0])
+        changes[at] = _power(base, total * tree.leaves[at].sign)
+    return changes, left
+
+
+def _keeps_domain(exponents: Sequence[float], total: float) -> bool:
+    """Whether a product of powers is defined for the same signs of the base as the power of their sum."""
+    return all(float(e).is_integer() for e in exponents) or not float(total).is_integer()
+
+
+@RULES.rule(Phase.CANONICALIZE, mul, true_div, neg, reciprocal, tags=BOTH, needs_graph=True)
+def common_factors(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+    """(x * y) / y -> x, and x * y**a / y**b -> x * y**(a - b), for floats.
+
+    So it is where y is 0, infinite or NaN too. A quotient of which nothing else would be left stays: x / x is NaN
+    there.
+    """
+    out = node.outputs[0]
+    dtype = _dtype(out)
+    if kind_of(out) != "f" or is_inner(fgraph, node, PRODUCT_SIGNS):
+        return None
+    tree = tree_of(fgraph, node, PRODUCT_SIGNS)
+    if all(leaf.sign > 0 for leaf in tree.leaves) and not any(
+        row_name(leaf.var.owner) in _EXPONENTS for leaf in tree.leaves
+    ):
+        return None
+    changes, left = _cancelled(tree)
+    if not changes or left == 0 or any(_dtype(tree.leaves[i].var) != dtype for i in changes):
+        return None
+    made = tree.rebuilt(changes, _combined_product)
+    return None if made is None else spread(fgraph, out, made, [tree.leaves[i].var for i in changes])

@@ -1,0 +1,119 @@
+"""Rules for comparisons and predicates whose outcome is known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from treadle.rewrite import Phase, RuleSet
+from treadle.tensor.broadcasting import full_like, ones_like, zeros_like
+from treadle.tensor.rewrites.lengths import LengthTable
+from treadle.tensor.rewrites.patterns import (
+    TensorPattern,
+    constant_value,
+    is_commutative,
+    is_nonnegative,
+    kind_of,
+)
+from treadle.tensor.rewrites.spreading import spread
+from treadle.tensor.scalar.comparison import (
+    eq,
+    ge,
+    gt,
+    isfinite,
+    isinf,
+    isnan,
+    isneginf,
+    isposinf,
+    le,
+    lt,
+    neq,
+)
+from treadle.tensor.scalar.logic import logical_not
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from treadle.graph import Apply, FunctionGraph, Variable
+
+RULES = RuleSet("comparison", is_commutative=is_commutative, value_of=constant_value, features=(LengthTable,))
+EARLY_AND_LATE = (Phase.CANONICALIZE, Phase.SPECIALIZE)
+BOTH = ("fast_run", "fast_compile")
+COMPARISONS = (eq, neq, lt, le, gt, ge)
+
+x = TensorPattern("x")
+
+
+def _law(name: str, lhs: Any, rhs: Any, when: Any = None) -> None:
+    RULES.law(name, lhs, rhs, phase=EARLY_AND_LATE, when=when, tags=BOTH)
+
+
+def _always(node: Apply, match: Mapping[str, Variable]) -> Variable:
+    """True everywhere."""
+    del node
+    return ones_like(match["x"], "bool")
+
+
+def _never(node: Apply, match: Mapping[str, Variable]) -> Variable:
+    """False everywhere."""
+    del node
+    return zeros_like(match["x"], "bool")
+
+
+def _has_no_nan(node: Apply, match: Mapping[str, Variable]) -> bool:
+    """Whether what is compared has no NaN."""
+    del node
+    return kind_of(match["x"]) in "biu"
+
+
+_law("less_than_itself", lt(x, x), _never)
+_law("greater_than_itself", gt(x, x), _never)
+_law("at_most_itself", le(x, x), _always, when=_has_no_nan)
+_law("at_least_itself", ge(x, x), _always, when=_has_no_nan)
+_law("equal_to_itself", eq(x, x), _always, when=_has_no_nan)
+_law("unequal_to_itself", neq(x, x), _never, when=_has_no_nan)
+_law("nan_among_integers", isnan(x), _never, when=_has_no_nan)
+_law("infinity_among_integers", isinf(x), _never, when=_has_no_nan)
+_law("plus_infinity_among_integers", isposinf(x), _never, when=_has_no_nan)
+_law("minus_infinity_among_integers", isneginf(x), _never, when=_has_no_nan)
+_law("finite_among_integers", isfinite(x), _always, when=_has_no_nan)
+
+
+_MIRRORED = {eq: eq, neq: neq, lt: gt, le: ge, gt: lt, ge: le}
+
+
+def _compared(node: Apply) -> tuple[Any, Any, Any]:
+    """Return the comparison with the constant on its right: the op, the left operand, the number; or no number."""
+    a, b = node.inputs
+    value = constant_value(b)
+    if value is not None:
+        return node.op, a, value
+    return _MIRRORED[node.op], b, constant_value(a)  # type: ignore[index]  # tracked ops
+
+
+@RULES.rule(EARLY_AND_LATE, *COMPARISONS, tags=BOTH, needs_graph=True)
+def nonnegative_compared(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+    """abs(x) < 0 -> False, i >= 0 -> True, for what is 0 or more for certain.
+
+    Certain are lengths, unsigned integers, exp and the like. Where there may be a NaN, only what is false for it too
+    is decided.
+    """
+    op, var, value = _compared(node)
+    if value is None or isinstance(value, complex) or value > 0 or not is_nonnegative(var):
+        return None
+    if value == 0:
+        outcome = {lt: False, ge: True}.get(op)
+    else:
+        outcome = {lt: False, le: False, eq: False, gt: True, ge: True, neq: True}.get(op)
+    if outcome is None or (outcome and kind_of(var) not in "biu"):
+        return None
+    return spread(fgraph, node.outputs[0], full_like(var, outcome, "bool"), node.inputs)
+
+
+@RULES.rule(EARLY_AND_LATE, eq, neq, tags=BOTH, needs_graph=True)
+def bool_compared(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+    """(b == True) -> b, (b == False) -> not b, and so for !=."""
+    op, var, value = _compared(node)
+    if value is None or kind_of(var) != "b" or value not in {0, 1}:
+        return None
+    made = var if (value == 1) is (op == eq) else logical_not(var)
+    return spread(fgraph, node.outputs[0], made, node.inputs)

@@ -1,0 +1,296 @@
+"""Rules for writes: set and increment, what is written twice or in vain, and sums of increments."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treadle.graph import Constant
+from treadle.rewrite import Phase, RuleSet
+from treadle.tensor.broadcasting import Alloc
+from treadle.tensor.indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Subtensor
+from treadle.tensor.rewrites.conditions import BOTH, filling, fitting, is_used_once, is_zero, made_by
+from treadle.tensor.rewrites.entries import (
+    Picks,
+    Point,
+    Stretch,
+    all_same,
+    increasing,
+    is_whole,
+    packed,
+)
+from treadle.tensor.rewrites.indexing import items_of
+from treadle.tensor.rewrites.lengths import ONE, LengthTable, table_of
+from treadle.tensor.rewrites.patterns import row_name
+from treadle.tensor.scalar.arithmetic import add
+from treadle.tensor.shape import lengths
+
+if TYPE_CHECKING:
+    from treadle.graph import Apply, FunctionGraph, Variable
+
+RULES = RuleSet("increments", features=(LengthTable,))
+EARLY_AND_LATE = (Phase.CANONICALIZE, Phase.SPECIALIZE)
+_WRITES = (IncSubtensor, AdvancedIncSubtensor)
+
+
+def is_distinct(node: Apply) -> bool:
+    """Whether a write is certain to touch no element twice."""
+    if isinstance(node.op, IncSubtensor):
+        return True
+    x: Any = node.inputs[0]
+    for d, item in enumerate(items_of(node)):
+        if isinstance(item, Picks) and _all_different(item, x.type.shape[d]):
+            # One array whose positions all differ is enough, if the others do not broadcast it.
+            return all(not isinstance(i, Picks) or i is item or _follows(i, item) for i in items_of(node))
+    return False
+
+
+def _all_different(item: Picks, n: int | None) -> bool:
+    if not isinstance(item.positions, Constant):
+        return False
+    data = item.positions.data.astype(np.int64)
+    if n is not None:
+        data = np.where(data < 0, data + n, data)
+    elif data.size and data.min() < 0 <= data.max():
+        return False
+    return bool(data.ndim == 1 and np.unique(data).size == data.size)
+
+
+def _follows(other: Picks, item: Picks) -> bool:
+    kind: Any = other.positions.type
+    own: Any = item.positions.type
+    return bool(kind.ndim == 0 or (kind.ndim == 1 and kind.shape == own.shape))
+
+
+@RULES.rule(EARLY_AND_LATE, *_WRITES, tags=(*BOTH, "local_incsubtensor_of_zeros_to_setsubtensor"), depth=3)
+def increment_of_zeros(node: Apply) -> Variable | None:
+    """inc(zeros, y, at i) -> set(zeros, y, at i), where no element is picked twice."""
+    op: Any = node.op
+    if op.set or not is_zero(node.inputs[0]) or not is_distinct(node):
+        return None
+    return fitting(node, replace(op, set=True)(*node.inputs))
+
+
+@RULES.rule(
+    EARLY_AND_LATE,
+    *_WRITES,
+    tags=(*BOTH, "local_useless_inc_subtensor", "local_incsubtensor_of_zeros", "local_incsubtensor_of_allocs"),
+    needs_graph=True,
+)
+def useless_write(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+    """inc(x, 0, at i) -> x; set(x, x[i], at i) -> x; set(filled with c, c, at i) -> filled with c."""
+    x, y = node.inputs[:2]
+    op: Any = node.op
+    if not op.set:
+        return x if is_zero(y) and _fits_part(fgraph, node) else None
+    if _is_read_of(node, y):
+        return x
+    one, other = filling(x), filling(y)
+    if one is None or other is None or not _fits_part(fgraph, node):
+        return None
+    equal = one is other or (isinstance(one, Constant) and one.equals(other))
+    return x if equal else None
+
+
+def _fits_part(fgraph: FunctionGraph, node: Apply) -> bool:
+    """Whether the values that a node writes are certain to broadcast to the part, within bounds."""
+    x: Any = node.inputs[0]
+    y: Any = node.inputs[1]
+    items = items_of(node)
+    for d, item in enumerate(items):
+        n = x.type.shape[d]
+        if isinstance(item, Picks):
+            if not _are_within(item, n):
+                return False
+            continue
+        if isinstance(item, Point) and (n is None or not isinstance(item.at, int) or not -n <= item.at < n):
+            return False
+    if all(n == 1 for n in y.type.shape):
+        return True
+    return table_of(fgraph).of(y) == table_of(fgraph).of(_part(node))
+
+
+def _are_within(item: Picks, n: int | None) -> bool:
+    """Whether positions are known to be in bounds."""
+    if n is None or not isinstance(item.positions, Constant):
+        return False
+    data = item.positions.data
+    return bool(data.size == 0 or (data.min() >= -n and data.max() < n))
+
+
+def _part(node: Apply) -> Variable:
+    """Return the part that a node writes, of the tensor that it writes into."""
+    op: Any = node.op
+    take = Subtensor if isinstance(op, IncSubtensor) else AdvancedSubtensor
+    made: Variable = take(op.entries)(node.inputs[0], *node.inputs[2:])
+    return made
+
+
+def _is_read_of(node: Apply, y: Variable) -> bool:
+    """Whether values were read from where a node writes them."""
+    read = made_by(y, Subtensor, AdvancedSubtensor)
+    return read is not None and read.inputs[0] is node.inputs[0] and all_same(items_of(read), items_of(node))
+
+
+@RULES.rule(EARLY_AND_LATE, *_WRITES, tags=(*BOTH, "local_set_to_inc_subtensor"), depth=3, needs_graph=True)
+def set_of_sum(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+    """set(x, x[i] + y, at i) -> inc(x, y, at i), where no element is picked twice."""
+    op: Any = node.op
+    total = node.inputs[1].owner
+    if not op.set or total is None or row_name(total) != "add" or not is_distinct(node):
+        return None
+    a, b = total.inputs
+    if getattr(a.type, "dtype", "") != getattr(b.type, "dtype", ""):
+        return None
+    for read, other in ((a, b), (b, a)):
+        if _is_read_of(node, read) and table_of(fgraph).of(total.outputs[0]) == table_of(fgraph).of(read):
+            return fitting(node, replace(op, set=False)(node.inputs[0], other, *node.inputs[2:]))
+    return None
+
+
+@RULES.rule(EARLY_AND_LATE, *_WRITES, tags=(*BOTH, "local_write_of_write_same_indices"), needs_graph=True)
+def write_of_write(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+    """set(write(x, y, at i), z, at i) -> set(x, z, at i); inc(write(x, y, at i), z, at i) -> write(x, y + z, at i)."""
+    inner = made_by(node.inputs[0], *_WRITES)
+    if inner is None or type(inner.op) is not type(node.op) or not all_same(items_of(inner), items_of(node)):
+        return None
+    op: Any = node.op
+    below: Any = inner.op
+    x, y = inner.inputs[:2]
+    z = node.inputs[1]
+    if op.set:
+        return fitting(node, op(x, z, *node.inputs[2:]))
+    if not is_used_once(fgraph, node.inputs[0]) or (below.set and not is_distinct(node)):
+        return None
+    if getattr(z.type, "dtype", "") == "bool" or not _broadcasts(fgraph, node, y, z):
+        return None
+    return fitting(node, below(x, add(y, z), *node.inputs[2:]))
+
+
+def _broadcasts(fgraph: FunctionGraph, node: Apply, y: Variable, z: Variable) -> bool:
+    """Whether the sum of two values is certain to have no dimension that neither of them has of the part."""
+    table = table_of(fgraph)
+    a, b = table.of(y), table.of(z)
+    if a == b:
+        return True
+    part = table.of(_part(node))
+    return all(n in {m, ONE} for own in (a, b) for n, m in zip(own, part[len(part) - len(own) :], strict=True))
+
+
+@RULES.rule(EARLY_AND_LATE, IncSubtensor, tags=(*BOTH, "local_useless_inc_subtensor"), depth=1, needs_graph=True)
+def write_of_everything(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+    """set(x, y, at :) -> y broadcast to x's shape; inc(x, y, at :) -> x + y."""
+    x: Any = node.inputs[0]
+    y: Any = node.inputs[1]
+    op: Any = node.op
+    if not all(map(is_whole, items_of(node), x.type.shape)):
+        return None
+    table = table_of(fgraph)
+    if op.set:
+        return fitting(node, y if table.of(y) == table.of(x) else Alloc()(y, *lengths(x)))
+    own, whole = table.of(y), table.of(x)
+    if any(n not in {m, ONE} for n, m in zip(own, whole[len(whole) - len(own) :], strict=True)):
+        return None
+    return None if x.dtype == "bool" else fitting(node, add(x, y))
+
+
+@RULES.rule(
+    EARLY_AND_LATE, *_WRITES, tags=(*BOTH, "local_useless_inc_subtensor_alloc", "shape_unsafe"), needs_graph=True
+)
+def write_of_alloc(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+    """write(x, alloc(y, shape of the part), at i) -> write(x, y, at i): writing broadcasts anyway."""
+    inner = made_by(node.inputs[1], Alloc)
+    if inner is None:
+        return None
+    value: Any = inner.inputs[0]
+    table = table_of(fgraph)
+    part = table.of(_part(node))
+    own = table.of(node.inputs[1])
+    # Only dimensions that are the part's may go: a longer alloc is an error, which must stay one.
+    if len(own) > len(part) or own != part[len(part) - len(own) :]:
+        return None
+    op: Any = node.op
+    return fitting(node, op(node.inputs[0], value, *node.inputs[2:]))
+
+
+@RULES.rule(
+    (Phase.CANONICALIZE, Phase.SPECIALIZE),
+    add,
+    tags=(*BOTH, "local_IncSubtensor_serialize", "pre_local_IncSubtensor_serialize", "local_add_of_sparse_write"),
+    depth=3,
+    needs_graph=True,
+)
+def sum_with_increment(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+    """X + write(zeros, y, at i) -> inc(x, y, at i), where the write is used only here."""
+    if not any(isinstance(x.owner.op, _WRITES) for x in node.inputs if x.owner is not None):
+        return None
+    table = table_of(fgraph)
+    for at in (1, 0):
+        written, x = node.inputs[at], node.inputs[1 - at]
+        inner = made_by(written, *_WRITES)
+        if inner is None or not is_used_once(fgraph, written):
+            continue
+        base = _base_of_zeros(fgraph, inner)
+        if base is None or x.type.dtype != written.type.dtype or x.type.dtype == "bool":  # type: ignore[attr-defined]  # tensors
+            continue
+        if table.of(x) != table.of(written):
+            continue
+        return fitting(node, _onto(x, inner))
+    return None
+
+
+# So many increments on zeros move onto another tensor at once; their number is what they cost anyway.
+_MOST_INCREMENTS = 64
+
+
+def _base_of_zeros(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+    """Return the zeros that a node writes into, other increments in between; None if it is something else."""
+    base = node.inputs[0]
+    for _ in range(_MOST_INCREMENTS):
+        above: Any = node.op
+        if above.set and not is_distinct(node):
+            return None
+        if is_zero(base):
+            return base
+        inner = made_by(base, *_WRITES)
+        # A set on top of other writes would hide them.
+        if inner is None or above.set or not is_used_once(fgraph, base):
+            return None
+        node, base = inner, inner.inputs[0]
+    return None
+
+
+def _onto(x: Variable, node: Apply) -> Variable:
+    """Return a tensor with the increments that a node and those below it make on zeros."""
+    chain = []
+    current: Apply | None = node
+    while current is not None and isinstance(current.op, _WRITES):
+        chain.append(current)
+        current = current.inputs[0].owner
+    made = x
+    for write in reversed(chain):
+        op: Any = write.op
+        made = replace(op, set=False)(made, *write.inputs[1:])
+    return made
+
+
+@RULES.rule(EARLY_AND_LATE, AdvancedIncSubtensor, tags=(*BOTH, "local_adv_idx_to_slice"), depth=1)
+def write_at_a_slice(node: Apply) -> Variable | None:
+    """write(x, y, at [1, 2, 3]) -> write(x, y, at 1:4), where x is known to be long enough."""
+    x: Any = node.inputs[0]
+    op: Any = node.op
+    items = items_of(node)
+    at = [d for d, item in enumerate(items) if isinstance(item, Picks)]
+    if len(at) != 1:
+        return None
+    d = at[0]
+    item: Any = items[d]
+    found = increasing(item.positions)
+    n = x.type.shape[d]
+    if found is None or n is None or found.step < 0 or found[0] < 0 or found[-1] >= n:
+        return None
+    stretch = Stretch(found[0], found[-1] + 1, found.step if found.step > 1 else None)
+    entries, parts = packed([*items[:d], stretch, *items[d + 1 :]])
+    return fitting(node, IncSubtensor(entries, op.set)(x, node.inputs[1], *parts))

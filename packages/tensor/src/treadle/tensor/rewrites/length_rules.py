@@ -1,0 +1,368 @@
+"""How each op makes the lengths of its results from those of its inputs."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from treadle.config import config
+from treadle.graph import Constant, Op, ShapeInferenceError, Variable
+from treadle.tensor.broadcasting import Alloc, SumTo
+from treadle.tensor.dimshuffle import DimShuffle
+from treadle.tensor.elemwise import Elemwise
+from treadle.tensor.fused import FusedReduction
+from treadle.tensor.index import At, Positions, Span, Symbolic, gather_plan
+from treadle.tensor.indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Subtensor
+from treadle.tensor.joining import ARange, Join
+from treadle.tensor.normalization import LogSoftmax, LogSumExp, Softmax
+from treadle.tensor.product import Gemm, MatMul
+from treadle.tensor.reduction import ArgReduction, Reduction
+from treadle.tensor.scalar.arithmetic import add, mul
+from treadle.tensor.scalar.cast import CASTS
+from treadle.tensor.shape import LENGTH, Reshape, Shape, ShapeI, as_lengths, lengths
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from treadle.graph import Apply
+    from treadle.tensor.rewrites.lengths import Length, LengthTable
+
+    Found = Sequence[Length | None]
+
+# Scalars made of more sums and products than this are not looked into.
+MOST_SCALARS = 32
+
+_CAST_TO_LENGTH = CASTS[LENGTH]
+
+
+# Scalars
+
+
+def stripped(var: Variable) -> tuple[Variable, bool]:
+    """Return a scalar without casts to int64 and dimshuffles; and whether there were any."""
+    first = var
+    while var.owner is not None and (var.owner.op is _CAST_TO_LENGTH or isinstance(var.owner.op, DimShuffle)):
+        if var.owner.op is _CAST_TO_LENGTH and getattr(var.owner.inputs[0].type, "dtype", "uint64") == "uint64":
+            break
+        var = var.owner.inputs[0]
+    return var, var is not first
+
+
+def scalar_tree(var: Variable) -> tuple[list[Variable], list[Variable]]:
+    """Return the sums and products that a scalar is made of, each after its operands, and the leaves below them."""
+    order: list[Variable] = []
+    leaves: list[Variable] = []
+    stack = [stripped(var)[0]]
+    seen: set[Variable] = set()
+    while stack:
+        current = stack.pop()
+        if current in seen:
+            continue
+        seen.add(current)
+        node = current.owner
+        if node is not None and (node.op is add or node.op is mul) and len(seen) <= MOST_SCALARS and _is_int64(node):
+            order.append(current)
+            stack.extend(stripped(x)[0] for x in node.inputs)
+        else:
+            leaves.append(current)
+    return _sorted_tree(order), leaves
+
+
+def _is_int64(node: Apply) -> bool:
+    kinds: list[Any] = [x.type for x in (*node.inputs, *node.outputs)]
+    return all(k.dtype == LENGTH and all(n == 1 for n in k.shape) for k in kinds)
+
+
+def _sorted_tree(order: list[Variable]) -> list[Variable]:
+    """Return variables each after those it needs among them."""
+    inside, done, result = set(order), set[Any](), []
+    stack = list(order)
+    while stack:
+        current: Any = stack[-1]
+        waiting = [y for y in (stripped(x)[0] for x in current.owner.inputs) if y in inside and y not in done]
+        if waiting:
+            stack.extend(waiting)
+            continue
+        stack.pop()
+        if current not in done:
+            done.add(current)
+            result.append(current)
+    return result
+
+
+def measured(var: Variable) -> tuple[Variable, int] | None:
+    """Return the variable and dimension whose length a scalar is, or None."""
+    node = var.owner
+    if node is None:
+        return None
+    if isinstance(node.op, ShapeI):
+        return node.inputs[0], node.op.axis
+    if isinstance(node.op, Subtensor) and len(node.op.entries) == 1 and isinstance(node.op.entries[0], At):
+        source, at = node.inputs[0].owner, node.op.entries[0].value
+        if source is not None and isinstance(source.op, Shape) and isinstance(at, int):
+            x = source.inputs[0]
+            ndim = getattr(x.type, "ndim", 0)
+            return x, at % ndim if ndim else at
+    return None
+
+
+def _asked_by(scalars: Sequence[Variable]) -> list[Variable]:
+    """Return the variables whose lengths the scalars are made of."""
+    asked = []
+    for scalar in scalars:
+        for leaf in scalar_tree(scalar)[1]:
+            source = measured(leaf)
+            if source is not None:
+                asked.append(source[0])
+    return asked
+
+
+def needed_by(var: Variable, table: LengthTable) -> Sequence[Variable]:
+    """Return the variables whose lengths must be known before those of a variable."""
+    kind: Any = var.type
+    node = var.owner
+    if node is None or None not in getattr(kind, "shape", ()):
+        return ()
+    op = node.op
+    if isinstance(op, Alloc | SumTo):
+        return _asked_by(node.inputs[1:])
+    if isinstance(op, Reshape | Subtensor | AdvancedSubtensor):
+        return [node.inputs[0], *_array_inputs(node), *_asked_by(_scalar_inputs(node))]
+    if type(op) in RULES:
+        return node.inputs[:1] if type(op) in _FIRST_ONLY else node.inputs
+    if type(op).infer_shape is Op.infer_shape:
+        return ()
+    # What an op's own infer_shape says is made once, before it is looked at.
+    made = own_shape(node, var, table)
+    return () if made is None else [*(x for x in node.inputs if hasattr(x.type, "ndim")), *_asked_by(made)]
+
+
+def _scalar_inputs(node: Apply) -> list[Variable]:
+    return [x for x in node.inputs[1:] if getattr(x.type, "ndim", 1) == 0]
+
+
+def _array_inputs(node: Apply) -> list[Variable]:
+    return [x for x in node.inputs[1:] if getattr(x.type, "ndim", 0) > 0]
+
+
+# The rules: (table, node, output) -> the length of each dimension, None where nothing is known
+
+
+def _elementwise(table: LengthTable, node: Apply, out: Variable) -> Found:
+    del out
+    each = [table.of(x) for x in node.inputs]
+    return [table.broadcast(own) for own in zip(*each, strict=True)]
+
+
+def _fused(table: LengthTable, node: Apply, out: Variable) -> Found:
+    op: Any = node.op
+    whole = _elementwise(table, node, out)
+    is_stored = op.reductions[node.outputs.index(out)] is None
+    return whole if is_stored else [n for d, n in enumerate(whole) if d not in op.axes]
+
+
+def _rearranged(table: LengthTable, node: Apply, out: Variable) -> Found:
+    del out
+    own = table.of(node.inputs[0])
+    op: Any = node.op
+    return [own[d] if isinstance(d, int) else frozenset() for d in op.order]
+
+
+def _given(table: LengthTable, node: Apply, out: Variable) -> Found:
+    del out
+    return [table.of_scalar(x) for x in node.inputs[1:]]
+
+
+def _reshaped(table: LengthTable, node: Apply, out: Variable) -> Found:
+    del out
+    wanted = [table.of_scalar(x) for x in node.inputs[1:]]
+    uncertain = [d for d, n in enumerate(wanted) if not table.is_natural(n)]
+    found = list(wanted)
+    size = table.of(node.inputs[0])
+    for d in uncertain:
+        others = [n for i, n in enumerate(wanted) if i != d]
+        rest = table.divided(size, others)
+        found[d] = rest if table.value(wanted[d]) == -1 else table.atom("either", wanted[d], rest)
+    return found
+
+
+def _reduced(table: LengthTable, node: Apply, out: Variable) -> Found:
+    del out
+    op: Any = node.op
+    return [n for d, n in enumerate(table.of(node.inputs[0])) if d not in op.axes]
+
+
+def _unchanged(table: LengthTable, node: Apply, out: Variable) -> Found:
+    del out
+    return table.of(node.inputs[0])
+
+
+def _multiplied(table: LengthTable, node: Apply, out: Variable) -> Found:
+    del out
+    a, b = (table.of(x) for x in node.inputs)
+    batch = [table.broadcast(pair) for pair in zip(a[:-2], b[:-2], strict=True)]
+    return [*batch, a[-2], b[-1]]
+
+
+def _accumulated(table: LengthTable, node: Apply, out: Variable) -> Found:
+    del out
+    c, _, a, b, _ = (table.of(x) for x in node.inputs)
+    return [table.broadcast((c[0], a[0])), table.broadcast((c[1], b[1]))]
+
+
+def _joined(table: LengthTable, node: Apply, out: Variable) -> Found:
+    del out
+    each = [table.of(x) for x in node.inputs]
+    op: Any = node.op
+    first: list[Length | None] = list(each[0])
+    first[op.axis] = table.joined([own[op.axis] for own in each])
+    return first
+
+
+def _bounds(table: LengthTable, span: Span, parts: Any) -> list[Any] | None:
+    """Return a slice's bounds as lengths; None if one is of a dtype that int64 does not hold."""
+    given = [next(parts) if isinstance(b, Symbolic) else b for b in (span.start, span.stop, span.step)]
+    unknown: list[Any] = [b for b in given if isinstance(b, Variable) and not isinstance(b, Constant)]
+    if any(b.type.dtype == "uint64" for b in unknown):
+        return None
+    return [None if b is None else table.fixed(b) if isinstance(b, int) else table.of_scalar(b) for b in given]
+
+
+def _spanned(table: LengthTable, span: Span, n: Length, parts: Any) -> Length | None:
+    """Return the length of a slice of a dimension."""
+    bounds = _bounds(table, span, parts)
+    if span.is_full:
+        return n
+    if bounds is None:
+        return None
+    start, stop, step = bounds
+    stride = 1 if step is None else table.value(step)
+    from_first = start is None or table.value(start) == 0
+    if stride == 1 and from_first and (stop is None or stop == n):
+        return n
+    if stride == -1 and start is None and stop is None:
+        return n
+    if stop is not None and table.value(stop) == 0 and from_first and stride is not None and stride > 0:
+        return table.fixed(0)
+    known = table.value(n)
+    values = [None if b is None else table.value(b) for b in bounds]
+    if known is not None and all(b is None or v is not None for b, v in zip(bounds, values, strict=True)):
+        return table.fixed(len(range(*slice(*values).indices(known))))
+    return table.atom("slice", n, start, stop, step)
+
+
+def _taken(table: LengthTable, node: Apply, out: Variable) -> Found:
+    del out
+    op: Any = node.op
+    parts = iter(node.inputs[1:])
+    found: list[Length | None] = []
+    for entry, n in zip(op.entries, table.of(node.inputs[0]), strict=True):
+        if isinstance(entry, Span):
+            found.append(_spanned(table, entry, n, parts))
+        elif isinstance(entry.value, Symbolic):
+            next(parts)
+    return found
+
+
+def _gathered(table: LengthTable, node: Apply, out: Variable) -> Found:
+    del out
+    op: Any = node.op
+    parts = iter(node.inputs[1:])
+    arrays: list[Variable] = []
+    rest: list[Length | None] = []
+    for entry, n in zip(op.entries, table.of(node.inputs[0]), strict=True):
+        if isinstance(entry, Positions):
+            arrays.append(next(parts))
+        else:
+            rest.append(_spanned(table, entry, n, parts))
+    each = [table.of(x) for x in arrays]
+    plan = gather_plan(op.entries, [len(own) for own in each])
+    padded = [(frozenset[int](),) * (plan.array_ndim - len(own)) + own for own in each]
+    middle = [table.broadcast(own) for own in zip(*padded, strict=True)]
+    return [*rest[: plan.place], *middle, *rest[plan.place :]]
+
+
+def _counted(table: LengthTable, node: Apply, out: Variable) -> Found:
+    del out
+    start, stop, step = node.inputs
+    starts_at_zero = isinstance(start, Constant) and start.data.item() == 0
+    if starts_at_zero and isinstance(step, Constant) and step.data.item() == 1 and _is_length(stop):
+        n = table.of_scalar(stop)
+        if table.is_natural(n):
+            return [n]
+    return [table.atom("range", start, stop, step)]
+
+
+def _is_length(var: Variable) -> bool:
+    kind: Any = var.type
+    return bool(kind.numpy_dtype.kind in "iu" and kind.dtype != "uint64")
+
+
+def own_shape(node: Apply, out: Variable, table: LengthTable) -> list[Variable] | None:
+    """Return the shape of an output as an op's own infer_shape gives it, as scalars; made once for each node."""
+    known = table.own_shapes.get(node)
+    if known is None:
+        given = [tuple(lengths(x)) if hasattr(x.type, "ndim") else None for x in node.inputs]
+        try:
+            known = node.op.infer_shape(table.fgraph, node, given)
+        except Exception as error:  # noqa: BLE001 - anyone's op may raise anything; on_shape_error decides
+            _failed_shape(node, error)
+        table.own_shapes[node] = known = () if known is None else known
+    if not known:
+        return None
+    shape = known[node.outputs.index(out)]
+    return None if shape is None else list[Any](as_lengths("infer_shape", list(shape)))
+
+
+def _failed_shape(node: Apply, error: Exception) -> None:
+    """Deal with a failure of an op's infer_shape as the option on_shape_error says; the shape stays unknown."""
+    msg = (
+        f"{node.op}: infer_shape failed{node.where()} ({type(error).__name__}: {error}). Correct it; the shape is "
+        "computed from the value meanwhile."
+    )
+    if config.on_shape_error == "raise":
+        raise ShapeInferenceError(msg) from error
+    warnings.warn(msg, UserWarning, stacklevel=2)
+
+
+def inferred(table: LengthTable, node: Apply, out: Variable) -> Found:
+    """Return what an op's own infer_shape says."""
+    made = None if type(node.op).infer_shape is Op.infer_shape else own_shape(node, out, table)
+    if made is None:
+        kind: Any = out.type
+        return [None] * kind.ndim
+    return [_made(table, node, n) for n in made]
+
+
+def _made(table: LengthTable, node: Apply, scalar: Variable) -> Length:
+    """Return a scalar as a length that may be computed whenever the node's inputs are at hand."""
+    leaves = scalar_tree(scalar)[1]
+    if all(isinstance(leaf, Constant) or measured(leaf) is not None for leaf in leaves):
+        return table.of_scalar(scalar)
+    return table.atom("made", scalar, *node.inputs)
+
+
+RULES: Any = {
+    Elemwise: _elementwise,
+    DimShuffle: _rearranged,
+    Alloc: _given,
+    SumTo: _given,
+    Reshape: _reshaped,
+    FusedReduction: _fused,
+    Reduction: _reduced,
+    ArgReduction: _reduced,
+    LogSumExp: _reduced,
+    Softmax: _unchanged,
+    LogSoftmax: _unchanged,
+    IncSubtensor: _unchanged,
+    AdvancedIncSubtensor: _unchanged,
+    MatMul: _multiplied,
+    Gemm: _accumulated,
+    Join: _joined,
+    Subtensor: _taken,
+    AdvancedSubtensor: _gathered,
+    ARange: _counted,
+}
+_FIRST_ONLY = frozenset(
+    {DimShuffle, Reduction, ArgReduction, LogSumExp, Softmax, LogSoftmax, IncSubtensor, AdvancedIncSubtensor}
+)

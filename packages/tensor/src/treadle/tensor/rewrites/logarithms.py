@@ -1,0 +1,295 @@
+"""Logarithms of sums of exponentials, and quotients by such sums.
+
+A sum of exponentials overflows although its logarithm does not. So logarithms of sums, along axes or of a few terms,
+become `logsumexp` and `logaddexp`; and a product of an exponential with the inverse of a sum, which gradients of these
+logarithms and of written-out softmaxes consist of, becomes one exponential of a difference, or a softmax.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from treadle.rewrite import Phase, RuleSet
+from treadle.tensor.conversion import constant
+from treadle.tensor.dimshuffle import NEW, DimShuffle
+from treadle.tensor.normalization import LogSumExp, Softmax
+from treadle.tensor.reduction import Reduction
+from treadle.tensor.rewrites.algebra import PRODUCT_SIGNS, SUM_SIGNS
+from treadle.tensor.rewrites.lengths import LengthTable
+from treadle.tensor.rewrites.logistic import MOST_FACTORS, Operand, operands_of, product_of
+from treadle.tensor.rewrites.normalization import expansion_of, sum_of_exponentials
+from treadle.tensor.rewrites.patterns import constant_value, is_nonnegative, kind_of, row_name
+from treadle.tensor.rewrites.spreading import fitted, spread
+from treadle.tensor.scalar.arithmetic import add, mul, sub, true_div
+from treadle.tensor.scalar.exponential import exp, log, log1mexp, logaddexp
+
+if TYPE_CHECKING:
+    from treadle.graph import Apply, FunctionGraph, Variable
+
+RULES = RuleSet("logarithm", features=(LengthTable,))
+EVERY_MODE = ("fast_run", "fast_compile", "minimum_compile")
+# A sum of so many exponentials is still taken apart.
+MOST_TERMS = 32
+
+
+def _exponent_of(term: Operand, dtype: str) -> Any:
+    """Return the logarithm of a term that is exp(x), c * exp(x) or c, for a constant c > 0, or None."""
+    if term.sign < 0:
+        return None
+    value = constant_value(term.var)
+    if value is not None:
+        return log(constant(value, dtype=dtype)) if not isinstance(value, complex) and value > 0 else None
+    x = _argument_of_exp(term.var, dtype)
+    if x is not None or row_name(term.var.owner) != "mul" or term.var.owner is None:
+        return x
+    for c, e in (term.var.owner.inputs, term.var.owner.inputs[::-1]):
+        value = constant_value(c)
+        x = _argument_of_exp(e, dtype)
+        if x is not None and value is not None and not isinstance(value, complex) and value > 0:
+            return add(x, log(constant(value, dtype=dtype)))
+    return None
+
+
+def _argument_of_exp(var: Variable, dtype: str) -> Any:
+    """Return x if a variable is exp(x), dimensions of it rearranged or not, and x has a dtype; else None."""
+    node = var.owner
+    shuffle = node if node is not None and isinstance(node.op, DimShuffle) else None
+    if shuffle is not None:
+        node = shuffle.inputs[0].owner
+    if node is None or row_name(node) != "exp":
+        return None
+    x: Any = node.inputs[0]
+    if x.dtype != dtype:
+        return None
+    return x if shuffle is None else shuffle.op(x)
+
+
+def _log_of_sum(var: Variable) -> Any:
+    """Return the logarithm of a sum of two exponentials or more, or of one and constants; else None."""
+    kind: Any = var.type
+    if row_name(var.owner) != "add":
+        return None
+    terms, _ = operands_of(var, SUM_SIGNS, MOST_TERMS)
+    if sum(constant_value(t.var) is None for t in terms) < 1:
+        return None
+    exponents = [_exponent_of(term, kind.dtype) for term in terms]
+    if any(e is None for e in exponents):
+        return None
+    result = exponents[0]
+    for other in exponents[1:]:
+        result = logaddexp(result, other)
+    return result
+
+
+@RULES.rule(Phase.STABILIZE, log, tags=EVERY_MODE, depth=4)
+def log_of_sum_of_exps(node: Apply) -> Variable | None:
+    """log(exp(x) + exp(y)) -> logaddexp(x, y), and so for more terms, multiples of exponentials, and constants."""
+    out: Any = node.outputs[0]
+    inner: Any = node.inputs[0]
+    if kind_of(out) != "f" or inner.dtype != out.dtype:
+        return None
+    made = _log_of_sum(inner)
+    return None if made is None else fitted(out, made)
+
+
+@RULES.rule(Phase.STABILIZE, log, tags=EVERY_MODE, depth=3)
+def log_of_difference_of_exps(node: Apply) -> Variable | None:
+    """log(exp(x) - exp(y)) -> x + log1mexp(y - x)."""
+    out: Any = node.outputs[0]
+    inner = node.inputs[0].owner
+    if inner is None or row_name(inner) != "sub" or kind_of(out) != "f":
+        return None
+    owners = [v.owner for v in inner.inputs]
+    if any(row_name(o) != "exp" for o in owners):
+        return None
+    x, y = (o.inputs[0] for o in owners if o is not None)
+    if any(getattr(v, "dtype", "") != out.dtype for v in (x, y)):
+        return None
+    return fitted(out, add(x, log1mexp(sub(y, x))))
+
+
+@RULES.rule(Phase.STABILIZE, log, tags=EVERY_MODE, depth=4)
+def log_of_sum_of_exp(node: Apply) -> Variable | None:
+    """log(sum(exp(x), axes)) -> logsumexp(x, axes), dimensions kept or not."""
+    made = _log_of_reduced(node.inputs[0])
+    return None if made is None else fitted(node.outputs[0], made)
+
+
+def _log_of_reduced(var: Variable) -> Any:
+    """Return the logarithm of a sum of exp over axes, through a dimshuffle above it; else None."""
+    inner = var.owner
+    if inner is None:
+        return None
+    shuffle = inner if isinstance(inner.op, DimShuffle) else None
+    found = sum_of_exponentials(inner.inputs[0].owner if shuffle is not None else inner)
+    if found is None:
+        return None
+    made = LogSumExp(found[1])(found[0])
+    return made if shuffle is None else shuffle.op(made)
+
+
+@RULES.rule(Phase.STABILIZE, log, tags=EVERY_MODE, depth=5)
+def log_of_scaled_sum_of_exp(node: Apply) -> Variable | None:
+    """log(sum(exp(x), axes) / n) -> logsumexp(x, axes) - log(n), and log(sum(exp(x), axes) * y) -> … + log(y).
+
+    The sum is positive, so that the logarithm of the other factor is defined where that of the product is.
+    """
+    inner = node.inputs[0].owner
+    out: Any = node.outputs[0]
+    name = row_name(inner)
+    if inner is None or name not in {"mul", "true_div"} or kind_of(out) != "f":
+        return None
+    for at, (total, other) in enumerate((inner.inputs, inner.inputs[::-1])):
+        made = _log_of_reduced(total)
+        if made is None:
+            continue
+        rest = log(other)
+        if name == "mul":
+            return fitted(out, add(made, rest))
+        return fitted(out, sub(made, rest) if at == 0 else sub(rest, made))
+    return None
+
+
+@RULES.rule(Phase.STABILIZE, log, depth=2)
+def log_of_prod(node: Apply) -> Variable | None:
+    """log(prod(x, axes)) -> sum(log(x), axes), where x is 0 or more for certain."""
+    inner = node.inputs[0].owner
+    out: Any = node.outputs[0]
+    if inner is None or not isinstance(inner.op, Reduction) or inner.op.kind != "prod" or kind_of(out) != "f":
+        return None
+    x: Any = inner.inputs[0]
+    if x.dtype != out.dtype or inner.op.dtype != out.dtype or not is_nonnegative(x):
+        return None
+    return fitted(out, Reduction("sum", inner.op.axes, inner.op.dtype, inner.op.acc_dtype)(log(x)))
+
+
+# Quotients by sums
+
+
+def _opened(operands: list[Operand], parity: int) -> tuple[list[Operand], int]:
+    """Take quotients, and signs, out of dimshuffles: the sum of exponentials below them comes to light."""
+    result = []
+    for item in operands:
+        node = item.var.owner
+        if node is None or not isinstance(node.op, DimShuffle):
+            result.append(item)
+            continue
+        inner, signs = operands_of(node.inputs[0], PRODUCT_SIGNS, MOST_FACTORS)
+        droppable = all(getattr(o.var.type, "shape", ())[d] == 1 for o in inner for d in node.op.dropped)
+        if not droppable or not any(_is_total(o.var) for o in inner):
+            result.append(item)
+            continue
+        parity ^= signs
+        result += [Operand(_shuffled(node.op, o.var), o.sign * item.sign) for o in inner]
+    return result, parity
+
+
+def _shuffled(op: DimShuffle, var: Any) -> Any:
+    """Apply a dimshuffle to a tensor; to a tensor that is dimshuffled, as one."""
+    inner = var.owner
+    if inner is None or not isinstance(inner.op, DimShuffle):
+        return op(var)
+    order = tuple(d if d == NEW else inner.op.order[int(d)] for d in op.order)
+    x = inner.inputs[0]
+    return x if order == tuple(range(inner.op.ndim)) else DimShuffle(order, inner.op.ndim)(x)
+
+
+def _is_total(var: Variable) -> bool:
+    """Whether a tensor is a sum of exponentials along axes, with dimensions added or not."""
+    node = var.owner
+    if node is not None and isinstance(node.op, DimShuffle):
+        node = node.inputs[0].owner
+    return sum_of_exponentials(node) is not None
+
+
+@RULES.rule(Phase.STABILIZE, Reduction, tags=EVERY_MODE, depth=5)
+def sum_of_quotients_by_sum_of_exps(node: Apply) -> Variable | None:
+    """sum(c / s, axes) -> sum(c, axes) / s, where s is a sum of exponentials that does not change along the axes.
+
+    It is positive and finite where the quotient is of use. So it gets to the exponential that the result is
+    multiplied with, in the gradient of a softmax that is written out.
+    """
+    op: Any = node.op
+    x: Any = node.inputs[0]
+    if op.kind != "sum" or kind_of(x) != "f" or op.dtype != x.dtype:
+        return None
+    operands, parity = operands_of(x, PRODUCT_SIGNS, MOST_FACTORS)
+    for o in operands:
+        shuffle = o.var.owner
+        if o.sign > 0 or shuffle is None or not isinstance(shuffle.op, DimShuffle) or not _is_total(o.var):
+            continue
+        order = shuffle.op.order
+        if any(order[d] != NEW for d in op.axes):
+            continue
+        rest: Any = product_of([p for p in operands if p is not o], parity, x.dtype)
+        if rest is None:
+            continue
+        kept = DimShuffle(tuple(e for d, e in enumerate(order) if d not in op.axes), shuffle.op.ndim)
+        return fitted(node.outputs[0], true_div(op(rest), _shuffled(kept, shuffle.inputs[0])))
+    return None
+
+
+def _log_of_factor(var: Variable) -> Any:
+    """Return the logarithm of a factor that is a sum of exponentials, along axes or of a few terms; else None."""
+    reduced = _log_of_reduced(var)
+    return reduced if reduced is not None else _log_of_sum(var)
+
+
+@RULES.rule(Phase.STABILIZE, mul, true_div, tags=EVERY_MODE, needs_graph=True, depth=5, after=("logistic_product",))
+def quotient_by_sum_of_exps(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+    """exp(x) * (c / sum(exp(x))) -> c * softmax(x), exp(x) / (exp(x) + exp(y)) -> exp(x - logaddexp(x, y)).
+
+    A softmax meets its inverse and goes; anywhere in a product, through dimensions added.
+    """
+    out: Any = node.outputs[0]
+    if kind_of(out) != "f":
+        return None
+    flat, parity = operands_of(out, PRODUCT_SIGNS, MOST_FACTORS)
+    above = [i for i, o in enumerate(flat) if o.sign > 0 and row_name(o.var.owner) == "exp"]
+    if not above:
+        return None
+    operands, parity = _opened(flat, parity)
+    for e in (o for o in operands if o.sign > 0 and row_name(o.var.owner) == "exp"):
+        for total in (o for o in operands if o.sign < 0):
+            made = _ratio_of(e.var, total.var, out.dtype)
+            if made is None:
+                continue
+            rest = [o for o in operands if o is not e and o is not total]
+            value = product_of([*_without_inverse(rest, made), *_unless_met(rest, made)], parity, out.dtype)
+            if value is None:
+                return None
+            return spread(fgraph, out, value, [e.var, total.var])
+    return None
+
+
+def _unless_met(rest: list[Operand], made: Any) -> list[Operand]:
+    return [] if _inverse_of(rest, made) is not None else [Operand(made, 1)]
+
+
+def _without_inverse(rest: list[Operand], made: Any) -> list[Operand]:
+    met = _inverse_of(rest, made)
+    return [o for o in rest if o is not met]
+
+
+def _inverse_of(rest: list[Operand], made: Any) -> Operand | None:
+    """Return the factor by which a softmax is divided again, if there is one and something else is left."""
+    if not isinstance(made.owner.op, Softmax) or len(rest) < 2:
+        return None
+    for o in rest:
+        other = o.var.owner
+        if o.sign < 0 and other is not None and other.op == made.owner.op and other.inputs[0] is made.owner.inputs[0]:
+            return o
+    return None
+
+
+def _ratio_of(e: Variable, total: Variable, dtype: str) -> Any:
+    """Return the quotient of an exponential and a sum of exponentials in a form that cannot overflow, or None."""
+    x: Any = e.owner.inputs[0] if e.owner is not None else None
+    if x is None or x.dtype != dtype:
+        return None
+    expansion = expansion_of(total.owner, x.ndim)
+    found = sum_of_exponentials(expansion[0]) if expansion is not None else None
+    if found is not None and expansion is not None and found[0] is x and found[1] == expansion[1]:
+        return Softmax(found[1])(x)
+    scale = _log_of_factor(total)
+    return None if scale is None or scale.dtype != dtype else exp(sub(x, scale))

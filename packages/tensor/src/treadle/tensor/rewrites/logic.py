@@ -1,0 +1,168 @@
+"""Rules for bitwise and logical functions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treadle.rewrite import Phase, RuleSet
+from treadle.tensor.broadcasting import full_like, zeros_like
+from treadle.tensor.rewrites.lengths import LengthTable
+from treadle.tensor.rewrites.patterns import TensorPattern, constant_value, is_commutative, keeps_dtype, kind_of
+from treadle.tensor.rewrites.spreading import fitted, spread
+from treadle.tensor.scalar.comparison import eq, ge, gt, le, lt, neq
+from treadle.tensor.scalar.logic import (
+    bitwise_and,
+    bitwise_or,
+    bitwise_xor,
+    invert,
+    left_shift,
+    logical_and,
+    logical_not,
+    logical_or,
+    logical_xor,
+    right_shift,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from treadle.graph import Apply, FunctionGraph, Variable
+
+RULES = RuleSet("logic", is_commutative=is_commutative, value_of=constant_value, features=(LengthTable,))
+EARLY_AND_LATE = (Phase.CANONICALIZE, Phase.SPECIALIZE)
+BOTH = ("fast_run", "fast_compile")
+
+x, y = TensorPattern("x"), TensorPattern("y")
+
+
+def _law(name: str, lhs: Any, rhs: Any, when: Any = None) -> None:
+    RULES.law(name, lhs, rhs, phase=EARLY_AND_LATE, when=when, tags=BOTH)
+
+
+def _zeros(node: Apply, match: Mapping[str, Variable]) -> Variable:
+    """Zeros of the result's dtype."""
+    out: Any = node.outputs[0]
+    return zeros_like(match["x"], out.dtype)
+
+
+def _all_bits(node: Apply, match: Mapping[str, Variable]) -> Variable:
+    """All bits set, in the result's dtype."""
+    out: Any = node.outputs[0]
+    kind = out.type.numpy_dtype
+    return full_like(
+        match["x"], True if kind.kind == "b" else -1 if kind.kind == "i" else np.iinfo(kind).max, out.dtype
+    )
+
+
+_law("and_with_itself", bitwise_and(x, x), x)
+_law("or_with_itself", bitwise_or(x, x), x)
+_law("xor_with_itself", bitwise_xor(x, x), _zeros)
+_law("and_with_inverse", bitwise_and(x, invert(x)), _zeros)
+_law("or_with_inverse", bitwise_or(x, invert(x)), _all_bits)
+_law("and_of_inverses", bitwise_and(invert(x), invert(y)), invert(bitwise_or(x, y)), when=keeps_dtype)
+_law("or_of_inverses", bitwise_or(invert(x), invert(y)), invert(bitwise_and(x, y)), when=keeps_dtype)
+_law("xor_of_inverses", bitwise_xor(invert(x), invert(y)), bitwise_xor(x, y), when=keeps_dtype)
+
+# What is equal is not unequal, a NaN too. Of floats that are not less, some are not greater or equal either: NaN.
+
+
+def _compares_integers(node: Apply, match: Mapping[str, Variable]) -> bool:
+    """Whether what is compared has no NaN."""
+    del node
+    return all(kind_of(v) in "biu" for v in match.values())
+
+
+for _not in (logical_not, invert):
+    _prefix = "not" if _not is logical_not else "inverse"
+    _law(f"{_prefix}_of_equal", _not(eq(x, y)), neq(x, y))
+    _law(f"{_prefix}_of_unequal", _not(neq(x, y)), eq(x, y))
+    _law(f"{_prefix}_of_less", _not(lt(x, y)), ge(x, y), when=_compares_integers)
+    _law(f"{_prefix}_of_less_or_equal", _not(le(x, y)), gt(x, y), when=_compares_integers)
+    _law(f"{_prefix}_of_greater", _not(gt(x, y)), le(x, y), when=_compares_integers)
+    _law(f"{_prefix}_of_greater_or_equal", _not(ge(x, y)), lt(x, y), when=_compares_integers)
+
+
+def _with_constant(node: Apply) -> tuple[Any, Any]:
+    """Return the operand that is not constant, and the number that the other holds; None for no such number."""
+    a, b = node.inputs
+    for c, other in ((b, a), (a, b)):
+        value = constant_value(c)
+        if value is not None:
+            return other, value
+    return None, None
+
+
+def _is_full(value: Any, var: Any) -> bool:
+    """Whether a number has all bits of a dtype set."""
+    dtype = var.type.numpy_dtype
+    if dtype.kind == "b":
+        return bool(value)
+    return bool(int(value) == (-1 if dtype.kind == "i" else int(np.iinfo(dtype).max)))
+
+
+@RULES.rule(EARLY_AND_LATE, bitwise_and, bitwise_or, bitwise_xor, tags=BOTH, needs_graph=True, depth=1)
+def bits_with_constant(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+    """(x & 0) -> 0, (x & -1) -> x, (x | 0) -> x, (x | -1) -> -1, (x ^ 0) -> x, (x ^ -1) -> ~x, and so for bool."""
+    var, value = _with_constant(node)
+    out: Any = node.outputs[0]
+    if var is None or var.dtype != out.dtype:
+        return None
+    full = _is_full(value, var)
+    if not full and value != 0:
+        return None
+    if node.op == bitwise_xor:
+        made = invert(var) if full else var
+    elif full is (node.op == bitwise_and):
+        made = var
+    else:
+        made = full_like(var, value)
+    return spread(fgraph, out, made, node.inputs)
+
+
+@RULES.rule(EARLY_AND_LATE, logical_and, logical_or, logical_xor, tags=BOTH, needs_graph=True, depth=1)
+def logic_with_constant(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+    """(x and False) -> False, x and True -> x, x or True -> True, x or False -> x, x xor c -> x or its inverse."""
+    var, value = _with_constant(node)
+    if var is None:
+        return None
+    holds = var if var.dtype == "bool" else neq(var, 0)
+    if node.op == logical_xor:
+        made = logical_not(var) if value else holds
+    elif bool(value) is (node.op == logical_and):
+        made = holds
+    else:
+        made = full_like(var, bool(value), "bool")
+    return spread(fgraph, node.outputs[0], made, node.inputs)
+
+
+@RULES.rule(EARLY_AND_LATE, logical_and, logical_or, tags=BOTH, depth=1)
+def logic_with_itself(node: Apply) -> Variable | None:
+    """(x and x) -> x, (x or x) -> x, as bool."""
+    a: Any = node.inputs[0]
+    if a is not node.inputs[1]:
+        return None
+    return fitted(node.outputs[0], a if kind_of(a) == "b" else neq(a, 0))
+
+
+@RULES.rule(EARLY_AND_LATE, logical_and, logical_or, logical_xor, tags=BOTH, depth=1)
+def logic_of_bools(node: Apply) -> Variable | None:
+    """(x and y) -> x & y, x or y -> x | y, x xor y -> x ^ y, for bool."""
+    if any(kind_of(v) != "b" for v in node.inputs):
+        return None
+    op: Any = node.op
+    bitwise = {logical_and: bitwise_and, logical_or: bitwise_or, logical_xor: bitwise_xor}[op]
+    return fitted(node.outputs[0], bitwise(*node.inputs))
+
+
+@RULES.rule(EARLY_AND_LATE, logical_not, tags=BOTH, depth=1)
+def not_of_bool(node: Apply) -> Variable | None:
+    """Not x -> ~x, for bool."""
+    return invert(node.inputs[0]) if kind_of(node.inputs[0]) == "b" else None
+
+
+@RULES.rule(EARLY_AND_LATE, left_shift, right_shift, tags=BOTH, depth=1)
+def shift_by_zero(node: Apply) -> Variable | None:
+    """(x << 0) -> x, x >> 0 -> x."""
+    return fitted(node.outputs[0], node.inputs[0]) if constant_value(node.inputs[1]) == 0 else None

@@ -1,0 +1,277 @@
+"""Products of logistic functions, brought to their stable form as wholes.
+
+With s(x) = sigmoid(x), exp(x) is s(x) / s(-x) and 1 + exp(x) is 1 / s(-x). So a product of all these, of one argument
+and in whatever order and nesting, is s(x)**p * s(-x)**q. Gradients of logarithms of such functions consist of them:
+factors that overflow meet factors that vanish, and only their exponents are added here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from treadle.rewrite import Phase, RuleSet
+from treadle.tensor.rewrites.algebra import PRODUCT_SIGNS, SUM_SIGNS, base_and_exponent
+from treadle.tensor.rewrites.lengths import LengthTable
+from treadle.tensor.rewrites.patterns import constant_value, kind_of, row_name
+from treadle.tensor.rewrites.spreading import fitted, spread
+from treadle.tensor.scalar.arithmetic import add as plus
+from treadle.tensor.scalar.arithmetic import mul, neg, sub, true_div
+from treadle.tensor.scalar.cast import cast
+from treadle.tensor.scalar.exponential import exp, reciprocal, sigmoid, sqr
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from treadle.graph import Apply, FunctionGraph, Variable
+
+RULES = RuleSet("logistic", features=(LengthTable,))
+EVERY_MODE = ("fast_run", "fast_compile", "minimum_compile")
+# Trees are looked into as far as this many operands: the work for each node stays bounded.
+MOST_FACTORS = 12
+MOST_TERMS = 6
+MOST_EXPONENT = 4
+
+
+class Operand(NamedTuple):
+    """An operand of a product or sum, with the sign of its exponent or of itself."""
+
+    var: Variable
+    sign: int
+
+
+def operands_of(root: Variable, signs: Mapping[str, tuple[int, ...]], most: int) -> tuple[list[Operand], int]:
+    """Return the operands of a product or sum that a variable is, from left to right, and the parity of its signs."""
+    kind: Any = root.type
+    parity = 0
+    found: list[Operand] = []
+    pending = [Operand(root, 1)]
+    while pending:
+        item = pending.pop()
+        node = item.var.owner
+        each = signs.get(row_name(node) or "")
+        if (
+            each is None
+            or node is None
+            or getattr(item.var, "dtype", "") != kind.dtype
+            or len(found) + len(pending) >= most
+        ):
+            found.append(item)
+            continue
+        if signs is PRODUCT_SIGNS and len(each) == 1 and row_name(node) == "neg":
+            parity ^= 1
+        pending.extend(Operand(x, item.sign * s) for x, s in zip(node.inputs[::-1], each[::-1], strict=True))
+    return found, parity
+
+
+# Logistic factors
+
+
+@dataclass(slots=True)
+class Argument:
+    """What is known of the factors of one argument: exponents of s(x) and s(-x), and how x and -x are written.
+
+    `forms` counts the factors; `written` tells whether any but exp is among them.
+    """
+
+    written: dict[int, Variable] = field(default_factory=dict)
+    exponents: dict[int, float] = field(default_factory=lambda: {1: 0.0, -1: 0.0})
+    forms: float = 0
+    bounded: bool = False
+    quotient: bool = False
+
+    def at(self, sign: int) -> Any:
+        """Return the argument, or its negative."""
+        known = self.written.get(sign)
+        return known if known is not None else neg(self.written[-sign])
+
+
+def _signed(var: Variable) -> tuple[Any, int]:
+    """Return a key for an argument up to its sign, and the sign."""
+    node = var.owner
+    name = row_name(node)
+    if node is not None and name == "neg":
+        key, sign = _scale(node.inputs[0])
+        return key, -sign
+    if node is not None and name == "sub":
+        a, b = node.inputs
+        return (("sub", a, b), 1) if id(a) <= id(b) else (("sub", b, a), -1)
+    return _scale(var)
+
+
+def _scale(var: Variable) -> tuple[Any, int]:
+    """Return a key for c * x up to the sign of the number c, and the sign."""
+    node = var.owner
+    if node is not None and row_name(node) in {"mul", "true_div"}:
+        for at, (c, x) in enumerate((node.inputs, node.inputs[::-1])):
+            value = constant_value(c)
+            if value and not isinstance(value, complex) and not (row_name(node) == "true_div" and at == 0):
+                return (row_name(node), abs(value), x), 1 if value > 0 else -1
+    return var, 1
+
+
+def _factor(var: Variable) -> tuple[Variable, str, float] | None:
+    """Return argument, form and power of a logistic factor: of sigmoid, exp or 1 + exp."""
+    node = var.owner
+    name = row_name(node)
+    if node is None:
+        return None
+    if name in {"sqr", "pow"}:
+        base, exponent = base_and_exponent(var)
+        inner = _factor(base) if float(exponent).is_integer() and 1 < exponent <= MOST_EXPONENT else None
+        return None if inner is None else (inner[0], inner[1], exponent * inner[2])
+    if name in {"sigmoid", "exp"}:
+        return node.inputs[0], name, 1
+    if name == "add":
+        for one, other in (node.inputs, node.inputs[::-1]):
+            if constant_value(one) == 1 and row_name(other.owner) == "exp" and other.owner is not None:
+                return other.owner.inputs[0], "one_plus_exp", 1
+    return None
+
+
+def _arguments(operands: Sequence[Operand], dtype: str) -> tuple[dict[Any, Argument], list[int]]:
+    """Return the logistic factors among operands, by argument, and the places of the factors."""
+    found: dict[Any, Argument] = {}
+    places: list[int] = []
+    for i, item in enumerate(operands):
+        factor = _factor(item.var)
+        if factor is None or getattr(factor[0], "dtype", "") != dtype or getattr(item.var, "dtype", "") != dtype:
+            continue
+        var, form, power = factor
+        key, sign = _signed(var)
+        argument = found.setdefault(key, Argument())
+        argument.written.setdefault(sign, var)
+        power *= item.sign
+        places.append(i)
+        argument.forms += abs(power)
+        argument.bounded |= form != "exp"
+        if form != "one_plus_exp":
+            argument.exponents[sign] += power
+        if form != "sigmoid":
+            argument.exponents[-sign] -= power
+        argument.quotient |= form == "one_plus_exp" and power < 0
+    return found, places
+
+
+def _improves(argument: Argument) -> bool:
+    """Whether the stable form has fewer factors, or no overflowing one."""
+    p, q = argument.exponents.values()
+    left = max(abs(p), abs(q)) if p * q < 0 else abs(p) + abs(q)
+    if not argument.bounded:
+        return left == 0
+    return left < argument.forms or (argument.quotient and p >= 0 and q >= 0)
+
+
+def _stable_factors(argument: Argument) -> list[Operand]:
+    """Return the factors s(x)**p * s(-x)**q; what has both signs becomes an exponential."""
+    if not argument.bounded:
+        # Not 1: where x is infinite or NaN, neither exp(x) * exp(-x) nor this is a number.
+        return [Operand(exp(sub(argument.at(1), argument.at(1))), 1)]
+    exponents = dict(argument.exponents)
+    made: list[Operand] = []
+    if exponents[1] * exponents[-1] < 0:
+        size = min(abs(e) for e in exponents.values())
+        up = 1 if exponents[1] > 0 else -1
+        made += [Operand(exp(argument.at(up)), 1)] * int(size)
+        exponents[up] -= size
+        exponents[-up] += size
+    for sign, exponent in exponents.items():
+        if exponent:
+            value = sigmoid(argument.at(sign))
+            made += [Operand(value, 1 if exponent > 0 else -1)] * int(abs(exponent))
+    return made
+
+
+def product_of(factors: Sequence[Operand], parity: int, dtype: str) -> Any:
+    """Return the product of factors in a dtype, those with negative exponents below; None for no factors."""
+    result = _chain([cast(f.var, dtype) for f in factors if f.sign > 0])
+    below = _chain([cast(f.var, dtype) for f in factors if f.sign < 0])
+    if below is not None:
+        result = reciprocal(below) if result is None else true_div(result, below)
+    return neg(result) if parity and result is not None else result
+
+
+def _chain(factors: Sequence[Any]) -> Any:
+    result: Any = None
+    at = 0
+    while at < len(factors):
+        factor = factors[at]
+        if at + 1 < len(factors) and factors[at + 1] is factor:
+            factor = sqr(factor)
+            at += 1
+        result = factor if result is None else mul(result, factor)
+        at += 1
+    return result
+
+
+@RULES.rule(Phase.STABILIZE, mul, true_div, tags=EVERY_MODE, needs_graph=True, depth=4)
+def logistic_product(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+    """exp(x) / (1 + exp(x)) -> sigmoid(x), (c / sigmoid(x)) * sigmoid(x) * sigmoid(-x) -> c * sigmoid(-x).
+
+    Products of sigmoid(x), exp(x) and 1 + exp(x), of x and -x, powers and quotients of them, in any order. Exponentials
+    that only undo each other become exp(x - x).
+    """
+    out: Any = node.outputs[0]
+    if kind_of(out) != "f":
+        return None
+    operands, parity = operands_of(out, PRODUCT_SIGNS, MOST_FACTORS)
+    arguments, places = _arguments(operands, out.dtype)
+    better = {key: argument for key, argument in arguments.items() if _improves(argument)}
+    if not better:
+        return None
+    gone = [i for i in places if _signed(_factor(operands[i].var)[0])[0] in better]  # type: ignore[index]  # a factor
+    factors = [item for i, item in enumerate(operands) if i not in set(gone)]
+    if not factors and all(a.bounded and not any(a.exponents.values()) for a in better.values()):
+        return None
+    for argument in better.values():
+        factors += _stable_factors(argument)
+    return spread(fgraph, out, product_of(factors, parity, out.dtype), [operands[i].var for i in gone])
+
+
+@RULES.rule(Phase.STABILIZE, mul, true_div, tags=EVERY_MODE, depth=5, after=("logistic_product",))
+def logistic_product_with_sum(node: Apply) -> Variable | None:
+    """(c / sigmoid(x) - d / sigmoid(-x)) * sigmoid(x) -> c / sigmoid(x) * sigmoid(x) - d / sigmoid(-x) * sigmoid(x).
+
+    Logistic factors are distributed over a sum where they meet their own inverses in it, as in the gradients of
+    cross entropies.
+    """
+    out: Any = node.outputs[0]
+    if kind_of(out) != "f":
+        return None
+    operands, parity = operands_of(out, PRODUCT_SIGNS, MOST_FACTORS)
+    if not any(o.sign > 0 and row_name(o.var.owner) in {"add", "sub"} for o in operands):
+        return None
+    arguments, places = _arguments(operands, out.dtype)
+    bounded = {key for key, argument in arguments.items() if any(e > 0 for e in argument.exponents.values())}
+    if not bounded:
+        return None
+    for i, item in enumerate(operands):
+        if item.sign < 0 or i in places or row_name(item.var.owner) not in {"add", "sub"}:
+            continue
+        terms, _ = operands_of(item.var, SUM_SIGNS, MOST_TERMS)
+        if not any(_meets(term.var, bounded, out.dtype) for term in terms):
+            continue
+        factor = product_of([operands[k] for k in places], 0, out.dtype)
+        rest = product_of([o for k, o in enumerate(operands) if k != i and k not in places], parity, out.dtype)
+        total = _sum_of([Operand(mul(term.var, factor), term.sign) for term in terms])
+        if rest is None:
+            return fitted(out, neg(total) if parity else total)
+        return fitted(out, mul(rest, total))
+    return None
+
+
+def _meets(term: Variable, keys: set[Any], dtype: str) -> bool:
+    """Whether a term of a sum has a logistic factor of one of the arguments below."""
+    factors, _ = operands_of(term, PRODUCT_SIGNS, MOST_FACTORS)
+    found, _ = _arguments(factors, dtype)
+    return any(key in keys and any(e < 0 for e in argument.exponents.values()) for key, argument in found.items())
+
+
+def _sum_of(terms: Sequence[Operand]) -> Any:
+    result: Any = None
+    for term in terms:
+        if result is None:
+            result = term.var if term.sign > 0 else neg(term.var)
+        else:
+            result = plus(result, term.var) if term.sign > 0 else sub(result, term.var)
+    return result

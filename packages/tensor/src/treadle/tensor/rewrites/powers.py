@@ -1,0 +1,194 @@
+"""Rules for powers, roots, and for exponentials and logarithms of products.
+
+``x**0.5`` becomes a square root: at minus infinity that is NaN, where NumPy's power is infinite.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from treadle.rewrite import Phase, RuleSet
+from treadle.tensor.broadcasting import ones_like
+from treadle.tensor.conversion import constant
+from treadle.tensor.rewrites.lengths import LengthTable
+from treadle.tensor.rewrites.patterns import (
+    TensorPattern,
+    constant_value,
+    is_commutative,
+    is_not_complex,
+    is_real,
+    kind_of,
+    row_name,
+)
+from treadle.tensor.rewrites.spreading import fitted, spread
+from treadle.tensor.scalar.arithmetic import abs_, add, mul, neg, sub, true_div
+from treadle.tensor.scalar.exponential import exp, log, log2, log10, power, reciprocal, sqr, sqrt
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from treadle.graph import Apply, FunctionGraph, Variable
+
+RULES = RuleSet("power", is_commutative=is_commutative, value_of=constant_value, features=(LengthTable,))
+EARLY_AND_LATE = (Phase.CANONICALIZE, Phase.SPECIALIZE)
+BOTH = ("fast_run", "fast_compile")
+# The largest exponent that becomes multiplications: they lose a bit for each doubling of the exponent.
+MOST_EXPONENT = 64
+
+x, y, a, b = (TensorPattern(name) for name in "xyab")
+
+
+def _law(name: str, lhs: Any, rhs: Any, when: Any = None, phase: Any = EARLY_AND_LATE) -> None:
+    RULES.law(name, lhs, rhs, phase=phase, when=when, tags=BOTH)
+
+
+def _ones(node: Apply, match: Mapping[str, Variable]) -> Variable:
+    """Ones."""
+    del node
+    return ones_like(match["x"])
+
+
+_law("power_one", x**1, x)
+_law("power_two", x**2, sqr(x), when=is_not_complex)
+_law("power_minus_one", x**-1, reciprocal(x), when=is_real)
+_law("product_with_itself", x * x, sqr(x), when=is_not_complex)
+# NumPy: anything to the power of 0 is 1, and so is 1 to any power, NaN too.
+_law("power_zero", x**0, _ones, when=is_not_complex)
+_law("power_of_one", power(1, x), _ones, when=is_real)
+
+_law("power_half", x**0.5, sqrt(x), when=is_real, phase=Phase.SPECIALIZE)
+_law("power_minus_half", x**-0.5, reciprocal(sqrt(x)), when=is_real, phase=Phase.SPECIALIZE)
+
+# Logarithms of what is taken apart exactly. A square may overflow, its root's logarithm does not.
+for _log in (log, log2, log10):
+    _law(f"{_log.name}_of_sqrt", _log(sqrt(x)), 0.5 * _log(x), when=is_real, phase=Phase.STABILIZE)
+    _law(f"{_log.name}_of_square", _log(sqr(x)), 2 * _log(abs_(x)), when=is_real, phase=Phase.STABILIZE)
+    _law(f"{_log.name}_of_reciprocal", _log(reciprocal(x)), neg(_log(x)), when=is_real, phase=Phase.STABILIZE)
+    _law(f"{_log.name}_of_one_over", _log(1 / x), neg(_log(x)), when=is_real, phase=Phase.STABILIZE)
+
+
+@RULES.rule(EARLY_AND_LATE, power, tags=BOTH)
+def power_of_power(node: Apply) -> Variable | None:
+    """(x**m)**n -> x**(m*n), for constant whole m and n."""
+    inner = node.inputs[0].owner
+    name = row_name(inner)
+    if inner is None or name not in {"pow", "sqr", "reciprocal"} or kind_of(node.outputs[0]) != "f":
+        return None
+    outer = _exponent(node.inputs[1])
+    below = _exponent(inner.inputs[1]) if name == "pow" else {"sqr": 2.0, "reciprocal": -1.0}[name]
+    if outer is None or below is None or not outer.is_integer() or not below.is_integer() or outer * below == 0:
+        return None
+    out: Any = node.outputs[0]
+    return fitted(out, power(inner.inputs[0], constant(outer * below, dtype=out.dtype)))
+
+
+def _exponent(var: Variable) -> float | None:
+    """Return a constant exponent that widens nothing."""
+    value = constant_value(var)
+    kind: Any = var.type
+    if value is None or isinstance(value, complex) or any(n != 1 for n in kind.shape) or not math.isfinite(value):
+        return None
+    return float(value)
+
+
+@RULES.rule(Phase.SPECIALIZE, power, tags=BOTH, depth=1)
+def power_to_squares(node: Apply) -> Variable | None:
+    """x**n -> squares and products of squares, x**-n -> their reciprocal, x**(n + 1/2) -> with a square root.
+
+    For n up to 64. Integers wrap around in the same way.
+    """
+    out: Any = node.outputs[0]
+    base: Any = node.inputs[0]
+    exponent = _exponent(node.inputs[1])
+    if exponent is None or base.dtype != out.dtype or kind_of(out) not in "iuf" or abs(exponent) < 1.5:
+        return None
+    whole, part = divmod(abs(exponent), 1)
+    if whole > MOST_EXPONENT or part not in {0, 0.5} or (kind_of(out) != "f" and (part or exponent < 0)):
+        return None
+    made = _to_the(base, int(whole))
+    if part:
+        made = mul(made, sqrt(base))
+    return fitted(out, reciprocal(made) if exponent < 0 else made)
+
+
+def _to_the(base: Any, n: int) -> Any:
+    """Return a positive whole power, by repeated squaring."""
+    result = None
+    square = base
+    while n:
+        if n & 1:
+            result = square if result is None else mul(result, square)
+        n >>= 1
+        if n:
+            square = sqr(square)
+    return result
+
+
+def _power_of(fgraph: FunctionGraph, var: Variable, dtype: str) -> tuple[Any, Any, bool]:
+    """Return base and exponent of a factor, and whether it is a power that nothing else uses."""
+    node = var.owner
+    if node is None or row_name(node) != "pow" or any(getattr(v, "dtype", "") != dtype for v in node.inputs):
+        return var, 1, False
+    return node.inputs[0], node.inputs[1], len(fgraph.clients[var]) == 1
+
+
+@RULES.rule(EARLY_AND_LATE, mul, true_div, tags=BOTH, needs_graph=True)
+def product_of_powers(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+    """x**a * x**b -> x**(a + b), x**a / x**b -> x**(a - b), b or a may be 1, where a power is not needed elsewhere."""
+    out: Any = node.outputs[0]
+    if kind_of(out) != "f":
+        return None
+    (base, first, ends), (other, second, ends_too) = (_power_of(fgraph, v, out.dtype) for v in node.inputs)
+    if base is not other or not (ends or ends_too):
+        return None
+    return fitted(out, power(base, add(first, second) if node.op == mul else sub(first, second)))
+
+
+# Exponentials
+
+
+def _exponentials(fgraph: FunctionGraph, node: Apply) -> tuple[Any, Any] | None:
+    """Return the arguments, if both operands are exp of a float of the result's dtype and one is used only here."""
+    found: list[Any] = []
+    dtype = getattr(node.outputs[0], "dtype", "")
+    for var in node.inputs:
+        if row_name(var.owner) != "exp" or var.owner is None:
+            return None
+        found.append(var.owner.inputs[0])
+    if any(v.dtype != dtype for v in found):
+        return None
+    if all(len(fgraph.clients[var]) > 1 for var in node.inputs):
+        return None
+    return found[0], found[1]
+
+
+@RULES.rule(Phase.SPECIALIZE, mul, true_div, needs_graph=True)
+def product_of_exponentials(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+    """exp(x) * exp(y) -> exp(x + y), exp(x) / exp(y) -> exp(x - y), where one of them is not needed elsewhere.
+
+    One exponential is computed instead of two, and it overflows only if the result does.
+    """
+    out: Any = node.outputs[0]
+    if kind_of(out) != "f":
+        return None
+    found = _exponentials(fgraph, node)
+    if found is None:
+        return None
+    return fitted(out, exp(add(*found) if node.op == mul else sub(*found)))
+
+
+@RULES.rule(Phase.SPECIALIZE, true_div, needs_graph=True, before=("one_over",))
+def quotient_by_exponential(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+    """(x / exp(y)) -> x * exp(-y), where exp(y) is not needed elsewhere."""
+    out: Any = node.outputs[0]
+    below: Any = node.inputs[1]
+    if kind_of(out) != "f" or row_name(below.owner) != "exp" or below.dtype != out.dtype:
+        return None
+    if len(fgraph.clients[below]) > 1 or kind_of(below.owner.inputs[0]) != "f":
+        return None
+    argument = below.owner.inputs[0]
+    inverse = exp(neg(argument))
+    if constant_value(node.inputs[0]) == 1:
+        return spread(fgraph, out, inverse, [node.inputs[0]])
+    return fitted(out, mul(node.inputs[0], inverse))

@@ -1,0 +1,385 @@
+"""Rules for matrix products: cheaper forms, the best order of a chain, and BLAS's product with accumulation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treadle.rewrite import Phase, RuleSet
+from treadle.tensor.broadcasting import Alloc
+from treadle.tensor.conversion import constant
+from treadle.tensor.dimshuffle import NEW, DimShuffle, dimshuffle
+from treadle.tensor.elemwise import Elemwise
+from treadle.tensor.product import Gemm, MatMul
+from treadle.tensor.reduction import Reduction
+from treadle.tensor.rewrites.conditions import BOTH, credited, filling, fitting, is_used_once, made_by
+from treadle.tensor.rewrites.lengths import LengthTable, table_of
+from treadle.tensor.rewrites.patterns import constant_value, row_name
+from treadle.tensor.scalar.arithmetic import mul, neg
+from treadle.tensor.scalar.cast import cast
+from treadle.tensor.shape import Reshape, lengths
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from treadle.graph import Apply, FunctionGraph, Variable
+
+RULES = RuleSet("product", features=(LengthTable,))
+EARLY_AND_LATE = (Phase.CANONICALIZE, Phase.SPECIALIZE)
+# Chains of more factors than this are left in the order in which they are written: finding the best takes their cube.
+MOST_FACTORS = 24
+
+
+@RULES.rule(EARLY_AND_LATE, MatMul, tags=(*BOTH, "local_dot_to_mul"), depth=1, needs_graph=True)
+def product_over_length_one(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+    """matmul(column, row) -> column * row, where that is no factor of another product: then the order matters more."""
+    a, b = node.inputs
+    kinds: list[Any] = [a.type, b.type]
+    # An inner length that only one of the two is known to have stays an error if the other differs.
+    if kinds[0].shape[-1] != 1 or kinds[1].shape[-2] != 1 or _is_inside_chain(fgraph, node):
+        return None
+    out: Any = node.outputs[0].type
+    return fitting(node, mul(cast(a, out.dtype), cast(b, out.dtype)))
+
+
+@RULES.rule(EARLY_AND_LATE, MatMul, tags=(*BOTH, "local_0_dot_x"), needs_graph=True)
+def product_of_uniform(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+    """matmul(filled with c, b) -> the sums of the columns of c * b, repeated; and so for the other factor."""
+    out: Any = node.outputs[0].type
+    if out.ndim != 2 or out.dtype == "bool":
+        return None
+    for at in (0, 1):
+        value = filling(node.inputs[at])
+        if value is None or made_by(node.inputs[at], Alloc) is None:
+            continue
+        other: Any = cast(node.inputs[1 - at], out.dtype)
+        # Half precision is added in single.
+        acc = "float32" if out.dtype == "float16" else out.dtype
+        scaled = mul(cast(value, out.dtype), other)
+        totals = Reduction("sum", (at,), out.dtype, acc)(scaled)
+        table = table_of(fgraph)
+        if table.of(node.inputs[0])[1] != table.of(node.inputs[1])[0]:
+            return None
+        shape = [table.variable(n, fgraph, avoid=node.outputs[0]) for n in table.of(node.outputs[0])]
+        if any(n is None for n in shape):
+            return None
+        return fitting(node, Alloc()(dimshuffle(totals, *((NEW, 0) if at == 0 else (0, NEW))), *shape))
+    return None
+
+
+@RULES.rule(EARLY_AND_LATE, MatMul, tags=(*BOTH, "local_0_dot_x"), depth=1, needs_graph=True)
+def product_over_nothing(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+    """matmul(a, b) over an inner length of 0 -> zeros."""
+    out: Any = node.outputs[0].type
+    table = table_of(fgraph)
+    if table.value(table.of(node.inputs[0])[-1]) != 0 or table.value(table.of(node.inputs[1])[-2]) != 0:
+        return None
+    shape = [table.variable(n, fgraph, avoid=node.outputs[0]) for n in table.of(node.outputs[0])]
+    return None if any(n is None for n in shape) else fitting(node, Alloc()(constant(0, dtype=out.dtype), *shape))
+
+
+@RULES.rule(EARLY_AND_LATE, MatMul, tags=(*BOTH, "local_dot22_to_dot22scalar"), needs_graph=True)
+def product_of_scaled(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+    """matmul(c * a, b) -> c * matmul(a, b), for a finite number c; matmul(-a, b) -> -matmul(a, b)."""
+    out: Any = node.outputs[0].type
+    if out.dtype == "bool" or any(x.type.dtype != out.dtype for x in node.inputs):  # type: ignore[attr-defined]  # tensors
+        return None
+    for at in (0, 1):
+        var = node.inputs[at]
+        found = _scaled(var)
+        if found is None or not is_used_once(fgraph, var):
+            continue
+        scale, x = found
+        if getattr(x.type, "dtype", "") != out.dtype:
+            continue
+        made = MatMul()(*(x if i == at else y for i, y in enumerate(node.inputs)))
+        return fitting(node, neg(made) if scale is None else mul(scale, made))
+    return None
+
+
+def _scaled(var: Variable) -> tuple[Any, Any] | None:
+    """Return the finite number and the tensor that a product is of; no number for a negative."""
+    name = row_name(var.owner)
+    if var.owner is None or name not in {"neg", "mul"}:
+        return None
+    if name == "neg":
+        return None, var.owner.inputs[0]
+    for c, x in (var.owner.inputs, reversed(var.owner.inputs)):
+        if _is_finite_number(c):
+            # Numbers that could not be made one, since that would be infinite, stay where they are.
+            below = x.owner if row_name(x.owner) == "mul" else None
+            return None if below is not None and any(map(_is_finite_number, below.inputs)) else (c, x)
+    return None
+
+
+def _is_finite_number(var: Any) -> bool:
+    """Whether a tensor of one element is known, finite and not 0."""
+    value = constant_value(var) if all(n == 1 for n in var.type.shape) else None
+    return value is not None and value != 0 and bool(np.isfinite(value))
+
+
+# Stacks
+
+
+@RULES.rule(
+    EARLY_AND_LATE,
+    MatMul,
+    tags=(*BOTH, "local_batched_matmul_to_core_matmul", "local_batched_matmul_to_core_matmul_with_reshape"),
+)
+def stack_times_one_matrix(node: Apply) -> Variable | None:
+    """matmul(stack of a, one b) -> one product: the stack's matrices lie below one another."""
+    a: Any = node.inputs[0]
+    b: Any = node.inputs[1]
+    ndim = a.type.ndim
+    if ndim == 2 or any(n != 1 for n in b.type.shape[:-2]):
+        return None
+    right = dimshuffle(b, ndim - 2, ndim - 1)
+    if all(n == 1 for n in a.type.shape[:-2]):
+        made = MatMul()(dimshuffle(a, ndim - 2, ndim - 1), right)
+        return fitting(node, dimshuffle(made, *[NEW] * (ndim - 2), 0, 1))
+    if not _lies_in_order(a):
+        return None
+    # Without elements, the number of rows cannot be found from the others: it is computed.
+    *stack, rows, inner = lengths(a)
+    count: Any = rows
+    for n in stack:
+        count = mul(n, count)
+    below = Reshape(2)(a, count, inner)
+    columns = lengths(b)[-1]
+    return fitting(node, Reshape(ndim)(MatMul()(below, right), *stack, rows, columns))
+
+
+def _lies_in_order(a: Variable) -> bool:
+    """Whether a stack is likely to lie in memory in order: reshaping a transposed one copies it."""
+    inner = made_by(a, DimShuffle)
+    op: Any = None if inner is None else inner.op
+    return op is None or [d for d in op.order if d != NEW] == sorted(d for d in op.order if d != NEW)
+
+
+@RULES.rule(EARLY_AND_LATE, MatMul, tags=(*BOTH, "local_batched_matmul_to_core_matmul"), depth=1)
+def stack_of_one(node: Apply) -> Variable | None:
+    """Matmul of stacks with a dimension of length 1 in both -> of stacks without it."""
+    a: Any = node.inputs[0]
+    b: Any = node.inputs[1]
+    ndim = a.type.ndim
+    unit = [d for d in range(ndim - 2) if a.type.shape[d] == 1 and b.type.shape[d] == 1]
+    if not unit:
+        return None
+    kept = [d for d in range(ndim) if d not in unit]
+    made = MatMul()(dimshuffle(a, *kept), dimshuffle(b, *kept))
+    return fitting(node, dimshuffle(made, *(NEW if d in unit else kept.index(d) for d in range(ndim))))
+
+
+# Chains
+
+
+@RULES.rule(EARLY_AND_LATE, MatMul, tags=BOTH, needs_graph=True)
+def chain_of_products(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+    """matmul(matmul(a, b), c) -> matmul(a, matmul(b, c)), and so for longer chains, where that takes less work."""
+    if _is_inside_chain(fgraph, node):
+        return None
+    factors, written = _collected(fgraph, node)
+    if len(factors) < 3 or len({x.type.dtype for x in factors}) > 1:
+        return None
+    sizes = [factors[0].type.shape[0], *(x.type.shape[1] for x in factors)]
+    if None in sizes:
+        order = _towards_vector(sizes)
+    else:
+        cost, order = _best_order(sizes)
+        if cost >= sum(sizes[i] * sizes[k] * sizes[j] for i, k, j in written):
+            return None
+    return (
+        None if order is None or order == sorted(written, key=_length) else fitting(node, _multiplied(factors, order))
+    )
+
+
+# A step of a chain of products: factors from the first number to the second, times those from there to the third.
+_Step = tuple[int, int, int]
+
+
+def _length(step: _Step) -> tuple[int, int]:
+    return step[2] - step[0], step[0]
+
+
+def _is_inside_chain(fgraph: FunctionGraph, node: Apply) -> bool:
+    """Whether a product is a factor of another one, and used only there: then that one decides."""
+    clients = fgraph.clients[node.outputs[0]]
+    return len(clients) == 1 and isinstance(clients[0][0].op, MatMul)
+
+
+def _collected(fgraph: FunctionGraph, root: Apply) -> tuple[list[Any], list[_Step]]:
+    """Return the factors of a chain of products of matrices, and the steps in which they are multiplied."""
+    factors: list[Any] = []
+    steps: list[_Step] = []
+    ranges: list[tuple[int, int]] = []
+    stack: list[tuple[Any, bool]] = [(root.outputs[0], False)]
+    nodes = 0
+    while stack:
+        var, is_done = stack.pop()
+        if is_done:
+            right, left = ranges.pop(), ranges.pop()
+            steps.append((left[0], left[1], right[1]))
+            ranges.append((left[0], right[1]))
+            continue
+        node = made_by(var, MatMul)
+        opened = node is not None and var.type.ndim == 2 and (node is root or is_used_once(fgraph, var))
+        if node is None or not opened or nodes >= MOST_FACTORS - 1:
+            ranges.append((len(factors), len(factors) + 1))
+            factors.append(var)
+            continue
+        nodes += 1
+        stack += [(var, True), (node.inputs[1], False), (node.inputs[0], False)]
+    return factors, steps
+
+
+def _towards_vector(sizes: Sequence[int | None]) -> list[_Step] | None:
+    """Return the steps that never multiply two matrices, where one end of a chain is a vector; sizes are unknown."""
+    n = len(sizes) - 1
+    if sizes[-1] == 1 and sizes[0] != 1:
+        return sorted(((i, i + 1, n) for i in range(n - 1)), key=_length)
+    if sizes[0] == 1 and sizes[-1] != 1:
+        return sorted(((0, j - 1, j) for j in range(2, n + 1)), key=_length)
+    return None
+
+
+def _best_order(sizes: Sequence[int]) -> tuple[int, list[_Step]]:
+    """Return how many multiplications a chain needs at best, and its steps (dynamic programming over its pieces)."""
+    n = len(sizes) - 1
+    cost = {(i, i + 1): 0 for i in range(n)}
+    split: dict[tuple[int, int], int] = {}
+    for length in range(2, n + 1):
+        for i in range(n - length + 1):
+            j = i + length
+            each = {k: cost[i, k] + cost[k, j] + sizes[i] * sizes[k] * sizes[j] for k in range(i + 1, j)}
+            split[i, j] = best = min(each, key=each.__getitem__)
+            cost[i, j] = each[best]
+    steps: list[_Step] = []
+    pieces = [(0, n)]
+    while pieces:
+        i, j = pieces.pop()
+        if j - i > 1:
+            k = split[i, j]
+            steps.append((i, k, j))
+            pieces += [(i, k), (k, j)]
+    return cost[0, n], sorted(steps, key=_length)
+
+
+def _multiplied(factors: Sequence[Any], steps: Sequence[_Step]) -> Any:
+    """Return factors multiplied in steps, each of which comes after those that it needs."""
+    made = {(i, i + 1): x for i, x in enumerate(factors)}
+    for i, k, j in steps:
+        made[i, j] = MatMul()(made[i, k], made[k, j])
+    return made[0, len(factors)]
+
+
+# BLAS
+
+
+@RULES.graph_pass(
+    Phase.UNCANONICALIZE,
+    tags=("fast_run", "BlasOpt", "gemm_optimizer", "local_dot_to_dot22", "local_gemm_to_gemv", "use_c_blas"),
+)
+def accumulated_product(fgraph: FunctionGraph) -> int:
+    """Beta * c + alpha * matmul(a, b) -> gemm(c, alpha, a, b, beta), where the sum is used by nothing elementwise."""
+    count = 0
+    for node in reversed(fgraph.toposort()):
+        made = _gemm(fgraph, node) if row_name(node) in {"add", "sub"} and node in fgraph else None
+        if made is not None:
+            credited(fgraph, made, node)
+            fgraph.replace(node.outputs[0], made, "accumulated_product")
+            count += 1
+    return count
+
+
+def _gemm(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+    """Return the accumulated product that a sum or difference is, or None."""
+    is_sum = row_name(node) == "add"
+    out: Any = node.outputs[0].type
+    if out.dtype not in {"float32", "float64"} or out.ndim not in {1, 2}:
+        return None
+    # An elementwise client computes the sum on its way: nothing is saved then.
+    if any(isinstance(client.op, Elemwise) for client, _ in fgraph.clients[node.outputs[0]] if client.outputs):
+        return None
+    for at in (1, 0):
+        term, other = node.inputs[at], node.inputs[1 - at]
+        if any(x.type.dtype != out.dtype for x in (term, other)):  # type: ignore[attr-defined]  # tensors
+            continue
+        product = _term(fgraph, term, 1.0 if is_sum or at == 0 else -1.0)
+        # A row or column that is added to each of the product's costs nothing as part of what is computed elementwise.
+        if product is None or not _may_agree(term, other):
+            continue
+        alpha, inner = product
+        a, b = inner.inputs
+        if any(x.type.dtype != out.dtype for x in (a, b)):  # type: ignore[attr-defined]  # tensors
+            continue
+        sign = -1.0 if not is_sum and at == 0 else 1.0
+        return fitting(node, _accumulated(other, alpha, a, b, constant(sign, dtype=out.dtype), term))
+    return None
+
+
+def _may_agree(a: Any, b: Any) -> bool:
+    """Whether no dimension is known to be 1 in one of two tensors only."""
+    return all((n == 1) == (m == 1) for n, m in zip(a.type.shape, b.type.shape, strict=True))
+
+
+def _term(fgraph: FunctionGraph, var: Variable, sign: float) -> tuple[Any, Apply] | None:
+    """Return the number and the product of matrices that a term is the product of; every step used only once."""
+    kind: Any = var.type
+    alpha: Any = constant(sign, dtype=kind.dtype)
+    for _ in range(_MOST_STEPS):
+        node = var.owner
+        if node is None or not is_used_once(fgraph, var):
+            return None
+        if isinstance(node.op, MatMul):
+            return (alpha, node) if getattr(node.outputs[0].type, "ndim", 0) == 2 else None
+        name = row_name(node)
+        if name == "neg":
+            alpha, var = _times(constant(-1.0, dtype=kind.dtype), alpha), node.inputs[0]
+        elif name == "mul":
+            at = next((i for i, x in enumerate(node.inputs) if all(n == 1 for n in x.type.shape)), None)  # type: ignore[attr-defined]  # a tensor
+            if at is None or node.inputs[at].type.dtype != kind.dtype:  # type: ignore[attr-defined]  # a tensor
+                return None
+            scale = _as_scalar(node.inputs[at])
+            alpha, var = _times(scale, alpha), node.inputs[1 - at]
+        elif isinstance(node.op, DimShuffle) and _drops_only(node):
+            var = node.inputs[0]
+        else:
+            return None
+    return None
+
+
+def _as_scalar(x: Any) -> Any:
+    """Return a tensor of one element as a scalar: the one it was made of, if it was made of one."""
+    node = made_by(x, DimShuffle)
+    while node is not None and x.ndim:
+        x = node.inputs[0]
+        node = made_by(x, DimShuffle)
+    return dimshuffle(x, *()) if x.ndim else x
+
+
+def _times(a: Any, b: Any) -> Any:
+    """Return the product of two scalars: no rule will fold constants any more."""
+    x, y = constant_value(a), constant_value(b)
+    if x is not None and y is not None:
+        return constant(x * y, dtype=a.dtype)
+    return a if y == 1 else mul(a, b)
+
+
+# A term is looked through for its product so many steps deep.
+_MOST_STEPS = 6
+
+
+def _drops_only(node: Apply) -> bool:
+    """Whether a dimshuffle makes a vector of a matrix of one row or column."""
+    op: Any = node.op
+    return op.ndim == 2 and len(op.order) == 1 and op.order[0] != NEW
+
+
+def _accumulated(c: Any, alpha: Any, a: Any, b: Any, beta: Any, term: Any) -> Any:
+    """Return the accumulated product, of vectors as of matrices of one row or column."""
+    if term.ndim == 2:
+        return Gemm()(c, alpha, a, b, beta)
+    is_row = a.type.shape[0] == 1
+    made = Gemm()(dimshuffle(c, *((NEW, 0) if is_row else (0, NEW))), alpha, a, b, beta)
+    return dimshuffle(made, 1 if is_row else 0)

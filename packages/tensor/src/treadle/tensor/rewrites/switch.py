@@ -1,0 +1,248 @@
+"""Rules for choices between two values, and for extrema."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treadle.graph import Constant
+from treadle.rewrite import Phase, RuleSet
+from treadle.tensor.broadcasting import full_like
+from treadle.tensor.conversion import constant
+from treadle.tensor.elemwise import Elemwise
+from treadle.tensor.rewrites.lengths import LengthTable, same_lengths, table_of
+from treadle.tensor.rewrites.patterns import (
+    TensorPattern,
+    constant_value,
+    is_commutative,
+    is_nonnegative,
+    kind_of,
+    row_name,
+)
+from treadle.tensor.rewrites.spreading import fitted, spread
+from treadle.tensor.scalar.arithmetic import add, maximum, minimum, mul, neg, sub, true_div
+from treadle.tensor.scalar.cast import cast, second, switch
+from treadle.tensor.scalar.logic import invert, logical_not
+
+if TYPE_CHECKING:
+    from treadle.graph import Apply, FunctionGraph, Variable
+
+RULES = RuleSet("switch", is_commutative=is_commutative, value_of=constant_value, features=(LengthTable,))
+EARLY_AND_LATE = (Phase.CANONICALIZE, Phase.SPECIALIZE)
+BOTH = ("fast_run", "fast_compile")
+
+x, y, c = TensorPattern("x"), TensorPattern("y"), TensorPattern("c")
+
+
+def _law(name: str, lhs: Any, rhs: Any, when: Any = None) -> None:
+    RULES.law(name, lhs, rhs, phase=EARLY_AND_LATE, when=when, tags=BOTH)
+
+
+_law("switch_of_not", switch(logical_not(c), x, y), switch(c, y, x))
+_law("switch_of_inverse", switch(invert(c), x, y), switch(c, y, x), when=lambda _, match: kind_of(match["c"]) == "b")
+_law("maximum_with_itself", maximum(x, x), x)
+_law("minimum_with_itself", minimum(x, x), x)
+
+
+@RULES.rule(EARLY_AND_LATE, switch, tags=BOTH, needs_graph=True)
+def switch_of_constant(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+    """switch(constant, x, y) -> x or y, broadcast to the other's shape."""
+    value = constant_value(node.inputs[0])
+    condition: Any = node.inputs[0].type
+    if value is None or any(n != 1 for n in condition.shape):
+        return None
+    chosen, other = (node.inputs[1], node.inputs[2]) if value else (node.inputs[2], node.inputs[1])
+    return _broadcast_like(fgraph, node, chosen, other)
+
+
+@RULES.rule(EARLY_AND_LATE, switch, tags=BOTH, needs_graph=True)
+def switch_of_same(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+    """switch(c, x, x) -> x, broadcast to the condition's shape."""
+    condition, yes, no = node.inputs
+    if yes is not no and not (isinstance(yes, Constant) and yes.equals(no)):
+        return None
+    return _broadcast_like(fgraph, node, yes, condition)
+
+
+def _broadcast_like(fgraph: FunctionGraph, node: Apply, chosen: Any, other: Any) -> Variable | None:
+    """Return one operand of a node in the node's dtype, and in its shape, which the other operand may widen."""
+    out: Any = node.outputs[0]
+    value = cast(chosen, out.dtype)
+    if same_lengths(table_of(fgraph), chosen, out):
+        return value if out.type.is_super(value.type) else None
+    result: Variable = second(other, value)
+    return result if out.type.is_super(result.type) else None
+
+
+@RULES.rule(EARLY_AND_LATE, switch, tags=BOTH, needs_graph=True)
+def switch_in_switch(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+    """switch(c, switch(c, x, y), z) -> switch(c, x, z), and so in the other branch."""
+    condition = node.inputs[0]
+    branches: list[Any] = list(node.inputs[1:])
+    dropped = []
+    for at in (0, 1):
+        inner = branches[at].owner
+        if row_name(inner) == "switch" and inner.inputs[0] is condition:
+            dropped.append(inner.inputs[2 - at])
+            branches[at] = cast(inner.inputs[1 + at], branches[at].dtype)
+    if not dropped:
+        return None
+    return spread(fgraph, node.outputs[0], switch(condition, *branches), dropped)
+
+
+@RULES.rule(Phase.SPECIALIZE, switch, tags=BOTH, needs_graph=True, depth=1)
+def switch_of_one_and_zero(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+    """switch(c, 1, 0) -> cast(c), switch(c, 0, 1) -> cast(not c), for a condition of dtype bool."""
+    condition: Any = node.inputs[0]
+    values = tuple(constant_value(v) for v in node.inputs[1:])
+    if kind_of(condition) != "b" or None in values or any(isinstance(v, complex) for v in values):
+        return None
+    if values not in {(1, 0), (0, 1)} or any(math.copysign(1, v) < 0 for v in values):
+        return None
+    made = condition if values == (1, 0) else invert(condition)
+    out: Any = node.outputs[0]
+    return spread(fgraph, out, cast(made, out.dtype), node.inputs)
+
+
+def _is_zero(var: Variable) -> bool:
+    """Whether a tensor is a constant 0 that widens nothing."""
+    kind: Any = var.type
+    return constant_value(var) == 0 and all(n == 1 for n in kind.shape)
+
+
+@RULES.rule(EARLY_AND_LATE, mul, true_div, tags=BOTH, needs_graph=True)
+def product_with_switch(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+    """switch(c, 0, x) * y -> switch(c, 0, x * y), and so in the other branch and for switch(…) / y.
+
+    Where 0 is chosen, the result is 0 even if y is infinite or NaN there: so the gradient of
+    ``switch(x > 0, log(x), 0)`` is 0 at 0. Not for a switch that is used elsewhere too.
+    """
+    operands = list(enumerate(node.inputs)) if node.op == mul else [(0, node.inputs[0])]
+    out: Any = node.outputs[0]
+    for i, operand in operands:
+        inner = operand.owner
+        if row_name(inner) != "switch" or inner is None or len(fgraph.clients[operand]) > 1:
+            continue
+        zeros = [_is_zero(v) for v in inner.inputs[1:]]
+        if zeros[0] is zeros[1]:
+            continue
+        at = 2 if zeros[0] else 1
+        factors = [*node.inputs]
+        factors[i] = inner.inputs[at]
+        branches: list[Any] = [None, np.zeros((), out.dtype), np.zeros((), out.dtype)]
+        branches[at] = node.op(*factors)
+        return fitted(out, switch(inner.inputs[0], *branches[1:]))
+    return None
+
+
+@RULES.rule(EARLY_AND_LATE, add, sub, tags=BOTH, needs_graph=True)
+def sum_of_switches(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+    """switch(c, x, 0) + switch(c, 0, y) -> switch(c, x, y), and so for all sums in which each branch has a zero."""
+    first, second_ = (v.owner for v in node.inputs)
+    if first is None or second_ is None or row_name(first) != "switch" or row_name(second_) != "switch":
+        return None
+    if first.inputs[0] is not second_.inputs[0] or any(len(fgraph.clients[v]) > 1 for v in node.inputs):
+        return None
+    out: Any = node.outputs[0]
+    branches = []
+    for a, b in zip(first.inputs[1:], second_.inputs[1:], strict=True):
+        if _is_zero(b):
+            branches.append(a)
+        elif _is_zero(a):
+            branches.append(neg(cast(b, out.dtype)) if node.op == sub else b)
+        else:
+            return None
+    return spread(fgraph, out, switch(first.inputs[0], *branches), node.inputs)
+
+
+# Extrema
+
+
+def _bound(op: Any, dtype: np.dtype[Any]) -> Any:
+    """Return the number that an extremum with it does not change."""
+    if dtype.kind == "f":
+        return -np.inf if op == maximum else np.inf
+    if dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        return info.min if op == maximum else info.max
+    return op == minimum
+
+
+@RULES.rule(EARLY_AND_LATE, maximum, minimum, tags=BOTH, needs_graph=True)
+def extremum_with_bound(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+    """maximum(x, smallest number) -> x, maximum(x, 0) -> x where x is 0 or more for certain, and so for minimum."""
+    out: Any = node.outputs[0]
+    for c, var in (node.inputs, node.inputs[::-1]):
+        value = constant_value(c)
+        kind: Any = var.type
+        if value is None or isinstance(value, complex) or kind.dtype != out.dtype:
+            continue
+        if value == _bound(node.op, kind.numpy_dtype) or (node.op == maximum and value <= 0 and is_nonnegative(var)):
+            return spread(fgraph, out, var, [c])
+        if node.op == minimum and value == 0 and kind_of(var) == "u":
+            return spread(fgraph, out, full_like(var, 0), [c])
+    return None
+
+
+@RULES.rule(EARLY_AND_LATE, maximum, minimum, tags=BOTH, needs_graph=True)
+def extremum_in_extremum(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+    """maximum(maximum(x, y), y) -> maximum(x, y), maximum(maximum(x, 1), 2) -> maximum(x, 2), and so for minimum."""
+    out: Any = node.outputs[0]
+    for inner_var, other in (node.inputs, node.inputs[::-1]):
+        inner = inner_var.owner
+        if inner is None or inner.op != node.op or getattr(inner_var, "dtype", "") != out.dtype:
+            continue
+        if other in inner.inputs:
+            return fitted(out, inner_var)
+        outer_value = constant_value(other)
+        for c, var in (inner.inputs, inner.inputs[::-1]):
+            value = constant_value(c)
+            if value is None or outer_value is None:
+                continue
+            picked = max(value, outer_value) if node.op == maximum else min(value, outer_value)
+            if math.isnan(picked) or math.isnan(value) or math.isnan(outer_value):
+                continue
+            return spread(fgraph, out, node.op(var, constant(picked, dtype=out.dtype)), [c, other])
+    return None
+
+
+@RULES.rule(EARLY_AND_LATE, maximum, minimum, tags=BOTH, needs_graph=True)
+def extremum_of_opposite(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+    """minimum(maximum(x, a), b) -> b, for constants b <= a and integers, and so the other way round.
+
+    Of floats only where the bounds are equal does nothing change but NaN, which must stay.
+    """
+    out: Any = node.outputs[0]
+    opposite = minimum if node.op == maximum else maximum
+    for inner_var, other in (node.inputs, node.inputs[::-1]):
+        inner = inner_var.owner
+        outer_value = constant_value(other)
+        if inner is None or inner.op != opposite or outer_value is None or kind_of(out) not in "iu":
+            continue
+        value = constant_value(inner.inputs[1])
+        value = constant_value(inner.inputs[0]) if value is None else value
+        if value is None:
+            continue
+        if value >= outer_value if node.op == minimum else value <= outer_value:
+            return spread(fgraph, out, constant(outer_value, dtype=out.dtype), node.inputs)
+    return None
+
+
+@RULES.rule(EARLY_AND_LATE, Elemwise, tags=BOTH, needs_graph=True)
+def choice_of_same(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+    """f(switch(c, x, y), switch(c, z, w)) -> switch(c, f(x, z), f(y, w)), where both are constant in each branch."""
+    if row_name(node) is None or len(node.inputs) != 2 or row_name(node) in _CHOICES:
+        return None
+    first, second_ = (v.owner for v in node.inputs)
+    if row_name(first) != "switch" or row_name(second_) != "switch" or first is None or second_ is None:
+        return None
+    branches = [*first.inputs[1:], *second_.inputs[1:]]
+    if first.inputs[0] is not second_.inputs[0] or not all(isinstance(v, Constant) for v in branches):
+        return None
+    made = switch(first.inputs[0], node.op(branches[0], branches[2]), node.op(branches[1], branches[3]))
+    return spread(fgraph, node.outputs[0], made, node.inputs)
+
+
+_CHOICES = frozenset({"second"})

@@ -1,0 +1,54 @@
+"""What ``/`` means between integers, as the option int_division says."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treadle.config import config
+from treadle.graph import Variable
+from treadle.tensor.errors import IntegerDivisionError
+from treadle.tensor.policy import user_is_building
+from treadle.tensor.scalar.arithmetic import floor_div, true_div
+from treadle.tensor.scalar.cast import cast
+from treadle.tensor.types import TensorType
+
+if TYPE_CHECKING:
+    from treadle.tensor.variable import TensorVariable
+
+
+def _is_integer(x: Any) -> bool:
+    """Whether an operand holds integers, or truth values, which count as such."""
+    if isinstance(x, Variable):
+        return isinstance(x.type, TensorType) and x.type.numpy_dtype.kind in "biu"
+    return isinstance(x, int | list | tuple | np.ndarray | np.generic) and np.asarray(x).dtype.kind in "biu"
+
+
+def quotient(x: Any, y: Any) -> TensorVariable:
+    """Return ``x / y``.
+
+    Raises
+    ------
+    IntegerDivisionError
+        If both hold integers and the option int_division is ``raise``.
+    """
+    policy = config.int_division
+    result: TensorVariable
+    if policy == "true" or not (_is_integer(x) and _is_integer(y) and user_is_building()):
+        result = true_div(x, y)
+    elif policy == "floatX":
+        result = true_div(cast(x, "floatX"), cast(y, "floatX"))
+    elif policy == "int":
+        # Above this function stands the operator's method, and above that the user's line.
+        text = "int_division: x / y of two integers is x // y here, which is deprecated. Write x // y."
+        warnings.warn(text, DeprecationWarning, stacklevel=3)
+        result = floor_div(x, y)
+    else:
+        msg = (
+            f"int_division: x / y of two integers, {x} and {y}, is refused while the option is 'raise'. Write x // y, "
+            "true_div(x, y), or cast one of them to a float."
+        )
+        raise IntegerDivisionError(msg)
+    return result

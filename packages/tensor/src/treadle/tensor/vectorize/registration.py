@@ -1,0 +1,19 @@
+"""Entering the rules of every family into the table of vectorisers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.tensor.types import TensorType
+from treadle.tensor.vectorize import dimshuffle, elemwise, fused, indexing, joining, product, reduction, shape
+from treadle.tensor.vectorize.batching import complete
+
+if TYPE_CHECKING:
+    from treadle.graph import VectorizerTable
+
+
+def register(table: VectorizerTable) -> None:
+    """Register the rules, and how results get the batch dimensions that they lack."""
+    table.register_completion(TensorType)(complete)
+    for family in (elemwise, dimshuffle, shape, reduction, fused, product, joining, indexing):
+        family.register(table)

@@ -1,0 +1,44 @@
+"""Which rules the cases make fire; ``python -m tests.tensor_rewrites.coverage`` prints the report."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+
+import treadle.tensor as tt
+from tests.tensor_rewrites.cases import CASES, Variables
+from tests.tensor_rewrites.graphs import EVERYTHING, rewrite
+from treadle.graph import explicit_graph_inputs
+from treadle.rewrite.builtin import RULES as CORE
+from treadle.tensor.rewrites import RULE_SETS
+
+
+def hits() -> Counter[str]:
+    """Return how often each rule and pass fires on the cases, each rewritten without and with fusion."""
+    found: Counter[str] = Counter(dict.fromkeys((item.name for rules in (CORE, *RULE_SETS) for item in rules), 0))
+    expressions = [case.build(Variables()) for case in CASES]
+    # What no case of a single rule has: a value computed from constants late, a stretch with a sum on top, a sum of
+    # products.
+    v = Variables()
+    expressions += [v.x + tt.exp(tt.constant(0.5)), (tt.exp(v.x) * v.y + tt.sin(v.x)).sum()]
+    expressions.append(tt.dot(v.m, v.k) + v.m)
+    for expression in expressions:
+        inputs = list(explicit_graph_inputs([expression]))
+        for query in (EVERYTHING, "fast_run"):
+            _, report = rewrite(inputs, [expression], query)
+            found.update({name: cost.hits for name, cost in report.rules.items() if cost.hits})
+    return found
+
+
+def main() -> int:
+    """Print the count of each rule, the least used first; say how many have none."""
+    found = hits()
+    for name, count in sorted(found.items(), key=lambda item: (item[1], item[0])):
+        sys.stdout.write(f"{count:5d}  {name}\n")
+    missing = sum(count == 0 for count in found.values())
+    sys.stdout.write(f"{len(found)} rules, {missing} of them never fire\n")
+    return int(missing > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
