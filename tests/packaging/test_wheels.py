@@ -103,3 +103,5 @@ def test_graph_core_alone_brings_no_third_party_package(dist: Path, tmp_path: Pa
     system = Installed(tmp_path, dist, "graph-core")
     assert system.names() == {"config", "graph-core"}
     run(system.python, "-c", "import treadle.graph, treadle.link.vm", cwd=tmp_path)
+    shown = run(system.python, "-W", "error", ROOT / "examples" / "reuse_graph_core.py", cwd=tmp_path)
+    assert shown.endswith("The answer:\n  Cruz tea\n  Cruz rice\n  Dina salt\n")

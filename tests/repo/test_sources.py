@@ -57,6 +57,15 @@ def test_every_ignored_type_error_is_named() -> None:
     assert wrong == []
 
 
+def test_no_module_has_a_name_that_says_nothing() -> None:
+    vague = {"utils", "util", "misc", "helpers", "basic", "common", "tools"}
+    # These are lists of documented names at their documented paths, and define nothing (tests/graph says so).
+    documented = {"packages/graph-core/src/treadle/graph/basic.py", "packages/graph-core/src/treadle/graph/utils.py"}
+    found = {shown(path) for path in sources() if path.stem in vague}
+    assert found == documented
+    assert all(is_table_of_contents(ast.parse((ROOT / path).read_text(encoding="utf-8"))) for path in documented)
+
+
 def test_every_lowered_family_is_a_family_of_tensor() -> None:
     tensor = ROOT / "packages/tensor/src/treadle/tensor"
     families = {path.stem for folder in (tensor, tensor / "scalar") for path in folder.glob("*.py")}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from treadle.graph import NodeError
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -39,10 +41,17 @@ def make_caller(function: Function) -> Callable[..., Any]:
     """Return the callable of a function, written for its inputs, state and outputs."""
     spec = function.maker.specification
     names = [f"x{i}" for i in range(len(spec.inputs))]
-    scope: dict[str, Any] = {"run": function.run, "bind": function.bind, "keys": spec.keys, "program": function.program}
+    scope: dict[str, Any] = {
+        "run": function.run,
+        "bind": function.bind,
+        "keys": spec.keys,
+        "program": function.program,
+        "NodeError": NodeError,
+        "explain": function.explain,
+    }
     stateless = not spec.shared and not spec.updates
     result = _result(function)
-    lines = ["def call(*args, **kwargs):"]
+    lines = []
     guard = _guards(function, names, scope)
     listed = ", ".join(names) + ("," if len(names) == 1 else "")
     if guard is not None:
@@ -57,6 +66,12 @@ def make_caller(function: Function) -> Callable[..., Any]:
     lines.append("    values = bind(args, kwargs)")
     lines.append("    out = program(*values)" if stateless else "    out = run(values)")
     lines.append(f"    return {result}")
-    exec(compile("\n".join(lines), "<treadle call>", "exec"), scope)
+    text = "\n".join(
+        [
+            *("def call(*args, **kwargs):", "  try:", *lines),
+            *("  except NodeError as error:", "    explain(error)", "    raise"),
+        ]
+    )
+    exec(compile(text, "<treadle call>", "exec"), scope)
     made: Callable[..., Any] = scope["call"]
     return made

@@ -10,22 +10,27 @@ from rich.console import Console
 from rich.table import Table
 
 from treadle.cache import default_cache
+from treadle.compile import rewrites_command
 from treadle.compile.backends import BACKENDS
-from treadle.config import EntryPointLoadError, config
+from treadle.config import EntryPointLoadError, OptionSourceError, OptionValueError, UnknownOptionError, config
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="treadle", description="Look after treadle's cache, options and backends.")
+    text = "Look after treadle's cache, options, backends and rewrites."
+    parser = argparse.ArgumentParser(prog="treadle", description=text)
     commands = parser.add_subparsers(dest="command", required=True)
     cache = commands.add_parser("cache", help="the compile cache")
     cache.add_argument("action", choices=("list", "clear", "purge", "explain", "directory"))
     cache.add_argument("key", nargs="?", help="key of the entry to explain")
     commands.add_parser("backends", help="which backends are installed, and whether they work here")
-    options = commands.add_parser("options", help="every option with its value and where that came from")
-    options.add_argument("prefix", nargs="?", default="", help="show only options whose names begin so")
+    options = commands.add_parser(
+        "config", aliases=["options"], help="every option with its value, where that came from, default and meaning"
+    )
+    rewrites_command.add_parser(commands)
+    options.add_argument("names", nargs="*", metavar="NAME", help="an option, a section, or the beginning of a name")
     return parser
 
 
@@ -64,13 +69,24 @@ def _show_backends(console: Console) -> int:
     return 0
 
 
+def _show_options(console: Console, names: Sequence[str]) -> int:
+    try:
+        text = config.describe(*names)
+    except (OptionSourceError, OptionValueError, UnknownOptionError) as error:
+        sys.stderr.write(f"treadle config: {error}\n")
+        return 2
+    console.print(text, markup=False, highlight=False, soft_wrap=True)
+    return 0
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return its exit status."""
     given = _parser().parse_args(sys.argv[1:] if arguments is None else arguments)
     console = Console()
     if given.command == "cache":
         return _show_cache(console, given.action, given.key)
+    if given.command == "rewrites":
+        return rewrites_command.run(console, given)
     if given.command == "backends":
         return _show_backends(console)
-    console.print(config.describe(given.prefix), markup=False, highlight=False)
-    return 0
+    return _show_options(console, given.names)

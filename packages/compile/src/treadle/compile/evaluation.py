@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.compile.facade import function
 from treadle.compile.mode import get_mode
+from treadle.config import config
 from treadle.graph import GraphTypeError, MissingInputError, Variable, explicit_graph_inputs
 
 if TYPE_CHECKING:
@@ -75,7 +76,8 @@ def evaluate(variable: Variable, values: Mapping[Any, Any], mode: Any = None, **
         )
         raise MissingInputError(msg)
     chosen = get_mode(mode)
-    key = (variable, tuple(given), chosen, tuple(sorted(kwargs.items())))
+    # A function keeps the options it was made with, so other options ask for another function.
+    key = (variable, tuple(given), chosen, config.snapshot(), tuple(sorted(kwargs.items())))
     compiled = CACHE.get(key)
     if compiled is None:
         compiled = function(list(given), variable, mode=chosen, **kwargs)

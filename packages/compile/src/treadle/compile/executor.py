@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 from treadle.compile.calling import make_caller
 from treadle.compile.errors import CallError
 from treadle.config import Snapshot, config
-from treadle.graph import debugprint, user_line
+from treadle.graph import NodeError, debugprint, html_fragment, retell, user_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.compile.mode import Mode
     from treadle.compile.specification import Specification
-    from treadle.graph import Container, FunctionGraph, SharedVariable, Type
+    from treadle.graph import Container, FunctionGraph, SharedVariable, Type, Variable
     from treadle.link.vm import Program
     from treadle.rewrite import Report
 
@@ -166,6 +166,11 @@ class Function:
             given = self._match(args, kwargs)
             return [self._converted(i, value) for i, value in enumerate(given)]
 
+    def explain(self, error: NodeError) -> None:
+        """Give the error of a node the length that ``exception_verbosity`` had when the function was made."""
+        with config.using(self.maker.options):
+            retell(error)
+
     def _title(self) -> str:
         return self.name or "function"
 
@@ -235,15 +240,26 @@ class Function:
 
     def dprint(self, **options: Any) -> Any:
         """Print the rewritten graph (options as for `debugprint`)."""
-        return debugprint(self.maker.fgraph, **options)
+        return debugprint(self, **options)
+
+    def _repr_html_(self) -> str:
+        """Show the rewritten graph in a notebook."""
+        return html_fragment(self)
+
+    def stored_values(self) -> dict[Variable, Any]:
+        """Return the values that the function keeps, by input of the rewritten graph: state and inputs' defaults."""
+        places = zip(self.maker.fgraph.inputs, self.maker.specification.cells(), strict=True)
+        return {var: cell.read_host() for var, cell in places if cell is not None}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the graph before rewriting, the mode, the state and the options that code depends on.
+        """Pickle the graph before rewriting, the mode, the state and the options it was made with.
 
-        The function is compiled again on loading.
+        The function is compiled again on loading. Options whose defaults are computed from the machine, such as the
+        compiler and the compile directory, are those of the machine that loads it. With option ``unpickle_function``
+        at False, loading gives None.
         """
         options = self.maker.options
-        kept = {name: options[name] for name, _ in options.code_key()}
+        kept = {o.name: options[o.name] for o in config.options() if o.name in options and not callable(o.default)}
         return _remake, (self.maker.specification, self.maker.mode, self.name, self._trust_input, kept)
 
     def __copy__(self) -> Function:
@@ -280,6 +296,8 @@ def compile_specification(
 
 def _remake(
     specification: Specification, mode: Mode, name: str | None, trust_input: bool, options: dict[str, Any]
-) -> Function:
-    with config.using(Snapshot(options, tuple(options))):
+) -> Function | None:
+    if not config.unpickle_function:
+        return None
+    with config.using(options):
         return compile_specification(specification, mode, name, trust_input)

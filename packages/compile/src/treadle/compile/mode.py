@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from treadle.compile.backends import BACKENDS
 from treadle.compile.errors import FunctionTypeError, MissingBackendError
 from treadle.config import config
-from treadle.rewrite import RewriteDatabaseQuery, Rewriter, default_database
+from treadle.rewrite import GraphRewriter, RewriteDatabaseQuery, default_database
 
 if TYPE_CHECKING:
     from treadle.link.vm import Backend, Linker
@@ -36,6 +36,11 @@ def _optimizer(given: Any) -> RewriteDatabaseQuery:
     raise FunctionTypeError(msg)
 
 
+def _linker_of_options() -> str:
+    # The default value names the backend that is likely the fastest; `auto` finds out, and says why another is taken.
+    return "auto" if config.source("linker") == "default" else str(config.linker)
+
+
 @dataclass(frozen=True, slots=True, init=False)
 class Mode:
     """How a function is compiled.
@@ -46,7 +51,8 @@ class Mode:
         Name of a backend (or an alias such as ``c|py``), ``auto`` for the fastest that is installed, or a Backend.
         Option ``linker`` if None.
     optimizer
-        Name of a set of rewrites, or a query. Option ``optimizer`` if ``"default"``; None for no rewrites.
+        Name of a set of rewrites, or a query. Option ``optimizer`` if ``"default"``; None for none but those
+        that every mode has.
     name
         Shown in messages.
 
@@ -63,7 +69,7 @@ class Mode:
     def __init__(
         self, linker: str | Backend | None = None, optimizer: Any = "default", name: str | None = None
     ) -> None:
-        chosen: str | Backend = str(config.linker) if linker is None else linker
+        chosen: str | Backend = _linker_of_options() if linker is None else linker
         object.__setattr__(self, "linker", chosen)
         object.__setattr__(self, "query", _optimizer(config.optimizer if optimizer == "default" else optimizer))
         label = chosen if isinstance(chosen, str) else chosen.name
@@ -77,13 +83,18 @@ class Mode:
         return BACKENDS.default() if self.linker == "auto" else BACKENDS.find(self.linker)
 
     @property
-    def optimizer(self) -> Rewriter:
-        """What rewrites the graph: the rules that the mode asks for and the backend takes."""
+    def optimizer(self) -> GraphRewriter:
+        """What rewrites the graph: the rules that the mode asks for and the backend takes.
+
+        Rules tagged ``minimum_compile``, which keep results from overflowing, belong to every mode, one without
+        rewrites too.
+        """
         backend = self.backend
-        query = self.query
-        if query.include:
+        query = self.query.including("minimum_compile")
+        if self.query.include:
             query = query.including(*backend.include)
-        return default_database().query(query.excluding(*backend.exclude))
+        rewriter: GraphRewriter = default_database().query(query.excluding(*backend.exclude))
+        return rewriter
 
     def make_linker(self) -> Linker:
         """Return a new linker of the mode's backend."""
@@ -160,12 +171,14 @@ def get_mode(mode: Any = None) -> Mode:
     FunctionTypeError
         If the argument is neither a mode nor a string.
     """
+    if mode is None:
+        mode = config.mode
     if isinstance(mode, Mode):
         return _with_options(mode) if mode in (FAST_RUN, FAST_COMPILE) else mode
-    if mode is not None and not isinstance(mode, str):
+    if not isinstance(mode, str):
         msg = f"mode: a Mode or the name of one is needed, got {mode!r}."
         raise FunctionTypeError(msg)
-    name = (str(config.mode) if mode is None else mode).upper()
+    name = mode.upper()
     if name == "MODE":
         return _with_options(Mode(name="Mode"))
     named = predefined_modes()

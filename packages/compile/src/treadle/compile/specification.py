@@ -50,7 +50,13 @@ class Specification:
         """Return a graph of its own: explicit inputs, then shared variables; outputs, then updates."""
         ins = [*(i.variable for i in self.inputs), *self.shared]
         outs = [*(o.variable for o in self.outputs), *(new for _, new in self.updates)]
-        return FunctionGraph(ins, outs)
+        places = {cell: at for at, cell in enumerate(self.cells()) if cell is not None}
+        updated = {len(self.outputs) + k: places[cell] for k, (cell, _) in enumerate(self.updates) if cell in places}
+        return FunctionGraph(ins, outs, update_mapping=updated)
+
+    def cells(self) -> list[Container | None]:
+        """Return for each input of the graph the container that its value is kept in, or None."""
+        return [*(i.container for i in self.inputs), *(s.container for s in self.shared)]
 
     def native_outputs(self) -> frozenset[int]:
         """Return the positions of outputs that may stay in the backend's own form."""
