@@ -11,6 +11,7 @@ from treadle.graph import (
     Apply,
     FunctionGraph,
     GraphTypeError,
+    GraphValueError,
     NodeFinder,
     ancestors,
     apply_depends_on,
@@ -148,6 +149,12 @@ def test_refused_outputs_are_left_without_owner() -> None:
     with pytest.raises(GraphTypeError, match=r"output 1 must be a variable"):
         Apply(Binary("+"), [X, X], [fresh, "word"])  # type: ignore[list-item]  # what the test is about
     assert fresh.owner is None
+    with pytest.raises(GraphValueError, match=r"output 1 is computed by .* already"):
+        Apply(Inverse(), [X], [fresh, Y])
+    assert (fresh.owner, fresh.index) == (None, None)
+    with pytest.raises(GraphValueError, match=r"output 1 is given twice"):
+        Apply(Inverse(), [X], [fresh, fresh])
+    assert (fresh.owner, fresh.index) == (None, None)
 
 
 KINDS = [kind for kind in vars(errors).values() if isinstance(kind, type) and kind.__module__ == errors.__name__]

@@ -59,9 +59,15 @@ class Apply:
                 var.owner = self
                 var.index = i
             elif var.owner is not self or var.index != i:
-                msg = f"Apply of {op}: output {i} is computed by {var.owner} already. Give a fresh variable."
-                raise GraphValueError(msg)
+                self._refuse_owned(i, var.owner)
         self.user_line: UserLine | None = user_line(2)
+
+    def _refuse_owned(self, at: int, owner: Apply) -> NoReturn:
+        for var in self.outputs[:at]:
+            var.owner = var.index = None
+        what = "is given twice" if owner is self else f"is computed by {owner} already"
+        msg = f"Apply of {self.op}: output {at} {what}. Give a fresh variable."
+        raise GraphValueError(msg)
 
     def _refuse_single(self, inputs: object, outputs: object) -> NoReturn:
         role, given = ("inputs", inputs) if isinstance(inputs, Variable) else ("outputs", outputs)

@@ -117,9 +117,7 @@ class DestroyHandler(Feature):
         ProtocolError
             If the handler belongs to another graph.
         """
-        if self._fgraph is not None:
-            msg = "DestroyHandler: the feature belongs to another graph. Attach a new one to each graph."
-            raise ProtocolError(msg)
+        self.refuse_second(self._fgraph, ProtocolError)
         self.install(fgraph, destroyers=self.destroyers, has_destroyers=self.has_destroyers, destroy_handler=self)
         self._fgraph = fgraph
         for node in fgraph.toposort():

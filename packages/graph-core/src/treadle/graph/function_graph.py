@@ -292,7 +292,7 @@ class FunctionGraph(EditableGraph):
         check_integrity
             Whether to check the copy.
         attach_feature
-            Whether the copy gets the clones of the features (see `Feature.clone`).
+            Whether the copy gets the clones of the features (see `Feature.clone_onto`).
         """
         equiv = clone_get_equiv(self.inputs, self.outputs)
         new = FunctionGraph(
@@ -306,8 +306,12 @@ class FunctionGraph(EditableGraph):
             new.check_integrity()
         if attach_feature:
             for feature in self.features:
-                new.attach_feature(feature.clone())
+                new.attach_feature(feature.clone_onto(equiv))
         return new, equiv
+
+    def __copy__(self) -> FunctionGraph:
+        """Return a copy with clones of the features: no node may be in two graphs that are edited."""
+        return self.clone_get_equiv()[0]
 
     def freeze(self) -> FrozenFunctionGraph:
         """Return an unchangeable copy that compares and hashes by what it computes (`FrozenFunctionGraph`)."""

@@ -13,7 +13,7 @@ from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.dimshuffle import NEW, DimShuffle, dimshuffle, matrix_transpose, shape_padleft, squeeze
 from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.reduction import sum_
-from treadle.tensor.scalar.arithmetic import mul
+from treadle.tensor.scalar.arithmetic import add, mul
 from treadle.tensor.scalar.cast import cast
 from treadle.tensor.shape import lengths, reshape
 from treadle.tensor.types import TensorType
@@ -130,6 +130,11 @@ class Gemm(Op):
         """Multiply with NumPy, and add."""
         del node
         output_storage[0][0] = self.apply(*inputs)
+
+    def printed_form(self, node: Apply) -> Form:
+        """Write ``beta * c + alpha * (a @ b)``."""
+        c, alpha, a, b, beta = node.inputs
+        return Form.like(add(mul(beta, c), mul(alpha, MatMul()(a, b))))
 
     @staticmethod
     def apply(c: Any, alpha: Any, a: Any, b: Any, beta: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from treadle.graph.errors import GraphValueError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from treadle.graph.apply import Apply
     from treadle.graph.function_graph import FunctionGraph
@@ -70,6 +70,30 @@ class Feature:
     def clone(self) -> Feature:
         """Return a feature of this kind for a copy of the graph: itself, unless it keeps anything of its graph."""
         return self
+
+    def clone_onto(self, equiv: Mapping[Any, Any]) -> Feature:
+        """Return a feature for a copy of the graph, given what stands for what in it: what `clone` returns."""
+        del equiv
+        return self.clone()
+
+    def refuse_second(self, graph: FunctionGraph | None, kind: type[GraphValueError] = GraphValueError) -> None:
+        """Refuse a second graph; for use in `on_attach` of features that keep something of one graph.
+
+        Parameters
+        ----------
+        graph
+            The graph that the feature is attached to already, or None.
+        kind
+            Class of the error.
+
+        Raises
+        ------
+        GraphValueError
+            If there is such a graph.
+        """
+        if graph is not None:
+            msg = f"{type(self).__name__}: the feature belongs to another graph. Attach a new one to each graph."
+            raise kind(msg)
 
     def install(self, fgraph: FunctionGraph, **attributes: Any) -> None:
         """Set attributes of the graph, mostly functions, until the feature is removed; for use in `on_attach`.

@@ -16,17 +16,27 @@ class NodeFinder(Bookkeeper):
     """Feature that finds the nodes of an op: ``fgraph.get_nodes(op)``."""
 
     def __init__(self) -> None:
+        self._fgraph: FunctionGraph | None = None
         self._nodes: dict[Op, dict[Apply, None]] = {}
 
     def on_attach(self, fgraph: FunctionGraph) -> None:
-        """Index every node, and install ``get_nodes``."""
+        """Index every node, and install ``get_nodes``.
+
+        Raises
+        ------
+        GraphValueError
+            If the feature belongs to another graph.
+        """
+        self.refuse_second(self._fgraph)
         self.install(fgraph, get_nodes=self.get_nodes)
         self._nodes.clear()
         super().on_attach(fgraph)
+        self._fgraph = fgraph
 
     def on_detach(self, fgraph: FunctionGraph) -> None:
         """Forget every node."""
         del fgraph
+        self._fgraph = None
         self._nodes.clear()
 
     def clone(self) -> NodeFinder:
@@ -52,4 +62,4 @@ class NodeFinder(Bookkeeper):
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the index out of pickles: it is made anew when the feature is attached."""
-        return {**self.__dict__, "_nodes": {}}
+        return {**self.__dict__, "_fgraph": None, "_nodes": {}}

@@ -55,9 +55,7 @@ class FullHistory(Feature):
         GraphValueError
             If the feature belongs to another graph.
         """
-        if self._fgraph is not None:
-            msg = "FullHistory: the feature belongs to another graph. Attach a new one to each graph."
-            raise GraphValueError(msg)
+        self.refuse_second(self._fgraph)
         self._fgraph = fgraph
         fgraph.keep_journal(True)
         self.entries, self._marks, self.pointer = [], [fgraph.told_mark()], -1

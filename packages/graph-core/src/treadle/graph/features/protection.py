@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from treadle.graph.errors import InconsistencyError
 from treadle.graph.features.base import Feature
 from treadle.graph.journal import REVERT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from treadle.graph.apply import Apply
     from treadle.graph.function_graph import FunctionGraph
@@ -53,6 +53,10 @@ class Supervisor(Feature):
 
     def __init__(self, protected: Iterable[Variable]) -> None:
         self.protected = list(protected)
+
+    def clone_onto(self, equiv: Mapping[Any, Any]) -> Supervisor:
+        """Return a supervisor of what stands for the protected variables."""
+        return type(self)([equiv.get(var, var) for var in self.protected])
 
     def validate(self, fgraph: FunctionGraph) -> None:
         """Refuse a graph that overwrites a protected variable.

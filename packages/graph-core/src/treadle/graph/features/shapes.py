@@ -47,9 +47,7 @@ class ShapeFeature(Feature):
         GraphValueError
             If the feature belongs to another graph.
         """
-        if self._fgraph is not None:
-            msg = "ShapeFeature: the feature belongs to another graph. Attach a new one to each graph."
-            raise GraphValueError(msg)
+        self.refuse_second(self._fgraph)
         self.install(fgraph, shape_of=self.shape_of, shape_feature=self)
         self._fgraph = fgraph
 
