@@ -50,7 +50,7 @@ SAMPLES: tuple[Sample, ...] = (
              of_shape((2, 3, 4), broadcast=(1, 3, 1), domain=SMALL), of_shape((3, 4, 2), broadcast=(3, 1, 2),
                                                                               domain=SMALL)),
     # What rewriting makes of sums with products; backends that gain nothing from it never meet it.
-    _product("accumulated", lambda c, x, a, b, y: tt.Gemm()(c, x, a, b, y),
+    _product("accumulated", tt.Gemm(),
              lambda c, x, a, b, y: y * c + x * np.matmul(a, b),
              of_shape((3, 2), broadcast=(1, 2), empty=(3, 2), long=(11, 13), domain=SMALL), of_shape((), domain=SMALL),
              _A, _B, of_shape((), domain=SMALL), dtypes=FLOATS, wrt=(0, 1, 2, 3, 4), optional=True),
