@@ -73,6 +73,18 @@ def _perceptron(tt: Any, gradient: Any) -> tuple[list[Any], list[Any]]:
     return [x, y, *parameters], [loss, *(p - 0.1 * s for p, s in zip(parameters, slopes, strict=True))]
 
 
+def _radon(tt: Any, gradient: Any) -> tuple[list[Any], list[Any]]:
+    mu, scale, slope, noise = (tt.dscalar(name) for name in ("mu", "scale", "slope", "noise"))
+    raw, floor, y = tt.dvector("raw"), tt.dvector("floor"), tt.dvector("y")
+    sigma = tt.exp(noise)
+    group = np.arange(919) % 85
+    center = (mu + tt.exp(scale) * raw)[group] + slope * floor
+    density = -0.5 * (mu**2 + scale**2 + slope**2 + noise**2) - 0.5 * (raw**2).sum()
+    density = density + (-0.5 * ((y - center) / sigma) ** 2 - tt.log(sigma)).sum()
+    inputs = [mu, scale, slope, noise, raw]
+    return [*inputs, floor, y], [density, *gradient.grad(density, inputs)]
+
+
 def _hierarchical(tt: Any, gradient: Any) -> tuple[list[Any], list[Any]]:
     mu, scale, noise = tt.dscalar("mu"), tt.dscalar("scale"), tt.dscalar("noise")
     groups = [tt.dscalar(f"g{i}") for i in range(30)]
@@ -96,6 +108,7 @@ MODELS = {
         _perceptron,
         ((5, 4), (5, 2), (4, 6), (6, 3), (3, 2), (6,), (3,), (2,)),
     ),
+    "radon": GraphModel("radon-like model, 85 groups, + gradient", _radon, ((), (), (), (), (85,), (919,), (919,))),
     "hierarchical": GraphModel(
         "hierarchical model, 30 groups unrolled, + gradient", _hierarchical, ((),) * 33 + ((4,), (4,))
     ),

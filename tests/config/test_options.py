@@ -342,3 +342,14 @@ def test_a_listing_uses_no_option_that_a_default_is_computed_from(make_config: M
     assert settings.whole == "second and more"
     with pytest.raises(ReadOnlyOptionError, match="option fixed: read-only since its first use"):
         settings.fixed = "third"
+
+
+def test_a_default_may_ask_for_an_option_whose_package_is_not_installed(make_config: MakeConfig) -> None:
+    settings = make_config()
+
+    def default() -> bool:
+        return bool(getattr(settings, "cxx", ""))
+
+    settings.add(Option.boolean("checked", default=default, doc="Derived from another package's option."))
+    assert settings.checked is False
+    assert settings.snapshot()["checked"] is False

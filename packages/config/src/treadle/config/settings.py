@@ -230,7 +230,9 @@ class Config:
         name = option.name
         given = name in self._assigned or name in self._external
         inputs = [] if given else sorted(self._computed[name][1])
-        parts = [(each, self._base(each, use=False)) for each in inputs if self._registry.get(each).read_only]
+        # A default may have asked for an option whose package is not installed.
+        known = [each for each in inputs if each in self._registry]
+        parts = [(each, self._base(each, use=False)) for each in known if self._registry.get(each).read_only]
         return [*parts, (name, value)] if option.read_only else parts
 
     def _evaluate(self, option: Option[Any], values: Mapping[str, Any]) -> tuple[Any, frozenset[str]]:
