@@ -139,11 +139,18 @@ def _treadle() -> tuple[Any, Any, Callable[[Any, Any], Any], Callable[[Any], Any
 def _pytensor() -> tuple[Any, Any, Callable[[Any, Any], Any], Callable[[Any], Any]]:
     import pytensor  # noqa: PLC0415 - each process imports one system
     import pytensor.tensor as tt  # noqa: PLC0415 - as above
+    from pytensor.compile import Supervisor  # noqa: PLC0415 - as above
     from pytensor.compile.mode import Mode  # noqa: PLC0415 - as above
     from pytensor.graph.fg import FunctionGraph  # noqa: PLC0415 - as above
 
+    def graph(inputs: Any, outputs: Any) -> Any:
+        # As its own function() does: without a Supervisor, in-place work is left out.
+        fgraph = FunctionGraph(inputs, outputs, clone=True)
+        fgraph.attach_feature(Supervisor(fgraph.inputs))
+        return fgraph
+
     rewriter = Mode("vm", "fast_run").optimizer
-    return tt, pytensor.gradient, lambda ins, outs: FunctionGraph(ins, outs, clone=True), rewriter.rewrite
+    return tt, pytensor.gradient, graph, rewriter.rewrite
 
 
 def _values(shapes: tuple[tuple[int, ...], ...]) -> list[Any]:
