@@ -216,6 +216,29 @@ def tables(names: list[str]) -> list[Table]:
     return done
 
 
+PAGE = Path("docs/benchmarks.md")
+
+
+def kept_sections() -> dict[str, str]:
+    """Return the sections of the page as it is, by their headings up to the colon."""
+    if not PAGE.exists():
+        return {}
+    parts = PAGE.read_text().split("\n## ")[1:]
+    return {f"## {part.split(':')[0]}": f"## {part}".rstrip() + "\n" for part in parts}
+
+
+def page(sections: dict[str, str]) -> str:
+    """Return the page: what was measured now, and the other sections as they were."""
+    versions = f"Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} cores, one thread, float64."
+    head = (
+        "# Benchmarks\n\n"
+        "Written by `./dev bench`; a section that is measured again takes the place of the one before. Medians; every\n"
+        "system in processes of its own, in turns. Compare the columns of one table with each other: absolute times\n"
+        f"drift with the machine.\n\n{versions}\n"
+    )
+    return "\n".join([head, *(text.rstrip() + "\n" for text in sections.values())])
+
+
 def main() -> int:
     """Measure, print, and write docs/benchmarks.md."""
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
@@ -224,22 +247,8 @@ def main() -> int:
     unknown = set(given.sections) - set(NAMES)
     if unknown:
         parser.error(f"unknown section {', '.join(sorted(unknown))}; choose from {', '.join(NAMES)}")
-    results = tables(given.sections or list(NAMES))
-    versions = f"Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} cores, one thread, float64."
-    text = "\n".join(
-        [
-            "# Benchmarks",
-            "",
-            "Written by `./dev bench`. Medians; every system in processes of its own, in turns. Compare the columns of",
-            "one table with each other: absolute times drift with the machine.",
-            "",
-            versions,
-            "",
-            *(t.text() for t in results),
-        ]
-    )
-    if not given.sections:
-        Path("docs/benchmarks.md").write_text(text)
+    made = {t.text().split(":")[0]: t.text() for t in tables(given.sections or list(NAMES))}
+    PAGE.write_text(page({**kept_sections(), **made}))
     return 0
 
 
