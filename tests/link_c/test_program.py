@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 import treadle.tensor as tt
+from treadle.compile import function, shared
 from treadle.graph import FunctionGraph, LoweringError
 from treadle.link.c.linker import CLinker
 
@@ -141,3 +143,19 @@ def test_error_in_the_middle_frees_and_leaves_the_program_usable(link: Callable[
         with pytest.raises(IndexError, match=r"position|index .* out of bounds"):
             program(np.zeros(4), np.array(4))
     np.testing.assert_array_equal(program(np.zeros(4), np.array(3))[0], np.ones(4))
+
+
+def test_unpickled_arguments_constants_and_functions_work() -> None:
+    x = tt.dvector("x")
+    state = shared(np.zeros(3), name="state")
+    constant = pickle.loads(pickle.dumps(np.array([1.0, 2.0, 4.0])))
+    assert constant.dtype is not np.dtype("float64")  # what makes this a case of its own
+    data = np.array([0.5, 1.0, 2.0])
+    made = function([x], [x * constant + state, x[::-1]], updates=[(state, state + 1)], mode="C")
+    expected = made(data)
+    made(data)
+    again = pickle.loads(pickle.dumps(made))
+    for found, wanted in zip(again(pickle.loads(pickle.dumps(data))), expected, strict=True):
+        assert found.dtype == wanted.dtype
+    np.testing.assert_array_equal(again(data)[0], expected[0] + 3)
+    np.testing.assert_array_equal(again(pickle.loads(pickle.dumps(data[::-1])))[1], data)

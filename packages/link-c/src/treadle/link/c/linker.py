@@ -172,7 +172,8 @@ def _load(library: Any, unit: Unit, source: str) -> Binary:
         if not isinstance(var, Constant):
             msg = f"c: {var} is neither an input nor a constant of the graph. Make it an input."
             raise BackendUnavailableError(msg)
-        values.append(np.array(var.data, dtype=np.dtype(dtype(var)), order="C"))
+        # As in CProgram._plain: the array's dtype must be NumPy's own object.
+        values.append(var.data.astype(np.dtype(dtype(var)), order="C", subok=False))
     inputs = len(unit.fgraph.inputs)
     pointers = blas_pointers() if unit.uses_blas and not unit.own_blas else {}
     descriptors = [np.dtype(dtype(v)) for v in (*unit.fgraph.inputs, *unit.constants)]

@@ -140,7 +140,8 @@ class CProgram(Program):
                     "Convert it first."
                 )
                 raise TypeError(msg)
-            values.append(np.array(array, dtype=np.dtype(kind.dtype), order="C"))
+            # Unpickled arrays have a dtype object of their own: np.array would keep it, astype does not.
+            values.append(array.astype(np.dtype(kind.dtype), order="C"))
         return values
 
     def _fail(self, status: int, inputs: Sequence[Any]) -> None:
