@@ -3,6 +3,7 @@
 from treadle.link.vm.interface import Backend, Linker, Program
 from treadle.link.vm.machine import BACKEND, VM, VMLinker, VMProgram, evaluate, lower_node, replay
 from treadle.link.vm.segments import Segment, link_in_segments, segments
+from treadle.link.vm.stepping import link_node_by_node, link_one_node
 
 __all__ = [
     "BACKEND",
@@ -15,6 +16,8 @@ __all__ = [
     "VMProgram",
     "evaluate",
     "link_in_segments",
+    "link_node_by_node",
+    "link_one_node",
     "lower_node",
     "replay",
     "segments",
