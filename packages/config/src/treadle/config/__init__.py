@@ -27,8 +27,9 @@ from treadle.config.errors import (
     UnknownOptionError,
 )
 from treadle.config.kinds import BOOL, FLOAT, INT, OPTIONAL_BOOL, PATH, STR, Kind, choice, subset
-from treadle.config.lazy import lazy_module
+from treadle.config.lazy import lazy_module, lazy_names
 from treadle.config.option import Option
+from treadle.config.phases import Phases, Span, collecting, phase, tally
 from treadle.config.settings import Config, config
 from treadle.config.snapshot import Snapshot
 
@@ -52,18 +53,24 @@ __all__ = [
     "OptionSourceError",
     "OptionValueError",
     "OptionWarning",
+    "Phases",
     "ReadOnlyOptionError",
     "Snapshot",
+    "Span",
     "TreadleError",
     "TreadleWarning",
     "UnknownOptionError",
     "choice",
+    "collecting",
     "config",
     "discover",
     "installed_version",
     "lazy_module",
+    "lazy_names",
+    "phase",
     "run_inside",
     "subset",
+    "tally",
 ]
 
 

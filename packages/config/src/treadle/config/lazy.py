@@ -1,6 +1,7 @@
-"""Standard modules that are imported when something in them is first used, because their import is slow."""
+"""What is imported when it is first used, because its import is slow: modules, and names of a package."""
 
 import sys
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -29,3 +30,33 @@ def lazy_module(name: str) -> Any:
     ['floatX']
     """
     return sys.modules.get(name) or _LazyModule(name)
+
+
+def lazy_names(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
+    """Return a package's ``__getattr__``, which imports what a name stands for when it is first asked for.
+
+    Parameters
+    ----------
+    package
+        The package's own name.
+    modules
+        For each name the module that defines it.
+
+    Raises
+    ------
+    AttributeError
+        By the function returned, if the package has no such name.
+
+    >>> lazy_names("example", {"sqrt": "math"})("sqrt")(9)
+    3.0
+    """
+
+    def found(name: str) -> Any:
+        if name not in modules:
+            msg = f"module {package!r} has no attribute {name!r}"
+            raise AttributeError(msg)
+        value = getattr(import_module(modules[name]), name)
+        setattr(sys.modules.get(package, found), name, value)  # found without this function from now on
+        return value
+
+    return found
