@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import treadle.graph
+import treadle.link.vm
 
 PATHS = {
     "treadle.graph": (
@@ -44,7 +45,20 @@ PATHS = {
     "treadle.compile": (
         "FAST_COMPILE FAST_RUN Function In Mode Out SharedVariable function get_default_mode get_mode shared"
     ),
-    "treadle.compile.mode": "FAST_COMPILE FAST_RUN Mode get_default_mode get_mode predefined_modes",
+    "treadle.compile.mode": (
+        "AddDestroyHandler AddFeatureOptimizer C CVM FAST_COMPILE FAST_RUN JAX Mode NUMBA OPT_FAST_COMPILE "
+        "OPT_FAST_RUN OPT_FAST_RUN_STABLE OPT_MERGE OPT_NONE OPT_O2 OPT_O3 OPT_STABILIZE OPT_UNSAFE PYTORCH "
+        "PrintCurrentFunctionGraph VM get_default_mode get_mode optdb predefined_linkers predefined_modes "
+        "predefined_optimizers register_linker register_mode register_optimizer"
+    ),
+    "treadle.compile.monitormode": "MonitorMode detect_nan",
+    "treadle.link.vm": "Loop Stack UpdatingVM VM VMLinker calculate_reallocate_info",
+    "treadle.link.vm.basic": "Container JITLinker Linker LocalLinker PerformLinker WrapLinker WrapLinkerMany",
+    "treadle.link.vm.utils": (
+        "compile_function_src fgraph_to_python gc_helper get_destroy_dependencies get_name_for_object map_storage "
+        "raise_with_op register_thunk_trace_excepthook streamline unique_name_generator"
+    ),
+    "treadle.link.c": "CLinker OpWiseCLinker",
     "treadle.compile.io": "In Out",
     "treadle.config": "config",
 }
@@ -74,7 +88,16 @@ def test_function_of_compile_is_the_function_itself() -> None:
 
 @pytest.mark.parametrize("name", LISTS)
 def test_lists_of_names_define_nothing(name: str) -> None:
-    tree = ast.parse((Path(treadle.graph.__file__).parent / f"{name}.py").read_text(encoding="utf-8"))
+    assert_list_of_names(Path(treadle.graph.__file__).parent / f"{name}.py")
+
+
+@pytest.mark.parametrize("name", ["basic", "utils"])
+def test_lists_of_names_of_linkers_define_nothing(name: str) -> None:
+    assert_list_of_names(Path(treadle.link.vm.__file__).parent / f"{name}.py")
+
+
+def assert_list_of_names(file: Path) -> None:
+    tree = ast.parse(file.read_text(encoding="utf-8"))
     docstring, *rest = tree.body
     assert isinstance(docstring, ast.Expr)
     assert isinstance(rest[-1], ast.Assign)

@@ -9,9 +9,18 @@ import pytest
 
 import treadle.tensor as tt
 from tests.graph.arithmetic import NUMBER, number
-from treadle.graph import CONVERTERS, Container, DuplicateRegistrationError, GraphTypeError, SharedVariable, shared
+from treadle.graph import (
+    CONVERTERS,
+    Container,
+    DuplicateRegistrationError,
+    GraphTypeError,
+    SharedVariable,
+    shared,
+    shared_constructor,
+)
 
 
+@pytest.mark.documents("shared", "shared.value")
 def test_class_of_the_value_decides_the_type() -> None:
     assert shared(np.zeros((2, 3))).type == tt.TensorType("float64", (None, None))
     assert shared(1.5).type == tt.TensorType("float64", ())
@@ -36,6 +45,7 @@ def test_converter_for_a_class_is_registered_once() -> None:
         CONVERTERS.register(float, tt.TensorType)
 
 
+@pytest.mark.documents("SharedVariable.get_value", "shared.borrow")
 def test_value_is_copied_in_and_out_unless_borrowed() -> None:
     value = np.zeros(3)
     state, borrowing = shared(value), shared(value, borrow=True)
@@ -48,6 +58,7 @@ def test_value_is_copied_in_and_out_unless_borrowed() -> None:
     assert state.get_value()[1] == 5.0
 
 
+@pytest.mark.documents("SharedVariable.set_value")
 def test_set_value_copies_unless_borrowed() -> None:
     state = shared(np.zeros(2))
     value = np.ones(2)
@@ -66,6 +77,7 @@ def test_value_that_does_not_fit_is_refused_and_the_old_one_stays() -> None:
     assert state.get_value().tolist() == [0.0, 0.0]
 
 
+@pytest.mark.documents("SharedVariable.zero")
 def test_zero_writes_zeros() -> None:
     state = shared(np.ones(2))
     kept = state.get_value(borrow=True)
@@ -76,6 +88,7 @@ def test_zero_writes_zeros() -> None:
     assert kept.tolist() == [0.0, 0.0]
 
 
+@pytest.mark.documents("SharedVariable.clone", "SharedVariable.container")
 def test_clone_uses_the_same_cell() -> None:
     state = SharedVariable(NUMBER, 1.0, name="state")
     twin = state.clone(name="twin")
@@ -104,6 +117,7 @@ def test_native_value_is_fetched_once_when_a_host_value_is_asked_for() -> None:
     assert (cell.read(), cell.read_host()) == (3.0, 3.0)
 
 
+@pytest.mark.documents("SharedVariable.get_value")
 def test_internal_form_is_returned_on_demand() -> None:
     state = SharedVariable(NUMBER, 1.0)
     state.container.write_native("4.0", float)
@@ -155,3 +169,39 @@ def test_shared_variable_shows_its_name_or_type() -> None:
     assert str(SharedVariable(NUMBER, 1.0, name="state")) == "state"
     assert str(SharedVariable(NUMBER, 1.0)) == "<shared Number(1)>"
     assert str(number("x")) == "x"
+
+
+@pytest.mark.documents("SharedVariable.default_update")
+def test_default_update_must_be_of_the_variables_type() -> None:
+    state, other = SharedVariable(NUMBER, 1.0, name="state"), shared(np.zeros(2), name="other")
+    state.default_update = state
+    assert state.default_update is state
+    with pytest.raises(GraphTypeError, match=r"state: the default update must be of type .*, got other of type"):
+        state.default_update = other
+    assert state.default_update is state
+    state.default_update = None
+    assert state.default_update is None
+
+
+@pytest.mark.documents("SharedVariable.container")
+def test_cell_shows_and_takes_its_value() -> None:
+    cell = Container(NUMBER, 1.0)
+    cell.value = 2
+    assert (cell.data, cell.value, cell.read()) == (2.0, 2.0, 2.0)
+
+
+@pytest.mark.documents("shared_constructor")
+def test_constructors_of_ones_own_are_called_for_their_class() -> None:
+    class Money:
+        pass
+
+    class Euro(Money):
+        pass
+
+    def of_money(value: Any, **options: Any) -> SharedVariable:
+        return SharedVariable(NUMBER, 5.0, name=f"{type(value).__name__} {options['name']}")
+
+    assert shared_constructor.register(Money)(of_money) is of_money
+    assert shared(Euro(), name="m").name == shared_constructor(Euro(), name="m").name == "Euro m"
+    with pytest.raises(DuplicateRegistrationError, match="Money has a constructor already"):
+        shared_constructor.register(Money, of_money)

@@ -12,8 +12,10 @@ from treadle.graph import FunctionGraph, NodeArithmeticError, Variable
 from treadle.link.vm import VMLinker, VMProgram
 
 
-def program(inputs: list[Variable], outputs: list[Variable], allow_gc: bool = True) -> VMProgram:
-    return VMLinker(allow_gc).link(FunctionGraph(inputs, outputs, clone=False))
+def program(inputs: list[Variable], outputs: list[Variable], allow_gc: bool | None = True) -> VMProgram:
+    made = VMLinker(allow_gc).link(FunctionGraph(inputs, outputs, clone=False))
+    assert isinstance(made, VMProgram)
+    return made
 
 
 def test_graph_becomes_straight_lines_that_free_what_is_dead() -> None:
@@ -41,10 +43,10 @@ def test_option_says_whether_to_free() -> None:
     from treadle.config import config
 
     x = number("x")
-    graph = FunctionGraph([x], [inverse(inverse(x))])
-    assert "del" in VMLinker().link(graph).source
+    out = inverse(inverse(x))
+    assert "del" in program([x], [out], allow_gc=None).source
     with config.change_flags(allow_gc=False):
-        assert "del" not in VMLinker().link(graph).source
+        assert "del" not in program([x], [out], allow_gc=None).source
 
 
 def test_several_outputs_of_a_node_are_unpacked() -> None:

@@ -25,7 +25,7 @@ from treadle.graph import (
     Variable,
     get_test_value,
 )
-from treadle.link.vm import BACKEND, VM, Backend, Linker, Program, VMLinker, evaluate, lower_node, replay
+from treadle.link.vm import BACKEND, TABLE, Backend, Linker, Program, VMLinker, evaluate, lower_node, replay
 
 
 def run(inputs: list[Variable], outputs: list[Variable], *values: Any) -> Sequence[Any]:
@@ -218,7 +218,7 @@ def test_rule_of_the_table_takes_the_place_of_perform() -> None:
     def special(op: Special, node: Apply) -> Any:
         return answers.pop(0) if node.op is op else None
 
-    VM.register(Special)(special)
+    TABLE.register(Special)(special)
     assert lower_node(node)("w", "W") == "loWered"
     assert lower_node(node)(1.0) == "performed"
 

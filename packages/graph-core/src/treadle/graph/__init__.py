@@ -3,7 +3,9 @@
 from treadle.graph import serialization as serialization
 from treadle.graph.abstract_graph import AbstractFunctionGraph
 from treadle.graph.apply import Apply
+from treadle.graph.branches import Block, Branching
 from treadle.graph.clone import clone, clone_get_equiv, clone_node_and_cache, clone_replace, graph_replace
+from treadle.graph.copying import DeepCopyOp, ViewOp, deep_copy_op, view_op
 from treadle.graph.description import as_string, default_node_formatter, op_as_string
 from treadle.graph.destroyhandler import DestroyHandler, inplace_candidates
 from treadle.graph.display import debugprint, dot_text, dprint, pp, pprint, printing, pydotprint
@@ -53,7 +55,8 @@ from treadle.graph.features import (
 )
 from treadle.graph.frozen_graph import FrozenFunctionGraph
 from treadle.graph.function_graph import FunctionGraph
-from treadle.graph.lowering import LoweringTable, missing_lowerings
+from treadle.graph.ifelse import IfElse
+from treadle.graph.lowering import LoweringTable, expand_inner_graphs, inner_graph, missing_lowerings
 from treadle.graph.memory import Roots, memory_roots, roots_of
 from treadle.graph.notation import Form, Infix, Operand, Precedence, Prefix
 from treadle.graph.null_type import DisconnectedType, NullType
@@ -62,7 +65,7 @@ from treadle.graph.pages import d3viz, html_comparison, html_fragment, html_page
 from treadle.graph.printout import Print
 from treadle.graph.provenance import UserLine, carried, user_line
 from treadle.graph.scopes import current_scope, name_scope
-from treadle.graph.shared_variable import CONVERTERS, Container, SharedVariable, shared
+from treadle.graph.shared_variable import CONVERTERS, Container, SharedVariable, shared, shared_constructor
 from treadle.graph.structure import Output
 from treadle.graph.test_values import compute_test_value, get_test_value, get_test_values, missing_test_message
 from treadle.graph.traversal import (
@@ -100,10 +103,13 @@ __all__ = [
     "AbstractFunctionGraph",
     "AlreadyThere",
     "Apply",
+    "Block",
     "Bookkeeper",
+    "Branching",
     "Constant",
     "Container",
     "CycleError",
+    "DeepCopyOp",
     "DestroyHandler",
     "DisconnectedType",
     "DrawingLibraryError",
@@ -122,6 +128,7 @@ __all__ = [
     "HasShape",
     "History",
     "HistoryEntry",
+    "IfElse",
     "InconsistencyError",
     "Infix",
     "LoweringError",
@@ -163,6 +170,7 @@ __all__ = [
     "VectorizeError",
     "Vectorizer",
     "VectorizerTable",
+    "ViewOp",
     "ancestors",
     "apply_ancestors",
     "apply_depends_on",
@@ -179,6 +187,7 @@ __all__ = [
     "current_scope",
     "d3viz",
     "debugprint",
+    "deep_copy_op",
     "default_node_formatter",
     "digest",
     "dot_text",
@@ -186,6 +195,7 @@ __all__ = [
     "encode",
     "encode_dataclass",
     "equal_computations",
+    "expand_inner_graphs",
     "explicit_graph_inputs",
     "general_toposort",
     "get_test_value",
@@ -197,6 +207,7 @@ __all__ = [
     "html_comparison",
     "html_fragment",
     "html_page",
+    "inner_graph",
     "inplace_candidates",
     "io_connection_pattern",
     "io_toposort",
@@ -219,6 +230,7 @@ __all__ = [
     "roots_of",
     "serialization",
     "shared",
+    "shared_constructor",
     "static_op",
     "tagged",
     "toposort",
@@ -230,6 +242,7 @@ __all__ = [
     "vars_between",
     "vectorize_graph",
     "vectorize_node",
+    "view_op",
     "walk",
     "walk_toposort",
     "write_html",

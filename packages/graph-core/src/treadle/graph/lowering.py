@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+import sys
+import weakref
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from treadle.config import discover
 from treadle.graph.errors import DuplicateRegistrationError, LoweringError
+from treadle.graph.inner_graph import HasInnerGraph
 from treadle.graph.publication import Publication
+from treadle.graph.traversal import applys_between
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from contextlib import AbstractContextManager
 
     from treadle.graph.apply import Apply
+    from treadle.graph.function_graph import FunctionGraph
     from treadle.graph.op import Op
 
 Rule = Any
@@ -31,10 +36,17 @@ class LoweringTable:
         Name of the backend, for messages and for the entry-point group.
     """
 
-    __slots__ = ("_published", "_rules", "backend", "scope")
+    __slots__ = ("__weakref__", "_added", "_published", "_rules", "backend", "module", "scope")
+
+    # Every table that is in use.
+    tables: ClassVar[weakref.WeakSet[LoweringTable]] = weakref.WeakSet()
 
     def __init__(self, backend: str) -> None:
         self.backend = backend
+        # The module that the table was made in: the backend's own rules are in its package.
+        self.module: str = sys._getframe(1).f_globals.get("__name__", "")
+        self._added: list[tuple[type, Rule]] = []
+        LoweringTable.tables.add(self)
         self._rules: dict[type, Rule] = {}
         self._published = Publication(lambda: discover(f"treadle.lowerings.{backend}"), lambda register: register(self))
         # A context that programs of this backend run in, if a package's values need one.
@@ -59,6 +71,8 @@ class LoweringTable:
                     )
                     raise DuplicateRegistrationError(msg)
                 self._rules[op_type] = rule
+                if not self._published.is_loading:
+                    self._added.append((op_type, rule))
             return rule
 
         return decorate
@@ -75,6 +89,10 @@ class LoweringTable:
             if rule is not None:
                 return rule
         return None
+
+    def added(self) -> list[tuple[type, Rule]]:
+        """Return op types and rules that were not registered by what packages publish; nothing is loaded to tell."""
+        return list(self._added)
 
     def op_types(self) -> list[type]:
         """Return the op types that have a rule of their own."""
@@ -107,3 +125,66 @@ def missing_lowerings(backend: str, gaps: Iterable[tuple[Apply, str]]) -> Loweri
     names = ", ".join(sorted({type(node.op).__name__ for node, _ in gaps}))
     msg = f"{backend}: no lowering for\n" + "\n".join(lines) + f"\nRegister a rule for {names}, or pick another mode."
     return LoweringError(msg)
+
+
+def inner_graph(op: Op, node: Apply, *rest: Any) -> NoReturn:
+    """Mark an op as lowered by its inner graph: ``TABLE.register(MyOp)(inner_graph)``.
+
+    It is a rule that is not called: linkers put the inner graph in the node's place first (see `expand_inner_graphs`).
+    """
+    del op, rest
+    msg = f"{node.op}: its inner graph is to be expanded before it is lowered. Call expand_inner_graphs in the linker."
+    raise LoweringError(msg)
+
+
+def expand_inner_graphs(
+    fgraph: FunctionGraph, table: LoweringTable, accepts: Callable[[Apply], bool] | None = None
+) -> FunctionGraph:
+    """Return a graph in which the nodes that a table lowers by their inner graphs are replaced by these.
+
+    Parameters
+    ----------
+    fgraph
+        The graph; it is left as it is, and returned if there are no such nodes.
+    table
+        The lowerings of a backend.
+    accepts
+        Whether a node inside can be lowered. An op with one that cannot be is left whole; None expands all.
+    """
+
+    def is_expanded(node: Apply) -> bool:
+        return isinstance(node.op, HasInnerGraph) and table.find(node.op) is inner_graph
+
+    whole: dict[int, bool] = {}
+    pending = [node for node in fgraph.toposort() if is_expanded(node)]
+    if not pending:
+        return fgraph
+    made = fgraph.clone()
+    pending = [node for node in made.toposort() if is_expanded(node)]
+    while pending:
+        node = pending.pop()
+        op: Any = node.op
+        if accepts is not None and not _accepts_inside(op, is_expanded, accepts, whole):
+            continue
+        inside = op.fgraph.bind(node.inputs)
+        made.replace_all(zip(node.outputs, inside, strict=True), reason="expand_inner_graphs")
+        pending += [inner for inner in applys_between(node.inputs, inside) if is_expanded(inner)]
+    return made
+
+
+def _accepts_inside(
+    op: Any, is_expanded: Callable[[Apply], bool], accepts: Callable[[Apply], bool], known: dict[int, bool]
+) -> bool:
+    """Whether every node of an inner graph is accepted, those of graphs further inside included."""
+    graphs = [op]
+    found = True
+    if id(op) in known:
+        return known[id(op)]
+    while graphs and found:
+        for node in graphs.pop().fgraph.apply_nodes:
+            if is_expanded(node):
+                graphs.append(node.op)
+            else:
+                found = found and accepts(node)
+    known[id(op)] = found
+    return found

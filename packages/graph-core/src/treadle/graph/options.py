@@ -49,8 +49,8 @@ OPTIONS: tuple[Option[Any], ...] = (
     Option(
         "vm__lazy",
         None,
-        "Force (True) or forbid (False) branches that are computed only where they are chosen.",
+        "Whether the Python VM computes a branch only where it is chosen (True), or both (False); None leaves it to the "
+        "VM, which computes the branch that is chosen.",
         OPTIONAL_BOOL,
-        no_effect="The Python VM always computes only the branch that is chosen.",
     ),
 )

@@ -30,6 +30,11 @@ class Publication:
         self._lock = threading.RLock()
         self.is_complete = False
 
+    @property
+    def is_loading(self) -> bool:
+        """Whether entries are being taken in now."""
+        return self._loading
+
     def load(self) -> None:
         """Take in what is published, unless that is done; what a package does while it is taken in asks for no more."""
         if self.is_complete:

@@ -6,6 +6,7 @@ import itertools
 import os
 import threading
 import weakref
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from treadle.config import discover
@@ -52,10 +53,15 @@ class Container:
 
     def read(self) -> Any:
         """Return the value in whatever form it was written."""
-        return self._value
+        with self.lock:
+            return self._value
 
     def read_host(self) -> Any:
-        """Return the value as a plain host value, converted once."""
+        """Return the value as a plain host value, converted once.
+
+        The lock is taken even where nothing is to be converted: a call that updates several cells holds their locks,
+        so that nobody sees one of them updated and then another one not.
+        """
         with self.lock:
             if self._fetch is not None:
                 self._host = self._fetch(self._value)
@@ -68,12 +74,23 @@ class Container:
             self._value = self._host = value
             self._fetch = None
 
+    @property
+    def data(self) -> Any:
+        """The value, as a host value; what is assigned is converted to the cell's type."""
+        return self.read_host()
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        self.write(self.type.filter(value))
+
+    value = data
+
     def write_native(self, value: Any, fetch: Callable[[Any], Any]) -> None:
         """Store a value in a backend's own form; `fetch` turns it into a host value when one is asked for."""
         with self.lock:
+            self._fetch = fetch
             self._value = value
             self._host = None
-            self._fetch = fetch
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle type and host value."""
@@ -109,7 +126,7 @@ class SharedVariable(Variable):
         Shown when printed.
     """
 
-    __slots__ = ("allow_downcast", "container", "default_update", "strict")
+    __slots__ = ("_default_update", "allow_downcast", "container", "strict")
 
     def __init__(
         self,
@@ -123,10 +140,36 @@ class SharedVariable(Variable):
         super().__init__(type, None, None, name)
         self.strict = strict
         self.allow_downcast = allow_downcast
-        self.default_update: Variable | None = None
+        self._default_update: Variable | None = None
         if container is None:
             container = Container(type, type.filter(value, strict=strict, allow_downcast=allow_downcast))
         self.container = container
+
+    @property
+    def default_update(self) -> Variable | None:
+        """Expression of the value after each call of a function that uses the variable and has no update of it.
+
+        Raises
+        ------
+        GraphTypeError
+            When it is set to something that is not of the variable's type and has no lossless conversion to it.
+        """
+        return self._default_update
+
+    @default_update.setter
+    def default_update(self, new: Any) -> None:
+        if new is None:
+            self._default_update = None
+            return
+        try:
+            self._default_update = self.type.filter_variable(new)
+        except TypeError as error:
+            shown = f"{new} of type {new.type}" if isinstance(new, Variable) else repr(new)
+            msg = (
+                f"{self}: the default update must be of type {self.type}, got {shown}. Cast the expression, for "
+                "instance with .astype(...)."
+            )
+            raise GraphTypeError(msg) from error
 
     def get_value(self, borrow: bool = False, return_internal_type: bool = False) -> Any:
         """Return the value.
@@ -167,7 +210,8 @@ class SharedVariable(Variable):
         """Set every element to zero; in place if `borrow`."""
         with self.container.lock:
             old = self.container.read_host()
-            new = old if borrow else self.type.copy_value(old)
+            writable = getattr(getattr(old, "flags", None), "writeable", True)
+            new = old if borrow and writable else self.type.copy_value(old)
             new[...] = 0
             self.container.write(new)
 
@@ -243,6 +287,48 @@ class ConverterTable:
 CONVERTERS = ConverterTable()
 
 
+class SharedConstructor:
+    """Makes shared variables from plain values; constructors of one's own can be registered by class of value.
+
+    Calling it is `shared`. A constructor registered for a class is called for its values, and those of subclasses,
+    with all of `shared`'s arguments as given; it returns the shared variable.
+    """
+
+    __slots__ = ("_by_class",)
+
+    def __init__(self) -> None:
+        self._by_class: dict[type, Callable[..., SharedVariable]] = {}
+
+    def __call__(self, value: Any, *args: Any, **kwargs: Any) -> Any:
+        """Return a shared variable with the value (parameters as for `shared`)."""
+        return shared(value, *args, **kwargs)
+
+    def register(self, kind: type, constructor: Callable[..., SharedVariable] | None = None) -> Any:
+        """Call `constructor` for values of class `kind`; without one, return a decorator that registers it.
+
+        Raises
+        ------
+        DuplicateRegistrationError
+            If the class has a constructor already.
+        """
+        if constructor is None:
+            return partial(self.register, kind)
+        if kind in self._by_class:
+            msg = f"shared: {kind.__qualname__} has a constructor already. Remove one of the two registrations."
+            raise DuplicateRegistrationError(msg)
+        self._by_class[kind] = constructor
+        return constructor
+
+    def find(self, value: Any) -> Callable[..., SharedVariable] | None:
+        """Return the constructor for a value, or None if there is none for its class."""
+        if not self._by_class:
+            return None
+        return next((self._by_class[base] for base in type(value).__mro__ if base in self._by_class), None)
+
+
+shared_constructor = SharedConstructor()
+
+
 def shared(
     value: Any,
     name: str | None = None,
@@ -278,6 +364,11 @@ def shared(
         kind = "constant" if isinstance(value, Constant) else "variable"
         msg = f"shared: a plain value is needed, got the {kind} {value}. Pass an array or number."
         raise GraphTypeError(msg)
+    constructor = shared_constructor.find(value)
+    if constructor is not None:
+        return constructor(
+            value, name=name, strict=strict, allow_downcast=allow_downcast, borrow=borrow, **type_options
+        )
     type_ = CONVERTERS.type_of(value)
     if type_options:
         type_ = type_.clone(**type_options)

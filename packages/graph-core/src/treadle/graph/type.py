@@ -196,9 +196,50 @@ class Type(ABC):
         del value
         return self
 
-    def preallocations(self, kind: str) -> Iterator[Any]:
-        """Yield output buffers of one documented kind (``c_contiguous``, ``strided`` …) for DebugMode."""
-        del kind
+    def exceeds(self, value: Any, bound: float) -> bool:
+        """Return whether the value holds a finite number beyond a bound, on either side."""
+        del value, bound
+        return False
+
+    def magnitude(self, value: Any) -> float:
+        """Return the largest absolute value of the finite numbers in the value, 0 where there are none."""
+        del value
+        return 0.0
+
+    @classmethod
+    def agree(cls, a: Any, b: Any, scale: float = 0.0, where_finite: bool = False) -> bool:
+        """Whether two values are the same up to rounding.
+
+        Parameters
+        ----------
+        a, b
+            The values.
+        scale
+            Size of the numbers that they were computed from: what is left where large numbers cancel is not exact.
+        where_finite
+            Whether only what is finite in `a` counts, as for a rewrite, which may make an expression stable.
+        """
+        del scale, where_finite
+        return cls.values_eq_approx(a, b)
+
+    @staticmethod
+    def describe_difference(a: Any, b: Any) -> str:
+        """Return in words how two values differ: for arrays where, and by how much at most."""
+        return f"{a!r} against {b!r}"
+
+    def preallocations(self, kind: str, like: Any = None, dims: int = 4) -> Iterator[Any]:
+        """Yield output buffers of one documented kind (``c_contiguous``, ``strided`` …) for DebugMode.
+
+        Parameters
+        ----------
+        kind
+            ``c_contiguous``, ``f_contiguous``, ``strided`` or ``wrong_size``.
+        like
+            The value that is to be stored; a sample of the type if None.
+        dims
+            Of how many innermost dimensions all combinations of strides or lengths are tried.
+        """
+        del kind, like, dims
         return iter(())
 
     def guard(self, name: str) -> tuple[str, dict[str, Any]] | None:

@@ -1,24 +1,60 @@
 """treadle.link.vm: the interface of linkers and programs, and the Python VM."""
 
-from treadle.link.vm.interface import Backend, Linker, Program
-from treadle.link.vm.machine import BACKEND, VM, VMLinker, VMProgram, evaluate, lower_node, replay
-from treadle.link.vm.segments import Segment, link_in_segments, segments
+from treadle.link.vm.containers import Container, StorageMap, map_storage
+from treadle.link.vm.exporting import ExportedInput, ExportedOutput, ExportRequest, ExportUnsupportedError
+from treadle.link.vm.generation import generate, unsafe_overwrites
+from treadle.link.vm.interface import Backend, Program
+from treadle.link.vm.jit import JITLinker
+from treadle.link.vm.linkers import Linker, LocalLinker
+from treadle.link.vm.loops import VM, Loop, Stack, UpdatingVM
+from treadle.link.vm.machine import BACKEND, PerformLinker, VMLinker, evaluate
+from treadle.link.vm.pooled import ThunkProgram
+from treadle.link.vm.program_graph import Later, ProgramGraph
+from treadle.link.vm.programs import TABLE, VMProgram, lower_node
+from treadle.link.vm.reallocation import calculate_reallocate_info
+from treadle.link.vm.replaying import replay
+from treadle.link.vm.segments import Segment, in_segments, link_in_segments, segments
 from treadle.link.vm.stepping import link_node_by_node, link_one_node
+from treadle.link.vm.wrapping import NodewiseLinker, WrapLinker, WrapLinkerMany
 
 __all__ = [
     "BACKEND",
+    "TABLE",
     "VM",
     "Backend",
+    "Container",
+    "ExportRequest",
+    "ExportUnsupportedError",
+    "ExportedInput",
+    "ExportedOutput",
+    "JITLinker",
+    "Later",
     "Linker",
+    "LocalLinker",
+    "Loop",
+    "NodewiseLinker",
+    "PerformLinker",
     "Program",
+    "ProgramGraph",
     "Segment",
+    "Stack",
+    "StorageMap",
+    "ThunkProgram",
+    "UpdatingVM",
     "VMLinker",
     "VMProgram",
+    "WrapLinker",
+    "WrapLinkerMany",
+    "calculate_reallocate_info",
     "evaluate",
+    "generate",
+    "in_segments",
     "link_in_segments",
     "link_node_by_node",
     "link_one_node",
     "lower_node",
+    "map_storage",
     "replay",
     "segments",
+    "unsafe_overwrites",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
-from treadle.graph import Op
+from treadle.graph import IfElse, Op
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def has_own_thunk(node: Apply) -> bool:
-    """Whether the node's op brings its own way to make thunks."""
+    """Whether the node's op brings its own way to make thunks; what makes a choice lazy the VM writes itself."""
     kind = type(node.op)
-    return kind.make_thunk is not Op.make_thunk or kind.make_py_thunk is not Op.make_py_thunk
+    return kind.make_thunk not in {Op.make_thunk, IfElse.make_thunk} or kind.make_py_thunk is not Op.make_py_thunk
 
 
 def through_thunk(node: Apply) -> Callable[..., Any]:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from treadle.graph import Variable, memory_roots, roots_of
+from treadle.graph import Branching, Constant, Supervisor, Variable, ViewOp, memory_roots, roots_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from types import CodeType
 
-    from treadle.graph import Apply, FunctionGraph, Roots
+    from treadle.graph import Apply, Block, FunctionGraph, Roots
 
 CHUNK = 400
 _NUMBER = itertools.count()
@@ -26,6 +26,8 @@ class Listing:
     source: str
     names: dict[Variable, str]
     nodes: dict[CodeType, dict[int, Apply]]
+    # The nodes by the names of the functions that compute them.
+    steps: dict[str, Apply] = field(default_factory=dict)
 
     def node_at(self, code: CodeType, line: int) -> Apply | None:
         """Return the node that a line of this listing runs."""
@@ -59,22 +61,11 @@ class _Writer:
         self._nodes_by_line = {}
 
 
-def last_uses(order: Sequence[Apply], keep: Sequence[Variable]) -> dict[Apply, list[Variable]]:
-    """Return for each node the variables that nothing after it needs, neither inputs' nor outputs' of the graph."""
-    alive = set(keep)
-    dying: dict[Apply, list[Variable]] = {}
-    for node in reversed(order):
-        dead = [v for v in dict.fromkeys((*node.inputs, *node.outputs)) if v not in alive]
-        alive.update(dead)
-        dying[node] = dead
-    return dying
-
-
 def unsafe_overwrites(fgraph: FunctionGraph, order: Sequence[Apply]) -> dict[Apply, set[int]]:
     """Return, for nodes that overwrite inputs, which of these must be copied first.
 
-    An input may be overwritten only if it is a value of the graph's own that no output is made of, and that nothing
-    uses later or beside.
+    An input may be overwritten only if it is a value of the graph's own, or an input of the graph that no Supervisor
+    protects where there is one, that no output is made of, and that nothing uses later or beside.
     """
     destroyers = [node for node in order if node.op.destroy_map]
     if not destroyers:
@@ -84,24 +75,42 @@ def unsafe_overwrites(fgraph: FunctionGraph, order: Sequence[Apply]) -> dict[App
     for node in order:
         last.update((root, node) for x in node.inputs for root in roots_of(x, roots))
     kept = {root for out in fgraph.outputs for root in roots_of(out, roots)}
+    free = unprotected_inputs(fgraph)
     copied: dict[Apply, set[int]] = {}
     for node in destroyers:
         for i in {i for inputs in node.op.destroy_map.values() for i in inputs}:
             own = roots_of(node.inputs[i], roots)
             others = {r for k, x in enumerate(node.inputs) if k != i for r in roots_of(x, roots)}
-            if any(r.owner is None or r in kept or r in others or last[r] is not node for r in own):
+            if any((r.owner is None and r not in free) or r in kept or r in others or last[r] is not node for r in own):
                 copied.setdefault(node, set()).add(i)
     return copied
 
 
-def _results(fgraph: FunctionGraph, names: dict[Variable, str], scope: dict[str, Any], roots: Roots) -> list[str]:
-    """Return the expressions of the outputs: copies where one may be an input's, a constant's or another's memory."""
+def unprotected_inputs(fgraph: FunctionGraph) -> set[Variable]:
+    """Return the inputs that may be overwritten: none, unless Supervisors say which are protected."""
+    supervisors = [feature for feature in fgraph.features if isinstance(feature, Supervisor)]
+    protected = {var for feature in supervisors for var in feature.protected}
+    return set(fgraph.inputs) - protected if supervisors else set()
+
+
+def _results(
+    fgraph: FunctionGraph,
+    names: dict[Variable, str],
+    scope: dict[str, Any],
+    roots: Roots,
+    copy: Callable[[Any], Any] | None,
+) -> list[str]:
+    """Return the expressions of the outputs: copies where one may be an input's, a constant's or another's memory.
+
+    An output of `ViewOp` is meant to share memory.
+    """
     taken: set[Variable] = set()
     results = []
     for i, var in enumerate(fgraph.outputs):
         own = roots_of(var, roots)
-        if any(root.owner is None or root in taken for root in own):
-            scope[f"copy{i}"] = var.type.copy_value
+        shares = var.owner is not None and isinstance(var.owner.op, ViewOp)
+        if not shares and any(root.owner is None or root in taken for root in own):
+            scope[f"copy{i}"] = copy or var.type.copy_value
             results.append(f"copy{i}({names[var]})")
         else:
             results.append(names[var])
@@ -109,15 +118,23 @@ def _results(fgraph: FunctionGraph, names: dict[Variable, str], scope: dict[str,
     return results
 
 
-def _chunks(order: Sequence[Apply]) -> list[Sequence[Apply]]:
-    return [order[i : i + CHUNK] for i in range(0, len(order), CHUNK)]
-
-
 def _tuple(names: Sequence[str]) -> str:
     return ", ".join(names) + ("," if len(names) == 1 else "")
 
 
-def generate(fgraph: FunctionGraph, callables: dict[Apply, Callable[..., Any]], free: bool) -> Listing:
+def fixed_value(var: Variable) -> Any:
+    """Return the value of a variable that is neither given nor computed: a constant's or a shared variable's."""
+    known: Any = var
+    return known.data if isinstance(var, Constant) else known.container.read_host()
+
+
+def generate(
+    fgraph: FunctionGraph,
+    callables: dict[Apply, Callable[..., Any]],
+    free: bool,
+    lazy: bool | None = None,
+    copy: Callable[[Any], Any] | None = None,
+) -> Listing:
     """Write and compile the function that runs the graph.
 
     Parameters
@@ -125,42 +142,43 @@ def generate(fgraph: FunctionGraph, callables: dict[Apply, Callable[..., Any]], 
     fgraph
         The graph.
     callables
-        What to call for each node: values in, one value or a tuple of values out.
+        What to call for each node: values in, one value or a tuple of values out. That of an `IfElse` is given None
+        for the values of the branch not taken.
     free
         Whether to drop every intermediate value after its last use.
+    lazy
+        Whether a branch runs only where it is taken; it does if None.
+    copy
+        Copies an output that may share memory; the type's own `copy_value` if None.
 
     Notes
     -----
-    A long program is cut into functions of at most `CHUNK` nodes with explicit arguments and results, because the
+    A branch is a function of its own with explicit arguments and results: it runs only if it is taken, and branches
+    may be nested to any depth. A long program or branch is cut into functions of at most `CHUNK` nodes, because the
     interpreter's own compiler slows down on very long functions.
     """
-    order = fgraph.toposort()
+    branching = Branching.of(fgraph, None if lazy is not False else lambda _node: False)
+    order = branching.linear()
     names: dict[Variable, str] = {v: f"a{i}" for i, v in enumerate(fgraph.inputs)}
     scope: dict[str, Any] = {}
     made = {out for node in order for out in node.outputs}
     for i, var in enumerate(v for v in fgraph.variables if v not in names and v not in made):
         names[var] = f"c{i}"
-        scope[f"c{i}"] = var.data if hasattr(var, "data") else var.container.read_host()  # type: ignore[attr-defined]  # orphans are constants or shared variables
+        scope[f"c{i}"] = fixed_value(var)
     for i, var in enumerate(out for node in order for out in node.outputs):
         names[var] = f"v{i}"
-    for i, node in enumerate(order):
-        scope[f"f{i}"] = callables[node]
+    steps = {f"f{i}": node for i, node in enumerate(order)}
+    scope.update((name, callables[node]) for name, node in steps.items())
     roots = memory_roots(order)
     calls = _calls(order, names, scope, unsafe_overwrites(fgraph, order))
-    dying = last_uses(order, [*fgraph.inputs, *fgraph.outputs]) if free else {}
+    dying = branching.last_uses(order, [*fgraph.inputs, *fgraph.outputs]) if free else {}
     writer = _Writer(scope)
-    chunks = _chunks(order)
-    arguments = [names[v] for v in fgraph.inputs]
-    results = _results(fgraph, names, scope, roots)
-    if len(chunks) <= 1:
-        writer.add(f"def run({', '.join(arguments)}):")
-        for node in order:
-            _write_node(writer, node, names, calls, dying)
-        writer.add(f"    return ({_tuple(results)})")
-        writer.finish("run")
-    else:
-        _write_chunks(writer, fgraph, chunks, names, calls, dying, results)
-    return Listing(scope["run"], "\n".join(writer.sources), names, writer.nodes)
+    program = _ProgramWriter(writer, branching, names, calls, dying)
+    results = _results(fgraph, names, scope, roots, copy)
+    for k, block in enumerate(branching.blocks[:-1]):
+        program.write_branch(f"branch{k}", block)
+    program.write("run", branching.root.nodes, fgraph.inputs, fgraph.outputs, results)
+    return Listing(scope["run"], "\n".join(writer.sources), names, writer.nodes, steps)
 
 
 def _calls(
@@ -177,54 +195,141 @@ def _calls(
     return calls
 
 
-def _write_node(
-    writer: _Writer,
-    node: Apply,
-    names: dict[Variable, str],
-    calls: dict[Apply, str],
-    dying: dict[Apply, list[Variable]],
-) -> None:
-    targets = [names[v] for v in node.outputs]
-    writer.add(f"    {_tuple(targets) if len(targets) != 1 else targets[0]} = {calls[node]}", node)
-    dead = [names[v] for v in dying.get(node, ()) if not names[v].startswith("c")]
-    if dead:
-        writer.add(f"    del {', '.join(dead)}")
+class _Branch:
+    """A branch that is written: the function to call, if it has nodes of its own, what it takes and returns."""
+
+    __slots__ = ("enters", "leaves", "name")
+
+    def __init__(self, name: str, enters: list[Variable], leaves: list[Variable]) -> None:
+        self.name = name
+        self.enters = enters
+        self.leaves = leaves
 
 
-def _write_chunks(
-    writer: _Writer,
-    fgraph: FunctionGraph,
-    chunks: Sequence[Sequence[Apply]],
-    names: dict[Variable, str],
-    calls: dict[Apply, str],
-    dying: dict[Apply, list[Variable]],
-    results: Sequence[str],
-) -> None:
-    needed_later: set[Variable] = set(fgraph.outputs)
-    plans: list[tuple[list[str], list[str], list[str]]] = []
-    for chunk in reversed(chunks):
-        made = dict.fromkeys(out for node in chunk for out in node.outputs)
-        used = dict.fromkeys(v for node in chunk for v in node.inputs)
-        enters = [v for v in used if v not in made and not names[v].startswith("c")]
-        leaves = [v for v in made if v in needed_later]
-        dead = [v for v in enters if v not in needed_later and not names[v].startswith("a")]
-        plans.append(([names[v] for v in enters], [names[v] for v in leaves], [names[v] for v in dead]))
-        needed_later.update(enters)
-    plans.reverse()
-    for k, (chunk, (enters_, leaves_, _)) in enumerate(zip(chunks, plans, strict=True)):
-        inside = {v for node in chunk for v in (*node.inputs, *node.outputs)}
-        escaping = set(leaves_)
-        writer.add(f"def chunk{k}({', '.join(enters_)}):")
-        for node in chunk:
-            local = {node: [v for v in dying.get(node, ()) if v in inside and names[v] not in escaping]}
-            _write_node(writer, node, names, calls, local)
-        writer.add(f"    return ({_tuple(leaves_)})" if leaves_ else "    return ()")
-        writer.finish(f"chunk{k}")
-    writer.add(f"def run({', '.join(names[v] for v in fgraph.inputs)}):")
-    for k, (enters_, leaves_, dead_) in enumerate(plans):
-        call = f"chunk{k}({', '.join(enters_)})"
-        writer.add(f"    {_tuple(leaves_)} = {call}" if leaves_ else f"    {call}")
-        if dead_ and dying:
-            writer.add(f"    del {', '.join(dead_)}")
-    writer.add(f"    return ({_tuple(results)})")
-    writer.finish("run")
+class _ProgramWriter:
+    """Writes blocks of nodes as functions, inner blocks first."""
+
+    def __init__(
+        self,
+        writer: _Writer,
+        branching: Branching,
+        names: dict[Variable, str],
+        calls: dict[Apply, str],
+        dying: dict[Apply, list[Variable]],
+    ) -> None:
+        self.writer = writer
+        self.branching = branching
+        self.names = names
+        self.calls = calls
+        self.dying = dying
+        self.written: dict[Block, _Branch] = {}
+
+    def _passed(self, variables: Iterable[Variable]) -> list[Variable]:
+        """Return the variables that are passed as arguments: constants are known everywhere."""
+        return [v for v in dict.fromkeys(variables) if not self.names[v].startswith("c")]
+
+    def _used(self, node: Apply) -> list[Variable]:
+        """Return what a node takes from around it: of a choice, the condition and what the branches take."""
+        branches = self.branching.inside.get(node)
+        if branches is None:
+            return node.inputs
+        used = node.inputs[:1]
+        for block in branches:
+            branch = self.written[block]
+            inside = set(branch.leaves)
+            used += [*branch.enters, *(v for v in block.results if v not in inside)]
+        return used
+
+    def write_branch(self, name: str, block: Block) -> None:
+        """Write the function of a branch."""
+        made = {out for node in block.nodes for out in node.outputs}
+        enters = self._passed(v for node in block.nodes for v in self._used(node) if v not in made)
+        leaves = [v for v in dict.fromkeys(block.results) if v in made]
+        if block.nodes:
+            self.write(name, block.nodes, enters, leaves, [self.names[v] for v in leaves])
+        self.written[block] = _Branch(name, enters, leaves)
+
+    def write(
+        self,
+        name: str,
+        nodes: Sequence[Apply],
+        enters: Sequence[Variable],
+        leaves: Sequence[Variable],
+        results: Sequence[str],
+    ) -> None:
+        """Write a function that runs nodes, and calls others that run parts of them if there are many."""
+        head = f"def {name}({', '.join(self.names[v] for v in enters)}):"
+        if len(nodes) <= CHUNK:
+            self.writer.add(head)
+            for node in nodes:
+                self._write_node(node, self.dying.get(node, ()))
+        else:
+            parts = self._write_parts(name, nodes, leaves)
+            self.writer.add(head)
+            for call in parts:
+                self.writer.add(call)
+        self.writer.add(f"    return ({_tuple(results)})" if results else "    return ()")
+        self.writer.finish(name)
+
+    def _write_parts(self, name: str, nodes: Sequence[Apply], leaves: Sequence[Variable]) -> list[str]:
+        """Write the functions of parts of the nodes; return the lines that call them."""
+        needed_later = set(leaves)
+        plans: list[tuple[Sequence[Apply], list[Variable], list[Variable], list[str]]] = []
+        own = {out for node in nodes for out in node.outputs}
+        for start in reversed(range(0, len(nodes), CHUNK)):
+            chunk = nodes[start : start + CHUNK]
+            made = dict.fromkeys(out for node in chunk for out in node.outputs)
+            enters = self._passed(v for node in chunk for v in self._used(node) if v not in made)
+            given = [v for v in made if v in needed_later]
+            dead = [self.names[v] for v in enters if v not in needed_later and v in own]
+            plans.append((chunk, enters, given, dead))
+            needed_later.update(enters)
+        lines = []
+        for k, (chunk, enters, given, dead) in enumerate(reversed(plans)):
+            inside = {v for node in chunk for v in (*self._used(node), *node.outputs)}
+            kept = set(given)
+            texts = [self.names[v] for v in given]
+            part = f"chunk{k}" if name == "run" else f"{name}_{k}"
+            self.writer.add(f"def {part}({', '.join(self.names[v] for v in enters)}):")
+            for node in chunk:
+                self._write_node(node, [v for v in self.dying.get(node, ()) if v in inside and v not in kept])
+            self.writer.add(f"    return ({_tuple(texts)})" if texts else "    return ()")
+            self.writer.finish(part)
+            call = f"{part}({', '.join(self.names[v] for v in enters)})"
+            lines.append(f"    {_tuple(texts)} = {call}" if texts else f"    {call}")
+            if dead and self.dying:
+                lines.append(f"    del {', '.join(dead)}")
+        return lines
+
+    def _write_node(self, node: Apply, dying: Sequence[Variable]) -> None:
+        targets = [self.names[v] for v in node.outputs]
+        assigned = _tuple(targets) if len(targets) != 1 else targets[0]
+        branches = self.branching.inside.get(node)
+        within: set[Variable] = set()
+        if branches is None:
+            self.writer.add(f"    {assigned} = {self.calls[node]}", node)
+        else:
+            within = {v for block in branches for v in self.written[block].leaves}
+            self._write_choice(node, branches, assigned)
+        dead = [self.names[v] for v in self._passed(dying) if v not in within]
+        if dead:
+            self.writer.add(f"    del {', '.join(dead)}")
+
+    def _write_choice(self, node: Apply, branches: tuple[Block, Block], assigned: str) -> None:
+        """Write the test of a condition, and for each way the branch's call and the choice's own."""
+        op: Any = node.op
+        function = self.calls[node].partition("(")[0]
+        condition = self.names[node.inputs[0]]
+        nothing = ["None"] * op.n_outs
+        for taken, block in zip((True, False), branches, strict=True):
+            branch = self.written[block]
+            self.writer.add(f"    if {condition}:" if taken else "    else:", node)
+            leaves = [self.names[v] for v in branch.leaves]
+            if leaves:
+                arguments = ", ".join(self.names[v] for v in branch.enters)
+                self.writer.add(f"        {_tuple(leaves)} = {branch.name}({arguments})")
+            values = [self.names[v] for v in block.results]
+            arms = [*values, *nothing] if taken else [*nothing, *values]
+            self.writer.add(f"        {assigned} = {function}({', '.join([condition, *arms])})", node)
+            if leaves and self.dying:
+                self.writer.add(f"        del {', '.join(leaves)}")

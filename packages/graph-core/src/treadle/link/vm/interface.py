@@ -1,4 +1,4 @@
-"""What every backend is: a Linker that turns a graph into a Program, declared as a Backend."""
+"""What every backend is: a Linker that turns graphs into Programs, declared as a Backend."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from treadle.graph import FunctionGraph, Type
+    from treadle.graph import Type
+    from treadle.link.vm.linkers import Linker
+    from treadle.link.vm.program_graph import ProgramGraph
 
 
 class Program(ABC):
@@ -43,31 +45,46 @@ class Program(ABC):
             If a node fails; it names the op and the user's line.
         """
 
+    def offer_caller(
+        self, fallback: Callable[..., Any], single: bool, take: Callable[[Callable[..., Any]], None]
+    ) -> None:
+        """Hand over a quicker way to call the program, for those that have one; by default there is none.
+
+        Parameters
+        ----------
+        fallback
+            What the quicker way calls, with the arguments it was given, when these are not exactly of the inputs'
+            types, in number, class, dtype, rank and known lengths; and when a node fails, so that it must raise.
+        single
+            Whether to return the first output instead of the list of all.
+        take
+            Is called with it: at once, later from another thread, or never.
+        """
+
     def fetch(self, value: Any, type_: Type) -> Any:
         """Return an output in native form as a host value that the caller owns."""
         return type_.to_host(value)
 
+    def wait(self, values: Sequence[Any]) -> None:
+        """Return when outputs in native form have been computed, where a call does not wait for that itself."""
+        del values
 
-class Linker(ABC):
-    """Turns rewritten graphs into programs."""
-
-    @abstractmethod
-    def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> Program:
-        """Return a program for the graph.
+    def rebound(self, graph: ProgramGraph, data: Any) -> Program | None:
+        """Return this program for an equal graph of other origin: what is compiled is shared, errors name its lines.
 
         Parameters
         ----------
-        fgraph
-            The graph; it must not be changed afterwards. Its shared variables are among its inputs.
-        native_outputs
-            Positions of outputs to return in the backend's own form: new values of shared variables, and those
-            wrapped in ``Out(borrow=True)``. Backends whose own form is the host's ignore it.
+        graph
+            The other graph.
+        data
+            What `Linker.load` would be given for it.
 
-        Raises
-        ------
-        LoweringError
-            If there are nodes the backend cannot lower; all are listed.
+        Returns
+        -------
+        The program. None, the default, has the linker load one.
         """
+        del graph, data
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +100,9 @@ class Backend:
     include, exclude
         Tags of rewrites to run and to leave out, in addition to what the mode asks for.
     capabilities
-        Free words: ``"fusion"``, ``"inplace"``, ``"native_values"`` …
+        Free words: ``"fusion"``, ``"inplace"``, ``"native_values"`` … Two matter to every function: ``"deepcopy"``,
+        it lowers `treadle.graph.DeepCopyOp`, so that graphs say themselves where an output must be copied; and
+        ``"views"``, an output that `treadle.graph.ViewOp` computes is returned as it is, in memory that it shares.
     version
         Returns a stamp for cache keys.
     unavailable
@@ -92,6 +111,9 @@ class Backend:
         The default mode takes the backend of the highest priority that works here; None is never taken.
     aliases
         Further names under which option ``linker`` knows the backend.
+    node_linker
+        Makes its linker for graphs of one node, as profiles and checks run them: one that spares itself what pays
+        only for whole graphs; `linker` if None.
     """
 
     name: str
@@ -103,3 +125,4 @@ class Backend:
     unavailable: Callable[[], str | None] = field(default=lambda: None)
     priority: int | None = None
     aliases: tuple[str, ...] = ()
+    node_linker: Callable[[], Linker] | None = None

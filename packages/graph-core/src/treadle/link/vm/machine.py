@@ -2,144 +2,203 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from treadle.config import config
-from treadle.graph import FunctionGraph, LoweringTable, MissingInputError, explicit_graph_inputs, node_error
+from treadle.graph import FunctionGraph, GraphTypeError, IfElse, MissingInputError, explicit_graph_inputs
 from treadle.link.vm.cells import has_own_thunk, through_thunk
 from treadle.link.vm.generation import generate
-from treadle.link.vm.interface import Backend, Linker, Program
+from treadle.link.vm.interface import Backend
+from treadle.link.vm.keeping import keep, restore
+from treadle.link.vm.linkers import Linker, LocalLinker
+from treadle.link.vm.loops import Loop, Stack
+from treadle.link.vm.programs import VMProgram, lower_node, through_perform
+from treadle.link.vm.thunks import thunk_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from types import TracebackType
 
     from treadle.graph import Apply, Variable
-    from treadle.link.vm.generation import Listing
+    from treadle.link.vm.containers import Container, StorageMap
+    from treadle.link.vm.interface import Program
+    from treadle.link.vm.program_graph import ProgramGraph
 
-VM = LoweringTable("vm")
-
-
-def through_perform(node: Apply) -> Callable[..., Any]:
-    """Return a function of the node's input values that runs `perform`."""
-    op = node.op
-    perform = op.perform
-    op.prepare_node(node, None, None, "py")
-    if len(node.outputs) == 1:
-
-        def run_one(*values: Any) -> Any:
-            cell: list[Any] = [None]
-            perform(node, values, [cell])
-            return cell[0]
-
-        return run_one
-
-    def run(*values: Any) -> tuple[Any, ...]:
-        cells: list[list[Any]] = [[None] for _ in node.outputs]
-        perform(node, values, cells)
-        return tuple(cell[0] for cell in cells)
-
-    return run
+    All = tuple[Any, list[Container], list[Container], list[Any], list[Apply]]
+    Flags = dict[Variable, list[bool]]
 
 
-def lower_node(node: Apply) -> Callable[..., Any]:
-    """Return a function of the node's input values: its rule's, its own thunk's, or `perform`'s.
+def perform_or_thunk(node: Apply) -> Callable[..., Any]:
+    """Return a function of the node's input values: its own thunk's, or `perform`'s."""
+    return through_thunk(node) if has_own_thunk(node) else through_perform(node)
 
-    A rule ``rule(op, node)`` registered in `VM` returns such a function (one value, or a tuple of values for
-    several outputs), or None to leave the node to `perform`.
+
+class PerformLinker(LocalLinker):
+    """Links graphs to the ops' own ``perform`` (or thunks), one node after the other: the reference for all others.
+
+    Parameters
+    ----------
+    allow_gc
+        Whether to free intermediate values after their last use; option ``allow_gc`` if None.
+    schedule
+        Returns the nodes of a graph in the order in which they are to run; `FunctionGraph.toposort` if None.
     """
-    if has_own_thunk(node):
-        return through_thunk(node)
-    rule = VM.find(node.op)
-    found: Callable[..., Any] | None = None if rule is None else rule(node.op, node)
-    return through_perform(node) if found is None else found
+
+    required_rewrites: tuple[str, ...] = ("minimum_compile", "py_only")
+    incompatible_rewrites: tuple[str, ...] = ("cxx_only", "fusion")
+    capabilities = frozenset({"deepcopy", "views"})
+
+    def __init__(
+        self,
+        allow_gc: bool | None = None,
+        schedule: Callable[[FunctionGraph], list[Apply]] | None = None,
+    ) -> None:
+        super().__init__(allow_gc=allow_gc, scheduler=schedule)
+
+    def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> Program:
+        """Return a program for the graph; every op has `perform`, so nothing is refused."""
+        if self._scheduler is not None:
+            return Linker.link(self, fgraph, native_outputs)
+        callables = {node: perform_or_thunk(node) for node in fgraph.toposort()}
+        return VMProgram(fgraph, generate(fgraph, callables, self._frees()))
+
+    def dump(self, program: Program) -> Any:
+        """Return what `load` needs; None for a program that runs thunks on storage."""
+        return keep(program) if type(program) is VMProgram else None
+
+    def load(self, data: Any, graph: ProgramGraph) -> Program:
+        """Return the program; what computes its nodes is made anew."""
+        del graph
+        return restore(data, perform_or_thunk)
+
+    def make_all(
+        self,
+        input_storage: Sequence[Any] | None = None,
+        output_storage: Sequence[Any] | None = None,
+        storage_map: StorageMap | None = None,
+        **kwargs: Any,
+    ) -> All:
+        """Return a thunk for the accepted graph, containers, the thunks of the nodes, and the nodes."""
+        del kwargs
+        lasting = self._lasting()
+
+        def make(node: Apply, known: StorageMap, flags: Flags) -> Any:
+            return node.op.make_thunk(node, known, flags, lasting, impl="py")
+
+        return self._make_all(make, input_storage, output_storage, storage_map)
 
 
-class VMProgram(Program):
-    """A graph as one generated Python function."""
-
-    __slots__ = ("_listing", "_run", "_scope", "fgraph")
-
-    def __init__(self, fgraph: FunctionGraph, listing: Listing) -> None:
-        VM.load()
-        self._scope = VM.scope or nullcontext
-        self.fgraph = fgraph
-        self._listing = listing
-        self._run = listing.run
-
-    @property
-    def source(self) -> str:
-        """Text of the generated function."""
-        return self._listing.source
-
-    def __call__(self, *inputs: Any) -> Sequence[Any]:
-        """Compute the outputs."""
-        try:
-            with self._scope():
-                result: Sequence[Any] = self._run(*inputs)
-        except Exception as error:
-            raise self._explained(error) from error
-        return result
-
-    def _explained(self, error: Exception) -> Exception:
-        """Name the node that raised, found by the line of the generated function; its inputs are still there."""
-        trace: TracebackType | None = error.__traceback__
-        while trace is not None:
-            frame = trace.tb_frame
-            node = self._listing.node_at(frame.f_code, trace.tb_lineno)
-            if node is not None:
-                values = [self._value(v, frame.f_locals, frame.f_globals) for v in node.inputs]
-                return node_error(node, error, values)
-            trace = trace.tb_next
-        return error
-
-    def _value(self, var: Variable, local: Mapping[str, Any], scope: Mapping[str, Any]) -> Any:
-        name = self._listing.names[var]
-        return local[name] if name in local else scope[name]
-
-
-class VMLinker(Linker):
+class VMLinker(LocalLinker):
     """Links graphs to the Python VM.
 
     Parameters
     ----------
     allow_gc
         Whether to free intermediate values after their last use; option ``allow_gc`` if None.
+    use_cloop
+        Accepted for the documented signature: linker ``cvm`` is what runs in C.
+    callback
+        Is called after each node that has run, with the keywords ``node``, ``thunk``, ``storage_map`` and
+        ``compute_map``.
+    callback_input
+        Is called before the first node, with each input, shared variable and constant, and its value.
+    lazy
+        Whether branches are computed only where they are chosen; option ``vm__lazy`` if None.
+    schedule
+        Returns the nodes of a graph in the order in which they are to run; `FunctionGraph.toposort` if None.
+    c_thunks
+        Accepted for the documented signature: nodes of the VM run in Python.
+    allow_partial_eval
+        Accepted for the documented signature: what `make_thunk` returns always takes a subset of the outputs.
     """
 
-    def __init__(self, allow_gc: bool | None = None) -> None:
-        self.allow_gc = allow_gc
+    incompatible_rewrites = ("fusion",)
+    capabilities = frozenset({"deepcopy", "views"})
 
-    def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> VMProgram:
+    def __init__(
+        self,
+        allow_gc: bool | None = None,
+        use_cloop: bool = False,
+        callback: Callable[..., Any] | None = None,
+        callback_input: Callable[..., Any] | None = None,
+        lazy: bool | None = None,
+        schedule: Callable[[FunctionGraph], list[Apply]] | None = None,
+        c_thunks: bool | None = None,
+        allow_partial_eval: bool | None = None,
+    ) -> None:
+        super().__init__(allow_gc=allow_gc, scheduler=schedule)
+        self.use_cloop = use_cloop
+        self.callback = _callable_or_none("callback", callback)
+        self.callback_input = _callable_or_none("callback_input", callback_input)
+        self.acts_at_nodes = callback is not None or callback_input is not None
+        self.lazy = lazy
+        self.c_thunks = c_thunks
+        self.allow_partial_eval = allow_partial_eval
+
+    def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> Program:
         """Return a program for the graph; every op has `perform`, so nothing is refused."""
-        del native_outputs
-        free = config.allow_gc if self.allow_gc is None else self.allow_gc
+        if self._scheduler is not None or self.callback is not None or self.callback_input is not None:
+            return Linker.link(self, fgraph, native_outputs)
         callables = {node: lower_node(node) for node in fgraph.toposort()}
-        return VMProgram(fgraph, generate(fgraph, callables, bool(free)))
+        return VMProgram(fgraph, generate(fgraph, callables, self._frees(), self._is_lazy()))
+
+    def dump(self, program: Program) -> Any:
+        """Return what `load` needs; None for a program that runs thunks on storage."""
+        return keep(program) if type(program) is VMProgram else None
+
+    def load(self, data: Any, graph: ProgramGraph) -> Program:
+        """Return the program; what computes its nodes is made anew."""
+        del graph
+        return restore(data, lower_node)
+
+    def _is_lazy(self) -> bool | None:
+        lazy: bool | None = config.vm__lazy if self.lazy is None else self.lazy
+        return lazy
+
+    def make_all(
+        self,
+        input_storage: Sequence[Any] | None = None,
+        output_storage: Sequence[Any] | None = None,
+        storage_map: StorageMap | None = None,
+        **kwargs: Any,
+    ) -> All:
+        """Return a VM for the accepted graph, containers, the thunks of the nodes, and the nodes.
+
+        The VM is a `Stack` where choices are lazy, else a `Loop`.
+        """
+        del kwargs
+        order = self.schedule(self._accepted())
+        lasting = self._lasting()
+        lazy = self._is_lazy()
+        if lazy is None:
+            lazy = any(isinstance(node.op, IfElse) or has_own_thunk(node) for node in order)
+
+        def make(node: Apply, known: StorageMap, flags: Flags) -> Any:
+            if has_own_thunk(node) or (lazy and isinstance(node.op, IfElse)):
+                return node.op.make_thunk(node, known, flags, lasting)
+            return thunk_of(node, lower_node(node), known, flags, lasting)
+
+        def vm(*args: Any, **options: Any) -> Loop | Stack:
+            kind = Stack if lazy else Loop
+            return kind(*args, callback=self.callback, callback_input=self.callback_input, **options)
+
+        return self._make_all(make, input_storage, output_storage, storage_map, vm)
 
 
-BACKEND = Backend(name="vm", linker=VMLinker, exclude=("fusion",), priority=0, aliases=("py", "vm_nogc"))
+def _callable_or_none(name: str, given: Any) -> Any:
+    if given is not None and not callable(given):
+        msg = f"VMLinker: {name} must be a function, got {given!r}."
+        raise GraphTypeError(msg)
+    return given
 
 
-def replay(fgraph: FunctionGraph, inputs: Sequence[Any], error: Exception) -> Exception:
-    """Explain another backend's failure: run the graph on the VM and return what it raises.
-
-    Parameters
-    ----------
-    fgraph
-        The graph that failed.
-    inputs
-        The values it failed on.
-    error
-        What the backend raised, returned if the VM finds nothing wrong.
-    """
-    host = [v.type.to_host(x) for v, x in zip(fgraph.inputs, inputs, strict=True)]
-    try:
-        VMLinker().link(fgraph)(*host)
-    except Exception as found:  # noqa: BLE001 - whatever it is, it is the answer
-        return found
-    return error
+BACKEND = Backend(
+    name="vm",
+    linker=VMLinker,
+    exclude=("fusion",),
+    capabilities=frozenset({"deepcopy", "views"}),
+    priority=0,
+    aliases=("py", "vm_nogc"),
+)
 
 
 def evaluate(variable: Variable, values: Mapping[Any, Any], mode: Any = None, **kwargs: Any) -> Any:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from treadle.graph import Apply, Constant, DestroyHandler, FunctionGraph, Op
+from treadle.graph import Apply, Branching, Constant, DestroyHandler, FunctionGraph, GraphTypeError, Op
 from treadle.link.vm.machine import VMLinker
+from treadle.link.vm.program_graph import Later, ProgramGraph
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from treadle.graph import Variable
-    from treadle.link.vm.interface import Linker, Program
+    from treadle.graph import Block, Type, Variable
+    from treadle.link.vm.interface import Program
+    from treadle.link.vm.linkers import Linker
 
 
 NOTHING_BEFORE: Mapping[Apply, Sequence[Apply]] = MappingProxyType({})
@@ -27,11 +29,30 @@ class Segment(Op):
         The stretch.
     program
         What computes it.
+    linker
+        What linked it, which the compile cache asks how to keep the program.
     """
 
-    def __init__(self, fgraph: FunctionGraph, program: Program) -> None:
-        self.fgraph = fgraph
+    def __init__(
+        self, fgraph: FunctionGraph | Later[FunctionGraph], program: Program, linker: Linker | None = None
+    ) -> None:
+        self._fgraph = fgraph if isinstance(fgraph, Later) else Later.of(fgraph)
         self.program = program
+        self.linker = linker
+
+    @property
+    def fgraph(self) -> FunctionGraph:
+        """The stretch."""
+        return self._fgraph.get()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle what the linker keeps of the program."""
+        data = None if self.linker is None else self.linker.dump(self.program)
+        if data is None:
+            msg = f"{self}: {type(self.program).__name__} has nothing to be kept by."
+            raise GraphTypeError(msg)
+        types = [v.type for v in self.fgraph.inputs], [v.type for v in self.fgraph.outputs]
+        return _restored, (self._fgraph, self.linker, *types, data)
 
     def make_node(self, *inputs: Any) -> Apply:
         """Return a node with the stretch's outputs."""
@@ -46,6 +67,13 @@ class Segment(Op):
     def __str__(self) -> str:
         """Show how many nodes there are."""
         return f"Segment({len(self.fgraph)} nodes)"
+
+
+def _restored(
+    fgraph: Later[FunctionGraph], linker: Linker, inputs: Sequence[Type], outputs: Sequence[Type], data: Any
+) -> Segment:
+    graph = ProgramGraph(inputs, outputs, frozenset(), fgraph.get)
+    return Segment(fgraph, linker.load(data, graph), linker)
 
 
 def segments(
@@ -68,17 +96,63 @@ def segments(
     -----
     A node's level counts how often the way to it from the inputs changes between accepted and other nodes. Nodes of
     one level and kind form one stretch: a way out of a stretch and back into it would have raised the level.
+
+    A choice is accepted if all nodes of its branches are; they then stand in one stretch with it. The branches of any
+    other choice have stretches of their own, so that the one not taken does not run.
     """
+    nodes = list(order)
+    return _grouped(Branching(nodes, _ends(nodes), before), accepts, before)
+
+
+def _ends(order: Sequence[Apply]) -> list[Variable]:
+    """Return what no node of the order uses: the rest is needed for these."""
+    used = {x for node in order for x in node.inputs}
+    return [out for node in order for out in node.outputs if out not in used]
+
+
+def _accepted_choices(branching: Branching, accepts: Callable[[Apply], bool]) -> set[Apply]:
+    """Return the choices that are accepted with all of their branches."""
+    whole: dict[Block, bool] = {}
+    found = set()
+    for block in branching.blocks:
+        whole[block] = True
+        for node in block.nodes:
+            branches = branching.inside.get(node)
+            good = accepts(node) and (branches is None or all(whole[inner] for inner in branches))
+            if good and branches is not None:
+                found.add(node)
+            whole[block] = whole[block] and good
+    return found
+
+
+def _grouped(
+    branching: Branching, accepts: Callable[[Apply], bool], before: Mapping[Apply, Sequence[Apply]]
+) -> list[tuple[bool, list[Apply]]]:
+    """Group the nodes of a graph in blocks; see `segments`."""
+    accepted = _accepted_choices(branching, accepts)
+    # The outermost accepted choice that a block belongs to.
+    leader: dict[Block, Apply | None] = {}
+    for block in reversed(branching.blocks):
+        owner = block.owner
+        leader[block] = None if owner not in accepted or owner is None else leader[branching.home[owner]] or owner
     level: dict[Apply, int] = {}
     kinds: dict[Apply, bool] = {}
-    groups: dict[tuple[int, bool], list[Apply]] = {}
-    for node in order:
-        kind = kinds[node] = accepts(node)
+    whole: dict[Apply, list[Apply]] = {}
+    chief: dict[Apply, Apply] = {}
+    for node in branching.linear():
+        unit = chief[node] = leader[branching.home[node]] or node
+        whole.setdefault(unit, []).append(node)
+        kind = kinds[unit] = unit in accepted or (node not in branching.inside and accepts(node))
         needed = [*(x.owner for x in node.inputs), *before.get(node, ())]
-        at = max((level[n] + (kinds[n] is not kind) for n in needed if n is not None and n in level), default=0)
-        level[node] = at
-        groups.setdefault((at, kind), []).append(node)
-    return [(kind, groups[at, kind]) for at, kind in sorted(groups)]
+        units = {chief[n] for n in needed if n is not None and n in chief} - {unit}
+        at = max((level[u] + (kinds[u] is not kind) for u in units), default=0)
+        level[unit] = max(at, level.get(unit, 0))
+    groups: dict[tuple[int, bool, int, Block | None], list[Apply]] = {}
+    for unit, members in whole.items():
+        home = branching.home[unit]
+        key = (level[unit], True, home.depth, home) if kinds[unit] else (level[unit], False, 0, None)
+        groups.setdefault(key, []).extend(members)
+    return [(key[1], groups[key]) for key in sorted(groups, key=lambda key: key[:3])]
 
 
 def _boundary(group: Sequence[Apply], fgraph: FunctionGraph) -> tuple[list[Variable], list[Variable]]:
@@ -103,13 +177,31 @@ def link_in_segments(fgraph: FunctionGraph, linker: Linker, accepts: Callable[[A
     accepts
         Whether the linker lowers a node.
     """
+    groups = _groups_of(fgraph, accepts)
+    if all(kind for kind, _ in groups) and _known_types(fgraph):
+        return linker.link(fgraph)
+    return VMLinker().link(_outer_graph(fgraph, linker, groups))
+
+
+def in_segments(fgraph: FunctionGraph, linker: Linker, accepts: Callable[[Apply], bool]) -> FunctionGraph:
+    """Return the graph with one node for each stretch of nodes that a linker accepts, linked (see `Segment`).
+
+    Parameters are those of `link_in_segments`.
+    """
+    return _outer_graph(fgraph, linker, _groups_of(fgraph, accepts))
+
+
+def _groups_of(fgraph: FunctionGraph, accepts: Callable[[Apply], bool]) -> list[tuple[bool, list[Apply]]]:
     before: dict[Apply, list[Apply]] = {}
     for feature in fgraph.features:
         for node, others in feature.orderings(fgraph).items():
             before.setdefault(node, []).extend(others)
-    groups = segments(fgraph.toposort(), accepts, before)
-    if all(kind for kind, _ in groups) and _known_types(fgraph):
-        return linker.link(fgraph)
+    return _grouped(Branching(fgraph.toposort(), fgraph.outputs, before), accepts, before)
+
+
+def _outer_graph(
+    fgraph: FunctionGraph, linker: Linker, groups: Sequence[tuple[bool, Sequence[Apply]]]
+) -> FunctionGraph:
     made: dict[Variable, Variable] = {x: x.clone() for x in fgraph.inputs}
     for kind, group in groups:
         if kind:
@@ -118,8 +210,7 @@ def link_in_segments(fgraph: FunctionGraph, linker: Linker, accepts: Callable[[A
         for node in group:
             step = node.clone_with_new_inputs([made.get(x, x) for x in node.inputs])
             made.update(zip(node.outputs, step.outputs, strict=True))
-    outer = FunctionGraph([made[x] for x in fgraph.inputs], [made.get(x, x) for x in fgraph.outputs], clone=False)
-    return VMLinker().link(outer)
+    return FunctionGraph([made[x] for x in fgraph.inputs], [made.get(x, x) for x in fgraph.outputs], clone=False)
 
 
 def _known_types(fgraph: FunctionGraph) -> bool:
@@ -134,6 +225,6 @@ def _add_segment(fgraph: FunctionGraph, linker: Linker, group: Sequence[Apply], 
     inner = FunctionGraph(taken, given, clone=True)
     if any(node.op.destroy_map for node in group):
         inner.attach_feature(DestroyHandler())
-    step = Segment(inner, linker.link(inner)).make_node(*(made.get(x, x) for x in taken))
+    step = Segment(inner, linker.link(inner), linker).make_node(*(made.get(x, x) for x in taken))
     step.user_line = group[-1].user_line
     made.update(zip(given, step.outputs, strict=True))

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from treadle.graph import Constant, FunctionGraph, LoweringError
+from treadle.graph import Constant, FunctionGraph, IfElse, LoweringError
 from treadle.link.vm.generation import generate
-from treadle.link.vm.machine import VMProgram, lower_node
+from treadle.link.vm.programs import VMProgram, lower_node
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from treadle.graph import Apply
-    from treadle.link.vm.interface import Linker
+    from treadle.link.vm.linkers import Linker
 
 
 def link_one_node(node: Apply, linker: Linker | None) -> Callable[..., Any]:
@@ -24,14 +24,15 @@ def link_one_node(node: Apply, linker: Linker | None) -> Callable[..., Any]:
         The node; it is left as it is.
     linker
         What lowers it; None for the Python VM. A node that it refuses runs on the Python VM too, and so does one
-        that overwrites an input: a program by itself would overwrite a copy.
+        that overwrites an input, since a program by itself would overwrite a copy. A choice (`IfElse`) runs there
+        because the values of the branch not taken are None.
 
     Returns
     -------
     A function that takes one host value for each input of the node and returns the output's value, or a tuple of them
     for several outputs.
     """
-    if linker is None or node.op.destroy_map:
+    if linker is None or node.op.destroy_map or isinstance(node.op, IfElse):
         return lower_node(node)
     taken = dict.fromkeys(x for x in node.inputs if not isinstance(x, Constant))
     alone = FunctionGraph(list(taken), node.outputs, clone=True)

@@ -1,0 +1,236 @@
+"""Storage: cells that hold one value each, and containers that read and fill a cell under the rules of a type."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from treadle.graph import Constant, GraphTypeError, GraphValueError, SharedVariable, Type, Variable
+from treadle.graph import Container as StateContainer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from treadle.graph import Apply, FunctionGraph
+
+Cell = list[Any]
+StorageMap = dict[Variable, Cell]
+
+
+class Container(StateContainer):
+    """One input or output of a linked graph: a cell, and the rules by which values come into it.
+
+    Parameters
+    ----------
+    r
+        The variable whose value the cell holds, or its type.
+    storage
+        The cell, a list of one element; a value in it is converted to the type.
+    readonly
+        Whether `data` cannot be assigned.
+    strict
+        Whether values must be of the type already.
+    allow_downcast
+        Whether conversion may lose precision.
+    name
+        Shown in messages; the variable's name if None.
+
+    Raises
+    ------
+    GraphTypeError
+        If `r` is neither a variable nor a type, or `storage` is no list of one element.
+
+    Examples
+    --------
+    >>> import treadle.tensor as tt
+    >>> cell = [None]
+    >>> box = Container(tt.dscalar("x"), cell)
+    >>> box.data = 2
+    >>> cell
+    [array(2.)]
+    """
+
+    __slots__ = ("allow_downcast", "implicit", "name", "provided", "readonly", "required", "storage", "strict")
+
+    def __init__(
+        self,
+        r: Variable | Type,
+        storage: Cell,
+        *,
+        readonly: bool = False,
+        strict: bool = False,
+        allow_downcast: bool | None = None,
+        name: str | None = None,
+    ) -> None:
+        if not isinstance(storage, list) or len(storage) != 1:
+            msg = f"Container: storage must be a list of one element, got {storage!r}. Pass [None] for an empty one."
+            raise GraphTypeError(msg)
+        given: Any = r
+        if not isinstance(given, Variable | Type):
+            msg = f"Container: a variable or a type is needed, got {r!r}."
+            raise GraphTypeError(msg)
+        super().__init__(r if isinstance(r, Type) else r.type, None)
+        self.storage = storage
+        self.readonly = readonly
+        self.strict = strict
+        self.allow_downcast = allow_downcast
+        self.name = getattr(r, "name", None) if name is None else name
+        # What the documentation calls so: whether the value must be given in each call, was given, or is the graph's.
+        self.required = False
+        self.provided = 0
+        self.implicit = False
+        if storage[0] is not None:
+            storage[0] = self._filtered(storage[0])
+
+    def _filtered(self, value: Any) -> Any:
+        if value is None:
+            return None
+        try:
+            return self.type.filter(value, strict=self.strict, allow_downcast=self.allow_downcast)
+        except (TypeError, ValueError) as error:
+            kind = GraphTypeError if isinstance(error, TypeError) else GraphValueError
+            msg = f"container {self.name or 'without a name'}: {error}"
+            raise kind(msg) from error
+
+    @property
+    def data(self) -> Any:
+        """The value in the cell; what is assigned is converted to the type."""
+        return self.storage[0]
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        if self.readonly:
+            msg = f"container {self.name or 'without a name'}: it is read-only, got {value!r} to put into it."
+            raise GraphTypeError(msg)
+        self.storage[0] = self._filtered(value)
+
+    @property
+    def value(self) -> Any:
+        """The value in the cell (see `data`)."""
+        return self.data
+
+    @value.setter
+    def value(self, value: Any) -> None:
+        self.data = value
+
+    # As a cell of state
+
+    def read(self) -> Any:
+        """Return the value."""
+        return self.storage[0]
+
+    def read_host(self) -> Any:
+        """Return the value."""
+        return self.storage[0]
+
+    def write(self, value: Any) -> None:
+        """Store a value, already converted."""
+        with self.lock:
+            self.storage[0] = value
+
+    def write_native(self, value: Any, fetch: Callable[[Any], Any]) -> None:
+        """Store a value in a backend's own form as the host value that `fetch` makes of it."""
+        self.write(fetch(value))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the rules and the value."""
+        return _container, (
+            self.type,
+            self.storage,
+            {n: getattr(self, n) for n in ("readonly", "strict", "allow_downcast", "name")},
+        )
+
+    def __repr__(self) -> str:
+        """Show name, type and value."""
+        return f"<container {self.name or 'without a name'} of {self.type}: {self.storage[0]!r}>"
+
+
+def _container(type_: Type, storage: Cell, rules: dict[str, Any]) -> Container:
+    return Container(type_, storage, **rules)
+
+
+def cell_of(container: Any) -> Cell:
+    """Return the cell of what stands for an input or output in a triple: a container, or the cell itself."""
+    cell: Cell = getattr(container, "storage", container)
+    return cell
+
+
+def _given(what: str, variables: Sequence[Variable], cells: Sequence[Any] | None) -> list[Cell] | None:
+    if cells is None:
+        return None
+    if len(cells) != len(variables):
+        msg = f"{what}_storage: {len(variables)} cells are needed, one for each {what}, got {len(cells)}."
+        raise GraphValueError(msg)
+    return [cell_of(cell) for cell in cells]
+
+
+def map_storage(
+    fgraph: FunctionGraph,
+    order: Iterable[Apply],
+    input_storage: Sequence[Any] | None,
+    output_storage: Sequence[Any] | None,
+    storage_map: Mapping[Variable, Cell] | None = None,
+) -> tuple[list[Cell], list[Cell], StorageMap]:
+    """Return a cell for each input, each output and each other variable of a graph.
+
+    Parameters
+    ----------
+    fgraph
+        The graph.
+    order
+        Its nodes.
+    input_storage, output_storage
+        Cells or containers of inputs and outputs; new ones if None.
+    storage_map
+        Cells of any variables, used where the other arguments give none; it is filled where it is a dict.
+
+    Returns
+    -------
+    The inputs' cells, the outputs' cells, and the cell of every variable. Constants and shared variables that are no
+    inputs have their values in theirs. An output that is an input has the input's cell, unless it is given another.
+
+    Raises
+    ------
+    GraphValueError
+        If there are not as many cells as inputs or outputs, or `storage_map` has another cell for an input.
+    """
+    known: StorageMap = storage_map if isinstance(storage_map, dict) else dict(storage_map or {})
+    inputs = _given("input", fgraph.inputs, input_storage)
+    if inputs is None:
+        inputs = [known.get(var, [None]) for var in fgraph.inputs]
+    for var, cell in zip(fgraph.inputs, inputs, strict=True):
+        if known.setdefault(var, cell) is not cell:
+            msg = f"input_storage: {var} has another cell in storage_map. Give it one, or leave one of the two out."
+            raise GraphValueError(msg)
+    outputs = _given("output", fgraph.outputs, output_storage)
+    for var, cell in zip(fgraph.outputs, outputs or (), strict=False):
+        known.setdefault(var, cell)
+    for var in (*(v for node in order for v in (*node.inputs, *node.outputs)), *fgraph.outputs):
+        if var not in known:
+            known[var] = [fixed_value(var)] if var.owner is None else [None]
+    return inputs, [known[var] for var in fgraph.outputs] if outputs is None else outputs, known
+
+
+def spare_outputs(fgraph: FunctionGraph, outputs: Sequence[Cell], known: StorageMap) -> list[tuple[Variable, Cell]]:
+    """Return the outputs whose cells are not the variables' own: values are to be copied there after a run."""
+    return [(var, cell) for var, cell in zip(fgraph.outputs, outputs, strict=True) if known[var] is not cell]
+
+
+def fixed_value(var: Variable) -> Any:
+    """Return the value of a constant, or of a shared variable that is no input of its graph.
+
+    Raises
+    ------
+    GraphValueError
+        If the variable has no value.
+    """
+    if isinstance(var, Constant):
+        return var.data
+    if isinstance(var, SharedVariable):
+        return var.container.read_host()
+    msg = f"storage: {var} is neither computed nor an input, a constant or shared. Make it an input of the graph."
+    raise GraphValueError(msg)
+
+
+def containers(variables: Sequence[Variable], cells: Sequence[Cell]) -> list[Container]:
+    """Return a container for each variable over its cell."""
+    return [Container(var, cell) for var, cell in zip(variables, cells, strict=True)]

@@ -1,0 +1,110 @@
+"""Programs of the Python VM: a graph as one generated function, each node through its rule, its thunk or `perform`."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
+
+from treadle.graph import LoweringTable, node_error
+from treadle.link.vm.cells import has_own_thunk, through_thunk
+from treadle.link.vm.interface import Program
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from contextlib import AbstractContextManager
+    from types import TracebackType
+
+    from treadle.graph import Apply, FunctionGraph, Variable
+    from treadle.link.vm.generation import Listing
+
+TABLE = LoweringTable("vm")
+
+
+def vm_scope() -> AbstractContextManager[None]:
+    """Return the context that nodes run in on the VM: what a package's values need, such as NumPy's error state."""
+    TABLE.load()
+    return (TABLE.scope or nullcontext)()
+
+
+def through_perform(node: Apply) -> Callable[..., Any]:
+    """Return a function of the node's input values that runs `perform`."""
+    op = node.op
+    perform = op.perform
+    op.prepare_node(node, None, None, "py")
+    if len(node.outputs) == 1:
+
+        def run_one(*values: Any) -> Any:
+            cell: list[Any] = [None]
+            perform(node, values, [cell])
+            return cell[0]
+
+        return run_one
+
+    def run(*values: Any) -> tuple[Any, ...]:
+        cells: list[list[Any]] = [[None] for _ in node.outputs]
+        perform(node, values, cells)
+        return tuple(cell[0] for cell in cells)
+
+    return run
+
+
+def lower_node(node: Apply) -> Callable[..., Any]:
+    """Return a function of the node's input values: its rule's, its own thunk's, or `perform`'s.
+
+    A rule ``rule(op, node)`` registered in `TABLE` returns such a function (one value, or a tuple of values for
+    several outputs), or None to leave the node to `perform`.
+    """
+    if has_own_thunk(node):
+        return through_thunk(node)
+    rule = TABLE.find(node.op)
+    found: Callable[..., Any] | None = None if rule is None else rule(node.op, node)
+    return through_perform(node) if found is None else found
+
+
+class VMProgram(Program):
+    """A graph as one generated Python function."""
+
+    __slots__ = ("_listing", "_run", "_scope", "fgraph")
+
+    def __init__(self, fgraph: FunctionGraph, listing: Listing) -> None:
+        TABLE.load()
+        self._scope = TABLE.scope or nullcontext
+        self.fgraph = fgraph
+        self._listing = listing
+        self._run = listing.run
+
+    @property
+    def listing(self) -> Listing:
+        """The generated function, and which node each line of it runs."""
+        return self._listing
+
+    @property
+    def source(self) -> str:
+        """Text of the generated function."""
+        return self._listing.source
+
+    def __call__(self, *inputs: Any) -> Sequence[Any]:
+        """Compute the outputs."""
+        try:
+            with self._scope():
+                result: Sequence[Any] = self._run(*inputs)
+        except Exception as error:
+            raise self._explained(error) from error
+        return result
+
+    def _explained(self, error: Exception) -> Exception:
+        """Name the node that raised, found by the line of the generated function; its inputs are still there."""
+        trace: TracebackType | None = error.__traceback__
+        while trace is not None:
+            frame = trace.tb_frame
+            node = self._listing.node_at(frame.f_code, trace.tb_lineno)
+            if node is not None:
+                values = [self._value(v, frame.f_locals, frame.f_globals) for v in node.inputs]
+                return node_error(node, error, values)
+            trace = trace.tb_next
+        return error
+
+    def _value(self, var: Variable, local: Mapping[str, Any], scope: Mapping[str, Any]) -> Any:
+        name = self._listing.names[var]
+        # A value of a branch that was not taken was not computed.
+        return local[name] if name in local else scope.get(name)
