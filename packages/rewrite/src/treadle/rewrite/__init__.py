@@ -30,6 +30,7 @@ from treadle.rewrite.functions import (
     node_rewriter,
 )
 from treadle.rewrite.graphs import get_clients_at_depth, rewrite_graph, rewrite_subgraph
+from treadle.rewrite.inner import rewrite_inner_graphs
 from treadle.rewrite.interface import GraphRewriter, NodeRewriter, Rewriter
 from treadle.rewrite.merging import MergeFeature, MergeOptimizer
 from treadle.rewrite.meta import MetaNodeRewriter
@@ -114,6 +115,7 @@ __all__ = [
     "optdb",
     "out2in",
     "rewrite_graph",
+    "rewrite_inner_graphs",
     "rewrite_subgraph",
     "rules_for",
     "same_number",

@@ -89,8 +89,8 @@ class Checker:
     """
 
     def __init__(self, fgraph: FunctionGraph) -> None:
-        vm.VM.load()
-        self._scope = vm.VM.scope or nullcontext
+        vm.TABLE.load()
+        self._scope = vm.TABLE.scope or nullcontext
         self._inputs = tuple(fgraph.inputs)
         self._samples = [Samples(fgraph, seed) for seed in SEEDS]
 

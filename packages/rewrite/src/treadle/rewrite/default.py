@@ -145,6 +145,7 @@ class PhasedDatabase(SequenceDB):
             raise
 
 
+_CHANGES = ("changes",)  # among the answers that are forgotten when something changes
 _TRAITS = {"final": False, "cleanup": False, "position": "last"}
 
 
@@ -156,6 +157,7 @@ class DefaultDatabase(PhasedDatabase):
 
     def __init__(self) -> None:
         SequenceDB.__init__(self)
+        self._published: dict[int, tuple[Any, str]] = {}
         self._declared = set()
         self._filled = False
         self._filling = False
@@ -172,12 +174,47 @@ class DefaultDatabase(PhasedDatabase):
             self._filling = True
             try:
                 self._fill(sets)
+                self._published = self._described()
                 self._filled = True
             except BaseException:
                 self._entries.clear()
                 raise
             finally:
                 self._filling = False
+
+    def changes(self) -> tuple[tuple[Any, str], ...]:
+        """Return what was registered or tagged otherwise than the installed packages' rule sets say.
+
+        Each is a pair of the member, None where it was taken out, and a text of its name, tags and position. Nothing
+        is loaded to find out.
+        """
+        if not self._filled:
+            return ()
+        answers = self._answers
+        found: tuple[tuple[Any, str], ...] | None = answers.get(_CHANGES)
+        if found is None:
+            now, published = self._described(), self._published
+            changed = [pair for key, pair in now.items() if key not in published or published[key][1] != pair[1]]
+            gone = [(None, text) for key, (_, text) in published.items() if key not in now]
+            found = answers[_CHANGES] = (*changed, *gone)
+        return found
+
+    def _described(self) -> dict[int, tuple[Any, str]]:
+        """Return every registration with a text of its name, tags and position, by identity of the member."""
+        texts: dict[int, tuple[Any, list[str]]] = {}
+        pending: list[RewriteDatabase] = [self]
+        met = {id(self)}
+        while pending:
+            database = pending.pop()
+            # Not `entries`, which would begin to fill this database.
+            for entry in list(database._entries.values()):
+                traits = sorted((name, str(value)) for name, value in entry.traits.items())
+                text = f"{database.name}:{entry.name} {sorted(entry.tags)} {traits}"
+                texts.setdefault(id(entry.member), (entry.member, []))[1].append(text)
+                if isinstance(entry.member, RewriteDatabase) and id(entry.member) not in met:
+                    met.add(id(entry.member))
+                    pending.append(entry.member)
+        return {key: (member, "\n".join(found)) for key, (member, found) in texts.items()}
 
     def entries(self) -> list[Entry]:
         """Return what is registered, in order of registration."""

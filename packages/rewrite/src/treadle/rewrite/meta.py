@@ -101,11 +101,11 @@ def _values(node: Apply) -> list[Any] | None:
 def _seconds(node: Apply, outputs: Sequence[Variable], values: Sequence[Any]) -> float | None:
     """Return the seconds that outputs take to compute from a node's inputs, or None where that fails."""
     given = {x: v for x, v in zip(node.inputs, values, strict=True) if not isinstance(x, Constant)}
-    vm.VM.load()
+    vm.TABLE.load()
     try:
         program = vm.VMLinker().link(FunctionGraph(list(given), list(outputs)))
         times = []
-        with (vm.VM.scope or nullcontext)():
+        with (vm.TABLE.scope or nullcontext)():
             for _ in range(CALLS):
                 copies = [x.type.copy_value(v) for x, v in given.items()]
                 start = perf_counter()

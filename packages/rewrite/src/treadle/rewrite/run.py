@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from treadle.config import config, lazy_module
+from treadle.config import config, lazy_module, phase
 from treadle.graph import Feature, InconsistencyError, ShapeInferenceError, Variable, carried, user_line
 from treadle.rewrite.collector import COLLECTOR
 from treadle.rewrite.errors import MissingTraceError, RewriteError, RewriteWarning, RuleFaultError
@@ -96,6 +96,8 @@ class Run(Feature):
         What merges nodes as they come in, once a merge rewriter has run.
     phase
         Name of the database whose rules run.
+    running
+        Name of the rewriter of whole graphs that runs, empty while rules of single nodes do.
     """
 
     def __init__(self, fgraph: FunctionGraph, conduct: Conduct, keep_nodes: bool) -> None:
@@ -106,6 +108,7 @@ class Run(Feature):
         self.merging: MergeFeature | None = None
         self.checker: Checker | None = None
         self.phase = ""
+        self.running = ""
         self.new: list[Apply] = []
         self.changed: list[Apply] = []
         self.changes = 0
@@ -369,7 +372,8 @@ class Run(Feature):
         before = self.phase
         self.phase = name or before
         try:
-            yield
+            with phase(name):
+                yield
         finally:
             self.phase = before
 
@@ -408,7 +412,7 @@ class Run(Feature):
         start = perf_counter()
         kept = self.take()
         replaced: list[tuple[Variable, Variable]] = []
-        self._replaced = replaced
+        self._replaced, self.running = replaced, name
         try:
             with graph.transaction():
                 rewriter.add_requirements(graph)
@@ -419,7 +423,7 @@ class Run(Feature):
             self.failed(name, None, error)
             return 0
         finally:
-            self._replaced = None
+            self._replaced, self.running = None, ""
             cost.seconds += perf_counter() - start
         self._report_pass(rewriter, cost, replaced)
         self.settle()
