@@ -14,6 +14,7 @@ from treadle.tensor.broadcasting import (
     zeros,
     zeros_like,
 )
+from treadle.tensor.conditional import ifelse
 from treadle.tensor.conversion import as_tensor, as_tensor_variable, constant
 from treadle.tensor.dimshuffle import (
     DimShuffle,
@@ -39,6 +40,7 @@ from treadle.tensor.errors import (
     ShapeError,
     TensorTypeError,
 )
+from treadle.tensor.from_graph import OpFromGraph
 from treadle.tensor.fused import FusedReduction
 from treadle.tensor.gradient import grad
 from treadle.tensor.index import At, Gather, Positions, Span, Symbolic, fill, gather_plan, symbolic_count
@@ -252,6 +254,7 @@ from treadle.tensor.constructors import (
     ztensor5,
     zvector,
 )
+from treadle.tensor.wrapping import FromFunctionOp, as_op, wrap_py
 
 __all__ = [
     "CASTS",
@@ -271,6 +274,7 @@ __all__ = [
     "DisconnectedInputError",
     "DtypeError",
     "Elemwise",
+    "FromFunctionOp",
     "FusedReduction",
     "Gather",
     "Gemm",
@@ -282,6 +286,7 @@ __all__ = [
     "LogSumExp",
     "MatMul",
     "NullTypeGradError",
+    "OpFromGraph",
     "Operators",
     "Positions",
     "Reduction",
@@ -317,6 +322,7 @@ __all__ = [
     "arctanh",
     "argmax",
     "argmin",
+    "as_op",
     "as_tensor",
     "as_tensor_variable",
     "atleast_1d",
@@ -393,6 +399,7 @@ __all__ = [
     "hstack",
     "icol",
     "identity",
+    "ifelse",
     "imatrix",
     "inc_subtensor",
     "int_div",
@@ -516,6 +523,7 @@ __all__ = [
     "wcol",
     "where",
     "wmatrix",
+    "wrap_py",
     "wrow",
     "wscalar",
     "wtensor3",

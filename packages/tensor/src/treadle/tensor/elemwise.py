@@ -273,38 +273,30 @@ class Elemwise(Op):
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
         """Compute with NumPy, in the dtypes of the rule."""
+        results = self._results(node, inputs)
+        for o, i in self.inplace:
+            target = inputs[i]
+            if target.flags.writeable and target.shape == results[o].shape and target.dtype == results[o].dtype:
+                np.copyto(target, results[o])
+                results[o] = target
+        for cell, result in zip(output_storage, results, strict=True):
+            cell[0] = result
+
+    def _results(self, node: Apply, inputs: Sequence[Any]) -> list[Any]:
+        """Return the outputs, none of them in an input's memory."""
         scalar = self.scalar_op
         if isinstance(scalar, Composite):
             values = scalar.values(inputs)
             if len(scalar.outputs) == 1:
-                output_storage[0][0] = self._owned(values[scalar.outputs[0]], inputs)
-                return
+                return [self._owned(values[scalar.outputs[0]], inputs)]
             shape = np.broadcast_shapes(*(x.shape for x in inputs))
-            for cell, i in zip(output_storage, scalar.outputs, strict=True):
-                cell[0] = self._owned(np.broadcast_to(values[i], shape), inputs)
-            return
+            return [self._owned(np.broadcast_to(values[i], shape), inputs) for i in scalar.outputs]
         loops = self.loop_dtypes(node)
         args = [x if x.dtype == d else x.astype(d) for x, d in zip(inputs, loops, strict=True)]
         with np.errstate(all="ignore"):
-            target = self._target(inputs)
-            if (
-                target is not None
-                and scalar.ufunc is not None
-                and all(a is x for a, x in zip(args, inputs, strict=True))
-            ):
-                output_storage[0][0] = getattr(np, scalar.ufunc)(*args, out=target)
-                return
             result = np.asarray(scalar.impl(*args))
         out: Any = node.outputs[0].type
-        output_storage[0][0] = self._owned(result.astype(out.numpy_dtype, copy=False), inputs)
-
-    def _target(self, inputs: Sequence[Any]) -> Any:
-        """Return the input that the only result may be written over, or None."""
-        if not self.inplace:
-            return None
-        target = inputs[self.inplace[0][1]]
-        fits = target.flags.writeable and all(x.shape == target.shape for x in inputs)
-        return target if fits else None
+        return [self._owned(result.astype(out.numpy_dtype, copy=False), inputs)]
 
     @staticmethod
     def _owned(result: Any, inputs: Sequence[Any]) -> Any:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from treadle.graph import Apply, DisconnectedType, GraphTypeError, NullType, Variable, toposort
+from treadle.graph import Apply, DisconnectedType, GraphTypeError, IfElse, NullType, Variable, toposort
 from treadle.tensor.broadcasting import ones_like, zeros_like
 from treadle.tensor.conversion import as_tensor_variable
+from treadle.tensor.demand import ALWAYS, Demands
 from treadle.tensor.errors import DisconnectedInputError, DtypeError, NullTypeGradError, ShapeError
 from treadle.tensor.scalar.arithmetic import add
 from treadle.tensor.shape import shared_lengths
@@ -15,6 +16,8 @@ from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
+
+    from treadle.tensor.demand import Demand
 
 Cotangents = dict[Variable, Variable]
 
@@ -153,18 +156,63 @@ def _accumulate(seeds: Cotangents, targets: Sequence[Variable], constants: set[V
     order = toposort(seeds)
     relevant = _depends(order, targets, constants)
     found: Cotangents = dict(seeds)
+    demands = Demands(order, seeds) if any(isinstance(node.op, IfElse) for node in order) else None
     for node in reversed(order):
         if node not in relevant:
             continue
         cotangents = [found.get(out) for out in node.outputs]
         if all(c is None for c in cotangents) or not _is_connected(node, cotangents):
             continue
-        terms = _terms(node, cotangents)
+        if demands is None:
+            terms = _terms(node, cotangents)
+        elif isinstance(node.op, IfElse):
+            terms = _terms_of_choice(node.op, node, cotangents, demands)
+        else:
+            terms = _guarded_terms(node, cotangents, demands)
         for x, term in zip(node.inputs, terms, strict=True):
             if term is None or x in constants or isinstance(term.type, DisconnectedType):
                 continue
             found[x] = _sum(found.get(x), term)
+    if demands is not None:
+        # What is asked for is right always, not only where it is needed.
+        for target in targets:
+            gradient = found.get(target)
+            if gradient is not None:
+                found[target] = _guarded(gradient, demands, demands.of(target), target, ALWAYS)
     return found
+
+
+def _guarded_terms(
+    node: Apply, cotangents: Sequence[Variable | None], demands: Demands
+) -> Sequence[Variable | None]:
+    """Return what flows back through a node that may stand in a branch."""
+    own = demands.of_node(node)
+    given = [
+        c if c is None else _guarded(c, demands, demands.of(out), out, own)
+        for c, out in zip(cotangents, node.outputs, strict=True)
+    ]
+    terms = _terms(node, given)
+    return [_guarded(t, demands, own, x, demands.of(x)) for x, t in zip(node.inputs, terms, strict=True)]
+
+
+def _terms_of_choice(
+    op: IfElse, node: Apply, cotangents: Sequence[Variable | None], demands: Demands
+) -> Sequence[Variable | None]:
+    """Return what flows back through a choice: to the variables of either branch, where it is taken."""
+    terms: list[Variable | None] = [None]
+    for taken, branch in zip((True, False), op.branches(node), strict=True):
+        for c, out, x in zip(cotangents, node.outputs, branch, strict=True):
+            demand = demands.within(demands.of(out), node.inputs[0], taken)
+            guarded = None if c is None else _guarded(c, demands, demand, x, demands.of(x))
+            terms.append(None if guarded is None else _checked(node, x, guarded))
+    return terms
+
+
+def _guarded(term: Variable | None, demands: Demands, demand: Demand, like: Variable, wider: Demand) -> Any:
+    """Return a term that is right under a demand as one that is right under a wider one."""
+    if term is None or isinstance(term.type, DisconnectedType | NullType):
+        return term
+    return demands.guarded(term, demand, like, wider)
 
 
 def _is_connected(node: Apply, cotangents: Sequence[Variable | None]) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 
 from treadle.config import config
 from treadle.graph import ENCODERS, Type, tagged
+from treadle.tensor.arrays import agree, buffers, describe_difference, magnitude, numbers_exceed
 from treadle.tensor.errors import TensorTypeError
 from treadle.tensor.policy import check_float64
 
@@ -342,19 +343,38 @@ class TensorType(Type):
         """Return the type with the array's own lengths."""
         return TensorType(self.dtype, value.shape)
 
-    def preallocations(self, kind: str) -> Iterator[Any]:
-        """Yield buffers of this type's sample shape in one memory layout."""
-        value = self.sample(0)
-        if kind == "c_contiguous":
-            yield np.empty_like(value, order="C")
-        elif kind == "f_contiguous":
-            yield np.empty_like(value, order="F")
-        elif kind == "strided":
-            wide = np.empty(tuple(2 * n for n in value.shape), value.dtype)
-            yield wide[tuple(slice(None, None, 2) for _ in value.shape)]
-            yield wide[tuple(slice(None, None, -2) for _ in value.shape)]
-        elif kind == "wrong_size":
-            yield np.empty(tuple(n + 1 for n in value.shape), value.dtype)
+    def exceeds(self, value: Any, bound: float) -> bool:
+        """Return whether the array holds a finite number beyond a bound; a complex one by its absolute value."""
+        return numbers_exceed(value, self.numpy_dtype, bound)
+
+    def magnitude(self, value: Any) -> float:
+        """Return the largest absolute value of the finite numbers in the array."""
+        return magnitude(value)
+
+    @classmethod
+    def agree(cls, a: Any, b: Any, scale: float = 0.0, where_finite: bool = False) -> bool:
+        """Whether dtype and shape agree, and every element up to rounding (see `Type.agree`)."""
+        return agree(a, b, scale, where_finite, cls.values_eq_approx)
+
+    @staticmethod
+    def describe_difference(a: Any, b: Any) -> str:
+        """Return the largest differences of two arrays, absolute and relative, and where the former is."""
+        return describe_difference(a, b)
+
+    def preallocations(self, kind: str, like: Any = None, dims: int = 4) -> Iterator[Any]:
+        """Yield buffers in one memory layout, filled with what no result should be made of.
+
+        Parameters
+        ----------
+        kind
+            ``c_contiguous``, ``f_contiguous``, ``strided`` (each of the `dims` innermost dimensions with steps 1, -1, 2
+            and -2 in memory) or ``wrong_size`` (each of them as long as it should be, one shorter, one longer).
+        like
+            The array that is to be stored; a sample of the type if None.
+        dims
+            Of how many innermost dimensions all combinations are tried; one whose length is fixed keeps it.
+        """
+        yield from buffers(kind, self.sample(0) if like is None else np.asarray(like), self.shape, dims)
 
     # Identity
 

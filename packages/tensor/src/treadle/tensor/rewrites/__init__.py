@@ -5,9 +5,11 @@ from treadle.tensor.rewrites.arithmetic import RULES as ARITHMETIC
 from treadle.tensor.rewrites.broadcasting import RULES as BROADCASTING
 from treadle.tensor.rewrites.casts import RULES as CASTS
 from treadle.tensor.rewrites.comparison import RULES as COMPARISON
+from treadle.tensor.rewrites.conditional import RULES as CONDITIONAL
 from treadle.tensor.rewrites.dimshuffle import RULES as DIMSHUFFLE
 from treadle.tensor.rewrites.exponential import RULES as EXPONENTIAL
 from treadle.tensor.rewrites.folding import RULES as FOLDING
+from treadle.tensor.rewrites.from_graph import RULES as FROM_GRAPH
 from treadle.tensor.rewrites.fusion import RULES as FUSION
 from treadle.tensor.rewrites.increments import RULES as INCREMENTS
 from treadle.tensor.rewrites.indexing import RULES as INDEXING
@@ -46,6 +48,8 @@ RULE_SETS = (
     LOGIC,
     COMPARISON,
     SWITCH,
+    CONDITIONAL,
+    FROM_GRAPH,
     ALGEBRA,
     REDUCTION,
     PRODUCT,

@@ -7,7 +7,8 @@ Three steps make the groups, each in one walk over the graph, and none can make 
 2. Groups of one level and one shape come together, with several outputs, if one uses another or both read an array of
    that shape. A group's level counts how often the way to it from the inputs changes shape, or passes a node that is
    not elementwise: a way out of a merged group and back into it would have raised the level. Shapes must be certain to
-   be equal, whatever the inputs turn out to be, since all outputs of a node come from one loop.
+   be equal, whatever the inputs turn out to be, since all outputs of a node come from one loop. What belongs to a
+   branch of a choice stays in it: a way out of a branch passes the choice, which is not elementwise.
 
 3. Groups join the one group that all their clients belong to, as nodes did in the first step.
 
@@ -20,7 +21,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from treadle.graph import Apply, Constant
+from treadle.graph import Apply, Branching, Constant
 from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.elemwise import Composite, Elemwise, Step
 from treadle.tensor.fused import FusedReduction
@@ -30,9 +31,9 @@ from treadle.tensor.row import ScalarOp
 from treadle.tensor.types import DTYPE_NAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from treadle.graph import FunctionGraph, Variable
+    from treadle.graph import Block, FunctionGraph, Variable
     from treadle.tensor.fused import FusedReduction
 from treadle.tensor.rewrites.lengths import Lengths
 
@@ -113,7 +114,8 @@ def _classes(
     inner = {node for root, tree in trees.items() for node in tree if node is not root}
     level: dict[Apply, int] = {}
     shapes: dict[Apply, Lengths | None] = {}
-    found: dict[tuple[int, Lengths, tuple[int, ...] | None], list[Apply]] = {}
+    home = Branching.of(fgraph).home
+    found: dict[tuple[int, Lengths, tuple[int, ...] | None, Block], list[Apply]] = {}
     for node in order:
         if node in inner:
             continue
@@ -126,8 +128,8 @@ def _classes(
                 at = max(at, level[x.owner] + (shapes[x.owner] != shape))
         level[node], shapes[node] = at, shape
         if shape is not None:
-            found.setdefault((at, shape, _reduced_axes(fgraph, node)), []).append(node)
-    return ((shape, roots) for (_, shape, _), roots in found.items())
+            found.setdefault((at, shape, _reduced_axes(fgraph, node), home[node]), []).append(node)
+    return ((shape, roots) for (_, shape, _, _), roots in found.items())
 
 
 def _components(
@@ -253,12 +255,15 @@ def _reducible(client: Apply) -> bool:
     return all(t.numpy_dtype.kind in "biuf" for t in kinds)
 
 
-def _reductions_of(fgraph: FunctionGraph, node: Apply) -> list[Apply]:
-    """Return reductions of a node's results that are over the same axes: the axes that most of them have."""
+def _reductions_of(fgraph: FunctionGraph, node: Apply, home: Mapping[Apply, Block]) -> list[Apply]:
+    """Return reductions of a node's results that are over the same axes: the axes that most of them have.
+
+    A reduction that belongs to a branch of a choice stays there, unless the node does too.
+    """
     by_axes: dict[tuple[int, ...], list[Apply]] = {}
     for out in node.outputs:
         for client, _ in fgraph.clients[out]:
-            if _reducible(client):
+            if _reducible(client) and home[client] is home[node]:
                 op: Any = client.op
                 by_axes.setdefault(op.axes, []).append(client)
     return max(by_axes.values(), key=len, default=[])[:MOST_REDUCTIONS]
@@ -286,10 +291,11 @@ def reduced(fgraph: FunctionGraph, node: Apply, reductions: Sequence[Apply]) -> 
 def reduction_fusion(fgraph: FunctionGraph) -> int:
     """sum(f(x)), max(f(x)) -> one node that does not store f(x)."""
     changes = 0
+    home = Branching.of(fgraph).home
     for node in fgraph.toposort():
         if not isinstance(node.op, Elemwise) or not _is_loop(node):
             continue
-        reductions = _reductions_of(fgraph, node)
+        reductions = _reductions_of(fgraph, node, home)
         if reductions:
             old, made = reduced(fgraph, node, reductions)
             fgraph.replace_all(zip(old, made.outputs, strict=True), "reduction_fusion")

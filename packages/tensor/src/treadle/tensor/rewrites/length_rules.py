@@ -6,7 +6,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from treadle.config import config
-from treadle.graph import Constant, Op, ShapeInferenceError, Variable
+from treadle.graph import Constant, IfElse, Op, ShapeInferenceError, Variable
 from treadle.tensor.broadcasting import Alloc, SumTo
 from treadle.tensor.dimshuffle import DimShuffle
 from treadle.tensor.elemwise import Elemwise
@@ -293,6 +293,13 @@ def _counted(table: LengthTable, node: Apply, out: Variable) -> Found:
     return [table.atom("range", start, stop, step)]
 
 
+def _chosen(table: LengthTable, node: Apply, out: Variable) -> Found:
+    op: Any = node.op
+    at = node.outputs.index(out)
+    first, second = (table.of(x) for x in (node.inputs[1 + at], node.inputs[1 + op.n_outs + at]))
+    return [a if a == b else None for a, b in zip(first, second, strict=True)]
+
+
 def _is_length(var: Variable) -> bool:
     kind: Any = var.type
     return bool(kind.numpy_dtype.kind in "iu" and kind.dtype != "uint64")
@@ -362,6 +369,7 @@ RULES: Any = {
     Subtensor: _taken,
     AdvancedSubtensor: _gathered,
     ARange: _counted,
+    IfElse: _chosen,
 }
 _FIRST_ONLY = frozenset(
     {DimShuffle, Reduction, ArgReduction, LogSumExp, Softmax, LogSoftmax, IncSubtensor, AdvancedIncSubtensor}

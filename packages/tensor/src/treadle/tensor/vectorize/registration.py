@@ -5,7 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.tensor.types import TensorType
-from treadle.tensor.vectorize import dimshuffle, elemwise, fused, indexing, joining, product, reduction, shape
+from treadle.tensor.vectorize import (
+    conditional,
+    dimshuffle,
+    elemwise,
+    from_graph,
+    fused,
+    indexing,
+    joining,
+    product,
+    reduction,
+    shape,
+)
 from treadle.tensor.vectorize.batching import complete
 
 if TYPE_CHECKING:
@@ -15,5 +26,5 @@ if TYPE_CHECKING:
 def register(table: VectorizerTable) -> None:
     """Register the rules, and how results get the batch dimensions that they lack."""
     table.register_completion(TensorType)(complete)
-    for family in (elemwise, dimshuffle, shape, reduction, fused, product, joining, indexing):
+    for family in (elemwise, dimshuffle, shape, reduction, fused, product, joining, indexing, conditional, from_graph):
         family.register(table)

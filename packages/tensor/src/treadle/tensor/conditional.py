@@ -1,0 +1,115 @@
+"""ifelse: a choice between two branches of which only one is computed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treadle.graph import IfElse, Variable
+from treadle.tensor.conversion import as_tensor_variable, constant
+from treadle.tensor.errors import ShapeError, TensorTypeError
+from treadle.tensor.scalar.cast import cast
+from treadle.tensor.types import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def ifelse(condition: Any, then_branch: Any, else_branch: Any, name: str | None = None) -> Any:
+    """Return the first branch where a condition is true, else the second; only the branch taken is computed.
+
+    What both branches need, or something outside of them, is computed in any case. `switch` in contrast chooses for
+    each element, and computes both of its operands.
+
+    Parameters
+    ----------
+    condition
+        A scalar of any dtype; true if it is not zero.
+    then_branch, else_branch
+        A variable or number, or lists (or tuples) of them, of the same length. The dtypes of two that belong together
+        are unified as those of operands are; their ranks must agree. Their lengths may differ, on backends whose
+        arrays may: not on JAX, and on PyTorch only if option ``torch__compile`` is off.
+    name
+        Shown when printed.
+
+    Returns
+    -------
+    A variable, or a list or tuple of them as `then_branch` is.
+
+    Raises
+    ------
+    TensorTypeError
+        If the condition is no scalar, or two values that belong together have different ranks, or types that have
+        nothing in common.
+    ShapeError
+        If the branches have different numbers of variables.
+
+    Notes
+    -----
+    Gradients flow through the branch taken only: nothing is computed for the other, so that an infinite or undefined
+    derivative there does no harm.
+
+    Examples
+    --------
+    >>> from treadle.tensor import dscalar, ifelse, log
+    >>> x = dscalar("x")
+    >>> float(ifelse(x > 0, log(x), -1.0).eval({x: 0.0}))
+    -1.0
+    """
+    many = isinstance(then_branch, list | tuple), isinstance(else_branch, list | tuple)
+    first = list(then_branch) if many[0] else [then_branch]
+    second = list(else_branch) if many[1] else [else_branch]
+    if many[0] != many[1] or len(first) != len(second) or not first:
+        counts = f"{_described(many[0], first)} and {_described(many[1], second)}"
+        msg = f"ifelse: the branches must have as many variables, one at least, got {counts}. Add what is missing."
+        raise ShapeError(msg)
+    test = condition if isinstance(condition, Variable) else as_tensor_variable(condition)
+    if getattr(test.type, "ndim", 0):
+        msg = (
+            f"ifelse: the condition must be a scalar, got {test} of type {test.type}. "
+            "Reduce it with all or any, or choose elementwise with switch."
+        )
+        raise TensorTypeError(msg)
+    pairs = [_unified(i, x, y) for i, (x, y) in enumerate(zip(first, second, strict=True))]
+    op = IfElse(len(pairs), name=name)
+    outputs = op(test, *(x for x, _ in pairs), *(y for _, y in pairs), return_list=True)
+    if not many[0]:
+        return outputs[0]
+    return tuple(outputs) if isinstance(then_branch, tuple) else outputs
+
+
+def _described(many: bool, items: Sequence[Any]) -> str:
+    return f"a sequence of {len(items)}" if many else "a single one"
+
+
+def _unified(at: int, x: Any, y: Any) -> tuple[Variable, Variable]:
+    """Return the variables of both branches at one position, of one dtype."""
+    first, second = _converted(x, y), _converted(y, x)
+    a, b = first.type, second.type
+    if isinstance(a, TensorType) and isinstance(b, TensorType):
+        if a.ndim != b.ndim:
+            msg = (
+                f"ifelse: what belongs together must have one rank, got {first} of type {a} and {second} of type {b} "
+                f"at position {at}. Reshape or broadcast one of them."
+            )
+            raise TensorTypeError(msg)
+        wide = np.result_type(a.numpy_dtype, b.numpy_dtype).name
+        return cast(first, wide), cast(second, wide)
+    if not (a.in_same_class(b) or a.is_super(b) or b.is_super(a)):
+        msg = (
+            f"ifelse: what belongs together must have one type, got {first} of type {a} and {second} of type {b} at "
+            f"position {at}. Convert one of them."
+        )
+        raise TensorTypeError(msg)
+    return first, second
+
+
+def _converted(x: Any, other: Any) -> Variable:
+    """Return a variable; a Python number takes on the dtype of the tensor that it stands beside, where that has room."""
+    if isinstance(x, Variable):
+        return x
+    kind = other.type if isinstance(other, Variable) else None
+    if isinstance(x, bool | int | float | complex) and isinstance(kind, TensorType):
+        return constant(x, dtype=np.result_type(kind.numpy_dtype, x).name)
+    return as_tensor_variable(x)

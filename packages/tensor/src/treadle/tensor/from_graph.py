@@ -1,0 +1,412 @@
+"""OpFromGraph: an op made of a graph of other ops."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from treadle.graph import (
+    Apply,
+    Constant,
+    DisconnectedType,
+    FrozenFunctionGraph,
+    GraphTypeError,
+    GraphValueError,
+    HasInnerGraph,
+    MissingInputError,
+    NullType,
+    Op,
+    SharedVariable,
+    Variable,
+    compile_inner,
+    graph_inputs,
+    graph_replace,
+    io_connection_pattern,
+)
+from treadle.tensor.conversion import as_tensor_variable
+from treadle.tensor.forward import pushed_forward
+from treadle.tensor.gradient import grad
+from treadle.tensor.shape import lengths
+from treadle.tensor.types import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from treadle.graph import Type
+
+# A gradient, or a directional derivative, given by the user: a function, an op, or one of these for each variable.
+Override = Any
+_DERIVED = ("_gradients", "_pattern")
+
+
+class OpFromGraph(Op, HasInnerGraph):
+    """An op that computes what a graph does.
+
+    It is used where a stretch of graph is to be one node: to print, to find it in a rewrite, to give it another
+    gradient. Two of them are equal if their graphs compute the same and everything else about them is equal.
+
+    Parameters
+    ----------
+    inputs
+        The variables that the op takes, in order.
+    outputs
+        What it computes from them. Shared variables that these need are further inputs of each node, taken from the
+        graph: they need not be passed.
+    inline
+        Whether rewriting puts the graph in the node's place before anything else. It does so late otherwise, after
+        the canonical and stable forms are found; excluding the tag ``inline_ofg`` keeps the node. Every backend
+        lowers what is left by the graph inside.
+    pullback
+        The gradient, in place of that of the graph: a function ``f(inputs, outputs, cotangents)`` that returns a
+        gradient for each input; an op that takes all these variables; or a list with one of the following for each
+        input: such a function for this input alone, a variable of `DisconnectedType` or `NullType`, or None for the
+        graph's own gradient.
+    lop_overrides
+        The documented older name of `pullback`.
+    grad_overrides
+        The same without the outputs: ``f(inputs, cotangents)``.
+    pushforward
+        The directional derivatives: a function ``f(inputs, outputs, tangents)`` that returns one for each output, an
+        op, or a list of functions for each output.
+    rop_overrides
+        The same without the outputs: ``f(inputs, tangents)``.
+    connection_pattern
+        For each input, for each output, whether a gradient flows; that of the graph if None, all where the gradient
+        is given.
+    strict
+        Whether to refuse shared variables that are not among the inputs.
+    name
+        Shown when printed.
+
+    Raises
+    ------
+    GraphTypeError
+        If inputs or outputs are no variables, or inputs are constants, shared or given twice.
+    MissingInputError
+        If an output needs a variable that is not among the inputs.
+
+    Examples
+    --------
+    >>> from treadle.tensor import OpFromGraph, dscalars, grad
+    >>> x, y = dscalars("x", "y")
+    >>> op = OpFromGraph([x, y], [x * y + x], name="affine")
+    >>> float(grad(op(x, y), x).eval({x: 2.0, y: 3.0}))
+    4.0
+    """
+
+    __props__ = (
+        "fgraph",
+        "is_inline",
+        "name",
+        "pullback_override",
+        "pushforward_override",
+        "given_pattern",
+    )
+
+    def __init__(
+        self,
+        inputs: Sequence[Variable],
+        outputs: Sequence[Variable],
+        *,
+        inline: bool = False,
+        pullback: Override = None,
+        pushforward: Override = None,
+        lop_overrides: Override = None,
+        grad_overrides: Override = None,
+        rop_overrides: Override = None,
+        connection_pattern: Sequence[Sequence[bool]] | None = None,
+        strict: bool = False,
+        name: str | None = None,
+    ) -> None:
+        _check_variables("inputs", inputs)
+        _check_variables("outputs", outputs)
+        ins, outs = list(inputs), list(outputs)
+        _check_inputs(ins)
+        implicit = _implicit_inputs(ins, outs, strict)
+        self.name = name
+        self.is_inline = bool(inline)
+        self.shared_inputs = implicit
+        self.explicit_count = len(ins)
+        # Inside, a shared variable is an input like any other.
+        plain: list[Variable] = [v.type.make_variable(v.name) for v in implicit]
+        if implicit:
+            outs = graph_replace(outs, dict(zip(implicit, plain, strict=True)), strict=False)
+        self._graph = FrozenFunctionGraph([*ins, *plain], outs)
+        self.pullback_override = _one_override("gradient", _named(pullback, lop_overrides, grad_overrides))
+        self.pushforward_override = _one_override("directional derivative", _named(pushforward, None, rop_overrides))
+        self.given_pattern = (
+            None if connection_pattern is None else tuple(tuple(map(bool, row)) for row in connection_pattern)
+        )
+
+    # The graph inside
+
+    @property
+    def fgraph(self) -> FrozenFunctionGraph:
+        """The inner graph, which cannot be changed."""
+        return self._graph
+
+    @property
+    def inner_inputs(self) -> list[Variable]:
+        """Inputs of the inner graph."""
+        return list(self.fgraph.inputs)
+
+    @property
+    def inner_outputs(self) -> list[Variable]:
+        """Outputs of the inner graph."""
+        return list(self.fgraph.outputs)
+
+    @property
+    def fn(self) -> Callable[..., Sequence[Any]]:
+        """The inner graph as a function, compiled at the first use and kept."""
+        known: Callable[..., Sequence[Any]] | None = self.__dict__.get("_fn")
+        if known is None:
+            known = self.__dict__["_fn"] = compile_inner(self.fgraph.unfreeze())
+        return known
+
+    def with_inner_graph(self, fgraph: Any) -> OpFromGraph:
+        """Return the op with another graph that computes the same, such as a rewritten one."""
+        new = object.__new__(type(self))
+        new.__dict__.update(self.__getstate__())
+        new._graph = FrozenFunctionGraph(fgraph.inputs, fgraph.outputs)
+        return new
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what is derived."""
+        return {k: v for k, v in super().__getstate__().items() if k not in _DERIVED}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take over what was kept."""
+        self.__dict__.update(state)
+
+    # Applying it
+
+    def make_node(self, *inputs: Any) -> Apply:
+        """Return the node: shared variables that the graph needs are added, where not all inputs are given.
+
+        Raises
+        ------
+        GraphValueError
+            If the number of inputs is wrong.
+        GraphTypeError
+            If one is not of the inner input's type, and no lossless conversion is known.
+        """
+        inner = self.fgraph.inputs
+        if len(inputs) == self.explicit_count:
+            inputs = (*inputs, *self.shared_inputs)
+        if len(inputs) != len(inner):
+            wanted = ", ".join(f"{v} of type {v.type}" for v in inner[: self.explicit_count])
+            msg = f"{self}: {self.explicit_count} inputs are needed, {wanted}; got {len(inputs)}. Pass one for each."
+            raise GraphValueError(msg)
+        variables = [_as_type(self, i, var.type, x) for i, (var, x) in enumerate(zip(inner, inputs, strict=True))]
+        if all(x.type == var.type for x, var in zip(variables, inner, strict=True)):
+            types = [out.type for out in self.fgraph.outputs]
+        else:
+            # What is known of the inputs' shapes beyond the inner graph's makes more known of the outputs'.
+            types = [out.type for out in self.fgraph.bind([x.type.make_variable() for x in variables])]
+        return Apply(self, variables, [t.make_variable() for t in types])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+        """Run the inner graph."""
+        del node
+        for cell, value in zip(output_storage, self.fn(*inputs), strict=True):
+            cell[0] = value
+
+    def do_constant_folding(self, fgraph: Any, node: Apply) -> bool:
+        """Whether the inner nodes allow it."""
+        del node
+        return all(inner.op.do_constant_folding(fgraph, inner) for inner in self.fgraph.apply_nodes)
+
+    def infer_shape(self, fgraph: Any, node: Apply, shapes: Sequence[Any]) -> Sequence[Any] | None:
+        """Return the lengths of what the inner graph computes."""
+        del fgraph, shapes
+        made = self.fgraph.bind(node.inputs)
+        return [tuple(lengths(out)) if isinstance(out.type, TensorType) else None for out in made]
+
+    # Derivatives
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Return for each input, for each output, whether a gradient flows."""
+        del node
+        known: list[list[bool]] | None = self.__dict__.get("_pattern")
+        if known is None:
+            known = self.__dict__["_pattern"] = self._find_pattern()
+        return known
+
+    def _find_pattern(self) -> list[list[bool]]:
+        count = len(self.fgraph.outputs)
+        if self.given_pattern is not None:
+            rows = [list(row) for row in self.given_pattern]
+            rows += [[True] * count] * (len(self.fgraph.inputs) - len(rows))
+            return rows
+        found = io_connection_pattern(self.fgraph.inputs, self.fgraph.outputs)
+        kind, override = self.pullback_override
+        if kind == "none":
+            return found
+        given = list(override) if kind.startswith("each") else [override] * self.explicit_count
+        for i, item in enumerate(given):
+            if callable(item):
+                found[i] = [True] * count
+        return found
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Return the gradients: those given, or the inner graph's as another op of this kind."""
+        kind, override = self.pullback_override
+        if kind == "none":
+            return self._own_pullback(inputs, outputs, cotangents)
+        explicit = list(inputs[: self.explicit_count])
+        given = (explicit, list(cotangents)) if kind.endswith("short") else (explicit, list(outputs), list(cotangents))
+        rest: list[Variable | None] = [DisconnectedType()() for _ in inputs[self.explicit_count :]]
+        if not kind.startswith("each"):
+            return [*self._listed(_called(override, given), self.explicit_count, "gradient"), *rest]
+        if len(override) != self.explicit_count:
+            msg = f"{self}: a gradient for each of {self.explicit_count} inputs is needed, got {len(override)}."
+            raise GraphValueError(msg)
+        own = self._own_pullback(inputs, outputs, cotangents) if None in override else ()
+        found: list[Variable | None] = []
+        for i, item in enumerate(override):
+            found.append(own[i] if item is None else _called(item, given) if callable(item) else item)
+        return [*found, *rest]
+
+    def _own_pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable | None]:
+        """Return the gradients of the inner graph, as outputs of an op made once for each set of outputs that count."""
+        connected = tuple(not isinstance(c.type, DisconnectedType) for c in cotangents)
+        known = self.__dict__.setdefault("_gradients", {})
+        if connected not in known:
+            known[connected] = self._gradient_op(connected)
+        op, absent = known[connected]
+        taken = [c for c, keep in zip(cotangents, connected, strict=True) if keep]
+        made = iter(op(*inputs, *outputs, *taken, return_list=True) if op is not None else ())
+        return [next(made) if kind is None else kind() for kind in absent]
+
+    def _gradient_op(self, connected: Sequence[bool]) -> tuple[OpFromGraph | None, list[Type | None]]:
+        """Return the op of the gradients, and for each input None, or the type of its gradient where there is none."""
+        inner, outs = self.fgraph.inputs, self.fgraph.outputs
+        cotangents = [out.type.make_variable() for out in outs]
+        # An output may stand at two places, or be an input: each gets its own cotangent.
+        seeds: dict[Variable, Any] = {}
+        for out, ct, keep in zip(outs, cotangents, connected, strict=True):
+            if keep:
+                seeds[out] = seeds[out] + ct if out in seeds else ct
+        found = grad(
+            None, list(inner), known_grads=seeds, disconnected_inputs="ignore", return_disconnected="disconnected",
+            null_gradients="return", add_names=False,
+        )  # fmt: skip
+        absent = [g.type if isinstance(g.type, DisconnectedType | NullType) else None for g in found]
+        there = [g for g, kind in zip(found, absent, strict=True) if kind is None]
+        if not there:
+            return None, absent
+        # Results that are at hand already are not computed again.
+        results = [out.type.make_variable() for out in outs]
+        at_hand = {out: new for out, new in zip(outs, results, strict=True) if out.owner is not None}
+        there = graph_replace(there, at_hand, strict=False)
+        taken = [ct for ct, keep in zip(cotangents, connected, strict=True) if keep]
+        name = None if self.name is None else f"{self.name}_grad"
+        return OpFromGraph([*inner, *results, *taken], there, inline=self.is_inline, name=name), absent
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
+    ) -> Sequence[Variable | None]:
+        """Return the directional derivatives: those given, or the inner graph's."""
+        kind, override = self.pushforward_override
+        if kind == "none":
+            made = self.fgraph.bind(list(inputs))
+            return pushed_forward(made, list(inputs), list(tangents))
+        explicit, moves = list(inputs[: self.explicit_count]), list(tangents[: self.explicit_count])
+        if kind.endswith("short"):
+            plain = [None if t is None or isinstance(t.type, DisconnectedType) else t for t in moves]
+            given: tuple[Any, ...] = (explicit, plain)
+        else:
+            given = (explicit, list(outputs), moves)
+        if not kind.startswith("each"):
+            return self._listed(_called(override, given), len(outputs), "directional derivative")
+        return [_called(item, given) if callable(item) else item for item in override]
+
+    def _listed(self, found: Any, count: int, what: str) -> list[Variable | None]:
+        result = [found] if isinstance(found, Variable) or found is None else list(found)
+        if len(result) != count:
+            msg = f"{self}: the {what} given returned {len(result)} variables, {count} are needed. Return one for each."
+            raise GraphValueError(msg)
+        return result
+
+    def __str__(self) -> str:
+        """Show the name."""
+        return f"{self.name or type(self).__name__}{{inline={self.is_inline}}}"
+
+    __repr__ = __str__
+
+
+def _called(override: Any, given: tuple[Any, ...]) -> Any:
+    """Call a given derivative: an op with all variables one after another, a function with lists of them."""
+    return override(*(v for part in given for v in part)) if isinstance(override, Op) else override(*given)
+
+
+def _named(full: Override, older: Override, short: Override) -> list[tuple[str, Override]]:
+    """Return what was given under each name."""
+    return [(kind, value) for kind, value in (("full", full), ("full", older), ("short", short)) if value is not None]
+
+
+def _one_override(what: str, given: list[tuple[str, Override]]) -> tuple[str, Override]:
+    """Return the one override given: ``none``, ``full`` or ``short`` (without outputs), ``each`` in front for lists.
+
+    Raises
+    ------
+    GraphValueError
+        If it is given under two names.
+    """
+    if len(given) > 1:
+        msg = f"OpFromGraph: the {what} is given under {len(given)} names. Give it once."
+        raise GraphValueError(msg)
+    if not given or given[0][1] == "default":
+        return "none", None
+    kind, value = given[0]
+    if isinstance(value, list | tuple):
+        return f"each {kind}", tuple(value)
+    if not callable(value):
+        msg = f"OpFromGraph: the {what} must be a function, an op or a list of functions, got {value!r}."
+        raise GraphTypeError(msg)
+    return kind, value
+
+
+def _check_variables(what: str, given: object) -> None:
+    if not isinstance(given, list | tuple) or not all(isinstance(v, Variable) for v in given):
+        msg = f"OpFromGraph: {what} must be a list of variables, got {given!r}. Put variables into a list."
+        raise GraphTypeError(msg)
+
+
+def _check_inputs(inputs: Sequence[Variable]) -> None:
+    for i, var in enumerate(inputs):
+        kind = "a constant" if isinstance(var, Constant) else "shared" if isinstance(var, SharedVariable) else ""
+        if kind or var in inputs[:i]:
+            msg = f"OpFromGraph: input {i}, {var}, is {kind or 'given twice'}. Give a variable of the same type."
+            raise GraphTypeError(msg)
+
+
+def _implicit_inputs(inputs: Sequence[Variable], outputs: Sequence[Variable], strict: bool) -> list[SharedVariable]:
+    """Return the shared variables that the outputs need."""
+    found: dict[SharedVariable, None] = {}
+    known = set(inputs)
+    for var in graph_inputs(outputs, inputs):
+        if var in known or isinstance(var, Constant):
+            continue
+        if not isinstance(var, SharedVariable):
+            msg = f"OpFromGraph: the outputs need {var} of type {var.type}, which is no input. Add it to the inputs."
+            raise MissingInputError(msg)
+        found[var] = None
+    if strict and found:
+        msg = f"OpFromGraph: strict, but the outputs need shared variables: {', '.join(map(str, found))}. Pass inputs."
+        raise GraphValueError(msg)
+    return list(found)
+
+
+def _as_type(op: OpFromGraph, at: int, kind: Type, given: Any) -> Variable:
+    """Return what is given as a variable that the inner graph takes."""
+    if not isinstance(given, Variable) and isinstance(kind, TensorType):
+        given = as_tensor_variable(kind.filter(given))
+    try:
+        return kind.filter_variable(given)
+    except TypeError as error:
+        msg = f"{op}: input {at}: {error}"
+        raise GraphTypeError(msg) from error

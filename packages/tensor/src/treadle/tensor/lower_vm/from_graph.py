@@ -1,0 +1,27 @@
+"""Ops made of graphs on the VM."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from treadle.tensor.from_graph import OpFromGraph
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from treadle.graph import Apply, LoweringTable
+
+
+def lower(op: OpFromGraph, node: Apply) -> Callable[..., Any] | None:
+    """Return the function of the inner graph, compiled once for all nodes of the op."""
+    if type(op).perform is not OpFromGraph.perform:
+        return None
+    run = op.fn
+    if len(node.outputs) == 1:
+        return lambda *values: run(*values)[0]
+    return lambda *values: tuple(run(*values))
+
+
+def register(table: LoweringTable) -> None:
+    """Enter the family's rules."""
+    table.register(OpFromGraph)(lower)

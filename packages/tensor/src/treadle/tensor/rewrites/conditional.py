@@ -1,0 +1,170 @@
+"""Rules for choices between branches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treadle.graph import Branching, Constant, IfElse, Variable
+from treadle.rewrite import Phase, RuleSet
+from treadle.tensor.dimshuffle import DimShuffle
+from treadle.tensor.elemwise import Elemwise
+from treadle.tensor.rewrites.conditions import is_used_once
+from treadle.tensor.rewrites.patterns import kind_of, row_name
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from treadle.graph import Apply, Block, FunctionGraph
+
+RULES = RuleSet("ifelse")
+EARLY_AND_LATE = (Phase.CANONICALIZE, Phase.SPECIALIZE)
+BOTH = ("fast_run", "fast_compile")
+
+
+def _rebuilt(node: Apply, condition: Variable, pairs: Sequence[tuple[Variable, Variable]]) -> list[Variable]:
+    """Return a choice like that of a node between other values."""
+    op: Any = node.op
+    new = IfElse(len(pairs), op.as_view, op.name)
+    return new(condition, *(x for x, _ in pairs), *(y for _, y in pairs), return_list=True)
+
+
+def _pairs(node: Apply) -> list[tuple[Variable, Variable]]:
+    op: Any = node.op
+    return list(zip(*op.branches(node), strict=True))
+
+
+def _fitting(node: Apply, made: Sequence[Any]) -> Sequence[Any] | None:
+    """Return replacements of a node's outputs, None among them for those that stay, if all types fit."""
+    fits = all(new is None or old.type.is_super(new.type) for old, new in zip(node.outputs, made, strict=True))
+    return made if fits else None
+
+
+def _truth(var: Variable) -> bool | None:
+    """Return whether a constant condition is true, or None."""
+    if not isinstance(var, Constant):
+        return None
+    return bool(np.asarray(var.data).item()) if isinstance(var.data, np.ndarray | np.generic) else bool(var.data)
+
+
+@RULES.rule(EARLY_AND_LATE, IfElse, tags=BOTH)
+def ifelse_of_constant(node: Apply) -> Sequence[Variable] | None:
+    """ifelse(constant, x, y) -> x or y."""
+    truth = _truth(node.inputs[0])
+    if truth is None:
+        return None
+    op: Any = node.op
+    return _fitting(node, op.branches(node)[0 if truth else 1])
+
+
+def _is_same(x: Variable, y: Variable) -> bool:
+    return x is y or (isinstance(x, Constant) and x.type == y.type and x.equals(y))
+
+
+@RULES.rule(EARLY_AND_LATE, IfElse, tags=BOTH)
+def ifelse_of_same(node: Apply) -> Sequence[Variable | None] | None:
+    """ifelse(c, x, x) -> x."""
+    pairs = _pairs(node)
+    kept = [pair for pair in pairs if not _is_same(*pair)]
+    if len(kept) == len(pairs):
+        return None
+    fresh = iter(_rebuilt(node, node.inputs[0], kept) if kept else ())
+    return _fitting(node, [x if _is_same(x, y) else next(fresh) for x, y in pairs])
+
+
+@RULES.rule(EARLY_AND_LATE, IfElse, tags=BOTH)
+def ifelse_of_not(node: Apply) -> Sequence[Variable] | None:
+    """ifelse(not c, x, y) -> ifelse(c, y, x)."""
+    inner = node.inputs[0].owner
+    negated = row_name(inner)
+    if inner is None or not (negated == "logical_not" or (negated == "invert" and kind_of(node.inputs[0]) == "b")):
+        return None
+    return _fitting(node, _rebuilt(node, inner.inputs[0], [(y, x) for x, y in _pairs(node)]))
+
+
+@RULES.rule(EARLY_AND_LATE, IfElse, tags=BOTH)
+def ifelse_in_ifelse(node: Apply) -> Sequence[Variable] | None:
+    """ifelse(c, ifelse(c, x, y), z) -> ifelse(c, x, z), and so in the other branch."""
+    condition = node.inputs[0]
+    found = [(_taken(x, condition, 0), _taken(y, condition, 1)) for x, y in _pairs(node)]
+    if found == _pairs(node):
+        return None
+    return _fitting(node, _rebuilt(node, condition, found))
+
+
+def _taken(var: Variable, condition: Variable, side: int) -> Variable:
+    """Return what a variable is, given the outcome of a condition."""
+    while var.owner is not None and isinstance(var.owner.op, IfElse) and var.owner.inputs[0] is condition:
+        var = var.owner.op.branches(var.owner)[side][var.index or 0]
+    return var
+
+
+@RULES.rule(Phase.SPECIALIZE, IfElse, tags=BOTH, needs_graph=True)
+def ifelse_of_unused(fgraph: FunctionGraph, node: Apply) -> Mapping[Variable, Variable] | None:
+    """ifelse(c, (x, u), (y, v)) of which only the first is used -> ifelse(c, x, y)."""
+    used = [i for i, out in enumerate(node.outputs) if fgraph.clients[out]]
+    if len(used) == len(node.outputs) or not used:
+        return None
+    pairs = _pairs(node)
+    made = _rebuilt(node, node.inputs[0], [pairs[i] for i in used])
+    return {node.outputs[i]: new for i, new in zip(used, made, strict=True)}
+
+
+@RULES.rule(Phase.SPECIALIZE, DimShuffle, Elemwise, tags=("fast_run",), needs_graph=True)
+def ifelse_lift_single_if(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+    """f(ifelse(c, x, y)) -> ifelse(c, f(x), f(y)), for rearrangements and functions of one operand.
+
+    Not for lengths: those of a choice are known to compilers that need one shape for both branches.
+    """
+    if len(node.inputs) != 1 or len(node.outputs) != 1:
+        return None
+    (var,) = node.inputs
+    inner = var.owner
+    if inner is None or not isinstance(inner.op, IfElse) or not is_used_once(fgraph, var):
+        return None
+    first, second = _pairs(inner)[var.index or 0]
+    made = IfElse(1, name=inner.op.name)(inner.inputs[0], node.op(first), node.op(second))
+    return made if node.outputs[0].type.is_super(made.type) else None
+
+
+@RULES.graph_pass(Phase.SPECIALIZE, tags=BOTH)
+def cond_merge_ifs(fgraph: FunctionGraph) -> int:
+    """ifelse(c, x, y), ifelse(c, u, v) -> one choice ifelse(c, (x, u), (y, v)).
+
+    Only choices of one block and one level come together, the level being how many choices lie one after another
+    below: what leads from one to another would have raised it.
+    """
+    home = Branching.of(fgraph).home
+    level: dict[Variable, int] = {}
+    groups: dict[tuple[Variable, int, Block, bool], list[Apply]] = {}
+    for node in fgraph.toposort():
+        at = max((level.get(x, 0) for x in node.inputs), default=0)
+        op = node.op
+        if isinstance(op, IfElse):
+            groups.setdefault((node.inputs[0], at, home[node], op.as_view), []).append(node)
+            at += 1
+        level.update(dict.fromkeys(node.outputs, at))
+    merged = [group for group in groups.values() if len(group) > 1]
+    for group in merged:
+        pairs = [pair for node in group for pair in _pairs(node)]
+        made = _rebuilt(group[0], group[0].inputs[0], pairs)
+        owner: Any = made[0].owner
+        owner.user_line = group[0].user_line
+        old = [out for node in group for out in node.outputs]
+        fgraph.replace_all(zip(old, made, strict=True), "cond_merge_ifs")
+    return len(merged)
+
+
+@RULES.graph_pass(Phase.INPLACE, tags=("fast_run", "inplace"), before=("work_in_place",))
+def cond_make_inplace(fgraph: FunctionGraph) -> int:
+    """ifelse(c, x, y), a copy of x or y -> x or y itself."""
+    changes = 0
+    for node in fgraph.toposort():
+        op = node.op
+        if isinstance(op, IfElse) and not op.as_view:
+            made = IfElse(op.n_outs, True, op.name)(*node.inputs, return_list=True)
+            made[0].owner.user_line = node.user_line  # type: ignore[union-attr]  # just made by a node
+            fgraph.replace_all(zip(node.outputs, made, strict=True), "cond_make_inplace")
+            changes += 1
+    return changes

@@ -1,0 +1,220 @@
+"""wrap_py: a Python function of arrays as an op."""
+
+from __future__ import annotations
+
+import sys
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+from treadle.graph import Apply, GraphTypeError, GraphValueError, MethodNotDefinedError, Op, Type, Variable
+from treadle.tensor.conversion import as_tensor_variable
+from treadle.tensor.types import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+class FromFunctionOp(Op):
+    """An op that calls a Python function; `wrap_py` makes it.
+
+    Two of them are equal if they call the same function and have the same types.
+
+    Parameters
+    ----------
+    fn
+        The function: takes one array for each input, returns one value, or a list or tuple of several.
+    itypes, otypes
+        Types of inputs and outputs.
+    infer_shape
+        ``infer_shape(fgraph, node, input_shapes)`` returns the shapes of the outputs; unknown if None.
+    pullback
+        ``pullback(inputs, outputs, cotangents)`` returns a gradient, as a variable or None, for each input.
+    """
+
+    def __init__(
+        self,
+        fn: Callable[..., Any],
+        itypes: Sequence[Any],
+        otypes: Sequence[Any],
+        infer_shape: Callable[..., Any] | None = None,
+        pullback: Callable[..., Any] | None = None,
+    ) -> None:
+        if not callable(fn):
+            msg = f"wrap_py: a function is needed, got {fn!r}. Use wrap_py as a decorator of a function."
+            raise GraphTypeError(msg)
+        self.itypes = _types("itypes", itypes)
+        self.otypes = _types("otypes", otypes)
+        self.fn = fn
+        self.given_infer_shape = infer_shape
+        self.given_pullback = pullback
+
+    def as_input(self, value: Any) -> Variable:
+        """Return a tensor variable."""
+        return value if isinstance(value, Variable) else as_tensor_variable(value)
+
+    def make_node(self, *inputs: Any) -> Apply:
+        """Return the node; plain values become constants of the input's type."""
+        wanted: Sequence[Any] = self.itypes or ()
+        if len(inputs) != len(wanted):
+            msg = f"{self}: {len(wanted)} inputs are needed, got {len(inputs)}. Pass one for each of the itypes."
+            raise GraphValueError(msg)
+        variables = [
+            as_tensor_variable(kind.filter(x)) if isinstance(kind, TensorType) and not isinstance(x, Variable) else x
+            for kind, x in zip(wanted, inputs, strict=True)
+        ]
+        return super().make_node(*variables)
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+        """Call the function, and check what it returns.
+
+        Raises
+        ------
+        GraphValueError
+            If it returns another number of values than there are otypes.
+        GraphTypeError
+            If one of them is not of its type, and cannot be made one without loss.
+        """
+        found = self.fn(*inputs)
+        values = list(found) if isinstance(found, list | tuple) else [found]
+        if len(values) != len(node.outputs):
+            msg = f"the function must return {len(node.outputs)} values, it returned {len(values)}"
+            raise GraphValueError(msg)
+        for i, (out, value, cell) in enumerate(zip(node.outputs, values, output_storage, strict=True)):
+            try:
+                made = out.type.filter(value)
+            except (TypeError, ValueError) as error:
+                msg = f"the function's value {i} does not fit its otype: {error}"
+                raise GraphTypeError(msg) from error
+            # A function may hand its argument, or a part of it, through.
+            shared = any(out.type.may_share_memory(made, x) for x in inputs)
+            cell[0] = out.type.copy_value(made) if shared else made
+
+    def infer_shape(self, fgraph: Any, node: Apply, shapes: Sequence[Any]) -> Sequence[Any] | None:
+        """Return what the function given says."""
+        if self.given_infer_shape is None:
+            return None
+        found: Sequence[Any] = self.given_infer_shape(fgraph, node, shapes)
+        return found
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Return what the function given says.
+
+        Raises
+        ------
+        MethodNotDefinedError
+            If none was given.
+        """
+        if self.given_pullback is None:
+            msg = f"{self}: the function has no gradient. Pass one: wrap_py(itypes, otypes, pullback=...)."
+            raise MethodNotDefinedError(msg)
+        found = self.given_pullback(list(inputs), list(outputs), list(cotangents))
+        return [found] if isinstance(found, Variable) or found is None else list(found)
+
+    # Identity
+
+    def _key(self) -> tuple[Any, ...]:
+        kinds = (tuple(self.itypes or ()), tuple(self.otypes or ()))
+        return (type(self), self.fn, *kinds, self.given_infer_shape, self.given_pullback)
+
+    def __eq__(self, other: object) -> bool:
+        """Compare functions by identity: one of the same name may be another."""
+        return self is other or (isinstance(other, FromFunctionOp) and self._key() == other._key())
+
+    def __hash__(self) -> int:
+        """Hash what `__eq__` compares."""
+        return hash(self._key())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle a decorated function by the place where it is defined, any other with its parts."""
+        module, name = getattr(self.fn, "__module__", None), getattr(self.fn, "__qualname__", "<>")
+        if module in sys.modules and "<" not in name and _found(module, name) == self:
+            return _found, (module, name)
+        return type(self), (self.fn, self.itypes, self.otypes, self.given_infer_shape, self.given_pullback)
+
+    def __str__(self) -> str:
+        """Show the function's name."""
+        return f"FromFunctionOp{{{getattr(self.fn, '__name__', self.fn)}}}"
+
+    __repr__ = __str__
+
+
+def _found(module: str, name: str) -> Any:
+    """Return what a module holds under a name, None if nothing."""
+    __import__(module)
+    found: Any = reduce(lambda at, part: getattr(at, part, None), name.split("."), sys.modules[module])
+    return found
+
+
+def _types(what: str, given: Any) -> list[Type]:
+    """Return types, given as types or as functions that make variables of them.
+
+    Raises
+    ------
+    GraphTypeError
+        If something else is given.
+    """
+    items = list(given) if isinstance(given, list | tuple) else [given]
+    found = []
+    for item in items:
+        made = item() if callable(item) and not isinstance(item, Type) else item
+        kind = made.type if isinstance(made, Variable) else made
+        if not isinstance(kind, Type):
+            msg = f"wrap_py: {what} must be types, got {item!r}. Name types such as treadle.tensor.dvector."
+            raise GraphTypeError(msg)
+        found.append(kind)
+    return found
+
+
+def wrap_py(
+    itypes: Any,
+    otypes: Any,
+    infer_shape: Callable[..., Any] | None = None,
+    *,
+    pullback: Callable[..., Any] | None = None,
+) -> Callable[[Callable[..., Any]], FromFunctionOp]:
+    """Return a decorator that makes an op of a Python function.
+
+    The op runs in Python: on the Python VM, and as a step between compiled stretches in the default mode. Modes that
+    compile the whole graph (C, NUMBA, JAX, PYTORCH) refuse it.
+
+    Parameters
+    ----------
+    itypes
+        Type of each input: a list of types, or of functions such as ``dvector`` that make variables; or a single one.
+    otypes
+        Type of each output, in the same way.
+    infer_shape
+        ``infer_shape(fgraph, node, input_shapes)`` returns a shape for each output.
+    pullback
+        ``pullback(inputs, outputs, cotangents)`` returns a gradient for each input; there is none if None.
+
+    Raises
+    ------
+    GraphTypeError
+        If types are no types.
+
+    Notes
+    -----
+    The function must depend on its arguments alone, and leave them as they are. The op pickles if the function does.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from treadle.tensor import dvector, wrap_py
+    >>> @wrap_py(itypes=[dvector], otypes=[dvector])
+    ... def smoothed(x):
+    ...     return np.convolve(x, [0.5, 0.5], "same")
+    >>> x = dvector("x")
+    >>> smoothed(x).eval({x: [2.0, 4.0, 6.0]}).tolist()
+    [1.0, 3.0, 5.0]
+    """
+
+    def decorate(function: Callable[..., Any]) -> FromFunctionOp:
+        return FromFunctionOp(function, itypes, otypes, infer_shape, pullback)
+
+    return decorate
+
+
+as_op = wrap_py
