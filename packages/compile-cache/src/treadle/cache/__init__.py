@@ -3,15 +3,20 @@
 from treadle.cache.cache import Cache, EntryInfo, default_cache
 from treadle.cache.digests import digest
 from treadle.cache.errors import CacheFormatError, CacheKeyError, CacheWarning
+from treadle.cache.machine import processor
+from treadle.cache.sources import SOURCES, Sources
 from treadle.cache.statistics import Statistics
 
 __all__ = [
+    "SOURCES",
     "Cache",
     "CacheFormatError",
     "CacheKeyError",
     "CacheWarning",
     "EntryInfo",
+    "Sources",
     "Statistics",
     "default_cache",
     "digest",
+    "processor",
 ]

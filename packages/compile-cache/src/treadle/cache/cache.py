@@ -1,7 +1,8 @@
 """The compile cache: what was made once is not made again, in any process of this user."""
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -10,8 +11,9 @@ from treadle.cache.claims import Claims
 from treadle.cache.digests import check_key
 from treadle.cache.entry import Entry, pack, unpack
 from treadle.cache.errors import CacheFormatError
+from treadle.cache.shared import SharedFolders, folders_in
 from treadle.cache.statistics import Counters, Statistics
-from treadle.cache.store import Store
+from treadle.cache.store import Store, file_fault
 from treadle.config import config
 
 _NO_META: Mapping[str, str] = MappingProxyType({})
@@ -45,8 +47,8 @@ class Cache:
         Where to keep the entries; the option ``compiledir`` if not given. It is made on first use with mode
         0700; one that belongs to another user, or cannot be written, is left alone with one warning, and the cache
         is then kept in memory.
-    wait, timeout, max_bytes
-        In place of the options ``compile__wait``, ``compile__timeout`` and ``cache__max_bytes``.
+    wait, timeout, max_bytes, shared
+        In place of the options ``compile__wait``, ``compile__timeout``, ``cache__max_bytes`` and ``cache__shared``.
     """
 
     def __init__(
@@ -56,6 +58,7 @@ class Cache:
         wait: float | None = None,
         timeout: float | None = None,
         max_bytes: int | None = None,
+        shared: Sequence[Path | str] | None = None,
     ) -> None:
         self._counters = Counters()
         self._claims = Claims(
@@ -67,6 +70,10 @@ class Cache:
             lambda: int(config.cache__max_bytes) if max_bytes is None else max_bytes,
             lambda removed: self._counters.count("evictions", removed),
             lambda: float(config.cmodule__age_thresh_use),
+            SharedFolders(
+                lambda: folders_in(config.cache__shared) if shared is None else [Path(f).absolute() for f in shared],
+                lambda: bool(config.cache__trust_shared),
+            ),
         )
 
     @property
@@ -104,16 +111,27 @@ class Cache:
         payload = self.get(key)
         if payload is not None:
             return payload
-        path = self._store.path(key)
-        with self._claims.hold(key, path and path.parent, lambda: path is not None and self._store.usable(path)):
-            entry = self._look(key)
-            if entry is not None:
-                self._counters.count("hits")
-                return entry.payload
+        with self.claim(key) as made:
+            if made is not None:
+                return made
             self._counters.count("made")
             payload = make()
             self.put(key, payload, meta)
         return payload
+
+    @contextmanager
+    def claim(self, key: str) -> Iterator[bytes | None]:
+        """Hold the right to make the payload of a key while the block runs.
+
+        Of several threads and processes, one at a time holds it; the others wait. The block is given the payload, if
+        it is there by then, else None: then the block makes it and calls `put`, or leaves that to the next one.
+        """
+        path = self._store.path(check_key(key))
+        with self._claims.hold(key, path and path.parent, lambda: path is not None and self._store.usable(path)):
+            entry = self._look(key)
+            if entry is not None:
+                self._counters.count("hits")
+            yield None if entry is None else entry.payload
 
     def materialise(self, key: str, suffix: str, make: Callable[[Path], None]) -> Path:
         """Return the file of a key, made if it is missing: for what has to be a file, such as a shared library.
@@ -167,6 +185,7 @@ class Cache:
                     fault = str(error)
             else:
                 kind = file.path.name[64 + 1 + 32 :]
+                fault = file_fault(file.path)
             infos.append(EntryInfo(file.key, kind, file.size, file.used, meta, fault))
         for key, data in sorted(self._store.memory().items()):
             infos.append(EntryInfo(key, "memory", len(data), 0.0, unpack(key, data).meta))
@@ -185,6 +204,28 @@ class Cache:
             lines.append(f"{key}: {info.kind} of {info.size} bytes {place}{about}. {info.fault or 'A request hits.'}")
         return "\n".join(lines)
 
+    def file(self, key: str, suffix: str) -> Path | None:
+        """Return the file that `materialise` made for a key, if it is there and undamaged."""
+        found = self._store.find_file(check_key(key), suffix)
+        self._counters.count("misses" if found is None else "hits")
+        return found
+
+    def discard(self, key: str) -> None:
+        """Remove what is kept under a key: what was made turned out to be of no use."""
+        self._store.discard(check_key(key))
+
+    def verify(self) -> tuple[EntryInfo, ...]:
+        """Check every entry and every file against its checksum; return the damaged ones, each with its `fault`.
+
+        What interrupted processes left behind is listed too, as kind ``"leftover"``: it does no harm, and goes after
+        a day, or with `purge`.
+        """
+        damaged = [info for info in self.list() if info.fault]
+        for path in self._store.leftovers():
+            fault = f"{path}: was being written when a process ended, or is being written now"
+            damaged.append(EntryInfo("", "leftover", 0, 0.0, _NO_META, fault))
+        return tuple(damaged)
+
     def clear(self) -> int:
         """Remove all entries and files, and return how many."""
         return self._store.empty()
@@ -198,14 +239,18 @@ class Cache:
 
     def _look(self, key: str) -> Entry | None:
         data = self._store.read(key)
-        if data is None:
-            return None
-        try:
-            return unpack(key, data)
-        except CacheFormatError:
-            self._counters.count("damaged")
-            self._store.discard(key)
-            return None
+        if data is not None:
+            try:
+                return unpack(key, data)
+            except CacheFormatError:
+                self._counters.count("damaged")
+                self._store.discard(key)
+        for shared in self._store.read_shared(key):
+            try:
+                return unpack(key, shared)
+            except CacheFormatError:
+                self._counters.count("damaged")
+        return None
 
 
 class _CachesByDirectory:

@@ -95,7 +95,7 @@ class Claims:
 
     def _among_processes(self, path: Path, ready: Callable[[], bool]) -> "BaseFileLock | None":
         """Return the lock, acquired; None if `ready` came first or the file system has no locks."""
-        began = time.time()
+        age = _Age(path)
         while True:
             try:
                 path.parent.mkdir(mode=0o700, exist_ok=True)
@@ -106,10 +106,10 @@ class Claims:
                 with suppress(OSError):
                     _stamp(path).touch()
                 return lock
-            if not self._pause(path, began, ready):
+            if not self._pause(path, age, ready):
                 return None
 
-    def _pause(self, path: Path, began: float, ready: Callable[[], bool]) -> bool:
+    def _pause(self, path: Path, age: "_Age", ready: Callable[[], bool]) -> bool:
         """Wait until the next attempt is due; return False if there is no need of one."""
         until = time.monotonic() + self._wait() * random.uniform(1, 2)
         step = 0.002
@@ -118,7 +118,7 @@ class Claims:
                 return False
             if not path.exists():  # the holder gave up, or finished without result
                 return True
-            if time.time() - _stamped(path, began) > self._timeout():
+            if age.read() > self._timeout():
                 with suppress(OSError):
                     path.unlink()  # a new file is a new lock, whoever still holds the old one
                 return True
@@ -155,8 +155,23 @@ def _stamp(path: Path) -> Path:
     return path.with_suffix(".claim")
 
 
-def _stamped(path: Path, default: float) -> float:
-    try:
-        return _stamp(path).stat().st_mtime
-    except OSError:
-        return default
+class _Age:
+    """How long ago a claim's stamp was refreshed: by the clock, or by how long it was seen unchanged.
+
+    The clock may be set back, and a stamp then lie in the future: what was seen counts too.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = _stamp(path)
+        self._began = time.time()
+        self._stamp: float | None = None
+        self._seen = time.monotonic()
+
+    def read(self) -> float:
+        try:
+            stamp = self._path.stat().st_mtime
+        except OSError:
+            stamp = self._began
+        if stamp != self._stamp:
+            self._stamp, self._seen = stamp, time.monotonic()
+        return max(time.time() - stamp, time.monotonic() - self._seen)

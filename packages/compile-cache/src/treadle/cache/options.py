@@ -157,6 +157,35 @@ OPTIONS: tuple[Option[Any], ...] = (
         kind=_POSITIVE,
         affects_code=False,
     ),
+    Option.boolean(
+        "cache__functions",
+        default=True,
+        doc="Keep compiled functions whole, so that a later process neither rewrites nor generates nor compiles. False "
+        "keeps only what compilers made of generated code.",
+        affects_code=False,
+    ),
+    Option.integer(
+        "cache__programs",
+        default=32,
+        doc="How many compiled programs this process keeps for functions of equal graphs; 0 keeps none. Programs with "
+        "more than a megabyte of constants are not kept.",
+        kind=INT.where("an integer >= 0", lambda value: value >= 0),
+        affects_code=False,
+    ),
+    Option.string(
+        "cache__shared",
+        default="",
+        doc="Further compile directories that are only read, separated as in PATH: one process fills them, many use "
+        "them. Each must be writable by nobody but its owner, and belong to this user or to the administrator.",
+        kind=STR,
+        affects_code=False,
+    ),
+    Option.boolean(
+        "cache__trust_shared",
+        default=False,
+        doc="Read folders of cache__shared that belong to other users too. What is in them is run as code.",
+        affects_code=False,
+    ),
     Option.integer(
         "cmodule__age_thresh_use",
         default=60 * 60 * 24 * 24,

@@ -3,6 +3,8 @@
 import threading
 from dataclasses import dataclass, replace
 
+from treadle.config import tally
+
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
@@ -31,6 +33,7 @@ class Counters:
         """Add to one counter."""
         with self._lock:
             self._values = replace(self._values, **{name: getattr(self._values, name) + times})
+        tally(f"cache {name}", times)
 
     def read(self) -> Statistics:
         """Return the values of this moment."""

@@ -1,0 +1,179 @@
+"""Digests of the code that compiled programs depend on, taken of the source itself rather than of a version number."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from treadle.cache.digests import digest
+from treadle.config import installed_version
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# A package of more files is known by the version of its distribution.
+_MOST_FILES = 2000
+_STARTED = time.time()
+
+
+class Sources:
+    """Tells what code a module stands for: its own, its package's, and that of the user's modules it makes use of.
+
+    A digest is taken once in a process, which has loaded the code once too.
+    """
+
+    def __init__(self, started: float | None = None) -> None:
+        self._started = _STARTED if started is None else started
+        self._lock = threading.Lock()
+        self._roots: dict[str, str | None] = {}
+        self._stamps: dict[str, str | None] = {}
+        self._library = os.path.dirname(os.__file__)  # noqa: PTH120 - compared with as text, for each module
+
+    def root(self, module: str) -> str | None:
+        """Return the name of the outermost package that a module belongs to, namespaces apart.
+
+        An empty text stands for Python's own modules; None for one whose code is in no file.
+        """
+        if module not in self._roots:
+            self._roots[module] = self._find_root(module)
+        return self._roots[module]
+
+    def stamp(self, root: str) -> str | None:
+        """Return a text that changes with the code of a root; None where the code cannot be known.
+
+        That is so where there is no file, and where a file was changed after this process began: what was loaded may
+        be older.
+        """
+        with self._lock:
+            if root not in self._stamps:
+                self._stamps[root] = self._make_stamp(root)
+            return self._stamps[root]
+
+    def stamps(self, modules: set[str]) -> dict[str, str | None]:
+        """Return the stamp of each root that modules belong to, and of the roots that the user's among them use."""
+        found: dict[str, str | None] = {}
+        pending = sorted(modules)
+        seen = set(pending)
+        while pending:
+            module = pending.pop()
+            root = self.root(module)
+            if root is None:
+                found[module] = None
+            elif root and root not in found:
+                found[root] = self.stamp(root)
+                if self._is_users(root):
+                    more = {name for loaded in _loaded_of(root) for name in _used_by(loaded)} - seen
+                    seen |= more
+                    pending += sorted(name for name in more if self._is_users(name))
+        return found
+
+    def _find_root(self, module: str) -> str | None:
+        if module == "__main__":
+            return module if getattr(sys.modules[module], "__file__", None) else None
+        parts = module.split(".")
+        for count in range(1, len(parts) + 1):
+            name = ".".join(parts[:count])
+            file = _file_of(name)
+            if file is not None:
+                return "" if self._is_library(file) else name
+            if name in sys.builtin_module_names or name in sys.stdlib_module_names:
+                return ""
+        return None
+
+    def _is_library(self, file: str) -> bool:
+        return file.startswith(self._library) and not _is_installed(file)
+
+    def _is_users(self, module: str) -> bool:
+        """Whether a module is neither Python's, nor installed, nor treadle's."""
+        root = self.root(module)
+        if not root or root.partition(".")[0] == "treadle":
+            return False
+        file = _file_of(root)
+        return file is not None and not _is_installed(file)
+
+    def _make_stamp(self, root: str) -> str | None:
+        file = _file_of(root)
+        if file is None:
+            return None
+        if not file.endswith(".py") or (_is_installed(file) and root.partition(".")[0] != "treadle"):
+            version = _version_stamp(root)
+            if version is not None or not file.endswith(".py"):
+                return version
+        path = Path(file)
+        files = sorted(_python_files(path.parent)) if path.name == "__init__.py" else [file]
+        if len(files) > _MOST_FILES:
+            return _version_stamp(root)
+        parts: list[str | bytes] = [root]
+        now = time.time()
+        base = len(str(path.parent)) + 1
+        for name in files:
+            try:
+                with open(name, "rb") as opened:  # noqa: PTH123 - hundreds of files, on every start
+                    changed = os.fstat(opened.fileno()).st_mtime
+                    data = opened.read()
+            except OSError:
+                return None
+            if self._started < changed <= now:
+                return None
+            parts += (name[base:], data)
+        return digest(*parts)[:32]
+
+
+def _file_of(module: str) -> str | None:
+    loaded = sys.modules.get(module)
+    if loaded is not None:
+        file = getattr(loaded, "__file__", None)
+        return os.path.realpath(file) if isinstance(file, str) else None
+    try:
+        spec = find_spec(module)
+    except (ImportError, ValueError, AttributeError):
+        return None
+    return os.path.realpath(spec.origin) if spec is not None and spec.has_location and spec.origin else None
+
+
+def _is_installed(file: str) -> bool:
+    return "site-packages" in file or "dist-packages" in file
+
+
+def _version_stamp(root: str) -> str | None:
+    version = installed_version(root.partition(".")[0])
+    return None if version is None else f"version {version}"
+
+
+def _python_files(folder: Path) -> Iterator[str]:
+    pending = [str(folder)]
+    while pending:
+        try:
+            with os.scandir(pending.pop()) as found:
+                for entry in found:
+                    if entry.is_dir():
+                        if entry.name != "__pycache__":
+                            pending.append(entry.path)
+                    elif entry.name.endswith(".py"):
+                        yield entry.path
+        except OSError:
+            continue
+
+
+def _loaded_of(root: str) -> list[ModuleType]:
+    """Return the loaded modules of a root."""
+    return [m for name, m in list(sys.modules.items()) if name == root or name.startswith(f"{root}.")]
+
+
+def _used_by(module: ModuleType) -> set[str]:
+    """Return the modules that a module holds, and those that the objects that it holds come from."""
+    used = set()
+    for value in list(vars(module).values()):
+        name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
+        if isinstance(name, str) and name != module.__name__:
+            used.add(name)
+    return used
+
+
+SOURCES = Sources()
