@@ -26,6 +26,7 @@ def compiled(*args: Any, **options: Any) -> Function:
     return function(*args, **{"mode": "VM", **options})
 
 
+@pytest.mark.documents("function.outputs", "Out", "Out.variable", "Function.__call__")
 def test_single_output_gives_a_bare_value() -> None:
     x = tt.dscalar("x")
     result = compiled([x], 2 * x)(4)
@@ -41,6 +42,7 @@ def test_several_outputs_give_a_list(kind: Callable[[Any], Any]) -> None:
     assert compiled([x], kind([x]))(1.0) == [1.0]
 
 
+@pytest.mark.documents("function.outputs")
 def test_outputs_in_a_dict_come_in_a_dict() -> None:
     x = tt.dscalar("x")
     assert compiled([x], {"one": x, 2: Out(x + 1)})(1.0) == {"one": 1.0, 2: 2.0}
@@ -69,6 +71,7 @@ def test_results_belong_to_the_caller() -> None:
         (["x", None], "an input must be a variable or In, got None"),
     ],
 )
+@pytest.mark.documents("function.inputs", "error:FunctionTypeError")
 def test_inputs_must_be_a_list_of_variables(inputs: Any, message: str) -> None:
     x = tt.dscalar("x")
     given = x if inputs == "x" else [x, *inputs[1:]]
@@ -86,6 +89,7 @@ def test_constants_and_shared_variables_are_no_inputs() -> None:
         compiled([one], one + 1)
 
 
+@pytest.mark.documents("error:UnusedInputError")
 def test_input_given_twice_is_refused() -> None:
     x = tt.dscalar("x")
     with pytest.raises(UnusedInputError, match="x is given twice among the inputs"):
@@ -101,6 +105,7 @@ def test_output_must_be_a_variable() -> None:
         Out(3)
 
 
+@pytest.mark.documents("error:MissingInputError")
 def test_missing_input_is_named_with_the_line_that_needs_it() -> None:
     x, y = tt.dscalar("x"), tt.dscalar("y")
     total = x + y
@@ -110,6 +115,7 @@ def test_missing_input_is_named_with_the_line_that_needs_it() -> None:
     assert '"total = x + y"' in str(caught.value)
 
 
+@pytest.mark.documents("function.on_unused_input")
 def test_unused_input_is_refused_warned_about_or_ignored() -> None:
     x, u = tt.dscalar("x"), tt.dmatrix("u")
     with pytest.raises(UnusedInputError, match=r"input 1, u of type Matrix.* is not used by any output or update"):
@@ -120,6 +126,7 @@ def test_unused_input_is_refused_warned_about_or_ignored() -> None:
     assert compiled([x, u], x, on_unused_input="ignore")(1.0, np.ones((1, 1))) == 1.0
 
 
+@pytest.mark.documents("option:on_unused_input", "error:FunctionValueError")
 def test_option_says_what_to_do_about_unused_inputs() -> None:
     x, u = tt.dscalar("x"), tt.dscalar("u")
     with config.change_flags(on_unused_input="ignore"):
@@ -134,6 +141,7 @@ def test_input_that_only_an_update_uses_is_used() -> None:
     assert state.get_value() == 3.0
 
 
+@pytest.mark.documents("function.name", "Function.name")
 def test_name_is_shown_and_must_be_a_string() -> None:
     x = tt.dscalar("x")
     named = compiled([x], x, name="identity")
@@ -143,9 +151,44 @@ def test_name_is_shown_and_must_be_a_string() -> None:
         compiled([x], x, name=3)
 
 
+def test_way_to_a_missing_input_is_told() -> None:
+    x, y = tt.dscalar("x"), tt.dscalar("y")
+    result = tt.exp(tt.sin(x + y))
+    result.name = "result"
+    with pytest.raises(
+        MissingInputError, match=r"not among the inputs \(x\).* way .*: result <- Exp, .* <- Add, .* <- y"
+    ):
+        compiled([x], result)
+    for _ in range(2000):
+        result = tt.sin(result)
+    with pytest.raises(MissingInputError, match=r"<- 1995 more <- "):
+        compiled([x], result)
+    with pytest.raises(MissingInputError, match=r"y of type .* is needed by an output, but is not among .* \(none\)"):
+        compiled([], y)
+
+
+def test_error_of_an_unused_input_names_those_that_are_used() -> None:
+    x, y, u = tt.dscalar("x"), tt.dscalar("y"), tt.dscalar("u")
+    with pytest.raises(UnusedInputError, match=r"input 2, u .* The inputs that are used: x, y\. Leave it out"):
+        compiled([x, y, u], x * y)
+
+
+def test_rules_that_are_none_are_refused() -> None:
+    x, state = tt.dscalar("x"), shared(0.0, name="state")
+    cases: list[tuple[dict[str, Any], str]] = [
+        ({"allow_input_downcast": "yes"}, "the rule for downcasts must be True, False or None, got 'yes'"),
+        ({"no_default_updates": state}, "no_default_updates must be True, False or a list .*, got state"),
+        ({"no_default_updates": [x]}, "no_default_updates lists shared variables, got x"),
+    ]
+    for options, message in cases:
+        with pytest.raises((FunctionTypeError, FunctionValueError), match=message):
+            compiled([x], x, **options)
+
+
 # Givens
 
 
+@pytest.mark.documents("function.givens")
 def test_givens_replace_variables() -> None:
     x, y = tt.dscalar("x"), tt.dscalar("y")
     square = x * x
@@ -167,6 +210,7 @@ def test_givens_apply_to_updates_too() -> None:
     assert state.get_value() == 3.0
 
 
+@pytest.mark.documents("function.rebuild_strict")
 def test_givens_keep_the_type_unless_told_otherwise() -> None:
     x, y = tt.dscalar("x"), tt.fscalar("y")
     with pytest.raises(TypeError, match=r"got y of type Scalar\(float32\)"):
@@ -205,12 +249,14 @@ def test_bad_givens_are_refused() -> None:
 # Calls
 
 
+@pytest.mark.documents("In.name", "In.variable")
 def test_arguments_are_given_by_position_or_name() -> None:
     x, y = tt.dscalar("x"), tt.dscalar("y")
     f = compiled([x, In(y, name="other")], x - y)
     assert f(3, 1) == f(3, other=1) == f(other=1, x=3) == 2.0
 
 
+@pytest.mark.documents("error:CallError")
 def test_wrong_calls_say_what_is_wrong_and_how_to_call() -> None:
     x, y, twin = tt.dscalar("x"), tt.dscalar("y"), tt.dscalar("x")
     f = compiled([x, y], x - y, name="difference")
@@ -253,6 +299,7 @@ def test_argument_is_converted_where_nothing_is_lost() -> None:
     assert f(np.ones(2, "float32")).dtype == np.float64
 
 
+@pytest.mark.documents("function.allow_input_downcast")
 def test_downcast_is_allowed_refused_or_left_to_python_floats() -> None:
     x = tt.fvector("x")
     s = tt.fscalar("s")
@@ -269,6 +316,7 @@ def test_downcast_is_allowed_refused_or_left_to_python_floats() -> None:
         compiled([s], s)(0.1)
 
 
+@pytest.mark.documents("In.allow_downcast")
 def test_rule_of_an_input_wins_over_that_of_the_function_and_stays_its_own() -> None:
     x = tt.fvector("x")
     own = In(x, allow_downcast=False)
@@ -280,6 +328,7 @@ def test_rule_of_an_input_wins_over_that_of_the_function_and_stays_its_own() -> 
         compiled([free], x)(np.array([0.1]))
 
 
+@pytest.mark.documents("In.strict")
 def test_strict_input_is_not_converted() -> None:
     x = tt.dvector("x")
     f = compiled([In(x, strict=True)], x)
@@ -296,6 +345,7 @@ def test_function_keeps_the_options_it_was_made_with() -> None:
     assert f(0.1).dtype == np.float32
 
 
+@pytest.mark.documents("function.trust_input", "Function.trust_input")
 def test_trusted_input_is_not_checked() -> None:
     x = tt.dvector("x")
     f = compiled([x], x + 1, trust_input=True)
@@ -316,12 +366,14 @@ def test_shapes_that_clash_when_run_name_op_and_line() -> None:
 # In
 
 
+@pytest.mark.documents("In.value")
 def test_default_value_is_used_where_no_argument_is_given() -> None:
     x, y = tt.dscalar("x"), tt.dscalar("y")
     f = compiled([x, In(y, value=10)], x + y)
     assert [f(1), f(1, 2), f(1, y=3), f(1)] == [11.0, 3.0, 4.0, 11.0]
 
 
+@pytest.mark.documents("In.borrow")
 def test_default_is_copied_unless_borrowed() -> None:
     x = tt.dvector("x")
     value = np.zeros(2)
@@ -330,6 +382,7 @@ def test_default_is_copied_unless_borrowed() -> None:
     assert (f().tolist(), borrowing().tolist()) == ([0.0, 0.0], [1.0, 1.0])
 
 
+@pytest.mark.documents("In.value")
 def test_default_can_be_kept_in_a_cell_of_the_users() -> None:
     x, state = tt.dscalar("x"), shared(2.0)
     f, g = compiled([In(x, value=state.container)], x), compiled([In(x, value=state)], x)
@@ -337,12 +390,14 @@ def test_default_can_be_kept_in_a_cell_of_the_users() -> None:
     assert (f(), g()) == (3.0, 3.0)
 
 
+@pytest.mark.documents("In.update")
 def test_update_of_an_input_changes_its_default_after_each_call() -> None:
     x, step = tt.dscalar("x"), tt.dscalar("step")
     f = compiled([step, In(x, value=10.0, update=x + step)], x)
     assert [f(1), f(2), f(0), f(1, 100.0), f(0)] == [10.0, 11.0, 13.0, 100.0, 101.0]
 
 
+@pytest.mark.documents("In.implicit")
 def test_implicit_input_cannot_be_given() -> None:
     x, y = tt.dscalar("x"), tt.dscalar("y")
     f = compiled([In(x, value=1.0, implicit=True), y], x + y)
@@ -377,9 +432,47 @@ def test_input_shows_its_variable_and_derives_what_is_not_given() -> None:
     assert repr(Out(x)) == "Out(x)"
 
 
+@pytest.mark.documents("In.autoname")
+def test_input_need_not_take_the_name_of_its_variable() -> None:
+    x = tt.dscalar("x")
+    f = compiled([In(x, autoname=False)], x)
+    assert f(1.0) == 1.0
+    with pytest.raises(CallError, match=r"no input has the name 'x'. Call function\(\(unnamed\): "):
+        f(x=1.0)
+
+
+def test_default_is_converted_under_the_functions_rule() -> None:
+    z = tt.fscalar("z")
+    assert compiled([In(z, value=0.1)], z, allow_input_downcast=True)().dtype == np.float32
+    with pytest.raises(FunctionTypeError, match=r"In: the default of z: .* would lose precision"):
+        compiled([In(z, value=0.1)], z)
+
+
+def test_cell_of_another_type_is_no_default() -> None:
+    with pytest.raises(FunctionTypeError, match=r"default of x must be of type Scalar.* holds values of type Vector"):
+        In(tt.dscalar("x"), value=shared(np.ones(2)))
+
+
+def test_several_missing_arguments_are_all_named() -> None:
+    x, y = tt.dscalar("x"), tt.dscalar("y")
+    with pytest.raises(CallError, match=r"argument 0, x of type .*; argument 1, y of type .*, are missing"):
+        compiled([x, y], x + y)()
+    with pytest.raises(CallError, match=r"no input has the name 'valeu'. Did you mean 'value'?"):
+        compiled([In(x, name="value")], x)(valeu=1)
+
+
+def test_many_cells_are_read_and_written_together() -> None:
+    states = [shared(float(k)) for k in range(30)]
+    f = compiled([], [sum(states[1:], states[0]), *states], updates=[(s, s + 1) for s in states])
+    assert [v.item() for v in f()[:2]] == [435.0, 0.0]
+    assert f()[0] == 465.0
+    assert compiled([], states)()[29] == 31.0
+
+
 # Looking inside
 
 
+@pytest.mark.documents("Function.get_shared", "Function.dprint", "Function.fgraph")
 def test_function_shows_its_graph_shared_variables_and_source_line() -> None:
     x, state = tt.dscalar("x"), shared(1.0, name="state")
     f = compiled([x], x + state)
@@ -390,6 +483,7 @@ def test_function_shows_its_graph_shared_variables_and_source_line() -> None:
     assert f.source_line.file == __file__
 
 
+@pytest.mark.documents("Function.__hash__", "Function.__eq__")
 def test_function_equals_only_itself() -> None:
     x = tt.dscalar("x")
     f, g = compiled([x], x), compiled([x], x)

@@ -78,7 +78,7 @@ def test_mode_is_named_in_any_capitals(name: str) -> None:
 
 
 def test_mode_may_be_a_mode_itself() -> None:
-    mine = Mode("vm", None, "mine")
+    mine = Mode("vm", None, name="mine")
     with config.change_flags(mode=mine):
         assert get_mode() is mine
         assert config.snapshot()["mode"] is mine
@@ -115,9 +115,11 @@ def test_default_mode_runs_where_there_is_no_compiler() -> None:
         assert run(program, "") in {"c", "c|py", "cvm"}
 
 
-def test_options_that_come_later_name_what_is_missing() -> None:
-    with config.change_flags(mode="DebugMode"), pytest.raises(ValueError, match="no mode is called"):
-        get_mode()
+@pytest.mark.parametrize("name", ["DebugMode", "nanguardmode", "MonitorMode"])
+@pytest.mark.documents("option:mode")
+def test_mode_of_the_option_may_be_one_that_checks(name: str) -> None:
+    with config.change_flags(mode=name):
+        assert type(get_mode()).__name__.lower() == name.lower()
 
 
 def test_command_lists_the_options_asked_for(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import treadle.tensor as tt
-from treadle.compile import Function, FunctionTypeError, FunctionValueError, function, shared
+from treadle.compile import Function, FunctionTypeError, FunctionValueError, In, function, shared
 from treadle.graph import Apply, NodeError, Op
 
 
@@ -16,6 +16,7 @@ def compiled(*args: Any, **options: Any) -> Function:
     return function(*args, **{"mode": "VM", **options})
 
 
+@pytest.mark.documents("function.updates")
 def test_outputs_are_computed_from_the_values_before_the_update() -> None:
     state = shared(1.0)
     f = compiled([], [state, state + 1], updates={state: state * 10})
@@ -51,6 +52,7 @@ def test_output_and_new_value_share_no_memory() -> None:
     assert state.get_value().tolist() == [1.0, 1.0]
 
 
+@pytest.mark.documents("function.updates")
 def test_bad_updates_are_refused() -> None:
     state, x = shared(1.0, name="state"), tt.dscalar("x")
     with pytest.raises(FunctionValueError, match="two updates are given for state"):
@@ -68,6 +70,7 @@ def test_bad_updates_are_refused() -> None:
         compiled([], updates=3)
 
 
+@pytest.mark.documents("function.no_default_updates", "SharedVariable.default_update")
 def test_default_update_is_made_unless_excluded() -> None:
     state = shared(0.0)
     state.default_update = state + 1
@@ -186,8 +189,9 @@ class Meet(Op):
 
     __props__ = ()
 
-    def __init__(self, barrier: threading.Barrier) -> None:
+    def __init__(self, barrier: threading.Barrier, patience: float = 0.05) -> None:
         self.barrier = barrier
+        self.patience = patience
         self.met = 0
 
     def make_node(self, *inputs: Any) -> Apply:
@@ -196,7 +200,7 @@ class Meet(Op):
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
         try:
-            self.barrier.wait(0.05)
+            self.barrier.wait(self.patience)
             self.met += 1
         except threading.BrokenBarrierError:
             self.barrier.reset()
@@ -214,7 +218,7 @@ def test_calls_that_update_one_variable_never_overlap() -> None:
 
 def test_calls_without_updates_overlap() -> None:
     x = tt.dscalar("x")
-    meet = Meet(threading.Barrier(2))
+    meet = Meet(threading.Barrier(2), patience=30.0)
     f = compiled([x], meet(x))
     in_threads(2, lambda: f(1.0))
     assert meet.met == 2
@@ -249,3 +253,90 @@ def test_reader_of_two_variables_sees_both_from_one_moment() -> None:
 
     in_threads(4, work)
     assert torn == []
+
+
+def test_default_update_is_not_made_beside_an_explicit_one_under_another_name() -> None:
+    state = shared(0.0, name="state")
+    state.default_update = state + 1
+    compiled([], state, updates={state.clone(name="twin"): state + 10})()
+    assert state.get_value() == 10.0
+    compiled([], state, no_default_updates=(state.clone(),))()
+    assert state.get_value() == 10.0
+
+
+def test_input_whose_default_is_a_shared_variable_updates_it() -> None:
+    x, state = tt.dscalar("x"), shared(1.0)
+    f = compiled([In(x, value=state, update=x * 2)], x + state)
+    assert [f(), f(), f(10.0)] == [2.0, 4.0, 14.0]
+    assert state.get_value() == 20.0
+    with pytest.raises(FunctionValueError, match="two updates change the cell of one shared variable"):
+        compiled([In(x, value=state, update=x * 2)], x, updates={state: state + 1})
+
+
+def test_assignment_waits_for_a_call_that_updates() -> None:
+    state = shared(0.0)
+    entered, release = threading.Event(), threading.Event()
+    f = compiled([], updates=[(state, Held(entered, release)(state) + 1)])
+    calling = threading.Thread(target=f)
+    calling.start()
+    assert entered.wait(10)
+    setting = threading.Thread(target=state.set_value, args=(100.0,))
+    setting.start()
+    setting.join(0.05)
+    assert setting.is_alive()
+    release.set()
+    calling.join(10)
+    setting.join(10)
+    assert state.get_value() == 100.0
+
+
+class Held(Op):
+    """The identity; tells that it runs, and waits until it may end."""
+
+    __props__ = ()
+
+    def __init__(self, entered: threading.Event, release: threading.Event) -> None:
+        self.entered = entered
+        self.release = release
+
+    def make_node(self, *inputs: Any) -> Apply:
+        x = tt.as_tensor_variable(inputs[0])
+        return Apply(self, [x], [x.type()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+        self.entered.set()
+        self.release.wait(10)
+        output_storage[0][0] = inputs[0].copy()
+
+
+def test_failed_call_leaves_defaults_and_arguments() -> None:
+    x, n = tt.dscalar("x"), tt.dscalar("n")
+    f = compiled([x, In(n, value=1.0, update=n + 1)], FailOnNegative()(x) + n)
+    with pytest.raises(NodeError, match="negative"):
+        f(-1.0)
+    assert (f[n], f(1.0), f(1.0)) == (1.0, 2.0, 3.0)
+
+
+def test_call_from_within_a_call_sees_the_state_before_it() -> None:
+    state = shared(1.0)
+    inner = compiled([], updates=[(state, state + 1)])
+    outer = compiled([], updates=[(state, Calling(inner)(state) * 10)])
+    outer()
+    assert state.get_value() == 10.0
+
+
+class Calling(Op):
+    """The identity; calls a function on the way."""
+
+    __props__ = ()
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+
+    def make_node(self, *inputs: Any) -> Apply:
+        x = tt.as_tensor_variable(inputs[0])
+        return Apply(self, [x], [x.type()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+        self.function()
+        output_storage[0][0] = inputs[0].copy()

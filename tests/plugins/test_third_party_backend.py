@@ -51,7 +51,7 @@ from treadle.compile import function, predefined_modes
 
 x = tt.dvector("x")
 made = function([x], tt.sum(tt.exp(x) * 2), mode="TAPE")
-print("TAPE" in predefined_modes(), type(made.program).__name__, float(made(np.zeros(3))))
+print("TAPE" in predefined_modes, type(made.program).__name__, float(made(np.zeros(3))))
 """
     assert run_with_plugin(installed, "-c", program, cwd=tmp_path).split() == ["True", "TapeProgram", "6.0"]
 
@@ -59,7 +59,7 @@ print("TAPE" in predefined_modes(), type(made.program).__name__, float(made(np.z
 def test_mode_of_the_backend_does_not_exist_here() -> None:
     from treadle.compile import predefined_modes
 
-    assert "TAPE" not in predefined_modes()
+    assert "TAPE" not in predefined_modes
 
 
 def test_backend_keeps_the_contract(installed: Path, tmp_path: Path) -> None:

@@ -1,56 +1,161 @@
 """treadle.compile: function, modes and shared variables."""
 
+from treadle.compile.aliasing import (
+    add_supervisor_to_fgraph,
+    alias_root,
+    infer_reuse_pattern,
+    insert_deepcopy,
+    view_tree_set,
+)
 from treadle.compile.backends import BACKENDS
+from treadle.compile.dumping import StripPickler, function_dump
 from treadle.compile.errors import (
+    AliasedMemoryError,
     BackendWarning,
     CallError,
     CompileError,
     FunctionTypeError,
     FunctionValueError,
+    FunctionWarning,
     MissingBackendError,
+    ReadOnlyModeError,
+    UnknownInputError,
     UnknownModeError,
+    UnknownNameError,
     UnusedInputError,
 )
 from treadle.compile.evaluation import evaluate
-from treadle.compile.executor import Function, Maker
+from treadle.compile.executor import Function
+from treadle.compile.extension import brought_names
 from treadle.compile.facade import function
-from treadle.compile.io import In, Out
+from treadle.compile.io import In, Out, SymbolicInput, SymbolicOutput
+from treadle.compile.lookup import DUPLICATE
+from treadle.compile.maker import FunctionMaker
 from treadle.compile.mode import (
+    CVM,
     FAST_COMPILE,
     FAST_RUN,
-    OPTIMIZERS,
+    JAX,
+    NUMBA,
+    OPT_FAST_COMPILE,
+    OPT_FAST_RUN,
+    OPT_FAST_RUN_STABLE,
+    OPT_MERGE,
+    OPT_MINIMUM,
+    OPT_NONE,
+    OPT_O2,
+    OPT_O3,
+    OPT_STABILIZE,
+    OPT_UNSAFE,
+    PYTORCH,
+    VM,
+    AddDestroyHandler,
+    AddFeatureOptimizer,
+    C,
     Mode,
+    PrintCurrentFunctionGraph,
     get_default_mode,
     get_mode,
+    optdb,
+    predefined_linkers,
     predefined_modes,
+    predefined_optimizers,
+    register_linker,
+    register_mode,
+    register_optimizer,
 )
+from treadle.compile.monitormode import MonitorMode
+from treadle.compile.profiling import ProfileStats
+from treadle.compile.rebuilding import rebuild_collect_shared
 from treadle.compile.specification import Specification
-from treadle.graph import SharedVariable, shared
+from treadle.graph import (
+    Container,
+    DeepCopyOp,
+    SharedVariable,
+    Supervisor,
+    ViewOp,
+    deep_copy_op,
+    shared,
+    shared_constructor,
+    view_op,
+)
 
 __all__ = [
     "BACKENDS",
+    "CVM",
+    "DUPLICATE",
     "FAST_COMPILE",
     "FAST_RUN",
-    "OPTIMIZERS",
+    "JAX",
+    "NUMBA",
+    "OPT_FAST_COMPILE",
+    "OPT_FAST_RUN",
+    "OPT_FAST_RUN_STABLE",
+    "OPT_MERGE",
+    "OPT_MINIMUM",
+    "OPT_NONE",
+    "OPT_O2",
+    "OPT_O3",
+    "OPT_STABILIZE",
+    "OPT_UNSAFE",
+    "PYTORCH",
+    "VM",
+    "AddDestroyHandler",
+    "AddFeatureOptimizer",
+    "AliasedMemoryError",
     "BackendWarning",
+    "C",
     "CallError",
     "CompileError",
+    "Container",
+    "DeepCopyOp",
     "Function",
+    "FunctionMaker",
     "FunctionTypeError",
     "FunctionValueError",
+    "FunctionWarning",
     "In",
-    "Maker",
     "MissingBackendError",
     "Mode",
+    "MonitorMode",
     "Out",
+    "PrintCurrentFunctionGraph",
+    "ProfileStats",
+    "ReadOnlyModeError",
     "SharedVariable",
     "Specification",
+    "StripPickler",
+    "Supervisor",
+    "SymbolicInput",
+    "SymbolicOutput",
+    "UnknownInputError",
     "UnknownModeError",
+    "UnknownNameError",
     "UnusedInputError",
+    "ViewOp",
+    "add_supervisor_to_fgraph",
+    "alias_root",
+    "deep_copy_op",
     "evaluate",
     "function",
+    "function_dump",
     "get_default_mode",
     "get_mode",
+    "infer_reuse_pattern",
+    "insert_deepcopy",
+    "optdb",
+    "predefined_linkers",
     "predefined_modes",
+    "predefined_optimizers",
+    "rebuild_collect_shared",
+    "register_linker",
+    "register_mode",
+    "register_optimizer",
     "shared",
+    "shared_constructor",
+    "view_op",
+    "view_tree_set",
 ]
+
+# Names that other installed distributions bring, such as OpFromGraph or wrap_jax.
+__getattr__ = brought_names(__name__)

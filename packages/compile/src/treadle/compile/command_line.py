@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.table import Table
 
-from treadle.cache import default_cache
-from treadle.compile import rewrites_command
+from treadle.compile import cache_command, rewrites_command
 from treadle.compile.backends import BACKENDS
 from treadle.config import EntryPointLoadError, OptionSourceError, OptionValueError, UnknownOptionError, config
 
@@ -22,9 +21,7 @@ def _parser() -> argparse.ArgumentParser:
     text = "Look after treadle's cache, options, backends and rewrites."
     parser = argparse.ArgumentParser(prog="treadle", description=text)
     commands = parser.add_subparsers(dest="command", required=True)
-    cache = commands.add_parser("cache", help="the compile cache")
-    cache.add_argument("action", choices=("list", "clear", "purge", "explain", "directory"))
-    cache.add_argument("key", nargs="?", help="key of the entry to explain")
+    cache_command.add_parser(commands)
     commands.add_parser("backends", help="which backends are installed, and whether they work here")
     options = commands.add_parser(
         "config", aliases=["options"], help="every option with its value, where that came from, default and meaning"
@@ -32,27 +29,6 @@ def _parser() -> argparse.ArgumentParser:
     rewrites_command.add_parser(commands)
     options.add_argument("names", nargs="*", metavar="NAME", help="an option, a section, or the beginning of a name")
     return parser
-
-
-def _show_cache(console: Console, action: str, key: str | None) -> int:
-    cache = default_cache()
-    if action == "directory":
-        console.print(str(cache.directory))
-    elif action == "clear":
-        console.print(f"{cache.clear()} entries removed")
-    elif action == "purge":
-        console.print(f"{cache.purge()} files removed")
-    elif action == "explain":
-        if key is None:
-            console.print("cache explain: the key of an entry is needed; `treadle cache list` shows them")
-            return 2
-        console.print(cache.explain(key))
-    else:
-        table = Table("key", "bytes", title=str(cache.directory))
-        for entry in cache.list():
-            table.add_row(entry.key, str(entry.size))
-        console.print(table)
-    return 0
 
 
 def _show_backends(console: Console) -> int:
@@ -84,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = _parser().parse_args(sys.argv[1:] if arguments is None else arguments)
     console = Console()
     if given.command == "cache":
-        return _show_cache(console, given.action, given.key)
+        return cache_command.run(console, given)
     if given.command == "rewrites":
         return rewrites_command.run(console, given)
     if given.command == "backends":

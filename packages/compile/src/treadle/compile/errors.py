@@ -21,8 +21,18 @@ class UnusedInputError(CompileError, ValueError):
     """An input is not used by any output or update."""
 
 
-class UnknownModeError(CompileError, ValueError):
+class UnknownNameError(CompileError, ValueError, KeyError):
+    """No mode, linker or set of rewrites has this name; the message lists near ones."""
+
+    __str__ = Exception.__str__  # KeyError's would quote the message
+
+
+class UnknownModeError(UnknownNameError):
     """No mode has this name."""
+
+
+class ReadOnlyModeError(CompileError, AttributeError):
+    """An attribute of a mode was assigned; modes do not change."""
 
 
 class MissingBackendError(UnknownModeError):
@@ -31,6 +41,20 @@ class MissingBackendError(UnknownModeError):
 
 class CallError(TreadleError, TypeError):
     """A compiled function was called with wrong arguments."""
+
+
+class UnknownInputError(CallError, KeyError):
+    """A function has no input, or several, of the name, variable or position asked for."""
+
+    __str__ = Exception.__str__  # KeyError's would quote the message
+
+
+class AliasedMemoryError(TreadleError, ValueError):
+    """Values that a function keeps share memory, which pickling would not preserve."""
+
+
+class FunctionWarning(TreadleWarning):
+    """A function is made or pickled, but not all of it is as asked for."""
 
 
 class BackendWarning(TreadleWarning):

@@ -2,53 +2,38 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
-from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Any
+import copy
+import warnings
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from treadle.compile.calling import make_caller
-from treadle.compile.errors import CallError
-from treadle.config import Snapshot, config
-from treadle.graph import NodeError, debugprint, html_fragment, retell, user_line
+from treadle.compile.arguments import PythonSignature, Signature
+from treadle.compile.calling import arguments_of, install_caller
+from treadle.compile.errors import AliasedMemoryError, CallError, FunctionValueError, FunctionWarning
+from treadle.compile.exporting import export_function
+from treadle.compile.lookup import Containers, Slots, Values, finder
+from treadle.config import config
+from treadle.graph import Container, HasInnerGraph, debugprint, html_fragment, retell
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
-    from treadle.compile.mode import Mode
-    from treadle.compile.specification import Specification
-    from treadle.graph import Container, FunctionGraph, SharedVariable, Type, Variable
+    from treadle.compile.io import In, Out
+    from treadle.compile.lookup import Duplicate
+    from treadle.compile.maker import FunctionMaker
+    from treadle.graph import Apply, FunctionGraph, NodeError, SharedVariable, UserLine, Variable
     from treadle.link.vm import Program
-    from treadle.rewrite import Report
-
-
-@dataclass(frozen=True, slots=True)
-class Maker:
-    """What a function was made from.
-
-    Attributes
-    ----------
-    specification
-        The graph before rewriting, with inputs, outputs and updates.
-    mode
-        The mode.
-    fgraph
-        The graph after rewriting.
-    report
-        Which rewrites fired.
-    options
-        The options that were in force.
-    """
-
-    specification: Specification
-    mode: Mode
-    fgraph: FunctionGraph
-    report: Report
-    options: Snapshot
 
 
 class Function:
     """A compiled function. Made by `function`.
+
+    Calling it computes the outputs: ``f(*args, **kwargs, output_subset=None)``. Arguments are the values of the
+    inputs, by position or by name. The result is the value of a bare output, a list for a list of outputs, a dict for
+    a dict of them. With ``output_subset``, a list of positions or keys, only these outputs are computed, and come in a
+    list, or a dict where the outputs are a dict; updates are made all the same. The call raises `CallError` if
+    arguments are missing, too many, named twice, not known, or do not fit their inputs, and `NodeError` if an op
+    fails, with the op and the user's line.
 
     It may be called from any number of threads. A function with updates holds the locks of all shared variables it
     reads or updates from the first read to the write-back; if a call fails, none of them has changed.
@@ -59,184 +44,286 @@ class Function:
         Its name, or None.
     maker
         What it was made from.
-    trust_input
-        Whether arguments are used as they are, without checks: they must be exactly of the inputs' types.
+    program
+        What computes the outputs and new values.
+    signature
+        The explicit inputs, and how arguments are matched to them.
+    source_line
+        The user's line that made it.
+    pickle_aliased_memory_strategy
+        What to do when kept values share memory, which a pickle does not preserve: ``warn``, ``ignore`` or ``raise``.
+
+    Examples
+    --------
+    >>> import treadle.tensor as tt
+    >>> from treadle.compile import function
+    >>> x = tt.dscalar("x")
+    >>> f = function([x], {"one": x + 1, "two": x + 2}, mode="VM")
+    >>> f(1, output_subset=["two"])
+    {'two': array(3.)}
     """
 
-    def __init__(self, maker: Maker, program: Program, name: str | None, trust_input: bool) -> None:
+    # The caller stands in a slot, so that a call runs it at once, without a method around it.
+    __slots__ = (
+        "__call__",
+        "__weakref__",
+        "_output_storage",
+        "_slots",
+        "_subsets",
+        "_trust_input",
+        "maker",
+        "name",
+        "pickle_aliased_memory_strategy",
+        "program",
+        "signature",
+        "source_line",
+    )
+
+    __call__: Callable[..., Any]
+    __signature__ = PythonSignature()
+    source_line: UserLine | None
+    aliased_strategies: ClassVar[tuple[str, ...]] = ("warn", "ignore", "raise")
+
+    def __init__(self, maker: FunctionMaker, program: Program, name: str | None, trust_input: bool) -> None:
         self.maker = maker
         self.program = program
         self.name = name
-        self._trust_input = trust_input
-        self.source_line = user_line(2)
-        spec = maker.specification
-        self._read = tuple(s.container for s in spec.shared)
-        self._write = tuple(cell for cell, _ in spec.updates)
-        defaults = tuple(i.container for i in spec.inputs if i.container is not None)
-        held = {*self._write, *self._read, *(defaults if self._write else ())}
-        self._locks = tuple(sorted(held, key=lambda c: c.order)) if self._write or len(self._read) > 1 else ()
-        self._call = make_caller(self)
+        self.source_line = maker.source_line
+        self.pickle_aliased_memory_strategy = "warn"
+        self._trust_input = bool(trust_input)
+        self._subsets: dict[tuple[int, ...], Function] = {}
+        self._slots: Slots | None = None
+        self._output_storage: list[Container] | None = None
+        self.renew()
+
+    def renew(self) -> None:
+        """Write the caller anew, after something that stands in it has changed."""
+        self.signature = Signature(self.maker.specification.inputs, self.name or "function")
+        install_caller(self)
+        self._subsets.clear()
 
     @property
     def trust_input(self) -> bool:
-        """Whether arguments are used without checks."""
+        """Whether arguments are used without checks; they must then be exactly of the inputs' types."""
         return self._trust_input
 
     @trust_input.setter
     def trust_input(self, value: bool) -> None:
-        self._trust_input = value
-        self._call = make_caller(self)
+        self._trust_input = bool(value)
+        self.renew()
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Compute the outputs.
+    # What the caller calls
 
-        Parameters
-        ----------
-        args, kwargs
-            Values of the inputs, by position or by name.
-
-        Returns
-        -------
-        The value of a bare output; a list for a list of outputs; a dict for a dict of them.
-
-        Raises
-        ------
-        CallError
-            If arguments are missing, too many, named twice or not known.
-        TypeError
-            If a value does not fit its input: dtype, rank or shape.
-        NodeError
-            If an op fails; the message names it and the user's line.
-        """
-        return self._call(*args, **kwargs)
-
-    # The parts of a call; `treadle.compile.calling` writes a function that runs through them.
-
-    def run(self, values: Sequence[Any]) -> Sequence[Any]:
-        """Compute outputs for checked values, reading and updating state; return the user's outputs."""
-        program = self.program
-        if not self._locks:
-            state = [self._state(c) for c in self._read]
-            return program(*values, *state)
-        if not self._write:
-            with ExitStack() as stack:
-                for cell in self._locks:
-                    stack.enter_context(cell.lock)
-                state = [self._state(c) for c in self._read]
-            return program(*values, *state)
-        return self._run_and_update(values)
-
-    def _run_and_update(self, values: Sequence[Any]) -> Sequence[Any]:
-        cells = self._locks
-        taken = 0
-        try:
-            for cell in cells:
-                cell.lock.acquire()
-                taken += 1
-            state = [self._state(c) for c in self._read]
-            results = self.program(*values, *state)
-            count = len(results) - len(self._write)
-            self._write_back(results[count:])
-            return results[:count]
-        finally:
-            for cell in reversed(cells[:taken]):
-                cell.lock.release()
-
-    def _state(self, cell: Container) -> Any:
-        return cell.read_host() if self.program.host else cell.read()
-
-    def _write_back(self, new_values: Sequence[Any]) -> None:
-        """Put new values into their cells, all of them after all were computed."""
-        if self.program.host:
-            for cell, value in zip(self._write, new_values, strict=True):
-                cell.write(value)
-            return
-        for cell, value in zip(self._write, new_values, strict=True):
-            cell.write_native(value, partial(_fetched, self.program, cell.type))
-
-    def bind(self, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Any]:
+    def bind(self, args: Sequence[Any], rest: Sequence[Any], kwargs: dict[str, Any]) -> list[Any]:
         """Match arguments to inputs and convert them: the slow, explaining way.
 
         Raises
         ------
-        CallError, TypeError
-            As for calling.
+        CallError
+            If they do not match or do not fit.
         """
-        with config.using(self.maker.options):
-            given = self._match(args, kwargs)
-            return [self._converted(i, value) for i, value in enumerate(given)]
+        return arguments_of(self, args, rest, kwargs)
 
     def explain(self, error: NodeError) -> None:
         """Give the error of a node the length that ``exception_verbosity`` had when the function was made."""
         with config.using(self.maker.options):
             retell(error)
 
-    def _title(self) -> str:
-        return self.name or "function"
+    def call_subset(self, args: Sequence[Any], rest: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """Compute some of the outputs: those that the keyword argument ``output_subset`` lists."""
+        wanted = kwargs.pop("output_subset")
+        if wanted is None:
+            return self.__call__(*args, *rest, **kwargs)
+        places = self._positions(wanted)
+        part = self._subsets.get(places)
+        if part is None:
+            part = self.maker.variant(
+                self.maker.specification.restricted(places), self.name, self.profile or False
+            ).create()
+            part.trust_input = self._trust_input
+            part = self._subsets.setdefault(places, part)
+        results = part(*args, *rest, **kwargs)
+        keys = self.maker.specification.keys
+        return results if keys is None else dict(zip([keys[i] for i in places], results, strict=True))
 
-    def _signature(self) -> str:
-        parts = []
-        for item in self.maker.specification.inputs:
-            text = f"{item.name or '(unnamed)'}: {item.variable.type}"
-            parts.append(text + " = default" if item.container is not None else text)
-        return f"{self._title()}({', '.join(parts)})"
+    def _positions(self, wanted: Any) -> tuple[int, ...]:
+        """Return the positions of the outputs that positions or keys name."""
+        spec = self.maker.specification
+        known = range(len(spec.outputs))
+        by_key = {} if spec.keys is None else {key: i for i, key in enumerate(spec.keys)}
+        if isinstance(wanted, list | tuple):
+            found = [by_key.get(item, item) for item in wanted if _hashable(item)]
+            places = tuple(i for i in found if isinstance(i, int) and i in known)
+            if len(places) == len(wanted):
+                return places
+        shown = f"0 to {len(spec.outputs) - 1}" if spec.outputs else "none"
+        keys = "" if spec.keys is None else f" and the keys {', '.join(map(repr, spec.keys))}"
+        msg = (
+            f"{self.signature.title}: output_subset must be a list of outputs, got {wanted!r}. There are the positions "
+            f"{shown}{keys}."
+        )
+        raise CallError(msg)
 
-    def _match(self, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Any]:
-        inputs = self.maker.specification.inputs
-        slots: list[Any] = [_MISSING] * len(inputs)
-        open_places = [i for i, item in enumerate(inputs) if not item.implicit]
-        if len(args) > len(open_places):
-            msg = f"{self._title()}: {len(open_places)} arguments at most, got {len(args)}. Call {self._signature()}."
-            raise CallError(msg)
-        for place, value in zip(open_places, args, strict=False):
-            slots[place] = value
-        for key, value in kwargs.items():
-            slots[self._place(key, slots)] = value
-        for i, item in enumerate(inputs):
-            if slots[i] is _MISSING and item.container is not None:
-                slots[i] = item.container.read_host()
-            if slots[i] is _MISSING:
-                msg = (
-                    f"{self._title()}: argument {i}, {item.variable} of type {item.variable.type}, is missing. "
-                    f"Call {self._signature()}."
-                )
-                raise CallError(msg)
-        return slots
+    # Values that are kept
 
-    def _place(self, key: str, slots: Sequence[Any]) -> int:
-        inputs = self.maker.specification.inputs
-        places = [i for i, item in enumerate(inputs) if item.name == key]
-        if len(places) != 1:
-            problem = "several inputs have" if places else "no input has"
-            msg = f"{self._title()}: {problem} the name {key!r}. Call {self._signature()}."
-            raise CallError(msg)
-        (place,) = places
-        if inputs[place].implicit:
-            msg = f"{self._title()}: {key!r} is implicit, its value cannot be given. Leave it out."
-            raise CallError(msg)
-        if slots[place] is not _MISSING:
-            msg = f"{self._title()}: {key!r} is given twice, by position and by name. Give it once."
-            raise CallError(msg)
-        return place
+    @property
+    def _kept(self) -> Slots:
+        if self._slots is None:
+            self._slots = Slots(self)
+        return self._slots
 
-    def _converted(self, i: int, value: Any) -> Any:
-        item = self.maker.specification.inputs[i]
-        try:
-            return item.variable.type.filter(value, strict=item.strict, allow_downcast=item.allow_downcast)
-        except (TypeError, ValueError) as error:
-            msg = f"{self._title()}: argument {i}, {item.variable}: {error}"
-            raise CallError(msg) from error
+    @property
+    def container(self) -> Containers:
+        """The cell of each input, by position, variable or name; shared variables come after the explicit inputs."""
+        return Containers(self._kept)
+
+    @property
+    def value(self) -> Values:
+        """The default of each input and the value of each shared variable, by position, variable or name."""
+        return Values(self._kept)
+
+    @property
+    def finder(self) -> dict[Any, Container | Duplicate]:
+        """The cell for every position, variable and name; `DUPLICATE` for a name that several inputs have."""
+        return finder(self._kept)
+
+    def __getitem__(self, key: Any) -> Any:
+        """Return the value kept for an input, by position, variable or name.
+
+        Raises
+        ------
+        UnknownInputError
+            If no input, or several, answer to the key.
+        """
+        return self.value[key]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        """Set the default of an input, or the value of a shared variable, by position, variable or name.
+
+        Raises
+        ------
+        UnknownInputError
+            If no input, or several, answer to the key.
+        TypeError
+            If the value is not of the input's type.
+        """
+        self.value[key] = value
+
+    def __contains__(self, key: object) -> bool:
+        """Whether exactly one input or shared variable has this position, variable or name."""
+        return key in self.value
+
+    def __iter__(self) -> Any:
+        """Refuse: looking up values by position does not make a function a sequence."""
+        msg = f"{self.signature.title}: a function cannot be walked through. Its outputs are in f.outputs."
+        raise CallError(msg)
+
+    @property
+    def input_storage(self) -> list[Container]:
+        """The cells of the inputs and shared variables; that of an input without default is empty."""
+        return [self._kept.cell(at) for at in range(len(self._kept))]
+
+    @property
+    def output_storage(self) -> list[Container]:
+        """An empty cell for each output: results go to the caller and are kept nowhere."""
+        if self._output_storage is None:
+            self._output_storage = [Container(o.variable.type, None) for o in self.outputs]
+        return self._output_storage
+
+    @property
+    def indices(self) -> list[tuple[In, list[int], list[In]]]:
+        """For each explicit input: the input, its position in a list, itself in a list."""
+        return [(item, [i], [item]) for i, item in enumerate(self.maker.specification.inputs)]
+
+    @property
+    def defaults(self) -> list[tuple[bool, bool, Container | None]]:
+        """For each input: whether an argument is required, whether a call leaves the default as it is, its cell."""
+        spec = self.maker.specification
+        written = {cell for cell, _ in spec.updates}
+        return [(cell is None, cell is not None and cell not in written, cell) for cell in spec.cells()]
+
+    @property
+    def outputs(self) -> list[Out]:
+        """The outputs."""
+        return list(self.maker.specification.outputs)
+
+    @property
+    def output_keys(self) -> list[Any] | None:
+        """The keys of a dict of outputs, else None."""
+        keys = self.maker.specification.keys
+        return None if keys is None else list(keys)
+
+    @property
+    def unpack_single(self) -> bool:
+        """Whether a call returns the bare value of the only output."""
+        return self.maker.specification.single
+
+    @property
+    def return_none(self) -> bool:
+        """Whether None was given for the outputs; a call then returns an empty list."""
+        return self.maker.specification.none
+
+    def export(self, directory: str | Path, name: str | None = None) -> Path:
+        """Write the function as a C library that works without Python.
+
+        There will be C files, a header, a shared library made of them, and a description of inputs and outputs in
+        JSON. Shared variables are explicit: inputs for their values, outputs for their new values.
+
+        Parameters
+        ----------
+        directory
+            Where to write; it is made if it is missing, and files of these names are replaced.
+        name
+            Prefix of the library's functions; the function's name if None.
+
+        Returns
+        -------
+        The JSON file.
+
+        Raises
+        ------
+        ExportUnsupportedError
+            If the backend of the function's mode cannot: only C can.
+        LoweringError
+            If there are nodes without a C rule, which run as steps of Python; all are listed.
+        ExportError
+            If there are nodes that call functions of SciPy; all are listed.
+        FunctionValueError
+            If the name cannot be part of C names.
+        """
+        return export_function(self, directory, name)
 
     # Looking inside
+
+    @property
+    def vm(self) -> Program:
+        """The program."""
+        return self.program
+
+    @property
+    def profile(self) -> Any:
+        """What the function's calls and compilation cost, where that is recorded; else None."""
+        return self.maker.profile
 
     @property
     def fgraph(self) -> FunctionGraph:
         """The rewritten graph."""
         return self.maker.fgraph
 
+    @property
+    def nodes_with_inner_function(self) -> list[Apply]:
+        """The nodes of the rewritten graph whose op has an inner graph."""
+        return [node for node in self.maker.fgraph.apply_nodes if isinstance(node.op, HasInnerGraph)]
+
     def get_shared(self) -> list[SharedVariable]:
         """Return the shared variables that the function reads."""
         return list(self.maker.specification.shared)
+
+    def free(self) -> None:
+        """Give back memory that the program keeps for the next call (option ``allow_gc`` at False)."""
+        release = getattr(self.program, "free", None)
+        if release is not None:
+            release()
 
     def dprint(self, **options: Any) -> Any:
         """Print the rewritten graph (options as for `debugprint`)."""
@@ -251,53 +338,118 @@ class Function:
         places = zip(self.maker.fgraph.inputs, self.maker.specification.cells(), strict=True)
         return {var: cell.read_host() for var, cell in places if cell is not None}
 
+    def __repr__(self) -> str:
+        """Show signature, mode, backend and where it was made."""
+        where = f" made at {self.source_line}" if self.source_line is not None else ""
+        return f"<{self.signature} on {self.maker.where()}{where}>"
+
+    # Copies
+
+    def copy(
+        self,
+        share_memory: bool = False,
+        swap: Mapping[Any, Any] | None = None,
+        delete_updates: bool = False,
+        name: str | None = None,
+        profile: Any = None,
+    ) -> Function:
+        """Return another function that computes the same.
+
+        Defaults of inputs are copied; shared variables stay the same ones unless they are swapped.
+
+        Parameters
+        ----------
+        share_memory
+            Accepted: no memory for intermediate values belongs to a function, so there is none to share.
+        swap
+            Which shared variable takes the place of which, in the copy only.
+        delete_updates
+            Whether the copy makes no updates.
+        name
+            The copy's name; this one's with " copy" if None.
+        profile
+            As for `function`.
+
+        Raises
+        ------
+        FunctionValueError, FunctionTypeError
+            If `swap` names a variable that the function does not use, or one of another type.
+        """
+        del share_memory
+        spec = self.maker.specification.duplicated()
+        if swap:
+            spec = spec.swapped(swap)
+        if delete_updates:
+            spec = spec.without_updates()
+        title = name if name is not None or self.name is None else f"{self.name} copy"
+        made = self.maker.variant(spec, title, profile).create()
+        made.pickle_aliased_memory_strategy = self.pickle_aliased_memory_strategy
+        if made.trust_input != self._trust_input:
+            made.trust_input = self._trust_input
+        return made
+
+    def __copy__(self) -> Function:
+        """Return what `copy` does, under the same name."""
+        return self.copy(name=self.name)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Function:
+        """Return a function with a graph and state of its own."""
+        maker = copy.deepcopy(self.maker, memo)
+        made: Function = maker.create()
+        made.pickle_aliased_memory_strategy = self.pickle_aliased_memory_strategy
+        made.trust_input = self._trust_input
+        return made
+
+    # Pickling
+
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the graph before rewriting, the mode, the state and the options it was made with.
 
-        The function is compiled again on loading. Options whose defaults are computed from the machine, such as the
-        compiler and the compile directory, are those of the machine that loads it. With option ``unpickle_function``
-        at False, loading gives None.
+        The function is compiled again on loading, or comes out of the compile cache. With option
+        ``unpickle_function`` at False, loading gives None.
+
+        Raises
+        ------
+        AliasedMemoryError
+            If values that are kept share memory and ``pickle_aliased_memory_strategy`` is ``raise``.
+        FunctionValueError
+            If that attribute is neither ``warn``, ``ignore`` nor ``raise``.
         """
-        options = self.maker.options
-        kept = {o.name: options[o.name] for o in config.options() if o.name in options and not callable(o.default)}
-        return _remake, (self.maker.specification, self.maker.mode, self.name, self._trust_input, kept)
+        self._check_aliases()
+        return _restore, (self.maker, self.name, self._trust_input, self.pickle_aliased_memory_strategy)
 
-    def __copy__(self) -> Function:
-        """Return another function over the same state."""
-        return Function(self.maker, self.program, self.name, self._trust_input)
-
-    def __repr__(self) -> str:
-        """Show signature, mode and where it was made."""
-        where = f" made at {self.source_line}" if self.source_line is not None else ""
-        return f"<{self._signature()} on {self.maker.mode}{where}>"
-
-
-def _fetched(program: Program, type_: Type, value: Any) -> Any:
-    return program.fetch(value, type_)
-
-
-class _Missing:
-    """Marker of an argument that was not given."""
-
-
-_MISSING = _Missing()
-
-
-def compile_specification(
-    specification: Specification, mode: Mode, name: str | None = None, trust_input: bool = False
-) -> Function:
-    """Rewrite, link and wrap what `specify` returned."""
-    options = config.snapshot()
-    fgraph = specification.graph()
-    report = mode.optimizer.rewrite(fgraph)
-    program = mode.make_linker().link(fgraph, specification.native_outputs())
-    return Function(Maker(specification, mode, fgraph, report, options), program, name, trust_input)
+    def _check_aliases(self) -> None:
+        strategy = self.pickle_aliased_memory_strategy
+        if strategy not in self.aliased_strategies:
+            msg = f"pickle_aliased_memory_strategy: one of {', '.join(self.aliased_strategies)}, got {strategy!r}."
+            raise FunctionValueError(msg)
+        if strategy == "ignore":
+            return
+        cells = [cell for cell in dict.fromkeys(self.maker.specification.cells()) if cell is not None]
+        values = [(cell, cell.read_host()) for cell in cells]
+        for k, (cell, value) in enumerate(values):
+            for _, other in values[k + 1 :]:
+                if other is value or not cell.type.may_share_memory(value, other):
+                    continue
+                msg = (
+                    f"{self.signature.title}: two of the values that the function keeps share memory, which its pickle "
+                    "does not preserve. Set one of them to a copy, or pickle_aliased_memory_strategy to 'ignore'."
+                )
+                if strategy == "raise":
+                    raise AliasedMemoryError(msg)
+                warnings.warn(msg, FunctionWarning, stacklevel=4)
+                return
 
 
-def _remake(
-    specification: Specification, mode: Mode, name: str | None, trust_input: bool, options: dict[str, Any]
-) -> Function | None:
+def _hashable(item: Any) -> bool:
+    return type(item).__hash__ is not None
+
+
+def _restore(maker: FunctionMaker, name: str | None, trust_input: bool, strategy: str) -> Function | None:
     if not config.unpickle_function:
         return None
-    with config.using(options):
-        return compile_specification(specification, mode, name, trust_input)
+    made = maker.create()
+    made.pickle_aliased_memory_strategy = strategy
+    made.name = name
+    made.trust_input = trust_input
+    return made

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from treadle.compile.errors import FunctionTypeError
-from treadle.compile.executor import compile_specification
 from treadle.compile.mode import get_mode
 from treadle.compile.specification import specify
 
 if TYPE_CHECKING:
     from treadle.compile.executor import Function
+    from treadle.compile.maker import FunctionMaker
     from treadle.compile.mode import Mode
 
 
@@ -27,9 +27,11 @@ def function(
     updates: Any = None,
     givens: Any = None,
     no_default_updates: Any = False,
+    accept_inplace: bool = False,
     name: str | None = None,
     rebuild_strict: bool = True,
     allow_input_downcast: bool | None = None,
+    profile: Any = None,
     on_unused_input: str | None = None,
     trust_input: bool = False,
 ) -> Function:
@@ -52,12 +54,17 @@ def function(
         Pairs (variable, replacement), as a list or a dict, independent of each other. A plain value becomes a constant.
     no_default_updates
         True: default updates of shared variables are left out; a list: those of the listed ones.
+    accept_inplace
+        Whether the expressions may hold ops that overwrite their inputs. They then overwrite copies of arguments.
     name
-        Shown in messages.
+        Shown in messages and profiles.
     rebuild_strict
         Whether replacements must keep the type. If not, types of results may change.
     allow_input_downcast
         True: arguments may lose precision. False: never. None: only Python floats, to floatX.
+    profile
+        True, a ProfileStats or a message to print with it: what compilation and calls cost is recorded, in
+        ``f.profile``. False: nothing is. None: as the options ``profile`` and ``print_global_stats`` say.
     on_unused_input
         ``raise``, ``warn`` or ``ignore``; option ``on_unused_input`` if None.
     trust_input
@@ -99,4 +106,7 @@ def function(
         on_unused_input,
         allow_input_downcast,
     )
-    return compile_specification(specification, chosen, name, trust_input)
+    maker: FunctionMaker = chosen.function_maker(
+        specification, mode=chosen, accept_inplace=accept_inplace, profile=profile, name=name, trust_input=trust_input
+    )
+    return maker.create()

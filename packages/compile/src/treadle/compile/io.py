@@ -19,24 +19,29 @@ class In:
     name
         Name for keyword arguments; the variable's if None.
     value
-        Default value, or a Container that holds one.
+        Default value; or a Container, or a shared variable, whose value at the time of the call is the default.
     update
         Expression that becomes the new default after each call; needs a default value.
     mutable
-        Whether the function may change the argument. True if None and there is an update.
+        Whether the function may overwrite the argument. True if None and there is an update.
     strict
         Whether the argument must be exactly of the variable's type; it is converted otherwise.
     allow_downcast
-        Whether conversion may lose precision. None: only Python floats may become floatX.
-    borrow
-        Whether the function may keep a reference to the argument or the default.
+        True: conversion may lose precision. False: never. None: only Python floats may become floatX.
+    autoname
+        Whether an input without `name` takes the variable's.
     implicit
         Whether the argument may not be given in the call; needs a default value.
+    borrow
+        Whether an output may share memory with the argument, and the default may be kept as given rather than copied.
+        As `mutable` if None.
 
     Raises
     ------
     FunctionTypeError, FunctionValueError
         If the arguments are of a wrong kind or contradict each other.
+    TypeError
+        If default value or update are not of the variable's type.
     """
 
     __slots__ = (
@@ -48,6 +53,7 @@ class In:
         "name",
         "strict",
         "update",
+        "value",
         "variable",
     )
 
@@ -60,47 +66,91 @@ class In:
         mutable: bool | None = None,
         strict: bool = False,
         allow_downcast: bool | None = None,
+        autoname: bool = True,
+        implicit: bool | None = None,
         borrow: bool | None = None,
-        implicit: bool = False,
     ) -> None:
         if not isinstance(variable, Variable):
             msg = f"In: an input must be a variable, got {variable!r}. Make it with tt.matrix('x') or the like."
             raise FunctionTypeError(msg)
         if name is not None and not isinstance(name, str):
-            msg = f"In: the name must be a string, got {name!r}."
+            msg = f"In: the name must be a string, got {name!r}. Pass name='...' or leave it out."
             raise FunctionTypeError(msg)
         if mutable and borrow is False:
-            msg = f"In: {variable} is mutable, so it is borrowed too; borrow=False contradicts that."
+            msg = f"In: {variable} is mutable, so it is borrowed too; borrow=False contradicts that. Drop one of them."
             raise FunctionValueError(msg)
         if (update is not None or implicit) and value is None:
             msg = f"In: {variable} has an update or is implicit, so it needs a default. Pass value=..."
             raise FunctionTypeError(msg)
+        check_downcast("In", allow_downcast)
         self.variable: Variable = variable
-        self.name: str | None = name if name is not None else variable.name
+        self.name: str | None = variable.name if name is None and autoname else name
         self.update = None if update is None else variable.type.filter_variable(update)
         self.mutable = mutable if mutable is not None else update is not None
         self.borrow = borrow if borrow is not None else bool(mutable)
         self.strict = strict
         self.allow_downcast = allow_downcast
-        self.implicit = implicit
-        self.container = self._container(value)
+        self.implicit = bool(implicit)
+        self.value = value
+        # The cell of the default; one of the function's own is made when a function is.
+        self.container: Container | None = self._given_container()
+        if value is not None and self.container is None:
+            # Whether a downcast is allowed may be said by `function` yet.
+            self._filtered(allow_downcast is not False)
 
-    def _container(self, value: Any) -> Container | None:
-        if value is None or isinstance(value, Container):
-            return value
-        if isinstance(value, SharedVariable):
-            return value.container
-        filtered = self.variable.type.filter(value, strict=self.strict, allow_downcast=self.allow_downcast)
-        if not self.borrow and self.variable.type.may_share_memory(filtered, value):
-            filtered = self.variable.type.copy_value(filtered)
-        return Container(self.variable.type, filtered)
+    def _given_container(self) -> Container | None:
+        """Return the cell given as the default, which is not the function's own."""
+        cell = self.value.container if isinstance(self.value, SharedVariable) else self.value
+        if not isinstance(cell, Container):
+            return None
+        if not self.variable.type.is_super(cell.type):
+            msg = (
+                f"In: the default of {self.variable} must be of type {self.variable.type}, but the cell given holds "
+                f"values of type {cell.type}. Give a cell of the input's type."
+            )
+            raise FunctionTypeError(msg)
+        return cell
 
-    def with_downcast(self, allowed: bool | None) -> In:
-        """Return the input with a rule for downcasts where it has none of its own; the default stays shared."""
-        if self.allow_downcast is not None or allowed is None:
-            return self
+    def _filtered(self, allow_downcast: bool | None) -> Any:
+        """Return the default as a value of the variable's type."""
+        try:
+            return self.variable.type.filter(self.value, strict=self.strict, allow_downcast=allow_downcast)
+        except (TypeError, ValueError) as error:
+            msg = f"In: the default of {self.variable}: {error}"
+            raise FunctionTypeError(msg) from error
+
+    def bound(self, allow_downcast: bool | None = None) -> In:
+        """Return the input as one function has it: a default in a cell of its own, and a rule for downcasts.
+
+        Parameters
+        ----------
+        allow_downcast
+            The rule where the input has none.
+        """
         new = copy.copy(self)
-        new.allow_downcast = allowed
+        if new.allow_downcast is None:
+            new.allow_downcast = allow_downcast
+        if self.value is None or self._given_container() is not None:
+            return new
+        type_ = self.variable.type
+        value = self._filtered(new.allow_downcast)
+        if not self.borrow and type_.may_share_memory(value, self.value):
+            value = type_.copy_value(value)
+        new.container = Container(type_, value)
+        return new
+
+    def duplicated(self) -> In:
+        """Return the input with the default it has now, in another cell; a cell that was given stays."""
+        new = copy.copy(self)
+        if self.container is not None and self.container is not self._given_container():
+            type_ = self.variable.type
+            new.container = Container(type_, type_.copy_value(self.container.read_host()))
+        return new
+
+    def without_update(self) -> In:
+        """Return the input, with the same default, as one that no call changes."""
+        new = copy.copy(self)
+        new.update = None
         return new
 
     def __repr__(self) -> str:
@@ -116,7 +166,8 @@ class Out:
     variable
         The variable.
     borrow
-        Whether the result may be in the backend's own form (a JAX array, a PyTorch tensor) where that saves a copy.
+        Whether the result may share memory with an input that is borrowed too, with a shared variable or with another
+        borrowed output, and may be in the backend's own form (a JAX array, a PyTorch tensor) where that saves a copy.
     """
 
     __slots__ = ("borrow", "variable")
@@ -133,6 +184,24 @@ class Out:
         return f"Out({self.variable})"
 
 
+# The names that FunctionMaker is documented with.
+SymbolicInput = In
+SymbolicOutput = Out
+
+
+def check_downcast(what: str, rule: object) -> None:
+    """Check a rule for downcasts.
+
+    Raises
+    ------
+    FunctionValueError
+        If it is neither True, False nor None.
+    """
+    if rule is not None and not isinstance(rule, bool):
+        msg = f"{what}: the rule for downcasts must be True, False or None, got {rule!r}."
+        raise FunctionValueError(msg)
+
+
 def as_in(given: Any) -> In:
     """Return an input given as In or as a variable.
 
@@ -141,6 +210,13 @@ def as_in(given: Any) -> In:
     FunctionTypeError
         If it is something else, a constant, or a shared variable.
     """
+    if isinstance(given, list | tuple):
+        shown = ", ".join(map(str, given))
+        msg = (
+            f"function: an input must be a variable or In, got the pair or list ({shown}). For a new value after each "
+            "call, write In(variable, value=..., update=...), or updates={shared_variable: new_value}."
+        )
+        raise FunctionTypeError(msg)
     variable = given.variable if isinstance(given, In) else given
     if isinstance(variable, SharedVariable):
         msg = f"function: {variable} is a shared variable, which is an input by itself. Leave it out of the inputs."

@@ -3,151 +3,485 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+import warnings
+from importlib import import_module
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from treadle.compile.backends import BACKENDS
-from treadle.compile.errors import FunctionTypeError, MissingBackendError
-from treadle.config import config
-from treadle.rewrite import GraphRewriter, RewriteDatabaseQuery, default_database
+from treadle.compile.errors import FunctionTypeError, ReadOnlyModeError
+from treadle.compile.linkers import backend_of, linker_of, predefined_linkers, register_linker
+from treadle.compile.mode_table import ModeTable
+from treadle.compile.optimizers import (
+    OPT_FAST_COMPILE,
+    OPT_FAST_RUN,
+    OPT_FAST_RUN_STABLE,
+    OPT_MERGE,
+    OPT_MINIMUM,
+    OPT_NONE,
+    OPT_O2,
+    OPT_O3,
+    OPT_STABILIZE,
+    OPT_UNSAFE,
+    AddDestroyHandler,
+    AddFeatureOptimizer,
+    PrintCurrentFunctionGraph,
+    predefined_optimizers,
+    register_optimizer,
+)
+from treadle.config import config, lazy_module
+from treadle.link.vm import Backend, Linker
+from treadle.rewrite import GraphRewriter, RewriteDatabase, RewriteDatabaseQuery, default_database, optdb
 
 if TYPE_CHECKING:
-    from treadle.link.vm import Backend, Linker
+    from collections.abc import Callable, Mapping
 
-OPTIMIZERS: dict[str, RewriteDatabaseQuery] = {
-    "fast_run": RewriteDatabaseQuery(include=("fast_run",)),
-    "o4": RewriteDatabaseQuery(include=("fast_run",)),
-    "o3": RewriteDatabaseQuery(include=("fast_run",), exclude=("inplace",)),
-    "o2": RewriteDatabaseQuery(include=("fast_compile", "fusion")),
-    "o1": RewriteDatabaseQuery(include=("fast_compile",)),
-    "fast_compile": RewriteDatabaseQuery(include=("fast_compile",)),
-    "merge": RewriteDatabaseQuery(include=("merge",)),
-    "None": RewriteDatabaseQuery(),
-}
+    from treadle.compile import maker
+    from treadle.compile.maker import FunctionMaker
+else:
+    maker = lazy_module("treadle.compile.maker")  # which needs get_mode
+
+__all__ = [
+    "CVM",
+    "FAST_COMPILE",
+    "FAST_RUN",
+    "JAX",
+    "NUMBA",
+    "OPT_FAST_COMPILE",
+    "OPT_FAST_RUN",
+    "OPT_FAST_RUN_STABLE",
+    "OPT_MERGE",
+    "OPT_MINIMUM",
+    "OPT_NONE",
+    "OPT_O2",
+    "OPT_O3",
+    "OPT_STABILIZE",
+    "OPT_UNSAFE",
+    "PYTORCH",
+    "VM",
+    "AddDestroyHandler",
+    "AddFeatureOptimizer",
+    "C",
+    "Mode",
+    "PrintCurrentFunctionGraph",
+    "get_default_mode",
+    "get_mode",
+    "optdb",
+    "predefined_linkers",
+    "predefined_modes",
+    "predefined_optimizers",
+    "register_linker",
+    "register_mode",
+    "register_optimizer",
+]
 
 
-def _optimizer(given: Any) -> RewriteDatabaseQuery:
-    if isinstance(given, RewriteDatabaseQuery):
+M = TypeVar("M", bound="Mode")
+
+
+def _chosen_linker(given: Any) -> str | Backend | Linker:
+    if given is None:
+        # The default value names the backend that is likely the fastest; `auto` finds out, and says why another is
+        # taken.
+        return "auto" if config.source("linker") == "default" else str(config.linker)
+    if isinstance(given, type) and issubclass(given, Linker):
+        return given()
+    if isinstance(given, str | Backend | Linker):
         return given
-    name = "None" if given is None else given
-    if name in OPTIMIZERS:
-        return OPTIMIZERS[name]
-    msg = f"Mode: the optimizer must be a query or one of {', '.join(OPTIMIZERS)}, got {given!r}."
+    msg = f"Mode: the linker must be a name, a Backend or a Linker, got {given!r}."
     raise FunctionTypeError(msg)
 
 
-def _linker_of_options() -> str:
-    # The default value names the backend that is likely the fastest; `auto` finds out, and says why another is taken.
-    return "auto" if config.source("linker") == "default" else str(config.linker)
+def _chosen_rewrites(given: Any) -> tuple[RewriteDatabaseQuery, GraphRewriter | None]:
+    """Return the query and the rewriter of a mode: one of the two says nothing."""
+    found = given
+    if given is None or isinstance(given, str):
+        found = predefined_optimizers.get("None" if given is None else given)
+    if isinstance(found, RewriteDatabaseQuery):
+        return found, None
+    if isinstance(found, GraphRewriter):
+        return OPT_NONE, found
+    names = ", ".join(predefined_optimizers)
+    near = difflib.get_close_matches(str(given), list(predefined_optimizers), n=2)
+    hint = f" Did you mean {' or '.join(near)}?" if near else ""
+    msg = f"Mode: the optimizer must be a query, a GraphRewriter or one of {names}, got {given!r}.{hint}"
+    raise FunctionTypeError(msg)
 
 
-@dataclass(frozen=True, slots=True, init=False)
+def _checked_database(given: Any) -> RewriteDatabase | None:
+    if given is None or given is optdb:
+        return None
+    if isinstance(given, RewriteDatabase):
+        return given
+    msg = f"Mode: db must be a RewriteDatabase, got {given!r}. A name is given as name=..."
+    raise FunctionTypeError(msg)
+
+
 class Mode:
-    """How a function is compiled.
+    """How a function is compiled: which rewrites run, and what links the result. A mode does not change.
 
     Parameters
     ----------
     linker
-        Name of a backend (or an alias such as ``c|py``), ``auto`` for the fastest that is installed, or a Backend.
-        Option ``linker`` if None.
+        Name of a linker or backend (``c|py``, ``vm``, ``numba`` …), ``auto`` for the fastest that works here, a
+        Backend, or a Linker. Option ``linker`` if None.
     optimizer
-        Name of a set of rewrites, or a query. Option ``optimizer`` if ``"default"``; None for none but those
-        that every mode has.
+        Name of a set of rewrites, a query, or a rewriter of whole graphs, which then runs alone. Option ``optimizer``
+        if ``"default"``; None for none but those that every mode has.
+    db
+        The database that a query is asked of; `optdb` if None.
     name
         Shown in messages.
 
+    Attributes
+    ----------
+    query
+        The query; an empty one if the mode has a rewriter of its own.
+    db, name
+        As given.
+    provided_linker, provided_optimizer
+        What was given.
+
     Raises
     ------
+    FunctionTypeError
+        If an argument is of a wrong kind, or no set of rewrites has the name.
     MissingBackendError
-        When a function is compiled, if the backend is not installed or cannot work.
+        When a function is compiled, if the linker's name is not known, or its backend is not installed or cannot work.
+
+    Examples
+    --------
+    >>> mode = Mode("vm", "fast_run").excluding("inplace")
+    >>> str(mode.query)
+    '+fast_run -inplace'
     """
 
-    linker: str | Backend
-    query: RewriteDatabaseQuery
+    __slots__ = ("_choice", "_link_options", "_rewriter", "db", "name", "query")
+
+    _choice: str | Backend | Linker
+    _link_options: tuple[tuple[str, Any], ...]
+    _rewriter: GraphRewriter | None
+    db: RewriteDatabase | None
     name: str
+    query: RewriteDatabaseQuery
 
     def __init__(
-        self, linker: str | Backend | None = None, optimizer: Any = "default", name: str | None = None
+        self,
+        linker: str | Backend | Linker | type[Linker] | None = None,
+        optimizer: Any = "default",
+        db: RewriteDatabase | None = None,
+        name: str | None = None,
     ) -> None:
-        chosen: str | Backend = _linker_of_options() if linker is None else linker
-        object.__setattr__(self, "linker", chosen)
-        object.__setattr__(self, "query", _optimizer(config.optimizer if optimizer == "default" else optimizer))
-        label = chosen if isinstance(chosen, str) else chosen.name
-        object.__setattr__(self, "name", name if name is not None else f"Mode({label})")
+        choice = _chosen_linker(linker)
+        query, rewriter = _chosen_rewrites(
+            config.optimizer if isinstance(optimizer, str) and optimizer == "default" else optimizer
+        )
+        self._set(
+            _choice=choice,
+            _link_options=(),
+            _rewriter=rewriter,
+            db=_checked_database(db),
+            name=f"Mode({_label(choice)})" if name is None else name,
+            query=query,
+        )
+
+    def _set(self, **values: Any) -> None:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Refuse to change what makes the mode; attributes of subclasses can be set."""
+        if name in Mode.__slots__:
+            msg = f"{self.name}: modes do not change, got {name} = {value!r}. Take clone, including or excluding."
+            raise ReadOnlyModeError(msg)
+        object.__setattr__(self, name, value)
+
+    # What it is made of
+
+    @property
+    def provided_linker(self) -> str | Backend | Linker:
+        """What the mode was given as its linker."""
+        return self._choice
+
+    @property
+    def provided_optimizer(self) -> RewriteDatabaseQuery | GraphRewriter:
+        """What the mode was given for rewriting, and what has been made of it: a query, or a rewriter."""
+        return self.query if self._rewriter is None else self._rewriter
+
+    @property
+    def rewriter(self) -> GraphRewriter | None:
+        """The mode's own rewriter of whole graphs, None if it asks a database."""
+        return self._rewriter
 
     @property
     def backend(self) -> Backend:
         """The backend, which must be installed and work here."""
-        if not isinstance(self.linker, str):
-            return self.linker
-        return BACKENDS.default() if self.linker == "auto" else BACKENDS.find(self.linker)
+        if isinstance(self._choice, Backend):
+            return self._choice
+        if isinstance(self._choice, Linker):
+            return backend_of(self._choice)
+        return predefined_linkers.backend(self._choice)
+
+    @property
+    def linker(self) -> Linker:
+        """The linker: the instance that was given, or a new one of the name or backend that was."""
+        plain = type(self).make_linker is Mode.make_linker and not self._link_options
+        return self._choice if plain and isinstance(self._choice, Linker) else self.make_linker()
 
     @property
     def optimizer(self) -> GraphRewriter:
         """What rewrites the graph: the rules that the mode asks for and the backend takes.
 
         Rules tagged ``minimum_compile``, which keep results from overflowing, belong to every mode, one without
-        rewrites too.
+        rewrites too. A rewriter of the mode's own runs alone.
         """
+        if self._rewriter is not None:
+            return self._rewriter
         backend = self.backend
         query = self.query.including("minimum_compile")
-        if self.query.include:
+        if self.query.include or isinstance(self._choice, Linker):
             query = query.including(*backend.include)
-        rewriter: GraphRewriter = default_database().query(query.excluding(*backend.exclude))
+        database = default_database() if self.db is None else self.db
+        rewriter: GraphRewriter = database.query(query.excluding(*backend.exclude))
         return rewriter
 
+    @property
+    def function_maker(self) -> type[FunctionMaker]:
+        """The class whose steps make functions in this mode; a subclass of Mode may name another."""
+        return maker.FunctionMaker
+
     def make_linker(self) -> Linker:
-        """Return a new linker of the mode's backend."""
-        return self.backend.linker()
+        """Return a new linker of the mode."""
+        if isinstance(self._choice, str):
+            made = predefined_linkers.make(self._choice)
+        else:
+            made = linker_of(self._choice) if isinstance(self._choice, Backend) else self._choice.clone()
+        return made.clone(**dict(self._link_options)) if self._link_options else made
 
-    def including(self, *tags: str) -> Mode:
-        """Return a mode with further rewrites, by tag."""
-        return self._with(self.query.including(*tags))
+    def make_node_linker(self) -> Linker:
+        """Return a new linker for graphs of one node each, as profiles and checks run them."""
+        return self._own_node_linker() if type(self).make_linker is Mode.make_linker else self.make_linker()
 
-    def excluding(self, *tags: str) -> Mode:
-        """Return a mode without the rewrites that carry a tag."""
-        return self._with(self.query.excluding(*tags))
+    def _own_node_linker(self) -> Linker:
+        """Return the linker for single nodes that linker and backend name, whatever a subclass makes around it."""
+        special = None if isinstance(self._choice, Linker) or self._link_options else self.backend.node_linker
+        return Mode.make_linker(self) if special is None else special()
 
-    def requiring(self, *tags: str) -> Mode:
-        """Return a mode that runs only rewrites that carry all the tags."""
-        return self._with(self.query.requiring(*tags))
+    # Other modes
 
-    def clone(self, linker: str | Backend | None = None, optimizer: Any = None) -> Mode:
-        """Return a mode with another linker or optimizer."""
-        return Mode(
-            self.linker if linker is None else linker,
-            self.query if optimizer is None else optimizer,
-            self.name if linker is None else None,
-        )
+    def including(self: M, *tags: str) -> M:
+        """Return a mode with further rewrites, by tag.
 
-    def _with(self, query: RewriteDatabaseQuery) -> Mode:
-        new = object.__new__(type(self))
-        # Subclasses keep what is theirs, in slots or not.
-        names = [name for kind in type(self).__mro__ for name in getattr(kind, "__slots__", ())]
-        for name in (*names, *getattr(self, "__dict__", ())):
-            object.__setattr__(new, name, getattr(self, name))
-        object.__setattr__(new, "query", query)
-        return new
+        Raises
+        ------
+        FunctionTypeError
+            If the mode has a rewriter of its own.
+        """
+        return self._with(self._query("including").including(*tags))
+
+    def excluding(self: M, *tags: str) -> M:
+        """Return a mode without the rewrites that carry a tag.
+
+        Raises
+        ------
+        FunctionTypeError
+            If the mode has a rewriter of its own.
+        """
+        return self._with(self._query("excluding").excluding(*tags))
+
+    def requiring(self: M, *tags: str) -> M:
+        """Return a mode that runs only rewrites that carry all the tags.
+
+        Raises
+        ------
+        FunctionTypeError
+            If the mode has a rewriter of its own.
+        """
+        return self._with(self._query("requiring").requiring(*tags))
+
+    def register(self: M, *optimizations: tuple[GraphRewriter, float | str]) -> M:
+        """Return a mode with further rewrites: pairs (rewriter of whole graphs, position in the database).
+
+        Raises
+        ------
+        RewriterTypeError
+            If something else is given.
+        FunctionTypeError
+            If the mode has a rewriter of its own.
+        """
+        return self._with(self._query("register").register(*optimizations))
+
+    def clone(
+        self: M,
+        link_kwargs: dict[str, Any] | None = None,
+        optimizer: Any = "",
+        *,
+        linker: str | Backend | Linker | type[Linker] | None = None,
+        **changes: Any,
+    ) -> M:
+        """Return a mode of this kind, with something changed.
+
+        Parameters
+        ----------
+        link_kwargs
+            What the linker's `clone` is called with, such as ``{"allow_gc": False}``.
+        optimizer
+            As for `Mode`; this mode's if the empty string.
+        linker
+            As for `Mode`; this mode's if None.
+        changes
+            Other attributes, by name: ``db``, ``name``, and those of a subclass.
+
+        Raises
+        ------
+        FunctionTypeError
+            If an argument is of a wrong kind, or the mode has no such attribute.
+        """
+        parameters = self.parameters()
+        unknown = [name for name in changes if name not in parameters or name.startswith("_")]
+        if unknown:
+            known = ", ".join(name for name in parameters if not name.startswith("_"))
+            msg = f"{type(self).__name__}.clone: there is no {', '.join(unknown)} to change. It has {known}."
+            raise FunctionTypeError(msg)
+        if linker is not None:
+            parameters.update(_choice=_chosen_linker(linker), _link_options=())
+            if type(self) is Mode:
+                parameters["name"] = f"Mode({_label(parameters['_choice'])})"
+        if link_kwargs:
+            parameters["_link_options"] = tuple(sorted({**dict(self._link_options), **link_kwargs}.items()))
+        if not (isinstance(optimizer, str) and not optimizer):
+            parameters["query"], parameters["_rewriter"] = _chosen_rewrites(optimizer)
+        if "db" in changes:
+            changes["db"] = _checked_database(changes["db"])
+        return _restored(type(self), {**parameters, **changes})
+
+    def _query(self, method: str) -> RewriteDatabaseQuery:
+        if self._rewriter is not None:
+            msg = (
+                f"{self.name}.{method}: the mode rewrites with {self._rewriter}, which has no tags. Give the mode a "
+                "query, or the name of one."
+            )
+            raise FunctionTypeError(msg)
+        return self.query
+
+    def _with(self: M, query: RewriteDatabaseQuery) -> M:
+        return _restored(type(self), {**self.parameters(), "query": query})
+
+    # Identity
+
+    def parameters(self) -> dict[str, Any]:
+        """Return all that tells the mode from another one, by attribute; those of subclasses included."""
+        names = [name for kind in type(self).__mro__ for name in _slots(kind)]
+        found = {name: getattr(self, name) for name in names if hasattr(self, name)}
+        return {**found, **getattr(self, "__dict__", {})}
+
+    def __eq__(self, other: object) -> bool:
+        """Compare class and all parameters."""
+        if self is other:
+            return True
+        return type(self) is type(other) and isinstance(other, Mode) and self.parameters() == other.parameters()
+
+    def __hash__(self) -> int:
+        """Hash a part of what is compared."""
+        return hash((type(self), self.name, _label(self._choice), str(self.query)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle a predefined mode by its name, any other by class and parameters, an installed backend by its name."""
+        if type(self) is Mode and _NAMED.get(self.name) == self:
+            return _named, (self.name,)
+        parameters = self.parameters()
+        choice = self._choice
+        if isinstance(choice, Backend) and choice.name in BACKENDS.names() and BACKENDS.load(choice.name) is choice:
+            parameters["_choice"] = choice.name
+        return _restored, (type(self), parameters)
 
     def __str__(self) -> str:
         """Show the name."""
         return self.name
 
+    def __repr__(self) -> str:
+        """Show class, name, linker and rewrites."""
+        rewrites = f"{str(self.query)!r}" if self._rewriter is None else repr(self._rewriter)
+        return f"<{type(self).__name__} {self.name}: linker {_label(self._choice)}, rewrites {rewrites}>"
 
-FAST_RUN = Mode("auto", "fast_run", "FAST_RUN")
-FAST_COMPILE = Mode("vm", "fast_compile", "FAST_COMPILE")
+
+def _label(choice: str | Backend | Linker) -> str:
+    if isinstance(choice, str):
+        return choice
+    return choice.name if isinstance(choice, Backend) else type(choice).__name__
 
 
-def predefined_modes() -> dict[str, Mode]:
-    """Return the modes that have names: FAST_RUN, FAST_COMPILE, and one for each installed backend."""
-    named = {mode.name: mode for mode in (FAST_RUN, FAST_COMPILE)}
-    for name in BACKENDS.names():
-        named[name.upper()] = Mode(name, "fast_run", name.upper())
-    return named
+def _slots(kind: type) -> tuple[str, ...]:
+    given = vars(kind).get("__slots__", ())
+    names = (given,) if isinstance(given, str) else tuple(given)
+    return tuple(name for name in names if name not in {"__dict__", "__weakref__"})
+
+
+def _restored(kind: type[M], parameters: dict[str, Any]) -> M:
+    new = object.__new__(kind)
+    new._set(**parameters)
+    return new
+
+
+# The modes that have names
+
+FAST_RUN = Mode("auto", OPT_FAST_RUN, name="FAST_RUN")
+FAST_COMPILE = Mode("vm", OPT_FAST_COMPILE, name="FAST_COMPILE")
+C = Mode("c", OPT_FAST_RUN, name="C")
+CVM = Mode("cvm", OPT_FAST_RUN, name="CVM")
+VM = Mode("vm", OPT_FAST_RUN, name="VM")
+NUMBA = Mode("numba", OPT_FAST_RUN, name="NUMBA")
+JAX = Mode("jax", OPT_FAST_RUN, name="JAX")
+PYTORCH = Mode("pytorch", OPT_FAST_RUN, name="PYTORCH")
+_NAMED = MappingProxyType({mode.name: mode for mode in (FAST_COMPILE, FAST_RUN, C, CVM, VM, NUMBA, JAX, PYTORCH)})
+_DEPRECATED = "DEBUG_MODE"
+
+
+def _class(module: str, name: str) -> Any:
+    return getattr(import_module(f"treadle.compile.{module}"), name)
+
+
+def _monitor() -> Any:
+    module = import_module("treadle.compile.monitormode")
+    return module.MonitorMode(post_func=module.detect_nan)
+
+
+# Modes that are made anew, by the options of the moment.
+_MADE: Mapping[str, Callable[[], Mode]] = MappingProxyType(
+    {
+        "Mode": lambda: Mode(name="Mode"),
+        "DebugMode": lambda: _class("debugmode", "DebugMode")(optimizer=config.optimizer),
+        _DEPRECATED: lambda: _class("debugmode", "DebugMode")(optimizer=config.optimizer),
+        "NanGuardMode": lambda: _class("nanguardmode", "NanGuardMode")(optimizer=config.optimizer),
+        "MonitorMode": _monitor,
+    }
+)
+
+
+def _named(name: str) -> Mode:
+    return _NAMED[name]
+
+
+predefined_modes = ModeTable(Mode, _NAMED, _MADE)
+
+
+def register_mode(name: str, mode: Mode) -> None:
+    """Let `function` and option ``mode`` know a mode by a name.
+
+    Raises
+    ------
+    DuplicateRegistrationError
+        If the name is taken.
+    FunctionTypeError
+        If no mode is given.
+    """
+    predefined_modes.register(name, mode)
 
 
 def _with_options(mode: Mode) -> Mode:
-    """Apply the options that add to, cut or restrict the rewrites of every named mode."""
+    """Apply the options that add to, cut or restrict the rewrites of every named mode; not of one that has no query."""
+    if mode.rewriter is not None:
+        return mode
     for option, change in (
         ("optimizer_excluding", "excluding"),
         ("optimizer_including", "including"),
@@ -159,8 +493,11 @@ def _with_options(mode: Mode) -> Mode:
     return mode
 
 
-def get_mode(mode: Any = None) -> Mode:
-    """Return a mode by name, in capitals or not; the default mode (option ``mode``) for None.
+def get_mode(orig_string: Any = None) -> Mode:
+    """Return a mode by name, in any capitals; the default mode (option ``mode``) for None, and a mode as it is.
+
+    The options ``optimizer_excluding``, ``optimizer_including`` and ``optimizer_requiring`` change modes given by name,
+    and the predefined ones given as objects too.
 
     Raises
     ------
@@ -171,26 +508,16 @@ def get_mode(mode: Any = None) -> Mode:
     FunctionTypeError
         If the argument is neither a mode nor a string.
     """
-    if mode is None:
-        mode = config.mode
+    mode = config.mode if orig_string is None else orig_string
     if isinstance(mode, Mode):
-        return _with_options(mode) if mode in (FAST_RUN, FAST_COMPILE) else mode
+        return _with_options(mode) if _NAMED.get(mode.name) == mode else mode
     if not isinstance(mode, str):
         msg = f"mode: a Mode or the name of one is needed, got {mode!r}."
         raise FunctionTypeError(msg)
-    name = mode.upper()
-    if name == "MODE":
-        return _with_options(Mode(name="Mode"))
-    named = predefined_modes()
-    if name in named:
-        return _with_options(named[name])
-    near = difflib.get_close_matches(name, named, n=3)
-    hint = f" Did you mean {' or '.join(near)}?" if near else ""
-    msg = (
-        f"mode: no mode is called {mode or name!r}.{hint} Known: {', '.join(named)}. A backend that is not "
-        "installed comes with pip install 'compile[c]', 'compile[numba]', 'compile[jax]' or 'compile[torch]'."
-    )
-    raise MissingBackendError(msg)
+    if mode.upper() == _DEPRECATED:
+        warnings.warn("mode DEBUG_MODE: the name is deprecated, write DebugMode.", DeprecationWarning, stacklevel=3)
+    found: Mode = predefined_modes[mode]
+    return _with_options(found)
 
 
 def get_default_mode() -> Mode:

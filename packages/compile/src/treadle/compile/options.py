@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from treadle.config import (
@@ -22,12 +23,9 @@ if TYPE_CHECKING:
 else:
     shutil = lazy_module("shutil")
 
-_NO_PROFILER = "There is no profiler of compiled functions yet."
-_NO_DEBUG_MODE = "There is no DebugMode yet."
-_NO_NAN_GUARD = "There is no NanGuardMode yet."
 _POSITIVE = INT.where("an integer > 0", lambda value: value > 0)
 _MODES = (
-    *("Mode", "FAST_RUN", "FAST_COMPILE", "DebugMode", "DEBUG_MODE", "NanGuardMode"),
+    *("Mode", "FAST_RUN", "FAST_COMPILE", "DebugMode", "DEBUG_MODE", "NanGuardMode", "MonitorMode"),
     *("C", "CVM", "JAX", "NUMBA", "PYTORCH", "VM"),
 )
 _LINKERS = (
@@ -42,9 +40,19 @@ def _one_of(given: object, names: tuple[str, ...], *, capitals: bool) -> str:
         raise TypeError(given)
     installed = discover("treadle.backends")
     known = {name.lower(): name for name in (*(n.upper() if capitals else n for n in installed), *names)}
-    if given.lower() not in known:
-        raise ValueError(given)
-    return known[given.lower()]
+    if given.lower() in known:
+        return known[given.lower()]
+    if given.lower() in _registered("predefined_modes" if capitals else "predefined_linkers"):
+        return given
+    raise ValueError(given)
+
+
+def _registered(table: str) -> set[str]:
+    """Return, in small letters, the modes or linkers that have names, those of entry points included."""
+    published = discover("treadle.modes") if table == "predefined_modes" else {}
+    # No program can have registered any as long as the module is not there.
+    names = getattr(sys.modules.get("treadle.compile.mode"), table, ())
+    return {str(name).lower() for name in (*names, *published)}
 
 
 def _parse_mode(given: object) -> Any:
@@ -101,23 +109,26 @@ _CHOICE: tuple[Option[Any], ...] = (
         "mode",
         "Mode",
         "The mode of functions that are compiled without one, in any capitals: Mode (made of the options linker and "
-        "optimizer), FAST_RUN, FAST_COMPILE, or a backend's name. DebugMode and NanGuardMode come later.",
+        "optimizer), FAST_RUN, FAST_COMPILE, DebugMode, NanGuardMode, MonitorMode, a backend's name, or one that was "
+        "registered.",
         MODE,
     ),
     Option(
         "linker",
         _fastest_linker,
-        "The backend of mode Mode, by its name or by a documented one: c|py, c, cvm (C), py, vm (the Python VM), "
-        "numba, jax, pytorch. auto takes the fastest that works on this machine, as the default does.",
+        "What links graphs in mode Mode: c (refuses nodes that C has no rule for), c|py and cvm (stretches of nodes in "
+        "C, the others in Python), py (each op's own perform), vm (the Python VM), numba, jax, pytorch, another "
+        "installed backend, or one that was registered; _nogc keeps intermediate values. auto takes the fastest that "
+        "works on this machine, as the default does.",
         LINKER,
         default_text="c|py where link-c and a compiler are present, else numba where link-numba is, else vm",
     ),
     Option.enum(
         "optimizer",
-        ("fast_run", "fast_compile", "merge", "None", "o1", "o2", "o3", "o4"),
+        ("fast_run", "fast_compile", "merge", "None", "o1", "o2", "o3", "o4", "unsafe"),
         default="fast_run",
-        doc="Rewrites of mode Mode: all (fast_run, o4), all but in-place (o3), few (fast_compile, o1), few and "
-        "fusion (o2), common subexpressions only (merge), none (None).",
+        doc="Rewrites of mode Mode: all (fast_run, o4), all but in-place (o3), these and unsafe ones (unsafe), few "
+        "(fast_compile, o1), few and fusion (o2), common subexpressions only (merge), none (None).",
         read_only=True,
         scoped=True,
     ),
@@ -141,7 +152,7 @@ _CHOICE: tuple[Option[Any], ...] = (
 
 _PROFILE: tuple[Option[Any], ...] = (
     tuple(
-        Option.boolean(name, default=default, doc=doc, affects_code=False, no_effect=_NO_PROFILER)
+        Option.boolean(name, default=default, doc=doc, affects_code=False)
         for name, default, doc in (
             ("profile", False, "Measure where compiled functions spend their time."),
             ("profile_memory", False, "Measure their memory as well; only with profile."),
@@ -153,7 +164,7 @@ _PROFILE: tuple[Option[Any], ...] = (
         )
     )
     + tuple(
-        Option.integer(name, default=default, doc=doc, kind=kind, affects_code=False, no_effect=_NO_PROFILER)
+        Option.integer(name, default=default, doc=doc, kind=kind, affects_code=False)
         for name, default, doc, kind in (
             ("profiling__n_apply", 20, "How many nodes a profile lists.", _POSITIVE),
             ("profiling__n_ops", 20, "How many ops a profile lists.", _POSITIVE),
@@ -172,49 +183,62 @@ _PROFILE: tuple[Option[Any], ...] = (
             default="stderr",
             doc="Where the profile goes: stderr, stdout, or a file's name.",
             affects_code=False,
-            no_effect=_NO_PROFILER,
+        ),
+        Option.string(
+            "profiling__trace",
+            default="",
+            doc="File to write a trace of all profiled functions to at exit, in the Chrome trace format, which "
+            "Perfetto and speedscope open. Empty for none.",
+            affects_code=False,
+        ),
+        Option.boolean(
+            "progress",
+            default=True,
+            doc="Show compilations that take over two seconds on stderr, where that is a terminal.",
+            affects_code=False,
         ),
     )
 )
 
 _DEBUG_MODE: tuple[Option[Any], ...] = (
     Option.string(
+        "DebugMode__backends",
+        default="",
+        doc="Backends to run nodes and whole graphs on, beside C and the function's own, separated by ':'; all for "
+        "every one that is installed.",
+    ),
+    Option.string(
         "DebugMode__check_preallocated_output",
         default="",
         doc="Kinds of memory, given beforehand for outputs, that each node is tried with, separated by ':'.",
         kind=subset("initial", "previous", "c_contiguous", "f_contiguous", "strided", "wrong_size", whole="ALL"),
-        no_effect=_NO_DEBUG_MODE,
     ),
     Option.integer(
         "DebugMode__check_preallocated_output_ndim",
         default=4,
         doc="With strided: of how many innermost dimensions all combinations of strides are tried. At least 2 is wise.",
         kind=_POSITIVE,
-        no_effect=_NO_DEBUG_MODE,
     ),
     Option.integer(
         "DebugMode__patience",
         default=10,
         doc="How often the graph is rewritten anew to find results that differ.",
         kind=_POSITIVE,
-        no_effect=_NO_DEBUG_MODE,
     ),
     Option.integer(
         "DebugMode__check_strides",
         default=0,
         doc="What to do where the strides of two backends differ: nothing (0), warn (1), raise (2).",
         kind=INT.where("0, 1 or 2", lambda value: value in {0, 1, 2}),
-        no_effect=_NO_DEBUG_MODE,
     ),
     Option.boolean(
         "DebugMode__check_c",
         default=_has_compiler,
         doc="Run nodes in C.",
-        no_effect=_NO_DEBUG_MODE,
         default_text="True where link-c and a compiler are present",
     ),
     *(
-        Option.boolean(f"DebugMode__{name}", default=True, doc=doc, no_effect=_NO_DEBUG_MODE)
+        Option.boolean(f"DebugMode__{name}", default=True, doc=doc)
         for name, doc in (
             ("check_py", "Run nodes in Python."),
             ("check_finite", "Complain about results that are NaN or infinite."),
@@ -222,7 +246,7 @@ _DEBUG_MODE: tuple[Option[Any], ...] = (
         )
     ),
     *(
-        Option.boolean(f"NanGuardMode__{name}_is_error", default=True, doc=doc, no_effect=_NO_NAN_GUARD)
+        Option.boolean(f"NanGuardMode__{name}_is_error", default=True, doc=doc)
         for name, doc in (
             ("nan", "Whether NanGuardMode minds NaN."),
             ("inf", "Whether NanGuardMode minds infinities."),
@@ -234,7 +258,6 @@ _DEBUG_MODE: tuple[Option[Any], ...] = (
         ("raise", "warn", "pdb"),
         default="raise",
         doc="What NanGuardMode does about such a value.",
-        no_effect=_NO_NAN_GUARD,
     ),
 )
 

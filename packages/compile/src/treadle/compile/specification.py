@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from treadle.compile.errors import FunctionTypeError, FunctionValueError, UnusedInputError
-from treadle.compile.io import In, as_in, as_out
+from treadle.compile.io import In, Out, as_in, as_out, check_downcast
+from treadle.compile.replacements import read_givens, read_updates, shared_in, with_default_updates
 from treadle.config import config
-from treadle.graph import FunctionGraph, SharedVariable, Variable, ancestors, clone_replace
+from treadle.graph import Constant, FunctionGraph, MissingInputError, SharedVariable, ancestors, clone_replace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.compile.io import Out
-    from treadle.graph import Container
+    from treadle.graph import Container, Variable
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,8 @@ class Specification:
         Shared variables that are read.
     updates
         New values of cells: shared variables' and inputs' defaults, with givens applied.
+    none
+        Whether None was given for the outputs.
     """
 
     inputs: tuple[In, ...]
@@ -45,6 +47,7 @@ class Specification:
     single: bool
     shared: tuple[SharedVariable, ...]
     updates: tuple[tuple[Container, Variable], ...]
+    none: bool = False
 
     def graph(self) -> FunctionGraph:
         """Return a graph of its own: explicit inputs, then shared variables; outputs, then updates."""
@@ -53,6 +56,39 @@ class Specification:
         places = {cell: at for at, cell in enumerate(self.cells()) if cell is not None}
         updated = {len(self.outputs) + k: places[cell] for k, (cell, _) in enumerate(self.updates) if cell in places}
         return FunctionGraph(ins, outs, update_mapping=updated)
+
+    def completed(self, fgraph: FunctionGraph) -> FunctionGraph:
+        """Return a graph between the inputs and outputs with what is missing: shared variables and updates.
+
+        Raises
+        ------
+        FunctionValueError
+            If its inputs and outputs are others.
+        """
+        ins, outs = [i.variable for i in self.inputs], [o.variable for o in self.outputs]
+        given = [v for v in fgraph.inputs if not isinstance(v, SharedVariable)]
+        if given != ins or list(fgraph.outputs) != outs:
+            msg = f"FunctionMaker: the graph given is not one from {ins} to {outs}. Pass its own inputs and outputs."
+            raise FunctionValueError(msg)
+        for var in self.shared:
+            if var not in fgraph.inputs:
+                fgraph.add_input(var)
+        for _, new in self.updates:
+            fgraph.add_output(new, reason="update")
+        places = {cell: at for at, cell in enumerate(self.cells()) if cell is not None}
+        fgraph.update_mapping = {
+            len(outs) + k: places[cell] for k, (cell, _) in enumerate(self.updates) if cell in places
+        }
+        return fgraph
+
+    def computes_as(self, other: Specification) -> bool:
+        """Whether it computes the same expressions as another one: only the cells may differ."""
+        return (
+            [i.variable for i in self.inputs] == [i.variable for i in other.inputs]
+            and [(o.variable, o.borrow) for o in self.outputs] == [(o.variable, o.borrow) for o in other.outputs]
+            and self.shared == other.shared
+            and [new for _, new in self.updates] == [new for _, new in other.updates]
+        )
 
     def cells(self) -> list[Container | None]:
         """Return for each input of the graph the container that its value is kept in, or None."""
@@ -63,107 +99,90 @@ class Specification:
         borrowed = {i for i, out in enumerate(self.outputs) if out.borrow}
         return frozenset(borrowed | set(range(len(self.outputs), len(self.outputs) + len(self.updates))))
 
+    def wrapped_inputs(self) -> list[In]:
+        """Return an In for each input of the graph; a shared variable is a borrowed one, with its update."""
+        new_values = dict(self.updates)
+        return [
+            *self.inputs,
+            *(In(s, value=s.container, update=new_values.get(s.container), borrow=True) for s in self.shared),
+        ]
 
-def _pairs(what: str, given: Any) -> list[tuple[Any, Any]]:
-    """Return updates or givens, a mapping or an iterable of pairs, as a list of pairs."""
-    if given is None:
-        return []
-    items = list(given.items()) if isinstance(given, Mapping) else given
-    if not isinstance(items, list | tuple) or not all(isinstance(p, tuple | list) and len(p) == 2 for p in items):
-        msg = f"function: {what} must be a dict or a list of pairs, got {given!r}."
-        raise FunctionTypeError(msg)
-    return [(a, b) for a, b in items]
+    def wrapped_outputs(self) -> list[Out]:
+        """Return an Out for each output of the graph, updates included."""
+        return [*self.outputs, *(Out(new) for _, new in self.updates)]
 
+    def mutable_inputs(self) -> list[int]:
+        """Return the positions of inputs whose arguments a program may overwrite.
 
-def _givens(given: Any, inputs: Sequence[In], strict: bool) -> dict[Variable, Variable]:
-    """Return which variable takes the place of which."""
-    result: dict[Variable, Variable] = {}
-    explicit = {i.variable for i in inputs}
-    for old, new in _pairs("givens", given):
-        if not isinstance(old, Variable):
-            msg = f"function: givens replace variables, got {old!r} as a variable to replace."
-            raise FunctionTypeError(msg)
-        if old in explicit:
-            msg = f"function: {old} is an input, so givens cannot replace it. Leave it out of one of the two."
-            raise FunctionValueError(msg)
-        if old in result:
-            msg = f"function: givens replace {old} twice, by {result[old]} and by {new}. Give one of them."
-            raise FunctionValueError(msg)
-        result[old] = old.type.filter_variable(new) if strict or not isinstance(new, Variable) else new
-    for old, new in result.items():
-        overlap = next((v for v in ancestors([new]) if v in result and v is not old), None)
-        if overlap is not None:
-            msg = (
-                f"function: the givens ({old}, {new}) and ({overlap}, {result[overlap]}) depend on each other: "
-                f"{new} is computed from {overlap}. Apply one of them with clone_replace first."
-            )
-            raise FunctionValueError(msg)
-    return result
+        A default stays as it is, so that a call that fails has changed nothing but its arguments.
+        """
+        return [i for i, item in enumerate(self.inputs) if item.mutable and item.value is None]
 
+    # Variants
 
-def _update(target: Any, new: Any) -> Variable:
-    if not isinstance(target, SharedVariable):
-        msg = f"function: updates change shared variables, got {target!r}. Make it with shared(...)."
-        raise FunctionTypeError(msg)
-    try:
-        return target.type.filter_variable(new)
-    except TypeError as error:
-        shown = f"{new} of type {new.type}" if isinstance(new, Variable) else repr(new)
-        line = getattr(new, "user_line", None)
-        where = f", built at {line}" if line is not None else ""
-        msg = (
-            f"function: the update of {target} must be of type {target.type}, got {shown}{where}. "
-            "Cast the expression, for instance with .astype(...)."
-        )
-        raise FunctionTypeError(msg) from error
+    def duplicated(self) -> Specification:
+        """Return the same with defaults in cells of their own."""
+        inputs = tuple(i.duplicated() for i in self.inputs)
+        moved = {a.container: b.container for a, b in zip(self.inputs, inputs, strict=True)}
+        updates = tuple((moved.get(cell) or cell, new) for cell, new in self.updates)
+        return replace(self, inputs=inputs, updates=updates)
 
+    def without_updates(self) -> Specification:
+        """Return the same without updates."""
+        inputs = tuple(i.without_update() for i in self.inputs)
+        shared = shared_in([o.variable for o in self.outputs], {})
+        return replace(self, inputs=inputs, shared=tuple(shared), updates=())
 
-def _explicit_updates(given: Any) -> dict[SharedVariable, Variable]:
-    updates: dict[SharedVariable, Variable] = {}
-    cells: dict[Container, Any] = {}
-    for target, new in _pairs("updates", given):
-        value = _update(target, new)
-        if target.container in cells:
-            msg = f"function: two updates are given for {target}. Combine them into one."
-            raise FunctionValueError(msg)
-        cells[target.container] = target
-        updates[target] = value
-    return updates
+    def restricted(self, positions: Sequence[int]) -> Specification:
+        """Return the same with some of the outputs, in a list; all inputs and updates stay."""
+        outputs = tuple(self.outputs[i] for i in positions)
+        wanted = [*(o.variable for o in outputs), *(new for _, new in self.updates)]
+        shared = tuple(shared_in(wanted, {}))
+        return replace(self, outputs=outputs, keys=None, single=False, shared=shared)
 
+    def swapped(self, swap: Mapping[Any, Any]) -> Specification:
+        """Return the same with some shared variables in the places of others.
 
-def _shared_in(variables: Sequence[Variable], replaced: Mapping[Variable, Variable]) -> list[SharedVariable]:
-    """Return the shared variables that variables depend on after replacement, in the order in which a walk meets them.
-
-    Replacements are not searched for what is to be replaced, as in `clone_replace`.
-    """
-    inside = ancestors(variables, set(replaced))
-    found: dict[SharedVariable, None] = {}
-    for var in inside:
-        sources = ancestors([replaced[var]]) if var in replaced else (var,)
-        found.update((v, None) for v in sources if isinstance(v, SharedVariable))
-    return list(found)
-
-
-def _with_default_updates(
-    updates: dict[SharedVariable, Variable],
-    outputs: Sequence[Variable],
-    replaced: Mapping[Variable, Variable],
-    excluded: Any,
-) -> dict[SharedVariable, Variable]:
-    """Add the default updates of shared variables that are used, until no further one is."""
-    if excluded is True:
-        return updates
-    barred = set(excluded or ())
-    result = dict(updates)
-    while True:
-        more = {
-            v: v.type.filter_variable(v.default_update)
-            for v in _shared_in([*outputs, *result.values()], replaced)
-            if v.default_update is not None and v not in result and v not in barred
+        Raises
+        ------
+        FunctionValueError
+            If a variable is not one of the function's, or two updates of one variable result.
+        FunctionTypeError
+            If a replacement is no shared variable, or of another type.
+        """
+        new_cells = {
+            self._swappable(old).container: _replacement(old, new).container for old, new in dict(swap).items()
         }
-        if not more:
-            return result
-        result.update(more)
+        by_cell = {old.container: new for old, new in swap.items()}
+        exchanged = {var: by_cell[var.container] for var in self.shared if var.container in by_cell}
+        wanted = [*(o.variable for o in self.outputs), *(new for _, new in self.updates)]
+        changed = clone_replace(wanted, exchanged)
+        cells = [new_cells.get(cell, cell) for cell, _ in self.updates]
+        if len(set(cells)) < len(cells):
+            msg = "copy: after the swap two updates are made of one shared variable. Swap both, or use delete_updates."
+            raise FunctionValueError(msg)
+        return replace(
+            self,
+            outputs=tuple(Out(v, o.borrow) for v, o in zip(changed, self.outputs, strict=False)),
+            shared=tuple(dict.fromkeys(exchanged.get(v, v) for v in self.shared)),
+            updates=tuple(zip(cells, changed[len(self.outputs) :], strict=True)),
+        )
+
+    def _swappable(self, old: Any) -> SharedVariable:
+        known = {s.container for s in self.shared} | {cell for cell, _ in self.updates}
+        if isinstance(old, SharedVariable) and old.container in known:
+            return old
+        names = ", ".join(map(str, self.shared)) or "none"
+        msg = f"copy: swap replaces shared variables of the function ({names}), got {old!r}. Name one of these."
+        raise FunctionValueError(msg)
+
+
+def _replacement(old: SharedVariable, new: Any) -> SharedVariable:
+    if isinstance(new, SharedVariable) and new.type == old.type:
+        return new
+    shown = f"{new} of type {new.type}" if isinstance(new, SharedVariable) else repr(new)
+    msg = f"copy: {old} of type {old.type} can be swapped for a shared variable of the same type, got {shown}."
+    raise FunctionTypeError(msg)
 
 
 def _read_outputs(given: Any) -> tuple[list[Out], tuple[Any, ...] | None, bool]:
@@ -189,56 +208,106 @@ def _check_distinct(inputs: Sequence[In]) -> None:
 def _check_used(inputs: Sequence[In], needed: Sequence[Variable], action: str) -> None:
     if action == "ignore":
         return
-    used = set(ancestors(needed))
+    used = dict.fromkeys(ancestors(needed))
     for i, item in enumerate(inputs):
         if item.variable in used or item.update is not None:
             continue
+        names = ", ".join(str(v) for v in used if _must_be_given(v)) or "none"
         msg = (
             f"function: input {i}, {item.variable} of type {item.variable.type}, is not used by any output or update. "
-            "Leave it out, or pass on_unused_input='ignore'."
+            f"The inputs that are used: {names}. Leave it out, or pass on_unused_input='ignore'."
         )
         if action == "raise":
             raise UnusedInputError(msg)
         warnings.warn(msg, UserWarning, stacklevel=4)
 
 
+def _must_be_given(var: Variable) -> bool:
+    return var.owner is None and not isinstance(var, Constant | SharedVariable)
+
+
+def _check_given(inputs: Sequence[In], wanted: Sequence[Variable]) -> None:
+    """Check that everything that must be given is among the inputs."""
+    given = {i.variable for i in inputs}
+    clients: dict[Variable, Variable | None] = dict.fromkeys(reversed(wanted))
+    waiting = list(clients)
+    while waiting:
+        var = waiting.pop()
+        if var in given:
+            continue
+        if _must_be_given(var):
+            _refuse_missing(inputs, var, clients)
+        for x in () if var.owner is None else var.owner.inputs:
+            if x not in clients:
+                clients[x] = var
+                waiting.append(x)
+
+
+_SHOWN_STEPS = 4
+
+
+def _refuse_missing(inputs: Sequence[In], var: Variable, clients: Mapping[Variable, Variable | None]) -> NoReturn:
+    """Raise the error of an input that is missing, with the way from an output to it."""
+    way = [var]
+    while (client := clients[way[-1]]) is not None:
+        way.append(client)
+    way.reverse()
+    nodes = [v.owner for v in way if v.owner is not None]
+    steps = [f"{node.op}{node.where()}" for node in (*nodes[:_SHOWN_STEPS], *nodes[_SHOWN_STEPS:][-_SHOWN_STEPS:])]
+    if len(nodes) > len(steps):
+        steps.insert(_SHOWN_STEPS, f"{len(nodes) - len(steps)} more")
+    use = f"{nodes[-1].op}{nodes[-1].where()}" if nodes else "an output"
+    shown = " <- ".join([str(way[0].name or "output"), *steps, str(var)])
+    told = f"The way from the output: {shown}. " if nodes else ""
+    names = ", ".join(str(i.variable) for i in inputs) or "none"
+    msg = (
+        f"{var} of type {var.type}: the variable is needed by {use}, but is not among the inputs ({names}). "
+        f"{told}Add it to the inputs, or give it a value through givens."
+    )
+    raise MissingInputError(msg)
+
+
 def specify(
     inputs: Any,
     outputs: Any,
-    updates: Any,
-    givens: Any,
-    no_default_updates: Any,
-    rebuild_strict: bool,
-    on_unused_input: str | None,
-    allow_input_downcast: bool | None,
+    updates: Any = None,
+    givens: Any = None,
+    no_default_updates: Any = False,
+    rebuild_strict: bool = True,
+    on_unused_input: str | None = None,
+    allow_input_downcast: bool | None = None,
 ) -> Specification:
     """Return what a function computes (parameters and errors as for `function`)."""
     action = config.on_unused_input if on_unused_input is None else on_unused_input
-    if action not in {"raise", "warn", "ignore"}:
+    if action not in ("raise", "warn", "ignore"):
         msg = f"function: on_unused_input must be raise, warn or ignore, got {on_unused_input!r}."
         raise FunctionValueError(msg)
     if not isinstance(inputs, list | tuple):
         msg = f"function: inputs must be a list of variables, got {inputs!r}. Put it into a list."
         raise FunctionTypeError(msg)
-    ins = [as_in(i).with_downcast(allow_input_downcast) for i in inputs]
+    check_downcast("function: allow_input_downcast", allow_input_downcast)
+    ins = [as_in(i).bound(allow_input_downcast) for i in inputs]
     _check_distinct(ins)
     outs, keys, single = _read_outputs(outputs)
-    changes = _explicit_updates(updates)
-    replaced = _givens(givens, ins, rebuild_strict)
-    all_updates = _with_default_updates(changes, [o.variable for o in outs], replaced, no_default_updates)
+    changes = read_updates(updates)
+    replaced = read_givens(givens, ins, rebuild_strict)
+    all_updates = with_default_updates(changes, [o.variable for o in outs], replaced, no_default_updates)
     own = [(i.container, i.update) for i in ins if i.update is not None and i.container is not None]
     cells = [*((s.container, new) for s, new in all_updates.items()), *own]
+    if len({cell for cell, _ in cells}) < len(cells):
+        msg = "function: two updates change the cell of one shared variable, given as an input's default too. Drop one."
+        raise FunctionValueError(msg)
     wanted = [*(o.variable for o in outs), *(new for _, new in cells)]
     if replaced:
         wanted = clone_replace(wanted, replaced, rebuild_strict=rebuild_strict)
+    _check_given(ins, wanted)
     _check_used(ins, wanted, action)
-    results = tuple(type(o)(v, o.borrow) for o, v in zip(outs, wanted, strict=False))
-    new_values = wanted[len(outs) :]
     return Specification(
         tuple(ins),
-        results,
+        tuple(Out(v, o.borrow) for o, v in zip(outs, wanted, strict=False)),
         keys,
         single,
-        tuple(_shared_in(wanted, {})),
-        tuple((cell, new) for (cell, _), new in zip(cells, new_values, strict=True)),
+        tuple(shared_in(wanted, {})),
+        tuple((cell, new) for (cell, _), new in zip(cells, wanted[len(outs) :], strict=True)),
+        outputs is None,
     )

@@ -1,0 +1,200 @@
+"""From the arguments of a call to one value for each input: the slow, explaining way."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from treadle.compile.errors import CallError
+from treadle.config import config, lazy_module
+
+if TYPE_CHECKING:
+    import difflib
+    import inspect
+    from collections.abc import Mapping, Sequence
+
+    from treadle.compile.io import In
+    from treadle.config import Snapshot
+    from treadle.graph import Type
+else:
+    difflib = lazy_module("difflib")
+    inspect = lazy_module("inspect")
+
+
+class Missing:
+    """Marker of an argument that was not given."""
+
+    def __repr__(self) -> str:
+        """Show what it says."""
+        return "not given"
+
+
+MISSING = Missing()
+
+
+class Signature:
+    """The explicit inputs of a function, and how arguments are matched to them.
+
+    Parameters
+    ----------
+    inputs
+        The inputs.
+    title
+        What the function is called in messages.
+    """
+
+    __slots__ = ("_by_name", "_required", "inputs", "open", "title")
+
+    def __init__(self, inputs: Sequence[In], title: str) -> None:
+        self.inputs = inputs
+        self.title = title
+        # Those that take an argument by position.
+        self.open = tuple(i for i, item in enumerate(inputs) if not item.implicit)
+        self._required = tuple(i for i, item in enumerate(inputs) if item.container is None)
+        self._by_name: dict[str | None, list[int]] = {}
+        for i, item in enumerate(inputs):
+            self._by_name.setdefault(item.name, []).append(i)
+
+    def __str__(self) -> str:
+        """Show how to call: ``f(x: Vector(float64, shape=(?,)), y: Scalar(float64) = default)``."""
+        parts = []
+        for i in self.open:
+            item = self.inputs[i]
+            text = f"{item.name or '(unnamed)'}: {item.variable.type}"
+            parts.append(text + " = default" if item.container is not None else text)
+        return f"{self.title}({', '.join(parts)})"
+
+    def match(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
+        """Return for each input the argument given, or MISSING.
+
+        Raises
+        ------
+        CallError
+            If arguments are too many, unknown, ambiguous or given twice.
+        """
+        slots: list[Any] = [MISSING] * len(self.inputs)
+        if len(args) > len(self.open):
+            msg = f"{self.title}: {len(self.open)} arguments at most, got {len(args)}. Call {self}."
+            raise CallError(msg)
+        for place, value in zip(self.open, args, strict=False):
+            slots[place] = value
+        for key, value in kwargs.items():
+            slots[self._place(key, slots)] = value
+        return slots
+
+    def _place(self, key: str, slots: Sequence[Any]) -> int:
+        places = self._by_name.get(key, [])
+        if not places:
+            near = difflib.get_close_matches(key, [i.name for i in self.inputs if i.name], n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            msg = f"{self.title}: no input has the name {key!r}.{hint} Call {self}."
+            raise CallError(msg)
+        if len(places) > 1:
+            msg = (
+                f"{self.title}: several inputs have the name {key!r}, at the positions "
+                f"{', '.join(map(str, places))}. Give these by position. Call {self}."
+            )
+            raise CallError(msg)
+        (place,) = places
+        if self.inputs[place].implicit:
+            msg = f"{self.title}: {key!r} is implicit, its value cannot be given. Leave it out. Call {self}."
+            raise CallError(msg)
+        if slots[place] is not MISSING:
+            msg = f"{self.title}: {key!r} is given twice, by position and by name. Give it once. Call {self}."
+            raise CallError(msg)
+        return place
+
+    def check_complete(self, slots: Sequence[Any]) -> None:
+        """Check that every input without default has an argument.
+
+        Raises
+        ------
+        CallError
+            If not; all that are missing are named.
+        """
+        missing = [i for i in self._required if slots[i] is MISSING]
+        if not missing:
+            return
+        shown = [f"argument {i}, {self.inputs[i].variable} of type {self.inputs[i].variable.type}" for i in missing]
+        verb = "is" if len(missing) == 1 else "are"
+        msg = f"{self.title}: {'; '.join(shown)}, {verb} missing. Call {self}."
+        raise CallError(msg)
+
+    def convert(self, i: int, value: Any, options: Snapshot) -> Any:
+        """Return an argument as a value of its input's type.
+
+        Parameters
+        ----------
+        i
+            The input's position.
+        value
+            The argument.
+        options
+            The options that were in force when the function was made.
+
+        Raises
+        ------
+        CallError
+            If it cannot be one under the input's rules; what would be accepted is said.
+        """
+        item = self.inputs[i]
+        type_ = item.variable.type
+        if not item.allow_downcast:
+            # What loses nothing is taken under any rule and any options, and to put these in force takes time.
+            try:
+                return type_.filter(value, strict=item.strict, allow_downcast=False)
+            except (TypeError, ValueError):
+                pass
+        with config.using(options):
+            try:
+                return type_.filter(value, strict=item.strict, allow_downcast=item.allow_downcast)
+            except (TypeError, ValueError) as error:
+                msg = f"{self.title}: argument {i}, {item.variable}: {error}"
+                raise CallError(msg) from error
+
+    def for_python(self) -> inspect.Signature:
+        """Return what ``inspect.signature`` says: the inputs by name, or no more than that there are arguments."""
+        kinds = inspect.Parameter
+        parameters = []
+        for i in self.open:
+            item = self.inputs[i]
+            default = kinds.empty if item.container is None else item.container.read_host()
+            if item.name is None or not item.name.isidentifier():
+                break
+            parameters.append(kinds(item.name, kinds.POSITIONAL_OR_KEYWORD, default=default))
+        subset = kinds("output_subset", kinds.KEYWORD_ONLY, default=None)
+        try:
+            if len(parameters) == len(self.open):
+                return inspect.Signature([*parameters, subset])
+        except ValueError:  # two of one name, a keyword, or one without default after one that has one
+            pass
+        return inspect.Signature([kinds("args", kinds.VAR_POSITIONAL), subset, kinds("kwargs", kinds.VAR_KEYWORD)])
+
+
+class PythonSignature:
+    """The attribute by which ``inspect`` finds out how an object with a `Signature` is called."""
+
+    def __get__(self, instance: Any, owner: type) -> inspect.Signature:
+        """Return it for an instance; the class itself has none."""
+        if instance is None:
+            msg = f"{owner.__name__}: only an instance has a signature of its inputs."
+            raise AttributeError(msg)
+        found: inspect.Signature = instance.signature.for_python()
+        return found
+
+
+def unshared(type_: Type, value: Any, others: Sequence[Any]) -> Any:
+    """Return an argument that may be overwritten: a copy where it is read-only or shares memory with another value.
+
+    Parameters
+    ----------
+    type_
+        The input's type.
+    value
+        The argument.
+    others
+        The other arguments, and the values of shared variables.
+    """
+    writable = getattr(getattr(value, "flags", None), "writeable", True)
+    if writable and not any(type_.may_share_memory(value, other) for other in others):
+        return value
+    return type_.copy_value(value)

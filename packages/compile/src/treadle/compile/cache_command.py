@@ -1,0 +1,217 @@
+"""``treadle cache``: what the compile cache holds, whether it is sound, and why a function was not found in it."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import re
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from treadle.cache import default_cache
+from treadle.compile.cache_key import key_of
+from treadle.compile.caching import LAST_LOOKUP
+from treadle.compile.code_identity import UndigestibleError
+from treadle.compile.maker import FunctionMaker
+from treadle.config import TreadleError, config
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+
+    from rich.console import Console
+
+    from treadle.cache import Cache, EntryInfo
+
+_KEY = re.compile(r"[0-9a-f]{64}")
+_ACTIONS = {
+    "list": "every entry: key, kind, bytes, last use, and what it was made for",
+    "clear": "remove all entries",
+    "purge": "remove all entries, and what killed processes left behind; no process may be compiling",
+    "verify": "check every entry against its checksum; exit status 1 if one is damaged",
+    "directory": "print the compile directory",
+}
+# Parts of which there are many are shown to this length.
+_LONGEST = 70
+_MOST_SHOWN = 12
+
+
+def add_parser(commands: Any) -> None:
+    """Add the sub-command to a parser's sub-commands."""
+    cache = commands.add_parser("cache", help="the compile cache")
+    actions = cache.add_subparsers(dest="action", required=True)
+    for name, text in _ACTIONS.items():
+        actions.add_parser(name, help=text)
+    explain = actions.add_parser("explain", help="what makes up a key, and why a look-up found nothing")
+    explain.add_argument(
+        "key",
+        nargs="?",
+        metavar="KEY | FILE",
+        help="key of an entry, or file of a pickled function (loading it runs it)",
+    )
+    explain.add_argument("--last", action="store_true", help="explain the last look-up of the process that ended last")
+
+
+def run(console: Console, given: argparse.Namespace) -> int:
+    """Run the sub-command; return its exit status."""
+    cache = default_cache()
+    if given.action == "explain":
+        return _explain(console, cache, given.key, given.last)
+    if given.action == "verify":
+        return _verify(console, cache)
+    if given.action == "list":
+        for info in cache.list():
+            _say(console, _line(info))
+        _say(console, f"{cache.directory}: {_total(cache)}")
+    elif given.action == "clear":
+        _say(console, f"{cache.clear()} entries removed")
+    elif given.action == "purge":
+        _say(console, f"{cache.purge()} files removed")
+    else:
+        _say(console, str(cache.directory))
+    return 0
+
+
+def _say(console: Console, text: str) -> None:
+    console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def _total(cache: Cache) -> str:
+    infos = cache.list()
+    return f"{len(infos)} entries, {sum(info.size for info in infos)} bytes"
+
+
+def _line(info: EntryInfo) -> str:
+    used = time.strftime("%Y-%m-%d %H:%M", time.localtime(info.used)) if info.used else "this process"
+    about = " ".join(f"{name}={value}" for name, value in sorted(info.meta.items()) if name != "parts" and value)
+    return f"{info.key}  {info.kind:<7} {info.size:>9}  {used}  {info.fault or about}".rstrip()
+
+
+def _verify(console: Console, cache: Cache) -> int:
+    found = cache.verify()
+    for info in found:
+        _say(console, info.fault)
+    damaged = sum(info.kind != "leftover" for info in found)
+    _say(console, f"{cache.directory}: {_total(cache)}, {damaged} damaged")
+    return 1 if damaged else 0
+
+
+# Explaining
+
+
+def _explain(console: Console, cache: Cache, subject: str | None, last: bool) -> int:
+    if last:
+        return _explain_last(console, cache)
+    if subject is None:
+        text = "cache explain: the key of an entry is needed, or a file, or --last; `treadle cache list` shows the keys"
+        _say(console, text)
+        return 2
+    if _KEY.fullmatch(subject):
+        _say(console, cache.explain(subject))
+        entry = next((info for info in cache.list() if info.key == subject and "parts" in info.meta), None)
+        if entry is not None:
+            _show_parts(console, _parts(entry))
+        return 0
+    try:
+        return _explain_file(console, cache, Path(subject))
+    except (OSError, pickle.UnpicklingError, TreadleError) as error:
+        _say(console, f"cache explain: {subject} is neither a key nor the file of a pickled function: {error}")
+        return 2
+
+
+def _explain_last(console: Console, cache: Cache) -> int:
+    try:
+        about = json.loads((cache.directory / LAST_LOOKUP).read_text("utf-8"))
+    except (OSError, ValueError):
+        _say(console, f"cache explain: no process has looked a function up in {cache.directory} so far")
+        return 2
+    named = f" ({about['function']})" if about.get("function") else ""
+    why = f": {about['reason']}" if about.get("reason") else ""
+    _say(console, f"the last function{named}: {_OUTCOMES.get(about.get('outcome', ''), 'unknown')}{why}")
+    if "key" in about:
+        _say(console, f"key {about['key']}")
+        _compare(console, cache, about["key"], about["parts"])
+    return 0
+
+
+_OUTCOMES = {
+    "hit": "a hit, its program was loaded from the cache",
+    "shared": "its program is that of another function of the process",
+    "made": "a miss, its program was made and kept",
+    "miss": "a miss, since the entry could not be used",
+    "not kept": "not kept in the cache",
+}
+
+
+def _explain_file(console: Console, cache: Cache, file: Path) -> int:
+    with file.open("rb") as opened:
+        found = _MakerReader(opened).load()
+    each = found if isinstance(found, list | tuple) else [found]
+    makers = [maker for maker in (getattr(x, "maker", x) for x in each) if isinstance(maker, FunctionMaker)]
+    if not makers:
+        _say(console, f"cache explain: {file} holds no function")
+        return 2
+    for maker in makers:
+        with config.using(maker.options):
+            try:
+                key = key_of(maker)
+            except UndigestibleError as error:
+                _say(console, f"{maker.name or 'function'}: {error}")
+                continue
+        _say(console, f"{maker.name or 'function'}: key {key.text}")
+        _say(console, cache.explain(key.text))
+        _compare(console, cache, key.text, key.parts)
+    return 0
+
+
+class _MakerReader(pickle.Unpickler):
+    """Loads pickled functions as their makers, which compiles nothing."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        """Return what a pickle names; what restores a function only returns what it was made from."""
+        if module == "treadle.compile.executor" and name == "_restore":
+            return lambda maker, *_: maker
+        return super().find_class(module, name)
+
+
+def _parts(info: EntryInfo) -> dict[str, str]:
+    found: dict[str, str] = json.loads(info.meta["parts"])
+    return found
+
+
+def _compare(console: Console, cache: Cache, key: str, parts: Mapping[str, str]) -> None:
+    """Say in which parts the key differs from the nearest other entry, and show the parts."""
+    others = [info for info in cache.list() if info.key != key and "parts" in info.meta]
+    if others:
+        nearest = min(others, key=lambda info: _distance(parts, _parts(info)))
+        theirs = _parts(nearest)
+        different = _different(parts, theirs)
+        _say(console, f"the nearest other entry is {nearest.key}, which differs in {len(different)} parts:")
+        for name in different[:_MOST_SHOWN]:
+            _say(console, f"  {name}: {_short(theirs.get(name))} there, {_short(parts.get(name))} here")
+    else:
+        _say(console, "there is no other entry to compare with")
+    _show_parts(console, parts)
+
+
+def _different(mine: Mapping[str, str], theirs: Mapping[str, str]) -> list[str]:
+    return [name for name in sorted({*mine, *theirs}) if mine.get(name) != theirs.get(name)]
+
+
+def _distance(mine: Mapping[str, str], theirs: Mapping[str, str]) -> tuple[bool, int]:
+    """Return how far apart two keys are: those of one graph are nearer than any others."""
+    return mine.get("graph") != theirs.get("graph"), len(_different(mine, theirs))
+
+
+def _short(value: str | None) -> str:
+    if value is None:
+        return "nothing"
+    text = " ".join(value.split())
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def _show_parts(console: Console, parts: Mapping[str, str]) -> None:
+    _say(console, "the key is made of:")
+    for name, value in sorted(parts.items()):
+        _say(console, f"  {name}: {_short(value)}")

@@ -1,0 +1,184 @@
+"""The key under which a function's program is kept, and the parts that make it up."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from treadle.cache import SOURCES, digest, processor
+from treadle.compile.backends import BACKENDS
+from treadle.compile.canonical_graph import CanonicalGraph
+from treadle.compile.code_identity import Identity, UndigestibleError
+from treadle.compile.mode import Mode
+from treadle.config import discover, installed_version
+from treadle.graph import LoweringTable
+from treadle.rewrite import default_database
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from treadle.compile.maker import FunctionMaker
+    from treadle.compile.specification import Specification
+    from treadle.link.vm import Backend, Linker
+
+# Changes whenever what an entry holds, or how it is read, does.
+FORMAT = "1"
+# Packages whose code every program depends on.
+_OURS = ("treadle.config", "treadle.graph", "treadle.rewrite", "treadle.compile", "treadle.link.vm")
+_LIBRARIES = ("numpy", "scipy", "cffi", "numba", "llvmlite", "jax", "jaxlib", "torch")
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionKey:
+    """The key of a function's program.
+
+    Attributes
+    ----------
+    text
+        The key, as `treadle.cache.digest` makes it.
+    parts
+        What made it up, by name: short texts and digests.
+    graph
+        The graph before rewriting.
+    linker, backend
+        What is to link it.
+    """
+
+    text: str
+    parts: Mapping[str, str]
+    graph: CanonicalGraph
+    linker: Linker
+    backend: Backend
+
+
+def key_of(maker: FunctionMaker) -> FunctionKey:
+    """Return the key of the program that a maker makes.
+
+    Raises
+    ------
+    UndigestibleError
+        If something that the program depends on cannot be told from others in another process.
+    """
+    mode = maker.mode
+    backend, linker = mode.backend, mode.make_linker()
+    graph = CanonicalGraph(maker.specification)
+    identity = Identity()
+    parts = {
+        "format": FORMAT,
+        "graph": graph.digest(),
+        "signature": _signature(maker),
+        "mode": _mode(mode, linker, backend, identity),
+        "backend": f"{backend.name} {backend.version()}",
+        "machine": processor(),
+        "python": sys.version,
+        "rules": _rules(identity),
+        "lowerings": _lowerings(identity),
+    }
+    parts.update({f"version of {name}": version for name, version in _PUBLICATIONS.read().versions})
+    parts.update({f"option {name}": value for name, value in maker.options.code_key()})
+    parts.update(_code(graph, linker, backend, identity))
+    text = digest("function", *(part for name in sorted(parts) for part in (name, parts[name])))
+    return FunctionKey(text, parts, graph, linker, backend)
+
+
+def _signature(maker: FunctionMaker) -> str:
+    """Return what is told of inputs and outputs beside their types."""
+    spec: Specification = maker.specification
+    first: dict[int, int] = {}
+    cells = [None if cell is None else first.setdefault(id(cell), at) for at, cell in enumerate(spec.cells())]
+    places = {id(cell): at for at, cell in enumerate(spec.cells()) if cell is not None}
+    updates = [places.get(id(cell), -1) for cell, _ in spec.updates]
+    # An input with a default is never overwritten, mutable or not.
+    free = set(spec.mutable_inputs())
+    ins = [(k in free, bool(i.borrow), i.update is not None) for k, i in enumerate(spec.inputs)]
+    outs = [bool(o.borrow) for o in spec.outputs]
+    native = sorted(spec.native_outputs())
+    return f"{ins} {outs} cells {cells} updates {updates} native {native} in place {bool(maker.accept_inplace)}"
+
+
+def _mode(mode: Mode, linker: Linker, backend: Backend, identity: Identity) -> str:
+    query = mode.query
+    texts = [
+        str(query),
+        f"{sorted(query.subquery)} {query.position_cutoff}",
+        f"{sorted(backend.include)} {sorted(backend.exclude)} {sorted(backend.capabilities)}",
+        identity.of(linker),
+        identity.of(list(query.subquery.values())) if query.subquery else "",
+        identity.of([list(pair) for pair in query.extra_rewrites]) if query.extra_rewrites else "",
+    ]
+    if type(mode) is not Mode or mode.rewriter is not None or mode.db is not None:
+        texts.append(identity.of(mode))
+    return digest(*texts)[:32]
+
+
+class _Installed(NamedTuple):
+    """What is installed: entry points of rules and lowerings, the modules that they are in, versions of libraries."""
+
+    published: tuple[str, ...]
+    modules: tuple[str, ...]
+    versions: tuple[tuple[str, str], ...]
+
+
+class _Publications:
+    """What is installed, read once for each search path, since it is asked at every call."""
+
+    def __init__(self) -> None:
+        self._known: _Installed | None = None
+        self._path: tuple[str, ...] = ()
+
+    def read(self) -> _Installed:
+        """Return what is installed along the search path."""
+        path = tuple(sys.path)
+        if self._known is None or path != self._path:
+            groups = ("treadle.rules", *(f"treadle.lowerings.{name}" for name in (*BACKENDS.names(), "vm")))
+            entries = [entry for group in dict.fromkeys(groups) for entry in discover(group).values()]
+            texts = tuple(f"{entry.group} {entry.name} {entry.value}" for entry in entries)
+            modules = tuple({entry.value.partition(":")[0] for entry in entries})
+            versions = tuple((name, str(installed_version(name))) for name in _LIBRARIES)
+            self._known = _Installed(texts, modules, versions)
+            self._path = path
+        return self._known
+
+
+_PUBLICATIONS = _Publications()
+
+
+def _rules(identity: Identity) -> str:
+    """Return who publishes rules and lowerings, and what was registered in the database of rewrites beside these."""
+    installed = _PUBLICATIONS.read()
+    identity.modules.update(installed.modules)
+    changes = [text + identity.of(member) for member, text in default_database().changes()]
+    return digest(*installed.published, "changed", *changes)[:32]
+
+
+def _lowerings(identity: Identity) -> str:
+    """Return which rules the user, and packages without publishing them, registered for backends."""
+    texts = []
+    for table in list(LoweringTable.tables):
+        own = SOURCES.root(table.module)
+        for op_type, rule in table.added():
+            if SOURCES.root(rule.__module__) not in {own, "treadle.tensor"}:
+                texts.append(f"{table.backend} {op_type.__module__}.{op_type.__qualname__} {identity.of(rule)}")
+    return digest(*sorted(set(texts)))[:32]
+
+
+def _code(graph: CanonicalGraph, linker: Linker, backend: Backend, identity: Identity) -> dict[str, str]:
+    """Return a digest of the code of each package that the program depends on."""
+    for text in graph.code:
+        identity.add_names(text)
+    identity.modules.update(type(c.type).__module__ for c in graph.constants)
+    identity.modules.update(_OURS)
+    identity.modules.add(type(linker).__module__)
+    made_by: Any = backend.linker
+    identity.modules.add(made_by.func.__module__ if isinstance(made_by, partial) else made_by.__module__)
+    found = SOURCES.stamps(identity.modules)
+    unknown = sorted(name for name, stamp in found.items() if stamp is None)
+    if unknown:
+        msg = (
+            f"compile cache: the code of {', '.join(unknown)} is in no file, or its file was changed after this "
+            "process began."
+        )
+        raise UndigestibleError(msg)
+    return {f"code of {name}": str(stamp) for name, stamp in found.items()}

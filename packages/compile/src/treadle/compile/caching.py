@@ -1,0 +1,297 @@
+"""Programs through the compile cache: found by the graph before rewriting, so that a hit rewrites and links nothing."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import pickle
+import struct
+import threading
+from collections import OrderedDict
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from treadle.cache import default_cache
+from treadle.compile.cache_key import FunctionKey, key_of
+from treadle.compile.code_identity import UndigestibleError
+from treadle.compile.stored_graph import StoredGraph, mark_origins, write
+from treadle.config import config, phase
+from treadle.link.vm import ProgramGraph
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from treadle.cache import Cache
+    from treadle.compile.maker import FunctionMaker
+    from treadle.graph import Type
+    from treadle.link.vm import Linker, Program
+
+_LENGTH = struct.Struct("<Q")
+_MOST_KEPT = 1 << 20  # bytes of constants of a program that is kept in memory
+LAST_LOOKUP = "last-lookup.json"
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionCounts:
+    """How the programs of this process's functions came about.
+
+    Attributes
+    ----------
+    made
+        Rewritten and linked, and kept in the cache.
+    loaded
+        Loaded from the cache.
+    shared
+        Taken from a function of an equal graph.
+    unkept
+        Rewritten and linked, and not kept: what they depend on cannot be told in another process, or their backend
+        cannot keep them.
+    """
+
+    made: int = 0
+    loaded: int = 0
+    shared: int = 0
+    unkept: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """An entry, taken apart: the program's data, the rewritten graph."""
+
+    program: bytes
+    graph: bytes
+
+
+def _pack(program: bytes, graph: bytes) -> bytes:
+    return _LENGTH.pack(len(program)) + program + graph
+
+
+def _unpack(payload: bytes) -> _Stored:
+    (length,) = _LENGTH.unpack_from(payload)
+    start = _LENGTH.size
+    return _Stored(payload[start : start + length], payload[start + length :])
+
+
+class Lookups:
+    """The last look-up of this process, which is written to the compile directory when the process ends.
+
+    (Files that are written again and again cost milliseconds each time.)
+    """
+
+    def __init__(self) -> None:
+        self._last: tuple[FunctionKey | None, str, str, str] | None = None
+        self._directory: Path | None = None
+
+    def note(self, key: FunctionKey | None, outcome: str, reason: str, name: str | None) -> None:
+        """Note how a look-up ended, and why."""
+        if self._directory is None:
+            atexit.register(self.write)
+        self._directory = default_cache().directory
+        self._last = (key, outcome, reason, name or "")
+
+    def last(self) -> dict[str, Any]:
+        """Return the last look-up: outcome, reason, name of the function, key and its parts; nothing if none was."""
+        if self._last is None:
+            return {}
+        key, outcome, reason, name = self._last
+        about: dict[str, Any] = {"outcome": outcome, "reason": reason, "function": name}
+        if key is not None:
+            about |= {"key": key.text, "parts": dict(key.parts)}
+        return about
+
+    def write(self) -> None:
+        """Write the last look-up to the compile directory, if that is there."""
+        if self._directory is not None and self._directory.is_dir():
+            with suppress(OSError):
+                (self._directory / LAST_LOOKUP).write_text(json.dumps(self.last(), sort_keys=True), "utf-8")
+
+
+LOOKUPS = Lookups()
+
+
+class FunctionCache:
+    """Finds and keeps the programs of functions, in this process's memory and in the compile directory."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._programs: OrderedDict[tuple[str, str], tuple[Program, _Stored]] = OrderedDict()
+        self._counts = FunctionCounts()
+
+    @property
+    def counts(self) -> FunctionCounts:
+        """What was done so far."""
+        return self._counts
+
+    def forget(self) -> None:
+        """Drop the programs in memory."""
+        with self._lock:
+            self._programs.clear()
+
+    def program_of(self, maker: FunctionMaker) -> Program:
+        """Return the program of a maker: another function's, one from the cache, or a new one."""
+        with phase("cache key"):
+            key = self._key(maker)
+        if key is None:
+            self._count("unkept")
+            return maker.build()
+        found = self._shared(maker, key)
+        if found is None:
+            found = self._stored(maker, key)
+        return found
+
+    @staticmethod
+    def _key(maker: FunctionMaker) -> FunctionKey | None:
+        """Return the key of a maker's program, None if it cannot be kept."""
+        try:
+            key = key_of(maker)
+        except UndigestibleError as error:
+            LOOKUPS.note(None, "not kept", str(error), maker.name)
+            return None
+        if not _is_kept_by(key.linker):
+            LOOKUPS.note(key, "not kept", f"{type(key.linker).__name__} does not keep programs", maker.name)
+            return None
+        return key
+
+    # In memory
+
+    def _shared(self, maker: FunctionMaker, key: FunctionKey) -> Program | None:
+        place = (str(default_cache().directory), key.text)
+        with self._lock:
+            known = self._programs.get(place)
+            if known is None:
+                return None
+            self._programs.move_to_end(place)
+        program, stored = known
+        made = self._bound(maker, key, stored, program)
+        if made is not None:
+            self._count("shared")
+            LOOKUPS.note(key, "shared", "a function of an equal graph is in memory", maker.name)
+        return made
+
+    def _keep(self, key: FunctionKey, program: Program, stored: _Stored) -> None:
+        limit = int(config.cache__programs)
+        if sum(getattr(c.data, "nbytes", 0) for c in key.graph.constants) > _MOST_KEPT:
+            return
+        place = (str(default_cache().directory), key.text)
+        with self._lock:
+            self._programs[place] = (program, stored)
+            self._programs.move_to_end(place)
+            while len(self._programs) > limit:
+                self._programs.popitem(last=False)
+
+    # In the compile directory
+
+    def _stored(self, maker: FunctionMaker, key: FunctionKey) -> Program:
+        cache = default_cache()
+        payload = cache.get(key.text)
+        if payload is not None:
+            program = self._loaded(maker, key, payload)
+            if program is not None:
+                return program
+        with cache.claim(key.text) as made:
+            # Another thread may have made it meanwhile, or another process.
+            found = self._shared(maker, key)
+            if found is not None:
+                return found
+            if made is not None and made != payload:
+                program = self._loaded(maker, key, made)
+                if program is not None:
+                    return program
+            return self._made(cache, maker, key)
+
+    def _loaded(self, maker: FunctionMaker, key: FunctionKey, payload: bytes) -> Program | None:
+        try:
+            stored = _unpack(payload)
+        except struct.error:
+            return None
+        program = self._bound(maker, key, stored, None)
+        if program is not None:
+            self._keep(key, program, stored)
+            self._count("loaded")
+            LOOKUPS.note(key, "hit", "", maker.name)
+        return program
+
+    def _made(self, cache: Cache, maker: FunctionMaker, key: FunctionKey) -> Program:
+        fgraph = maker.create_fgraph()
+        marked = mark_origins(fgraph, key.graph)
+        program = maker.build(fgraph)
+        try:
+            stored = _written(maker, key, program, marked)
+        except Exception as error:  # noqa: BLE001 - whatever hinders pickling, the function works without
+            self._count("unkept")
+            LOOKUPS.note(key, "not kept", f"{type(error).__name__}: {error}", maker.name)
+            return program
+        cache.put(key.text, _pack(stored.program, stored.graph), _described(key, maker))
+        self._keep(key, program, stored)
+        self._count("made")
+        LOOKUPS.note(key, "made", "", maker.name)
+        return program
+
+    @staticmethod
+    def _bound(maker: FunctionMaker, key: FunctionKey, stored: _Stored, program: Program | None) -> Program | None:
+        """Return a program for the maker's graph, from an entry or from another function's; None if that fails."""
+        source = StoredGraph(stored.graph, key.graph)
+        try:
+            types, data = source.program(stored.program)
+            graph = _program_graph(maker, source, types)
+            found = program.rebound(graph, data) if program is not None else None
+            if found is None:
+                with phase("load"):
+                    found = key.linker.load(data, graph)
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with an entry, it counts as missing
+            LOOKUPS.note(key, "miss", f"the entry cannot be used: {type(error).__name__}: {error}", maker.name)
+            return None
+        maker.load_fgraph_with(graph.get)
+        return found
+
+    def _count(self, name: str) -> None:
+        with self._lock:
+            self._counts = replace(self._counts, **{name: getattr(self._counts, name) + 1})
+
+
+FUNCTIONS = FunctionCache()
+
+
+def is_cached(maker: FunctionMaker) -> bool:
+    """Whether the programs of a maker go through the cache: not those that are measured or looked into."""
+    return bool(config.cache__functions) and maker.profile is None
+
+
+def _is_kept_by(linker: Linker) -> bool:
+    """Whether a linker keeps what its own `link` makes: a subclass that links otherwise must say itself how."""
+    order = type(linker).__mro__
+    definer = {name: next(k for k, kind in enumerate(order) if name in vars(kind)) for name in ("link", "dump", "load")}
+    return definer["dump"] <= definer["link"] and definer["load"] <= definer["link"]
+
+
+def _program_graph(maker: FunctionMaker, source: StoredGraph, outputs: tuple[Type, ...]) -> ProgramGraph:
+    spec = maker.specification
+    inputs = [*(i.variable.type for i in spec.inputs), *(s.type for s in spec.shared)]
+
+    def load() -> Any:
+        found = source.load()
+        maker.report = found.report
+        return found.fgraph
+
+    return ProgramGraph(inputs, outputs, spec.native_outputs(), load)
+
+
+def _written(maker: FunctionMaker, key: FunctionKey, program: Program, marked: bool) -> _Stored:
+    fgraph, report = maker.fgraph, maker.report
+    data = key.linker.dump(program) if marked else None
+    if data is None or report is None:
+        msg = f"{type(key.linker).__name__} cannot keep {type(program).__name__}"
+        raise pickle.PicklingError(msg)
+    types = tuple(v.type for v in fgraph.outputs)
+    return _Stored(*write(key.graph, fgraph, report, (types, data)))
+
+
+def _described(key: FunctionKey, maker: FunctionMaker) -> dict[str, str]:
+    """Return what listings tell about an entry."""
+    return {
+        "function": maker.name or "",
+        "backend": key.backend.name,
+        "nodes": str(len(key.graph.nodes)),
+        "parts": json.dumps(dict(key.parts), sort_keys=True),
+    }

@@ -1,0 +1,170 @@
+"""The graph of a function before rewriting, in an order that is the same for all equal graphs."""
+
+from __future__ import annotations
+
+import marshal
+from array import array
+from typing import TYPE_CHECKING, Any
+
+from treadle.cache import digest
+from treadle.compile.code_identity import UndigestibleError
+from treadle.graph import Constant, GraphTypeError, HasInnerGraph, encode, toposort
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from treadle.compile.specification import Specification
+    from treadle.graph import Apply, Container, Op, UserLine, Variable
+
+
+class CanonicalGraph:
+    """What a specification computes: nodes, constants and cells by position, and a text of the whole.
+
+    Two specifications have equal texts exactly if their graphs are equal up to names and lines; what stands at one
+    position in the one corresponds to what stands there in the other.
+
+    Attributes
+    ----------
+    nodes
+        The nodes, each after those it needs.
+    constants
+        The constants, as they are first met.
+    cells
+        Where inputs' values are kept: defaults and state.
+    code
+        Encodings of the ops and types, which name the classes and functions that they stand for.
+
+    Raises
+    ------
+    UndigestibleError
+        If an op, a type or a constant has no encoding that is the same in every process.
+    """
+
+    def __init__(self, specification: Specification) -> None:
+        inputs = [*(i.variable for i in specification.inputs), *specification.shared]
+        outputs = [*(o.variable for o in specification.outputs), *(new for _, new in specification.updates)]
+        self.inputs: list[Variable] = inputs
+        self.nodes: list[Apply] = toposort(outputs, inputs)
+        self.constants: list[Constant] = []
+        self.cells: list[Container | None] = specification.cells()
+        self._numbers: dict[Variable, int] = {}
+        self._types: dict[Any, int] = {}
+        self._ops: dict[int, int] = {}
+        self._leaf_types = array("q")
+        self._op_texts: dict[bytes, int] = {}
+        self._quick: dict[tuple[type, bytes], int] = {}
+        try:
+            self._structure = self._write(outputs)
+            self.code: list[bytes] = [*self._op_texts, *(encode(kind) for kind in self._types)]
+            self._values = [_value_text(c) for c in self.constants]
+        except GraphTypeError as error:
+            raise UndigestibleError(str(error)) from error
+
+    def digest(self) -> str:
+        """Return a digest of structure, ops, types and constants."""
+        counts = f"{len(self._op_texts)} {len(self._types)} {len(self.constants)}"
+        return digest(counts, self._structure, *self.code, *self._values)
+
+    def _write(self, outputs: Sequence[Variable]) -> bytes:
+        """Return the structure as numbers: of each node its op, its inputs, and its outputs' types."""
+        numbers, types, ops = self._numbers, self._types, self._ops
+        text = array("q")
+        for var in self.inputs:
+            # An input that is given twice is the later one.
+            numbers[var] = len(numbers)
+            text.append(types.setdefault(var.type, len(types)))
+        text.append(-1)
+        for node in self.nodes:
+            number = ops.get(id(node.op))
+            text.append(self._number_op(node.op) if number is None else number)
+            text.append(len(node.inputs))
+            for var in node.inputs:
+                known = numbers.get(var)
+                text.append(self._number_leaf(var) if known is None else known)
+            text.append(len(node.outputs))
+            for var in node.outputs:
+                if var not in numbers:
+                    numbers[var] = len(numbers)
+                text.append(types.setdefault(var.type, len(types)))
+        text.append(-2)
+        for var in outputs:
+            known = numbers.get(var)
+            text.append(self._number_leaf(var) if known is None else known)
+        text.append(-3)
+        text.extend(self._leaf_types)
+        return text.tobytes()
+
+    def _number_op(self, op: Op) -> int:
+        quick = _quick_text(op)
+        number = None if quick is None else self._quick.get(quick)
+        if number is None:
+            number = self._op_texts.setdefault(op.canonical(), len(self._op_texts))
+            if quick is not None:
+                self._quick[quick] = number
+        self._ops[id(op)] = number
+        return number
+
+    def _number_leaf(self, var: Variable) -> int:
+        if not isinstance(var, Constant):
+            msg = f"compile cache: {var} of type {var.type} is neither an input nor a constant."
+            raise UndigestibleError(msg)
+        number = self._numbers[var] = len(self._numbers)
+        self._leaf_types.append(self._types.setdefault(var.type, len(self._types)))
+        self.constants.append(var)
+        return number
+
+    # Where things come from
+
+    def lines(self) -> list[UserLine | None]:
+        """Return the user's line of each node, then those of the nodes of inner graphs."""
+        return [*(node.user_line for node in self.nodes), *(node.user_line for node in self.inner_nodes())]
+
+    def inner_nodes(self) -> list[Apply]:
+        """Return the nodes of the graphs inside ops, and inside ops of these, the outer ones first."""
+        found: list[Apply] = []
+        met: set[int] = set()
+        pending = list(_inner_graphs(self.nodes, met))
+        while pending:
+            graph = pending.pop(0)
+            nodes = toposort(graph.inner_outputs, graph.inner_inputs)
+            found += nodes
+            pending += _inner_graphs(nodes, met)
+        return found
+
+    def names(self) -> list[str | None]:
+        """Return the name of each variable that nodes compute."""
+        return [out.name for node in self.nodes for out in node.outputs]
+
+
+# Constants of at least so many bytes remember their digest.
+_LARGE = 4096
+
+
+def _value_text(constant: Constant) -> bytes:
+    """Return an encoding of a constant's value, given its type."""
+    if getattr(constant.data, "nbytes", 0) >= _LARGE:
+        return constant.signature()
+    return encode(constant.data)
+
+
+def _quick_text(op: Op) -> tuple[type, bytes] | None:
+    """Return a text that is equal only for equal ops and quickly made; None for an op whose parameters allow none.
+
+    Graphs hold many ops that are equal and yet objects of their own; their encodings take ten times as long.
+    """
+    state = vars(op)
+    if "_canonical" in state:
+        return None
+    try:
+        return type(op), marshal.dumps({name: value for name, value in state.items() if name != "_hash"})
+    except ValueError:
+        return None
+
+
+def _inner_graphs(nodes: Iterable[Apply], met: set[int]) -> list[HasInnerGraph]:
+    found = []
+    for node in nodes:
+        if isinstance(node.op, HasInnerGraph) and id(node.op) not in met:
+            met.add(id(node.op))
+            found.append(node.op)
+    return found

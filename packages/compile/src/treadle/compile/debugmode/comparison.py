@@ -1,0 +1,28 @@
+"""Comparing values of any type: where a type cannot tell equal values from others, nothing is said of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from treadle.graph import Type
+
+
+def is_same(kind: Type, before: Any, after: Any) -> bool:
+    """Whether a value is as it was."""
+    return _judged(kind, before, lambda: kind.values_eq(before, after))
+
+
+def is_close(kind: Type, a: Any, b: Any, scale: float = 0.0, where_finite: bool = False) -> bool:
+    """Whether two values are the same up to rounding (see `Type.agree`)."""
+    return _judged(kind, a, lambda: kind.agree(a, b, scale, where_finite))
+
+
+def _judged(kind: Type, value: Any, equal: Callable[[], bool]) -> bool:
+    """Return what a comparison says, True where the type does not even find a copy equal to its original."""
+    try:
+        return equal() or not kind.values_eq(value, kind.copy_value(value))
+    except Exception:  # noqa: BLE001 - the comparison of a type of anyone's may raise anything
+        return True

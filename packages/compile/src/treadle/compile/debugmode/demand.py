@@ -1,0 +1,108 @@
+"""Computing variables on demand: only what is needed is computed, of an IfElse only the branch taken."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from treadle.graph import Constant, IfElse, SharedVariable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from treadle.graph import Apply, Variable
+
+
+class _Missing:
+    """Marker of a value that was not computed, or could not be."""
+
+    def __repr__(self) -> str:
+        """Show what it stands for."""
+        return "(not computed)"
+
+
+MISSING = _Missing()
+
+
+def lacks(node: Apply, given: Sequence[Any]) -> bool:
+    """Whether values are missing that a node cannot do without."""
+    if not isinstance(node.op, IfElse):
+        return any(value is MISSING for value in given)
+    if given[0] is MISSING:
+        return True
+    start = 1 if given[0] else 1 + node.op.n_outs
+    return any(value is MISSING for value in given[start : start + node.op.n_outs])
+
+
+class Values:
+    """Values of variables for one call, computed when they are asked for.
+
+    Parameters
+    ----------
+    given
+        Values of the inputs.
+    inputs_of
+        Returns the inputs of a node.
+    run
+        Returns the outputs of a node for values of its inputs, `MISSING` for those of a branch not taken.
+    """
+
+    def __init__(
+        self,
+        given: Mapping[Variable, Any],
+        inputs_of: Callable[[Apply], Sequence[Variable]],
+        run: Callable[[Apply, list[Any]], Sequence[Any]],
+    ) -> None:
+        self.known: dict[Variable, Any] = dict(given)
+        self._inputs_of = inputs_of
+        self._run = run
+
+    def compute(self, variables: Iterable[Variable]) -> None:
+        """Compute variables, and what they need."""
+        for var in variables:
+            self[var]
+
+    def __getitem__(self, var: Variable) -> Any:
+        """Return a variable's value, computing what is needed for it."""
+        if not self._has(var) and var.owner is not None:
+            self._walk(var.owner)
+        return self.known.get(var, MISSING)
+
+    def _walk(self, start: Apply) -> None:
+        pending = [start]
+        while pending:
+            node = pending[-1]
+            if node.outputs[0] in self.known:
+                pending.pop()
+                continue
+            wanted = self._wanted(node)
+            missing = [x.owner for x in wanted if not self._has(x) and x.owner is not None]
+            if missing:
+                pending.extend(reversed(missing))
+                continue
+            pending.pop()
+            taken = set(wanted)
+            given = [self.known.get(x, MISSING) if x in taken else MISSING for x in self._inputs_of(node)]
+            self.known.update(zip(node.outputs, self._run(node, given), strict=True))
+
+    def _wanted(self, node: Apply) -> Sequence[Variable]:
+        """Return the inputs that a node needs next: of an IfElse the condition, then the branch taken."""
+        inputs = self._inputs_of(node)
+        if not isinstance(node.op, IfElse):
+            return inputs
+        condition = inputs[0]
+        if not self._has(condition) or self.known[condition] is MISSING:
+            return [condition]
+        start = 1 if self.known[condition] else 1 + node.op.n_outs
+        return [condition, *inputs[start : start + node.op.n_outs]]
+
+    def _has(self, var: Variable) -> bool:
+        """Whether a value is known; a constant's is."""
+        if var in self.known:
+            return True
+        if isinstance(var, Constant):
+            self.known[var] = var.data
+        elif isinstance(var, SharedVariable):
+            self.known[var] = var.container.read_host()
+        else:
+            return False
+        return True

@@ -1,0 +1,232 @@
+"""Errors of DebugMode: each names the node, the user's line, types, shapes and the largest difference."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from treadle.compile.errors import CompileError
+from treadle.config import TreadleWarning
+from treadle.graph import debugprint
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from treadle.graph import Apply, Variable
+
+
+class DebugModeError(CompileError, RuntimeError):
+    """DebugMode has found something wrong."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle class and message, not the graph and the values."""
+        return type(self)._told, self.args
+
+    @classmethod
+    def _told(cls, message: str) -> DebugModeError:
+        error = cls.__new__(cls)
+        error.args = (message,)
+        return error
+
+    def str_diagnostic(self) -> str:
+        """Return the message."""
+        return str(self)
+
+
+class DebugModeWarning(TreadleWarning):
+    """DebugMode has found something that may be meant: an input not reused, strides that differ."""
+
+
+# Longer texts of values and graphs are cut in messages.
+_LONGEST = 200
+_DEPTH = 4
+
+
+def shown(value: Any) -> str:
+    """Return a value as text, with dtype and shape, cut where it is long."""
+    text = " ".join(str(value).split())
+    cut = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 10]} … {text[-6:]}"
+    shape = getattr(value, "shape", None)
+    return cut if shape is None else f"{cut} ({getattr(value, 'dtype', '?')} of shape {tuple(shape)})"
+
+
+def described(node: Apply) -> str:
+    """Return a node's op, types of inputs, and the user's line."""
+    return f"{node.op} of {', '.join(str(x.type) for x in node.inputs) or 'nothing'}{node.where()}"
+
+
+def source(var: Variable) -> str:
+    """Return what a variable is: its name or text, and what computes it."""
+    if var.owner is None:
+        return f"{var} of type {var.type}"
+    at = f" (output {var.index})" if len(var.owner.outputs) > 1 else ""
+    return f"{var} of type {var.type}, computed by {described(var.owner)}{at}"
+
+
+def graph_of(var: Variable) -> str:
+    """Return the nearest nodes of the graph that computes a variable, as printed."""
+    return str(debugprint(var, file="str", depth=_DEPTH, print_type=True)).rstrip()
+
+
+def given(values: Sequence[Any] | None) -> str:
+    """Return the values that a node was given."""
+    return "" if not values else " The inputs were " + "; ".join(map(shown, values)) + "."
+
+
+class BadThunkOutput(DebugModeError, ArithmeticError):  # noqa: N818 - the documented name
+    """Two implementations of a node, or one with outputs given beforehand, computed different values.
+
+    Attributes
+    ----------
+    r
+        The variable that came out different.
+    thunk1, thunk2
+        What computed it: ``perform``, the name of a backend, and so on.
+    val1, val2
+        What they computed.
+    inputs_val
+        Values of the node's inputs.
+    """
+
+    def __init__(
+        self,
+        r: Variable,
+        thunk1: str,
+        val1: Any,
+        thunk2: str,
+        val2: Any,
+        inputs_val: Sequence[Any] = (),
+        hint: str = "",
+    ) -> None:
+        self.r, self.thunk1, self.val1, self.thunk2, self.val2 = r, thunk1, val1, thunk2, val2
+        self.inputs_val = tuple(inputs_val)
+        difference = hint or r.type.describe_difference(val1, val2)
+        super().__init__(
+            f"{source(r)}: {thunk1} and {thunk2} computed different values: {difference}. {thunk1} gave {shown(val1)}, "
+            f"{thunk2} gave {shown(val2)}.{given(self.inputs_val)} Correct the one that is wrong."
+        )
+
+    def offending_op(self) -> Any:
+        """Return the op whose implementations differ, None for a variable without node."""
+        return None if self.r.owner is None else self.r.owner.op
+
+
+class StrideMismatchError(BadThunkOutput, TypeError):
+    """Two implementations of a node laid the same values out differently in memory."""
+
+
+class BadOptimization(DebugModeError, ArithmeticError):  # noqa: N818 - the documented name
+    """A rewrite replaced a variable by one of another value.
+
+    Attributes
+    ----------
+    reason
+        The rule.
+    old_r, new_r
+        The variable before and after.
+    old_r_val, new_r_val
+        Their values.
+    old_graph, new_graph
+        What computes them, printed.
+    """
+
+    def __init__(
+        self, old_r: Variable, new_r: Variable, old_r_val: Any, new_r_val: Any, reason: Any, hint: str = ""
+    ) -> None:
+        self.old_r, self.new_r, self.old_r_val, self.new_r_val = old_r, new_r, old_r_val, new_r_val
+        self.reason = reason
+        self.old_graph, self.new_graph = graph_of(old_r), graph_of(new_r)
+        difference = hint or old_r.type.describe_difference(old_r_val, new_r_val)
+        super().__init__(
+            f"rule {reason!s}: it replaced {source(old_r)}, by {source(new_r)}, which has another value: {difference}. "
+            f"Before it was {shown(old_r_val)}, after it is {shown(new_r_val)}. Correct the rule, or exclude it by its "
+            f"name.\nBefore:\n{self.old_graph}\nAfter:\n{self.new_graph}"
+        )
+
+
+class BadDestroyMap(DebugModeError, ValueError):  # noqa: N818 - the documented name
+    """An op changed an input that its ``destroy_map`` does not name.
+
+    Attributes
+    ----------
+    node
+        The node.
+    idx
+        Position of the input.
+    old_val, new_val
+        The input before and after.
+    perform
+        What ran: ``perform``, the name of a backend, and so on.
+    """
+
+    def __init__(self, node: Apply, idx: int, old_val: Any, new_val: Any, perform: str) -> None:
+        self.node, self.idx, self.old_val, self.new_val, self.perform = node, idx, old_val, new_val, perform
+        var = node.inputs[idx]
+        super().__init__(
+            f"{described(node)}: {perform} changed input {idx}, {var}, which its destroy_map "
+            f"{dict(node.op.destroy_map)} does not name: {var.type.describe_difference(old_val, new_val)}. Before it "
+            f"was {shown(old_val)}, after it is {shown(new_val)}. Work on a copy, or declare the input in destroy_map."
+        )
+
+
+class BadViewMap(DebugModeError, ValueError):  # noqa: N818 - the documented name
+    """An output shares memory with an input, or with another output, and ``view_map`` does not say so.
+
+    Attributes
+    ----------
+    node
+        The node.
+    output_idx
+        Position of the output.
+    out_storage
+        Its value.
+    in_alias_idx, out_alias_idx
+        Positions of the inputs, or of the outputs, whose memory it shares.
+    """
+
+    def __init__(
+        self,
+        node: Apply,
+        output_idx: int,
+        out_storage: Any,
+        in_alias_idx: Sequence[int] = (),
+        out_alias_idx: Sequence[int] = (),
+        perform: str = "perform",
+    ) -> None:
+        self.node, self.output_idx, self.out_storage = node, output_idx, out_storage
+        self.in_alias_idx, self.out_alias_idx = tuple(in_alias_idx), tuple(out_alias_idx)
+        kind, others = ("input", in_alias_idx) if in_alias_idx else ("output", out_alias_idx)
+        super().__init__(
+            f"{described(node)}: output {output_idx} of {perform}, {shown(out_storage)}, shares the memory of {kind} "
+            f"{', '.join(map(str, others))}, which neither its view_map {dict(node.op.view_map)} nor its destroy_map "
+            f"{dict(node.op.destroy_map)} says. Return a copy, or declare it in view_map."
+        )
+
+
+class StochasticOrder(DebugModeError, ValueError):  # noqa: N818 - the documented name
+    """Rewriting the same graph anew gave another result."""
+
+
+class InvalidValueError(DebugModeError, ValueError):
+    """A value is not one of its variable's type, or not finite.
+
+    Attributes
+    ----------
+    r
+        The variable.
+    v
+        The value.
+    client_node
+        A node that takes it, or None.
+    hint
+        What is wrong.
+    """
+
+    def __init__(
+        self, r: Variable, v: Any, client_node: Apply | None = None, hint: str = "", inputs_val: Sequence[Any] = ()
+    ) -> None:
+        self.r, self.v, self.client_node, self.hint = r, v, client_node, hint
+        taken = f" It goes to {described(client_node)}." if client_node is not None else ""
+        super().__init__(
+            f"{source(r)}: {hint or 'the value is none of its type'}, got {type(v).__name__} {shown(v)}."
+            f"{given(inputs_val)}{taken} Correct what made it, or the type."
+        )

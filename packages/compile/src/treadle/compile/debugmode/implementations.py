@@ -1,0 +1,164 @@
+"""Every way to compute one node: ``perform``, the rules of the Python VM, and a program of the node on each backend."""
+
+from __future__ import annotations
+
+import copy
+import threading
+from typing import TYPE_CHECKING, Any
+
+from treadle.compile.backends import BACKENDS
+from treadle.graph import Apply, Constant, FunctionGraph, HasInnerGraph, IfElse, LoweringError, Op
+from treadle.link.vm import TABLE, VMProgram, lower_node
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from treadle.link.vm import Backend, Linker
+
+    Run = Callable[[Sequence[Any], Sequence[list[Any]]], None]
+    Compute = Callable[..., Sequence[Any]]
+
+
+def own_thunk(op: Op) -> bool:
+    """Whether an op brings its own way to make thunks."""
+    kind = type(op)
+    return kind.make_thunk is not Op.make_thunk or kind.make_py_thunk is not Op.make_py_thunk
+
+
+class Implementations:
+    """The implementations of a graph's nodes, each made when it is first asked for.
+
+    Parameters
+    ----------
+    backends
+        The backends to make one-node programs of.
+    python
+        Whether the Python implementations are tried where there is another one.
+    make_inner
+        Returns a function that checks an inner graph while it computes it.
+    """
+
+    def __init__(
+        self,
+        backends: Sequence[Backend],
+        python: bool,
+        make_inner: Callable[[Any], Callable[..., Sequence[Any]]],
+    ) -> None:
+        self.backends = tuple(backends)
+        self.python = python
+        self._make_inner = make_inner
+        self._references: dict[Apply, Run] = {}
+        self._others: dict[Apply, list[tuple[str, Compute]]] = {}
+        self._lock = threading.RLock()
+
+    def reference(self, node: Apply) -> Run:
+        """Return a function of input values and output cells that runs `perform`."""
+        with self._lock:
+            if node not in self._references:
+                self._references[node] = self._perform(node)
+            return self._references[node]
+
+    def _perform(self, node: Apply) -> Run:
+        node.op.prepare_node(node, None, None, "py")
+        if isinstance(node.op, HasInnerGraph):
+            node = self._with_checked_inner(node)
+        perform = node.op.perform
+
+        def run(values: Sequence[Any], cells: Sequence[list[Any]]) -> None:
+            perform(node, list(values), list(cells))
+
+        return run
+
+    def _with_checked_inner(self, node: Apply) -> Apply:
+        """Return the node with an op whose inner graph is checked too, while it is computed."""
+        op: Any = copy.copy(node.op)
+        op.__dict__["_fn"] = self._make_inner(op.fgraph)
+        made = Apply(op, node.inputs, [out.clone() for out in node.outputs])
+        made.user_line = node.user_line
+        return made
+
+    def others(self, node: Apply) -> list[tuple[str, Compute]]:
+        """Return the other implementations, with their names: values in, a sequence of values out."""
+        with self._lock:
+            if node not in self._others:
+                self._others[node] = self._find_others(node)
+            return self._others[node]
+
+    def drop(self, node: Apply, name: str) -> None:
+        """Leave an implementation out from now on: the backend refuses the node's values."""
+        with self._lock:
+            self._others[node] = [(n, c) for n, c in self._others[node] if n != name]
+
+    def _find_others(self, node: Apply) -> list[tuple[str, Compute]]:
+        found: list[tuple[str, Compute]] = []
+        if own_thunk(node.op) and not isinstance(node.op, IfElse):
+            found.append(("its make_thunk", _listed(node, lower_node(node))))
+        elif TABLE.find(node.op) is not None and not isinstance(node.op, HasInnerGraph):
+            found.append(("the lowering of backend vm", _listed(node, lower_node(node))))
+        for backend in self.backends:
+            program = one_node_program(node, (backend.node_linker or backend.linker)())
+            if program is not None:
+                found.append((f"the lowering of backend {backend.name}", program))
+        return found
+
+
+def _listed(node: Apply, function: Callable[..., Any]) -> Compute:
+    single = len(node.outputs) == 1
+
+    def compute(*values: Any) -> Sequence[Any]:
+        made = function(*values)
+        return [made] if single else list(made)
+
+    return compute
+
+
+def one_node_program(node: Apply, linker: Linker) -> Compute | None:
+    """Return a linker's program of one node alone, on copies of what it overwrites; None where it has no lowering."""
+    taken = dict.fromkeys(x for x in node.inputs if not isinstance(x, Constant))
+    alone = FunctionGraph(list(taken), node.outputs, clone=True)
+    try:
+        program = linker.link(alone)
+    except LoweringError:
+        return None
+    if isinstance(program, VMProgram):
+        # A Python step: no implementation of its own.
+        return None
+    places = [node.inputs.index(x) for x in taken]
+
+    def compute(*values: Any) -> Sequence[Any]:
+        return list(program(*[values[i] for i in places]))
+
+    return compute
+
+
+def chosen_backends(check_c: bool | None, names: Sequence[str]) -> list[Backend]:
+    """Return the backends that DebugMode compares with.
+
+    Parameters
+    ----------
+    check_c
+        Whether C is one of them; None where the option says so, and C works here.
+    names
+        Names of others; ``all`` for every one that is installed and works here.
+
+    Raises
+    ------
+    MissingBackendError
+        If one that is asked for is not installed, or cannot work here.
+    """
+    wanted: dict[str, Backend] = {}
+    if check_c:
+        backend = BACKENDS.find("c")
+        wanted[backend.name] = backend
+    elif check_c is None and (known := BACKENDS.load("c")) is not None and known.unavailable() is None:
+        wanted[known.name] = known
+    for name in names:
+        if name == "all":
+            found = [BACKENDS.load(n) for n in BACKENDS.names()]
+            wanted.update((b.name, b) for b in found if b is not None and b.unavailable() is None)
+        else:
+            backend = BACKENDS.find(name)
+            wanted[backend.name] = backend
+    if check_c is False:
+        wanted.pop("c", None)
+    return list(wanted.values())

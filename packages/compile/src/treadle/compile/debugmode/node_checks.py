@@ -1,0 +1,315 @@
+"""Checking one node on one call's values: its maps, its types, its memory, and its other implementations."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from treadle.compile.debugmode.comparison import is_close, is_same
+from treadle.compile.debugmode.demand import MISSING
+from treadle.compile.debugmode.errors import (
+    BadDestroyMap,
+    BadThunkOutput,
+    BadViewMap,
+    DebugModeError,
+    DebugModeWarning,
+    InvalidValueError,
+    StrideMismatchError,
+    described,
+)
+from treadle.graph import LoweringError, NodeError, node_error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from treadle.compile.debugmode.implementations import Compute, Implementations
+    from treadle.graph import Apply, Variable
+
+# The kinds of memory that the option check_preallocated_output names; "ALL" stands for all of them.
+KINDS = ("initial", "previous", "c_contiguous", "f_contiguous", "strided", "wrong_size")
+
+
+@dataclass(frozen=True, slots=True)
+class Checks:
+    """What is checked of each node.
+
+    Attributes
+    ----------
+    finite
+        Whether results must be finite.
+    preallocated
+        Kinds of memory, given beforehand for outputs, that nodes are tried with.
+    dims
+        Of how many innermost dimensions all combinations of strides are tried.
+    strides
+        What to do where strides differ: nothing (0), warn (1), raise (2).
+    warn_not_reused
+        Whether to warn of an op that says that it works in place and does not.
+    """
+
+    finite: bool = True
+    preallocated: tuple[str, ...] = ()
+    dims: int = 4
+    strides: int = 0
+    warn_not_reused: bool = True
+
+
+@dataclass(slots=True)
+class NodeChecker:
+    """Computes nodes and checks them while it does.
+
+    Parameters
+    ----------
+    implementations
+        The implementations of the nodes.
+    checks
+        What is checked.
+    used_inside
+        Whether a node of the graph uses a variable.
+    is_constant
+        Whether a variable only shows constants, which need not be finite.
+    """
+
+    implementations: Implementations
+    checks: Checks
+    used_inside: Callable[[Variable], bool]
+    is_constant: Callable[[Variable], bool]
+    _earlier: dict[Variable, Any] = field(default_factory=dict)
+    _warned: set[Apply] = field(default_factory=set)
+
+    def run(self, node: Apply, given: list[Any]) -> Sequence[Any]:
+        """Return the outputs of a node for values of its inputs, `MISSING` for those of a branch not taken.
+
+        Raises
+        ------
+        NodeError
+            If the node fails.
+        DebugModeError
+            If something is wrong with it.
+        """
+        others = self.implementations.others(node)
+        # Only a program of a backend stands in for Python; what Python runs itself is checked as such.
+        start = None if self.implementations.python else next((o for o in others if "backend" in o[0]), None)
+        if start is None or any(x is MISSING for x in given):
+            name, results = "perform", self._through_perform(node, given)
+        else:
+            name, results = start[0], self._compute(node, given, *start)
+            others = [other for other in others if other is not start and "vm" not in other[0]]
+            self._check_types(node, given, name, results)
+        self._check_finite(node, given, name, results)
+        if name == "perform":
+            self._try_memory(node, given, results)
+        for other in others if not any(x is MISSING for x in given) else ():
+            self._compare(node, given, name, results, *other)
+        return results
+
+    def compare(self, node: Apply, given: list[Any]) -> None:
+        """Compare the implementations of a node, whether or not its results are finite.
+
+        Raises
+        ------
+        DebugModeError
+            If they differ, or `perform` does what the op's maps do not say.
+        """
+        results = self._through_perform(node, given)
+        for other in self.implementations.others(node):
+            self._compare(node, given, "perform", results, *other)
+
+    # Running
+
+    def copies(self, node: Apply, given: Sequence[Any]) -> list[Any]:
+        """Return values that a node may do anything with; None for what was not computed."""
+        return [None if v is MISSING else x.type.copy_value(v) for x, v in zip(node.inputs, given, strict=True)]
+
+    def perform(self, node: Apply, values: Sequence[Any], cells: Sequence[list[Any]]) -> None:
+        """Run `perform`; an error names the node and the user's line.
+
+        Raises
+        ------
+        NodeError
+            If it fails.
+        """
+        try:
+            self.implementations.reference(node)(values, cells)
+        except (DebugModeError, NodeError) as error:
+            error.add_note(f"It happened inside {described(node)}.")
+            raise
+        except Exception as error:
+            raise node_error(node, error, values) from error
+
+    def _through_perform(self, node: Apply, given: Sequence[Any]) -> list[Any]:
+        values = self.copies(node, given)
+        kept = list(values)
+        cells: list[list[Any]] = [[None] for _ in node.outputs]
+        self.perform(node, values, cells)
+        results = [cell[0] for cell in cells]
+        self._check_types(node, given, "perform", results)
+        self._check_destroyed(node, given, kept, "perform")
+        self._check_views(node, kept, results)
+        self._check_reuse(node, kept, results)
+        # Views of what is overwritten later would change with it.
+        return [out.type.copy_value(value) for out, value in zip(node.outputs, results, strict=True)]
+
+    def _compute(self, node: Apply, given: Sequence[Any], name: str, compute: Compute) -> list[Any]:
+        """Run another implementation, and check that it leaves its inputs alone."""
+        values = self.copies(node, given)
+        results = list(compute(*values))
+        self._check_destroyed(node, given, values, name)
+        return results
+
+    # Checking what perform did
+
+    def _check_destroyed(self, node: Apply, given: Sequence[Any], after: Sequence[Any], name: str) -> None:
+        declared = {i for places in node.op.destroy_map.values() for i in places}
+        for i, (x, before, now) in enumerate(zip(node.inputs, given, after, strict=True)):
+            if before is not MISSING and i not in declared and not is_same(x.type, before, now):
+                raise BadDestroyMap(node, i, before, now, name)
+
+    def _check_views(self, node: Apply, values: Sequence[Any], results: Sequence[Any]) -> None:
+        views, destroyed = node.op.view_map, node.op.destroy_map
+        owned: list[int] = []
+        for o, (out, result) in enumerate(zip(node.outputs, results, strict=True)):
+            shared = [i for i, x in enumerate(values) if x is not None and out.type.may_share_memory(result, x)]
+            declared = {*views.get(o, ()), *destroyed.get(o, ())}
+            undeclared = [i for i in shared if i not in declared]
+            if undeclared:
+                raise BadViewMap(node, o, result, in_alias_idx=undeclared)
+            # As documented: outputs of one node may share memory as long as no other node works with them.
+            if not shared and self.used_inside(out):
+                same = [k for k in owned if out.type.may_share_memory(result, results[k])]
+                if same:
+                    raise BadViewMap(node, o, result, out_alias_idx=same)
+                owned.append(o)
+
+    def _check_reuse(self, node: Apply, values: Sequence[Any], results: Sequence[Any]) -> None:
+        """Warn of an op that says it works in place, where memory would do, and does not."""
+        if not self.checks.warn_not_reused or node in self._warned:
+            return
+        for o, places in node.op.destroy_map.items():
+            out, result = node.outputs[o], results[o]
+            fits = [i for i in places if _same_form(values[i], result)]
+            if fits and not any(out.type.may_share_memory(result, values[i]) for i in fits):
+                self._warned.add(node)
+                msg = (
+                    f"{described(node)}: the op says that output {o} overwrites input {fits[0]}, but perform did not "
+                    "reuse its memory. Use the op that does not work in place, or option "
+                    "DebugMode__warn_input_not_reused."
+                )
+                warnings.warn(msg, DebugModeWarning, stacklevel=2)
+
+    @staticmethod
+    def _check_types(node: Apply, given: Sequence[Any], name: str, results: Sequence[Any]) -> None:
+        for out, value in zip(node.outputs, results, strict=True):
+            try:
+                out.type.filter(value, strict=True)
+            except (TypeError, ValueError) as error:
+                hint = f"{name} made a value that is none of its type ({error})"
+                raise InvalidValueError(out, value, hint=hint, inputs_val=_computed(given)) from error
+
+    def _check_finite(self, node: Apply, given: Sequence[Any], name: str, results: Sequence[Any]) -> None:
+        if self.checks.finite:
+            for out, value in zip(node.outputs, results, strict=True):
+                if self.is_constant(out):
+                    continue
+                check_finite(out, value, f"{name} made a value that is not finite", given=_computed(given))
+
+    # Memory given beforehand
+
+    def _try_memory(self, node: Apply, given: Sequence[Any], results: Sequence[Any]) -> None:
+        """Run `perform` again with every kind of memory that is asked for."""
+        for kind in self.checks.preallocated:
+            for buffers in self._buffers(kind, node, results):
+                cells = [[buffer] for buffer in buffers]
+                values = self.copies(node, given)
+                name = f"perform with outputs given beforehand ({kind})"
+                self.perform(node, values, cells)
+                self._check_destroyed(node, given, values, name)
+                made = [cell[0] for cell in cells]
+                self._check_same(node, given, "perform", results, name, made)
+        if "initial" in self.checks.preallocated:
+            copied = (out.type.copy_value(value) for out, value in zip(node.outputs, results, strict=True))
+            self._earlier.update(zip(node.outputs, copied, strict=True))
+
+    def _buffers(self, kind: str, node: Apply, results: Sequence[Any]) -> list[list[Any]]:
+        """Return buffers for the outputs, in all the ways of one kind."""
+        pairs = list(zip(node.outputs, results, strict=True))
+        if kind == "previous":
+            return [[out.type.copy_value(value) for out, value in pairs]]
+        if kind == "initial":
+            # What the call before left, perhaps of another shape.
+            if any(out not in self._earlier for out in node.outputs):
+                return []
+            return [[out.type.copy_value(self._earlier[out]) for out in node.outputs]]
+        ways = [list(out.type.preallocations(kind, value, self.checks.dims)) for out, value in pairs]
+        count = max(map(len, ways))
+        # Of outputs with fewer ways, the last one is used again, as a new buffer would not be another case.
+        return [[way[min(k, len(way) - 1)] if way else None for way in ways] for k in range(count)]
+
+    # Other implementations
+
+    def _compare(
+        self, node: Apply, given: Sequence[Any], first: str, results: Sequence[Any], name: str, compute: Compute
+    ) -> None:
+        try:
+            made = self._compute(node, given, name, compute)
+        except LoweringError:
+            self.implementations.drop(node, name)
+            return
+        except DebugModeError:
+            raise
+        except Exception as error:
+            text = f"{name} fails where {first} does not: {error}"
+            raise BadThunkOutput(node.outputs[0], first, results[0], name, MISSING, _computed(given), text) from error
+        self._check_same(node, given, first, results, name, made)
+
+    def _check_same(
+        self, node: Apply, given: Sequence[Any], first: str, results: Sequence[Any], name: str, made: Sequence[Any]
+    ) -> None:
+        values = _computed(given)
+        for out, value, other in zip(node.outputs, results, made, strict=True):
+            valid = out.type.is_valid_value(other, strict=True)
+            if valid and is_close(out.type, value, other, scale_of(node, given)):
+                self._check_strides(out, first, value, name, other)
+                continue
+            hint = "" if valid else f"the latter is none of type {out.type}"
+            raise BadThunkOutput(out, first, value, name, other, values, hint)
+
+    def _check_strides(self, out: Variable, first: str, value: Any, name: str, other: Any) -> None:
+        level = self.checks.strides
+        a, b = getattr(value, "strides", None), getattr(other, "strides", None)
+        if not level or "given beforehand" in name or a == b:
+            return
+        error = StrideMismatchError(out, first, value, name, other, hint=f"the strides are {a} and {b}")
+        if level > 1:
+            raise error
+        warnings.warn(str(error), DebugModeWarning, stacklevel=2)
+
+
+def scale_of(node: Apply, given: Sequence[Any]) -> float:
+    """Return the size of the largest number among a node's inputs."""
+    sizes = (x.type.magnitude(v) for x, v in zip(node.inputs, given, strict=True) if v is not MISSING)
+    return max(sizes, default=0.0)
+
+
+def check_finite(var: Variable, value: Any, hint: str, client: Apply | None = None, given: Sequence[Any] = ()) -> None:
+    """Refuse a value that is not finite.
+
+    Raises
+    ------
+    InvalidValueError
+        If it holds a NaN or an infinity.
+    """
+    nan, infinite = var.type.non_finite(value)
+    if nan or infinite:
+        what = " and ".join(name for name, there in (("NaN", nan), ("infinity", infinite)) if there)
+        raise InvalidValueError(var, value, client, f"{hint} ({what})", given)
+
+
+def _computed(given: Sequence[Any]) -> list[Any]:
+    return [value for value in given if value is not MISSING]
+
+
+def _same_form(a: Any, b: Any) -> bool:
+    """Whether two values have the same dtype and shape, so that one may take the other's memory."""
+    return all(getattr(a, name, None) == getattr(b, name, None) for name in ("dtype", "shape"))

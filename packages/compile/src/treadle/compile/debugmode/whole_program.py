@@ -1,0 +1,164 @@
+"""Checking the program of the whole graph: fusion, memory that is shared between nodes, work in place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from treadle.compile.debugmode.comparison import is_close, is_same
+from treadle.compile.debugmode.errors import BadThunkOutput, DebugModeError, described, shown, source
+from treadle.graph import DestroyHandler, FunctionGraph, IfElse, LoweringError, memory_roots, order_nodes, roots_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from treadle.graph import Apply, Roots, Variable
+    from treadle.link.vm import Linker, Program
+
+# How many programs are made to find the node with which a whole program begins to be wrong.
+_TRIES = 60
+
+
+class WholeProgram:
+    """A linker's program of the whole graph, compared with what its nodes computed one by one.
+
+    Parameters
+    ----------
+    name
+        Name of the backend.
+    linker
+        What made the program.
+    program
+        The program.
+    fgraph
+        The graph.
+    mutable
+        The inputs that it may overwrite.
+    """
+
+    def __init__(
+        self, name: str, linker: Linker, program: Program, fgraph: FunctionGraph, mutable: frozenset[Variable]
+    ) -> None:
+        self.name = f"the whole program of backend {name}"
+        self._linker = linker
+        self._program = program
+        self._fgraph = fgraph
+        self._mutable = mutable
+        self._roots: Roots = memory_roots(fgraph.toposort())
+
+    def check(self, given: Sequence[Any], values: Mapping[Variable, Any]) -> None:
+        """Run the program twice on the inputs' values and compare.
+
+        A program may guess lengths from the call before, and keep memory: so the second call counts as much as the
+        first, and must leave the first one's results alone.
+
+        Parameters
+        ----------
+        given
+            Values of the graph's inputs.
+        values
+            What the nodes computed one by one.
+
+        Raises
+        ------
+        DebugModeError
+            If the program is wrong.
+        """
+        outputs = self._fgraph.outputs
+        first = self._run(given, values)
+        kept = [out.type.copy_value(value) for out, value in zip(outputs, first, strict=True)]
+        self._compare(given, values, first, "its first call")
+        self._check_sharing(first)
+        second = self._run(given, values)
+        self._compare(given, values, second, "its second call")
+        for out, before, now in zip(outputs, kept, first, strict=True):
+            if not is_same(out.type, before, now):
+                hint = f"its second call overwrote the first one's result: {out.type.describe_difference(before, now)}"
+                raise BadThunkOutput(out, "the first call", before, self.name, now, hint=hint)
+
+    def _run(self, given: Sequence[Any], values: Mapping[Variable, Any]) -> Sequence[Any]:
+        inputs = self._fgraph.inputs
+        handed = [x.type.copy_value(v) for x, v in zip(inputs, given, strict=True)]
+        try:
+            results = self._program(*handed)
+        except Exception as error:
+            out = self._fgraph.outputs[0]
+            text = f"{self.name} fails where its nodes do not: {error}"
+            raise BadThunkOutput(out, "the nodes", values[out], self.name, None, hint=text) from error
+        for x, before, now in zip(inputs, given, handed, strict=True):
+            if x not in self._mutable and not is_same(x.type, before, now):
+                msg = (
+                    f"{self.name}: it overwrote its input {x} of type {x.type}, which belongs to the caller: "
+                    f"{x.type.describe_difference(before, now)}. Before it was {shown(before)}, after it is "
+                    f"{shown(now)}. Correct the backend, or declare the input mutable."
+                )
+                raise DebugModeError(msg)
+        return list(results)
+
+    def _compare(
+        self, given: Sequence[Any], values: Mapping[Variable, Any], results: Sequence[Any], which: str
+    ) -> None:
+        for out, found in zip(self._fgraph.outputs, results, strict=True):
+            fault = self._fault(out, values, found)
+            if fault is not None:
+                hint = f"{fault}, in {which}{self._narrowed(given, values)}"
+                raise BadThunkOutput(out, "its nodes, one by one,", values[out], self.name, found, hint=hint)
+
+    @staticmethod
+    def _fault(var: Variable, values: Mapping[Variable, Any], found: Any) -> str | None:
+        """Return what is wrong with a value that a program computed, None if nothing is."""
+        if not var.type.is_valid_value(found, strict=True):
+            return f"the latter is none of type {var.type}"
+        value = values[var]
+        near = [x for x in (() if var.owner is None else var.owner.inputs) if x in values]
+        scale = max([var.type.magnitude(value), *(x.type.magnitude(values[x]) for x in near)])
+        return None if is_close(var.type, value, found, scale) else var.type.describe_difference(value, found)
+
+    def _check_sharing(self, results: Sequence[Any]) -> None:
+        """Refuse results that share memory, unless the graph says so: each belongs to the caller."""
+        owned: list[tuple[Variable, Any]] = []
+        for out, value in zip(self._fgraph.outputs, results, strict=True):
+            own = roots_of(out, self._roots)
+            for other, known in owned:
+                if out.owner is not None and out.owner is other.owner:
+                    # What one node does is checked there.
+                    continue
+                if own.isdisjoint(roots_of(other, self._roots)) and out.type.may_share_memory(value, known):
+                    msg = (
+                        f"{self.name}: two of its results share memory, {source(out)}, and {source(other)}; the graph "
+                        "does not say so. Correct the backend."
+                    )
+                    raise DebugModeError(msg)
+            owned.append((out, value))
+
+    # Where it begins
+
+    def _narrowed(self, given: Sequence[Any], values: Mapping[Variable, Any]) -> str:
+        """Return where programs of parts of the graph begin to be wrong, in words."""
+        order = [n for n in self._fgraph.toposort() if all(out in values for out in n.outputs)]
+        for node in order[:_TRIES]:
+            part = self._part(node)
+            if part is not None and not self._part_is_right(part, node, given, values):
+                return f"; programs of parts of the graph begin to be wrong with {described(node)}"
+        return ""
+
+    def _part(self, node: Apply) -> FunctionGraph | None:
+        inputs = self._fgraph.inputs
+        nodes = order_nodes(node.outputs, set(inputs).__contains__)
+        if any(isinstance(n.op, IfElse) for n in nodes):
+            return None
+        part = FunctionGraph(inputs, node.outputs, clone=True)
+        if any(n.op.destroy_map for n in nodes):
+            part.attach_feature(DestroyHandler())
+        return part
+
+    def _part_is_right(
+        self, part: FunctionGraph, node: Apply, given: Sequence[Any], values: Mapping[Variable, Any]
+    ) -> bool:
+        handed = [x.type.copy_value(v) for x, v in zip(self._fgraph.inputs, given, strict=True)]
+        try:
+            results = self._linker.link(part)(*handed)
+        except LoweringError:
+            return True
+        except Exception:  # noqa: BLE001 - whatever it is, the part is wrong
+            return False
+        return all(self._fault(o, values, r) is None for o, r in zip(node.outputs, results, strict=True))

@@ -1,0 +1,126 @@
+"""Writing the arguments of a call of `function` into a file, and pickling without what is only of use here."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from treadle.compile.errors import FunctionTypeError
+from treadle.graph import Container, ScratchPad, UserLine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import IO
+
+
+class StripPickler(pickle.Pickler):
+    """Pickler that leaves out where variables and nodes were built, and what else it is told to.
+
+    Parameters
+    ----------
+    file
+        A binary file to write to.
+    protocol
+        The pickle protocol; the default one if None.
+    extra_tag_to_remove
+        Names of attributes of tags to leave out, or one such name. ``trace`` always is.
+    strip_values
+        Whether the values of shared variables and of inputs' cells are left out. They must be set before a function is
+        called.
+
+    Raises
+    ------
+    FunctionTypeError
+        If the names are no strings.
+    """
+
+    def __init__(
+        self,
+        file: IO[bytes],
+        protocol: int | None = None,
+        extra_tag_to_remove: str | Iterable[str] | None = None,
+        *,
+        strip_values: bool = False,
+    ) -> None:
+        super().__init__(file, protocol)
+        self._tags = {"trace", *_names(extra_tag_to_remove)}
+        self._strip_values = strip_values
+
+    def reducer_override(self, obj: Any) -> Any:
+        """Say how an object is pickled that is not pickled as usual."""
+        if type(obj) is ScratchPad:
+            return _restore_pad, ({name: value for name, value in vars(obj).items() if name not in self._tags},)
+        if type(obj) is UserLine:
+            return type(None), ()
+        if self._strip_values and type(obj) is Container:
+            return Container, (obj.type, None)
+        return NotImplemented
+
+
+def _names(given: Any) -> list[str]:
+    names = [given] if isinstance(given, str) else list(given or ())
+    for name in names:
+        if not isinstance(name, str):
+            msg = f"extra_tag_to_remove: names of tag attributes are needed, got {name!r}. Pass a list of strings."
+            raise FunctionTypeError(msg)
+    return names
+
+
+def _restore_pad(attributes: dict[str, Any]) -> ScratchPad:
+    pad = ScratchPad()
+    vars(pad).update(attributes)
+    return pad
+
+
+def function_dump(
+    filename: str | Path,
+    inputs: Any,
+    outputs: Any = None,
+    mode: Any = None,
+    updates: Any = None,
+    givens: Any = None,
+    no_default_updates: Any = False,
+    accept_inplace: bool = False,
+    name: str | None = None,
+    rebuild_strict: bool = True,
+    allow_input_downcast: bool | None = None,
+    profile: Any = None,
+    on_unused_input: str | None = None,
+    extra_tag_to_remove: str | Iterable[str] | None = None,
+    trust_input: bool = False,
+    *,
+    strip_values: bool = False,
+) -> None:
+    """Write the arguments of a call of `function` into a file instead of compiling, to be looked into elsewhere.
+
+    ``function(**pickle.load(open(filename, "rb")))`` makes the call. Shared variables go along with their values.
+
+    Parameters
+    ----------
+    filename
+        The file to write.
+    inputs, outputs, mode, updates, givens, no_default_updates, accept_inplace, name, rebuild_strict
+        As for `function`.
+    allow_input_downcast, profile, on_unused_input, trust_input
+        As for `function`.
+    extra_tag_to_remove, strip_values
+        What to leave out, as for `StripPickler`; where expressions were built always is.
+    """
+    arguments = {
+        "inputs": inputs,
+        "outputs": outputs,
+        "mode": mode,
+        "updates": updates,
+        "givens": givens,
+        "no_default_updates": no_default_updates,
+        "accept_inplace": accept_inplace,
+        "name": name,
+        "rebuild_strict": rebuild_strict,
+        "allow_input_downcast": allow_input_downcast,
+        "profile": profile,
+        "on_unused_input": on_unused_input,
+        "trust_input": trust_input,
+    }
+    with Path(filename).open("wb") as file:
+        StripPickler(file, extra_tag_to_remove=extra_tag_to_remove, strip_values=strip_values).dump(arguments)

@@ -1,0 +1,69 @@
+"""Exporting a function: its graph, and what its inputs and outputs are, handed to its linker."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from treadle.compile.errors import FunctionValueError
+from treadle.config import config
+from treadle.graph import FunctionGraph
+from treadle.link.vm import ExportedInput, ExportedOutput, ExportRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from treadle.compile.executor import Function
+    from treadle.compile.maker import FunctionMaker
+    from treadle.graph import Variable
+
+
+def export_function(function: Function, directory: str | Path, name: str | None) -> Path:
+    """Write a function as a library for programs without Python; see `Function.export`."""
+    maker = function.maker
+    chosen = name if name is not None else function.name or "treadle_function"
+    if not (chosen.isascii() and chosen.isidentifier()):
+        msg = f"export: {chosen!r} cannot be the prefix of C functions. Pass name=, of letters, digits and _."
+        raise FunctionValueError(msg)
+    with config.using(maker.options):
+        return maker.mode.make_linker().export(maker.fgraph, _request(maker, chosen), Path(directory))
+
+
+def _request(maker: FunctionMaker, name: str) -> ExportRequest:
+    spec = maker.specification
+    given = [i.name or str(i.variable) for i in spec.inputs]
+    names = _unique([*given, *(s.name or "state" for s in spec.shared)])
+    roles = [*("input" if i.container is None else "default" for i in spec.inputs), *("state" for _ in spec.shared)]
+    cells = spec.cells()
+    values = [None if cell is None else cell.read_host() for cell in cells]
+    places = {cell: at for at, cell in enumerate(cells) if cell is not None}
+    inputs = [ExportedInput(n, role, value) for n, role, value in zip(names, roles, values, strict=True)]
+    own: list[Any] = list(spec.keys) if spec.keys is not None else [o.variable.name or "output" for o in spec.outputs]
+    updated = [names[places[cell]] if cell in places else "" for cell, _ in spec.updates]
+    labels = _unique([*own, *(f"new_{n}" for n in updated)])
+    targets: list[str | None] = [*(None for _ in own), *updated]
+    outputs = [ExportedOutput(n, target) for n, target in zip(labels, targets, strict=True)]
+
+    def lengths(make: Callable[[Sequence[Variable]], Sequence[Variable]]) -> FunctionGraph:
+        plain = spec.graph()
+        made = FunctionGraph(plain.inputs, make(plain.outputs), clone=True)
+        maker.mode.optimizer.rewrite(made)
+        return made
+
+    return ExportRequest(name, tuple(inputs), tuple(outputs), lengths)
+
+
+def _unique(names: Iterable[Any]) -> list[str]:
+    """Return names as identifiers, made different by numbers."""
+    taken: set[str] = set()
+    made = []
+    for name in names:
+        plain = re.sub(r"\W", "_", str(name), flags=re.ASCII) or "_"
+        found, number = plain, 1
+        while found in taken:
+            number += 1
+            found = f"{plain}_{number}"
+        taken.add(found)
+        made.append(found)
+    return made

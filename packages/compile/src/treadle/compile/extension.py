@@ -1,0 +1,47 @@
+"""Names of the facade that other distributions bring: ops and functions that this package may not import.
+
+Entry-point group ``treadle.facade``: each entry is one name of `treadle.compile` and where it comes from.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from treadle.config import discover
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+GROUP = "treadle.facade"
+
+
+def found_name(module: str, name: str, allowed: Collection[str] | None = None) -> Any:
+    """Return what an installed distribution brings under a name.
+
+    Parameters
+    ----------
+    module
+        The module that is asked, for the message.
+    name
+        The name.
+    allowed
+        The names that the module has; all that are found if None.
+
+    Raises
+    ------
+    AttributeError
+        If there is no such name, as Python expects of modules.
+    """
+    if not name.startswith("_") and (allowed is None or name in allowed):
+        found = discover(GROUP).get(name)
+        if found is not None:
+            return found.load()
+    brought = sorted(set(discover(GROUP)) if allowed is None else set(allowed)) if not name.startswith("_") else []
+    hint = f" Installed packages bring {', '.join(brought)}." if brought else ""
+    msg = f"{module} has no {name!r}.{hint}"
+    raise AttributeError(msg)
+
+
+def brought_names(module: str, allowed: Collection[str] | None = None) -> Callable[[str], Any]:
+    """Return the ``__getattr__`` of a module that holds what other distributions bring (see `found_name`)."""
+    return lambda name: found_name(module, name, allowed)

@@ -1,0 +1,130 @@
+"""The linkers that have names: ours, those of installed backends, and those that were registered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from treadle.compile.backends import BACKENDS
+from treadle.compile.errors import FunctionTypeError
+from treadle.compile.naming import NameTable
+from treadle.link.vm import Backend, Linker, PerformLinker
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# Names that are documented, whether or not what they need is installed.
+_DOCUMENTED = (
+    *("auto", "py", "c", "c|py", "c|py_nogc", "vm", "cvm", "vm_nogc", "cvm_nogc"),
+    *("numba", "jax", "pytorch"),
+)
+_NO_GC = "_nogc"
+
+
+class LinkerTable(NameTable[Linker]):
+    """Linkers by name.
+
+    ``py`` runs each op's own ``perform``; ``vm`` is the Python VM; ``c`` refuses graphs with nodes that C has no rule
+    for; ``c|py`` (and ``cvm``, the same) runs stretches of nodes in C and the others in Python; a name that ends in
+    ``_nogc`` keeps intermediate values. ``auto`` is the fastest that works on this machine.
+    """
+
+    def _key(self, name: object) -> str:
+        return str(name).lower()
+
+    def _checked(self, name: str, given: Linker) -> Linker:
+        given_: Any = given
+        if not isinstance(given_, Linker):
+            msg = f"register_linker {name!r}: a Linker is needed, got {given!r}. Pass an instance."
+            raise FunctionTypeError(msg)
+        return given
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names, those of installed backends included."""
+        return iter(dict.fromkeys((*_DOCUMENTED, *BACKENDS.names(), *self.own_names())))
+
+    def __contains__(self, name: object) -> bool:
+        """Whether a linker has the name."""
+        key = self._key(name)
+        return key in self._items or key in _DOCUMENTED or key in BACKENDS.names()
+
+    def __getitem__(self, name: str) -> Linker:
+        """Return a new linker.
+
+        Raises
+        ------
+        MissingBackendError
+            If no linker has the name, or its backend is not installed or cannot work here.
+        """
+        return self.make(name)
+
+    def backend(self, name: str) -> Backend:
+        """Return the backend of a linker's name.
+
+        Raises
+        ------
+        MissingBackendError
+            If no linker has the name, or its backend is not installed or cannot work here.
+        """
+        key = self._key(name)
+        if key in self._items:
+            return backend_of(self._items[key])
+        if key == "auto":
+            return BACKENDS.default()
+        return BACKENDS.find("vm" if key == "py" else key)
+
+    def make(self, name: str) -> Linker:
+        """Return a new linker (see `__getitem__`)."""
+        key = self._key(name)
+        if key in self._items:
+            return self._items[key].clone()
+        backend = self.backend(name)
+        if key == "py":
+            return PerformLinker()
+        made = linker_of(backend)
+        return made.clone(allow_gc=False) if key.endswith(_NO_GC) else made
+
+
+predefined_linkers = LinkerTable("linker", {})
+
+
+def register_linker(name: str, linker: Linker) -> None:
+    """Let modes know a linker by a name.
+
+    Raises
+    ------
+    DuplicateRegistrationError
+        If the name is taken.
+    FunctionTypeError
+        If no linker is given.
+    """
+    predefined_linkers.register(name, linker)
+
+
+def linker_of(backend: Backend) -> Linker:
+    """Return a new linker of a backend, with the tags that the backend declares where its class declares none.
+
+    Raises
+    ------
+    FunctionTypeError
+        If the backend makes something else.
+    """
+    made: Any = backend.linker()
+    if not isinstance(made, Linker):
+        msg = f"backend {backend.name}: its linker must be a treadle.link.vm.Linker, got {made!r}."
+        raise FunctionTypeError(msg)
+    if type(made).required_rewrites is Linker.required_rewrites:
+        made.required_rewrites = tuple(dict.fromkeys((*Linker.required_rewrites, *backend.include)))
+    if type(made).incompatible_rewrites is Linker.incompatible_rewrites:
+        made.incompatible_rewrites = backend.exclude
+    return made
+
+
+def backend_of(linker: Linker) -> Backend:
+    """Return a declaration for a linker that comes by itself: its tags, and what it can do."""
+    return Backend(
+        name=type(linker).__name__,
+        linker=linker.clone,
+        include=tuple(linker.required_rewrites),
+        exclude=tuple(linker.incompatible_rewrites),
+        capabilities=linker.capabilities,
+    )

@@ -1,0 +1,181 @@
+"""The values that a function keeps, by position, variable or name: ``f.finder``, ``f.container``, ``f.value``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from treadle.compile.errors import UnknownInputError
+from treadle.graph import Container, SharedVariable, Variable
+
+if TYPE_CHECKING:
+    from treadle.compile.executor import Function
+    from treadle.compile.io import In
+
+
+class Duplicate:
+    """Stands in `Finder` for a name that several inputs have."""
+
+    def __repr__(self) -> str:
+        """Show what it says."""
+        return "DUPLICATE"
+
+
+DUPLICATE = Duplicate()
+
+
+class Slots:
+    """The inputs of a function, explicit ones then shared variables, and the cell of each.
+
+    An input without default has an empty cell here; filling it gives the input a default.
+    """
+
+    __slots__ = ("_empty", "function", "places")
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        spec = function.maker.specification
+        self._empty: dict[int, Container] = {}
+        variables = [*(i.variable for i in spec.inputs), *spec.shared]
+        names = [*(i.name for i in spec.inputs), *(s.name for s in spec.shared)]
+        self.places: dict[Any, int | Duplicate] = {}
+        for at, (var, name) in enumerate(zip(variables, names, strict=True)):
+            self.places[at] = at
+            self.places[var] = at
+            if name is not None:
+                self.places[name] = DUPLICATE if name in self.places else at
+
+    def __len__(self) -> int:
+        spec = self.function.maker.specification
+        return len(spec.inputs) + len(spec.shared)
+
+    def cell(self, at: int) -> Container:
+        """Return the cell of the input at a position."""
+        spec = self.function.maker.specification
+        known = spec.cells()[at]
+        if known is not None:
+            return known
+        return self._empty.setdefault(at, Container(spec.inputs[at].variable.type, None))
+
+    def place(self, key: Any) -> int:
+        """Return the position of an input.
+
+        Raises
+        ------
+        UnknownInputError
+            If there is none, or several have the name; the keys that are known are listed.
+        """
+        try:
+            found = self.places.get(key)
+        except TypeError:  # what cannot be hashed is no key
+            found = None
+        title = self.function.signature.title
+        if isinstance(found, Duplicate):
+            msg = f"{title}: several inputs have the name {key!r}. Ask by position or by the variable itself."
+            raise UnknownInputError(msg)
+        if found is None:
+            names = ", ".join(repr(k) for k in self.places if isinstance(k, str)) or "none"
+            msg = (
+                f"{title}: no input or shared variable is {key if isinstance(key, Variable) else repr(key)}. "
+                f"Named ones: {names}; positions: 0 to {len(self) - 1}."
+            )
+            raise UnknownInputError(msg)
+        return found
+
+    def write(self, at: int, value: Any) -> None:
+        """Convert a value under the input's rules and put it into its cell; an input without default gets one."""
+        spec = self.function.maker.specification
+        if at >= len(spec.inputs):
+            shared: SharedVariable = spec.shared[at - len(spec.inputs)]
+            shared.set_value(value)
+            return
+        item: In = spec.inputs[at]
+        type_ = item.variable.type
+        filtered = type_.filter(value, strict=item.strict, allow_downcast=item.allow_downcast)
+        if type_.may_share_memory(filtered, value):
+            filtered = type_.copy_value(filtered)
+        cell = self.cell(at)
+        cell.write(filtered)
+        if item.container is None:
+            item.container = cell
+            self.function.renew()
+
+
+class Containers:
+    """``f.container``: the cell of an input, by position, variable or name."""
+
+    __slots__ = ("_slots",)
+
+    def __init__(self, slots: Slots) -> None:
+        self._slots = slots
+
+    def __getitem__(self, key: Any) -> Container:
+        """Return the cell.
+
+        Raises
+        ------
+        UnknownInputError
+            If no input, or several, answer to the key.
+        """
+        return self._slots.cell(self._slots.place(key))
+
+    def __contains__(self, key: object) -> bool:
+        """Whether exactly one input answers to the key."""
+        return _known(self._slots, key)
+
+    def __len__(self) -> int:
+        """Return how many inputs and shared variables there are."""
+        return len(self._slots)
+
+
+class Values:
+    """``f.value``: the value kept for an input, by position, variable or name; it can be set."""
+
+    __slots__ = ("_slots",)
+
+    def __init__(self, slots: Slots) -> None:
+        self._slots = slots
+
+    def __getitem__(self, key: Any) -> Any:
+        """Return a copy of the default or of the shared variable's value; None for an input without default.
+
+        Raises
+        ------
+        UnknownInputError
+            If no input, or several, answer to the key.
+        """
+        cell = self._slots.cell(self._slots.place(key))
+        value = cell.read_host()
+        return None if value is None else cell.type.copy_value(value)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        """Set the default of an input, or the value of a shared variable.
+
+        Raises
+        ------
+        UnknownInputError
+            If no input, or several, answer to the key.
+        TypeError
+            If the value is not of the input's type.
+        """
+        self._slots.write(self._slots.place(key), value)
+
+    def __contains__(self, key: object) -> bool:
+        """Whether exactly one input answers to the key."""
+        return _known(self._slots, key)
+
+    def __len__(self) -> int:
+        """Return how many inputs and shared variables there are."""
+        return len(self._slots)
+
+
+def _known(slots: Slots, key: object) -> bool:
+    try:
+        slots.place(key)
+    except UnknownInputError:
+        return False
+    return True
+
+
+def finder(slots: Slots) -> dict[Any, Container | Duplicate]:
+    """Return the cell for every position, variable and name, or `DUPLICATE` for a name that several inputs have."""
+    return {key: at if isinstance(at, Duplicate) else slots.cell(at) for key, at in slots.places.items()}

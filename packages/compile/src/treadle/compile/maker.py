@@ -1,0 +1,278 @@
+"""FunctionMaker: the steps from a specification to a Function."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from treadle.compile.aliasing import add_supervisor_to_fgraph, insert_deepcopy
+from treadle.compile.caching import FUNCTIONS, is_cached
+from treadle.compile.executor import Function
+from treadle.compile.mode import get_mode
+from treadle.compile.profiling import ProfileStats, instrumented, profile_for
+from treadle.compile.progress import watched
+from treadle.compile.specification import Specification, specify
+from treadle.config import config, phase
+from treadle.graph import FunctionGraph, HasInnerGraph, PreserveVariableAttributes, user_line
+from treadle.rewrite import rewrite_inner_graphs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from treadle.compile.mode import Mode
+    from treadle.config import Snapshot
+    from treadle.link.vm import Program
+    from treadle.rewrite import Report
+
+
+class FunctionMaker:
+    """Makes a Function, step by step; a mode may name a subclass that does some steps otherwise.
+
+    Parameters
+    ----------
+    inputs
+        A `Specification`; or a list of variables and of `In`.
+    outputs
+        Where `inputs` is a list: the outputs, as for `function`.
+    mode
+        A mode or its name; the default mode if None.
+    accept_inplace
+        Whether the graph may hold ops that overwrite their inputs before it is rewritten.
+    profile
+        Where the steps tell what they cost, or None.
+    name
+        Shown in messages.
+    trust_input
+        Whether the function takes its arguments unchecked.
+    on_unused_input
+        Where `inputs` is a list: ``raise``, ``warn`` or ``ignore``; option ``on_unused_input`` if None.
+    fgraph
+        A graph between just these inputs and outputs, to be used as it is in place of a copy; updates are added to
+        it. It belongs to the maker from then on.
+
+    Attributes
+    ----------
+    specification
+        The graph before rewriting, with inputs, outputs and updates.
+    mode, name, profile, trust_input, accept_inplace
+        As given.
+    options
+        The options that were in force when the maker was made; every step runs under them.
+    report
+        Which rewrites fired, once the graph was rewritten.
+    source_line
+        The user's line that made it.
+
+    Examples
+    --------
+    >>> import treadle.tensor as tt
+    >>> x = tt.dscalar("x")
+    >>> float(FunctionMaker([x], [2 * x], mode="VM").create()(4)[0])
+    8.0
+    """
+
+    function_class: ClassVar[type[Function]] = Function
+
+    def __init__(
+        self,
+        inputs: Any,
+        outputs: Any = None,
+        mode: Mode | str | None = None,
+        accept_inplace: bool = False,
+        profile: Any = None,
+        on_unused_input: str | None = None,
+        name: str | None = None,
+        trust_input: bool = False,
+        fgraph: FunctionGraph | None = None,
+    ) -> None:
+        if not isinstance(inputs, Specification):
+            inputs = specify(inputs, outputs, on_unused_input=on_unused_input)
+        self.specification: Specification = inputs
+        self.mode = get_mode(mode)
+        self.accept_inplace = accept_inplace
+        self.profile: ProfileStats | None = profile_for(profile, name)
+        self.name = name
+        self.trust_input = trust_input
+        self.options: Snapshot = config.snapshot()
+        self._report: Report | None = None
+        self.source_line = user_line(2)
+        self._given = fgraph
+        self._program: Program | None = None
+        self._fgraph: FunctionGraph | None = None
+        self._load_fgraph: Callable[[], FunctionGraph] | None = None
+
+    @property
+    def fgraph(self) -> FunctionGraph:
+        """The rewritten graph; one whose program came out of the compile cache is loaded when it is first asked for."""
+        if self._fgraph is None:
+            with config.using(self.options):
+                if self._load_fgraph is not None:
+                    self._fgraph = self._load_fgraph()
+                else:
+                    fgraph = self.create_fgraph()
+                    self.report = self.prepare_fgraph(fgraph)
+                    self._fgraph = fgraph
+        return self._fgraph
+
+    @fgraph.setter
+    def fgraph(self, fgraph: FunctionGraph) -> None:
+        self._fgraph = fgraph
+
+    @property
+    def report(self) -> Report | None:
+        """Which rewrites fired; that of a graph which was rewritten by another process is loaded together with it."""
+        if self._report is None and self._fgraph is None and self._load_fgraph is not None:
+            self._fgraph = self.fgraph
+        return self._report
+
+    @report.setter
+    def report(self, report: Report | None) -> None:
+        self._report = report
+
+    def load_fgraph_with(self, load: Callable[[], FunctionGraph]) -> None:
+        """Let `load` return the rewritten graph when it is first asked for."""
+        self._load_fgraph = load
+
+    # The steps
+
+    def create_fgraph(self) -> FunctionGraph:
+        """Return the graph before rewriting, with its features attached.
+
+        Outputs are the user's, then the new values of shared variables and of inputs' defaults; the graph's
+        ``update_mapping`` says which of them is the new value of which input.
+
+        Raises
+        ------
+        FunctionTypeError
+            If the graph overwrites inputs already, and `accept_inplace` is False.
+        """
+        spec = self.specification
+        fgraph = spec.graph() if self._given is None else spec.completed(self._given)
+        self._given = None
+        add_supervisor_to_fgraph(fgraph, spec.inputs, self.accept_inplace)
+        fgraph.attach_feature(PreserveVariableAttributes())
+        return fgraph
+
+    def prepare_fgraph(self, fgraph: FunctionGraph) -> Report:
+        """Rewrite the graph, and those inside its ops, as the mode asks, and put in the copies of outputs; return which rewrites fired.
+
+        Where the backend has no lowering for copies, it makes those that are needed by itself.
+        """
+        with phase("loading rules"):
+            rewriter = self.mode.optimizer
+        report: Report = rewriter.rewrite(fgraph)
+        if any(isinstance(node.op, HasInnerGraph) for node in fgraph.apply_nodes):
+            rewrite_inner_graphs(fgraph, self.mode.excluding("inplace").optimizer)
+        able = self.mode.backend.capabilities
+        if "deepcopy" in able:
+            spec = self.specification
+            insert_deepcopy(fgraph, spec.wrapped_inputs(), spec.wrapped_outputs(), views="views" in able)
+        return report
+
+    def link(self, fgraph: FunctionGraph) -> Program:
+        """Return the program of a rewritten graph."""
+        with phase("import"):
+            linker = self.mode.make_linker()
+        return linker.link(fgraph, self.specification.native_outputs())
+
+    def compile(self) -> Program:
+        """Return the program: from the compile cache, where one was made of an equal graph, else a new one."""
+        if type(self) is FunctionMaker and self._given is None and is_cached(self):
+            return FUNCTIONS.program_of(self)
+        return self.build()
+
+    def build(self, fgraph: FunctionGraph | None = None) -> Program:
+        """Return a new program: graph, rewriting, linking.
+
+        Parameters
+        ----------
+        fgraph
+            What `create_fgraph` returned, if that was called already.
+        """
+        if fgraph is None:
+            with phase("graph"):
+                fgraph = self.create_fgraph()
+        with phase("rewriting"):
+            self.report = self.prepare_fgraph(fgraph)
+        self._fgraph = fgraph
+        with phase("linking"):
+            return self.link(fgraph)
+
+    def create(self) -> Function:
+        """Return the function."""
+        with config.using(self.options), watched(self) as record:
+            if self._program is None:
+                self._program = self.compile()
+            program = self._program
+            if record is not None:
+                program = instrumented(record, program, self)
+            return self.function_class(self, program, self.name, self.trust_input)
+
+    def variant(self, specification: Specification, name: str | None, profile: Any = None) -> FunctionMaker:
+        """Return a maker of another function, in the same mode and under the same options.
+
+        Parameters
+        ----------
+        specification
+            What it computes. If that is the same expressions on other cells, the program is used again.
+        name
+            Its name.
+        profile
+            As for `function`.
+        """
+        with config.using(self.options):
+            made = type(self)(
+                specification,
+                mode=self.mode,
+                accept_inplace=self.accept_inplace,
+                profile=profile,
+                name=name,
+                trust_input=self.trust_input,
+            )
+        made.source_line = self.source_line
+        if made.profile is None and specification.computes_as(self.specification):
+            made._program = self._program
+            made.report = self.report
+            made.load_fgraph_with(partial(_clone_of, self))
+        return made
+
+    def where(self) -> str:
+        """Return mode and backend, for messages."""
+        backend = self.mode.backend.name
+        return str(self.mode) if str(self.mode).lower() == backend else f"{self.mode} ({backend})"
+
+    # Pickling
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the graph before rewriting, the mode, the state and the options.
+
+        The graph is rewritten again when it is asked for. Options whose defaults are computed from the machine, such
+        as the compiler and the compile directory, are those of the machine that loads it.
+        """
+        options = self.options
+        kept = {o.name: options[o.name] for o in config.options() if o.name in options and not callable(o.default)}
+        profile = None if self.profile is None else self.profile.settings()
+        given = (self.mode, self.accept_inplace, profile, self.name, self.trust_input, self.source_line)
+        return _remake, (type(self), self.specification, given, kept)
+
+
+def _clone_of(maker: FunctionMaker) -> FunctionGraph:
+    # The graph itself may still have to be loaded.
+    return maker.fgraph.clone()
+
+
+def _remake(
+    kind: type[FunctionMaker], specification: Specification, given: tuple[Any, ...], options: dict[str, Any]
+) -> FunctionMaker:
+    mode, accept_inplace, profile, name, trust_input, line = given
+    with config.using(options):
+        made = kind(
+            specification,
+            mode=mode,
+            accept_inplace=accept_inplace,
+            profile=False if profile is None else ProfileStats(**profile),
+            name=name,
+            trust_input=trust_input,
+        )
+    made.source_line = line
+    return made

@@ -1,0 +1,189 @@
+"""MonitorMode: the mode in which functions call what the user gives before and after each node."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from treadle.compile.errors import FunctionTypeError
+from treadle.compile.mode import Mode
+from treadle.graph import debugprint
+from treadle.link.vm import Linker, link_node_by_node
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from treadle.graph import Apply, FunctionGraph
+    from treadle.link.vm import Program
+
+    Hook = Callable[[FunctionGraph, int, Apply, "MonitoredNode"], Any]
+
+
+class MonitoredNode:
+    """One run of a node, as hooks see it; calling it runs the node.
+
+    Attributes
+    ----------
+    inputs, outputs
+        Cells, lists of one element, of the values that the node takes and makes. Before the node has run, those of the
+        outputs hold None.
+    """
+
+    __slots__ = ("_run", "inputs", "outputs")
+
+    lazy = False
+
+    def __init__(self, run: Callable[..., Any], values: tuple[Any, ...], count: int) -> None:
+        self._run = run
+        self.inputs: list[list[Any]] = [[value] for value in values]
+        self.outputs: list[list[Any]] = [[None] for _ in range(count)]
+
+    def __call__(self) -> None:
+        """Run the node on what is in the inputs' cells."""
+        made = self._run(*[cell[0] for cell in self.inputs])
+        if len(self.outputs) == 1:
+            self.outputs[0][0] = made
+            return
+        for cell, value in zip(self.outputs, made, strict=True):
+            cell[0] = value
+
+    @property
+    def result(self) -> Any:
+        """What is in the outputs' cells: a value, or a tuple of several."""
+        if len(self.outputs) == 1:
+            return self.outputs[0][0]
+        return tuple(cell[0] for cell in self.outputs)
+
+
+class MonitorLinker(Linker):
+    """Links graphs node by node, with hooks around each.
+
+    Parameters
+    ----------
+    linker
+        What lowers the nodes; those that it refuses run on the Python VM.
+    pre_func, post_func
+        As for `MonitorMode`.
+    """
+
+    acts_at_nodes = True
+
+    def __init__(self, linker: Linker, pre_func: Hook | None, post_func: Hook | None) -> None:
+        super().__init__(allow_gc=linker.allow_gc)
+        self.linker = linker
+        self.pre_func = pre_func
+        self.post_func = post_func
+        self.required_rewrites = linker.required_rewrites
+        self.incompatible_rewrites = linker.incompatible_rewrites
+
+    def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> Program:
+        """Return a program that calls the hooks."""
+        del native_outputs
+        numbers = {node: i for i, node in enumerate(fgraph.toposort())}
+
+        def wrap(node: Apply, run: Callable[..., Any]) -> Callable[..., Any]:
+            return self._monitored(fgraph, numbers[node], node, run)
+
+        return link_node_by_node(fgraph, self.linker, wrap, self._frees())
+
+    def _monitored(self, fgraph: FunctionGraph, i: int, node: Apply, run: Callable[..., Any]) -> Callable[..., Any]:
+        pre, post, count = self.pre_func, self.post_func, len(node.outputs)
+
+        def monitored(*values: Any) -> Any:
+            fn = MonitoredNode(run, values, count)
+            if pre is not None:
+                pre(fgraph, i, node, fn)
+            fn()
+            if post is not None:
+                post(fgraph, i, node, fn)
+            return fn.result
+
+        return monitored
+
+
+class MonitorMode(Mode):
+    """Mode whose functions call hooks before and after each node, on any backend.
+
+    Each node is a program of its own, so that every value can be looked at. Rewrites may hide values: exclude
+    ``fusion`` to see each operation, and ``inplace`` to see inputs as they were.
+
+    Parameters
+    ----------
+    pre_func
+        Called before each node as ``pre_func(fgraph, i, node, fn)``: the graph, the node's number and the node, and
+        what runs it, whose attributes ``inputs`` and ``outputs`` hold cells, lists of one value. None for nothing.
+    post_func
+        Called after each node, with the same arguments.
+    optimizer, linker
+        As for `Mode`; nodes that the linker refuses run in Python.
+    name
+        Shown in messages.
+
+    Raises
+    ------
+    FunctionTypeError
+        If a hook is not a function.
+
+    Examples
+    --------
+    >>> from treadle.compile import function
+    >>> import treadle.tensor as tt
+    >>> def show(fgraph, i, node, fn):
+    ...     print(i, [float(cell[0]) for cell in fn.inputs], [float(cell[0]) for cell in fn.outputs])
+    >>> x = tt.dscalar("x")
+    >>> f = function([x], tt.exp(x), mode=MonitorMode(post_func=show, linker="vm"))
+    >>> float(f(0.0))
+    0 [0.0] [1.0]
+    1.0
+    """
+
+    __slots__ = ("post_func", "pre_func")
+
+    pre_func: Hook | None
+    post_func: Hook | None
+
+    def __init__(
+        self,
+        pre_func: Hook | None = None,
+        post_func: Hook | None = None,
+        optimizer: Any = "default",
+        linker: Any = None,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(linker, optimizer, name="MonitorMode" if name is None else name)
+        self._set(pre_func=_hook("pre_func", pre_func), post_func=_hook("post_func", post_func))
+
+    def make_linker(self) -> MonitorLinker:
+        """Return a new linker that calls the hooks around the nodes of the mode's own linker."""
+        return MonitorLinker(self._own_node_linker(), self.pre_func, self.post_func)
+
+
+def _hook(name: str, given: Any) -> Any:
+    if given is not None and not callable(given):
+        msg = f"MonitorMode: {name} must be a function (fgraph, i, node, fn), got {given!r}."
+        raise FunctionTypeError(msg)
+    return given
+
+
+def detect_nan(fgraph: FunctionGraph, i: int, node: Apply, fn: Any) -> None:
+    """Print a node that has made NaN, with the graph above it, its inputs and its outputs; a `post_func`.
+
+    Examples
+    --------
+    >>> from treadle.compile import function
+    >>> import treadle.tensor as tt
+    >>> x = tt.dscalar("x")
+    >>> mode = MonitorMode(post_func=detect_nan, linker="vm").excluding("fusion", "inplace")
+    >>> _ = function([x], tt.log(x) * x, mode=mode)(0.0)
+    *** NaN detected ***
+    ...
+    """
+    del fgraph, i
+    for out, cell in zip(node.outputs, fn.outputs, strict=True):
+        if out.type.non_finite(cell[0])[0]:
+            write = sys.stdout.write
+            write("*** NaN detected ***\n")
+            write(f"{str(debugprint(node, file='str')).rstrip()}\n")
+            write(f"Inputs : {[given[0] for given in fn.inputs]}\n")
+            write(f"Outputs: {[made[0] for made in fn.outputs]}\n")
+            return

@@ -1,0 +1,277 @@
+"""NanGuardMode: the mode in which functions look for NaN, infinities and very large numbers in every value."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from treadle.compile.errors import CompileError, FunctionValueError
+from treadle.compile.mode import Mode
+from treadle.config import TreadleWarning, config, lazy_module
+from treadle.graph import Constant, NodeArithmeticError, SharedVariable, debugprint, memory_roots, roots_of
+from treadle.link.vm import Linker, Program, link_node_by_node
+
+if TYPE_CHECKING:
+    import pdb
+    from collections.abc import Callable, Sequence
+
+    from treadle.graph import Apply, FunctionGraph, Roots, Variable
+    from treadle.rewrite import GraphRewriter
+else:
+    pdb = lazy_module("pdb")
+
+# What counts as a big number.
+BIG = 1e10
+# How much of the graph above a value is printed.
+_DEPTH = 6
+
+
+class NanGuardError(NodeArithmeticError, CompileError, AssertionError):
+    """NanGuardMode has found a value that it minds."""
+
+
+class NanGuardWarning(TreadleWarning):
+    """NanGuardMode has found a value that it minds, and option ``NanGuardMode__action`` is ``warn``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """What is looked for in values, and what is done about it.
+
+    Attributes
+    ----------
+    nan, inf, big
+        Whether NaN, infinities, and finite numbers beyond 1e10 are minded.
+    action
+        ``raise``, ``warn`` or ``pdb``.
+    """
+
+    nan: bool
+    inf: bool
+    big: bool
+    action: str
+
+    def found(self, var: Variable, value: Any) -> str | None:
+        """Return what is found in a value, None if nothing is minded."""
+        names = []
+        if self.nan or self.inf:
+            nan, inf = var.type.non_finite(value)
+            names += ["NaN"] * (nan and self.nan) + ["an infinity"] * (inf and self.inf)
+        if self.big and var.type.exceeds(value, BIG):
+            names.append(f"a number beyond {BIG:g}")
+        return " and ".join(names) or None
+
+    def report(self, message: str) -> None:
+        """Do about a find what the option says.
+
+        Raises
+        ------
+        NanGuardError
+            If that is to raise.
+        """
+        if self.action == "warn":
+            warnings.warn(message, NanGuardWarning, stacklevel=2)
+        elif self.action == "pdb":
+            sys.stdout.write(f"{message}\n")
+            pdb.set_trace()
+        else:
+            raise NanGuardError(message)
+
+    def check_input(self, var: Variable, value: Any) -> None:
+        """Look at the value of an input or of a shared variable."""
+        found = self.found(var, value)
+        if found is not None:
+            what = "shared variable" if isinstance(var, SharedVariable) else "input"
+            self.report(f"NanGuardMode: {found} in the {what} {var} of type {var.type}: {_shown(value)}.")
+
+    def check_output(self, node: Apply, at: int, value: Any, given: Sequence[Any]) -> None:
+        """Look at a value that a node has computed."""
+        var = node.outputs[at]
+        found = self.found(var, value)
+        if found is None:
+            return
+        inputs = "".join(
+            f"\n  {i}: {x} of type {x.type}: {_shown(v)}"
+            for i, (x, v) in enumerate(zip(node.inputs, given, strict=True))
+        )
+        lines = "" if node.user_line is None else "".join(f"\n  {line}" for line in node.user_line.trace)
+        self.report(
+            f"NanGuardMode: {found} in output {at} of {node.op}, {var} of type {var.type}{node.where()}: "
+            f"{_shown(value)}.\nInputs:{inputs}\nBuilt by:{lines or ' an unknown line'}\nGraph from the output to the "
+            f"inputs:\n{str(debugprint(var, file='str', depth=_DEPTH, print_type=True)).rstrip()}"
+        )
+
+
+def _shown(value: Any) -> str:
+    text = " ".join(str(value).split())
+    cut = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 10]} … {text[-6:]}"
+    shape = getattr(value, "shape", None)
+    return cut if shape is None else f"{cut} ({getattr(value, 'dtype', '?')} of shape {tuple(shape)})"
+
+
+_LONGEST = 200
+
+
+def is_guarded(var: Variable) -> bool:
+    """Whether a variable is looked at: it is, unless its ``tag.nan_guard_mode_check`` is False."""
+    return bool(getattr(var.tag, "nan_guard_mode_check", True))
+
+
+def is_constant(var: Variable, roots: Roots) -> bool:
+    """Whether a variable only shows constants, in another shape perhaps."""
+    return all(isinstance(root, Constant) for root in roots_of(var, roots))
+
+
+class GuardedProgram(Program):
+    """A program that looks at its inputs before it runs, and at every value while it does.
+
+    Parameters
+    ----------
+    fgraph
+        The graph.
+    linker
+        What lowers each of its nodes.
+    guard
+        What is looked for.
+    allow_gc
+        Whether to drop every value after its last use.
+    """
+
+    def __init__(self, fgraph: FunctionGraph, linker: Linker, guard: Guard, allow_gc: bool = True) -> None:
+        self.fgraph = fgraph
+        self.guard = guard
+        self._roots = memory_roots(fgraph.toposort())
+        self._inputs = [(i, x) for i, x in enumerate(fgraph.inputs) if is_guarded(x)]
+        self._program = link_node_by_node(fgraph, linker, self._guarded, allow_gc)
+
+    def __call__(self, *inputs: Any) -> Sequence[Any]:
+        """Compute the outputs.
+
+        Raises
+        ------
+        NanGuardError
+            If there is a value that is minded.
+        NodeError
+            If a node fails; it names the op and the user's line.
+        """
+        for i, var in self._inputs:
+            self.guard.check_input(var, inputs[i])
+        return self._program(*inputs)
+
+    def _guarded(self, node: Apply, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function that computes a node and looks at what comes out."""
+        places = [i for i, out in enumerate(node.outputs) if is_guarded(out) and not is_constant(out, self._roots)]
+        if not places:
+            return function
+        check = self.guard.check_output
+        single = len(node.outputs) == 1
+
+        def run(*values: Any) -> Any:
+            made = function(*values)
+            for i in places:
+                check(node, i, made if single else made[i], values)
+            return made
+
+        return run
+
+
+class GuardLinker(Linker):
+    """Links graphs node by node, each guarded.
+
+    Parameters
+    ----------
+    linker
+        What lowers the nodes.
+    guard
+        What is looked for.
+    """
+
+    acts_at_nodes = True
+
+    def __init__(self, linker: Linker, guard: Guard) -> None:
+        super().__init__(allow_gc=linker.allow_gc)
+        self.linker = linker
+        self.guard = guard
+        self.required_rewrites = linker.required_rewrites
+        self.incompatible_rewrites = linker.incompatible_rewrites
+
+    def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> GuardedProgram:
+        """Return a guarded program; nodes that the linker refuses run on the Python VM."""
+        del native_outputs
+        return GuardedProgram(fgraph, self.linker, self.guard, self._frees())
+
+
+class NanGuardMode(Mode):
+    """Mode whose functions fail as soon as a value holds NaN, an infinity or a very large number.
+
+    Inputs, shared variables, and every value that is computed on the way to outputs and updates are looked at, on any
+    backend: its programs of single nodes compute them. Nodes are not fused, unless the mode is told to include
+    fusion. Constants are not looked at, nor is a variable whose ``tag.nan_guard_mode_check`` is False. What is done
+    about a find says option ``NanGuardMode__action``. If a call fails, shared variables are as before.
+
+    Parameters
+    ----------
+    nan_is_error, inf_is_error, big_is_error
+        Whether NaN, infinities, and finite numbers beyond 1e10 are minded. Options ``NanGuardMode__nan_is_error`` and
+        so on if None.
+    optimizer, linker
+        As for `Mode`.
+    name
+        Shown in messages.
+
+    Raises
+    ------
+    FunctionValueError
+        If nothing is minded.
+
+    Examples
+    --------
+    >>> from treadle.compile import function
+    >>> import treadle.tensor as tt
+    >>> x = tt.dscalar("x")
+    >>> f = function([x], tt.log(x), mode=NanGuardMode(linker="vm"))
+    >>> f(-1.0)
+    Traceback (most recent call last):
+    treadle.compile.nanguardmode.NanGuardError: NanGuardMode: NaN in output 0 of Log...
+    """
+
+    __slots__ = ("big_is_error", "inf_is_error", "nan_is_error")
+
+    nan_is_error: bool
+    inf_is_error: bool
+    big_is_error: bool
+
+    def __init__(
+        self,
+        nan_is_error: bool | None = None,
+        inf_is_error: bool | None = None,
+        big_is_error: bool | None = None,
+        optimizer: Any = "default",
+        linker: Any = None,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(linker, optimizer, name="NanGuardMode" if name is None else name)
+        self._set(
+            nan_is_error=bool(config.NanGuardMode__nan_is_error if nan_is_error is None else nan_is_error),
+            inf_is_error=bool(config.NanGuardMode__inf_is_error if inf_is_error is None else inf_is_error),
+            big_is_error=bool(config.NanGuardMode__big_is_error if big_is_error is None else big_is_error),
+        )
+        if not (self.nan_is_error or self.inf_is_error or self.big_is_error):
+            msg = (
+                "NanGuardMode: nothing is looked for, nan_is_error, inf_is_error and big_is_error are all False. Set "
+                "one of them, or use another mode."
+            )
+            raise FunctionValueError(msg)
+
+    @property
+    def optimizer(self) -> GraphRewriter:
+        """What rewrites the graph; fusion, which would hide values, only if the mode includes it."""
+        fuses = self.rewriter is not None or "fusion" in self.query.include or "fusion" in self.query.exclude
+        return super().optimizer if fuses else self.excluding("fusion").optimizer
+
+    def make_linker(self) -> GuardLinker:
+        """Return a linker of guarded programs."""
+        guard = Guard(self.nan_is_error, self.inf_is_error, self.big_is_error, config.NanGuardMode__action)
+        return GuardLinker(self._own_node_linker(), guard)

@@ -1,0 +1,173 @@
+"""Programs that are timed."""
+
+from __future__ import annotations
+
+import itertools
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Any
+
+from treadle.config import config, lazy_module, phase
+from treadle.graph import memory_roots, roots_of
+from treadle.link.vm import Linker, Program, Segment, VMLinker, VMProgram, link_node_by_node
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from treadle.compile import maker as maker_module
+    from treadle.compile.maker import FunctionMaker
+    from treadle.compile.mode import Mode
+    from treadle.compile.profiling.recording import FunctionRecord
+    from treadle.graph import Apply, FunctionGraph, Type
+else:
+    maker_module = lazy_module("treadle.compile.maker")  # which makes profiles
+
+
+class TimedProgram(Program):
+    """A program whose runs are timed; it is the same in everything else.
+
+    Parameters
+    ----------
+    program
+        The program.
+    record
+        Where its times go.
+    """
+
+    def __init__(self, program: Program, record: FunctionRecord) -> None:
+        self.program = program
+        self.record = record
+        self.host = program.host
+        self._run = record.timed_program(program)
+
+    def __call__(self, *inputs: Any) -> Sequence[Any]:
+        """Compute the outputs."""
+        results: Sequence[Any] = self._run(*inputs)
+        return results
+
+    def fetch(self, value: Any, type_: Type) -> Any:
+        """Return an output in native form as a host value that the caller owns."""
+        return self.program.fetch(value, type_)
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what the program itself has."""
+        if name.startswith("__") or name == "program":
+            raise AttributeError(name)
+        return getattr(self.program, name)
+
+
+class ComparedProgram(TimedProgram):
+    """A program that runs node by node, compared now and then with the backend's program of the whole graph.
+
+    Parameters
+    ----------
+    program
+        The program that runs node by node; results are its.
+    record
+        Where times go.
+    whole
+        The program of the whole graph. It is run in calls number 2 (to warm up), 4, 8, 16 and so on.
+    """
+
+    def __init__(self, program: Program, record: FunctionRecord, whole: Program) -> None:
+        super().__init__(program, record)
+        self.whole = whole
+        self._calls = itertools.count(1)
+
+    def __call__(self, *inputs: Any) -> Sequence[Any]:
+        """Compute the outputs."""
+        number = next(self._calls)
+        if number > 1 and not number & (number - 1):
+            self._compare(inputs, measured=number > 2)
+        return super().__call__(*inputs)
+
+    def _compare(self, inputs: Sequence[Any], *, measured: bool) -> None:
+        start = perf_counter_ns()
+        self.whole(*inputs)
+        took = perf_counter_ns() - start
+        if measured:
+            self.record.whole_program.add(took, took)
+
+
+class _Noting(Linker):
+    """A linker that notes whether it compiled the node that it was given, or made a Python step of it."""
+
+    def __init__(self, linker: Linker) -> None:
+        super().__init__()
+        self._linker = linker
+        self._compiled = False
+
+    def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> Program:
+        program = self._linker.link(fgraph, native_outputs)
+        self._compiled = not isinstance(program, VMProgram)
+        return program
+
+    def take(self) -> bool:
+        """Return whether the node linked last was compiled, and forget it."""
+        compiled, self._compiled = self._compiled, False
+        return compiled
+
+
+def instrumented(record: FunctionRecord, program: Program, maker: FunctionMaker) -> Program:
+    """Return a program that does what a maker's program does, timed.
+
+    Parameters
+    ----------
+    record
+        Where its times go.
+    program
+        The maker's program.
+    maker
+        Its profile says whether nodes are timed, which then run one by one; whole runs only otherwise.
+    """
+    mode, fgraph = maker.mode, maker.fgraph
+    record.fgraph = fgraph
+    record.report = maker.report
+    record.backend = mode.backend.name
+    profile = maker.profile
+    record.with_memory = profile is not None and profile.measures_memory
+    if not (record.with_memory or (profile is not None and profile.times_nodes)):
+        return TimedProgram(program, record)
+    linker = mode.make_node_linker()
+    if linker.acts_at_nodes or type(maker).link is not maker_module.FunctionMaker.link:
+        record.left_whole = True
+        return TimedProgram(program, record)
+    record.segmented = not _runs_node_by_node(program)
+    with phase("linking node by node"):
+        stepped = _stepped(record, fgraph, linker)
+    if record.segmented and _is_comparable(program, mode) and not _overwrites_inputs(fgraph):
+        return ComparedProgram(stepped, record, program)
+    return TimedProgram(stepped, record)
+
+
+def _stepped(record: FunctionRecord, fgraph: FunctionGraph, linker: Linker) -> Program:
+    noting = None if isinstance(linker, VMLinker) else _Noting(linker)
+
+    def wrap(node: Apply, compute: Callable[..., Any]) -> Callable[..., Any]:
+        compiled = noting is not None and noting.take()
+        return record.timed_node(node, compute, record.backend if compiled else "py")
+
+    frees = config.allow_gc if linker.allow_gc is None else linker.allow_gc
+    return link_node_by_node(fgraph, noting, wrap, bool(frees))
+
+
+def _runs_node_by_node(program: Program) -> bool:
+    """Whether a program is one of the Python VM's, without segments that another backend made."""
+    return isinstance(program, VMProgram) and not any(isinstance(n.op, Segment) for n in program.fgraph.apply_nodes)
+
+
+def _is_comparable(program: Program, mode: Mode) -> bool:
+    """Whether a program can be run once more for comparison.
+
+    Python steps and linkers of the user's may do anything, so that running them twice is not as running them once. A
+    program of the backend's own values is often compiled in its first call, which can take long.
+    """
+    return program.host and not isinstance(program, VMProgram) and not isinstance(mode.provided_linker, Linker)
+
+
+def _overwrites_inputs(fgraph: FunctionGraph) -> bool:
+    """Whether a node may overwrite memory of the graph's inputs."""
+    order = fgraph.toposort()
+    roots = memory_roots(order)
+    given = set(fgraph.inputs)
+    overwritten = (node.inputs[i] for node in order for inputs in node.op.destroy_map.values() for i in inputs)
+    return any(root in given for var in overwritten for root in roots_of(var, roots))

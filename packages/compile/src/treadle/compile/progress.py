@@ -1,0 +1,200 @@
+"""The progress bar of compilations that take long, and where their phases are kept."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from contextlib import contextmanager, nullcontext
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from treadle.config import Phases, collecting, config, lazy_module
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
+
+    from rich import console as rich_console
+    from rich import progress as rich_progress
+
+    from treadle.compile.maker import FunctionMaker
+    from treadle.compile.profiling.recording import FunctionRecord
+else:
+    rich_console = lazy_module("rich.console")
+    rich_progress = lazy_module("rich.progress")
+
+# A compilation is shown once it has taken so many seconds, and then so often.
+PATIENCE = 2.0
+INTERVAL = 0.2
+
+
+class _Compilation:
+    """A compilation that runs now."""
+
+    __slots__ = ("begun", "phases", "task", "title")
+
+    def __init__(self, title: str, phases: Phases) -> None:
+        self.title = title
+        self.phases = phases
+        self.begun = monotonic()
+        self.task: Any = None  # its line in the display, once it is shown
+
+    def text(self) -> str:
+        """Return what it is doing now."""
+        path = self.phases.path
+        return f"compiling {self.title}: {' / '.join(path)}" if path else f"compiling {self.title}"
+
+
+class Progress:
+    """Shows the compilations that take long, in whatever threads they run.
+
+    A thread of its own looks at them now and then; compilations themselves only put themselves on its list.
+
+    Parameters
+    ----------
+    patience
+        Seconds after which a compilation is shown.
+    interval
+        Seconds between two looks.
+    """
+
+    def __init__(self, patience: float = PATIENCE, interval: float = INTERVAL) -> None:
+        self._patience = patience
+        self._interval = interval
+        self._running: list[_Compilation] = []
+        self._changed = threading.Condition()
+        self._watcher: threading.Thread | None = None
+        self._registered = False
+        self._display: rich_progress.Progress | None = None
+
+    @contextmanager
+    def showing(self, title: str, phases: Phases) -> Iterator[None]:
+        """Show the compilation in the block, if it takes long; it is gone from the screen when the block ends."""
+        entry = _Compilation(title, phases)
+        self._enter(entry)
+        try:
+            yield
+        finally:
+            self._leave(entry)
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """Texts of the compilations on the screen."""
+        with self._changed:
+            return tuple(entry.text() for entry in self._running if entry.task is not None)
+
+    @property
+    def watching(self) -> bool:
+        """Whether the thread runs."""
+        return self._watcher is not None
+
+    def _enter(self, entry: _Compilation) -> None:
+        with self._changed:
+            if not self._registered and hasattr(os, "register_at_fork"):
+                os.register_at_fork(after_in_child=self._forget)
+            self._registered = True
+            self._running.append(entry)
+            if self._watcher is None:
+                self._watcher = threading.Thread(target=self._watch, name="treadle progress", daemon=True)
+                self._watcher.start()
+
+    def _forget(self) -> None:
+        """Leave behind what belongs to the parent process: its thread, display and lock."""
+        self._changed = threading.Condition()
+        self._running, self._watcher, self._display = [], None, None
+
+    def _leave(self, entry: _Compilation) -> None:
+        with self._changed:
+            if entry in self._running:
+                self._running.remove(entry)
+            if entry.task is not None and self._display is not None:
+                self._display.remove_task(entry.task)
+                if not any(other.task is not None for other in self._running):
+                    self._display.stop()
+                    self._display = None
+
+    def _watch(self) -> None:
+        while True:
+            with self._changed:
+                if not self._running:
+                    self._watcher = None
+                    return
+                wait = min(entry.begun for entry in self._running) + self._patience - monotonic()
+                if wait > 0:
+                    self._changed.wait(wait)
+                    continue
+            # Reading an attribute imports the module, which takes long: without the lock, so that nobody waits for it.
+            _ = rich_progress.Progress, rich_console.Console
+            with self._changed:
+                self._look()
+                self._changed.wait(self._interval)
+
+    def _look(self) -> None:
+        """Show the compilations that have taken long, as they are now."""
+        now = monotonic()
+        for entry in self._running:
+            if now - entry.begun >= self._patience:
+                self._show(entry)
+        if self._display is not None:
+            self._display.refresh()
+
+    def _show(self, entry: _Compilation) -> None:
+        if self._display is None:
+            self._display = rich_progress.Progress(
+                rich_progress.SpinnerColumn(),
+                rich_progress.TextColumn("{task.description}", markup=False),
+                rich_progress.BarColumn(bar_width=20),
+                rich_progress.TimeElapsedColumn(),
+                console=rich_console.Console(stderr=True),
+                transient=True,
+                auto_refresh=False,
+                # What others print is left alone: it would be caught for all threads.
+                redirect_stdout=False,
+                redirect_stderr=False,
+            )
+            self._display.start()
+        if entry.task is None:
+            # It began before it is shown. Adding a visible task would draw it at once.
+            entry.task = self._display.add_task(entry.text(), total=None, visible=False)
+            next(task for task in self._display.tasks if task.id == entry.task).start_time = entry.begun
+        self._display.update(entry.task, description=entry.text(), visible=True)
+
+
+PROGRESS = Progress()
+
+
+def is_wanted() -> bool:
+    """Whether long compilations are shown: option ``progress``, and only where stderr is a terminal."""
+    return bool(config.progress) and _is_terminal(sys.stderr)
+
+
+def _is_terminal(stream: Any) -> bool:
+    """Whether a stream, which may be None, closed, or any object of the user's, is a terminal."""
+    asks = getattr(stream, "isatty", None)
+    return asks is not None and not getattr(stream, "closed", False) and bool(asks())
+
+
+def watched(maker: FunctionMaker) -> AbstractContextManager[FunctionRecord | None]:
+    """Return the context in which a maker compiles: timed for its profile, shown if it takes long, or neither.
+
+    Its value is the profile's record of the function, or None.
+    """
+    if maker.profile is None and not is_wanted():
+        return nullcontext()
+    return _watched(maker)
+
+
+@contextmanager
+def _watched(maker: FunctionMaker) -> Iterator[FunctionRecord | None]:
+    title = maker.name or "a function"
+    if maker.profile is None:
+        phases = Phases()
+        with collecting(phases), PROGRESS.showing(title, phases):
+            yield None
+        return
+    with (
+        maker.profile.compiling(maker) as record,
+        PROGRESS.showing(title, record.phases) if is_wanted() else nullcontext(),
+    ):
+        yield record

@@ -1,0 +1,202 @@
+"""What `function` is told to replace: variables (givens), and the values of shared variables (updates)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from treadle.compile.errors import FunctionTypeError, FunctionValueError
+from treadle.graph import CONVERTERS, SharedVariable, Variable, ancestors
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from treadle.compile.io import In
+    from treadle.graph import Container
+
+Updates = dict[SharedVariable, Variable]
+
+
+def pairs(what: str, given: Any) -> list[tuple[Any, Any]]:
+    """Return updates or givens, a mapping or an iterable of pairs, as a list of pairs.
+
+    Raises
+    ------
+    FunctionTypeError
+        If they are something else.
+    """
+    if given is None:
+        return []
+    items = given.items() if isinstance(given, Mapping) else given
+    # A variable can be indexed without end, and the letters of a string are pairs of nothing.
+    if isinstance(items, Iterable) and not isinstance(items, str | bytes | Variable):
+        found = list(items)
+        if all(isinstance(p, tuple | list) and len(p) == 2 for p in found):
+            return [(a, b) for a, b in found]
+    msg = f"function: {what} must be a dict or a list of pairs, got {given!r}. Write [(variable, expression), ...]."
+    raise FunctionTypeError(msg)
+
+
+def _shown(new: Any) -> str:
+    """Return an expression with its type and where it was built."""
+    if not isinstance(new, Variable):
+        return repr(new)
+    where = f", built at {new.user_line}" if new.user_line is not None else ""
+    return f"{new} of type {new.type}{where}"
+
+
+def _given(old: Variable, new: Any, strict: bool) -> Variable:
+    if not strict:
+        return new if isinstance(new, Variable) else CONVERTERS.type_of(new).make_constant(new)
+    try:
+        # Whether the types agree is what `rebuild_strict` is about: no variable is converted on the way.
+        return old.type.filter_variable(new, allow_convert=False)
+    except TypeError as error:
+        msg = (
+            f"function: givens replace {old} by something of its type {old.type}, got {_shown(new)}. Convert it, or "
+            "pass rebuild_strict=False to have the expressions built anew for the other type."
+        )
+        raise FunctionTypeError(msg) from error
+
+
+def read_givens(given: Any, inputs: Sequence[In], strict: bool) -> dict[Variable, Variable]:
+    """Return which variable takes the place of which.
+
+    Raises
+    ------
+    FunctionTypeError, FunctionValueError
+        If they are no pairs of variables, replace an input or one variable twice, or depend on each other.
+    TypeError
+        If `strict` and a replacement is of another type.
+    """
+    result: dict[Variable, Variable] = {}
+    explicit = {i.variable for i in inputs}
+    for old, new in pairs("givens", given):
+        if not isinstance(old, Variable):
+            msg = f"function: givens replace variables, got {old!r} as a variable to replace. Name a variable."
+            raise FunctionTypeError(msg)
+        if old in explicit:
+            msg = f"function: {old} is an input, so givens cannot replace it. Leave it out of one of the two."
+            raise FunctionValueError(msg)
+        if old in result:
+            msg = f"function: givens replace {old} twice, by {result[old]} and by {new}. Give one of them."
+            raise FunctionValueError(msg)
+        result[old] = _given(old, new, strict)
+    for old, new in result.items():
+        overlap = next((v for v in ancestors([new]) if v in result and v is not old), None)
+        if overlap is not None:
+            msg = (
+                f"function: the givens ({old}, {new}) and ({overlap}, {result[overlap]}) depend on each other: "
+                f"{new} is computed from {overlap}. Apply one of them with clone_replace first."
+            )
+            raise FunctionValueError(msg)
+    return result
+
+
+def read_updates(given: Any) -> Updates:
+    """Return the new values of shared variables.
+
+    Raises
+    ------
+    FunctionTypeError, FunctionValueError
+        If they are no pairs of a shared variable and an expression of its type, or if one variable has two.
+    """
+    updates: Updates = {}
+    cells: dict[Container, tuple[Any, Any]] = {}
+    for target, new in pairs("updates", given):
+        value = _update(target, new)
+        if target.container in cells:
+            first, earlier = cells[target.container]
+            alias = "" if first is target else f" ({first} and {target} are names of one cell)"
+            msg = (
+                f"function: two updates are given for {target}{alias}: {_shown(earlier)} and {_shown(new)}. "
+                "Combine them into one."
+            )
+            raise FunctionValueError(msg)
+        cells[target.container] = target, new
+        updates[target] = value
+    return updates
+
+
+def _update(target: Any, new: Any) -> Variable:
+    if not isinstance(target, SharedVariable):
+        shown = f"{target} of type {target.type}" if isinstance(target, Variable) else repr(target)
+        msg = (
+            f"function: updates change shared variables, got {shown}. Make it with shared(...), or give an input a "
+            "value and an update of its own with In(variable, value=..., update=...)."
+        )
+        raise FunctionTypeError(msg)
+    try:
+        return target.type.filter_variable(new)
+    except TypeError as error:
+        msg = (
+            f"function: the update of {target} must be of type {target.type}, got {_shown(new)}. "
+            "Cast the expression, for instance with .astype(...)."
+        )
+        raise FunctionTypeError(msg) from error
+
+
+def shared_in(variables: Sequence[Variable], replaced: Mapping[Variable, Variable]) -> list[SharedVariable]:
+    """Return the shared variables that variables depend on after replacement, in the order in which a walk meets them.
+
+    Replacements are not searched for what is to be replaced, as in `clone_replace`.
+    """
+    inside = ancestors(variables, set(replaced))
+    found: dict[SharedVariable, None] = {}
+    for var in inside:
+        sources = ancestors([replaced[var]]) if var in replaced else (var,)
+        found.update((v, None) for v in sources if isinstance(v, SharedVariable))
+    return list(found)
+
+
+def _barred(given: Any) -> set[Container] | None:
+    """Return the cells that take no default update; None for all."""
+    if given is None or given is False:
+        return set()
+    if given is True:
+        return None
+    if not isinstance(given, list | tuple | set | frozenset):
+        msg = f"function: no_default_updates must be True, False or a list of shared variables, got {given!r}."
+        raise FunctionTypeError(msg)
+    for var in given:
+        if not isinstance(var, SharedVariable):
+            msg = f"function: no_default_updates lists shared variables, got {var!r}. Leave it out."
+            raise FunctionTypeError(msg)
+    return {var.container for var in given}
+
+
+def with_default_updates(
+    updates: Updates, outputs: Sequence[Variable], replaced: Mapping[Variable, Variable], excluded: Any
+) -> Updates:
+    """Add the default updates of shared variables that are used, until no further one is.
+
+    Parameters
+    ----------
+    updates
+        The explicit updates, which win over default ones.
+    outputs
+        The other expressions that are computed.
+    replaced
+        What stands for what.
+    excluded
+        True for no default updates, or the shared variables that are to have none.
+
+    Raises
+    ------
+    FunctionTypeError
+        If `excluded` is something else.
+    """
+    barred = _barred(excluded)
+    if barred is None:
+        return updates
+    result = dict(updates)
+    done = barred | {v.container for v in updates}
+    while True:
+        more: Updates = {}
+        for v in shared_in([*outputs, *result.values()], replaced):
+            if v.default_update is not None and v.container not in done:
+                more[v] = v.type.filter_variable(v.default_update)
+                done.add(v.container)
+        if not more:
+            return result
+        result.update(more)

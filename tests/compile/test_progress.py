@@ -1,0 +1,196 @@
+"""The progress bar of long compilations."""
+
+import io
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import treadle.tensor as tt
+from treadle.compile import function, progress
+from treadle.compile.maker import FunctionMaker
+from treadle.compile.progress import PROGRESS, Progress
+from treadle.config import Phases, collecting, config, phase
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def terminal_for(monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    """Let stderr be a terminal; not in a fixture, since pytest puts its own stderr there when the test begins."""
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    return stream
+
+
+def wait_until(condition: Callable[[], Any]) -> None:
+    end = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
+def test_long_compilation_is_shown_with_its_phase_and_then_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = terminal_for(monkeypatch)
+    shown = Progress(patience=0.01, interval=0.01)
+    phases = Phases()
+    with shown.showing("model", phases), collecting(phases), phase("rewriting"), phase("canonicalize"):
+        wait_until(lambda: shown.shown == ("compiling model: rewriting / canonicalize",))
+        wait_until(lambda: "canonicalize" in terminal.getvalue())
+    assert shown.shown == ()
+    text = terminal.getvalue()
+    assert text.count("\x1b[?25l") == text.count("\x1b[?25h") == 1  # the cursor is hidden, and back again
+    assert text.endswith("\x1b[2K\x1b[?25h\r")  # the line is wiped
+
+
+def test_time_counts_from_the_beginning_of_the_compilation(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = terminal_for(monkeypatch)
+    shown = Progress(patience=1.05, interval=0.01)
+    with shown.showing("model", Phases()):
+        wait_until(lambda: "compiling model" in terminal.getvalue())
+    assert "0:00:00" not in terminal.getvalue()
+    assert "0:00:0" in terminal.getvalue()
+
+
+def test_short_compilation_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = terminal_for(monkeypatch)
+    shown = Progress(patience=5, interval=0.01)
+    with shown.showing("model", Phases()):
+        time.sleep(0.05)
+    assert shown.shown == ()
+    assert terminal.getvalue() == ""
+
+
+def test_terminal_is_left_in_order_when_a_compilation_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = terminal_for(monkeypatch)
+    shown = Progress(patience=0.01, interval=0.01)
+    phases = Phases()
+
+    def compile_and_fail() -> None:
+        with shown.showing("model", phases), collecting(phases), phase("linking"):
+            wait_until(lambda: shown.shown)
+            msg = "no"
+            raise ValueError(msg)
+
+    with pytest.raises(ValueError, match="no"):
+        compile_and_fail()
+    text = terminal.getvalue()
+    assert text.count("\x1b[?25l") == text.count("\x1b[?25h") == 1
+    assert phases.path == ()
+    with shown.showing("another", phases):
+        wait_until(lambda: shown.shown == ("compiling another",))
+    assert shown.shown == ()
+
+
+def test_compilations_in_several_threads_share_one_display(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = terminal_for(monkeypatch)
+    shown = Progress(patience=0.01, interval=0.01)
+    all_there, done = threading.Barrier(4), threading.Event()
+
+    def work(k: int) -> None:
+        with shown.showing(f"model {k}", Phases()):
+            all_there.wait()
+            done.wait(20)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(3)]
+    for thread in threads:
+        thread.start()
+    all_there.wait()
+    wait_until(lambda: len(shown.shown) == 3)
+    done.set()
+    for thread in threads:
+        thread.join()
+    assert shown.shown == ()
+    text = terminal.getvalue()
+    assert text.count("\x1b[?25l") == text.count("\x1b[?25h")
+
+
+def test_watching_thread_ends_when_nothing_is_left_to_watch() -> None:
+    shown = Progress(patience=0.05, interval=0.01)
+    for _ in range(3):
+        with shown.showing("model", Phases()):
+            pass
+    wait_until(lambda: not shown.watching)
+
+
+def watched_by(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    titles: list[str] = []
+    plain = Progress.showing
+
+    def showing(self: Progress, title: str, phases: Phases) -> Any:
+        titles.append(title)
+        return plain(self, title, phases)
+
+    monkeypatch.setattr(Progress, "showing", showing)
+    return titles
+
+
+@pytest.mark.documents("option:progress")
+def test_compilations_are_watched_on_terminals_only_and_unless_silenced(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    terminal, titles = terminal_for(monkeypatch), watched_by(monkeypatch)
+    x = tt.dvector("x")
+    function([x], tt.exp(x), mode="VM", name="shown")
+    with config.change_flags(progress=False):
+        function([x], tt.exp(x), mode="VM", name="silenced")
+    monkeypatch.setattr(terminal, "isatty", lambda: False)
+    function([x], tt.exp(x), mode="VM", name="into a file")
+    for without in (None, object()):
+        monkeypatch.setattr(sys, "stderr", without)
+        function([x], tt.exp(x), mode="VM", name="without stderr")
+    closed = Terminal()
+    closed.close()
+    monkeypatch.setattr(sys, "stderr", closed)
+    function([x], tt.exp(x), mode="VM", name="closed stderr")
+    assert titles == ["shown"]
+
+
+def test_function_that_takes_long_is_shown_while_it_is_linked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    terminal_for(monkeypatch)
+    monkeypatch.setattr(PROGRESS, "_patience", 0.01)
+    monkeypatch.setattr(PROGRESS, "_interval", 0.01)
+    x = tt.dvector("x")
+    seen: list[tuple[str, ...]] = []
+
+    class Slow(FunctionMaker):
+        def link(self, fgraph: Any) -> Any:
+            wait_until(lambda: progress.PROGRESS.shown)
+            seen.append(progress.PROGRESS.shown)
+            return super().link(fgraph)
+
+    f = Slow([x], [tt.exp(x)], mode="VM", name="slow").create()
+    assert seen == [("compiling slow: linking",)]
+    assert f([0.0])[0].tolist() == [1.0]
+    assert progress.PROGRESS.shown == ()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+def test_forked_process_can_compile_while_its_parent_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal_for(monkeypatch)
+    shown = Progress(patience=0.01, interval=0.01)
+    with shown.showing("parent", Phases()):
+        wait_until(lambda: shown.shown)
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                with shown.showing("child", Phases()):
+                    wait_until(lambda: shown.shown == ("compiling child",))
+                status = 0
+            finally:
+                os._exit(status)
+        _, status = os.waitpid(child, 0)
+    assert status == 0
