@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
+import signal
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +17,11 @@ import pytest
 
 import treadle.tensor as tt
 from treadle.cache import default_cache
+from treadle.compile import function
 from treadle.config import config
 from treadle.link.c import BACKEND
 from treadle.link.c.errors import BackendUnavailableError, CompileError
+from treadle.link.c.simd import simd_functions
 from treadle.link.c.toolchain import Toolchain, c_driver, find_toolchain
 
 if TYPE_CHECKING:
@@ -96,7 +101,8 @@ def test_new_process_does_not_run_the_compiler(tmp_path: Path) -> None:
             check=True,
         )
         assert done.stdout.strip() == "[1.0, 1.0]"
-    assert log.read_text().split() == ["run"]
+    # Once for the program, once to see which functions on vectors this compiler's library has.
+    assert log.read_text().split() == ["run", "run"]
 
 
 def test_importing_the_package_loads_no_library() -> None:
@@ -118,3 +124,203 @@ def test_own_blas_is_linked(link: Callable[..., Any], tmp_path: Path) -> None:
     with config.change_flags(blas__ldflags=str(library)):
         program = link([a], [a @ a])
     np.testing.assert_array_equal(program(np.zeros((2, 2)))[0], np.full((2, 2), 42.0))
+
+
+def script(path: Path, text: str) -> Path:
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return path
+
+
+def test_failure_names_the_node_and_its_line(link: Callable[..., Any]) -> None:
+    x = tt.dvector("x")
+    with (
+        # A macro of no meaning where the kernel reads its operand.
+        config.change_flags(gcc__cxxflags="-Dx0=1.5.5"),
+        pytest.raises(CompileError, match=r"(?s)C line \d+: .*x0.*This line belongs to .*Sqrt.*test_toolchain\.py"),
+    ):
+        link([x], [tt.sqrt(x) + x])
+
+
+def test_hanging_compiler_is_killed_with_its_children(link: Callable[..., Any], tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    driver = script(tmp_path / "hanging", f'sleep 600 &\necho "$! $$" > "{pids}"\nwait')
+    x = tt.dvector("x")
+    with (
+        config.change_flags(cxx=str(driver), gcc__timeout=0.5),
+        pytest.raises(CompileError, match=r"did not end within 0\.5 seconds.*gcc__timeout"),
+    ):
+        link([x], [tt.exp(x) + 4])
+    deadline = time.monotonic() + 20
+    for pid in map(int, pids.read_text().split()):
+        while runs(pid):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+
+
+def runs(pid: int) -> bool:
+    """Whether a process runs; one that ended and was not waited for does not."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state not in "ZX"
+
+
+def test_killed_compiler_is_told_by_its_signal(link: Callable[..., Any], tmp_path: Path) -> None:
+    driver = script(tmp_path / "killed", f"kill -{int(signal.SIGKILL)} $$")
+    x = tt.dvector("x")
+    with config.change_flags(cxx=str(driver)), pytest.raises(CompileError, match="was killed by SIGKILL"):
+        link([x], [tt.exp(x) + 5])
+
+
+def test_compiler_that_cannot_be_run_is_told(link: Callable[..., Any], tmp_path: Path) -> None:
+    driver = tmp_path / "text"
+    driver.write_text("no program")
+    driver.chmod(driver.stat().st_mode | stat.S_IXUSR)
+    x = tt.dvector("x")
+    with config.change_flags(cxx=str(driver)), pytest.raises(CompileError, match=r"cannot be run.*Set the option cxx"):
+        link([x], [tt.exp(x) + 6])
+
+
+def test_failed_compilation_leaves_nothing_behind(link: Callable[..., Any], tmp_path: Path) -> None:
+    driver = script(tmp_path / "failing", "echo no way >&2; exit 3")
+    x = tt.dvector("x")
+    with config.change_flags(cxx=str(driver), base_compiledir=str(tmp_path / "dir")):
+        for _ in range(2):
+            with pytest.raises(CompileError, match=r"status 3.*(?s:.*)no way"):
+                link([x], [x + 7])
+        assert not [f for f in default_cache().directory.rglob("*") if f.suffix in {".so", ".c"}]
+        with config.change_flags(nocleanup=True), pytest.raises(CompileError, match="The C file is kept as"):
+            link([x], [x + 7])
+        assert len(list(default_cache().directory.glob("failed-*.c"))) == 1
+    with config.change_flags(base_compiledir=str(tmp_path / "dir")):
+        assert link([x], [x + 7])(np.zeros(1))[0].tolist() == [7]
+
+
+def test_folders_with_spaces_and_other_letters_work(link: Callable[..., Any], tmp_path: Path) -> None:
+    place = tmp_path / "ein Ordner mit Ümläuten 目录"
+    place.mkdir()
+    driver = script(place / "mein cc", 'exec cc "$@"')
+    x = tt.dvector("x")
+    with config.change_flags(cxx=str(driver), base_compiledir=str(place / "dir")):
+        assert link([x], [tt.exp(x) + 8])(np.zeros(1))[0].tolist() == [9]
+        assert any(f.suffix == ".so" for f in default_cache().directory.rglob("*"))
+        with (
+            config.change_flags(gcc__cxxflags="-std=c89"),
+            pytest.raises(CompileError, match=r"(?s)Ümläuten.*C line \d+"),
+        ):
+            link([x], [x + 9])
+
+
+def test_messages_are_understood_in_any_language(link: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
+    monkeypatch.setenv("LANGUAGE", "de")
+    x = tt.dvector("x")
+    with config.change_flags(gcc__cxxflags="-std=c89"), pytest.raises(CompileError, match=r"error: .*(?s:.*)C line"):
+        link([x], [x + 10])
+
+
+def test_libraries_among_the_flags_come_after_the_file(tmp_path: Path) -> None:
+    with config.change_flags(gcc__cxxflags=f"-O3 -L{tmp_path} -lmine -I{tmp_path}"):
+        toolchain = find_toolchain()
+    assert isinstance(toolchain, Toolchain)
+    command = toolchain.command(Path("in.c"), Path("out.so"))
+    at = command.index("in.c")
+    assert command.index("-lmine") > at
+    assert command.index(f"-L{tmp_path}") > at
+    assert command.index(f"-I{tmp_path}") < at
+    assert command.index("-O3") > command.index("-fPIC")
+
+
+def test_options_change_the_flags() -> None:
+    with config.change_flags(cmodule__remove_gxx_opt=True, cmodule__debug=True, gcc__cxxflags="-g -O3"):
+        toolchain = find_toolchain()
+    assert isinstance(toolchain, Toolchain)
+    assert not [flag for flag in toolchain.flags if flag.startswith("-O")]
+    assert {"-g", "-DDEBUG"} <= set(toolchain.flags)
+
+
+def test_every_command_is_shown_if_asked_for(link: Callable[..., Any], capfd: pytest.CaptureFixture[str]) -> None:
+    x = tt.dvector("x")
+    with config.change_flags(compiler_verbose=True, gcc__cxxflags="-DSHOWN"):
+        link([x], [x + 11])
+    assert "-DSHOWN" in capfd.readouterr().err
+    with config.change_flags(cmodule__compilation_warning=True, gcc__cxxflags="-Wunused-macros -DSHOWN2"):
+        link([x], [x + 11])
+    with config.change_flags(cmodule__compilation_warning=True, gcc__cxxflags="-Wundef -include /dev/null -Wpedantic"):
+        link([x], [x + 12])
+    assert "warning:" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("cxx", ["", "no-such-compiler"])
+def test_default_mode_warns_once_and_computes_without_a_compiler(cxx: str, tmp_path: Path) -> None:
+    program = (
+        "import warnings, numpy as np, treadle.tensor as tt\n"
+        "from treadle.compile import function\n"
+        "x = tt.dvector('x')\n"
+        "with warnings.catch_warnings(record=True) as caught:\n"
+        "    warnings.simplefilter('always')\n"
+        "    for k in range(3): print(function([x], x + k)(np.zeros(1)).tolist())\n"
+        "print(len(caught), *(w.message for w in caught))\n"
+        "try: function([x], x, mode='C')\n"
+        "except Exception as error: print(error)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "TREADLE_FLAGS": f"base_compiledir={tmp_path},cxx={cxx}"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    *values, warned, refused = done.stdout.splitlines()
+    assert values == ["[0.0]", "[1.0]", "[2.0]"]
+    assert warned.startswith("1 ")
+    assert "no C compiler was found" in warned
+    assert "no C compiler was found" in refused
+    assert "install gcc or clang" in refused or "cxx names" in refused
+
+
+def test_compiler_whose_library_lacks_functions_on_vectors_does_without(
+    tmp_path: Path, link: Callable[..., Any]
+) -> None:
+    # As where a compiler comes with an older C library: the names are unknown when the code is loaded.
+    driver = script(tmp_path / "oldcc", 'exec cc "$@" -D_ZGVdN4v_exp=no_such_name -D_ZGVeN8v_exp=no_such_name '
+                    "-D_ZGVbN2v_exp=no_such_name")  # fmt: skip
+    x = tt.dvector("x")
+    with config.change_flags(cxx=str(driver)):
+        toolchain = find_toolchain()
+        assert isinstance(toolchain, Toolchain)
+        assert simd_functions(toolchain) == frozenset()
+        program = link([x], [tt.exp(x) + 13])
+    np.testing.assert_allclose(program(np.ones(5))[0], np.e + 13)
+    assert "_ZGV" not in program.source
+
+
+@pytest.mark.skipif(shutil.which("clang") is None, reason="clang is not installed on this machine")
+def test_clang_compiles_a_graph_of_every_family(tmp_path: Path) -> None:
+    x, w = tt.dmatrix("x"), tt.dvector("w")
+    i = tt.lscalar("i")
+    outputs = [
+        tt.tanh(x @ w) + tt.exp(w[0]), tt.softmax(x, axis=1), tt.sum(x * x, axis=0), tt.max(x, axis=1),
+        tt.concatenate([x, x])[i:], tt.argmax(x, axis=1), x.reshape((-1,)), tt.arange(i), x.T // 2, tt.mean(x > 0),
+    ]  # fmt: skip
+    data = [np.random.default_rng(3).normal(size=(5, 7)), np.linspace(-1, 1, 7), np.array(3)]
+    expected = function([x, w, i], outputs, mode="VM")(*data)
+    with config.change_flags(cxx="clang", base_compiledir=str(tmp_path)):
+        found = function([x, w, i], outputs, mode="C")(*data)
+        toolchain = find_toolchain()
+    assert isinstance(toolchain, Toolchain)
+    assert "clang" in toolchain.identity
+    for a, b in zip(found, expected, strict=True):
+        assert a.dtype == b.dtype
+        np.testing.assert_allclose(a, b, rtol=1e-13)
+
+
+def test_another_processor_or_c_library_is_another_key() -> None:
+    toolchain = find_toolchain()
+    assert isinstance(toolchain, Toolchain)
+    text = "int x;"
+    other = Toolchain(toolchain.driver, toolchain.identity, toolchain.flags, toolchain.libraries, "another one")
+    moved = toolchain.extended([], ["-lmine"])
+    assert len({toolchain.key(text), other.key(text), moved.key(text), toolchain.key("int y;")}) == 4

@@ -1,6 +1,26 @@
 """treadle.link.c: the C backend, a whole graph as one plain C99 file."""
 
+from typing import TYPE_CHECKING
+
+from treadle.config import lazy_names
 from treadle.link.c.backend import BACKEND, WITH_STEPS
 from treadle.link.c.table import TABLE
 
-__all__ = ["BACKEND", "TABLE", "WITH_STEPS"]
+if TYPE_CHECKING:
+    from treadle.link.c.capsules import CPointer
+    from treadle.link.c.linker import CLinker
+    from treadle.link.c.opwise import OpWiseCLinker
+    from treadle.link.c.requirements import CFunction
+    from treadle.link.c.userops import c_function
+
+__all__ = ["BACKEND", "TABLE", "WITH_STEPS", "CFunction", "CLinker", "CPointer", "OpWiseCLinker", "c_function"]
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "CFunction": "treadle.link.c.requirements",
+        "CLinker": "treadle.link.c.linker",
+        "CPointer": "treadle.link.c.capsules",
+        "OpWiseCLinker": "treadle.link.c.opwise",
+        "c_function": "treadle.link.c.userops",
+    },
+)

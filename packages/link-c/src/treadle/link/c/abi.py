@@ -8,6 +8,8 @@ interpreter lock.
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
 import threading
 from importlib import import_module
@@ -32,6 +34,14 @@ class Bridge:
         self._ffi: Any = None
         self._backend: Any = None
         self._free: Any = None
+        self._forked = False
+        self._threaded: Any = None
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._note_fork)
+
+    def _note_fork(self) -> None:
+        self._forked = True
+        self._lock = threading.Lock()
 
     def _load(self) -> None:
         if self._ffi is not None:
@@ -54,7 +64,15 @@ class Bridge:
     def open(self, path: Path) -> Any:
         """Load a shared library."""
         self._load()
-        return self._backend.load_library(str(path), 0)
+        library = self._backend.load_library(str(path), 0)
+        with contextlib.suppress(AttributeError):
+            alone = library.load_function(self.ffi.typeof("void(*)(void)"), "treadle_alone")
+            # One library with threads stays for good, and libgomp with it: its threads wait in libgomp's own code.
+            self._threaded = self._threaded or library
+            if self._forked:
+                # In a forked child, libgomp would wait for threads that are not there.
+                alone()
+        return library
 
     def function(self, library: Any, name: str, arguments: int) -> Callable[..., int]:
         """Return a function of a library that takes addresses and returns a status."""
@@ -66,9 +84,13 @@ class Bridge:
         """Return an array of addresses in C memory, freed with the object."""
         return self.ffi.new("uintptr_t[]", list(values))
 
-    def owned(self, block: int, size: int) -> Any:
-        """Return a writable buffer on memory from C's malloc, which is freed with the buffer."""
-        return self.ffi.buffer(self.ffi.gc(self.ffi.cast("void *", block), self._free, size), size)
+    def owned(self, block: int, size: int, give: Any = None) -> Any:
+        """Return a writable buffer on a block; it is given to a C function with the buffer, C's free if None."""
+        return self.ffi.buffer(self.ffi.gc(self.ffi.cast("void *", block), give or self._free, size), size)
+
+    def function_address(self, library: Any, name: str) -> int:
+        """Return the address of a function of a library."""
+        return int(self.ffi.cast("uintptr_t", library.load_function(self.ffi.typeof("void(*)(void)"), name)))
 
     def address(self, block: Any) -> int:
         """Return the address of C memory."""

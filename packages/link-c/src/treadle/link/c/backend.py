@@ -41,7 +41,7 @@ BACKEND = Backend(
     name="c",
     linker=_linker,
     include=("fusion",),
-    capabilities=frozenset({"fusion"}),
+    capabilities=frozenset({"deepcopy", "fusion"}),
     version=_version,
     unavailable=_unavailable,
 )
@@ -50,7 +50,7 @@ WITH_STEPS = Backend(
     name="cvm",
     linker=_stepwise_linker,
     include=("fusion",),
-    capabilities=frozenset({"fusion"}),
+    capabilities=frozenset({"deepcopy", "fusion"}),
     version=_version,
     unavailable=_unavailable,
     priority=20,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import ctypes
 import sys
 import threading
 from importlib import machinery, util
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from treadle.link.c.capsules import capsule_pointer
 from treadle.link.c.errors import BackendUnavailableError
 
 if TYPE_CHECKING:
@@ -55,26 +55,15 @@ def _find() -> dict[str, int]:
     for letter, element in (("d", "_d"), ("s", "_s")):
         for routine, parameters in _SIGNATURES.items():
             name = f"{letter}{routine}"
-            found[name] = _pointer(capsules[name], _signature(parameters, element), name)
+            found[name] = capsule_pointer(
+                capsules[name], _signature(parameters, element), f"SciPy's {name}", "Set blas__ldflags"
+            )
     return found
 
 
 def _signature(parameters: str, element: str) -> str:
     kind = f"__pyx_t_5scipy_6linalg_11cython_blas{element} *"
     return f"void ({', '.join({'c': 'char *', 'i': 'int *', 'x': kind}[p] for p in parameters)})"
-
-
-def _pointer(capsule: Any, signature: str, name: str) -> int:
-    """Return the pointer in a capsule, whose name is the routine's signature."""
-    api = ctypes.pythonapi
-    get_name, get_pointer = api.PyCapsule_GetName, api.PyCapsule_GetPointer
-    get_name.restype, get_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
-    get_pointer.restype, get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    found = get_name(capsule)
-    if found.decode() != signature:
-        msg = f"c: SciPy's {name} has the parameters {found.decode()!r}, not {signature!r}. Set blas__ldflags."
-        raise BackendUnavailableError(msg)
-    return int(get_pointer(capsule, found))
 
 
 def _cython_blas() -> ModuleType:

@@ -2,12 +2,35 @@
 
 from __future__ import annotations
 
+from treadle.config import TreadleWarning
 from treadle.graph import GraphError
 
 
 class CompileError(GraphError, RuntimeError):
-    """The C compiler cannot be run, or refuses the generated text."""
+    """The C compiler cannot be run, or refuses the generated text.
+
+    Attributes
+    ----------
+    line
+        The line of the text that it refuses, counted from 1; 0 where it names none.
+    """
+
+    def __init__(self, message: str, line: int = 0) -> None:
+        super().__init__(message)
+        self.line = line
+
+
+class CompilerWarning(TreadleWarning):
+    """The compiler lacks something that an option asks for."""
 
 
 class BackendUnavailableError(GraphError, RuntimeError):
     """The C backend cannot work on this machine."""
+
+
+class CFunctionError(GraphError, ValueError):
+    """The C that a user's op brings is described wrongly."""
+
+
+class ExportError(GraphError, ValueError):
+    """A graph cannot be written as a library that works without Python."""

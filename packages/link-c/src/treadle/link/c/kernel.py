@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # Operations in one loop at most: compilers take more than linear time for long loop bodies.
 LOOP_LENGTH = 120
+# Above this many loops, so many at a time stand in a function of their own, for the same reason.
+LOOPS_TOGETHER = 8
 # Above this many operations, loops are left to the compiler's own judgement, which is quicker.
 ASK_FOR_VECTORS = 2000
 CACHE_BYTES = 24 * 1024
@@ -47,10 +49,12 @@ class Kernel:
     scalars: frozenset[int]
 
     def text(self) -> str:
-        """Return the function's body, in braces: ``(int64_t n, char *const *p, const int64_t *s)``."""
-        loops = self._loops()
-        home = {v: at for at, loop in enumerate(loops) for v in loop.members}
-        places = self._places(loops, home)
+        """Return the function's body, in braces: ``(int64_t n, char *const *p, const int64_t *s)``.
+
+        Where it is long, functions that it calls stand before it, up to a form feed; an @ in their names stands for
+        the function's own name.
+        """
+        loops, home, places = self._plan()
         buffers = 1 + max((int(p[1:]) for p in places.values() if p[0] == "t"), default=-1)
         count = buffers + sum(i not in self.scalars for i in range(len(self.expression.inputs)))
         size = max(64, min(512, 1 << max(6, (CACHE_BYTES // (8 * max(1, count))).bit_length() - 1)))
@@ -63,14 +67,115 @@ class Kernel:
             f"    const int64_t m = n - i < {size} ? n - i : {size};",
         ]
         lines += self._pointers()
-        for at, loop in enumerate(loops):
-            lines += self._block_calls(loop, places) if loop.blocks else self._loop(at, loop, places, home)
+        written = [
+            self._block_calls(loop, places) if loop.blocks else self._loop(at, loop, places, home)
+            for at, loop in enumerate(loops)
+        ]
+        before = ""
+        if len(loops) > 2 * LOOPS_TOGETHER:
+            before, written = self._parts(loops, written, buffers)
+        lines += [line for part in written for line in part]
         lines += self._copies(places)
         if any(o.check for o in self.expression.operations):
             lines.append("    if (bad) return TR_POWER;")
-        return "\n".join([*lines, "  }", "  return 0;", "}"])
+        return before + "\n".join([*lines, "  }", "  return 0;", "}"])
+
+    def _parts(
+        self, loops: Sequence[_Loop], written: Sequence[Sequence[str]], buffers: int
+    ) -> tuple[str, list[list[str]]]:
+        """Put some loops at a time into functions; return these, and the calls that take the loops' places."""
+        count, functions, calls = len(self.expression.inputs), [], []
+        arrays = [i for i in sorted(self._used_inputs()) if i not in self.scalars]
+        results = range(len(self.expression.outputs))
+        temporaries = [f"t{k}" for k in range(buffers)]
+        given = "".join(f", {name}" for name in ("p", *(f"x{i}" for i in arrays), *(f"y{k}" for k in results), *temporaries))
+        for number, start in enumerate(range(0, len(loops), LOOPS_TOGETHER)):
+            end = start + LOOPS_TOGETHER
+            members = [self._operation(v) for loop in loops[start:end] for v in loop.members]
+            checks = any(o.check for o in members)
+            used = sorted({a for o in members for a in o.args if a in self.scalars})
+            types = ["char *const *p"]
+            types += [f"const {CTYPES[self.expression.inputs[i]].stored} *x{i}" for i in arrays]
+            types += [f"{CTYPES[self.expression.dtype(self.expression.outputs[k])].stored} *y{k}" for k in results]
+            types += [f"double *{name}" for name in temporaries]
+            body = [self._scalar(i) for i in used if i < count]
+            lines = [line for part in written[start:end] for line in part]
+            functions.append(
+                "\n".join(
+                    [
+                        f"static int __attribute__((noinline)) @_{number}(int64_t m, {', '.join(types)}) {{",
+                        *(["  int bad = 0;"] if checks else []),
+                        *body,
+                        *lines,
+                        f"  return {'bad' if checks else '0'};",
+                        "}\n",
+                    ]
+                )
+            )
+            call = f"@_{number}(m{given});"
+            calls.append([f"    {'bad |= ' if checks else ''}{call}"])
+        return "".join(functions) + "\f", calls
+
+    def _scalar(self, i: int) -> str:
+        """Return the declaration of an input that is a single number."""
+        ctype = CTYPES[self.expression.inputs[i]]
+        value = loaded(self.expression.inputs[i], f"*(const {ctype.stored} *)p[{i}]")
+        return f"  const {ctype.computed} c{i} = {value};"
+
+    def scalar_text(self) -> str:
+        """Return the function's body for single numbers: every operation by itself, with no loop."""
+        count = len(self.expression.inputs)
+        lines = ["{", "  (void)n; (void)s;"]
+        for i in sorted(i for i in self._used_inputs() if i < count):
+            ctype = CTYPES[self.expression.inputs[i]]
+            value = loaded(self.expression.inputs[i], f"*(const {ctype.stored} *)p[{i}]")
+            lines.append(f"  const {ctype.computed} r{i} = {value};")
+        for value, operation in enumerate(self.expression.operations, start=count):
+            operands = [f"r{a}" for a in operation.args]
+            ctype = CTYPES[operation.dtype]
+            if operation.block:
+                given = "".join(f"&{a}, " for a in operands)
+                lines.append(f"  {ctype.computed} r{value};")
+                lines.append(f"  tr_v_{operation.block}_{ctype.short}(1, {given}&r{value});")
+                continue
+            if operation.check:
+                lines.append(f"  if ({_filled(operation.check, operands)}) return TR_POWER;")
+            lines.append(
+                f"  const {ctype.computed} r{value} = ({ctype.computed})({_filled(operation.text, operands)});"
+            )
+        for k, value in enumerate(self.expression.outputs):
+            dtype = self.expression.dtype(value)
+            lines.append(f"  *({CTYPES[dtype].stored} *)p[{count + k}] = {stored(dtype, f'r{value}')};")
+        return "\n".join([*lines, "  return 0;", "}"])
+
+    def may_overwrite(self) -> list[set[int]]:
+        """Return, for each result, the inputs whose memory it may take: all reads come before the first write."""
+        loops, home, places = self._plan()
+        end = len(loops)
+        reads: dict[int, int] = {}
+        for at, loop in enumerate(loops):
+            for value in loop.members:
+                reads.update((a, at) for a in self._operation(value).args if a not in home)
+        writes: list[int] = []
+        for k, value in enumerate(self.expression.outputs):
+            if places.get(value) == f"y{k}":
+                loop = loops[home[value]]
+                # Functions on blocks follow each other; one alone reads each number before it writes there.
+                writes.append(home[value] - (loop.blocks and len(loop.members) > 1))
+            else:
+                writes.append(end + k)
+                if value not in home:
+                    reads[value] = end + k
+        arrays = [i for i in range(len(self.expression.inputs)) if i not in self.scalars]
+        return [{i for i in arrays if reads.get(i, -1) <= at} for at in writes]
 
     # Cutting into loops
+
+    def _plan(self) -> tuple[list[_Loop], dict[int, int], dict[int, str]]:
+        """Return the loops, the loop that each value is computed in, and where values live."""
+        loops = self._loops()
+        home = {v: at for at, loop in enumerate(loops) for v in loop.members}
+        return loops, home, self._places(loops, home)
 
     def _loops(self) -> list[_Loop]:
         """Put every operation into the earliest stage that has its operands: even stages loop, odd ones call."""
@@ -152,16 +257,15 @@ class Kernel:
         for i, dtype in enumerate(self.expression.inputs):
             ctype = CTYPES[dtype]
             if i in self.scalars:
-                value = loaded(dtype, f"*(const {ctype.stored} *)p[{i}]")
-                lines.append(f"  const {ctype.computed} c{i} = {value};")
+                lines.append(self._scalar(i))
             elif i in self._used_inputs():
                 lines.append(f"  {ctype.stored} b{i}[{size}] __attribute__((aligned(64)));")
         lines += [f"  double t{k}[{size}] __attribute__((aligned(64)));" for k in range(buffers)]
         return lines
 
     def _used_inputs(self) -> set[int]:
-        used = {a for o in self.expression.operations for a in o.args}
-        return used | {v for v in self.expression.outputs if v < len(self.expression.inputs)}
+        used = {a for o in self.expression.operations for a in o.args} | set(self.expression.outputs)
+        return {v for v in used if v < len(self.expression.inputs)}
 
     def _pointers(self) -> list[str]:
         lines = []
@@ -208,6 +312,12 @@ class Kernel:
         checked = [self._operation(v) for v in loop.members if self._operation(v).check]
         lines = ["#pragma omp simd"] if pragma and not checked else []
         lines.append("    for (int64_t j = 0; j < m; j++) {")
+        # Results may stand in the memory of inputs: what is read is read before anything is written.
+        used = {a for v in loop.members for a in self._operation(v).args}
+        for i in sorted(a for a in used if a < len(self.expression.inputs) and a not in self.scalars):
+            dtype = self.expression.inputs[i]
+            lines.append(f"      const {CTYPES[dtype].computed} e{i} = {loaded(dtype, f'x{i}[j]')};")
+        writes = []
         for value in loop.members:
             operation = self._operation(value)
             operands = [self._operand(a, at, places, home) for a in operation.args]
@@ -216,15 +326,15 @@ class Kernel:
             if operation.check:
                 lines.append(f"      bad |= {_filled(operation.check, operands)};")
             if value in places:
-                lines.append(f"      {self._memory(value, places)}[j] = r{value};")
-        lines.append("    }")
+                writes.append(f"      {self._memory(value, places)}[j] = r{value};")
+        lines += [*writes, "    }"]
         return lines if loop.members else []
 
     def _operand(self, value: int, at: int, places: dict[int, str], home: dict[int, int]) -> str:
         if value in self.scalars:
             return f"c{value}"
         if value < len(self.expression.inputs):
-            return loaded(self.expression.inputs[value], f"x{value}[j]")
+            return f"e{value}"
         return f"r{value}" if home[value] == at else f"{self._memory(value, places)}[j]"
 
     def _copies(self, places: dict[int, str]) -> list[str]:

@@ -28,12 +28,27 @@ OPTIONS: tuple[Option[Any], ...] = (
     Option.string(
         "gcc__cxxflags",
         default="",
-        doc="More flags for the compiler, separated as in a shell. They come after treadle's own.",
+        doc="More flags for the compiler, separated as in a shell, such as -I and -L with folders, -l with libraries. "
+        "They come after treadle's own.",
+    ),
+    Option.number(
+        "gcc__timeout",
+        default=600.0,
+        doc="Seconds that the compiler may take for one file; it is killed then, and the function is not made. 0: any "
+        "time.",
+        affects_code=False,
     ),
     Option.string(
         "blas__ldflags",
         default="",
         doc="Link flags of the BLAS to call for matrix products, such as -lopenblas. Empty: SciPy's.",
+    ),
+    Option.boolean(
+        "c__companions",
+        default=True,
+        doc="Make two small libraries in the background that let calls cost less and large results use memory again. "
+        "Everything works without them.",
+        affects_code=False,
     ),
     Option.boolean(
         "nocleanup",
@@ -88,13 +103,17 @@ OPTIONS: tuple[Option[Any], ...] = (
         read_only=True,
         no_effect="Compilers are told apart by their files, without being run.",
     ),
-    Option.boolean("openmp", default=False, doc="Let ops use several threads.", no_effect=_NO_THREADS),
+    Option.boolean(
+        "openmp",
+        default=False,
+        doc="Share elementwise loops and reductions among threads, by OpenMP: as many as OMP_NUM_THREADS says. Results "
+        "do not depend on how many there are.",
+    ),
     Option.integer(
         "openmp_elemwise_minsize",
         default=200000,
-        doc="The number of elements from which elementwise ops use several threads.",
+        doc="The number of elements from which elementwise ops and reductions use several threads, with openmp.",
         kind=INT.where("an integer > 0", lambda value: value > 0),
-        no_effect=_NO_THREADS,
     ),
     Option.boolean(
         "lib__amdlibm",
@@ -107,6 +126,6 @@ OPTIONS: tuple[Option[Any], ...] = (
         default=True,
         doc="Look for a clash of OpenMP libraries.",
         affects_code=False,
-        no_effect="Generated C links no OpenMP library.",
+        no_effect="Generated C takes no BLAS that shares an OpenMP library with it.",
     ),
 )

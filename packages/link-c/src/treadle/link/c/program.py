@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from treadle.graph import node_error
 from treadle.link.c.abi import BRIDGE
-from treadle.link.c.runtime.core import CHECK, EMPTY, INDEX, LENGTH, MEMORY, OK, POWER, SHAPE, TOO_LONG, WRAPPED
+from treadle.link.c.companions import COMPANIONS
+from treadle.link.c.pool import POOL
+from treadle.link.c.runtime.core import (
+    CHECK,
+    EMPTY,
+    INDEX,
+    LARGE,
+    LENGTH,
+    MEMORY,
+    OK,
+    POWER,
+    SHAPE,
+    TOO_LONG,
+    WRAPPED,
+)
+from treadle.link.c.runtime.user import USER
 from treadle.link.c.unit import MOST_ARGUMENTS
 from treadle.link.vm import Program, replay
 
@@ -17,6 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import Apply, FunctionGraph
+    from treadle.link.c.parts import Parts
+    from treadle.link.vm import ProgramGraph
 
 _ERRORS: dict[int, tuple[type[Exception], str]] = {
     SHAPE: (ValueError, "the shapes of the inputs do not fit together"),
@@ -29,98 +47,177 @@ _ERRORS: dict[int, tuple[type[Exception], str]] = {
 }
 
 
+# Guesses of lengths that failed, after which lengths are told in every call.
+MOST_MISSES = 3
+
+
 @dataclass(frozen=True, slots=True)
 class Binary:
     """A graph's C library, loaded.
 
     Attributes
     ----------
+    library
+        The library.
     run
-        Its entry point.
+        Its entry point: arguments one by one if there are few, else as an array.
+    entry
+        Address of the entry point that takes them as an array.
     fixed
         Address of the table of fixed values: NumPy's array type, BLAS, constants, descriptors.
     keep
         What must live as long as the program: the library, the table, the constants.
-    info_length
-        Numbers that the entry point tells about each output.
-    source
-        The C text.
+    parts
+        What the program consists of beside it.
     """
 
+    library: Any
     run: Callable[..., int]
+    entry: int
     fixed: int
     keep: tuple[Any, ...]
-    info_length: int
-    source: str
+    parts: Parts
+
+
+@dataclass(frozen=True, slots=True)
+class BlockCounts:
+    """What a call did about memory for intermediate results, and for results that the caller made no place for.
+
+    Attributes
+    ----------
+    made
+        Blocks that were asked of the C library or the pool.
+    reused
+        Blocks of this call that had served another value before.
+    overwritten
+        Results that took over the block of an operand which nothing needed any more.
+    peak
+        The most bytes that were in use at one time.
+    """
+
+    made: int
+    reused: int
+    overwritten: int
+    peak: int
 
 
 class CProgram(Program):
     """A graph as one C function, called without the interpreter lock.
 
     The lengths of the outputs of the last call are kept as a guess: if they are right, results are written straight
-    into arrays made by NumPy; if not, into memory that arrays are then made from.
+    into arrays made by NumPy; if not, into memory that arrays are then made from. Large results always are: their
+    memory comes out of the pool.
     """
 
-    __slots__ = ("_binary", "_direct", "_fixed", "_guess", "_info", "_run", "fgraph", "nodes")
+    __slots__ = ("_binary", "_direct", "_graph", "_kinds", "_misses", "_quick", "_shapes", "_told", "parts")
 
-    def __init__(self, fgraph: FunctionGraph, nodes: Sequence[Apply], binary: Binary) -> None:
-        self.fgraph = fgraph
-        self.nodes = nodes
+    def __init__(self, graph: ProgramGraph, binary: Binary) -> None:
+        self._graph = graph
         self._binary = binary
-        self._run = binary.run
-        self._fixed = binary.fixed
-        kinds: list[Any] = [v.type for v in fgraph.outputs]
-        self._guess = [(tuple(n or 0 for n in t.shape), t.numpy_dtype) for t in kinds]
-        # Where all lengths are known beforehand, none need be told.
-        self._info = any(None in t.shape for t in kinds)
-        self._direct = len(fgraph.inputs) + len(kinds) <= MOST_ARGUMENTS
+        self.parts = binary.parts
+        kinds: Sequence[Any] = graph.outputs
+        self._kinds = [t.numpy_dtype for t in kinds]
+        self._shapes = [tuple(n or 0 for n in t.shape) for t in kinds]
+        self._direct = len(graph.inputs) + len(kinds) <= MOST_ARGUMENTS
+        self._misses = 0
+        # Whether calls have lengths told: the first does, and all where guesses fail or large results are expected.
+        self._told = not self._direct or any(None in t.shape for t in kinds)
+        self._quick = quick_call(binary.run, binary.fixed, self._shapes, self._kinds, len(graph.inputs))
 
     @property
     def source(self) -> str:
         """The C text."""
-        return self._binary.source
+        return self.parts.source.get()
+
+    @property
+    def fgraph(self) -> FunctionGraph:
+        """The graph."""
+        return self._graph.get()
+
+    @property
+    def nodes(self) -> Sequence[Apply]:
+        """The nodes by the numbers that status codes name."""
+        return self.parts.nodes.get()
+
+    def rebound(self, graph: ProgramGraph, data: Any) -> CProgram:
+        """Return this program for an equal graph of other origin; `data` are its parts, which name the other's nodes."""
+        return CProgram(graph, replace(self._binary, parts=data))
 
     def __call__(self, *inputs: Any) -> Sequence[Any]:
         """Compute the outputs."""
-        empty = np.empty
-        outputs = [empty(shape, dtype) for shape, dtype in self._guess]
-        if self._direct and not self._info:
-            status = self._run(self._fixed, *map(id, inputs), *map(id, outputs), 0)
-            if status == OK:
+        if not self._told:
+            outputs = self._quick(*inputs)
+            if outputs is not None:
                 return outputs
-        return self._general(inputs, outputs)
+        return self._general(inputs)[0]
 
-    def _general(self, inputs: Sequence[Any], outputs: list[Any], again: bool = True) -> Sequence[Any]:
-        """Run with a place for lengths to be told; explain a failure."""
-        ffi = BRIDGE.ffi
-        info = ffi.new("int64_t[]", len(outputs) * self._binary.info_length)
-        addresses = [*map(id, inputs), *map(id, outputs)]
+    def counted(self, *inputs: Any) -> tuple[Sequence[Any], BlockCounts]:
+        """Compute the outputs, and say how many blocks of memory that took."""
+        outputs, counts = self._general(inputs)
+        return outputs, BlockCounts(*counts)
+
+    def free(self) -> None:
+        """Give back the memory that is kept for the next call, and the pool's."""
+        if self.parts.keeps_blocks:
+            kind = BRIDGE.ffi.typeof("void(*)(void)")
+            self._binary.library.load_function(kind, "treadle_free")()
+        POOL.release()
+
+    def offer_caller(
+        self, fallback: Callable[..., Any], single: bool, take: Callable[[Callable[..., Any]], None]
+    ) -> None:
+        """Hand `take` a caller of the helper extension: now, or when the extension is made, or never."""
+        results = [*zip(self._kinds, self._shapes, strict=True)]
+        release = self.parts.has_arrays
+        binary, inputs = self._binary, len(self._graph.inputs)
+
+        def make(extension: Any) -> None:
+            take(
+                extension.caller(
+                    binary.entry, binary.fixed, POOL.cell, inputs, self.parts.info_length, results, fallback, single,
+                    release, binary.keep,
+                )
+            )  # fmt: skip
+
+        COMPANIONS.when_ready(make)
+
+    def _general(self, inputs: Sequence[Any], again: bool = True) -> tuple[Sequence[Any], Sequence[int]]:
+        """Run with a place for lengths to be told; explain a failure. Return the outputs, and counts of blocks."""
+        binary = self._binary
+        outputs = [
+            None if POOL.ready and _size(shape, kind) >= LARGE else np.empty(shape, kind)
+            for shape, kind in zip(self._shapes, self._kinds, strict=True)
+        ]
+        told = len(outputs) * self.parts.info_length
+        info = BRIDGE.ffi.new("int64_t[]", told + 4)
+        addresses = [*map(id, inputs), *(0 if x is None else id(x) for x in outputs)]
         if not self._direct:
             packed = BRIDGE.words(addresses)
             addresses = [BRIDGE.address(packed)]
-        status = self._run(self._fixed, *addresses, BRIDGE.address(info))
-        if status == OK:
-            return outputs
-        if status == WRAPPED:
-            return self._wrapped(outputs, info)
+        status = binary.run(binary.fixed, *addresses, BRIDGE.address(info))
         if status == CHECK and again:
-            return self._general(self._plain(inputs), outputs, again=False)
-        self._fail(status, inputs)
-        return outputs
+            return self._general(self._plain(inputs), again=False)
+        if status not in {OK, WRAPPED}:
+            self._fail(status, inputs)
+        if status == WRAPPED:
+            self._wrap(outputs, info)
+        elif self._direct and self._misses <= MOST_MISSES:
+            self._told = False
+        return outputs, info[told : told + 4]
 
-    def _wrapped(self, outputs: list[Any], info: Any) -> list[Any]:
-        """Make arrays of the results that did not fit the arrays they were to go to."""
-        length = self._binary.info_length
-        guess = []
-        for k, (out, var) in enumerate(zip(list(outputs), self.fgraph.outputs, strict=True)):
-            kind: Any = var.type
+    def _wrap(self, outputs: list[Any], info: Any) -> None:
+        """Make arrays of the results that the program itself made; remember their lengths."""
+        length = self.parts.info_length
+        expected = [x is None for x in outputs]
+        for k, kind in enumerate(self._kinds):
             block = info[k * length]
             if block:
-                shape = tuple(info[k * length + 1 : k * length + 1 + kind.ndim])
-                outputs[k] = _array(block, shape, kind.numpy_dtype)
-            guess.append((outputs[k].shape, out.dtype))
-        self._guess = guess
-        return outputs
+                shape = tuple(info[k * length + 1 : k * length + 1 + len(self._shapes[k])])
+                outputs[k] = _array(block & ~1, shape, kind, pooled=bool(block & 1))
+                self._shapes[k] = shape
+        large = POOL.ready and any(_size(s, d) >= LARGE for s, d in zip(self._shapes, self._kinds, strict=True))
+        self._misses += not all(expected)
+        self._told = large or not self._direct or self._misses > MOST_MISSES
 
     def _plain(self, inputs: Sequence[Any]) -> list[Any]:
         """Return the inputs as plain, aligned arrays of their types.
@@ -134,7 +231,8 @@ class CProgram(Program):
         for var, x in zip(self.fgraph.inputs, inputs, strict=True):
             kind: Any = var.type
             array = np.asarray(x)
-            if array.ndim != kind.ndim or array.dtype != kind.numpy_dtype:
+            known = all(n is None or n == m for n, m in zip(kind.shape, array.shape, strict=False))
+            if array.ndim != kind.ndim or array.dtype != kind.numpy_dtype or not known:
                 msg = (
                     f"c: the program's input {var} is of type {kind}, got {array.dtype} of shape {array.shape}. "
                     "Convert it first."
@@ -147,6 +245,11 @@ class CProgram(Program):
     def _fail(self, status: int, inputs: Sequence[Any]) -> None:
         """Raise what the status says, with the node and the user's line."""
         code, index = status & 0xFF, status >> 8
+        if code > USER:
+            unknown = (RuntimeError, f"its C function returned {code - USER}, which no error of it explains")
+            stated, why = self.parts.errors.get((index, code - USER), unknown)
+            told = stated(why)
+            raise node_error(self.nodes[index], told) from told
         kind, text = _ERRORS.get(code, (RuntimeError, f"the program ended with status {status}"))
         original = kind(text)
         found = replay(self.fgraph, inputs, original)
@@ -155,8 +258,40 @@ class CProgram(Program):
         raise found from original
 
 
-def _array(block: int, shape: tuple[int, ...], dtype: Any) -> Any:
-    """Return an array on a block of C memory, which is freed with its last view."""
-    size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
-    memory = BRIDGE.owned(block, size)
-    return np.frombuffer(memory, dtype).reshape(shape) if size else np.empty(shape, dtype)
+def _size(shape: Sequence[int], kind: Any) -> int:
+    return prod(shape) * int(kind.itemsize)
+
+
+def _array(block: int, shape: tuple[int, ...], kind: Any, pooled: bool) -> Any:
+    """Return an array on a block of C memory, which is given back with its last view."""
+    size = _size(shape, kind)
+    memory = BRIDGE.owned(block, max(size, 1), POOL.give() if pooled else None)
+    return np.frombuffer(memory, kind).reshape(shape) if size else np.empty(shape, kind)
+
+
+def quick_call(
+    run: Callable[..., int], fixed: int, shapes: Sequence[tuple[int, ...]], kinds: Sequence[Any], inputs: int
+) -> Callable[..., list[Any] | None]:
+    """Write the function that calls an entry point with results of the expected lengths; it returns None if it fails.
+
+    Parameters
+    ----------
+    run, fixed
+        The entry point, which takes arguments one by one, and the address of its fixed values.
+    shapes
+        The expected shapes; read anew in each call.
+    kinds
+        Dtypes of the results.
+    inputs
+        Number of arguments.
+    """
+    takes = [f"x{i}" for i in range(inputs)]
+    makes = [f"y{k}" for k in range(len(kinds))]
+    lines = [f"def call({', '.join(takes)}):"]
+    lines += [f"    {y} = empty(shapes[{k}], kinds[{k}])" for k, y in enumerate(makes)]
+    addresses = "".join(f"id({name}), " for name in (*takes, *makes))
+    lines += [f"    if run(fixed, {addresses}0): return None", f"    return [{', '.join(makes)}]"]
+    scope: dict[str, Any] = {"run": run, "fixed": fixed, "shapes": shapes, "kinds": tuple(kinds), "empty": np.empty}
+    exec(compile("\n".join(lines), "<treadle C call>", "exec"), scope)
+    made: Callable[..., list[Any] | None] = scope["call"]
+    return made

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import platform
+import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
-from dataclasses import dataclass
+import threading
+import warnings
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from treadle.cache import default_cache, digest
-from treadle.config import config
-from treadle.link.c.errors import CompileError
+from treadle.config import config, phase
+from treadle.link.c.abi import BRIDGE
+from treadle.link.c.errors import CompileError, CompilerWarning
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,8 +32,11 @@ FLAGS = (
     "-fno-math-errno", "-fno-trapping-math", "-fopenmp-simd", "-fno-asynchronous-unwind-tables", "-w",
 )  # fmt: skip
 # Loops that are to be vectorised say so themselves, so -O1 gives code as fast as -O2 (faster where -O2 turns a
-# selection into jumps, which then stand in the way), in two thirds of the time.
+# selection into jumps, which then stand in the way), in two thirds of the time. clang vectorises from -O2 on.
+_CLANG_INSTEAD = {"-O1": "-O2"}
 _C_OF = {"g++": "gcc", "clang++": "clang", "c++": "cc"}
+# Flags of the user's that the linker reads: they have to stand after the file that needs them.
+_FOR_LINKER = re.compile(r"-l.+|-L.+|-Wl,.+|.+\.(?:a|o|so)(?:\.\d+)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +54,11 @@ class Toolchain:
     libraries
         Flags after it.
     processor
-        The processor that ``-march=native`` stands for.
+        The processor that ``-march=native`` stands for, and the C library.
     warnings
         Whether what the compiler says about a file that it takes is printed.
+    threads
+        From how many elements on loops are shared among threads; 0: never.
     """
 
     driver: str
@@ -56,10 +67,21 @@ class Toolchain:
     libraries: tuple[str, ...]
     processor: str
     warnings: bool = False
+    threads: int = 0
 
-    def command(self, source: Path, target: Path) -> list[str]:
-        """Return the command that compiles a file."""
-        return [self.driver, *self.flags, str(source), "-o", str(target), *self.libraries]
+    def command(self, source: Path, target: Path, *more: Path) -> list[str]:
+        """Return the command that compiles a file, and more of them, into a library."""
+        return [self.driver, *self.flags, str(source), *map(str, more), "-o", str(target), *self.libraries]
+
+    def extended(self, flags: Sequence[str], libraries: Sequence[str]) -> Toolchain:
+        """Return the same with more flags."""
+        if not flags and not libraries:
+            return self
+        return replace(self, flags=(*self.flags, *flags), libraries=(*libraries, *self.libraries))
+
+    def key(self, text: str) -> str:
+        """Return the key of what is made of a C text: it holds all that the result depends on."""
+        return digest("link-c", text, *self.flags, "", *self.libraries, self.identity, self.processor)
 
     def library(self, text: str) -> Path:
         """Return the shared library made of a C text, from the cache if it was made before.
@@ -69,42 +91,91 @@ class Toolchain:
         CompileError
             If the compiler refuses the text.
         """
-        key = digest("link-c", text, *self.flags, *self.libraries, self.identity, self.processor)
 
         def make(path: Path) -> None:
             source = path.with_suffix(".c")
-            source.write_text(text)
+            source.write_text(text, encoding="utf-8")
             self.compile(source, path)
+            if not path.is_file():
+                msg = f"c: {self.driver} ended without an error and wrote no file. Set the option cxx to a C compiler."
+                raise CompileError(msg)
 
-        return default_cache().materialise(key, ".so", make)
+        return default_cache().materialise(self.key(text), ".so", make)
 
-    def compile(self, source: Path, target: Path) -> None:
-        """Run the compiler.
+    def compile(self, source: Path, target: Path, *more: Path) -> None:
+        """Make a library of a file, and of more of them.
 
         Raises
         ------
         CompileError
-            If it fails: with the command, what it said, and the line of C it said it about.
+            If it cannot be run, fails, is killed or takes longer than option ``gcc__timeout`` allows: with the
+            command, what it said, and the line of C it said it about.
         """
-        command = self.command(source, target)
+        command = self.command(source, target, *more)
+        shown = shlex.join(command)
         if config.compiler_verbose:
-            sys.stderr.write(f"c: {shlex.join(command)}\n")
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-        except OSError as error:
-            msg = f"c: the compiler cannot be run ({error}), command: {shlex.join(command)}. Set the option cxx."
-            raise CompileError(msg) from error
-        if done.returncode:
-            said = done.stderr.strip()
-            kept = _keep(source) if config.nocleanup else "Option nocleanup keeps the C file."
+            sys.stderr.write(f"c: {shown}\n")
+        with phase("compiler"):
+            status, said = _run(command, shown)
+        if status:
+            number, at_fault = max((_line_of(file, said), file) for file in (source, *more))
+            kept = _keep(at_fault) if config.nocleanup else "Option nocleanup keeps the C file."
+            lines = at_fault.read_text(encoding="utf-8").splitlines()
+            about = f"\nC line {number}: {lines[number - 1].strip()}" if 0 < number <= len(lines) else ""
             msg = (
-                f"c: the compiler failed with status {done.returncode}, command: {shlex.join(command)}\n{said}"
-                f"{_line_at(source, said)}\n{kept}\nCheck the options cxx and gcc__cxxflags; if they are right, "
-                "report this."
+                f"c: the compiler {_ending(status)}, command: {shown}\n{said}{about}\n{kept}\n"
+                "Check the options cxx and gcc__cxxflags; if they are right, report this."
             )
-            raise CompileError(msg)
-        if self.warnings and done.stderr.strip():
-            sys.stderr.write(f"c: {shlex.join(command)}\n{done.stderr}")
+            raise CompileError(msg, number)
+        if self.warnings and said:
+            sys.stderr.write(f"c: {shown}\n{said}\n")
+
+
+def _run(command: Sequence[str], shown: str) -> tuple[int, str]:
+    """Run the compiler as a group of processes of its own, which ends with it; return its status and what it said."""
+    limit = float(config.gcc__timeout)
+    # In another language, its messages could not be understood below.
+    environment = {**os.environ, "LC_ALL": "C"}
+    try:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=environment,
+            start_new_session=True,
+        )
+    except OSError as error:
+        msg = f"c: the compiler cannot be run ({error}), command: {shown}. Set the option cxx."
+        raise CompileError(msg) from error
+    try:
+        said, _ = process.communicate(timeout=limit or None)
+    except subprocess.TimeoutExpired as error:
+        msg = (
+            f"c: the compiler did not end within {limit:g} seconds and was killed, command: {shown}. Make the function "
+            "smaller, or raise the option gcc__timeout."
+        )
+        raise CompileError(msg) from error
+    finally:
+        _end(process)
+    return process.returncode, said.decode(errors="replace").strip()
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Kill the compiler and the programs that it runs, if it still does; Ctrl-C does not reach them by itself."""
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+def _ending(status: int) -> str:
+    if status > 0:
+        return f"failed with status {status}"
+    try:
+        name = signal.Signals(-status).name
+    except ValueError:
+        name = f"signal {-status}"
+    return f"was killed by {name}"
 
 
 def _keep(source: Path) -> str:
@@ -117,15 +188,12 @@ def _keep(source: Path) -> str:
     return f"The C file is kept as {place}."
 
 
-def _line_at(source: Path, said: str) -> str:
-    """Return the line of the source that the first error message points at."""
-    for line in said.splitlines():
-        file, _, rest = line.partition(":")
-        number = rest.partition(":")[0]
-        if file == str(source) and number.isdigit() and "error" in rest:
-            text = source.read_text().splitlines()[int(number) - 1].strip()
-            return f"\nC line {number}: {text}"
-    return ""
+def _line_of(source: Path, said: str) -> int:
+    """Return the line of the source that the first error message points at, or else the first message; 0 for none."""
+    place = re.compile(rf"{re.escape(str(source))}:(\d+)")
+    found = [(line, at) for line in said.splitlines() if (at := place.search(line))]
+    first = next((at for line, at in found if "error" in line), found[0][1] if found else None)
+    return int(first[1]) if first else 0
 
 
 def c_driver(named: str) -> str:
@@ -137,8 +205,11 @@ def c_driver(named: str) -> str:
     return named
 
 
-def find_toolchain() -> Toolchain | str:
-    """Return the toolchain that the options describe, or why there is none."""
+def find_toolchain(threads: bool = True) -> Toolchain | str:
+    """Return the toolchain that the options describe, or why there is none.
+
+    Without `threads`, loops are not shared among threads whatever option ``openmp`` says.
+    """
     named = str(config.cxx)
     if not named:
         return "no C compiler was found, or the option cxx is empty: install gcc or clang, or set cxx to one"
@@ -147,27 +218,75 @@ def find_toolchain() -> Toolchain | str:
         return f"no C compiler was found: the option cxx names {named!r}, which is not on the path"
     real = Path(driver).resolve()
     about = real.stat()
-    flags = _flags()
-    libraries = (*shlex.split(str(config.blas__ldflags)), "-lm")
+    clang = sys.platform == "darwin" or "clang" in real.name or "clang" in Path(driver).name
+    flags, libraries = _flags(clang)
     identity = f"{real} {about.st_size} {about.st_mtime_ns}"
-    return Toolchain(driver, identity, flags, libraries, _processor(), bool(config.cmodule__compilation_warning))
+    found = Toolchain(driver, identity, flags, libraries, _processor(), bool(config.cmodule__compilation_warning))
+    return _with_threads(found) if threads and config.openmp else found
 
 
-def _flags() -> tuple[str, ...]:
-    """Return treadle's flags and the user's, as the options change them."""
-    flags = [*FLAGS]
+def _with_threads(toolchain: Toolchain) -> Toolchain:
+    """Return the toolchain with OpenMP; as it is, with one warning, if the compiler lacks it."""
+    chosen = replace(toolchain, flags=(*toolchain.flags, "-fopenmp"), threads=int(config.openmp_elemwise_minsize))
+    return chosen if _OPENMP.works(chosen) else toolchain
+
+
+class _OpenMP:
+    """Finds out once which compilers have OpenMP: a library that uses it must compile and load.
+
+    The library stays loaded, and OpenMP's with it: its idle threads would crash if it went with the last program.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._known: dict[str, Any] = {}
+
+    def works(self, toolchain: Toolchain) -> bool:
+        key = toolchain.key("openmp")
+        with self._lock:
+            if key not in self._known:
+                self._known[key] = self._try(toolchain)
+            return self._known[key] is not None
+
+    @staticmethod
+    def _try(toolchain: Toolchain) -> Any:
+        """Return the library, or None."""
+        text = "#include <omp.h>\nint treadle_threads(void) { return omp_get_max_threads(); }\n"
+        try:
+            return BRIDGE.open(toolchain.library(text))
+        except (CompileError, OSError) as error:
+            first = str(error).strip().splitlines()
+            reason = next((line for line in first if "error" in line or "cannot" in line), first[0])
+            msg = (
+                f"c: option openmp is on, but {toolchain.driver} cannot use OpenMP: {reason}. Loops run in one thread. "
+                "Install the compiler's OpenMP library (libomp-dev for clang), or turn the option off."
+            )
+            warnings.warn(msg, CompilerWarning, stacklevel=2)
+            return None
+
+
+_OPENMP = _OpenMP()
+
+
+def _flags(clang: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return treadle's flags and the user's, as the options change them: those before the file, those after it."""
+    flags = [_CLANG_INSTEAD.get(flag, flag) if clang else flag for flag in FLAGS]
+    if clang and platform.machine() in {"aarch64", "arm64"}:
+        flags[flags.index("-march=native")] = "-mcpu=native"
     if config.cmodule__compilation_warning:
         flags[flags.index("-w")] = "-Wall"
     if config.cmodule__debug:
         flags.append("-DDEBUG")
-    flags += shlex.split(str(config.gcc__cxxflags))
+    given = shlex.split(str(config.gcc__cxxflags))
+    flags += [flag for flag in given if not _FOR_LINKER.fullmatch(flag)]
     if config.cmodule__remove_gxx_opt:
         flags = [flag for flag in flags if not flag.startswith("-O")]
-    return tuple(flags)
+    after = [flag for flag in given if _FOR_LINKER.fullmatch(flag)]
+    return tuple(flags), (*after, *shlex.split(str(config.blas__ldflags)), "-lm")
 
 
 def _processor() -> str:
-    """Return a digest of the processor's model and features."""
+    """Return a digest of the processor's model and features, and of the C library's version."""
     return _PROCESSOR.read()
 
 
@@ -187,7 +306,7 @@ _PROCESSOR = _Processor()
 
 
 def _description() -> Sequence[str]:
-    about = [platform.system(), platform.machine()]
+    about = [platform.system(), platform.machine(), _c_library()]
     try:
         with Path("/proc/cpuinfo").open() as lines:
             for line in lines:
@@ -198,3 +317,11 @@ def _description() -> Sequence[str]:
     except OSError:
         about.append(platform.processor())
     return about
+
+
+def _c_library() -> str:
+    """Return name and version of the C library, whose functions on vectors the text names."""
+    try:
+        return os.confstr("CS_GNU_LIBC_VERSION") or ""
+    except (AttributeError, OSError, ValueError):  # another C library
+        return ""

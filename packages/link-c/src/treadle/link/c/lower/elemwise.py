@@ -12,6 +12,8 @@ from treadle.link.c.unit import dtype, is_scalar, ndim
 from treadle.tensor import Elemwise
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from treadle.graph import Apply, Variable
     from treadle.link.c.unit import Unit
 
@@ -21,18 +23,43 @@ def elemwise(op: Elemwise, node: Apply, unit: Unit) -> None:
     """Write the kernel of the row, or of the composite, and its call."""
     whole = expression(op, node)
     scalars = frozenset(i for i, x in enumerate(node.inputs) if is_scalar(x))
-    body = Kernel(whole, scalars).text()
-    slots = [unit.slot(x) for x in node.inputs] + [unit.owns(x) for x in node.outputs]
-    emit(unit, body, slots, len(node.inputs), ndim(node.outputs[0]), [dtype(x) for x in node.outputs])
+    kernel = Kernel(whole, scalars)
+    slots = [unit.slot(x) for x in node.inputs]
+    free = overwritten(node, kernel, unit)
+    slots += [unit.owns(x) for x in node.outputs]
+    rank = ndim(node.outputs[0])
+    body = kernel.text() if rank else kernel.scalar_text()
+    emit(unit, body, slots, len(node.inputs), rank, [dtype(x) for x in node.outputs], free)
 
 
-def emit(unit: Unit, body: str, slots: list[int], nin: int, rank: int, outs: list[str]) -> None:
-    """Write the call of a kernel."""
+def overwritten(node: Apply, kernel: Kernel, unit: Unit) -> list[int]:
+    """Return, for each result, the bits of the operands whose block it may take: none needs them afterwards."""
+    dying = [i for i, x in enumerate(node.inputs[:64]) if i not in kernel.scalars and unit.dying(x, node.inputs)]
+    masks = []
+    for result, allowed in zip(node.outputs, kernel.may_overwrite(), strict=True):
+        size = CTYPES[dtype(result)].size
+        fitting = [i for i in dying if i in allowed and CTYPES[dtype(node.inputs[i])].size == size]
+        masks.append(sum(1 << i for i in fitting if ndim(node.inputs[i]) == ndim(result)))
+    return masks
+
+
+def emit(
+    unit: Unit, body: str, slots: list[int], nin: int, rank: int, outs: list[str], free: Sequence[int] = ()
+) -> None:
+    """Write the call of a kernel; `free` holds what `overwritten` returns."""
     unit.operands(len(slots))
     name = unit.kernel(body)
     places = unit.table("int", slots)
+    if rank == 0:
+        unit.call(f"tr_scalars(v, {places}, {nin}, {len(outs)}, {name})")
+        return
     sizes = unit.table("unsigned char", [CTYPES[d].size for d in outs])
-    unit.call(f"tr_elemwise(v, {places}, {nin}, {len(outs)}, {rank}, {sizes}, {name})")
+    unit.call(f"tr_elemwise(v, {places}, {nin}, {len(outs)}, {rank}, {sizes}, {free_table(unit, free)}, {name})")
+
+
+def free_table(unit: Unit, free: Sequence[int]) -> str:
+    """Return the C name of the table of operands that results may overwrite, 0 for none."""
+    return unit.table("uint64_t", [f"UINT64_C({mask})" for mask in free]) if any(free) else "0"
 
 
 def cast_to(unit: Unit, var: Variable, wanted: str) -> int:
@@ -41,11 +68,8 @@ def cast_to(unit: Unit, var: Variable, wanted: str) -> int:
     if own == wanted:
         return unit.slot(var)
     source, target = unit.slot(var), unit.scratch()
-    emit(unit, cast_body(own, wanted, is_scalar(var)), [source, target], 1, ndim(var), [wanted])
+    operation = Operation((0,), wanted, converted(own, wanted, "{0}"))
+    kernel = Kernel(Expression((own,), (operation,), (1,)), frozenset({0}) if is_scalar(var) else frozenset())
+    body = kernel.text() if ndim(var) else kernel.scalar_text()
+    emit(unit, body, [source, target], 1, ndim(var), [wanted])
     return target
-
-
-def cast_body(source: str, target: str, scalar: bool = False) -> str:
-    """Return the body of the kernel that converts from one dtype to another."""
-    operation = Operation((0,), target, converted(source, target, "{0}"))
-    return Kernel(Expression((source,), (operation,), (1,)), frozenset({0}) if scalar else frozenset()).text()

@@ -150,9 +150,10 @@ def _gather(
     # The dimensions of the arrays lie one inside the other in a new array: they are one.
     unit.line(f"for (int d = {middle} - 1; d >= 0 && os == 0; d--) os = v[{o}].s[{plan.place} + d];")
     kernel = scatter or f"tr_move{size}"
+    points = kernel.replace("tr_move", "tr_put" if scatter else "tr_pick").replace("tr_add_", "tr_add_points_")
     unit.line(
         f"if (!r) r = tr_gather(count, offsets, v[{part}].p, v[{o}].p, os, {rest}, v[{part}].n, v[{part}].s, rs, "
-        f"{int(bool(scatter))}, {kernel});"
+        f"{int(bool(scatter))}, {kernel}, {points});"
     )
     unit.line("free(offsets);")
     unit.call("r")

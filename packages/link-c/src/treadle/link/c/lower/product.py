@@ -36,14 +36,15 @@ def matmul(op: MatMul, node: Apply, unit: Unit) -> None:
 
 @TABLE.register(Gemm)
 def gemm(op: Gemm, node: Apply, unit: Unit) -> None:
-    """Write a call of BLAS that adds the product to a scaled copy of the matrix."""
+    """Write a call of BLAS that adds the product to the scaled matrix: to a copy, where it is needed later."""
     del op
     short = CTYPES[dtype(node.outputs[0])].short
     c, alpha, a, b, beta = (unit.slot(x) for x in node.inputs)
+    free = node.inputs.count(node.inputs[0]) == 1 and unit.dying(node.inputs[0], node.inputs)
     o = unit.owns(node.outputs[0])
     letter = "d" if short == "f64" else "s"
     t = unit.scratch(3)
     unit.call(
         f"tr_accumulate_{short}(v + {c}, v + {alpha}, v + {a}, v + {b}, v + {beta}, v + {o}, "
-        f"{unit.fixed(letter + 'gemm')}, {unit.fixed(letter + 'gemv')}, v + {t})"
+        f"{unit.fixed(letter + 'gemm')}, {unit.fixed(letter + 'gemv')}, v + {t}, {int(free)})"
     )

@@ -6,6 +6,9 @@ from __future__ import annotations
 OK, WRAPPED, CHECK, SHAPE, INDEX, MEMORY, EMPTY, POWER, TOO_LONG, LENGTH = range(10)
 
 HEADERS = """\
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -20,13 +23,23 @@ HEADERS = """\
 #define TR_POWER 7
 #define TR_TOO_LONG 8
 #define TR_LENGTH 9
+#define TR_SPARES 16
+#define TR_LARGE 65536
 """
+# Bytes from which a block is large: it may come from the pool, and go back to it.
+LARGE = 65536
 
-# p: first element; own: block to free; dst: memory of the caller for a result of lengths dn; n, s: lengths and
-# strides in bytes (0 where the length is 1); cell: storage of a result of rank 0.
+# p: first element; own: block to free, of so many bytes (room); dst: memory of the caller for a result of lengths dn;
+# n, s: lengths and strides in bytes (0 where the length is 1); cell: storage of a result of rank 0.
+# An arena belongs to one running call: its spare blocks, and counts of what it did.
 TYPES = """\
 typedef struct {
-  char *p; void *own; char *dst; const int64_t *dn;
+  void *(*take)(int64_t); void (*give)(void *);
+  int64_t spares, made, reused, overwritten, live, peak, most, wide;
+  struct { void *p; int64_t room; } spare[TR_SPARES];
+} tr_arena;
+typedef struct {
+  char *p; void *own; int64_t room; char *dst; const int64_t *dn; tr_arena *arena;
   int64_t n[TR_ND], s[TR_ND]; int64_t cell;
 } tr_var;
 /* The start of a NumPy array object: its public layout. */
@@ -35,11 +48,14 @@ typedef struct {
   char *data; int nd; int64_t *dims, *strides; void *base; uintptr_t descr;
 } tr_object;
 typedef int (*tr_kernel)(int64_t n, char *const *p, const int64_t *s);
+/* Where an argument or constant goes, and what it must be like; lengths that are not known are -1. */
+typedef struct { int at, nd; int64_t size; const int64_t *shape; } tr_given;
 """
 
 CORE = {
     "tr_enter": """\
-static int tr_enter(tr_var *v, uintptr_t object, uintptr_t type, uintptr_t descr, int nd, int64_t size) {
+static int tr_enter(tr_var *v, uintptr_t object, uintptr_t type, uintptr_t descr, int nd, int64_t size,
+                    const int64_t *shape) {
   const tr_object *x = (const tr_object *)object;
   uintptr_t bits;
   if (x->type != type || x->descr != descr || x->nd != nd) return TR_CHECK;
@@ -47,6 +63,7 @@ static int tr_enter(tr_var *v, uintptr_t object, uintptr_t type, uintptr_t descr
   bits = (uintptr_t)v->p;
   for (int d = 0; d < nd; d++) {
     v->n[d] = x->dims[d];
+    if (shape && shape[d] >= 0 && shape[d] != x->dims[d]) return TR_CHECK;
     v->s[d] = x->dims[d] == 1 ? 0 : x->strides[d];
     bits |= (uintptr_t)v->s[d];
   }
@@ -56,6 +73,7 @@ static int tr_enter(tr_var *v, uintptr_t object, uintptr_t type, uintptr_t descr
     "tr_expect": """\
 static void tr_expect(tr_var *v, uintptr_t object) {
   const tr_object *x = (const tr_object *)object;
+  if (!x) return;
   v->dst = x->data;
   v->dn = x->dims;
 }
@@ -64,7 +82,8 @@ static void tr_expect(tr_var *v, uintptr_t object) {
 static int tr_leave(tr_var *v, int nd, int64_t *info) {
   if (v->p == v->dst) return 0;
   if (!info) return TR_WRAPPED;
-  info[0] = (int64_t)(intptr_t)v->own;
+  /* The lowest bit says that the block came out of the pool. */
+  info[0] = (int64_t)(intptr_t)v->own | (v->arena->give && v->room >= TR_LARGE);
   for (int d = 0; d < nd; d++) info[d + 1] = v->n[d];
   v->own = 0;
   return TR_WRAPPED;
@@ -84,14 +103,100 @@ static int tr_alloc(tr_var *o, int nd, int64_t size) {
   if (fits) { o->p = o->dst; return 0; }
   if (nd == 0) { o->p = (char *)&o->cell; return 0; }
   if (empty) bytes = 1;
-  if (bytes > INT64_MAX - 64) return TR_MEMORY;
-  o->own = aligned_alloc(64, (size_t)((bytes + 63) & ~(int64_t)63));
+  if (bytes > INT64_MAX - 4096) return TR_MEMORY;
+  return tr_take(o, bytes);
+}
+""",
+    # A spare block that fits without much waste, else one from the pool (large ones), else a new one.
+    "tr_take": """\
+static int tr_take(tr_var *o, int64_t bytes) {
+  tr_arena *a = o->arena;
+  int64_t best = -1;
+  const int large = bytes >= TR_LARGE;
+  for (int64_t i = 0; i < a->spares; i++) {
+    const int64_t room = a->spare[i].room;
+    if (room >= bytes && room - bytes <= (large ? bytes / 8 + 4096 : bytes + 256) &&
+        (best < 0 || room < a->spare[best].room)) best = i;
+  }
+  if (best >= 0) {
+    o->own = a->spare[best].p;
+    o->room = a->spare[best].room;
+    a->spare[best] = a->spare[--a->spares];
+    if (large) a->wide = 0;
+    a->reused++;
+  } else {
+    if (large) {
+      o->room = (bytes + 4095) & ~(int64_t)4095;
+      if (a->wide && !a->most) tr_drop(a);
+      o->own = a->take ? a->take(o->room) : aligned_alloc(64, (size_t)o->room);
+    } else {
+      o->room = (bytes + 63) & ~(int64_t)63;
+      o->own = malloc((size_t)o->room);
+    }
+    a->made++;
+    if (!o->own) return TR_MEMORY;
+  }
+  a->live += o->room;
+  if (a->live > a->peak) a->peak = a->live;
   o->p = o->own;
-  return o->own ? 0 : TR_MEMORY;
+  return 0;
+}
+""",
+    "tr_discard": """\
+static void tr_discard(const tr_arena *a, void *p, int64_t room) {
+  if (a->give && room >= TR_LARGE) a->give(p);
+  else free(p);
+}
+""",
+    "tr_drop": """\
+/* Give up the spare blocks. */
+static void tr_drop(tr_arena *a) {
+  while (a->spares) { a->spares--; tr_discard(a, a->spare[a->spares].p, a->spare[a->spares].room); }
+  a->wide = 0;
+}
+""",
+    # Small blocks stay with the arena. Of large ones it keeps one at a time, none if there is a pool, and all of them
+    # if the arena outlives the call (most).
+    "tr_release": """\
+static void tr_release(tr_var *v) {
+  tr_arena *a = v->arena;
+  const int large = v->room >= TR_LARGE;
+  a->live -= v->room;
+  if (a->spares < TR_SPARES && (!large || a->most || (!a->give && !a->wide))) {
+    a->spare[a->spares].p = v->own;
+    a->spare[a->spares++].room = v->room;
+    a->wide |= large;
+  } else {
+    tr_discard(a, v->own, v->room);
+  }
+  v->own = 0;
 }
 """,
     "tr_free": """\
-static inline void tr_free(tr_var *v) { free(v->own); v->own = 0; }
+static inline void tr_free(tr_var *v) { if (v->own) tr_release(v); }
+""",
+    # A result of these lengths takes the block of an operand that nothing needs after, if it fills one.
+    "tr_overwrite": """\
+static int tr_overwrite(tr_var *o, tr_var *x, int nd, int64_t size) {
+  int64_t step = size;
+  if (!x->own || x->p != (char *)x->own) return 0;
+  for (int d = nd - 1; d >= 0; d--) {
+    if (x->n[d] != o->n[d] || (x->n[d] != 1 && x->s[d] != step)) return 0;
+    step *= x->n[d];
+  }
+  if (o->dst) {
+    int fits = 1;
+    for (int d = 0; d < nd; d++) fits = fits && o->dn[d] == o->n[d];
+    if (fits) return 0;
+  }
+  for (int d = 0; d < nd; d++) o->s[d] = x->s[d];
+  o->p = x->p;
+  o->own = x->own;
+  o->room = x->room;
+  x->own = 0;
+  x->arena->overwritten++;
+  return 1;
+}
 """,
     "tr_count": """\
 static int64_t tr_count(const tr_var *x, int nd) {
@@ -160,9 +265,16 @@ static int tr_broadcast(const tr_var *v, const int *ix, int nin, int nd, int64_t
   return 0;
 }
 """,
-    # ix: operands, then results, as positions in v.
+    # ix: operands, then results, as positions in v. free: for each result, the operands whose block it may take.
+    "tr_result": """\
+static int tr_result(tr_var *v, const int *ix, tr_var *o, int nd, int64_t size, uint64_t free) {
+  for (; free; free &= free - 1) if (tr_overwrite(o, v + ix[__builtin_ctzll(free)], nd, size)) return 0;
+  return tr_alloc(o, nd, size);
+}
+""",
     "tr_elemwise": """\
-static int tr_elemwise(tr_var *v, const int *ix, int nin, int nout, int nd, const unsigned char *size, tr_kernel k) {
+static int tr_elemwise(tr_var *v, const int *ix, int nin, int nout, int nd, const unsigned char *size,
+                       const uint64_t *free, tr_kernel k) {
   int64_t n[TR_ND], st[TR_ND][TR_OPS];
   char *p[TR_OPS];
   int o, d, status;
@@ -172,7 +284,7 @@ static int tr_elemwise(tr_var *v, const int *ix, int nin, int nout, int nd, cons
     tr_var *x = v + ix[o];
     if (o >= nin) {
       for (d = 0; d < nd; d++) x->n[d] = n[d];
-      if ((status = tr_alloc(x, nd, size[o - nin]))) return status;
+      if ((status = tr_result(v, ix, x, nd, size[o - nin], free ? free[o - nin] : 0))) return status;
     }
     p[o] = x->p;
     for (d = 0; d < nd; d++) st[d][o] = x->s[d];
@@ -208,6 +320,19 @@ static int tr_copy(tr_var *o, const tr_var *x, int nd, int64_t size, tr_kernel k
 """,
 }
 
+# A kernel of single numbers.
+CORE["tr_scalars"] = """\
+static int tr_scalars(tr_var *v, const int *ix, int nin, int nout, tr_kernel k) {
+  char *p[TR_OPS];
+  for (int o = 0; o < nin; o++) p[o] = v[ix[o]].p;
+  for (int o = nin; o < nin + nout; o++) {
+    tr_var *x = v + ix[o];
+    p[o] = x->p = x->dst ? x->dst : (char *)&x->cell;
+  }
+  return k(1, p, 0);
+}
+"""
+
 # Takes over the block of an array that nothing else needs, if it fills one; else copies it. For a small result that
 # goes to memory of the caller, copying costs less than handing a block over.
 CORE["tr_adopt"] = """\
@@ -217,12 +342,56 @@ static int tr_adopt(tr_var *o, tr_var *x, int nd, int64_t size, tr_kernel k) {
   for (int d = 0; d < nd; d++) { o->n[d] = x->n[d]; o->s[d] = x->s[d]; }
   o->p = x->p;
   o->own = x->own;
+  o->room = x->room;
   x->own = 0;
   return 0;
 }
 """
 
+# Makes a result the value of the branch taken: it shows its memory, and takes its block over where nothing else needs
+# that. A result that goes to memory of the caller is copied there, unless a large block can be handed over.
+CORE["tr_choose"] = """\
+static int tr_choose(tr_var *o, tr_var *x, int nd, int64_t size, int ends, tr_kernel k) {
+  if (o->dst) return ends ? tr_adopt(o, x, nd, size, k) : tr_copy(o, x, nd, size, k);
+  for (int d = 0; d < nd; d++) { o->n[d] = x->n[d]; o->s[d] = x->s[d]; }
+  o->p = x->p;
+  if (ends) {
+    o->own = x->own;
+    o->room = x->room;
+    x->own = 0;
+  }
+  return 0;
+}
+"""
+
 # Gives an output that turned out to be a view a block of its own.
+CORE["tr_kept"] = """\
+/* Arenas that outlive calls: as many as calls ran at once, up to eight. */
+static tr_arena *tr_kept[8];
+static tr_arena *tr_lend(void) {
+  for (int i = 0; i < 8; i++) {
+    tr_arena *a = __atomic_exchange_n(tr_kept + i, 0, __ATOMIC_ACQ_REL);
+    if (a) return a;
+  }
+  return calloc(1, sizeof(tr_arena));
+}
+static void tr_return(tr_arena *a) {
+  for (int i = 0; i < 8; i++) {
+    tr_arena *none = 0;
+    if (__atomic_compare_exchange_n(tr_kept + i, &none, a, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) return;
+  }
+  tr_drop(a);
+  free(a);
+}
+void treadle_free(void) {
+  for (int i = 0; i < 8; i++) {
+    tr_arena *a = __atomic_exchange_n(tr_kept + i, 0, __ATOMIC_ACQ_REL);
+    if (a) { tr_drop(a); free(a); }
+  }
+}
+__attribute__((destructor)) static void tr_unload(void) { treadle_free(); }
+"""
+
 CORE["tr_materialise"] = """\
 static int tr_materialise(tr_var *o, int nd, int64_t size, tr_kernel k) {
   tr_var x = *o;

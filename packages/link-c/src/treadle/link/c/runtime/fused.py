@@ -81,9 +81,9 @@ static void tr_combine(const tr_reducer *r, const tr_plan *l, int c, int64_t kep
     # size: bytes of an element of each of the kernel's results; red: how each is reduced, or 0 where it is stored.
     "tr_fused": """\
 static int tr_fused(tr_var *v, const int *ix, int nin, int nout, int nd, uint64_t mask, const unsigned char *size,
-                    tr_kernel k, const tr_reducer *const *red) {
-  double buffer[1024];
-  int64_t n[TR_ND], acc[1024], tile = 512;
+                    const uint64_t *free, tr_kernel k, const tr_reducer *const *red) {
+  double buffer[4096];
+  int64_t n[TR_ND], acc[4096], tile;
   tr_loops t;
   tr_plan l;
   int o, d, at, status, reduced = 0;
@@ -101,12 +101,11 @@ static int tr_fused(tr_var *v, const int *ix, int nin, int nout, int nd, uint64_
       const tr_reducer *r = red[o - nin];
       int e = 0;
       for (d = 0; d < nd; d++) if (!r || !(mask >> d & 1)) x->n[e++] = n[d];
-      if ((status = tr_alloc(x, e, r ? r->out_size : size[o - nin]))) return status;
+      if ((status = tr_result(v, ix, x, e, r ? r->out_size : size[o - nin], free ? free[o - nin] : 0))) return status;
       reduced += r != 0;
     }
     t.p[o] = t.out[o] = x->p;
   }
-  while (tile * reduced > 1024) tile /= 2;
   for (d = nd - 1; d >= 0; d--) {
     const int c = mask >> d & 1;
     int64_t s[TR_OPS];
@@ -124,6 +123,9 @@ static int tr_fused(tr_var *v, const int *ix, int nin, int nout, int nd, uint64_
   }
   if (t.inner < 0) t.inner = 1;
   const int c = t.inner;
+  /* Long tiles: of kept elements, so that rows are run through in long pieces; all in all they fit a first-level cache. */
+  tile = 2048;
+  while (tile * reduced > 4096) tile /= 2;
   tr_make_plan(&t, tile, &l);
   do {
     for (int64_t j = 0; j < l.jn; j += l.jt) {

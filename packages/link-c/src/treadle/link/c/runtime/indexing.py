@@ -35,7 +35,7 @@ static int tr_span(tr_var *o, int e, const tr_var *x, int d, int given, int64_t 
 """,
     # The place in memory that every tuple of positions picks, relative to the tensor's first element.
     "tr_place": """\
-typedef int (*tr_placing)(int64_t n, char *const *p, const int64_t *s, int64_t length, int64_t stride);
+typedef int (*tr_placing)(int64_t n, char *const *p, const int64_t *s, int64_t length, int64_t stride, int first);
 static int tr_place(tr_var *v, const int *ix, const int *nds, int count, const int *dims, const tr_placing *k,
                     const tr_var *x, int nd, int64_t *n, int64_t **offsets) {
   int64_t total = 1, *made;
@@ -51,8 +51,9 @@ static int tr_place(tr_var *v, const int *ix, const int *nds, int count, const i
     n[d] = m;
     total *= m;
   }
-  *offsets = made = calloc((size_t)(total ? total : 1), sizeof(int64_t));
+  *offsets = made = malloc((size_t)(total ? total : 1) * sizeof(int64_t));
   if (!made) return TR_MEMORY;
+  if (count == 0 && total) *made = 0;
   for (int o = 0; total && o < count; o++) {
     const tr_var *a = v + ix[o];
     int64_t i[TR_ND + 1] = {0}, *at = made, s[2] = {sizeof(int64_t), 0}, inner = 1;
@@ -62,7 +63,7 @@ static int tr_place(tr_var *v, const int *ix, const int *nds, int count, const i
     for (;;) {
       int d, status;
       p[0] = (char *)at;
-      if ((status = k[o](inner, p, s, x->n[dims[o]], x->s[dims[o]]))) return status;
+      if ((status = k[o](inner, p, s, x->n[dims[o]], x->s[dims[o]], o == 0))) return status;
       at += inner;
       for (d = last - 1; d >= 0; d--) {
         const int e = d - (nd - nds[o]);
@@ -77,37 +78,68 @@ static int tr_place(tr_var *v, const int *ix, const int *nds, int count, const i
   return 0;
 }
 """,
-    # to and from walk in step: for every place, all elements of the dimensions that no array indexes.
+    # to and from walk in step: for every place, all elements of the dimensions that no array indexes. Where there is
+    # one element at each place, points does all of them.
     "tr_gather": """\
+typedef void (*tr_points)(int64_t count, const int64_t *offsets, char *x, char *o, int64_t os);
 static int tr_gather(int64_t count, const int64_t *offsets, char *x, char *o, int64_t os, int nd, const int64_t *n,
-                     const int64_t *xs, const int64_t *rs, int scatter, tr_kernel k) {
+                     const int64_t *xs, const int64_t *rs, int scatter, tr_kernel k, tr_points points) {
   int64_t st[TR_ND][TR_OPS];
-  int64_t pair[2] = {0, 0};
   char *p[2];
   int status;
+  if (nd == 0) { points(count, offsets, x, o, os); return 0; }
   for (int d = 0; d < nd; d++) { st[d][scatter ? 0 : 1] = xs[d]; st[d][scatter ? 1 : 0] = rs[d]; }
   for (int64_t i = 0; i < count; i++) {
     p[scatter ? 0 : 1] = x + offsets[i];
     p[scatter ? 1 : 0] = o + i * os;
-    if ((status = nd ? tr_iterate(2, nd, n, p, st, k) : k(1, p, pair))) return status;
+    if ((status = tr_iterate(2, nd, n, p, st, k))) return status;
   }
   return 0;
 }
 """,
 }
 
+for _size, _type in ((1, "uint8_t"), (2, "uint16_t"), (4, "uint32_t"), (8, "uint64_t")):
+    INDEXING[f"tr_pick{_size}"] = f"""\
+static void tr_pick{_size}(int64_t count, const int64_t *offsets, char *x, char *o, int64_t os) {{
+  if (os == {_size}) for (int64_t i = 0; i < count; i++) (({_type} *)o)[i] = *(const {_type} *)(x + offsets[i]);
+  else for (int64_t i = 0; i < count; i++, o += os) *({_type} *)o = *(const {_type} *)(x + offsets[i]);
+}}
+"""
+    INDEXING[f"tr_put{_size}"] = f"""\
+static void tr_put{_size}(int64_t count, const int64_t *offsets, char *x, char *o, int64_t os) {{
+  for (int64_t i = 0; i < count; i++, o += os) *({_type} *)(x + offsets[i]) = *(const {_type} *)o;
+}}
+"""
+
 _PLACE = """\
-static int tr_place_N(int64_t n, char *const *p, const int64_t *s, int64_t length, int64_t stride) {
+static int tr_place_N(int64_t n, char *const *p, const int64_t *s, int64_t length, int64_t stride, int first) {
   int64_t *to = (int64_t *)p[0];
   const char *q = p[1];
+  int64_t bad = 0;
+  if (first && s[1] == sizeof(X)) {
+    const X *r = (const X *)q;
+#pragma omp simd reduction(|: bad)
+    for (int64_t j = 0; j < n; j++) {
+      const int64_t i = (int64_t)r[j], at = r[j] < 0 ? i + length : i;
+      bad |= (at < 0) | (at >= length);
+      to[j] = at * stride;
+    }
+    return bad ? TR_INDEX : 0;
+  }
   for (int64_t j = 0; j < n; j++, q += s[1]) {
-    X i = *(const X *)q;
-    int64_t at = (int64_t)i;
-    if (i < 0) at += length;
+    const X r = *(const X *)q;
+    const int64_t i = (int64_t)r, at = r < 0 ? i + length : i;
     if (at < 0 || at >= length) return TR_INDEX;
-    to[j] += at * stride;
+    to[j] = (first ? 0 : to[j]) + at * stride;
   }
   return 0;
+}
+"""
+
+_ADD_POINTS = """\
+static void tr_add_points_N(int64_t count, const int64_t *offsets, char *x, char *from, int64_t os) {
+  for (int64_t i = 0; i < count; i++, from += os) { char *to = x + offsets[i]; *(X *)to = SUM; }
 }
 """
 
@@ -133,9 +165,19 @@ def placing(dtype: str) -> tuple[str, str]:
 
 def adding(dtype: str) -> tuple[str, str]:
     """Return name and text of the kernel that adds the second operand to the first."""
+    short = CTYPES[dtype].short
+    return f"tr_add_{short}", _typed(_ADD, CTYPES[dtype].stored, short).replace("SUM", _total(dtype))
+
+
+def adding_points(dtype: str) -> tuple[str, str]:
+    """Return name and text of the function that adds elements to those at given places, one after another."""
+    short = CTYPES[dtype].short
+    return f"tr_add_points_{short}", _typed(_ADD_POINTS, CTYPES[dtype].stored, short).replace("SUM", _total(dtype))
+
+
+def _total(dtype: str) -> str:
     x = CTYPES[dtype]
     a, b = f"*({x.stored} *)to", f"*(const {x.stored} *)from"
-    total = f"({x.stored})({a} {'|' if dtype == 'bool' else '+'} {b})"
     if dtype == "float16":
-        total = f"tr_f32_to_f16(tr_f16_to_f32({a}) + tr_f16_to_f32({b}))"
-    return f"tr_add_{x.short}", _typed(_ADD, x.stored, x.short).replace("SUM", total)
+        return f"tr_f32_to_f16(tr_f16_to_f32({a}) + tr_f16_to_f32({b}))"
+    return f"({x.stored})({a} {'|' if dtype == 'bool' else '+'} {b})"

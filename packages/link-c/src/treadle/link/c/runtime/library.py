@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 from treadle.link.c.dtypes import CTYPES
 from treadle.link.c.runtime.core import CORE
 from treadle.link.c.runtime.fused import FUSED
-from treadle.link.c.runtime.indexing import INDEXING, adding, placing
+from treadle.link.c.runtime.indexing import INDEXING, adding, adding_points, placing
 from treadle.link.c.runtime.normalization import normalizer
 from treadle.link.c.runtime.product import COMMON, accumulated, matmul
 from treadle.link.c.runtime.reduction import DRIVER, arg_reducer, reducer
 from treadle.link.c.runtime.scalars import scalar_helpers
 from treadle.link.c.runtime.shapes import SHAPES
+from treadle.link.c.runtime.threads import shared_among_threads
+from treadle.link.c.runtime.user import USERS
 from treadle.link.c.runtime.vectors import BLOCK_FUNCTIONS, VECTOR_TYPES, block_function
 
 if TYPE_CHECKING:
@@ -31,10 +33,16 @@ class Library:
     ----------
     simd
         Which math functions have SIMD entry points: names such as ``exp`` and ``expf``.
+    portable
+        Whether texts are to be compiled elsewhere too, where the C library may lack them.
+    threads
+        From how many elements on loops are shared among threads; 0: never.
     """
 
-    def __init__(self, simd: frozenset[str]) -> None:
+    def __init__(self, simd: frozenset[str], portable: bool = False, threads: int = 0) -> None:
         self._simd = simd
+        self._portable = portable
+        self._threads = threads
         self._known = {
             **CORE,
             **scalar_helpers(),
@@ -43,12 +51,20 @@ class Library:
             **COMMON,
             **INDEXING,
             **SHAPES,
+            **USERS,
             "tr_f64s": VECTOR_TYPES,
         }
+        if threads:
+            self._known.update(shared_among_threads(self._known, threads))
         self._aliases = {
             "tr_f32s": "tr_f64s",
             "tr_dims": "tr_split",
             "tr_placing": "tr_place",
+            **dict.fromkeys(("tr_parts", "tr_cut", "tr_piece", "tr_pieces", "tr_alone"), "tr_team"),
+            "tr_store": "tr_unite",
+            "tr_points": "tr_gather",
+            "tr_lend": "tr_kept",
+            "tr_return": "tr_kept",
             "tr_add_loop": "tr_loops",
             "tr_make_plan": "tr_plan",
         }
@@ -62,14 +78,15 @@ class Library:
             (re.compile(rf"tr_normalize_({_SHORT})"), lambda x: normalizer(_DTYPES[x])),
             (re.compile(rf"tr_place_({_SHORT})"), lambda x: placing(_DTYPES[x])),
             (re.compile(rf"tr_add_({_SHORT})"), lambda x: adding(_DTYPES[x])),
+            (re.compile(rf"tr_add_points_({_SHORT})"), lambda x: adding_points(_DTYPES[x])),
         ]
 
     def _reducer(self, kind: str, x: str, acc: str, out: str) -> tuple[str, str]:
-        return reducer(kind, _DTYPES[x], _DTYPES[acc], _DTYPES[out])
+        return reducer(kind, _DTYPES[x], _DTYPES[acc], _DTYPES[out], merged=bool(self._threads))
 
     def _block(self, function: str, short: str) -> tuple[str, str]:
         simd = function + ("f" if short == "f32" else "") in self._simd
-        return f"tr_v_{function}_{short}", block_function(function, short, simd)
+        return f"tr_v_{function}_{short}", block_function(function, short, simd, self._portable)
 
     def find(self, name: str) -> tuple[str, str] | None:
         """Return the name and text of the helper that a name belongs to, or None for a name that is no helper's."""

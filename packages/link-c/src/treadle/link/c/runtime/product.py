@@ -121,8 +121,8 @@ static int tr_added_N(const tr_var *c, E alpha, tr_var *a, tr_var *b, E beta, tr
                                  + alpha * *(const E *)(t[2].p + i * sp[0] + j * sp[1]);
   return 0;
 }
-static int tr_accumulate_N(const tr_var *c, const tr_var *x, tr_var *a, tr_var *b, const tr_var *y, tr_var *o,
-                           uintptr_t gemm, uintptr_t gemv, tr_var *t) {
+static int tr_accumulate_N(tr_var *c, const tr_var *x, tr_var *a, tr_var *b, const tr_var *y, tr_var *o,
+                           uintptr_t gemm, uintptr_t gemv, tr_var *t, int free) {
   const int64_t size = sizeof(E);
   const E alpha = *(const E *)x->p, beta = *(const E *)y->p;
   int status;
@@ -134,9 +134,9 @@ static int tr_accumulate_N(const tr_var *c, const tr_var *x, tr_var *a, tr_var *
   if (m > INT32_MAX || a->n[1] > INT32_MAX || l > INT32_MAX) return TR_TOO_LONG;
   if (alpha == 0 || a->n[1] == 0 || c->n[0] != m || c->n[1] != l)
     return tr_added_N(c, alpha, a, b, beta, o, gemm, gemv, t);
-  if ((status = tr_alloc(o, 2, size))) return status;
+  if (!(free && tr_overwrite(o, c, 2, size)) && (status = tr_alloc(o, 2, size))) return status;
   if (m == 0 || l == 0) return 0;
-  for (int64_t i = 0; i < m; i++) {
+  if (c->p != o->p || beta != 1) for (int64_t i = 0; i < m; i++) {
     const char *row = c->p + i * c->s[0];
     E *to = (E *)o->p + i * l;
     if (l > 1 && c->s[1] != size) for (int64_t j = 0; j < l; j++) to[j] = beta * *(const E *)(row + j * c->s[1]);

@@ -241,6 +241,14 @@ _MERGE_SUM = (
     "{ const A u = a[0], t = u + y; "
     "a[1] += (u < 0 ? -u : u) >= (y < 0 ? -y : y) ? (u - t) + y : (y - t) + u; a[0] = t; }"
 )
+_MERGED = """\
+static void NAME_merge(char *acc, const char *other) {
+  A *a = (A *)acc;
+  const A y = *(const A *)other;
+  MERGE
+  REST
+}
+"""
 _MERGE = "{ const A u = a[0]; a[0] = JOIN(u, y); }"
 
 _JOIN = {
@@ -285,14 +293,19 @@ def combining_kind(kind: str, acc: str) -> str:
     return {"sum": "any", "max": "any", "prod": "all", "min": "all"}.get(kind, kind)
 
 
-def reducer(kind: str, source: str, acc: str, out: str) -> tuple[str, str]:
-    """Return name and text of the reducer of a kind for dtypes: elements, accumulation, result."""
+def reducer(kind: str, source: str, acc: str, out: str, merged: bool = False) -> tuple[str, str]:
+    """Return name and text of the reducer of a kind for dtypes: elements, accumulation, result.
+
+    With `merged`, it has a function that combines accumulators.
+    """
     x, a, o = CTYPES[source], CTYPES[acc], CTYPES[out]
     how = combining_kind(kind, acc)
     name = f"tr_{kind}_{x.short}_{a.short}_{o.short}"
     vector = source != "float16" and acc != "float16" and (acc != "bool" or source == "bool")
     compensated = how == "sum" and a.kind == "f"
     body = (_VECTORS if vector else _SCALARS) + _LOOPS + (_SETTLE if compensated else "")
+    if merged:
+        body += _MERGED.replace("REST", "a[1] += ((const A *)other)[1];" if compensated else "")
     body = body.replace("MERGE", _MERGE_SUM if compensated else _MERGE).replace("JOIN_V", _JOIN_V[how])
     body = expand_calls(body, "JOIN", _JOIN[how])
     load = "tr_f16_to_f32({x})" if source == "float16" else ("({x} != 0)" if acc == "bool" else "(A){x}")
@@ -309,7 +322,7 @@ def reducer(kind: str, source: str, acc: str, out: str) -> tuple[str, str]:
     settle = f"{name}_settle" if compensated else "0"
     table = (
         f"static const tr_reducer {name} = {{{_width(a)}, {o.size}, {name}_start, {name}_row, {name}_rows, "
-        f"{name}_finish, {settle}, {empty}}};\n"
+        f"{name}_finish, {settle}, {empty}{f', {name}_merge' if merged else ''}}};\n"
     )
     return name, body + table
 

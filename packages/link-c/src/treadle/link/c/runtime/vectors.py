@@ -85,12 +85,28 @@ static void tr_v_FN_NAME(int64_t n, const T *x, const T *y, T *o) {
   for (int64_t i = 0; i < n; i++) o[i] = FNS(x[i], y[i]);
 }
 """
+# Where a text may be compiled: what is known to have the functions, unless TREADLE_SCALAR is defined.
+_WHERE_SIMD = """\
+#if defined(__x86_64__) && defined(__GLIBC__) && __GLIBC__ * 100 + __GLIBC_MINOR__ >= 235 && !defined(TREADLE_SCALAR)
+"""
 
 
-def block_function(function: str, short: str, simd: bool) -> str:
-    """Return the text of ``tr_v_<function>_<short>(n, x[, y], o)``."""
+def block_function(function: str, short: str, simd: bool, portable: bool = False) -> str:
+    """Return the text of ``tr_v_<function>_<short>(n, x[, y], o)``.
+
+    Parameters
+    ----------
+    function, short
+        C's name of the function, and the short name of the dtype.
+    simd
+        Whether the C library has it for vectors.
+    portable
+        Whether the text is to be compiled elsewhere too, where the C library may not.
+    """
     pair = BLOCK_FUNCTIONS[function] == 2
     text = (_SIMD2 if pair else _SIMD1) if simd else (_PLAIN2 if pair else _PLAIN1)
+    if simd and portable:
+        text = f"{_WHERE_SIMD}{text}#else\n{_PLAIN2 if pair else _PLAIN1}#endif\n"
     single = short == "f32"
     text = text.replace("CALL", f"TR_{short.upper()}").replace("Vs", f"tr_{short}s")
     text = text.replace("FNS", function + ("f" if single else "")).replace("FN", function).replace("NAME", short)

@@ -1,0 +1,98 @@
+"""C functions that Python modules publish as capsules, as SciPy's modules for Cython do: found by name, and checked."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from treadle.link.c.errors import BackendUnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@dataclass(frozen=True, slots=True)
+class CPointer:
+    """A C function in a module's ``__pyx_capi__``, such as one of ``scipy.special.cython_special``.
+
+    Parameters
+    ----------
+    module
+        The module's dotted name.
+    name
+        The function's name there, such as ``gammaln`` or ``__pyx_fuse_1psi``.
+    signature
+        Its C type as the capsule names it, such as ``double (double, int __pyx_skip_dispatch)``: compared with what the
+        installed version says, since a call with other parameters would crash.
+    """
+
+    module: str
+    name: str
+    signature: str
+
+    def address(self) -> int:
+        """Return its address.
+
+        Raises
+        ------
+        BackendUnavailableError
+            If the module or the function is missing, or has another signature.
+        """
+        return _POINTERS.find(self)
+
+
+class _Pointers:
+    """Addresses that were found."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._known: dict[CPointer, int] = {}
+
+    def find(self, pointer: CPointer) -> int:
+        with self._lock:
+            if pointer not in self._known:
+                self._known[pointer] = _address(pointer)
+            return self._known[pointer]
+
+
+_POINTERS = _Pointers()
+
+
+def _address(pointer: CPointer) -> int:
+    try:
+        module: Any = import_module(pointer.module)
+    except ImportError as error:
+        msg = f"c: {pointer.module}, which has the C function {pointer.name}, cannot be imported: {error}. Install it."
+        raise BackendUnavailableError(msg) from error
+    capsule = getattr(module, "__pyx_capi__", {}).get(pointer.name)
+    if capsule is None:
+        msg = f"c: {pointer.module} has no C function {pointer.name}. Another version of it may have: check the name."
+        raise BackendUnavailableError(msg)
+    return capsule_pointer(capsule, pointer.signature, f"{pointer.module}.{pointer.name}")
+
+
+def capsule_pointer(capsule: Any, signature: str, name: str, advice: str = "Check its version") -> int:
+    """Return the pointer in a capsule, whose own name is the function's C type.
+
+    Raises
+    ------
+    BackendUnavailableError
+        If that is another type than `signature`.
+    """
+    api = ctypes.pythonapi
+    # Function objects of this call's own: other packages set other types on the shared ones.
+    get_name: Callable[[Any], bytes | None] = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(
+        ("PyCapsule_GetName", api)
+    )
+    get_pointer: Callable[[Any, bytes | None], int] = ctypes.PYFUNCTYPE(
+        ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p
+    )(("PyCapsule_GetPointer", api))
+    found = get_name(capsule)
+    stated = (found or b"").decode()
+    if stated != signature:
+        msg = f"c: {name} has the C type {stated!r}, not {signature!r}. {advice}."
+        raise BackendUnavailableError(msg)
+    return int(get_pointer(capsule, found))

@@ -1,0 +1,155 @@
+"""Two small libraries that make programs quicker, and that nothing waits for: the pool, and the helper extension.
+
+They are kept in the compile directory. What is not there is made in the background, a moment after the first program
+was linked, by a process that lives that long; without a compiler, Python's headers or a directory to keep it in, the
+same work is done without it.
+"""
+
+from __future__ import annotations
+
+import sys
+import sysconfig
+import threading
+from importlib import machinery, util
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treadle.cache import Cache
+from treadle.config import TreadleError, config
+from treadle.link.c.pool import POOL
+from treadle.link.c.runtime.calls import CALLS
+from treadle.link.c.runtime.pool import POOL as POOL_TEXT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from treadle.link.c.toolchain import Toolchain
+
+# Seconds until the background work begins: a process that ends before never starts it.
+DELAY = 0.25
+_MODULE = "_treadle_calls"
+
+
+class Companions:
+    """Finds or makes the two libraries, once in a process."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._begun = False
+        self._done = threading.Event()
+        self._extension: Any = None
+        self._waiting: list[Callable[[Any], None]] = []
+
+    @property
+    def extension(self) -> Any:
+        """The helper extension, None while there is none."""
+        return self._extension
+
+    def begin(self, toolchain: Toolchain) -> None:
+        """Load what was made before, and let the rest be made in the background."""
+        if self._begun or not config.c__companions:
+            return
+        with self._lock:
+            if self._begun:
+                return
+            self._begun = True
+        try:
+            missing = self._missing(toolchain)
+        except (TreadleError, OSError, ImportError):
+            missing = []
+        if not missing:
+            self._finish()
+            return
+        worker = threading.Thread(
+            target=self._work, args=(config.snapshot(), missing), name="treadle-c-companions", daemon=True
+        )
+        worker.start()
+
+    def when_ready(self, take: Callable[[Any], None]) -> None:
+        """Hand the extension to a function: now, or when it is made, or never."""
+        with self._lock:
+            if not self._done.is_set():
+                self._waiting.append(take)
+                return
+        if self._extension is not None:
+            take(self._extension)
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until both are there, or cannot be made; return whether that is so."""
+        return self._done.wait(seconds)
+
+    def _missing(self, toolchain: Toolchain) -> list[_Work]:
+        cache = Cache(Path(config.compiledir) / "companions")
+        work = [_Work(cache, toolchain, POOL_TEXT, ".so", POOL.install)]
+        include = sysconfig.get_path("include")
+        if include and (Path(include) / "Python.h").exists():
+            # The first line makes the text, and so its key, those of this Python and this NumPy.
+            text = f"/* Python {sys.version!r}, NumPy {np.__version__} */\n".replace("\n ", " ") + CALLS
+            flags = [f"-I{include}", f"-I{np.get_include()}"]
+            if sys.platform == "darwin":
+                flags.append("-Wl,-undefined,dynamic_lookup")
+            work.append(_Work(cache, toolchain.extended(flags, ()), text, ".so", self._load))
+        return [each for each in work if not each.load()] if cache.persistent else []
+
+    def _load(self, path: Path) -> None:
+        loader = machinery.ExtensionFileLoader(_MODULE, str(path))
+        spec = util.spec_from_file_location(_MODULE, str(path), loader=loader)
+        if spec is None:
+            return
+        module = util.module_from_spec(spec)
+        loader.exec_module(module)
+        self._extension = module
+
+    def _work(self, options: Any, missing: Sequence[_Work]) -> None:
+        threading.Event().wait(DELAY)
+        with config.using(options):
+            for work in missing:
+                try:
+                    work.make()
+                except (TreadleError, OSError, ImportError):
+                    continue
+        self._finish()
+
+    def _finish(self) -> None:
+        while True:
+            with self._lock:
+                waiting, self._waiting = self._waiting, []
+                if not waiting or self._extension is None:
+                    self._done.set()
+                    return
+            for take in waiting:
+                take(self._extension)
+
+
+class _Work:
+    """One library: its text, how to make it, and what to do with it."""
+
+    def __init__(self, cache: Cache, toolchain: Toolchain, text: str, suffix: str, use: Callable[[Path], None]) -> None:
+        self._cache = cache
+        self._toolchain = toolchain
+        self._text = text
+        self._suffix = suffix
+        self._use = use
+        self._key = toolchain.key(text)
+
+    def load(self) -> bool:
+        """Use the library if it was made before; return whether it was."""
+        found = self._cache.file(self._key, self._suffix)
+        if found is not None:
+            self._use(found)
+        return found is not None
+
+    def make(self) -> None:
+        """Make the library and use it."""
+
+        def compile_(path: Path) -> None:
+            source = path.with_suffix(".c")
+            source.write_text(self._text, encoding="utf-8")
+            self._toolchain.compile(source, path)
+
+        self._use(self._cache.materialise(self._key, self._suffix, compile_))
+
+
+COMPANIONS = Companions()

@@ -1,0 +1,137 @@
+"""The header of an exported function: the same types for every export, and four functions of its own."""
+
+from __future__ import annotations
+
+from treadle.link.c.runtime.core import CHECK, EMPTY, INDEX, LENGTH, MEMORY, OK, POWER, SHAPE, TOO_LONG
+from treadle.link.c.runtime.user import USER
+
+# The version of what follows; it changes with every change that a compiled host would notice.
+ABI_VERSION = 1
+# Codes that only exported functions return.
+OUTPUT, NO_BLAS, NOT_READY = 90, 91, 92
+
+# Names of the codes, and what they mean where a node says no more.
+CODES = {
+    OK: ("OK", "no error"),
+    CHECK: ("ARGUMENT", "an argument is not of the type, rank or length that the signature says"),
+    SHAPE: ("SHAPE", "the shapes of the inputs do not fit together"),
+    INDEX: ("INDEX", "a position is out of bounds"),
+    MEMORY: ("MEMORY", "there is not enough memory"),
+    EMPTY: ("EMPTY", "no elements are reduced, and there is no result for none"),
+    POWER: ("POWER", "integers to negative integer powers are not allowed"),
+    TOO_LONG: ("TOO_LONG", "a matrix has more rows or columns than BLAS can count (2147483647)"),
+    LENGTH: ("LENGTH", "a length or step is not possible"),
+    OUTPUT: ("OUTPUT", "the memory given for an output has other lengths than the output, or is not in C order"),
+    NO_BLAS: ("NO_BLAS", "the host passes no function for a BLAS routine that is needed"),
+    NOT_READY: ("NOT_READY", "the initialisation of a user's function failed"),
+    USER: ("USER", "a user's function returned an error"),
+}
+
+_DLPACK = """\
+typedef struct { int32_t device_type; int32_t device_id; } DLDevice;
+typedef struct { uint8_t code; uint8_t bits; uint16_t lanes; } DLDataType;
+typedef struct {
+  void *data;
+  DLDevice device;
+  int32_t ndim;
+  DLDataType dtype;
+  int64_t *shape;
+  int64_t *strides;
+  uint64_t byte_offset;
+} DLTensor;
+"""
+
+_HOST = """\
+typedef struct {
+  void (*dgemm)(char *, char *, int *, int *, int *, double *, double *, int *, double *, int *, double *, double *,
+                int *);
+  void (*sgemm)(char *, char *, int *, int *, int *, float *, float *, int *, float *, int *, float *, float *,
+                int *);
+  void (*dgemv)(char *, int *, int *, double *, double *, int *, double *, int *, double *, double *, int *);
+  void (*sgemv)(char *, int *, int *, float *, float *, int *, float *, int *, float *, float *, int *);
+} treadle_blas;
+typedef struct {
+  void *(*allocate)(void *context, size_t bytes, size_t alignment);
+  void (*release)(void *context, void *block);
+  void *context;
+  const treadle_blas *blas;
+} treadle_host;
+typedef struct {
+  int32_t code;
+  int32_t node;
+  int32_t argument;
+  const char *message;
+  const char *op;
+  const char *line;
+} treadle_status;
+"""
+
+_FUNCTIONS = """\
+int32_t NAME_shape(const DLTensor *const *inputs, DLTensor *const *outputs, const treadle_host *host,
+                   treadle_status *status);
+int32_t NAME_run(const DLTensor *const *inputs, DLTensor *const *outputs, const treadle_host *host,
+                 treadle_status *status);
+void NAME_free(DLTensor *output, const treadle_host *host);
+int32_t NAME_initial(int32_t input, DLTensor *value);
+"""
+
+_ABOUT = """\
+/* Written by treadle: the function NAME, for programs in C or anything that calls C. NAME.json describes its arguments.
+
+   Arrays are DLPack tensors in the memory of the CPU. Inputs may have any strides (NULL: C order).
+
+   NAME_shape fills ndim, dtype and shape of every output, for inputs of these shapes. Where lengths depend on values,
+   it reads the inputs' elements.
+
+   NAME_run computes. An output whose data is NULL is allocated, and given back by NAME_free; else its memory is
+   used, which must have the output's shape and lie in C order. In both functions an output's shape must point to room
+   for its ndim numbers. State is explicit: it goes in as inputs and comes out as outputs; the JSON file says which
+   belongs to which. No input is changed.
+
+   NAME_initial gives an input's value at the time of the export, if it has one (state, defaults): a tensor that is
+   not to be written to or freed. Its shape must point to room. It returns 0, or 1 if there is none.
+
+   host may be NULL: memory is malloc's then, and there is no BLAS. BLAS_NOTE
+
+   All functions return 0 or a code, which status (may be NULL) explains: the argument, or the node and the line of
+   Python that built it; -1 or "" where there is none. They keep no state: any number of threads may call them at
+   once. */
+"""
+
+
+def declarations(name: str) -> str:
+    """Return the declarations without anything for the preprocessor, as cffi reads them."""
+    return _DLPACK + _HOST + _FUNCTIONS.replace("NAME", name)
+
+
+def header(name: str, inputs: int, outputs: int, blas: list[str], linked: bool) -> str:
+    """Return the text of the header.
+
+    Parameters
+    ----------
+    name
+        Prefix of the functions.
+    inputs, outputs
+        How many there are.
+    blas
+        Which BLAS routines are needed.
+    linked
+        Whether they are linked, not passed by the host.
+    """
+    note = "None is needed."
+    if blas:
+        how = "is linked" if linked else "must be passed: functions as in Fortran's BLAS, with 32-bit integers"
+        note = f"It needs {', '.join(blas)}, which {how}."
+    guard = f"TREADLE_EXPORT_{name.upper()}_H"
+    codes = "".join(f"#define TREADLE_{label} {code} /* {text} */\n" for code, (label, text) in CODES.items())
+    return (
+        _ABOUT.replace("BLAS_NOTE", note).replace("NAME", name)
+        + f"#ifndef {guard}\n#define {guard}\n#include <stddef.h>\n#include <stdint.h>\n"
+        + '#ifdef __cplusplus\nextern "C" {\n#endif\n'
+        + "/* As in dlpack.h, which may be included before this file. */\n"
+        + f"#ifndef DLPACK_DLPACK_H_\n#define DLPACK_DLPACK_H_\n{_DLPACK}#endif\n"
+        + f"#ifndef TREADLE_HOST\n#define TREADLE_HOST {ABI_VERSION}\n{codes}{_HOST}#endif\n"
+        + f"#define {name.upper()}_INPUTS {inputs}\n#define {name.upper()}_OUTPUTS {outputs}\n"
+        + _FUNCTIONS.replace("NAME", name)
+        + "#ifdef __cplusplus\n}\n#endif\n#endif\n"
+    )

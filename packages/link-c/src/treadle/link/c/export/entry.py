@@ -1,0 +1,321 @@
+"""ExportUnit: a translation unit that is entered with DLPack tensors, not NumPy's arrays."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treadle.link.c.dtypes import CTYPES
+from treadle.link.c.export.declarations import CODES, NO_BLAS, NOT_READY, OUTPUT
+from treadle.link.c.runtime.core import CHECK
+from treadle.link.c.runtime.user import USER
+from treadle.link.c.unit import FIXED, NO_NODE, Unit, dtype, mark, ndim
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from treadle.graph import Apply, Variable
+
+# DLPack's codes of kinds of dtypes.
+_KINDS = {"i": 0, "u": 1, "f": 2, "b": 6}
+_FIXED_USE = re.compile(r"\bF\[(\d+)\]")
+
+_RUNTIME = f"""\
+static int tr_in(tr_var *v, const DLTensor *x, int nd, int64_t size, int code, const int64_t *known) {{
+  int64_t step = size;
+  uintptr_t bits;
+  if (!x || x->ndim != nd || x->device.device_type != 1) return {CHECK};
+  if (x->dtype.code != code || x->dtype.bits != size * 8 || x->dtype.lanes != 1) return {CHECK};
+  v->p = (char *)x->data + x->byte_offset;
+  bits = (uintptr_t)v->p;
+  for (int d = nd - 1; d >= 0; d--) {{
+    const int64_t n = x->shape[d];
+    if (n < 0 || (known && known[d] >= 0 && known[d] != n)) return {CHECK};
+    v->n[d] = n;
+    v->s[d] = n == 1 ? 0 : x->strides ? x->strides[d] * size : step;
+    bits |= (uintptr_t)v->s[d];
+    step *= n;
+  }}
+  return bits & (uintptr_t)(size - 1) ? {CHECK} : 0;
+}}
+static void tr_constant(tr_var *v, const void *data, int nd, int64_t size, const int64_t *shape) {{
+  v->p = (char *)data;
+  for (int d = nd - 1; d >= 0; d--) {{
+    v->n[d] = shape[d];
+    v->s[d] = shape[d] == 1 ? 0 : size;
+    size *= shape[d];
+  }}
+}}
+static int tr_place_output(tr_var *v, const DLTensor *o, int nd, int64_t size, int code) {{
+  int64_t step = 1;
+  if (!o || (nd && !o->shape)) return {CHECK};
+  if (!o->data) return 0;
+  if (o->ndim != nd || o->dtype.code != code || o->dtype.bits != size * 8 || o->device.device_type != 1) return {CHECK};
+  for (int d = nd - 1; d >= 0 && o->strides; d--) {{
+    if (o->shape[d] != 1 && o->strides[d] != step) return {OUTPUT};
+    step *= o->shape[d];
+  }}
+  v->dst = (char *)o->data + o->byte_offset;
+  v->dn = o->shape;
+  return (uintptr_t)v->dst & (uintptr_t)(size - 1) ? {CHECK} : 0;
+}}
+static void tr_describe(DLTensor *o, int nd, int64_t size, int code) {{
+  o->device.device_type = 1;
+  o->device.device_id = 0;
+  o->ndim = nd;
+  o->dtype.code = (uint8_t)code;
+  o->dtype.bits = (uint8_t)(size * 8);
+  o->dtype.lanes = 1;
+}}
+static void tr_explain(treadle_status *status, int64_t r, int argument) {{
+  const int64_t node = r >> 8;
+  const int code = (int)(r & 255);
+  if (!status) return;
+  status->code = code;
+  status->node = -1;
+  status->argument = argument;
+  status->message = tr_message(code, node);
+  status->op = status->line = "";
+  if (argument < 0 && node >= 0 && node < TR_NODES && code && code < {OUTPUT} + ({USER} <= code) * 256) {{
+    status->node = (int32_t)node;
+    status->op = tr_nodes[node][0];
+    status->line = tr_nodes[node][1];
+  }}
+}}
+"""
+
+# The host of the running call: the arena's hooks have no room for it. Calls may be nested by the host's own functions.
+_MEMORY = """\
+static __thread const treadle_host *tr_host;
+static void *tr_host_take(int64_t bytes) { return tr_host->allocate(tr_host->context, (size_t)bytes, 64); }
+static void tr_host_give(void *block) { tr_host->release(tr_host->context, block); }
+static int tr_hand_over(tr_var *v, DLTensor *o, int nd, int64_t size, int code, const treadle_host *host) {
+  const int own = host && host->allocate;
+  if (v->p != v->dst) {
+    if (o->data) return OUTPUT_CODE;
+    if (v->own && v->p == (char *)v->own && (!own || v->room >= TR_LARGE)) {
+      o->data = v->own;
+      v->own = 0;
+    } else {
+      const size_t bytes = (size_t)(tr_count(v, nd) * size);
+      o->data = own ? host->allocate(host->context, bytes | !bytes, 64) : malloc(bytes | !bytes);
+      if (!o->data) return TR_MEMORY;
+      memcpy(o->data, v->p, bytes);
+    }
+    o->byte_offset = 0;
+    o->strides = 0;
+    for (int d = 0; d < nd; d++) o->shape[d] = v->n[d];
+  }
+  tr_describe(o, nd, size, code);
+  return 0;
+}
+""".replace("OUTPUT_CODE", str(OUTPUT))
+
+
+@dataclass(slots=True)
+class ExportUnit(Unit):
+    """Collects the C text of a graph that is entered with DLPack tensors.
+
+    Parameters
+    ----------
+    name
+        Prefix of its functions.
+    nodes
+        The graph's nodes in order.
+    ranks
+        For a unit that computes lengths: the rank and dtype of each output of the function; its own outputs are the
+        lengths, one after another. None for a unit that computes the outputs.
+    """
+
+    name: str = ""
+    nodes: Sequence[Apply] = ()
+    ranks: Sequence[tuple[int, str]] | None = None
+    needs: list[str] = field(default_factory=list)
+
+    def _entry(self, outputs: Sequence[tuple[Variable, int]]) -> str:
+        """Return the entry point, and what it needs."""
+        body = "\n".join(self._chunks(outputs))
+        used = sorted({int(at) for at in _FIXED_USE.findall(body)})
+        self.needs = [FIXED[at] for at in used if FIXED[at] not in {"type", "pool"}]
+        runs = self.ranks is None
+        parts = [mark(NO_NODE), self._node_texts(), _RUNTIME, *self._constants()]
+        if runs:
+            parts.append(_MEMORY)
+        if self.requirements.initialises:
+            parts.append("static int64_t treadle_init(const uintptr_t *P);\n")
+        count = len(self.fgraph.outputs) if runs else len(self.ranks or ())
+        lines = [
+            f"int32_t {self.name}_{'run' if runs else 'shape'}(const DLTensor *const *inputs,",
+            "    DLTensor *const *outputs, const treadle_host *host, treadle_status *status) {",
+            "  int64_t r = 0;",
+            "  int argument = -1;",
+            *(self._handing_over() if runs else []),
+            *self._openings(),
+            *self._fixed_values(),
+            *self._arguments(outputs),
+        ]
+        if runs:
+            lines.append("  if (host && host->allocate) { own.take = tr_host_take; own.give = tr_host_give; }")
+        lines += [f"  if ((r = run{k}(v, F))) goto done;" for k in range(self.chunk_count)]
+        lines += self._results(outputs) if runs else self._lengths(outputs)
+        lines += ["done:"]
+        if runs:
+            lines.append(
+                f"  if (r) for (int k = 0; k < {count}; k++) "
+                f"if (allocated[k] && outputs[k]->data) {self.name}_free(outputs[k], host);"
+            )
+        lines += [f"  for (int i = 0; i < {self._count}; i++) tr_free(v + i);", "  tr_drop(arena);"]
+        if self._on_heap():
+            lines.append("  free(v);")
+        if runs:
+            lines.append("  tr_host = before;")
+        lines += ["  tr_explain(status, r, argument);", "  return (int32_t)(r & 255);", "}"]
+        if runs:
+            lines.append(
+                f"void {self.name}_free(DLTensor *output, const treadle_host *host) {{\n"
+                "  if (host && host->allocate) host->release(host->context, output->data);\n"
+                "  else free(output->data);\n  output->data = 0;\n}"
+            )
+        return "\n".join([*parts, *lines])
+
+    def _handing_over(self) -> list[str]:
+        count = max(1, len(self.fgraph.outputs))
+        return [
+            "  const treadle_host *before = tr_host;",
+            f"  unsigned char allocated[{count}] = {{0}};",
+        ]
+
+    def _fixed_values(self) -> list[str]:
+        """Return the table of fixed values, made anew in each call from what the host passes."""
+        entries = []
+        for name in FIXED:
+            passed = name in self.needs
+            entries.append(f"host && host->blas ? (uintptr_t)host->blas->{name} : 0" if passed else "0")
+        lines = [f"  const uintptr_t F[] = {{{', '.join(entries)}}};"]
+        if self.ranks is None:
+            lines.append("  tr_host = host;")
+        lines += [f"  if (!F[{FIXED.index(name)}]) {{ r = {NO_BLAS}; goto done; }}" for name in self.needs]
+        if self.requirements.initialises:
+            lines.append(f"  if (treadle_init(0)) {{ r = {NOT_READY}; goto done; }}")
+        return lines
+
+    def _openings(self) -> list[str]:
+        lines = ["  tr_arena own, *arena = &own;", "  memset(arena, 0, offsetof(tr_arena, spare));"]
+        if self._on_heap():
+            lines.append(f"  tr_var *v = malloc({self._count} * sizeof *v);")
+            lines.append("  if (!v) { tr_explain(status, TR_MEMORY, -1); return TR_MEMORY; }")
+        else:
+            lines.append(f"  tr_var v[{max(1, self._count)}];")
+        lines.append(f"  for (int i = 0; i < {self._count}; i++) {{ v[i].own = v[i].dst = 0; v[i].arena = arena; }}")
+        return lines
+
+    def _arguments(self, outputs: Sequence[tuple[Variable, int]]) -> list[str]:
+        lines = []
+        for k, var in enumerate(self.fgraph.inputs):
+            lengths: Any = var.type
+            known = any(n is not None for n in lengths.shape)
+            table = self._lengths_table([-1 if n is None else n for n in lengths.shape]) if known else "0"
+            lines.append(
+                f"  argument = {k}; if ((r = tr_in(v + {self.slots[var]}, inputs[{k}], {ndim(var)}, {_described(var)}, "
+                f"{table}))) goto done;"
+            )
+        for k, var in enumerate(self.constants):
+            shape = self._lengths_table([*np.shape(_value(var)), 1])
+            size = CTYPES[dtype(var)].size
+            lines.append(f"  tr_constant(v + {self.slots[var]}, constant{k}, {ndim(var)}, {size}, {shape});")
+        if self.ranks is None:
+            for k, (var, at) in enumerate(outputs):
+                lines.append(
+                    f"  argument = {len(self.fgraph.inputs) + k}; if ((r = tr_place_output(v + {at}, outputs[{k}], "
+                    f"{ndim(var)}, {_described(var)}))) goto done;"
+                )
+            lines += [f"  allocated[{k}] = !outputs[{k}]->data;" for k in range(len(outputs))]
+        return [*lines, "  argument = -1; (void)inputs; (void)outputs;"]
+
+    @staticmethod
+    def _lengths_table(numbers: Sequence[int]) -> str:
+        return f"(const int64_t[]){{{', '.join(f'INT64_C({n})' for n in numbers)}}}"
+
+    def _results(self, outputs: Sequence[tuple[Variable, int]]) -> list[str]:
+        return [
+            f"  argument = {len(self.fgraph.inputs) + k}; if ((r = tr_hand_over(v + {at}, outputs[{k}], {ndim(var)}, "
+            f"{_described(var)}, host))) goto done;"
+            for k, (var, at) in enumerate(outputs)
+        ]
+
+    def _lengths(self, outputs: Sequence[tuple[Variable, int]]) -> list[str]:
+        lines = []
+        places = iter(outputs)
+        for k, (rank, kind) in enumerate(self.ranks or ()):
+            ctype = CTYPES[kind]
+            lines.append(f"  tr_describe(outputs[{k}], {rank}, {ctype.size}, {_KINDS[ctype.kind]});")
+            lines += [f"  outputs[{k}]->shape[{d}] = *(const int64_t *)v[{next(places)[1]}].p;" for d in range(rank)]
+        return lines
+
+    def _constants(self) -> list[str]:
+        return [
+            f"static const uint64_t constant{k}[] = {{{words(_value(var))}}};\n" for k, var in enumerate(self.constants)
+        ]
+
+    def _node_texts(self) -> str:
+        texts = [f'  {{"{quoted(str(n.op))}", "{quoted(str(n.user_line or ""))}"}},\n' for n in self.nodes]
+        cases = [
+            f'  if (code == {USER + number} && node == {node}) return "{quoted(text)}";\n'
+            for (node, number), (_, text) in self.requirements.errors.items()
+        ]
+        general = [f'    case {code}: return "{quoted(text)}";\n' for code, (_, text) in CODES.items()]
+        return (
+            f"#define TR_NODES {len(texts)}\n"
+            f"static const char *const tr_nodes[][2] = {{\n{''.join(texts)}  {{0, 0}}}};\n"
+            f"static const char *tr_message(int code, int64_t node) {{\n{''.join(cases)}  (void)node;\n"
+            f'  switch (code > {USER} ? {USER} : code) {{\n{"".join(general)}  }}\n  return "unknown";\n}}\n'
+        )
+
+
+def initial_values(name: str, values: Sequence[Any]) -> str:
+    """Return the text of the function that gives inputs' values at the time of the export; None: it has none."""
+    data, cases = [], []
+    for k, value in enumerate(values):
+        if value is None:
+            continue
+        array = np.asarray(value)
+        ctype = CTYPES[array.dtype.name]
+        shape = "".join(f"      value->shape[{d}] = INT64_C({n});\n" for d, n in enumerate(array.shape))
+        data.append(f"static const uint64_t initial{k}[] = {{{words(array)}}};\n")
+        cases.append(
+            f"    case {k}:\n      value->data = (void *)initial{k};\n"
+            f"      tr_describe(value, {array.ndim}, {ctype.size}, {_KINDS[ctype.kind]});\n{shape}"
+            "      value->strides = 0;\n      value->byte_offset = 0;\n      return 0;\n"
+        )
+    return (
+        f"{''.join(data)}int32_t {name}_initial(int32_t input, DLTensor *value) {{\n  (void)value;\n"
+        f"  switch (input) {{\n{''.join(cases)}    default: return 1;\n  }}\n}}\n"
+    )
+
+
+def words(value: Any) -> str:
+    """Return an array's bytes as C's 64-bit numbers, in the order of this machine's memory."""
+    raw = np.ascontiguousarray(value).tobytes()
+    raw += b"\0" * (-len(raw) % 8 or (8 if not raw else 0))
+    numbers = np.frombuffer(raw, "uint64").tolist()
+    return ", ".join(f"0x{n:x}" for n in numbers)
+
+
+def quoted(text: str) -> str:
+    """Return the inside of a C string."""
+    plain = b" !#$%&()*+,-./:;<=>@[]^_`{|}~'" + b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+    return "".join(chr(b) if b in plain else f"\\{b:03o}" for b in text.encode())
+
+
+def _described(var: Variable) -> str:
+    """Return the size of an element and DLPack's code of its kind, as arguments."""
+    ctype = CTYPES[dtype(var)]
+    return f"{ctype.size}, {_KINDS[ctype.kind]}"
+
+
+def _value(var: Variable) -> Any:
+    constant: Any = var
+    return constant.data

@@ -1,0 +1,50 @@
+"""Where the nodes of a graph stand in its C text: those of a branch in functions that run only if it is taken."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.graph import Branching
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from treadle.graph import Apply, Block, FunctionGraph
+
+
+class Layout:
+    """A graph's nodes by position, in blocks.
+
+    Attributes
+    ----------
+    order
+        The nodes in an order of evaluation in which each branch stands together, right before its choice.
+    blocks
+        Positions of each block's own nodes, inner blocks before those around them, the outermost last.
+    arms
+        By position of a choice: the numbers of the blocks of its two branches.
+    """
+
+    __slots__ = ("_around", "_depth", "arms", "blocks", "order")
+
+    def __init__(self, fgraph: FunctionGraph) -> None:
+        branching = Branching.of(fgraph)
+        self.order: Sequence[Apply] = branching.linear()
+        place = {node: at for at, node in enumerate(self.order)}
+        number: dict[Block, int] = {block: k for k, block in enumerate(branching.blocks)}
+        self.blocks = [[place[node] for node in block.nodes] for block in branching.blocks]
+        self.arms = {place[node]: (number[a], number[b]) for node, (a, b) in branching.inside.items()}
+        # By position: the choice around, and how many there are.
+        self._around: dict[int, int] = {}
+        self._depth: dict[int, int] = {}
+        for block in branching.blocks:
+            if block.owner is not None:
+                self._around.update((place[node], place[block.owner]) for node in block.nodes)
+                self._depth.update((place[node], block.depth) for node in block.nodes)
+
+    def outward(self, at: int, home: int) -> int:
+        """Return a position, or that of the choice around it that stands in the block of another position."""
+        depth = self._depth.get(home, 0)
+        while self._depth.get(at, 0) > depth:
+            at = self._around[at]
+        return at

@@ -1,0 +1,41 @@
+"""Choices between branches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.graph import IfElse
+from treadle.link.c.dtypes import CTYPES
+from treadle.link.c.table import TABLE
+from treadle.link.c.unit import dtype, ndim
+
+if TYPE_CHECKING:
+    from treadle.graph import Apply
+    from treadle.link.c.unit import Unit
+
+
+@TABLE.register(IfElse)
+def ifelse(op: IfElse, node: Apply, unit: Unit) -> None:
+    """Write a test; in either arm the branch's calls, then that each result shows, or takes over, what is chosen."""
+    kind = dtype(node.inputs[0])
+    test = f"*(const {CTYPES[kind].stored} *)v[{unit.slot(node.inputs[0])}].p"
+    wide = kind == "float16"
+    arms = op.branches(node)
+    taken: list[list[str]] = [[], []]
+    for branch, calls in zip(arms, taken, strict=True):
+        for out, x in zip(node.outputs, branch, strict=True):
+            source = unit.slot(x)
+            # A block that nothing needs after goes to the result, unless two results would get it.
+            ends = int(branch.count(x) == 1 and unit.dying(x, [v for v in node.inputs if v is not x]))
+            size = CTYPES[dtype(x)].size
+            unit.owns(out)
+            o = unit.views(out, x)
+            calls.append(f"tr_choose(v + {o}, v + {source}, {ndim(x)}, {size}, {ends}, tr_move{size})")
+    unit.line(f"if ({test + ' & 0x7fff' if wide else test}) {{")
+    for at, calls in enumerate(taken):
+        if at:
+            unit.line("} else {")
+        unit.branch(at)
+        for text in calls:
+            unit.call(text)
+    unit.line("}")

@@ -1,0 +1,190 @@
+"""What a program consists of beside its machine code: enough to make it again from a library in the compile cache."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treadle.cache import default_cache
+from treadle.config import phase
+from treadle.graph import Constant
+from treadle.link.c.abi import BRIDGE
+from treadle.link.c.blas import blas_pointers
+from treadle.link.c.errors import BackendUnavailableError, CompileError
+from treadle.link.c.pool import POOL
+from treadle.link.c.program import Binary, CProgram
+from treadle.link.c.unit import FIXED, MOST_ARGUMENTS, Unit, dtype, ndim
+from treadle.link.vm import Later
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from treadle.graph import Apply
+    from treadle.link.c.capsules import CPointer
+    from treadle.link.vm import ProgramGraph
+
+_INITIALISING = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a program consists of.
+
+    Attributes
+    ----------
+    key
+        Where its library is in the compile cache.
+    constants
+        The constants that are passed to it.
+    inputs
+        Dtypes of the inputs.
+    outputs
+        Number of outputs.
+    uses_blas
+        Whether it is passed addresses of BLAS routines.
+    info_length, keeps_blocks, errors
+        As in `Binary`.
+    has_arrays
+        Whether a value of the graph is more than a single number.
+    pointers
+        Functions whose addresses are passed to its initialisation; None if it has none.
+    headers
+        Files of the user's that its text included, with digests of their contents.
+    source
+        The C text.
+    nodes
+        The nodes by the numbers that its status codes name.
+    """
+
+    key: str
+    constants: tuple[Constant, ...]
+    inputs: tuple[str, ...]
+    outputs: int
+    uses_blas: bool
+    info_length: int
+    keeps_blocks: bool
+    errors: Mapping[tuple[int, int], tuple[type[Exception], str]]
+    has_arrays: bool
+    pointers: tuple[CPointer, ...] | None
+    headers: Mapping[str, str]
+    source: Later[str]
+    nodes: Later[Sequence[Apply]]
+
+
+def parts_of(unit: Unit, key: str, source: str, order: Sequence[Apply]) -> Parts:
+    """Return the parts of a program whose text was written.
+
+    Raises
+    ------
+    BackendUnavailableError
+        If it reads a value that is neither an input nor a constant.
+    """
+    constants = []
+    for var in unit.constants:
+        if not isinstance(var, Constant):
+            msg = f"c: {var} is neither an input nor a constant of the graph. Make it an input."
+            raise BackendUnavailableError(msg)
+        constants.append(var)
+    needs = unit.requirements
+    return Parts(
+        key=key,
+        constants=tuple(constants),
+        inputs=tuple(dtype(v) for v in unit.fgraph.inputs),
+        outputs=len(unit.fgraph.outputs),
+        uses_blas=unit.uses_blas and not unit.own_blas,
+        info_length=unit.info_length,
+        keeps_blocks=unit.keeps_blocks,
+        errors=dict(needs.errors),
+        has_arrays=any(ndim(v) for v in unit.fgraph.variables),
+        pointers=needs.pointers if needs.initialises else None,
+        headers=needs.user_headers(),
+        source=Later.of(source),
+        nodes=Later.of(tuple(order)),
+    )
+
+
+def open_library(file: Path, parts: Parts) -> Any:
+    """Load a library, and let what users' functions need run once.
+
+    Raises
+    ------
+    CompileError
+        If the library cannot be loaded.
+    BackendUnavailableError
+        If a function that is passed as a pointer is not there, or an initialisation fails.
+    """
+    try:
+        with phase("loading"):
+            library = BRIDGE.open(file)
+    except OSError as error:
+        default_cache().discard(parts.key)
+        msg = f"c: the compiled library cannot be loaded: {error}. Name the libraries that it needs."
+        raise CompileError(msg) from error
+    if parts.pointers is not None:
+        addresses = BRIDGE.words([pointer.address() for pointer in parts.pointers])
+        with _INITIALISING:
+            status = BRIDGE.function(library, "treadle_init", 1)(BRIDGE.address(addresses))
+        if status:
+            msg = f"c: the initialisation of a user's function returned {status}. It says what that means."
+            raise BackendUnavailableError(msg)
+    return library
+
+
+def assemble(graph: ProgramGraph, library: Any, parts: Parts) -> CProgram:
+    """Return the program: fill the table of fixed values and find the entry point."""
+    # As in CProgram._plain: the array's dtype must be NumPy's own object.
+    values = [var.data.astype(np.dtype(dtype(var)), order="C", subok=False) for var in parts.constants]
+    pointers = blas_pointers() if parts.uses_blas else {}
+    descriptors = [np.dtype(name) for name in (*parts.inputs, *(dtype(v) for v in parts.constants))]
+    fixed = BRIDGE.words(
+        [
+            id(np.ndarray),
+            POOL.cell,
+            *(pointers.get(name, 0) for name in FIXED[2:]),
+            *map(id, values),
+            *map(id, descriptors),
+        ]
+    )
+    count = len(parts.inputs) + parts.outputs
+    few = count <= MOST_ARGUMENTS
+    binary = Binary(
+        library,
+        BRIDGE.function(library, "treadle_call" if few else "treadle_run", (count if few else 1) + 2),
+        BRIDGE.function_address(library, "treadle_run"),
+        BRIDGE.address(fixed),
+        (library, fixed, values, descriptors),
+        parts,
+    )
+    return CProgram(graph, binary)
+
+
+def restored(graph: ProgramGraph, parts: Parts) -> CProgram:
+    """Return the program of parts whose library is in the compile cache.
+
+    Raises
+    ------
+    LookupError
+        If the library is not there any more, or a file that its text included has changed.
+    """
+    for name, known in parts.headers.items():
+        if content_digest(Path(name)) != known:
+            msg = f"c: {name} was changed."
+            raise LookupError(msg)
+    file = default_cache().file(parts.key, ".so")
+    if file is None:
+        msg = "c: the library is no longer in the compile cache."
+        raise LookupError(msg)
+    return assemble(graph, open_library(file, parts), parts)
+
+
+def content_digest(file: Path) -> str:
+    """Return a digest of a file's content; an empty text if there is no such file."""
+    try:
+        return hashlib.blake2b(file.read_bytes(), digest_size=16).hexdigest()
+    except OSError:
+        return ""

@@ -1,0 +1,117 @@
+"""The pool of large blocks, which lets results and intermediate values use memory again that was given back.
+
+Fresh memory costs as much as the arithmetic on it: the system clears each page when it is first touched. A result
+whose block came out of the pool is a view on a block that goes back to it when the last view dies.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from treadle.link.c.abi import BRIDGE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# The pool holds a sixteenth of the machine's memory at most, and not more than this.
+MOST_BYTES = 1 << 28
+_SHARE = 16
+
+
+@dataclass(frozen=True, slots=True)
+class PoolCounts:
+    """What the pool did.
+
+    Attributes
+    ----------
+    asked
+        Blocks that were asked for.
+    reused
+        Those that had been used before.
+    blocks, held
+        Blocks that it holds now, and their bytes.
+    """
+
+    asked: int
+    reused: int
+    blocks: int
+    held: int
+
+
+class Pool:
+    """The pool's library and the place where programs find its functions, which is empty until there is one."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._cell: Any = None
+        self._address = 0
+        self._kept: tuple[Any, ...] = ()
+        self._give: Any = None
+        self._counts: Any = None
+        self._limit: Any = None
+
+    @property
+    def cell(self) -> int:
+        """Address of two words: the functions that take and that give back a block, zero while there are none."""
+        with self._lock:
+            if self._cell is None:
+                self._cell = BRIDGE.words([0, 0])
+                self._address = BRIDGE.address(self._cell)
+            return self._address
+
+    @property
+    def ready(self) -> bool:
+        """Whether there is a pool."""
+        return self._give is not None
+
+    def install(self, path: Path) -> None:
+        """Use the library at a path, from now on until the process ends."""
+        ffi = BRIDGE.ffi
+        library = BRIDGE.open(path)
+        take, give = (
+            library.load_function(ffi.typeof(kind), name)
+            for kind, name in (("void *(*)(int64_t)", "treadle_pool_take"), ("void(*)(void *)", "treadle_pool_give"))
+        )
+        limit = library.load_function(ffi.typeof("void(*)(int64_t)"), "treadle_pool_limit")
+        counts = library.load_function(ffi.typeof("void(*)(int64_t *)"), "treadle_pool_counts")
+        limit(_most_bytes())
+        address = self.cell
+        with self._lock:
+            if self._give is not None:
+                return
+            cell = ffi.cast("uintptr_t *", address)
+            cell[0], cell[1] = (int(ffi.cast("uintptr_t", f)) for f in (take, give))
+            self._kept = (library, take)
+            self._limit, self._counts, self._give = limit, counts, give
+
+    def give(self) -> Any:
+        """Return the C function that gives a block back."""
+        return self._give
+
+    def counts(self) -> PoolCounts:
+        """Return what the pool did since the process began."""
+        if self._counts is None:
+            return PoolCounts(0, 0, 0, 0)
+        told = BRIDGE.ffi.new("int64_t[]", 4)
+        self._counts(told)
+        return PoolCounts(*told)
+
+    def release(self) -> None:
+        """Give all that the pool holds back to the system."""
+        if self._limit is not None:
+            self._limit(0)
+            self._limit(_most_bytes())
+
+
+POOL = Pool()
+
+
+def _most_bytes() -> int:
+    try:
+        machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (ValueError, OSError, AttributeError):
+        return MOST_BYTES
+    return min(MOST_BYTES, machine // _SHARE)

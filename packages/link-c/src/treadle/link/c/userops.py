@@ -1,0 +1,109 @@
+"""C for ops of users: the rule that calls a function of theirs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from treadle.link.c.dtypes import CTYPES
+from treadle.link.c.errors import CFunctionError
+from treadle.link.c.table import TABLE
+from treadle.link.c.unit import dtype, ndim
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from treadle.graph import Apply, Op, Variable
+    from treadle.link.c.requirements import CFunction
+    from treadle.link.c.unit import Unit
+
+    Described = Callable[[Any, Apply], CFunction]
+
+
+def c_function(*op_types: type[Op]) -> Callable[[Described], Described]:
+    """Return a decorator that makes a function the C rule of the op types: ``(op, node) -> CFunction``.
+
+    Raises
+    ------
+    DuplicateRegistrationError
+        If one of them has a rule already.
+    """
+
+    def decorate(describe: Described) -> Described:
+        def rule(op: Op, node: Apply, unit: Unit) -> None:
+            call_function(unit, node, describe(op, node))
+
+        rule.__module__, rule.__qualname__ = describe.__module__, describe.__qualname__
+        rule.__doc__ = describe.__doc__
+        rule.__wrapped__ = describe  # type: ignore[attr-defined]  # as functools.wraps does: what stamps look at
+        TABLE.register(*op_types)(rule)
+        return describe
+
+    return decorate
+
+
+def call_function(unit: Unit, node: Apply, function: CFunction) -> None:
+    """Write the call of a user's function into a unit."""
+    unit.require(function)
+    overwritten = {out: ins[0] for out, ins in (node.op.destroy_map or {}).items()}
+    places = [_operand(unit, x, function.any_layout) for x in node.inputs]
+    outs = [unit.owns(out) for out in node.outputs]
+    unit.line("{")
+    seen = [_seen(unit, f"x{k}", at, x) for k, (at, x) in enumerate(zip(places, node.inputs, strict=True))]
+    lengths = [f"v[{at}].n" for at in outs]
+    if function.shape:
+        unit.call(f"tr_user({function.shape}({', '.join([*seen, *lengths])}))")
+    for k, (at, out) in enumerate(zip(outs, node.outputs, strict=True)):
+        kind = CTYPES[dtype(out)]
+        if k in overwritten:
+            source = unit.slot(node.inputs[overwritten[k]])
+            unit.call(f"tr_adopt(v + {at}, v + {source}, {ndim(out)}, {kind.size}, tr_move{kind.size})")
+            continue
+        _write_lengths(unit, function, node, at, out)
+        unit.call(f"tr_alloc(v + {at}, {ndim(out)}, {kind.size})")
+    made = [_seen(unit, f"y{k}", at, out) for k, (at, out) in enumerate(zip(outs, node.outputs, strict=True))]
+    unit.call(f"tr_user({function.name}({', '.join([*seen, *made])}))")
+    unit.line("}")
+
+
+def _operand(unit: Unit, x: Variable, any_layout: bool) -> int:
+    """Return the position of an operand that lies as the function wants it."""
+    source = unit.slot(x)
+    if any_layout or ndim(x) == 0:
+        return source
+    size = CTYPES[dtype(x)].size
+    copy = unit.scratch()
+    unit.line(f"v[{copy}].p = v[{source}].p;")
+    unit.line(f"memcpy(v[{copy}].n, v[{source}].n, sizeof v[{source}].n);")
+    unit.line(f"memcpy(v[{copy}].s, v[{source}].s, sizeof v[{source}].s);")
+    unit.line(f"if (!tr_is_contiguous(v + {source}, {ndim(x)}, {size}))")
+    unit.call(f"tr_copy(v + {copy}, v + {source}, {ndim(x)}, {size}, tr_move{size})")
+    return copy
+
+
+def _seen(unit: Unit, name: str, at: int, var: Variable) -> str:
+    """Write the array as the function sees it, and return the expression that points to it."""
+    unit.line(f"int64_t {name}_strides[TR_ND];")
+    unit.line(f"treadle_array {name} = tr_seen(v + {at}, {ndim(var)}, {CTYPES[dtype(var)].size}, {name}_strides);")
+    return f"&{name}"
+
+
+def _write_lengths(unit: Unit, function: CFunction, node: Apply, at: int, out: Variable) -> None:
+    """Write a result's lengths, or the check of those that the function gave."""
+    kind: Any = out.type
+    known = [(d, n) for d, n in enumerate(kind.shape) if n is not None]
+    if function.shape:
+        for d, n in known:
+            unit.call(f"v[{at}].n[{d}] != {n} ? TR_SHAPE : 0")
+        for d in range(kind.ndim):
+            unit.call(f"v[{at}].n[{d}] < 0 ? TR_LENGTH : 0")
+        return
+    model = next((x for x in node.inputs if ndim(x) == kind.ndim), None)
+    if model is None and None in kind.shape:
+        msg = (
+            f"CFunction {function.name}: no operand of {node.op} has the rank of its result {kind}. Give it a function "
+            "of C that says how long the result is (shape=)."
+        )
+        raise CFunctionError(msg)
+    for d, n in enumerate(kind.shape):
+        length = f"INT64_C({n})" if n is not None else f"v[{unit.slot(model)}].n[{d}]"  # type: ignore[arg-type]  # checked above
+        unit.line(f"v[{at}].n[{d}] = {length};")

@@ -1,0 +1,278 @@
+"""Calling programs: through cffi, and through the helper extension, which must not be told apart but by the clock."""
+
+from __future__ import annotations
+
+import gc
+import os
+import pickle
+import subprocess
+import sys
+import threading
+import weakref
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import treadle.tensor as tt
+from treadle.compile import function, shared
+from treadle.graph import FunctionGraph, NodeError
+from treadle.link.c.companions import COMPANIONS, Companions
+from treadle.link.c.linker import CLinker
+from treadle.link.c.toolchain import Toolchain, find_toolchain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+PATIENCE = 60
+
+
+@pytest.fixture
+def extension(link: Callable[..., Any]) -> Any:
+    x = tt.dscalar("x")
+    link([x], [x + 1])
+    assert COMPANIONS.wait(PATIENCE)
+    assert COMPANIONS.extension is not None
+    return COMPANIONS.extension
+
+
+class _Fallback:
+    """Records what it was called with."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
+
+    def __call__(self, *args: Any, **kwargs: Any) -> str:
+        self.calls.append((args, kwargs))
+        return "fallback"
+
+
+def _caller(inputs: Sequence[Any], outputs: Sequence[Any], fallback: Any = None, single: bool = False) -> Any:
+    program = CLinker().link(FunctionGraph(inputs, outputs))
+    taken: list[Any] = []
+    program.offer_caller(fallback or program, single, taken.append)
+    (made,) = taken
+    return made
+
+
+def test_caller_returns_a_list_or_the_single_output(extension: Any) -> None:
+    x, y = tt.dvector("x"), tt.dscalar("y")
+    data = np.arange(4.0)
+    both = _caller([x, y], [x * y, y + 1])(data, np.array(3.0))
+    assert type(both) is list
+    np.testing.assert_array_equal(both[0], data * 3)
+    assert both[1] == 4
+    one = _caller([x], [x + 1], single=True)(data)
+    assert type(one) is np.ndarray
+    np.testing.assert_array_equal(one, data + 1)
+    assert _caller([], [])() == []
+
+
+@pytest.mark.parametrize("args", [
+    (), (np.arange(3.0), np.arange(3.0)), (1.0,), ([1.0, 2.0],), (np.arange(3),), (np.zeros((2, 2)),),
+    (np.arange(3.0, dtype=">f8"),), (np.arange(4.0),), (None,), (np.arange(3.0).view(np.recarray),),
+], ids=repr)  # fmt: skip
+def test_caller_leaves_other_arguments_to_the_fallback(args: tuple[Any, ...], extension: Any) -> None:
+    x = tt.tensor("x", dtype="float64", shape=(3,))
+    fallback = _Fallback()
+    caller = _caller([x], [x + 1], fallback)
+    assert caller(*args) == "fallback"
+    assert len(fallback.calls) == 1
+    given, named = fallback.calls[0]
+    assert all(a is b for a, b in zip(given, args, strict=True))
+    assert named == {}
+
+
+def test_caller_leaves_named_arguments_to_the_fallback(extension: Any) -> None:
+    x = tt.dvector("x")
+    fallback = _Fallback()
+    assert _caller([x], [x + 1], fallback)(x=1) == "fallback"
+    assert fallback.calls == [((), {"x": 1})]
+
+
+def test_caller_leaves_misaligned_arrays_to_the_fallback(extension: Any) -> None:
+    x = tt.dvector("x")
+    misaligned = np.zeros(17, "uint8")[1:].view("float64")
+    assert _caller([x], [x + 1], _Fallback())(misaligned) == "fallback"
+
+
+def test_what_the_fallback_raises_passes_through(extension: Any) -> None:
+    x, i = tt.dvector("x"), tt.lscalar("i")
+
+    def fallback(*args: Any) -> None:
+        msg = f"seen {len(args)}"
+        raise KeyError(msg)
+
+    caller = _caller([x, i], [x[i]], fallback)
+    with pytest.raises(KeyError, match="seen 2"):
+        caller(np.arange(3.0), np.array(5))
+    assert caller(np.arange(3.0), np.array(2)) == [2]
+
+
+def test_caller_follows_changing_lengths(extension: Any) -> None:
+    x = tt.dvector("x")
+    caller = _caller([x], [x * 2, x[1:], tt.sum(x)], _Fallback())
+    kept = []
+    for n in (3, 3, 1, 100, 0, 20000, 20000, 5, 30000, 3):
+        data = np.arange(float(n))
+        kept.append((data, caller(data)))
+    for data, (doubled, rest, total) in kept:
+        np.testing.assert_array_equal(doubled, data * 2)
+        np.testing.assert_array_equal(rest, data[1:])
+        assert total == data.sum()
+        assert all(a.flags.writeable and type(a) is np.ndarray for a in (doubled, rest))
+
+
+def test_caller_takes_many_arguments_and_results(extension: Any) -> None:
+    xs = [tt.dscalar(f"x{k}") for k in range(300)]
+    caller = _caller(xs, [x * 2 for x in xs])
+    assert [float(v) for v in caller(*(np.array(float(k)) for k in range(300)))] == [2.0 * k for k in range(300)]
+
+
+def test_caller_does_not_leak(extension: Any) -> None:
+    x = tt.dvector("x")
+    caller = _caller([x], [x + 1, x[1:]])
+    data = np.arange(10.0)
+    before = sys.getrefcount(data), sys.getrefcount(data.dtype)
+    for _ in range(1000):
+        caller(data)
+        caller(data[:5])
+    assert sys.getrefcount(data) == before[0]
+    assert abs(sys.getrefcount(data.dtype) - before[1]) < 20
+
+
+def test_caller_and_what_it_calls_are_collected_together(extension: Any) -> None:
+    x = tt.dvector("x")
+
+    class Owner:
+        def __init__(self) -> None:
+            self.caller = _caller([x], [x + 1], self.fall)
+
+        def fall(self, *args: Any) -> None:
+            del args
+
+    owner = Owner()
+    gone = weakref.ref(owner)
+    del owner
+    gc.collect()
+    assert gone() is None
+
+
+def test_caller_runs_in_threads(extension: Any) -> None:
+    x = tt.dvector("x")
+    caller = _caller([x], [tt.exp(x), tt.sum(x)], _Fallback())
+    wrong: list[int] = []
+    barrier = threading.Barrier(8)
+
+    def work(k: int) -> None:
+        rng = np.random.default_rng(k)
+        barrier.wait()
+        for n in rng.integers(0, 20000, size=60):
+            data = rng.normal(size=n)
+            exp, total = caller(data)
+            if not (np.allclose(exp, np.exp(data)) and np.isclose(total, data.sum())):
+                wrong.append(k)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert wrong == []
+
+
+# Functions
+
+
+def test_function_takes_the_caller_and_keeps_its_behaviour(extension: Any) -> None:
+    x = tt.dvector("x")
+    made = function([x], x + 1, mode="C")
+    assert type(made.__call__).__name__ == "Caller"
+    np.testing.assert_array_equal(made([1, 2]), [2, 3])
+    np.testing.assert_array_equal(made(x=np.arange(2.0)), [1, 2])
+    np.testing.assert_array_equal(made(np.arange(2, dtype="int8")), [1, 2])
+    with pytest.raises(TypeError, match="missing"):
+        made()
+    with pytest.raises(TypeError, match="x"):
+        made("a")
+    again = pickle.loads(pickle.dumps(made))
+    np.testing.assert_array_equal(again(np.arange(3.0)), [1, 2, 3])
+
+
+def test_failing_node_names_the_users_line(extension: Any) -> None:
+    x, i = tt.dvector("x"), tt.lscalar("i")
+    made = function([x, i], x[i] * 2, mode="C")
+    assert type(made.__call__).__name__ == "Caller"
+    with pytest.raises(NodeError, match="x\\[i\\]"):
+        made(np.arange(3.0), np.array(9))
+    assert made(np.arange(3.0), np.array(1)) == 2
+
+
+def test_state_goes_through_the_caller(extension: Any) -> None:
+    state = shared(np.zeros(3), name="state")
+    made = function([], state.sum(), updates=[(state, state + 1)], mode="C")
+    assert [float(made()) for _ in range(4)] == [0, 3, 6, 9]
+    np.testing.assert_array_equal(state.get_value(), 4)
+
+
+def test_default_arguments_stay(extension: Any) -> None:
+    from treadle.compile import In  # noqa: PLC0415 - where it is used
+
+    x = tt.dvector("x")
+    made = function([x, In(tt.dscalar("y"), value=2.0, name="y")], x * 1, mode="C", on_unused_input="ignore")
+    np.testing.assert_array_equal(made(np.arange(2.0)), [0, 1])
+
+
+# The companions
+
+
+def test_nothing_is_made_without_the_option(tmp_path: Path) -> None:
+    text = (
+        "import numpy as np, time, treadle.tensor as tt\n"
+        "from treadle.compile import function\n"
+        "from treadle.link.c.companions import COMPANIONS\n"
+        "from treadle.link.c.pool import POOL\n"
+        "x = tt.dvector('x')\n"
+        "f = function([x], x + 1, mode='C')\n"
+        "print(f(np.arange(3.0)), f(np.arange(30000.0)).sum(), COMPANIONS.wait(0.5), POOL.ready, COMPANIONS.extension)\n"
+    )
+    flags = f"base_compiledir={tmp_path},c__companions=False"
+    env = {**os.environ, "TREADLE_FLAGS": flags}
+    done = subprocess.run([sys.executable, "-c", text], env=env, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[1. 2. 3.] 450015000.0 False False None"
+    assert not list(tmp_path.rglob("companions"))
+
+
+def test_failing_compiler_is_not_noticed(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
+    from treadle.config import config  # noqa: PLC0415 - where it is used
+
+    found = find_toolchain()
+    assert isinstance(found, Toolchain)
+    with config.change_flags(base_compiledir=str(tmp_path)):
+        mine = Companions()
+        mine.begin(found.extended(["-no-such-flag-at-all"], ()))
+        assert mine.wait(PATIENCE)
+    assert mine.extension is None
+    assert not recwarn.list
+
+
+def test_functions_made_before_take_the_caller_later(tmp_path: Path) -> None:
+    text = (
+        "import numpy as np, treadle.tensor as tt\n"
+        "from treadle.compile import function\n"
+        "from treadle.link.c.companions import COMPANIONS\n"
+        "x = tt.dvector('x')\n"
+        "f = function([x], x + 1, mode='C')\n"
+        "before = type(f.__call__).__name__, f(np.arange(2.0)).tolist()\n"
+        "assert COMPANIONS.wait(60)\n"
+        "print(before, type(f.__call__).__name__, f(np.arange(2.0)).tolist())\n"
+    )
+    env = {**os.environ, "TREADLE_FLAGS": f"base_compiledir={tmp_path}"}
+    outputs = [
+        subprocess.run([sys.executable, "-c", text], env=env, capture_output=True, text=True, check=True).stdout.strip()
+        for _ in range(2)
+    ]
+    assert outputs[0] == "('function', [1.0, 2.0]) Caller [1.0, 2.0]"
+    # In a second process both are there from the beginning.
+    assert outputs[1] == "('Caller', [1.0, 2.0]) Caller [1.0, 2.0]"
