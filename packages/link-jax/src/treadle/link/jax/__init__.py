@@ -1,7 +1,24 @@
 """treadle.link.jax: the JAX backend. Importing it does not import JAX."""
 
+from typing import TYPE_CHECKING
+
+from treadle.config import lazy_names
 from treadle.link.jax.backend import BACKEND
 from treadle.link.jax.errors import ForkedProcessError, Unsupported
 from treadle.link.jax.table import JAX, SCALARS, Checked, ScalarTable
 
-__all__ = ["BACKEND", "JAX", "SCALARS", "Checked", "ForkedProcessError", "ScalarTable", "Unsupported"]
+if TYPE_CHECKING:
+    from treadle.link.jax.wrapping import JAXOp, wrap_jax
+
+__all__ = [
+    "BACKEND",
+    "JAX",
+    "SCALARS",
+    "Checked",
+    "ForkedProcessError",
+    "JAXOp",
+    "ScalarTable",
+    "Unsupported",
+    "wrap_jax",
+]
+__getattr__ = lazy_names(__name__, dict.fromkeys(("JAXOp", "wrap_jax"), "treadle.link.jax.wrapping"))

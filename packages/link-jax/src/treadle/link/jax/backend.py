@@ -33,7 +33,7 @@ BACKEND = Backend(
     linker=_linker,
     # XLA fuses by itself, and its arrays are never overwritten.
     exclude=("fusion", "inplace", "cxx_only", "BlasOpt"),
-    capabilities=frozenset({"native_values"}),
+    capabilities=frozenset({"deepcopy", "native_values"}),
     version=_version,
     unavailable=_unavailable,
 )

@@ -16,3 +16,7 @@ class ForkedProcessError(TreadleError, RuntimeError):
 
 class CheckFailedError(TreadleError, ValueError):
     """A compiled program reported that values are invalid; the replay finds out which."""
+
+
+class BranchShapeError(TreadleError, ValueError):
+    """The branches of a choice have different shapes, which XLA does not allow."""

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from treadle.graph import Constant, missing_lowerings
+from treadle.graph import Branching, Constant, expand_inner_graphs, missing_lowerings
 from treadle.link.jax.errors import Unsupported
-from treadle.link.jax.program import JaxProgram
+from treadle.link.jax.executables import Shelf
+from treadle.link.jax.program import JaxProgram, Plan
 from treadle.link.jax.staging import find_static, static_positions
 from treadle.link.jax.table import JAX
-from treadle.link.jax.tracing import Recipe, Step, on_host
-from treadle.link.vm import Linker
+from treadle.link.jax.tracing import Arm, Choice, Recipe, Step, on_host
+from treadle.link.vm import Linker, ProgramGraph
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from treadle.graph import Apply, FunctionGraph, Variable
+    from treadle.graph import Apply, Block, FunctionGraph, Variable
     from treadle.link.jax.staging import Staging
+    from treadle.link.vm import Program
+
+# JAX traces a branch within the trace of the one around it, each some forty Python frames deep. Choices further
+# inside compute both branches.
+MOST_NESTED = 10
 
 
 class JaxLinker(Linker):
@@ -24,7 +31,21 @@ class JaxLinker(Linker):
 
     def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> JaxProgram:
         """Return a program for the graph; the outputs at `native_outputs` are returned as ``jax.Array``."""
-        return JaxProgram(fgraph, make_recipe(fgraph), native_outputs)
+        recipe = make_recipe(fgraph)
+        plan = Plan(recipe.by_value, recipe.arguments)
+        made = JaxProgram(ProgramGraph.of(fgraph, native_outputs), plan, make_recipe)
+        made.recipe_is(recipe)
+        return made
+
+    def dump(self, program: Program) -> Any:
+        """Return how to call the program, and where its compiled forms are kept from now on."""
+        known: Any = program
+        known.plan = replace(known.plan, shelf=Shelf())
+        return known.plan
+
+    def load(self, data: Any, graph: ProgramGraph) -> JaxProgram:
+        """Return the program; it compiles only for shapes that it did not meet before."""
+        return JaxProgram(graph, data, make_recipe)
 
 
 def make_recipe(fgraph: FunctionGraph) -> Recipe:
@@ -35,14 +56,15 @@ def make_recipe(fgraph: FunctionGraph) -> Recipe:
     LoweringError
         If nodes have no lowering, or shapes depend on data; all such nodes are listed.
     """
+    fgraph = expand_inner_graphs(fgraph, JAX)
     order = fgraph.toposort()
     staging = find_static(fgraph, order)
     gaps = list(staging.refused)
     refused = {node for node, _ in gaps}
-    steps: list[Step] = []
+    steps: dict[Apply, Step] = {}
     for node in order:
         try:
-            steps.append(_step(node, staging))
+            steps[node] = _step(node, staging)
         except Unsupported as refusal:
             if node not in refused:
                 gaps.append((node, str(refusal)))
@@ -52,9 +74,34 @@ def make_recipe(fgraph: FunctionGraph) -> Recipe:
         inputs=tuple(fgraph.inputs),
         outputs=tuple(fgraph.outputs),
         constants=tuple(_constants(fgraph, order)),
-        steps=tuple(steps),
+        steps=_in_blocks(_branching(fgraph, staging), steps),
         known=frozenset(staging.known),
     )
+
+
+def _branching(fgraph: FunctionGraph, staging: Staging) -> Branching:
+    """Return the graph as blocks; a choice whose value decides a shape is made with both values at hand."""
+    found = Branching.of(fgraph, lambda node: not staging.on_host(node))
+    if all(block.depth <= MOST_NESTED for block in found.blocks):
+        return found
+    deep = {block.owner for block in found.blocks if block.depth > MOST_NESTED}
+    return Branching.of(fgraph, lambda node: node not in deep and not staging.on_host(node))
+
+
+def _in_blocks(branching: Branching, steps: Mapping[Apply, Step]) -> tuple[Step | Choice, ...]:
+    """Return the steps of the outermost block; those of branches stand inside choices."""
+    made: dict[Block, tuple[Step | Choice, ...]] = {}
+    for block in branching.blocks:
+        found: list[Step | Choice] = []
+        for node in block.nodes:
+            inside = branching.inside.get(node)
+            if inside is None:
+                found.append(steps[node])
+            else:
+                first, second = (Arm(made[inner], inner.results) for inner in inside)
+                found.append(Choice(node, (first, second)))
+        made[block] = tuple(found)
+    return made[branching.root]
 
 
 def _step(node: Apply, staging: Staging) -> Step:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from copy import copy
+from dataclasses import dataclass
 from os import getpid
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -13,16 +15,15 @@ import numpy as np
 from treadle.config import config
 from treadle.graph import NodeError
 from treadle.link.jax.errors import CheckFailedError, ForkedProcessError
+from treadle.link.jax.executables import Executables, Shelf
 from treadle.link.vm import Program, replay
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from treadle.graph import FunctionGraph, Type
+    from treadle.graph import Constant, FunctionGraph, Type
     from treadle.link.jax.tracing import Recipe
-
-# XLA may keep a wider float where a narrower one is asked for; a cast then does not round.
-_COMPILER_OPTIONS = {"xla_allow_excess_precision": False}
+    from treadle.link.vm import ProgramGraph
 
 
 class HomeProcess:
@@ -96,6 +97,25 @@ class Variants:
         return found
 
 
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What calling a program needs, beside its compiled forms.
+
+    Attributes
+    ----------
+    by_value
+        Positions of the inputs whose values decide shapes.
+    arguments
+        The constants that compiled forms take as arguments.
+    shelf
+        Where compiled forms are kept between processes; None while they are not.
+    """
+
+    by_value: tuple[int, ...]
+    arguments: tuple[Constant, ...]
+    shelf: Shelf | None = None
+
+
 class JaxProgram(Program):
     """A graph as a function compiled by JAX; it compiles again for each combination of input shapes.
 
@@ -104,32 +124,59 @@ class JaxProgram(Program):
     the calling thread only.
     """
 
-    __slots__ = ("_arguments", "_by_value", "_compiled", "_native", "_pid", "_recipe", "_variants", "fgraph")
+    __slots__ = ("_arguments", "_compiled", "_graph", "_make_recipe", "_native", "_pid", "_recipe", "_variants", "plan")
 
     host = False
 
-    def __init__(self, fgraph: FunctionGraph, recipe: Recipe, native_outputs: frozenset[int]) -> None:
+    def __init__(self, graph: ProgramGraph, plan: Plan, make_recipe: Callable[[FunctionGraph], Recipe]) -> None:
         self._pid = HOME.enter()
-        self.fgraph = fgraph
-        self._recipe = recipe
-        self._by_value = recipe.by_value
-        self._native = tuple(i in native_outputs for i in range(len(recipe.outputs))) if native_outputs else ()
+        self._graph = graph
+        self._make_recipe = make_recipe
+        self._recipe: Recipe | None = None
+        self.plan = plan
+        native = graph.native_outputs
+        self._native = tuple(i in native for i in range(len(graph.outputs))) if native else ()
         with jax.enable_x64(True):
-            self._arguments = tuple(jax.numpy.asarray(c.data) for c in recipe.arguments)
+            self._arguments = tuple(jax.device_put(c.data) for c in plan.arguments)  # which compiles nothing
         self._variants = Variants(self._variant, int(config.jax__static_values))
-        self._compiled = self._run_variant if self._by_value else _compile(recipe.traceable({}))
+        self._compiled: Callable[..., Any] = self._run_variant if plan.by_value else self._variant([])
 
-    def _variant(self, values: Sequence[Any]) -> Callable[..., Any]:
-        return _compile(self._traceable(values))
+    @property
+    def fgraph(self) -> FunctionGraph:
+        """The graph."""
+        return self._graph.get()
+
+    @property
+    def recipe(self) -> Recipe:
+        """How the graph is traced; a program that came out of the compile cache makes it when it is needed."""
+        if self._recipe is None:
+            self._recipe = self._make_recipe(self.fgraph)
+        return self._recipe
+
+    def recipe_is(self, recipe: Recipe) -> None:
+        """Take a recipe that was made already."""
+        self._recipe = recipe
+
+    def rebound(self, graph: ProgramGraph, data: Any) -> JaxProgram:
+        """Return this program for an equal graph of other origin."""
+        del data
+        other = copy(self)
+        other._graph = graph
+        return other
+
+    def _variant(self, values: Sequence[Any]) -> Executables:
+        about = tuple(x.tobytes() for x in values)
+        return Executables(lambda: self._traceable(values), self._arguments, about, lambda: self.plan.shelf)
 
     def _traceable(self, values: Sequence[Any]) -> Callable[..., Any]:
-        inputs = [self._recipe.inputs[i] for i in self._by_value]
-        return self._recipe.traceable(dict(zip(inputs, values, strict=True)))
+        recipe = self.recipe
+        inputs = [recipe.inputs[i] for i in self.plan.by_value]
+        return recipe.traceable(dict(zip(inputs, values, strict=True)))
 
     def _split(self, values: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """Return those of the inputs that are taken by value, as NumPy arrays, and the others."""
-        known = [np.asarray(values[i]) for i in self._by_value]
-        return known, [x for i, x in enumerate(values) if i not in self._by_value]
+        known = [np.asarray(values[i]) for i in self.plan.by_value]
+        return known, [x for i, x in enumerate(values) if i not in self.plan.by_value]
 
     def __call__(self, *inputs: Any) -> Sequence[Any]:
         """Compute the outputs."""
@@ -145,7 +192,7 @@ class JaxProgram(Program):
 
     def _run(self, inputs: Sequence[Any]) -> Sequence[Any]:
         with jax.enable_x64(True):
-            values, failed = self._compiled(*inputs, *self._arguments)
+            values, failed = self._compiled(*inputs)
             if failed is not None and np.asarray(failed):
                 msg = "a compiled check found values out of bounds"
                 raise CheckFailedError(msg)
@@ -171,7 +218,7 @@ class JaxProgram(Program):
     def _as_native(self, value: Any, at: int) -> Any:
         if isinstance(value, np.ndarray | jax.Array):
             return value
-        return self._recipe.inputs[at].type.to_host(value)
+        return self._graph.inputs[at].to_host(value)
 
     def _fail(self, inputs: Sequence[Any], error: Exception) -> NoReturn:
         """Raise what the graph raises on the Python VM, which names the node."""
@@ -186,13 +233,12 @@ class JaxProgram(Program):
         del type_
         return np.array(value)
 
+    def wait(self, values: Sequence[Any]) -> None:
+        """Return when outputs in native form have been computed."""
+        jax.block_until_ready(values)
+
     def jaxpr(self, *inputs: Any) -> Any:
         """Return what JAX compiles for these inputs, as a ``ClosedJaxpr``."""
         by_value, others = self._split(inputs)
         with jax.enable_x64(True):
             return jax.make_jaxpr(self._traceable(by_value))(*others, *self._arguments)
-
-
-def _compile(function: Callable[..., Any]) -> Callable[..., Any]:
-    compiled: Callable[..., Any] = jax.jit(function, compiler_options=_COMPILER_OPTIONS)
-    return compiled

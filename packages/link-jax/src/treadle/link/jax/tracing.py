@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
+from treadle.config import phase
+from treadle.link.jax.errors import BranchShapeError
 from treadle.link.jax.table import Checked
 
 if TYPE_CHECKING:
@@ -38,6 +41,30 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class Arm:
+    """One branch of a choice: what runs in it, and which variables it results in."""
+
+    steps: tuple[Step | Choice, ...]
+    results: tuple[Variable, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A choice of which only the branch taken is computed.
+
+    Attributes
+    ----------
+    node
+        The node that chooses.
+    arms
+        The branch taken where the condition is true, then the other.
+    """
+
+    node: Apply
+    arms: tuple[Arm, Arm]
+
+
+@dataclass(frozen=True, slots=True)
 class Recipe:
     """A graph ready to be traced.
 
@@ -54,7 +81,7 @@ class Recipe:
     inputs: tuple[Variable, ...]
     outputs: tuple[Variable, ...]
     constants: tuple[Constant, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[Step | Choice, ...]
     known: frozenset[Variable]
 
     @property
@@ -88,12 +115,72 @@ class Recipe:
             made = dict(fixed)
             made.update(zip(free, args, strict=True))
             failures: list[Any] = []
-            for step in self.steps:
-                _run_step(step, made, failures)
+            with phase("code generation"):
+                _run(self.steps, made, failures)
             outputs = tuple(_own(made[v], args) for v in self.outputs)
             return outputs, reduce(jnp.logical_or, failures) if failures else None
 
         return run
+
+
+def _run(steps: Sequence[Step | Choice], made: dict[Variable, Any], failures: list[Any]) -> None:
+    for step in steps:
+        if isinstance(step, Choice):
+            _run_choice(step, made, failures)
+        else:
+            _run_step(step, made, failures)
+
+
+def _run_choice(step: Choice, made: dict[Variable, Any], failures: list[Any]) -> None:
+    """Trace both branches as functions of ``lax.cond``; one alone where the condition is known already."""
+    condition = made[step.node.inputs[0]]
+    if isinstance(condition, np.ndarray | np.generic | bool):
+        arm = step.arms[0 if condition else 1]
+        _run(arm.steps, made, failures)
+        made.update(zip(step.node.outputs, (made[v] for v in arm.results), strict=True))
+        return
+    kinds: list[Any] = [v.type for v in step.node.outputs]
+    checked: list[Any] = []
+
+    def traced(arm: Arm) -> Callable[[], tuple[Any, ...]]:
+        def run() -> tuple[Any, ...]:
+            own: list[Any] = []
+            # No other branch knows the variables that are made here.
+            _run(arm.steps, made, own)
+            checked.extend(own)
+            flag = reduce(jnp.logical_or, own) if own else jnp.asarray(False)
+            values = (jnp.asarray(made[v], dtype=t.numpy_dtype) for v, t in zip(arm.results, kinds, strict=True))
+            return (flag, *values)
+
+        return run
+
+    flag, *values = _cond(step.node, jnp.asarray(condition) != 0, traced(step.arms[0]), traced(step.arms[1]))
+    if checked:
+        failures.append(flag)
+    made.update(zip(step.node.outputs, values, strict=True))
+
+
+def _cond(node: Apply, condition: Any, first: Callable[[], Any], second: Callable[[], Any]) -> Any:
+    shapes: list[Any] = []
+
+    def noted(arm: Callable[[], Any]) -> Callable[[], Any]:
+        def run() -> Any:
+            values = arm()
+            shapes.append([x.shape for x in values])
+            return values
+
+        return run
+
+    try:
+        return lax.cond(condition, noted(first), noted(second))
+    except TypeError as error:
+        if len(shapes) != 2 or shapes[0] == shapes[1]:
+            raise
+        msg = (
+            f"{node.op}: the branches have the shapes {shapes[0][1:]} and {shapes[1][1:]}, and XLA needs one"
+            f"{node.where()}. Give both branches the same shapes, or pick another mode."
+        )
+        raise BranchShapeError(msg) from error
 
 
 def _run_step(step: Step, made: dict[Variable, Any], failures: list[Any]) -> None:

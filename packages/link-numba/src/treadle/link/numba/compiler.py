@@ -16,9 +16,10 @@ from numba.core import compiler, serialize, typed_passes, untyped_passes
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import PassManager
+from numba.core.runtime import rtsys
 
 from treadle.cache import default_cache, digest
-from treadle.config import config
+from treadle.config import config, phase
 from treadle.link.numba.primitives import PRIMITIVES, type_of
 from treadle.link.numba.vector_math import VECTOR_MATH
 
@@ -116,6 +117,47 @@ class UnitCompiler:
             self._stamp = digest(versions, machine, VECTOR_MATH.stamp(), *own)
         return self._stamp
 
+    def key(self, unit: Unit, entry: bool) -> str:
+        """Return the key of a compiled unit (parameters as for `get`)."""
+        return digest("numba", self.stamp(), unit.key, f"entry {entry}", f"fastmath {config.numba__fastmath}")
+
+    def stored(self, key: str, stamp: str, unit: Unit) -> Any:
+        """Return the compiled function of a unit that is called from Python, as it is in memory or in the cache.
+
+        Parameters
+        ----------
+        key, stamp
+            The key it was compiled under, and what it depends on (see `stamp`).
+        unit
+            Name, text and signature of the function; what it uses is in the machine code.
+
+        Raises
+        ------
+        LookupError
+            If it is in neither, or depends on something else than this process has.
+        """
+        if stamp != self.stamp():  # which also loads the functions on vectors that the machine code calls
+            msg = f"numba: the machine code of {unit.name} is for another machine or version."
+            raise LookupError(msg)
+        with self._lock:
+            found = self._known.get(key)
+            if found is not None:
+                self._known.move_to_end(key)
+                self._count("shared")
+                return found
+            payload = default_cache().get(key)
+            if payload is None:
+                msg = f"numba: the machine code of {unit.name} is no longer in the compile cache."
+                raise LookupError(msg)
+            made = self._load(unit, payload, entry=True)
+            self._remember(key, made)
+        return made
+
+    def _remember(self, key: str, made: Any) -> None:
+        self._known[key] = made
+        if len(self._known) > CAPACITY:
+            self._known.popitem(last=False)
+
     def get(self, unit: Unit, entry: bool = False) -> Any:
         """Return the compiled function of a unit.
 
@@ -126,7 +168,7 @@ class UnitCompiler:
         entry
             Whether it is called from Python; only such functions can be.
         """
-        key = digest("numba", self.stamp(), unit.key, f"entry {entry}", f"fastmath {config.numba__fastmath}")
+        key = self.key(unit, entry)
         with self._lock:
             found = self._known.get(key)
             if found is not None:
@@ -134,9 +176,7 @@ class UnitCompiler:
                 self._count("shared")
                 return found
             made = self._make(unit, key, entry)
-            self._known[key] = made
-            if len(self._known) > CAPACITY:
-                self._known.popitem(last=False)
+            self._remember(key, made)
         return made
 
     def _count(self, name: str) -> None:
@@ -180,10 +220,12 @@ class UnitCompiler:
         function = self._function(unit, entry, scope)
         types = tuple(type_of(code) for code in unit.signature)
         if entry:
-            function.compile(types)
+            with phase("compiler"):
+                function.compile(types)
             (result,) = function.overloads.values()
         else:
-            result = _compile_part(function, types)
+            with phase("compiler"):
+                result = _compile_part(function, types)
         function.disable_compile()
         self._count("compiled")
         return function, result
@@ -191,8 +233,9 @@ class UnitCompiler:
     def _load(self, unit: Unit, payload: bytes, entry: bool) -> Any:
         function = self._function(unit, entry, {})
         context = function.targetdescr.target_context
-        with global_compiler_lock:
-            context.refresh()
+        with phase("loading"), global_compiler_lock:
+            # What loaded code calls; `context.refresh` would do more, which only compiling needs (0.3 s of imports).
+            rtsys.initialize(context)
             result = compiler.CompileResult._rebuild(context, *pickle.loads(payload))
         function.add_overload(result)
         function.disable_compile()

@@ -40,6 +40,12 @@ def drop(frame, slot):  # i8 i8
     table[slot] = 0
     return 0
 
+def move(frame, target, source):  # i8 i8 i8
+    table = as_i8(frame)
+    table[target] = table[source]
+    table[source] = 0
+    return 0
+
 def take(frame, slot):  # i8 i8
     # The buffer of a slot, to be owned by an array; an empty one where the program stopped before it was made.
     table = as_i8(frame)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from treadle.graph import missing_lowerings
+from treadle.config import config, phase
+from treadle.graph import expand_inner_graphs, missing_lowerings
 from treadle.link.numba.dtypes import STORAGES
 from treadle.link.numba.table import TABLE
-from treadle.link.vm import Linker
+from treadle.link.numba.unit import Unit
+from treadle.link.vm import Linker, ProgramGraph
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from treadle.graph import Apply, Constant, FunctionGraph, Variable
     from treadle.link.numba.program import NumbaProgram
+    from treadle.link.vm import Program
 
 
 class NumbaLinker(Linker):
@@ -27,20 +30,45 @@ class NumbaLinker(Linker):
         LoweringError
             If there are nodes without a lowering, or of dtypes that the backend does not have; all are listed.
         """
-        del native_outputs
-        from treadle.link.numba.compiler import COMPILER
-        from treadle.link.numba.program import NumbaProgram
-        from treadle.link.numba.source import write_program
+        with phase("import"):
+            from treadle.link.numba.compiler import COMPILER
+            from treadle.link.numba.program import NumbaProgram, Recipe
+            from treadle.link.numba.source import write_program
 
+        fgraph = expand_inner_graphs(fgraph, TABLE)
         order = fgraph.toposort()
         gaps = list(_gaps(order))
         if gaps:
             raise missing_lowerings(TABLE.backend, gaps)
-        written = write_program(fgraph, order)
+        with phase("code generation"):
+            written = write_program(fgraph)
         run = COMPILER.get(written.entry, entry=True)
         table, kept = _table(written.constants, written.uses_blas)
         text = "\n".join(unit.source for unit in written.entry.with_uses())
-        return NumbaProgram(fgraph, run, table, kept, text)
+        entry = written.entry
+        key = COMPILER.key(entry, entry=True)
+        made = (entry.name, entry.source, entry.signature, text)
+        recipe = Recipe(key, COMPILER.stamp(), *made, written.constants, written.uses_blas)
+        return NumbaProgram(ProgramGraph.of(fgraph, native_outputs), run, table, kept, recipe)
+
+    def dump(self, program: Program) -> Any:
+        """Return the program's recipe; None where option ``numba__cache`` keeps its machine code out of the cache."""
+        return program.recipe if config.numba__cache else None  # type: ignore[attr-defined]  # a NumbaProgram
+
+    def load(self, data: Any, graph: ProgramGraph) -> NumbaProgram:
+        """Return the program of a recipe, with its machine code from the cache.
+
+        Raises
+        ------
+        LookupError
+            If the machine code is not there any more.
+        """
+        from treadle.link.numba.compiler import COMPILER
+        from treadle.link.numba.program import NumbaProgram
+
+        run = COMPILER.stored(data.key, data.stamp, Unit(data.name, data.entry, data.signature))
+        table, kept = _table(data.constants, data.uses_blas)
+        return NumbaProgram(graph, run, table, kept, data)
 
 
 def _gaps(order: Sequence[Apply]) -> Iterator[tuple[Apply, str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,8 @@ from treadle.link.vm import Program, replay
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from treadle.graph import FunctionGraph
+    from treadle.graph import Constant, FunctionGraph
+    from treadle.link.vm import ProgramGraph
 
 # What to raise for a status of the compiled code, if running the graph again on the Python VM finds nothing wrong.
 _ERRORS = {
@@ -24,12 +25,39 @@ _ERRORS = {
 }
 
 
+class Recipe(NamedTuple):
+    """What a program is made of, in any process: its machine code is in the compile cache.
+
+    Attributes
+    ----------
+    key, stamp
+        Where the machine code is, and what it depends on beside the text.
+    name, entry, signature
+        Name, text and argument types of the function that is called.
+    source
+        The whole generated text.
+    constants
+        The constants that the table holds.
+    uses_blas
+        Whether the table holds addresses of BLAS routines.
+    """
+
+    key: str
+    stamp: str
+    name: str
+    entry: str
+    signature: tuple[str, ...]
+    source: str
+    constants: tuple[Constant, ...]
+    uses_blas: bool
+
+
 class NumbaProgram(Program):
     """A graph as one function compiled by Numba, called without the interpreter's lock.
 
     Parameters
     ----------
-    fgraph
+    graph
         The graph.
     run
         The compiled function: table of constants and input arrays in, status and output arrays out.
@@ -37,28 +65,43 @@ class NumbaProgram(Program):
         Addresses of routines and constants.
     kept
         What the table points to.
-    source
-        The generated text.
+    recipe
+        What it was made of.
     """
 
-    __slots__ = ("_halves", "_kept", "_run", "_table", "_where", "fgraph", "source")
+    __slots__ = ("_graph", "_halves", "_kept", "_run", "_table", "_where", "recipe")
 
     def __init__(
-        self, fgraph: FunctionGraph, run: Callable[..., Any], table: Any, kept: Sequence[Any], source: str
+        self, graph: ProgramGraph, run: Callable[..., Any], table: Any, kept: Sequence[Any], recipe: Recipe
     ) -> None:
-        self.fgraph = fgraph
-        self.source = source
+        self._graph = graph
+        self.recipe = recipe
         self._run = run
         self._table = table
         self._where = int(table.ctypes.data)
         self._kept = tuple(kept)
-        inputs: list[Any] = [v.type for v in fgraph.inputs]
-        outputs: list[Any] = [v.type for v in fgraph.outputs]
+        inputs: Sequence[Any] = graph.inputs
+        outputs: Sequence[Any] = graph.outputs
         # Numba has no arrays of float16: their bits travel as uint16.
         self._halves = (
             tuple(i for i, t in enumerate(inputs) if t.dtype == "float16"),
             tuple(i for i, t in enumerate(outputs) if t.dtype == "float16"),
         )
+
+    @property
+    def fgraph(self) -> FunctionGraph:
+        """The graph."""
+        return self._graph.get()
+
+    @property
+    def source(self) -> str:
+        """The generated text."""
+        return self.recipe.source
+
+    def rebound(self, graph: ProgramGraph, data: Any) -> NumbaProgram:
+        """Return this program for an equal graph of other origin."""
+        del data
+        return NumbaProgram(graph, self._run, self._table, self._kept, self.recipe)
 
     def __call__(self, *inputs: Any) -> Sequence[Any]:
         """Compute the outputs."""

@@ -6,7 +6,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from treadle.graph import Apply, Block, Branching
 from treadle.link.numba import lower as _rules  # noqa: F401 - registers the lowerings
+from treadle.link.numba.choices import Arm, write_choice
 from treadle.link.numba.library import LIBRARY
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.unit import Unit, make_kernel
@@ -16,7 +18,8 @@ from treadle.link.numba.writer import GraphWriter
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.graph import Apply, Constant, FunctionGraph, Variable
+    from treadle.graph import Constant, FunctionGraph, Variable
+    from treadle.link.numba.values import Value
 
 PART = 60  # statements grow faster than linearly costly to compile in one function
 _ASSIGNED = re.compile(r"^\s*(\w+(?:, \w+)*) = ", re.MULTILINE)
@@ -43,49 +46,116 @@ class Written:
     uses_blas: bool
 
 
-def write_program(fgraph: FunctionGraph, order: Sequence[Apply]) -> Written:
-    """Write the program of a graph.
-
-    Parameters
-    ----------
-    fgraph
-        The graph.
-    order
-        Its nodes in the order of computation.
-    """
+def write_program(fgraph: FunctionGraph) -> Written:
+    """Write the program of a graph."""
     writer = GraphWriter(fgraph)
-    last = _last_uses(fgraph, order)
-    marks: list[int] = []
-    for at, node in enumerate(order):
-        if at % PART == 0 and at:
-            marks.append(len(writer.lines))
-        writer.dying = frozenset(last.get(node, ()))
-        before = writer.slots
-        rule: Any = TABLE.find(node.op)
-        writer.add(f"# {_one_line(str(node.op))}")
-        rule(node.op, node, writer)
-        _forget(writer, last.get(node, ()), before)
+    blocks = _Blocks(writer, fgraph)
+    blocks.write()
     results = [_result(writer, v, fgraph.outputs[:i]) for i, v in enumerate(fgraph.outputs)]
-    texts = [writer.lines[a:b] for a, b in zip([0, *marks], [*marks, len(writer.lines)], strict=True)]
     given = ["table", "frame", *(name for names in writer.input_names for name in names)]
     wanted = list(dict.fromkeys(n for r in results for n in r.dims if n in writer.made))
-    graph = _graph_unit(writer, texts, given, wanted)
+    graph = _graph_unit(writer, blocks.texts(), given, wanted)
     return Written(_entry(fgraph, writer, graph, results, wanted), tuple(writer.constants), writer.uses_blas)
+
+
+class _Text:
+    """The statements of a block being written, cut into parts, and what to return to afterwards."""
+
+    __slots__ = ("count", "lines", "marks", "values")
+
+    def __init__(self, lines: list[str], values: dict[Variable, Value]) -> None:
+        self.lines = lines
+        self.values = values
+        self.marks: list[int] = []
+        self.count = 0
+
+    def texts(self) -> list[list[str]]:
+        """Return the parts."""
+        cuts = [0, *self.marks, len(self.lines)]
+        return [self.lines[a:b] for a, b in zip(cuts, cuts[1:], strict=False)]
+
+
+class _Blocks:
+    """Writes the nodes of a graph; each branch of a choice becomes a function of its own."""
+
+    def __init__(self, writer: GraphWriter, fgraph: FunctionGraph) -> None:
+        self.writer = writer
+        self.branching = Branching.of(fgraph)
+        self.last = self.branching.last_uses(self.branching.linear(), fgraph.outputs)
+        self._open = [_Text(writer.lines, {})]
+        self._branches: dict[Block, tuple[list[list[str]], list[Value]]] = {}
+
+    def texts(self) -> list[list[str]]:
+        """Return the statements of the outermost block, cut into parts."""
+        return self._open[0].texts()
+
+    def write(self) -> None:
+        """Write all nodes."""
+        stack: list[Block | tuple[Apply | Block, bool]] = [(node, False) for node in reversed(self.branching.root.nodes)]
+        while stack:
+            item = stack.pop()
+            if isinstance(item, tuple):
+                what, done = item
+                branches = self.branching.inside.get(what) if isinstance(what, Apply) else None
+                if isinstance(what, Block):
+                    self._leave(what)
+                elif branches is None or done:
+                    self._write_node(what, branches)
+                else:
+                    stack += [(what, True), branches[1], branches[0]]
+            else:
+                self._enter()
+                stack.append((item, True))
+                stack += [(node, False) for node in reversed(item.nodes)]
+
+    def _enter(self) -> None:
+        self.writer.lines = []
+        self._open.append(_Text(self.writer.lines, dict(self.writer.values)))
+
+    def _leave(self, block: Block) -> None:
+        """End a branch: what was taken up in it is not known outside."""
+        values = [self.writer.value(v) for v in block.results]
+        ended = self._open.pop()
+        self._branches[block] = (ended.texts(), values)
+        self.writer.values = ended.values
+        self.writer.lines = self._open[-1].lines
+
+    def _write_node(self, node: Apply, branches: tuple[Block, Block] | None) -> None:
+        writer, text = self.writer, self._open[-1]
+        if text.count % PART == 0 and text.count:
+            text.marks.append(len(writer.lines))
+        text.count += 1
+        dead = self.last[node]
+        writer.dying = frozenset(dead)
+        before = writer.slots
+        writer.add(f"# {_one_line(str(node.op))}")
+        if branches is None:
+            rule: Any = TABLE.find(node.op)
+            rule(node.op, node, writer)
+        else:
+            arms = [self._arm(block) for block in branches]
+            write_choice(writer, node, arms)
+        _forget(writer, dead, before)
+
+    def _arm(self, block: Block) -> Arm:
+        """Return a branch as the statements that call its function, and the values it results in."""
+        texts, values = self._branches.pop(block)
+        if not any(texts):
+            return Arm([], values)
+        writer = self.writer
+        assigned = _assigned("\n".join(line for lines in texts for line in lines))
+        wanted = [name for name in dict.fromkeys(n for value in values for n in value.names()) if name in assigned]
+        given = [name for names in writer.input_names for name in names]
+        parts = _parts(writer, texts, given, wanted)
+        unit, enters = parts[0][:2] if len(parts) == 1 else _joined(writer, parts, None, wanted)
+        writer.units[unit.name] = unit
+        status = writer.name("status")
+        call = f"{', '.join([status, *wanted])} = {unit.name}({', '.join(enters)})"
+        return Arm([call, f"if {status} != 0:", f"    return STOP({status})"], values)
 
 
 def _one_line(text: str) -> str:
     return " ".join(text.split())[:100]
-
-
-def _last_uses(fgraph: FunctionGraph, order: Sequence[Apply]) -> dict[Apply, list[Variable]]:
-    """Return for each node the variables that are not needed after it."""
-    needed: set[Variable] = set(fgraph.outputs)
-    dying: dict[Apply, list[Variable]] = {}
-    for node in reversed(order):
-        dead = [v for v in dict.fromkeys((*node.inputs, *node.outputs)) if v not in needed]
-        needed.update(dead)
-        dying[node] = dead
-    return dying
 
 
 def _forget(writer: GraphWriter, dead: Sequence[Variable], before: int) -> None:
@@ -130,42 +200,66 @@ def _zero(code: str) -> str:
     return {"i8": "0", "b1": "False"}.get(code, f"{code}(0)")
 
 
-def _graph_unit(
+def _assigned(text: str) -> set[str]:
+    return {name for group in _ASSIGNED.findall(text) for name in group.split(", ")}
+
+
+_Part = tuple[Unit, list[str], list[str]]
+
+
+def _parts(
     writer: GraphWriter, texts: Sequence[Sequence[str]], given: Sequence[str], wanted: Sequence[str]
-) -> Unit:
-    """Return the unit that runs all statements: one function, or several called one after another."""
+) -> list[_Part]:
+    """Return a function for each part of the statements, with the names it takes and those it returns."""
     codes = writer.codes
-    parts: list[tuple[Unit, list[str], list[str]]] = []
+    parts: list[_Part] = []
     needed = list(wanted)
     for lines in reversed(texts):
         text = "\n".join(lines)
-        assigned = {name for group in _ASSIGNED.findall(text) for name in group.split(", ")}
+        assigned = _assigned(text)
         leaves = [name for name in dict.fromkeys(needed) if name in assigned]
         used = dict.fromkeys(_NAME.findall("\n".join(line for line in lines if not line.lstrip().startswith("#"))))
         known = [name for name in used if name not in assigned and (name in given or name in writer.made)]
         enters = ["table", "frame", *(n for n in known if n not in {"table", "frame"})]
-        if len(texts) == 1:
-            enters = list(given)
         stop = ", ".join([r"\1", *(_zero(codes.get(n, "i8")) for n in leaves)])
         body = [_STOP.sub(stop, line) for line in lines]
-        body.append(f"return {', '.join(['0', *leaves])}")
+        body.append(f"return {', '.join(['0', *leaves])}" if leaves else "return 0")
         params = [(name, codes.get(name, "i8")) for name in enters]
         uses = (*(u for n, u in writer.units.items() if n in used), *LIBRARY.used_by(text))
         parts.append((make_kernel("part", params, body, uses), enters, leaves))
         needed = [*(n for n in needed if n not in assigned), *enters]
     parts.reverse()
-    if len(parts) == 1:
-        return parts[0][0]
+    return parts
+
+
+def _joined(
+    writer: GraphWriter, parts: Sequence[_Part], given: Sequence[str] | None, wanted: Sequence[str]
+) -> tuple[Unit, list[str]]:
+    """Return the function that calls parts one after another, and the names it takes: those needed if not given."""
+    codes = writer.codes
     lines = []
+    made: set[str] = set()
+    needed: dict[str, None] = {}
     for unit, enters, leaves in parts:
+        needed.update((name, None) for name in enters if name not in made)
+        made.update(leaves)
         targets = ", ".join(["status", *leaves])
+        stop = ["status", *(_zero(codes.get(n, "i8")) for n in wanted)]
         lines += [
             f"{targets} = {unit.name}({', '.join(enters)})",
             "if status != 0:",
-            "    return " + ", ".join(["status", *(_zero(codes.get(n, "i8")) for n in wanted)]),
+            f"    return {', '.join(stop)}",
         ]
     lines.append(f"return {', '.join(['0', *wanted])}")
-    return make_kernel("graph", [(n, codes.get(n, "i8")) for n in given], lines, [unit for unit, _, _ in parts])
+    names = list(needed) if given is None else list(given)
+    return make_kernel("graph", [(n, codes.get(n, "i8")) for n in names], lines, [unit for unit, _, _ in parts]), names
+
+
+def _graph_unit(
+    writer: GraphWriter, texts: Sequence[Sequence[str]], given: Sequence[str], wanted: Sequence[str]
+) -> Unit:
+    """Return the unit that runs all statements, called with all that is given."""
+    return _joined(writer, _parts(writer, texts, given, wanted), given, wanted)[0]
 
 
 def _entry(

@@ -24,6 +24,14 @@ class ScalarValue:
     text: str
     storage: Storage
 
+    def texts(self) -> list[str]:
+        """Return the variables and literals that it consists of."""
+        return [self.text]
+
+    def names(self) -> list[str]:
+        """Return the variables that it consists of."""
+        return [text for text in self.texts() if text.isidentifier()]
+
 
 @dataclass(frozen=True, slots=True)
 class ArrayValue:
@@ -54,6 +62,14 @@ class ArrayValue:
     slots: tuple[int, ...] = ()
     packed: bool = False
     certain: bool = True
+
+    def texts(self) -> list[str]:
+        """Return the variables and literals that it consists of."""
+        return [self.address, *self.dims, *self.strides]
+
+    def names(self) -> list[str]:
+        """Return the variables that it consists of."""
+        return [text for text in self.texts() if text.isidentifier()]
 
     @property
     def fills_one_buffer(self) -> bool:

@@ -1,8 +1,14 @@
 """treadle.link.torch: the PyTorch backend. PyTorch itself is imported when the first program is linked."""
 
+from typing import TYPE_CHECKING
+
+from treadle.config import lazy_names
 from treadle.link.torch.backend import BACKEND
 from treadle.link.torch.errors import ForkedProcessError, PyTorchWarning, UnsupportedError
 from treadle.link.torch.table import TORCH, Checked
+
+if TYPE_CHECKING:
+    from treadle.link.torch.wrapping import TorchOp, wrap_torch
 
 __all__ = [
     "BACKEND",
@@ -10,5 +16,8 @@ __all__ = [
     "Checked",
     "ForkedProcessError",
     "PyTorchWarning",
+    "TorchOp",
     "UnsupportedError",
+    "wrap_torch",
 ]
+__getattr__ = lazy_names(__name__, dict.fromkeys(("TorchOp", "wrap_torch"), "treadle.link.torch.wrapping"))

@@ -18,6 +18,13 @@ def _linker() -> Linker:
     return TorchLinker()
 
 
+def _node_linker() -> Linker:
+    from treadle.link.torch.linker import TorchLinker
+
+    # Compiling a node takes about a second, and there is nothing in it to fuse.
+    return TorchLinker(compiled=False)
+
+
 def _version() -> str:
     return f"torch-{installed_version('torch') or 'none'}"
 
@@ -32,7 +39,8 @@ BACKEND = Backend(
     name="pytorch",
     linker=_linker,
     exclude=("fusion", "inplace", "cxx_only", "BlasOpt"),
-    capabilities=frozenset({"native_values"}),
+    capabilities=frozenset({"deepcopy", "native_values"}),
     version=_version,
     unavailable=_unavailable,
+    node_linker=_node_linker,
 )

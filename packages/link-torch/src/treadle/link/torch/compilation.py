@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from treadle.config import phase
 from treadle.link.torch.errors import ForkedProcessError, PyTorchWarning
+from treadle.link.torch.folder import inductor_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -113,7 +115,7 @@ class Compiled:
         from torch._dynamo.convert_frame import compile_lock
         from torch._dynamo.exc import FailOnRecompileLimitHit
 
-        with compile_lock:
+        with phase("compiler"), compile_lock, inductor_folder():
             try:
                 result = self._compiled(*args)
             except FailOnRecompileLimitHit:

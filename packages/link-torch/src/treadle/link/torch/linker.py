@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 import treadle.link.torch.lower as _lowerings
-from treadle.config import config
-from treadle.graph import missing_lowerings
+from treadle.config import config, phase
+from treadle.graph import expand_inner_graphs, missing_lowerings
 from treadle.link.torch.carriers import CARRIERS
+from treadle.link.torch.choices import ChoosingProgram, has_choices
 from treadle.link.torch.compilation import NOTICES, Compiled, compiler_on_path
 from treadle.link.torch.device import device
 from treadle.link.torch.errors import UnsupportedError
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from treadle.graph import Apply, FunctionGraph
     from treadle.link.torch.static import Plan
     from treadle.link.torch.table import Checked
+    from treadle.link.vm import Program, ProgramGraph
 
 __all__ = ["TorchLinker"]
 
@@ -77,8 +79,8 @@ class TorchLinker(Linker):
     def __init__(self, compiled: bool | None = None) -> None:
         self.compiled = compiled
 
-    def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> TorchProgram:
-        """Return a program for the graph.
+    def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> Program:
+        """Return a program for the graph; one with choices is a `ChoosingProgram`.
 
         Raises
         ------
@@ -88,12 +90,30 @@ class TorchLinker(Linker):
         OptionValueError
             If the device of the option ``torch__device`` cannot be used.
         """
+        fgraph = expand_inner_graphs(fgraph, TORCH)
+        if has_choices(fgraph):
+            return ChoosingProgram(fgraph, self._link_stretch, device(), native_outputs)
+        return self._link_stretch(fgraph, native_outputs)
+
+    def dump(self, program: Program) -> Any:
+        """Return the rewritten graph: its text is written anew, and compiled code is in Inductor's folder."""
+        known: Any = program
+        return known.fgraph
+
+    def load(self, data: Any, graph: ProgramGraph) -> Program:
+        """Return the program of the rewritten graph."""
+        return self.link(data, graph.native_outputs)
+
+    def _link_stretch(
+        self, fgraph: FunctionGraph, native_outputs: frozenset[int], may_compile: bool = True
+    ) -> TorchProgram:
         place = device()
         plan = analyse(fgraph)
-        lowered = self._lowered(plan)
-        listing = generate(fgraph, plan, lowered, lambda dtype: as_tensor(dtype, place), either)
+        with phase("code generation"):
+            lowered = self._lowered(plan)
+            listing = generate(fgraph, plan, lowered, lambda dtype: as_tensor(dtype, place), either)
         run = listing.run
-        if self._compiles(fgraph, place):
+        if may_compile and self._compiles(fgraph, place):
             run = Compiled(run, len(listing.tensors))
         return TorchProgram(fgraph, listing, run, place, native_outputs)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import torch
 from treadle.graph import FunctionGraph, NodeError, NodeValueError
 from treadle.link.torch.carriers import CARRIERS, from_host, from_native, to_host, to_native
 from treadle.link.torch.compilation import PROCESS
-from treadle.link.vm import Program, VMLinker, replay
+from treadle.link.vm import Program, ProgramGraph, VMLinker, replay
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -64,7 +65,7 @@ class TorchProgram(Program):
         place: Any,
         native_outputs: frozenset[int],
     ) -> None:
-        self.fgraph = fgraph
+        self._graph = ProgramGraph.of(fgraph, native_outputs)
         self._listing = listing
         self._run = run
         at = {v: i for i, v in enumerate(fgraph.inputs)}
@@ -77,6 +78,18 @@ class TorchProgram(Program):
         self._shared = frozenset(t.untyped_storage().data_ptr() for t in self._constants)
         self._outputs = [(str(getattr(v.type, "dtype", "")), i in native_outputs) for i, v in enumerate(fgraph.outputs)]
         self._on_cpu = place.type == "cpu"
+
+    @property
+    def fgraph(self) -> FunctionGraph:
+        """The graph."""
+        return self._graph.get()
+
+    def rebound(self, graph: ProgramGraph, data: Any) -> TorchProgram:
+        """Return this program for an equal graph of other origin."""
+        del data
+        other = copy(self)
+        other._graph = graph
+        return other
 
     @property
     def source(self) -> str:
@@ -128,6 +141,12 @@ class TorchProgram(Program):
         """Return an output in native form as a NumPy array that the caller owns."""
         found = type_.to_host(value)
         return np.array(found) if isinstance(found, np.ndarray) else found
+
+    def wait(self, values: Sequence[Any]) -> None:
+        """Return when outputs in native form have been computed: a device other than the CPU works on its own."""
+        del values
+        if not self._on_cpu:
+            torch.accelerator.synchronize()
 
     def _before(self, inputs: Sequence[Any]) -> Sequence[Any]:
         """Compute what is computed before the program."""

@@ -2,8 +2,11 @@
 
 from treadle.link.jax.lower import (
     broadcasting,
+    conditional,
+    copying,
     dimshuffle,
     elemwise,
+    from_graph,
     fused,
     indexing,
     joining,
@@ -15,8 +18,11 @@ from treadle.link.jax.lower import (
 
 __all__ = [
     "broadcasting",
+    "conditional",
+    "copying",
     "dimshuffle",
     "elemwise",
+    "from_graph",
     "fused",
     "indexing",
     "joining",

@@ -1,0 +1,152 @@
+"""Compiled forms of one function, by the shapes of its arguments: in memory, and in the compile cache."""
+
+from __future__ import annotations
+
+import io
+import pickle
+import re
+import secrets
+import threading
+from typing import TYPE_CHECKING, Any
+
+import jax
+from jax.experimental import serialize_executable
+
+from treadle.cache import default_cache, digest
+from treadle.config import phase
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from treadle.cache import Cache
+
+# XLA may keep a wider float where a narrower one is asked for; a cast then does not round.
+_COMPILER_OPTIONS = {"xla_allow_excess_precision": False}
+_CALLED = re.compile(r"custom_call\s*@(\w+)|call_target_name\s*=\s*\"(\w+)\"")
+_LAPACK = "lapack_"
+
+
+class Shelf:
+    """Where the compiled forms of one program are kept between processes.
+
+    Parameters
+    ----------
+    token
+        What tells the program from all others; a new one is made up if None.
+    """
+
+    def __init__(self, token: str | None = None) -> None:
+        self.token = secrets.token_hex(32) if token is None else token
+        self._cache: Cache = default_cache()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the token; the compile directory is that of the process that loads it."""
+        return Shelf, (self.token,)
+
+    def _key(self, about: tuple[Any, ...]) -> str:
+        device = jax.devices()[0]
+        return digest("jax executable", self.token, device.platform, device.device_kind, repr(about))
+
+    def find(self, about: tuple[Any, ...]) -> Callable[..., Any] | None:
+        """Return the compiled form for values and shapes, if it was kept; damaged ones count as missing."""
+        payload = self._cache.get(self._key(about))
+        if payload is None:
+            return None
+        try:
+            libraries, data = pickle.loads(payload)
+            if libraries:
+                _initialise_lapack()
+            found: Callable[..., Any] = serialize_executable.deserialize_and_load(*data)
+        except Exception:  # noqa: BLE001 - whatever JAX finds wrong with it, the form is compiled anew
+            return None
+        return found
+
+    def put(self, about: tuple[Any, ...], lowered: Any, compiled: Any) -> None:
+        """Keep a compiled form, unless it calls libraries that are not known to be there when it is loaded."""
+        called = {a or b for a, b in _CALLED.findall(lowered.as_text())}
+        if any(not name.startswith(_LAPACK) for name in called):
+            return
+        try:
+            data = serialize_executable.serialize(compiled)
+            payload = io.BytesIO()
+            pickle.dump((bool(called), data), payload)
+        except Exception:  # noqa: BLE001 - what cannot be written is compiled again in another process
+            return
+        self._cache.put(self._key(about), payload.getvalue(), {"backend": "jax", "shapes": repr(about[1])})
+
+
+def _initialise_lapack() -> None:
+    """Let JAX find LAPACK's functions: compiled code calls them through pointers that are empty before."""
+    from jaxlib import lapack
+
+    lapack.prepare_lapack_call("potrf", jax.numpy.dtype("float64"))
+
+
+class Executables:
+    """One function of arrays, compiled for each combination of shapes that it meets.
+
+    Parameters
+    ----------
+    traceable
+        Returns the function to compile; it is called when something has to be compiled.
+    arguments
+        Further arguments, which are always the same.
+    values
+        What the function was made for, in the program's own terms: part of what its forms are kept under.
+    shelf
+        Returns where they are kept, or None.
+    """
+
+    __slots__ = ("_arguments", "_found", "_jitted", "_lock", "_shelf", "_traceable", "_values")
+
+    def __init__(
+        self,
+        traceable: Callable[[], Callable[..., Any]],
+        arguments: Sequence[Any],
+        values: tuple[bytes, ...],
+        shelf: Callable[[], Shelf | None],
+    ) -> None:
+        self._traceable = traceable
+        self._arguments = tuple(arguments)
+        self._values = values
+        self._shelf = shelf
+        self._found: dict[tuple[Any, ...], Callable[..., Any]] = {}
+        self._jitted: Callable[..., Any] | None = None
+        self._lock = threading.Lock()
+
+    def __call__(self, *args: Any) -> Any:
+        """Compute."""
+        shapes = tuple([x.shape for x in args])
+        found = self._found.get(shapes)
+        if found is None:
+            found = self._make(shapes, args)
+        try:
+            return found(*args, *self._arguments)
+        except (TypeError, ValueError):
+            # Arrays of other devices or layouts than those that it was compiled for.
+            return self._jit()(*args, *self._arguments)
+
+    def _make(self, shapes: tuple[Any, ...], args: Sequence[Any]) -> Callable[..., Any]:
+        with self._lock:
+            found = self._found.get(shapes)
+            if found is None:
+                found = self._found[shapes] = self._stored_or_compiled(shapes, args)
+        return found
+
+    def _stored_or_compiled(self, shapes: tuple[Any, ...], args: Sequence[Any]) -> Callable[..., Any]:
+        shelf = self._shelf()
+        about = (self._values, shapes)
+        found = None if shelf is None else shelf.find(about)
+        if found is not None:
+            return found
+        lowered = self._jit().lower(*args, *self._arguments)  # type: ignore[attr-defined]  # what jax.jit returns
+        with phase("compiler"):
+            compiled: Callable[..., Any] = lowered.compile()
+        if shelf is not None:
+            shelf.put(about, lowered, compiled)
+        return compiled
+
+    def _jit(self) -> Callable[..., Any]:
+        if self._jitted is None:
+            self._jitted = jax.jit(self._traceable(), compiler_options=_COMPILER_OPTIONS)
+        return self._jitted

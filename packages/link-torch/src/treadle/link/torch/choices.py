@@ -1,0 +1,152 @@
+"""Graphs with choices: stretches between them are programs of their own, and Python takes one branch or the other.
+
+Each stretch is compiled as one whole. A branch in compiled code would be ``torch.cond``, which wants the same shapes,
+strides and dtypes from both branches and no memory shared with anything, and whose code for lengths that change from
+call to call did not compile (tried with PyTorch 2.13). Here only the branch taken runs, and branches may differ in
+shape.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from treadle.graph import FunctionGraph, IfElse, missing_lowerings
+from treadle.link.torch.carriers import from_host, to_native
+from treadle.link.torch.errors import UnsupportedError
+from treadle.link.torch.table import TORCH
+from treadle.link.vm import Linker, Program, Segment, generate, in_segments
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from treadle.graph import Apply, Type
+    from treadle.link.torch.program import TorchProgram
+
+# A stretch of so few nodes that makes single numbers, a condition most often, is not worth a compilation.
+FEW = 3
+
+
+def has_choices(fgraph: FunctionGraph) -> bool:
+    """Whether a graph chooses between branches."""
+    return any(isinstance(node.op, IfElse) for node in fgraph.apply_nodes)
+
+
+class _Stretches(Linker):
+    """Links stretches to programs whose results stay PyTorch tensors."""
+
+    def __init__(self, link: Callable[[FunctionGraph, frozenset[int], bool], TorchProgram]) -> None:
+        self._link = link
+
+    def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> TorchProgram:
+        del native_outputs
+        numbers = all(getattr(v.type, "ndim", 1) == 0 for v in fgraph.outputs)
+        everything = frozenset(range(len(fgraph.outputs)))
+        return self._link(fgraph, everything, not (numbers and len(fgraph) <= FEW))
+
+
+def _refuse(order: Sequence[Apply]) -> None:
+    """Refuse nodes without a lowering, all of them at once; what shapes depend on each stretch finds out."""
+    gaps: list[tuple[Apply, str]] = []
+    for node in order:
+        rule: Any = TORCH.find(node.op)
+        try:
+            if rule is None:
+                gaps.append((node, ""))
+            else:
+                rule(node.op, node)
+        except UnsupportedError as error:
+            gaps.append((node, str(error)))
+    if gaps:
+        raise missing_lowerings(TORCH.backend, gaps)
+
+
+class ChoosingProgram(Program):
+    """A graph with choices.
+
+    Parameters
+    ----------
+    fgraph
+        The graph.
+    link
+        Links a stretch, with the outputs to leave as tensors, and whether to compile it.
+    place
+        The device.
+    native_outputs
+        Positions of outputs to return as PyTorch tensors.
+    """
+
+    host = False
+
+    def __init__(
+        self,
+        fgraph: FunctionGraph,
+        link: Callable[[FunctionGraph, frozenset[int], bool], TorchProgram],
+        place: Any,
+        native_outputs: frozenset[int],
+    ) -> None:
+        _refuse(fgraph.toposort())
+        self.fgraph = fgraph
+        self._native = native_outputs
+        self._place = place
+        outer = in_segments(fgraph, _Stretches(link), lambda node: not isinstance(node.op, IfElse))
+        _let_share(outer)
+        callables = {node: _callable(node) for node in outer.toposort()}
+        self.stretches = [node.op.program for node in outer.toposort() if isinstance(node.op, Segment)]
+        listing = generate(outer, callables, free=True, copy=_copied)
+        self.source = listing.source
+        self._run = listing.run
+
+    def __call__(self, *inputs: Any) -> Sequence[Any]:
+        """Compute the outputs.
+
+        Raises
+        ------
+        NodeError
+            If a node that runs fails; it names the op and the user's line.
+        ForkedProcessError
+            In a process forked from one where PyTorch had run.
+        """
+        results = self._run(*inputs)
+        return [
+            self._native_form(x, v.type) if i in self._native else v.type.to_host(x)
+            for i, (x, v) in enumerate(zip(results, self.fgraph.outputs, strict=True))
+        ]
+
+    def _native_form(self, value: Any, type_: Type) -> Any:
+        if isinstance(value, torch.Tensor):
+            return value
+        dtype = getattr(type_, "dtype", "")
+        return to_native(from_host(value, dtype), dtype).to(self._place)
+
+    def fetch(self, value: Any, type_: Type) -> Any:
+        """Return an output in native form as a NumPy array that the caller owns."""
+        return type_.copy_value(type_.to_host(value))
+
+
+def _copied(value: Any) -> Any:
+    """Return a copy of a value that something else may hold too."""
+    return value.clone() if isinstance(value, torch.Tensor) else value.copy()
+
+
+def _let_share(outer: FunctionGraph) -> None:
+    """Let choices pass values on as they are, and say so: outputs that share memory are then copied."""
+    for node in outer.toposort():
+        op = node.op
+        if isinstance(op, IfElse) and not op.as_view:
+            made = IfElse(op.n_outs, True, op.name).make_node(*node.inputs)
+            made.user_line = node.user_line
+            outer.replace_all(zip(node.outputs, made.outputs, strict=True))
+
+
+def _callable(node: Apply) -> Callable[..., Any]:
+    op = node.op
+    if isinstance(op, Segment):
+        program = op.program
+        if len(node.outputs) == 1:
+            return lambda *values: program(*values)[0]
+        return lambda *values: tuple(program(*values))
+    rule: Any = TORCH.find(op)
+    found: Callable[..., Any] = rule(op, node)
+    return found
