@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import json
 import math
 import os
@@ -19,8 +18,8 @@ from typing import Any
 
 from benchmarks.models import SECTIONS
 from benchmarks.rewriting import MODELS
+from benchmarks.systems import LIMIT, TRUSTED, missing, present
 
-ROUNDS = 3
 NAMES = ("import", "compile", "call", "run", "rewrite", "memory")
 CONDITIONS = {
     "JAX_ENABLE_X64": "1",
@@ -28,6 +27,21 @@ CONDITIONS = {
     "OPENBLAS_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
     "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
+    # JAX keeps what it compiled in a directory only if it is told to, and how quick a compilation is worth that.
+    "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+    "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+}
+# Written below the table of each section.
+NOTES = {
+    "compile": "Cold: with empty compile directories; warm: with those that the cold run left. A dash: left out, since "
+    "it takes minutes, or failed.",
+    "call": "A pair: default checks on / arguments unchecked. treadle-C-plain: without the helper extension, as in a "
+    "process that has just begun and finds none in its compile directory, or where Python.h is missing.",
+    "run": "The column before the last is hand-written C with -O3 -ffast-math and the C library's vector functions, one "
+    "result written over in each call. Last: treadle-C over that, or over the quickest peer where there is none. Not "
+    "there yet: Gaussian process, Cholesky (linear algebra), recurrent network (scan), random numbers.",
+    "memory": "The peak during a call above arguments and results, in a process that has called the function before, "
+    "on small arguments where its lengths are free.",
 }
 
 
@@ -38,33 +52,54 @@ class Table:
     title: str
     columns: list[str]
     rows: list[list[str]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     def text(self) -> str:
         """Return the table in Markdown."""
         head = "| " + " | ".join(self.columns) + " |"
         rule = "|" + "---|" * len(self.columns)
         body = ["| " + " | ".join(row) + " |" for row in self.rows]
-        return "\n".join([f"## {self.title}", "", head, rule, *body, ""])
+        return "\n".join([f"## {self.title}", "", head, rule, *body, "", *(f"{note}\n" for note in self.notes)])
 
 
-def systems() -> list[str]:
-    """Return what is installed: treadle's backends, and the peers."""
-    from treadle.compile import BACKENDS  # noqa: PLC0415 - only the parent process needs it here
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What the command line asked for: how many rounds, which rows and columns; all of them where none are named."""
 
-    ours = [n for n in BACKENDS.names() if (b := BACKENDS.load(n)) is not None and b.unavailable() is None]
-    peers = ["jax"] if importlib.util.find_spec("jax") else []
-    return [*(f"treadle-{n.upper()}" for n in ours), *peers, "numpy"]
+    rounds: int = 3
+    cases: tuple[str, ...] = ()
+    systems: tuple[str, ...] = ()
+
+    def models(self, section: str) -> dict[str, Any]:
+        """Return the models of a section by name."""
+        return {n: m for n, m in SECTIONS[section].items() if not self.cases or n in self.cases}
+
+    def columns(self, *wanted: str) -> list[str]:
+        """Return those of some systems that are there and asked for."""
+        here = {*present(), "treadle-C-plain"}
+        return [s for s in wanted if s in here and (not self.systems or s in self.systems)]
+
+
+OURS = ("treadle-C", "treadle-NUMBA")
+PEERS = ("pytensor-C", "pytensor-NUMBA", "jax", "torch")
 
 
 def measure(section: str, name: str, system: str, directory: str) -> dict[str, Any]:
-    """Run one worker process; return what it says, or nothing if it failed."""
-    env = {**os.environ, **CONDITIONS, "TREADLE_FLAGS": f"base_compiledir={directory}"}
+    """Run one worker process; return what it says, or nothing if it failed, which is told."""
+    flags = f"base_compiledir={directory}/treadle"
+    if "-plain" in system:
+        flags += ",c__companions=False"
+    env = {**os.environ, **CONDITIONS, "TREADLE_FLAGS": flags}
+    env |= {"JAX_COMPILATION_CACHE_DIR": f"{directory}/jax", "TORCHINDUCTOR_CACHE_DIR": f"{directory}/torch"}
+    env["PYTENSOR_FLAGS"] = f"base_compiledir={directory}/pytensor"
     if section == "rewrite":
         # PyTensor folds constants with compiled code where it finds a compiler, which is no rewriting.
         env["PYTENSOR_FLAGS"] = "cxx="
-    command = [sys.executable, "-m", "benchmarks.worker", section, name, system]
-    done = subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True, check=False)
+    command = [sys.executable, "-m", "benchmarks.worker", section, name, system, directory]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     if done.returncode:
+        said = done.stderr.strip().splitlines() or [f"status {done.returncode}"]
+        print(f"  {section} {name} {system}: failed: {said[-1]}", flush=True)
         return {}
     answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return answer
@@ -89,39 +124,78 @@ def check_agreement(name: str, answers: dict[str, list[dict[str, Any]]]) -> None
         raise SystemExit(msg)
 
 
-def section_of_models(section: str, key: str, scale: float, unit: str) -> Table:
-    """Measure every model of a section on every system, in turns."""
-    wanted = systems() if section != "call" else [s for s in systems() if s != "treadle-PYTORCH"]
-    table = Table(f"{section}, {unit}", ["", *wanted])
+def in_turns(section: str, name: str, columns: list[str], directory: str, rounds: int) -> dict[str, list[Any]]:
+    """Measure one model on several systems, one after another, as often as asked; check that they agree."""
+    left_out = SECTIONS[section][name].without
+    answers: dict[str, list[dict[str, Any]]] = {s: [] for s in columns}
+    for _ in range(rounds):
+        for system in columns:
+            plain = system.removesuffix(TRUSTED)
+            limited = plain == LIMIT and not SECTIONS[section][name].limit
+            # One that failed once is not asked again.
+            if plain in left_out or limited or answers[system] == [{}]:
+                continue
+            answers[system].append(measure(section, name, system, directory))
+    check_agreement(name, answers)
+    return answers
+
+
+def run_section(choice: Choice) -> Table:
+    """Measure kernels and models."""
+    columns = choice.columns(*OURS, *PEERS, "numpy", LIMIT)
+    table = Table("run: milliseconds a call", ["", *columns, "ratio"])
     with tempfile.TemporaryDirectory() as directory:
-        for name, model in SECTIONS[section].items():
-            answers: dict[str, list[dict[str, Any]]] = {s: [] for s in wanted}
-            for _ in range(ROUNDS):
-                for system in wanted:
-                    answers[system].append(measure(section, name, system, directory))
-            check_agreement(name, answers)
-            table.rows.append([model.title, *(show(median_of(answers[s], key), scale, 2) for s in wanted)])
+        for name, model in choice.models("run").items():
+            asked = [s for s in columns if s != "numpy" or not model.slopes]
+            answers = in_turns("run", name, asked, directory, choice.rounds)
+            found = {s: median_of(a, "seconds") for s, a in answers.items()}
+            peers = [v for s, v in found.items() if not s.startswith("treadle-") and not math.isnan(v)]
+            best = found.get(LIMIT, math.nan)
+            best = best if not math.isnan(best) else min(peers, default=math.nan)
+            cells = [show(found.get(s, math.nan), 1e3, 4) for s in columns]
+            table.rows.append([model.title, *cells, show(found.get("treadle-C", math.nan) / best, 1, 2)])
+            print(f"  {' | '.join(table.rows[-1])}", flush=True)
     return table
 
 
-def compile_section() -> Table:
+def call_section(choice: Choice) -> Table:
+    """Measure what a call costs that computes next to nothing."""
+    pairs = choice.columns("treadle-C", "treadle-C-plain", "treadle-NUMBA", "pytensor-C", "pytensor-NUMBA")
+    single = choice.columns("jax", "numpy")
+    table = Table("call: microseconds a call, checks on / off", ["", *pairs, *single])
+    with tempfile.TemporaryDirectory() as directory:
+        for name, model in choice.models("call").items():
+            asked = [s + end for s in pairs for end in ("", TRUSTED)] + single
+            answers = in_turns("call", name, asked, directory, choice.rounds)
+            found = {s: show(median_of(a, "seconds"), 1e6, 2) for s, a in answers.items()}
+            cells = [f"{found[s]} / {found[s + TRUSTED]}" for s in pairs]
+            table.rows.append([model.title, *cells, *(found[s] for s in single)])
+    return table
+
+
+def compile_section(choice: Choice) -> Table:
     """Measure the time from a fresh process to the first result, with an empty compile directory and a filled one."""
-    wanted = [s for s in systems() if s != "numpy"]
-    table = Table("compile: fresh process to first result, seconds, cold / warm", ["", *wanted])
-    for name, model in SECTIONS["compile"].items():
-        row = [model.title]
-        for system in wanted:
-            colds, warms = [], []
-            for _ in range(ROUNDS):
+    columns = choice.columns(*OURS, *PEERS)
+    table = Table("compile: fresh process to first result, seconds, cold / warm", ["", *columns])
+    for name, model in choice.models("compile").items():
+        colds: dict[str, list[Any]] = {s: [] for s in columns}
+        warms: dict[str, list[Any]] = {s: [] for s in columns}
+        for _ in range(choice.rounds):
+            for system in columns:
+                if system in model.without or colds[system] == [{}]:
+                    continue
                 with tempfile.TemporaryDirectory() as directory:
-                    colds.append(measure("compile", name, system, directory))
-                    warms.append(measure("compile", name, system, directory))
-            row.append(f"{show(median_of(colds, 'first'), 1, 2)} / {show(median_of(warms, 'first'), 1, 2)}")
-        table.rows.append(row)
+                    colds[system].append(measure("compile", name, system, directory))
+                    if colds[system][-1]:
+                        warms[system].append(measure("compile", name, system, directory))
+        check_agreement(name, colds)
+        cells = [f"{show(median_of(colds[s], 'first'), 1, 2)} / {show(median_of(warms[s], 'first'), 1, 2)}" for s in columns]
+        table.rows.append([model.title, *cells])
+        print(f"  {' | '.join(table.rows[-1])}", flush=True)
     return table
 
 
-def import_section() -> Table:
+def import_section(choice: Choice) -> Table:
     """Measure imports as whole processes, over a process that imports nothing."""
     statements = {
         "treadle.graph": "import treadle.graph",
@@ -131,7 +205,7 @@ def import_section() -> Table:
         "torch": "import torch",
     }
     times: dict[str, list[float]] = {name: [] for name in ("bare", *statements)}
-    for _ in range(3 * ROUNDS):
+    for _ in range(3 * choice.rounds):
         for name, statement in {"bare": "pass", **statements}.items():
             start = time.perf_counter()
             subprocess.run([sys.executable, "-c", statement], check=False, stderr=subprocess.DEVNULL)
@@ -143,16 +217,16 @@ def import_section() -> Table:
     return table
 
 
-def rewrite_section() -> Table:
+def rewrite_section(choice: Choice) -> Table:
     """Measure all rewrites of models, beside PyTensor's where it is installed, and of synthetic graphs of any size."""
     columns = ["", "nodes", "treadle ms", "treadle ms per node", "PyTensor ms", "PyTensor ms per node", "ratio"]
     table = Table(
         "rewrite: FAST_RUN's rewrites, CPU time without code generation (PyTensor's without a C compiler)", columns
     )
-    peer = ["pytensor"] if importlib.util.find_spec("pytensor") else []
+    peer = [] if "pytensor" in missing() else ["pytensor"]
     for name, model in MODELS.items():
         answers: dict[str, list[dict[str, Any]]] = {s: [] for s in ("treadle", *peer)}
-        for _ in range(ROUNDS):
+        for _ in range(choice.rounds):
             for system, runs in answers.items():
                 runs.append(measure("rewrite", name, system, ""))
         check_agreement(name, answers)
@@ -161,7 +235,7 @@ def rewrite_section() -> Table:
         first = math.nan
         for nodes in (1_000, 3_000, 10_000, 30_000, 100_000):
             runs = [
-                measure("rewrite", f"{kind}:{nodes}", "treadle", "") for _ in range(ROUNDS if nodes <= 10_000 else 1)
+                measure("rewrite", f"{kind}:{nodes}", "treadle", "") for _ in range(choice.rounds if nodes <= 10_000 else 1)
             ]
             row = _rewrite_row(f"synthetic, {kind}", runs, [])
             cost = median_of(runs, "seconds") / max(median_of(runs, "nodes"), 1)
@@ -186,33 +260,41 @@ def _rewrite_row(title: str, ours: list[dict[str, Any]], theirs: list[dict[str, 
     ]
 
 
-def memory_section() -> Table:
-    """Measure the peak of memory above the arguments, compiling included."""
-    wanted = systems()
-    table = Table("memory: peak above the arguments, MiB, compiling included", ["", *wanted])
+def memory_section(choice: Choice) -> Table:
+    """Measure the peak of memory during a call above arguments and results."""
+    columns = choice.columns(*OURS, *PEERS, "numpy")
+    table = Table("memory: peak during a call above arguments and results, MiB", ["", *columns])
     with tempfile.TemporaryDirectory() as directory:
-        for name in ("seven6", "sum_seven"):
-            row = [SECTIONS["run"][name].title]
-            row += [show(measure("memory", name, s, directory).get("peak_mib", math.nan), 1, 0) for s in wanted]
-            table.rows.append(row)
+        for name, model in choice.models("memory").items():
+            asked = [s for s in columns if s != "numpy" or not model.slopes]
+            answers = in_turns("memory", name, asked, directory, choice.rounds)
+            found = {s: median_of(a, "peak_mib") for s, a in answers.items()}
+            table.rows.append([model.title, *(show(max(found.get(s, math.nan), 0.0), 1, 1) for s in columns)])
     return table
 
 
-def tables(names: list[str]) -> list[Table]:
+SECTIONS_BY_NAME = {
+    "import": import_section,
+    "compile": compile_section,
+    "call": call_section,
+    "run": run_section,
+    "rewrite": rewrite_section,
+    "memory": memory_section,
+}
+
+
+def tables(names: list[str], choice: Choice) -> list[Table]:
     """Run the sections asked for."""
-    sections = {
-        "import": import_section,
-        "compile": compile_section,
-        "call": lambda: section_of_models("call", "seconds", 1e6, "microseconds"),
-        "run": lambda: section_of_models("run", "seconds", 1e3, "milliseconds"),
-        "rewrite": rewrite_section,
-        "memory": memory_section,
-    }
+    absent = missing()
     done = []
     for name in names:
         print(f"measuring {name} ...", flush=True)
-        done.append(sections[name]())
-        print(done[-1].text(), flush=True)
+        table = SECTIONS_BY_NAME[name](choice)
+        table.notes = [NOTES[name]] if name in NOTES else []
+        if absent and name in {"compile", "call", "run", "memory"}:
+            table.notes.append(f"Not installed, so left out: {', '.join(absent)}.")
+        done.append(table)
+        print(table.text(), flush=True)
     return done
 
 
@@ -243,11 +325,19 @@ def main() -> int:
     """Measure, print, and write docs/benchmarks.md."""
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
     parser.add_argument("sections", nargs="*", metavar="SECTION", help=f"any of {', '.join(NAMES)}; all if none")
+    parser.add_argument("--rounds", type=int, default=3, help="how often each system is measured, in turns")
+    parser.add_argument("--cases", default="", help="names of models, separated by commas; all if none")
+    parser.add_argument("--systems", default="", help="names of systems, separated by commas; all that are there if none")
     given = parser.parse_args()
     unknown = set(given.sections) - set(NAMES)
     if unknown:
         parser.error(f"unknown section {', '.join(sorted(unknown))}; choose from {', '.join(NAMES)}")
-    made = {t.text().split(":")[0]: t.text() for t in tables(given.sections or list(NAMES))}
+    cases, chosen = (tuple(x for x in text.split(",") if x) for text in (given.cases, given.systems))
+    choice = Choice(given.rounds, cases, chosen)
+    made = {t.text().split(":")[0]: t.text() for t in tables(given.sections or list(NAMES), choice)}
+    if cases or chosen:
+        print("Only a part was measured: docs/benchmarks.md stays as it is.")
+        return 0
     PAGE.write_text(page({**kept_sections(), **made}))
     return 0
 

@@ -1,4 +1,4 @@
-"""The expressions that are measured: each as a treadle graph, and as the same thing in NumPy or JAX by hand."""
+"""The expressions that are measured, each written once for any array module: NumPy's, JAX's, treadle's, PyTensor's."""
 
 from __future__ import annotations
 
@@ -21,30 +21,37 @@ class Model:
         What the table calls it.
     values
         Makes the arguments, from a seeded generator.
-    graph
-        Takes treadle's input variables, returns (inputs, output or outputs, updates).
-    by_hand
-        The same with an array module (``numpy`` or ``jax.numpy``), arguments as given.
+    expression
+        Takes an array module and the arguments; returns the output.
+    slopes
+        Positions of arguments whose gradients are outputs too.
+    step
+        If not 0, these outputs are the arguments after a step down the gradient, of this length.
+    limit
+        Name of a function of `benchmarks.limits` that does the same in C, written by hand.
+    without
+        Systems that are left out, because they cannot run it, or would take minutes to compile.
     """
 
     title: str
     values: Callable[[np.random.Generator], list[Any]]
-    graph: Callable[[], tuple[list[Any], Any, Any]]
-    by_hand: Callable[..., Any]
+    expression: Callable[..., Any]
+    slopes: tuple[int, ...] = ()
+    step: float = 0.0
+    limit: str = ""
+    without: tuple[str, ...] = ()
+
+
+# Elementwise
 
 
 def _seven(xp: Any, x: Any, y: Any) -> Any:
     return xp.tanh(2 * x + 1) * xp.exp(-x * x) + xp.sin(y) * xp.cos(x) + xp.log1p(xp.exp(y)) + xp.sqrt(x * x + 1)
 
 
-def _graph_of(function: Any, *ndims: int) -> Callable[[], tuple[list[Any], Any, Any]]:
-    def build() -> tuple[list[Any], Any, Any]:
-        import treadle.tensor as tt  # noqa: PLC0415 - the import is part of what is measured
-
-        inputs = [tt.tensor(f"x{i}", ndim=n) for i, n in enumerate(ndims)]
-        return inputs, function(tt, *inputs), None
-
-    return build
+def _cheap(xp: Any, x: Any, y: Any) -> Any:
+    del xp
+    return 2 * x + y * y - x * y
 
 
 def _chain(xp: Any, x: Any) -> Any:
@@ -53,86 +60,156 @@ def _chain(xp: Any, x: Any) -> Any:
     return x
 
 
+def _long(xp: Any, x: Any) -> Any:
+    total = x
+    for i in range(2500):
+        total = xp.sin(total) * x + (0.5 + i % 7)
+    return total
+
+
+# Reductions
+
+
+def _row_top(x: Any) -> Any:
+    """Return the largest of each row, as a column."""
+    return x.amax(1, keepdim=True) if hasattr(x, "amax") else x.max(axis=1, keepdims=True)
+
+
 def _softmax(xp: Any, x: Any) -> Any:
     if hasattr(xp, "softmax"):
-        return xp.softmax(x, axis=1)
-    e = xp.exp(x - x.max(axis=1, keepdims=True))
+        return xp.softmax(x, 1) if hasattr(xp, "amax") else xp.softmax(x, axis=1)
+    e = xp.exp(x - _row_top(x))
     return e / e.sum(axis=1, keepdims=True)
 
 
-def _logistic() -> tuple[list[Any], Any, Any]:
-    import treadle.tensor as tt  # noqa: PLC0415 - the import is part of what is measured
-    from treadle.compile import shared  # noqa: PLC0415 - as above
+def _logsumexp(xp: Any, x: Any) -> Any:
+    top = _row_top(x)
+    return xp.log(xp.exp(x - top).sum(axis=1)) + top[:, 0]
 
-    x, y = tt.matrix("x"), tt.vector("y")
-    w, b = shared(np.zeros(100), name="w"), shared(0.0, name="b")
+
+def _max(axis: int) -> Callable[[Any, Any], Any]:
+    return lambda _, x: x.amax(axis) if hasattr(x, "amax") else x.max(axis=axis)
+
+
+# Models
+
+
+def _softplus(xp: Any, x: Any) -> Any:
+    if hasattr(xp, "logaddexp") and not hasattr(xp, "softplus"):
+        return xp.logaddexp(x, xp.zeros(()))
+    return xp.softplus(x)
+
+
+def _logistic(xp: Any, w: Any, b: Any, x: Any, y: Any) -> Any:
     score = x @ w + b
-    loss = (tt.softplus(score) - y * score).mean() + 0.005 * (w**2).sum()
-    w_slope, b_slope = tt.grad(loss, [w, b])
-    return [x, y], loss, {w: w - 0.1 * w_slope, b: b - 0.1 * b_slope}
+    return (_softplus(xp, score) - y * score).mean() + 0.005 * (w**2).sum()
 
 
-def _logistic_by_hand(xp: Any, x: Any, y: Any) -> Any:
-    """Return the first step's loss, and compute the step itself."""
-    w, b = xp.zeros(100), 0.0
-    score = x @ w + b
-    loss = (xp.logaddexp(0, score) - y * score).mean() + 0.005 * (w**2).sum()
-    error = (1 / (1 + xp.exp(-score)) - y) / len(y)
-    step = (w - 0.1 * (x.T @ error + 0.01 * w), b - 0.1 * error.sum())
-    return loss + 0 * step[1]
+def _perceptron(xp: Any, *values: Any) -> Any:
+    weights, biases, (h, y) = values[0:3], values[3:6], values[6:]
+    for w, b in zip(weights[:-1], biases[:-1], strict=True):
+        h = xp.tanh(h @ w + b)
+    score = h @ weights[-1] + biases[-1]
+    score = score - _row_top(score)
+    log_odds = score - xp.log(xp.exp(score).sum(axis=1, keepdims=True))
+    return -(y * log_odds).sum(axis=1).mean()
 
 
-def _normal(*shapes: tuple[int, ...]) -> Callable[[np.random.Generator], list[Any]]:
-    return lambda rng: [np.asarray(rng.normal(size=s)) for s in shapes]
+_GROUP = np.arange(919) % 85
+
+
+def _radon(xp: Any, mu: Any, scale: Any, slope: Any, noise: Any, raw: Any, floor: Any, y: Any) -> Any:
+    sigma = xp.exp(noise)
+    center = (mu + xp.exp(scale) * raw)[_GROUP] + slope * floor
+    density = -0.5 * (mu**2 + scale**2 + slope**2 + noise**2) - 0.5 * (raw**2).sum()
+    return density + (-0.5 * ((y - center) / sigma) ** 2 - xp.log(sigma)).sum()
+
+
+def _hierarchical(xp: Any, mu: Any, scale: Any, noise: Any, *values: Any) -> Any:
+    groups, (x, y) = values[:30], values[30:]
+    spread, sigma = xp.exp(scale), xp.exp(noise)
+    density = -0.5 * mu**2 - 0.5 * scale**2 - 0.5 * noise**2
+    for i, g in enumerate(groups):
+        density = density - 0.5 * ((g - mu) / spread) ** 2 - xp.log(spread)
+        center = g + mu * xp.tanh(x * (i + 1)) / (1 + xp.exp(-x))
+        density = density + (-0.5 * ((y - center) / sigma) ** 2 - xp.log(sigma)).sum()
+    return density
+
+
+# Arguments
+
+
+def _normal(*shapes: tuple[int, ...], scale: float = 1.0) -> Callable[[np.random.Generator], list[Any]]:
+    return lambda rng: [np.asarray(scale * rng.normal(size=s)) for s in shapes]
 
 
 def _labelled(rng: np.random.Generator) -> list[Any]:
-    return [rng.normal(size=(10_000, 100)), (rng.random(10_000) < 0.5).astype("float64")]
+    return [np.zeros(100), np.zeros(()), rng.normal(size=(10_000, 100)), (rng.random(10_000) < 0.5).astype("float64")]
 
 
-def _elementwise(title: str, size: int) -> Model:
-    return Model(title, _normal((size,), (size,)), _graph_of(_seven, 1, 1), _seven)
+def _digits(rng: np.random.Generator) -> list[Any]:
+    weights = [0.05 * rng.normal(size=s) for s in ((784, 256), (256, 128), (128, 10))]
+    biases = [np.zeros(n) for n in (256, 128, 10)]
+    return [*weights, *biases, rng.normal(size=(256, 784)), np.eye(10)[rng.integers(0, 10, size=256)]]
 
 
-LOGISTIC = Model("logistic regression step, 10,000 x 100", _labelled, _logistic, _logistic_by_hand)
+LOGISTIC = Model("logistic regression step, 10,000 x 100", _labelled, _logistic, slopes=(0, 1), step=0.1)
+PERCEPTRON = Model(
+    "MLP step, batch 256, 784-256-128-10", _digits, _perceptron, slopes=(0, 1, 2, 3, 4, 5), step=0.1,
+    without=("torch",),
+)  # fmt: skip
+RADON = Model(
+    "radon-like log density + gradient, 919 rows",
+    _normal((), (), (), (), (85,), (919,), (919,), scale=0.3),
+    _radon,
+    slopes=(0, 1, 2, 3, 4),
+    without=("torch",),
+)
+HIERARCHICAL = Model(
+    "hierarchical model, 30 groups unrolled, value + gradient",
+    _normal(*((),) * 33, (4,), (4,), scale=0.3),
+    _hierarchical,
+    slopes=tuple(range(33)),
+    without=("torch",),
+)
 
 COMPILE = {
-    "double": Model("2x", _normal((3,)), _graph_of(lambda xp, x: 2 * x, 1), lambda xp, x: 2 * x),
-    "chain": Model("chain of 50 elementwise ops", _normal((3,)), _graph_of(_chain, 1), _chain),
+    "double": Model("2x", _normal((3,)), lambda _, x: 2 * x),
+    "chain": Model("chain of 50 elementwise ops", _normal((3,)), _chain),
     "logistic": LOGISTIC,
+    "radon": RADON,
+    "perceptron": PERCEPTRON,
+    "hierarchical": HIERARCHICAL,
+    "long": Model("10,000 elementwise nodes", _normal((3,)), _long, without=("pytensor-C", "pytensor-NUMBA", "torch")),
 }
 CALL = {
-    "scalar": Model("x + 1, 0-d", _normal(()), _graph_of(lambda xp, x: x + 1, 0), lambda xp, x: x + 1),
-    "ten": Model("x + 1, 10 elements", _normal((10,)), _graph_of(lambda xp, x: x + 1, 1), lambda xp, x: x + 1),
+    "scalar": Model("x + 1, 0-d", _normal(()), lambda _, x: x + 1),
+    "ten": Model("x + 1, 10 elements", _normal((10,)), lambda _, x: x + 1),
+    "vectors": Model("sum of 10 vectors of 10", _normal(*((10,),) * 10), lambda _, *xs: sum(xs[1:], xs[0])),
+    "counter": Model("counter += 1 (state, update)", lambda _: [], lambda _: None, without=("jax", "numpy")),
 }
+_PAIR, _SQUARE = _normal((10**7,), (10**7,)), _normal((2000, 2000))
 RUN = {
-    "seven6": _elementwise("7 transcendental ops, 1e6", 10**6),
-    "seven3": _elementwise("7 transcendental ops, 1e3", 10**3),
+    "seven7": Model("7 transcendental ops fused, 1e7", _PAIR, _seven, limit="seven"),
+    "seven5": Model("the same, 1e5", _normal((10**5,), (10**5,)), _seven, limit="seven"),
+    "seven3": Model("the same, 1e3", _normal((10**3,), (10**3,)), _seven, limit="seven"),
+    "cheap": Model("cheap fused expression, 1e7", _PAIR, _cheap, limit="cheap"),
     "sum_seven": Model(
-        "sum of 7 transcendental ops, 1e6",
-        _normal((10**6,), (10**6,)),
-        _graph_of(lambda xp, x, y: _seven(xp, x, y).sum(), 1, 1),
-        lambda xp, x, y: _seven(xp, x, y).sum(),
+        "sum of the transcendental expression, 1e7", _PAIR, lambda xp, x, y: _seven(xp, x, y).sum(), limit="sum_seven"
     ),
-    "axis0": Model(
-        "sum over axis 0, 2000 x 2000",
-        _normal((2000, 2000)),
-        _graph_of(lambda xp, x: x.sum(axis=0), 2),
-        lambda xp, x: x.sum(axis=0),
+    "sum_cheap": Model(
+        "sum of the cheap expression, 1e7", _PAIR, lambda xp, x, y: _cheap(xp, x, y).sum(), limit="sum_cheap"
     ),
-    "axis1": Model(
-        "sum over axis 1, 2000 x 2000",
-        _normal((2000, 2000)),
-        _graph_of(lambda xp, x: x.sum(axis=1), 2),
-        lambda xp, x: x.sum(axis=1),
-    ),
-    "max1": Model(
-        "max over axis 1, 2000 x 2000",
-        _normal((2000, 2000)),
-        _graph_of(lambda xp, x: x.max(axis=1), 2),
-        lambda xp, x: x.max(axis=1),
-    ),
-    "softmax": Model("softmax over rows, 2000 x 2000", _normal((2000, 2000)), _graph_of(_softmax, 2), _softmax),
+    "sum0": Model("sum over axis 0, 2000 x 2000", _SQUARE, lambda _, x: x.sum(axis=0), limit="sum0"),
+    "sum1": Model("sum over axis 1, 2000 x 2000", _SQUARE, lambda _, x: x.sum(axis=1), limit="sum1"),
+    "max0": Model("max over axis 0, 2000 x 2000", _SQUARE, _max(0), limit="max0"),
+    "max1": Model("max over axis 1, 2000 x 2000", _SQUARE, _max(1), limit="max1"),
+    "softmax": Model("softmax over rows, 2000 x 2000", _SQUARE, _softmax, limit="softmax"),
+    "logsumexp": Model("logsumexp over rows, 2000 x 2000", _SQUARE, _logsumexp, limit="logsumexp"),
     "logistic": LOGISTIC,
+    "perceptron": PERCEPTRON,
+    "radon": RADON,
+    "hierarchical": HIERARCHICAL,
 }
-SECTIONS = {"compile": COMPILE, "call": CALL, "run": RUN}
+MEMORY = {name: RUN[name] for name in ("seven7", "sum_seven", "softmax", "perceptron")}
+SECTIONS = {"compile": COMPILE, "call": CALL, "run": RUN, "memory": MEMORY}

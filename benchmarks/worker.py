@@ -1,12 +1,12 @@
-"""One measurement in a process of its own: ``python -m benchmarks.worker SECTION MODEL SYSTEM``, JSON out."""
+"""One measurement in a process of its own: ``python -m benchmarks.worker SECTION MODEL SYSTEM DIRECTORY``, JSON out."""
 
 from __future__ import annotations
 
 import json
-import resource
 import statistics
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 START = time.perf_counter()
@@ -17,34 +17,7 @@ if TYPE_CHECKING:
     from benchmarks.models import Model
 
 
-def _treadle(model: Model, mode: str) -> Callable[..., Any]:
-    from treadle.compile import function  # noqa: PLC0415 - the import is part of what is measured
-
-    inputs, outputs, updates = model.graph()
-    return function(inputs, outputs, mode=mode, updates=updates)
-
-
-def _jax(model: Model) -> Callable[..., Any]:
-    import jax  # noqa: PLC0415 - the import is part of what is measured
-
-    compiled = jax.jit(lambda *args: model.by_hand(jax.numpy, *args))
-    return lambda *args: compiled(*args).block_until_ready()
-
-
-def _numpy(model: Model) -> Callable[..., Any]:
-    import numpy as np  # noqa: PLC0415 - the import is part of what is measured
-
-    return lambda *args: model.by_hand(np, *args)
-
-
-def make(model: Model, system: str) -> Callable[..., Any]:
-    """Return the callable of one system: ``treadle-<mode>``, ``jax`` or ``numpy``."""
-    if system.startswith("treadle-"):
-        return _treadle(model, system.removeprefix("treadle-"))
-    return _jax(model) if system == "jax" else _numpy(model)
-
-
-def per_call(run: Callable[..., Any], values: list[Any], budget: float = 1.0) -> float:
+def per_call(run: Callable[..., Any], values: list[Any], budget: float = 0.6) -> float:
     """Return the median seconds of a call, over batches that fill the budget."""
     start = time.perf_counter()
     run(*values)
@@ -60,7 +33,43 @@ def per_call(run: Callable[..., Any], values: list[Any], budget: float = 1.0) ->
     return statistics.median(times)
 
 
-def main(section: str, name: str, system: str) -> dict[str, Any]:
+def _memory(name: str) -> int:
+    """Return a figure of the process's memory in bytes."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(f"{name}:"):
+            return int(line.split()[1]) * 1024
+    return 0
+
+
+def peak_above(run: Callable[..., Any], values: list[Any]) -> float:
+    """Return how far memory rises during a call above the arguments and the results, in MiB.
+
+    The function was called once before with small arguments, so that what compiling takes does not count.
+    """
+    import numpy as np  # noqa: PLC0415 - as in main
+
+    before = _memory("VmRSS")
+    Path("/proc/self/clear_refs").write_text("5")
+    result = run(*values)
+    outputs = result if isinstance(result, list | tuple) else [result]
+    return (_memory("VmHWM") - before - sum(np.asarray(x).nbytes for x in outputs)) / 2**20
+
+
+def _checksum(result: Any) -> float:
+    import numpy as np  # noqa: PLC0415 - as in main
+
+    outputs = result if isinstance(result, list | tuple) else [result]
+    return float(sum(np.sum(np.asarray(x), dtype="float64") for x in outputs if x is not None))
+
+
+def _small(model: Model, values: list[Any]) -> list[Any]:
+    """Return arguments of the same ranks, few elements: rows of matrices, where their columns must fit."""
+    if model.slopes:
+        return values
+    return [x[:8].copy() if x.ndim else x for x in values]
+
+
+def main(section: str, name: str, system: str, directory: str) -> dict[str, Any]:
     """Measure one cell of a table."""
     if section == "rewrite":
         from benchmarks.rewriting import measure  # noqa: PLC0415 - it imports NumPy
@@ -69,20 +78,29 @@ def main(section: str, name: str, system: str) -> dict[str, Any]:
     import numpy as np  # noqa: PLC0415 - the import is part of what is measured
 
     from benchmarks.models import SECTIONS  # noqa: PLC0415 - as above
+    from benchmarks.systems import make  # noqa: PLC0415 - as above
 
-    model = SECTIONS["run" if section == "memory" else section][name]
+    model = SECTIONS[section][name]
     values = model.values(np.random.default_rng(0))
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    run = make(model, system)
+    run = make(model, system, directory)
+    if section == "memory":
+        run(*_small(model, values))
+        return {"peak_mib": peak_above(run, values), "check": _checksum(run(*values))}
     result = run(*values)
-    first = time.perf_counter() - START
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    check = float(np.sum(np.asarray(result)))
-    answer = {"first": first, "check": check, "peak_mib": peak / 1024}
+    answer = {"first": time.perf_counter() - START, "check": _checksum(result)}
     if section in {"call", "run"}:
+        _settle(system)
         answer["seconds"] = per_call(run, values)
     return answer
 
 
+def _settle(system: str) -> None:
+    """Wait until what treadle's C makes in the background is there."""
+    if system.startswith("treadle-C") and "plain" not in system:
+        from treadle.link.c.companions import COMPANIONS  # noqa: PLC0415 - of one system only
+
+        COMPANIONS.wait(30)
+
+
 if __name__ == "__main__":
-    print(json.dumps(main(*sys.argv[1:4])))
+    print(json.dumps(main(*sys.argv[1:5])))

@@ -1,0 +1,147 @@
+"""What is measured: treadle's backends and their peers, each turning a model into a callable of NumPy arrays."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.limits import compiler, limit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from benchmarks.models import Model
+
+LIMIT = "C by hand"
+# A system's name may end in this: arguments are used unchecked.
+TRUSTED = "!"
+
+
+def present() -> list[str]:
+    """Return what can be measured here: treadle's backends, then peers, NumPy, and C."""
+    from treadle.compile import BACKENDS  # noqa: PLC0415 - only the parent process needs it
+
+    ours = [n for n in BACKENDS.names() if (b := BACKENDS.load(n)) is not None and b.unavailable() is None]
+    peers = ["jax"] if importlib.util.find_spec("jax") else []
+    peers += ["torch"] if importlib.util.find_spec("torch") else []
+    peers += ["pytensor-C", "pytensor-NUMBA"] if importlib.util.find_spec("pytensor") else []
+    return [*(f"treadle-{n.upper()}" for n in ours), *peers, "numpy", *([LIMIT] if compiler() else [])]
+
+
+def missing() -> list[str]:
+    """Return the peers that are not installed."""
+    wanted = {"jax": "jax", "torch": "torch", "pytensor": "pytensor"}
+    return [name for name, module in wanted.items() if importlib.util.find_spec(module) is None]
+
+
+def make(model: Model, system: str, directory: str) -> Callable[..., Any]:
+    """Return a function of the model's arguments, which returns an array or a list of arrays."""
+    name, trusted = system.removesuffix(TRUSTED), system.endswith(TRUSTED)
+    if name.startswith("treadle-"):
+        return _treadle(model, name.removeprefix("treadle-").removesuffix("-plain"), trusted)
+    if name.startswith("pytensor-"):
+        return _pytensor(model, name.removeprefix("pytensor-"), trusted)
+    if name == LIMIT:
+        return limit(model.limit, directory)
+    return {"jax": _jax, "torch": _torch, "numpy": _numpy}[name](model)
+
+
+def _symbolic(model: Model, xp: Any, variables: list[Any], grad: Callable[..., Any]) -> Any:
+    """Return the output, or the list of outputs where there are gradients."""
+    value = model.expression(xp, *variables)
+    if not model.slopes:
+        return value
+    wanted = [variables[i] for i in model.slopes]
+    slopes = grad(value, wanted)
+    if model.step:
+        slopes = [x - model.step * s for x, s in zip(wanted, slopes, strict=True)]
+    return [value, *slopes]
+
+
+def _ranks(model: Model) -> list[int]:
+    import numpy as np  # noqa: PLC0415 - each process imports one system
+
+    return [np.ndim(x) for x in model.values(np.random.default_rng(0))]
+
+
+def _treadle(model: Model, mode: str, trusted: bool) -> Callable[..., Any]:
+    import treadle.tensor as tt  # noqa: PLC0415 - the import is part of what is measured
+    from treadle.compile import function, shared  # noqa: PLC0415 - as above
+
+    made: Any
+    if model.title.startswith("counter"):
+        count = shared(0.0, name="count")
+        made = function([], [], updates=[(count, count + 1)], mode=mode)
+    else:
+        inputs = [tt.tensor(f"x{i}", ndim=n) for i, n in enumerate(_ranks(model))]
+        made = function(inputs, _symbolic(model, tt, inputs, tt.grad), mode=mode)
+    made.trust_input = trusted
+    found: Callable[..., Any] = made
+    return found
+
+
+def _pytensor(model: Model, mode: str, trusted: bool) -> Callable[..., Any]:
+    import numpy as np  # noqa: PLC0415 - as above
+    import pytensor  # noqa: PLC0415 - as above
+    import pytensor.tensor as pt  # noqa: PLC0415 - as above
+    from pytensor.compile.mode import Mode  # noqa: PLC0415 - as above
+
+    chosen = Mode("cvm", "fast_run") if mode == "C" else mode
+    made: Any
+    if model.title.startswith("counter"):
+        count = pytensor.shared(np.asarray(0.0), name="count")
+        made = pytensor.function([], [], updates=[(count, count + 1)], mode=chosen)
+    else:
+        inputs = [pt.tensor(f"x{i}", dtype="float64", shape=(None,) * n) for i, n in enumerate(_ranks(model))]
+        made = pytensor.function(inputs, _symbolic(model, pt, inputs, pytensor.grad), mode=chosen)
+    made.trust_input = trusted
+    found: Callable[..., Any] = made
+    return found
+
+
+def _jax(model: Model) -> Callable[..., Any]:
+    import jax  # noqa: PLC0415 - as above
+
+    def whole(*args: Any) -> Any:
+        if not model.slopes:
+            return model.expression(jax.numpy, *args)
+        value, slopes = jax.value_and_grad(lambda *a: model.expression(jax.numpy, *a), argnums=model.slopes)(*args)
+        if model.step:
+            slopes = [args[i] - model.step * s for i, s in zip(model.slopes, slopes, strict=True)]
+        return [value, *slopes]
+
+    compiled = jax.jit(whole)
+    return lambda *args: jax.block_until_ready(compiled(*args))
+
+
+def _torch(model: Model) -> Callable[..., Any]:
+    import torch  # noqa: PLC0415 - as above
+
+    torch.set_num_threads(1)
+
+    def whole(*args: Any) -> Any:
+        if not model.slopes:
+            return model.expression(torch, *args)
+        leaves = [a.detach().requires_grad_(i in model.slopes) for i, a in enumerate(args)]
+        value = model.expression(torch, *leaves)
+        slopes = torch.autograd.grad(value, [leaves[i] for i in model.slopes])
+        if model.step:
+            slopes = tuple(args[i] - model.step * s for i, s in zip(model.slopes, slopes, strict=True))
+        return [value.detach(), *slopes]
+
+    compiled = whole if model.slopes else torch.compile(whole, dynamic=False)
+    kept: dict[tuple[int, ...], list[Any]] = {}
+
+    def run(*args: Any) -> Any:
+        key = tuple(map(id, args))
+        if key not in kept:
+            kept[key] = [torch.from_numpy(a) for a in args]
+        return compiled(*kept[key])
+
+    return run
+
+
+def _numpy(model: Model) -> Callable[..., Any]:
+    import numpy as np  # noqa: PLC0415 - as above
+
+    return lambda *args: model.expression(np, *args)
