@@ -10,7 +10,7 @@ from pathlib import Path
 import treadle.tensor as tt
 from treadle.config import discover
 from treadle.graph import FunctionGraph, LoweringTable, Op
-from treadle.link.vm import VM
+from treadle.link.vm import TABLE as VM
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "lowerings.md"
 

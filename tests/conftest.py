@@ -1,0 +1,22 @@
+"""A compile directory of the tests' own, so that they neither read nor fill the user's."""
+
+import os
+from pathlib import Path
+
+_FLAGS = "TREADLE_FLAGS"
+
+
+def _keep_apart() -> None:
+    """Name a folder of the checkout as compile directory, unless one is named already; workers and children share it.
+
+    It stays from one run to the next: what was compiled once is loaded, as it is in use. Fresh runs begin with
+    ``git clean -xdf .cache``.
+    """
+    given = os.environ.get(_FLAGS, "")
+    if "compiledir" in given:
+        return
+    folder = Path(__file__).parent.parent / ".cache" / "tests"
+    os.environ[_FLAGS] = f"{given},base_compiledir={folder}".lstrip(",")
+
+
+_keep_apart()
