@@ -33,11 +33,11 @@ CONDITIONS = {
 }
 # Written below the table of each section.
 NOTES = {
-    "compile": "Cold: with empty compile directories; warm: with those that the cold run left. A dash: left out, since "
-    "it takes minutes, or failed.",
+    "compile": "Cold: with empty compile directories; warm: with those that the cold run left. A dash: it takes "
+    "minutes, so it is left out, or it failed.",
     "call": "A pair: default checks on / arguments unchecked. treadle-C-plain: without the helper extension, as in a "
     "process that has just begun and finds none in its compile directory, or where Python.h is missing.",
-    "run": "The column before the last is hand-written C with -O3 -ffast-math and the C library's vector functions, one "
+    "run": "The column before the last: hand-written C with -O3 -ffast-math and the C library's vector functions, its "
     "result written over in each call. Last: treadle-C over that, or over the quickest peer where there is none. Not "
     "there yet: Gaussian process, Cholesky (linear algebra), recurrent network (scan), random numbers.",
     "memory": "The peak during a call above arguments and results, in a process that has called the function before, "
@@ -189,7 +189,9 @@ def compile_section(choice: Choice) -> Table:
                     if colds[system][-1]:
                         warms[system].append(measure("compile", name, system, directory))
         check_agreement(name, colds)
-        cells = [f"{show(median_of(colds[s], 'first'), 1, 2)} / {show(median_of(warms[s], 'first'), 1, 2)}" for s in columns]
+        cells = [
+            f"{show(median_of(colds[s], 'first'), 1, 2)} / {show(median_of(warms[s], 'first'), 1, 2)}" for s in columns
+        ]
         table.rows.append([model.title, *cells])
         print(f"  {' | '.join(table.rows[-1])}", flush=True)
     return table
@@ -235,7 +237,8 @@ def rewrite_section(choice: Choice) -> Table:
         first = math.nan
         for nodes in (1_000, 3_000, 10_000, 30_000, 100_000):
             runs = [
-                measure("rewrite", f"{kind}:{nodes}", "treadle", "") for _ in range(choice.rounds if nodes <= 10_000 else 1)
+                measure("rewrite", f"{kind}:{nodes}", "treadle", "")
+                for _ in range(choice.rounds if nodes <= 10_000 else 1)
             ]
             row = _rewrite_row(f"synthetic, {kind}", runs, [])
             cost = median_of(runs, "seconds") / max(median_of(runs, "nodes"), 1)
@@ -327,7 +330,9 @@ def main() -> int:
     parser.add_argument("sections", nargs="*", metavar="SECTION", help=f"any of {', '.join(NAMES)}; all if none")
     parser.add_argument("--rounds", type=int, default=3, help="how often each system is measured, in turns")
     parser.add_argument("--cases", default="", help="names of models, separated by commas; all if none")
-    parser.add_argument("--systems", default="", help="names of systems, separated by commas; all that are there if none")
+    parser.add_argument(
+        "--systems", default="", help="names of systems, separated by commas; all that are there if none"
+    )
     given = parser.parse_args()
     unknown = set(given.sections) - set(NAMES)
     if unknown:

@@ -123,4 +123,3 @@ def limit(name: str, directory: str) -> Callable[..., Any]:
         return out
 
     return run
-

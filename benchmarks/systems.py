@@ -111,7 +111,8 @@ def _jax(model: Model) -> Callable[..., Any]:
         return [value, *slopes]
 
     compiled = jax.jit(whole)
-    return lambda *args: jax.block_until_ready(compiled(*args))
+    ready: Callable[[Any], Any] = jax.block_until_ready
+    return lambda *args: ready(compiled(*args))
 
 
 def _torch(model: Model) -> Callable[..., Any]:

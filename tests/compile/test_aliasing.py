@@ -55,7 +55,7 @@ CASES: dict[str, tuple[Any, int]] = {
 }
 
 
-@pytest.mark.documents("Out.borrow", "In.borrow", "FunctionMaker.prepare_fgraph")
+@pytest.mark.documents("Out.borrow", "In.borrow", "FunctionMaker.prepare_fgraph", "P16")
 @pytest.mark.parametrize("mode", BACKENDS)
 @pytest.mark.parametrize("case", CASES)
 def test_results_share_no_memory_and_are_copied_no_more_than_needed(case: str, mode: str) -> None:
@@ -79,7 +79,7 @@ def test_results_share_no_memory_and_are_copied_no_more_than_needed(case: str, m
     ("borrow_in", "borrow_out", "copies", "same"),
     [(False, False, 1, False), (True, False, 1, False), (False, True, 1, False), (True, True, 0, True)],
 )
-@pytest.mark.documents("In.borrow", "Out.borrow")
+@pytest.mark.documents("In.borrow", "Out.borrow", "F4", "F7")
 def test_result_is_the_argument_only_where_both_are_borrowed(
     borrow_in: bool, borrow_out: bool, copies: int, same: bool
 ) -> None:
@@ -194,7 +194,7 @@ def overwriting(mode: str = "VM", **options: Any) -> tuple[Function, Any, Any]:
     return function([In(x, mutable=True, **options), y], outputs, mode=mode), x, y
 
 
-@pytest.mark.documents("In.mutable")
+@pytest.mark.documents("In.mutable", "F3")
 def test_mutable_argument_is_overwritten_and_others_are_not() -> None:
     f, *_ = overwriting()
     first, second = np.zeros(100_000), np.ones(100_000)
@@ -235,7 +235,7 @@ def test_default_is_never_overwritten() -> None:
     assert late()[0][0] == late()[0][0] == 1.0
 
 
-@pytest.mark.documents("function.accept_inplace", "error:FunctionTypeError")
+@pytest.mark.documents("function.accept_inplace", "error:FunctionTypeError", "F18")
 def test_graph_that_works_in_place_must_be_accepted() -> None:
     x = tt.dvector("x")
     overwritten = tt.exp(x).owner.op.inplace_on_inputs([0])(x)
@@ -250,6 +250,7 @@ def test_graph_that_works_in_place_must_be_accepted() -> None:
 # The documented parts
 
 
+@pytest.mark.documents("add_supervisor_to_fgraph", "Supervisor", "P9")
 def test_supervisor_protects_all_but_mutable_inputs() -> None:
     x, y = tt.dvector("x"), tt.dvector("y")
     fgraph = FunctionGraph([x, y], [x + y], clone=False)
@@ -258,6 +259,7 @@ def test_supervisor_protects_all_but_mutable_inputs() -> None:
     assert supervisor.protected == [y]
 
 
+@pytest.mark.documents("alias_root", "view_tree_set", "infer_reuse_pattern")
 def test_memory_is_followed_through_views() -> None:
     x = tt.dvector("x")
     y = x * 2
@@ -270,6 +272,7 @@ def test_memory_is_followed_through_views() -> None:
     assert infer_reuse_pattern(fgraph, [view]) == found
 
 
+@pytest.mark.documents("insert_deepcopy")
 def test_copies_are_inserted_into_any_graph() -> None:
     x = tt.dvector("x")
     y = x * 2

@@ -101,6 +101,7 @@ def test_last_lookup_is_explained_with_what_differs_from_the_nearest_entry(say: 
 
 
 def test_last_lookup_says_why_a_function_is_not_kept(say: Say) -> None:
+    make()
     state = {"calls": 0}
 
     def hook(**_: object) -> None:

@@ -43,7 +43,7 @@ def counter(mode: str = "VM", **options: Any) -> tuple[Function, Any, Any]:
 # Copies
 
 
-@pytest.mark.documents("Function.copy.share_memory", "Function.copy.name")
+@pytest.mark.documents("Function.copy.share_memory", "Function.copy.name", "F33", "F44", "F45", "F48")
 @pytest.mark.parametrize("share_memory", [False, True])
 def test_copy_uses_the_same_state_and_defaults_of_its_own(share_memory: bool) -> None:
     f, step, state = counter(name="count")
@@ -55,6 +55,7 @@ def test_copy_uses_the_same_state_and_defaults_of_its_own(share_memory: bool) ->
     assert counter()[0].copy().name is None
 
 
+@pytest.mark.documents("F34")
 def test_copy_is_not_compiled_again_and_has_a_graph_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     f, *_ = counter()
     monkeypatch.setattr(VMLinker, "link", None)
@@ -79,7 +80,7 @@ def test_functions_made_with_one_in_have_defaults_of_their_own() -> None:
     assert [f(), f(), g(), f()] == [0.0, 1.0, 0.0, 2.0]
 
 
-@pytest.mark.documents("Function.copy.swap")
+@pytest.mark.documents("Function.copy.swap", "F46")
 @pytest.mark.parametrize("mode", ["VM", "C", "NUMBA", "JAX"])
 def test_copy_may_have_other_shared_variables(mode: str) -> None:
     f, _, state = counter(mode)
@@ -91,6 +92,7 @@ def test_copy_may_have_other_shared_variables(mode: str) -> None:
     assert "other" in twin.dprint(file="str")
 
 
+@pytest.mark.documents("F46")
 def test_variables_can_be_swapped_for_one_another() -> None:
     a, b, c = (shared(float(k), name=name) for k, name in enumerate("abc"))
     f = function([], a - b, updates={a: a + 10}, mode="VM")
@@ -107,7 +109,7 @@ def test_variables_can_be_swapped_for_one_another() -> None:
         f.copy(swap={b: 3})
 
 
-@pytest.mark.documents("Function.copy.delete_updates")
+@pytest.mark.documents("Function.copy.delete_updates", "F42", "F47")
 def test_copy_may_leave_out_the_updates() -> None:
     f, _, state = counter()
     reading = f.copy(delete_updates=True)
@@ -137,6 +139,7 @@ print(float(f()), float(f(2.0)), float(g()), f.name, f.trust_input, str(f.maker.
 """
 
 
+@pytest.mark.documents("F36")
 @pytest.mark.parametrize("mode", ["VM", "C", "NUMBA", "JAX"])
 def test_another_process_runs_it_on_every_backend(mode: str, tmp_path: Path) -> None:
     f, _, state = counter(mode, name="count")
@@ -148,7 +151,7 @@ def test_another_process_runs_it_on_every_backend(mode: str, tmp_path: Path) -> 
     assert (done.stdout, done.stderr) == (f"1.0 2.0 40.0 count False {mode} 4.0\n", "")
 
 
-@pytest.mark.documents("Function.pickle_aliased_memory_strategy", "error:AliasedMemoryError")
+@pytest.mark.documents("Function.pickle_aliased_memory_strategy", "error:AliasedMemoryError", "error:FunctionWarning")
 def test_values_that_share_memory_are_told_of() -> None:
     memory = np.zeros(4)
     a, b = shared(memory, borrow=True), shared(memory[1:], borrow=True)
@@ -196,7 +199,7 @@ def test_tags_lines_and_values_can_be_left_out_of_a_pickle() -> None:
         StripPickler(io.BytesIO(), extra_tag_to_remove=[3])  # type: ignore[list-item]  # it is wrong
 
 
-@pytest.mark.documents("function_dump", "function_dump.filename", "function_dump.extra_tag_to_remove")
+@pytest.mark.documents("function_dump", "function_dump.filename", "function_dump.extra_tag_to_remove", "F27", "F29", "F30")
 def test_arguments_of_a_function_can_be_dumped_and_loaded(tmp_path: Path) -> None:
     x, state = tt.dscalar("x"), shared(5.0, name="state")
     y = x * state
@@ -228,6 +231,7 @@ def test_dump_takes_every_parameter_of_function() -> None:
     assert sorted(dumped) == sorted([*names, "extra_tag_to_remove"])
 
 
+@pytest.mark.documents("function_dump.strip_values", "F28")
 def test_values_can_be_left_out_of_a_dump(tmp_path: Path) -> None:
     state = shared(np.full(1000, 7.0), name="state")
     function_dump(str(tmp_path / "dump"), [], state.sum(), mode="VM", strip_values=True)

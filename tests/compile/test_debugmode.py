@@ -192,7 +192,7 @@ def test_python_runs_only_where_it_must_if_it_is_not_checked() -> None:
     assert applied(Doubled(), mode)([1.0]).tolist() == [2.0]
 
 
-@pytest.mark.documents("DebugMode.require_matching_strides", "option:DebugMode__check_strides")
+@pytest.mark.documents("DebugMode.require_matching_strides", "option:DebugMode__check_strides", "error:DebugModeWarning", "error:StrideMismatchError")
 def test_strides_that_differ_are_told_or_refused(plant: Callable[..., None]) -> None:
     class Strided(Doubled):
         pass

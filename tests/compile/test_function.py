@@ -26,7 +26,7 @@ def compiled(*args: Any, **options: Any) -> Function:
     return function(*args, **{"mode": "VM", **options})
 
 
-@pytest.mark.documents("function.outputs", "Out", "Out.variable", "Function.__call__")
+@pytest.mark.documents("function.outputs", "Out", "Out.variable", "Function.__call__", "F7", "F8", "F10", "F43")
 def test_single_output_gives_a_bare_value() -> None:
     x = tt.dscalar("x")
     result = compiled([x], 2 * x)(4)
@@ -35,6 +35,7 @@ def test_single_output_gives_a_bare_value() -> None:
     assert compiled([x], Out(2 * x))(4) == 8.0
 
 
+@pytest.mark.documents("F10", "F43")
 @pytest.mark.parametrize("kind", [list, tuple])
 def test_several_outputs_give_a_list(kind: Callable[[Any], Any]) -> None:
     x = tt.dscalar("x")
@@ -48,6 +49,7 @@ def test_outputs_in_a_dict_come_in_a_dict() -> None:
     assert compiled([x], {"one": x, 2: Out(x + 1)})(1.0) == {"one": 1.0, 2: 2.0}
 
 
+@pytest.mark.documents("F10")
 def test_no_outputs_give_an_empty_list() -> None:
     assert compiled([])() == []
     assert compiled([], [])() == []
@@ -71,7 +73,7 @@ def test_results_belong_to_the_caller() -> None:
         (["x", None], "an input must be a variable or In, got None"),
     ],
 )
-@pytest.mark.documents("function.inputs", "error:FunctionTypeError")
+@pytest.mark.documents("function.inputs", "error:FunctionTypeError", "F9")
 def test_inputs_must_be_a_list_of_variables(inputs: Any, message: str) -> None:
     x = tt.dscalar("x")
     given = x if inputs == "x" else [x, *inputs[1:]]
@@ -79,6 +81,7 @@ def test_inputs_must_be_a_list_of_variables(inputs: Any, message: str) -> None:
         compiled(given, x)
 
 
+@pytest.mark.documents("F9")
 def test_constants_and_shared_variables_are_no_inputs() -> None:
     state, one = shared(1.0, name="state"), tt.constant(1.0)
     with pytest.raises(FunctionTypeError, match="state is a shared variable, which is an input by itself"):
@@ -89,13 +92,14 @@ def test_constants_and_shared_variables_are_no_inputs() -> None:
         compiled([one], one + 1)
 
 
-@pytest.mark.documents("error:UnusedInputError")
+@pytest.mark.documents("error:UnusedInputError", "F9")
 def test_input_given_twice_is_refused() -> None:
     x = tt.dscalar("x")
     with pytest.raises(UnusedInputError, match="x is given twice among the inputs"):
         compiled([x, x], x)
 
 
+@pytest.mark.documents("F10")
 def test_output_must_be_a_variable() -> None:
     x = tt.dscalar("x")
     for wrong in (3.0, [x, "y"], {"a": None}):
@@ -105,7 +109,7 @@ def test_output_must_be_a_variable() -> None:
         Out(3)
 
 
-@pytest.mark.documents("error:MissingInputError")
+@pytest.mark.documents("error:MissingInputError", "F9")
 def test_missing_input_is_named_with_the_line_that_needs_it() -> None:
     x, y = tt.dscalar("x"), tt.dscalar("y")
     total = x + y
@@ -115,7 +119,7 @@ def test_missing_input_is_named_with_the_line_that_needs_it() -> None:
     assert '"total = x + y"' in str(caught.value)
 
 
-@pytest.mark.documents("function.on_unused_input")
+@pytest.mark.documents("function.on_unused_input", "F23")
 def test_unused_input_is_refused_warned_about_or_ignored() -> None:
     x, u = tt.dscalar("x"), tt.dmatrix("u")
     with pytest.raises(UnusedInputError, match=r"input 1, u of type Matrix.* is not used by any output or update"):
@@ -126,7 +130,7 @@ def test_unused_input_is_refused_warned_about_or_ignored() -> None:
     assert compiled([x, u], x, on_unused_input="ignore")(1.0, np.ones((1, 1))) == 1.0
 
 
-@pytest.mark.documents("option:on_unused_input", "error:FunctionValueError")
+@pytest.mark.documents("option:on_unused_input", "error:FunctionValueError", "F23")
 def test_option_says_what_to_do_about_unused_inputs() -> None:
     x, u = tt.dscalar("x"), tt.dscalar("u")
     with config.change_flags(on_unused_input="ignore"):
@@ -141,7 +145,7 @@ def test_input_that_only_an_update_uses_is_used() -> None:
     assert state.get_value() == 3.0
 
 
-@pytest.mark.documents("function.name", "Function.name")
+@pytest.mark.documents("function.name", "Function.name", "F19")
 def test_name_is_shown_and_must_be_a_string() -> None:
     x = tt.dscalar("x")
     named = compiled([x], x, name="identity")
@@ -188,7 +192,7 @@ def test_rules_that_are_none_are_refused() -> None:
 # Givens
 
 
-@pytest.mark.documents("function.givens")
+@pytest.mark.documents("function.givens", "F14", "F16")
 def test_givens_replace_variables() -> None:
     x, y = tt.dscalar("x"), tt.dscalar("y")
     square = x * x
@@ -196,6 +200,7 @@ def test_givens_replace_variables() -> None:
     assert compiled([x, y], square + x, givens=[(square, y)])(2.0, 5.0) == 7.0
 
 
+@pytest.mark.documents("F14")
 def test_plain_values_and_shared_variables_can_be_given() -> None:
     x, state = tt.dscalar("x"), shared(3.0)
     assert compiled([], x + 1, givens=[(x, 2.0)])() == 3.0
@@ -210,7 +215,7 @@ def test_givens_apply_to_updates_too() -> None:
     assert state.get_value() == 3.0
 
 
-@pytest.mark.documents("function.rebuild_strict")
+@pytest.mark.documents("function.rebuild_strict", "F20")
 def test_givens_keep_the_type_unless_told_otherwise() -> None:
     x, y = tt.dscalar("x"), tt.fscalar("y")
     with pytest.raises(TypeError, match=r"got y of type Scalar\(float32\)"):
@@ -219,6 +224,7 @@ def test_givens_keep_the_type_unless_told_otherwise() -> None:
     assert loose(np.float32(0)).dtype == np.float32
 
 
+@pytest.mark.documents("F15")
 @pytest.mark.parametrize("swapped", [False, True])
 def test_givens_that_depend_on_each_other_are_refused(swapped: bool) -> None:
     a, b, x = tt.dscalar("a"), tt.dscalar("b"), tt.dscalar("x")
@@ -233,6 +239,7 @@ def test_given_may_use_the_variable_it_replaces() -> None:
     assert compiled([x], square, givens={square: square + 1})(2.0) == 5.0
 
 
+@pytest.mark.documents("F14")
 def test_bad_givens_are_refused() -> None:
     x, y = tt.dscalar("x"), tt.dscalar("y")
     with pytest.raises(FunctionValueError, match="x is an input, so givens cannot replace it"):
@@ -249,14 +256,14 @@ def test_bad_givens_are_refused() -> None:
 # Calls
 
 
-@pytest.mark.documents("In.name", "In.variable")
+@pytest.mark.documents("In.name", "In.variable", "F39")
 def test_arguments_are_given_by_position_or_name() -> None:
     x, y = tt.dscalar("x"), tt.dscalar("y")
     f = compiled([x, In(y, name="other")], x - y)
     assert f(3, 1) == f(3, other=1) == f(other=1, x=3) == 2.0
 
 
-@pytest.mark.documents("error:CallError")
+@pytest.mark.documents("error:CallError", "F39")
 def test_wrong_calls_say_what_is_wrong_and_how_to_call() -> None:
     x, y, twin = tt.dscalar("x"), tt.dscalar("y"), tt.dscalar("x")
     f = compiled([x, y], x - y, name="difference")
@@ -299,7 +306,7 @@ def test_argument_is_converted_where_nothing_is_lost() -> None:
     assert f(np.ones(2, "float32")).dtype == np.float64
 
 
-@pytest.mark.documents("function.allow_input_downcast")
+@pytest.mark.documents("function.allow_input_downcast", "F21")
 def test_downcast_is_allowed_refused_or_left_to_python_floats() -> None:
     x = tt.fvector("x")
     s = tt.fscalar("s")
@@ -316,7 +323,7 @@ def test_downcast_is_allowed_refused_or_left_to_python_floats() -> None:
         compiled([s], s)(0.1)
 
 
-@pytest.mark.documents("In.allow_downcast")
+@pytest.mark.documents("In.allow_downcast", "F6")
 def test_rule_of_an_input_wins_over_that_of_the_function_and_stays_its_own() -> None:
     x = tt.fvector("x")
     own = In(x, allow_downcast=False)
@@ -328,7 +335,7 @@ def test_rule_of_an_input_wins_over_that_of_the_function_and_stays_its_own() -> 
         compiled([free], x)(np.array([0.1]))
 
 
-@pytest.mark.documents("In.strict")
+@pytest.mark.documents("In.strict", "F5", "P15")
 def test_strict_input_is_not_converted() -> None:
     x = tt.dvector("x")
     f = compiled([In(x, strict=True)], x)
@@ -345,7 +352,7 @@ def test_function_keeps_the_options_it_was_made_with() -> None:
     assert f(0.1).dtype == np.float32
 
 
-@pytest.mark.documents("function.trust_input", "Function.trust_input")
+@pytest.mark.documents("function.trust_input", "Function.trust_input", "F37")
 def test_trusted_input_is_not_checked() -> None:
     x = tt.dvector("x")
     f = compiled([x], x + 1, trust_input=True)
@@ -366,7 +373,7 @@ def test_shapes_that_clash_when_run_name_op_and_line() -> None:
 # In
 
 
-@pytest.mark.documents("In.value")
+@pytest.mark.documents("In.value", "F1", "F2")
 def test_default_value_is_used_where_no_argument_is_given() -> None:
     x, y = tt.dscalar("x"), tt.dscalar("y")
     f = compiled([x, In(y, value=10)], x + y)
@@ -382,7 +389,7 @@ def test_default_is_copied_unless_borrowed() -> None:
     assert (f().tolist(), borrowing().tolist()) == ([0.0, 0.0], [1.0, 1.0])
 
 
-@pytest.mark.documents("In.value")
+@pytest.mark.documents("In.value", "F2")
 def test_default_can_be_kept_in_a_cell_of_the_users() -> None:
     x, state = tt.dscalar("x"), shared(2.0)
     f, g = compiled([In(x, value=state.container)], x), compiled([In(x, value=state)], x)
@@ -408,6 +415,7 @@ def test_implicit_input_cannot_be_given() -> None:
         f(2.0, 3.0)
 
 
+@pytest.mark.documents("F1", "F4")
 def test_contradictory_inputs_are_refused() -> None:
     x = tt.dscalar("x")
     cases: list[tuple[dict[str, Any], type[Exception], str]] = [
@@ -424,6 +432,7 @@ def test_contradictory_inputs_are_refused() -> None:
             In(**arguments)
 
 
+@pytest.mark.documents("F1", "F3", "F4")
 def test_input_shows_its_variable_and_derives_what_is_not_given() -> None:
     x = tt.dscalar("x")
     plain, mutable = In(x), In(x, mutable=True)
@@ -472,7 +481,7 @@ def test_many_cells_are_read_and_written_together() -> None:
 # Looking inside
 
 
-@pytest.mark.documents("Function.get_shared", "Function.dprint", "Function.fgraph")
+@pytest.mark.documents("Function.get_shared", "Function.dprint", "Function.fgraph", "Function.source_line")
 def test_function_shows_its_graph_shared_variables_and_source_line() -> None:
     x, state = tt.dscalar("x"), shared(1.0, name="state")
     f = compiled([x], x + state)
@@ -483,7 +492,7 @@ def test_function_shows_its_graph_shared_variables_and_source_line() -> None:
     assert f.source_line.file == __file__
 
 
-@pytest.mark.documents("Function.__hash__", "Function.__eq__")
+@pytest.mark.documents("Function.__hash__", "Function.__eq__", "F35")
 def test_function_equals_only_itself() -> None:
     x = tt.dscalar("x")
     f, g = compiled([x], x), compiled([x], x)

@@ -28,7 +28,7 @@ def sample(**options: Any) -> tuple[Function, Any, Any, Any]:
     return f, x, y, state
 
 
-@pytest.mark.documents("Function.finder", "Function.container")
+@pytest.mark.documents("Function.finder", "Function.container", "F38", "P10")
 def test_cells_are_found_by_position_variable_and_name() -> None:
     f, x, y, state = sample()
     assert f.finder[1] is f.finder[y] is f.finder["y"] is f.container[1] is f.container["y"]
@@ -38,7 +38,7 @@ def test_cells_are_found_by_position_variable_and_name() -> None:
     assert len(f.container) == len(f.value) == 3
 
 
-@pytest.mark.documents("Function.value", "Function.__getitem__", "Function.__contains__")
+@pytest.mark.documents("Function.value", "Function.__getitem__", "Function.__contains__", "F32")
 def test_values_are_read_by_position_variable_and_name() -> None:
     f, x, y, state = sample()
     assert (f[x], f[y], f["y"], f[1], f.value[y]) == (None, 2.0, 2.0, 2.0, 2.0)
@@ -78,7 +78,7 @@ def test_value_that_does_not_fit_is_refused() -> None:
     assert (f[y], f[state].tolist()) == (2.0, [1.0, 1.0])
 
 
-@pytest.mark.documents("error:UnknownInputError")
+@pytest.mark.documents("error:UnknownInputError", "DUPLICATE", "F38")
 def test_unknown_and_ambiguous_keys_are_named() -> None:
     x, twin = tt.dscalar("x"), tt.dscalar("x")
     f = function([x, twin], x - twin, mode="VM", name="f")
@@ -103,16 +103,7 @@ def test_function_is_no_sequence() -> None:
         list(f)
 
 
-@pytest.mark.documents(
-    "Function.indices",
-    "Function.defaults",
-    "Function.unpack_single",
-    "Function.return_none",
-    "Function.output_keys",
-    "Function.outputs",
-    "Function.input_storage",
-    "Function.output_storage",
-)
+@pytest.mark.documents("Function.indices", "Function.defaults", "Function.unpack_single", "Function.return_none", "Function.output_keys", "Function.outputs", "Function.input_storage", "Function.output_storage", "F31")
 def test_form_of_the_call_is_described() -> None:
     f, _, y, _ = sample()
     x = tt.dscalar("x")
@@ -169,7 +160,7 @@ def test_nodes_with_an_inner_graph_are_listed() -> None:
 # Some of the outputs
 
 
-@pytest.mark.documents("Function.output_subset")
+@pytest.mark.documents("Function.output_subset", "F41", "F42")
 @pytest.mark.parametrize("mode", ["VM", "C", "NUMBA"])
 def test_some_outputs_can_be_asked_for(mode: str) -> None:
     x, state = tt.dscalar("x"), shared(0.0)
@@ -183,6 +174,7 @@ def test_some_outputs_can_be_asked_for(mode: str) -> None:
     assert state.get_value() == 4.0
 
 
+@pytest.mark.documents("F40", "F41")
 def test_only_what_is_asked_for_is_computed() -> None:
     x, y = tt.dvector("x"), tt.dvector("y")
     f = function([x, y], {"good": x * 2, "bad": x + y}, mode="VM")
@@ -192,6 +184,7 @@ def test_only_what_is_asked_for_is_computed() -> None:
         f([1.0], output_subset=["good"])
 
 
+@pytest.mark.documents("F41")
 def test_single_output_asked_for_comes_in_a_list() -> None:
     x = tt.dscalar("x")
     assert function([x], x + 1, mode="VM")(1, output_subset=[0]) == [2.0]

@@ -28,7 +28,7 @@ from treadle.graph import FunctionGraph, PreserveVariableAttributes, Supervisor,
 from treadle.link.vm import Program
 
 
-@pytest.mark.documents("FunctionMaker", "FunctionMaker.create", "SymbolicInput", "SymbolicOutput")
+@pytest.mark.documents("FunctionMaker", "FunctionMaker.create", "SymbolicInput", "SymbolicOutput", "FunctionMaker.inputs", "FunctionMaker.outputs", "FunctionMaker.mode", "FunctionMaker.name", "P4")
 def test_maker_takes_inputs_and_outputs_as_function_does() -> None:
     x, n = tt.dvector("x"), tt.dscalar("n")
     maker = FunctionMaker([x, SymbolicInput(n, value=2.0)], SymbolicOutput(x * n), mode="VM", name="f")
@@ -39,7 +39,7 @@ def test_maker_takes_inputs_and_outputs_as_function_does() -> None:
     assert FunctionMaker([x], [x + 1], mode="VM").create()([1.0])[0].tolist() == [2.0]
 
 
-@pytest.mark.documents("FunctionMaker.create_fgraph")
+@pytest.mark.documents("FunctionMaker.create_fgraph", "FunctionMaker.specification", "Specification", "Supervisor", "P5", "P9")
 def test_graph_before_rewriting_has_updates_and_features() -> None:
     x, n, state = tt.dscalar("x"), tt.dscalar("n"), shared(0.0)
     maker = FunctionMaker(specified([In(x, mutable=True), In(n, value=0.0, update=n + 1)], state + x, state), mode="VM")
@@ -56,7 +56,7 @@ def specified(inputs: Any, output: Any, state: Any) -> Any:
     return function(inputs, output, updates={state: state + 2}, mode="VM").maker.specification
 
 
-@pytest.mark.documents("FunctionMaker.prepare_fgraph", "FunctionMaker.link")
+@pytest.mark.documents("FunctionMaker.prepare_fgraph", "FunctionMaker.link", "P7", "P8")
 def test_steps_can_be_taken_one_by_one() -> None:
     x = tt.dvector("x")
     maker = FunctionMaker([x], [x + 0, x * 2], mode="VM")
@@ -94,7 +94,7 @@ class NotingMode(Mode):
         return Noting
 
 
-@pytest.mark.documents("Mode.function_maker")
+@pytest.mark.documents("Mode.function_maker", "FunctionMaker.options", "P3")
 def test_mode_may_name_another_maker_whose_steps_run_under_the_functions_options() -> None:
     x = tt.dvector("x")
     with config.change_flags(floatX="float32"):
@@ -105,7 +105,7 @@ def test_mode_may_name_another_maker_whose_steps_run_under_the_functions_options
     assert isinstance(f.maker, Noting)
 
 
-@pytest.mark.documents("FunctionMaker.fgraph")
+@pytest.mark.documents("FunctionMaker.fgraph", "P6")
 def test_graph_of_ones_own_is_completed_with_updates() -> None:
     x, n = tt.dscalar("x"), tt.dscalar("n")
     total = x + n
@@ -127,6 +127,7 @@ def test_names_and_tags_are_kept_by_rewriting() -> None:
     assert "doubled" in {v.name for v in f.maker.fgraph.variables}
 
 
+@pytest.mark.documents("FunctionMaker.trust_input")
 def test_maker_pickles_with_what_it_was_given() -> None:
     x = tt.dvector("x")
     maker = FunctionMaker([x], [x * 2], mode="VM", name="f", trust_input=True)
@@ -144,7 +145,7 @@ def test_pair_among_the_inputs_is_refused_with_advice() -> None:
             make()
 
 
-@pytest.mark.documents("rebuild_collect_shared")
+@pytest.mark.documents("rebuild_collect_shared", "rebuild_collect_shared.outputs", "rebuild_collect_shared.inputs", "rebuild_collect_shared.replace", "rebuild_collect_shared.updates", "rebuild_collect_shared.copy_inputs_over", "P2")
 def test_expressions_are_rebuilt_and_their_shared_variables_collected() -> None:
     x, y, state, other = tt.dscalar("x"), tt.dscalar("y"), shared(1.0), shared(2.0)
     other.default_update = other + 1

@@ -60,7 +60,7 @@ def test_mode_objects_are_modes() -> None:
     assert get_mode("fast_run") == FAST_RUN
 
 
-@pytest.mark.documents("get_mode", "get_default_mode")
+@pytest.mark.documents("get_mode", "get_default_mode", "M10")
 def test_default_mode_is_built_from_the_options() -> None:
     with config.change_flags(mode="Mode", linker="py", optimizer="fast_compile"):
         mode = get_default_mode()
@@ -71,6 +71,7 @@ def test_default_mode_is_built_from_the_options() -> None:
         assert (Mode().provided_linker, Mode().query) == ("vm", RewriteDatabaseQuery())
 
 
+@pytest.mark.documents("BACKENDS")
 def test_every_installed_backend_has_a_mode() -> None:
     assert {name.upper() for name in BACKENDS.names()} <= set(predefined_modes)
 
@@ -90,6 +91,7 @@ def test_mode_must_be_a_mode_or_a_name() -> None:
         get_mode(3)
 
 
+@pytest.mark.documents("error:MissingBackendError")
 def test_unknown_linker_is_an_error_when_it_is_needed() -> None:
     with pytest.raises(MissingBackendError, match=r"mode 'numbr': no installed backend has this name\."):
         _ = Mode("numbr").backend
@@ -100,7 +102,7 @@ def test_unknown_set_of_rewrites_is_refused() -> None:
         Mode("vm", "fastest")
 
 
-@pytest.mark.documents("Mode.including", "Mode.excluding", "Mode.requiring")
+@pytest.mark.documents("Mode.including", "Mode.excluding", "Mode.requiring", "Mode.query", "Mode.name", "M19", "M20", "M21")
 def test_tags_can_be_included_excluded_and_required() -> None:
     mode = Mode("vm", RewriteDatabaseQuery(include=("a",)), name="MINE")
     changed = mode.including("b", "c").excluding("d").requiring("e")
@@ -121,6 +123,7 @@ def test_changed_mode_keeps_its_class_and_attributes() -> None:
     assert changed.limit == 3
 
 
+@pytest.mark.documents("Mode.clone.linker")
 def test_clone_changes_linker_or_rewrites() -> None:
     assert FAST_RUN.clone(linker="vm").backend.name == "vm"
     assert FAST_RUN.clone(optimizer="None").query == RewriteDatabaseQuery()
@@ -143,6 +146,7 @@ def test_stable_forms_belong_to_every_mode() -> None:
         assert f(800.0) == 800.0
 
 
+@pytest.mark.documents("M20", "M21")
 def test_excluded_rewrites_do_not_run() -> None:
     assert rewritten("VM") < rewritten(Mode("vm", None))
     assert rewritten(Mode("vm").excluding("fast_run")) == rewritten(NOTHING)
@@ -165,7 +169,7 @@ def test_option_adds_tags() -> None:
 # What modes are made of
 
 
-@pytest.mark.documents("Mode.linker", "Mode.optimizer")
+@pytest.mark.documents("Mode.linker", "Mode.optimizer", "M16", "M17", "M18")
 def test_mode_has_a_linker_and_an_optimizer() -> None:
     mine = VMLinker(allow_gc=False)
     assert Mode(mine).linker is mine
@@ -188,22 +192,7 @@ MODES = (
 
 
 @pytest.mark.parametrize("name", MODES)
-@pytest.mark.documents(
-    "function.mode",
-    "option:mode",
-    "mode:FAST_RUN",
-    "mode:FAST_COMPILE",
-    "mode:C",
-    "mode:CVM",
-    "mode:VM",
-    "mode:NUMBA",
-    "mode:JAX",
-    "mode:PYTORCH",
-    "mode:DebugMode",
-    "mode:NanGuardMode",
-    "mode:MonitorMode",
-    "mode:Mode",
-)
+@pytest.mark.documents("function.mode", "option:mode", "mode:FAST_RUN", "mode:FAST_COMPILE", "mode:C", "mode:CVM", "mode:VM", "mode:NUMBA", "mode:JAX", "mode:PYTORCH", "mode:DebugMode", "mode:NanGuardMode", "mode:MonitorMode", "mode:Mode", "M1", "M3", "M4", "M5", "M6", "M7")
 def test_every_named_mode_computes(name: str) -> None:
     x = tt.dvector("x")
     with config.change_flags(torch__compile=False):
@@ -334,7 +323,7 @@ def test_modes_made_alike_are_equal() -> None:
     assert Mode("py", None, name="a") != "a"
 
 
-@pytest.mark.documents("Mode.clone")
+@pytest.mark.documents("Mode.clone", "Mode.clone.link_kwargs", "Mode.clone.optimizer")
 def test_clone_passes_arguments_to_the_linker() -> None:
     kept = Mode("vm").clone(link_kwargs={"allow_gc": False})
     assert (kept.linker.allow_gc, kept.backend.name, Mode("vm").linker.allow_gc) == (False, "vm", None)
@@ -345,6 +334,7 @@ def test_clone_passes_arguments_to_the_linker() -> None:
         FAST_RUN.clone(nonsense=3)
 
 
+@pytest.mark.documents("Mode.make_linker")
 def test_changing_a_subclass_keeps_all_that_it_has() -> None:
     class Limited(Mode):
         def __init__(self, limit: int, **options: Any) -> None:
@@ -472,7 +462,7 @@ def test_tables_name_what_is_near_to_an_unknown_name() -> None:
     )
 
 
-@pytest.mark.documents("mode:DEBUG_MODE")
+@pytest.mark.documents("mode:DEBUG_MODE", "M9")
 def test_old_name_of_debug_mode_is_deprecated() -> None:
     with pytest.warns(DeprecationWarning, match="mode DEBUG_MODE: the name is deprecated, write DebugMode") as told:
         mode = get_mode("debug_mode")
@@ -495,7 +485,7 @@ def test_every_named_mode_obeys_the_options_that_name_tags(name: str) -> None:
 # Rewriters
 
 
-@pytest.mark.documents("AddFeatureOptimizer", "AddDestroyHandler")
+@pytest.mark.documents("AddFeatureOptimizer", "AddDestroyHandler", "AddFeatureOptimizer.feature")
 def test_feature_is_attached_by_a_rewriter() -> None:
     mode = Mode("vm", None).register((AddFeatureOptimizer(History()), 49.5), (AddDestroyHandler(), 49.6))
     x = tt.dscalar("x")
@@ -506,7 +496,7 @@ def test_feature_is_attached_by_a_rewriter() -> None:
         AddFeatureOptimizer(History)  # type: ignore[arg-type]
 
 
-@pytest.mark.documents("PrintCurrentFunctionGraph")
+@pytest.mark.documents("PrintCurrentFunctionGraph", "PrintCurrentFunctionGraph.header")
 def test_graph_is_printed_when_its_turn_comes(capsys: pytest.CaptureFixture[str]) -> None:
     x = tt.dscalar("x")
     function([x], tt.exp(x), mode=Mode("vm", None).register((PrintCurrentFunctionGraph("half way"), 1.21)))
@@ -535,6 +525,7 @@ def test_backend_is_known_to_option_linker_by_its_aliases(acme: str) -> None:
         assert Mode().backend.name == "acme"
 
 
+@pytest.mark.documents("error:MissingBackendError")
 def test_backend_that_cannot_work_says_why(acme: str) -> None:
     assert acme
     with pytest.raises(MissingBackendError, match="backend broken cannot be used here: its engine is missing"):

@@ -17,7 +17,7 @@ from treadle.graph import FunctionGraph
 
 
 @pytest.mark.parametrize("linker", ["vm", "py", "c", "c|py", "numba", "jax", None])
-@pytest.mark.documents("mode:MonitorMode", "MonitorMode.pre_func", "MonitorMode.post_func")
+@pytest.mark.documents("mode:MonitorMode", "MonitorMode.pre_func", "MonitorMode.post_func", "MonitorMode.linker")
 def test_hooks_are_called_around_every_node(linker: str | None) -> None:
     seen: list[Any] = []
 

@@ -19,7 +19,7 @@ def guarded(*args: Any, mode: Any = None, **options: Any) -> Any:
     return function(*args, **options)
 
 
-@pytest.mark.documents("mode:NanGuardMode", "NanGuardMode.linker")
+@pytest.mark.documents("mode:NanGuardMode", "NanGuardMode.linker", "M8")
 @pytest.mark.parametrize("backend", ["vm", "c", "cvm", "numba", "jax", "pytorch"])
 def test_intermediate_values_are_looked_at_on_every_backend(backend: str) -> None:
     if backend in {"numba", "jax", "pytorch"}:
@@ -130,7 +130,7 @@ def test_fusion_hides_no_value_unless_it_is_asked_for() -> None:
     assert fused([-1.0]).tolist() == [1.0]
 
 
-@pytest.mark.documents("option:NanGuardMode__action")
+@pytest.mark.documents("option:NanGuardMode__action", "error:NanGuardWarning")
 def test_action_warn_goes_on() -> None:
     x = tt.dvector("x")
     with config.change_flags(NanGuardMode__action="warn"):

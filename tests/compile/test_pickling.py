@@ -22,7 +22,7 @@ def sample() -> Function:
     return function([x, In(y, value=2.0)], {"out": x * y + state}, updates={state: state + 1}, mode="VM", name="sample")
 
 
-@pytest.mark.documents("Function.__reduce__")
+@pytest.mark.documents("Function.__reduce__", "F36")
 def test_pickled_function_computes_the_same_on_state_of_its_own() -> None:
     f = sample()
     loaded = pickle.loads(pickle.dumps(f))
@@ -50,7 +50,7 @@ def test_pickled_function_keeps_its_options_and_trust() -> None:
 
 
 @pytest.mark.parametrize("pickler", [pickle, cloudpickle])
-@pytest.mark.documents("Function.__reduce__")
+@pytest.mark.documents("Function.__reduce__", "F36")
 def test_another_process_loads_and_runs_it(pickler: Any, tmp_path: Path) -> None:
     file = tmp_path / "function.pickle"
     file.write_bytes(pickler.dumps(sample()))
@@ -62,7 +62,7 @@ def test_another_process_loads_and_runs_it(pickler: Any, tmp_path: Path) -> None
     assert done.stdout == "[[3.0, 5.0], [4.0, 6.0]] sample\n"
 
 
-@pytest.mark.documents("Function.__copy__")
+@pytest.mark.documents("Function.__copy__", "F33")
 def test_copy_of_a_function_uses_the_same_state() -> None:
     f = sample()
     twin = copy.copy(f)

@@ -62,7 +62,7 @@ def test_function_without_a_profile_has_none() -> None:
         assert function([x], out, mode="VM", profile=False).profile is None
 
 
-@pytest.mark.documents("function.profile")
+@pytest.mark.documents("function.profile", "profile_for", "F22")
 def test_profile_is_made_given_or_named_by_a_title() -> None:
     x, out = chain()
     assert isinstance(function([x], out, mode="VM", profile=True, name="mine").profile, ProfileStats)
@@ -73,12 +73,14 @@ def test_profile_is_made_given_or_named_by_a_title() -> None:
         assert function([x], out, mode="VM", name="by option").profile.title == "by option"
 
 
+@pytest.mark.documents("profile_for")
 def test_profile_of_another_kind_is_refused() -> None:
     x, out = chain()
     with pytest.raises(FunctionTypeError, match=r"profile must be True, False, None, a title or a ProfileStats, got 3"):
         function([x], out, mode="VM", profile=3)
 
 
+@pytest.mark.documents("instrumented")
 def test_function_without_a_profile_runs_the_same_code_as_if_there_were_no_profiler() -> None:
     x, out = chain()
     plain, measured = function([x], out, mode="VM", profile=False), function([x], out, mode="VM", profile=quiet())
@@ -91,7 +93,7 @@ def test_function_without_a_profile_runs_the_same_code_as_if_there_were_no_profi
     assert plain.__call__.__code__.co_filename == "<treadle call>"
 
 
-@pytest.mark.documents("ProfileStats.fct_callcount", "ProfileStats.apply_callcount", "ProfileStats.apply_time")
+@pytest.mark.documents("ProfileStats.fct_callcount", "ProfileStats.apply_callcount", "ProfileStats.apply_time", "ProfileStats.fct_call_time", "ProfileStats.vm_call_time")
 def test_calls_and_nodes_are_counted() -> None:
     x, out = chain(4)
     stats = quiet()
@@ -141,7 +143,7 @@ def test_times_are_summed_by_op_and_by_class() -> None:
     assert sum(stats.class_time().values()) == pytest.approx(sum(stats.op_time().values()))
 
 
-@pytest.mark.documents("ProfileStats.compile_time", "ProfileStats.rewriter_time", "ProfileStats.linker_time")
+@pytest.mark.documents("ProfileStats.compile_time", "ProfileStats.rewriter_time", "ProfileStats.linker_time", "ProfileStats.nb_nodes", "ProfileStats.rewriter_profile", "ProfileStats.merge_time", "FunctionMaker.report")
 def test_phases_of_the_compilation_are_timed() -> None:
     x, out = chain(3)
     stats = quiet()
@@ -238,7 +240,7 @@ def test_only_nodes_of_the_branch_taken_are_counted() -> None:
     assert counts["Cosh"] == 1
 
 
-@pytest.mark.documents("Function.copy.profile")
+@pytest.mark.documents("Function.copy.profile", "F49")
 def test_copy_has_the_profile_it_is_given() -> None:
     x, out = chain()
     f = function([x], out, mode="VM", profile=quiet())
@@ -425,6 +427,7 @@ def test_compiled_program_is_compared_with_its_segments() -> None:
     assert stats.fct_callcount == 9
 
 
+@pytest.mark.documents("ProfileStats.compiler_time", "ProfileStats.code_generation_time", "ProfileStats.cache_hits", "ProfileStats.cache_misses")
 @needs_c
 def test_phases_of_a_backend_and_its_cache_are_told(tmp_path: Path) -> None:
     x = tt.dvector("x")

@@ -33,7 +33,7 @@ def text_of(stats: ProfileStats, **flags: Any) -> str:
     return out.getvalue()
 
 
-@pytest.mark.documents("option:profile_memory", "ProfileStats.memory")
+@pytest.mark.documents("option:profile_memory", "ProfileStats.memory", "MemoryUse", "Step")
 def test_values_are_freed_after_their_last_use() -> None:
     x = tt.dvector("x")
     stats = measured([x], tt.exp(tt.cosh(tt.sinh(x))), np.ones(100), mode="FAST_COMPILE")
@@ -86,6 +86,7 @@ def test_view_keeps_the_memory_it_looks_into() -> None:
     assert (cosh.live, cosh.left) == (2 * size, size)
 
 
+@pytest.mark.documents("ProfileStats.variable_shape", "ProfileStats.variable_strides", "ProfileStats.flag_memory")
 def test_sizes_are_those_of_the_latest_call() -> None:
     x = tt.dvector("x")
     stats = ProfileStats(atexit_print=False, flag_memory=True)
@@ -112,7 +113,7 @@ def test_small_nodes_are_not_listed() -> None:
     assert "8,000" in out.getvalue()
 
 
-@pytest.mark.documents("option:profiling__min_peak_memory", "ProfileStats.least_memory")
+@pytest.mark.documents("option:profiling__min_peak_memory", "ProfileStats.least_memory", "LeastPeak")
 def test_least_peak_of_memory_is_told_if_asked_for() -> None:
     x = tt.dvector("x")
     large = [tt.outer(x, x + k) for k in range(3)]

@@ -16,7 +16,7 @@ def compiled(*args: Any, **options: Any) -> Function:
     return function(*args, **{"mode": "VM", **options})
 
 
-@pytest.mark.documents("function.updates")
+@pytest.mark.documents("function.updates", "F12", "F26")
 def test_outputs_are_computed_from_the_values_before_the_update() -> None:
     state = shared(1.0)
     f = compiled([], [state, state + 1], updates={state: state * 10})
@@ -30,6 +30,7 @@ def test_updates_are_made_together() -> None:
     assert (a.get_value(), b.get_value()) == (2.0, 1.0)
 
 
+@pytest.mark.documents("F24")
 def test_functions_share_state() -> None:
     state = shared(0.0)
     increment, read = compiled([], updates=[(state, state + 1)]), compiled([], state)
@@ -52,7 +53,7 @@ def test_output_and_new_value_share_no_memory() -> None:
     assert state.get_value().tolist() == [1.0, 1.0]
 
 
-@pytest.mark.documents("function.updates")
+@pytest.mark.documents("function.updates", "F13")
 def test_bad_updates_are_refused() -> None:
     state, x = shared(1.0, name="state"), tt.dscalar("x")
     with pytest.raises(FunctionValueError, match="two updates are given for state"):
@@ -70,7 +71,7 @@ def test_bad_updates_are_refused() -> None:
         compiled([], updates=3)
 
 
-@pytest.mark.documents("function.no_default_updates", "SharedVariable.default_update")
+@pytest.mark.documents("function.no_default_updates", "SharedVariable.default_update", "F17", "F25")
 def test_default_update_is_made_unless_excluded() -> None:
     state = shared(0.0)
     state.default_update = state + 1
@@ -83,6 +84,7 @@ def test_default_update_is_made_unless_excluded() -> None:
     assert state.get_value() == 2.0
 
 
+@pytest.mark.documents("F25")
 def test_explicit_update_wins_over_the_default_one() -> None:
     state = shared(0.0)
     state.default_update = state + 1

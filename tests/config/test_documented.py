@@ -194,6 +194,7 @@ def test_read_only_option_refuses_assignment_after_its_use(name: str) -> None:
     assert getattr(settings, name) == used
 
 
+@pytest.mark.documents("option:device", "option:print_active_device", "option:warn__ignore_bug_before")
 @pytest.mark.parametrize("name", [option.name for option in config.options() if option.no_effect])
 def test_option_without_meaning_is_taken_and_warns_once(name: str) -> None:
     settings = fresh()

@@ -11,6 +11,7 @@ from treadle.graph import DeepCopyOp, FunctionGraph, ViewOp, deep_copy_op, view_
 from treadle.link.vm import VMLinker
 
 
+@pytest.mark.documents("DeepCopyOp", "ViewOp", "deep_copy_op", "view_op")
 def test_copy_shares_no_memory_and_view_all() -> None:
     x = tt.dmatrix("x")
     given = np.ones((2, 3))

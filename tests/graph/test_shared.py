@@ -20,7 +20,7 @@ from treadle.graph import (
 )
 
 
-@pytest.mark.documents("shared", "shared.value")
+@pytest.mark.documents("shared", "shared.value", "SharedVariable.type")
 def test_class_of_the_value_decides_the_type() -> None:
     assert shared(np.zeros((2, 3))).type == tt.TensorType("float64", (None, None))
     assert shared(1.5).type == tt.TensorType("float64", ())
@@ -45,7 +45,7 @@ def test_converter_for_a_class_is_registered_once() -> None:
         CONVERTERS.register(float, tt.TensorType)
 
 
-@pytest.mark.documents("SharedVariable.get_value", "shared.borrow")
+@pytest.mark.documents("SharedVariable.get_value", "shared.borrow", "SharedVariable.get_value.borrow")
 def test_value_is_copied_in_and_out_unless_borrowed() -> None:
     value = np.zeros(3)
     state, borrowing = shared(value), shared(value, borrow=True)
@@ -58,7 +58,7 @@ def test_value_is_copied_in_and_out_unless_borrowed() -> None:
     assert state.get_value()[1] == 5.0
 
 
-@pytest.mark.documents("SharedVariable.set_value")
+@pytest.mark.documents("SharedVariable.set_value", "SharedVariable.set_value.new_value", "SharedVariable.set_value.borrow")
 def test_set_value_copies_unless_borrowed() -> None:
     state = shared(np.zeros(2))
     value = np.ones(2)
@@ -69,6 +69,7 @@ def test_set_value_copies_unless_borrowed() -> None:
     assert state.get_value(borrow=True) is value
 
 
+@pytest.mark.documents("SharedVariable.strict", "shared.strict")
 def test_value_that_does_not_fit_is_refused_and_the_old_one_stays() -> None:
     state = shared(np.zeros(2), strict=True)
     for wrong in (np.zeros((2, 2)), np.zeros(2, "float32"), [0.0, 0.0]):
@@ -77,7 +78,7 @@ def test_value_that_does_not_fit_is_refused_and_the_old_one_stays() -> None:
     assert state.get_value().tolist() == [0.0, 0.0]
 
 
-@pytest.mark.documents("SharedVariable.zero")
+@pytest.mark.documents("SharedVariable.zero", "SharedVariable.zero.borrow")
 def test_zero_writes_zeros() -> None:
     state = shared(np.ones(2))
     kept = state.get_value(borrow=True)
@@ -88,7 +89,7 @@ def test_zero_writes_zeros() -> None:
     assert kept.tolist() == [0.0, 0.0]
 
 
-@pytest.mark.documents("SharedVariable.clone", "SharedVariable.container")
+@pytest.mark.documents("SharedVariable.clone", "SharedVariable.container", "SharedVariable.clone.name")
 def test_clone_uses_the_same_cell() -> None:
     state = SharedVariable(NUMBER, 1.0, name="state")
     twin = state.clone(name="twin")
@@ -117,7 +118,7 @@ def test_native_value_is_fetched_once_when_a_host_value_is_asked_for() -> None:
     assert (cell.read(), cell.read_host()) == (3.0, 3.0)
 
 
-@pytest.mark.documents("SharedVariable.get_value")
+@pytest.mark.documents("SharedVariable.get_value", "SharedVariable.get_value.return_internal_type")
 def test_internal_form_is_returned_on_demand() -> None:
     state = SharedVariable(NUMBER, 1.0)
     state.container.write_native("4.0", float)
@@ -165,6 +166,7 @@ def test_cell_can_be_used_after_a_fork_while_another_thread_holds_its_lock() -> 
     assert status == 0
 
 
+@pytest.mark.documents("SharedVariable.name")
 def test_shared_variable_shows_its_name_or_type() -> None:
     assert str(SharedVariable(NUMBER, 1.0, name="state")) == "state"
     assert str(SharedVariable(NUMBER, 1.0)) == "<shared Number(1)>"
@@ -183,7 +185,7 @@ def test_default_update_must_be_of_the_variables_type() -> None:
     assert state.default_update is None
 
 
-@pytest.mark.documents("SharedVariable.container")
+@pytest.mark.documents("SharedVariable.container", "Container")
 def test_cell_shows_and_takes_its_value() -> None:
     cell = Container(NUMBER, 1.0)
     cell.value = 2

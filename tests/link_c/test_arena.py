@@ -81,7 +81,9 @@ def test_views_of_a_block_keep_it(build: Callable[[Any], Any], link: Link) -> No
     np.testing.assert_allclose(link([x], [build(tt.sqr(x))])(data)[0], expected, rtol=1e-14)
 
 
-@pytest.mark.parametrize("shapes", [((3, 1), (3, 4)), ((1, 4), (3, 1)), ((3, 4), (1, 1)), ((1, 1), (1, 1)), ((0, 4), (1, 4))])
+@pytest.mark.parametrize(
+    "shapes", [((3, 1), (3, 4)), ((1, 4), (3, 1)), ((3, 4), (1, 1)), ((1, 1), (1, 1)), ((0, 4), (1, 4))]
+)
 def test_block_is_taken_only_where_the_shapes_agree(shapes: Any, link: Link) -> None:
     x, y = tt.dmatrix("x"), tt.dmatrix("y")
     a, b = (np.random.default_rng(0).normal(size=s) for s in shapes)
@@ -182,7 +184,8 @@ def test_programs_that_keep_blocks_run_in_threads() -> None:
     _in_threads(program, lambda a: np.square(np.exp(a)).T + np.sin(a))
 
 
-def test_programs_that_give_blocks_back_run_in_threads(link: Link, pool: None) -> None:
+@pytest.mark.usefixtures("pool")
+def test_programs_that_give_blocks_back_run_in_threads(link: Link) -> None:
     x = tt.dmatrix("x")
     _in_threads(link([x], [tt.sqr(tt.exp(x)).T + tt.sin(x)]), lambda a: np.square(np.exp(a)).T + np.sin(a))
 
@@ -219,7 +222,8 @@ def _address(array: Any) -> int:
     return place
 
 
-def test_block_of_a_result_that_died_serves_the_next(link: Link, pool: None) -> None:
+@pytest.mark.usefixtures("pool")
+def test_block_of_a_result_that_died_serves_the_next(link: Link) -> None:
     x = tt.dvector("x")
     program = link([x], [tt.exp(x)])
     data = np.linspace(0, 1, 50000)
@@ -231,7 +235,8 @@ def test_block_of_a_result_that_died_serves_the_next(link: Link, pool: None) -> 
     assert POOL.counts().reused == before.reused + 5
 
 
-def test_block_stays_while_any_view_of_the_result_lives(link: Link, pool: None) -> None:
+@pytest.mark.usefixtures("pool")
+def test_block_stays_while_any_view_of_the_result_lives(link: Link) -> None:
     x = tt.dvector("x")
     program = link([x], [tt.exp(x)])
     data = np.linspace(0, 1, 50000)
@@ -249,7 +254,8 @@ def test_block_stays_while_any_view_of_the_result_lives(link: Link, pool: None) 
     assert POOL.counts().blocks > 0
 
 
-def test_results_out_of_the_pool_are_ordinary_arrays(link: Link, pool: None) -> None:
+@pytest.mark.usefixtures("pool")
+def test_results_out_of_the_pool_are_ordinary_arrays(link: Link) -> None:
     x = tt.dmatrix("x")
     program = link([x], [x * 2])
     data = np.ones((200, 300))
@@ -264,7 +270,8 @@ def test_results_out_of_the_pool_are_ordinary_arrays(link: Link, pool: None) -> 
     np.testing.assert_array_equal(program(data)[0], 2)
 
 
-def test_pool_holds_no_more_than_its_limit_and_gives_all_back(link: Link, pool: None) -> None:
+@pytest.mark.usefixtures("pool")
+def test_pool_holds_no_more_than_its_limit_and_gives_all_back(link: Link) -> None:
     x = tt.dvector("x")
     program = link([x], [tt.exp(x)])
     for size in (20000, 30000, 50000, 20000):
@@ -275,7 +282,8 @@ def test_pool_holds_no_more_than_its_limit_and_gives_all_back(link: Link, pool: 
     np.testing.assert_array_equal(program(np.zeros(20000))[0], 1)
 
 
-def test_long_unused_blocks_leave_the_pool(link: Link, pool: None) -> None:
+@pytest.mark.usefixtures("pool")
+def test_long_unused_blocks_leave_the_pool(link: Link) -> None:
     x = tt.dvector("x")
     program = link([x], [tt.exp(x)])
     program(np.zeros(1_000_000))

@@ -151,6 +151,7 @@ def export_of(folder: Path, outputs: Any, inputs: Any, **given: Any) -> dict[str
     return described
 
 
+@pytest.mark.documents("Function.export")
 def test_a_program_without_python_computes_the_same(tmp_path: Path) -> None:
     f = model()
     file = f.export(tmp_path)
@@ -341,6 +342,7 @@ int main(void) {
     assert output_of(built(tmp_path, HOST + main)).split() == ["7", "22"]
 
 
+@pytest.mark.documents("option:blas__ldflags")
 def test_blas_is_linked_where_the_option_names_one(tmp_path: Path) -> None:
     source = tmp_path / "blas.c"
     source.write_text(
@@ -509,6 +511,7 @@ def with_init(*_: Any) -> CFunction:
     return CFunction(name="with_init", text=text, init="step = 10;", errors={5: (ValueError, "more than three")})
 
 
+@pytest.mark.documents("error:ExportError")
 def test_steps_of_python_and_functions_of_scipy_are_refused_with_the_list(tmp_path: Path) -> None:
     x = tt.dvector("x")
     f = function([x], [PythonOnly()(x), PythonOnly()(x * 2) + 1], mode="CVM")
@@ -555,6 +558,7 @@ def test_names_are_made_different_and_fit_c(tmp_path: Path) -> None:
         function([a], a, mode="C").export(tmp_path, name="a b")
 
 
+@pytest.mark.documents("error:ExportUnsupportedError")
 @pytest.mark.parametrize("mode", ["VM", "FAST_COMPILE"])
 def test_other_backends_say_that_they_cannot(mode: str, tmp_path: Path) -> None:
     x = tt.dvector("x")

@@ -61,6 +61,7 @@ print("\\n".join(results))
 """
 
 
+@pytest.mark.documents("option:openmp", "option:openmp_elemwise_minsize")
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_every_loop_computes_what_one_thread_does(shape: tuple[int, int], dtype: str) -> None:

@@ -23,6 +23,7 @@ def test_each_node_is_a_program_of_its_own() -> None:
     np.testing.assert_allclose(f([0.0, 1.0]), [3.0, 2 * np.e + 1])
 
 
+@pytest.mark.documents("OpWiseCLinker.fallback_on_perform", "error:LoweringError", "P14")
 def test_nodes_without_a_rule_run_in_python_unless_that_is_forbidden() -> None:
     x = number("x")
     fgraph = FunctionGraph([x], [inverse(x)])

@@ -142,6 +142,7 @@ def test_failure_names_the_node_and_its_line(link: Callable[..., Any]) -> None:
         link([x], [tt.sqrt(x) + x])
 
 
+@pytest.mark.documents("option:gcc__timeout")
 def test_hanging_compiler_is_killed_with_its_children(link: Callable[..., Any], tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     driver = script(tmp_path / "hanging", f'sleep 600 &\necho "$! $$" > "{pids}"\nwait')
@@ -183,6 +184,7 @@ def test_compiler_that_cannot_be_run_is_told(link: Callable[..., Any], tmp_path:
         link([x], [tt.exp(x) + 6])
 
 
+@pytest.mark.documents("option:nocleanup")
 def test_failed_compilation_leaves_nothing_behind(link: Callable[..., Any], tmp_path: Path) -> None:
     driver = script(tmp_path / "failing", "echo no way >&2; exit 3")
     x = tt.dvector("x")
@@ -233,6 +235,7 @@ def test_libraries_among_the_flags_come_after_the_file(tmp_path: Path) -> None:
     assert command.index("-O3") > command.index("-fPIC")
 
 
+@pytest.mark.documents("option:cmodule__remove_gxx_opt", "option:cmodule__debug", "option:gcc__cxxflags")
 def test_options_change_the_flags() -> None:
     with config.change_flags(cmodule__remove_gxx_opt=True, cmodule__debug=True, gcc__cxxflags="-g -O3"):
         toolchain = find_toolchain()
@@ -241,6 +244,7 @@ def test_options_change_the_flags() -> None:
     assert {"-g", "-DDEBUG"} <= set(toolchain.flags)
 
 
+@pytest.mark.documents("option:compiler_verbose", "option:cmodule__compilation_warning")
 def test_every_command_is_shown_if_asked_for(link: Callable[..., Any], capfd: pytest.CaptureFixture[str]) -> None:
     x = tt.dvector("x")
     with config.change_flags(compiler_verbose=True, gcc__cxxflags="-DSHOWN"):
@@ -253,6 +257,7 @@ def test_every_command_is_shown_if_asked_for(link: Callable[..., Any], capfd: py
     assert "warning:" in capfd.readouterr().err
 
 
+@pytest.mark.documents("option:cxx")
 @pytest.mark.parametrize("cxx", ["", "no-such-compiler"])
 def test_default_mode_warns_once_and_computes_without_a_compiler(cxx: str, tmp_path: Path) -> None:
     program = (

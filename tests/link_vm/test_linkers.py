@@ -119,7 +119,7 @@ every_linker = pytest.mark.parametrize("make", LINKERS.values(), ids=LINKERS)
 
 
 @every_linker
-@pytest.mark.documents("Mode.linker", "Linker.accept", "Linker.make_thunk")
+@pytest.mark.documents("Mode.linker", "Linker.accept", "Linker.make_thunk", "LocalLinker")
 def test_linker_makes_functions(make: Callable[[], Linker]) -> None:
     x, y, state = tt.dvector("x"), tt.dscalar("y"), shared(np.zeros(3))
     f = function([x, y], [tt.exp(x) * y + state, x, x, tt.sum(x)], updates={state: state + x}, mode=Mode(make()))
@@ -251,7 +251,7 @@ def test_subclass_that_changes_thunks_of_a_linker_is_run_through_them() -> None:
 
 
 @pytest.mark.parametrize("name", ["py", "vm", "c|py", "numba"])
-@pytest.mark.documents("Linker.make_thunk", "Linker.make_all")
+@pytest.mark.documents("Linker.make_thunk", "Linker.make_all", "P11")
 def test_thunk_takes_values_from_containers_and_puts_results_there(name: str) -> None:
     x, y = tt.dvector("x"), tt.dscalar("y")
     linker = predefined_linkers[name].accept(FunctionGraph([x, y], [tt.exp(x) * y, y]))
@@ -266,6 +266,7 @@ def test_thunk_takes_values_from_containers_and_puts_results_there(name: str) ->
     assert outs[0].value.tolist() == [4.0, 4.0]
 
 
+@pytest.mark.documents("Linker.schedule", "P12")
 @pytest.mark.parametrize("kind", STEPPED)
 def test_thunks_work_on_the_storage_that_is_given(kind: Callable[[], Linker]) -> None:
     x = number("x")
@@ -309,7 +310,7 @@ def test_linker_with_a_graph_accepts_another_one_as_a_copy() -> None:
 
 @pytest.mark.parametrize("kind", STEPPED)
 @pytest.mark.parametrize("allow_gc", [True, False])
-@pytest.mark.documents("option:allow_gc", "VMLinker.allow_gc")
+@pytest.mark.documents("option:allow_gc", "VMLinker.allow_gc", "PerformLinker.allow_gc", "Linker.allow_gc")
 def test_values_between_nodes_are_freed_unless_they_are_to_be_kept(kind: Any, allow_gc: bool) -> None:
     x = number("x")
     y = inverse(x)
@@ -324,6 +325,7 @@ def test_values_between_nodes_are_freed_unless_they_are_to_be_kept(kind: Any, al
     assert machine.allow_gc is allow_gc
 
 
+@pytest.mark.documents("Linker.no_recycling", "P16")
 def test_cells_of_values_that_must_last_are_emptied_before_each_call() -> None:
     class Recycling(Op):
         """Adds one, into the storage it finds."""
@@ -405,6 +407,7 @@ def test_branches_run_where_they_are_chosen_unless_that_is_forbidden(lazy: bool 
         assert ("Log" in ran) is (lazy is False)
 
 
+@pytest.mark.documents("Linker.link")
 @pytest.mark.parametrize("lazy", [True, False])
 def test_option_forbids_lazy_branches_in_the_generated_program(lazy: bool) -> None:
     inputs, out = choice()
@@ -462,7 +465,7 @@ def test_callbacks_see_each_input_and_each_node() -> None:
 # Wrapping
 
 
-@pytest.mark.documents("WrapLinker", "WrapLinkerMany")
+@pytest.mark.documents("WrapLinker", "WrapLinkerMany", "WrapLinker.linkers", "WrapLinker.wrapper")
 def test_wrapper_gets_a_thunk_of_every_linker_for_every_node() -> None:
     seen: list[Any] = []
 
@@ -479,6 +482,7 @@ def test_wrapper_gets_a_thunk_of_every_linker_for_every_node() -> None:
     assert [(i, same) for i, _, same in seen] == [(i, True) for i in range(len(f.fgraph))]
 
 
+@pytest.mark.documents("WrapLinkerMany.linkers", "WrapLinkerMany.wrappers")
 def test_each_of_many_wrappers_is_called() -> None:
     seen: list[str] = []
     wrappers = [lambda *_: seen.append("first"), run_all, lambda *_: seen.append("last")]
@@ -503,6 +507,7 @@ def test_wrapper_that_fails_names_the_node() -> None:
         thunk()
 
 
+@pytest.mark.documents("PerformLinker.schedule")
 def test_linkers_that_order_nodes_differently_are_refused() -> None:
     x = number("x")
     backwards = PerformLinker(schedule=lambda fgraph: list(reversed(list(fgraph.toposort()))))
@@ -555,6 +560,7 @@ def test_linker_of_whole_graphs_is_written_as_documented() -> None:
         function([x], x + 1, mode=Mode(Half()))
 
 
+@pytest.mark.documents("Linker.required_rewrites", "Linker.incompatible_rewrites")
 def test_tags_of_a_linker_count_in_its_mode() -> None:
     class Picky(VMLinker):
         required_rewrites = ("minimum_compile", "fusion")

@@ -67,6 +67,7 @@ def test_error_keeps_its_nearest_builtin_class(raised: Exception, kind: type[Nod
     assert caught.value.__cause__ is raised
 
 
+@pytest.mark.documents("error:NodeError")
 def test_error_names_node_line_and_values() -> None:
     x = number("x")
     bad = inverse(mul(x, 0.0))

@@ -39,6 +39,7 @@ from treadle.link.vm.utils import (
 STEPPED = [PerformLinker, VMLinker]
 
 
+@pytest.mark.documents("Container")
 def test_container_converts_what_is_put_in() -> None:
     cell: list[Any] = [3]
     box = Container(NUMBER, cell, name="n")

@@ -7,6 +7,7 @@ same work is done without it.
 
 from __future__ import annotations
 
+import os
 import sys
 import sysconfig
 import threading
@@ -41,6 +42,15 @@ class Companions:
         self._done = threading.Event()
         self._extension: Any = None
         self._waiting: list[Callable[[Any], None]] = []
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._give_up)
+
+    def _give_up(self) -> None:
+        """In a forked child, where the thread that makes them does not exist: do with what there is."""
+        self._lock = threading.Lock()
+        if self._begun:
+            self._waiting.clear()
+            self._done.set()
 
     @property
     def extension(self) -> Any:
@@ -49,12 +59,12 @@ class Companions:
 
     def begin(self, toolchain: Toolchain) -> None:
         """Load what was made before, and let the rest be made in the background."""
-        if self._begun or not config.c__companions:
+        if not config.c__companions:
             return
         with self._lock:
-            if self._begun:
-                return
-            self._begun = True
+            begun, self._begun = self._begun, True
+        if begun:
+            return
         try:
             missing = self._missing(toolchain)
         except (TreadleError, OSError, ImportError):
@@ -71,7 +81,8 @@ class Companions:
         """Hand the extension to a function: now, or when it is made, or never."""
         with self._lock:
             if not self._done.is_set():
-                self._waiting.append(take)
+                if self._begun:
+                    self._waiting.append(take)
                 return
         if self._extension is not None:
             take(self._extension)

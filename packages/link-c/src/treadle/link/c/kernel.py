@@ -88,7 +88,9 @@ class Kernel:
         arrays = [i for i in sorted(self._used_inputs()) if i not in self.scalars]
         results = range(len(self.expression.outputs))
         temporaries = [f"t{k}" for k in range(buffers)]
-        given = "".join(f", {name}" for name in ("p", *(f"x{i}" for i in arrays), *(f"y{k}" for k in results), *temporaries))
+        given = "".join(
+            f", {name}" for name in ("p", *(f"x{i}" for i in arrays), *(f"y{k}" for k in results), *temporaries)
+        )
         for number, start in enumerate(range(0, len(loops), LOOPS_TOGETHER)):
             end = start + LOOPS_TOGETHER
             members = [self._operation(v) for loop in loops[start:end] for v in loop.members]
@@ -126,10 +128,10 @@ class Kernel:
         """Return the function's body for single numbers: every operation by itself, with no loop."""
         count = len(self.expression.inputs)
         lines = ["{", "  (void)n; (void)s;"]
-        for i in sorted(i for i in self._used_inputs() if i < count):
+        for i in sorted(self._used_inputs()):
             ctype = CTYPES[self.expression.inputs[i]]
-            value = loaded(self.expression.inputs[i], f"*(const {ctype.stored} *)p[{i}]")
-            lines.append(f"  const {ctype.computed} r{i} = {value};")
+            given = loaded(self.expression.inputs[i], f"*(const {ctype.stored} *)p[{i}]")
+            lines.append(f"  const {ctype.computed} r{i} = {given};")
         for value, operation in enumerate(self.expression.operations, start=count):
             operands = [f"r{a}" for a in operation.args]
             ctype = CTYPES[operation.dtype]

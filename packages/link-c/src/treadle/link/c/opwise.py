@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from treadle.graph import missing_lowerings
-from treadle.link.c.linker import CLinker, lowering_gap
+from treadle.link.c.linker import CLinker
 from treadle.link.c.table import TABLE
+from treadle.link.c.writing import lowering_gap
 from treadle.link.vm import NodewiseLinker
 
 if TYPE_CHECKING:

@@ -140,7 +140,7 @@ class CProgram(Program):
         return self.parts.nodes.get()
 
     def rebound(self, graph: ProgramGraph, data: Any) -> CProgram:
-        """Return this program for an equal graph of other origin; `data` are its parts, which name the other's nodes."""
+        """Return this program for an equal graph of other origin; `data` are its parts, naming the other's nodes."""
         return CProgram(graph, replace(self._binary, parts=data))
 
     def __call__(self, *inputs: Any) -> Sequence[Any]:

@@ -364,11 +364,12 @@ class Unit:
             # A loop over a table: compilers take more than linear time for as many calls.
             given = self.table("tr_given", rows)
             place = f"k < {len(inputs)} ? a[k] : F[k + {len(FIXED) - len(inputs)}]"
+            descr = f"F[k + {len(FIXED) + len(self.constants)}]"
             lines += [
                 f"  for (int k = 0; k < {len(rows)}; k++) {{",
                 f"    const tr_given *g = {given} + k;",
-                f"    if (tr_enter(v + g->at, {place}, F[0], F[k + {len(FIXED) + len(self.constants)}], g->nd, g->size,",
-                "                 g->shape)) { r = TR_CHECK; goto done; }",
+                f"    if (tr_enter(v + g->at, {place}, F[0], {descr}, g->nd, g->size, g->shape))",
+                "      { r = TR_CHECK; goto done; }",
                 "  }",
             ]
         for k, (_, at) in enumerate(outputs):

@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from treadle.config import config
-from treadle.graph import Constant, FunctionGraph, expand_inner_graphs, missing_lowerings
+from treadle.graph import Constant, FunctionGraph, expand_inner_graphs
 from treadle.link.c.errors import BackendUnavailableError, ExportError
 from treadle.link.c.export.declarations import ABI_VERSION, declarations, header
 from treadle.link.c.export.entry import ExportUnit, initial_values
 from treadle.link.c.layout import Layout
-from treadle.link.c.linker import lowering_gap, write_unit
 from treadle.link.c.runtime import Library
 from treadle.link.c.simd import simd_functions
 from treadle.link.c.table import TABLE
 from treadle.link.c.toolchain import find_toolchain
 from treadle.link.c.unit import dtype, ndim
+from treadle.link.c.writing import lowering_gap, refuse, write_unit
 from treadle.tensor import shape_i
 
 if TYPE_CHECKING:
@@ -63,9 +63,7 @@ def export_graph(fgraph: FunctionGraph, request: ExportRequest, directory: Path)
         raise BackendUnavailableError(msg)
     fgraph = expand_inner_graphs(fgraph, TABLE)
     order = Layout(fgraph).order
-    gaps = [(node, why) for node in order if (why := lowering_gap(node)) is not None]
-    if gaps:
-        raise missing_lowerings(TABLE.backend, gaps)
+    refuse(order)
     name = request.name
     library = Library(simd_functions(toolchain), portable=True)
     run = _unit(fgraph, order, name)

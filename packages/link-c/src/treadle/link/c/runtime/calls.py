@@ -216,7 +216,9 @@ static PyObject *make_caller(PyObject *module, PyObject *args) {
 }
 
 static PyMethodDef methods[] = {{"caller", make_caller, METH_VARARGS, NULL}, {NULL, NULL, 0, NULL}};
-static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_treadle_calls", NULL, -1, methods, NULL, NULL, NULL, NULL};
+static struct PyModuleDef definition = {
+  PyModuleDef_HEAD_INIT, "_treadle_calls", NULL, -1, methods, NULL, NULL, NULL, NULL,
+};
 PyMODINIT_FUNC PyInit__treadle_calls(void) {
   import_array();
   if (PyType_Ready(&BlockType) < 0 || PyType_Ready(&CallerType) < 0) return NULL;

@@ -123,7 +123,7 @@ static int tr_fused(tr_var *v, const int *ix, int nin, int nout, int nd, uint64_
   }
   if (t.inner < 0) t.inner = 1;
   const int c = t.inner;
-  /* Long tiles: of kept elements, so that rows are run through in long pieces; all in all they fit a first-level cache. */
+  /* Long tiles: of kept elements, so that rows are run through in long pieces. They fit a first-level cache. */
   tile = 2048;
   while (tile * reduced > 4096) tile /= 2;
   tr_make_plan(&t, tile, &l);

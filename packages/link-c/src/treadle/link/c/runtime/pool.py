@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 # A block is preceded by its size. Whoever finds the lock taken does without the pool, so nobody ever waits; a child
-# made by fork, in which the thread that held it does not exist, frees it. Where no block fits, those that were of no use
-# for a while are given back to the system.
+# made by fork, in which the thread that held it does not exist, frees it. Where no block fits, those that were of no
+# use for a while are given back to the system.
 POOL = """\
 #include <pthread.h>
 #include <stdint.h>
