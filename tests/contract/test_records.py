@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import treadle.tensor as tt
-from treadle.graph import Op, applys_between
+from treadle.graph import IfElse, Op, applys_between
 from treadle.testing import SAMPLES, VARIANTS, Check, Sample, SampleTable, checks, contract, verify_grad
 from treadle.testing import contract as contract_function
 from treadle.testing.contract import run_check
@@ -19,8 +19,8 @@ from treadle.testing.sample import OPTIONAL_DTYPES, REALS
 
 OPS = (
     tt.AdvancedIncSubtensor, tt.AdvancedSubtensor, tt.Alloc, tt.ARange, tt.ArgReduction, tt.DimShuffle, tt.Elemwise,
-    tt.FusedReduction, tt.Gemm, tt.IncSubtensor, tt.Join, tt.LogSoftmax, tt.LogSumExp, tt.MatMul, tt.Reduction,
-    tt.Reshape, tt.Shape, tt.ShapeI, tt.Softmax, tt.Subtensor, tt.SumTo,
+    tt.FromFunctionOp, tt.FusedReduction, tt.Gemm, tt.IncSubtensor, tt.Join, tt.LogSoftmax, tt.LogSumExp, tt.MatMul,
+    tt.OpFromGraph, tt.Reduction, tt.Reshape, tt.Shape, tt.ShapeI, tt.Softmax, tt.Subtensor, tt.SumTo,
 )  # fmt: skip
 
 
@@ -42,7 +42,7 @@ def test_every_row_has_a_record(all_ops: set[Op]) -> None:
 def test_every_op_of_the_package_has_a_record(all_ops: set[Op]) -> None:
     public = {value for name in tt.__all__ if isinstance(value := getattr(tt, name), type) and issubclass(value, Op)}
     assert public == set(OPS)
-    assert {type(op) for op in all_ops} == public
+    assert {type(op) for op in all_ops} == {*public, IfElse}
 
 
 def test_every_kind_of_reduction_has_a_record(all_ops: set[Op]) -> None:

@@ -16,6 +16,7 @@ from tests.graph.arithmetic import NUMBER, Arithmetic, Number, add, chain, div_m
 from treadle.graph import (
     AbstractFunctionGraph,
     Apply,
+    Constant,
     FrozenFunctionGraph,
     FunctionGraph,
     GraphTypeError,
@@ -195,6 +196,17 @@ def test_frozen_graph_is_bound_to_other_variables() -> None:
         fixed.bind([a])
     with pytest.raises(GraphValueError, match=r"a is no input of the graph\. Replace its inputs only: x, y"):
         fixed.bind({a: b})
+
+
+def test_what_a_frozen_graph_is_bound_to_can_be_changed() -> None:
+    # Of a node that depends on constants alone too.
+    fixed = frozen(lambda x, y: add(mul(2.0, 3.0), mul(x, y)))
+    given = [number("a"), number("b")]
+    graph = FunctionGraph(given, fixed.bind(given), clone=False)
+    constant = next(node.outputs[0] for node in graph.apply_nodes if all(isinstance(x, Constant) for x in node.inputs))
+    assert constant.owner not in fixed.apply_nodes
+    graph.change_node_input(constant.owner, 0, constant.owner.inputs[1])
+    assert constant.owner.inputs[0] is constant.owner.inputs[1]
 
 
 def test_frozen_graph_needs_all_its_inputs() -> None:

@@ -58,7 +58,9 @@ def test_value_is_copied_in_and_out_unless_borrowed() -> None:
     assert state.get_value()[1] == 5.0
 
 
-@pytest.mark.documents("SharedVariable.set_value", "SharedVariable.set_value.new_value", "SharedVariable.set_value.borrow")
+@pytest.mark.documents(
+    "SharedVariable.set_value", "SharedVariable.set_value.new_value", "SharedVariable.set_value.borrow"
+)
 def test_set_value_copies_unless_borrowed() -> None:
     state = shared(np.zeros(2))
     value = np.ones(2)

@@ -85,12 +85,17 @@ def test_right_array_is_taken_as_it_is() -> None:
         ("int8", np.array(100)),
         ("uint8", True),
         ("float32", np.nan),
+        ("float32", [1.5, np.nan]),
+        ("float32", np.float64(0.5)),
+        ("int8", [3, -4]),
+        ("int64", [2.0]),
+        ("bool", [0, 1]),
         ("complex64", 1),
     ],
 )
 def test_value_that_loses_nothing_is_converted(dtype: str, value: Any) -> None:
     with config.change_flags(floatX="float32"):
-        found = TensorType(dtype).filter(value)
+        found = TensorType(dtype, (None,) * np.ndim(value)).filter(value)
     assert found.dtype == dtype
     np.testing.assert_array_equal(found, np.asarray(value).astype(dtype))
 
@@ -103,6 +108,13 @@ def test_value_that_loses_nothing_is_converted(dtype: str, value: Any) -> None:
         ("float32", np.array(0.1)),
         ("float32", 0.1),
         ("bool", np.array(2)),
+        ("bool", np.nan),
+        ("float32", np.array(0.5)),
+        ("float32", [0.1]),
+        ("uint64", [-1]),
+        ("int64", [1.5]),
+        ("int8", np.array([1], "int16")),
+        ("float32", np.array([1])),
         ("float64", 1j),
         ("uint8", -1),
         ("int64", "1"),

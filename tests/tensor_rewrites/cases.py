@@ -7,7 +7,7 @@ computed well. Cases of elementwise functions and of stable forms are in modules
 from __future__ import annotations
 
 import treadle.tensor as tt
-from tests.tensor_rewrites import cases_elementwise, cases_stable, cases_structural
+from tests.tensor_rewrites import cases_choices, cases_elementwise, cases_stable, cases_structural
 from tests.tensor_rewrites.expressions import Case, Variables
 
 DIMSHUFFLE = [
@@ -97,6 +97,7 @@ CASES = [
     *INDEXING,
     *REDUCTION,
     *cases_structural.CASES,
+    *cases_choices.CASES,
     *cases_stable.CASES,
 ]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.compile.errors import FunctionTypeError
 from treadle.graph import (
@@ -14,44 +14,13 @@ from treadle.graph import (
     roots_of,
     view_op,
 )
+from treadle.link.vm import unsafe_overwrites
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from treadle.compile.io import In, Out
     from treadle.graph import Apply, FunctionGraph, Roots, Variable
-
-
-class ArgumentSupervisor(Supervisor):
-    """Protects the values of a function's inputs, and bears with what the user's own graph overwrites.
-
-    Parameters
-    ----------
-    protected
-        Variables that no rewrite may overwrite, and no program.
-    tolerated
-        Those of them that the user's graph overwrites. A program overwrites copies of them.
-    """
-
-    def __init__(self, protected: Iterable[Variable], tolerated: Iterable[Variable] = ()) -> None:
-        super().__init__(protected)
-        self.tolerated = frozenset(tolerated)
-
-    def clone_onto(self, equiv: Mapping[Any, Any]) -> ArgumentSupervisor:
-        """Return a supervisor of what stands for the variables."""
-        return type(self)(
-            [equiv.get(var, var) for var in self.protected], [equiv.get(var, var) for var in self.tolerated]
-        )
-
-    def validate(self, fgraph: FunctionGraph) -> None:
-        """Refuse a graph that overwrites a protected variable, unless that is tolerated.
-
-        Raises
-        ------
-        InconsistencyError
-            If there is one.
-        """
-        Supervisor([var for var in self.protected if var not in self.tolerated]).validate(fgraph)
 
 
 def add_supervisor_to_fgraph(fgraph: FunctionGraph, input_specs: Sequence[In], accept_inplace: bool = False) -> None:
@@ -64,7 +33,8 @@ def add_supervisor_to_fgraph(fgraph: FunctionGraph, input_specs: Sequence[In], a
     input_specs
         An In for each of the first inputs of the graph; further ones are protected.
     accept_inplace
-        Whether the graph may hold ops that overwrite their inputs already.
+        Whether the graph may hold ops that overwrite their inputs already. Where they would overwrite what is
+        protected, or what something else needs, they overwrite copies.
 
     Raises
     ------
@@ -84,12 +54,12 @@ def add_supervisor_to_fgraph(fgraph: FunctionGraph, input_specs: Sequence[In], a
         for var, spec in zip(fgraph.inputs, input_specs, strict=False)
         if spec.mutable and spec.value is None and not isinstance(var, SharedVariable)
     }
-    tolerated = []
+    fgraph.attach_feature(Supervisor([var for var in fgraph.inputs if var not in free]))
     if destroyers:
-        if not any(isinstance(feature, DestroyHandler) for feature in fgraph.features):
-            fgraph.attach_feature(DestroyHandler())
-        tolerated = [var for var in fgraph.inputs if fgraph.destroyers(var)]
-    fgraph.attach_feature(ArgumentSupervisor([var for var in fgraph.inputs if var not in free], tolerated))
+        for node, places in unsafe_overwrites(fgraph, fgraph.toposort()).items():
+            for i in places:
+                fgraph.change_node_input(node, i, deep_copy_op(node.inputs[i]), reason="accept_inplace")
+        fgraph.attach_feature(DestroyHandler())
 
 
 def alias_root(v: Variable) -> Variable:

@@ -169,7 +169,7 @@ class Apply:
                 remake = remake or isinstance(old, Constant) or isinstance(new, Constant)
         if not remake:
             return self._rebuilt(new_inputs, [out.clone() for out in self.outputs])
-        node = self.op.make_node(*new_inputs)
+        node = self.op.make_node_like(self, new_inputs)
         node.user_line = self.user_line
         if self._tag is not None:
             node.tag = self._tag.copy()

@@ -37,7 +37,9 @@ class Block:
 
     __slots__ = ("depth", "nodes", "owner", "parent", "results")
 
-    def __init__(self, parent: Block | None = None, owner: Apply | None = None, results: Sequence[Variable] = ()) -> None:
+    def __init__(
+        self, parent: Block | None = None, owner: Apply | None = None, results: Sequence[Variable] = ()
+    ) -> None:
         self.nodes: list[Apply] = []
         self.parent = parent
         self.owner = owner
@@ -57,6 +59,15 @@ def _meeting(a: Block, b: Block) -> tuple[Block, Block | None, Block | None]:
             below, b = b, b.parent or b
             below_b = below
     return a, below_a, below_b
+
+
+def _reversed(before: Mapping[Apply, Sequence[Apply]]) -> dict[Apply, list[Apply]]:
+    """Return for nodes that must run before others, these others."""
+    later: dict[Apply, list[Apply]] = {}
+    for node, others in before.items():
+        for other in others:
+            later.setdefault(other, []).append(node)
+    return later
 
 
 class Branching:
@@ -123,11 +134,8 @@ class Branching:
         choices: set[Apply],
     ) -> None:
         needed: dict[Apply, Block] = {}
-        later: dict[Apply, list[Apply]] = {}
         place = {node: at for at, node in enumerate(order)}
-        for node, others in before.items():
-            for other in others:
-                later.setdefault(other, []).append(node)
+        later = _reversed(before)
 
         def need(variables: Sequence[Variable], block: Block) -> None:
             for var in variables:
@@ -152,9 +160,8 @@ class Branching:
                 need(second.results, second)
             else:
                 need(node.inputs, block)
-        for pair in ((self.root,), *self.inside.values()):
-            for block in pair:
-                block.nodes.reverse()
+        for block in (self.root, *(block for pair in self.inside.values() for block in pair)):
+            block.nodes.reverse()
 
     def _early_enough(self, block: Block, node: Apply, place: Mapping[Apply, int]) -> Block:
         """Return the block, or one around it, for what must run before a node: of two branches only one runs."""

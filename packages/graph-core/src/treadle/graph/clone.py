@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 from treadle.graph.errors import GraphTypeError, GraphValueError
-from treadle.graph.inner_graph import HasInnerGraph
+from treadle.graph.nested import HasInnerGraph
 from treadle.graph.traversal import toposort, vars_between
 from treadle.graph.variable import Constant, Variable, listed
 

@@ -6,7 +6,7 @@ from _blake2 import blake2b  # see treadle.graph.encoding
 from typing import TYPE_CHECKING, Any
 
 from treadle.graph.encoding import encode
-from treadle.graph.inner_graph import HasInnerGraph
+from treadle.graph.nested import HasInnerGraph
 from treadle.graph.traversal import toposort
 from treadle.graph.variable import Constant, Variable, listed
 

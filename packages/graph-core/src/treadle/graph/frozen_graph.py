@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from treadle.graph.abstract_graph import AbstractFunctionGraph
-from treadle.graph.clone import clone_get_equiv, graph_replace
+from treadle.graph.clone import clone_get_equiv
 from treadle.graph.encoding import tagged
 from treadle.graph.errors import GraphTypeError, GraphValueError
 from treadle.graph.function_graph import FunctionGraph
@@ -150,7 +150,7 @@ class FrozenFunctionGraph(AbstractFunctionGraph):
         return new, equiv
 
     def bind(self, replacements: Mapping[Variable, Variable] | Iterable[Variable]) -> list[Variable]:
-        """Return the outputs, computed from other variables.
+        """Return the outputs, computed from other variables by new nodes, which can be changed.
 
         Parameters
         ----------
@@ -174,7 +174,11 @@ class FrozenFunctionGraph(AbstractFunctionGraph):
                 known = ", ".join(map(str, self.inputs))
                 msg = f"bind: {old} is no input of the graph. Replace its inputs only: {known}."
                 raise GraphValueError(msg)
-        return graph_replace(self.outputs, pairs, strict=False)
+        # Nodes that no replacement reaches are copied too: whoever gets them may change them.
+        for node in self._order:
+            new = node.clone_with_new_inputs([pairs.get(x, x) for x in node.inputs])
+            pairs.update(zip(node.outputs, new.outputs, strict=True))
+        return [pairs.get(out, out) for out in self.outputs]
 
     # Identity
 

@@ -143,6 +143,7 @@ class IfElse(Op):
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Each output depends on its variables in both branches; the condition only chooses."""
+        del node
         count = self.n_outs
         return [[False] * count, *([o == i % count for o in range(count)] for i in range(2 * count))]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 import weakref
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 
 from treadle.config import discover
 from treadle.graph.errors import DuplicateRegistrationError, LoweringError
-from treadle.graph.inner_graph import HasInnerGraph
+from treadle.graph.nested import HasInnerGraph
 from treadle.graph.publication import Publication
 from treadle.graph.traversal import applys_between
 

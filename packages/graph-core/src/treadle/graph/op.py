@@ -10,7 +10,7 @@ from treadle.graph.apply import Apply
 from treadle.graph.differentiation import Differentiable
 from treadle.graph.encoding import digest, encode, qualified_name, tagged
 from treadle.graph.errors import GraphTypeError, GraphValueError, MethodNotDefinedError
-from treadle.graph.inner_graph import HasInnerGraph
+from treadle.graph.nested import HasInnerGraph
 from treadle.graph.provenance import add_tag_trace, is_user_file, user_line
 from treadle.graph.test_values import compute_test_value, get_test_value, get_test_values, missing_test_message
 from treadle.graph.thunk import ThunkType, is_thunk_type
@@ -105,6 +105,14 @@ class Op(Differentiable, ABC):
         variables = [self.as_input(x) for x in inputs]
         types = self.infer(*[v.type for v in variables])
         return Apply(self, variables, [t.make_variable() for t in types])
+
+    def make_node_like(self, node: Apply, inputs: Sequence[Variable]) -> Apply:
+        """Return what `make_node` does, on inputs that take the places of another node's and may be of other types.
+
+        An op whose `make_node` takes plain numbers may override it, so that these stay plain numbers.
+        """
+        del node
+        return self.make_node(*inputs)
 
     def _make_typed_node(self, inputs: Sequence[Any], itypes: Sequence[Declared], otypes: Sequence[Declared]) -> Apply:
         wanted = [self._declared_type(t) for t in itypes]

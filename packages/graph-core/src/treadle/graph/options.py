@@ -49,8 +49,8 @@ OPTIONS: tuple[Option[Any], ...] = (
     Option(
         "vm__lazy",
         None,
-        "Whether the Python VM computes a branch only where it is chosen (True), or both (False); None leaves it to the "
-        "VM, which computes the branch that is chosen.",
+        "Whether the Python VM computes a branch only where it is chosen (True), or both (False); None leaves it to "
+        "the VM, which computes the branch that is chosen.",
         OPTIONAL_BOOL,
     ),
 )

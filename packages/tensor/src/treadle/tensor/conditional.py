@@ -28,8 +28,7 @@ def ifelse(condition: Any, then_branch: Any, else_branch: Any, name: str | None 
         A scalar of any dtype; true if it is not zero.
     then_branch, else_branch
         A variable or number, or lists (or tuples) of them, of the same length. The dtypes of two that belong together
-        are unified as those of operands are; their ranks must agree. Their lengths may differ, on backends whose
-        arrays may: not on JAX, and on PyTorch only if option ``torch__compile`` is off.
+        are unified as those of operands are; their ranks must agree. Their lengths may differ, except on JAX.
     name
         Shown when printed.
 
@@ -48,7 +47,8 @@ def ifelse(condition: Any, then_branch: Any, else_branch: Any, name: str | None 
     Notes
     -----
     Gradients flow through the branch taken only: nothing is computed for the other, so that an infinite or undefined
-    derivative there does no harm.
+    derivative there does no harm. Nor does a failure in the other branch, except on JAX: there both branches are traced
+    for the shapes of the arguments, and what cannot be traced is an error.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def _unified(at: int, x: Any, y: Any) -> tuple[Variable, Variable]:
 
 
 def _converted(x: Any, other: Any) -> Variable:
-    """Return a variable; a Python number takes on the dtype of the tensor that it stands beside, where that has room."""
+    """Return a variable; a Python number takes on the dtype of the tensor beside it, where that has room."""
     if isinstance(x, Variable):
         return x
     kind = other.type if isinstance(other, Variable) else None

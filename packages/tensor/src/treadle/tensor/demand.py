@@ -106,10 +106,8 @@ class Demands:
 
     def within(self, demand: Demand, condition: Variable, taken: bool) -> Demand:
         """Return the demand narrowed to one outcome of a condition."""
-        found = []
-        for clause in demand:
-            if (condition, not taken) not in clause:
-                found.append(clause if (condition, taken) in clause else (*clause, (condition, taken)))
+        possible = (clause for clause in demand if (condition, not taken) not in clause)
+        found = (clause if (condition, taken) in clause else (*clause, (condition, taken)) for clause in possible)
         return self._one(frozenset(found))
 
     def guarded(self, value: Any, demand: Demand, like: Any, wider: Demand) -> Any:

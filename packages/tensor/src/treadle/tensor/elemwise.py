@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle.config import config
-from treadle.graph import Apply, Form, Op, Variable, encode_dataclass, static_op
+from treadle.graph import Apply, Constant, Form, Op, Variable, encode_dataclass, static_op
 from treadle.tensor.broadcasting import broadcast_static, sum_to
 from treadle.tensor.conversion import as_tensor_variable, constant
 from treadle.tensor.dimshuffle import DimShuffle, shape_padleft
@@ -23,6 +23,13 @@ if TYPE_CHECKING:
     from treadle.graph import Type
     from treadle.tensor.row import Dtype, Operand
     from treadle.tensor.variable import TensorVariable
+
+
+def _python_number(var: Variable) -> Any:
+    """Return the Python number that an operand was given as, None if it was given otherwise."""
+    if var.owner is not None and isinstance(var.owner.op, DimShuffle):
+        var = var.owner.inputs[0]
+    return getattr(var.tag, "python_number", None) if isinstance(var, Constant) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +210,13 @@ class Elemwise(Op):
         variables = [v if v.type.ndim == ndim else shape_padleft(v, ndim - v.type.ndim) for v in variables]
         return Apply(self, variables, [t.make_variable() for t in self.infer(*[v.type for v in variables])])
 
+    def make_node_like(self, node: Apply, inputs: Sequence[Variable]) -> Apply:
+        """Return a node in another one's place; Python numbers among the operands follow where dtypes have changed."""
+        if all(new.type.numpy_dtype == old.type.numpy_dtype for new, old in zip(inputs, node.inputs, strict=True)):
+            return self.make_node(*inputs)
+        numbers = [_python_number(x) for x in inputs]
+        return self.make_node(*(x if n is None else n for x, n in zip(inputs, numbers, strict=True)))
+
     def _by_policy(self, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return the operands as the option cast_policy has them; as they are in treadle's own expressions."""
         if isinstance(self.scalar_op, Composite) or not operands_follow_policy():
@@ -236,7 +250,9 @@ class Elemwise(Op):
                     "Cast the tensor to a wider dtype first."
                 )
                 raise DtypeError(msg)
-        return constant(x, dtype=wanted)
+        made = constant(x, dtype=wanted)
+        made.tag.python_number = x
+        return made
 
     def infer(self, *types: Type) -> Sequence[Type]:
         """Return the output types: dtype by the row's rule, shape by broadcasting."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import and_
 from typing import TYPE_CHECKING, Any
 
 from treadle.graph import (
@@ -80,14 +81,18 @@ class OpFromGraph(Op, HasInnerGraph):
     Raises
     ------
     GraphTypeError
-        If inputs or outputs are no variables, or inputs are constants, shared or given twice.
+        If inputs or outputs are no variables, or inputs are constants, shared or given twice; if a derivative is
+        neither function, op nor list.
+    GraphValueError
+        If a derivative is given twice, or a list or pattern does not fit the inputs and outputs; if `strict`, and
+        there are shared variables.
     MissingInputError
         If an output needs a variable that is not among the inputs.
 
     Examples
     --------
-    >>> from treadle.tensor import OpFromGraph, dscalars, grad
-    >>> x, y = dscalars("x", "y")
+    >>> from treadle.tensor import OpFromGraph, dscalar, grad
+    >>> x, y = dscalar("x"), dscalar("y")
     >>> op = OpFromGraph([x, y], [x * y + x], name="affine")
     >>> float(grad(op(x, y), x).eval({x: 2.0, y: 3.0}))
     4.0
@@ -133,9 +138,9 @@ class OpFromGraph(Op, HasInnerGraph):
         self._graph = FrozenFunctionGraph([*ins, *plain], outs)
         self.pullback_override = _one_override("gradient", _named(pullback, lop_overrides, grad_overrides))
         self.pushforward_override = _one_override("directional derivative", _named(pushforward, None, rop_overrides))
-        self.given_pattern = (
-            None if connection_pattern is None else tuple(tuple(map(bool, row)) for row in connection_pattern)
-        )
+        _check_count("gradients", self.pullback_override, len(ins), "inputs")
+        _check_count("directional derivatives", self.pushforward_override, len(outs), "outputs")
+        self.given_pattern = _pattern(connection_pattern, len(ins), len(outs))
 
     # The graph inside
 
@@ -251,6 +256,16 @@ class OpFromGraph(Op, HasInnerGraph):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Return the gradients: those given, or the inner graph's as another op of this kind."""
+        found = self._given_pullback(inputs, outputs, cotangents)
+        if self.given_pattern is None:
+            return found
+        connected = [not isinstance(c.type, DisconnectedType) for c in cotangents]
+        rows = [any(map(and_, row, connected)) for row in self._find_pattern()]
+        return [term if flows else DisconnectedType()() for term, flows in zip(found, rows, strict=True)]
+
+    def _given_pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
         kind, override = self.pullback_override
         if kind == "none":
             return self._own_pullback(inputs, outputs, cotangents)
@@ -259,9 +274,6 @@ class OpFromGraph(Op, HasInnerGraph):
         rest: list[Variable | None] = [DisconnectedType()() for _ in inputs[self.explicit_count :]]
         if not kind.startswith("each"):
             return [*self._listed(_called(override, given), self.explicit_count, "gradient"), *rest]
-        if len(override) != self.explicit_count:
-            msg = f"{self}: a gradient for each of {self.explicit_count} inputs is needed, got {len(override)}."
-            raise GraphValueError(msg)
         own = self._own_pullback(inputs, outputs, cotangents) if None in override else ()
         found: list[Variable | None] = []
         for i, item in enumerate(override):
@@ -285,16 +297,11 @@ class OpFromGraph(Op, HasInnerGraph):
         """Return the op of the gradients, and for each input None, or the type of its gradient where there is none."""
         inner, outs = self.fgraph.inputs, self.fgraph.outputs
         cotangents = [out.type.make_variable() for out in outs]
-        # An output may stand at two places, or be an input: each gets its own cotangent.
-        seeds: dict[Variable, Any] = {}
-        for out, ct, keep in zip(outs, cotangents, connected, strict=True):
-            if keep:
-                seeds[out] = seeds[out] + ct if out in seeds else ct
-        found = grad(
-            None, list(inner), known_grads=seeds, disconnected_inputs="ignore", return_disconnected="disconnected",
-            null_gradients="return", add_names=False,
-        )  # fmt: skip
-        absent = [g.type if isinstance(g.type, DisconnectedType | NullType) else None for g in found]
+        rows = [(True,) * len(outs)] * len(inner) if self.given_pattern is None else map(tuple, self._find_pattern())
+        flowing = [tuple(map(and_, row, connected)) for row in rows]
+        by_row = {row: _inner_gradients(inner, outs, cotangents, row) for row in dict.fromkeys(flowing)}
+        found = [by_row[row][i] for i, row in enumerate(flowing)]
+        absent: list[Type | None] = [g.type if isinstance(g.type, DisconnectedType | NullType) else None for g in found]
         there = [g for g, kind in zip(found, absent, strict=True) if kind is None]
         if not there:
             return None, absent
@@ -338,6 +345,24 @@ class OpFromGraph(Op, HasInnerGraph):
     __repr__ = __str__
 
 
+def _inner_gradients(
+    inner: Sequence[Variable], outs: Sequence[Variable], cotangents: Sequence[Variable], flowing: Sequence[bool]
+) -> Sequence[Any]:
+    """Return the gradients by all inputs of what flows back from some of the outputs."""
+    # An output may stand at two places, or be an input: each gets its own cotangent.
+    seeds: dict[Variable, Any] = {}
+    for out, ct, flows in zip(outs, cotangents, flowing, strict=True):
+        if flows:
+            seeds[out] = seeds[out] + ct if out in seeds else ct
+    if not seeds:
+        return [DisconnectedType()() for _ in inner]
+    found: Sequence[Any] = grad(
+        None, list(inner), known_grads=seeds, disconnected_inputs="ignore", return_disconnected="disconnected",
+        null_gradients="return", add_names=False,
+    )  # fmt: skip
+    return found
+
+
 def _called(override: Any, given: tuple[Any, ...]) -> Any:
     """Call a given derivative: an op with all variables one after another, a function with lists of them."""
     return override(*(v for part in given for v in part)) if isinstance(override, Op) else override(*given)
@@ -368,6 +393,33 @@ def _one_override(what: str, given: list[tuple[str, Override]]) -> tuple[str, Ov
         msg = f"OpFromGraph: the {what} must be a function, an op or a list of functions, got {value!r}."
         raise GraphTypeError(msg)
     return kind, value
+
+
+def _check_count(what: str, override: tuple[str, Override], count: int, of: str) -> None:
+    kind, given = override
+    if kind.startswith("each") and len(given) != count:
+        msg = f"OpFromGraph: {what} for {count} {of} are needed, got a list of {len(given)}. Give one for each."
+        raise GraphValueError(msg)
+
+
+def _pattern(given: Any, ins: int, outs: int) -> tuple[tuple[bool, ...], ...] | None:
+    """Return a connection pattern, checked.
+
+    Raises
+    ------
+    GraphValueError
+        If it does not say for each input, for each output, whether a gradient flows.
+    """
+    if given is None:
+        return None
+    rows = list(given) if isinstance(given, list | tuple) else []
+    if len(rows) != ins or not all(isinstance(row, list | tuple) and len(row) == outs for row in rows):
+        msg = (
+            f"OpFromGraph: connection_pattern must be a list with {outs} booleans for each of {ins} inputs, got "
+            f"{given!r}. Say for each input, for each output, whether a gradient flows."
+        )
+        raise GraphValueError(msg)
+    return tuple(tuple(map(bool, row)) for row in rows)
 
 
 def _check_variables(what: str, given: object) -> None:

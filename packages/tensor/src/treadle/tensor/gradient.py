@@ -161,31 +161,33 @@ def _accumulate(seeds: Cotangents, targets: Sequence[Variable], constants: set[V
         if node not in relevant:
             continue
         cotangents = [found.get(out) for out in node.outputs]
-        if all(c is None for c in cotangents) or not _is_connected(node, cotangents):
+        if all(c is None for c in cotangents):
             continue
-        if demands is None:
-            terms = _terms(node, cotangents)
-        elif isinstance(node.op, IfElse):
-            terms = _terms_of_choice(node.op, node, cotangents, demands)
-        else:
-            terms = _guarded_terms(node, cotangents, demands)
-        for x, term in zip(node.inputs, terms, strict=True):
-            if term is None or x in constants or isinstance(term.type, DisconnectedType):
+        flows = _flows(node, cotangents)
+        if not any(flows):
+            continue
+        terms = _terms(node, cotangents) if demands is None else _guarded_terms(node, cotangents, demands)
+        for x, term, flowing in zip(node.inputs, terms, flows, strict=True):
+            if not flowing or term is None or x in constants or isinstance(term.type, DisconnectedType):
                 continue
             found[x] = _sum(found.get(x), term)
-    if demands is not None:
-        # What is asked for is right always, not only where it is needed.
-        for target in targets:
-            gradient = found.get(target)
-            if gradient is not None:
-                found[target] = _guarded(gradient, demands, demands.of(target), target, ALWAYS)
-    return found
+    return found if demands is None else _right_always(found, demands, targets)
 
 
-def _guarded_terms(
-    node: Apply, cotangents: Sequence[Variable | None], demands: Demands
-) -> Sequence[Variable | None]:
-    """Return what flows back through a node that may stand in a branch."""
+def _right_always(found: Cotangents, demands: Demands, targets: Sequence[Variable]) -> Cotangents:
+    """Return gradients of which those asked for are right always, not only where they are needed."""
+    asked = {
+        target: _guarded(found[target], demands, demands.of(target), target, ALWAYS)
+        for target in targets
+        if target in found
+    }
+    return {**found, **asked}
+
+
+def _guarded_terms(node: Apply, cotangents: Sequence[Variable | None], demands: Demands) -> Sequence[Variable | None]:
+    """Return what flows back through a choice, or a node that may stand in a branch."""
+    if isinstance(node.op, IfElse):
+        return _terms_of_choice(node.op, node, cotangents, demands)
     own = demands.of_node(node)
     given = [
         c if c is None else _guarded(c, demands, demands.of(out), out, own)
@@ -215,10 +217,16 @@ def _guarded(term: Variable | None, demands: Demands, demand: Demand, like: Vari
     return demands.guarded(term, demand, like, wider)
 
 
-def _is_connected(node: Apply, cotangents: Sequence[Variable | None]) -> bool:
-    """Whether a cotangent reaches any input."""
+def _flows(node: Apply, cotangents: Sequence[Variable | None]) -> list[bool]:
+    """Return for each input whether a cotangent reaches it."""
     pattern = node.op.connection_pattern(node)
-    return any(c is not None and row[o] for row in pattern for o, c in enumerate(cotangents))
+    if len(pattern) != len(node.inputs) or any(len(row) != len(node.outputs) for row in pattern):
+        msg = (
+            f"{node.op}: connection_pattern must have {len(node.outputs)} booleans for each of {len(node.inputs)} "
+            f"inputs, got {pattern!r}{node.where()}. Correct the op."
+        )
+        raise GraphTypeError(msg)
+    return [any(c is not None and row[o] for o, c in enumerate(cotangents)) for row in pattern]
 
 
 def _terms(node: Apply, cotangents: Sequence[Variable | None]) -> Sequence[Variable | None]:

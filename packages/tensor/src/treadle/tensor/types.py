@@ -236,7 +236,9 @@ class TensorType(Type):
             return array.astype(self.numpy_dtype)
         if is_plain and self._keeps(data, allow_downcast):
             return array.astype(self.numpy_dtype)
-        if not is_plain and self._holds_integers(array):
+        # The dtype of an array decides; a list has none, so that its values do, as those of integers do.
+        by_dtype = isinstance(data, np.ndarray) and (array.ndim > 0 or array.dtype.kind not in "biu")
+        if not is_plain and not by_dtype and self._holds(array):
             return array.astype(self.numpy_dtype)
         msg = (
             f"{self}: a value of dtype {self.dtype} is needed, got {_describe_data(data)}, which would lose precision. "
@@ -256,15 +258,16 @@ class TensorType(Type):
             except (OverflowError, TypeError, ValueError):
                 return False
         # As Python numbers: NumPy would round the number to this dtype first.
-        return bool(made.item() == number) or (number != number)
+        return bool(made.item() == number) or (number != number and self.numpy_dtype.kind in "fc")
 
-    def _holds_integers(self, array: np.ndarray[Any, Any]) -> bool:
-        """Whether an integer array's values all fit this integer or float dtype exactly."""
-        if array.dtype.kind not in "biu" or self.numpy_dtype.kind not in "iuf":
+    def _holds(self, array: np.ndarray[Any, Any]) -> bool:
+        """Whether all values of an array of real numbers fit this dtype exactly."""
+        if array.dtype.kind not in "biuf" or self.numpy_dtype.kind not in "biuf":
             return False
         with np.errstate(all="ignore"):
             cast = array.astype(self.numpy_dtype)
-        return bool(np.array_equal(cast, array)) and bool(np.array_equal(cast.astype(array.dtype), array))
+            back = cast.astype(array.dtype)
+        return np.array_equal(cast, array, equal_nan=True) and np.array_equal(back, array, equal_nan=True)
 
     @staticmethod
     def values_eq(a: Any, b: Any) -> bool:

@@ -33,15 +33,19 @@ class FromFunctionOp(Op):
 
     def __init__(
         self,
-        fn: Callable[..., Any],
+        fn: Any,
         itypes: Sequence[Any],
         otypes: Sequence[Any],
-        infer_shape: Callable[..., Any] | None = None,
-        pullback: Callable[..., Any] | None = None,
+        infer_shape: Any = None,
+        pullback: Any = None,
     ) -> None:
         if not callable(fn):
             msg = f"wrap_py: a function is needed, got {fn!r}. Use wrap_py as a decorator of a function."
             raise GraphTypeError(msg)
+        for name, given in (("infer_shape", infer_shape), ("pullback", pullback)):
+            if given is not None and not callable(given):
+                msg = f"wrap_py: {name} must be a function, got {given!r}. Leave it out, or pass one."
+                raise GraphTypeError(msg)
         self.itypes = _types("itypes", itypes)
         self.otypes = _types("otypes", otypes)
         self.fn = fn
@@ -74,20 +78,37 @@ class FromFunctionOp(Op):
         GraphTypeError
             If one of them is not of its type, and cannot be made one without loss.
         """
+        found = self.values_of(inputs)
+        for i, (out, value, cell) in enumerate(zip(node.outputs, found, output_storage, strict=True)):
+            # A function may hand its argument, or a part of it, through, or one value twice.
+            others = (*inputs, *found[:i])
+            shared = any(out.type.may_share_memory(value, x) for x in others)
+            cell[0] = out.type.copy_value(value) if shared else value
+
+    def values_of(self, inputs: Sequence[Any]) -> list[Any]:
+        """Return what the function makes of values, as values of the otypes; they may share memory with anything.
+
+        Raises
+        ------
+        GraphValueError
+            If it returns another number of values than there are otypes.
+        GraphTypeError
+            If one of them is not of its type, and cannot be made one without loss.
+        """
+        wanted: Sequence[Any] = self.otypes or ()
         found = self.fn(*inputs)
         values = list(found) if isinstance(found, list | tuple) else [found]
-        if len(values) != len(node.outputs):
-            msg = f"the function must return {len(node.outputs)} values, it returned {len(values)}"
+        if len(values) != len(wanted):
+            msg = f"the function must return {len(wanted)} values, it returned {len(values)}"
             raise GraphValueError(msg)
-        for i, (out, value, cell) in enumerate(zip(node.outputs, values, output_storage, strict=True)):
+        made = []
+        for i, (kind, value) in enumerate(zip(wanted, values, strict=True)):
             try:
-                made = out.type.filter(value)
+                made.append(kind.filter(value))
             except (TypeError, ValueError) as error:
                 msg = f"the function's value {i} does not fit its otype: {error}"
                 raise GraphTypeError(msg) from error
-            # A function may hand its argument, or a part of it, through.
-            shared = any(out.type.may_share_memory(made, x) for x in inputs)
-            cell[0] = out.type.copy_value(made) if shared else made
+        return made
 
     def infer_shape(self, fgraph: Any, node: Apply, shapes: Sequence[Any]) -> Sequence[Any] | None:
         """Return what the function given says."""
@@ -143,8 +164,8 @@ class FromFunctionOp(Op):
 def _found(module: str, name: str) -> Any:
     """Return what a module holds under a name, None if nothing."""
     __import__(module)
-    found: Any = reduce(lambda at, part: getattr(at, part, None), name.split("."), sys.modules[module])
-    return found
+    start: Any = sys.modules[module]
+    return reduce(lambda at, part: getattr(at, part, None), name.split("."), start)
 
 
 def _types(what: str, given: Any) -> list[Type]:
@@ -193,7 +214,7 @@ def wrap_py(
     Raises
     ------
     GraphTypeError
-        If types are no types.
+        If types are no types, or something else than a function is given for one.
 
     Notes
     -----

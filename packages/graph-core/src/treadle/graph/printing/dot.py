@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from treadle.config import lazy_module
 from treadle.graph.apply import Apply
 from treadle.graph.errors import GraphTypeError, GraphValueError
-from treadle.graph.inner_graph import HasInnerGraph
+from treadle.graph.nested import HasInnerGraph
 from treadle.graph.printing.errors import MissingProgramError, PictureError
 from treadle.graph.printing.roots import read
 from treadle.graph.shared_variable import SharedVariable

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from treadle.graph.apply import Apply
 from treadle.graph.errors import GraphValueError
-from treadle.graph.inner_graph import HasInnerGraph
+from treadle.graph.nested import HasInnerGraph
 from treadle.graph.printing.roots import Printed, read, stored_value
 from treadle.graph.variable import Variable
 

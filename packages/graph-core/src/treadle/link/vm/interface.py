@@ -60,6 +60,7 @@ class Program(ABC):
         take
             Is called with it: at once, later from another thread, or never.
         """
+        del fallback, single, take
 
     def fetch(self, value: Any, type_: Type) -> Any:
         """Return an output in native form as a host value that the caller owns."""

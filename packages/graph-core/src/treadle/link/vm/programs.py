@@ -35,14 +35,14 @@ def through_perform(node: Apply) -> Callable[..., Any]:
 
         def run_one(*values: Any) -> Any:
             cell: list[Any] = [None]
-            perform(node, values, [cell])
+            perform(node, list(values), [cell])
             return cell[0]
 
         return run_one
 
     def run(*values: Any) -> tuple[Any, ...]:
         cells: list[list[Any]] = [[None] for _ in node.outputs]
-        perform(node, values, cells)
+        perform(node, list(values), cells)
         return tuple(cell[0] for cell in cells)
 
     return run

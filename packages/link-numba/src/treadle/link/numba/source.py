@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from treadle.graph import Apply, Block, Branching
@@ -72,7 +73,7 @@ class _Text:
     def texts(self) -> list[list[str]]:
         """Return the parts."""
         cuts = [0, *self.marks, len(self.lines)]
-        return [self.lines[a:b] for a, b in zip(cuts, cuts[1:], strict=False)]
+        return [self.lines[a:b] for a, b in pairwise(cuts)]
 
 
 class _Blocks:
@@ -91,7 +92,9 @@ class _Blocks:
 
     def write(self) -> None:
         """Write all nodes."""
-        stack: list[Block | tuple[Apply | Block, bool]] = [(node, False) for node in reversed(self.branching.root.nodes)]
+        stack: list[Block | tuple[Apply | Block, bool]] = [
+            (node, False) for node in reversed(self.branching.root.nodes)
+        ]
         while stack:
             item = stack.pop()
             if isinstance(item, tuple):

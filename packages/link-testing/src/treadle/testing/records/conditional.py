@@ -30,27 +30,36 @@ def _guarded(c: Any, x: Any) -> Any:
     return tt.ifelse(c, tt.log(x), x * x)
 
 
+def _plain(c: Any, x: Any, y: Any) -> Any:
+    return tt.ifelse(c, x, y)
+
+
+def _flipped(c: Any, x: Any) -> Any:
+    return tt.ifelse(c, x[::-1], x) * x
+
+
+def _chosen(c: Any, x: Any, y: Any) -> Any:
+    return np.asarray(x if c else y)
+
+
 SAMPLES: tuple[Sample, ...] = (
-    Sample("first", F, _products, lambda c, x, y: np.asarray(x * x), (number(2), _X, _Y), wrt=(1, 2),
+    Sample("first", F, _products, lambda c, x, y: _chosen(c, x * x, y * x), (number(2), _X, _Y), wrt=(1, 2),
            variants=NO_SPECIAL),
-    Sample("second", F, _products, lambda c, x, y: np.asarray(y * x), (number(0), _X, _Y), wrt=(1, 2),
+    Sample("second", F, _products, lambda c, x, y: _chosen(c, x * x, y * x), (number(0), _X, _Y), wrt=(1, 2),
            variants=NO_SPECIAL),
-    Sample("passed_on", F, lambda c, x, y: tt.ifelse(c, x, y), lambda c, x, y: x, (number(1, "bool"), _WIDE, _WIDE),
-           wrt=(1, 2)),
-    Sample("several", F, lambda c, x, y: tuple(tt.ifelse(c, (x, y, x * y), (y, x, x))),
-           lambda c, x, y: (y, x, x), (number(0.0, "float64"), _X, _Y), wrt=(1, 2), variants=NO_SPECIAL),
+    Sample("passed_on", F, _plain, _chosen, (number(1, "bool"), _WIDE, _WIDE), wrt=(1, 2)),
+    Sample("several", F, lambda c, x, y: tt.ifelse(c, (x, y, x * y), (y, x, x)),
+           lambda c, x, y: (x, y, x * y) if c else (y, x, x), (number(0.0, "float64"), _X, _Y), wrt=(1, 2),
+           variants=NO_SPECIAL),
     *(
-        Sample(f"nested_{name}", F, _nested, oracle, (number(value), _X, _Y), wrt=(1, 2), variants=NO_SPECIAL)
-        for name, value, oracle in (
-            ("outer", 2, lambda c, x, y: np.asarray(x * y)),
-            ("inner", 1, lambda c, x, y: np.asarray(x * x)),
-            ("neither", 0, lambda c, x, y: y),
-        )
+        Sample(f"nested_{name}", F, _nested, lambda c, x, y: _chosen(c > 1, x * y, _chosen(c > 0, x * x, y)),
+               (number(value), _X, _Y), wrt=(1, 2), variants=NO_SPECIAL)
+        for name, value in (("outer", 2), ("inner", 1), ("neither", 0))
     ),
-    Sample("of_scalars", F, lambda c, x, y: tt.ifelse(c, x, y), lambda c, x, y: x if c else y,
-           (of_shape(()), of_shape(()), of_shape(())), wrt=(1, 2), variants=("plain", "readonly")),
-    Sample("used_twice", F, lambda c, x: tt.ifelse(c, x[::-1], x) * x, lambda c, x: np.asarray(x[::-1] * x),
-           (number(1), _X), wrt=(1,), variants=NO_SPECIAL),
-    Sample("guarded", F, _guarded, lambda c, x: np.asarray(x * x), (number(0), _X), dtypes=FLOATS, wrt=(1,),
+    Sample("of_scalars", F, _plain, _chosen, (of_shape(()), of_shape(()), of_shape(())), wrt=(1, 2),
+           variants=("plain", "readonly")),
+    Sample("used_twice", F, _flipped, lambda c, x: _chosen(c, x[::-1], x) * x, (number(1), _X), wrt=(1,),
            variants=NO_SPECIAL),
+    Sample("guarded", F, _guarded, lambda c, x: np.asarray(np.log(x) if c else x * x), (number(0), _X), dtypes=FLOATS,
+           wrt=(1,), variants=NO_SPECIAL),
 )  # fmt: skip

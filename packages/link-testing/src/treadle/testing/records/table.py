@@ -22,6 +22,7 @@ from treadle.testing.records import (
     rounding,
     shape,
     trigonometric,
+    wrapping,
 )
 from treadle.testing.sample import SampleTable
 
@@ -45,4 +46,5 @@ SAMPLES = SampleTable(
     *product.SAMPLES,
     *reduction.SAMPLES,
     *shape.SAMPLES,
+    *wrapping.SAMPLES,
 )

@@ -23,7 +23,7 @@ class Nesting:
         What stands in the container.
     """
 
-    kind: type | None
+    kind: Any
     keys: tuple[Any, ...] = ()
     inner: tuple[Nesting, ...] = ()
 

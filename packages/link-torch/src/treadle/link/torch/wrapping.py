@@ -94,6 +94,28 @@ class Vjp:
         return tuple(pull(seeds))
 
 
+@dataclass(frozen=True, eq=False)
+class Batched:
+    """A function of tensors along a batch: ``torch.func.vmap`` over the leading dimensions beyond their ranks."""
+
+    function: Callable[..., tuple[Any, ...]]
+    ranks: tuple[int, ...]
+
+    def __call__(self, *arrays: Any) -> tuple[Any, ...]:
+        """Return the results for all elements of the batch."""
+        heads = [x.shape[: x.ndim - rank] for x, rank in zip(arrays, self.ranks, strict=True)]
+        batch = torch.broadcast_shapes(*heads)
+        wide = [x.expand(batch + x.shape[len(h) :]) if h else x for x, h in zip(arrays, heads, strict=True)]
+
+        # A plain function: PyTorch asks what it maps for its name.
+        def mapped(*given: Any) -> tuple[Any, ...]:
+            return self.function(*given)
+
+        for _ in batch:
+            mapped = torch.func.vmap(mapped, in_dims=tuple(0 if h else None for h in heads))
+        return tuple(mapped(*wide))
+
+
 class TorchOp(Op):
     """An op that calls a PyTorch function; `wrap_torch` makes it.
 
@@ -173,6 +195,18 @@ class TorchOp(Op):
         gradients = dict(zip(wrt, op(*inputs, *(cotangents[i] for i in results), return_list=True), strict=True))
         return [gradients.get(i) for i in range(len(inputs))]
 
+    def vectorize_node(self, node: Apply, *inputs: Any) -> Apply:
+        """Return the node for inputs with more leading dimensions, the batch."""
+        ranks = tuple(kind.ndim for kind in self._kinds(node.inputs))
+        wide = [as_tensor_variable(x).type for x in inputs]
+        batch = max(kind.ndim - rank for kind, rank in zip(wide, ranks, strict=True))
+        made = [TensorType(kind.dtype, ((None,) * batch) + kind.shape) for kind in self._kinds(node.outputs)]
+        return TorchOp(wide, made, Batched(self.function, ranks), self.name).make_node(*inputs)
+
+    @staticmethod
+    def _kinds(variables: Sequence[Any]) -> list[TensorType]:
+        return [var.type for var in variables]
+
     def __str__(self) -> str:
         """Show the function's name."""
         return f"TorchOp{{{self.name}}}"
@@ -200,7 +234,7 @@ def lower_torch_op(op: TorchOp, node: Apply) -> Callable[..., Any]:
     return run
 
 
-def wrap_torch(torch_function: Callable[..., Any] | None = None, *, allow_eval: bool = True) -> Any:
+def wrap_torch(torch_function: Any = None, *, allow_eval: bool = True) -> Any:
     """Return a function of variables that applies a PyTorch function as an op; also a decorator.
 
     Arguments may be nested lists, tuples and dictionaries; the variables among them become inputs of the op, and
@@ -286,7 +320,10 @@ class Wrapped:
             found = [self._traced(flat, types, 0)]
         elif not self._allow_eval:
             shown = ", ".join(map(str, types))
-            msg = f"wrap_torch: {self.__name__} takes inputs of unknown lengths: {shown}. Allow allow_eval, or declare them."
+            msg = (
+                f"wrap_torch: {self.__name__} takes inputs of unknown lengths: {shown}. "
+                "Pass allow_eval=True, or declare them."
+            )
             raise GraphValueError(msg)
         else:
             found = self._tried(flat, types)

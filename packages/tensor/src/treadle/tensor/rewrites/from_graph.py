@@ -8,20 +8,44 @@ from treadle.rewrite import Phase, RuleSet, rewrite_graph
 from treadle.tensor.from_graph import OpFromGraph
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from treadle.graph import Apply, Variable
+    from treadle.graph import Apply, FunctionGraph, Variable
 
 RULES = RuleSet("from_graph")
 BOTH = ("fast_run", "fast_compile")
+
+
+def _expanded(op: OpFromGraph, chosen: Callable[[OpFromGraph], bool]) -> FunctionGraph:
+    """Return a copy of an op's graph in which those of chosen ops, however deep, stand in these ops' places."""
+    fgraph: FunctionGraph = op.fgraph.unfreeze()
+    # The same op of the same variables is put in once: gradients of nested ops compute much of each other again.
+    known: dict[tuple[Any, ...], Sequence[Variable]] = {}
+    while True:
+        inner = [node for node in fgraph.toposort() if isinstance(node.op, OpFromGraph) and chosen(node.op)]
+        if not inner:
+            return fgraph
+        for node in inner:
+            at: Any = node.op
+            key = (at, *node.inputs)
+            if key not in known:
+                known[key] = at.fgraph.bind(node.inputs)
+            fgraph.replace_all(zip(node.outputs, known[key], strict=True), "expanded")
 
 
 @RULES.rule(Phase.CANONICALIZE, OpFromGraph, tags=BOTH, depth=1)
 def inline_ofg_expansion(node: Apply) -> Sequence[Variable] | None:
     """An op made of a graph with ``inline=True`` -> the graph."""
     op: Any = node.op
-    found: Sequence[Variable] | None = op.fgraph.bind(node.inputs) if op.is_inline else None
+    if not op.is_inline:
+        return None
+    found: Sequence[Variable] = _expanded(op, lambda inner: inner.is_inline).freeze().bind(node.inputs)
     return found
+
+
+def _is_plain(op: OpFromGraph) -> bool:
+    """Whether an op computes by its graph; a subclass may do otherwise."""
+    return type(op).perform is OpFromGraph.perform
 
 
 @RULES.rule(Phase.SPECIALIZE, OpFromGraph, tags=("fast_run", "inline_ofg"), depth=1)
@@ -31,9 +55,9 @@ def late_inline_OpFromGraph(node: Apply) -> Sequence[Variable] | None:  # noqa: 
     Not where a subclass computes otherwise than by the graph.
     """
     op: Any = node.op
-    if type(op).perform is not OpFromGraph.perform:
+    if not _is_plain(op):
         return None
-    inner = op.fgraph.unfreeze()
+    inner = _expanded(op, _is_plain)
     rewrite_graph(inner, include=("canonicalize", "stabilize"))
     found: Sequence[Variable] = inner.freeze().bind(node.inputs)
     return found

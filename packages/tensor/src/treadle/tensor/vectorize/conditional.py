@@ -11,7 +11,7 @@ from treadle.tensor.types import TensorType
 from treadle.tensor.vectorize.batching import aligned, batch_ndim, most_batch, refuse_batched, spread_all
 
 if TYPE_CHECKING:
-    from treadle.graph import Apply, VectorizerTable, Variable
+    from treadle.graph import Apply, Variable, VectorizerTable
 
 
 def vectorize_ifelse(op: IfElse, node: Apply, *inputs: Any) -> Any:
@@ -40,12 +40,12 @@ def _together(first: Any, second: Any) -> tuple[Any, Any]:
 def _elementwise(op: IfElse, node: Apply, pairs: Any) -> list[Variable]:
     """Return switches on the batched condition: both branches are computed, and must have one shape."""
     batch = most_batch([pair for pair in pairs if isinstance(pair[0].type, TensorType)])
-    wide = aligned(*pairs[0], batch)
+    wide = aligned(pairs[0][0], pairs[0][1], batch)
     found = []
     for i, out in enumerate(node.outputs):
         rank = getattr(out.type, "ndim", 0)
         test = dimshuffle(wide, *range(batch), *[NEW] * rank)
-        first, second = (aligned(*pairs[at], batch) for at in (1 + i, 1 + op.n_outs + i))
+        first, second = (aligned(pairs[at][0], pairs[at][1], batch) for at in (1 + i, 1 + op.n_outs + i))
         found.append(switch(test, first, second))
     return found
 

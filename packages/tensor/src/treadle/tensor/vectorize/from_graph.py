@@ -8,7 +8,7 @@ from treadle.graph import vectorize_graph
 from treadle.tensor.from_graph import OpFromGraph
 
 if TYPE_CHECKING:
-    from treadle.graph import Apply, VectorizerTable, Variable
+    from treadle.graph import Apply, Variable, VectorizerTable
 
 
 def vectorize_from_graph(op: OpFromGraph, node: Apply, *inputs: Any) -> list[Variable]:

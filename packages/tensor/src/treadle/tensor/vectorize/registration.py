@@ -16,6 +16,7 @@ from treadle.tensor.vectorize import (
     product,
     reduction,
     shape,
+    wrapping,
 )
 from treadle.tensor.vectorize.batching import complete
 
@@ -26,5 +27,6 @@ if TYPE_CHECKING:
 def register(table: VectorizerTable) -> None:
     """Register the rules, and how results get the batch dimensions that they lack."""
     table.register_completion(TensorType)(complete)
-    for family in (elemwise, dimshuffle, shape, reduction, fused, product, joining, indexing, conditional, from_graph):
+    structured = (dimshuffle, shape, reduction, fused, product, joining, indexing)
+    for family in (elemwise, *structured, conditional, from_graph, wrapping):
         family.register(table)

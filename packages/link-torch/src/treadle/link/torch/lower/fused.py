@@ -28,6 +28,7 @@ def fused_reduction(op: FusedReduction, node: Apply) -> Checked:
         bad, found = steps.run(*xs)
         values = found if isinstance(found, tuple) else (found,)
         full = torch.broadcast_tensors(*values, *xs)
-        return bad, tuple(v if r is None else r(v) for v, r in zip(full, reductions, strict=False))
+        results = tuple(v if r is None else r(v) for v, r in zip(full, reductions, strict=False))
+        return bad, results[0] if len(results) == 1 else results
 
     return Checked(run)

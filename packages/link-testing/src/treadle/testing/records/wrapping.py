@@ -1,0 +1,49 @@
+"""Records of Python functions as ops, which backends that compile whole graphs may refuse."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from treadle import tensor as tt
+from treadle.testing.records.structured import NO_SPECIAL, of_shape
+from treadle.testing.sample import Sample
+
+F = "wrapping"
+_X = of_shape((3, 4), broadcast=(1, 4), empty=(0, 4), long=(11, 97))
+
+
+def _square(x: Any) -> Any:
+    return x * x
+
+
+def _squared(x: Any) -> Any:
+    wrap = tt.wrap_py([x.type], [x.type], lambda _fgraph, _node, shapes: shapes, pullback=_slope)
+    return wrap(_square)(x)
+
+
+def _slope(inputs: Any, outputs: Any, cotangents: Any) -> Any:
+    del outputs
+    return [cotangents[0] * inputs[0] * 2]
+
+
+def _ends(x: Any) -> Any:
+    # The first result shares the argument's memory.
+    return x[::-1], np.array(x.shape[0])
+
+
+def _end_shapes(fgraph: Any, node: Any, shapes: Any) -> Any:
+    del fgraph, node
+    return [shapes[0], ()]
+
+
+def _turned(x: Any) -> Any:
+    kinds = [tt.TensorType(x.dtype, (None, None)), tt.lscalar]
+    return tuple(tt.wrap_py([x.type], kinds, _end_shapes)(_ends)(x))
+
+
+SAMPLES: tuple[Sample, ...] = (
+    Sample("square", F, _squared, lambda x: np.asarray(x * x), (_X,), wrt=(0,), variants=NO_SPECIAL, optional=True),
+    Sample("several", F, _turned, lambda x: (x[::-1], np.array(x.shape[0])), (_X,), variants=NO_SPECIAL, optional=True),
+)
