@@ -64,4 +64,4 @@ class Killer:
             return Halves()
 
         killer = self
-        os.fdopen = half  # type: ignore[assignment]  # in a child that ends soon
+        os.fdopen = half  # in a child that ends soon

@@ -56,6 +56,7 @@ def wait_for(path: Path) -> None:
         time.sleep(0.001)
 
 
+@pytest.mark.documents("P20")
 @pytest.mark.parametrize("kind", ["entry", "file"])
 def test_two_processes_make_one_entry_once(tmp_path: Path, kind: str) -> None:
     command = [sys.executable, "-c", RACER, str(tmp_path), KEY]

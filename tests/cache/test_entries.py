@@ -269,6 +269,7 @@ def test_size_counts_what_was_there_before(tmp_path: Path) -> None:
     assert sum(info.size for info in first.list()) <= 4500
 
 
+@pytest.mark.documents("P17")
 def test_default_cache_follows_the_option(tmp_path: Path) -> None:
     with config.change_flags(compiledir=tmp_path / "a"):
         first = default_cache()

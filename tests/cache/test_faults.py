@@ -8,6 +8,7 @@ import signal
 import stat
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -187,7 +188,7 @@ def test_directory_removed_while_running_is_made_again(tmp_path: Path) -> None:
 
 def other_file_system() -> Path:
     shared = Path("/dev/shm")
-    return shared if shared.is_dir() and os.access(shared, os.W_OK) else Path("/tmp")
+    return shared if shared.is_dir() and os.access(shared, os.W_OK) else Path(tempfile.gettempdir())
 
 
 def test_directory_may_be_on_another_file_system(tmp_path: Path) -> None:

@@ -235,6 +235,7 @@ def test_after_a_compiler_that_fails_the_function_is_made_by_one_that_works(
     assert {info.kind for info in Cache(folder).verify()} <= {"leftover"}
 
 
+@pytest.mark.documents("option:cache__programs")
 def test_programs_in_memory_are_bounded(folder: Path) -> None:
     with config.change_flags(cache__programs=2):
         for factor in (1.5, 2.5, 3.5):

@@ -4,6 +4,8 @@ import os
 import time
 from pathlib import Path
 
+import pytest
+
 from treadle.cache import Cache, digest
 from treadle.cache.options import base_directory
 from treadle.config import config
@@ -12,6 +14,7 @@ KEY = digest("some")
 DAY = 24 * 60 * 60
 
 
+@pytest.mark.documents("P17")
 def test_base_directory_follows_the_rules_of_the_system() -> None:
     assert base_directory({"LOCALAPPDATA": "/data"}, windows=True) == Path("/data/Treadle")
     assert base_directory({}, windows=True) == Path("~/.treadle").expanduser()

@@ -70,6 +70,7 @@ def test_verify_tells_damage_by_its_exit_status(say: Say, folder: Path) -> None:
     assert say("verify")[0] == 0  # what was left behind does no harm
 
 
+@pytest.mark.documents("P19")
 def test_clear_and_purge_remove_entries(say: Say, folder: Path) -> None:
     make()
     assert say("clear") == (0, "1 entries removed\n")

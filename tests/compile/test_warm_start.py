@@ -287,6 +287,7 @@ def test_what_other_processes_cannot_know_is_not_kept(tmp_path: Path, what: str)
     assert told[0]["values"] == [1.0, 3.0, 5.0]
 
 
+@pytest.mark.documents("option:cache__functions")
 def test_option_keeps_functions_out_of_the_cache(tmp_path: Path) -> None:
     for _ in range(2):
         told = run(

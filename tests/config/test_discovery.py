@@ -64,6 +64,19 @@ def test_table_is_read_again_only_when_a_folder_changes(path: Path) -> None:
     assert table.scans == 2
 
 
+def test_settled_block_looks_once_and_again_when_the_path_changes(path: Path, tmp_path: Path) -> None:
+    table = EntryPointTable()
+    with table.settled():
+        assert table.discover("demo.group") == {}
+        install(path, "one", "[demo.group]\na = os\n")
+        os.utime(path, ns=(1, 1))
+        assert table.discover("demo.group") == {}
+        install(tmp_path / "later", "two", "[demo.group]\nb = os\n")
+        sys.path.insert(1, str(tmp_path / "later"))
+        assert list(table.discover("demo.group")) == ["a", "b"]
+    assert list(table.discover("demo.group")) == ["a", "b"]
+
+
 def test_answer_is_the_callers_own(path: Path) -> None:
     install(path, "one", "[demo.group]\na = os\n")
     discover("demo.group").clear()

@@ -33,6 +33,7 @@ class Sources:
         self._lock = threading.Lock()
         self._roots: dict[str, str | None] = {}
         self._stamps: dict[str, str | None] = {}
+        self._users: dict[str | None, bool] = {}
         self._library = os.path.dirname(os.__file__)  # noqa: PTH120 - compared with as text, for each module
 
     def root(self, module: str) -> str | None:
@@ -67,11 +68,24 @@ class Sources:
                 found[module] = None
             elif root and root not in found:
                 found[root] = self.stamp(root)
-                if self._is_users(root):
+                if self.is_users(root):
                     more = {name for loaded in _loaded_of(root) for name in _used_by(loaded)} - seen
                     seen |= more
-                    pending += sorted(name for name in more if self._is_users(name))
+                    pending += sorted(name for name in more if self.is_users(name))
         return found
+
+    def is_users(self, module: str | None) -> bool:
+        """Whether a module is neither Python's, nor installed, nor treadle's, and its code is in a file."""
+        if module not in self._users:
+            self._users[module] = module is not None and self._find_users(self.root(module))
+        return self._users[module]
+
+    @staticmethod
+    def _find_users(root: str | None) -> bool:
+        if not root or root.partition(".")[0] == "treadle":
+            return False
+        file = _file_of(root)
+        return file is not None and not _is_installed(file)
 
     def _find_root(self, module: str) -> str | None:
         if module == "__main__":
@@ -88,14 +102,6 @@ class Sources:
 
     def _is_library(self, file: str) -> bool:
         return file.startswith(self._library) and not _is_installed(file)
-
-    def _is_users(self, module: str) -> bool:
-        """Whether a module is neither Python's, nor installed, nor treadle's."""
-        root = self.root(module)
-        if not root or root.partition(".")[0] == "treadle":
-            return False
-        file = _file_of(root)
-        return file is not None and not _is_installed(file)
 
     def _make_stamp(self, root: str) -> str | None:
         file = _file_of(root)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from treadle.cache import SOURCES, digest, processor
 from treadle.compile.backends import BACKENDS
 from treadle.compile.canonical_graph import CanonicalGraph
-from treadle.compile.code_identity import Identity, UndigestibleError
+from treadle.compile.code_identity import Identity
+from treadle.compile.definitions import UndigestibleError
 from treadle.compile.mode import Mode
 from treadle.config import discover, installed_version
 from treadle.graph import LoweringTable

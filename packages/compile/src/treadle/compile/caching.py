@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.cache import default_cache
 from treadle.compile.cache_key import FunctionKey, key_of
-from treadle.compile.code_identity import UndigestibleError
+from treadle.compile.definitions import UndigestibleError
 from treadle.compile.stored_graph import StoredGraph, mark_origins, write
 from treadle.config import config, phase
 from treadle.link.vm import ProgramGraph
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from treadle.cache import Cache
@@ -80,7 +81,8 @@ class Lookups:
     """
 
     def __init__(self) -> None:
-        self._last: tuple[FunctionKey | None, str, str, str] | None = None
+        # Not the key itself, which holds the graph and with it the values of shared variables.
+        self._last: tuple[str | None, Mapping[str, str], str, str, str] | None = None
         self._directory: Path | None = None
 
     def note(self, key: FunctionKey | None, outcome: str, reason: str, name: str | None) -> None:
@@ -88,16 +90,17 @@ class Lookups:
         if self._directory is None:
             atexit.register(self.write)
         self._directory = default_cache().directory
-        self._last = (key, outcome, reason, name or "")
+        text, parts = (None, {}) if key is None else (key.text, key.parts)
+        self._last = (text, parts, outcome, reason, name or "")
 
     def last(self) -> dict[str, Any]:
         """Return the last look-up: outcome, reason, name of the function, key and its parts; nothing if none was."""
         if self._last is None:
             return {}
-        key, outcome, reason, name = self._last
+        text, parts, outcome, reason, name = self._last
         about: dict[str, Any] = {"outcome": outcome, "reason": reason, "function": name}
-        if key is not None:
-            about |= {"key": key.text, "parts": dict(key.parts)}
+        if text is not None:
+            about |= {"key": text, "parts": dict(parts)}
         return about
 
     def write(self) -> None:
@@ -254,8 +257,12 @@ FUNCTIONS = FunctionCache()
 
 
 def is_cached(maker: FunctionMaker) -> bool:
-    """Whether the programs of a maker go through the cache: not those that are measured or looked into."""
-    return bool(config.cache__functions) and maker.profile is None
+    """Whether the programs of a maker go through the cache: not those that are measured or looked into.
+
+    What rewriting is to print, or to complain of, it would not where nothing is rewritten.
+    """
+    told = config.optimizer_verbose or config.profile_optimizer or config.check_stack_trace != "off"
+    return bool(config.cache__functions) and maker.profile is None and not told
 
 
 def _is_kept_by(linker: Linker) -> bool:
@@ -280,6 +287,10 @@ def _program_graph(maker: FunctionMaker, source: StoredGraph, outputs: tuple[Typ
 def _written(maker: FunctionMaker, key: FunctionKey, program: Program, marked: bool) -> _Stored:
     fgraph, report = maker.fgraph, maker.report
     data = key.linker.dump(program) if marked else None
+    if report is not None and report.failures:
+        # The next process is to be told as well, and to stop where it asks for that.
+        msg = f"rule {report.failures[0][0]!r} failed"
+        raise pickle.PicklingError(msg)
     if data is None or report is None:
         msg = f"{type(key.linker).__name__} cannot keep {type(program).__name__}"
         raise pickle.PicklingError(msg)

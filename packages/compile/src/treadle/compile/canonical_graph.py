@@ -7,14 +7,14 @@ from array import array
 from typing import TYPE_CHECKING, Any
 
 from treadle.cache import digest
-from treadle.compile.code_identity import UndigestibleError
+from treadle.compile.definitions import Definitions, UndigestibleError
 from treadle.graph import Constant, GraphTypeError, HasInnerGraph, encode, toposort
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from treadle.compile.specification import Specification
-    from treadle.graph import Apply, Container, Op, UserLine, Variable
+    from treadle.graph import Apply, Container, Op, Type, UserLine, Variable
 
 
 class CanonicalGraph:
@@ -48,56 +48,74 @@ class CanonicalGraph:
         self.constants: list[Constant] = []
         self.cells: list[Container | None] = specification.cells()
         self._numbers: dict[Variable, int] = {}
-        self._types: dict[Any, int] = {}
+        self._types: dict[Type, int] = {}
+        self._type_numbers: dict[int, int] = {}
         self._ops: dict[int, int] = {}
-        self._leaf_types = array("q")
+        self._distinct: list[Op | type] = []
+        self._leaf_types: list[int] = []
         self._op_texts: dict[bytes, int] = {}
         self._quick: dict[tuple[type, bytes], int] = {}
         try:
             self._structure = self._write(outputs)
             self.code: list[bytes] = [*self._op_texts, *(encode(kind) for kind in self._types)]
             self._values = [_value_text(c) for c in self.constants]
+            self._definitions = self._defined()
         except GraphTypeError as error:
             raise UndigestibleError(str(error)) from error
 
     def digest(self) -> str:
         """Return a digest of structure, ops, types and constants."""
         counts = f"{len(self._op_texts)} {len(self._types)} {len(self.constants)}"
-        return digest(counts, self._structure, *self.code, *self._values)
+        return digest(counts, self._structure, *self.code, *self._values, *self._definitions)
+
+    def _defined(self) -> list[str]:
+        """Return texts of what the user defined: classes of ops, types and values, and functions that these hold."""
+        found = Definitions()
+        # Arrays are of no class of the user's, and there may be many.
+        values = (c.data for c in self.constants if not hasattr(c.data, "nbytes"))
+        found.add([*self._distinct, *self._types, *values])
+        return found.texts()
 
     def _write(self, outputs: Sequence[Variable]) -> bytes:
-        """Return the structure as numbers: of each node its op, its inputs, and its outputs' types."""
-        numbers, types, ops = self._numbers, self._types, self._ops
-        text = array("q")
+        """Return the structure as numbers: of each node its op, its inputs, and its outputs with their types."""
+        numbers, ops, types = self._numbers, self._ops, self._type_numbers
+        text: list[int] = []
+        add = text.append
         for var in self.inputs:
-            # An input that is given twice is the later one.
-            numbers[var] = len(numbers)
-            text.append(types.setdefault(var.type, len(types)))
-        text.append(-1)
+            add(numbers.setdefault(var, len(numbers)))
+            add(self._number_type(var.type))
+        add(-1)
         for node in self.nodes:
-            number = ops.get(id(node.op))
-            text.append(self._number_op(node.op) if number is None else number)
-            text.append(len(node.inputs))
-            for var in node.inputs:
-                known = numbers.get(var)
-                text.append(self._number_leaf(var) if known is None else known)
-            text.append(len(node.outputs))
-            for var in node.outputs:
-                if var not in numbers:
-                    numbers[var] = len(numbers)
-                text.append(types.setdefault(var.type, len(types)))
-        text.append(-2)
+            op, inputs, made = node.op, node.inputs, node.outputs
+            number = ops.get(id(op))
+            add(self._number_op(op) if number is None else number)
+            add(len(inputs))
+            for var in inputs:
+                number = numbers.get(var)
+                add(self._number_leaf(var) if number is None else number)
+            add(len(made))
+            for var in made:
+                # One that is an input as well has its number already.
+                add(numbers.setdefault(var, len(numbers)))
+                number = types.get(id(var.type))
+                add(self._number_type(var.type) if number is None else number)
+        add(-2)
         for var in outputs:
-            known = numbers.get(var)
-            text.append(self._number_leaf(var) if known is None else known)
-        text.append(-3)
-        text.extend(self._leaf_types)
-        return text.tobytes()
+            number = numbers.get(var)
+            add(self._number_leaf(var) if number is None else number)
+        add(-3)
+        text += self._leaf_types
+        return array("q", text).tobytes()
+
+    def _number_type(self, kind: Type) -> int:
+        number = self._type_numbers[id(kind)] = self._types.setdefault(kind, len(self._types))
+        return number
 
     def _number_op(self, op: Op) -> int:
         quick = _quick_text(op)
         number = None if quick is None else self._quick.get(quick)
         if number is None:
+            self._distinct.append(op if quick is None else type(op))
             number = self._op_texts.setdefault(op.canonical(), len(self._op_texts))
             if quick is not None:
                 self._quick[quick] = number
@@ -109,7 +127,7 @@ class CanonicalGraph:
             msg = f"compile cache: {var} of type {var.type} is neither an input nor a constant."
             raise UndigestibleError(msg)
         number = self._numbers[var] = len(self._numbers)
-        self._leaf_types.append(self._types.setdefault(var.type, len(self._types)))
+        self._leaf_types.append(self._number_type(var.type))
         self.constants.append(var)
         return number
 
@@ -136,6 +154,7 @@ class CanonicalGraph:
         return [out.name for node in self.nodes for out in node.outputs]
 
 
+_ATOMS = frozenset({type(None), bool, int, float, complex, str, bytes})
 # Constants of at least so many bytes remember their digest.
 _LARGE = 4096
 
@@ -155,14 +174,18 @@ def _quick_text(op: Op) -> tuple[type, bytes] | None:
     state = vars(op)
     if "_canonical" in state:
         return None
-    try:
-        return type(op), marshal.dumps({name: value for name, value in state.items() if name != "_hash"})
-    except ValueError:
-        return None
+    # Arrays, and NumPy's numbers, would be written without their dtype and shape.
+    given = {name: value for name, value in state.items() if name != "_hash"}
+    return (type(op), marshal.dumps(given)) if all(map(_is_plain, given.values())) else None
+
+
+def _is_plain(value: Any) -> bool:
+    kind = type(value)
+    return kind in _ATOMS or (kind is tuple and all(map(_is_plain, value)))
 
 
 def _inner_graphs(nodes: Iterable[Apply], met: set[int]) -> list[HasInnerGraph]:
-    found = []
+    found: list[HasInnerGraph] = []
     for node in nodes:
         if isinstance(node.op, HasInnerGraph) and id(node.op) not in met:
             met.add(id(node.op))

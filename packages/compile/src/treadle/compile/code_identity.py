@@ -8,15 +8,12 @@ from functools import partial
 from types import BuiltinFunctionType, FunctionType, MappingProxyType, MethodType, ModuleType
 from typing import Any
 
-from treadle.config import TreadleError
+from treadle.cache import SOURCES
+from treadle.compile.definitions import UndigestibleError, code_of_class, code_of_function, refusal, slots_of
 from treadle.graph import GraphTypeError, Op, Type, encode
 
 _NAME = re.compile(rb"[A-Za-z_]\w*(?:\.[A-Za-z_<]\w*>?)+")
 _MOST_OBJECTS = 10_000
-
-
-class UndigestibleError(TreadleError, TypeError):
-    """What a function is made of cannot be told from others in another process, so the function is not kept."""
 
 
 class Identity:
@@ -51,7 +48,7 @@ class Identity:
         while self._pending:
             self._add(self._pending.pop())
             if len(self._met) > _MOST_OBJECTS:
-                raise UndigestibleError(_refusal(thing, "it holds too many objects"))
+                raise UndigestibleError(refusal(thing, "it holds too many objects"))
         return "\n".join(self._text)
 
     def add_names(self, encoding: bytes) -> None:
@@ -106,13 +103,17 @@ class Identity:
         self._text.append(f"{kind} {thing.__module__}.{thing.__qualname__}")
         if isinstance(thing.__module__, str):
             self.modules.add(thing.__module__)
+            if isinstance(thing, type) and SOURCES.is_users(thing.__module__):
+                self._text.append(code_of_class(thing))
 
     def _add_function(self, function: FunctionType) -> None:
         if function.__closure__:
-            raise UndigestibleError(_refusal(function, "it was made inside another function, whose values it uses"))
+            raise UndigestibleError(refusal(function, "it was made inside another function, whose values it uses"))
         self._add_named("function", function)
-        # The line tells lambdas of one module apart; the module's source says the rest.
+        # The line tells lambdas of one module apart; what they use is in the module's source.
         self._text.append(f"line {function.__code__.co_firstlineno}")
+        if SOURCES.is_users(function.__module__):
+            self._text.append(code_of_function(function))
         self._pending += [function.__defaults__, function.__kwdefaults__]
 
     def _add_encoded(self, thing: Any) -> None:
@@ -135,19 +136,9 @@ class Identity:
             self._text.append(encoding.hex())
             return
         if isinstance(thing, ModuleType) or kind.__module__ in sys.stdlib_module_names or kind.__module__ == "builtins":
-            raise UndigestibleError(_refusal(thing, "it has no text that is the same in every process"))
+            raise UndigestibleError(refusal(thing, "it has no text that is the same in every process"))
         self._add_named("instance", kind)
-        names = [name for base in kind.__mro__ for name in _slots(base)]
+        names = [name for base in kind.__mro__ for name in slots_of(base)]
         state = {name: getattr(thing, name) for name in names if hasattr(thing, name)}
         state.update(getattr(thing, "__dict__", {}))
         self._pending.append({name: state[name] for name in sorted(state)})
-
-
-def _slots(kind: type) -> tuple[str, ...]:
-    given = kind.__dict__.get("__slots__", ())
-    names = (given,) if isinstance(given, str) else tuple(given)
-    return tuple(name for name in names if name not in {"__weakref__", "__dict__"})
-
-
-def _refusal(thing: Any, reason: str) -> str:
-    return f"compile cache: {thing!r} cannot be told from others in another process: {reason}."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from treadle.compile.arguments import PythonSignature, Signature
@@ -153,7 +154,7 @@ class Function:
         by_key = {} if spec.keys is None else {key: i for i, key in enumerate(spec.keys)}
         if isinstance(wanted, list | tuple):
             found = [by_key.get(item, item) for item in wanted if _hashable(item)]
-            places = tuple(i for i in found if isinstance(i, int) and i in known)
+            places = tuple(int(i) for i in found if isinstance(i, Integral) and i in known)
             if len(places) == len(wanted):
                 return places
         shown = f"0 to {len(spec.outputs) - 1}" if spec.outputs else "none"

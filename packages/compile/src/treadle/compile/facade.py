@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from treadle.compile.errors import FunctionTypeError
 from treadle.compile.mode import get_mode
 from treadle.compile.specification import specify
+from treadle.config import settled
 
 if TYPE_CHECKING:
     from treadle.compile.executor import Function
@@ -95,18 +96,24 @@ def function(
     8.0
     """
     _check_name(name)
-    chosen = get_mode(mode)
-    specification = specify(
-        inputs,
-        outputs,
-        updates,
-        givens,
-        no_default_updates,
-        rebuild_strict,
-        on_unused_input,
-        allow_input_downcast,
-    )
-    maker: FunctionMaker = chosen.function_maker(
-        specification, mode=chosen, accept_inplace=accept_inplace, profile=profile, name=name, trust_input=trust_input
-    )
-    return maker.create()
+    with settled():
+        chosen = get_mode(mode)
+        specification = specify(
+            inputs,
+            outputs,
+            updates,
+            givens,
+            no_default_updates,
+            rebuild_strict,
+            on_unused_input,
+            allow_input_downcast,
+        )
+        maker: FunctionMaker = chosen.function_maker(
+            specification,
+            mode=chosen,
+            accept_inplace=accept_inplace,
+            profile=profile,
+            name=name,
+            trust_input=trust_input,
+        )
+        return maker.create()

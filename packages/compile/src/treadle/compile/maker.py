@@ -12,7 +12,7 @@ from treadle.compile.mode import get_mode
 from treadle.compile.profiling import ProfileStats, instrumented, profile_for
 from treadle.compile.progress import watched
 from treadle.compile.specification import Specification, specify
-from treadle.config import config, phase
+from treadle.config import config, phase, settled
 from treadle.graph import FunctionGraph, HasInnerGraph, PreserveVariableAttributes, user_line
 from treadle.rewrite import rewrite_inner_graphs
 
@@ -154,15 +154,16 @@ class FunctionMaker:
         return fgraph
 
     def prepare_fgraph(self, fgraph: FunctionGraph) -> Report:
-        """Rewrite the graph, and those inside its ops, as the mode asks, and put in the copies of outputs; return which rewrites fired.
+        """Rewrite the graph, and those inside its ops, as the mode asks, and put in the copies of outputs.
 
-        Where the backend has no lowering for copies, it makes those that are needed by itself.
+        Returns which rewrites fired. Where the backend has no lowering for copies, it makes those that are needed by
+        itself.
         """
         with phase("loading rules"):
             rewriter = self.mode.optimizer
         report: Report = rewriter.rewrite(fgraph)
         if any(isinstance(node.op, HasInnerGraph) for node in fgraph.apply_nodes):
-            rewrite_inner_graphs(fgraph, self.mode.excluding("inplace").optimizer)
+            rewrite_inner_graphs(fgraph, self.mode.excluding("inplace").optimizer, report)
         able = self.mode.backend.capabilities
         if "deepcopy" in able:
             spec = self.specification
@@ -200,7 +201,7 @@ class FunctionMaker:
 
     def create(self) -> Function:
         """Return the function."""
-        with config.using(self.options), watched(self) as record:
+        with settled(), config.using(self.options), watched(self) as record:
             if self._program is None:
                 self._program = self.compile()
             program = self._program

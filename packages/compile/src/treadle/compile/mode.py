@@ -256,7 +256,15 @@ class Mode:
             made = predefined_linkers.make(self._choice)
         else:
             made = linker_of(self._choice) if isinstance(self._choice, Backend) else self._choice.clone()
-        return made.clone(**dict(self._link_options)) if self._link_options else made
+        if not self._link_options:
+            return made
+        options = dict(self._link_options)
+        try:
+            return made.clone(**options)
+        except TypeError as error:
+            what = f"{self.name}: {type(made).__name__}"
+            msg = f"{what} is not linked with the options {options} ({error}). Leave out those that it has not."
+            raise FunctionTypeError(msg) from error
 
     def make_node_linker(self) -> Linker:
         """Return a new linker for graphs of one node each, as profiles and checks run them."""

@@ -92,8 +92,10 @@ class Guard:
         found = self.found(var, value)
         if found is None:
             return
+        # What the node overwrote is not what it was given any more.
+        gone = {i for places in node.op.destroy_map.values() for i in places}
         inputs = "".join(
-            f"\n  {i}: {x} of type {x.type}: {_shown(v)}"
+            f"\n  {i}: {x} of type {x.type}: {'overwritten by the node' if i in gone else _shown(v)}"
             for i, (x, v) in enumerate(zip(node.inputs, given, strict=True))
         )
         lines = "" if node.user_line is None else "".join(f"\n  {line}" for line in node.user_line.trace)

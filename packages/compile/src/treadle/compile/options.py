@@ -148,6 +148,21 @@ _CHOICE: tuple[Option[Any], ...] = (
         doc="Compile functions again when they are unpickled. False gives None in place of each.",
         affects_code=False,
     ),
+    Option.boolean(
+        "cache__functions",
+        default=True,
+        doc="Keep compiled functions whole, so that a later process neither rewrites nor generates nor compiles. False "
+        "keeps only what compilers made of generated code.",
+        affects_code=False,
+    ),
+    Option.integer(
+        "cache__programs",
+        default=32,
+        doc="How many compiled programs this process keeps for functions of equal graphs; 0 keeps none. Programs with "
+        "more than a megabyte of constants are not kept.",
+        kind=INT.where("an integer >= 0", lambda value: value >= 0),
+        affects_code=False,
+    ),
 )
 
 _PROFILE: tuple[Option[Any], ...] = (

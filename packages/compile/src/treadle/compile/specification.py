@@ -148,11 +148,12 @@ class Specification:
         FunctionValueError
             If a variable is not one of the function's, or two updates of one variable result.
         FunctionTypeError
-            If a replacement is no shared variable, or of another type.
+            If no dict is given, or a replacement is no shared variable, or of another type.
         """
-        new_cells = {
-            self._swappable(old).container: _replacement(old, new).container for old, new in dict(swap).items()
-        }
+        if not isinstance(swap, Mapping):
+            msg = f"copy: swap must be a dict, got {swap!r}. Write {{old: new}}, with two shared variables."
+            raise FunctionTypeError(msg)
+        new_cells = {self._swappable(old).container: _replacement(old, new).container for old, new in swap.items()}
         by_cell = {old.container: new for old, new in swap.items()}
         exchanged = {var: by_cell[var.container] for var in self.shared if var.container in by_cell}
         wanted = [*(o.variable for o in self.outputs), *(new for _, new in self.updates)]

@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from treadle.config.decoration import run_inside
-from treadle.config.discovery import EntryPointRef, discover, installed_version
+from treadle.config.discovery import EntryPointRef, discover, installed_version, settled
 from treadle.config.errors import (
     DecorationError,
     DiscoveryError,
@@ -69,6 +69,7 @@ __all__ = [
     "lazy_names",
     "phase",
     "run_inside",
+    "settled",
     "subset",
     "tally",
 ]

@@ -8,6 +8,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from functools import reduce
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -58,6 +59,7 @@ class EntryPointTable:
         self._key: _Key | None = None
         self._found: tuple[_Installed, ...] = ()
         self._groups: dict[str, dict[str, EntryPointRef]] = {}
+        self._settled = threading.local()
         self.scans = 0
 
     def discover(self, group: str) -> dict[str, EntryPointRef]:
@@ -81,7 +83,22 @@ class EntryPointTable:
             self._refresh()
             return next((found.version for found in self._found if found.distribution == wanted), None)
 
+    @contextmanager
+    def settled(self) -> Iterator[None]:
+        """Let this thread look at the folders once while the block runs, or again when ``sys.path`` is changed."""
+        before = getattr(self._settled, "path", None)
+        self._settled.path = before or []
+        try:
+            yield
+        finally:
+            self._settled.path = before
+
     def _refresh(self) -> None:
+        looked_at = getattr(self._settled, "path", None)
+        if looked_at is not None:
+            if looked_at == sys.path:
+                return
+            self._settled.path = list(sys.path)
         key = _path_state()
         if key != self._key:
             self.scans += 1
@@ -180,6 +197,14 @@ def discover(group: str) -> dict[str, EntryPointRef]:
         If two distributions claim one name, naming both.
     """
     return _TABLE.discover(group)
+
+
+def settled() -> AbstractContextManager[None]:
+    """Let this thread look once at what is installed while the block runs: a look costs a call of the system a folder.
+
+    What is installed by another thread meanwhile is seen after the block.
+    """
+    return _TABLE.settled()
 
 
 def installed_version(distribution: str) -> str | None:

@@ -12,7 +12,7 @@ _BY_OWNER = (
             "profiling__n_apply profiling__n_ops profiling__min_memory_size "
             "profiling__min_peak_memory profiling__destination profiling__trace profiling__debugprint "
             "profiling__ignore_first_call profiling__time_thunks profiling__output_line_width "
-            "print_global_stats progress warn__ignore_bug_before "
+            "print_global_stats progress warn__ignore_bug_before cache__functions cache__programs "
             "DebugMode__check_preallocated_output DebugMode__check_preallocated_output_ndim "
             "DebugMode__warn_input_not_reused DebugMode__patience DebugMode__check_c DebugMode__check_py "
             "DebugMode__check_finite DebugMode__check_strides DebugMode__backends NanGuardMode__nan_is_error "
@@ -23,7 +23,7 @@ _BY_OWNER = (
         "compile-cache",
         (
             "base_compiledir compiledir_format compiledir compile__timeout compile__wait cache__max_bytes "
-            "cache__functions cache__programs cache__shared cache__trust_shared cmodule__age_thresh_use"
+            "cache__shared cache__trust_shared cmodule__age_thresh_use"
         ),
     ),
     (
@@ -39,7 +39,7 @@ _BY_OWNER = (
             "openmp openmp_elemwise_minsize lib__amdlibm blas__ldflags blas__check_openmp gcc__cxxflags "
             "gcc_version_str cxx nocleanup compiler_verbose check_input "
             "cmodule__warn_no_version cmodule__remove_gxx_opt cmodule__compilation_warning "
-            "cmodule__preload_cache cmodule__debug gcc__timeout"
+            "cmodule__preload_cache cmodule__debug gcc__timeout c__companions"
         ),
     ),
     ("link-jax", "jax__static_values"),

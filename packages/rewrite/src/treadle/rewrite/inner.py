@@ -9,9 +9,10 @@ from treadle.graph import Apply, HasInnerGraph
 if TYPE_CHECKING:
     from treadle.graph import FunctionGraph, Op
     from treadle.rewrite.interface import GraphRewriter
+    from treadle.rewrite.report import Report
 
 
-def rewrite_inner_graphs(fgraph: FunctionGraph, rewriter: GraphRewriter) -> int:
+def rewrite_inner_graphs(fgraph: FunctionGraph, rewriter: GraphRewriter, report: Report | None = None) -> int:
     """Rewrite the graphs inside the ops of a graph, those of ops inside them included; return how many there are.
 
     Parameters
@@ -21,6 +22,8 @@ def rewrite_inner_graphs(fgraph: FunctionGraph, rewriter: GraphRewriter) -> int:
     rewriter
         What rewrites each inner graph. It must leave out in-place work: what inside an op may be overwritten is
         decided anew where it is linked.
+    report
+        Takes in which rules failed, if given.
 
     Notes
     -----
@@ -36,7 +39,9 @@ def rewrite_inner_graphs(fgraph: FunctionGraph, rewriter: GraphRewriter) -> int:
             continue
         if op not in inside:
             inside[op] = op.fgraph.unfreeze()
-            rewriter.rewrite(inside[op])
+            told = rewriter.rewrite(inside[op])
+            if report is not None:
+                report.failures += told.failures
         waiting = [inner for inner in _ops_of(inside[op]) if inner not in made]
         if waiting:
             pending += waiting

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from treadle.compile.debugmode.demand import MISSING
 from treadle.compile.errors import CompileError
 from treadle.config import TreadleWarning
 from treadle.graph import debugprint
@@ -82,7 +83,7 @@ class BadThunkOutput(DebugModeError, ArithmeticError):  # noqa: N818 - the docum
     thunk1, thunk2
         What computed it: ``perform``, the name of a backend, and so on.
     val1, val2
-        What they computed.
+        What they computed; `MISSING` for what failed.
     inputs_val
         Values of the node's inputs.
     """
@@ -99,11 +100,12 @@ class BadThunkOutput(DebugModeError, ArithmeticError):  # noqa: N818 - the docum
     ) -> None:
         self.r, self.thunk1, self.val1, self.thunk2, self.val2 = r, thunk1, val1, thunk2, val2
         self.inputs_val = tuple(inputs_val)
-        difference = hint or r.type.describe_difference(val1, val2)
-        super().__init__(
-            f"{source(r)}: {thunk1} and {thunk2} computed different values: {difference}. {thunk1} gave {shown(val1)}, "
-            f"{thunk2} gave {shown(val2)}.{given(self.inputs_val)} Correct the one that is wrong."
-        )
+        if val2 is MISSING:
+            told, gave = hint, f"{thunk1} gave {shown(val1)}"
+        else:
+            told = f"{thunk1} and {thunk2} computed different values: {hint or r.type.describe_difference(val1, val2)}"
+            gave = f"{thunk1} gave {shown(val1)}, {thunk2} gave {shown(val2)}"
+        super().__init__(f"{source(r)}: {told}. {gave}.{given(self.inputs_val)} Correct the one that is wrong.")
 
     def offending_op(self) -> Any:
         """Return the op whose implementations differ, None for a variable without node."""

@@ -146,16 +146,17 @@ class NodeChecker:
         results = [cell[0] for cell in cells]
         self._check_types(node, given, "perform", results)
         self._check_destroyed(node, given, kept, "perform")
-        self._check_views(node, kept, results)
+        self._check_views(node, kept, results, "perform")
         self._check_reuse(node, kept, results)
         # Views of what is overwritten later would change with it.
         return [out.type.copy_value(value) for out, value in zip(node.outputs, results, strict=True)]
 
     def _compute(self, node: Apply, given: Sequence[Any], name: str, compute: Compute) -> list[Any]:
-        """Run another implementation, and check that it leaves its inputs alone."""
+        """Run another implementation, and check that it leaves its inputs alone and its results are its own."""
         values = self.copies(node, given)
         results = list(compute(*values))
         self._check_destroyed(node, given, values, name)
+        self._check_views(node, values, results, name)
         return results
 
     # Checking what perform did
@@ -166,7 +167,7 @@ class NodeChecker:
             if before is not MISSING and i not in declared and not is_same(x.type, before, now):
                 raise BadDestroyMap(node, i, before, now, name)
 
-    def _check_views(self, node: Apply, values: Sequence[Any], results: Sequence[Any]) -> None:
+    def _check_views(self, node: Apply, values: Sequence[Any], results: Sequence[Any], name: str) -> None:
         views, destroyed = node.op.view_map, node.op.destroy_map
         owned: list[int] = []
         for o, (out, result) in enumerate(zip(node.outputs, results, strict=True)):
@@ -174,27 +175,28 @@ class NodeChecker:
             declared = {*views.get(o, ()), *destroyed.get(o, ())}
             undeclared = [i for i in shared if i not in declared]
             if undeclared:
-                raise BadViewMap(node, o, result, in_alias_idx=undeclared)
+                raise BadViewMap(node, o, result, in_alias_idx=undeclared, perform=name)
             # As documented: outputs of one node may share memory as long as no other node works with them.
             if not shared and self.used_inside(out):
                 same = [k for k in owned if out.type.may_share_memory(result, results[k])]
                 if same:
-                    raise BadViewMap(node, o, result, out_alias_idx=same)
+                    raise BadViewMap(node, o, result, out_alias_idx=same, perform=name)
                 owned.append(o)
 
     def _check_reuse(self, node: Apply, values: Sequence[Any], results: Sequence[Any]) -> None:
-        """Warn of an op that says it works in place, where memory would do, and does not."""
+        """Warn of an op that says it works in place or returns a view, where memory would do, and does not."""
         if not self.checks.warn_not_reused or node in self._warned:
             return
-        for o, places in node.op.destroy_map.items():
+        said = [("overwrites", o, places, _same_form) for o, places in node.op.destroy_map.items()]
+        said += [("is a view of", o, places, _can_be_viewed) for o, places in node.op.view_map.items()]
+        for verb, o, places, would_do in said:
             out, result = node.outputs[o], results[o]
-            fits = [i for i in places if _same_form(values[i], result)]
-            if fits and not any(out.type.may_share_memory(result, values[i]) for i in fits):
+            fits = [i for i in places if would_do(values[i], result)]
+            if fits and not any(out.type.may_share_memory(result, values[i]) for i in places):
                 self._warned.add(node)
                 msg = (
-                    f"{described(node)}: the op says that output {o} overwrites input {fits[0]}, but perform did not "
-                    "reuse its memory. Use the op that does not work in place, or option "
-                    "DebugMode__warn_input_not_reused."
+                    f"{described(node)}: the op says that output {o} {verb} input {fits[0]}, but perform did not reuse "
+                    "its memory. Use an op that does not say so, or option DebugMode__warn_input_not_reused."
                 )
                 warnings.warn(msg, DebugModeWarning, stacklevel=2)
 
@@ -223,7 +225,10 @@ class NodeChecker:
                 cells = [[buffer] for buffer in buffers]
                 values = self.copies(node, given)
                 name = f"perform with outputs given beforehand ({kind})"
-                self.perform(node, values, cells)
+                try:
+                    self.perform(node, values, cells)
+                except NodeError as error:
+                    raise self._failure(node, given, "perform", results, name, error) from error
                 self._check_destroyed(node, given, values, name)
                 made = [cell[0] for cell in cells]
                 self._check_same(node, given, "perform", results, name, made)
@@ -259,9 +264,16 @@ class NodeChecker:
         except DebugModeError:
             raise
         except Exception as error:
-            text = f"{name} fails where {first} does not: {error}"
-            raise BadThunkOutput(node.outputs[0], first, results[0], name, MISSING, _computed(given), text) from error
+            raise self._failure(node, given, first, results, name, error) from error
         self._check_same(node, given, first, results, name, made)
+
+    @staticmethod
+    def _failure(
+        node: Apply, given: Sequence[Any], first: str, results: Sequence[Any], name: str, error: Exception
+    ) -> BadThunkOutput:
+        """Return the error about an implementation that fails where another one does not."""
+        text = f"{name} fails where {first} does not: {str(error).rstrip('.')}"
+        return BadThunkOutput(node.outputs[0], first, results[0], name, MISSING, _computed(given), text)
 
     def _check_same(
         self, node: Apply, given: Sequence[Any], first: str, results: Sequence[Any], name: str, made: Sequence[Any]
@@ -308,6 +320,20 @@ def check_finite(var: Variable, value: Any, hint: str, client: Apply | None = No
 
 def _computed(given: Sequence[Any]) -> list[Any]:
     return [value for value in given if value is not MISSING]
+
+
+def _can_be_viewed(value: Any, result: Any) -> bool:
+    """Whether a view of an array can be what came out: it has as many elements, of the same dtype, in one piece.
+
+    Of an array with gaps, or of one element, an op may have to make a copy.
+    """
+    flags = getattr(value, "flags", None)
+    return (
+        flags is not None
+        and bool(flags.c_contiguous)
+        and getattr(result, "size", 0) == value.size > 1
+        and getattr(result, "dtype", None) == value.dtype
+    )
 
 
 def _same_form(a: Any, b: Any) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from treadle.compile.debugmode.comparison import is_close, is_same
+from treadle.compile.debugmode.demand import MISSING
 from treadle.compile.debugmode.errors import BadThunkOutput, DebugModeError, described, shown, source
 from treadle.graph import DestroyHandler, FunctionGraph, IfElse, LoweringError, memory_roots, order_nodes, roots_of
 
@@ -82,10 +83,13 @@ class WholeProgram:
             results = self._program(*handed)
         except Exception as error:
             out = self._fgraph.outputs[0]
-            text = f"{self.name} fails where its nodes do not: {error}"
-            raise BadThunkOutput(out, "the nodes", values[out], self.name, None, hint=text) from error
+            text = f"{self.name} fails where its nodes do not: {str(error).rstrip('.')}"
+            raise BadThunkOutput(out, "its nodes", values[out], self.name, MISSING, hint=text) from error
         for x, before, now in zip(inputs, given, handed, strict=True):
-            if x not in self._mutable and not is_same(x.type, before, now):
+            if x in self._mutable:
+                continue
+            self._check_owned(x, now, results)
+            if not is_same(x.type, before, now):
                 msg = (
                     f"{self.name}: it overwrote its input {x} of type {x.type}, which belongs to the caller: "
                     f"{x.type.describe_difference(before, now)}. Before it was {shown(before)}, after it is "
@@ -112,6 +116,16 @@ class WholeProgram:
         near = [x for x in (() if var.owner is None else var.owner.inputs) if x in values]
         scale = max([var.type.magnitude(value), *(x.type.magnitude(values[x]) for x in near)])
         return None if is_close(var.type, value, found, scale) else var.type.describe_difference(value, found)
+
+    def _check_owned(self, x: Variable, value: Any, results: Sequence[Any]) -> None:
+        """Refuse results that share memory with an argument, unless the graph says so."""
+        for out, result in zip(self._fgraph.outputs, results, strict=True):
+            if x not in roots_of(out, self._roots) and out.type.may_share_memory(result, value):
+                msg = (
+                    f"{self.name}: a result shares memory with its input {x} of type {x.type}, {source(out)}; the "
+                    "graph does not say so. Correct the backend."
+                )
+                raise DebugModeError(msg)
 
     def _check_sharing(self, results: Sequence[Any]) -> None:
         """Refuse results that share memory, unless the graph says so: each belongs to the caller."""

@@ -143,7 +143,7 @@ def _rules_section(records: Sequence[FunctionRecord], limit: int) -> list[str]:
     head = f"{'time':>12} {'of it checks':>12} {'tries':>8} {'changes':>8} {'new nodes':>9}  rewrite"
     lines = [
         f"{_seconds(c.seconds):>12} {_seconds(c.validation):>12} {c.tries:>8} {c.hits:>8} {c.added:>9}  {name}"
-        for name, c in list(rules.items())[:_RULES_SHOWN]
+        for name, c in list(rules.items())[:limit]
     ]
     more = len(rules) - limit
     if more > 0:
