@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import weakref
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,13 +19,14 @@ import treadle.tensor as tt
 from treadle.compile import In, function, shared
 from treadle.config import config
 from treadle.graph import FunctionGraph, NodeError
+from treadle.link.c import companions
 from treadle.link.c.companions import COMPANIONS, Companions
 from treadle.link.c.linker import CLinker
+from treadle.link.c.pool import Pool
 from treadle.link.c.toolchain import Toolchain, find_toolchain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
 
 PATIENCE = 60
 
@@ -267,6 +269,46 @@ def test_failing_compiler_is_not_noticed(tmp_path: Path, recwarn: pytest.Warning
         assert mine.wait(PATIENCE)
     assert mine.extension is None
     assert not recwarn.list
+
+
+@pytest.mark.usefixtures("extension")
+def test_extension_that_cannot_be_loaded_does_not_keep_the_pool_away(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    toolchain = find_toolchain()
+    assert isinstance(toolchain, Toolchain)
+    # As where the file is one of another Python: it has no function to begin with of that name.
+    monkeypatch.setattr(companions, "_MODULE", "another_module")
+    for _ in range(2):
+        pool = Pool()
+        monkeypatch.setattr(companions, "POOL", pool)
+        mine = Companions()
+        with config.change_flags(base_compiledir=str(directory)):
+            mine.begin(toolchain)
+            assert mine.wait(PATIENCE)
+        assert mine.extension is None
+        assert pool.ready
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="this system does not list what a process has loaded")
+@pytest.mark.usefixtures("extension")
+def test_library_of_the_pool_stays_to_the_end_of_the_process() -> None:
+    # Python takes modules apart in an order of its own, and arrays give their blocks back whenever they die.
+    text = (
+        "import gc, sys\n"
+        "from pathlib import Path\n"
+        "from treadle.link.c.pool import Pool\n"
+        "pool = Pool()\n"
+        "pool.install(Path(sys.argv[1]))\n"
+        "del pool\n"
+        "gc.collect()\n"
+        "print(sys.argv[1] in Path('/proc/self/maps').read_text())\n"
+    )
+    loaded = {line.split()[-1] for line in Path("/proc/self/maps").read_text().splitlines() if "/companions/" in line}
+    found = [path for path in loaded if b"treadle_pool_take" in Path(path).read_bytes()]
+    assert found
+    done = subprocess.run([sys.executable, "-c", text, found[0]], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "True"
 
 
 def test_functions_made_before_take_the_caller_later(tmp_path: Path) -> None:

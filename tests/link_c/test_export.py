@@ -189,6 +189,7 @@ def test_cffi_alone_loads_it_back(tmp_path: Path) -> None:
     program = f"""
 import json, sys
 from pathlib import Path
+from cffi import FFI
 folder = Path({str(tmp_path)!r})
 about = json.loads((folder / "model.json").read_text())
 ffi = FFI()
@@ -549,6 +550,7 @@ int main(void) {
     assert output_of(built(tmp_path, HOST + main)).splitlines() == ["26", "more than three"]
 
 
+@pytest.mark.documents("Function.export.name")
 def test_names_are_made_different_and_fit_c(tmp_path: Path) -> None:
     a, b = tt.dscalar("x y"), tt.dscalar("x_y")
     described = export_of(tmp_path, {"first": a + b, "second": a * b}, [a, b])
@@ -566,6 +568,7 @@ def test_other_backends_say_that_they_cannot(mode: str, tmp_path: Path) -> None:
         function([x], x + 1, mode=mode).export(tmp_path)
 
 
+@pytest.mark.documents("Function.export.directory", "Function.export.name")
 def test_folder_may_have_spaces_and_other_letters(tmp_path: Path) -> None:
     x = tt.dvector("x")
     folder = tmp_path / "ein Ordner ü" / "inner"

@@ -37,6 +37,7 @@ def test_debug_defines_a_macro() -> None:
     assert "-DDEBUG" in toolchain(cmodule__debug=True).flags
 
 
+@pytest.mark.documents("P18")
 @pytest.mark.parametrize("flags", [{"cmodule__remove_gxx_opt": True}, {"cmodule__debug": True}])
 def test_other_flags_make_another_library_that_computes_the_same(
     link: Callable[..., Any], flags: dict[str, Any]

@@ -143,9 +143,10 @@ def test_failure_names_the_node_and_its_line(link: Callable[..., Any]) -> None:
 
 
 @pytest.mark.documents("option:gcc__timeout")
-def test_hanging_compiler_is_killed_with_its_children(link: Callable[..., Any], tmp_path: Path) -> None:
+@pytest.mark.parametrize("last", ["wait", "exit 0"])
+def test_hanging_compiler_is_killed_with_its_children(last: str, link: Callable[..., Any], tmp_path: Path) -> None:
     pids = tmp_path / "pids"
-    driver = script(tmp_path / "hanging", f'sleep 600 &\necho "$! $$" > "{pids}"\nwait')
+    driver = script(tmp_path / "hanging", f'sleep 600 &\necho "$! $$" > "{pids}"\n{last}')
     x = tt.dvector("x")
     with (
         config.change_flags(cxx=str(driver), gcc__timeout=0.5),
@@ -257,7 +258,7 @@ def test_every_command_is_shown_if_asked_for(link: Callable[..., Any], capfd: py
     assert "warning:" in capfd.readouterr().err
 
 
-@pytest.mark.documents("option:cxx")
+@pytest.mark.documents("option:cxx", "error:BackendWarning")
 @pytest.mark.parametrize("cxx", ["", "no-such-compiler"])
 def test_default_mode_warns_once_and_computes_without_a_compiler(cxx: str, tmp_path: Path) -> None:
     program = (
@@ -267,7 +268,7 @@ def test_default_mode_warns_once_and_computes_without_a_compiler(cxx: str, tmp_p
         "with warnings.catch_warnings(record=True) as caught:\n"
         "    warnings.simplefilter('always')\n"
         "    for k in range(3): print(function([x], x + k)(np.zeros(1)).tolist())\n"
-        "print(len(caught), *(w.message for w in caught))\n"
+        "print(len(caught), *(f'{w.category.__name__}: {w.message}' for w in caught))\n"
         "try: function([x], x, mode='C')\n"
         "except Exception as error: print(error)\n"
     )
@@ -280,7 +281,7 @@ def test_default_mode_warns_once_and_computes_without_a_compiler(cxx: str, tmp_p
     )
     *values, warned, refused = done.stdout.splitlines()
     assert values == ["[0.0]", "[1.0]", "[2.0]"]
-    assert warned.startswith("1 ")
+    assert warned.startswith("1 BackendWarning: ")
     assert "no C compiler was found" in warned
     assert "no C compiler was found" in refused
     assert "install gcc or clang" in refused or "cxx names" in refused
@@ -320,6 +321,24 @@ def test_clang_compiles_a_graph_of_every_family(tmp_path: Path) -> None:
     for a, b in zip(found, expected, strict=True):
         assert a.dtype == b.dtype
         np.testing.assert_allclose(a, b, rtol=1e-13)
+
+
+@pytest.mark.parametrize("driver", ["gcc", "clang"])
+def test_paths_may_have_spaces_and_other_letters(driver: str, tmp_path: Path, link: Callable[..., Any]) -> None:
+    found = shutil.which(driver)
+    if found is None:
+        pytest.skip(f"{driver} is not installed on this machine")
+    folder = tmp_path / "ein Ordner ü"
+    folder.mkdir()
+    compiler = folder / f"mein {driver}"
+    compiler.symlink_to(found)
+    (folder / "own.h").write_text("#define OWN 1\n")
+    x = tt.dvector("x")
+    flags = f"-I'{folder}' -include own.h"
+    with config.change_flags(cxx=str(compiler), base_compiledir=str(folder / "kept"), gcc__cxxflags=flags):
+        program = link([x], [tt.exp(x) + 14])
+    np.testing.assert_allclose(program(np.ones(5))[0], np.e + 14)
+    assert list((folder / "kept").rglob("*.so"))
 
 
 def test_another_processor_or_c_library_is_another_key() -> None:

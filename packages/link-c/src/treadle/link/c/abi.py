@@ -61,10 +61,11 @@ class Bridge:
         self._load()
         return self._ffi
 
-    def open(self, path: Path) -> Any:
-        """Load a shared library."""
+    def open(self, path: Path, forever: bool = False) -> Any:
+        """Load a shared library: for as long as it is referred to, or until the process has ended."""
         self._load()
-        library = self._backend.load_library(str(path), 0)
+        flags = self._backend.RTLD_NOW | self._backend.RTLD_NODELETE if forever else 0
+        library = self._backend.load_library(str(path), flags)
         with contextlib.suppress(AttributeError):
             alone = library.load_function(self.ffi.typeof("void(*)(void)"), "treadle_alone")
             # One library with threads stays for good, and libgomp with it: its threads wait in libgomp's own code.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import threading
 from importlib import machinery, util
 from pathlib import Path
 from types import MappingProxyType
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from treadle.link.c.capsules import capsule_pointer
 from treadle.link.c.errors import BackendUnavailableError
+from treadle.link.c.locks import ForkLock
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,7 +25,7 @@ class _Pointers:
     """Finds the pointers once."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = ForkLock()
         self._known: Mapping[str, int] | None = None
 
     def read(self) -> Mapping[str, int]:

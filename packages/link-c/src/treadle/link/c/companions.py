@@ -7,6 +7,7 @@ same work is done without it.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import sysconfig
@@ -48,6 +49,8 @@ class Companions:
     def _give_up(self) -> None:
         """In a forked child, where the thread that makes them does not exist: do with what there is."""
         self._lock = threading.Lock()
+        # Another thread may have held the lock inside of the event.
+        self._done = threading.Event()
         if self._begun:
             self._waiting.clear()
             self._done.set()
@@ -146,10 +149,12 @@ class _Work:
         self._key = toolchain.key(text)
 
     def load(self) -> bool:
-        """Use the library if it was made before; return whether it was."""
+        """Use the library if it was made before; return whether there is nothing left to be made."""
         found = self._cache.file(self._key, self._suffix)
         if found is not None:
-            self._use(found)
+            # What cannot be loaded would not be better if it were made again: the other library does not depend on it.
+            with contextlib.suppress(OSError, ImportError):
+                self._use(found)
         return found is not None
 
     def make(self) -> None:

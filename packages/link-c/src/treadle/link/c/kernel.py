@@ -23,6 +23,11 @@ LOOPS_TOGETHER = 8
 # Above this many operations, loops are left to the compiler's own judgement, which is quicker.
 ASK_FOR_VECTORS = 2000
 CACHE_BYTES = 24 * 1024
+# With functions on blocks, the next block is fetched while this one is computed, for so many loops and arrays at most.
+FETCHED_LOOPS = 24
+FETCHED_ARRAYS = 8
+# Bytes that come from memory together.
+LINE = 64
 
 
 @dataclass(slots=True)
@@ -71,6 +76,7 @@ class Kernel:
             self._block_calls(loop, places) if loop.blocks else self._loop(at, loop, places, home)
             for at, loop in enumerate(loops)
         ]
+        self._fetch(loops, written, size)
         before = ""
         if len(loops) > 2 * LOOPS_TOGETHER:
             before, written = self._parts(loops, written, buffers)
@@ -79,6 +85,21 @@ class Kernel:
         if any(o.check for o in self.expression.operations):
             lines.append("    if (bad) return TR_POWER;")
         return before + "\n".join([*lines, "  }", "  return 0;", "}"])
+
+    def _fetch(self, loops: Sequence[_Loop], written: Sequence[list[str]], size: int) -> None:
+        """Let each loop ask for its share of the next block: between long calls, the processor foresees no reads."""
+        arrays = [f"x{i}" for i in sorted(self._used_inputs()) if i not in self.scalars]
+        if not any(loop.blocks for loop in loops) or len(loops) > FETCHED_LOOPS or len(arrays) > FETCHED_ARRAYS:
+            return
+        arrays += [f"y{k}" for k in range(len(self.expression.outputs))]
+        for at, lines in enumerate(written):
+            for name in arrays:
+                start, end = (f"{size} * sizeof *{name} * {k} / {len(loops)} / {LINE}" for k in (at, at + 1))
+                write = int(name[0] == "y")
+                lines.append(
+                    f"    for (size_t q = {start}; q < {end}; q++) "
+                    f"__builtin_prefetch((const char *)({name} + {size}) + q * {LINE}, {write});"
+                )
 
     def _parts(
         self, loops: Sequence[_Loop], written: Sequence[Sequence[str]], buffers: int

@@ -9,8 +9,6 @@ if TYPE_CHECKING:
 else:
     shutil = lazy_module("shutil")
 
-_NO_THREADS = "No loop in generated C is shared among threads yet."
-
 
 def _first_compiler() -> str:
     """Return the path of the first C compiler that is installed, or an empty string."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ from treadle.graph import Constant
 from treadle.link.c.abi import BRIDGE
 from treadle.link.c.blas import blas_pointers
 from treadle.link.c.errors import BackendUnavailableError, CompileError
+from treadle.link.c.locks import ForkLock
 from treadle.link.c.pool import POOL
 from treadle.link.c.program import Binary, CProgram
 from treadle.link.c.unit import FIXED, MOST_ARGUMENTS, Unit, dtype, ndim
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from treadle.link.c.capsules import CPointer
     from treadle.link.vm import ProgramGraph
 
-_INITIALISING = threading.Lock()
+_INITIALISING = ForkLock()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,11 @@ whose block came out of the pool is a view on a block that goes back to it when 
 from __future__ import annotations
 
 import os
-import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from treadle.link.c.abi import BRIDGE
+from treadle.link.c.locks import ForkLock
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,7 +45,7 @@ class Pool:
     """The pool's library and the place where programs find its functions, which is empty until there is one."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = ForkLock()
         self._cell: Any = None
         self._address = 0
         self._kept: tuple[Any, ...] = ()
@@ -70,7 +70,8 @@ class Pool:
     def install(self, path: Path) -> None:
         """Use the library at a path, from now on until the process ends."""
         ffi = BRIDGE.ffi
-        library = BRIDGE.open(path)
+        # Blocks go back to it whenever their last view dies: at the end of the process, after all of Python's modules.
+        library = BRIDGE.open(path, forever=True)
         take, give = (
             library.load_function(ffi.typeof(kind), name)
             for kind, name in (("void *(*)(int64_t)", "treadle_pool_take"), ("void(*)(void *)", "treadle_pool_give"))

@@ -184,6 +184,9 @@ class CProgram(Program):
     def _general(self, inputs: Sequence[Any], again: bool = True) -> tuple[Sequence[Any], Sequence[int]]:
         """Run with a place for lengths to be told; explain a failure. Return the outputs, and counts of blocks."""
         binary = self._binary
+        if len(inputs) != len(self.parts.inputs):
+            msg = f"c: the program takes {len(self.parts.inputs)} values, got {len(inputs)}. Give one for each input."
+            raise TypeError(msg)
         outputs = [
             None if POOL.ready and _size(shape, kind) >= LARGE else np.empty(shape, kind)
             for shape, kind in zip(self._shapes, self._kinds, strict=True)

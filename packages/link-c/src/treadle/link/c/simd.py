@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import platform
-import threading
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from treadle.link.c.abi import BRIDGE
 from treadle.link.c.errors import CompileError
+from treadle.link.c.locks import ForkLock
 from treadle.link.c.runtime.vectors import BLOCK_FUNCTIONS, VECTOR_TYPES
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class _Probe:
     """What was found out, by compiler."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = ForkLock()
         self._offered: frozenset[str] | None = None
         self._known: dict[str, frozenset[str]] = {}
 

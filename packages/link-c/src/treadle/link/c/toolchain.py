@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import platform
@@ -11,7 +12,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
 import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,6 +21,7 @@ from treadle.cache import default_cache, digest
 from treadle.config import config, phase
 from treadle.link.c.abi import BRIDGE
 from treadle.link.c.errors import CompileError, CompilerWarning
+from treadle.link.c.locks import ForkLock
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -155,17 +156,21 @@ def _run(command: Sequence[str], shown: str) -> tuple[int, str]:
             f"c: the compiler did not end within {limit:g} seconds and was killed, command: {shown}. Make the function "
             "smaller, or raise the option gcc__timeout."
         )
+        _end(process)
         raise CompileError(msg) from error
     finally:
-        _end(process)
+        if process.poll() is None:
+            _end(process)
     return process.returncode, said.decode(errors="replace").strip()
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Kill the compiler and the programs that it runs, if it still does; Ctrl-C does not reach them by itself."""
-    if process.poll() is None:
+    """Kill the compiler and the programs that it runs, also where it ended before them; Ctrl-C does not reach them."""
+    with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
+    process.wait()
+    if process.stdout is not None:
+        process.stdout.close()
 
 
 def _ending(status: int) -> str:
@@ -238,7 +243,7 @@ class _OpenMP:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = ForkLock()
         self._known: dict[str, Any] = {}
 
     def works(self, toolchain: Toolchain) -> bool:

@@ -340,7 +340,7 @@ class Unit:
             lines += ["  const uintptr_t *pool = (const uintptr_t *)F[1];", "  tr_arena own, *arena = &own;"]
             lines.append("  memset(arena, 0, offsetof(tr_arena, spare));")
             lines.append(
-                "  if (pool && pool[1]) { own.take = (void *(*)(int64_t))pool[0]; own.give = (void *)pool[1]; }"
+                "  if (pool && pool[0] && pool[1]) { own.take = (void *)pool[0]; own.give = (void *)pool[1]; }"
             )
         if self._on_heap():
             lines.append(f"  tr_var *v = malloc({self._count} * sizeof *v);")

@@ -84,9 +84,9 @@ _ABOUT = """\
    it reads the inputs' elements.
 
    NAME_run computes. An output whose data is NULL is allocated, and given back by NAME_free; else its memory is
-   used, which must have the output's shape and lie in C order. In both functions an output's shape must point to room
-   for its ndim numbers. State is explicit: it goes in as inputs and comes out as outputs; the JSON file says which
-   belongs to which. No input is changed.
+   used, which must have the output's shape, lie in C order, and share nothing with an input or another output. In both
+   functions an output's shape must point to room for its ndim numbers. State is explicit: it goes in as inputs and
+   comes out as outputs; the JSON file says which belongs to which. No input is changed.
 
    NAME_initial gives an input's value at the time of the export, if it has one (state, defaults): a tensor that is
    not to be written to or freed. Its shape must point to room. It returns 0, or 1 if there is none.

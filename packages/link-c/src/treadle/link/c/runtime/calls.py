@@ -51,10 +51,12 @@ typedef struct {
 static PyObject *wrapped(const Result *r, const int64_t *told, const uintptr_t *pool) {
   npy_intp shape[NPY_MAXDIMS];
   PyObject *array;
+  void *p = (void *)(intptr_t)(told[0] & ~INT64_C(1));
+  const give_function give = told[0] & 1 ? (give_function)pool[1] : free;
   Block *b = PyObject_New(Block, &BlockType);
-  if (!b) return NULL;
-  b->p = (void *)(intptr_t)(told[0] & ~INT64_C(1));
-  b->give = told[0] & 1 ? (give_function)pool[1] : free;
+  if (!b) { give(p); return NULL; }
+  b->p = p;
+  b->give = give;
   for (int d = 0; d < r->nd; d++) shape[d] = (npy_intp)told[1 + d];
   Py_INCREF(r->descr);
   array = PyArray_NewFromDescr(&PyArray_Type, r->descr, r->nd, shape, NULL, b->p, NPY_ARRAY_CARRAY, NULL);

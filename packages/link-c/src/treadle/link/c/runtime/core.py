@@ -83,7 +83,7 @@ static int tr_leave(tr_var *v, int nd, int64_t *info) {
   if (v->p == v->dst) return 0;
   if (!info) return TR_WRAPPED;
   /* The lowest bit says that the block came out of the pool. */
-  info[0] = (int64_t)(intptr_t)v->own | (v->arena->give && v->room >= TR_LARGE);
+  info[0] = (int64_t)(intptr_t)v->own | (v->own && v->arena->give && v->room >= TR_LARGE);
   for (int d = 0; d < nd; d++) info[d + 1] = v->n[d];
   v->own = 0;
   return TR_WRAPPED;

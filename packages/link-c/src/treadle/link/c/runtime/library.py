@@ -16,7 +16,7 @@ from treadle.link.c.runtime.scalars import scalar_helpers
 from treadle.link.c.runtime.shapes import SHAPES
 from treadle.link.c.runtime.threads import shared_among_threads
 from treadle.link.c.runtime.user import USERS
-from treadle.link.c.runtime.vectors import BLOCK_FUNCTIONS, VECTOR_TYPES, block_function
+from treadle.link.c.runtime.vectors import BLOCK_FUNCTIONS, VECTOR_TYPES, block_function, shifted_exponentials
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -73,6 +73,7 @@ class Library:
             (re.compile(rf"tr_(sum|prod|max|min|all|any)_({_SHORT})_({_SHORT})_({_SHORT})(?:_run)?"), self._reducer),
             (re.compile(rf"tr_(argmax|argmin)_({_SHORT})"), lambda kind, x: arg_reducer(kind, _DTYPES[x])),
             (re.compile(rf"tr_v_({'|'.join(BLOCK_FUNCTIONS)})_(f32|f64)"), self._block),
+            (re.compile(r"tr_shifted_exp_(f32|f64)"), self._shifted),
             (re.compile(rf"tr_matmul_({_SHORT})"), lambda x: matmul(_DTYPES[x], blas=x in {"f32", "f64"})),
             (re.compile(r"tr_accumulate_(f32|f64)"), lambda x: accumulated(_DTYPES[x])),
             (re.compile(rf"tr_normalize_({_SHORT})"), lambda x: normalizer(_DTYPES[x])),
@@ -87,6 +88,10 @@ class Library:
     def _block(self, function: str, short: str) -> tuple[str, str]:
         simd = function + ("f" if short == "f32" else "") in self._simd
         return f"tr_v_{function}_{short}", block_function(function, short, simd, self._portable)
+
+    def _shifted(self, short: str) -> tuple[str, str]:
+        simd = "exp" + ("f" if short == "f32" else "") in self._simd
+        return f"tr_shifted_exp_{short}", shifted_exponentials(short, simd, self._portable)
 
     def find(self, name: str) -> tuple[str, str] | None:
         """Return the name and text of the helper that a name belongs to, or None for a name that is no helper's."""

@@ -36,24 +36,20 @@ static int NAME(const tr_var *x, int nd, uint64_t mask, tr_var *o, int what) {
     if (n) top = tr_max_N_N_N_run(y, n);
     if (!(top - top == 0)) top = 0;
     A *e = what == 0 && !apart ? (A *)w : run;
-    for (int64_t i = 0; i < n; i += 512) {
-      const int64_t m = n - i < 512 ? n - i : 512;
-      A b[512];
-      A *place = what == 0 ? e + i : b;
-#pragma omp simd
-      for (int64_t j = 0; j < m; j++) b[j] = y[i + j] - top;
-      tr_v_exp_N(m, b, place);
-      { const A s = tr_sum_N_N_N_run(place, m), r = total + s; lost += (total - r) + s; total = r; }
+    for (int64_t i = 0; i < n; i += 256) {
+      const A s = tr_shifted_exp_N(n - i < 256 ? n - i : 256, y + i, top, what ? 0 : e + i), r = total + s;
+      lost += (total - r) + s;
+      total = r;
     }
     if (lost - lost == 0) total += lost;
     if (what == 2) {
       *out++ = STORE(LOG(total) + top);
     } else {
-      const A shift = what == 1 ? LOG(total) : 0;
+      const A shift = what == 1 ? LOG(total) : 0, part = 1 / total;
       A *to = apart ? run : (A *)w;
       if (what == 0)
 #pragma omp simd
-        for (int64_t j = 0; j < n; j++) to[j] = e[j] / total;
+        for (int64_t j = 0; j < n; j++) to[j] = e[j] * part;
       else
         for (int64_t j = 0; j < n; j++) to[j] = (y[j] - top) - shift;
       if (apart) {
@@ -77,7 +73,7 @@ def normalizer(dtype: str) -> tuple[str, str]:
     name = f"tr_normalize_{x.short}"
     half = dtype == "float16"
     text = _NORMALIZE.replace("NAME", name).replace("DIRECT", "0" if half else "1")
-    for word in ("tr_max_N_N_N_run", "tr_sum_N_N_N_run", "tr_v_exp_N"):
+    for word in ("tr_max_N_N_N_run", "tr_shifted_exp_N"):
         text = text.replace(word, word.replace("_N", f"_{x.math}"))
     text = text.replace("LOG(", f"log{x.suffix}(").replace("STORE", "tr_f32_to_f16" if half else "")
     text = text.replace("LOAD", "tr_f16_to_f32" if half else "")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-# A block is preceded by its size. Whoever finds the lock taken does without the pool, so nobody ever waits; a child
-# made by fork, in which the thread that held it does not exist, frees it. Where no block fits, those that were of no
-# use for a while are given back to the system.
+# A block is preceded by its size. Whoever finds the lock taken does without the pool, so nobody ever waits. A child
+# made by fork while a thread held it, which does not exist there, begins with no blocks: the list may be half changed.
+# Where no block fits, those that were of no use for a while are given back to the system.
 POOL = """\
 #include <pthread.h>
+#include <sched.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -67,7 +68,7 @@ void treadle_pool_give(void *p) {
 void treadle_pool_limit(int64_t most) {
   char *old[SLOTS];
   int64_t n = 0;
-  if (!try_lock()) return;
+  while (!try_lock()) sched_yield();
   limit = most;
   while (count && bytes > limit) old[n++] = take_out(0);
   unlock();
@@ -79,6 +80,9 @@ void treadle_pool_counts(int64_t *to) {
   to[2] = count;
   to[3] = bytes;
 }
-static void in_child(void) { unlock(); }
+static void in_child(void) {
+  if (lock) count = bytes = 0;
+  unlock();
+}
 __attribute__((constructor)) static void begin(void) { pthread_atfork(0, 0, in_child); }
 """

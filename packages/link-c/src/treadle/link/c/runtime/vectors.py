@@ -85,6 +85,42 @@ static void tr_v_FN_NAME(int64_t n, const T *x, const T *y, T *o) {
   for (int64_t i = 0; i < n; i++) o[i] = FNS(x[i], y[i]);
 }
 """
+# The exponentials of numbers less a shift, and their sum: they are kept at o, unless that is 0.
+_SHIFTED = """\
+static T tr_shifted_exp_NAME(int64_t n, const T *x, T shift, T *o) {
+  enum { W = TR_BYTES / sizeof(T) };
+  int64_t i = 0;
+  T sum = 0;
+  Vs total = {0}, a;
+  for (; i + W <= n; i += W) {
+    memcpy(&a, x + i, sizeof a);
+    a = CALL(v, exp)(a - shift);
+    total += a;
+    if (o) memcpy(o + i, &a, sizeof a);
+  }
+  for (int k = 0; k < W; k++) sum += total[k];
+  if (i < n) {
+    T rest[W];
+    for (int k = 0; k < W; k++) rest[k] = x[i + k < n ? i + k : n - 1];
+    memcpy(&a, rest, sizeof a);
+    a = CALL(v, exp)(a - shift);
+    for (int64_t k = 0; k < n - i; k++) sum += a[k];
+    if (o) memcpy(o + i, &a, (size_t)(n - i) * sizeof(T));
+  }
+  return sum;
+}
+"""
+_SHIFTED_PLAIN = """\
+static T tr_shifted_exp_NAME(int64_t n, const T *x, T shift, T *o) {
+  T t[4] = {0, 0, 0, 0};
+  for (int64_t i = 0; i < n; i++) {
+    const T e = FNS(x[i] - shift);
+    t[i & 3] += e;
+    if (o) o[i] = e;
+  }
+  return (t[0] + t[1]) + (t[2] + t[3]);
+}
+"""
 # Where a text may be compiled: what is known to have the functions, unless TREADLE_SCALAR is defined.
 _WHERE_SIMD = """\
 #if defined(__x86_64__) && defined(__GLIBC__) && __GLIBC__ * 100 + __GLIBC_MINOR__ >= 235 && !defined(TREADLE_SCALAR)
@@ -104,9 +140,21 @@ def block_function(function: str, short: str, simd: bool, portable: bool = False
         Whether the text is to be compiled elsewhere too, where the C library may not.
     """
     pair = BLOCK_FUNCTIONS[function] == 2
-    text = (_SIMD2 if pair else _SIMD1) if simd else (_PLAIN2 if pair else _PLAIN1)
+    return _chosen(function, short, (_SIMD2 if pair else _SIMD1, _PLAIN2 if pair else _PLAIN1), simd, portable)
+
+
+def shifted_exponentials(short: str, simd: bool, portable: bool = False) -> str:
+    """Return the text of ``tr_shifted_exp_<short>(n, x, shift, o)``; parameters as of `block_function`."""
+    text = _chosen("exp", short, (_SHIFTED, _SHIFTED_PLAIN), simd, portable)
+    # The SIMD function is declared with the block function.
+    return f"/* tr_v_exp_{short} */\n{text}"
+
+
+def _chosen(function: str, short: str, texts: tuple[str, str], simd: bool, portable: bool) -> str:
+    """Return the first text if there are SIMD functions, else the second; both, to be chosen from, if portable."""
+    text = texts[0] if simd else texts[1]
     if simd and portable:
-        text = f"{_WHERE_SIMD}{text}#else\n{_PLAIN2 if pair else _PLAIN1}#endif\n"
+        text = f"{_WHERE_SIMD}{text}#else\n{texts[1]}#endif\n"
     single = short == "f32"
     text = text.replace("CALL", f"TR_{short.upper()}").replace("Vs", f"tr_{short}s")
     text = text.replace("FNS", function + ("f" if single else "")).replace("FN", function).replace("NAME", short)
