@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import pickle
 import re
 import secrets
@@ -45,7 +46,10 @@ class Shelf:
 
     def _key(self, about: tuple[Any, ...]) -> str:
         device = jax.devices()[0]
-        return digest("jax executable", self.token, device.platform, device.device_kind, repr(about))
+        # Such as the precision of matrix products, which the user may set from one call to the next.
+        settings = [f"{name} {getattr(jax.config, name, value)!r}" for name, value in sorted(jax.config.values.items())]
+        flags = os.environ.get("XLA_FLAGS", "")
+        return digest("jax executable", self.token, device.platform, device.device_kind, repr(about), flags, *settings)
 
     def find(self, about: tuple[Any, ...]) -> Callable[..., Any] | None:
         """Return the compiled form for values and shapes, if it was kept; damaged ones count as missing."""
@@ -79,7 +83,8 @@ def _initialise_lapack() -> None:
     """Let JAX find LAPACK's functions: compiled code calls them through pointers that are empty before."""
     from jaxlib import lapack
 
-    lapack.prepare_lapack_call("potrf", jax.numpy.dtype("float64"))
+    prepare: Any = lapack.prepare_lapack_call  # which has no types
+    prepare("potrf", jax.numpy.dtype("float64"))
 
 
 class Executables:

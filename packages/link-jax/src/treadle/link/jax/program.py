@@ -235,7 +235,8 @@ class JaxProgram(Program):
 
     def wait(self, values: Sequence[Any]) -> None:
         """Return when outputs in native form have been computed."""
-        jax.block_until_ready(values)
+        wait: Any = jax.block_until_ready  # which has no types
+        wait(values)
 
     def jaxpr(self, *inputs: Any) -> Any:
         """Return what JAX compiles for these inputs, as a ``ClosedJaxpr``."""

@@ -95,6 +95,24 @@ class Vjp:
         return tuple(pull(seeds))
 
 
+@dataclass(frozen=True, eq=False)
+class Batched:
+    """A function of arrays along a batch: ``jax.vmap`` over the leading dimensions beyond their ranks."""
+
+    function: Callable[..., tuple[Any, ...]]
+    ranks: tuple[int, ...]
+
+    def __call__(self, *arrays: Any) -> tuple[Any, ...]:
+        """Return the results for all elements of the batch."""
+        heads = [x.shape[: x.ndim - rank] for x, rank in zip(arrays, self.ranks, strict=True)]
+        batch = jnp.broadcast_shapes(*heads)
+        wide = [jnp.broadcast_to(x, batch + x.shape[len(h) :]) if h else x for x, h in zip(arrays, heads, strict=True)]
+        mapped = self.function
+        for _ in batch:
+            mapped = jax.vmap(mapped, in_axes=[0 if h else None for h in heads])
+        return tuple(mapped(*wide))
+
+
 class JAXOp(Op):
     """An op that calls a JAX function; `wrap_jax` makes it.
 
@@ -176,6 +194,18 @@ class JAXOp(Op):
         gradients = dict(zip(wrt, op(*inputs, *(cotangents[i] for i in results), return_list=True), strict=True))
         return [gradients.get(i) for i in range(len(inputs))]
 
+    def vectorize_node(self, node: Apply, *inputs: Any) -> Apply:
+        """Return the node for inputs with more leading dimensions, the batch."""
+        ranks = tuple(kind.ndim for kind in self._kinds(node.inputs))
+        wide = [as_tensor_variable(x).type for x in inputs]
+        batch = max(kind.ndim - rank for kind, rank in zip(wide, ranks, strict=True))
+        made = [TensorType(kind.dtype, ((None,) * batch) + kind.shape) for kind in self._kinds(node.outputs)]
+        return JAXOp(wide, made, Batched(self.function, ranks), self.name).make_node(*inputs)
+
+    @staticmethod
+    def _kinds(variables: Sequence[Any]) -> list[TensorType]:
+        return [var.type for var in variables]
+
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what is compiled."""
         return {k: v for k, v in super().__getstate__().items() if k != "_jitted"}
@@ -203,7 +233,7 @@ def lower_jax_op(op: JAXOp, node: Apply) -> Callable[..., Any]:
     return run
 
 
-def wrap_jax(jax_function: Callable[..., Any] | None = None, *, allow_eval: bool = True) -> Any:
+def wrap_jax(jax_function: Any = None, *, allow_eval: bool = True) -> Any:
     """Return a function of variables that applies a JAX function as an op; also a decorator.
 
     Arguments may be nested lists, tuples and dictionaries; the variables among them become inputs of the op, and
@@ -289,7 +319,10 @@ class Wrapped:
             found = [self._traced(flat, types, 0)]
         elif not self._allow_eval:
             shown = ", ".join(map(str, types))
-            msg = f"wrap_jax: {self.__name__} takes inputs of unknown lengths: {shown}. Allow allow_eval, or declare them."
+            msg = (
+                f"wrap_jax: {self.__name__} takes inputs of unknown lengths: {shown}. "
+                "Pass allow_eval=True, or declare them."
+            )
             raise GraphValueError(msg)
         else:
             found = self._tried(flat, types)
@@ -322,9 +355,8 @@ class Wrapped:
 
     def _traced(self, flat: Flat, types: Sequence[TensorType], size: int) -> tuple[Any, list[Any]]:
         """Return the structure of the results, and a description of each array, for one length of what is unknown."""
-        given = [
-            jax.ShapeDtypeStruct(tuple(size if n is None else n for n in t.shape), t.numpy_dtype) for t in types
-        ]
+        structure_of: Any = jax.ShapeDtypeStruct
+        given = [structure_of(tuple(size if n is None else n for n in t.shape), t.numpy_dtype) for t in types]
         try:
             with jax.enable_x64(True):
                 result = jax.eval_shape(lambda *arrays: flat.whole(arrays), *given)
