@@ -1,10 +1,10 @@
-"""Write docs/function.md, which test pins which documented name; with ``--check``, say whether it is up to date.
+"""Write docs/function.md: which test pins which documented name. ``--check`` says whether it is up to date.
 
-A test says what it pins with ``@pytest.mark.documents("function.givens", "In.mutable")``, in plain texts, which are read
-without running the tests. The names that need a test are read from the public objects themselves: parameters from
+A test says what it pins with ``@pytest.mark.documents("function.givens", "In.mutable")``, in plain texts, which are
+read without running the tests. The names that need a test are read from the public objects themselves: parameters from
 signatures, members from classes, modes, linkers and sets of rewrites from their tables, errors and options from where
-they are declared. What the reference list of features says is in docs/function_reference.tsv: an entry is pinned by the
-tests that carry its number or, where none does, by those of the names that it lists.
+they are declared. What the reference list of features says is in docs/function_reference.tsv: an entry is pinned by
+the tests that carry its number or, where none does, by those of the names that it lists.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from treadle.config import config
 from treadle.config.errors import TreadleError
 from treadle.graph import LoweringError, MissingInputError, NodeError, SharedVariable
 from treadle.link import c, vm
+from treadle.link.c.errors import ExportError
 from treadle.link.vm import basic
 
 if TYPE_CHECKING:
@@ -89,8 +90,10 @@ MEMBERS: dict[str, type] = {
 }
 # Members that carry a documented behaviour under a special name, or are set on each object.
 FURTHER = {
-    "Function": ("__call__", "__contains__", "__copy__", "__deepcopy__", "__eq__", "__getitem__", "__hash__")
-    + ("__reduce__", "__repr__", "__setitem__", "output_subset"),
+    "Function": (
+        *("__call__", "__contains__", "__copy__", "__deepcopy__", "__eq__", "__getitem__", "__hash__"),
+        *("__reduce__", "__repr__", "__setitem__", "output_subset"),
+    ),
     "FunctionMaker": ("mode", "name", "options", "profile", "source_line", "specification", "trust_input"),
     "SharedVariable": ("type", "name"),
     "ProfileStats": ("atexit_print", "ignore_first_call", "flag_time_thunks"),
@@ -105,7 +108,11 @@ INTERNAL = {
     "Linker": {"acts_at_nodes", "capabilities", "clone", "dump", "load", "export", "profile", "fgraph"},
 }
 # Options of other packages that decide what functions do.
-OPTIONS = ("allow_gc", "profile_optimizer", "vm__lazy")
+OPTIONS = (
+    *("allow_gc", "profile_optimizer", "vm__lazy", "cxx", "gcc__cxxflags", "gcc__timeout", "nocleanup"),
+    *("cmodule__compilation_warning", "cmodule__debug", "cmodule__remove_gxx_opt", "compiler_verbose"),
+    *("blas__ldflags", "openmp", "openmp_elemwise_minsize"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +162,7 @@ def errors() -> Iterator[str]:
         **{name: getattr(module, name) for module in (tc, debugmode) for name in module.__all__},
         **{kind.__name__: kind for kind in (LoweringError, MissingInputError, NodeError)},
         **{kind.__name__: kind for kind in (nanguardmode.NanGuardError, nanguardmode.NanGuardWarning)},
+        **{kind.__name__: kind for kind in (ExportError, vm.ExportUnsupportedError)},
     }
     for name, kind in sorted(public.items()):
         if inspect.isclass(kind) and issubclass(kind, TreadleError | Warning):

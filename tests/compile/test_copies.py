@@ -43,7 +43,7 @@ def counter(mode: str = "VM", **options: Any) -> tuple[Function, Any, Any]:
 # Copies
 
 
-@pytest.mark.documents("Function.copy.share_memory", "Function.copy.name", "F33", "F44", "F45", "F48")
+@pytest.mark.documents("Function.copy.share_memory", "Function.copy.name", "F33", "F44", "F45", "F48", "Function.copy")
 @pytest.mark.parametrize("share_memory", [False, True])
 def test_copy_uses_the_same_state_and_defaults_of_its_own(share_memory: bool) -> None:
     f, step, state = counter(name="count")
@@ -107,6 +107,8 @@ def test_variables_can_be_swapped_for_one_another() -> None:
         f.copy(swap={b: shared(np.ones(2), name="v")})
     with pytest.raises(FunctionTypeError, match="got 3"):
         f.copy(swap={b: 3})
+    with pytest.raises(FunctionTypeError, match=r"swap must be a dict, got \[\(b, a\)\]"):
+        f.copy(swap=[(b, a)])  # type: ignore[arg-type]
 
 
 @pytest.mark.documents("Function.copy.delete_updates", "F42", "F47")
@@ -199,7 +201,9 @@ def test_tags_lines_and_values_can_be_left_out_of_a_pickle() -> None:
         StripPickler(io.BytesIO(), extra_tag_to_remove=[3])  # type: ignore[list-item]  # it is wrong
 
 
-@pytest.mark.documents("function_dump", "function_dump.filename", "function_dump.extra_tag_to_remove", "F27", "F29", "F30")
+@pytest.mark.documents(
+    "function_dump", "function_dump.filename", "function_dump.extra_tag_to_remove", "F27", "F29", "F30"
+)
 def test_arguments_of_a_function_can_be_dumped_and_loaded(tmp_path: Path) -> None:
     x, state = tt.dscalar("x"), shared(5.0, name="state")
     y = x * state

@@ -70,14 +70,13 @@ def plant() -> Iterator[Callable[..., None]]:
 @pytest.mark.documents("mode:DebugMode")
 def test_results_are_those_of_any_mode() -> None:
     x, y = tt.dmatrix("x"), tt.dmatrix("y")
-    outputs = [tt.tanh(2 * x + 1) * tt.exp(-x * x) + tt.sin(y), (x @ y).sum(axis=0), tt.log(1 + tt.exp(x)).mean()]
+    outputs = [tt.tanh(2 * x + 1) * tt.exp(-x * x) + tt.sin(y), (x @ y).sum(axis=0)]
     f = function([x, y], outputs, mode=DebugMode(check_preallocated_output="ALL", stability_patience=2))
     a, b = np.random.default_rng(0).normal(size=(2, 4, 4))
     for _ in range(2):
-        first, second, third = f(a, b)
+        first, second = f(a, b)
         np.testing.assert_allclose(first, np.tanh(2 * a + 1) * np.exp(-a * a) + np.sin(b))
         np.testing.assert_allclose(second, (a @ b).sum(axis=0))
-        np.testing.assert_allclose(third, np.log1p(np.exp(a)).mean())
 
 
 @pytest.mark.documents("DebugMode.linker", "DebugMode.backends", "option:DebugMode__backends")
@@ -192,7 +191,12 @@ def test_python_runs_only_where_it_must_if_it_is_not_checked() -> None:
     assert applied(Doubled(), mode)([1.0]).tolist() == [2.0]
 
 
-@pytest.mark.documents("DebugMode.require_matching_strides", "option:DebugMode__check_strides", "error:DebugModeWarning", "error:StrideMismatchError")
+@pytest.mark.documents(
+    "DebugMode.require_matching_strides",
+    "option:DebugMode__check_strides",
+    "error:DebugModeWarning",
+    "error:StrideMismatchError",
+)
 def test_strides_that_differ_are_told_or_refused(plant: Callable[..., None]) -> None:
     class Strided(Doubled):
         pass
@@ -274,6 +278,34 @@ def test_op_that_says_it_works_in_place_and_does_not_is_told_once() -> None:
     assert quiet([1.0]).tolist() == [2.0]
 
 
+def test_op_that_says_it_returns_a_view_and_does_not_is_told() -> None:
+    def copies(inputs: Any, cells: Any) -> None:
+        cells[0][0] = inputs[0].copy()
+
+    with pytest.warns(DebugModeWarning, match=r"says that output 0 is a view of input 0.*did not reuse its memory"):
+        applied(Doubled(copies, view_map={0: [0]}))([1.0, 2.0])
+
+
+def test_view_that_had_to_be_a_copy_is_not_told() -> None:
+    x = tt.dmatrix("x")
+    f = function([x], (x.T.reshape((-1,)) + 1), mode=python_only())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert f([[1.0, 2.0], [3.0, 4.0]]).tolist() == [2.0, 4.0, 3.0, 5.0]
+
+
+def test_rule_of_the_python_vm_that_returns_its_input_is_found(plant: Callable[..., None]) -> None:
+    class Kept(Doubled):
+        """One with a rule of its own."""
+
+    def copies(inputs: Any, cells: Any) -> None:
+        cells[0][0] = inputs[0].copy()
+
+    plant(VM_TABLE, Kept, lambda op, node: lambda x: x)
+    with pytest.raises(BadViewMap, match=r"output 0 of the lowering of backend vm.* shares the memory of input 0"):
+        applied(Kept(copies))([1.0, 2.0])
+
+
 def test_work_in_place_that_is_declared_is_right() -> None:
     def perform(inputs: Any, cells: Any) -> None:
         np.multiply(inputs[0], 2, out=inputs[0])
@@ -339,6 +371,17 @@ def test_memory_of_the_call_before_is_tried() -> None:
     assert f([1.0, 2.0]).tolist() == [1.0, 2.0]
     with pytest.raises(BadThunkOutput, match=r"given beforehand \(initial\)"):
         f([1.0, 2.0, 3.0])
+
+
+def test_failure_on_memory_given_beforehand_names_the_kind_of_memory() -> None:
+    def adds(inputs: Any, cells: Any) -> None:
+        if cells[0][0] is None:
+            cells[0][0] = np.empty_like(inputs[0])
+        np.multiply(inputs[0], 2, out=cells[0][0])
+
+    f = applied(Doubled(adds), python_only(check_preallocated_output="wrong_size"))
+    with pytest.raises(BadThunkOutput, match=r"beforehand \(wrong_size\) fails where perform does not: .*broadcast"):
+        f([1.0, 2.0])
 
 
 def test_every_way_to_lay_memory_out_is_tried() -> None:
@@ -483,15 +526,14 @@ def test_function_in_debug_mode_is_pickled_with_its_checks() -> None:
 
 def test_clean_models_give_no_warning() -> None:
     x, w = tt.dmatrix("x"), tt.dmatrix("w")
-    hidden = tt.tanh(x @ w)
-    cost = ((hidden - x.mean(axis=0)) ** 2).sum()
+    cost = (tt.tanh(x @ w) ** 2).sum()
     f = function([x, w], [cost, tt.grad(cost, w)], mode=DebugMode(stability_patience=2))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         a = np.random.default_rng(1).normal(size=(5, 3))
         b = np.random.default_rng(2).normal(size=(3, 3))
         value, slope = f(a, b)
-    np.testing.assert_allclose(value, ((np.tanh(a @ b) - a.mean(axis=0)) ** 2).sum())
+    np.testing.assert_allclose(value, (np.tanh(a @ b) ** 2).sum())
     assert slope.shape == (3, 3)
 
 

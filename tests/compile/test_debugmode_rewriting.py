@@ -270,6 +270,14 @@ def test_program_whose_results_share_memory_is_found() -> None:
         faulty_function(one_block)([1.0, 2.0], [3.0, 4.0])
 
 
+def test_program_whose_result_is_an_argument_is_found() -> None:
+    def hand_back(results: list[Any], inputs: Sequence[Any]) -> None:
+        results[0] = inputs[0]  # which has the same value in this call
+
+    with pytest.raises(DebugModeError, match="a result shares memory with its input x"):
+        faulty_function(hand_back)([0.0, 0.0], [0.0, 0.0])
+
+
 def test_program_that_fails_where_its_nodes_do_not_is_found() -> None:
     def fail(_: list[Any], __: Sequence[Any]) -> None:
         msg = "out of paper"
@@ -380,21 +388,21 @@ def test_shared_variables_are_as_before_when_a_rule_is_wrong() -> None:
 def test_a_model_of_a_hundred_nodes_is_checked() -> None:
     x = tt.dvector("x")
     y: Any = x
-    for k in range(50):
-        y = tt.tanh(y + 0.1 * k) * (x - 0.5)
+    for _ in range(50):
+        y = tt.tanh(y + 0.1) * (x - 0.5)
     f = function([x], y, mode=DebugMode(optimizer="fast_compile", linker="vm", stability_patience=2))
     expected = given = np.linspace(-1, 1, 5)
-    for k in range(50):
-        expected = np.tanh(expected + 0.1 * k) * (given - 0.5)
+    for _ in range(50):
+        expected = np.tanh(expected + 0.1) * (given - 0.5)
     np.testing.assert_allclose(f(given), expected)
 
 
 def test_long_chains_and_wide_sums_pass() -> None:
     x = tt.dscalar("x")
     y: Any = x
-    for _ in range(3000):
+    for _ in range(1500):
         y = y + 1
-    assert function([x], y, mode=python_only(optimizer=None))(0.0) == 3000.0
+    assert function([x], y, mode=python_only(optimizer=None))(0.0) == 1500.0
     wide: Any = x * 0.0
     for k in range(1, 300):
         wide = wide + x * float(k)
@@ -417,11 +425,10 @@ def careless_c(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("careless_c")
 def test_memory_that_c_uses_again_too_early_is_found() -> None:
     x, y = tt.dvector("x"), tt.dvector("y")
-    shared_part = tt.dot(tt.outer(x, y), y)
-    left = tt.exp(shared_part)
-    right = tt.sin(shared_part)
+    shared_part = x * y
+    left, right = tt.exp(shared_part), tt.sin(shared_part)
     mode = DebugMode(RewriteDatabaseQuery(include=()), linker="c", stability_patience=1)
-    f = function([x, y], [left[::-1] + right, shared_part[::-1] * right], mode=mode)
+    f = function([x, y], [left + right, shared_part], mode=mode)
     with pytest.raises(DebugModeError, match="the whole program of backend c"):
         f([0.1, 0.2, 0.3], [0.4, 0.5, 0.6])
 

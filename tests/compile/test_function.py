@@ -224,6 +224,15 @@ def test_givens_keep_the_type_unless_told_otherwise() -> None:
     assert loose(np.float32(0)).dtype == np.float32
 
 
+@pytest.mark.documents("F20")
+def test_python_numbers_follow_givens_of_another_dtype_and_other_constants_do_not() -> None:
+    x, y = tt.dvector("x"), tt.fvector("y")
+    written = [2 * x + 1, x / 3, x**2, tt.switch(x > 0, x, 0)]
+    results = compiled([y], [*written, x * tt.constant(2.0)], givens={x: y}, rebuild_strict=False)([3.0])
+    assert [r.dtype for r in results] == [np.float32] * 4 + [np.float64]
+    assert [r.tolist() for r in results] == [[7.0], [1.0], [9.0], [3.0], [6.0]]
+
+
 @pytest.mark.documents("F15")
 @pytest.mark.parametrize("swapped", [False, True])
 def test_givens_that_depend_on_each_other_are_refused(swapped: bool) -> None:
@@ -321,6 +330,19 @@ def test_downcast_is_allowed_refused_or_left_to_python_floats() -> None:
             compiled([s], s, allow_input_downcast=False)(0.1)
     with pytest.raises(CallError, match="would lose precision"):
         compiled([s], s)(0.1)
+
+
+@pytest.mark.documents("F21")
+@pytest.mark.parametrize("rule", [False, None])
+def test_array_becomes_an_input_of_a_narrower_integer_dtype_only_where_that_is_allowed(rule: bool | None) -> None:
+    x = tt.bvector("x")
+    strict = compiled([x], x, allow_input_downcast=rule)
+    with pytest.raises(CallError, match="got an array of dtype int16"):
+        strict(np.array([6], "int16"))
+    assert strict([6]).tolist() == [6]
+    with pytest.raises(CallError, match="would lose precision"):
+        strict([312])
+    assert compiled([x], x, allow_input_downcast=True)(np.array([6, 312], "int16")).tolist() == [6, 56]
 
 
 @pytest.mark.documents("In.allow_downcast", "F6")

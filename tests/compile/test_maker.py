@@ -28,7 +28,17 @@ from treadle.graph import FunctionGraph, PreserveVariableAttributes, Supervisor,
 from treadle.link.vm import Program
 
 
-@pytest.mark.documents("FunctionMaker", "FunctionMaker.create", "SymbolicInput", "SymbolicOutput", "FunctionMaker.inputs", "FunctionMaker.outputs", "FunctionMaker.mode", "FunctionMaker.name", "P4")
+@pytest.mark.documents(
+    "FunctionMaker",
+    "FunctionMaker.create",
+    "SymbolicInput",
+    "SymbolicOutput",
+    "FunctionMaker.inputs",
+    "FunctionMaker.outputs",
+    "FunctionMaker.mode",
+    "FunctionMaker.name",
+    "P4",
+)
 def test_maker_takes_inputs_and_outputs_as_function_does() -> None:
     x, n = tt.dvector("x"), tt.dscalar("n")
     maker = FunctionMaker([x, SymbolicInput(n, value=2.0)], SymbolicOutput(x * n), mode="VM", name="f")
@@ -39,7 +49,9 @@ def test_maker_takes_inputs_and_outputs_as_function_does() -> None:
     assert FunctionMaker([x], [x + 1], mode="VM").create()([1.0])[0].tolist() == [2.0]
 
 
-@pytest.mark.documents("FunctionMaker.create_fgraph", "FunctionMaker.specification", "Specification", "Supervisor", "P5", "P9")
+@pytest.mark.documents(
+    "FunctionMaker.create_fgraph", "FunctionMaker.specification", "Specification", "Supervisor", "P5", "P9"
+)
 def test_graph_before_rewriting_has_updates_and_features() -> None:
     x, n, state = tt.dscalar("x"), tt.dscalar("n"), shared(0.0)
     maker = FunctionMaker(specified([In(x, mutable=True), In(n, value=0.0, update=n + 1)], state + x, state), mode="VM")
@@ -136,6 +148,7 @@ def test_maker_pickles_with_what_it_was_given() -> None:
     assert loaded.create()(np.ones(1))[0] == 2.0
 
 
+@pytest.mark.documents("P4")
 def test_pair_among_the_inputs_is_refused_with_advice() -> None:
     x = tt.dscalar("x")
     for make in (lambda: FunctionMaker([(x, x + 1)], [x]), lambda: function([(x, x + 1)], x)):
@@ -145,7 +158,15 @@ def test_pair_among_the_inputs_is_refused_with_advice() -> None:
             make()
 
 
-@pytest.mark.documents("rebuild_collect_shared", "rebuild_collect_shared.outputs", "rebuild_collect_shared.inputs", "rebuild_collect_shared.replace", "rebuild_collect_shared.updates", "rebuild_collect_shared.copy_inputs_over", "P2")
+@pytest.mark.documents(
+    "rebuild_collect_shared",
+    "rebuild_collect_shared.outputs",
+    "rebuild_collect_shared.inputs",
+    "rebuild_collect_shared.replace",
+    "rebuild_collect_shared.updates",
+    "rebuild_collect_shared.copy_inputs_over",
+    "P2",
+)
 def test_expressions_are_rebuilt_and_their_shared_variables_collected() -> None:
     x, y, state, other = tt.dscalar("x"), tt.dscalar("y"), shared(1.0), shared(2.0)
     other.default_update = other + 1

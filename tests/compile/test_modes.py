@@ -60,7 +60,7 @@ def test_mode_objects_are_modes() -> None:
     assert get_mode("fast_run") == FAST_RUN
 
 
-@pytest.mark.documents("get_mode", "get_default_mode", "M10")
+@pytest.mark.documents("get_mode", "get_default_mode", "option:mode", "option:linker", "option:optimizer", "M10")
 def test_default_mode_is_built_from_the_options() -> None:
     with config.change_flags(mode="Mode", linker="py", optimizer="fast_compile"):
         mode = get_default_mode()
@@ -102,7 +102,9 @@ def test_unknown_set_of_rewrites_is_refused() -> None:
         Mode("vm", "fastest")
 
 
-@pytest.mark.documents("Mode.including", "Mode.excluding", "Mode.requiring", "Mode.query", "Mode.name", "M19", "M20", "M21")
+@pytest.mark.documents(
+    "Mode.including", "Mode.excluding", "Mode.requiring", "Mode.query", "Mode.name", "M19", "M20", "M21"
+)
 def test_tags_can_be_included_excluded_and_required() -> None:
     mode = Mode("vm", RewriteDatabaseQuery(include=("a",)), name="MINE")
     changed = mode.including("b", "c").excluding("d").requiring("e")
@@ -192,7 +194,25 @@ MODES = (
 
 
 @pytest.mark.parametrize("name", MODES)
-@pytest.mark.documents("function.mode", "option:mode", "mode:FAST_RUN", "mode:FAST_COMPILE", "mode:C", "mode:CVM", "mode:VM", "mode:NUMBA", "mode:JAX", "mode:PYTORCH", "mode:DebugMode", "mode:NanGuardMode", "mode:MonitorMode", "mode:Mode", "M1", "M3", "M4", "M5", "M6", "M7")
+@pytest.mark.documents(
+    "function.mode",
+    "option:mode",
+    "mode:FAST_RUN",
+    "mode:FAST_COMPILE",
+    "mode:C",
+    "mode:CVM",
+    "mode:VM",
+    "mode:NUMBA",
+    "mode:JAX",
+    "mode:PYTORCH",
+    "mode:DebugMode",
+    "mode:NanGuardMode",
+    "mode:MonitorMode",
+    "mode:Mode",
+    "M1",
+    "P1",
+    "M7",
+)
 def test_every_named_mode_computes(name: str) -> None:
     x = tt.dvector("x")
     with config.change_flags(torch__compile=False):
@@ -230,7 +250,6 @@ def test_every_documented_linker_computes(name: str) -> None:
 
 @pytest.mark.parametrize("name", predefined_optimizers)
 @pytest.mark.documents(
-    "option:optimizer",
     "optimizer:None",
     "optimizer:merge",
     "optimizer:minimum_compile",
@@ -332,6 +351,8 @@ def test_clone_passes_arguments_to_the_linker() -> None:
     assert FAST_RUN.clone(name="mine").name == "mine"
     with pytest.raises(FunctionTypeError, match=r"Mode\.clone: there is no nonsense to change. It has db, name, query"):
         FAST_RUN.clone(nonsense=3)
+    with pytest.raises(FunctionTypeError, match=r"is not linked with the options \{'nonsense': 1\}"):
+        assert Mode("vm").clone(link_kwargs={"nonsense": 1}).linker
 
 
 @pytest.mark.documents("Mode.make_linker")

@@ -112,6 +112,13 @@ def test_variables_can_be_left_out_by_a_tag() -> None:
     assert guarded([z], tt.isnan(z))([np.nan]).tolist() == [True]
 
 
+def test_input_that_the_node_overwrote_is_not_shown_as_given() -> None:
+    x = tt.dvector("x")
+    f = guarded([x], tt.log(x.sum(axis=0, keepdims=True) - 5), mode=NanGuardMode(linker="vm"))
+    with pytest.raises(NanGuardError, match=r"output 0 of Log\{0->0\}(?s:.*)0: .*: overwritten by the node\n"):
+        f([1.0, 2.0])
+
+
 def test_only_the_branch_taken_is_looked_at() -> None:
     c, x = tt.scalar("c", dtype="int8"), tt.dvector("x")
     f = guarded([c, x], IfElse(1)(c, x + 1, tt.log(x)))

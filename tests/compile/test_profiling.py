@@ -2,6 +2,7 @@
 
 import copy
 import io
+import json
 import os
 import pickle
 import subprocess
@@ -20,6 +21,7 @@ from treadle.compile.errors import FunctionTypeError
 from treadle.compile.monitormode import MonitorMode
 from treadle.compile.profiling import ProfileStats
 from treadle.compile.profiling.programs import TimedProgram
+from treadle.compile.profiling.registry import Registry
 from treadle.config import config
 from treadle.graph import IfElse, NodeError, shared
 from treadle.link.vm import VMProgram
@@ -62,7 +64,7 @@ def test_function_without_a_profile_has_none() -> None:
         assert function([x], out, mode="VM", profile=False).profile is None
 
 
-@pytest.mark.documents("function.profile", "profile_for", "F22")
+@pytest.mark.documents("function.profile", "profile_for", "F22", "F19")
 def test_profile_is_made_given_or_named_by_a_title() -> None:
     x, out = chain()
     assert isinstance(function([x], out, mode="VM", profile=True, name="mine").profile, ProfileStats)
@@ -93,7 +95,13 @@ def test_function_without_a_profile_runs_the_same_code_as_if_there_were_no_profi
     assert plain.__call__.__code__.co_filename == "<treadle call>"
 
 
-@pytest.mark.documents("ProfileStats.fct_callcount", "ProfileStats.apply_callcount", "ProfileStats.apply_time", "ProfileStats.fct_call_time", "ProfileStats.vm_call_time")
+@pytest.mark.documents(
+    "ProfileStats.fct_callcount",
+    "ProfileStats.apply_callcount",
+    "ProfileStats.apply_time",
+    "ProfileStats.fct_call_time",
+    "ProfileStats.vm_call_time",
+)
 def test_calls_and_nodes_are_counted() -> None:
     x, out = chain(4)
     stats = quiet()
@@ -143,7 +151,15 @@ def test_times_are_summed_by_op_and_by_class() -> None:
     assert sum(stats.class_time().values()) == pytest.approx(sum(stats.op_time().values()))
 
 
-@pytest.mark.documents("ProfileStats.compile_time", "ProfileStats.rewriter_time", "ProfileStats.linker_time", "ProfileStats.nb_nodes", "ProfileStats.rewriter_profile", "ProfileStats.merge_time", "FunctionMaker.report")
+@pytest.mark.documents(
+    "ProfileStats.compile_time",
+    "ProfileStats.rewriter_time",
+    "ProfileStats.linker_time",
+    "ProfileStats.nb_nodes",
+    "ProfileStats.rewriter_profile",
+    "ProfileStats.merge_time",
+    "FunctionMaker.report",
+)
 def test_phases_of_the_compilation_are_timed() -> None:
     x, out = chain(3)
     stats = quiet()
@@ -165,9 +181,11 @@ def test_rewrites_are_listed_with_their_costs_if_asked_for() -> None:
     stats = quiet()
     function([x], tt.log(tt.exp(x)) * 1, mode="VM", profile=stats)
     assert len(text_of(stats).partition("Rewrites\n")[2].partition("\n\n")[0].splitlines()) == 8
-    text = text_of(stats, profile_optimizer=True).partition("Rewrites\n")[2]
+    text = text_of(stats, profile_optimizer=True).partition("Rewrites\n")[2].partition("\n\n")[0]
     assert stats.rewriter_profile is not None
-    assert all(rule in text for rule in stats.rewriter_profile.fired())
+    tried = {name for name, cost in stats.rewriter_profile.rules.items() if cost.tries or cost.hits}
+    assert {line.split()[-1] for line in text.splitlines()[2:]} == tried
+    assert 5 < len(tried) <= 50
 
 
 @pytest.mark.documents("option:profiling__time_thunks", "ProfileStats.flag_time_thunks")
@@ -318,19 +336,6 @@ def test_counts_are_exact_when_many_threads_call() -> None:
     assert set(stats.apply_callcount.values()) == {threads * calls}
 
 
-@pytest.mark.parametrize("name", working_backends())
-def test_shared_variables_are_updated_by_profiled_functions_on_every_backend(name: str) -> None:
-    for times_nodes in (True, False):
-        state = shared(np.zeros(2), "state")
-        x = tt.dvector("x")
-        stats = quiet(flag_time_thunks=times_nodes)
-        with config.change_flags(**quick(name)):
-            f = function([x], state.sum(), updates={state: state + tt.exp(x)}, mode=name.upper(), profile=stats)
-        assert [float(f([0.0, 0.0])) for _ in range(3)] == [0.0, 2.0, 4.0]
-        assert state.get_value().tolist() == [3.0, 3.0]
-        assert stats.fct_callcount == 3
-
-
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 def test_forked_process_prints_its_own_profiles_only() -> None:
     program = """
@@ -374,20 +379,21 @@ def quick(name: str) -> dict[str, bool]:
     return {"torch__compile": False} if name == "pytorch" else {}
 
 
-@pytest.mark.parametrize("name", working_backends())
-def test_nodes_are_timed_on_every_backend(name: str) -> None:
-    x, y = tt.dmatrix("x"), tt.dmatrix("y")
-    out = [tt.exp(x) @ tt.tanh(y), (x * y + 1).sum(axis=0)]
-    stats = quiet(flag_memory=True)
+def summing(name: str, stats: ProfileStats) -> Any:
+    """Return a function of an exponential that adds its argument to a shared variable and returns the state before."""
+    state = shared(np.zeros(2), "state")
+    x = tt.dvector("x")
     with config.change_flags(**quick(name)):
-        f = function([x, y], out, mode=name.upper(), profile=stats)
-    given = np.linspace(0, 1, 12).reshape(3, 4), np.linspace(1, 2, 12).reshape(3, 4)
-    square = given[0][:, :3], given[1][:, :3]
-    want = np.exp(square[0]) @ np.tanh(square[1]), (square[0] * square[1] + 1).sum(axis=0)
-    for _ in range(4):
-        results = f(*square)
-    for got, expected in zip(results, want, strict=True):
-        np.testing.assert_allclose(got, expected, rtol=1e-12)
+        return function([x], [tt.exp(x), state], updates={state: state + x}, mode=name.upper(), profile=stats)
+
+
+@pytest.mark.parametrize("name", working_backends())
+def test_nodes_are_timed_and_state_is_updated_on_every_backend(name: str) -> None:
+    stats = quiet(flag_memory=True)
+    f = summing(name, stats)
+    found = [f([0.0, 1.0]) for _ in range(4)]
+    np.testing.assert_allclose([powers for powers, _ in found], [[1.0, np.e]] * 4, rtol=1e-12)
+    assert [list(state) for _, state in found] == [[0.0, k] for k in range(4)]
     assert stats.fct_callcount == 4
     assert set(stats.apply_callcount.values()) == {4}
     assert {node for _, node in stats.apply_time} == set(f.maker.fgraph.apply_nodes)
@@ -399,16 +405,10 @@ def test_nodes_are_timed_on_every_backend(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", working_backends())
-def test_whole_programs_are_timed_on_every_backend(name: str) -> None:
-    x = tt.dvector("x")
+def test_whole_programs_are_timed_and_state_is_updated_on_every_backend(name: str) -> None:
     stats = quiet(flag_time_thunks=False)
-    # PyTorch's compiler takes half a minute to start; the uncompiled program is one program too.
-    flags = {"torch__compile": False} if name == "pytorch" else {}
-    with config.change_flags(**flags):
-        f = function([x], tt.exp(x) + 1, mode=name.upper(), profile=stats)
-    for _ in range(3):
-        got = f(np.zeros(3))
-    assert got.tolist() == [2.0, 2.0, 2.0]
+    f = summing(name, stats)
+    assert [list(f([0.0, 1.0])[1]) for _ in range(3)] == [[0.0, 0.0], [0.0, 1.0], [0.0, 2.0]]
     assert stats.fct_callcount == 3
     assert 0 < stats.vm_call_time <= stats.fct_call_time
     assert stats.apply_time == {}
@@ -427,7 +427,12 @@ def test_compiled_program_is_compared_with_its_segments() -> None:
     assert stats.fct_callcount == 9
 
 
-@pytest.mark.documents("ProfileStats.compiler_time", "ProfileStats.code_generation_time", "ProfileStats.cache_hits", "ProfileStats.cache_misses")
+@pytest.mark.documents(
+    "ProfileStats.compiler_time",
+    "ProfileStats.code_generation_time",
+    "ProfileStats.cache_hits",
+    "ProfileStats.cache_misses",
+)
 @needs_c
 def test_phases_of_a_backend_and_its_cache_are_told(tmp_path: Path) -> None:
     x = tt.dvector("x")
@@ -493,38 +498,46 @@ print("done")
 
 @pytest.mark.documents("option:profile", "option:profiling__destination", "ProfileStats.atexit_print")
 def test_profiles_are_printed_at_exit_though_their_functions_are_gone() -> None:
-    done = in_new_process(PROGRAM, profile="True")
-    assert done.stdout == "done\n"
-    assert done.stderr.count("Function profiling\n") == 3
-    assert "Message: first" in done.stderr
-    assert "Message: second" in done.stderr
-    assert "Sum of the 2 profiles printed at exit" in done.stderr
-    assert "never called" not in done.stderr
-    assert "Time in 6 calls" in done.stderr
+    done = in_new_process(PROGRAM, profile="True", profiling__destination="stdout")
+    assert done.stderr == ""
+    printed = done.stdout
+    assert printed.startswith("done\n")
+    assert printed.count("Function profiling\n") == 3
+    assert "Message: first" in printed
+    assert "Message: second" in printed
+    assert "Sum of the 2 profiles printed at exit" in printed
+    assert "never called" not in printed
+    assert "Time in 6 calls" in printed
 
 
-@pytest.mark.documents("option:profiling__destination")
-def test_profiles_go_to_a_file_or_to_stdout(tmp_path: Path) -> None:
-    file = tmp_path / "profile.txt"
+@pytest.mark.documents("option:profiling__destination", "option:profiling__trace")
+def test_profiles_and_the_trace_of_all_functions_go_to_files_at_exit(tmp_path: Path) -> None:
+    file, trace = tmp_path / "profile.txt", tmp_path / "trace.json"
     file.write_text("what was there before\n")
-    done = in_new_process(PROGRAM, profile="True", profiling__destination=str(file))
+    done = in_new_process(PROGRAM, profile="True", profiling__destination=str(file), profiling__trace=str(trace))
     assert (done.stdout, done.stderr) == ("done\n", "")
     assert file.read_text().startswith("Function profiling\n")
     assert file.read_text().count("Function profiling\n") == 3
-    done = in_new_process(PROGRAM, profile="True", profiling__destination="stdout")
-    assert done.stdout.count("Function profiling\n") == 3
-    assert done.stderr == ""
+    functions = {event["args"].get("function") for event in json.loads(trace.read_text())["traceEvents"]}
+    assert {"first", "second"} <= functions
 
 
-def test_destination_that_cannot_be_written_is_told_and_stderr_takes_its_place(tmp_path: Path) -> None:
-    nowhere = tmp_path / "missing" / "file"
-    done = in_new_process(
-        PROGRAM, profile="True", profiling__destination=str(nowhere), profiling__trace=str(nowhere) + ".json"
-    )
-    assert "profile: " in done.stderr
-    assert done.stderr.count("Function profiling\n") == 3
-    assert "Traceback" not in done.stderr
-    assert f"the trace {nowhere}.json cannot be written" in done.stderr
+def test_destination_that_cannot_be_written_is_told_and_stderr_takes_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nowhere, registry = tmp_path / "missing" / "file", Registry()
+    monkeypatch.setattr("treadle.compile.profiling.stats.REGISTRY", registry)
+    at_exit: list[Any] = []
+    monkeypatch.setattr("atexit.register", at_exit.append)
+    x = tt.dvector("x")
+    with config.change_flags(profiling__destination=str(nowhere), profiling__trace=f"{nowhere}.json"):
+        function([x], tt.exp(x), mode="VM", profile=True)([1.0])
+    (finish,) = at_exit
+    finish()
+    printed = capsys.readouterr().err
+    assert f"profile: {nowhere} cannot be written" in printed
+    assert printed.count("Function profiling\n") == 1
+    assert f"the trace {nowhere}.json cannot be written" in printed
 
 
 @pytest.mark.documents("option:print_global_stats")
@@ -538,12 +551,3 @@ def test_global_statistics_are_printed_at_exit() -> None:
 def test_nothing_is_printed_at_exit_without_profiles() -> None:
     done = in_new_process(PROGRAM)
     assert (done.stdout, done.stderr) == ("done\n", "")
-
-
-@pytest.mark.documents("option:profiling__trace")
-def test_trace_of_all_functions_is_written_at_exit(tmp_path: Path) -> None:
-    file = tmp_path / "trace.json"
-    in_new_process(PROGRAM, profile="True", profiling__trace=str(file), profiling__destination=str(tmp_path / "p.txt"))
-    text = file.read_text()
-    assert '"first"' in text
-    assert '"second"' in text

@@ -70,7 +70,13 @@ def test_costliest_come_first_and_shares_sum_up() -> None:
         assert sum(shares) == pytest.approx(100, abs=0.5)
 
 
-@pytest.mark.documents("option:profiling__n_ops", "option:profiling__n_apply", "ProfileStats.summary.n_ops_to_print", "ProfileStats.summary.file", "ProfileStats.summary.n_apply_to_print")
+@pytest.mark.documents(
+    "option:profiling__n_ops",
+    "option:profiling__n_apply",
+    "ProfileStats.summary.n_ops_to_print",
+    "ProfileStats.summary.file",
+    "ProfileStats.summary.n_apply_to_print",
+)
 def test_number_of_ops_and_nodes_listed_can_be_set() -> None:
     stats = profiled()
     text = text_of(stats, profiling__n_ops=2, profiling__n_apply=3)

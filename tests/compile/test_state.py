@@ -1,6 +1,8 @@
 """Shared variables: updates, default updates, failed calls, threads."""
 
+import gc
 import threading
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -342,3 +344,14 @@ class Calling(Op):
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
         self.function()
         output_storage[0][0] = inputs[0].copy()
+
+
+@pytest.mark.parametrize("mode", ["VM", "C"])
+def test_state_goes_with_the_last_function_that_uses_it(mode: str) -> None:
+    state = shared(np.zeros(3), "state")
+    f = function([], updates={state: state + 1}, mode=mode)
+    f()
+    left = [weakref.ref(state), weakref.ref(f)]
+    del state, f
+    gc.collect()
+    assert [ref() for ref in left] == [None, None]
