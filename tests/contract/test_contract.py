@@ -11,8 +11,20 @@ from treadle.testing import FAILURES, KINDS, Check, Failure, contract, run_check
 # PyTorch's compiler takes most of a second for a tiny graph, and several for a group: what is checked in breadth runs
 # without it, and each family once with it.
 EAGER = {"torch__compile": False}
+# LLVM takes seconds for a group: at the dtypes that only differ in width from these, Numba is checked with -m slow.
+NUMBA_DTYPES = {"values": {"bool", "int64", "uint8", "float32", "float64", "complex64", "complex128"}}
+NUMBA_DTYPES_OF_OTHERS = {"float64"}
+
+
+def _with_marks(backend: str, parameter: Any) -> Any:
+    check = parameter.values[1]
+    if backend != "numba" or check.dtype in NUMBA_DTYPES.get(check.kind, NUMBA_DTYPES_OF_OTHERS):
+        return parameter
+    return pytest.param(*parameter.values, id=parameter.id, marks=[*parameter.marks, pytest.mark.slow])
+
+
 BREADTH = [
-    parameter
+    _with_marks(backend, parameter)
     for backend in BACKENDS
     for parameter in contract(backend, KINDS, flags=EAGER if backend == "pytorch" else None)
 ]
