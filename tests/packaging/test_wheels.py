@@ -30,8 +30,8 @@ pytestmark = pytest.mark.packaging
 
 
 def clean() -> dict[str, str]:
-    """Return the process environment without what would let the checkout's own packages in."""
-    dropped = {"PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV"}
+    """Return the process environment without what would let the checkout's own packages, or its options, in."""
+    dropped = {"PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "TREADLE_FLAGS"}
     return {name: value for name, value in os.environ.items() if name not in dropped}
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle import tensor as tt
+from treadle.graph import IfElse, inner_graph
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -229,13 +230,26 @@ def shape_i(op: tt.ShapeI, node: Apply) -> Callable[..., Any]:
     return lambda x: np.array(x.shape[axis], "int64")
 
 
+def choice(op: IfElse, node: Apply) -> Callable[..., Any]:
+    """Pick one of two sets of values, both of which are there."""
+    del node
+    count = op.n_outs
+
+    def run(condition: Any, *values: Any) -> Any:
+        taken = values[:count] if condition else values[count:]
+        return taken[0] if count == 1 else taken
+
+    return run
+
+
 def register(table: LoweringTable) -> None:
-    """Enter the rules into the tape's table."""
+    """Enter the rules into the tape's table; an op made of a graph is that graph."""
     for rule, *ops in (
         (elemwise, tt.Elemwise), (fused, tt.FusedReduction), (dimshuffle, tt.DimShuffle), (reshape, tt.Reshape),
         (alloc, tt.Alloc), (sum_to, tt.SumTo), (reduction, tt.Reduction), (arg_reduction, tt.ArgReduction),
         (matmul, tt.MatMul), (join, tt.Join), (arange, tt.ARange), (take, tt.Subtensor, tt.AdvancedSubtensor),
         (put, tt.IncSubtensor, tt.AdvancedIncSubtensor), (softmax, tt.Softmax), (log_softmax, tt.LogSoftmax),
-        (logsumexp, tt.LogSumExp), (shape, tt.Shape), (shape_i, tt.ShapeI),
+        (logsumexp, tt.LogSumExp), (shape, tt.Shape), (shape_i, tt.ShapeI), (choice, IfElse),
+        (inner_graph, tt.OpFromGraph),
     ):  # fmt: skip
         table.register(*ops)(rule)
