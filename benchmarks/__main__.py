@@ -35,11 +35,13 @@ CONDITIONS = {
 NOTES = {
     "compile": "Cold: with empty compile directories; warm: with those that the cold run left. A dash: it takes "
     "minutes, so it is left out, or it failed.",
-    "call": "A pair: default checks on / arguments unchecked. treadle-C-plain: without the helper extension, as in a "
-    "process that has just begun and finds none in its compile directory, or where Python.h is missing.",
-    "run": "The column before the last: hand-written C with -O3 -ffast-math and the C library's vector functions, its "
-    "result written over in each call. Last: treadle-C over that, or over the quickest peer where there is none. Not "
-    "there yet: Gaussian process, Cholesky (linear algebra), recurrent network (scan), random numbers.",
+    "call": "Processor time. A pair: default checks on / arguments unchecked. treadle-C-plain: without the helper "
+    "extension, as in a process that has just begun and finds none in its compile directory, or where Python.h is "
+    "missing.",
+    "run": "Processor time. The column before the last: hand-written C with -O3 -ffast-math and the C library's vector "
+    "functions, its result written over in each call. Last: treadle-C over that, or over the quickest peer where there "
+    "is none. All threads of a process count: JAX keeps some of its own. Not there yet: Gaussian process, Cholesky "
+    "(linear algebra), recurrent network (scan), random numbers.",
     "memory": "The peak during a call above arguments and results, in a process that has called the function before, "
     "on small arguments where its lengths are free.",
 }

@@ -83,6 +83,8 @@ def _softmax(xp: Any, x: Any) -> Any:
 
 
 def _logsumexp(xp: Any, x: Any) -> Any:
+    if hasattr(xp, "logsumexp"):
+        return xp.logsumexp(x, 1) if hasattr(xp, "amax") else xp.logsumexp(x, axis=1)
     top = _row_top(x)
     return xp.log(xp.exp(x - top).sum(axis=1)) + top[:, 0]
 
