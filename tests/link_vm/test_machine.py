@@ -38,6 +38,22 @@ def test_program_keeps_no_state_between_calls() -> None:
     assert [made(2.0), made(4.0), made(2.0)] == [(0.5,), (0.25,), (0.5,)]
 
 
+class DoubledInPlace(Arithmetic):
+    """Twice a number, by an assignment to its list of inputs."""
+
+    __props__ = ()
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+        assert isinstance(inputs, list)
+        inputs[0] *= 2
+        output_storage[0][0] = inputs[0]
+
+
+def test_perform_may_assign_to_its_list_of_inputs() -> None:
+    x = number("x")
+    assert run([x], [DoubledInPlace()(x)], 3.0) == (6.0,)
+
+
 class Fail(Arithmetic):
     """Raises what it is given."""
 
