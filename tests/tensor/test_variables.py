@@ -169,3 +169,11 @@ def test_axis_out_of_range_is_refused() -> None:
     for build in (lambda: x.sum(axis=2), lambda: x.transpose(0, 0), lambda: tt.expand_dims(x, 5)):
         with pytest.raises(tt.AxisError):
             build()
+
+
+def test_fill_gives_a_value_the_shape_of_a_tensor() -> None:
+    x = tt.dmatrix("x")
+    given = np.zeros((2, 3))
+    for filled in (tt.fill(x, 3.0), x.fill(3.0)):
+        np.testing.assert_array_equal(filled.eval({x: given}), np.full((2, 3), 3.0))
+    assert tt.fill(x, np.int8(3)).dtype == "int8"

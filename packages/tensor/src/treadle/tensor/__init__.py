@@ -43,7 +43,7 @@ from treadle.tensor.errors import (
 from treadle.tensor.from_graph import OpFromGraph
 from treadle.tensor.fused import FusedReduction
 from treadle.tensor.gradient import grad
-from treadle.tensor.index import At, Gather, Positions, Span, Symbolic, fill, gather_plan, symbolic_count
+from treadle.tensor.index import At, Gather, Positions, Span, Symbolic, filled_index, gather_plan, symbolic_count
 from treadle.tensor.indexing import (
     AdvancedIncSubtensor,
     AdvancedSubtensor,
@@ -94,7 +94,7 @@ from treadle.tensor.scalar.arithmetic import (
     true_div,
 )
 from treadle.tensor.scalar.arithmetic import divmod_ as divmod
-from treadle.tensor.scalar.cast import CASTS, cast, identity, second, switch, tensor_copy, where
+from treadle.tensor.scalar.cast import CASTS, cast, fill, identity, second, switch, tensor_copy, where
 from treadle.tensor.scalar.comparison import (
     eq,
     equal,
@@ -378,6 +378,7 @@ __all__ = [
     "eye",
     "fcol",
     "fill",
+    "filled_index",
     "flatten",
     "floor",
     "floor_div",

@@ -109,7 +109,7 @@ def _symbolic_places(entries: Sequence[Entry]) -> Iterator[tuple[int, str]]:
             yield at, "positions"
 
 
-def fill(entries: Sequence[Entry], values: Sequence[Any]) -> tuple[Any, ...]:
+def filled_index(entries: Sequence[Entry], values: Sequence[Any]) -> tuple[Any, ...]:
     """Return the index for NumPy: entries with the symbolic parts taken from values, in order."""
     given = iter(values)
 

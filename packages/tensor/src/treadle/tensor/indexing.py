@@ -18,7 +18,7 @@ from treadle.tensor.index import (
     Positions,
     Span,
     bound_inputs,
-    fill,
+    filled_index,
     gather_plan,
     index_pieces,
     index_types,
@@ -135,7 +135,7 @@ class Subtensor(_Take):
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
         """Index with NumPy."""
         del node
-        output_storage[0][0] = np.asarray(inputs[0][fill(self.entries, inputs[1:])])
+        output_storage[0][0] = np.asarray(inputs[0][filled_index(self.entries, inputs[1:])])
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
@@ -171,7 +171,7 @@ class AdvancedSubtensor(_Take):
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
         """Index with NumPy."""
         del node
-        output_storage[0][0] = np.array(inputs[0][fill(self.entries, inputs[1:])])
+        output_storage[0][0] = np.array(inputs[0][filled_index(self.entries, inputs[1:])])
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
@@ -274,7 +274,7 @@ class IncSubtensor(_Put):
         del node
         x, y, *parts = inputs
         result = x if self.inplace and x.flags.writeable else x.copy()
-        index = fill(self.entries, parts)
+        index = filled_index(self.entries, parts)
         if self.set:
             result[index] = y
         else:
@@ -322,7 +322,7 @@ class AdvancedIncSubtensor(_Put):
         del node
         x, y, *parts = inputs
         result = x if self.inplace and x.flags.writeable else x.copy()
-        index = fill(self.entries, parts)
+        index = filled_index(self.entries, parts)
         if self.set:
             result[index] = y
         elif result.dtype == bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from treadle.tensor.index import At, fill, symbolic_count
+from treadle.tensor.index import At, filled_index, symbolic_count
 from treadle.tensor.indexing import Subtensor
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ def lower_subtensor(op: Subtensor, node: Apply) -> Callable[..., Any] | None:
     del node
     if symbolic_count(op.entries) or all(isinstance(e, At) for e in op.entries):
         return None
-    index = fill(op.entries, ())
+    index = filled_index(op.entries, ())
 
     def view(x: Any) -> Any:
         return x[index]

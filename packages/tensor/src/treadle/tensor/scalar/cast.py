@@ -65,6 +65,7 @@ identity = Elemwise(
     ScalarOp("identity", 1, same, _copy, {"fiub": "{0}"}, lambda ct, out, xs: (ct,), ufunc="positive", idempotent=True)
 )
 second = Elemwise(ScalarOp("second", 2, _second_dtypes, _second, {"fiub": "{1}"}, lambda ct, out, xs: (None, ct)))
+fill = second  # the documented name of the function, beside the method of tensors
 switch: Elemwise = Elemwise(
     ScalarOp(
         "switch",
