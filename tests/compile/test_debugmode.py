@@ -301,7 +301,7 @@ def test_rule_of_the_python_vm_that_returns_its_input_is_found(plant: Callable[.
     def copies(inputs: Any, cells: Any) -> None:
         cells[0][0] = inputs[0].copy()
 
-    plant(VM_TABLE, Kept, lambda op, node: lambda x: x)
+    plant(VM_TABLE, Kept, lambda *_: lambda x: x)
     with pytest.raises(BadViewMap, match=r"output 0 of the lowering of backend vm.* shares the memory of input 0"):
         applied(Kept(copies))([1.0, 2.0])
 

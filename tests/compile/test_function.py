@@ -281,6 +281,7 @@ def test_wrong_calls_say_what_is_wrong_and_how_to_call() -> None:
         ([1], {}, "argument 1, y of type .* is missing"),
         ([1, 2, 3], {}, "2 arguments at most, got 3"),
         ([1], {"z": 2}, "no input has the name 'z'"),
+        ([1], {"z": 2, "w": 3}, "no input has the name 'z' or 'w'"),
     ]
     for args, kwargs, message in cases:
         with pytest.raises(CallError, match=f"difference: {message}.*{how}"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import pickle
 from typing import Any
 
 import numpy as np
@@ -206,3 +207,20 @@ def test_outputs_that_do_not_exist_are_named(wanted: Any) -> None:
     f, *_ = sample(name="f")
     with pytest.raises(CallError, match=r"f: output_subset must be a list .* positions 0 to 1 and the keys 'a', 'b'"):
         f([1.0, 1.0], output_subset=wanted)
+
+
+@pytest.mark.documents("Function.get_shared", "Function.__getitem__", "Function.copy.swap")
+def test_state_that_is_only_written_can_be_looked_up_and_swapped_too() -> None:
+    x, last, other = tt.dscalar("x"), shared(0.0, "last"), shared(-1.0, "other")
+    f = function([x], x * 2, updates={last: x}, mode="VM")
+    f(3)
+    assert (f.get_shared(), f["last"], f[last], f[1]) == ([last], 3.0, 3.0, 3.0)
+    f["last"] = 7
+    assert last.get_value() == 7.0
+    swapped = f.copy(swap={last: other})
+    swapped(4)
+    assert (swapped.get_shared(), swapped["other"], last.get_value()) == ([other], 4.0, 7.0)
+    assert f.copy(delete_updates=True).get_shared() == []
+    loaded = pickle.loads(pickle.dumps(f))
+    loaded(5)
+    assert (loaded["last"], last.get_value()) == (5.0, 7.0)

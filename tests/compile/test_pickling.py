@@ -14,6 +14,7 @@ import pytest
 import treadle.tensor as tt
 from treadle.compile import Function, In, function, shared
 from treadle.config import config
+from treadle.graph import GraphValueError
 
 
 def sample() -> Function:
@@ -60,6 +61,35 @@ def test_another_process_loads_and_runs_it(pickler: Any, tmp_path: Path) -> None
     )
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "[[3.0, 5.0], [4.0, 6.0]] sample\n"
+
+
+SCRIPT = """
+import pickle, sys
+import cloudpickle
+import treadle.tensor as tt
+from treadle.compile import function, wrap_py
+
+@wrap_py(tt.dvector, tt.dvector)
+def hundred(x):
+    return x + 100
+
+x = tt.dvector("x")
+f = function([x], hundred(x), mode="VM")
+assert pickle.loads(pickle.dumps(hundred)) is hundred
+assert cloudpickle.loads(cloudpickle.dumps(hundred)) is hundred
+open(sys.argv[1], "wb").write(cloudpickle.dumps(f))
+del sys.modules["cloudpickle"]
+open(sys.argv[2], "wb").write(pickle.dumps(f))
+"""
+
+
+def test_function_with_an_op_of_a_script_travels_by_cloudpickle_and_is_missed_by_name_otherwise(tmp_path: Path) -> None:
+    script, whole, named = (tmp_path / name for name in ("script.py", "whole.pickle", "named.pickle"))
+    script.write_text(SCRIPT)
+    subprocess.run([sys.executable, str(script), str(whole), str(named)], check=True)
+    assert pickle.loads(whole.read_bytes())([1.0, 2.0]).tolist() == [101.0, 102.0]
+    with pytest.raises(GraphValueError, match=r"pickle: __main__ has no 'hundred' in this process. Define it in a mod"):
+        pickle.loads(named.read_bytes())
 
 
 @pytest.mark.documents("Function.__copy__", "F33")

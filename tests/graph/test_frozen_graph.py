@@ -203,10 +203,10 @@ def test_what_a_frozen_graph_is_bound_to_can_be_changed() -> None:
     fixed = frozen(lambda x, y: add(mul(2.0, 3.0), mul(x, y)))
     given = [number("a"), number("b")]
     graph = FunctionGraph(given, fixed.bind(given), clone=False)
-    constant = next(node.outputs[0] for node in graph.apply_nodes if all(isinstance(x, Constant) for x in node.inputs))
-    assert constant.owner not in fixed.apply_nodes
-    graph.change_node_input(constant.owner, 0, constant.owner.inputs[1])
-    assert constant.owner.inputs[0] is constant.owner.inputs[1]
+    constant = next(node for node in graph.apply_nodes if all(isinstance(x, Constant) for x in node.inputs))
+    assert constant not in fixed.apply_nodes
+    graph.change_node_input(constant, 0, constant.inputs[1])
+    assert constant.inputs[0] is constant.inputs[1]
 
 
 def test_frozen_graph_needs_all_its_inputs() -> None:

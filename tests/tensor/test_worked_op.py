@@ -220,7 +220,7 @@ def test_most_derived_class_decides_whatever_name_it_uses() -> None:
 
 
 class Partly(Polar):
-    """Nothing flows back to y; how that is said is the parameter."""
+    """Nothing flows back to y, or something undefined does; how that is said is the parameter."""
 
     __props__ = ("scale", "inplace", "how")  # type: ignore[assignment]  # a longer tuple
 
@@ -229,7 +229,8 @@ class Partly(Polar):
         self.how = how
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        return [[True, True], [False, False]]
+        connected = self.how == "null"
+        return [[True, True], [connected, connected]]
 
     def L_op(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], output_grads: Sequence[Variable]

@@ -77,17 +77,19 @@ class Signature:
             raise CallError(msg)
         for place, value in zip(self.open, args, strict=False):
             slots[place] = value
+        unknown = [key for key in kwargs if key not in self._by_name]
+        if unknown:
+            known = [i.name for i in self.inputs if i.name]
+            near = [name for key in unknown for name in difflib.get_close_matches(key, known, n=1)]
+            hint = f" Did you mean {', '.join(map(repr, near))}?" if near else ""
+            msg = f"{self.title}: no input has the name {' or '.join(map(repr, unknown))}.{hint} Call {self}."
+            raise CallError(msg)
         for key, value in kwargs.items():
             slots[self._place(key, slots)] = value
         return slots
 
     def _place(self, key: str, slots: Sequence[Any]) -> int:
-        places = self._by_name.get(key, [])
-        if not places:
-            near = difflib.get_close_matches(key, [i.name for i in self.inputs if i.name], n=1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
-            msg = f"{self.title}: no input has the name {key!r}.{hint} Call {self}."
-            raise CallError(msg)
+        places = self._by_name[key]
         if len(places) > 1:
             msg = (
                 f"{self.title}: several inputs have the name {key!r}, at the positions "

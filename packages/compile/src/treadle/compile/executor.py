@@ -153,7 +153,7 @@ class Function:
         known = range(len(spec.outputs))
         by_key = {} if spec.keys is None else {key: i for i, key in enumerate(spec.keys)}
         if isinstance(wanted, list | tuple):
-            found = [by_key.get(item, item) for item in wanted if _hashable(item)]
+            found: list[Any] = [by_key.get(item, item) for item in wanted if _hashable(item)]
             places = tuple(int(i) for i in found if isinstance(i, Integral) and i in known)
             if len(places) == len(wanted):
                 return places
@@ -317,8 +317,8 @@ class Function:
         return [node for node in self.maker.fgraph.apply_nodes if isinstance(node.op, HasInnerGraph)]
 
     def get_shared(self) -> list[SharedVariable]:
-        """Return the shared variables that the function reads."""
-        return list(self.maker.specification.shared)
+        """Return the shared variables that the function reads, then those that it only updates."""
+        return self.maker.specification.state()
 
     def free(self) -> None:
         """Give back memory that the program keeps for the next call (option ``allow_gc`` at False)."""

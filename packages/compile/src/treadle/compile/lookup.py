@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from treadle.compile.errors import UnknownInputError
-from treadle.graph import Container, SharedVariable, Variable
+from treadle.graph import Container, Variable
 
 if TYPE_CHECKING:
     from treadle.compile.executor import Function
@@ -24,19 +24,20 @@ DUPLICATE = Duplicate()
 
 
 class Slots:
-    """The inputs of a function, explicit ones then shared variables, and the cell of each.
+    """The inputs of a function, explicit ones then shared variables, read ones first, and the cell of each.
 
     An input without default has an empty cell here; filling it gives the input a default.
     """
 
-    __slots__ = ("_empty", "function", "places")
+    __slots__ = ("_empty", "_state", "function", "places")
 
     def __init__(self, function: Function) -> None:
         self.function = function
         spec = function.maker.specification
         self._empty: dict[int, Container] = {}
-        variables = [*(i.variable for i in spec.inputs), *spec.shared]
-        names = [*(i.name for i in spec.inputs), *(s.name for s in spec.shared)]
+        self._state = spec.state()
+        variables = [*(i.variable for i in spec.inputs), *self._state]
+        names = [*(i.name for i in spec.inputs), *(s.name for s in self._state)]
         self.places: dict[Any, int | Duplicate] = {}
         for at, (var, name) in enumerate(zip(variables, names, strict=True)):
             self.places[at] = at
@@ -45,16 +46,17 @@ class Slots:
                 self.places[name] = DUPLICATE if name in self.places else at
 
     def __len__(self) -> int:
-        spec = self.function.maker.specification
-        return len(spec.inputs) + len(spec.shared)
+        return len(self.function.maker.specification.inputs) + len(self._state)
 
     def cell(self, at: int) -> Container:
         """Return the cell of the input at a position."""
-        spec = self.function.maker.specification
-        known = spec.cells()[at]
+        inputs = self.function.maker.specification.inputs
+        if at >= len(inputs):
+            return self._state[at - len(inputs)].container
+        known = inputs[at].container
         if known is not None:
             return known
-        return self._empty.setdefault(at, Container(spec.inputs[at].variable.type, None))
+        return self._empty.setdefault(at, Container(inputs[at].variable.type, None))
 
     def place(self, key: Any) -> int:
         """Return the position of an input.
@@ -85,8 +87,7 @@ class Slots:
         """Convert a value under the input's rules and put it into its cell; an input without default gets one."""
         spec = self.function.maker.specification
         if at >= len(spec.inputs):
-            shared: SharedVariable = spec.shared[at - len(spec.inputs)]
-            shared.set_value(value)
+            self._state[at - len(spec.inputs)].set_value(value)
             return
         item: In = spec.inputs[at]
         type_ = item.variable.type

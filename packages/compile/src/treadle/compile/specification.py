@@ -39,6 +39,8 @@ class Specification:
         New values of cells: shared variables' and inputs' defaults, with givens applied.
     none
         Whether None was given for the outputs.
+    updated
+        Shared variables that have a new value, read or not.
     """
 
     inputs: tuple[In, ...]
@@ -48,6 +50,7 @@ class Specification:
     shared: tuple[SharedVariable, ...]
     updates: tuple[tuple[Container, Variable], ...]
     none: bool = False
+    updated: tuple[SharedVariable, ...] = ()
 
     def graph(self) -> FunctionGraph:
         """Return a graph of its own: explicit inputs, then shared variables; outputs, then updates."""
@@ -94,6 +97,11 @@ class Specification:
         """Return for each input of the graph the container that its value is kept in, or None."""
         return [*(i.container for i in self.inputs), *(s.container for s in self.shared)]
 
+    def state(self) -> list[SharedVariable]:
+        """Return the shared variables: those that are read, then those that are only updated."""
+        read = {s.container for s in self.shared}
+        return [*self.shared, *(s for s in self.updated if s.container not in read)]
+
     def native_outputs(self) -> frozenset[int]:
         """Return the positions of outputs that may stay in the backend's own form."""
         borrowed = {i for i, out in enumerate(self.outputs) if out.borrow}
@@ -131,7 +139,7 @@ class Specification:
         """Return the same without updates."""
         inputs = tuple(i.without_update() for i in self.inputs)
         shared = shared_in([o.variable for o in self.outputs], {})
-        return replace(self, inputs=inputs, shared=tuple(shared), updates=())
+        return replace(self, inputs=inputs, shared=tuple(shared), updates=(), updated=())
 
     def restricted(self, positions: Sequence[int]) -> Specification:
         """Return the same with some of the outputs, in a list; all inputs and updates stay."""
@@ -140,7 +148,7 @@ class Specification:
         shared = tuple(shared_in(wanted, {}))
         return replace(self, outputs=outputs, keys=None, single=False, shared=shared)
 
-    def swapped(self, swap: Mapping[Any, Any]) -> Specification:
+    def swapped(self, swap: Any) -> Specification:
         """Return the same with some shared variables in the places of others.
 
         Raises
@@ -167,13 +175,14 @@ class Specification:
             outputs=tuple(Out(v, o.borrow) for v, o in zip(changed, self.outputs, strict=False)),
             shared=tuple(dict.fromkeys(exchanged.get(v, v) for v in self.shared)),
             updates=tuple(zip(cells, changed[len(self.outputs) :], strict=True)),
+            updated=tuple(by_cell.get(s.container, s) for s in self.updated),
         )
 
     def _swappable(self, old: Any) -> SharedVariable:
         known = {s.container for s in self.shared} | {cell for cell, _ in self.updates}
         if isinstance(old, SharedVariable) and old.container in known:
             return old
-        names = ", ".join(map(str, self.shared)) or "none"
+        names = ", ".join(map(str, self.state())) or "none"
         msg = f"copy: swap replaces shared variables of the function ({names}), got {old!r}. Name one of these."
         raise FunctionValueError(msg)
 
@@ -311,4 +320,5 @@ def specify(
         tuple(shared_in(wanted, {})),
         tuple((cell, new) for (cell, _), new in zip(cells, wanted[len(outs) :], strict=True)),
         outputs is None,
+        tuple(all_updates),
     )

@@ -6,6 +6,7 @@ from treadle.graph.apply import Apply
 from treadle.graph.branches import Block, Branching
 from treadle.graph.clone import clone, clone_get_equiv, clone_node_and_cache, clone_replace, graph_replace
 from treadle.graph.copying import DeepCopyOp, ViewOp, deep_copy_op, view_op
+from treadle.graph.decorated import reduce_by_place
 from treadle.graph.description import as_string, default_node_formatter, op_as_string
 from treadle.graph.destroyhandler import DestroyHandler, inplace_candidates
 from treadle.graph.display import debugprint, dot_text, dprint, pp, pprint, printing, pydotprint
@@ -226,6 +227,7 @@ __all__ = [
     "printing",
     "pydotprint",
     "raise_node_error",
+    "reduce_by_place",
     "retell",
     "roots_of",
     "serialization",

@@ -212,7 +212,8 @@ class Elemwise(Op):
 
     def make_node_like(self, node: Apply, inputs: Sequence[Variable]) -> Apply:
         """Return a node in another one's place; Python numbers among the operands follow where dtypes have changed."""
-        if all(new.type.numpy_dtype == old.type.numpy_dtype for new, old in zip(inputs, node.inputs, strict=True)):
+        dtypes, before = ([getattr(x.type, "numpy_dtype", None) for x in xs] for xs in (inputs, node.inputs))
+        if dtypes == before:
             return self.make_node(*inputs)
         numbers = [_python_number(x) for x in inputs]
         return self.make_node(*(x if n is None else n for x, n in zip(inputs, numbers, strict=True)))

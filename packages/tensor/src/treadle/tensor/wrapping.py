@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-import sys
-from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from treadle.graph import Apply, GraphTypeError, GraphValueError, MethodNotDefinedError, Op, Type, Variable
+from treadle.graph import (
+    Apply,
+    GraphTypeError,
+    GraphValueError,
+    MethodNotDefinedError,
+    Op,
+    Type,
+    Variable,
+    reduce_by_place,
+)
 from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.types import TensorType
 
@@ -51,6 +58,11 @@ class FromFunctionOp(Op):
         self.fn = fn
         self.given_infer_shape = infer_shape
         self.given_pullback = pullback
+
+    @property
+    def __wrapped__(self) -> Any:
+        """The function, under the name that ``inspect`` looks for."""
+        return self.fn
 
     def as_input(self, value: Any) -> Variable:
         """Return a tensor variable."""
@@ -149,23 +161,15 @@ class FromFunctionOp(Op):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle a decorated function by the place where it is defined, any other with its parts."""
-        module, name = getattr(self.fn, "__module__", None), getattr(self.fn, "__qualname__", "<>")
-        if module in sys.modules and "<" not in name and _found(module, name) == self:
-            return _found, (module, name)
-        return type(self), (self.fn, self.itypes, self.otypes, self.given_infer_shape, self.given_pullback)
+        return reduce_by_place(
+            self, self.fn, type(self), self.fn, self.itypes, self.otypes, self.given_infer_shape, self.given_pullback
+        )
 
     def __str__(self) -> str:
         """Show the function's name."""
         return f"FromFunctionOp{{{getattr(self.fn, '__name__', self.fn)}}}"
 
     __repr__ = __str__
-
-
-def _found(module: str, name: str) -> Any:
-    """Return what a module holds under a name, None if nothing."""
-    __import__(module)
-    start: Any = sys.modules[module]
-    return reduce(lambda at, part: getattr(at, part, None), name.split("."), start)
 
 
 def _types(what: str, given: Any) -> list[Type]:

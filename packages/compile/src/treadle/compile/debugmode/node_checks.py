@@ -187,10 +187,11 @@ class NodeChecker:
         """Warn of an op that says it works in place or returns a view, where memory would do, and does not."""
         if not self.checks.warn_not_reused or node in self._warned:
             return
-        said = [("overwrites", o, places, _same_form) for o, places in node.op.destroy_map.items()]
-        said += [("is a view of", o, places, _can_be_viewed) for o, places in node.op.view_map.items()]
-        for verb, o, places, would_do in said:
+        said = [("overwrites", *item) for item in node.op.destroy_map.items()]
+        said += [("is a view of", *item) for item in node.op.view_map.items()]
+        for verb, o, places in said:
             out, result = node.outputs[o], results[o]
+            would_do = _same_form if verb == "overwrites" else _can_be_viewed
             fits = [i for i in places if would_do(values[i], result)]
             if fits and not any(out.type.may_share_memory(result, values[i]) for i in places):
                 self._warned.add(node)

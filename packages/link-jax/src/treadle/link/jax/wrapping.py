@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import reduce
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from treadle.graph import Apply, DisconnectedType, GraphTypeError, GraphValueError, Op, Variable
+from treadle.graph import Apply, DisconnectedType, GraphTypeError, GraphValueError, Op, Variable, reduce_by_place
 from treadle.link.jax.casting import convert
 from treadle.link.jax.program import HOME
 from treadle.link.jax.table import JAX
@@ -289,9 +287,7 @@ class Wrapped:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle a decorated function by the place where it is defined, any other with the function."""
-        if "<" not in self.__qualname__ and _found(self.__module__, self.__qualname__) is self:
-            return _found, (self.__module__, self.__qualname__)
-        return Wrapped, (self.__wrapped__, self._allow_eval)
+        return reduce_by_place(self, self.__wrapped__, Wrapped, self.__wrapped__, self._allow_eval)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Apply the function.
@@ -369,9 +365,3 @@ class Wrapped:
             raise GraphTypeError(msg) from error
         leaves, structure = jax.tree_util.tree_flatten(result)
         return structure, leaves
-
-
-def _found(module: str, name: str) -> Any:
-    """Return what a module holds under a name, None if nothing."""
-    start: Any = import_module(module)
-    return reduce(lambda at, part: getattr(at, part, None), name.split("."), start)

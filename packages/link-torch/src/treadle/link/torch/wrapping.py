@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import reduce
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from treadle.graph import Apply, DisconnectedType, GraphTypeError, GraphValueError, Op, Variable
+from treadle.graph import Apply, DisconnectedType, GraphTypeError, GraphValueError, Op, Variable, reduce_by_place
 from treadle.link.torch.carriers import CARRIERS, from_host, from_native, to_host, to_native
 from treadle.link.torch.compilation import PROCESS
 from treadle.link.torch.nesting import Nesting, flattened
@@ -290,9 +288,7 @@ class Wrapped:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle a decorated function by the place where it is defined, any other with the function."""
-        if "<" not in self.__qualname__ and _found(self.__module__, self.__qualname__) is self:
-            return _found, (self.__module__, self.__qualname__)
-        return Wrapped, (self.__wrapped__, self._allow_eval)
+        return reduce_by_place(self, self.__wrapped__, Wrapped, self.__wrapped__, self._allow_eval)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Apply the function.
@@ -387,9 +383,3 @@ def _dtype_name(leaf: Any) -> str:
         msg = f"wrap_torch: a result must be a tensor of a dtype that NumPy has, got {leaf!r}."
         raise GraphTypeError(msg)
     return name
-
-
-def _found(module: str, name: str) -> Any:
-    """Return what a module holds under a name, None if nothing."""
-    start: Any = import_module(module)
-    return reduce(lambda at, part: getattr(at, part, None), name.split("."), start)

@@ -1,0 +1,90 @@
+"""Pickling what a decorator put in the place of a function."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from typing import TYPE_CHECKING, Any
+
+from treadle.config import lazy_module
+from treadle.graph.errors import GraphValueError
+
+if TYPE_CHECKING:
+    import pickle
+    from collections.abc import Callable
+else:
+    pickle = lazy_module("pickle")
+
+
+class _Writing(threading.local):
+    """What a thread is writing with cloudpickle: a function may name itself."""
+
+    def __init__(self) -> None:
+        self.now: set[int] = set()
+
+
+_WRITING = _Writing()
+
+
+def reduce_by_place(thing: Any, function: Any, make: Callable[..., Any], *parts: Any) -> tuple[Any, ...]:
+    """Return what ``__reduce__`` of an object returns that a decorator made of a function.
+
+    pickle writes a function as the place where it is defined, and there stands the object: so its place is written.
+    Functions of a script or notebook, which other processes do not have, are written whole by cloudpickle; where that
+    is loaded, they go along.
+
+    Parameters
+    ----------
+    thing
+        The object.
+    function
+        The function that it was made of.
+    make, parts
+        What makes the object, and of what, the function among it.
+    """
+    module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", "<>")
+    if module not in sys.modules or "<" in name or _held(module, name) != thing:
+        return make, parts
+    whole = sys.modules.get("cloudpickle") if module == "__main__" else None
+    if whole is None or id(thing) in _WRITING.now:
+        return _found, (module, name)
+    _WRITING.now.add(id(thing))
+    try:
+        return _found, (module, name, whole.dumps((function, make, parts)))
+    finally:
+        _WRITING.now.discard(id(thing))
+
+
+def _held(module: str, name: str) -> Any:
+    __import__(module)
+    held: Any = sys.modules[module]
+    for part in name.split("."):
+        held = getattr(held, part, None)
+    return held
+
+
+def _found(module: str, name: str, whole: bytes | None = None) -> Any:
+    """Return what stands in a place; or what is made of the parts that came along, if that is something else.
+
+    Raises
+    ------
+    GraphValueError
+        If nothing stands there, and nothing came along.
+    """
+    held = _held(module, name)
+    if whole is None:
+        if held is None:
+            msg = (
+                f"pickle: {module} has no {name!r} in this process. Define it in a module that can be imported, or "
+                "write the pickle with cloudpickle."
+            )
+            raise GraphValueError(msg)
+        return held
+    function, make, parts = pickle.loads(whole)
+    made = make(*parts)
+    return held if type(held) is type(made) and _code(held) == function.__code__ else made
+
+
+def _code(held: Any) -> Any:
+    # Objects that decorators make of functions hold these under the name that functools.wraps gives.
+    return getattr(getattr(held, "__wrapped__", None), "__code__", None)
