@@ -1,5 +1,7 @@
 """Keys of functions: what must not share one, and what other processes cannot know."""
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -7,12 +9,16 @@ import pytest
 
 import treadle.tensor as tt
 from tests.compile import redefined
-from treadle.compile import FunctionMaker, Mode
+from treadle.compile import FunctionMaker, Mode, OpFromGraph, function
 from treadle.compile.cache_key import key_of
-from treadle.compile.caching import is_cached
+from treadle.compile.caching import FUNCTIONS, is_cached
+from treadle.compile.code_identity import Identity
 from treadle.compile.definitions import UndigestibleError
 from treadle.config import config
 from treadle.graph import Apply, Op, static_op
+from treadle.link.c import TABLE as C_TABLE
+from treadle.link.c import CFunction, c_function
+from treadle.link.vm import TABLE
 from treadle.rewrite import GraphRewriter
 
 
@@ -42,10 +48,37 @@ class AddSum(Op):
         outputs[0][0] = inputs[0] + np.sum(self.array)
 
 
+class Guarded(AddSum):
+    """Has a rule that was made inside a function."""
+
+
+def _guarding(limit: float) -> Any:
+    def rule(op: AddSum, node: Apply) -> Any:
+        del node
+        return lambda x: np.minimum(x + np.sum(op.array), limit)
+
+    return rule
+
+
+class Described(AddSum):
+    """Has C of its own."""
+
+
+@c_function(Described)
+def described(op: Described, node: Apply) -> CFunction:
+    del op, node
+    text = "static int described(const treadle_array *x, treadle_array *y) { memcpy(y->data, x->data, 8); return 0; }"
+    return CFunction(name="described", text=text, headers=("<string.h>",))
+
+
 def key(inputs: Any, outputs: Any, mode: Any = "VM") -> str:
-    maker = FunctionMaker(inputs, outputs, mode=mode, on_unused_input="ignore")
+    maker = _made(inputs, outputs, mode)
     with config.using(maker.options):
         return key_of(maker).text
+
+
+def _made(inputs: Any, outputs: Any, mode: Any) -> FunctionMaker:
+    return FunctionMaker(inputs, outputs, mode=mode, on_unused_input="ignore")
 
 
 def test_output_that_is_an_input_as_well_tells_graphs_apart() -> None:
@@ -140,3 +173,25 @@ def test_what_rewriting_is_asked_to_tell_needs_rewriting(option: str, value: Any
     assert is_cached(maker)
     with config.change_flags(**{option: value}):
         assert not is_cached(maker)
+
+
+def test_rule_that_no_process_can_tell_bars_only_graphs_with_its_op(tmp_path: Path) -> None:
+    x = tt.dvector("x")
+    before = key([x], [x + 1])
+    TABLE.register(Guarded)(_guarding(5.0))
+    assert key([x], [x + 1]) != before  # in another process the op may be lowered otherwise
+    with config.change_flags(base_compiledir=str(tmp_path)):
+        counts = FUNCTIONS.counts
+        function([x], x * 7 + 1, mode="VM")
+        assert FUNCTIONS.counts == replace(counts, made=counts.made + 1)
+        inner = OpFromGraph([x], [Guarded(np.ones(2))(x)])
+        for out in (Guarded(np.ones(2))(x), inner(x) * 2):
+            function([x], out, mode="VM")
+        assert FUNCTIONS.counts == replace(counts, made=counts.made + 1, unkept=counts.unkept + 2)
+
+
+def test_function_that_describes_c_is_part_of_the_key() -> None:
+    x = tt.dvector("x")
+    (rule,) = (rule for op_type, rule in C_TABLE.added() if op_type is Described)
+    assert "tests.compile.test_cache_key.described" in Identity().of(rule)
+    assert not any(issubclass(Described, kind) for kind in key_of(_made([x], [x + 1], "C")).barred)

@@ -45,6 +45,9 @@ class FunctionKey:
         The graph before rewriting.
     linker, backend
         What is to link it.
+    barred
+        Ops whose lowering no other process can tell from others: programs of graphs that hold one, once rewritten, are
+        not to be kept. (Others are: their key says which ops these are.)
     """
 
     text: str
@@ -52,6 +55,7 @@ class FunctionKey:
     graph: CanonicalGraph
     linker: Linker
     backend: Backend
+    barred: tuple[type, ...]
 
 
 def key_of(maker: FunctionMaker) -> FunctionKey:
@@ -66,6 +70,7 @@ def key_of(maker: FunctionMaker) -> FunctionKey:
     backend, linker = mode.backend, mode.make_linker()
     graph = CanonicalGraph(maker.specification)
     identity = Identity()
+    lowerings, barred = _lowerings(identity)
     parts = {
         "format": FORMAT,
         "graph": graph.digest(),
@@ -75,13 +80,13 @@ def key_of(maker: FunctionMaker) -> FunctionKey:
         "machine": processor(),
         "python": sys.version,
         "rules": _rules(identity),
-        "lowerings": _lowerings(identity),
+        "lowerings": lowerings,
     }
     parts.update({f"version of {name}": version for name, version in _PUBLICATIONS.read().versions})
     parts.update({f"option {name}": value for name, value in maker.options.code_key()})
     parts.update(_code(graph, linker, backend, identity))
     text = digest("function", *(part for name in sorted(parts) for part in (name, parts[name])))
-    return FunctionKey(text, parts, graph, linker, backend)
+    return FunctionKey(text, parts, graph, linker, backend, barred)
 
 
 def _signature(maker: FunctionMaker) -> str:
@@ -154,15 +159,33 @@ def _rules(identity: Identity) -> str:
     return digest(*installed.published, "changed", *changes)[:32]
 
 
-def _lowerings(identity: Identity) -> str:
-    """Return which rules the user, and packages without publishing them, registered for backends."""
-    texts = []
+def _lowerings(identity: Identity) -> tuple[str, tuple[type, ...]]:
+    """Return which rules were registered without being published, and the ops for which no other process can tell."""
+    texts: set[str] = set()
+    barred: list[type] = []
     for table in list(LoweringTable.tables):
         own = SOURCES.root(table.module)
         for op_type, rule in table.added():
-            if SOURCES.root(rule.__module__) not in {own, "treadle.tensor"}:
-                texts.append(f"{table.backend} {op_type.__module__}.{op_type.__qualname__} {identity.of(rule)}")
-    return digest(*sorted(set(texts)))[:32]
+            if SOURCES.root(rule.__module__) in {own, "treadle.tensor"}:
+                continue
+            said = _rule_text(rule, identity)
+            if said is None:
+                barred.append(op_type)
+            texts.add(f"{table.backend} {op_type.__module__}.{op_type.__qualname__} {said}")
+    return digest(*sorted(texts))[:32], tuple(barred)
+
+
+def _rule_text(rule: Any, identity: Identity) -> str | None:
+    """Return a text that is equal for rules that do the same, None if there is none; add the modules it depends on."""
+    own = Identity()
+    try:
+        text = own.of(rule)
+    except UndigestibleError:
+        return None
+    if None in SOURCES.stamps(own.modules).values():
+        return None
+    identity.modules |= own.modules
+    return text
 
 
 def _code(graph: CanonicalGraph, linker: Linker, backend: Backend, identity: Identity) -> dict[str, str]:

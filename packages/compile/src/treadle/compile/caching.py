@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.cache import default_cache
 from treadle.compile.cache_key import FunctionKey, key_of
+from treadle.compile.canonical_graph import inner_nodes
 from treadle.compile.definitions import UndigestibleError
 from treadle.compile.stored_graph import StoredGraph, mark_origins, write
 from treadle.config import config, phase
@@ -294,6 +295,11 @@ def _written(maker: FunctionMaker, key: FunctionKey, program: Program, marked: b
     if data is None or report is None:
         msg = f"{type(key.linker).__name__} cannot keep {type(program).__name__}"
         raise pickle.PicklingError(msg)
+    nodes = (*fgraph.apply_nodes, *inner_nodes(fgraph.apply_nodes)) if key.barred else ()
+    for node in nodes:
+        if isinstance(node.op, key.barred):
+            msg = f"the lowering of {node.op} cannot be told from others in another process"
+            raise pickle.PicklingError(msg)
     types = tuple(v.type for v in fgraph.outputs)
     return _Stored(*write(key.graph, fgraph, report, (types, data)))
 

@@ -135,19 +135,7 @@ class CanonicalGraph:
 
     def lines(self) -> list[UserLine | None]:
         """Return the user's line of each node, then those of the nodes of inner graphs."""
-        return [*(node.user_line for node in self.nodes), *(node.user_line for node in self.inner_nodes())]
-
-    def inner_nodes(self) -> list[Apply]:
-        """Return the nodes of the graphs inside ops, and inside ops of these, the outer ones first."""
-        found: list[Apply] = []
-        met: set[int] = set()
-        pending = list(_inner_graphs(self.nodes, met))
-        while pending:
-            graph = pending.pop(0)
-            nodes = toposort(graph.inner_outputs, graph.inner_inputs)
-            found += nodes
-            pending += _inner_graphs(nodes, met)
-        return found
+        return [node.user_line for node in (*self.nodes, *inner_nodes(self.nodes))]
 
     def names(self) -> list[str | None]:
         """Return the name of each variable that nodes compute."""
@@ -182,6 +170,19 @@ def _quick_text(op: Op) -> tuple[type, bytes] | None:
 def _is_plain(value: Any) -> bool:
     kind = type(value)
     return kind in _ATOMS or (kind is tuple and all(map(_is_plain, value)))
+
+
+def inner_nodes(nodes: Iterable[Apply]) -> list[Apply]:
+    """Return the nodes of the graphs inside ops, and inside ops of these, the outer ones first."""
+    found: list[Apply] = []
+    met: set[int] = set()
+    pending = _inner_graphs(nodes, met)
+    while pending:
+        graph = pending.pop(0)
+        inside = toposort(graph.inner_outputs, graph.inner_inputs)
+        found += inside
+        pending += _inner_graphs(inside, met)
+    return found
 
 
 def _inner_graphs(nodes: Iterable[Apply], met: set[int]) -> list[HasInnerGraph]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import update_wrapper
 from typing import TYPE_CHECKING, Any
 
 from treadle.link.c.dtypes import CTYPES
@@ -29,16 +30,25 @@ def c_function(*op_types: type[Op]) -> Callable[[Described], Described]:
     """
 
     def decorate(describe: Described) -> Described:
-        def rule(op: Op, node: Apply, unit: Unit) -> None:
-            call_function(unit, node, describe(op, node))
-
-        rule.__module__, rule.__qualname__ = describe.__module__, describe.__qualname__
-        rule.__doc__ = describe.__doc__
-        rule.__wrapped__ = describe  # type: ignore[attr-defined]  # as functools.wraps does: what stamps look at
-        TABLE.register(*op_types)(rule)
+        TABLE.register(*op_types)(_Rule(describe))
         return describe
 
     return decorate
+
+
+class _Rule:
+    """The rule of an op whose C a function describes.
+
+    A closure would hide that function from the compile cache.
+    """
+
+    def __init__(self, describe: Described) -> None:
+        update_wrapper(self, describe)
+        self._describe = describe
+
+    def __call__(self, op: Op, node: Apply, unit: Unit) -> None:
+        """Write the call."""
+        call_function(unit, node, self._describe(op, node))
 
 
 def call_function(unit: Unit, node: Apply, function: CFunction) -> None:
