@@ -82,7 +82,7 @@ class CLinker(Linker):
         free = config.allow_gc if self.allow_gc is None else self.allow_gc
         with phase("code generation"):
             unit, outputs = write_unit(fgraph, order, keeps_blocks=not free, kind=Unit)
-            source = unit.text(outputs, _LIBRARIES.get(toolchain))
+            source = unit.text(outputs, _LIBRARIES.get(toolchain), divide=not toolchain.threads)
         file, key = compile_unit(toolchain, unit, source, order)
         parts = parts_of(unit, key, source, order)
         program = assemble(ProgramGraph.of(fgraph, native_outputs), open_library(file, parts), parts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import hashlib
 import os
 import platform
@@ -12,6 +13,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from treadle.cache import default_cache, digest
 from treadle.config import config, phase
 from treadle.link.c.abi import BRIDGE
+from treadle.link.c.division import MACRO, RUNS
 from treadle.link.c.errors import CompileError, CompilerWarning
 from treadle.link.c.locks import ForkLock
 
@@ -96,7 +99,10 @@ class Toolchain:
         def make(path: Path) -> None:
             source = path.with_suffix(".c")
             source.write_text(text, encoding="utf-8")
-            self.compile(source, path)
+            if MACRO in text:
+                self._compile_shares(source, path)
+            else:
+                self.compile(source, path)
             if not path.is_file():
                 msg = f"c: {self.driver} ended without an error and wrote no file. Set the option cxx to a C compiler."
                 raise CompileError(msg)
@@ -112,14 +118,46 @@ class Toolchain:
             If it cannot be run, fails, is killed or takes longer than option ``gcc__timeout`` allows: with the
             command, what it said, and the line of C it said it about.
         """
-        command = self.command(source, target, *more)
+        with phase("compiler"):
+            self._run(self.command(source, target, *more), source, *more)
+
+    def _compile_shares(self, source: Path, target: Path) -> None:
+        """Make a library of a text that is written for several runs of the compiler at once."""
+        objects = [target.with_suffix(f".{share}.o") for share in range(RUNS)]
+        flags = [flag for flag in self.flags if flag != "-shared"]
+        commands = [
+            [self.driver, *flags, "-c", f"-D{MACRO}={share}", str(source), "-o", str(made)]
+            for share, made in enumerate(objects)
+        ]
+        failures: list[BaseException] = []
+
+        def run(command: Sequence[str]) -> None:
+            try:
+                self._run(command, source)
+            except BaseException as error:  # noqa: BLE001 - raised below, in the thread that asked
+                failures.append(error)
+
+        with phase("compiler"):
+            others = [
+                threading.Thread(target=contextvars.copy_context().run, args=(run, command)) for command in commands[1:]
+            ]
+            for thread in others:
+                thread.start()
+            run(commands[0])
+            for thread in others:
+                thread.join()
+            if failures:
+                raise failures[0]
+            self._run([self.driver, *self.flags, *map(str, objects), "-o", str(target), *self.libraries], source)
+
+    def _run(self, command: Sequence[str], *sources: Path) -> None:
+        """Run a command on sources; raise a `CompileError` if it fails."""
         shown = shlex.join(command)
         if config.compiler_verbose:
             sys.stderr.write(f"c: {shown}\n")
-        with phase("compiler"):
-            status, said = _run(command, shown)
+        status, said = _run(command, shown)
         if status:
-            number, at_fault = max((_line_of(file, said), file) for file in (source, *more))
+            number, at_fault = max((_line_of(file, said), file) for file in sources)
             kept = _keep(at_fault) if config.nocleanup else "Option nocleanup keeps the C file."
             lines = at_fault.read_text(encoding="utf-8").splitlines()
             about = f"\nC line {number}: {lines[number - 1].strip()}" if 0 < number <= len(lines) else ""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from treadle.link.c.division import divided
 from treadle.link.c.dtypes import CTYPES
 from treadle.link.c.requirements import Requirements
 from treadle.link.c.runtime.core import HEADERS, TYPES
@@ -208,7 +209,7 @@ class Unit:
         self._node = index
         self._lines.append([])
 
-    def text(self, outputs: Sequence[tuple[Variable, int]], library: Library) -> str:
+    def text(self, outputs: Sequence[tuple[Variable, int]], library: Library, divide: bool = False) -> str:
         """Return the whole translation unit.
 
         Parameters
@@ -217,15 +218,19 @@ class Unit:
             Each output's variable and the position of its array.
         library
             Where helper functions come from.
+        divide
+            Whether a large text may be written for two runs of the compiler at once (see `division`).
         """
+        own, init = self.requirements.preamble(), self.requirements.initialisation()
         functions = [*self._kernel_lines(), *self._chunks(outputs), self._entry(outputs)]
-        body = "\n".join([*self._table_lines(), *functions])
+        # What is kept between calls must be there once: blocks, and what a user's C keeps.
+        written = divided(functions, library) if divide and not own and not self.keeps_blocks else None
+        body = "\n".join([*self._table_lines(), *(functions if written is None else [written])])
         definitions = (
             f"#define TR_ND {self._rank}\n#define TR_OPS {self._operands}\n"
             f"#define TR_HEAD {self.head}\n#define TR_TYPE_AT {self.type_at}\n"
         )
         blas = "".join(f"extern void {name}_();\n" for name in FIXED[2:] if f"{name}_" in body) if self.own_blas else ""
-        own, init = self.requirements.preamble(), self.requirements.initialisation()
         return f"{HEADERS}{definitions}{TYPES}{blas}{own}{library.needed(body)}{body}\n{init}"
 
     def _table_lines(self) -> list[str]:

@@ -110,6 +110,10 @@ class Library:
 
     def needed(self, text: str) -> str:
         """Return the text of all helpers that a text needs, each after those that it needs itself."""
+        return "".join(self.helpers(text).values())
+
+    def helpers(self, text: str) -> dict[str, str]:
+        """Return all helpers that a text needs, by name, each after those that it needs itself."""
         written: dict[str, str] = {}
         stack: list[tuple[str, str, Iterator[str]]] = [("", "", iter(dict.fromkeys(_NAME.findall(text))))]
         open_: set[str] = {""}
@@ -125,4 +129,4 @@ class Library:
                 stack.pop()
                 if name:
                     written[name] = body
-        return "".join(written.values())
+        return written
