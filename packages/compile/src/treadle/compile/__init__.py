@@ -1,5 +1,7 @@
 """treadle.compile: function, modes and shared variables."""
 
+from typing import TYPE_CHECKING
+
 from treadle.compile.aliasing import (
     add_supervisor_to_fgraph,
     alias_root,
@@ -65,7 +67,6 @@ from treadle.compile.mode import (
     register_optimizer,
 )
 from treadle.compile.monitormode import MonitorMode
-from treadle.compile.profiling import ProfileStats
 from treadle.compile.rebuilding import rebuild_collect_shared
 from treadle.compile.specification import Specification
 from treadle.graph import (
@@ -79,6 +80,9 @@ from treadle.graph import (
     shared_constructor,
     view_op,
 )
+
+if TYPE_CHECKING:
+    from treadle.compile.profiling import ProfileStats
 
 __all__ = [
     "BACKENDS",
@@ -158,4 +162,4 @@ __all__ = [
 ]
 
 # Names that other installed distributions bring, such as OpFromGraph or wrap_jax.
-__getattr__ = brought_names(__name__)
+__getattr__ = brought_names(__name__, own={"ProfileStats": "treadle.compile.profiling"})

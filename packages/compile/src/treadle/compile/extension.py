@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from treadle.config import discover
+from treadle.config import discover, lazy_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Mapping
 
 GROUP = "treadle.facade"
 
@@ -42,6 +42,13 @@ def found_name(module: str, name: str, allowed: Collection[str] | None = None) -
     raise AttributeError(msg)
 
 
-def brought_names(module: str, allowed: Collection[str] | None = None) -> Callable[[str], Any]:
-    """Return the ``__getattr__`` of a module that holds what other distributions bring (see `found_name`)."""
-    return lambda name: found_name(module, name, allowed)
+def brought_names(
+    module: str, allowed: Collection[str] | None = None, own: Mapping[str, str] | None = None
+) -> Callable[[str], Any]:
+    """Return the ``__getattr__`` of a module that holds what other distributions bring (see `found_name`).
+
+    `own` are names of this one that are loaded when they are first asked for, each with its module.
+    """
+    late = own or {}
+    load = lazy_names(module, late)
+    return lambda name: load(name) if name in late else found_name(module, name, allowed)

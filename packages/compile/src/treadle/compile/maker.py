@@ -9,20 +9,22 @@ from treadle.compile.aliasing import add_supervisor_to_fgraph, insert_deepcopy
 from treadle.compile.caching import FUNCTIONS, is_cached
 from treadle.compile.executor import Function
 from treadle.compile.mode import get_mode
-from treadle.compile.profiling import ProfileStats, instrumented, profile_for
 from treadle.compile.progress import watched
 from treadle.compile.specification import Specification, specify
-from treadle.config import config, phase, settled
+from treadle.config import config, lazy_module, phase, settled
 from treadle.graph import FunctionGraph, HasInnerGraph, PreserveVariableAttributes, user_line
 from treadle.rewrite import rewrite_inner_graphs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from treadle.compile import profiling
     from treadle.compile.mode import Mode
     from treadle.config import Snapshot
     from treadle.link.vm import Program
     from treadle.rewrite import Report
+else:
+    profiling = lazy_module("treadle.compile.profiling")
 
 
 class FunctionMaker:
@@ -90,7 +92,7 @@ class FunctionMaker:
         self.specification: Specification = inputs
         self.mode = get_mode(mode)
         self.accept_inplace = accept_inplace
-        self.profile: ProfileStats | None = profile_for(profile, name)
+        self.profile: profiling.ProfileStats | None = _profile_for(profile, name)
         self.name = name
         self.trust_input = trust_input
         self.options: Snapshot = config.snapshot()
@@ -206,7 +208,7 @@ class FunctionMaker:
                 self._program = self.compile()
             program = self._program
             if record is not None:
-                program = instrumented(record, program, self)
+                program = profiling.instrumented(record, program, self)
             return self.function_class(self, program, self.name, self.trust_input)
 
     def variant(self, specification: Specification, name: str | None, profile: Any = None) -> FunctionMaker:
@@ -262,6 +264,12 @@ def _clone_of(maker: FunctionMaker) -> FunctionGraph:
     return maker.fgraph.clone()
 
 
+def _profile_for(given: Any, name: str | None) -> profiling.ProfileStats | None:
+    """As `profiling.profile_for`, without loading it where nothing is to be recorded."""
+    unasked = given is None and not config.profile and not config.print_global_stats
+    return None if unasked or given is False else profiling.profile_for(given, name)
+
+
 def _remake(
     kind: type[FunctionMaker], specification: Specification, given: tuple[Any, ...], options: dict[str, Any]
 ) -> FunctionMaker:
@@ -271,7 +279,7 @@ def _remake(
             specification,
             mode=mode,
             accept_inplace=accept_inplace,
-            profile=False if profile is None else ProfileStats(**profile),
+            profile=False if profile is None else profiling.ProfileStats(**profile),
             name=name,
             trust_input=trust_input,
         )
