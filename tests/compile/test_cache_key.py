@@ -165,7 +165,13 @@ def test_parameters_of_a_rewriter_are_part_of_the_key() -> None:
 
 
 @pytest.mark.parametrize(
-    ("option", "value"), [("optimizer_verbose", True), ("profile_optimizer", True), ("check_stack_trace", "warn")]
+    ("option", "value"),
+    [
+        ("optimizer_verbose", True),
+        ("profile_optimizer", True),
+        ("check_stack_trace", "warn"),
+        ("traceback__compile_limit", 3),
+    ],
 )
 def test_what_rewriting_is_asked_to_tell_needs_rewriting(option: str, value: Any) -> None:
     x = tt.dvector()
