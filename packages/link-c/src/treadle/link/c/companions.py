@@ -120,10 +120,9 @@ class Companions:
         threading.Event().wait(DELAY)
         with config.using(options):
             for work in missing:
-                try:
+                # Where warnings are errors, one about the directory ends up here as well.
+                with contextlib.suppress(TreadleError, OSError, ImportError, Warning):
                     work.make()
-                except (TreadleError, OSError, ImportError):
-                    continue
         self._finish()
 
     def _finish(self) -> None:
