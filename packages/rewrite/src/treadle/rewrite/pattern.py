@@ -94,7 +94,16 @@ class Pattern:
         return self._narrowed(_ONCE, None)
 
     def output(self: _Self, i: int) -> _Self:
-        """Return the pattern of another output of the op than its default one."""
+        """Return the pattern of another output of the op than its default one.
+
+        Raises
+        ------
+        RuleDefinitionError
+            If `i` is no position.
+        """
+        if isinstance(i, bool) or not isinstance(i, int) or i < 0:
+            msg = f"pattern {self}: output takes the position of an output, from 0 on, got {i!r}."
+            raise RuleDefinitionError(msg)
         made = type(self)()
         made.pattern_op, made.pattern_args = self.pattern_op, self.pattern_args
         made.pattern_tests = self.pattern_tests
@@ -196,6 +205,14 @@ def _names(pattern: Any) -> set[str]:
     return set().union(*(_names(x) for x in pattern.pattern_args))
 
 
+def _ops(pattern: Any) -> Iterator[Any]:
+    """Yield the ops that a pattern applies."""
+    if isinstance(pattern, Pattern) and pattern.pattern_op is not None:
+        yield pattern.pattern_op
+        for part in pattern.pattern_args:
+            yield from _ops(part)
+
+
 def _counts_uses(pattern: Any) -> bool:
     if not isinstance(pattern, Pattern):
         return False
@@ -250,7 +267,10 @@ class Law:
         Whether it counts uses, so that it must be called with the graph: ``law(fgraph, node)``.
     """
 
-    __slots__ = ("_lhs", "_name", "_programs", "_rhs", "_value_of", "_when", "depth", "inner", "needs_graph", "op")
+    __slots__ = (
+        *("_lhs", "_name", "_operands", "_programs", "_rhs", "_value_of", "_when"),
+        *("depth", "inner", "needs_graph", "op"),
+    )
 
     def __init__(
         self,
@@ -271,6 +291,7 @@ class Law:
             self._check_right_side(name, lhs, part, rhs)
         self._name = name
         self._lhs = lhs
+        self._operands = len(lhs.pattern_args)
         self._rhs = rhs
         self._when = when
         self._value_of = value_of or _unknown
@@ -289,6 +310,9 @@ class Law:
             if unbound:
                 msg = f"law {name!r}: the right side uses {', '.join(sorted(unbound))}, which the left side lacks."
                 raise RuleDefinitionError(msg)
+            if any(isinstance(op, type) for op in _ops(part)):
+                msg = f"law {name!r}: the right side applies a class of ops, in {part}. Name the op itself."
+                raise RuleDefinitionError(msg)
         elif not callable(part) and part is rhs and not isinstance(part, Constant):
             msg = f"law {name!r}: the right side is a pattern or a function of (node, match), got {rhs!r}."
             raise RuleDefinitionError(msg)
@@ -303,9 +327,12 @@ class Law:
     def __call__(self, *given: Any) -> Any:
         """Return what may take the place of the outputs of a node, or None: ``(node)``, or ``(fgraph, node)``."""
         node = given[-1]
+        if len(node.inputs) != self._operands:
+            return None
         fgraph = given[0] if len(given) > 1 else None
         for kind, wanted in self._lhs.pattern_tests:
-            if not self._passes(kind, node.outputs[0], wanted, [], fgraph):
+            out = standing_for(node)
+            if out is None or not self._passes(kind, out, wanted, [], fgraph):
                 return None
         for program in self._programs:
             places = self._run(program, node, fgraph)
@@ -326,10 +353,10 @@ class Law:
             var = places[at]
             if kind == _NODE:
                 owner = var.owner
-                op, output, _ = wanted
-                if owner is None or (owner.op is not op and owner.op != op):
+                op, output, count = wanted
+                if owner is None or (owner.op is not op and owner.op != op) or len(owner.inputs) != count:
                     return None
-                if len(owner.outputs) > 1 and var.index != (op.default_output if output is None else output):
+                if not _is_output(var, owner, output):
                     return None
                 places.extend(owner.inputs)
             elif kind == _SAME:
@@ -351,7 +378,7 @@ class Law:
             op, output, count = wanted
             if owner is None or not isinstance(owner.op, op) or len(owner.inputs) != count:
                 return False
-            if len(owner.outputs) > 1 and var.index != (owner.op.default_output if output is None else output):
+            if not _is_output(var, owner, output):
                 return False
             places.extend(owner.inputs)
             return True
@@ -373,13 +400,20 @@ class Law:
         one = built(rhs, node, match)
         if isinstance(one, list | tuple | dict):
             return one if isinstance(one, dict) or fits(node, one) else None
-        return one if isinstance(one, Variable) and node.outputs[0].type.is_super(one.type) else None
+        old = standing_for(node)
+        if old is None or not isinstance(one, Variable) or not old.type.is_super(one.type):
+            return None
+        return placed(node, one)
 
     def mismatch(self, node: Apply, fgraph: FunctionGraph | None = None) -> str | None:
         """Return the first condition that fails on a node, in the order of operands that comes furthest, or None."""
+        if len(node.inputs) != self._operands:
+            return f"the pattern has {self._operands} operands, the node {len(node.inputs)}"
         for kind, wanted in self._lhs.pattern_tests:
-            if not self._passes(kind, node.outputs[0], wanted, [], fgraph):
-                out = node.outputs[0]
+            out = standing_for(node)
+            if out is None:
+                return f"the node has {len(node.outputs)} outputs, and none of them stands for it"
+            if not self._passes(kind, out, wanted, [], fgraph):
                 return _told(_Check(kind, 0, wanted, self._lhs), out, [], self._value_of(out))
         best, text = (-1, -1), None
         for program in self._programs:
@@ -412,6 +446,26 @@ class Law:
         if self._build(node, match) is None:
             return count + 1, 0, "the right side makes nothing that keeps or refines the type here"
         return count + 2, 0, None
+
+
+def standing_for(node: Apply) -> Variable | None:
+    """Return the output that stands for a node; None where it has several, and its op names no default one."""
+    return node.default_output() if len(node.outputs) == 1 or node.op.default_output is not None else None
+
+
+def placed(node: Apply, made: Any) -> Any:
+    """Return one replacement of a node with several outputs as that of the output that stands for it, or None."""
+    if not isinstance(made, Variable) or len(node.outputs) == 1:
+        return made
+    old = standing_for(node)
+    return None if old is None else {old: made}
+
+
+def _is_output(var: Variable, owner: Apply, output: int | None) -> bool:
+    """Whether a variable is the output of its node that a pattern means."""
+    if output is not None:
+        return var.index == output
+    return len(owner.outputs) == 1 or var.index == owner.op.default_output
 
 
 def fits(node: Apply, made: Sequence[Any]) -> bool:
@@ -458,6 +512,16 @@ def build(pattern: Any, match: Mapping[str, Variable]) -> Any:
     if pattern.pattern_op is None:
         return match[str(pattern.pattern_name)]
     made = [build(x, match) for x in pattern.pattern_args]
+    for part, x in zip(pattern.pattern_args, made, strict=True):
+        if isinstance(x, list):
+            msg = f"pattern {pattern}: {part} has {len(x)} outputs and no default one. Name one by its `output`."
+            raise RuleDefinitionError(msg)
     if pattern.pattern_output is None:
         return pattern.pattern_op(*made)
-    return pattern.pattern_op(*made, return_list=True)[pattern.pattern_output]
+    found = pattern.pattern_op(*made, return_list=True)
+    if pattern.pattern_op.default_output is not None:
+        found = found[0].owner.outputs
+    if pattern.pattern_output >= len(found):
+        msg = f"pattern {pattern}: {pattern.pattern_op} gives {len(found)} outputs. Name one of them by its `output`."
+        raise RuleDefinitionError(msg)
+    return found[pattern.pattern_output]

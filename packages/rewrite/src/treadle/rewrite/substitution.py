@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from treadle.graph import Constant, Op
 from treadle.rewrite.errors import RuleDefinitionError, require_kind
 from treadle.rewrite.interface import NodeRewriter
-from treadle.rewrite.pattern import Law, Pattern
+from treadle.rewrite.pattern import Law, Pattern, placed, standing_for
+from treadle.rewrite.run import replacements
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -101,7 +102,9 @@ class PatternNodeRewriter(NodeRewriter):
         "constraint": f}`` is a pattern that matches only variables for which ``f(variable)`` is true. A `Pattern`
         may stand anywhere.
     out_pattern
-        What takes its place: a pattern over the same holes, or a function ``(fgraph, node, match) -> variable``.
+        What takes its place: a pattern over the same holes, or a function ``(fgraph, node, match) -> variable``. Of a
+        node with several outputs it replaces the default one; without a default one the node is left alone, unless
+        the right side gives a variable for each output.
     allow_multiple_clients
         Whether results inside the pattern may have other uses.
     name
@@ -167,7 +170,8 @@ class PatternNodeRewriter(NodeRewriter):
             root = getattr(found, "owner", found)
             made = None if root is None else self._transform(fgraph, root)
             if made is not None:
-                return made if isinstance(made, dict) else {root.outputs[0]: made}
+                pairs, gone = replacements(self.name, root, made)
+                return {**dict(pairs), "remove": gone}
         return None
 
     def _transform(self, fgraph: FunctionGraph, node: Apply) -> Any:
@@ -177,8 +181,8 @@ class PatternNodeRewriter(NodeRewriter):
         made = self.law(fgraph, node)
         if self._fgraph_made and made is not None:
             made = self.out_pattern(fgraph, node, made["match"])
-            made = None if made is False else made
-        return {node.default_output(): made} if made is not None and len(node.outputs) > 1 else made
+            return None if made is False else placed(node, made)
+        return made
 
     def __str__(self) -> str:
         """Show the name."""
@@ -193,9 +197,10 @@ def _matched(node: Apply, match: Mapping[str, Variable]) -> dict[str, Any]:
 def _number(value: complex, node: Apply, match: Mapping[str, Variable]) -> Variable | None:
     """Return a number as a constant of the type of a node's output, or None where it cannot be one."""
     del match
+    out = standing_for(node)
     try:
-        return node.outputs[0].type.make_constant(value)
-    except (TypeError, ValueError):
+        return None if out is None else out.type.make_constant(value)
+    except (OverflowError, TypeError, ValueError):
         return None
 
 
