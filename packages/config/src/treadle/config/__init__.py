@@ -30,6 +30,7 @@ from treadle.config.kinds import BOOL, FLOAT, INT, OPTIONAL_BOOL, PATH, STR, Kin
 from treadle.config.lazy import lazy_module, lazy_names
 from treadle.config.option import Option
 from treadle.config.phases import Phases, Span, collecting, phase, tally
+from treadle.config.quotation import quoted
 from treadle.config.settings import Config, config
 from treadle.config.snapshot import Snapshot
 
@@ -68,6 +69,7 @@ __all__ = [
     "lazy_module",
     "lazy_names",
     "phase",
+    "quoted",
     "run_inside",
     "settled",
     "subset",

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treadle.config import quoted
 from treadle.graph import Form, Op, static_op
-from treadle.tensor.axes import normalize_axes
+from treadle.tensor.arguments import as_integer
+from treadle.tensor.axes import named_axes, normalize_axes, normalize_axis, several_axes
 from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.errors import AxisError, ShapeError
 from treadle.tensor.types import TensorType
@@ -168,10 +170,11 @@ def dimshuffle(x: Any, *order: Any) -> TensorVariable:
         If a dimension left out does not have length 1.
     """
     var = as_tensor_variable(x)
-    wanted = tuple(order[0]) if len(order) == 1 and isinstance(order[0], list | tuple) else order
+    several = several_axes(order[0]) if len(order) == 1 else None
+    wanted = order if several is None else tuple(several)
     for d in wanted:
         if isinstance(d, str) and d != NEW:
-            msg = f'dimshuffle: dimensions are integers or "x", got {d!r}.'
+            msg = f'dimshuffle: dimensions are integers or "x", got {quoted(d)}.'
             raise AxisError(msg)
     numbers = iter(normalize_axes("dimshuffle", tuple(d for d in wanted if not isinstance(d, str)), var.ndim))
     full = tuple(NEW if isinstance(d, str) else next(numbers) for d in wanted)
@@ -186,16 +189,17 @@ def transpose(x: Any, axes: Any = None) -> TensorVariable:
     var = as_tensor_variable(x)
     if axes is None:
         return dimshuffle(var, *reversed(range(var.ndim)))
-    if len(axes) != var.ndim:
-        msg = f"transpose: {var.ndim} axes are needed for a tensor of rank {var.ndim}, got {tuple(axes)}."
+    order = normalize_axes("transpose", axes, var.ndim)
+    if len(order) != var.ndim:
+        msg = f"transpose: {var.ndim} axes are needed for a tensor of rank {var.ndim}, got {order}. Name every axis."
         raise AxisError(msg)
-    return dimshuffle(var, *axes)
+    return dimshuffle(var, *order)
 
 
 def swapaxes(x: Any, axis1: int, axis2: int) -> TensorVariable:
     """Exchange two dimensions (as numpy.swapaxes)."""
     var = as_tensor_variable(x)
-    a, b = (normalize_axes("swapaxes", (axis,), var.ndim)[0] for axis in (axis1, axis2))
+    a, b = (normalize_axis("swapaxes", axis, var.ndim) for axis in (axis1, axis2))
     order = list(range(var.ndim))
     order[a], order[b] = order[b], order[a]
     return dimshuffle(var, *order)
@@ -204,10 +208,10 @@ def swapaxes(x: Any, axis1: int, axis2: int) -> TensorVariable:
 def moveaxis(x: Any, source: Any, destination: Any) -> TensorVariable:
     """Move dimensions to new places (as numpy.moveaxis)."""
     var = as_tensor_variable(x)
-    sources = normalize_axes("moveaxis", source, var.ndim)
-    targets = normalize_axes("moveaxis", destination, var.ndim)
+    sources = normalize_axes("moveaxis", named_axes(source), var.ndim)
+    targets = normalize_axes("moveaxis", named_axes(destination), var.ndim)
     if len(sources) != len(targets):
-        msg = f"moveaxis: as many destinations as sources are needed, got {source} and {destination}."
+        msg = f"moveaxis: as many destinations as sources are needed, got {quoted(source)} and {quoted(destination)}."
         raise AxisError(msg)
     order = [d for d in range(var.ndim) if d not in sources]
     for target, d in sorted(zip(targets, sources, strict=True)):
@@ -223,8 +227,9 @@ def matrix_transpose(x: Any) -> TensorVariable:
 def expand_dims(x: Any, axis: Any) -> TensorVariable:
     """Insert dimensions of length 1 (as numpy.expand_dims)."""
     var = as_tensor_variable(x)
-    count = len(axis) if isinstance(axis, tuple | list) else 1
-    new = normalize_axes("expand_dims", axis, var.ndim + count)
+    wanted = named_axes(axis)
+    count = len(wanted)
+    new = normalize_axes("expand_dims", wanted, var.ndim + count)
     old = iter(range(var.ndim))
     return dimshuffle(var, *(NEW if d in new else next(old) for d in range(var.ndim + count)))
 
@@ -238,7 +243,7 @@ def squeeze(x: Any, axis: Any = None) -> TensorVariable:
     drop = (
         tuple(d for d, n in enumerate(var.type.shape) if n == 1)
         if axis is None
-        else normalize_axes("squeeze", axis, var.ndim)
+        else normalize_axes("squeeze", axis, var.ndim, of_scalar=True)
     )
     return dimshuffle(var, *(d for d in range(var.ndim) if d not in drop))
 
@@ -246,13 +251,13 @@ def squeeze(x: Any, axis: Any = None) -> TensorVariable:
 def shape_padleft(x: Any, n_ones: int = 1) -> TensorVariable:
     """Put dimensions of length 1 in front."""
     var = as_tensor_variable(x)
-    return dimshuffle(var, *[NEW] * n_ones, *range(var.ndim))
+    return dimshuffle(var, *[NEW] * as_integer("shape_padleft: n_ones", n_ones, 0), *range(var.ndim))
 
 
 def shape_padright(x: Any, n_ones: int = 1) -> TensorVariable:
     """Put dimensions of length 1 at the end."""
     var = as_tensor_variable(x)
-    return dimshuffle(var, *range(var.ndim), *[NEW] * n_ones)
+    return dimshuffle(var, *range(var.ndim), *[NEW] * as_integer("shape_padright: n_ones", n_ones, 0))
 
 
 def atleast_1d(x: Any) -> TensorVariable:

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treadle.config import quoted
 from treadle.graph import Apply, Form, Op, as_index, static_op
-from treadle.tensor.axes import normalize_axes
+from treadle.tensor.arguments import as_integer, as_items
+from treadle.tensor.axes import normalize_axis
 from treadle.tensor.conversion import LISTS, as_tensor_variable, constant
 from treadle.tensor.dimshuffle import expand_dims
 from treadle.tensor.errors import ShapeError, TensorTypeError
@@ -110,35 +112,36 @@ def concatenate(tensors: Sequence[Any], axis: int = 0) -> TensorVariable:
     ShapeError
         If other lengths are known and differ.
     """
-    variables = [as_tensor_variable(t) for t in tensors]
+    variables = [as_tensor_variable(t) for t in as_items("concatenate: the tensors", tensors)]
     if not variables or variables[0].ndim == 0:
-        msg = f"concatenate: one or more tensors of rank 1 or more are needed, got {list(tensors)}. Use stack."
+        msg = f"concatenate: one or more tensors of rank 1 or more are needed, got {quoted(tensors)}. Use stack."
         raise TensorTypeError(msg)
-    (at,) = normalize_axes("concatenate", axis, variables[0].ndim)
+    at = normalize_axis("concatenate", axis, variables[0].ndim)
     result: TensorVariable = Join(at)(*variables)
     return result
 
 
 def stack(tensors: Sequence[Any], axis: int = 0) -> TensorVariable:
     """Put tensors one after another along a new axis (as numpy.stack)."""
-    variables = [as_tensor_variable(t) for t in tensors]
+    variables = [as_tensor_variable(t) for t in as_items("stack: the tensors", tensors)]
     if len({v.ndim for v in variables}) != 1:
         msg = f"stack: tensors of one rank are needed, got {', '.join(str(v.type) for v in variables) or 'none'}."
         raise TensorTypeError(msg)
-    (at,) = normalize_axes("stack", axis, variables[0].ndim + 1)
+    at = normalize_axis("stack", axis, variables[0].ndim + 1)
     return concatenate([expand_dims(v, at) for v in variables], at)
 
 
 def hstack(tensors: Sequence[Any]) -> TensorVariable:
     """Stack along the second axis, vectors along the first (as numpy.hstack)."""
-    variables = [v if v.ndim else expand_dims(v, 0) for v in map(as_tensor_variable, tensors)]
+    given = map(as_tensor_variable, as_items("hstack: the tensors", tensors))
+    variables = [v if v.ndim else expand_dims(v, 0) for v in given]
     return concatenate(variables, 0 if variables and variables[0].ndim == 1 else 1)
 
 
 def vstack(tensors: Sequence[Any]) -> TensorVariable:
     """Stack along the first axis, vectors as rows (as numpy.vstack)."""
     variables = []
-    for v in map(as_tensor_variable, tensors):
+    for v in map(as_tensor_variable, as_items("vstack: the tensors", tensors)):
         row = v if v.ndim else expand_dims(v, 0)
         variables.append(expand_dims(row, 0) if row.ndim == 1 else row)
     return concatenate(variables, 0)
@@ -248,4 +251,4 @@ def eye(n: Any, m: Any = None, k: int = 0, dtype: Any = None) -> TensorVariable:
     """Return a matrix with ones on one diagonal and zeros elsewhere (as numpy.eye)."""
     rows = expand_dims(arange(n), 1)
     columns = expand_dims(arange(n if m is None else m), 0)
-    return cast(columns.eq(add(rows, constant(k))), "floatX" if dtype is None else dtype)
+    return cast(columns.eq(add(rows, constant(as_integer("eye: k", k)))), "floatX" if dtype is None else dtype)

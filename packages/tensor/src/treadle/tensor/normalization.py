@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle.graph import Form, Op, static_op
+from treadle.tensor.arguments import as_flag
 from treadle.tensor.axes import axis_keyword, normalize_axes
 from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.reduction import expanded, sum_
@@ -140,13 +141,17 @@ def _floating(x: Any) -> Any:
     return var if var.type.numpy_dtype.kind == "f" else cast(var, "float64")
 
 
+def _axes(what: str, axis: Any, x: Any) -> tuple[int, ...]:
+    return tuple(sorted(normalize_axes(what, axis, x.ndim, of_scalar=True)))
+
+
 def softmax(x: Any, axis: Any = None) -> TensorVariable:
     """Return exp(x) over its sum along an axis, or axes; over all elements if None (as scipy.special.softmax).
 
     Integers are converted to float64. An infinite element makes the result NaN, as in SciPy.
     """
     var = _floating(x)
-    axes = tuple(sorted(normalize_axes("softmax", axis, var.ndim)))
+    axes = _axes("softmax", axis, var)
     result: TensorVariable = Softmax(axes)(var)
     return result
 
@@ -154,7 +159,7 @@ def softmax(x: Any, axis: Any = None) -> TensorVariable:
 def log_softmax(x: Any, axis: Any = None) -> TensorVariable:
     """Return the logarithm of `softmax`, without overflow or loss (as scipy.special.log_softmax)."""
     var = _floating(x)
-    axes = tuple(sorted(normalize_axes("log_softmax", axis, var.ndim)))
+    axes = _axes("log_softmax", axis, var)
     result: TensorVariable = LogSoftmax(axes)(var)
     return result
 
@@ -165,7 +170,8 @@ def logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> TensorVariabl
     Over no elements, or where all are minus infinity, it is minus infinity; a plus infinity makes it plus infinity.
     """
     var = _floating(x)
-    axes = tuple(sorted(normalize_axes("logsumexp", axis, var.ndim)))
+    axes = _axes("logsumexp", axis, var)
+    kept = as_flag("logsumexp: keepdims", keepdims)
     out = LogSumExp(axes)(var)
-    result: TensorVariable = expanded(out, axes, var.ndim) if keepdims else out
+    result: TensorVariable = expanded(out, axes, var.ndim) if kept else out
     return result

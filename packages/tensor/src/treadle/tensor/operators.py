@@ -7,6 +7,7 @@ from typing import Any
 from treadle.tensor import indexing as _indexing
 from treadle.tensor import product as _product
 from treadle.tensor import reduction as _reduction
+from treadle.tensor.axes import several_axes as _several_axes
 from treadle.tensor.broadcasting import ones_like, zeros_like
 
 # The package's attributes of these modules' names are the functions, so the names are taken from inside.
@@ -229,7 +230,7 @@ class Methods(Operators):
 
     def transpose(self, *axes: Any) -> Any:
         """Permute dimensions; reverse them if no axes are given."""
-        if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], tuple | list)):
+        if len(axes) == 1 and (axes[0] is None or _several_axes(axes[0]) is not None):
             return _transpose(self, axes[0])
         return _transpose(self, axes or None)
 

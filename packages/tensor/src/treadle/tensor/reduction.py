@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle.graph import Form, Op, Variable, static_op
+from treadle.tensor.arguments import as_flag
 from treadle.tensor.axes import axis_keyword, normalize_axes
 from treadle.tensor.conversion import as_tensor_variable, constant
 from treadle.tensor.dimshuffle import NEW, dimshuffle
@@ -226,14 +227,19 @@ class ArgReduction(_OverAxes):
         return f"{self.kind.capitalize()}{{axes={list(self.axes)}}}"
 
 
-def _finish(result: Any, x: Any, axes: tuple[int, ...], keepdims: bool) -> TensorVariable:
-    out: TensorVariable = expanded(result, axes, x.ndim) if keepdims else result
+def _axes(kind: str, axis: Any, x: Any) -> tuple[int, ...]:
+    return tuple(sorted(normalize_axes(kind, axis, x.ndim, of_scalar=True)))
+
+
+def _finish(kind: str, result: Any, x: Any, axes: tuple[int, ...], keepdims: bool) -> TensorVariable:
+    kept = as_flag(f"{kind}: keepdims", keepdims)
+    out: TensorVariable = expanded(result, axes, x.ndim) if kept else result
     return out
 
 
 def _reduce(kind: str, x: Any, axis: Any, keepdims: bool, dtype: str, acc_dtype: str) -> TensorVariable:
-    axes = tuple(sorted(normalize_axes(kind, axis, x.ndim)))
-    return _finish(Reduction(kind, axes, dtype, acc_dtype)(x), x, axes, keepdims)
+    axes = _axes(kind, axis, x)
+    return _finish(kind, Reduction(kind, axes, dtype, acc_dtype)(x), x, axes, keepdims)
 
 
 def _sum_dtypes(x: Any, dtype: Any, acc_dtype: Any) -> tuple[str, str]:
@@ -315,8 +321,8 @@ def _truth(x: Any) -> Any:
 
 def _position(kind: str, x: Any, axis: Any, keepdims: bool) -> TensorVariable:
     var = _ordered(x)
-    axes = tuple(sorted(normalize_axes(kind, axis, var.ndim)))
-    return _finish(ArgReduction(kind, axes)(var), var, axes, keepdims)
+    axes = _axes(kind, axis, var)
+    return _finish(kind, ArgReduction(kind, axes)(var), var, axes, keepdims)
 
 
 def argmax(x: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:
@@ -354,7 +360,7 @@ def mean(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, ac
     own = var.type.numpy_dtype
     result = TensorType(dtype).dtype if dtype is not None else (own.name if own.kind in "fc" else "float64")
     inner = TensorType(acc_dtype).dtype if acc_dtype is not None else ("float32" if result == "float16" else result)
-    axes = normalize_axes("mean", axis, var.ndim)
+    axes = _axes("mean", axis, var)
     total = sum_(var, axis=axes, dtype=inner, keepdims=keepdims)
     real = inner if inner not in {"complex64", "complex128"} else {"complex64": "float32"}.get(inner, "float64")
     return cast(true_div(total, _count(var, axes, real)), result)
@@ -380,7 +386,7 @@ def var(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, correct
     if value.type.numpy_dtype.kind not in "fc":
         value = cast(value, "float64")
     inner = cast(value, "float32") if value.dtype == "float16" else value
-    axes = normalize_axes("var", axis, value.ndim)
+    axes = _axes("var", axis, value)
     deviations = sqr(sub(inner, mean(inner, axis=axes, keepdims=True)))
     divisor = _count(value, axes, inner.dtype)
     lost = 1 if corrected else ddof

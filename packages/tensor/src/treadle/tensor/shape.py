@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treadle.config import quoted
 from treadle.graph import Apply, Form, Op, as_index, static_op
-from treadle.tensor.axes import normalize_axes
+from treadle.tensor.arguments import as_integer, known_integer
+from treadle.tensor.axes import normalize_axis
 from treadle.tensor.conversion import as_tensor_variable, constant
 from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.types import TensorType
@@ -73,7 +75,7 @@ class ShapeI(Op):
         """Return a scalar type."""
         (x,) = types
         if not 0 <= self.axis < getattr(x, "ndim", 0):
-            normalize_axes("shape_i", self.axis, getattr(x, "ndim", 0))
+            normalize_axis("shape_i", self.axis, getattr(x, "ndim", 0))
         return [TensorType(LENGTH, ())]
 
     def printed_form(self, node: Apply) -> Form:
@@ -107,7 +109,7 @@ def shape(x: Any) -> TensorVariable:
 def shape_i(x: Any, axis: int) -> TensorVariable:
     """Return the length of one dimension as an int64 scalar; a constant where it is known."""
     var = as_tensor_variable(x)
-    (at,) = normalize_axes("shape_i", axis, var.ndim)
+    at = normalize_axis("shape_i", axis, var.ndim)
     known = var.type.shape[at]
     if known is not None:
         return constant(known, dtype=LENGTH)
@@ -155,7 +157,7 @@ def as_lengths(what: str, given: Any) -> list[TensorVariable]:
     TensorTypeError
         If it is none of these.
     """
-    if isinstance(given, list | tuple):
+    if isinstance(given, list | tuple | range) or (isinstance(given, np.ndarray) and given.ndim == 1):
         items = list(given)
     else:
         var = as_tensor_variable(given)
@@ -164,14 +166,14 @@ def as_lengths(what: str, given: Any) -> list[TensorVariable]:
         elif var.ndim == 1 and var.type.shape[0] is not None:
             items = [var[i] for i in range(var.type.shape[0])]
         else:
-            msg = f"{what}: a shape must have a known length, got {given} of type {var.type}. List its elements."
+            msg = f"{what}: a shape of known length is needed, got {quoted(given)} of type {var.type}. List them."
             raise TensorTypeError(msg)
     result = []
     for item in items:
-        known = as_index(item)
+        known = known_integer(item)
         var = constant(known, dtype=LENGTH) if known is not None else as_tensor_variable(item)
         if var.ndim != 0 or var.type.numpy_dtype.kind not in "iu":
-            msg = f"{what}: lengths must be integer scalars, got {item} of type {var.type}. Cast it to int64."
+            msg = f"{what}: lengths must be integer scalars, got {quoted(item)} of type {var.type}. Cast it to int64."
             raise TensorTypeError(msg)
         result.append(var if var.dtype == LENGTH else var.astype(LENGTH))
     return result
@@ -272,12 +274,13 @@ def reshape(x: Any, newshape: Any, ndim: int | None = None) -> TensorVariable:
         If the static shapes show that the number of elements differs.
     """
     var = as_tensor_variable(x)
-    if ndim is not None and not isinstance(newshape, list | tuple):
+    rank = None if ndim is None else as_integer("reshape: ndim", ndim, 0)
+    if rank is not None and not isinstance(newshape, list | tuple):
         vector = as_tensor_variable(newshape)
-        newshape = [vector[i] for i in range(ndim)] if vector.ndim == 1 else [newshape]
+        newshape = [vector[i] for i in range(rank)] if vector.ndim == 1 else [newshape]
     wanted = as_lengths("reshape", newshape)
-    if ndim is not None and len(wanted) != ndim:
-        msg = f"reshape: ndim is {ndim}, but {len(wanted)} lengths are given. Make them agree."
+    if rank is not None and len(wanted) != rank:
+        msg = f"reshape: ndim is {rank}, but {len(wanted)} lengths are given. Make them agree."
         raise ShapeError(msg)
     result: TensorVariable = Reshape(len(wanted))(var, *wanted)
     return result
@@ -286,7 +289,10 @@ def reshape(x: Any, newshape: Any, ndim: int | None = None) -> TensorVariable:
 def flatten(x: Any, ndim: int = 1) -> TensorVariable:
     """Return the tensor with all dimensions from the `ndim`-th on joined into one."""
     var = as_tensor_variable(x)
-    if not 1 <= ndim <= max(var.ndim, 1):
-        msg = f"flatten: ndim must lie between 1 and {max(var.ndim, 1)}, got {ndim}."
+    rank = as_integer("flatten: ndim", ndim)
+    if not 1 <= rank <= max(var.ndim, 1):
+        msg = f"flatten: ndim must lie between 1 and {max(var.ndim, 1)}, got {rank}. Pass one of these."
         raise ShapeError(msg)
-    return reshape(var, [*lengths(var)[: ndim - 1], -1], ndim=ndim)
+    joined = var.type.shape[rank - 1 :]
+    last = -1 if None in joined else math.prod(n for n in joined if n is not None)
+    return reshape(var, [*lengths(var)[: rank - 1], last], ndim=rank)

@@ -1,0 +1,104 @@
+"""Arguments as functions take them: one conversion for each kind, where they enter.
+
+Integers are Python's, NumPy's, arrays of rank 0 and constants of them; truth values are no integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treadle.config import TreadleError, quoted
+from treadle.graph import Variable, as_index
+from treadle.tensor.errors import TensorTypeError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def known_integer(value: Any) -> int | None:
+    """Return the integer that a value is, None if it is none or known only when the program runs."""
+    if type(value) is int:
+        return value
+    if isinstance(value, bool | np.bool_):
+        return None
+    return as_index(value)
+
+
+def as_integer(what: str, value: Any, least: int | None = None) -> int:
+    """Return an argument as an integer.
+
+    Parameters
+    ----------
+    what
+        Whose argument it is and which, for messages: ``"eye: k"``.
+    value
+        The argument.
+    least
+        The least integer that is taken.
+
+    Raises
+    ------
+    TensorTypeError
+        If it is no integer that is known when the graph is built, or less than `least`.
+    """
+    number = known_integer(value)
+    if number is None or (least is not None and number < least):
+        bound = "" if least is None else f" of {least} or more"
+        msg = f"{what} must be an integer{bound}, known when the graph is built, got {quoted(value)}. Pass one."
+        raise TensorTypeError(msg)
+    return number
+
+
+def as_flag(what: str, value: Any) -> bool:
+    """Return an argument as a truth value: True, False, or the integers 1 and 0.
+
+    Raises
+    ------
+    TensorTypeError
+        If it is something else.
+    """
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, np.bool_) or (known_integer(value) in {0, 1} and not isinstance(value, Variable)):
+        return bool(value)
+    msg = f"{what} must be True or False, got {quoted(value)}. Pass one of the two."
+    raise TensorTypeError(msg)
+
+
+def as_choice(what: str, value: Any, allowed: Sequence[str | None]) -> Any:
+    """Return an argument that is one of some strings, or None where that is among them.
+
+    Raises
+    ------
+    TensorTypeError
+        If it is something else.
+    """
+    if (value is None or isinstance(value, str)) and value in allowed:
+        return value
+    msg = f"{what} must be one of {', '.join(map(str, allowed))}, got {quoted(value)}."
+    raise TensorTypeError(msg)
+
+
+def as_items(what: str, value: Any) -> list[Any]:
+    """Return an argument that is a sequence as a list.
+
+    Raises
+    ------
+    TensorTypeError
+        If it is a text, has no order, or cannot be iterated over.
+    """
+    if isinstance(value, list | tuple):
+        return list(value)
+    if not isinstance(value, str | bytes | Mapping | Set):
+        try:
+            return list(value)
+        except TreadleError:
+            raise
+        except Exception as error:
+            msg = f"{what} must be a sequence, got {quoted(value)} ({error}). Put what is meant into a list."
+            raise TensorTypeError(msg) from error
+    msg = f"{what} must be a sequence, got {quoted(value)}. Put what is meant into a list."
+    raise TensorTypeError(msg)
