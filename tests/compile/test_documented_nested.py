@@ -221,9 +221,10 @@ def test_lengths_come_from_the_function_that_is_given() -> None:
         return np.concatenate([x, x])
 
     x = tt.dvector("x")
-    told = wrap_py([tt.dvector], [tt.dvector], infer_shape=lambda _g, _node, shapes: [(shapes[0][0] * 2,)])(twice)
+    told = wrap_py([tt.dvector], [tt.dvector], infer_shape=lambda _node, shapes: [(shapes[0][0] * 2,)])(twice)
+    older = wrap_py([tt.dvector], [tt.dvector], infer_shape=lambda _g, _node, shapes: [(shapes[0][0] * 2,)])(twice)
     untold = wrap_py([tt.dvector], [tt.dvector])(twice)
-    for op, ran in ((told, 0), (untold, 1)):
+    for op, ran in ((told, 0), (older, 0), (untold, 1)):
         calls.clear()
         assert function([x], op(x).shape[0], mode=Mode("vm", "fast_run"))([1.0, 2.0, 3.0]) == 6
         assert len(calls) == ran

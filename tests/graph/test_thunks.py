@@ -127,7 +127,7 @@ def test_what_cannot_be_called_is_no_thunk() -> None:
 
 def test_op_knows_no_shapes_and_no_other_variant_of_itself_by_default() -> None:
     node = inverse(number("x")).owner
-    assert inverse.infer_shape(None, node, [()]) is None
+    assert inverse.infer_shape(node, [()]) is None
     assert inverse.inplace_on_inputs([0]) is inverse
     assert inverse.do_constant_folding(None, node) is True
 

@@ -75,7 +75,7 @@ class Polar(Op):
         output_storage[0][0] = radius
         output_storage[1][0] = angle
 
-    def infer_shape(self, fgraph: Any, node: Apply, shapes: Sequence[Any]) -> Sequence[Any]:
+    def infer_shape(self, node: Apply, shapes: Sequence[Any]) -> Sequence[Any]:
         return [shapes[0], shapes[0]]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:

@@ -24,7 +24,7 @@ class Broken(Op):
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
         output_storage[0][0] = inputs[0] * 2
 
-    def infer_shape(self, fgraph: Any, node: Apply, shapes: Sequence[Any]) -> Any:
+    def infer_shape(self, node: Apply, shapes: Sequence[Any]) -> Any:
         return [(1 // 0,)]
 
 

@@ -66,6 +66,7 @@ from treadle.graph.pages import d3viz, html_comparison, html_fragment, html_page
 from treadle.graph.printout import Print
 from treadle.graph.provenance import UserLine, carried, user_line
 from treadle.graph.scopes import current_scope, name_scope
+from treadle.graph.shape_inference import call_infer_shape
 from treadle.graph.shared_variable import CONVERTERS, Container, SharedVariable, shared, shared_constructor
 from treadle.graph.structure import Output
 from treadle.graph.test_values import compute_test_value, get_test_value, get_test_values, missing_test_message
@@ -178,6 +179,7 @@ __all__ = [
     "applys_between",
     "as_index",
     "as_string",
+    "call_infer_shape",
     "carried",
     "clone",
     "clone_get_equiv",

@@ -23,9 +23,9 @@ class _SameValue(Op):
         """Return the input's type."""
         return types
 
-    def infer_shape(self, fgraph: Any, node: Apply, shapes: Sequence[Any]) -> Sequence[Any]:
+    def infer_shape(self, node: Apply, shapes: Sequence[Any]) -> Sequence[Any]:
         """Return the input's shape."""
-        del fgraph, node
+        del node
         return shapes
 
     def pullback(

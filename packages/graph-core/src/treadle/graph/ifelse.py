@@ -133,9 +133,9 @@ class IfElse(Op):
         thunk.lazy = True
         return thunk
 
-    def infer_shape(self, fgraph: Any, node: Apply, shapes: Sequence[Any]) -> Sequence[Any]:
+    def infer_shape(self, node: Apply, shapes: Sequence[Any]) -> Sequence[Any]:
         """Return the branches' shapes where they are known to be the same."""
-        del fgraph, node
+        del node
         pairs = zip(shapes[1 : 1 + self.n_outs], shapes[1 + self.n_outs :], strict=True)
         return [a if a is not None and b is not None and _same(a, b) else None for a, b in pairs]
 

@@ -337,9 +337,9 @@ class Op(Differentiable, ABC):
         self.prepare_node(node, storage_map, compute_map, "py")
         return self.make_py_thunk(node, storage_map, compute_map, no_recycling)
 
-    def infer_shape(self, fgraph: Any, node: Apply, shapes: Sequence[Any]) -> Sequence[Any] | None:
+    def infer_shape(self, node: Apply, shapes: Sequence[Any]) -> Sequence[Any] | None:
         """Return each output's shape (a tuple of integer variables) from the inputs' shapes, or None if unknown."""
-        del fgraph, node, shapes
+        del node, shapes
         return None
 
     # Identity

@@ -74,9 +74,9 @@ class Print(Op):
         del fgraph, node
         return False
 
-    def infer_shape(self, fgraph: Any, node: Apply, shapes: Sequence[Any]) -> Sequence[Any]:
+    def infer_shape(self, node: Apply, shapes: Sequence[Any]) -> Sequence[Any]:
         """Return the input's shape."""
-        del fgraph, node
+        del node
         return list(shapes)
 
     def pullback(

@@ -220,9 +220,9 @@ class OpFromGraph(Op, HasInnerGraph):
         del node
         return all(inner.op.do_constant_folding(fgraph, inner) for inner in self.fgraph.apply_nodes)
 
-    def infer_shape(self, fgraph: Any, node: Apply, shapes: Sequence[Any]) -> Sequence[Any] | None:
+    def infer_shape(self, node: Apply, shapes: Sequence[Any]) -> Sequence[Any] | None:
         """Return the lengths of what the inner graph computes."""
-        del fgraph, shapes
+        del shapes
         made = self.fgraph.bind(node.inputs)
         return [tuple(lengths(out)) if isinstance(out.type, TensorType) else None for out in made]
 

@@ -12,6 +12,7 @@ from treadle.graph import (
     Op,
     Type,
     Variable,
+    call_infer_shape,
     reduce_by_place,
 )
 from treadle.tensor.conversion import as_tensor_variable
@@ -33,7 +34,7 @@ class FromFunctionOp(Op):
     itypes, otypes
         Types of inputs and outputs.
     infer_shape
-        ``infer_shape(fgraph, node, input_shapes)`` returns the shapes of the outputs; unknown if None.
+        ``infer_shape(node, input_shapes)`` returns the shapes of the outputs; unknown if None.
     pullback
         ``pullback(inputs, outputs, cotangents)`` returns a gradient, as a variable or None, for each input.
     """
@@ -122,12 +123,11 @@ class FromFunctionOp(Op):
                 raise GraphTypeError(msg) from error
         return made
 
-    def infer_shape(self, fgraph: Any, node: Apply, shapes: Sequence[Any]) -> Sequence[Any] | None:
+    def infer_shape(self, node: Apply, shapes: Sequence[Any]) -> Sequence[Any] | None:
         """Return what the function given says."""
         if self.given_infer_shape is None:
             return None
-        found: Sequence[Any] = self.given_infer_shape(fgraph, node, shapes)
-        return found
+        return call_infer_shape(self.given_infer_shape, None, node, shapes)
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
@@ -211,7 +211,7 @@ def wrap_py(
     otypes
         Type of each output, in the same way.
     infer_shape
-        ``infer_shape(fgraph, node, input_shapes)`` returns a shape for each output.
+        ``infer_shape(node, input_shapes)`` returns a shape for each output.
     pullback
         ``pullback(inputs, outputs, cotangents)`` returns a gradient for each input; there is none if None.
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.graph.errors import GraphValueError
 from treadle.graph.features.base import Feature
+from treadle.graph.shape_inference import call_infer_shape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,7 +20,7 @@ class ShapeFeature(Feature):
     """Feature that says what shape a variable has in terms of others: ``fgraph.shape_of(var)``.
 
     A shape is a tuple with an integer or a symbolic integer for each dimension. It comes from
-    ``Op.infer_shape(fgraph, node, input_shapes)`` where the op says so, and from `leaf_shape` for inputs and for
+    ``Op.infer_shape(node, input_shapes)`` where the op says so, and from `leaf_shape` for inputs and for
     outputs of other ops. Shapes are computed when they are asked for, once; those that depend on a changed input of
     a node are forgotten. Nothing recurses.
 
@@ -102,7 +103,7 @@ class ShapeFeature(Feature):
     def _infer(self, node: Apply) -> None:
         """Find the shapes of a node's outputs from those of its inputs."""
         self.inferred += 1
-        shapes = node.op.infer_shape(self._fgraph, node, [self._known[x] for x in node.inputs])
+        shapes = call_infer_shape(node.op.infer_shape, self._fgraph, node, [self._known[x] for x in node.inputs])
         if shapes is None:
             shapes = [None] * len(node.outputs)
         if len(shapes) != len(node.outputs):

@@ -6,7 +6,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from treadle.config import config
-from treadle.graph import Constant, IfElse, Op, ShapeInferenceError, Variable
+from treadle.graph import Constant, IfElse, Op, ShapeInferenceError, Variable, call_infer_shape
 from treadle.tensor.broadcasting import Alloc, SumTo
 from treadle.tensor.dimshuffle import DimShuffle
 from treadle.tensor.elemwise import Elemwise
@@ -311,7 +311,7 @@ def own_shape(node: Apply, out: Variable, table: LengthTable) -> list[Variable] 
     if known is None:
         given = [tuple(lengths(x)) if hasattr(x.type, "ndim") else None for x in node.inputs]
         try:
-            known = node.op.infer_shape(table.fgraph, node, given)
+            known = call_infer_shape(node.op.infer_shape, table.fgraph, node, given)
         except Exception as error:  # noqa: BLE001 - anyone's op may raise anything; on_shape_error decides
             _failed_shape(node, error)
         table.own_shapes[node] = known = () if known is None else known
