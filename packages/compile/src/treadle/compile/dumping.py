@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from treadle.compile.errors import FunctionTypeError
+from treadle.config import text_of
 from treadle.graph import Container, ScratchPad, UserLine
 
 if TYPE_CHECKING:
@@ -62,7 +63,9 @@ def _names(given: Any) -> list[str]:
     names = [given] if isinstance(given, str) else list(given or ())
     for name in names:
         if not isinstance(name, str):
-            msg = f"extra_tag_to_remove: names of tag attributes are needed, got {name!r}. Pass a list of strings."
+            msg = (
+                f"extra_tag_to_remove: names of tag attributes are needed, got {text_of(name)}. Pass a list of strings."
+            )
             raise FunctionTypeError(msg)
     return names
 

@@ -12,7 +12,7 @@ from treadle.compile.calling import arguments_of, install_caller
 from treadle.compile.errors import AliasedMemoryError, CallError, FunctionValueError, FunctionWarning
 from treadle.compile.exporting import export_function
 from treadle.compile.lookup import Containers, Slots, Values, finder
-from treadle.config import config
+from treadle.config import config, text_of
 from treadle.graph import Container, HasInnerGraph, debugprint, html_fragment, retell
 
 if TYPE_CHECKING:
@@ -160,8 +160,8 @@ class Function:
         shown = f"0 to {len(spec.outputs) - 1}" if spec.outputs else "none"
         keys = "" if spec.keys is None else f" and the keys {', '.join(map(repr, spec.keys))}"
         msg = (
-            f"{self.signature.title}: output_subset must be a list of outputs, got {wanted!r}. There are the positions "
-            f"{shown}{keys}."
+            f"{self.signature.title}: output_subset must be a list of outputs, got {text_of(wanted)}. There are the "
+            f"positions {shown}{keys}."
         )
         raise CallError(msg)
 
@@ -422,7 +422,9 @@ class Function:
     def _check_aliases(self) -> None:
         strategy = self.pickle_aliased_memory_strategy
         if strategy not in self.aliased_strategies:
-            msg = f"pickle_aliased_memory_strategy: one of {', '.join(self.aliased_strategies)}, got {strategy!r}."
+            msg = (
+                f"pickle_aliased_memory_strategy: one of {', '.join(self.aliased_strategies)}, got {text_of(strategy)}."
+            )
             raise FunctionValueError(msg)
         if strategy == "ignore":
             return

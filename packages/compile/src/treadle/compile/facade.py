@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from treadle.compile.errors import FunctionTypeError
 from treadle.compile.mode import get_mode
 from treadle.compile.specification import specify
-from treadle.config import settled
+from treadle.config import settled, text_of
 
 if TYPE_CHECKING:
     from treadle.compile.executor import Function
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def _check_name(name: object) -> None:
     if name is not None and not isinstance(name, str):
-        msg = f"function: the name must be a string, got {name!r}. Pass name='...' or leave it out."
+        msg = f"function: the name must be a string, got {text_of(name)}. Pass name='...' or leave it out."
         raise FunctionTypeError(msg)
 
 

@@ -9,7 +9,7 @@ from treadle.compile.backends import BACKENDS
 from treadle.compile.errors import FunctionTypeError, MissingBackendError
 from treadle.compile.naming import NameTable
 from treadle.compile.optimizers import OPT_FAST_RUN
-from treadle.config import discover
+from treadle.config import discover, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -48,7 +48,7 @@ class ModeTable(NameTable[Any]):
 
     def _checked(self, name: str, given: Any) -> Any:
         if not isinstance(given, self.mode_class):
-            msg = f"register_mode {name!r}: a Mode is needed, got {given!r}."
+            msg = f"register_mode {name!r}: a Mode is needed, got {text_of(given)}."
             raise FunctionTypeError(msg)
         return given
 
@@ -110,7 +110,7 @@ class ModeTable(NameTable[Any]):
         if not isinstance(made, self.mode_class):
             msg = (
                 f"mode {entry.name}: entry point {entry.value} of {entry.distribution} must be a Mode, or a function "
-                f"that returns one, got {made!r}."
+                f"that returns one, got {text_of(made)}."
             )
             raise FunctionTypeError(msg)
         return made

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.compile.errors import FunctionTypeError
 from treadle.compile.mode import Mode
+from treadle.config import text_of
 from treadle.graph import debugprint
 from treadle.link.vm import Linker, link_node_by_node
 
@@ -160,7 +161,7 @@ class MonitorMode(Mode):
 
 def _hook(name: str, given: Any) -> Any:
     if given is not None and not callable(given):
-        msg = f"MonitorMode: {name} must be a function (fgraph, i, node, fn), got {given!r}."
+        msg = f"MonitorMode: {name} must be a function (fgraph, i, node, fn), got {text_of(given)}."
         raise FunctionTypeError(msg)
     return given
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from treadle.compile.errors import FunctionTypeError, UnknownNameError
+from treadle.config import text_of
 from treadle.graph import DuplicateRegistrationError
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class NameTable(Mapping[str, T], Generic[T]):
             If the name is no string, or the thing is of a wrong kind.
         """
         if not isinstance(name, str) or not name:
-            msg = f"register_{self.kind}: the name must be a string, got {name!r}."
+            msg = f"register_{self.kind}: the name must be a string, got {text_of(name)}."
             raise FunctionTypeError(msg)
         checked = self._checked(name, thing)
         with self._lock:

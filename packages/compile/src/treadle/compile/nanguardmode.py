@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.compile.errors import CompileError, FunctionValueError
 from treadle.compile.mode import Mode
+from treadle.compile.value_text import value_text
 from treadle.config import TreadleWarning, config, lazy_module
 from treadle.graph import Constant, NodeArithmeticError, SharedVariable, debugprint, memory_roots, roots_of
 from treadle.link.vm import Linker, Program, link_node_by_node
@@ -84,7 +85,7 @@ class Guard:
         found = self.found(var, value)
         if found is not None:
             what = "shared variable" if isinstance(var, SharedVariable) else "input"
-            self.report(f"NanGuardMode: {found} in the {what} {var} of type {var.type}: {_shown(value)}.")
+            self.report(f"NanGuardMode: {found} in the {what} {var} of type {var.type}: {value_text(value)}.")
 
     def check_output(self, node: Apply, at: int, value: Any, given: Sequence[Any]) -> None:
         """Look at a value that a node has computed."""
@@ -95,25 +96,15 @@ class Guard:
         # What the node overwrote is not what it was given any more.
         gone = {i for places in node.op.destroy_map.values() for i in places}
         inputs = "".join(
-            f"\n  {i}: {x} of type {x.type}: {'overwritten by the node' if i in gone else _shown(v)}"
+            f"\n  {i}: {x} of type {x.type}: {'overwritten by the node' if i in gone else value_text(v)}"
             for i, (x, v) in enumerate(zip(node.inputs, given, strict=True))
         )
         lines = "" if node.user_line is None else "".join(f"\n  {line}" for line in node.user_line.trace)
         self.report(
             f"NanGuardMode: {found} in output {at} of {node.op}, {var} of type {var.type}{node.where()}: "
-            f"{_shown(value)}.\nInputs:{inputs}\nBuilt by:{lines or ' an unknown line'}\nGraph from the output to the "
-            f"inputs:\n{str(debugprint(var, file='str', depth=_DEPTH, print_type=True)).rstrip()}"
+            f"{value_text(value)}.\nInputs:{inputs}\nBuilt by:{lines or ' an unknown line'}\nGraph from the output to "
+            f"the inputs:\n{str(debugprint(var, file='str', depth=_DEPTH, print_type=True)).rstrip()}"
         )
-
-
-def _shown(value: Any) -> str:
-    text = " ".join(str(value).split())
-    cut = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 10]} … {text[-6:]}"
-    shape = getattr(value, "shape", None)
-    return cut if shape is None else f"{cut} ({getattr(value, 'dtype', '?')} of shape {tuple(shape)})"
-
-
-_LONGEST = 200
 
 
 def is_guarded(var: Variable) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.compile.errors import FunctionTypeError
 from treadle.compile.naming import NameTable
+from treadle.config import text_of
 from treadle.graph import AlreadyThere, DestroyHandler, Feature, debugprint
 from treadle.rewrite import GraphRewriter, RewriteDatabaseQuery
 
@@ -33,7 +34,10 @@ class OptimizerTable(NameTable[Any]):
 
     def _checked(self, name: str, given: Any) -> Any:
         if not isinstance(given, RewriteDatabaseQuery | GraphRewriter):
-            msg = f"register_optimizer {name!r}: a RewriteDatabaseQuery or a GraphRewriter is needed, got {given!r}."
+            msg = (
+                f"register_optimizer {name!r}: a RewriteDatabaseQuery or a GraphRewriter is needed, "
+                f"got {text_of(given)}."
+            )
             raise FunctionTypeError(msg)
         return given
 
@@ -107,7 +111,7 @@ class AddFeatureOptimizer(GraphRewriter):
 def _checked_feature(given: Any) -> Feature:
     if isinstance(given, Feature):
         return given
-    msg = f"AddFeatureOptimizer: a Feature is needed, got {given!r}. Pass an instance, not its class."
+    msg = f"AddFeatureOptimizer: a Feature is needed, got {text_of(given)}. Pass an instance, not its class."
     raise FunctionTypeError(msg)
 
 

@@ -33,6 +33,7 @@ from treadle.config.phases import Phases, Span, collecting, phase, tally
 from treadle.config.quotation import quoted
 from treadle.config.settings import Config, config
 from treadle.config.snapshot import Snapshot
+from treadle.config.text import text_of
 
 __all__ = [
     "BOOL",
@@ -74,6 +75,7 @@ __all__ = [
     "settled",
     "subset",
     "tally",
+    "text_of",
 ]
 
 

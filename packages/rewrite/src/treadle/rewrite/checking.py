@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
-from treadle.config import lazy_module
+from treadle.config import lazy_module, text_of
 from treadle.graph import Constant, SharedVariable, order_nodes
 from treadle.rewrite.errors import RuleFaultError
 
@@ -20,8 +20,6 @@ else:
 
 # One sample each: of these, and of the values that the types make of them.
 SEEDS = (0, 1)
-# Longer texts of values are cut in messages.
-LONGEST = 200
 
 
 class _Unknown:
@@ -127,25 +125,20 @@ class Checker:
     def _fault(old: Variable, new: Variable, before: Any, after: Any) -> str | None:
         """Return what is wrong with a value that took another's place, or None."""
         if after is _UNKNOWN:
-            return f"made a value that cannot be computed, which was {_shown(before)}"
+            return f"made a value that cannot be computed, which was {text_of(before, str)}"
         for what in ("shape", "dtype"):
             was, now = getattr(before, what, None), getattr(after, what, None)
             if was != now:
                 return f"changed the {what} from {was} to {now}"
         if not new.type.is_valid_value(after, strict=True):
-            return f"made a value that is none of type {new.type}: {_shown(after)}"
+            return f"made a value that is none of type {new.type}: {text_of(after, str)}"
         if old.type.values_eq_approx(before, after) or any(old.type.non_finite(before)):
             return None
-        return f"changed the value from {_shown(before)} to {_shown(after)}"
+        return f"changed the value from {text_of(before, str)} to {text_of(after, str)}"
 
     def _message(self, name: str, node: Apply, samples: Samples, new: Variable, fault: str) -> str:
-        given = ", ".join(f"{x} = {_shown(samples.value(x))}" for x in node.inputs)
+        given = ", ".join(f"{x} = {text_of(samples.value(x), str)}" for x in node.inputs)
         return (
             f"rule {name!r}: {fault}, on {node.op}{node.where()}, with {given}; the replacement is {new}. "
             "Correct the rule, or exclude it by its name."
         )
-
-
-def _shown(value: Any) -> str:
-    text = " ".join(str(value).split())
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 10]} … {text[-6:]}"

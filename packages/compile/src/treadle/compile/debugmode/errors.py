@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.compile.debugmode.demand import MISSING
 from treadle.compile.errors import CompileError
+from treadle.compile.value_text import value_text
 from treadle.config import TreadleWarning
 from treadle.graph import debugprint
 
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import Apply, Variable
+
+# How much of the graph above a value is printed.
+_DEPTH = 4
 
 
 class DebugModeError(CompileError, RuntimeError):
@@ -37,19 +41,6 @@ class DebugModeWarning(TreadleWarning):
     """DebugMode has found something that may be meant: an input not reused, strides that differ."""
 
 
-# Longer texts of values and graphs are cut in messages.
-_LONGEST = 200
-_DEPTH = 4
-
-
-def shown(value: Any) -> str:
-    """Return a value as text, with dtype and shape, cut where it is long."""
-    text = " ".join(str(value).split())
-    cut = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 10]} … {text[-6:]}"
-    shape = getattr(value, "shape", None)
-    return cut if shape is None else f"{cut} ({getattr(value, 'dtype', '?')} of shape {tuple(shape)})"
-
-
 def described(node: Apply) -> str:
     """Return a node's op, types of inputs, and the user's line."""
     return f"{node.op} of {', '.join(str(x.type) for x in node.inputs) or 'nothing'}{node.where()}"
@@ -70,7 +61,7 @@ def graph_of(var: Variable) -> str:
 
 def given(values: Sequence[Any] | None) -> str:
     """Return the values that a node was given."""
-    return "" if not values else " The inputs were " + "; ".join(map(shown, values)) + "."
+    return "" if not values else " The inputs were " + "; ".join(map(value_text, values)) + "."
 
 
 class BadThunkOutput(DebugModeError, ArithmeticError):  # noqa: N818 - the documented name
@@ -101,10 +92,10 @@ class BadThunkOutput(DebugModeError, ArithmeticError):  # noqa: N818 - the docum
         self.r, self.thunk1, self.val1, self.thunk2, self.val2 = r, thunk1, val1, thunk2, val2
         self.inputs_val = tuple(inputs_val)
         if val2 is MISSING:
-            told, gave = hint, f"{thunk1} gave {shown(val1)}"
+            told, gave = hint, f"{thunk1} gave {value_text(val1)}"
         else:
             told = f"{thunk1} and {thunk2} computed different values: {hint or r.type.describe_difference(val1, val2)}"
-            gave = f"{thunk1} gave {shown(val1)}, {thunk2} gave {shown(val2)}"
+            gave = f"{thunk1} gave {value_text(val1)}, {thunk2} gave {value_text(val2)}"
         super().__init__(f"{source(r)}: {told}. {gave}.{given(self.inputs_val)} Correct the one that is wrong.")
 
     def offending_op(self) -> Any:
@@ -140,8 +131,8 @@ class BadOptimization(DebugModeError, ArithmeticError):  # noqa: N818 - the docu
         difference = hint or old_r.type.describe_difference(old_r_val, new_r_val)
         super().__init__(
             f"rule {reason!s}: it replaced {source(old_r)}, by {source(new_r)}, which has another value: {difference}. "
-            f"Before it was {shown(old_r_val)}, after it is {shown(new_r_val)}. Correct the rule, or exclude it by its "
-            f"name.\nBefore:\n{self.old_graph}\nAfter:\n{self.new_graph}"
+            f"Before it was {value_text(old_r_val)}, after it is {value_text(new_r_val)}. Correct the rule, or "
+            f"exclude it by its name.\nBefore:\n{self.old_graph}\nAfter:\n{self.new_graph}"
         )
 
 
@@ -166,7 +157,8 @@ class BadDestroyMap(DebugModeError, ValueError):  # noqa: N818 - the documented 
         super().__init__(
             f"{described(node)}: {perform} changed input {idx}, {var}, which its destroy_map "
             f"{dict(node.op.destroy_map)} does not name: {var.type.describe_difference(old_val, new_val)}. Before it "
-            f"was {shown(old_val)}, after it is {shown(new_val)}. Work on a copy, or declare the input in destroy_map."
+            f"was {value_text(old_val)}, after it is {value_text(new_val)}. Work on a copy, or declare the input "
+            "in destroy_map."
         )
 
 
@@ -198,9 +190,9 @@ class BadViewMap(DebugModeError, ValueError):  # noqa: N818 - the documented nam
         self.in_alias_idx, self.out_alias_idx = tuple(in_alias_idx), tuple(out_alias_idx)
         kind, others = ("input", in_alias_idx) if in_alias_idx else ("output", out_alias_idx)
         super().__init__(
-            f"{described(node)}: output {output_idx} of {perform}, {shown(out_storage)}, shares the memory of {kind} "
-            f"{', '.join(map(str, others))}, which neither its view_map {dict(node.op.view_map)} nor its destroy_map "
-            f"{dict(node.op.destroy_map)} says. Return a copy, or declare it in view_map."
+            f"{described(node)}: output {output_idx} of {perform}, {value_text(out_storage)}, shares the memory of "
+            f"{kind} {', '.join(map(str, others))}, which neither its view_map {dict(node.op.view_map)} nor its "
+            f"destroy_map {dict(node.op.destroy_map)} says. Return a copy, or declare it in view_map."
         )
 
 
@@ -229,6 +221,6 @@ class InvalidValueError(DebugModeError, ValueError):
         self.r, self.v, self.client_node, self.hint = r, v, client_node, hint
         taken = f" It goes to {described(client_node)}." if client_node is not None else ""
         super().__init__(
-            f"{source(r)}: {hint or 'the value is none of its type'}, got {type(v).__name__} {shown(v)}."
+            f"{source(r)}: {hint or 'the value is none of its type'}, got {type(v).__name__} {value_text(v)}."
             f"{given(inputs_val)}{taken} Correct what made it, or the type."
         )

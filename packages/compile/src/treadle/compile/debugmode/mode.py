@@ -9,7 +9,7 @@ from treadle.compile.debugmode.maker import DebugMaker
 from treadle.compile.debugmode.node_checks import KINDS, Checks
 from treadle.compile.errors import FunctionTypeError, FunctionValueError
 from treadle.compile.mode import Mode
-from treadle.config import config
+from treadle.config import config, text_of
 
 if TYPE_CHECKING:
     from treadle.link.vm import Backend
@@ -158,7 +158,7 @@ def _count(name: str, given: Any, least: int, most: int | None) -> int:
     number = int(given) if isinstance(given, int) else None
     if number is None or number < least or (most is not None and number > most):
         bound = f"at least {least}" if most is None else f"from {least} to {most}"
-        msg = f"DebugMode: {name} must be a whole number {bound}, got {given!r}."
+        msg = f"DebugMode: {name} must be a whole number {bound}, got {text_of(given)}."
         raise FunctionValueError(msg)
     return number
 
@@ -173,7 +173,7 @@ def _names(given: Any) -> tuple[str, ...]:
     """
     parts = given.split(":") if isinstance(given, str) else given
     if not isinstance(parts, list | tuple | set | frozenset) or not all(isinstance(part, str) for part in parts):
-        msg = f"DebugMode: names must be given as a text with ':' between them, or as a list, got {given!r}."
+        msg = f"DebugMode: names must be given as a text with ':' between them, or as a list, got {text_of(given)}."
         raise FunctionTypeError(msg)
     return tuple(part for part in parts if part)
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.compile.debugmode.comparison import is_close, is_same
 from treadle.compile.debugmode.demand import MISSING
-from treadle.compile.debugmode.errors import BadThunkOutput, DebugModeError, described, shown, source
+from treadle.compile.debugmode.errors import BadThunkOutput, DebugModeError, described, source
+from treadle.compile.value_text import value_text
 from treadle.graph import DestroyHandler, FunctionGraph, IfElse, LoweringError, memory_roots, order_nodes, roots_of
 
 if TYPE_CHECKING:
@@ -92,8 +93,8 @@ class WholeProgram:
             if not is_same(x.type, before, now):
                 msg = (
                     f"{self.name}: it overwrote its input {x} of type {x.type}, which belongs to the caller: "
-                    f"{x.type.describe_difference(before, now)}. Before it was {shown(before)}, after it is "
-                    f"{shown(now)}. Correct the backend, or declare the input mutable."
+                    f"{x.type.describe_difference(before, now)}. Before it was {value_text(before)}, after it is "
+                    f"{value_text(now)}. Correct the backend, or declare the input mutable."
                 )
                 raise DebugModeError(msg)
         return list(results)

@@ -23,7 +23,7 @@ from treadle.compile.profiling.tables import (
 )
 from treadle.compile.profiling.totals import all_nodes, by_class, by_op, counted, rewriting_seconds
 from treadle.compile.profiling.trace import write_trace
-from treadle.config import collecting, config
+from treadle.config import collecting, config, text_of
 from treadle.graph import Branching
 
 if TYPE_CHECKING:
@@ -436,5 +436,5 @@ def profile_for(given: Any, name: str | None) -> ProfileStats | None:
         return ProfileStats(message=given)
     if isinstance(given, bool):
         return ProfileStats(message=name) if given else None
-    msg = f"function: profile must be True, False, None, a title or a ProfileStats, got {given!r}. Pass one of these."
+    msg = f"function: profile must be True, False, None, a title or a ProfileStats, got {text_of(given)}."
     raise FunctionTypeError(msg)

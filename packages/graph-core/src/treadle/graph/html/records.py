@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from treadle.config import text_of
 from treadle.graph.abstract_graph import AbstractFunctionGraph
 from treadle.graph.apply import Apply
 from treadle.graph.errors import GraphTypeError
@@ -20,14 +22,7 @@ if TYPE_CHECKING:
 
 _LONGEST = 300
 
-
-def shown(thing: Any, write: Callable[[Any], str] = str, longest: int = _LONGEST) -> str:
-    """Return a thing as text on one line, cut where it is long; a thing whose text fails is named by its class."""
-    try:
-        text = " ".join(write(thing).split())
-    except Exception as error:  # noqa: BLE001 - the text of anyone's op may fail in any way; the page is still wanted
-        return f"<{type(thing).__name__}: its text failed with {type(error).__name__}>"
-    return text if len(text) <= longest else f"{text[: longest - 8]} … {text[-5:]}"
+shown = partial(text_of, write=str, longest=_LONGEST)
 
 
 class _Table:
@@ -65,7 +60,7 @@ def _parameter(value: Any) -> str:
     if isinstance(name, str) and hasattr(value, "__dataclass_fields__"):
         return f"{type(value).__name__}({shown(name)})"
     # Addresses differ from one run to the next, and tell nothing.
-    return re.sub(r" at 0x[0-9a-fA-F]+", "", shown(value, repr, 4 * _LONGEST))[:_LONGEST]
+    return re.sub(r" at 0x[0-9a-fA-F]+", "", shown(value, write=repr, longest=4 * _LONGEST))[:_LONGEST]
 
 
 def _op_row(op: Op) -> dict[str, Any]:
