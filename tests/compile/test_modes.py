@@ -522,3 +522,11 @@ def test_graph_is_printed_when_its_turn_comes(capsys: pytest.CaptureFixture[str]
     printed = capsys.readouterr().out
     assert printed.startswith("PrintCurrentFunctionGraph: half way\n")
     assert "Exp" in printed
+
+
+def test_linker_that_does_not_exist_is_refused_when_the_mode_is_made() -> None:
+    with pytest.raises(MissingBackendError, match="'nosuch': no installed backend has this name"):
+        Mode(linker="nosuch")
+    with pytest.raises(MissingBackendError, match=r"'numbaa'.* Did you mean NUMBA"):
+        Mode("numbaa", "fast_run")
+    assert Mode("C|PY").linker is not None

@@ -47,11 +47,7 @@ class BackendTable:
         MissingBackendError
             If it is not installed, or cannot work here.
         """
-        wanted = name.lower()
-        backend = self.load(wanted)
-        if backend is None:
-            known = [found for n in self.names() if (found := self.load(n)) is not None]
-            backend = next((b for b in known if wanted in b.aliases), None)
+        backend = self._named(name.lower())
         if backend is None:
             raise MissingBackendError(self._missing(name))
         why = backend.unavailable()
@@ -59,6 +55,24 @@ class BackendTable:
             msg = f"mode {name}: backend {backend.name} cannot be used here: {why}. Mend that, or pick another mode."
             raise MissingBackendError(msg)
         return backend
+
+    def check(self, name: str) -> None:
+        """Check that a backend has the name or alias; whether it works on this machine is left open.
+
+        Raises
+        ------
+        MissingBackendError
+            If none has.
+        """
+        if self._named(name.lower()) is None:
+            raise MissingBackendError(self._missing(name))
+
+    def _named(self, wanted: str) -> Backend | None:
+        backend = self.load(wanted)
+        if backend is not None:
+            return backend
+        known = [found for name in self.names() if (found := self.load(name)) is not None]
+        return next((b for b in known if wanted in b.aliases), None)
 
     def _missing(self, name: str) -> str:
         installed = self.names()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from treadle.compile.backends import BACKENDS
 from treadle.compile.errors import FunctionTypeError
 from treadle.compile.naming import NameTable
+from treadle.config import text_of
 from treadle.link.vm import Backend, Linker, PerformLinker
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class LinkerTable(NameTable[Linker]):
     def _checked(self, name: str, given: Linker) -> Linker:
         given_: Any = given
         if not isinstance(given_, Linker):
-            msg = f"register_linker {name!r}: a Linker is needed, got {given!r}. Pass an instance."
+            msg = f"register_linker {name!r}: a Linker is needed, got {text_of(given)}. Pass an instance."
             raise FunctionTypeError(msg)
         return given
 
@@ -46,6 +47,17 @@ class LinkerTable(NameTable[Linker]):
         """Whether a linker has the name."""
         key = self._key(name)
         return key in self._items or key in _DOCUMENTED or key in BACKENDS.names()
+
+    def check(self, name: str) -> None:
+        """Check that a linker has the name. Whether it works on this machine turns out when it is used.
+
+        Raises
+        ------
+        MissingBackendError
+            If none has.
+        """
+        if name not in self:
+            BACKENDS.check(name)
 
     def __getitem__(self, name: str) -> Linker:
         """Return a new linker.
@@ -110,7 +122,7 @@ def linker_of(backend: Backend) -> Linker:
     """
     made: Any = backend.linker()
     if not isinstance(made, Linker):
-        msg = f"backend {backend.name}: its linker must be a treadle.link.vm.Linker, got {made!r}."
+        msg = f"backend {backend.name}: its linker must be a treadle.link.vm.Linker, got {text_of(made)}."
         raise FunctionTypeError(msg)
     if type(made).required_rewrites is Linker.required_rewrites:
         made.required_rewrites = tuple(dict.fromkeys((*Linker.required_rewrites, *backend.include)))

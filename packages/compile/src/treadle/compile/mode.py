@@ -29,7 +29,7 @@ from treadle.compile.optimizers import (
     predefined_optimizers,
     register_optimizer,
 )
-from treadle.config import config, lazy_module
+from treadle.config import config, lazy_module, text_of
 from treadle.link.vm import Backend, Linker
 from treadle.rewrite import GraphRewriter, RewriteDatabase, RewriteDatabaseQuery, default_database, optdb
 
@@ -86,9 +86,11 @@ def _chosen_linker(given: Any) -> str | Backend | Linker:
         return "auto" if config.source("linker") == "default" else str(config.linker)
     if isinstance(given, type) and issubclass(given, Linker):
         return given()
+    if isinstance(given, str):
+        predefined_linkers.check(given)
     if isinstance(given, str | Backend | Linker):
         return given
-    msg = f"Mode: the linker must be a name, a Backend or a Linker, got {given!r}."
+    msg = f"Mode: the linker must be a name, a Backend or a Linker, got {text_of(given)}."
     raise FunctionTypeError(msg)
 
 
@@ -104,7 +106,7 @@ def _chosen_rewrites(given: Any) -> tuple[RewriteDatabaseQuery, GraphRewriter | 
     names = ", ".join(predefined_optimizers)
     near = difflib.get_close_matches(str(given), list(predefined_optimizers), n=2)
     hint = f" Did you mean {' or '.join(near)}?" if near else ""
-    msg = f"Mode: the optimizer must be a query, a GraphRewriter or one of {names}, got {given!r}.{hint}"
+    msg = f"Mode: the optimizer must be a query, a GraphRewriter or one of {names}, got {text_of(given)}.{hint}"
     raise FunctionTypeError(msg)
 
 
@@ -113,7 +115,7 @@ def _checked_database(given: Any) -> RewriteDatabase | None:
         return None
     if isinstance(given, RewriteDatabase):
         return given
-    msg = f"Mode: db must be a RewriteDatabase, got {given!r}. A name is given as name=..."
+    msg = f"Mode: db must be a RewriteDatabase, got {text_of(given)}. A name is given as name=..."
     raise FunctionTypeError(msg)
 
 
@@ -147,7 +149,7 @@ class Mode:
     FunctionTypeError
         If an argument is of a wrong kind, or no set of rewrites has the name.
     MissingBackendError
-        When a function is compiled, if the linker's name is not known, or its backend is not installed or cannot work.
+        If no linker has the name; when a function is compiled, if its backend is not installed or cannot work.
 
     Examples
     --------
@@ -520,7 +522,7 @@ def get_mode(orig_string: Any = None) -> Mode:
     if isinstance(mode, Mode):
         return _with_options(mode) if _NAMED.get(mode.name) == mode else mode
     if not isinstance(mode, str):
-        msg = f"mode: a Mode or the name of one is needed, got {mode!r}."
+        msg = f"mode: a Mode or the name of one is needed, got {text_of(mode)}."
         raise FunctionTypeError(msg)
     if mode.upper() == _DEPRECATED:
         warnings.warn("mode DEBUG_MODE: the name is deprecated, write DebugMode.", DeprecationWarning, stacklevel=3)
