@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import treadle.tensor as tt
-from treadle.compile import function
+from treadle.compile import In, function
 from treadle.config import config
 from treadle.graph import (
     CONVERTERS,
@@ -181,8 +181,10 @@ def test_values_are_valid_equal_and_copied() -> None:
     assert not RATIO.is_valid_value("x")
     assert RATIO.values_eq(HALF, Fraction(2, 4))
     assert RATIO.values_eq_approx(HALF, Fraction(2, 4))
-    assert RATIO.may_share_memory(HALF, HALF)
+    items = [HALF]
+    assert RATIO.may_share_memory(items, items)
     assert not RATIO.may_share_memory([], [])
+    assert not RATIO.may_share_memory(HALF, HALF)
     assert RATIO.copy_value([1]) == [1]
 
 
@@ -249,3 +251,76 @@ def test_protocols_tell_types_with_dtype_and_shape() -> None:
 def test_type_needs_filter() -> None:
     with pytest.raises(TypeError, match="abstract method"):
         Type()  # type: ignore[abstract]  # what the test is about
+
+
+class Bare(Type):
+    """Floats, whose filter knows no rules."""
+
+    __props__ = ()
+
+    def filter(self, data: Any) -> float:  # type: ignore[override]  # the documentation allows it
+        return float(data)
+
+
+class Halved(Op):
+    """Half of a float."""
+
+    __props__ = ()
+
+    def make_node(self, *inputs: Any) -> Apply:
+        return Apply(self, list(inputs), [Bare()()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+        output_storage[0][0] = inputs[0] / 2
+
+
+@pytest.mark.parametrize("mode", ["VM", "CVM", "DebugMode"])
+def test_filter_may_take_the_data_alone(mode: str) -> None:
+    x = Bare()("x")
+    assert function([x], Halved()(x), mode=mode)(1) == 0.5
+    assert function([In(x, value=3, allow_downcast=True)], Halved()(x), mode=mode)() == 1.5
+
+
+def test_filter_without_rules_is_strict_where_it_changes_nothing() -> None:
+    x = Bare()("x")
+    f = function([In(x, strict=True)], Halved()(x), mode="VM")
+    assert f(3.0) == 1.5
+    with pytest.raises(TypeError, match=r"exactly a value of this type is needed \(strict\), got 3"):
+        f(3)
+    assert Bare().is_valid_value(3.0)
+    assert not Bare().is_valid_value(3)
+    assert Bare().is_valid_value(3, strict=False)
+
+
+class Tagged(Type):
+    """A type that can be compared and not hashed."""
+
+    def __init__(self, tag: str) -> None:
+        self.tag = tag
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Tagged) and other.tag == self.tag
+
+    __hash__ = None  # type: ignore[assignment]  # as Python sets it for a class that defines __eq__ alone
+
+    def filter(self, data: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
+        return data
+
+
+class Said(Op):
+    """A text."""
+
+    __props__ = ()
+
+    def make_node(self, *inputs: Any) -> Apply:
+        return Apply(self, list(inputs), [Tagged("t")()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+        output_storage[0][0] = "".join(["text", *inputs])
+
+
+@pytest.mark.parametrize("mode", ["VM", "CVM", "DebugMode"])
+def test_type_that_cannot_be_hashed_is_compiled_and_not_cached(mode: str) -> None:
+    assert function([], Said()(), mode=mode)() == "text"
+    x = Tagged("t")("x")
+    assert function([x], [Said()(x), Said()(x)], mode=mode)("!") == ["text!", "text!"]

@@ -2,12 +2,14 @@
 
 import copy
 import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import treadle.tensor as tt
+from treadle.compile import shared
 from treadle.config import config
 from treadle.tensor import TensorType, TensorTypeError
 
@@ -169,3 +171,21 @@ def test_sample_fits_the_type(dtype: str) -> None:
 def test_preallocated_buffers_have_the_sample_shape(kind: str) -> None:
     made = TensorType("float64", (None, 2))
     assert {x.shape for x in made.preallocations(kind)} == {(3, 2)}
+
+
+def test_strict_takes_scalars_and_subclasses_of_arrays_of_the_exact_dtype(tmp_path: Path) -> None:
+    taken = TensorType("int64", ()).filter(np.int64(7), strict=True)
+    assert type(taken) is np.ndarray
+    assert taken == 7
+    variable = shared(np.float32(1.5), strict=True)
+    variable.set_value(np.float32(2.5))
+    assert variable.get_value() == 2.5
+    with pytest.raises(TensorTypeError, match="got an array of dtype float64 and shape"):
+        variable.set_value(np.float64(2.5))
+    mapped = np.memmap(tmp_path / "values", dtype="float64", mode="w+", shape=(3,))
+    assert type(TensorType("float64", (3,)).filter(mapped, strict=True)) is np.ndarray
+
+
+def test_byte_order_is_named_where_it_is_what_does_not_fit() -> None:
+    with pytest.raises(TensorTypeError, match="got an array of dtype >f8 and shape"):
+        TensorType("float64", (2,)).filter(np.ones(2, ">f8"), strict=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.cache import digest
 from treadle.compile.definitions import Definitions, UndigestibleError
+from treadle.config import text_of
 from treadle.graph import Constant, GraphTypeError, HasInnerGraph, encode, toposort
 
 if TYPE_CHECKING:
@@ -108,7 +109,12 @@ class CanonicalGraph:
         return array("q", text).tobytes()
 
     def _number_type(self, kind: Type) -> int:
-        number = self._type_numbers[id(kind)] = self._types.setdefault(kind, len(self._types))
+        try:
+            number = self._types.setdefault(kind, len(self._types))
+        except TypeError as error:
+            msg = f"compile cache: {text_of(kind, str)} is a type that cannot be hashed ({error})."
+            raise UndigestibleError(msg) from error
+        self._type_numbers[id(kind)] = number
         return number
 
     def _number_op(self, op: Op) -> int:

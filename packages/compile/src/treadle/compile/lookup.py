@@ -91,7 +91,7 @@ class Slots:
             return
         item: In = spec.inputs[at]
         type_ = item.variable.type
-        filtered = type_.filter(value, strict=item.strict, allow_downcast=item.allow_downcast)
+        filtered = type_.accept(value, strict=item.strict, allow_downcast=item.allow_downcast)
         if type_.may_share_memory(filtered, value):
             filtered = type_.copy_value(filtered)
         cell = self.cell(at)

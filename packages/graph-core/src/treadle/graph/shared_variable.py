@@ -9,7 +9,7 @@ import weakref
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from treadle.config import discover
+from treadle.config import discover, text_of
 from treadle.graph.errors import DuplicateRegistrationError, GraphTypeError
 from treadle.graph.publication import Publication
 from treadle.graph.variable import Constant, Variable
@@ -142,7 +142,7 @@ class SharedVariable(Variable):
         self.allow_downcast = allow_downcast
         self._default_update: Variable | None = None
         if container is None:
-            container = Container(type, type.filter(value, strict=strict, allow_downcast=allow_downcast))
+            container = Container(type, type.accept(value, strict=strict, allow_downcast=allow_downcast))
         self.container = container
 
     @property
@@ -164,7 +164,7 @@ class SharedVariable(Variable):
         try:
             self._default_update = self.type.filter_variable(new)
         except TypeError as error:
-            shown = f"{new} of type {new.type}" if isinstance(new, Variable) else repr(new)
+            shown = f"{new} of type {new.type}" if isinstance(new, Variable) else text_of(new)
             msg = (
                 f"{self}: the default update must be of type {self.type}, got {shown}. Cast the expression, for "
                 "instance with .astype(...)."
@@ -201,7 +201,7 @@ class SharedVariable(Variable):
         TypeError
             If the type does not accept it. The old value stays.
         """
-        filtered = self.type.filter(new_value, strict=self.strict, allow_downcast=self.allow_downcast)
+        filtered = self.type.accept(new_value, strict=self.strict, allow_downcast=self.allow_downcast)
         if not borrow and self.type.may_share_memory(filtered, new_value):
             filtered = self.type.copy_value(filtered)
         self.container.write(filtered)
@@ -278,7 +278,7 @@ class ConverterTable:
             if convert_one is not None:
                 return convert_one(value)
         msg = (
-            f"shared: no type is known for a value of class {type(value).__qualname__}, got {value!r}. "
+            f"shared: no type is known for a value of class {type(value).__qualname__}, got {text_of(value)}. "
             "Pass a NumPy array or a number, or install a package that registers a converter."
         )
         raise GraphTypeError(msg)
@@ -372,7 +372,7 @@ def shared(
     type_ = CONVERTERS.type_of(value)
     if type_options:
         type_ = type_.clone(**type_options)
-    filtered = type_.filter(value, strict=strict, allow_downcast=allow_downcast)
+    filtered = type_.accept(value, strict=strict, allow_downcast=allow_downcast)
     if not borrow and type_.may_share_memory(filtered, value):
         filtered = type_.copy_value(filtered)
     kind_of_shared = getattr(type_, "shared_type", SharedVariable)

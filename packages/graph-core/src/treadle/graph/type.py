@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
+from functools import cache
+from inspect import signature
+from numbers import Number
+from types import NoneType
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
+from treadle.config import text_of
 from treadle.graph.encoding import encode, qualified_name, tagged
 from treadle.graph.errors import GraphTypeError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from treadle.graph.variable import Constant, Variable
 
@@ -28,6 +33,10 @@ class HasShape(Protocol):
 
     ndim: int
     shape: tuple[int | None, ...]
+
+
+# Nobody can write into these, and a copy of one is itself.
+_IMMUTABLE = (Number, str, bytes, range, NoneType)
 
 
 class Type(ABC):
@@ -61,10 +70,32 @@ class Type(ABC):
             If `data` cannot be made a value of this type under these rules.
         """
 
+    def accept(self, data: Any, *, strict: bool = False, allow_downcast: bool | None = None) -> Any:
+        """Return what `filter` makes of the data under these rules, whichever of them it knows.
+
+        The documented `filter` may take the data alone, or the data and `strict`. One that does not know `strict` is
+        strict where it returns the data as they are.
+
+        Raises
+        ------
+        TypeError
+            If the data cannot be made a value of this type under these rules.
+        """
+        rules: dict[str, Any] = {}
+        if allow_downcast is not None and _takes(type(self).filter, "allow_downcast"):
+            rules["allow_downcast"] = allow_downcast
+        if not strict or _takes(type(self).filter, "strict"):
+            return self.filter(data, **rules, **({"strict": True} if strict else {}))
+        value = self.filter(data, **rules)
+        if value is data or (type(value) is type(data) and self.values_eq(value, data)):
+            return value
+        msg = f"{self}: exactly a value of this type is needed (strict), got {text_of(data)}. Convert it first."
+        raise GraphTypeError(msg)
+
     def is_valid_value(self, data: Any, strict: bool = True) -> bool:
         """Whether `filter` accepts the data."""
         try:
-            self.filter(data, strict=strict)
+            self.accept(data, strict=strict)
         except (TypeError, ValueError):
             return False
         return True
@@ -156,7 +187,7 @@ class Type(ABC):
     @staticmethod
     def may_share_memory(a: Any, b: Any) -> bool:
         """Whether writing into one value may change the other."""
-        return a is b
+        return a is b and not isinstance(a, _IMMUTABLE)
 
     def copy_value(self, value: Any) -> Any:
         """Return a value that shares no memory with `value`."""
@@ -291,3 +322,10 @@ class Type(ABC):
         """Show class and `__props__`."""
         shown = ", ".join(f"{p}={getattr(self, p)!r}" for p in type(self).__props__ or ())
         return f"{type(self).__name__}({shown})"
+
+
+@cache
+def _takes(function: Callable[..., Any], name: str) -> bool:
+    """Whether a function takes a keyword argument of this name."""
+    parameters = signature(function).parameters
+    return name in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from treadle.config import config
+from treadle.config import config, text_of
 from treadle.graph import ENCODERS, Type, tagged
 from treadle.tensor.arrays import agree, buffers, describe_difference, magnitude, numbers_exceed
 from treadle.tensor.errors import TensorTypeError
@@ -200,6 +200,8 @@ class TensorType(Type):
         """
         if type(data) is np.ndarray and data.dtype == self.numpy_dtype:
             array = data
+        elif isinstance(data, np.ndarray | np.generic) and data.dtype == self.numpy_dtype:
+            array = np.asarray(data)
         elif strict:
             msg = (
                 f"{self}: exactly an array of dtype {self.dtype} is needed (strict), "
@@ -415,9 +417,8 @@ def _describe(dtype: str, shape: Shape) -> str:
 
 def _describe_data(data: Any) -> str:
     if isinstance(data, np.ndarray | np.generic):
-        return f"an array of dtype {data.dtype} and shape {data.shape}"
-    text = repr(data)
-    return f"{type(data).__name__} {text if len(text) <= 60 else text[:57] + '...'}"
+        return f"an array of dtype {data.dtype if data.dtype.isnative else data.dtype.str} and shape {data.shape}"
+    return f"{type(data).__name__} {text_of(data, longest=60)}"
 
 
 def tensor_type_of(value: Any) -> TensorType:

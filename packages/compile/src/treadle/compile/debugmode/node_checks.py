@@ -205,7 +205,7 @@ class NodeChecker:
     def _check_types(node: Apply, given: Sequence[Any], name: str, results: Sequence[Any]) -> None:
         for out, value in zip(node.outputs, results, strict=True):
             try:
-                out.type.filter(value, strict=True)
+                out.type.accept(value, strict=True)
             except (TypeError, ValueError) as error:
                 hint = f"{name} made a value that is none of its type ({error})"
                 raise InvalidValueError(out, value, hint=hint, inputs_val=_computed(given)) from error

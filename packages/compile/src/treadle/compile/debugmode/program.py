@@ -125,7 +125,7 @@ class DebugProgram(Program):
         """
         client = next((n for n, _ in self.fgraph.clients.get(var, ()) if not isinstance(n.op, Output)), None)
         try:
-            var.type.filter(value, strict=True)
+            var.type.accept(value, strict=True)
         except (TypeError, ValueError) as error:
             hint = f"the value of this input is none of its type ({error})"
             raise InvalidValueError(var, value, client, hint) from error

@@ -85,7 +85,7 @@ class Container(StateContainer):
         if value is None:
             return None
         try:
-            return self.type.filter(value, strict=self.strict, allow_downcast=self.allow_downcast)
+            return self.type.accept(value, strict=self.strict, allow_downcast=self.allow_downcast)
         except (TypeError, ValueError) as error:
             kind = GraphTypeError if isinstance(error, TypeError) else GraphValueError
             msg = f"container {self.name or 'without a name'}: {error}"
