@@ -286,7 +286,8 @@ def test_result_goes_to_a_file_or_to_standard_output(capsys: pytest.CaptureFixtu
     target = io.StringIO()
     assert debugprint(number("x"), file=target) is target
     assert target.getvalue() == "x [id A]\n"
-    debugprint(number("y"))
+    # A notebook shows what the last line of a cell returns.
+    assert debugprint(number("y")) is None
     assert capsys.readouterr().out == "y [id A]\n"
 
 

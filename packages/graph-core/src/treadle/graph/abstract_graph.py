@@ -64,7 +64,7 @@ class AbstractFunctionGraph(ABC):
         """
         return graph_key(self.inputs, self.outputs, sharing=False)
 
-    def dprint(self, **options: Any) -> str | TextIO:
+    def dprint(self, **options: Any) -> str | TextIO | None:
         """Print the graph (options as for `debugprint`)."""
         return debugprint(self, **options)
 

@@ -135,7 +135,7 @@ class Variable:
         """
         return EVALUATOR.get()(self, dict(inputs_to_values or {}), mode, **kwargs)
 
-    def dprint(self, **options: Any) -> str | TextIO:
+    def dprint(self, **options: Any) -> str | TextIO | None:
         """Print the graph that computes the variable (options as for `debugprint`)."""
         return debugprint(self, **options)
 

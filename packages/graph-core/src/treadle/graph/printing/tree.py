@@ -264,7 +264,7 @@ def debugprint(
     print_inner_graphs: bool | str = "auto",
     print_fgraph_inputs: bool = False,
     print_lines: bool = False,
-) -> str | TextIO:
+) -> str | TextIO | None:
     """Print a graph as a tree, each node once.
 
     A node met again shows ``···`` in place of its inputs. Behind each node of a FunctionGraph or a function stands
@@ -309,7 +309,7 @@ def debugprint(
 
     Returns
     -------
-    The text, or the file written to.
+    The text, or the file written to; None after printing to standard output, as notebooks show what a cell returns.
 
     Raises
     ------
@@ -342,10 +342,10 @@ def debugprint(
     text = "\n".join(printer.lines)
     if isinstance(file, str):
         return text
-    target: TextIO = sys.stdout if file is None or isinstance(file, str) else file
+    target: TextIO = sys.stdout if file is None else file
     target.write(text + "\n")
     target.flush()
-    return target
+    return file
 
 
 dprint = debugprint
