@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import treadle.tensor as tt
-from treadle.compile import function, shared
+from treadle.compile import UnusedInputError, function, shared
 from treadle.compile.evaluation import CACHE, EvaluationCache
 from treadle.graph import GraphTypeError, MissingInputError
 
@@ -64,3 +64,48 @@ def test_cache_drops_what_was_used_longest_ago() -> None:
     assert cache.get("a") is made["a"]
     cache.put("c", made["c"])
     assert (cache.get("a"), cache.get("b"), cache.get("c")) == (made["a"], None, made["c"])
+
+
+def test_name_of_two_inputs_is_refused() -> None:
+    x = tt.dscalar("x") + tt.dscalar("x")
+    with pytest.raises(GraphTypeError, match=r"2 inputs of .* have the name 'x'"):
+        x.eval({"x": 1.0}, mode="VM")
+
+
+def test_unknown_name_is_left_out_where_unused_inputs_may_be() -> None:
+    x = tt.dscalar("x")
+    assert (x + 1).eval({"x": 1.0, "y": 2.0}, mode="VM", on_unused_input="ignore") == 2.0
+    with pytest.warns(UserWarning, match="'y' is no input of"):
+        assert (x + 1).eval({"x": 1.0, "y": 2.0}, mode="VM", on_unused_input="warn") == 2.0
+
+
+def test_value_that_building_made_needless_is_taken() -> None:
+    x, y = tt.dscalar("x"), tt.vector("y", shape=(3,), dtype="float64")
+    assert tt.zeros_like(y).eval({y: np.ones(3)}, mode="VM").tolist() == [0.0, 0.0, 0.0]
+    assert tt.full_like(x, 1).eval({x: 0.0}, mode="VM") == 1.0
+    assert tt.grad(3 * x, x).eval({x: 0.0}, mode="VM") == 3.0
+    with pytest.raises(UnusedInputError, match="input 0, y"):
+        tt.zeros_like(y).eval({y: np.ones(3)}, mode="VM", on_unused_input="raise")
+
+
+def test_givens_may_be_a_dictionary() -> None:
+    x, y, z = tt.dscalar("x"), tt.dscalar("y"), tt.dscalar("z")
+    total = x + y
+    assert total.eval({x: 1.0}, mode="VM", givens={y: tt.constant(2.0)}) == 3.0
+    assert total.eval({x: 1.0}, mode="VM", givens={y: np.array(4.0)}) == 5.0
+    assert total.eval({x: 1.0, z: 7.0}, mode="VM", givens=[(y, z)]) == 8.0
+
+
+def test_givens_that_are_equal_numbers_are_told_apart() -> None:
+    x = tt.dscalar("x")
+    signs = [np.signbit((x * 1).eval({}, mode="VM", givens={x: zero})) for zero in (0.0, -0.0)]
+    assert signs == [False, True]
+
+
+def test_functions_with_dictionaries_of_the_same_givens_are_compiled_once() -> None:
+    x, y = tt.dscalar("x"), tt.dscalar("y")
+    total = x + y
+    total.eval({x: 1.0}, mode="VM", givens={y: 2.0})
+    size = len(CACHE._functions)
+    assert total.eval({x: 2.0}, mode="VM", givens={y: 2.0}) == 4.0
+    assert len(CACHE._functions) == size

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import threading
+import warnings
 from collections import OrderedDict
+from collections.abc import Mapping
+from numbers import Number
 from typing import TYPE_CHECKING, Any
 
 from treadle.compile.facade import function
 from treadle.compile.mode import get_mode
-from treadle.config import config
+from treadle.config import config, text_of
 from treadle.graph import GraphTypeError, MissingInputError, Variable, explicit_graph_inputs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from treadle.compile.executor import Function
 
 
@@ -44,18 +45,30 @@ class EvaluationCache:
 CACHE = EvaluationCache(64)
 
 
-def _by_variable(variable: Variable, values: Mapping[Any, Any]) -> dict[Variable, Any]:
+def _by_variable(variable: Variable, values: Mapping[Any, Any], unused: str) -> dict[Variable, Any]:
     """Return the values by variable; names are looked up among the graph's inputs."""
-    named = {v.name: v for v in explicit_graph_inputs([variable]) if v.name is not None}
+    named: dict[str, list[Variable]] = {}
+    for var in explicit_graph_inputs([variable]):
+        if var.name is not None:
+            named.setdefault(var.name, []).append(var)
     result: dict[Variable, Any] = {}
     for key, value in values.items():
         if isinstance(key, Variable):
             result[key] = value
-        elif isinstance(key, str) and key in named:
-            result[named[key]] = value
-        else:
-            msg = f"eval: {key!r} is no input of {variable}. Its named inputs are {', '.join(sorted(named)) or 'none'}."
+            continue
+        found = named.get(key, []) if isinstance(key, str) else []
+        if len(found) > 1:
+            msg = f"eval: {len(found)} inputs of {variable} have the name {key!r}. Name the variables themselves."
             raise GraphTypeError(msg)
+        if found:
+            result[found[0]] = value
+        elif not isinstance(key, str) or unused == "raise":
+            names = ", ".join(sorted(named)) or "none"
+            msg = f"eval: {text_of(key)} is no input of {variable}. Its named inputs are {names}."
+            raise GraphTypeError(msg)
+        elif unused == "warn":
+            msg = f"eval: {key!r} is no input of {variable}; its value is not used."
+            warnings.warn(msg, UserWarning, stacklevel=4)
     return result
 
 
@@ -67,9 +80,14 @@ def evaluate(variable: Variable, values: Mapping[Any, Any], mode: Any = None, **
     MissingInputError
         If the value of an input is missing.
     """
-    given = _by_variable(variable, values)
-    missing = [v for v in explicit_graph_inputs([variable]) if v not in given]
-    if missing and not given:
+    inputs = list(explicit_graph_inputs([variable]))
+    unused, givens = kwargs.get("on_unused_input"), kwargs.get("givens")
+    if not inputs and unused is None and not givens:
+        # What an expression was built from may have turned out not to matter, as for zeros_like of a fixed shape.
+        unused = kwargs["on_unused_input"] = "ignore"
+    given = _by_variable(variable, values, config.on_unused_input if unused is None else unused)
+    missing = [v for v in inputs if v not in given]
+    if missing and not given and not givens:
         msg = (
             f"eval: {variable} depends on {', '.join(f'{v} of type {v.type}' for v in missing)}. "
             "Pass a dictionary with their values."
@@ -77,9 +95,30 @@ def evaluate(variable: Variable, values: Mapping[Any, Any], mode: Any = None, **
         raise MissingInputError(msg)
     chosen = get_mode(mode)
     # A function keeps the options it was made with, so other options ask for another function.
-    key = (variable, tuple(given), chosen, config.snapshot(), tuple(sorted(kwargs.items())))
-    compiled = CACHE.get(key)
+    key = (variable, tuple(given), chosen, config.snapshot(), _frozen(kwargs))
+    compiled = CACHE.get(key) if _is_hashable(key) else None
     if compiled is None:
         compiled = function(list(given), variable, mode=chosen, **kwargs)
-        CACHE.put(key, compiled)
+        if _is_hashable(key):
+            CACHE.put(key, compiled)
     return compiled(*given.values())
+
+
+def _frozen(value: Any) -> Any:
+    """Return a key that is equal only for arguments of `function` that mean the same."""
+    if isinstance(value, Mapping):
+        return dict, tuple((_frozen(k), _frozen(v)) for k, v in value.items())
+    if isinstance(value, list | tuple):
+        return type(value), tuple(map(_frozen, value))
+    if isinstance(value, Number):
+        # Numbers that are equal may be of different types, or zeros of different signs.
+        return type(value), repr(value)
+    return value
+
+
+def _is_hashable(key: Any) -> bool:
+    try:
+        hash(key)
+    except TypeError:
+        return False
+    return True
