@@ -143,12 +143,12 @@ class Signature:
         if not item.allow_downcast:
             # What loses nothing is taken under any rule and any options, and to put these in force takes time.
             try:
-                return type_.filter(value, strict=item.strict, allow_downcast=False)
+                return type_.accept(value, strict=item.strict, allow_downcast=False)
             except (TypeError, ValueError):
                 pass
         with config.using(options):
             try:
-                return type_.filter(value, strict=item.strict, allow_downcast=item.allow_downcast)
+                return type_.accept(value, strict=item.strict, allow_downcast=item.allow_downcast)
             except (TypeError, ValueError) as error:
                 msg = f"{self.title}: argument {i}, {item.variable}: {error}"
                 raise CallError(msg) from error
@@ -156,20 +156,21 @@ class Signature:
     def for_python(self) -> inspect.Signature:
         """Return what ``inspect.signature`` says: the inputs by name, or no more than that there are arguments."""
         kinds = inspect.Parameter
-        parameters = []
-        for i in self.open:
-            item = self.inputs[i]
-            default = kinds.empty if item.container is None else item.container.read_host()
-            if item.name is None or not item.name.isidentifier():
-                break
-            parameters.append(kinds(item.name, kinds.POSITIONAL_OR_KEYWORD, default=default))
         subset = kinds("output_subset", kinds.KEYWORD_ONLY, default=None)
         try:
-            if len(parameters) == len(self.open):
-                return inspect.Signature([*parameters, subset])
-        except ValueError:  # two of one name, a keyword, or one without default after one that has one
+            return inspect.Signature([*(self._parameter(self.inputs[i]) for i in self.open), subset])
+        except (TypeError, ValueError):
+            # An input without a name, with one that Python takes for none (class) or with another's, or one without
+            # default after one that has one.
             pass
         return inspect.Signature([kinds("args", kinds.VAR_POSITIONAL), subset, kinds("kwargs", kinds.VAR_KEYWORD)])
+
+    @staticmethod
+    def _parameter(item: In) -> inspect.Parameter:
+        kinds = inspect.Parameter
+        default = kinds.empty if item.container is None else item.container.read_host()
+        name: Any = item.name
+        return kinds(name, kinds.POSITIONAL_OR_KEYWORD, default=default)
 
 
 class PythonSignature:

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.compile.arguments import MISSING, unshared
 from treadle.compile.errors import CallError
-from treadle.graph import NodeError
+from treadle.graph import Container, NodeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import TracebackType
 
     from treadle.compile.executor import Function
-    from treadle.graph import Container, Type
+    from treadle.graph import Type
     from treadle.link.vm import Program
 
 # Each lock is a block of its own in the text; the interpreter allows 20.
@@ -193,8 +193,10 @@ class _Writer:
             self._write_read(f"s{k}", var.container, names[var.container], str(var))
 
     def _write_read(self, target: str, cell: Container, name: str, what: str) -> None:
-        # The lock is held: the slots of the cell may be read as they are.
-        if self.host:
+        # The lock is held: the slots of a plain cell may be read as they are.
+        if type(cell) is not Container:
+            self.add(f"{target} = {name}.{'read_host' if self.host else 'read'}()")
+        elif self.host:
             self.add(f"{target} = {name}._host if {name}._fetch is None else {name}.read_host()")
         else:
             self.add(f"{target} = {name}._value")
@@ -214,12 +216,15 @@ class _Writer:
         """Put new values into their cells, all of them after all were computed."""
         first = len(self.spec.outputs)
         for k, cell in enumerate(self.writes):
-            name = names[cell]
-            if self.host:
-                self.add(f"{name}._value = {name}._host = out[{first + k}]; {name}._fetch = None")
+            name, new = names[cell], f"out[{first + k}]"
+            if type(cell) is not Container:
+                fetched = new if self.host else f"program.fetch({new}, {name}.type)"
+                self.add(f"{name}.write({fetched})")
+            elif self.host:
+                self.add(f"{name}._value = {name}._host = {new}; {name}._fetch = None")
             else:
                 self.scope[f"fetch{k}"] = partial(_fetched, self.function.program, cell.type)
-                self.add(f"{name}._value = out[{first + k}]; {name}._fetch = fetch{k}; {name}._host = None")
+                self.add(f"{name}._value = {new}; {name}._fetch = fetch{k}; {name}._host = None")
 
     def _result(self) -> str:
         """Return the expression of the result, from the sequence ``out`` of outputs and new values."""

@@ -6,6 +6,7 @@ import copy
 from typing import Any
 
 from treadle.compile.errors import FunctionTypeError, FunctionValueError
+from treadle.config import text_of
 from treadle.graph import Constant, Container, SharedVariable, Variable
 
 
@@ -71,10 +72,10 @@ class In:
         borrow: bool | None = None,
     ) -> None:
         if not isinstance(variable, Variable):
-            msg = f"In: an input must be a variable, got {variable!r}. Make it with tt.matrix('x') or the like."
+            msg = f"In: an input must be a variable, got {text_of(variable)}. Make it with tt.matrix('x') or the like."
             raise FunctionTypeError(msg)
         if name is not None and not isinstance(name, str):
-            msg = f"In: the name must be a string, got {name!r}. Pass name='...' or leave it out."
+            msg = f"In: the name must be a string, got {text_of(name)}. Pass name='...' or leave it out."
             raise FunctionTypeError(msg)
         if mutable and borrow is False:
             msg = f"In: {variable} is mutable, so it is borrowed too; borrow=False contradicts that. Drop one of them."
@@ -114,7 +115,7 @@ class In:
     def _filtered(self, allow_downcast: bool | None) -> Any:
         """Return the default as a value of the variable's type."""
         try:
-            return self.variable.type.filter(self.value, strict=self.strict, allow_downcast=allow_downcast)
+            return self.variable.type.accept(self.value, strict=self.strict, allow_downcast=allow_downcast)
         except (TypeError, ValueError) as error:
             msg = f"In: the default of {self.variable}: {error}"
             raise FunctionTypeError(msg) from error
@@ -174,7 +175,7 @@ class Out:
 
     def __init__(self, variable: Any, borrow: bool = False) -> None:
         if not isinstance(variable, Variable):
-            msg = f"Out: an output must be a variable, got {variable!r}. Wrap values with tt.as_tensor_variable."
+            msg = f"Out: an output must be a variable, got {text_of(variable)}. Wrap values with tt.as_tensor_variable."
             raise FunctionTypeError(msg)
         self.variable: Variable = variable
         self.borrow = borrow
@@ -198,7 +199,7 @@ def check_downcast(what: str, rule: object) -> None:
         If it is neither True, False nor None.
     """
     if rule is not None and not isinstance(rule, bool):
-        msg = f"{what}: the rule for downcasts must be True, False or None, got {rule!r}."
+        msg = f"{what}: the rule for downcasts must be True, False or None, got {text_of(rule)}."
         raise FunctionValueError(msg)
 
 
@@ -225,7 +226,8 @@ def as_in(given: Any) -> In:
         msg = f"function: {variable} is a constant and cannot be an input. Use a variable, and givens to replace it."
         raise FunctionTypeError(msg)
     if not isinstance(variable, Variable):
-        msg = f"function: an input must be a variable or In, got {given!r}. Make it with tt.matrix('x') or the like."
+        make = "Make it with tt.matrix('x') or the like."
+        msg = f"function: an input must be a variable or In, got {text_of(given)}. {make}"
         raise FunctionTypeError(msg)
     return given if isinstance(given, In) else In(given)
 
@@ -241,6 +243,7 @@ def as_out(given: Any) -> Out:
     if isinstance(given, Out):
         return given
     if not isinstance(given, Variable):
-        msg = f"function: an output must be a variable or Out, got {given!r}. Wrap values with tt.as_tensor_variable."
+        wrap = "Wrap values with tt.as_tensor_variable."
+        msg = f"function: an output must be a variable or Out, got {text_of(given)}. {wrap}"
         raise FunctionTypeError(msg)
     return Out(given)

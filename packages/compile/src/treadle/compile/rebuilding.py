@@ -54,8 +54,8 @@ def rebuild_collect_shared(
     outs = [as_out(o) for o in ([outputs] if single else outputs or ())]
     replaced = read_givens(replace, ins, rebuild_strict)
     wanted = [o.variable for o in outs]
-    new_values = with_default_updates(read_updates(updates), wanted, replaced, no_default_updates)
     variables = [i.variable for i in ins]
+    new_values = with_default_updates(read_updates(updates), wanted, variables, replaced, no_default_updates)
     # What takes a place is copied first, without replacements in it.
     equiv = clone_get_equiv(
         variables, list(replaced.values()), not copy_inputs_over, False, clone_inner_graphs=clone_inner_graphs
@@ -72,5 +72,6 @@ def rebuild_collect_shared(
     )
     copied = [Out(memo[o.variable], o.borrow) if o.borrow else memo[o.variable] for o in outs]
     pairs = [(var, memo[new]) for var, new in new_values.items()]
-    shared = shared_in([*(memo[v] for v in wanted), *(new for _, new in pairs)], {})
-    return [memo[v] for v in variables], copied[0] if single else copied, [memo, new_values, pairs, shared]
+    given = [memo[v] for v in variables]
+    shared = shared_in([*(memo[v] for v in wanted), *(new for _, new in pairs)], given, {})
+    return given, copied[0] if single else copied, [memo, new_values, pairs, shared]

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from treadle.compile.errors import FunctionTypeError, FunctionValueError
+from treadle.config import text_of
 from treadle.graph import CONVERTERS, SharedVariable, Variable, ancestors
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from treadle.compile.io import In
     from treadle.graph import Container
@@ -33,14 +34,14 @@ def pairs(what: str, given: Any) -> list[tuple[Any, Any]]:
         found = list(items)
         if all(isinstance(p, tuple | list) and len(p) == 2 for p in found):
             return [(a, b) for a, b in found]
-    msg = f"function: {what} must be a dict or a list of pairs, got {given!r}. Write [(variable, expression), ...]."
+    msg = f"function: {what} must be a dict or a list of pairs, got {text_of(given)}. Write [(variable, new), ...]."
     raise FunctionTypeError(msg)
 
 
 def _shown(new: Any) -> str:
     """Return an expression with its type and where it was built."""
     if not isinstance(new, Variable):
-        return repr(new)
+        return text_of(new)
     where = f", built at {new.user_line}" if new.user_line is not None else ""
     return f"{new} of type {new.type}{where}"
 
@@ -73,7 +74,7 @@ def read_givens(given: Any, inputs: Sequence[In], strict: bool) -> dict[Variable
     explicit = {i.variable for i in inputs}
     for old, new in pairs("givens", given):
         if not isinstance(old, Variable):
-            msg = f"function: givens replace variables, got {old!r} as a variable to replace. Name a variable."
+            msg = f"function: givens replace variables, got {text_of(old)} as a variable to replace. Name a variable."
             raise FunctionTypeError(msg)
         if old in explicit:
             msg = f"function: {old} is an input, so givens cannot replace it. Leave it out of one of the two."
@@ -120,7 +121,7 @@ def read_updates(given: Any) -> Updates:
 
 def _update(target: Any, new: Any) -> Variable:
     if not isinstance(target, SharedVariable):
-        shown = f"{target} of type {target.type}" if isinstance(target, Variable) else repr(target)
+        shown = f"{target} of type {target.type}" if isinstance(target, Variable) else text_of(target)
         msg = (
             f"function: updates change shared variables, got {shown}. Make it with shared(...), or give an input a "
             "value and an update of its own with In(variable, value=..., update=...)."
@@ -136,15 +137,18 @@ def _update(target: Any, new: Any) -> Variable:
         raise FunctionTypeError(msg) from error
 
 
-def shared_in(variables: Sequence[Variable], replaced: Mapping[Variable, Variable]) -> list[SharedVariable]:
+def shared_in(
+    variables: Sequence[Variable], inputs: Collection[Variable], replaced: Mapping[Variable, Variable]
+) -> list[SharedVariable]:
     """Return the shared variables that variables depend on after replacement, in the order in which a walk meets them.
 
-    Replacements are not searched for what is to be replaced, as in `clone_replace`.
+    What is above an input is not needed. Replacements are not searched for what is to be replaced, as in
+    `clone_replace`.
     """
-    inside = ancestors(variables, set(replaced))
+    given = set(inputs)
     found: dict[SharedVariable, None] = {}
-    for var in inside:
-        sources = ancestors([replaced[var]]) if var in replaced else (var,)
+    for var in ancestors(variables, given | set(replaced)):
+        sources = ancestors([replaced[var]], given) if var in replaced else (var,)
         found.update((v, None) for v in sources if isinstance(v, SharedVariable))
     return list(found)
 
@@ -156,17 +160,21 @@ def _barred(given: Any) -> set[Container] | None:
     if given is True:
         return None
     if not isinstance(given, list | tuple | set | frozenset):
-        msg = f"function: no_default_updates must be True, False or a list of shared variables, got {given!r}."
+        msg = f"function: no_default_updates must be True, False or a list of shared variables, got {text_of(given)}."
         raise FunctionTypeError(msg)
     for var in given:
         if not isinstance(var, SharedVariable):
-            msg = f"function: no_default_updates lists shared variables, got {var!r}. Leave it out."
+            msg = f"function: no_default_updates lists shared variables, got {text_of(var)}. Leave it out."
             raise FunctionTypeError(msg)
     return {var.container for var in given}
 
 
 def with_default_updates(
-    updates: Updates, outputs: Sequence[Variable], replaced: Mapping[Variable, Variable], excluded: Any
+    updates: Updates,
+    outputs: Sequence[Variable],
+    inputs: Collection[Variable],
+    replaced: Mapping[Variable, Variable],
+    excluded: Any,
 ) -> Updates:
     """Add the default updates of shared variables that are used, until no further one is.
 
@@ -176,6 +184,8 @@ def with_default_updates(
         The explicit updates, which win over default ones.
     outputs
         The other expressions that are computed.
+    inputs
+        The variables whose values are given, so that nothing above them is used.
     replaced
         What stands for what.
     excluded
@@ -193,7 +203,7 @@ def with_default_updates(
     done = barred | {v.container for v in updates}
     while True:
         more: Updates = {}
-        for v in shared_in([*outputs, *result.values()], replaced):
+        for v in shared_in([*outputs, *result.values()], inputs, replaced):
             if v.default_update is not None and v.container not in done:
                 more[v] = v.type.filter_variable(v.default_update)
                 done.add(v.container)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from treadle.compile.errors import FunctionTypeError, FunctionValueError, UnusedInputError
 from treadle.compile.io import In, Out, as_in, as_out, check_downcast
 from treadle.compile.replacements import read_givens, read_updates, shared_in, with_default_updates
-from treadle.config import config
+from treadle.config import config, text_of
 from treadle.graph import Constant, FunctionGraph, MissingInputError, SharedVariable, ancestors, clone_replace
 
 if TYPE_CHECKING:
@@ -93,6 +93,9 @@ class Specification:
             and [new for _, new in self.updates] == [new for _, new in other.updates]
         )
 
+    def _given(self) -> list[Variable]:
+        return [i.variable for i in self.inputs]
+
     def cells(self) -> list[Container | None]:
         """Return for each input of the graph the container that its value is kept in, or None."""
         return [*(i.container for i in self.inputs), *(s.container for s in self.shared)]
@@ -138,14 +141,14 @@ class Specification:
     def without_updates(self) -> Specification:
         """Return the same without updates."""
         inputs = tuple(i.without_update() for i in self.inputs)
-        shared = shared_in([o.variable for o in self.outputs], {})
+        shared = shared_in([o.variable for o in self.outputs], self._given(), {})
         return replace(self, inputs=inputs, shared=tuple(shared), updates=(), updated=())
 
     def restricted(self, positions: Sequence[int]) -> Specification:
         """Return the same with some of the outputs, in a list; all inputs and updates stay."""
         outputs = tuple(self.outputs[i] for i in positions)
         wanted = [*(o.variable for o in outputs), *(new for _, new in self.updates)]
-        shared = tuple(shared_in(wanted, {}))
+        shared = tuple(shared_in(wanted, self._given(), {}))
         return replace(self, outputs=outputs, keys=None, single=False, shared=shared)
 
     def swapped(self, swap: Any) -> Specification:
@@ -159,7 +162,7 @@ class Specification:
             If no dict is given, or a replacement is no shared variable, or of another type.
         """
         if not isinstance(swap, Mapping):
-            msg = f"copy: swap must be a dict, got {swap!r}. Write {{old: new}}, with two shared variables."
+            msg = f"copy: swap must be a dict, got {text_of(swap)}. Write {{old: new}}, with two shared variables."
             raise FunctionTypeError(msg)
         new_cells = {self._swappable(old).container: _replacement(old, new).container for old, new in swap.items()}
         by_cell = {old.container: new for old, new in swap.items()}
@@ -183,14 +186,14 @@ class Specification:
         if isinstance(old, SharedVariable) and old.container in known:
             return old
         names = ", ".join(map(str, self.state())) or "none"
-        msg = f"copy: swap replaces shared variables of the function ({names}), got {old!r}. Name one of these."
+        msg = f"copy: swap replaces shared variables of the function ({names}), got {text_of(old)}. Name one of these."
         raise FunctionValueError(msg)
 
 
 def _replacement(old: SharedVariable, new: Any) -> SharedVariable:
     if isinstance(new, SharedVariable) and new.type == old.type:
         return new
-    shown = f"{new} of type {new.type}" if isinstance(new, SharedVariable) else repr(new)
+    shown = f"{new} of type {new.type}" if isinstance(new, SharedVariable) else text_of(new)
     msg = f"copy: {old} of type {old.type} can be swapped for a shared variable of the same type, got {shown}."
     raise FunctionTypeError(msg)
 
@@ -218,11 +221,13 @@ def _check_distinct(inputs: Sequence[In]) -> None:
 def _check_used(inputs: Sequence[In], needed: Sequence[Variable], action: str) -> None:
     if action == "ignore":
         return
-    used = dict.fromkeys(ancestors(needed))
+    # What is only above another input is not used: that input's value takes its place.
+    given = {item.variable for item in inputs}
+    used = dict.fromkeys(ancestors(needed, given))
     for i, item in enumerate(inputs):
         if item.variable in used or item.update is not None:
             continue
-        names = ", ".join(str(v) for v in used if _must_be_given(v)) or "none"
+        names = ", ".join(str(v) for v in used if v in given or _must_be_given(v)) or "none"
         msg = (
             f"function: input {i}, {item.variable} of type {item.variable.type}, is not used by any output or update. "
             f"The inputs that are used: {names}. Leave it out, or pass on_unused_input='ignore'."
@@ -290,18 +295,19 @@ def specify(
     """Return what a function computes (parameters and errors as for `function`)."""
     action = config.on_unused_input if on_unused_input is None else on_unused_input
     if action not in ("raise", "warn", "ignore"):
-        msg = f"function: on_unused_input must be raise, warn or ignore, got {on_unused_input!r}."
+        msg = f"function: on_unused_input must be raise, warn or ignore, got {text_of(on_unused_input)}."
         raise FunctionValueError(msg)
     if not isinstance(inputs, list | tuple):
-        msg = f"function: inputs must be a list of variables, got {inputs!r}. Put it into a list."
+        msg = f"function: inputs must be a list of variables, got {text_of(inputs)}. Put it into a list."
         raise FunctionTypeError(msg)
     check_downcast("function: allow_input_downcast", allow_input_downcast)
     ins = [as_in(i).bound(allow_input_downcast) for i in inputs]
     _check_distinct(ins)
     outs, keys, single = _read_outputs(outputs)
+    given = [i.variable for i in ins]
     changes = read_updates(updates)
     replaced = read_givens(givens, ins, rebuild_strict)
-    all_updates = with_default_updates(changes, [o.variable for o in outs], replaced, no_default_updates)
+    all_updates = with_default_updates(changes, [o.variable for o in outs], given, replaced, no_default_updates)
     own = [(i.container, i.update) for i in ins if i.update is not None and i.container is not None]
     cells = [*((s.container, new) for s, new in all_updates.items()), *own]
     if len({cell for cell, _ in cells}) < len(cells):
@@ -309,7 +315,9 @@ def specify(
         raise FunctionValueError(msg)
     wanted = [*(o.variable for o in outs), *(new for _, new in cells)]
     if replaced:
-        wanted = clone_replace(wanted, replaced, rebuild_strict=rebuild_strict)
+        # An input stays itself, even if what it was built from is replaced.
+        kept = {var: var for var in given if var.owner is not None}
+        wanted = clone_replace(wanted, kept | replaced, rebuild_strict=rebuild_strict)
     _check_given(ins, wanted)
     _check_used(ins, wanted, action)
     return Specification(
@@ -317,7 +325,7 @@ def specify(
         tuple(Out(v, o.borrow) for o, v in zip(outs, wanted, strict=False)),
         keys,
         single,
-        tuple(shared_in(wanted, {})),
+        tuple(shared_in(wanted, given, {})),
         tuple((cell, new) for (cell, _), new in zip(cells, wanted[len(outs) :], strict=True)),
         outputs is None,
         tuple(all_updates),
