@@ -118,3 +118,17 @@ def test_every_lint_exception_in_the_settings_has_its_reason() -> None:
     ignored = text[text.index("\nignore = [") :].split("]")[0].strip().splitlines()[1:]
     assert ignored
     assert [line for line in ignored if "#" not in line] == []
+
+
+def test_every_lock_is_made_where_forked_children_find_it_free() -> None:
+    kinds = {"Lock", "RLock", "Condition", "Semaphore", "BoundedSemaphore", "allocate_lock"}
+    own = ROOT / "packages/config/src/treadle/config/locks.py"
+    found = [
+        f"{shown(path)}:{node.lineno}"
+        for path in sources()
+        if path != own
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if (isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in kinds)
+        or (isinstance(node, ast.ImportFrom) and kinds & {alias.name for alias in node.names})
+    ]
+    assert found == []

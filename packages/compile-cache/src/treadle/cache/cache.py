@@ -1,6 +1,5 @@
 """The compile cache: what was made once is not made again, in any process of this user."""
 
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from treadle.cache.errors import CacheFormatError
 from treadle.cache.shared import SharedFolders, folders_in
 from treadle.cache.statistics import Counters, Statistics
 from treadle.cache.store import Store, file_fault
-from treadle.config import config
+from treadle.config import config, new_lock
 
 _NO_META: Mapping[str, str] = MappingProxyType({})
 
@@ -257,7 +256,7 @@ class _CachesByDirectory:
     """One cache object per directory, so that its statistics and its claims are the process's."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._caches: dict[Path, Cache] = {}
 
     def get(self, directory: Path) -> Cache:

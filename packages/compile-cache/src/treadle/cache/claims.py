@@ -4,11 +4,12 @@ import os
 import random
 import threading
 import time
-import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from treadle.config import new_lock
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -33,14 +34,7 @@ class Claims:
     def __init__(self, wait: Callable[[], float], timeout: Callable[[], float]) -> None:
         self._wait = wait
         self._timeout = timeout
-        self.renew()
-        if hasattr(os, "register_at_fork"):
-            this = weakref.ref(self)
-            os.register_at_fork(after_in_child=lambda: _renew(this()))
-
-    def renew(self) -> None:
-        """Begin without claims: in a forked child, the threads that held them do not exist."""
-        self._guard = threading.Lock()
+        self._guard = new_lock()
         self._held: dict[str, tuple[threading.RLock, int]] = {}
 
     @contextmanager
@@ -80,7 +74,7 @@ class Claims:
     @contextmanager
     def _among_threads(self, name: str) -> Iterator[None]:
         with self._guard:
-            lock, users = self._held.get(name, (threading.RLock(), 0))
+            lock, users = self._held.get(name, (new_lock(), 0))
             self._held[name] = (lock, users + 1)
         try:
             with lock:
@@ -143,11 +137,6 @@ def _try_lock(path: Path) -> "BaseFileLock | None":
     except Timeout:
         return None
     return lock
-
-
-def _renew(claims: Claims | None) -> None:
-    if claims is not None:
-        claims.renew()
 
 
 def _stamp(path: Path) -> Path:

@@ -2,13 +2,13 @@
 
 import os
 import stat
-import threading
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from treadle.cache.directory import current_user
 from treadle.cache.errors import CacheWarning
+from treadle.config import new_lock
 
 _ROOT = 0
 
@@ -30,7 +30,7 @@ class SharedFolders:
     def __init__(self, named: Callable[[], Sequence[Path]], trusted: Callable[[], bool]) -> None:
         self._named = named
         self._trusted = trusted
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._told: set[Path] = set()
 
     def usable(self) -> list[Path]:

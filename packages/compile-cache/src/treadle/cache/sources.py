@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 import time
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,7 +11,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from treadle.cache.digests import digest
-from treadle.config import installed_version
+from treadle.config import installed_version, new_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +29,7 @@ class Sources:
 
     def __init__(self, started: float | None = None) -> None:
         self._started = _STARTED if started is None else started
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._roots: dict[str, str | None] = {}
         self._stamps: dict[str, str | None] = {}
         self._users: dict[str | None, bool] = {}

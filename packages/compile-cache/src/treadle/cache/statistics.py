@@ -1,9 +1,8 @@
 """Counters of what a cache did."""
 
-import threading
 from dataclasses import dataclass, replace
 
-from treadle.config import tally
+from treadle.config import new_lock, tally
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +25,7 @@ class Counters:
     """The counters behind `Statistics`, exact under threads."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._values = Statistics()
 
     def count(self, name: str, times: int = 1) -> None:

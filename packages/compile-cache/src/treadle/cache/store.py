@@ -6,7 +6,6 @@ import math
 import os
 import shutil
 import tempfile
-import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -18,6 +17,7 @@ from treadle.cache.directory import UnusableDirectoryError, current_user, files_
 from treadle.cache.entry import file_checksum
 from treadle.cache.errors import CacheWarning
 from treadle.cache.shared import SharedFolders
+from treadle.config import new_lock
 
 _GRACE = 7 * 24 * 60 * 60.0  # seconds between the age at which a file is used no more and its removal
 _ABANDONED = 24 * 60 * 60.0  # seconds after which what a process was writing counts as left behind
@@ -69,7 +69,7 @@ class Store:
         self._max_age = max_age
         self._evicted = evicted
         self._shared = shared if shared is not None else SharedFolders(lambda: (), lambda: False)
-        self._lock = threading.RLock()
+        self._lock = new_lock()
         self._memory: dict[str, bytes] = {}
         self._root: Path | None = None
         self._prepared = False

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import difflib
-import threading
 import warnings
 from typing import TYPE_CHECKING
 
 from treadle.compile.errors import BackendWarning, MissingBackendError
-from treadle.config import EntryPointLoadError, discover
+from treadle.config import EntryPointLoadError, discover, new_lock
 
 if TYPE_CHECKING:
     from treadle.config import EntryPointRef
@@ -23,7 +22,7 @@ class BackendTable:
     def __init__(self) -> None:
         self._loaded: dict[EntryPointRef, Backend] = {}
         self._warned: set[str] = set()
-        self._lock = threading.Lock()
+        self._lock = new_lock()
 
     def names(self) -> list[str]:
         """Return the names of the installed backends."""

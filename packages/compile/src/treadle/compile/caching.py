@@ -6,7 +6,6 @@ import atexit
 import json
 import pickle
 import struct
-import threading
 from collections import OrderedDict
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -17,7 +16,7 @@ from treadle.compile.cache_key import FunctionKey, key_of
 from treadle.compile.canonical_graph import inner_nodes
 from treadle.compile.definitions import UndigestibleError
 from treadle.compile.stored_graph import StoredGraph, mark_origins, write
-from treadle.config import config, phase
+from treadle.config import config, new_lock, phase
 from treadle.link.vm import ProgramGraph
 
 if TYPE_CHECKING:
@@ -118,7 +117,7 @@ class FunctionCache:
     """Finds and keeps the programs of functions, in this process's memory and in the compile directory."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._programs: OrderedDict[tuple[str, str], tuple[Program, _Stored]] = OrderedDict()
         self._counts = FunctionCounts()
 

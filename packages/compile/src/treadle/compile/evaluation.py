@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import warnings
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.compile.facade import function
 from treadle.compile.mode import get_mode
-from treadle.config import config, text_of
+from treadle.config import config, new_lock, text_of
 from treadle.graph import GraphTypeError, MissingInputError, Variable, explicit_graph_inputs
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ class EvaluationCache:
     def __init__(self, size: int) -> None:
         self.size = size
         self._functions: OrderedDict[Any, Function] = OrderedDict()
-        self._lock = threading.Lock()
+        self._lock = new_lock()
 
     def get(self, key: Any) -> Function | None:
         """Return a function, marked as used last."""

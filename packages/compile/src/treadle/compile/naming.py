@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import difflib
-import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from treadle.compile.errors import FunctionTypeError, UnknownNameError
-from treadle.config import text_of
+from treadle.config import new_lock, text_of
 from treadle.graph import DuplicateRegistrationError
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ class NameTable(Mapping[str, T], Generic[T]):
         self.kind = kind
         self._items: dict[str, T] = dict(first)
         self._written: dict[str, str] = {}
-        self._lock = threading.Lock()
+        self._lock = new_lock()
 
     def register(self, name: str, thing: T) -> None:
         """Add something under a name.

@@ -9,7 +9,7 @@ from contextlib import contextmanager, nullcontext
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from treadle.config import Phases, collecting, config, lazy_module
+from treadle.config import Phases, collecting, config, lazy_module, new_condition
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,7 +63,7 @@ class Progress:
         self._patience = patience
         self._interval = interval
         self._running: list[_Compilation] = []
-        self._changed = threading.Condition()
+        self._changed = new_condition()
         self._watcher: threading.Thread | None = None
         self._registered = False
         self._display: rich_progress.Progress | None = None
@@ -100,8 +100,7 @@ class Progress:
                 self._watcher.start()
 
     def _forget(self) -> None:
-        """Leave behind what belongs to the parent process: its thread, display and lock."""
-        self._changed = threading.Condition()
+        """Leave behind what belongs to the parent process: its thread and display."""
         self._running, self._watcher, self._display = [], None, None
 
     def _leave(self, entry: _Compilation) -> None:

@@ -28,6 +28,7 @@ from treadle.config.errors import (
 )
 from treadle.config.kinds import BOOL, FLOAT, INT, OPTIONAL_BOOL, PATH, STR, Kind, choice, subset
 from treadle.config.lazy import lazy_module, lazy_names
+from treadle.config.locks import live_locks, new_condition, new_lock
 from treadle.config.option import Option
 from treadle.config.phases import Phases, Span, collecting, phase, tally
 from treadle.config.quotation import quoted
@@ -69,6 +70,9 @@ __all__ = [
     "installed_version",
     "lazy_module",
     "lazy_names",
+    "live_locks",
+    "new_condition",
+    "new_lock",
     "phase",
     "quoted",
     "run_inside",

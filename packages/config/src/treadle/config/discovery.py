@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from treadle.config.errors import DiscoveryError, EntryPointLoadError
+from treadle.config.locks import new_lock
 
 _Key = tuple[tuple[str, int], ...]
 
@@ -55,7 +56,7 @@ class EntryPointTable:
     """The entry points found along one search path, kept until the path or a folder on it changes."""
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()
+        self._lock = new_lock()
         self._key: _Key | None = None
         self._found: tuple[_Installed, ...] = ()
         self._groups: dict[str, dict[str, EntryPointRef]] = {}

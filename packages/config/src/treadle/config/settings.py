@@ -2,7 +2,6 @@
 
 import os
 import threading
-import weakref
 from collections.abc import Iterable, Mapping
 from contextvars import ContextVar
 from typing import Any
@@ -16,6 +15,7 @@ from treadle.config.errors import (
 from treadle.config.external import resolve
 from treadle.config.frames import Frame, FrameVar, ScopedValues
 from treadle.config.listing import render, shown
+from treadle.config.locks import new_lock
 from treadle.config.notices import WarnOnce, reader_place, user_place
 from treadle.config.option import Option
 from treadle.config.owners import OWNERS
@@ -119,7 +119,7 @@ class Config:
             "_frame": ContextVar("treadle.config", default=None),
             "_generation": 0,
             "_installed": installed,
-            "_lock": threading.RLock(),
+            "_lock": new_lock(),
             "_registry": Registry(_MODULE_NAMES | {name for name in dir(Config) if name[0] != "_"}),
             "_snapshot": None,
             "_state": "new",
@@ -133,9 +133,6 @@ class Config:
         object.__setattr__(self, "__class__", own)
         for name, value in start.items():
             object.__setattr__(self, name, value)
-        if hasattr(os, "register_at_fork"):
-            this = weakref.ref(self)
-            os.register_at_fork(after_in_child=lambda: _renew_lock(this()))
 
     # ------------------------------------------------------------ reading
 
@@ -564,12 +561,6 @@ class Config:
 
     def __reduce__(self) -> str:
         return "config"
-
-
-def _renew_lock(this: Config | None) -> None:
-    """Replace the lock in a forked child: the thread that held it may not exist there."""
-    if this is not None:
-        object.__setattr__(this, "_lock", threading.RLock())
 
 
 config = Config()

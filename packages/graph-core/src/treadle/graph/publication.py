@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import threading
+from threading import get_ident
 from typing import TYPE_CHECKING, Any
+
+from treadle.config import new_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -26,23 +28,24 @@ class Publication:
         self._find = find
         self._take = take
         self._taken: set[str] = set()
-        self._loading = False
-        self._lock = threading.RLock()
+        self._loading: int | None = None
+        self._lock = new_lock()
         self.is_complete = False
 
     @property
     def is_loading(self) -> bool:
         """Whether entries are being taken in now."""
-        return self._loading
+        return self._loading is not None
 
     def load(self) -> None:
         """Take in what is published, unless that is done; what a package does while it is taken in asks for no more."""
         if self.is_complete:
             return
         with self._lock:
-            if self._loading or self.is_complete:
+            # Of a thread that a fork left behind, the child knows no more than that it took in some.
+            if self._loading == get_ident() or self.is_complete:
                 return
-            self._loading = True
+            self._loading = get_ident()
             try:
                 for name, entry in self._find().items():
                     if name not in self._taken:
@@ -50,4 +53,4 @@ class Publication:
                         self._taken.add(name)
                 self.is_complete = True
             finally:
-                self._loading = False
+                self._loading = None

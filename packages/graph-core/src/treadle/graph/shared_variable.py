@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import itertools
-import os
-import threading
-import weakref
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from treadle.config import discover, text_of
+from treadle.config import discover, new_lock, text_of
 from treadle.graph.errors import DuplicateRegistrationError, GraphTypeError
 from treadle.graph.publication import Publication
 from treadle.graph.variable import Constant, Variable
@@ -20,7 +17,6 @@ if TYPE_CHECKING:
     from treadle.graph.type import Type
 
 _ORDER = itertools.count()
-_CONTAINERS: weakref.WeakSet[Container] = weakref.WeakSet()
 
 
 class Container:
@@ -44,11 +40,7 @@ class Container:
         self._value = value
         self._host: Any = value
         self._fetch: Callable[[Any], Any] | None = None
-        self._make_lock()
-        _CONTAINERS.add(self)
-
-    def _make_lock(self) -> None:
-        self.lock = threading.RLock()
+        self.lock = new_lock()
         self.order = next(_ORDER)
 
     def read(self) -> Any:
@@ -95,16 +87,6 @@ class Container:
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle type and host value."""
         return Container, (self.type, self.read_host())
-
-
-def _renew_locks() -> None:
-    """Give every container a new lock: after a fork, a lock may be held by a thread that no longer exists."""
-    for container in list(_CONTAINERS):
-        container.lock = threading.RLock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew_locks)
 
 
 class SharedVariable(Variable):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import gc
-import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
+
+from treadle.config import new_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +22,7 @@ class CollectorPause:
     __slots__ = ("_count", "_lock", "_was_enabled")
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._count = 0
         self._was_enabled = False
 

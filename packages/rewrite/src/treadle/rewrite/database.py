@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import copy
 import sys
-import threading
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from treadle.config import config, lazy_module
+from treadle.config import config, lazy_module, new_lock
 from treadle.graph import DuplicateRegistrationError
 from treadle.rewrite.errors import AmbiguousTagError, RewriterTypeError, RuleDefinitionError, UnknownTagError
 from treadle.rewrite.interface import Rewriter
@@ -66,7 +65,7 @@ class RewriteDatabase:
         self.name = ""
         self._entries: dict[str, Entry] = {}
         self._around: list[RewriteDatabase] = []
-        self._lock = threading.RLock()
+        self._lock = new_lock()
         self._answers: dict[Any, Any] = {}
 
     # Registering

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from hashlib import blake2b
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from treadle.config import config, text_of
+from treadle.config import config, new_lock, text_of
 from treadle.graph import ENCODERS, Type, tagged
 from treadle.tensor.arrays import agree, buffers, describe_difference, magnitude, numbers_exceed
 from treadle.tensor.errors import TensorTypeError
@@ -86,7 +85,7 @@ class TensorType(Type):
     __slots__ = ("_text", "dtype", "ndim", "numpy_dtype", "shape")
     shared_type: ClassVar[Any]
     _known: ClassVar[dict[tuple[str, Shape], TensorType]] = {}
-    _lock: ClassVar[threading.Lock] = threading.Lock()
+    _lock: ClassVar[Any] = new_lock()
 
     dtype: str
     shape: Shape

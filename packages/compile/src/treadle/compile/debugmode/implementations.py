@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import copy
-import threading
 from typing import TYPE_CHECKING, Any
 
 from treadle.compile.backends import BACKENDS
+from treadle.config import new_lock
 from treadle.graph import Apply, Constant, FunctionGraph, HasInnerGraph, IfElse, LoweringError, Op
 from treadle.link.vm import TABLE, VMProgram, lower_node
 
@@ -49,7 +49,7 @@ class Implementations:
         self._make_inner = make_inner
         self._references: dict[Apply, Run] = {}
         self._others: dict[Apply, list[tuple[str, Compute]]] = {}
-        self._lock = threading.RLock()
+        self._lock = new_lock()
 
     def reference(self, node: Apply) -> Run:
         """Return a function of input values and output cells that runs `perform`."""

@@ -7,7 +7,7 @@ from collections import deque
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from treadle.config import Phases, Span, collecting
+from treadle.config import Phases, Span, collecting, new_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,7 +58,7 @@ class Timer:
     __slots__ = ("_lock", "count", "own", "whole")
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self.reset()
 
     def reset(self) -> None:
@@ -191,7 +191,7 @@ class FunctionRecord:
         self.events: deque[Event] = deque(maxlen=MOST_EVENTS)
         self._ignore_first_call = ignore_first_call
         self._claimed = False
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._state = _State()
 
     def reset(self) -> None:
@@ -304,6 +304,6 @@ class FunctionRecord:
         self.phases = Phases()
         self.phases.spans, self.phases.counts = spans, counts
         self.events = deque(maxlen=MOST_EVENTS)
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._state = _State()
         self._calling = Calling()

@@ -5,12 +5,11 @@ from __future__ import annotations
 import atexit
 import os
 import sys
-import threading
 from pathlib import Path
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, TextIO
 
-from treadle.config import config
+from treadle.config import config, new_lock
 
 if TYPE_CHECKING:
     from treadle.compile.profiling.stats import ProfileStats
@@ -33,7 +32,7 @@ class Registry:
     """The profiles that are printed at exit or counted among all functions' totals."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._profiles: list[ProfileStats] = []
         self._begun: set[str] = set()
         self._process = 0

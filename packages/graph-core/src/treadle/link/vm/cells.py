@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING, Any
 
+from treadle.config import new_lock
 from treadle.graph import IfElse, Op
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def through_thunk(node: Apply) -> Callable[..., Any]:
     thunk = node.op.make_thunk(node, storage, computed, list(node.outputs))
     inputs = [storage[v] for v in node.inputs]
     outputs = [storage[v] for v in node.outputs]
-    lock = threading.RLock()
+    lock = new_lock()
     single = len(outputs) == 1
 
     def run(*values: Any) -> Any:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from treadle.config import new_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,7 +33,7 @@ class Later(Generic[T]):
     def __init__(self, load: Callable[[], T]) -> None:
         self._load: Callable[[], T] | None = load
         self._known: T | None = None
-        self._lock = threading.RLock()
+        self._lock = new_lock()
 
     @classmethod
     def of(cls, value: T) -> Later[T]:

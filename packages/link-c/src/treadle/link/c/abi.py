@@ -11,12 +11,12 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-import threading
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treadle.config import new_lock
 from treadle.link.c.errors import BackendUnavailableError
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class Bridge:
     """cffi, loaded when first used, and what was found out about array objects."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._ffi: Any = None
         self._backend: Any = None
         self._free: Any = None
@@ -41,7 +41,6 @@ class Bridge:
 
     def _note_fork(self) -> None:
         self._forked = True
-        self._lock = threading.Lock()
 
     def _load(self) -> None:
         if self._ffi is not None:

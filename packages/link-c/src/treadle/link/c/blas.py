@@ -8,9 +8,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from treadle.config import new_lock
 from treadle.link.c.capsules import capsule_pointer
 from treadle.link.c.errors import BackendUnavailableError
-from treadle.link.c.locks import ForkLock
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,7 +25,7 @@ class _Pointers:
     """Finds the pointers once."""
 
     def __init__(self) -> None:
-        self._lock = ForkLock()
+        self._lock = new_lock()
         self._known: Mapping[str, int] | None = None
 
     def read(self) -> Mapping[str, int]:

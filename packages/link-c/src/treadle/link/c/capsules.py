@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from treadle.config import new_lock
 from treadle.link.c.errors import BackendUnavailableError
-from treadle.link.c.locks import ForkLock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,7 +48,7 @@ class _Pointers:
     """Addresses that were found."""
 
     def __init__(self) -> None:
-        self._lock = ForkLock()
+        self._lock = new_lock()
         self._known: dict[CPointer, int] = {}
 
     def find(self, pointer: CPointer) -> int:

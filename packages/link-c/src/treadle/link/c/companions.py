@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle.cache import Cache
-from treadle.config import TreadleError, config
+from treadle.config import TreadleError, config, new_lock
 from treadle.link.c.pool import POOL
 from treadle.link.c.runtime.calls import CALLS
 from treadle.link.c.runtime.pool import POOL as POOL_TEXT
@@ -38,7 +38,7 @@ class Companions:
     """Finds or makes the two libraries, once in a process."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._begun = False
         self._done = threading.Event()
         self._extension: Any = None
@@ -48,7 +48,6 @@ class Companions:
 
     def _give_up(self) -> None:
         """In a forked child, where the thread that makes them does not exist: do with what there is."""
-        self._lock = threading.Lock()
         # Another thread may have held the lock inside of the event.
         self._done = threading.Event()
         if self._begun:

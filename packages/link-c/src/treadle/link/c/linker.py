@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from treadle.config import config, phase
+from treadle.config import config, new_lock, phase
 from treadle.graph import Apply, expand_inner_graphs
 from treadle.link.c.companions import COMPANIONS
 from treadle.link.c.errors import BackendUnavailableError, CompileError
 from treadle.link.c.layout import Layout
-from treadle.link.c.locks import ForkLock
 from treadle.link.c.parts import Parts, assemble, open_library, parts_of, restored
 from treadle.link.c.program import CProgram
 from treadle.link.c.runtime import Library
@@ -33,7 +32,7 @@ class _Libraries:
     """The runtime libraries, one for each set of functions on vectors and use of threads; each is made once."""
 
     def __init__(self) -> None:
-        self._lock = ForkLock()
+        self._lock = new_lock()
         self._known: dict[tuple[frozenset[str], int], Library] = {}
 
     def get(self, toolchain: Toolchain) -> Library:

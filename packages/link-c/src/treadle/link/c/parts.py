@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle.cache import default_cache
-from treadle.config import phase
+from treadle.config import new_lock, phase
 from treadle.graph import Constant
 from treadle.link.c.abi import BRIDGE
 from treadle.link.c.blas import blas_pointers
 from treadle.link.c.errors import BackendUnavailableError, CompileError
-from treadle.link.c.locks import ForkLock
 from treadle.link.c.pool import POOL
 from treadle.link.c.program import Binary, CProgram
 from treadle.link.c.unit import FIXED, MOST_ARGUMENTS, Unit, dtype, ndim
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from treadle.link.c.capsules import CPointer
     from treadle.link.vm import ProgramGraph
 
-_INITIALISING = ForkLock()
+_INITIALISING = new_lock()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from treadle.config import new_lock
 from treadle.link.c.abi import BRIDGE
-from treadle.link.c.locks import ForkLock
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,7 +45,7 @@ class Pool:
     """The pool's library and the place where programs find its functions, which is empty until there is one."""
 
     def __init__(self) -> None:
-        self._lock = ForkLock()
+        self._lock = new_lock()
         self._cell: Any = None
         self._address = 0
         self._kept: tuple[Any, ...] = ()

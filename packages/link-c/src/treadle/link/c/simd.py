@@ -6,9 +6,9 @@ import platform
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from treadle.config import new_lock
 from treadle.link.c.abi import BRIDGE
 from treadle.link.c.errors import CompileError
-from treadle.link.c.locks import ForkLock
 from treadle.link.c.runtime.vectors import BLOCK_FUNCTIONS, VECTOR_TYPES
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class _Probe:
     """What was found out, by compiler."""
 
     def __init__(self) -> None:
-        self._lock = ForkLock()
+        self._lock = new_lock()
         self._offered: frozenset[str] | None = None
         self._known: dict[str, frozenset[str]] = {}
 

@@ -20,11 +20,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from treadle.cache import default_cache, digest
-from treadle.config import config, phase
+from treadle.config import config, new_lock, phase
 from treadle.link.c.abi import BRIDGE
 from treadle.link.c.division import MACRO, RUNS
 from treadle.link.c.errors import CompileError, CompilerWarning
-from treadle.link.c.locks import ForkLock
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -281,7 +280,7 @@ class _OpenMP:
     """
 
     def __init__(self) -> None:
-        self._lock = ForkLock()
+        self._lock = new_lock()
         self._known: dict[str, Any] = {}
 
     def works(self, toolchain: Toolchain) -> bool:

@@ -7,14 +7,13 @@ import os
 import pickle
 import re
 import secrets
-import threading
 from typing import TYPE_CHECKING, Any
 
 import jax
 from jax.experimental import serialize_executable
 
 from treadle.cache import default_cache, digest
-from treadle.config import phase
+from treadle.config import new_lock, phase
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -117,7 +116,7 @@ class Executables:
         self._shelf = shelf
         self._found: dict[tuple[Any, ...], Callable[..., Any]] = {}
         self._jitted: Callable[..., Any] | None = None
-        self._lock = threading.Lock()
+        self._lock = new_lock()
 
     def __call__(self, *args: Any) -> Any:
         """Compute."""

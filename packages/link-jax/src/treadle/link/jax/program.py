@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from copy import copy
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import jax
 import numpy as np
 
-from treadle.config import config
+from treadle.config import config, new_lock
 from treadle.graph import NodeError
 from treadle.link.jax.errors import CheckFailedError, ForkedProcessError
 from treadle.link.jax.executables import Executables, Shelf
@@ -78,7 +77,7 @@ class Variants:
         self._make = make
         self._limit = limit
         self._found: OrderedDict[tuple[bytes, ...], Callable[..., Any]] = OrderedDict()
-        self._lock = threading.Lock()
+        self._lock = new_lock()
 
     def __len__(self) -> int:
         return len(self._found)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import importlib.util
-import threading
 from importlib.machinery import ExtensionFileLoader
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from treadle.config import new_lock
 from treadle.config.errors import TreadleError
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class Blas:
     """The routines' addresses, found at the first question."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._capsules: Mapping[str, Any] | None = None
 
     def address(self, name: str) -> int:

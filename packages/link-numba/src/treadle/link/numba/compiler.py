@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 import sys
-import threading
 from collections import OrderedDict
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,7 +18,7 @@ from numba.core.compiler_machinery import PassManager
 from numba.core.runtime import rtsys
 
 from treadle.cache import default_cache, digest
-from treadle.config import config, phase
+from treadle.config import config, new_lock, phase
 from treadle.link.numba.primitives import PRIMITIVES, type_of
 from treadle.link.numba.vector_math import VECTOR_MATH
 
@@ -97,7 +96,7 @@ class UnitCompiler:
     """Turns units into compiled functions."""
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()
+        self._lock = new_lock()
         self._known: OrderedDict[str, Any] = OrderedDict()
         self._counts = Counts()
         self._stamp = ""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import textwrap
-import threading
 from typing import TYPE_CHECKING
 
+from treadle.config import new_lock
 from treadle.link.numba.unit import Unit
 
 if TYPE_CHECKING:
@@ -357,7 +357,7 @@ class Library:
     """The functions by name, each with those that it calls."""
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()
+        self._lock = new_lock()
         self._texts: dict[str, str] = {}
         self._units: dict[str, Unit] = {}
 

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import math
-import threading
 from typing import TYPE_CHECKING, Any
 
 from llvmlite import ir
@@ -14,6 +13,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np.arrayobj import populate_array
 
+from treadle.config import new_lock
 from treadle.link.numba.vector_math import VECTOR_MATH
 
 if TYPE_CHECKING:
@@ -352,7 +352,7 @@ class Primitives:
     """The primitives by name, each made at its first use."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._made: dict[str, Any] = {}
 
     def find(self, name: str) -> Any:

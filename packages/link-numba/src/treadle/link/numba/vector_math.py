@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import llvmlite.binding as llvm
+
+from treadle.config import new_lock
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,7 +41,7 @@ class VectorMath:
     """The vector forms that exist here, found at the first question."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._forms: Mapping[str, VectorForm] | None = None
 
     def forms(self) -> Mapping[str, VectorForm]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import threading
 import warnings
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from treadle.config import phase
+from treadle.config import new_lock, phase
 from treadle.link.torch.errors import ForkedProcessError, PyTorchWarning
 from treadle.link.torch.folder import inductor_folder
 
@@ -56,7 +55,7 @@ class _Notices:
     """Warnings given once in a process."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._given: set[str] = set()
 
     def warn(self, subject: str, text: str) -> None:
