@@ -90,7 +90,7 @@ def test_default_output_that_is_not_the_first_is_what_is_replaced(right: Any) ->
 def test_constraint_on_the_whole_sees_the_default_output() -> None:
     seen: list[Variable] = []
     node = second_of_pair.make_node(number("a"))
-    left = {"pattern": (second_of_pair, "x"), "constraint": lambda var: seen.append(var) or True}
+    left = {"pattern": (second_of_pair, "x"), "constraint": lambda var: not seen.append(var)}  # type: ignore[func-returns-value]  # None
     rewritten(PatternNodeRewriter(left, "x"), *node.outputs)
     assert seen[0] is node.outputs[1]
 
@@ -127,8 +127,8 @@ def test_other_output_than_the_default_one_may_be_built() -> None:
 
 def test_right_side_that_builds_on_several_outputs_is_told() -> None:
     a = number("a")
-    fg = graph([a], neg(a))
-    node = fg.outputs[0].owner
+    node = neg.make_node(a)
+    fg = graph([a], *node.outputs)
     with pytest.raises(RuleDefinitionError, match=r"split\(x\) has 2 outputs and no default one"):
         PatternNodeRewriter((neg, "x"), (inc, (split, "x"))).transform(fg, node)
     with pytest.raises(RuleDefinitionError, match="inc gives 1 outputs"):
@@ -234,7 +234,9 @@ def _substitution(rng: random.Random) -> None:
     node = old.make_node(*rng.choices(leaves, k=rng.randrange(5)))
     made = SubstitutionNodeRewriter(old, new).transform(graph(leaves, *node.outputs), node)
     assert made is not None
-    assert [len(made), list(made[0].owner.inputs)] == [new.outputs, node.inputs]
+    assert len(made) == new.outputs
+    assert made[0].owner is not None
+    assert made[0].owner.inputs == node.inputs
 
 
 def _run_net(seed: int, count: int) -> None:

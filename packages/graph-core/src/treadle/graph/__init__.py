@@ -9,6 +9,7 @@ from treadle.graph.copying import DeepCopyOp, ViewOp, deep_copy_op, view_op
 from treadle.graph.decorated import reduce_by_place
 from treadle.graph.description import as_string, default_node_formatter, op_as_string
 from treadle.graph.destroyhandler import DestroyHandler, inplace_candidates
+from treadle.graph.differentiation import connections
 from treadle.graph.display import debugprint, dot_text, dprint, pp, pprint, printing, pydotprint
 from treadle.graph.encoding import ENCODERS, digest, encode, encode_dataclass, tagged
 from treadle.graph.equality import equal_computations, graph_key
@@ -60,6 +61,7 @@ from treadle.graph.ifelse import IfElse
 from treadle.graph.lowering import LoweringTable, expand_inner_graphs, inner_graph, missing_lowerings
 from treadle.graph.memory import Roots, memory_roots, roots_of
 from treadle.graph.notation import Form, Infix, Operand, Precedence, Prefix
+from treadle.graph.notes import note_op
 from treadle.graph.null_type import DisconnectedType, NullType
 from treadle.graph.op import HasInnerGraph, Op, ThunkType, io_connection_pattern, is_thunk_type, static_op
 from treadle.graph.pages import d3viz, html_comparison, html_fragment, html_page, write_html
@@ -187,6 +189,7 @@ __all__ = [
     "clone_replace",
     "compile_inner",
     "compute_test_value",
+    "connections",
     "current_scope",
     "d3viz",
     "debugprint",
@@ -221,6 +224,7 @@ __all__ = [
     "missing_test_message",
     "name_scope",
     "node_error",
+    "note_op",
     "op_as_string",
     "order_nodes",
     "orphans_between",

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from treadle.graph.errors import MethodNotDefinedError
+from treadle.graph.errors import GraphValueError, MethodNotDefinedError
+from treadle.graph.notes import note_op
 from treadle.graph.null_type import DisconnectedType
+from treadle.graph.variable import Variable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph.apply import Apply
-    from treadle.graph.variable import Variable
 
 # In the order in which gradients come across them.
 REVERSE = ("pullback", "L_op", "grad")
@@ -91,10 +92,10 @@ class Differentiable:
         """Return the gradients of the inputs, given those of the outputs (documented name; sees no outputs)."""
         if not (_defines(self, "L_op") or _defines(self, "pullback")):
             raise _no_gradient(self)
-        outputs = self.make_node(*inputs).outputs
+        given, outputs = _applied(self, inputs)
         if _defines(self, "L_op"):
-            return self.L_op(inputs, outputs, output_grads)
-        return self.pullback(inputs, outputs, output_grads)
+            return self.L_op(given, outputs, output_grads)
+        return self.pullback(given, outputs, output_grads)
 
     # Forward mode
 
@@ -129,7 +130,32 @@ class Differentiable:
         if not _defines(self, "pushforward"):
             raise _no_forward(self)
         tangents = [DisconnectedType()() if t is None else t for t in eval_points]
-        return self.pushforward(inputs, self.make_node(*inputs).outputs, tangents)
+        return self.pushforward(*_applied(self, inputs), tangents)
+
+
+def connections(node: Apply) -> list[list[bool]]:
+    """Return what an op's `connection_pattern` says of a node: for each input, for each output, a truth value.
+
+    Raises
+    ------
+    GraphValueError
+        If it has not one row for each input and one column for each output.
+    """
+    op = node.op
+    try:
+        pattern = op.connection_pattern(node)
+        rows, columns = len(node.inputs), len(node.outputs)
+        fits = len(pattern) == rows and all(len(row) == columns for row in pattern)
+    except Exception as error:
+        note_op(error, op, "connection_pattern", node.where())
+        raise
+    if not fits:
+        msg = (
+            f"{op}: connection_pattern must have {rows} rows of {columns}, got {pattern!r}{node.where()}. "
+            "Give a row for each input, with a truth value for each output."
+        )
+        raise GraphValueError(msg)
+    return pattern
 
 
 def _place(kind: type, name: str) -> int:
@@ -139,6 +165,19 @@ def _place(kind: type, name: str) -> int:
         if found is not None:
             return at if found is not Differentiable.__dict__[name] else len(kind.__mro__)
     return len(kind.__mro__)
+
+
+def _applied(op: Differentiable, inputs: Sequence[Any]) -> tuple[Sequence[Variable], Sequence[Variable]]:
+    """Return inputs as variables, and the outputs of the op applied to them.
+
+    An input that is a variable stays what it is, so that its derivative has its own rank, not that to which
+    `make_node` may bring it.
+    """
+    node = op.make_node(*inputs)
+    if len(node.inputs) != len(inputs):
+        return node.inputs, node.outputs
+    given = [x if isinstance(x, Variable) else made for x, made in zip(inputs, node.inputs, strict=True)]
+    return given, node.outputs
 
 
 def _defines(op: Differentiable, name: str) -> bool:

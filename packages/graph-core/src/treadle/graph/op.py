@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, TypeVar, dat
 
 from treadle.config import config, lazy_module
 from treadle.graph.apply import Apply
-from treadle.graph.differentiation import Differentiable
+from treadle.graph.differentiation import Differentiable, connections
 from treadle.graph.encoding import digest, encode, qualified_name, tagged
 from treadle.graph.errors import GraphTypeError, GraphValueError, MethodNotDefinedError
 from treadle.graph.nested import HasInnerGraph
@@ -465,13 +465,7 @@ def io_connection_pattern(inputs: Sequence[Variable], outputs: Sequence[Variable
     for i, var in enumerate(ins):
         reached[var] = reached.get(var, 0) | 1 << i
     for node in toposort(outs, ins):
-        pattern = node.op.connection_pattern(node)
-        if len(pattern) != len(node.inputs) or any(len(row) != len(node.outputs) for row in pattern):
-            msg = (
-                f"{node.op}: connection_pattern must have {len(node.inputs)} rows of {len(node.outputs)}, "
-                f"got {pattern}{node.where()}. Give a row for each input, with a truth value for each output."
-            )
-            raise GraphValueError(msg)
+        pattern = connections(node)
         bits = [reached.get(x, 0) for x in node.inputs]
         for o, out in enumerate(node.outputs):
             found = 0

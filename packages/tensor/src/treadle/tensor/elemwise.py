@@ -364,7 +364,10 @@ class Elemwise(Op):
             term = term.real if term.type.numpy_dtype.kind == "c" else term
             term = term.astype(x.dtype)
         others = [v.type.shape for v in inputs if v is not x]
-        if all(n not in {1, None} or all(o[d] == 1 for o in others) for d, n in enumerate(x.type.shape)):
+        # Through `grad`, inputs may come in ranks of their own.
+        if all(len(o) == x.ndim for o in others) and all(
+            n not in {1, None} or all(o[d] == 1 for o in others) for d, n in enumerate(x.type.shape)
+        ):
             # No other input can have broadcast this one.
             return term if term.ndim == x.ndim else sum_to(term, x)
         return sum_to(term, x)

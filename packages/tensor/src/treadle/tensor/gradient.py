@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
-from treadle.graph import Apply, DisconnectedType, GraphTypeError, IfElse, NullType, Variable, toposort
+from treadle.graph import (
+    Apply,
+    DisconnectedType,
+    GraphTypeError,
+    GraphValueError,
+    IfElse,
+    NullType,
+    Variable,
+    connections,
+    note_op,
+    toposort,
+)
 from treadle.tensor.broadcasting import ones_like, zeros_like
 from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.demand import ALWAYS, Demands
-from treadle.tensor.errors import DisconnectedInputError, DtypeError, NullTypeGradError, ShapeError
+from treadle.tensor.errors import DisconnectedInputError, DtypeError, NullTypeGradError, ShapeError, TensorTypeError
 from treadle.tensor.scalar.arithmetic import add
 from treadle.tensor.shape import shared_lengths
 from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Mapping
 
     from treadle.tensor.demand import Demand
 
@@ -28,7 +40,7 @@ def grad(
     consider_constant: Collection[Variable] | None = None,
     disconnected_inputs: str = "raise",
     add_names: bool = True,
-    known_grads: Mapping[Variable, Variable] | None = None,
+    known_grads: Mapping[Variable, Any] | None = None,
     return_disconnected: str = "zero",
     null_gradients: str = "raise",
 ) -> Any:
@@ -41,15 +53,17 @@ def grad(
     wrt
         A variable, or a sequence of them, to differentiate with respect to.
     consider_constant
-        Variables that nothing flows back through.
+        Variables that nothing flows back through: what they are computed from gets nothing by way of them. The
+        gradient by one of them is what reaches it.
     disconnected_inputs
         What to do where the cost does not depend on a variable: ``raise``, ``warn`` or ``ignore``.
     add_names
         Whether to name gradients after cost and variable.
     known_grads
-        Gradients of intermediate variables that are known already; they add to what flows from the cost.
+        Gradients of intermediate variables that are known already, as variables or values of the variables' ranks;
+        they add to what flows from the cost.
     return_disconnected
-        What to return there: ``zero``, ``None`` or ``disconnected``.
+        What to return there: ``zero``, ``none`` or ``disconnected``.
     null_gradients
         What to do where a gradient is not defined: ``raise``, or ``return`` the null variable.
 
@@ -59,6 +73,8 @@ def grad(
 
     Raises
     ------
+    GraphTypeError, GraphValueError
+        If an argument is of the wrong kind, or none of the words listed.
     ShapeError
         If the cost is not a scalar.
     DtypeError
@@ -73,9 +89,10 @@ def grad(
     Reverse accumulation over the graph in reverse order of evaluation (Griewank and Walther, Evaluating Derivatives,
     2008, chapter 3); each node is visited once.
     """
-    _check_choice("disconnected_inputs", disconnected_inputs, ("raise", "warn", "ignore"))
-    _check_choice("return_disconnected", return_disconnected, ("zero", "None", "disconnected"))
-    _check_choice("null_gradients", null_gradients, ("raise", "return"))
+    on_disconnected = _choice("disconnected_inputs", disconnected_inputs, ("raise", "warn", "ignore"))
+    returned = _choice("return_disconnected", return_disconnected, ("zero", "none", "disconnected"))
+    on_null = _choice("null_gradients", null_gradients, ("raise", "return"))
+    constants = _constants(consider_constant)
     single = isinstance(wrt, Variable)
     targets = [wrt] if single else list(wrt)
     for target in targets:
@@ -84,14 +101,14 @@ def grad(
             raise GraphTypeError(msg)
     seeds = _seeds(cost, known_grads)
     with shared_lengths():
-        found = _accumulate(seeds, targets, set(consider_constant or ()))
+        found = _accumulate(seeds, targets, constants)
     result = []
     for target in targets:
         gradient = found.get(target)
         if gradient is None or isinstance(gradient.type, DisconnectedType):
-            result.append(_disconnected(target, disconnected_inputs, return_disconnected))
+            result.append(_disconnected(target, on_disconnected, returned))
             continue
-        if isinstance(gradient.type, NullType) and null_gradients == "raise":
+        if isinstance(gradient.type, NullType) and on_null == "raise":
             msg = f"grad: the gradient with respect to {target} is not defined: {gradient.type.why}."
             raise NullTypeGradError(msg)
         if add_names and gradient.name is None and target.name is not None and gradient.owner is not None:
@@ -100,15 +117,30 @@ def grad(
     return result[0] if single else type(wrt)(result) if isinstance(wrt, tuple) else result
 
 
-def _check_choice(name: str, value: str, allowed: Sequence[str]) -> None:
-    if value not in allowed:
-        msg = f"grad: {name} must be one of {', '.join(allowed)}, got {value!r}."
-        raise ShapeError(msg)
+def _choice(name: str, given: str, allowed: Sequence[str]) -> str:
+    """Return one of the words of a choice, written in any case."""
+    word = given.lower() if isinstance(given, str) else None
+    if word not in allowed:
+        msg = f"grad: {name} must be one of {', '.join(allowed)}, got {given!r}."
+        raise GraphValueError(msg)
+    return word
 
 
-def _seeds(cost: Any, known_grads: Mapping[Variable, Variable] | None) -> Cotangents:
+def _constants(given: Collection[Variable] | None) -> frozenset[Variable]:
+    """Return the variables that nothing flows back through."""
+    if given is None:
+        return frozenset()
+    single = isinstance(given, Variable) or not isinstance(given, Collection)
+    wrong = given if single else next((v for v in given if not isinstance(v, Variable)), None)
+    if wrong is not None:
+        msg = f"grad: consider_constant takes a list of variables, got {wrong!r}. Put the variables into a list."
+        raise GraphTypeError(msg)
+    return frozenset(given)
+
+
+def _seeds(cost: Any, known_grads: Mapping[Variable, Any] | None) -> Cotangents:
     """Return the gradients to begin with."""
-    seeds: Cotangents = dict(known_grads or {})
+    seeds = {var: _known(var, given) for var, given in (known_grads or {}).items()}
     if cost is None:
         if not seeds:
             msg = "grad: a cost is needed, or known_grads. Pass a scalar cost."
@@ -126,6 +158,24 @@ def _seeds(cost: Any, known_grads: Mapping[Variable, Variable] | None) -> Cotang
     return seeds
 
 
+def _known(var: Any, given: Any) -> Variable:
+    """Return a gradient given in `known_grads`."""
+    if not isinstance(var, Variable):
+        msg = f"grad: known_grads holds gradients by variable, got {var!r}. Pass the variable itself."
+        raise GraphTypeError(msg)
+    absent = isinstance(given, Variable) and isinstance(given.type, DisconnectedType | NullType)
+    if absent or not isinstance(var.type, TensorType):
+        return given  # type: ignore[no-any-return]  # what a gradient by another package's type is, that package knows
+    found = as_tensor_variable(given)
+    if found.ndim != var.type.ndim:
+        msg = (
+            f"grad: the gradient of {var} of type {var.type} given in known_grads has rank {found.ndim}. "
+            "Give it the rank of the variable."
+        )
+        raise ShapeError(msg)
+    return found
+
+
 def _disconnected(target: Variable, action: str, returned: str) -> Any:
     text = (
         f"grad: the cost does not depend on {target} in a differentiable way. Leave it out of wrt, "
@@ -135,43 +185,84 @@ def _disconnected(target: Variable, action: str, returned: str) -> Any:
         raise DisconnectedInputError(text)
     if action == "warn":
         warnings.warn(text, UserWarning, stacklevel=3)
-    if returned == "None":
+    if returned == "none":
         return None
     return DisconnectedType()() if returned == "disconnected" else zeros_like(target)
 
 
-def _depends(order: Sequence[Apply], targets: Collection[Variable], constants: set[Variable]) -> set[Apply]:
-    """Return the nodes that are computed from a target."""
+# What an op says about its node: for each input, for each output, whether they are connected.
+Pattern = list[list[bool]]
+
+
+def _connected(
+    order: Sequence[Apply], targets: Collection[Variable], constants: Collection[Variable]
+) -> tuple[dict[Apply, Pattern], set[Variable]]:
+    """Return the nodes through which a gradient may reach a target, and the variables from which it may."""
     reached: set[Variable] = set(targets)
-    nodes = set()
+    patterns: dict[Apply, Pattern] = {}
     for node in order:
-        if any(v in reached and v not in constants for v in node.inputs):
-            nodes.add(node)
-            reached.update(node.outputs)
-    return nodes
+        moving = [i for i, x in enumerate(node.inputs) if x in reached]
+        if not moving:
+            continue
+        pattern = connections(node)
+        through = [
+            out for o, out in enumerate(node.outputs) if out not in constants and any(pattern[i][o] for i in moving)
+        ]
+        if through:
+            patterns[node] = pattern
+            reached.update(through)
+    return patterns, reached
 
 
-def _accumulate(seeds: Cotangents, targets: Sequence[Variable], constants: set[Variable]) -> Cotangents:
-    """Carry the seeds back through the graph; return the gradient of every variable reached."""
+def _accumulate(seeds: Cotangents, targets: Sequence[Variable], constants: Collection[Variable]) -> Cotangents:
+    """Carry the seeds back through the graph; return the gradient of every variable that leads to a target."""
     order = toposort(seeds)
-    relevant = _depends(order, targets, constants)
+    patterns, reached = _connected(order, targets, constants)
     found: Cotangents = dict(seeds)
     demands = Demands(order, seeds) if any(isinstance(node.op, IfElse) for node in order) else None
     for node in reversed(order):
-        if node not in relevant:
+        pattern = patterns.get(node)
+        if pattern is None:
             continue
-        cotangents = [found.get(out) for out in node.outputs]
-        if all(c is None for c in cotangents):
-            continue
-        flows = _flows(node, cotangents)
+        cotangents = [None if out in constants else _present(found.get(out)) for out in node.outputs]
+        # Of each input, the cotangents that flow back to it.
+        flows = [
+            [c for c, joined in zip(cotangents, row, strict=True) if joined and c is not None] if x in reached else []
+            for x, row in zip(node.inputs, pattern, strict=True)
+        ]
         if not any(flows):
             continue
-        terms = _terms(node, cotangents) if demands is None else _guarded_terms(node, cotangents, demands)
-        for x, term, flowing in zip(node.inputs, terms, flows, strict=True):
-            if not flowing or term is None or x in constants or isinstance(term.type, DisconnectedType):
-                continue
-            found[x] = _sum(found.get(x), term)
+        for x, term in zip(node.inputs, _terms(node, cotangents, flows, demands), strict=True):
+            if term is not None:
+                found[x] = _sum(found.get(x), term)
     return found if demands is None else _right_always(found, demands, targets)
+
+
+def _present(var: Variable | None) -> Variable | None:
+    """Return a gradient, or None where nothing flows."""
+    return None if var is None or isinstance(var.type, DisconnectedType) else var
+
+
+def _terms(
+    node: Apply,
+    cotangents: Sequence[Variable | None],
+    flows: Sequence[Sequence[Variable]],
+    demands: Demands | None,
+) -> Sequence[Variable | None]:
+    """Return what flows back to each input, or None.
+
+    An input that is connected to an output whose gradient is not defined has none that is defined. The other inputs
+    are asked of the op as if that output did not matter.
+    """
+    nulls = [next((c for c in given if isinstance(c.type, NullType)), None) for given in flows]
+    if all(null is not None or not given for null, given in zip(nulls, flows, strict=True)):
+        return nulls
+    defined = [None if c is None or isinstance(c.type, NullType) else c for c in cotangents]
+    terms = _asked(node, defined) if demands is None else _guarded_terms(node, defined, demands)
+    return [
+        (_present(term) if null is None else null) if given else None
+        for term, null, given in zip(terms, nulls, flows, strict=True)
+    ]
 
 
 def _right_always(found: Cotangents, demands: Demands, targets: Sequence[Variable]) -> Cotangents:
@@ -193,7 +284,7 @@ def _guarded_terms(node: Apply, cotangents: Sequence[Variable | None], demands: 
         c if c is None else _guarded(c, demands, demands.of(out), out, own)
         for c, out in zip(cotangents, node.outputs, strict=True)
     ]
-    terms = _terms(node, given)
+    terms = _asked(node, given)
     return [_guarded(t, demands, own, x, demands.of(x)) for x, t in zip(node.inputs, terms, strict=True)]
 
 
@@ -217,39 +308,29 @@ def _guarded(term: Variable | None, demands: Demands, demand: Demand, like: Vari
     return demands.guarded(term, demand, like, wider)
 
 
-def _flows(node: Apply, cotangents: Sequence[Variable | None]) -> list[bool]:
-    """Return for each input whether a cotangent reaches it."""
-    pattern = node.op.connection_pattern(node)
-    if len(pattern) != len(node.inputs) or any(len(row) != len(node.outputs) for row in pattern):
-        msg = (
-            f"{node.op}: connection_pattern must have {len(node.outputs)} booleans for each of {len(node.inputs)} "
-            f"inputs, got {pattern!r}{node.where()}. Correct the op."
-        )
-        raise GraphTypeError(msg)
-    return [any(c is not None and row[o] for o, c in enumerate(cotangents)) for row in pattern]
-
-
-def _terms(node: Apply, cotangents: Sequence[Variable | None]) -> Sequence[Variable | None]:
-    """Return what flows back through a node, checked."""
+def _asked(node: Apply, cotangents: Sequence[Variable | None]) -> Sequence[Variable | None]:
+    """Return what the op says flows back through a node, checked."""
     given = [
         (zeros_like(out) if isinstance(out.type, TensorType) else DisconnectedType()()) if c is None else c
         for c, out in zip(cotangents, node.outputs, strict=True)
     ]
-    null = next((c for c in given if isinstance(c.type, NullType)), None)
-    if null is not None:
-        return [null] * len(node.inputs)
-    terms = node.op.pullback(node.inputs, node.outputs, given)
-    if len(terms) != len(node.inputs):
+    try:
+        terms = node.op.pullback(node.inputs, node.outputs, given)
+    except Exception as error:
+        note_op(error, node.op, "pullback", node.where())
+        raise
+    if not isinstance(terms, Sequence) or len(terms) != len(node.inputs):
+        told = len(terms) if isinstance(terms, Sequence) else repr(terms)
         msg = (
-            f"{node.op}: the gradient must have one term for each of {len(node.inputs)} inputs, "
-            f"got {len(terms)}{node.where()}. Correct its pullback (or L_op, or grad)."
+            f"{node.op}: the gradient must be a list with one term for each of {len(node.inputs)} inputs, "
+            f"got {told}{node.where()}. Correct its pullback (or L_op, or grad)."
         )
         raise GraphTypeError(msg)
     return [_checked(node, x, t) for x, t in zip(node.inputs, terms, strict=True)]
 
 
 def _checked(node: Apply, x: Variable, term: Variable | None) -> Variable | None:
-    if term is None or isinstance(term.type, DisconnectedType | NullType):
+    if term is None or (isinstance(term, Variable) and isinstance(term.type, DisconnectedType | NullType)):
         return term
     kind = x.type
     if not isinstance(kind, TensorType):
@@ -257,7 +338,11 @@ def _checked(node: Apply, x: Variable, term: Variable | None) -> Variable | None
         return term
     if kind.numpy_dtype.kind not in "fc":
         return None
-    var = as_tensor_variable(term)
+    try:
+        var = as_tensor_variable(term)
+    except TensorTypeError as error:
+        note_op(error, node.op, "pullback", node.where())
+        raise
     if var.ndim != kind.ndim:
         msg = (
             f"{node.op}: the gradient of {x} of type {kind} has rank {var.ndim}{node.where()}. "
