@@ -1,7 +1,9 @@
-"""A compile directory of the tests' own, so that they neither read nor fill the user's."""
+"""A compile directory of the tests' own, so that they neither read nor fill the user's; no limits of time."""
 
 import os
 from pathlib import Path
+
+from hypothesis import HealthCheck, settings
 
 _FLAGS = "TREADLE_FLAGS"
 
@@ -20,3 +22,7 @@ def _keep_apart() -> None:
 
 
 _keep_apart()
+
+# How long a test takes says more about what else the machine does than about the test.
+settings.register_profile("treadle", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("treadle")
