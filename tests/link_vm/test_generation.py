@@ -2,14 +2,17 @@
 
 import itertools
 import re
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
 
 import treadle.tensor as tt
 from tests.graph.arithmetic import NUMBER, add, chain, div_mod, inverse, mul, number, same
-from treadle.graph import FunctionGraph, NodeArithmeticError, Variable
-from treadle.link.vm import VMLinker, VMProgram
+from treadle.config import config
+from treadle.graph import Apply, FunctionGraph, NodeArithmeticError, Op, Variable
+from treadle.link.vm import PerformLinker, VMLinker, VMProgram
 
 
 def program(inputs: list[Variable], outputs: list[Variable], allow_gc: bool | None = True) -> VMProgram:
@@ -34,19 +37,87 @@ def test_graph_becomes_straight_lines_that_free_what_is_dead() -> None:
     assert made(2.0, 4.0) == (2.125,)
 
 
-def test_nothing_is_freed_where_that_is_not_wanted() -> None:
-    x = number("x")
-    assert "del" not in program([x], [inverse(inverse(x))], allow_gc=False).source
+class Counting(Op):
+    """Adds one, into the memory that it finds in its output cell."""
+
+    __props__ = ()
+
+    def __init__(self) -> None:
+        self.found: list[bool] = []
+
+    def make_node(self, *inputs: Any) -> Apply:
+        return Apply(self, list(inputs), [inputs[0].type()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+        del node
+        cell = output_storage[0]
+        self.found.append(cell[0] is not None)
+        if cell[0] is None or cell[0].shape != inputs[0].shape:
+            cell[0] = np.empty_like(inputs[0])
+        np.add(inputs[0], 1.0, out=cell[0])
 
 
-def test_option_says_whether_to_free() -> None:
-    from treadle.config import config
+@pytest.mark.parametrize("kind", [VMLinker, PerformLinker])
+def test_perform_finds_the_values_of_the_last_call_where_they_are_kept(kind: Any) -> None:
+    op = Counting()
+    x = tt.dvector("x")
+    made = kind(allow_gc=False).link(FunctionGraph([x], [op(op(x))], clone=False))
+    first, second = made(np.zeros(3))[0], made(np.ones(3))[0]
+    assert (first.tolist(), second.tolist(), made(np.zeros(2))[0].tolist()) == ([2.0] * 3, [3.0] * 3, [2.0] * 2)
+    # The inner value's memory is used again; that of an output is the caller's.
+    assert op.found == [False, False, True, False, True, False]
+    made.free()
+    assert made(np.zeros(2))[0].tolist() == [2.0] * 2
+    assert op.found[-2:] == [False, False]
 
-    x = number("x")
-    out = inverse(inverse(x))
-    assert "del" in program([x], [out], allow_gc=None).source
-    with config.change_flags(allow_gc=False):
-        assert "del" not in program([x], [out], allow_gc=None).source
+
+def test_memory_that_an_output_views_is_not_used_again() -> None:
+    op = Counting()
+    x = tt.dvector("x")
+    made = VMLinker(allow_gc=False).link(FunctionGraph([x], [op(x)[:2]], clone=False))
+    first, second = made(np.zeros(3))[0], made(np.ones(3))[0]
+    assert (first.tolist(), second.tolist()) == ([1.0] * 2, [2.0] * 2)
+
+
+def test_call_within_a_call_uses_other_memory() -> None:
+    op = Counting()
+    x = tt.dvector("x")
+
+    class Calling(Counting):
+        def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+            if inputs[0][0] < 5.0:
+                made(inputs[0] + 10.0)
+            super().perform(node, inputs, output_storage)
+
+    made = VMLinker(allow_gc=False).link(FunctionGraph([x], [Calling()(op(x)) * 1.0], clone=False))
+    for _ in range(3):
+        assert made(np.zeros(2))[0].tolist() == [2.0, 2.0]
+
+
+def test_option_says_whether_memory_is_kept() -> None:
+    op = Counting()
+    x = tt.dvector("x")
+    graph = FunctionGraph([x], [op(op(x))], clone=False)
+    for allow_gc, found in ((True, [False] * 4), (False, [False, False, True, False])):
+        op.found.clear()
+        with config.change_flags(allow_gc=allow_gc):
+            made = VMLinker().link(graph)
+        made(np.zeros(3))
+        made(np.zeros(3))
+        assert op.found == found
+
+
+def test_stored_program_keeps_memory_too() -> None:
+    op = Counting()
+    x = tt.dvector("x")
+    linker = VMLinker(allow_gc=False)
+    graph = FunctionGraph([x], [op(op(x))], clone=False)
+    program_graph: Any = graph
+    loaded = linker.load(linker.dump(linker.link(graph)), program_graph)
+    op.found.clear()
+    loaded(np.zeros(3))
+    assert loaded(np.ones(3))[0].tolist() == [3.0] * 3
+    assert op.found == [False, False, True, False]
 
 
 def test_several_outputs_of_a_node_are_unpacked() -> None:

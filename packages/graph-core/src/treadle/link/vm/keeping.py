@@ -7,13 +7,13 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treadle.link.vm.generation import Listing, fixed_value
-from treadle.link.vm.programs import VMProgram
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import CodeType
 
     from treadle.graph import Apply, FunctionGraph, Variable
+    from treadle.link.vm.programs import VMProgram
 
 
 class KeptProgram(NamedTuple):
@@ -60,8 +60,8 @@ def keep(program: VMProgram) -> KeptProgram:
     return KeptProgram(program.fgraph, functions, listing.steps, names, others, listing.source)
 
 
-def restore(kept: KeptProgram, lower: Callable[[Apply], Callable[..., Any]]) -> VMProgram:
-    """Return a program made of what was kept.
+def restore(kept: KeptProgram, lower: Callable[[Apply], Callable[..., Any]]) -> Listing:
+    """Return the functions of a program that was kept.
 
     Parameters
     ----------
@@ -82,5 +82,4 @@ def restore(kept: KeptProgram, lower: Callable[[Apply], Callable[..., Any]]) -> 
         code = marshal.loads(data)
         scope[name] = FunctionType(code, scope, name)
         nodes[code] = lines
-    listing = Listing(scope["run"], kept.source, dict(kept.names), nodes, kept.steps)
-    return VMProgram(kept.fgraph, listing)
+    return Listing(scope["run"], kept.source, dict(kept.names), nodes, kept.steps)

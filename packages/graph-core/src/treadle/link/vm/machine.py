@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from treadle.config import config
-from treadle.graph import FunctionGraph, GraphTypeError, IfElse, MissingInputError, explicit_graph_inputs
+from treadle.graph import Apply, FunctionGraph, GraphTypeError, IfElse, MissingInputError, explicit_graph_inputs
+from treadle.link.vm.buffers import Buffers, reusable_outputs
 from treadle.link.vm.cells import has_own_thunk, through_thunk
 from treadle.link.vm.generation import generate
 from treadle.link.vm.interface import Backend
 from treadle.link.vm.keeping import keep, restore
 from treadle.link.vm.linkers import Linker, LocalLinker
 from treadle.link.vm.loops import Loop, Stack
-from treadle.link.vm.programs import VMProgram, lower_node, through_perform
+from treadle.link.vm.programs import KeepingProgram, VMProgram, into_buffers, lower_node, through_perform
 from treadle.link.vm.thunks import thunk_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from treadle.graph import Apply, Variable
+    from treadle.graph import Variable
     from treadle.link.vm.containers import Container, StorageMap
+    from treadle.link.vm.generation import Listing
     from treadle.link.vm.interface import Program
     from treadle.link.vm.program_graph import ProgramGraph
 
@@ -27,9 +30,42 @@ if TYPE_CHECKING:
     Flags = dict[Variable, list[bool]]
 
 
-def perform_or_thunk(node: Apply) -> Callable[..., Any]:
-    """Return a function of the node's input values: its own thunk's, or `perform`'s."""
-    return through_thunk(node) if has_own_thunk(node) else through_perform(node)
+Lower = Callable[[Apply], Callable[..., Any]]
+
+
+def perform_or_thunk(node: Apply, perform: Lower = through_perform) -> Callable[..., Any]:
+    """Return a function of the node's input values: its own thunk's, or what runs its `perform`."""
+    return through_thunk(node) if has_own_thunk(node) else perform(node)
+
+
+def _listing(fgraph: FunctionGraph, lower: Lower, lazy: bool | None = None) -> Listing:
+    return generate(fgraph, {node: lower(node) for node in fgraph.toposort()}, free=True, lazy=lazy)
+
+
+def _program(
+    fgraph: FunctionGraph, frees: bool, lower: Callable[..., Callable[..., Any]], write: Callable[[Lower], Listing]
+) -> VMProgram:
+    """Return a program of a graph.
+
+    Parameters
+    ----------
+    fgraph
+        The graph.
+    frees
+        Whether no memory is kept for the next call.
+    lower
+        Returns what computes a node, given it and what runs a node's `perform`.
+    write
+        Returns the listing, given what computes a node.
+    """
+    if frees:
+        return VMProgram(fgraph, write(lower))
+    buffers, reused = Buffers(), reusable_outputs(fgraph)
+
+    def perform(node: Apply) -> Callable[..., Any]:
+        return into_buffers(node, reused[node], buffers) if node in reused else through_perform(node)
+
+    return KeepingProgram(fgraph, write(lambda node: lower(node, perform)), buffers)
 
 
 class PerformLinker(LocalLinker):
@@ -38,7 +74,8 @@ class PerformLinker(LocalLinker):
     Parameters
     ----------
     allow_gc
-        Whether to free intermediate values after their last use; option ``allow_gc`` if None.
+        Whether to free intermediate values after their last use; else `perform` finds those of the last call in its
+        output cells, where nobody else has their memory. Option ``allow_gc`` if None.
     schedule
         Returns the nodes of a graph in the order in which they are to run; `FunctionGraph.toposort` if None.
     """
@@ -58,17 +95,16 @@ class PerformLinker(LocalLinker):
         """Return a program for the graph; every op has `perform`, so nothing is refused."""
         if self._scheduler is not None:
             return Linker.link(self, fgraph, native_outputs)
-        callables = {node: perform_or_thunk(node) for node in fgraph.toposort()}
-        return VMProgram(fgraph, generate(fgraph, callables, self._frees()))
+        return _program(fgraph, self._frees(), perform_or_thunk, lambda lower: _listing(fgraph, lower))
 
     def dump(self, program: Program) -> Any:
         """Return what `load` needs; None for a program that runs thunks on storage."""
-        return keep(program) if type(program) is VMProgram else None
+        return keep(program) if isinstance(program, VMProgram) else None
 
     def load(self, data: Any, graph: ProgramGraph) -> Program:
         """Return the program; what computes its nodes is made anew."""
         del graph
-        return restore(data, perform_or_thunk)
+        return _program(data.fgraph, self._frees(), perform_or_thunk, lambda lower: restore(data, lower))
 
     def make_all(
         self,
@@ -93,7 +129,8 @@ class VMLinker(LocalLinker):
     Parameters
     ----------
     allow_gc
-        Whether to free intermediate values after their last use; option ``allow_gc`` if None.
+        Whether to free intermediate values after their last use; else `perform` finds those of the last call in its
+        output cells, where nobody else has their memory. Option ``allow_gc`` if None.
     use_cloop
         Accepted for the documented signature: linker ``cvm`` is what runs in C.
     callback
@@ -138,17 +175,16 @@ class VMLinker(LocalLinker):
         """Return a program for the graph; every op has `perform`, so nothing is refused."""
         if self._scheduler is not None or self.callback is not None or self.callback_input is not None:
             return Linker.link(self, fgraph, native_outputs)
-        callables = {node: lower_node(node) for node in fgraph.toposort()}
-        return VMProgram(fgraph, generate(fgraph, callables, self._frees(), self._is_lazy()))
+        return _program(fgraph, self._frees(), lower_node, lambda lower: _listing(fgraph, lower, self._is_lazy()))
 
     def dump(self, program: Program) -> Any:
         """Return what `load` needs; None for a program that runs thunks on storage."""
-        return keep(program) if type(program) is VMProgram else None
+        return keep(program) if isinstance(program, VMProgram) else None
 
     def load(self, data: Any, graph: ProgramGraph) -> Program:
         """Return the program; what computes its nodes is made anew."""
         del graph
-        return restore(data, lower_node)
+        return _program(data.fgraph, self._frees(), lower_node, lambda lower: restore(data, lower))
 
     def _is_lazy(self) -> bool | None:
         lazy: bool | None = config.vm__lazy if self.lazy is None else self.lazy

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from treadle.graph import Apply, FunctionGraph, Variable
+    from treadle.link.vm.buffers import Buffers
     from treadle.link.vm.generation import Listing
 
 TABLE = LoweringTable("vm")
@@ -48,8 +49,36 @@ def through_perform(node: Apply) -> Callable[..., Any]:
     return run
 
 
-def lower_node(node: Apply) -> Callable[..., Any]:
-    """Return a function of the node's input values: its rule's, its own thunk's, or `perform`'s.
+def into_buffers(node: Apply, reused: Sequence[bool], buffers: Buffers) -> Callable[..., Any]:
+    """Return a function of the node's input values that runs `perform` on output cells with the last call's values.
+
+    Parameters
+    ----------
+    node
+        The node.
+    reused
+        Which of its outputs may be computed into the memory of the last call.
+    buffers
+        Where the values are kept.
+    """
+    perform = node.op.perform
+    node.op.prepare_node(node, None, None, "py")
+    outputs = list(zip(node.outputs, reused, strict=True))
+
+    def run(*values: Any) -> Any:
+        cells = [[buffers.take(out) if kept else None] for out, kept in outputs]
+        perform(node, list(values), cells)
+        results = tuple(cell[0] for cell in cells)
+        for (out, kept), value in zip(outputs, results, strict=True):
+            if kept:
+                buffers.leave(out, value)
+        return results[0] if len(results) == 1 else results
+
+    return run
+
+
+def lower_node(node: Apply, perform: Callable[[Apply], Callable[..., Any]] = through_perform) -> Callable[..., Any]:
+    """Return a function of the node's input values: its rule's, its own thunk's, or what runs its `perform`.
 
     A rule ``rule(op, node)`` registered in `TABLE` returns such a function (one value, or a tuple of values for
     several outputs), or None to leave the node to `perform`.
@@ -58,7 +87,7 @@ def lower_node(node: Apply) -> Callable[..., Any]:
         return through_thunk(node)
     rule = TABLE.find(node.op)
     found: Callable[..., Any] | None = None if rule is None else rule(node.op, node)
-    return through_perform(node) if found is None else found
+    return perform(node) if found is None else found
 
 
 class VMProgram(Program):
@@ -108,3 +137,22 @@ class VMProgram(Program):
         name = self._listing.names[var]
         # A value of a branch that was not taken was not computed.
         return local[name] if name in local else scope.get(name)
+
+
+class KeepingProgram(VMProgram):
+    """One that keeps the memory of values between nodes for the next call of the same thread."""
+
+    __slots__ = ("_buffers",)
+
+    def __init__(self, fgraph: FunctionGraph, listing: Listing, buffers: Buffers) -> None:
+        super().__init__(fgraph, listing)
+        self._buffers = buffers
+
+    def __call__(self, *inputs: Any) -> Sequence[Any]:
+        """Compute the outputs."""
+        with self._buffers.taken():
+            return super().__call__(*inputs)
+
+    def free(self) -> None:
+        """Give the memory back."""
+        self._buffers.clear()
