@@ -147,3 +147,8 @@ def test_choice_along_a_batch_stays_one_or_becomes_elementwise() -> None:
     assert f(0, batch, Y).tolist() == [Y.tolist()] * 2
     g = function([each, rows, y], vectorize_graph(chosen, {c: each, x: rows}), mode="VM")
     assert g([0, 1], batch, X).tolist() == [X.tolist(), (2 * Y).tolist()]
+
+
+def test_branches_that_broadcast_otherwise_have_a_common_type() -> None:
+    c, x, y = tt.bscalar("c"), tt.matrix("x", shape=(None, 1)), tt.matrix("y", shape=(1, None))
+    assert ifelse(c, x, y).type.shape == (None, None)

@@ -1,12 +1,14 @@
 """Constructors of input variables."""
 
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import treadle.tensor as tt
 from treadle.config import config
-from treadle.tensor import TensorTypeError
+from treadle.tensor import ShapeError, TensorType, TensorTypeError
 from treadle.tensor.constructors import LETTERS, RANKS, SEVERAL, SINGLE
 
 
@@ -26,6 +28,71 @@ def test_untyped_constructor_has_the_default_dtype() -> None:
 def test_shape_can_be_given() -> None:
     assert tt.matrix("x", shape=(None, 3)).type.shape == (None, 3)
     assert tt.tensor("x", dtype="int8", shape=(2,)).type is tt.TensorType("int8", (2,))
+
+
+@pytest.mark.parametrize("shape", [(3,), [3], 3, np.int64(3), np.array([3]), range(3, 4)], ids=repr)
+def test_a_shape_is_any_sequence_of_lengths(shape: Any) -> None:
+    assert tt.vector(shape=shape).type.shape == TensorType("float64", shape).shape == (3,)
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_every_constructor_of_several_is_public(name: str) -> None:
+    assert name in tt.__all__
+    assert [v.name for v in getattr(tt, name)("xys")] == ["x", "y", "s"]
+
+
+@pytest.mark.parametrize("rank", [6, 7])
+def test_six_and_seven_dimensions_have_constructors(rank: int) -> None:
+    assert getattr(tt, f"dtensor{rank}")("x").type.shape == (None,) * rank
+    assert [v.ndim for v in getattr(tt, f"itensor{rank}s")(2)] == [rank, rank]
+
+
+@pytest.mark.parametrize("number", [2, np.int64(2), np.array(2)], ids=repr)
+def test_several_variables_are_counted_by_any_integer(number: Any) -> None:
+    assert [v.name for v in tt.scalars(number)] == [None, None]
+
+
+def test_several_variables_take_a_list_of_names() -> None:
+    assert [v.name for v in tt.scalars(["mu", "x1"])] == ["mu", "x1"]
+
+
+@pytest.mark.parametrize("given", ["x y", "x1", "", -1, 10**9, True, 2.0, ["x", 3]], ids=repr)
+def test_what_names_no_variables_is_refused(given: Any) -> None:
+    with pytest.raises((TypeError, ValueError), match=r"^(scalars|Variable): .*, got "):
+        tt.scalars(given)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "floatX", "bool"])
+def test_dtype_in_place_of_the_name_is_refused(dtype: str) -> None:
+    with pytest.raises(ValueError, match=f"^tensor: the name '{dtype}' is that of a dtype"):
+        tt.tensor(dtype, shape=(None,))
+    assert tt.tensor("a", dtype=dtype, shape=()).name == "a"
+
+
+@pytest.mark.parametrize("make", [lambda: tt.row(shape=(5, None)), lambda: tt.dcol("c", shape=[5, 4])])
+def test_rows_and_columns_keep_their_1(make: Callable[[], Any]) -> None:
+    with pytest.raises(ShapeError, match=r"^(row|col): a shape that fits \((1, None|None, 1)\) is needed, got \(5, "):
+        make()
+    assert tt.row(shape=(1, 5)).type.shape == (1, 5)
+
+
+@pytest.mark.parametrize("make", [lambda n: TensorType("float64", (1,) * n), lambda n: tt.tensor(ndim=n)])
+def test_rank_ends_where_that_of_arrays_does(make: Callable[[int], Any]) -> None:
+    make(64)
+    with pytest.raises(ShapeError, match="64 dimensions at most, as NumPy's arrays do, got 65"):
+        make(65)
+
+
+@pytest.mark.parametrize("shape", ["ab", {2, 3}, {2: 3}, (2.0,), (-1,), (2**63,), ("a",), 2.5, object()], ids=repr)
+def test_what_is_no_shape_is_refused(shape: Any) -> None:
+    with pytest.raises(TensorTypeError, match=r"^TensorType: (the shape|each dimension) must be .*, got "):
+        TensorType("float64", shape)
+
+
+@pytest.mark.parametrize("dtype", [None, 0, "", "object", "<U3", "M8[s]", object(), tt.vector(), [1]], ids=repr)
+def test_what_is_no_dtype_is_refused(dtype: Any) -> None:
+    with pytest.raises(TensorTypeError, match=r"^TensorType: the dtype must be one of .*, got "):
+        TensorType(dtype, ())
 
 
 def test_several_variables_by_names_or_number() -> None:

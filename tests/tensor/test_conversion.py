@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import treadle.tensor as tt
+from treadle.compile import function
 from treadle.config import config
 from treadle.tensor import DtypeError, TensorTypeError, as_tensor, constant, shared
 
@@ -120,3 +121,70 @@ def test_cast_to_the_same_dtype_adds_nothing() -> None:
     x = tt.dvector()
     assert tt.cast(x, "float64") is x
     assert x.astype("int8").dtype == "int8"
+
+
+class Hostile:
+    """An object all of whose methods fail."""
+
+    def __array__(self, dtype: object = None, copy: object = None) -> np.ndarray:
+        raise RuntimeError
+
+    def __repr__(self) -> str:
+        raise RuntimeError
+
+    def __len__(self) -> int:
+        raise RuntimeError
+
+    def __iter__(self) -> Any:
+        raise RuntimeError
+
+
+NESTED: list[Any] = []
+NESTED.append(NESTED)
+
+
+@pytest.mark.parametrize(
+    "value", [Hostile(), [Hostile()], NESTED, [[1], [2, 3]], object(), {1: 2}, "text", b"2", None, np.array(["a"])]
+)
+def test_what_is_no_array_of_numbers_is_refused(value: Any) -> None:
+    for convert in (constant, as_tensor, lambda v: tt.vector() + v, tt.exp, tt.vector().type.filter):
+        with pytest.raises(TensorTypeError, match=r"^(constant|Vector\(float64, shape=\(\?,\)\)): "):
+            convert(value)
+
+
+MASKED = np.ma.array([1.0, 2.0], mask=[False, True])
+
+
+@pytest.mark.parametrize("value", [MASKED, [1.0, MASKED[1]], [MASKED, MASKED], (np.ones(2), [MASKED])], ids=repr)
+def test_masked_array_is_refused_wherever_values_are_taken(value: Any) -> None:
+    x = tt.vector("x")
+    takes = (
+        constant,
+        as_tensor,
+        shared,
+        x.type.filter,
+        tt.sum,
+        lambda v: tt.maximum(v, x),
+        shared(np.ones(2)).set_value,
+    )
+    for take in takes:
+        with pytest.raises(NotImplementedError, match=r": tensors have no mask, got .*filled") as caught:
+            take(value)
+        assert isinstance(caught.value, TypeError)
+    with pytest.raises(TypeError, match="tensors have no mask"):
+        function([x], x)(value)
+
+
+@pytest.mark.parametrize("ndim", [-1, 65, 1.5, "2", True], ids=repr)
+def test_what_is_no_rank_is_refused(ndim: Any) -> None:
+    for given in (1.0, tt.scalar()):
+        with pytest.raises(
+            (TypeError, ValueError), match=r"ndim must be an integer of 0 or more|64 dimensions at most"
+        ):
+            as_tensor(given, ndim=ndim)
+
+
+def test_constant_of_a_wider_type_knows_its_lengths() -> None:
+    made = tt.TensorConstant(tt.TensorType("int64", (None, None)), np.ones((2, 3), "int64"))
+    assert made.type.shape == (2, 3)
+    assert tt.TensorType("int64", (None, 3)).make_constant(np.ones((2, 3), "int64")).type.shape == (2, 3)

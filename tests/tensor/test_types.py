@@ -189,3 +189,10 @@ def test_strict_takes_scalars_and_subclasses_of_arrays_of_the_exact_dtype(tmp_pa
 def test_byte_order_is_named_where_it_is_what_does_not_fit() -> None:
     with pytest.raises(TensorTypeError, match="got an array of dtype >f8 and shape"):
         TensorType("float64", (2,)).filter(np.ones(2, ">f8"), strict=True)
+
+
+def test_types_of_one_class_broadcast_alike() -> None:
+    kind = TensorType("float64", (2, None))
+    assert kind.in_same_class(TensorType("float64", (None, 3)))
+    assert not kind.in_same_class(TensorType("float64", (2, 1)))
+    assert not kind.in_same_class(TensorType("float32", (2, None)))

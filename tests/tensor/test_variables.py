@@ -177,3 +177,9 @@ def test_fill_gives_a_value_the_shape_of_a_tensor() -> None:
     for filled in (tt.fill(x, 3.0), x.fill(3.0)):
         np.testing.assert_array_equal(filled.eval({x: given}), np.full((2, 3), 3.0))
     assert tt.fill(x, np.int8(3)).dtype == "int8"
+
+
+def test_flattening_known_lengths_gives_a_known_length() -> None:
+    assert tt.flatten(tt.tensor3("x", shape=(None, 1, 1)), 2).type.shape == (None, 1)
+    assert tt.tensor3("x", shape=(2, 3, 4)).flatten(np.int64(2)).type.shape == (2, 12)
+    assert tt.flatten(tt.matrix("x", shape=(2, None))).type.shape == (None,)

@@ -31,7 +31,6 @@ from treadle.config.lazy import lazy_module, lazy_names
 from treadle.config.locks import live_locks, new_condition, new_lock
 from treadle.config.option import Option
 from treadle.config.phases import Phases, Span, collecting, phase, tally
-from treadle.config.quotation import quoted
 from treadle.config.settings import Config, config
 from treadle.config.snapshot import Snapshot
 from treadle.config.text import text_of
@@ -74,7 +73,6 @@ __all__ = [
     "new_condition",
     "new_lock",
     "phase",
-    "quoted",
     "run_inside",
     "settled",
     "subset",

@@ -213,9 +213,11 @@ def common_type(first: Type, second: Type) -> Type | None:
         return first
     if second.is_super(first):
         return second
-    if first.in_same_class(second) and isinstance(first, HasShape) and isinstance(second, HasShape):
-        shape = tuple(a if a == b else None for a, b in zip(first.shape, second.shape, strict=True))
-        return first.clone(shape=shape)
+    if isinstance(first, HasShape) and isinstance(second, HasShape) and first.ndim == second.ndim:
+        wide: Type = first.clone(
+            shape=tuple(a if a == b else None for a, b in zip(first.shape, second.shape, strict=True))
+        )
+        return wide if wide.is_super(second) else None
     return None
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treadle.config import TreadleError, quoted
+from treadle.config import TreadleError, text_of
 from treadle.graph import Variable, as_index
 from treadle.tensor.errors import TensorTypeError
 
@@ -47,7 +47,7 @@ def as_integer(what: str, value: Any, least: int | None = None) -> int:
     number = known_integer(value)
     if number is None or (least is not None and number < least):
         bound = "" if least is None else f" of {least} or more"
-        msg = f"{what} must be an integer{bound}, known when the graph is built, got {quoted(value)}. Pass one."
+        msg = f"{what} must be an integer{bound}, known when the graph is built, got {text_of(value)}. Pass one."
         raise TensorTypeError(msg)
     return number
 
@@ -64,7 +64,7 @@ def as_flag(what: str, value: Any) -> bool:
         return value
     if isinstance(value, np.bool_) or (known_integer(value) in {0, 1} and not isinstance(value, Variable)):
         return bool(value)
-    msg = f"{what} must be True or False, got {quoted(value)}. Pass one of the two."
+    msg = f"{what} must be True or False, got {text_of(value)}. Pass one of the two."
     raise TensorTypeError(msg)
 
 
@@ -78,7 +78,7 @@ def as_choice(what: str, value: Any, allowed: Sequence[str | None]) -> Any:
     """
     if (value is None or isinstance(value, str)) and value in allowed:
         return value
-    msg = f"{what} must be one of {', '.join(map(str, allowed))}, got {quoted(value)}."
+    msg = f"{what} must be one of {', '.join(map(str, allowed))}, got {text_of(value)}."
     raise TensorTypeError(msg)
 
 
@@ -98,7 +98,7 @@ def as_items(what: str, value: Any) -> list[Any]:
         except TreadleError:
             raise
         except Exception as error:
-            msg = f"{what} must be a sequence, got {quoted(value)} ({error}). Put what is meant into a list."
+            msg = f"{what} must be a sequence, got {text_of(value)} ({error}). Put what is meant into a list."
             raise TensorTypeError(msg) from error
-    msg = f"{what} must be a sequence, got {quoted(value)}. Put what is meant into a list."
+    msg = f"{what} must be a sequence, got {text_of(value)}. Put what is meant into a list."
     raise TensorTypeError(msg)

@@ -7,14 +7,74 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treadle.config import text_of
+from treadle.tensor.errors import MaskedArrayError, TensorTypeError
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+_PLAIN = frozenset((bool, int, float, complex))
+# No array is nested deeper; a list may hold itself.
+_DEEPEST = 64
 # Bytes of what integer buffers are filled with: neither 0 nor 1 of any integer dtype.
 _FILL = 0x5A
 _STEPS = (1, -1, 2, -2)
 # How many roundings of the largest number involved may add up in one element.
 _ROUNDINGS = 64.0
+
+
+def array_of(what: str, value: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+    """Return a plain value as an array of numbers.
+
+    Parameters
+    ----------
+    what
+        What needs it, for messages.
+    value
+        A number, array, or nested list of these.
+    dtype
+        Dtype to convert to; NumPy's choice if None.
+    copy
+        Whether to copy an array; if None, only where it has another dtype.
+
+    Raises
+    ------
+    TensorTypeError
+        If it cannot be made an array of numbers.
+    MaskedArrayError
+        If it is a masked array, or holds one.
+    """
+    refuse_masked(what, value)
+    try:
+        array = np.array(value, dtype, copy=copy)
+    except Exception as error:
+        msg = (
+            f"{what}: {text_of(value)} cannot be made a tensor ({error}). Pass numbers of one dtype in a regular shape."
+        )
+        raise TensorTypeError(msg) from error
+    if array.dtype.kind not in "biufc":
+        msg = f"{what}: {text_of(value)} is no array of numbers, NumPy makes dtype {array.dtype} of it. Pass numbers."
+        raise TensorTypeError(msg)
+    return array
+
+
+def refuse_masked(what: str, value: Any, depth: int = 0) -> None:
+    """Refuse an array with a mask, alone or within lists: an array made of it would hold what the mask hides.
+
+    Raises
+    ------
+    MaskedArrayError
+        If there is one.
+    """
+    if isinstance(value, np.ma.MaskedArray):
+        msg = (
+            f"{what}: tensors have no mask, got {text_of(value)}. Pass value.filled(...), and where(mask, ...) or "
+            "positions to leave elements out."
+        )
+        raise MaskedArrayError(msg)
+    if isinstance(value, list | tuple) and depth < _DEEPEST and not _PLAIN.issuperset(map(type, value)):
+        for item in value:
+            refuse_masked(what, item, depth + 1)
 
 
 def numbers_exceed(value: Any, dtype: np.dtype[Any], bound: float) -> bool:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treadle.config import quoted
+from treadle.config import text_of
 from treadle.graph import Constant
 from treadle.tensor.arguments import known_integer
 from treadle.tensor.errors import AxisError
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def _as_axis(what: str, axis: Any) -> int:
     number = known_integer(axis)
     if number is None:
-        msg = f"{what}: an axis must be an integer known when the graph is built, got {quoted(axis)}. Pass its number."
+        msg = f"{what}: an axis must be an integer known when the graph is built, got {text_of(axis)}. Pass its number."
         raise AxisError(msg)
     return number
 

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle.graph import Apply, Variable
+from treadle.tensor.arguments import as_integer
+from treadle.tensor.arrays import array_of
 from treadle.tensor.errors import TensorTypeError
 from treadle.tensor.policy import number_dtype
-from treadle.tensor.types import TensorType
+from treadle.tensor.types import MOST_DIMENSIONS, TensorType, check_rank
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -47,27 +49,30 @@ def constant(x: Any, name: str | None = None, ndim: int | None = None, dtype: An
     ------
     TensorTypeError
         If the value is not numeric, a Python integer does not fit the dtype, or the rank is larger than `ndim`.
+    MaskedArrayError
+        If it is a masked array, or holds one.
     """
     if isinstance(x, Variable):
         msg = f"constant: a plain value is needed, got the variable {x}. Use as_tensor_variable."
         raise TensorTypeError(msg)
-    try:
-        wanted = number_dtype(x) if dtype is None else TensorType(dtype).numpy_dtype
-        array = np.array(x, dtype=wanted)
-    except (ValueError, TypeError, OverflowError) as error:
-        msg = f"constant: {x!r} cannot be made a tensor ({error}). Pass numbers of one dtype in a regular shape."
-        raise TensorTypeError(msg) from error
+    wanted = number_dtype(x) if dtype is None else TensorType(dtype).numpy_dtype
+    array = array_of("constant", x, wanted, copy=True)
     if ndim is not None:
-        if array.ndim > ndim:
-            msg = f"constant: a value of rank {ndim} at most is needed, got rank {array.ndim}. Reshape it."
+        rank = as_integer("constant: ndim", ndim, 0)
+        check_rank("constant", rank)
+        if array.ndim > rank:
+            msg = f"constant: a value of rank {rank} at most is needed, got rank {array.ndim}. Reshape it."
             raise TensorTypeError(msg)
-        array = array.reshape((1,) * (ndim - array.ndim) + array.shape)
+        array = array.reshape((1,) * (rank - array.ndim) + array.shape)
     array.flags.writeable = False
     return TensorType(array.dtype, array.shape).make_constant(array, name)
 
 
-def _holds_variables(x: Any) -> bool:
-    return isinstance(x, list | tuple) and any(isinstance(y, Variable) or _holds_variables(y) for y in x)
+def _holds_variables(x: Any, depth: int = 0) -> bool:
+    # No array is nested deeper, a list that holds itself for instance.
+    if not isinstance(x, list | tuple) or depth > MOST_DIMENSIONS:
+        return False
+    return any(isinstance(y, Variable) or _holds_variables(y, depth + 1) for y in x)
 
 
 def as_tensor_variable(x: Any, name: str | None = None, ndim: int | None = None, dtype: Any = None) -> TensorVariable:
@@ -97,10 +102,12 @@ def as_tensor_variable(x: Any, name: str | None = None, ndim: int | None = None,
             raise TensorTypeError(msg)
         var: Any = x
         if ndim is not None and var.ndim != ndim:
-            if var.ndim > ndim:
-                msg = f"as_tensor_variable: rank {ndim} is needed, got {x} of rank {var.ndim}. Reshape it."
+            rank = as_integer("as_tensor_variable: ndim", ndim, 0)
+            check_rank("as_tensor_variable", rank)
+            if var.ndim > rank:
+                msg = f"as_tensor_variable: rank {rank} is needed, got {x} of rank {var.ndim}. Reshape it."
                 raise TensorTypeError(msg)
-            return var.dimshuffle(*["x"] * (ndim - var.ndim), *range(var.ndim))  # type: ignore[no-any-return]  # a method of tensor variables
+            return var.dimshuffle(*["x"] * (rank - var.ndim), *range(var.ndim))  # type: ignore[no-any-return]  # a method of tensor variables
         return var  # type: ignore[no-any-return]  # checked by its type above
     if _holds_variables(x) and LISTS.stack is not None:
         return LISTS.stack(x)

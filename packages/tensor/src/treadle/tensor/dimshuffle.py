@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treadle.config import quoted
+from treadle.config import text_of
 from treadle.graph import Form, Op, static_op
 from treadle.tensor.arguments import as_integer
 from treadle.tensor.axes import named_axes, normalize_axes, normalize_axis, several_axes
@@ -174,7 +174,7 @@ def dimshuffle(x: Any, *order: Any) -> TensorVariable:
     wanted = order if several is None else tuple(several)
     for d in wanted:
         if isinstance(d, str) and d != NEW:
-            msg = f'dimshuffle: dimensions are integers or "x", got {quoted(d)}.'
+            msg = f'dimshuffle: dimensions are integers or "x", got {text_of(d)}.'
             raise AxisError(msg)
     numbers = iter(normalize_axes("dimshuffle", tuple(d for d in wanted if not isinstance(d, str)), var.ndim))
     full = tuple(NEW if isinstance(d, str) else next(numbers) for d in wanted)
@@ -211,7 +211,7 @@ def moveaxis(x: Any, source: Any, destination: Any) -> TensorVariable:
     sources = normalize_axes("moveaxis", named_axes(source), var.ndim)
     targets = normalize_axes("moveaxis", named_axes(destination), var.ndim)
     if len(sources) != len(targets):
-        msg = f"moveaxis: as many destinations as sources are needed, got {quoted(source)} and {quoted(destination)}."
+        msg = f"moveaxis: as many destinations as sources are needed, got {text_of(source)} and {text_of(destination)}."
         raise AxisError(msg)
     order = [d for d in range(var.ndim) if d not in sources]
     for target, d in sorted(zip(targets, sources, strict=True)):

@@ -10,6 +10,10 @@ class TensorTypeError(GraphError, TypeError):
     """A value, dtype or rank does not fit where a tensor is needed."""
 
 
+class MaskedArrayError(TensorTypeError, NotImplementedError):
+    """An array with a mask was given, which tensors do not have."""
+
+
 class ShapeError(GraphError, ValueError):
     """Static shapes do not fit together."""
 

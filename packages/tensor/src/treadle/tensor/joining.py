@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treadle.config import quoted
+from treadle.config import text_of
 from treadle.graph import Apply, Form, Op, as_index, static_op
 from treadle.tensor.arguments import as_integer, as_items
 from treadle.tensor.axes import normalize_axis
@@ -114,7 +114,7 @@ def concatenate(tensors: Sequence[Any], axis: int = 0) -> TensorVariable:
     """
     variables = [as_tensor_variable(t) for t in as_items("concatenate: the tensors", tensors)]
     if not variables or variables[0].ndim == 0:
-        msg = f"concatenate: one or more tensors of rank 1 or more are needed, got {quoted(tensors)}. Use stack."
+        msg = f"concatenate: one or more tensors of rank 1 or more are needed, got {text_of(tensors)}. Use stack."
         raise TensorTypeError(msg)
     at = normalize_axis("concatenate", axis, variables[0].ndim)
     result: TensorVariable = Join(at)(*variables)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treadle.config import quoted
+from treadle.config import text_of
 from treadle.graph import Apply, Form, Op, as_index, static_op
 from treadle.tensor.arguments import as_integer, known_integer
 from treadle.tensor.axes import normalize_axis
@@ -166,14 +166,14 @@ def as_lengths(what: str, given: Any) -> list[TensorVariable]:
         elif var.ndim == 1 and var.type.shape[0] is not None:
             items = [var[i] for i in range(var.type.shape[0])]
         else:
-            msg = f"{what}: a shape of known length is needed, got {quoted(given)} of type {var.type}. List them."
+            msg = f"{what}: a shape of known length is needed, got {text_of(given)} of type {var.type}. List them."
             raise TensorTypeError(msg)
     result = []
     for item in items:
         known = known_integer(item)
         var = constant(known, dtype=LENGTH) if known is not None else as_tensor_variable(item)
         if var.ndim != 0 or var.type.numpy_dtype.kind not in "iu":
-            msg = f"{what}: lengths must be integer scalars, got {quoted(item)} of type {var.type}. Cast it to int64."
+            msg = f"{what}: lengths must be integer scalars, got {text_of(item)} of type {var.type}. Cast it to int64."
             raise TensorTypeError(msg)
         result.append(var if var.dtype == LENGTH else var.astype(LENGTH))
     return result

@@ -9,18 +9,21 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from treadle.config import config, new_lock, text_of
-from treadle.graph import ENCODERS, Type, tagged
-from treadle.tensor.arrays import agree, buffers, describe_difference, magnitude, numbers_exceed
-from treadle.tensor.errors import TensorTypeError
+from treadle.graph import ENCODERS, Type, Variable, as_index, tagged
+from treadle.tensor.arguments import as_items, known_integer
+from treadle.tensor.arrays import agree, array_of, buffers, describe_difference, magnitude, numbers_exceed
+from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.policy import check_float64
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from treadle.graph import Variable
     from treadle.tensor.variable import TensorConstant, TensorVariable
 
 Shape = tuple[int | None, ...]
+
+MOST_DIMENSIONS = 64
+_LONGEST = 2**63 - 1
 
 DTYPES = (
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
@@ -42,11 +45,13 @@ def _dtype_name(dtype: Any) -> str:
     if isinstance(dtype, np.dtype) and dtype in DTYPE_NAMES:
         return DTYPE_NAMES[dtype]
     try:
-        name = str(np.dtype(dtype).name)
-    except TypeError:
+        # To NumPy, None is float64, and whatever has an attribute dtype is a dtype.
+        name = "" if dtype is None or isinstance(dtype, Variable) else str(np.dtype(dtype).name)
+    except Exception:  # noqa: BLE001 - what is given may fail in any way; it is no dtype in any case
         name = ""
     if name not in DTYPES:
-        msg = f"TensorType: the dtype must be one of {', '.join(DTYPES)} or floatX, got {dtype!r}. Pick one of these."
+        known = f"{', '.join(DTYPES)} or floatX"
+        msg = f"TensorType: the dtype must be one of {known}, got {text_of(dtype)}. Pick one of these."
         raise TensorTypeError(msg)
     return name
 
@@ -57,14 +62,33 @@ def _dimension(n: Any) -> int | None:
     if isinstance(n, bool | np.bool_):
         # The older spelling: a broadcastable pattern.
         return 1 if n else None
-    try:
-        length = int(n.__index__())
-    except (AttributeError, TypeError):
-        length = -1
-    if length < 0:
-        msg = f"TensorType: each dimension must be a length of 0 or more, or None if unknown, got {n!r}."
+    length = as_index(n)
+    if length is None or not 0 <= length <= _LONGEST:
+        msg = f"TensorType: each dimension must be a length of 0 or more that fits int64, or None, got {text_of(n)}."
         raise TensorTypeError(msg)
     return length
+
+
+def _static_shape(shape: Any) -> Shape:
+    """Return a shape argument as a tuple of lengths; one length stands for itself."""
+    if known_integer(shape) is not None:
+        return (_dimension(shape),)
+    result = tuple(_dimension(n) for n in as_items("TensorType: the shape", shape))
+    check_rank("TensorType", len(result))
+    return result
+
+
+def check_rank(what: str, ndim: int) -> None:
+    """Refuse a rank that NumPy's arrays cannot have.
+
+    Raises
+    ------
+    ShapeError
+        If it is too large.
+    """
+    if ndim > MOST_DIMENSIONS:
+        msg = f"{what}: a tensor has {MOST_DIMENSIONS} dimensions at most, as NumPy's arrays do, got {ndim}."
+        raise ShapeError(msg)
 
 
 class TensorType(Type):
@@ -103,7 +127,7 @@ class TensorType(Type):
         # The keys hold canonical names and lengths only; True is 1 in the older spelling too, but False is no 0.
         if found is not None and 0 not in shape:
             return found
-        key = (_dtype_name(dtype), tuple(_dimension(n) for n in shape))
+        key = (_dtype_name(dtype), _static_shape(shape))
         with TensorType._lock:
             found = TensorType._known.get(key)
             if found is None:
@@ -168,8 +192,8 @@ class TensorType(Type):
     # Relations
 
     def in_same_class(self, other: Type) -> bool:
-        """Whether dtype and rank agree."""
-        return isinstance(other, TensorType) and other.dtype == self.dtype and other.ndim == self.ndim
+        """Whether dtype, rank and the dimensions known to be 1 agree: the same operands broadcast with both."""
+        return isinstance(other, TensorType) and other.dtype == self.dtype and other.broadcastable == self.broadcastable
 
     def is_super(self, other: Type) -> bool:
         """Whether dtype and rank agree, and every known length here is known and the same there."""
@@ -200,7 +224,7 @@ class TensorType(Type):
         if type(data) is np.ndarray and data.dtype == self.numpy_dtype:
             array = data
         elif isinstance(data, np.ndarray | np.generic) and data.dtype == self.numpy_dtype:
-            array = np.asarray(data)
+            array = array_of(str(self), data)
         elif strict:
             msg = (
                 f"{self}: exactly an array of dtype {self.dtype} is needed (strict), "
@@ -222,11 +246,7 @@ class TensorType(Type):
 
     def _converted(self, data: Any, allow_downcast: bool | None) -> np.ndarray[Any, Any]:
         """Return the data as an array of this dtype, or raise."""
-        try:
-            array = np.asarray(data)
-        except (ValueError, TypeError) as error:
-            msg = f"{self}: the value cannot be made an array ({error}), got {_describe_data(data)}."
-            raise TensorTypeError(msg) from error
+        array = array_of(str(self), data)
         if array.dtype.name not in DTYPES:
             msg = f"{self}: an array of dtype {self.dtype} is needed, got {_describe_data(data)}. Convert it first."
             raise TensorTypeError(msg)
@@ -422,10 +442,8 @@ def _describe_data(data: Any) -> str:
 
 def tensor_type_of(value: Any) -> TensorType:
     """Return the type that fits a value: its dtype and rank, with no length fixed."""
-    array = np.asarray(value)
-    dtype: Any = array.dtype
-    if isinstance(value, float):
-        dtype = config.floatX
+    array = array_of("shared", value)
+    dtype: Any = config.floatX if isinstance(value, float) else array.dtype
     return TensorType(dtype, (None,) * array.ndim)
 
 

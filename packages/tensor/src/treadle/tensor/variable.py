@@ -91,11 +91,16 @@ class TensorVariable(TensorMethods, Variable):
 
 
 class TensorConstant(TensorVariable, Constant):
-    """A tensor whose value is known when the graph is built."""
+    """A tensor whose value is known when the graph is built, and with it every length of its type."""
 
     __slots__ = ()
     __hash__ = Variable.__hash__
     type: TensorType
+
+    def __init__(self, type: TensorType, data: Any, name: str | None = None) -> None:
+        super().__init__(type, data, name)
+        if None in type.shape:
+            self.type = type.narrowed(self.data)
 
 
 class TensorSharedVariable(TensorVariable, SharedVariable):
