@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from treadle.config import text_of
+
 
 def note_op(error: BaseException, op: Any, method: str, where: str = "") -> None:
     """Add a note to an error: which method of which op raised it, and from which of the user's lines the node comes.
@@ -26,15 +28,7 @@ def note_op(error: BaseException, op: Any, method: str, where: str = "") -> None
     -----
     An error that names op and line already gets no note; neither does one that has a note of them.
     """
-    name = own_text(op)
-    told = "\n".join((own_text(error), *getattr(error, "__notes__", ())))
+    name = text_of(op, str)
+    told = "\n".join((text_of(error, str), *getattr(error, "__notes__", ())))
     if name not in told or where not in told:
         error.add_note(f"Raised by {type(op).__name__}.{method} of {name}{where}.")
-
-
-def own_text(given: Any) -> str:
-    """Return an object's text, or the name of its class where its own text fails."""
-    try:
-        return str(given)
-    except Exception:  # noqa: BLE001 - the text of anyone's object, asked for while another error is told
-        return type(given).__name__
