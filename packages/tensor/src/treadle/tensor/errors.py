@@ -26,6 +26,10 @@ class AxisError(GraphError, ValueError, IndexError):
     """An axis is out of range or named twice."""
 
 
+class NumpyFunctionError(GraphError, TypeError, NotImplementedError):
+    """A function of NumPy's, or an argument of one, has no counterpart for symbolic tensors."""
+
+
 class IndexingError(GraphError, IndexError):
     """An index expression is not understood, or is out of bounds for the static shape."""
 

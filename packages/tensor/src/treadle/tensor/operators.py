@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from treadle.tensor import indexing as _indexing
+from treadle.tensor import numpy_functions as _numpy_functions
 from treadle.tensor import product as _product
 from treadle.tensor import reduction as _reduction
 from treadle.tensor.axes import several_axes as _several_axes
@@ -35,8 +36,8 @@ class Operators:
     """
 
     __slots__ = ()
-    # NumPy arrays leave `array + variable` to the variable.
-    __array_ufunc__ = None
+    # NumPy arrays leave `array + pattern` to the pattern.
+    __array_ufunc__: Any = None
 
     def __add__(self, other: Any) -> Any:
         """Add."""
@@ -208,6 +209,14 @@ class Methods(Operators):
 
     __slots__ = ()
 
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        """Apply treadle's counterpart of a ufunc."""
+        return _numpy_functions.array_ufunc(ufunc, method, inputs, kwargs)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        """Apply treadle's counterpart of a function of NumPy's."""
+        return _numpy_functions.array_function(func, types, args, kwargs)
+
     def __getitem__(self, args: Any) -> Any:
         """Index as NumPy does."""
         return _indexing.subtensor(self, args)
@@ -267,7 +276,7 @@ class Methods(Operators):
         wanted = shape[0] if len(shape) == 1 else shape
         return _reshape(self, wanted, ndim=ndim)
 
-    def flatten(self, ndim: int = 1) -> Any:
+    def flatten(self, ndim: Any = 1) -> Any:
         """Join all dimensions from the `ndim`-th on into one."""
         return _flatten(self, ndim)
 

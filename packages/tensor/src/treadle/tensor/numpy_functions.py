@@ -1,0 +1,432 @@
+"""NumPy's functions on tensors: ``numpy.exp(x)``, ``numpy.sum(x, axis=0)``, ``array + x`` build expressions.
+
+NumPy asks its operands what such a call means (``__array_ufunc__``, NEP 13; ``__array_function__``, NEP 18). What
+treadle has, it applies, with NumPy's names and order of parameters; everything else is refused by name.
+"""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treadle.config import text_of
+from treadle.graph import Variable
+from treadle.tensor import broadcasting, indexing, joining, product, reduction
+from treadle.tensor.arguments import as_integer
+from treadle.tensor.conversion import as_tensor_variable
+from treadle.tensor.dimshuffle import (
+    atleast_1d,
+    atleast_2d,
+    expand_dims,
+    matrix_transpose,
+    moveaxis,
+    shape_padright,
+    squeeze,
+    swapaxes,
+    transpose,
+)
+from treadle.tensor.elemwise import Elemwise
+from treadle.tensor.errors import NumpyFunctionError
+from treadle.tensor.row import ROWS
+from treadle.tensor.scalar import arithmetic, cast, comparison, exponential, rounding, trigonometric
+from treadle.tensor.shape import flatten, reshape, shape, shape_i
+from treadle.tensor.types import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    # A ufunc of NumPy's or of another library's.
+    Ufunc = Callable[..., Any]
+
+
+# What arguments mean that change nothing here: where elements lie in memory, what is computed anyway.
+_NEUTRAL: Mapping[str, tuple[Any, ...]] = MappingProxyType(
+    {
+        "out": (None,),
+        "where": (True,),
+        "order": ("C", "K", "A", None),
+        "subok": (True, False),
+        "copy": (True, None),
+        "device": ("cpu", None),
+        "casting": ("same_kind",),
+        "mode": ("raise",),
+        "dtype": (None,),
+        "signature": (None,),
+    }
+)
+_ADVICE: Mapping[str, str] = MappingProxyType(
+    {
+        "out": "Take the result, as in y = f(x); to write into a part of a tensor, use x[i].set(y).",
+        "where": "Use treadle.tensor.where(mask, x, other) on the operand or on the result.",
+        "initial": "Combine the result with it, as in f(x) + initial.",
+    }
+)
+
+
+def _refuse(name: str, what: str, given: Any, advice: str) -> NumpyFunctionError:
+    return NumpyFunctionError(f"{name}: {what} {text_of(given)} has no meaning for symbolic tensors. {advice}")
+
+
+def _check_neutral(name: str, key: str, value: Any) -> None:
+    """Refuse an argument that treadle's function does not have, unless it changes nothing."""
+    if isinstance(value, tuple) and all(v is None for v in value):
+        return
+    if not any(value is v or (isinstance(value, str) and value == v) for v in _NEUTRAL.get(key, ())):
+        raise _refuse(name, f"the argument {key} =", value, _ADVICE.get(key, "Leave it out."))
+
+
+# ---------------------------------------------------------------- array functions
+
+
+@dataclass(frozen=True, slots=True)
+class Counterpart:
+    """What stands for a function of NumPy.
+
+    Attributes
+    ----------
+    function
+        The function.
+    parameters
+        For each of NumPy's parameters that it has, its own name of it.
+    """
+
+    function: Callable[..., Any]
+    parameters: Mapping[str, str]
+
+
+def _as(function: Callable[..., Any], parameters: str) -> Counterpart:
+    """Return a counterpart; parameters are written ``theirs=ours``, or once where both names agree."""
+    pairs = (word.partition("=")[::2] for word in parameters.split())
+    return Counterpart(function, {theirs: ours or theirs for theirs, ours in pairs})
+
+
+def _joined(join: Callable[..., Any], tensors: Any, dtype: Any, *axis: Any) -> Any:
+    made = join(tensors, *axis)
+    return made if dtype is None else cast.cast(made, dtype)
+
+
+def _concatenate(arrays: Any, axis: Any = 0, dtype: Any = None) -> Any:
+    if axis is None:
+        return _joined(joining.concatenate, [flatten(x) for x in arrays], dtype)
+    return _joined(joining.concatenate, arrays, dtype, axis)
+
+
+def _stack(arrays: Any, axis: Any = 0, dtype: Any = None) -> Any:
+    return _joined(joining.stack, arrays, dtype, axis)
+
+
+def _size(a: Any, axis: Any = None) -> Any:
+    return as_tensor_variable(a).size if axis is None else shape_i(a, axis)
+
+
+_ROUND, _WHERE = "numpy.round", "numpy.where"
+
+
+def _round(a: Any, decimals: Any = 0) -> Any:
+    if as_integer(f"{_ROUND}: decimals", decimals) != 0:
+        raise _refuse(_ROUND, "decimals =", decimals, "Scale the tensor before and after.")
+    return rounding.round_(a)
+
+
+def _where(condition: Any, x: Any = None, y: Any = None) -> Any:
+    if x is None or y is None:
+        raise _refuse(_WHERE, "one argument alone,", condition, "Pass what to choose from: where(c, x, y).")
+    return cast.where(condition, x, y)
+
+
+def _unary(function: Elemwise) -> Callable[[Any], Any]:
+    """Return an elementwise function, which takes operands by position only, as one with a named parameter."""
+
+    def apply(x: Any) -> Any:
+        return function(x)
+
+    return apply
+
+
+def _each(function: Callable[[Any], Any]) -> Callable[..., Any]:
+    """Return a function of several tensors that returns one result alone, and several as a tuple."""
+
+    def apply(*tensors: Any) -> Any:
+        made = tuple(map(function, tensors))
+        return made[0] if len(made) == 1 else made
+
+    return apply
+
+
+def _plain(x: Any) -> Any:
+    return x.type.numpy_dtype if isinstance(x, Variable) and isinstance(x.type, TensorType) else x
+
+
+def _is_complex(x: Any) -> bool:
+    return bool(as_tensor_variable(x).type.numpy_dtype.kind == "c")
+
+
+_REDUCED = "a=x axis dtype keepdims"
+_TESTED = "a=x axis keepdims"
+_SPREAD = "a=x axis ddof correction=ddof keepdims"
+
+COUNTERPARTS: Mapping[str, Counterpart] = MappingProxyType(
+    {
+        "sum": _as(reduction.sum_, _REDUCED),
+        "prod": _as(reduction.prod, _REDUCED),
+        "mean": _as(reduction.mean, _REDUCED),
+        "var": _as(reduction.var, _SPREAD),
+        "std": _as(reduction.std, _SPREAD),
+        "max": _as(reduction.max_, _TESTED),
+        "amax": _as(reduction.max_, _TESTED),
+        "min": _as(reduction.min_, _TESTED),
+        "amin": _as(reduction.min_, _TESTED),
+        "argmax": _as(reduction.argmax, _TESTED),
+        "argmin": _as(reduction.argmin, _TESTED),
+        "all": _as(reduction.all_, _TESTED),
+        "any": _as(reduction.any_, _TESTED),
+        "ptp": _as(reduction.ptp, "a=x axis"),
+        "clip": _as(arithmetic.clip, "a=x a_min a_max min=a_min max=a_max"),
+        "round": _as(_round, "a decimals"),
+        "around": _as(_round, "a decimals"),
+        "fix": _as(_unary(rounding.trunc), "x"),
+        "isposinf": _as(_unary(comparison.isposinf), "x"),
+        "isneginf": _as(_unary(comparison.isneginf), "x"),
+        "where": _as(_where, "condition x y"),
+        "copy": _as(_unary(cast.identity), "a=x"),
+        "astype": _as(cast.cast, "x dtype"),
+        "concatenate": _as(_concatenate, "arrays axis dtype"),
+        "stack": _as(
+            lambda arrays, axis=0, dtype=None: _joined(joining.stack, arrays, dtype, axis), "arrays axis dtype"
+        ),
+        "hstack": _as(lambda tup, dtype=None: _joined(joining.hstack, tup, dtype), "tup dtype"),
+        "vstack": _as(lambda tup, dtype=None: _joined(joining.vstack, tup, dtype), "tup dtype"),
+        "dot": _as(product.dot, "a b"),
+        "outer": _as(product.outer, "a b"),
+        "tensordot": _as(product.tensordot, "a b axes"),
+        "linalg.matmul": _as(product.matmul, "x1=a x2=b"),
+        "linalg.outer": _as(product.outer, "x1=a x2=b"),
+        "linalg.tensordot": _as(product.tensordot, "x1=a x2=b axes"),
+        "linalg.matrix_transpose": _as(matrix_transpose, "x"),
+        "matrix_transpose": _as(matrix_transpose, "x"),
+        "transpose": _as(transpose, "a=x axes"),
+        "swapaxes": _as(swapaxes, "a=x axis1 axis2"),
+        "moveaxis": _as(moveaxis, "a=x source destination"),
+        "expand_dims": _as(expand_dims, "a=x axis"),
+        "squeeze": _as(squeeze, "a=x axis"),
+        "atleast_1d": _as(_each(atleast_1d), "arys"),
+        "atleast_2d": _as(_each(atleast_2d), "arys"),
+        "reshape": _as(reshape, "a=x shape=newshape"),
+        "ravel": _as(flatten, "a=x"),
+        "broadcast_to": _as(broadcasting.broadcast_to, "array=x shape"),
+        "zeros_like": _as(broadcasting.zeros_like, "a=x dtype"),
+        "ones_like": _as(broadcasting.ones_like, "a=x dtype"),
+        "full_like": _as(broadcasting.full_like, "a=x fill_value dtype"),
+        "take": _as(indexing.take, "a indices axis"),
+        "shape": _as(shape, "a=x"),
+        "size": _as(_size, "a axis"),
+        "ndim": _as(lambda a: as_tensor_variable(a).ndim, "a"),
+        # Questions about dtypes.
+        "result_type": _as(lambda *given: np.result_type(*map(_plain, given)), "arrays_and_dtypes"),
+        "can_cast": _as(
+            lambda given, to, casting="safe": np.can_cast(_plain(given), to, casting), "from_=given to casting"
+        ),
+        "iscomplexobj": _as(_is_complex, "x"),
+        "isrealobj": _as(lambda x: not _is_complex(x), "x"),
+        # With like=x.
+        "array": _as(as_tensor_variable, "object=x dtype"),
+        "asarray": _as(as_tensor_variable, "a=x dtype"),
+        "asanyarray": _as(as_tensor_variable, "a=x dtype"),
+        "zeros": _as(broadcasting.zeros, "shape dtype"),
+        "ones": _as(broadcasting.ones, "shape dtype"),
+        "full": _as(broadcasting.full, "shape fill_value dtype"),
+        "eye": _as(joining.eye, "N=n M=m k dtype"),
+        "identity": _as(joining.eye, "n dtype"),
+        "arange": _as(joining.arange, "start_or_stop=start stop step dtype"),
+    }
+)
+
+# What to write for functions that have no counterpart; nothing where nothing is near.
+_NEAREST: Mapping[str, str] = MappingProxyType(
+    {
+        "add.at": "x[i].inc(y)",
+        "append": "concatenate",
+        "argwhere": "where(c, x, y)",
+        "array_equal": "all(eq(a, b))",
+        "array_split": "slices, x[a:b]",
+        "average": "mean, or sum(w * x) / sum(w)",
+        "block": "concatenate",
+        "broadcast_arrays": "broadcast_to",
+        "column_stack": "stack(tensors, axis=1)",
+        "count_nonzero": "sum(neq(x, 0))",
+        "cross": "products of x[..., i]",
+        "diagonal": "x[arange(n), arange(n)]",
+        "dstack": "stack(tensors, axis=2)",
+        "einsum": "tensordot, or sum of a product",
+        "fabs": "abs",
+        "flip": "x[::-1]",
+        "fliplr": "x[:, ::-1]",
+        "flipud": "x[::-1]",
+        "float_power": "power",
+        "fmax": "maximum",
+        "fmin": "minimum",
+        "fmod": "mod",
+        "hypot": "sqrt(sqr(x) + sqr(y))",
+        "inner": "tensordot(a, b, axes=((-1,), (-1,)))",
+        "isclose": "abs(a - b) <= tolerance",
+        "allclose": "all(abs(a - b) <= tolerance)",
+        "linalg.norm": "sqrt(sum(sqr(x)))",
+        "linalg.vecdot": "sum(x * y, axis=-1)",
+        "linalg.vector_norm": "sqrt(sum(sqr(x)))",
+        "linspace": "arange",
+        "logaddexp2": "logaddexp",
+        "matvec": "matmul",
+        "nanmean": "where(isnan(x), 0, x) before mean",
+        "nansum": "sum(where(isnan(x), 0, x))",
+        "nan_to_num": "where(isnan(x), 0, x)",
+        "rollaxis": "moveaxis",
+        "split": "slices, x[a:b]",
+        "trace": "sum of x[arange(n), arange(n)]",
+        "vdot": "sum(a * b)",
+        "vecdot": "sum(x * y, axis=-1)",
+        "vecmat": "matmul",
+    }
+)
+
+
+def _unknown(name: str) -> NumpyFunctionError:
+    near = _NEAREST.get(name)
+    advice = "treadle.tensor has no function like it" if near is None else f"In treadle.tensor, write {near}"
+    return NumpyFunctionError(
+        f"numpy.{name}: symbolic tensors do not take this function. {advice}; a value is computed by x.eval()."
+    )
+
+
+def array_function(
+    func: Callable[..., Any], types: Iterable[type], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> Any:
+    """Return what a function of NumPy's means for tensors (NEP 18); NotImplemented where others take part.
+
+    Raises
+    ------
+    NumpyFunctionError
+        If treadle has no counterpart, or it lacks an argument.
+    """
+    if not all(issubclass(t, Variable | np.ndarray) for t in types):
+        return NotImplemented
+    name = f"{func.__module__}.{func.__name__}".removeprefix("numpy.")
+    found = COUNTERPARTS.get(name)
+    if found is None:
+        raise _unknown(name)
+    signature = inspect.signature(func)
+    several: tuple[Any, ...] = ()
+    given = {}
+    for key, value in signature.bind(*args, **kwargs).arguments.items():
+        parameter = signature.parameters[key]
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            several = value
+        elif parameter.kind is parameter.VAR_KEYWORD:
+            for other, its in value.items():
+                _check_neutral(f"numpy.{name}", other, its)
+        elif key in found.parameters:
+            if value is not parameter.default:
+                given[found.parameters[key]] = value
+        elif value is not parameter.default:
+            _check_neutral(f"numpy.{name}", key, value)
+    return found.function(*several, **given)
+
+
+# ---------------------------------------------------------------- ufuncs
+
+
+@cache
+def _elementwise() -> Mapping[Ufunc, Callable[..., Any]]:
+    """Return treadle's function for each ufunc of NumPy's that it has."""
+    made: dict[Ufunc, Callable[..., Any]] = {
+        getattr(np, row.ufunc): Elemwise(row) for row in map(ROWS.__getitem__, ROWS.names()) if row.ufunc is not None
+    }
+    others = {
+        np.rint: rounding.round_half_to_even,
+        np.matmul: product.matmul,
+        np.divmod: arithmetic.divmod_,
+        np.degrees: trigonometric.rad2deg,
+        np.radians: trigonometric.deg2rad,
+    }
+    return {**made, **others}
+
+
+# Of scipy.special, by name: SciPy is not imported here.
+_BY_NAME: Mapping[str, Callable[..., Any]] = MappingProxyType({"expit": exponential.sigmoid})
+_REDUCTIONS: Mapping[Ufunc, tuple[Callable[..., Any], bool]] = MappingProxyType(
+    {
+        np.add: (reduction.sum_, True),
+        np.multiply: (reduction.prod, True),
+        np.maximum: (reduction.max_, False),
+        np.minimum: (reduction.min_, False),
+        np.logical_and: (reduction.all_, False),
+        np.logical_or: (reduction.any_, False),
+    }
+)
+
+
+def array_ufunc(ufunc: Ufunc, method: str, inputs: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """Return what a ufunc, or a method of one, means for tensors (NEP 13); NotImplemented where others take part.
+
+    ``array += x`` makes the name `array` one of the symbolic sum, as it does with all operands that are not changed in
+    place: NumPy passes the array as `out` and as the first operand then.
+
+    Raises
+    ------
+    NumpyFunctionError
+        If treadle has no counterpart, or it lacks an argument.
+    """
+    if not all(map(_is_ours, inputs)):
+        return NotImplemented
+    name = f"numpy.{ufunc.__name__}" if method == "__call__" else f"numpy.{ufunc.__name__}.{method}"
+    options = dict(kwargs)
+    if method == "__call__" and len(inputs) > 1 and options.get("out", (None,))[0] is inputs[0]:
+        del options["out"]
+    if method == "reduce":
+        return _reduced(name, ufunc, inputs[0], options)
+    function = _elementwise().get(ufunc) or _BY_NAME.get(ufunc.__name__)
+    if function is None or method not in {"__call__", "outer"}:
+        raise _unknown(name.removeprefix("numpy."))
+    operands = list(map(as_tensor_variable, inputs)) if method == "outer" else list(inputs)
+    if method == "outer":
+        operands[0] = shape_padright(operands[0], operands[1].ndim)
+    dtype = options.pop("dtype", None)
+    for key, value in options.items():
+        _check_neutral(name, key, value)
+    if dtype is None:
+        return function(*operands)
+    return _computed_in(name, function, operands, TensorType(dtype))
+
+
+def _is_ours(x: Any) -> bool:
+    """Whether a ufunc's operand leaves it to tensors what the ufunc means."""
+    override = getattr(type(x), "__array_ufunc__", None)
+    return override is None or override is np.ndarray.__array_ufunc__ or isinstance(x, Variable | np.generic)
+
+
+def _computed_in(name: str, function: Callable[..., Any], operands: Sequence[Any], kind: TensorType) -> Any:
+    """Return the result of a function computed in a dtype, which the operands are converted to as NumPy does."""
+    tensors = list(map(as_tensor_variable, operands))
+    made = function(*(cast.cast(x, kind.dtype) for x in tensors))
+    fits = all(np.can_cast(x.type.numpy_dtype, kind.numpy_dtype, "same_kind") for x in tensors)
+    if not fits or getattr(made, "dtype", None) != kind.dtype:
+        raise _refuse(name, "dtype =", kind.dtype, "Convert the operands or the result with astype.")
+    return made
+
+
+def _reduced(name: str, ufunc: Ufunc, x: Any, options: dict[str, Any]) -> Any:
+    if ufunc not in _REDUCTIONS:
+        raise _unknown(name.removeprefix("numpy."))
+    function, has_dtype = _REDUCTIONS[ufunc]
+    given = {"axis": options.pop("axis", 0)}
+    if "keepdims" in options:
+        given["keepdims"] = options.pop("keepdims")
+    if has_dtype and "dtype" in options:
+        given["dtype"] = options.pop("dtype")
+    for key, value in options.items():
+        _check_neutral(name, key, value)
+    return function(x, **given)

@@ -1,0 +1,191 @@
+"""NumPy's functions, ufuncs and operators on tensors."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import treadle.tensor as tt
+from treadle.tensor import NumpyFunctionError
+
+VECTOR, MATRIX = np.array([1.0, 2.5, 3.0]), np.arange(6.0).reshape(2, 3)
+
+# Written once, computed with arrays and with tensors.
+TAKEN = [
+    "np.exp(x)",
+    "np.add(x, 1)",
+    "np.subtract(np.ones(3), x)",
+    "np.float64(2) * x",
+    "np.int8(2) ** x",
+    "x % np.ones(3)",
+    "np.ones(3) + x",
+    "np.ones(3) @ x",
+    "np.eye(2) @ X",
+    "np.ones(3) < x",
+    "np.less_equal(2, x)",
+    "np.equal(np.ones(3), x)",
+    "np.exp(x, dtype='float32')",
+    "np.add(x, x, out=None, where=True, casting='same_kind')",
+    "np.divmod(x, 2)[1]",
+    "np.matmul(X, x)",
+    "np.rint(x)",
+    "np.positive(x)",
+    "np.degrees(x)",
+    "np.logaddexp(x, 1.0)",
+    "np.abs(-x)",
+    "np.invert(x > 1)",
+    "np.add.reduce(X)",
+    "np.add.reduce(X, axis=None)",
+    "np.multiply.reduce(X, 1)",
+    "np.maximum.reduce(X, axis=(0, 1))",
+    "np.minimum.reduce(X, keepdims=True)",
+    "np.logical_and.reduce(X > 1, axis=1)",
+    "np.logical_or.reduce(X > 1)",
+    "np.add.reduce(x, dtype='float32')",
+    "np.add.outer(x, X)",
+    "np.less.outer(x, [1.0, 2.0])",
+    "np.sum(X, 0)",
+    "np.sum(X, 1, None, None, True)",
+    "np.sum(x, axis=np.int64(0))",
+    "np.sum([x, x], axis=0)",
+    "np.prod(X, axis=0)",
+    "np.mean(X, 0, 'float32')",
+    "np.var(X, ddof=1)",
+    "np.std(X, 0, correction=1)",
+    "np.max(X, axis=1)",
+    "np.amin(X)",
+    "np.argmax(X, 1)",
+    "np.argmin(X, axis=0, keepdims=True)",
+    "np.all(X)",
+    "np.any(X, axis=1)",
+    "np.ptp(X, 0)",
+    "np.clip(x, 1.5, 2)",
+    "np.clip(x, None, 2)",
+    "np.clip(x, min=2)",
+    "np.round(x)",
+    "np.around(x, 0)",
+    "np.fix(x)",
+    "np.isposinf(x)",
+    "np.where(x > 1, x, 0)",
+    "np.copy(x)",
+    "np.astype(x, 'int32')",
+    "np.concatenate([x, np.ones(2)])",
+    "np.concatenate((X, X), 1)",
+    "np.concatenate([X, x], axis=None)",
+    "np.concatenate([x, x], dtype='float32')",
+    "np.stack([x, x], axis=1)",
+    "np.stack([x, x], dtype='float32', casting='same_kind')",
+    "np.hstack((x, x))",
+    "np.vstack([x, X])",
+    "np.dot(X, x)",
+    "np.outer(x, x)",
+    "np.tensordot(X, X, axes=([0], [0]))",
+    "np.linalg.outer(x, x)",
+    "np.linalg.matmul(X, x)",
+    "np.linalg.matrix_transpose(X)",
+    "np.linalg.tensordot(X, X, axes=2)",
+    "np.transpose(X)",
+    "np.permute_dims(X, (1, 0))",
+    "np.matrix_transpose(X)",
+    "np.swapaxes(X, 0, 1)",
+    "np.moveaxis(X, 0, -1)",
+    "np.expand_dims(x, (0, 2))",
+    "np.squeeze(x[None], 0)",
+    "np.atleast_1d(x)",
+    "np.atleast_2d(x, X)[0]",
+    "np.reshape(X, (3, -1))",
+    "np.ravel(X)",
+    "np.broadcast_to(x, (2, 3))",
+    "np.take(X, [0, 2], 1)",
+    "np.take(x, 1)",
+    "np.zeros_like(X)",
+    "np.ones_like(x, dtype='int8')",
+    "np.full_like(x, 7)",
+    "np.shape(X)",
+    "np.size(X)",
+    "np.size(X, 1)",
+    "np.ndim(X)",
+    "np.result_type(x, np.complex64(1))",
+    "np.can_cast(x, 'float32')",
+    "np.iscomplexobj(x)",
+    "np.isrealobj(x)",
+]
+REFUSED = [
+    ("np.cumsum(x)", r"numpy\.cumsum: symbolic tensors do not take this function.* no function like it"),
+    ("np.linalg.inv(X)", r"numpy\.linalg\.inv: .* no function like it"),
+    ("np.fft.fft(x)", r"numpy\.fft\.fft: "),
+    ("np.einsum('i,i', x, x)", r"numpy\.einsum: .* write tensordot"),
+    ("np.fmax(x, 1)", r"numpy\.fmax: .* write maximum"),
+    ("np.modf(x)", r"numpy\.modf: .* no function like it"),
+    ("np.add.accumulate(x)", r"numpy\.add\.accumulate: "),
+    ("np.bitwise_or.reduce(x > 1)", r"numpy\.bitwise_or\.reduce: "),
+    ("np.add.at(v, [0], x)", r"numpy\.add\.at: .* write x\[i\]\.inc\(y\)"),
+    ("np.exp(x, out=v)", r"numpy\.exp: the argument out = \(array.*x\[i\]\.set\(y\)"),
+    ("np.exp(v, out=x)", r"numpy\.exp: the argument out = \(x,\)"),
+    ("np.sum(x, out=v)", r"numpy\.sum: the argument out = "),
+    ("np.sum(x, where=v > 1)", r"numpy\.sum: the argument where = .*where\(mask, x, other\)"),
+    ("np.sin(x, where=v > 1)", r"numpy\.sin: the argument where = "),
+    ("np.max(x, initial=0)", r"numpy\.max: the argument initial = 0 .*f\(x\) \+ initial"),
+    ("np.var(x, dtype='float32')", r"numpy\.var: the argument dtype = 'float32'"),
+    ("np.reshape(X, (3, 2), order='F')", r"numpy\.reshape: the argument order = 'F'"),
+    ("np.round(x, 2)", r"numpy\.round: decimals = 2"),
+    ("np.where(x > 1)", r"numpy\.where: one argument alone, Gt\.out"),
+    ("np.add(x, x, dtype='int8')", r"numpy\.add: dtype = 'int8'"),
+    ("np.less(x, x, dtype='float32')", r"numpy\.less: dtype = 'float32'"),
+    ("np.add(v, x, casting='no')", r"numpy\.add: the argument casting = 'no'"),
+]
+
+
+@pytest.mark.parametrize("text", TAKEN)
+def test_function_of_numpy_gives_what_it_gives_of_arrays(text: str) -> None:
+    expected = eval(text, {"np": np, "x": VECTOR, "X": MATRIX})
+    x, X = tt.dvector("x"), tt.dmatrix("X")  # noqa: N806 - as in the texts
+    made: Any = eval(text, {"np": np, "x": x, "X": X})
+    if isinstance(made, tt.TensorVariable):
+        value = made.eval({x: VECTOR, X: MATRIX}, mode="VM", on_unused_input="ignore")
+        assert np.shape(value) == np.shape(expected)
+        if isinstance(expected, np.ndarray | np.generic):
+            assert value.dtype == expected.dtype
+        np.testing.assert_allclose(value, expected, rtol=1e-6)
+    else:
+        assert made == expected
+
+
+@pytest.mark.parametrize(("text", "said"), REFUSED)
+def test_what_has_no_counterpart_is_refused_by_name(text: str, said: str) -> None:
+    with pytest.raises(NumpyFunctionError, match=f"^{said}"):
+        eval(text, {"np": np, "x": tt.dvector("x"), "X": tt.dmatrix("X"), "v": np.ones(3)})
+
+
+def test_array_plus_assignment_takes_the_symbolic_sum() -> None:
+    x = tt.dvector("x")
+    for start in (np.ones(3), np.float64(1.0)):
+        total: Any = start
+        total += x
+        assert total.eval({x: VECTOR}, mode="VM").tolist() == [2.0, 3.5, 4.0]
+        assert np.all(start == 1.0)
+
+
+def test_arrays_like_a_tensor_are_tensors() -> None:
+    x = tt.dvector("x")
+    for made in (np.ones(3, like=x), np.zeros((3,), like=x), np.full(3, 2.0, like=x), np.arange(3, like=x)):  # type: ignore[call-overload]  # NumPy's stubs know arrays only
+        assert isinstance(made, tt.TensorVariable)
+        assert made.type.shape == (3,)
+    assert isinstance(np.asarray([1, 2], like=x), tt.TensorConstant)  # type: ignore[arg-type]  # as above
+
+
+def test_node_of_a_ufunc_names_the_users_line() -> None:
+    node: Any = np.exp(tt.dvector("x")).owner  # type: ignore[call-overload]  # NumPy's stubs know arrays only
+    assert "np.exp(tt.dvector" in str(node.user_line)
+
+
+def test_another_class_with_its_own_meaning_is_asked() -> None:
+    class Other:
+        def __array_ufunc__(self, *args: Any, **kwargs: Any) -> str:
+            return "other"
+
+        def __array_function__(self, *args: Any, **kwargs: Any) -> str:
+            return "other"
+
+    x, other = tt.dvector("x"), Other()
+    assert [np.add(x, other), np.add(other, x), np.dot(x, other)] == ["other"] * 3  # type: ignore[call-overload]  # as above
