@@ -44,7 +44,7 @@ def sample(dtype: str, seed: int, domain: str = "") -> Any:
 
 
 def row_names() -> list[str]:
-    return [n for n in ROWS.names() if not n.startswith("cast_complex")]
+    return [n for n in ROWS.names() if not n.startswith("cast_complex") and n != "complex"]
 
 
 def signatures(row: ScalarOp) -> list[tuple[str, ...]]:

@@ -31,8 +31,8 @@ DTYPES: Mapping[str, tuple[str, ...]] = {
     "once": ("float64",),
     "scalars": ("float64", "int64"),
     "rewritten": ("bool", "int64", "float64"),
-    "first": ("float64",),
-    "second": ("float64",),
+    "first": ("float64", "complex128"),
+    "second": ("float64", "complex128"),
 }
 # Every further shape makes some backends compile again, so only the major dtypes meet all of them.
 FEW_VARIANTS = ("plain", "special", "strided", "reversed")
@@ -91,7 +91,7 @@ class Check:
         if self.kind == "scalars":
             return scalar_part(sample, self.dtype)
         if self.kind in {"first", "second"}:
-            return SlopePart(sample, 1 if self.kind == "first" else 2)
+            return SlopePart(sample, 1 if self.kind == "first" else 2, self.dtype)
         return value_part(sample, self.dtype, known=self.kind in {"known", "once"})
 
     def __str__(self) -> str:

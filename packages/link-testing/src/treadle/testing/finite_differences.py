@@ -16,7 +16,7 @@ STEP = 1e-3
 
 def step_for(arrays: Sequence[Array]) -> float:
     """Return a step that suits the size of the numbers."""
-    largest = max((float(np.max(np.abs(x))) for x in arrays if x.size and x.dtype.kind == "f"), default=0.0)
+    largest = max((float(np.max(np.abs(x))) for x in arrays if x.size and x.dtype.kind in "fc"), default=0.0)
     return STEP * max(1.0, largest / 3)
 
 

@@ -91,17 +91,20 @@ def scalar_part(sample: Sample, dtype: str) -> Part:
 
 
 class SlopePart(Part):
-    """The part that checks derivatives against finite differences of the oracle."""
+    """The part that checks derivatives against finite differences of the oracle.
+
+    Complex numbers move in both of their directions: a gradient is d/da + i d/db.
+    """
 
     __slots__ = ("order",)
 
-    def __init__(self, sample: Sample, order: int) -> None:
-        super().__init__(sample, "float64")
+    def __init__(self, sample: Sample, order: int, dtype: str = "float64") -> None:
+        super().__init__(sample, dtype)
         self.order = order
         self.variants = tuple(v for v in ("plain", "broadcast") if v in sample.variants)
-        given = variables(sample, "float64", known=False)
-        results = [v for v in as_tuple(sample.build(*given)) if v.type.numpy_dtype.kind == "f"]
-        weights = [tt.tensor(f"w{i}", dtype="float64", ndim=v.ndim) for i, v in enumerate(results)]
+        given = variables(sample, dtype, known=False)
+        results = [v for v in as_tuple(sample.build(*given)) if v.type.numpy_dtype.kind in "fc"]
+        weights = [tt.tensor(f"w{i}", dtype=_widest(v.dtype), ndim=v.ndim) for i, v in enumerate(results)]
         wrt = [given[i] for i in sample.wrt]
         slopes = tt.grad(_dot(results, weights), wrt, disconnected_inputs="ignore")
         self.inputs = [*given, *weights]
@@ -115,12 +118,12 @@ class SlopePart(Part):
         """Return values of the inputs, weights of the results, and the first direction."""
         given = self.sample.arrays(self.dtype, variant)
         rng = np.random.default_rng(zlib.crc32(f"{self.sample.name} {variant}".encode()))
-        weights = [rng.uniform(0.5, 1.5, y.shape) for y in self._floats(given)]
-        along = [rng.uniform(-1, 1, given[i].shape) for i in self.sample.wrt] if self.order == 2 else []
-        return (*given, *(np.asarray(w) for w in weights), *(np.asarray(u) for u in along))
+        weights = [_drawn(rng, (0.5, 1.5), y) for y in self._floats(given)]
+        along = [_drawn(rng, (-1, 1), given[i]) for i in self.sample.wrt] if self.order == 2 else []
+        return (*given, *weights, *along)
 
     def _floats(self, given: Sequence[Array]) -> list[Array]:
-        return [y for y in self.sample.expected(given) if y.dtype.kind == "f"]
+        return [y for y in self.sample.expected(given) if y.dtype.kind in "fc"]
 
     def problems(self, variant: str, arrays: Sequence[Array], results: Sequence[Any]) -> list[str]:
         """Return where derivatives have another shape or dtype than the input, or another slope."""
@@ -138,12 +141,12 @@ class SlopePart(Part):
             return found
         weights = rest[: len(self._floats(given))]
         rng = np.random.default_rng(5)
-        direction = {i: np.asarray(rng.uniform(-1, 1, given[i].shape)) for i in wrt}
-        computed = sum(float(np.sum(r * direction[i])) for i, r in zip(wrt, results, strict=True))
+        direction = {i: _drawn(rng, (-1, 1), given[i]) for i in wrt}
+        computed = sum(float(np.sum(r * direction[i].conj()).real) for i, r in zip(wrt, results, strict=True))
         size = 1.0 + sum(float(np.sum(np.abs(r * direction[i]))) for i, r in zip(wrt, results, strict=True))
 
         def cost(*values: Array) -> float:
-            return sum(float(np.sum(y * w)) for y, w in zip(self._floats(values), weights, strict=True))
+            return sum(float(np.sum(y * w.conj()).real) for y, w in zip(self._floats(values), weights, strict=True))
 
         second = [direction.get(i) for i in range(count)]
         if self.order == 1:
@@ -159,5 +162,15 @@ class SlopePart(Part):
 def _dot(results: Sequence[Any], weights: Sequence[Any]) -> Any:
     total: Any = tt.constant(0.0, dtype="float64")
     for y, w in zip(results, weights, strict=True):
-        total = total + tt.sum(y * w)
+        total = total + tt.sum(y * w.conj()).real
     return total
+
+
+def _widest(dtype: str) -> str:
+    return "complex128" if dtype.startswith("complex") else "float64"
+
+
+def _drawn(rng: np.random.Generator, limits: tuple[float, float], like: Array) -> Array:
+    """Return random numbers of the shape of an array, complex ones for complex ones."""
+    drawn = np.asarray(rng.uniform(*limits, like.shape))
+    return np.asarray(drawn + 1j * rng.uniform(*limits, like.shape)) if like.dtype.kind == "c" else drawn

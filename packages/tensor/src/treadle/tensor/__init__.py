@@ -116,6 +116,8 @@ from treadle.tensor.scalar.comparison import (
     neq,
     not_equal,
 )
+from treadle.tensor.scalar.complex_numbers import angle, complex_from_polar, conj, conjugate, imag, real
+from treadle.tensor.scalar.complex_numbers import complex_ as complex
 from treadle.tensor.scalar.exponential import (
     exp,
     exp2,
@@ -239,6 +241,7 @@ __all__ = [
     "all",
     "alloc",
     "and_",
+    "angle",
     "any",
     "arange",
     "arccos",
@@ -263,7 +266,11 @@ __all__ = [
     "cast",
     "ceil",
     "clip",
+    "complex",
+    "complex_from_polar",
     "concatenate",
+    "conj",
+    "conjugate",
     "constant",
     "cos",
     "cosh",
@@ -295,6 +302,7 @@ __all__ = [
     "hstack",
     "identity",
     "ifelse",
+    "imag",
     "inc_subtensor",
     "int_div",
     "invert",
@@ -348,6 +356,7 @@ __all__ = [
     "ptp",
     "rad2deg",
     "range_length",
+    "real",
     "reciprocal",
     "reshape",
     "right_shift",

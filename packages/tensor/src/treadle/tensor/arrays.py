@@ -9,6 +9,7 @@ import numpy as np
 
 from treadle.config import text_of
 from treadle.tensor.errors import MaskedArrayError, TensorTypeError
+from treadle.tensor.row import check_conversion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -43,8 +44,12 @@ def array_of(what: str, value: Any, dtype: Any = None, copy: bool | None = None)
         If it cannot be made an array of numbers.
     MaskedArrayError
         If it is a masked array, or holds one.
+    DtypeError
+        If it is complex and the dtype is not.
     """
     refuse_masked(what, value)
+    if dtype is not None and isinstance(value, np.ndarray | np.generic):
+        check_conversion(what, value.dtype, np.dtype(dtype))
     try:
         array = np.array(value, dtype, copy=copy)
     except Exception as error:

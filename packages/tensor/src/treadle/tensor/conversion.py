@@ -51,6 +51,8 @@ def constant(x: Any, name: str | None = None, ndim: int | None = None, dtype: An
         If the value is not numeric, a Python integer does not fit the dtype, or the rank is larger than `ndim`.
     MaskedArrayError
         If it is a masked array, or holds one.
+    DtypeError
+        If the value is complex and the dtype is not.
     """
     if isinstance(x, Variable):
         msg = f"constant: a plain value is needed, got the variable {x}. Use as_tensor_variable."
@@ -115,6 +117,14 @@ def as_tensor_variable(x: Any, name: str | None = None, ndim: int | None = None,
 
 
 as_tensor = as_tensor_variable
+
+
+def cotangent_of(x: Any, term: Any) -> Any:
+    """Return what flows back to a tensor in its dtype: a real one takes the real part of what is complex."""
+    if term.dtype == x.dtype:
+        return term
+    part = term if x.type.numpy_dtype.kind == "c" else term.real
+    return part.astype(x.dtype)
 
 
 def uniform_value(var: Variable) -> float | None:

@@ -10,7 +10,7 @@ import numpy as np
 from treadle.config import config
 from treadle.graph import Apply, Constant, Form, Op, Variable, encode_dataclass, static_op
 from treadle.tensor.broadcasting import broadcast_static, sum_to
-from treadle.tensor.conversion import as_tensor_variable, constant
+from treadle.tensor.conversion import as_tensor_variable, constant, cotangent_of
 from treadle.tensor.dimshuffle import DimShuffle, shape_padleft
 from treadle.tensor.errors import DtypeError, TensorTypeError
 from treadle.tensor.policy import narrowed, operands_follow_policy
@@ -345,14 +345,23 @@ class Elemwise(Op):
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
-        """Return the row's terms, summed back to each input's run-time shape."""
+        """Return the row's terms, summed back to each input's run-time shape.
+
+        What flows back from a differentiable function of complex numbers is the cotangent times the conjugate of the
+        derivative.
+        """
         scalar = self.scalar_op
         if isinstance(scalar, Composite):
             msg = f"{self}: a fused node has no gradient. Differentiate before compiling."
             raise DtypeError(msg)
         if scalar.pullback is None:
             return [None] * len(inputs)
-        terms = scalar.pullback(cotangents[0], outputs[0], inputs)
+        ct: Any = cotangents[0]
+        out: Any = outputs[0]
+        conjugated = scalar.holomorphic and out.type.numpy_dtype.kind == "c"
+        terms: Sequence[Any] = scalar.pullback(ct.conj() if conjugated else ct, out, inputs)
+        if conjugated:
+            terms = [None if t is None else t.conj() for t in terms]
         return [None if t is None else self._term(t, x, inputs) for t, x in zip(terms, inputs, strict=True)]
 
     @staticmethod
@@ -360,9 +369,7 @@ class Elemwise(Op):
         """Bring one term to the input's dtype and shape; nothing flows back to integers."""
         if x.type.numpy_dtype.kind not in "fc":
             return None
-        if term.dtype != x.dtype:
-            term = term.real if term.type.numpy_dtype.kind == "c" else term
-            term = term.astype(x.dtype)
+        term = cotangent_of(x, term)
         others = [v.type.shape for v in inputs if v is not x]
         # Through `grad`, inputs may come in ranks of their own.
         if all(len(o) == x.ndim for o in others) and all(

@@ -19,7 +19,7 @@ from treadle.graph import (
     toposort,
 )
 from treadle.tensor.broadcasting import ones_like, zeros_like
-from treadle.tensor.conversion import as_tensor_variable
+from treadle.tensor.conversion import as_tensor_variable, cotangent_of
 from treadle.tensor.demand import ALWAYS, Demands
 from treadle.tensor.errors import DisconnectedInputError, DtypeError, NullTypeGradError, ShapeError, TensorTypeError
 from treadle.tensor.scalar.arithmetic import add
@@ -86,6 +86,8 @@ def grad(
 
     Notes
     -----
+    The gradient with respect to a complex z = a + ib is d/da + i d/db: the direction in which the cost grows fastest.
+
     Reverse accumulation over the graph in reverse order of evaluation (Griewank and Walther, Evaluating Derivatives,
     2008, chapter 3); each node is visited once.
     """
@@ -151,7 +153,8 @@ def _seeds(cost: Any, known_grads: Mapping[Variable, Any] | None) -> Cotangents:
         msg = f"grad: the cost must be a scalar, got {var} of type {var.type}. Take its sum or mean first."
         raise ShapeError(msg)
     if var.type.numpy_dtype.kind != "f":
-        msg = f"grad: the cost must be of a float dtype, got {var} of type {var.type}. Cast it first."
+        hint = "Take its real(), imag() or abs()" if var.type.numpy_dtype.kind == "c" else "Cast it"
+        msg = f"grad: the cost must be of a float dtype, got {var} of type {var.type}. {hint} first."
         raise DtypeError(msg)
     one = ones_like(var) if var.ndim else as_tensor_variable(var.type.numpy_dtype.type(1))
     seeds[var] = add(seeds[var], one) if var in seeds else one
@@ -349,7 +352,8 @@ def _checked(node: Apply, x: Variable, term: Variable | None) -> Variable | None
             "It must have the input's rank. Correct the op's pullback (or L_op, or grad)."
         )
         raise ShapeError(msg)
-    return var if var.dtype == kind.dtype else var.astype(kind.dtype)
+    found: Variable = cotangent_of(x, var)
+    return found
 
 
 def _sum(old: Variable | None, new: Variable) -> Variable:

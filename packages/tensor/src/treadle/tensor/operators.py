@@ -20,6 +20,7 @@ from treadle.tensor.dimshuffle import transpose as _transpose
 from treadle.tensor.scalar import arithmetic as _arithmetic
 from treadle.tensor.scalar import cast as _cast
 from treadle.tensor.scalar import comparison as _comparison
+from treadle.tensor.scalar import complex_numbers as _complex_numbers
 from treadle.tensor.scalar import division as _division
 from treadle.tensor.scalar import exponential as _exponential
 from treadle.tensor.scalar import logic as _logic
@@ -204,6 +205,10 @@ class Operators:
         return _rounding.trunc(self)
 
 
+def _is_complex(x: Any) -> bool:
+    return bool(x.type.numpy_dtype.kind == "c")
+
+
 class Methods(Operators):
     """NumPy-like methods."""
 
@@ -287,6 +292,25 @@ class Methods(Operators):
     def astype(self, dtype: Any) -> Any:
         """Convert to another dtype."""
         return _cast.cast(self, dtype)
+
+    @property
+    def real(self) -> Any:
+        """The real part; a tensor of real numbers itself."""
+        return _complex_numbers.real(self) if _is_complex(self) else self
+
+    @property
+    def imag(self) -> Any:
+        """The imaginary part; zeros for real numbers."""
+        return _complex_numbers.imag(self)
+
+    def conj(self) -> Any:
+        """Return the complex conjugate; of a tensor of real numbers, itself."""
+        if not _is_complex(self):
+            return self
+        node: Any = getattr(self, "owner", None)
+        return node.inputs[0] if node is not None and node.op == _complex_numbers.conj else _complex_numbers.conj(self)
+
+    conjugate = conj
 
     def copy(self, name: str | None = None) -> Any:
         """Return a copy."""

@@ -9,12 +9,11 @@ import numpy as np
 from treadle.graph import Form, Infix, Op, Precedence, static_op
 from treadle.tensor.axes import normalize_axes
 from treadle.tensor.broadcasting import broadcast_static, sum_to
-from treadle.tensor.conversion import as_tensor_variable
+from treadle.tensor.conversion import as_tensor_variable, cotangent_of
 from treadle.tensor.dimshuffle import NEW, DimShuffle, dimshuffle, matrix_transpose, shape_padleft, squeeze
 from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.reduction import sum_
 from treadle.tensor.scalar.arithmetic import add, mul
-from treadle.tensor.scalar.cast import cast
 from treadle.tensor.shape import lengths, reshape
 from treadle.tensor.types import TensorType
 
@@ -73,12 +72,16 @@ class MatMul(Op):
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
-        """Multiply the cotangent by the other factor's transpose, summed over broadcast stacks."""
+        """Multiply the cotangent by the other factor's conjugate transpose, summed over broadcast stacks."""
         del outputs
         a, b = inputs
         ct = cotangents[0]
-        terms = (MatMul()(ct, matrix_transpose(b)), MatMul()(matrix_transpose(a), ct))
+        terms = (MatMul()(ct, _adjoint(b)), MatMul()(_adjoint(a), ct))
         return [_stacked_term(t, x) for t, x in zip(terms, inputs, strict=True)]
+
+
+def _adjoint(x: Any) -> Any:
+    return matrix_transpose(x.conj())
 
 
 _PRODUCT = Infix("@", Precedence.PRODUCT)
@@ -94,7 +97,7 @@ def _vector_behind(x: Variable, order: tuple[int | str, ...]) -> Variable | None
 def _stacked_term(term: Any, x: Any) -> Variable | None:
     if x.type.numpy_dtype.kind not in "fc":
         return None
-    term = cast(term, x.dtype)
+    term = cotangent_of(x, term)
     return term if x.ndim == 2 else sum_to(term, x)
 
 

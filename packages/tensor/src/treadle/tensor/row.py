@@ -81,7 +81,11 @@ class ScalarOp:
     idempotent
         Whether f(f(x)) = f(x).
     discrete
-        Whether the result is constant in pieces, so that its derivative is zero wherever it exists.
+        Whether the result is constant in pieces for real operands, so that its derivative is zero wherever it exists.
+    holomorphic
+        Whether it is a differentiable function of complex operands, as far as it takes them: its pullback is then
+        the formula for real numbers, and `Elemwise` conjugates. The pullback of any other function is written for
+        complex operands too.
     cost
         Rough cost for one element, an addition being 1.
     form
@@ -100,6 +104,7 @@ class ScalarOp:
     identity: float | None = None
     idempotent: bool = False
     discrete: bool = False
+    holomorphic: bool = True
     cost: int = 1
     form: Callable[[Sequence[Variable]], Form] | None = None
     _signatures: dict[tuple[Operand, ...], Signature] = field(default_factory=dict, repr=False)
@@ -121,6 +126,8 @@ class ScalarOp:
         if found is None:
             try:
                 found = self.resolve(key)
+            except DtypeError:
+                raise
             except TypeError as error:
                 shown = ", ".join(getattr(d, "name", getattr(d, "__name__", str(d))) for d in key)
                 msg = f"{self.name}: the function does not take operands of dtype {shown}. Cast one of them first."
@@ -176,6 +183,29 @@ def promote(operands: Sequence[Operand]) -> Dtype:
     return np.result_type(*(weak[d] if isinstance(d, type) else d for d in operands))
 
 
+def check_conversion(what: str, source: Dtype, target: Dtype) -> None:
+    """Refuse to make real numbers of complex ones; whether one is zero, as bool, is clear.
+
+    Parameters
+    ----------
+    what
+        Subject of the message.
+    source, target
+        Dtypes from and to which something is converted.
+
+    Raises
+    ------
+    DtypeError
+        If only the first is complex.
+    """
+    if source.kind == "c" and target.kind not in "cb":
+        msg = (
+            f"{what}: a complex number has no one {target.name}, got dtype {source.name}. "
+            "Take its real(), imag(), angle() or abs() first."
+        )
+        raise DtypeError(msg)
+
+
 def same(operands: Sequence[Operand]) -> Signature:
     """Dtype rule: all operands promoted together; the result has that dtype too."""
     dtype = promote(operands)
@@ -183,8 +213,9 @@ def same(operands: Sequence[Operand]) -> Signature:
 
 
 def float_like(operands: Sequence[Operand]) -> Signature:
-    """Dtype rule of NumPy's floating functions: integers become the float that holds them."""
-    return of_ufunc("exp")(operands) if len(operands) == 1 else of_ufunc("logaddexp")(operands)
+    """Dtype rule of a function of one real operand: integers become the float that holds them."""
+    (loop, _), out = of_ufunc("logaddexp")((*operands, *operands))
+    return (loop,), out
 
 
 def float_or_error(operands: Sequence[Operand]) -> Signature:

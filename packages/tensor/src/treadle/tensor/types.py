@@ -14,6 +14,7 @@ from treadle.tensor.arguments import as_items, known_integer
 from treadle.tensor.arrays import agree, array_of, buffers, describe_difference, magnitude, numbers_exceed
 from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.policy import check_float64
+from treadle.tensor.row import check_conversion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -220,6 +221,8 @@ class TensorType(Type):
         TensorTypeError
             If `strict` and it is not one already; if dtype, rank or shape do not fit; if conversion would lose
             precision and `allow_downcast` does not allow that.
+        DtypeError
+            If real numbers are needed, and complex ones are given with `allow_downcast`.
         """
         if type(data) is np.ndarray and data.dtype == self.numpy_dtype:
             array = data
@@ -252,6 +255,8 @@ class TensorType(Type):
             raise TensorTypeError(msg)
         if array.dtype == self.numpy_dtype:
             return array
+        if allow_downcast:
+            check_conversion(str(self), array.dtype, self.numpy_dtype)
         is_plain = isinstance(data, bool | int | float | complex)
         if allow_downcast or np.can_cast(array.dtype, self.numpy_dtype, "safe"):
             return array.astype(self.numpy_dtype)

@@ -10,7 +10,7 @@ from jax import lax
 
 
 def convert(x: Any, dtype: Any) -> Any:
-    """Return an array converted as NumPy does: truth to bool, the real part of a complex number, integers wrapped."""
+    """Return an array converted as NumPy does: truth to bool, integers wrapped."""
     wanted = np.dtype(dtype)
     own = np.dtype(x.dtype)
     if own == wanted:
@@ -20,8 +20,6 @@ def convert(x: Any, dtype: Any) -> Any:
     if own.kind == "b" and wanted.kind in "fc":
         # Not a conversion: XLA makes a product with a converted bool a choice, so that 0 * inf would be 0 (tried).
         return jnp.where(x, np.ones((), wanted), np.zeros((), wanted))
-    if own.kind == "c" and wanted.kind != "c":
-        return convert(lax.real(x), wanted)
     if own.kind == "f" and wanted.kind in "iu":
         return _to_integer(widened(x), wanted)
     return lax.convert_element_type(x, wanted)

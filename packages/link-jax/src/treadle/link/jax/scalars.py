@@ -245,6 +245,14 @@ _rounding("round_half_to_even", jnp.rint)
 _rounding("round_half_away_from_zero", lambda x: lax.round(x, lax.RoundingMethod.AWAY_FROM_ZERO))
 
 
+# Parts of complex numbers, and complex numbers from their parts.
+
+SCALARS.register("real")(jnp.real)
+SCALARS.register("imag")(jnp.imag)
+SCALARS.register("angle")(jnp.angle)
+SCALARS.register("complex")(lax.complex)
+
+
 # Stable functions built from exponentials, by the formulas of the rows.
 
 

@@ -78,7 +78,7 @@ class Vjp:
     results: tuple[int, ...]
 
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
-        """Return the gradients."""
+        """Return the gradients, for complex z = a + ib as d/da + i d/db, of which JAX's are the conjugates."""
         given, cotangents = list(arrays[: self.count]), arrays[self.count :]
 
         def smooth(*moving: Any) -> tuple[Any, ...]:
@@ -89,8 +89,8 @@ class Vjp:
             return tuple(found[i] for i in self.results)
 
         outputs, pull = jax.vjp(smooth, *(given[i] for i in self.wrt))
-        seeds = tuple(jnp.asarray(c, dtype=out.dtype) for c, out in zip(cotangents, outputs, strict=True))
-        return tuple(pull(seeds))
+        seeds = tuple(jnp.conj(jnp.asarray(c, dtype=out.dtype)) for c, out in zip(cotangents, outputs, strict=True))
+        return tuple(jnp.conj(found) for found in pull(seeds))
 
 
 @dataclass(frozen=True, eq=False)

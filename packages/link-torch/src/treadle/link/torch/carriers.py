@@ -96,9 +96,6 @@ def converter(source: str, target: str) -> Convert | None:
     of, to = kind(source), kind(target)
     if to == "b":
         return lambda x: x != 0
-    if of == "c" and to != "c":
-        inner = converter("float32" if source == "complex64" else "float64", target)
-        return (lambda x: x.real) if inner is None else (lambda x: inner(x.real))
     if of == "f" and to == "u":
         return _float_to_unsigned
     if of == "f" and to == "i":

@@ -36,6 +36,16 @@ def _abs_terms(ct: Any, out: Any, xs: Any) -> Terms:
     return (mul(ct, sign(xs[0])),)
 
 
+def _sign_terms(ct: Any, out: Any, xs: Any) -> Terms:
+    """0 for real numbers and at 0; elsewhere z / |z| can only turn, so the cotangent's part along it is lost."""
+    z = xs[0]
+    if z.type.numpy_dtype.kind != "c":
+        return (zeros_like(ct),)
+    zero = eq(z, 0)
+    across = sub(ct, mul(out, mul(out.conj(), ct).real))
+    return (switch(zero, 0, true_div(across, switch(zero, 1, abs_(z)))),)
+
+
 def _share(ct: Any, takes: Any, tie: Any) -> Any:
     """Give the cotangent to the operand that wins, half of it where the two are equal."""
     return switch(takes, ct, switch(tie, mul(ct, 0.5), zeros_like(ct)))
@@ -156,10 +166,11 @@ sign: Elemwise = Elemwise(
         of_ufunc("sign"),
         np.sign,
         {"f": "{0} > 0 ? 1 : {0} < 0 ? -1 : {0} == 0 ? 0 : {0}", "i": "({0} > 0) - ({0} < 0)", "u": "{0} > 0"},
-        lambda ct, out, xs: (zeros_like(ct),),
+        _sign_terms,
         ufunc="sign",
         idempotent=True,
         discrete=True,
+        holomorphic=False,
     )
 )
 abs_: Elemwise = Elemwise(
@@ -172,6 +183,7 @@ abs_: Elemwise = Elemwise(
         _abs_terms,
         ufunc="absolute",
         idempotent=True,
+        holomorphic=False,
     )
 )
 # NumPy's maximum and minimum return a NaN if either operand is one.

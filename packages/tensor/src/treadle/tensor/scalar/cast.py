@@ -11,7 +11,7 @@ from treadle.graph import Form
 from treadle.tensor.broadcasting import zeros_like
 from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.elemwise import Elemwise
-from treadle.tensor.row import ScalarOp, promote, same
+from treadle.tensor.row import ScalarOp, check_conversion, promote, same
 from treadle.tensor.types import DTYPES, TensorType
 
 if TYPE_CHECKING:
@@ -42,15 +42,15 @@ def _second(x: Any, y: Any) -> Any:
 
 def _cast_rule(dtype: np.dtype[Any]) -> Callable[[Sequence[Operand]], Signature]:
     def resolve(operands: Sequence[Operand]) -> Signature:
-        return (promote(operands),), dtype
+        source = promote(operands)
+        check_conversion("cast", source, dtype)
+        return (source,), dtype
 
     return resolve
 
 
 def _cast_impl(dtype: np.dtype[Any]) -> Callable[[Any], Any]:
     def convert(x: Any) -> Any:
-        if x.dtype.kind == "c" and dtype.kind != "c":
-            x = x != 0 if dtype.kind == "b" else x.real
         with np.errstate(all="ignore"):
             return x.astype(dtype)
 

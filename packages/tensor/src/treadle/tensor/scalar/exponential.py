@@ -12,7 +12,7 @@ from treadle.tensor.conversion import uniform_value
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.row import ScalarOp, float_like, of_ufunc
 from treadle.tensor.scalar.arithmetic import add, mul, neg, sub, true_div
-from treadle.tensor.scalar.cast import as_float, switch
+from treadle.tensor.scalar.cast import as_float, cast, switch
 from treadle.tensor.scalar.comparison import eq
 
 if TYPE_CHECKING:
@@ -39,7 +39,9 @@ def _power_terms(ct: Any, out: Any, xs: Any) -> Terms:
     by_x = mul(ct, switch(eq(y, 0), zeros_like(out), mul(fy, power(fx, sub(fy, 1)))))
     if y.type.numpy_dtype.kind not in "fc":
         return by_x, None
-    safe = switch(eq(fx, 0), fx.ones_like(), fx)
+    # A negative base has a logarithm among complex numbers only.
+    base = fx if fx.type.numpy_dtype.kind == "c" else cast(fx, out.dtype)
+    safe = switch(eq(fx, 0), base.ones_like(), base)
     by_y = mul(ct, switch(eq(fx, 0), zeros_like(out), mul(out, log(safe))))
     return by_x, by_y
 
@@ -224,7 +226,8 @@ log1mexp: Elemwise = Elemwise(
         float_like,
         _log1mexp,
         {"f": "tr_log1mexp_{t}({0})"},
-        lambda ct, out, xs: (true_div(ct, sub(1, exp(neg(xs[0])))),),
+        # -exp(x) / (1 - exp(x)), which is minus infinity at either zero: there the output is.
+        lambda ct, out, xs: (neg(mul(ct, exp(sub(xs[0], out)))),),
         cost=45,
     )
 )

@@ -4,6 +4,7 @@ from treadle.link.torch.lower.scalar import (
     arithmetic,
     cast,
     comparison,
+    complex_numbers,
     exponential,
     logic,
     rounding,
@@ -11,4 +12,14 @@ from treadle.link.torch.lower.scalar import (
 )
 from treadle.link.torch.lower.scalar.kernels import KERNELS
 
-__all__ = ["KERNELS", "arithmetic", "cast", "comparison", "exponential", "logic", "rounding", "trigonometric"]
+__all__ = [
+    "KERNELS",
+    "arithmetic",
+    "cast",
+    "comparison",
+    "complex_numbers",
+    "exponential",
+    "logic",
+    "rounding",
+    "trigonometric",
+]

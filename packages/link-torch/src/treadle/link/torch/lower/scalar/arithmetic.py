@@ -30,6 +30,7 @@ KERNELS.function("minimum", "if", torch.minimum)
 KERNELS.function("maximum", "b", torch.logical_or)
 KERNELS.function("minimum", "b", torch.logical_and)
 KERNELS.function("sign", "i", torch.sign)
+KERNELS.function("sign", "c", torch.sgn)
 
 
 def unsigned_less(a: Any, b: Any) -> Any:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 LOG_2 = math.log(2.0)
 
 KERNELS.function("sqr", "iufc", lambda x: x * x)
-KERNELS.function("pow", "f", torch.pow)
+KERNELS.function("pow", "fc", torch.pow)
 # Compiled code makes 0.0 of expm1(-0.0).
 KERNELS.function("expm1", "f", lambda x: torch.where(x == 0, x, torch.expm1(x)))
 for _name in ("exp", "log", "log10", "sqrt", "reciprocal"):
