@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from operator import and_
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from treadle.graph import (
     Apply,
@@ -98,7 +98,7 @@ class OpFromGraph(Op, HasInnerGraph):
     4.0
     """
 
-    __props__ = (
+    __props__: ClassVar[tuple[str, ...] | None] = (
         "fgraph",
         "is_inline",
         "name",

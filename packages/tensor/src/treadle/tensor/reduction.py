@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,10 +12,12 @@ import numpy as np
 from treadle.graph import Form, Op, Variable, static_op
 from treadle.tensor.arguments import as_flag
 from treadle.tensor.axes import axis_keyword, normalize_axes
-from treadle.tensor.conversion import as_tensor_variable, constant
+from treadle.tensor.conversion import as_tensor_variable, constant, cotangent_of
 from treadle.tensor.dimshuffle import NEW, dimshuffle
 from treadle.tensor.errors import DtypeError, TensorTypeError
-from treadle.tensor.scalar.arithmetic import maximum, mul, sub, true_div
+from treadle.tensor.from_graph import OpFromGraph
+from treadle.tensor.row import check_conversion
+from treadle.tensor.scalar.arithmetic import add, maximum, mul, sub, true_div
 from treadle.tensor.scalar.cast import cast, second, switch
 from treadle.tensor.scalar.comparison import eq, neq
 from treadle.tensor.scalar.exponential import sqr, sqrt
@@ -111,8 +114,10 @@ class Reduction(_OverAxes):
 
     def infer(self, *types: Type) -> Sequence[Type]:
         """Return the type without the reduced axes."""
-        (x,) = types
+        x: Any = types[0]
         self._check(x)
+        check_conversion(self.kind, x.numpy_dtype, np.dtype(self.acc_dtype))
+        check_conversion(self.kind, np.dtype(self.acc_dtype), np.dtype(self.dtype))
         return [TensorType(self.dtype, _without(x, self.axes))]
 
     def printed_form(self, node: Apply) -> Form:
@@ -135,22 +140,27 @@ class Reduction(_OverAxes):
             return np.asarray(ufunc.reduce(values, axis=self.axes)).astype(self.dtype, copy=False)
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Say that the input is connected, unless the result is a truth value."""
+        """Say that the input is connected, unless what is combined are truth values or integers."""
         del node
-        return [[self.kind not in {"all", "any"}]]
+        return [[self._is_smooth]]
+
+    @property
+    def _is_smooth(self) -> bool:
+        return all(np.dtype(d).kind in "fc" for d in (self.acc_dtype, self.dtype))
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Spread the cotangent over what was combined; ties of an extremum share it evenly."""
         x: Any = inputs[0]
-        if self.kind in {"all", "any"} or x.type.numpy_dtype.kind not in "fc":
+        if not self._is_smooth or x.type.numpy_dtype.kind not in "fc":
             return [None]
         ct = expanded(cotangents[0], self.axes, x.ndim)
-        if self.kind == "sum":
-            return [cast(second(x, ct), x.dtype)]
+        if self.kind == "sum" or not self.axes:
+            return [cotangent_of(x, second(x, ct))]
         if self.kind == "prod":
-            return [cast(mul(ct, _product_of_others(x, self.axes)), x.dtype)]
+            others = _product_of_others(cast(x, self.acc_dtype), (), self.axes)
+            return [cotangent_of(x, mul(ct, others.conj()))]
         hit = eq(x, expanded(outputs[0], self.axes, x.ndim))
         count = sum_(cast(hit, x.dtype), axis=self.axes, keepdims=True)
         return [switch(hit, cast(true_div(ct, count), x.dtype), 0)]
@@ -160,19 +170,83 @@ class Reduction(_OverAxes):
         return f"{self.kind.capitalize()}{{axes={list(self.axes)}}}"
 
 
-def _product_of_others(x: Any, axes: tuple[int, ...]) -> Any:
-    """Return for each element the product of the others along the axes, also where some are zero.
+class ProductOfOthers(OpFromGraph):
+    """For each element the product of the others along axes, differentiated in some directions.
 
-    With no zero it is the product over the element; with one, it is the product of the rest there and zero
-    elsewhere; with more, zero.
+    The formula takes zeros apart, so that its own derivative would be wrong there. But the product is linear in each
+    factor: its derivative in a direction leaves out one more element. So the gradient of this op is the same op with
+    one more direction, and derivatives of every order are right, each in linear time.
+
+    Parameters
+    ----------
+    elements, directions
+        Tensors of one type and shape.
+    axes
+        Axes of the product.
+    """
+
+    __props__ = (*(OpFromGraph.__props__ or ()), "axes")
+
+    def __init__(self, elements: Any, directions: Sequence[Any], axes: tuple[int, ...]) -> None:
+        x, *along = (v.type.make_variable() for v in (elements, *directions))
+        super().__init__([x, *along], [_value_of_others(x, along, axes)], inline=True, name="product_of_others")
+        self.axes = axes
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Take the cotangent as one more direction, and in place of each; which elements are left out is symmetric."""
+        del outputs
+        x, *directions = inputs
+        given: Any = cotangents[0]
+        ct = given.conj()
+        replaced = [[*directions[:i], ct, *directions[i + 1 :]] for i in range(len(directions))]
+        return [_product_of_others(x, along, self.axes).conj() for along in ([*directions, ct], *replaced)]
+
+
+def _product_of_others(x: Any, directions: Sequence[Any], axes: tuple[int, ...]) -> Any:
+    return ProductOfOthers(x, directions, axes)(x, *directions)
+
+
+def _value_of_others(x: Any, directions: Sequence[Any], axes: tuple[int, ...]) -> Any:
+    """Sum over all choices of different other elements, one for each direction, which leave the product.
+
+    The product is zero unless the zeros leave it, all of them: each is chosen for one of the directions, and any of
+    the other elements for the rest.
     """
     zero = eq(x, 0)
     safe = switch(zero, 1, x)
-    rest = prod(safe, axis=axes, keepdims=True)
-    zeros = sum_(cast(zero, "int64"), axis=axes, keepdims=True)
-    at_zero = switch(eq(zeros, 1), rest, 0)
-    elsewhere = switch(eq(zeros, 0), true_div(rest, safe), 0)
-    return switch(zero, at_zero, elsewhere)
+    product = prod(safe, axis=axes, keepdims=True)
+    zeros = cast(zero, "int64")
+    others = switch(zero, product, true_div(product, safe))
+    other_zeros = sub(sum_(zeros, axis=axes, keepdims=True), zeros)
+    at_zeros = [switch(zero, d, 0) for d in directions]
+    elsewhere = [switch(zero, 0, true_div(d, safe)) for d in directions]
+    total: Any = None
+    for count in range(len(directions) + 1):
+        ways: Any = None
+        for chosen in combinations(range(len(directions)), count):
+            rest = [d for i, d in enumerate(elsewhere) if i not in chosen]
+            way = _over_different_others(
+                [at_zeros[i] for i in chosen], axes, _over_different_others(rest, axes, others)
+            )
+            ways = way if ways is None else add(ways, way)
+        term = switch(eq(other_zeros, count), ways, 0)
+        total = term if total is None else add(total, term)
+    return total
+
+
+def _over_different_others(values: Sequence[Any], axes: tuple[int, ...], factor: Any) -> Any:
+    """Sum the product of values, times a factor, over all choices of different other elements, one for each value."""
+    if not values:
+        return factor
+    *first, last = values
+    alone = sub(sum_(last, axis=axes, keepdims=True), last)
+    total = mul(alone, _over_different_others(first, axes, factor))
+    for i, value in enumerate(first):
+        # Those in which two of the elements are the same are taken out again.
+        total = sub(total, _over_different_others([*first[:i], mul(value, last), *first[i + 1 :]], axes, factor))
+    return total
 
 
 @static_op
@@ -278,7 +352,7 @@ def sum_(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, ac
 def prod(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None) -> TensorVariable:
     """Multiply over axes (as numpy.prod; parameters as for `sum_`).
 
-    The gradient is right where one or more factors are zero; second derivatives are right where none is.
+    Derivatives of every order are right, also where factors are zero.
     """
     var = as_tensor_variable(x)
     return _reduce("prod", var, axis, keepdims, *_sum_dtypes(var, dtype, acc_dtype))
@@ -372,7 +446,7 @@ def var(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, correct
     Parameters
     ----------
     x
-        A real tensor.
+        A tensor; of complex numbers the squares are those of absolute values.
     axis
         Axis or axes; all if None.
     ddof
@@ -380,19 +454,29 @@ def var(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, correct
     keepdims
         Whether to keep the axes with length 1.
     corrected
-        The same as ``ddof=1``.
+        Whether to take out the rounding error of the mean (the corrected two-pass algorithm): it says how to compute
+        the same number, and is not NumPy's `correction`, which is `ddof`.
+
+    Notes
+    -----
+    T. Chan, G. Golub, R. LeVeque, "Algorithms for computing the sample variance", The American Statistician 37, 1983.
     """
     value = as_tensor_variable(x)
     if value.type.numpy_dtype.kind not in "fc":
         value = cast(value, "float64")
     inner = cast(value, "float32") if value.dtype == "float16" else value
     axes = _axes("var", axis, value)
-    deviations = sqr(sub(inner, mean(inner, axis=axes, keepdims=True)))
-    divisor = _count(value, axes, inner.dtype)
-    lost = 1 if corrected else ddof
-    if lost:
-        divisor = maximum(sub(divisor, lost), 0)
-    return cast(true_div(sum_(deviations, axis=axes, keepdims=keepdims), divisor), value.dtype)
+    deviations = sub(inner, mean(inner, axis=axes, keepdims=True))
+    total = sum_(_squared_size(deviations), axis=axes, keepdims=keepdims)
+    count = _count(value, axes, total.dtype)
+    if corrected:
+        total = sub(total, true_div(_squared_size(sum_(deviations, axis=axes, keepdims=keepdims)), count))
+    divisor = maximum(sub(count, ddof), 0) if ddof else count
+    return cast(true_div(total, divisor), value.real.dtype)
+
+
+def _squared_size(x: Any) -> Any:
+    return add(sqr(x.real), sqr(x.imag)) if x.type.numpy_dtype.kind == "c" else sqr(x)
 
 
 def std(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False) -> TensorVariable:

@@ -83,6 +83,8 @@ def _float_mean(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _statistic = partial(Sample, family=F, variants=NO_SPECIAL, tolerances=_LOSSY, wrt=(0,))
+# None, one, two and three zeros in what is multiplied.
+_HOLES = np.array([[[1, 1, 1, 1], [1, 0, 1, 1], [0, 1, 1, 0]], [[1, 1, 1, 1], [1, 1, 1, 1], [1, 0, 1, 1]]], "int8")
 _MATRIX = (_operand(2, REAL, empty=False),)
 _CUBE = (_operand(3, REAL, empty=False),)
 
@@ -100,7 +102,12 @@ SAMPLES: tuple[Sample, ...] = (
     Sample("argmax_of_scalar", F, tt.argmax, lambda x: np.asarray(np.argmax(x), "int64"), (of_shape(()),)),
     Sample("sum_of_scalar", F, tt.sum, np.sum, (of_shape(()),), wrt=(0,)),
     Sample("prod_with_zero", F, lambda x: tt.prod(x * np.array([1, 0, 1, 1], "int8")),
-           lambda x: np.prod(x * np.array([1, 0, 1, 1], "int8")), (of_shape((4,)),), dtypes=FLOATS, wrt=(0,), order=1),
+           lambda x: np.prod(x * np.array([1, 0, 1, 1], "int8")), (of_shape((4,)),), dtypes=FLOATS, wrt=(0,)),
+    Sample("prod_with_zeros", F, lambda x: tt.prod(x * _HOLES, axis=(0, 2)), lambda x: np.prod(x * _HOLES, axis=(0, 2)),
+           (of_shape((2, 3, 4)),), dtypes=FLOATS, wrt=(0,)),
+    Sample("prod_in_float64", F, lambda x: tt.prod(x, axis=1, dtype="float64"),
+           lambda x: np.prod(x, axis=1, dtype="float64"), _MATRIX, dtypes=NUMBERS, variants=NO_SPECIAL, wrt=(0,),
+           tolerances={"float64": (1e-11, 1e-8)}),
     Sample("sum_in_float32", F, lambda x: tt.sum(x, axis=1, dtype="float32"),
            lambda x: np.sum(x, axis=1, dtype="float32"), _MATRIX, dtypes=NUMBERS, variants=NO_SPECIAL,
            tolerances={"float32": (1e-4, 1e-3)}),
