@@ -114,3 +114,46 @@ def test_long_chain_is_differentiated() -> None:
     for _ in range(20_000):
         y = y + 1
     assert grad(tt.sum(y), X).type.is_super(X.type)
+
+
+def test_gradient_of_a_range_flows_to_start_and_step() -> None:
+    a, b = tt.dscalar("a"), tt.dscalar("b")
+    by_start = grad(tt.sum(tt.arange(a, a + 3.0)) + a**2, a)
+    assert by_start.eval({a: 1.0}) == 5
+    found = [g.eval({a: 1.0, b: 0.5}) for g in grad(tt.sum(tt.arange(a, 3.0, b)), [a, b])]
+    assert found == [4, 6]
+
+
+def test_nothing_flows_through_a_range_of_integers_or_by_its_stop() -> None:
+    a = tt.dscalar("a")
+    for numbers in (tt.arange(a, a + 3, dtype="int64"), tt.arange(0.0, a)):
+        with pytest.raises(DisconnectedInputError):
+            grad(tt.sum(numbers * 1.0), a)
+
+
+@pytest.mark.parametrize("zero", [0.0, -0.0])
+def test_log1mexp_falls_without_bound_towards_zero(zero: float) -> None:
+    a = tt.dscalar("a")
+    slope = grad(tt.log1mexp(a), a)
+    assert [g.eval({a: zero}) for g in (slope, grad(slope, a))] == [-np.inf, -np.inf]
+    np.testing.assert_allclose(slope.eval({a: -1e-20}), -1e20, rtol=1e-12)
+
+
+def test_corrected_variance_is_the_same_number_computed_in_two_passes() -> None:
+    values = np.array([1.0, 2.0, 4.0, 6.0])
+    assert tt.var(X, corrected=True).eval({X: values}) == np.var(values)
+    assert tt.std(X, ddof=1, corrected=True).eval({X: values}) == np.std(values, ddof=1)
+
+
+def test_corrected_variance_takes_out_the_rounding_of_the_mean() -> None:
+    x = tt.fvector("x")
+    values = (np.float32(1e6) + np.arange(1001, dtype="float32") % 3).astype("float32")
+    exact = np.var(values.astype("float64"))
+    plain, corrected = (abs(tt.var(x, corrected=c).eval({x: values}) - exact) for c in (False, True))
+    assert corrected < 1e-6
+    assert corrected <= plain
+
+
+def test_sum_in_integers_is_not_smooth() -> None:
+    with pytest.raises(DisconnectedInputError):
+        grad(tt.sum(X, dtype="float64", acc_dtype="int64"), X)

@@ -30,6 +30,7 @@ RAGGED = {
     "joining.arange_backwards": (0, 1, 2),
     "joining.arange_float32": (0, 1, 2),
     "joining.arange_float64": (0, 1, 2),
+    "joining.arange_slope": (0, 1),
     "joining.eye": (0,),
     "shape.reshape_to_lengths": (1, 2),
 }

@@ -11,10 +11,11 @@ from treadle.config import text_of
 from treadle.graph import Apply, Form, Op, as_index, static_op
 from treadle.tensor.arguments import as_integer, as_items
 from treadle.tensor.axes import normalize_axis
-from treadle.tensor.conversion import LISTS, as_tensor_variable, constant
+from treadle.tensor.conversion import LISTS, as_tensor_variable, constant, cotangent_of
 from treadle.tensor.dimshuffle import expand_dims
 from treadle.tensor.errors import ShapeError, TensorTypeError
-from treadle.tensor.scalar.arithmetic import add
+from treadle.tensor.reduction import sum_
+from treadle.tensor.scalar.arithmetic import add, mul
 from treadle.tensor.scalar.cast import cast
 from treadle.tensor.shape import shape_i
 from treadle.tensor.types import TensorType
@@ -86,7 +87,7 @@ class Join(Op):
             kind: Any = x.type
             stop = _sum_of(start, shape_i(x, self.axis))
             part = ct[(*(slice(None) for _ in range(self.axis)), slice(start, stop))]
-            terms.append(cast(part, kind.dtype) if kind.numpy_dtype.kind in "fc" else None)
+            terms.append(cotangent_of(x, part) if kind.numpy_dtype.kind in "fc" else None)
             start = stop
         return terms
 
@@ -198,16 +199,24 @@ class ARange(Op):
         output_storage[0][0] = np.arange(*bounds, dtype=self.dtype)
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Say that nothing flows back: the length depends on the inputs."""
+        """Say that numbers follow start and step, if they are not whole; the stop only decides how many there are."""
         del node
-        return [[False]] * 3
+        return [[self._is_smooth], [False], [self._is_smooth]]
+
+    @property
+    def _is_smooth(self) -> bool:
+        return np.dtype(self.dtype).kind in "fc"
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
-        """Return that nothing flows back."""
-        del inputs, outputs, cotangents
-        return [None, None, None]
+        """Sum the cotangent, for the step with how many steps were taken to each number."""
+        del inputs
+        if not self._is_smooth:
+            return [None, None, None]
+        ct: Any = cotangents[0]
+        steps = cast(arange(shape_i(outputs[0], 0)), ct.real.dtype)
+        return [sum_(ct), None, sum_(mul(ct, steps))]
 
 
 def range_length(start: Any, stop: Any, step: Any) -> int:

@@ -48,6 +48,8 @@ SAMPLES: tuple[Sample, ...] = (
                (number(0.5, dtype), number(3.0, dtype), number(0.5, dtype)), dtypes=(dtype,))
         for dtype in ("float32", "float64")
     ),
+    Sample("arange_slope", F, lambda a, b: tt.arange(a, 2.8, b) ** 2, lambda a, b: np.arange(a, 2.8, b) ** 2,
+           (number(0.5, "float64"), number(0.5, "float64")), dtypes=("float64",), wrt=(0, 1)),
     Sample("arange_of_length", F, lambda x: tt.arange(x.shape[0]), lambda x: np.arange(x.shape[0]), (_FIRST,)),
     Sample("arange_constant", F, lambda x: tt.arange(5) * x, lambda x: np.arange(5) * x, (of_shape(()),),
            dtypes=("int64", "float64")),
