@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from treadle.graph import Operand, Variable, as_index
 from treadle.tensor.conversion import as_tensor_variable, constant
-from treadle.tensor.errors import IndexingError
+from treadle.tensor.dimshuffle import NEW
+from treadle.tensor.errors import IndexingError, TensorTypeError
 from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
@@ -61,11 +62,19 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Positions:
-    """An integer array of positions, an input of the node."""
+    """An integer array of positions, an input of the node.
+
+    Attributes
+    ----------
+    length
+        The length that the dimension must have, where the positions are those of a mask; None otherwise.
+    """
+
+    length: int | None = None
 
     def __str__(self) -> str:
-        """Show as ``array``."""
-        return "array"
+        """Show as ``array``, or with the length of a mask."""
+        return "array" if self.length is None else f"mask({self.length})"
 
 
 Entry = At | Span | Positions
@@ -109,8 +118,26 @@ def _symbolic_places(entries: Sequence[Entry]) -> Iterator[tuple[int, str]]:
             yield at, "positions"
 
 
-def filled_index(entries: Sequence[Entry], values: Sequence[Any]) -> tuple[Any, ...]:
-    """Return the index for NumPy: entries with the symbolic parts taken from values, in order."""
+def filled_index(
+    entries: Sequence[Entry], values: Sequence[Any], shape: Sequence[int] | None = None
+) -> tuple[Any, ...]:
+    """Return the index for NumPy: entries with the symbolic parts taken from values, in order.
+
+    Parameters
+    ----------
+    entries
+        The entries.
+    values
+        Values of the symbolic parts and arrays.
+    shape
+        Shape of the array that is indexed, against which the lengths of masks are checked; needed where there are
+        arrays.
+
+    Raises
+    ------
+    IndexError
+        If a mask is not as long as its dimension.
+    """
     given = iter(values)
 
     def take(bound: Bound) -> Any:
@@ -123,6 +150,11 @@ def filled_index(entries: Sequence[Entry], values: Sequence[Any]) -> tuple[Any, 
         elif isinstance(entry, Span):
             index.append(slice(take(entry.start), take(entry.stop), take(entry.step)))
         else:
+            if shape is not None and entry.length not in {None, shape[len(index)]}:
+                msg = (
+                    f"a mask of length {entry.length} is given for dimension {len(index)} of length {shape[len(index)]}"
+                )
+                raise IndexError(msg)
             index.append(next(given))
     return tuple(index)
 
@@ -170,54 +202,189 @@ class Index:
     Attributes
     ----------
     entries
-        One entry for each dimension of the tensor, without new axes.
+        One entry for each dimension of the tensor.
     inputs
         The symbolic parts and index arrays, in order.
-    new_axes
-        Positions, in the result of a basic index, where a dimension of length 1 is inserted.
+    order
+        For each dimension of the result, the dimension of what the entries pick that it is, or "x" for a new axis:
+        new axes, and an ellipsis even where it stands for no dimension, decide where NumPy puts the dimensions of
+        arrays.
     """
 
     entries: tuple[Entry, ...]
     inputs: tuple[Any, ...]
-    new_axes: tuple[int, ...]
+    order: tuple[int | str, ...]
 
     @property
     def is_basic(self) -> bool:
         """Whether there are no index arrays."""
         return not any(isinstance(e, Positions) for e in self.entries)
 
+    @property
+    def keeps_order(self) -> bool:
+        """Whether the result is what the entries pick."""
+        return self.order == tuple(range(len(self.order)))
 
-def _bound(what: str, b: Any, inputs: list[Any]) -> Bound:
+    @property
+    def is_everything(self) -> bool:
+        """Whether nothing is left out."""
+        return all(isinstance(e, Span) and e.is_full for e in self.entries)
+
+
+# No array is so long, so that larger bounds mean the same as this one; and arithmetic with it stays within int64.
+LARGEST = 2**62
+
+# What an item contributes to the result.
+_NEW_AXIS, _SLICE, _ARRAY, _NOTHING = "new axis", "slice", "array", "nothing"
+
+
+class _Parser:
+    """Takes the items of an index one by one.
+
+    Attributes
+    ----------
+    entries, inputs
+        As of `Index`.
+    kinds
+        What each item contributes to the result, in the order of the items.
+    array_ndim
+        Rank of the arrays broadcast together.
+    """
+
+    def __init__(self, x: Any) -> None:
+        self.x = x
+        self.entries: list[Entry] = []
+        self.inputs: list[Any] = []
+        self.kinds: list[str] = []
+        self.array_ndim = 0
+
+    def take(self, item: Any) -> None:
+        """Take one item: None, a slice, an integer, or an array as `_array` returns it."""
+        if item is None:
+            self.kinds.append(_NEW_AXIS)
+        elif isinstance(item, slice):
+            self.entries.append(_span(item, self.inputs))
+            self.kinds.append(_SLICE)
+        elif isinstance(item, _Arrays):
+            for var, n in zip(item.positions, item.lengths, strict=True):
+                self.entries.append(Positions(self._checked_length(n)))
+                self.inputs.append(var)
+                self.array_ndim = max(self.array_ndim, var.ndim)
+            self.kinds.append(_ARRAY)
+        else:
+            self.entries.append(_position(self.x, item, len(self.entries), self.inputs))
+            self.kinds.append(_ARRAY)
+
+    def _checked_length(self, wanted: int | None) -> int | None:
+        """Return the length that is left to be checked at run time."""
+        dim = len(self.entries)
+        n = self.x.type.shape[dim]
+        if wanted is None or n is None or n == wanted:
+            return wanted if n is None else None
+        msg = (
+            f"indexing: a mask of length {wanted} is given for dimension {dim} of length {n} of {self.x}. Make them "
+            "equal."
+        )
+        raise IndexingError(msg)
+
+    def order(self) -> tuple[int | str, ...]:
+        """Return the order of `Index`."""
+        if not self.array_ndim and Positions not in map(type, self.entries):
+            picked = iter(range(len(self.entries)))
+            return tuple(NEW if k is _NEW_AXIS else next(picked) for k in self.kinds if k in {_NEW_AXIS, _SLICE})
+        arrays = [("array", d) for d in range(self.array_ndim)]
+        own = [("slice", d) for d in range(self.kinds.count(_SLICE))]
+        spans = iter(own)
+        others = [None if k is _NEW_AXIS else next(spans) for k in self.kinds if k in {_NEW_AXIS, _SLICE}]
+        place = _place(self.kinds)
+        wanted = [*others[:place], *arrays, *others[place:]]
+        # The op places the arrays by its entries alone, of which single positions beside arrays are some.
+        indexed = [i for i, e in enumerate(self.entries) if not isinstance(e, Span)]
+        place = _first_of_row(indexed)
+        found = [*own[:place], *arrays, *own[place:]]
+        return tuple(NEW if label is None else found.index(label) for label in wanted)
+
+
+def _place(kinds: Sequence[str]) -> int:
+    """Return how many new axes and slices stand before the dimensions of the arrays in the result."""
+    first = _first_of_row([i for i, kind in enumerate(kinds) if kind is _ARRAY])
+    return sum(kind in {_NEW_AXIS, _SLICE} for kind in kinds[:first])
+
+
+def _first_of_row(places: Sequence[int]) -> int:
+    """Return the first of places that are next to each other; 0 if they are not."""
+    return places[0] if places[-1] - places[0] == len(places) - 1 else 0
+
+
+def _bound(what: str, b: Any, inputs: list[Any], error: type[Exception]) -> Bound:
+    """Return an integer, or the mark of one that becomes an input."""
     if b is None:
         return None
     known = as_index(b)
     if known is not None:
         return known
-    var = as_tensor_variable(b)
-    if var.ndim != 0 or var.type.numpy_dtype.kind not in "iu":
-        msg = f"indexing: {what} must be an integer scalar, got {b} of type {var.type}. Cast it to int64."
-        raise IndexingError(msg)
+    var = None if isinstance(b, str | bytes) else as_tensor_variable(b)
+    if var is None or var.ndim != 0 or var.type.numpy_dtype.kind not in "iu":
+        of = "" if var is None else f" of type {var.type}"
+        msg = f"indexing: {what} must be an integer scalar, got {b!r}{of}. Cast it to int64."
+        raise error(msg)
     inputs.append(var)
     return SYMBOLIC
 
 
-def _is_array(item: Any) -> bool:
-    if isinstance(item, list | tuple | np.ndarray):
-        return not (isinstance(item, np.ndarray) and item.ndim == 0 and item.dtype.kind in "iu")
-    return isinstance(item, Variable) and getattr(item.type, "ndim", 0) > 0
+@dataclass(frozen=True, slots=True)
+class _Arrays:
+    """An item that holds an array: its positions, one array for each dimension; and how long a mask is in each."""
+
+    positions: Sequence[Any]
+    lengths: Sequence[int | None]
 
 
-def _array(item: Any) -> list[Any]:
-    """Return an index array as variables: one, or one for each dimension of a boolean mask known by value."""
-    if isinstance(item, list | tuple) and not item:
-        item = np.zeros(0, "int64")
-    var = as_tensor_variable(item)
+def _resolved(item: Any) -> Any:
+    """Return an item as an `_Arrays` if it is an array or a sequence; unchanged if it is anything else."""
+    if item is None or item is Ellipsis or isinstance(item, slice | str | bytes):
+        return item
+    if isinstance(item, bool):
+        _refuse_truth(item)
+    if not isinstance(item, Variable):
+        return item if as_index(item) is not None else _converted(item)
+    kind: Any = item.type
+    if getattr(kind, "dtype", "") == "bool" and kind.ndim == 0:
+        _refuse_truth(item)
+    return _array(item) if getattr(kind, "ndim", 0) else item
+
+
+def _converted(item: Any) -> Any:
+    """Return an array, a sequence, or something that is neither."""
+    try:
+        var: Any = as_tensor_variable(item)
+    except TensorTypeError as error:
+        msg = f"indexing: integers, slices, None, ... and integer arrays are indices, got {item!r} ({error})"
+        raise IndexingError(msg) from error
+    if getattr(item, "dtype", None) is None and 0 in var.type.shape:
+        # An empty list has no dtype of its own.
+        var = constant(np.zeros(var.type.shape, "int64"))
+    if var.ndim:
+        return _array(var)
+    if var.dtype == "bool":
+        _refuse_truth(item)
+    return item
+
+
+def _refuse_truth(item: Any) -> NoReturn:
+    msg = f"indexing: True and False are no indices here, got {item!r}. Use x[None] or a mask array."
+    raise IndexingError(msg)
+
+
+def _array(var: Any) -> _Arrays:
+    """Return an index array: itself, or the positions that a boolean mask known by value picks."""
     kind = var.type.numpy_dtype.kind
     if kind in "iu":
-        return [var]
+        return _Arrays([var], [None])
     value = getattr(var, "data", None)
     if kind == "b" and value is not None:
-        return [constant(positions) for positions in np.nonzero(value)]
+        # NumPy takes a mask of length 0 for any dimension.
+        return _Arrays([constant(positions) for positions in np.nonzero(value)], [n or None for n in value.shape])
     if kind == "b":
         msg = (
             f"indexing: a boolean mask must be known when the graph is built, got {var} of type {var.type}, because "
@@ -228,79 +395,65 @@ def _array(item: Any) -> list[Any]:
     raise IndexingError(msg)
 
 
-def _expanded(items: Sequence[Any], ndim: int) -> list[Any]:
-    """Replace the ellipsis by full slices, and fill up to the rank."""
-    taken = 0
-    for item in items:
-        if item is None or item is Ellipsis:
-            continue
-        is_mask = _is_array(item) and np.asarray(getattr(item, "data", item)).dtype == bool
-        taken += np.ndim(getattr(item, "data", item)) if is_mask else 1
-    if taken > ndim:
-        msg = f"indexing: {taken} indices are too many for a tensor of rank {ndim}. Leave some out."
-        raise IndexingError(msg)
-    ellipses = [i for i, item in enumerate(items) if item is Ellipsis]
-    if len(ellipses) > 1:
-        msg = "indexing: an index can hold one ellipsis (...) only."
-        raise IndexingError(msg)
-    at = ellipses[0] if ellipses else len(items)
-    full = [slice(None)] * (ndim - taken)
-    return [*items[:at], *full, *items[at + 1 :]]
-
-
 def parse(x: Any, args: Any) -> Index:
     """Return the index expression ``x[args]`` parsed.
 
     Raises
     ------
     IndexingError
-        If there are too many indices, a position known to be out of bounds, a mask that is not constant, or
-        something that is no index.
+        If there are too many indices, a position or mask known not to fit its dimension, a mask that is not constant,
+        or something that is no index.
+    TensorTypeError
+        If a bound of a slice is no integer.
     """
-    ndim = x.ndim
-    items = _expanded(list(args) if isinstance(args, tuple) else [args], ndim)
-    entries: list[Entry] = []
-    inputs: list[Any] = []
-    new_axes: list[int] = []
-    result_ndim = 0
+    items = [_resolved(item) for item in (args if isinstance(args, tuple) else (args,))]
+    taken = sum(len(i.positions) if isinstance(i, _Arrays) else i is not None and i is not Ellipsis for i in items)
+    if taken > x.ndim:
+        msg = f"indexing: {taken} indices are too many for a tensor of rank {x.ndim}. Leave some out."
+        raise IndexingError(msg)
+    ellipses = [at for at, item in enumerate(items) if item is Ellipsis]
+    if len(ellipses) > 1:
+        msg = "indexing: an index can hold one ellipsis (...) only."
+        raise IndexingError(msg)
+    full = [slice(None)] * (x.ndim - taken)
+    parser = _Parser(x)
     for item in items:
-        if item is None:
-            new_axes.append(result_ndim)
-            result_ndim += 1
-        elif isinstance(item, slice):
-            entries.append(_span(item, inputs))
-            result_ndim += 1
-        elif _is_array(item):
-            arrays = _array(item)
-            inputs += arrays
-            entries += [Positions()] * len(arrays)
-        elif isinstance(item, bool | np.bool_):
-            msg = "indexing: True and False are no indices here. Use x[None] or a mask array."
-            raise IndexingError(msg)
-        else:
-            entries.append(_position(x, item, len(entries), inputs))
-    return Index(tuple(entries), tuple(inputs), tuple(new_axes))
+        if item is not Ellipsis:
+            parser.take(item)
+            continue
+        for everything in full:
+            parser.take(everything)
+        if not full:
+            parser.kinds.append(_NOTHING)
+    for everything in full if not ellipses else ():
+        parser.take(everything)
+    return Index(tuple(parser.entries), tuple(parser.inputs), parser.order())
 
 
 def _span(item: slice, inputs: list[Any]) -> Span:
-    bounds = [_bound(f"the {n} of a slice", getattr(item, n), inputs) for n in ("start", "stop", "step")]
-    if bounds[2] == 0:
+    start, stop, step = (
+        _limited(_bound(f"the {n} of a slice", getattr(item, n), inputs, TensorTypeError))
+        for n in ("start", "stop", "step")
+    )
+    if step == 0:
         msg = "indexing: the step of a slice cannot be 0."
         raise IndexingError(msg)
-    return Span(*bounds)
+    return Span(start, stop, step)
+
+
+def _limited(bound: Bound) -> Bound:
+    """Return a bound, or a smaller one that means the same for every array there can be."""
+    return max(-LARGEST, min(bound, LARGEST)) if isinstance(bound, int) else bound
 
 
 def _position(x: Any, item: Any, dim: int, inputs: list[Any]) -> At:
-    try:
-        value = _bound("a position", item, inputs)
-    except TypeError as error:
-        msg = f"indexing: integers, slices, None, ... and integer arrays are indices, got {item!r}."
-        raise IndexingError(msg) from error
+    value: Any = _bound("a position", item, inputs, IndexingError)
     n = x.type.shape[dim]
-    if isinstance(value, int) and n is not None and not -n <= value < n:
-        msg = f"indexing: position {value} is out of bounds for dimension {dim} of length {n} of {x}."
+    if isinstance(value, int) and not (-LARGEST if n is None else -n) <= value < (LARGEST if n is None else n):
+        length = "" if n is None else f" of length {n}"
+        msg = f"indexing: position {value} is out of bounds for dimension {dim}{length} of {x}."
         raise IndexingError(msg)
-    return At(SYMBOLIC if value is None else value)
+    return At(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,8 +489,7 @@ def gather_plan(entries: Sequence[Entry], array_ndims: Sequence[int]) -> Gather:
     """
     indexed = tuple(i for i, e in enumerate(entries) if isinstance(e, Positions))
     others = tuple(i for i, e in enumerate(entries) if not isinstance(e, Positions))
-    together = indexed == tuple(range(indexed[0], indexed[0] + len(indexed)))
-    return Gather(indexed, indexed + others, indexed[0] if together else 0, max(array_ndims))
+    return Gather(indexed, indexed + others, _first_of_row(indexed), max(array_ndims))
 
 
 def index_types(variables: Sequence[Variable]) -> list[TensorType]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from treadle.graph import Apply, Form, Op, Operand, static_op
-from treadle.tensor.broadcasting import alloc, broadcast_static, sum_to, zeros_like
-from treadle.tensor.conversion import as_tensor_variable
-from treadle.tensor.dimshuffle import DimShuffle, expand_dims, squeeze
+from treadle.tensor.axes import normalize_axes
+from treadle.tensor.broadcasting import broadcast_static, sum_to, zeros_like
+from treadle.tensor.conversion import as_tensor_variable, constant
+from treadle.tensor.dimshuffle import NEW, DimShuffle, dimshuffle
 from treadle.tensor.errors import IndexingError, ShapeError, TensorTypeError
 from treadle.tensor.index import (
     SYMBOLIC,
@@ -27,7 +28,7 @@ from treadle.tensor.index import (
     symbolic_count,
 )
 from treadle.tensor.scalar.cast import cast
-from treadle.tensor.shape import Shape, shape_i
+from treadle.tensor.shape import LENGTH, Shape, shape_i
 from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
@@ -171,7 +172,7 @@ class AdvancedSubtensor(_Take):
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
         """Index with NumPy."""
         del node
-        output_storage[0][0] = np.array(inputs[0][filled_index(self.entries, inputs[1:])])
+        output_storage[0][0] = np.array(inputs[0][filled_index(self.entries, inputs[1:], inputs[0].shape)])
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
@@ -207,7 +208,7 @@ class _Put(_Indexed):
         return made
 
     def make_node(self, *inputs: Any) -> Apply:
-        """Return the node; the values must broadcast to the part and have a dtype that fits."""
+        """Return the node; the values must broadcast to the part, and are converted to the tensor's dtype."""
         x, y, *parts = (self.as_input(v) for v in inputs)
         kind: Any = x.type
         values: Any = y.type
@@ -220,10 +221,15 @@ class _Put(_Indexed):
             if n not in {1, None} and m is not None and n != m:
                 msg = f"{self}: values of shape {values.shape} do not fit a part of shape {shape} (dimension {d})."
                 raise ShapeError(msg)
-        if np.result_type(values.numpy_dtype, kind.numpy_dtype) != kind.numpy_dtype:
-            msg = f"{self}: values of dtype {values.dtype} do not fit a tensor of dtype {kind.dtype}. Cast one of them."
-            raise TensorTypeError(msg)
+        if values.dtype != kind.dtype and not self._takes(values.numpy_dtype, kind.numpy_dtype):
+            _refuse_values(str(self), f"{y} of dtype {values.dtype}", kind.dtype)
         return Apply(self, [x, cast(y, kind.dtype), *parts], [kind.make_variable()])
+
+    def _takes(self, values: np.dtype[Any], own: np.dtype[Any]) -> bool:
+        """Whether NumPy converts values of a dtype to the tensor's: a part is set to anything real, for instance."""
+        if self.set:
+            return values.kind != "c" or own.kind == "c"
+        return np.can_cast(np.result_type(values, own), own, "same_kind")
 
     def printed_form(self, node: Apply) -> Form:
         """Write ``set_subtensor(x[1:], y)`` or ``inc_subtensor(x[1:], y)``."""
@@ -322,14 +328,19 @@ class AdvancedIncSubtensor(_Put):
         del node
         x, y, *parts = inputs
         result = x if self.inplace and x.flags.writeable else x.copy()
-        index = filled_index(self.entries, parts)
+        index = filled_index(self.entries, parts, x.shape)
         if self.set:
             result[index] = y
-        elif result.dtype == bool:
-            np.logical_or.at(result, index, y)
         else:
-            np.add.at(result, index, y)
+            if y.ndim:
+                # ufunc.at reads past the end of a vector that is to be broadcast to a matrix of positions (NumPy 2.4).
+                y = y.reshape((1,) * (self._part_ndim(parts) - y.ndim) + y.shape)
+            (np.logical_or if result.dtype == bool else np.add).at(result, index, y)
         output_storage[0][0] = result
+
+    def _part_ndim(self, parts: Sequence[Any]) -> int:
+        arrays: Sequence[np.ndarray[Any, Any]] = self._arrays(parts)
+        return sum(isinstance(e, Span) for e in self.entries) + max(a.ndim for a in arrays)
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
@@ -365,23 +376,21 @@ def subtensor(x: Any, args: Any) -> TensorVariable:
     ------
     IndexingError
         If the index is not understood or known to be out of bounds.
+    TensorTypeError
+        If a bound of a slice is no integer.
     """
     var = as_tensor_variable(x)
     if var.owner is not None and isinstance(var.owner.op, Shape) and isinstance(args, int):
         return _one_length(var.owner.inputs[0], args)
     index = parse(var, args)
-    if index.is_basic:
-        result: Any = var
-        if not all(isinstance(e, Span) and e.is_full for e in index.entries):
-            result = Subtensor(index.entries)(var, *index.inputs)
-        for at in index.new_axes:
-            result = expand_dims(result, at)
-        return result  # type: ignore[no-any-return]  # tensor variables come out of these ops
-    if index.new_axes:
-        return _with_new_axes(var, args)
-    entries, inputs = _all_positions(index.entries, index.inputs)
-    picked: TensorVariable = AdvancedSubtensor(entries)(var, *inputs)
-    return picked
+    picked: Any = var
+    if not index.is_basic:
+        entries, inputs = _all_positions(index.entries, index.inputs)
+        picked = AdvancedSubtensor(entries)(var, *inputs)
+    elif not index.is_everything or index.keeps_order or _taken_from(var) is not None:
+        # x[:] is a node too: what is written into it is written into x, not into what x was taken from.
+        picked = Subtensor(index.entries)(var, *index.inputs)
+    return picked if index.keeps_order else dimshuffle(picked, *index.order)
 
 
 def _one_length(x: Any, at: int) -> TensorVariable:
@@ -391,42 +400,68 @@ def _one_length(x: Any, at: int) -> TensorVariable:
     return shape_i(x, at)
 
 
-def _with_new_axes(var: Any, args: Any) -> TensorVariable:
-    """Insert the new axes first, then index with a full slice there."""
-    items = list(args) if isinstance(args, tuple) else [args]
-    taken = sum(1 for i in items if i is not None and i is not Ellipsis)
-    at = items.index(Ellipsis) if any(i is Ellipsis for i in items) else len(items)
-    items = [*items[:at], *[slice(None)] * (var.ndim - taken), *items[at + 1 :]]
-    new = [d for d, item in enumerate(items) if item is None]
-    return subtensor(expand_dims(var, new), tuple(slice(None) if i is None else i for i in items))
+def _taken_from(part: Variable) -> tuple[Any, tuple[Entry, ...], Sequence[Any], tuple[int | str, ...]] | None:
+    """Return what an indexed tensor was indexed from, entries and inputs of the index, and the order of dimensions.
+
+    None if the tensor is no index of another one.
+    """
+    node: Any = part.owner
+    kind: Any = part.type
+    order: tuple[int | str, ...] = tuple(range(kind.ndim))
+    if node is not None and isinstance(node.op, DimShuffle) and not node.op.dropped:
+        order = node.op.order
+        inner = node.inputs[0]
+        if inner.owner is None or not isinstance(inner.owner.op, Subtensor | AdvancedSubtensor):
+            only_new = [d for d in order if d != NEW] == list(range(inner.ndim))
+            return (inner, (Span(),) * inner.ndim, (), order) if only_new else None
+        node = inner.owner
+    if node is None or not isinstance(node.op, Subtensor | AdvancedSubtensor):
+        return None
+    return node.inputs[0], node.op.entries, node.inputs[1:], order
 
 
 def _written(part: Any, y: Any, set_: bool) -> TensorVariable:
     """Return the tensor that `part` was indexed from, with the part set or increased."""
     name = "set_subtensor" if set_ else "inc_subtensor"
     var = as_tensor_variable(part)
-    node = var.owner
-    value = y
-    if node is not None and isinstance(node.op, DimShuffle) and "x" in node.op.order and not node.op.dropped:
-        added = [d for d, o in enumerate(node.op.order) if o == "x"]
-        inner = node.inputs[0].owner
-        if inner is not None and isinstance(inner.op, Subtensor) and len(added) + node.op.ndim == var.ndim:
-            filled = as_tensor_variable(y)
-            filled = alloc(filled, *(shape_i(var, d) for d in range(var.ndim))) if filled.ndim < var.ndim else filled
-            node, value = inner, squeeze(filled, tuple(added))
-    if node is None or not isinstance(node.op, Subtensor | AdvancedSubtensor):
+    found = _taken_from(var)
+    if found is None:
         msg = f"{name}: the first argument must be an indexed tensor such as x[2:4], got {var}. Index it in the call."
         raise IndexingError(msg)
-    x: Any = node.inputs[0]
-    put = IncSubtensor if isinstance(node.op, Subtensor) else AdvancedIncSubtensor
-    filling = as_tensor_variable(value)
-    if (
-        not hasattr(value, "type")
-        and np.result_type(filling.type.numpy_dtype, x.type.numpy_dtype) != x.type.numpy_dtype
-    ):
-        filling = as_tensor_variable(np.asarray(value, dtype=x.dtype)) if np.ndim(value) == 0 else filling
-    result: TensorVariable = put(node.op.entries, set=set_)(x, filling, *node.inputs[1:])
+    x, entries, inputs, order = found
+    values = _rearranged(name, _as_values(name, y, x, set_), var, order)
+    put = AdvancedIncSubtensor if any(isinstance(e, Positions) for e in entries) else IncSubtensor
+    result: TensorVariable = put(entries, set=set_)(x, values, *inputs)
     return result
+
+
+def _as_values(name: str, y: Any, x: Any, set_: bool) -> TensorVariable:
+    """Return values to write as a tensor; Python numbers, which have no dtype, take the tensor's, as in NumPy."""
+    if not isinstance(y, bool | int | float | complex) or isinstance(y, np.generic):
+        return as_tensor_variable(y)
+    if not set_ and np.result_type(type(y), x.type.numpy_dtype).kind != x.type.numpy_dtype.kind:
+        _refuse_values(name, repr(y), x.dtype)
+    return constant(y, dtype=x.dtype)
+
+
+def _rearranged(name: str, values: TensorVariable, part: TensorVariable, order: Sequence[int | str]) -> TensorVariable:
+    """Return values for a part as values for what it was rearranged from, `order` being the order of its dimensions."""
+    if values.ndim == 0:
+        return values
+    extra = part.ndim - values.ndim
+    kept = [order.index(d) - extra for d in range(len(order) - order.count(NEW))]
+    lost = [values.type.shape[d] for d in range(values.ndim) if d not in kept]
+    if extra < 0 or any(n not in {1, None} for n in lost):
+        msg = f"{name}: values of shape {values.type.shape} do not fit a part of shape {part.type.shape}."
+        raise ShapeError(msg)
+    while kept and kept[0] < 0:
+        del kept[0]
+    return dimshuffle(values, *(NEW if d < 0 else d for d in kept))
+
+
+def _refuse_values(name: str, values: str, dtype: str) -> NoReturn:
+    msg = f"{name}: {values} cannot be written into a tensor of dtype {dtype}. Cast one of them."
+    raise TensorTypeError(msg)
 
 
 def set_subtensor(part: Any, y: Any) -> TensorVariable:
@@ -437,7 +472,8 @@ def set_subtensor(part: Any, y: Any) -> TensorVariable:
     part
         An indexed tensor.
     y
-        Values, broadcast to the part; their dtype must fit the tensor's.
+        Values, broadcast to the part and converted to the tensor's dtype as NumPy does: setting converts anything but
+        complex numbers to real ones, incrementing only within a kind (float64 to float32, not float to integer).
 
     Raises
     ------
@@ -445,6 +481,8 @@ def set_subtensor(part: Any, y: Any) -> TensorVariable:
         If the first argument is not an indexed tensor.
     ShapeError
         If the values do not broadcast to the part.
+    TensorTypeError
+        If the values' dtype cannot be converted.
     """
     return _written(part, y, True)
 
@@ -458,10 +496,21 @@ def inc_subtensor(part: Any, y: Any, set_instead_of_inc: bool = False) -> Tensor
 
 
 def take(a: Any, indices: Any, axis: int | None = None) -> TensorVariable:
-    """Pick elements along an axis (as numpy.take); of the flattened tensor if no axis is given."""
+    """Pick elements along an axis (as numpy.take); of the flattened tensor if no axis is given.
+
+    Raises
+    ------
+    AxisError
+        If the axis is out of range.
+    IndexingError
+        If a position is no integer, or known to be out of bounds.
+    """
     var = as_tensor_variable(a)
+    positions = as_tensor_variable(indices)
+    if positions.dtype == "bool":
+        # Truth values are the positions 0 and 1 here, no mask.
+        positions = cast(positions, LENGTH)
     if axis is None:
-        return subtensor(var.flatten(), as_tensor_variable(indices))
-    at = axis + var.ndim if axis < 0 else axis
-    positions = indices if isinstance(indices, int) else as_tensor_variable(indices)
+        return subtensor(var.flatten(), positions)
+    (at,) = normalize_axes("take", axis, var.ndim)
     return subtensor(var, (*(slice(None) for _ in range(at)), positions))

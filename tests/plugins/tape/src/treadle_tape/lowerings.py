@@ -155,7 +155,7 @@ def take(op: tt.Subtensor | tt.AdvancedSubtensor, node: Apply) -> Callable[..., 
     """Index."""
     del node
     entries = op.entries
-    return lambda x, *parts: np.asarray(x[tt.filled_index(entries, parts)])
+    return lambda x, *parts: np.asarray(x[tt.filled_index(entries, parts, x.shape)])
 
 
 def put(op: tt.IncSubtensor | tt.AdvancedIncSubtensor, node: Apply) -> Callable[..., Any]:
@@ -165,7 +165,7 @@ def put(op: tt.IncSubtensor | tt.AdvancedIncSubtensor, node: Apply) -> Callable[
 
     def run(x: Any, y: Any, *parts: Any) -> Any:
         made = x.copy()
-        index = tt.filled_index(entries, parts)
+        index = tt.filled_index(entries, parts, x.shape)
         if is_set:
             made[index] = y
         else:

@@ -127,7 +127,7 @@ def span(n, start, stop, step, given):  # i8 i8 i8 i8 i8
         return first, (last - first - 1) // step + 1
     if last >= first:
         return 0, 0
-    return first, (first - last - 1) // (-step) + 1
+    return first, (first - last - 1) // -max(step, -9223372036854775807) + 1
 """
 
 _HALF = """

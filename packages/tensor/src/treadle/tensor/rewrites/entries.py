@@ -54,9 +54,10 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Picks:
-    """An array of positions."""
+    """An array of positions; those of a mask with the length that the dimension must have."""
 
     positions: Variable
+    length: int | None = None
 
 
 Item = Point | Stretch | Picks
@@ -88,7 +89,7 @@ def unpacked(entries: Sequence[Entry], parts: Sequence[Variable]) -> list[Item]:
         elif isinstance(entry, Span):
             made.append(Stretch(take(entry.start), take(entry.stop), take(entry.step)))
         else:
-            made.append(Picks(next(given)))
+            made.append(Picks(next(given), entry.length))
     return made
 
 
@@ -110,7 +111,7 @@ def packed(items: Sequence[Item]) -> tuple[tuple[Entry, ...], list[Variable]]:
             entries.append(Span(leave(item.start), leave(item.stop), leave(item.step)))
         else:
             parts.append(item.positions)
-            entries.append(Positions())
+            entries.append(Positions(item.length))
     return tuple(entries), parts
 
 
@@ -150,7 +151,7 @@ def same(a: Item, b: Item) -> bool:
     if isinstance(a, Stretch) and isinstance(b, Stretch):
         pairs = ((a.start, b.start), (a.stop, b.stop), (a.step, b.step))
         return all(_equal(x, y) for x, y in pairs) or (a.is_full and b.is_full)
-    if isinstance(a, Picks) and isinstance(b, Picks):
+    if isinstance(a, Picks) and isinstance(b, Picks) and a.length == b.length:
         return a.positions is b.positions or (isinstance(a.positions, Constant) and a.positions.equals(b.positions))
     return False
 
@@ -164,11 +165,18 @@ def all_same(first: Sequence[Item], second: Sequence[Item]) -> bool:
     return len(first) == len(second) and all(map(same, first, second))
 
 
+def has_unchecked_mask(items: Sequence[Item]) -> bool:
+    """Whether a mask is left whose length is to be compared at run time: the index may fail, which must not be lost."""
+    return any(isinstance(item, Picks) and item.length is not None for item in items)
+
+
 def canonical(item: Item, n: int | None) -> Item:
     """Return an item in the form that all equal ones have: bounds that mean nothing are left out."""
     if isinstance(item, Point):
         at = item.at
         return Point(at + n) if isinstance(at, int) and n is not None and -n <= at < 0 else item
+    if isinstance(item, Picks):
+        return Picks(item.positions) if n is not None and item.length == n else item
     if not isinstance(item, Stretch) or _is(item.step, 0):
         return item
     if n is not None and item.is_known:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle.graph import Constant, Variable
+from treadle.tensor.index import LARGEST
 from treadle.tensor.scalar.arithmetic import abs_, add, floor_div, maximum, minimum, mul, neg, sub, true_div
 from treadle.tensor.scalar.cast import CASTS, switch
 from treadle.tensor.scalar.comparison import eq, gt, lt
@@ -125,7 +126,9 @@ def slice_length(n: Number, start: Number | None, stop: Number | None, step: Num
     """Return how many of n elements a slice takes (NumPy's rules)."""
     stride: Number = 1 if step is None else step
     if not isinstance(stride, int):
-        ahead, back = (_taken(n, start, stop, abs_(stride), forward) for forward in (True, False))
+        # A step beyond any length, whose size or sum with a length int64 may not hold, counts as the longest.
+        size = least(abs_(greatest(stride, -LARGEST)), LARGEST)
+        ahead, back = (_taken(n, start, stop, size, forward) for forward in (True, False))
         chosen: Number = switch(gt(stride, 0), ahead, back)
         return chosen
     if isinstance(n, int) and not any(isinstance(b, Variable) for b in (start, stop)):

@@ -17,6 +17,7 @@ from treadle.tensor.rewrites.entries import (
     Point,
     Stretch,
     all_same,
+    has_unchecked_mask,
     increasing,
     is_whole,
     packed,
@@ -86,7 +87,7 @@ def useless_write(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     if not op.set:
         return x if is_zero(y) and _fits_part(fgraph, node) else None
     if _is_read_of(node, y):
-        return x
+        return None if has_unchecked_mask(items_of(node)) else x
     one, other = filling(x), filling(y)
     if one is None or other is None or not _fits_part(fgraph, node):
         return None
@@ -114,7 +115,7 @@ def _fits_part(fgraph: FunctionGraph, node: Apply) -> bool:
 
 def _are_within(item: Picks, n: int | None) -> bool:
     """Whether positions are known to be in bounds."""
-    if n is None or not isinstance(item.positions, Constant):
+    if n is None or item.length is not None or not isinstance(item.positions, Constant):
         return False
     data = item.positions.data
     return bool(data.size == 0 or (data.min() >= -n and data.max() < n))
@@ -289,7 +290,7 @@ def write_at_a_slice(node: Apply) -> Variable | None:
     item: Any = items[d]
     found = increasing(item.positions)
     n = x.type.shape[d]
-    if found is None or n is None or found.step < 0 or found[0] < 0 or found[-1] >= n:
+    if item.length is not None or found is None or n is None or found.step < 0 or found[0] < 0 or found[-1] >= n:
         return None
     stretch = Stretch(found[0], found[-1] + 1, found.step if found.step > 1 else None)
     entries, parts = packed([*items[:d], stretch, *items[d + 1 :]])

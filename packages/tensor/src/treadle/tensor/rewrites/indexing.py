@@ -21,6 +21,7 @@ from treadle.tensor.rewrites.entries import (
     all_same,
     canonical,
     followed,
+    has_unchecked_mask,
     increasing,
     is_whole,
     packed,
@@ -192,6 +193,8 @@ def _rank(item: Any) -> int:
 
 def _as_stretch(fgraph: FunctionGraph, x: Any, d: int, item: Any) -> Stretch | None:
     """Return the slice that positions of a dimension are, if they are one."""
+    if item.length is not None:
+        return None
     n = x.type.shape[d]
     if n is not None:
         found = increasing(item.positions)
@@ -229,8 +232,10 @@ def subtensor_of_picked(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     positions = taken(chosen.positions, [outer[d]])
     x: Any = inner.inputs[0]
     if positions.ndim == 0:
+        if chosen.length is not None:
+            return None
         return fitting(node, taken(x, [*items[:d], Point(positions), *items[d + 1 :]]))
-    entries, parts = packed([*items[:d], Picks(positions), *items[d + 1 :]])
+    entries, parts = packed([*items[:d], Picks(positions, chosen.length), *items[d + 1 :]])
     return fitting(node, AdvancedSubtensor(entries)(x, *parts))
 
 
@@ -248,6 +253,8 @@ def read_of_write(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     """set(x, y, at i)[i] -> y broadcast to its shape; inc(x, y, at i)[i] -> x[i] + y."""
     inner = made_by(node.inputs[0], IncSubtensor, AdvancedIncSubtensor)
     if inner is None or not all_same(items_of(inner), items_of(node)) or not _distinct(node):
+        return None
+    if has_unchecked_mask(items_of(node)):
         return None
     x, y = inner.inputs[:2]
     op: Any = inner.op

@@ -142,7 +142,7 @@ def _as_positions(
             old, new = number, number
         else:
             old, new = next(given)
-        made.append(Positions())
+        made.append(entry if isinstance(entry, Positions) else Positions())
         inputs.append(aligned(old, new, batch, core))
     return made, inputs
 

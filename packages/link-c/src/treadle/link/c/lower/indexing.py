@@ -72,6 +72,8 @@ def _view(unit: Unit, entries: Sequence[object], x: int, o: int, parts: Iterator
                     bounds.append(f"INT64_C({default if bound is None else bound})")
             unit.call(f"tr_span(v + {o}, {at}, v + {x}, {d}, {given}, {', '.join(bounds)})")
             at += 1
+        elif isinstance(entry, Positions) and entry.length is not None:
+            unit.call(f"v[{x}].n[{d}] == INT64_C({entry.length}) ? 0 : TR_INDEX")
 
 
 @TABLE.register(AdvancedSubtensor)

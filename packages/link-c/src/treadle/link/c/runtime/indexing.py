@@ -54,8 +54,15 @@ static int tr_place(tr_var *v, const int *ix, const int *nds, int count, const i
   *offsets = made = malloc((size_t)(total ? total : 1) * sizeof(int64_t));
   if (!made) return TR_MEMORY;
   if (count == 0 && total) *made = 0;
-  for (int o = 0; total && o < count; o++) {
+  for (int o = 0; o < count; o++) {
     const tr_var *a = v + ix[o];
+    if (!total) { /* Nothing is taken; NumPy checks single positions all the same. */
+      char *one[2] = {(char *)made, a->p};
+      const int64_t still[2] = {0, 0};
+      const int status = nds[o] ? 0 : k[o](1, one, still, x->n[dims[o]], x->s[dims[o]], 1);
+      if (status) return status;
+      continue;
+    }
     int64_t i[TR_ND + 1] = {0}, *at = made, s[2] = {sizeof(int64_t), 0}, inner = 1;
     char *p[2] = {0, a->p};
     int last = nd - 1;
@@ -121,7 +128,7 @@ static int tr_place_N(int64_t n, char *const *p, const int64_t *s, int64_t lengt
     const X *r = (const X *)q;
 #pragma omp simd reduction(|: bad)
     for (int64_t j = 0; j < n; j++) {
-      const int64_t i = (int64_t)r[j], at = r[j] < 0 ? i + length : i;
+      const int64_t i = (int64_t)r[j], at = i < 0 ? i + length : i;
       bad |= (at < 0) | (at >= length);
       to[j] = at * stride;
     }
@@ -129,7 +136,7 @@ static int tr_place_N(int64_t n, char *const *p, const int64_t *s, int64_t lengt
   }
   for (int64_t j = 0; j < n; j++, q += s[1]) {
     const X r = *(const X *)q;
-    const int64_t i = (int64_t)r, at = r < 0 ? i + length : i;
+    const int64_t i = (int64_t)r, at = i < 0 ? i + length : i;
     if (at < 0 || at >= length) return TR_INDEX;
     to[j] = (first ? 0 : to[j]) + at * stride;
   }

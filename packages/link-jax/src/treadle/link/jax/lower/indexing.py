@@ -15,7 +15,6 @@ from treadle.link.jax.table import JAX, Checked
 from treadle.tensor import (
     AdvancedIncSubtensor,
     AdvancedSubtensor,
-    At,
     IncSubtensor,
     IndexingError,
     Span,
@@ -183,12 +182,16 @@ def _gather_index(entries: Sequence[Any], shape: Sequence[int], parts: Sequence[
         if isinstance(entry, Span):
             index.append(_bounds(entry, given))
             continue
-        value = next(given) if not isinstance(entry, At) or isinstance(entry.value, Symbolic) else entry.value
-        positions = lax.convert_element_type(jnp.asarray(value), "int64")
+        if entry.length not in {None, n}:
+            msg = f"a mask of length {entry.length} is given for a dimension of length {n}"
+            raise IndexingError(msg)
+        positions = lax.convert_element_type(next(given), "int64")
         index.append(positions)
         arrays.append((positions, n))
     if not math.prod(np.broadcast_shapes(*(a.shape for a, _ in arrays))):
-        # NumPy checks no position where none is taken.
+        # Nothing is taken; NumPy checks single positions all the same.
+        arrays = [(a, n) for a, n in arrays if a.ndim == 0]
+    if not arrays:
         return tuple(index), None
     if any(n == 0 for _, n in arrays):
         msg = _out_of_bounds(0)

@@ -47,6 +47,8 @@ def basic_part(
     for entry, n, s in zip(entries, value.dims, value.strides, strict=True):
         if isinstance(entry, Positions):
             arrays.append(next(given))
+            if entry.length is not None:
+                writer.stop_if(f"{n} != {entry.length}", INDEX)
             first, count, stride = "0", n, s
         elif isinstance(entry, At):
             first, count, stride = _position(writer, entry, n, given), "", ""
@@ -94,8 +96,7 @@ def _span(writer: GraphWriter, entry: Span, n: str, s: str, given: Iterator[Vari
     parts = [None if b is None else _bound(writer, b, given) for b in (entry.start, entry.stop, entry.step)]
     if is_literal(n) and all(b is None or is_literal(b) for b in parts):
         taken = range(int(n))[slice(*(None if b is None else int(b) for b in parts))]
-        stride = s if taken.step == 1 else writer.let(f"{taken.step} * {s}", "s")
-        return str(taken.start if len(taken) else 0), str(len(taken)), stride
+        return str(taken.start if len(taken) else 0), str(len(taken)), _stride(writer, str(taken.step), s)
     start, stop, step = parts
     which = (start is not None) + 2 * (stop is not None)
     first, count = writer.name("r"), writer.name("n")
@@ -103,8 +104,20 @@ def _span(writer: GraphWriter, entry: Span, n: str, s: str, given: Iterator[Vari
     writer.add(f"{first}, {count} = span({n}, {start or 0}, {stop or 0}, {step}, {which})")
     if not is_literal(step):
         writer.stop_if(f"{count} < 0", VALUE)
-    stride = s if step == "1" else writer.let(f"{step} * {s}", "s")
-    return first, count, stride
+    return first, count, _stride(writer, step, s)
+
+
+# Longer than memory.
+_LONGEST = 2**62
+
+
+def _stride(writer: GraphWriter, step: str, s: str) -> str:
+    """Return the distance of the elements of a slice; 0 if it is longer than memory, where there is one at most."""
+    if step == "1":
+        return s
+    if is_literal(step) and is_literal(s) and abs(int(step) * int(s)) > _LONGEST:
+        return "0"
+    return writer.let(f"{step} * {s}", "s")
 
 
 @TABLE.register(Subtensor)
@@ -243,6 +256,10 @@ class _Picked:
         self.storages = [p.storage for p in positions]
         ndim = self.plan.array_ndim
         positions = [padded(p, ndim) if ndim else p for p in positions]
+        for var, d in zip(arrays, self.plan.indexed, strict=True):
+            # Where nothing is taken, NumPy checks single positions all the same.
+            if ndim and getattr(var.type, "ndim", 1) == 0:
+                writer.stop_if(f"position({writer.scalar(var, 'int64')}, {part.dims[d]}) < 0", INDEX)
         self.picked = writer.broadcast_dims([p.dims for p in positions], [None] * ndim) if ndim else ()
         self.rest = [d for d in range(part.ndim) if d not in self.plan.indexed]
         others = [part.dims[d] for d in self.rest]

@@ -70,10 +70,8 @@ def in_bounds(positions: Any, n: Any) -> tuple[Any, Any]:
     """Return positions counted from the front and forced into bounds, and whether one of them was out of bounds."""
     at = positions.to(torch.int64)
     if n == 0:
-        if at.numel() != 0:
-            msg = "a position in an empty dimension is out of bounds"
-            raise IndexError(msg)
-        return at, None
+        msg = "a position in an empty dimension is out of bounds"
+        raise IndexError(msg)
     at = torch.where(at < 0, at + n, at)
     return torch.clamp(at, min=0, max=n - 1), ((at < 0) | (at >= n)).any()
 
@@ -141,7 +139,6 @@ class _Picker:
         self.dynamic: list[int] = []
         self.positions: list[Any] = []
         self.reversed: list[int] = []
-        self.bad: Any = None
 
     def given(self, bound: Any) -> Any:
         """Return a bound, from the index inputs where it is symbolic."""
@@ -162,10 +159,10 @@ class _Picker:
                 raise IndexError(msg)
             self.view = self.view.select(self.dim, entry.value)
         else:
-            at, bad = in_bounds(next(self.parts), n)
-            if bad is not None:
-                self.bad = bad if self.bad is None else self.bad | bad
-            self.positions.append(at)
+            if isinstance(entry, Positions) and entry.length is not None and n != entry.length:
+                msg = "a mask is not as long as its dimension"
+                raise IndexError(msg)
+            self.positions.append(next(self.parts))
             self.dynamic.append(self.dim)
             self.dim += 1
 
@@ -176,12 +173,23 @@ def part(x: Any, entries: Sequence[Entry], place: int, parts: Sequence[Any]) -> 
     for entry in entries:
         picker.take(entry)
     others = [d for d in range(picker.dim) if d not in picker.dynamic]
-    positions = list(torch.broadcast_tensors(*picker.positions)) if picker.positions else []
+    # Where nothing is taken, NumPy checks single positions only.
+    nothing = any(p.numel() == 0 for p in picker.positions)
+    bad: Any = None
+    checked = []
+    for p, d in zip(picker.positions, picker.dynamic, strict=True):
+        if nothing and p.dim():
+            checked.append(p.to(torch.int64))
+            continue
+        at, outside = in_bounds(p, picker.view.shape[d])
+        bad = outside if bad is None else bad | outside
+        checked.append(at)
+    positions = list(torch.broadcast_tensors(*checked)) if checked else []
     scalar = bool(positions) and positions[0].dim() == 0
     if scalar:
         positions = [p.reshape(1) for p in positions]
     view = picker.view.permute([*picker.dynamic, *others]) if positions else picker.view
-    return Part(view, positions, scalar, place, picker.reversed, picker.bad)
+    return Part(view, positions, scalar, place, picker.reversed, bad)
 
 
 def _place(entries: Sequence[Entry], node: Apply, first: int) -> int:
