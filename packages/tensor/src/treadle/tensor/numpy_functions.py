@@ -345,7 +345,7 @@ def _elementwise() -> Mapping[Ufunc, Callable[..., Any]]:
     made: dict[Ufunc, Callable[..., Any]] = {
         getattr(np, row.ufunc): Elemwise(row) for row in map(ROWS.__getitem__, ROWS.names()) if row.ufunc is not None
     }
-    others = {
+    others: dict[Ufunc, Callable[..., Any]] = {
         np.rint: rounding.round_half_to_even,
         np.matmul: product.matmul,
         np.divmod: arithmetic.divmod_,
