@@ -244,8 +244,9 @@ class Elemwise(Op):
         if isinstance(x, int) and wanted.kind in "iu":
             info = np.iinfo(wanted)
             if not info.min <= x <= info.max:
-                if self.scalar_op.name in {"eq", "neq", "lt", "le", "gt", "ge"} and -(2**63) <= x < 2**63:
-                    return constant(x)
+                if self.scalar_op.name in {"eq", "neq", "lt", "le", "gt", "ge"}:
+                    # What no integer reaches compares as an infinite number does.
+                    return constant(x if -(2**63) <= x < 2**63 else np.copysign(np.inf, x > 0 or -1))
                 msg = (
                     f"{self.name}: the Python integer {x} is out of bounds for {wanted.name}. "
                     "Cast the tensor to a wider dtype first."

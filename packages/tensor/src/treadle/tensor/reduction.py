@@ -132,12 +132,13 @@ class Reduction(_OverAxes):
 
     def apply(self, x: Any) -> Any:
         """Return the reduction of a NumPy array."""
-        values = x if x.dtype.name == self.acc_dtype else x.astype(self.acc_dtype)
         if not self.axes:
-            return np.array(values, self.dtype)
+            return x.astype(self.acc_dtype).astype(self.dtype)
         ufunc = getattr(np, KINDS[self.kind].ufunc)
+        # Where the dtypes differ, NumPy converts a buffer at a time. Truth values need no conversion.
+        acc = None if self.kind in {"all", "any"} else np.dtype(self.acc_dtype)
         with np.errstate(all="ignore"):
-            return np.asarray(ufunc.reduce(values, axis=self.axes)).astype(self.dtype, copy=False)
+            return np.asarray(ufunc.reduce(x, axis=self.axes, dtype=acc)).astype(self.dtype, copy=False)
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Say that the input is connected, unless what is combined are truth values or integers."""

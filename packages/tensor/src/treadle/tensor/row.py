@@ -218,6 +218,15 @@ def float_like(operands: Sequence[Operand]) -> Signature:
     return (loop,), out
 
 
+def real_or_error(operands: Sequence[Operand]) -> Signature:
+    """Dtype rule of predicates on real numbers: any of these in, bool out."""
+    (dtype,), out = float_or_error(operands)
+    if dtype.kind == "c":
+        msg = "no order among complex numbers"
+        raise TypeError(msg)
+    return (dtype,), out
+
+
 def float_or_error(operands: Sequence[Operand]) -> Signature:
     """Dtype rule of predicates on floats: any number in, bool out."""
     (dtype,), _ = same(operands)

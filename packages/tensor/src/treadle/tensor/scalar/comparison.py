@@ -8,7 +8,7 @@ import numpy as np
 
 from treadle.graph import Infix, Precedence
 from treadle.tensor.elemwise import Elemwise
-from treadle.tensor.row import ScalarOp, float_or_error, of_ufunc
+from treadle.tensor.row import ScalarOp, float_or_error, of_ufunc, real_or_error
 
 if TYPE_CHECKING:
     from typing import Any
@@ -99,7 +99,7 @@ isinf = Elemwise(
 isfinite = Elemwise(
     ScalarOp("isfinite", 1, float_or_error, np.isfinite, {"f": "{0} - {0} == {0} - {0}", "iub": "1"}, ufunc="isfinite")
 )
-isposinf = Elemwise(ScalarOp("isposinf", 1, float_or_error, _isposinf, {"f": "{0} > 0 && {0} - {0} != 0", "iub": "0"}))
-isneginf = Elemwise(ScalarOp("isneginf", 1, float_or_error, _isneginf, {"f": "{0} < 0 && {0} - {0} != 0", "iub": "0"}))
+isposinf = Elemwise(ScalarOp("isposinf", 1, real_or_error, _isposinf, {"f": "{0} > 0 && {0} - {0} != 0", "iub": "0"}))
+isneginf = Elemwise(ScalarOp("isneginf", 1, real_or_error, _isneginf, {"f": "{0} < 0 && {0} - {0} != 0", "iub": "0"}))
 
 greater, greater_equal, less, less_equal, equal, not_equal = gt, ge, lt, le, eq, neq

@@ -30,9 +30,18 @@ def _rint_dtypes(operands: Sequence[Operand]) -> Signature:
     return ((dtype,), dtype) if dtype.kind in "iu" else of_ufunc("rint")(operands)
 
 
+def _half_away_dtypes(operands: Sequence[Operand]) -> Signature:
+    """Dtype rule of C's round: as for numpy.round, of real numbers."""
+    loops, out = _rint_dtypes(operands)
+    if out.kind == "c":
+        msg = "halves of complex numbers have no direction"
+        raise TypeError(msg)
+    return loops, out
+
+
 def _half_away(x: Any) -> Any:
     """Round to the nearest integer, halves away from zero (C's round)."""
-    if x.dtype.kind not in "fc":
+    if x.dtype.kind != "f":
         return np.array(x)
     whole = np.trunc(x)
     return np.where(np.abs(x - whole) >= 0.5, whole + np.sign(x), whole).astype(x.dtype)
@@ -64,14 +73,18 @@ floor: Elemwise = _row("floor", "floor", "floor{s}({0})")
 trunc: Elemwise = _row("trunc", "trunc", "trunc{s}({0})")
 
 
-def _round_row(name: str, impl: Callable[[Any], Any], c: str) -> Elemwise:
+def _round_row(
+    name: str, dtypes: Callable[[Sequence[Operand]], Signature], impl: Callable[[Any], Any], c: str
+) -> Elemwise:
     return Elemwise(
-        ScalarOp(name, 1, _rint_dtypes, impl, {"f": c, "iu": "{0}"}, _zero, idempotent=True, discrete=True, cost=2)
+        ScalarOp(name, 1, dtypes, impl, {"f": c, "iu": "{0}"}, _zero, idempotent=True, discrete=True, cost=2)
     )
 
 
-round_half_to_even: Elemwise = _round_row("round_half_to_even", _rint, "rint{s}({0})")
-round_half_away_from_zero: Elemwise = _round_row("round_half_away_from_zero", _half_away, "round{s}({0})")
+round_half_to_even: Elemwise = _round_row("round_half_to_even", _rint_dtypes, _rint, "rint{s}({0})")
+round_half_away_from_zero: Elemwise = _round_row(
+    "round_half_away_from_zero", _half_away_dtypes, _half_away, "round{s}({0})"
+)
 
 
 def round_(x: Any, mode: str | None = None) -> Any:
