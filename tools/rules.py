@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from treadle.rewrite import Phase, Rule, RuleSet
 from treadle.rewrite.builtin import RULES as CORE
+from treadle.rewrite.phase import NOT_IEEE, STRICT_IEEE
 from treadle.tensor.rewrites import RULE_SETS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -86,17 +87,34 @@ def _operators(item: Any) -> str:
     return ", ".join(op.__name__ if inspect.isclass(op) else str(op) for op in item.tracked)
 
 
+def _items() -> list[Any]:
+    """Return our rules by id."""
+    return sorted((item for rules in SETS for item in rules), key=lambda item: item.name)
+
+
 def _ours() -> list[str]:
     """Return the table of our rules."""
     lines = ["| id | law | phase | tags | looks at | file |", "|---|---|---|---|---|---|"]
-    items = sorted((item for rules in SETS for item in rules), key=lambda item: item.name)
-    for item in items:
+    for item in _items():
         phases = ", ".join(phase.tag for phase in item.phases)
         tags = ", ".join(sorted(item.tags - SHOWN_ELSEWHERE))
         lines.append(
             f"| `{item.name}` | {_cell(item.law)} | {phases} | {tags} | {_cell(_operators(item))} | {_place(item)} |"
         )
     return lines
+
+
+def _marked() -> list[str]:
+    """Return what there is to say about rules that change values at special operands, and the list of them."""
+    marked = [f"`{item.name}`" for item in _items() if NOT_IEEE in item.tags]
+    return [
+        f"{len(marked)} rules give another value than the expression as written at some operands of floats: at NaN,",
+        "infinities, zeros of either sign and subnormal numbers, outside of a function's domain, or where a value on",
+        f"the way leaves the range. Their laws say where they differ, and they carry the tag `{NOT_IEEE}`. The tag",
+        f'`{STRICT_IEEE}` leaves them out together: `get_mode("FAST_RUN").including("{STRICT_IEEE}")`.',
+        "",
+        ", ".join(marked) + ".",
+    ]
 
 
 def _theirs(reference: list[Row]) -> list[str]:
@@ -132,6 +150,10 @@ def page() -> str:
         "## Rules",
         "",
         *_ours(),
+        "",
+        "## Rules that differ at special values",
+        "",
+        *_marked(),
         "",
         "## The reference list",
         "",

@@ -200,7 +200,7 @@ REDUCTION = [
     Case("reduction_of_negative", lambda v: (-v.x).argmin(), "argmax{axes=[0]}(x)"),
     Case("reduction_of_negative", lambda v: tt.all(tt.logical_not(v.b)), "invert(any{axes=[0]}(b))"),
     Case("sum_of_scaled", lambda v: (v.m * 3).sum(axis=1), "mul([3.0], sum{axes=[1]}(m))"),
-    Case("sum_of_scaled", lambda v: (v.m / 4).sum(), "mul(sum{axes=[0, 1]}(m), 0.25)"),
+    Case("sum_of_scaled", lambda v: (v.m / 0.25).sum(), "mul(sum{axes=[0, 1]}(m), 4.0)"),
 ]
 
 PRODUCT = [

@@ -35,6 +35,11 @@ class Phase(IntEnum):
         return ("fast_run", "fast_compile") if self <= Phase.STABILIZE else ("fast_run",)
 
 
+# What rules carry that give other values than the expression as written at some operands of floats: at NaN, infinities,
+# zeros of either sign and subnormal numbers, outside of a function's domain, or where a value on the way leaves the
+# range. A query that names the second tag leaves them out.
+NOT_IEEE, STRICT_IEEE = "not_ieee", "strict_ieee"
+
 # Tags that queries may name although no rule may carry them at the moment: modes, backends and users exclude them.
 DOCUMENTED_TAGS = frozenset(
     {
@@ -51,6 +56,6 @@ DOCUMENTED_TAGS = frozenset(
         "scan_reduce_trace_prealloc", "scan_remove_unused", "scan_save_mem", "scan_save_mem_no_prealloc",
         "scan_save_mem_prealloc", "scan_split_non_sequence_lu_decomposition_solve", "shape_unsafe", "stable",
         "symbolic_op_recognition", "unsafe", "useless",
-        *(phase.tag for phase in Phase),
+        NOT_IEEE, STRICT_IEEE, *(phase.tag for phase in Phase),
     }
 )  # fmt: skip

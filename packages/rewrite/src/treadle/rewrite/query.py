@@ -8,12 +8,14 @@ from typing import Any
 
 from treadle.rewrite.errors import RewriterTypeError, RuleDefinitionError
 from treadle.rewrite.interface import GraphRewriter
+from treadle.rewrite.phase import NOT_IEEE, STRICT_IEEE
 
 
 class RewriteDatabaseQuery:
     """Every rule that carries an included tag, carries all required ones, and carries no excluded one.
 
-    A query never changes, and may be a key of dictionaries.
+    A query never changes, and may be a key of dictionaries. One that names the tag ``strict_ieee``, wherever it names
+    it, excludes the rules that carry ``not_ieee``.
 
     Parameters
     ----------
@@ -58,6 +60,10 @@ class RewriteDatabaseQuery:
     ) -> None:
         for name, given in (("include", include), ("require", require), ("exclude", exclude)):
             object.__setattr__(self, name, _tags(name, given))
+        if STRICT_IEEE in self.tags:
+            for name in ("include", "require", "exclude"):
+                object.__setattr__(self, name, getattr(self, name) - {STRICT_IEEE})
+            object.__setattr__(self, "exclude", self.exclude | {NOT_IEEE})
         object.__setattr__(self, "subquery", MappingProxyType(dict(subquery or {})))
         object.__setattr__(self, "position_cutoff", None if position_cutoff is None else float(position_cutoff))
         object.__setattr__(self, "extra_rewrites", tuple(_extra(pair) for pair in extra_rewrites or ()))

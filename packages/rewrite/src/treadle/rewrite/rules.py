@@ -12,7 +12,7 @@ from treadle.graph import DuplicateRegistrationError, Op
 from treadle.rewrite.errors import RewriterTypeError, RuleDefinitionError
 from treadle.rewrite.interface import GraphRewriter, NodeRewriter
 from treadle.rewrite.pattern import Law, Pattern
-from treadle.rewrite.phase import Phase
+from treadle.rewrite.phase import NOT_IEEE, Phase
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -185,10 +185,19 @@ class RuleSet:
         name: str | None = None,
         depth: int = 2,
         needs_graph: bool = False,
+        differs: str = "",
     ) -> Callable[[_Function], _Function]:
         """Return a decorator that declares a function as a rule (parameters as for `Rule`).
 
         The id is the function's name, the law the first line of its docstring.
+
+        Parameters
+        ----------
+        differs
+            Where the rule gives another value than the expression as written, as a phrase that ends the sentence
+            "Differs ...", if it does so at operands of floats: at NaN, infinities, zeros of either sign and subnormal
+            numbers, outside of a function's domain, or where a value on the way leaves the range. The law says so
+            then, and the rule carries the tag ``not_ieee``.
 
         Raises
         ------
@@ -206,10 +215,10 @@ class RuleSet:
                 Rule(
                     identity,
                     function,
-                    _law_of(identity, function),
+                    _law_of(identity, function) + _difference(differs),
                     phases,
                     tracked,
-                    self._tags(phases, tags),
+                    self._tags(phases, tags, differs),
                     tuple(before),
                     tuple(after),
                     depth,
@@ -231,10 +240,11 @@ class RuleSet:
         after: Sequence[str] = (),
         name: str | None = None,
         requires: Sequence[type[Feature]] = (),
+        differs: str = "",
     ) -> Callable[[_Function], _Function]:
         """Return a decorator that declares ``(fgraph) -> number of changes`` as a pass over whole graphs.
 
-        Parameters are those of `GraphPass`.
+        Parameters are those of `GraphPass`, and `differs` of `rule`.
 
         Raises
         ------
@@ -246,10 +256,10 @@ class RuleSet:
 
         def declare(function: _Function) -> _Function:
             identity = name or function.__name__
-            law = _law_of(identity, function)
+            law = _law_of(identity, function) + _difference(differs)
             phases = _phases(phase)
             place = _place_of(function)
-            tagged = self._tags(phases, tags)
+            tagged = self._tags(phases, tags, differs)
             order = tuple(before), tuple(after)
             self.add(GraphPass(identity, function, law, phases, tagged, *order, place, self.features, tuple(requires)))
             return function
@@ -267,6 +277,7 @@ class RuleSet:
         tags: Sequence[str] | None = None,
         before: Sequence[str] = (),
         after: Sequence[str] = (),
+        differs: str = "",
     ) -> None:
         """Declare that what `lhs` matches may become `rhs`.
 
@@ -284,6 +295,8 @@ class RuleSet:
             ``(node, match) -> bool``: a further condition; `match` holds the variables by name.
         phase, tags, before, after
             As for `Rule`.
+        differs
+            As for `rule`.
 
         Notes
         -----
@@ -302,10 +315,10 @@ class RuleSet:
             Rule(
                 name,
                 law,
-                f"{law}.",
+                f"{law}.{_difference(differs)}",
                 phases,
                 (law.op,),
-                self._tags(phases, tags),
+                self._tags(phases, tags, differs),
                 tuple(before),
                 tuple(after),
                 law.depth,
@@ -315,9 +328,10 @@ class RuleSet:
             )
         )
 
-    def _tags(self, phases: tuple[Phase, ...], tags: Sequence[str] | None) -> frozenset[str]:
+    def _tags(self, phases: tuple[Phase, ...], tags: Sequence[str] | None, differs: str) -> frozenset[str]:
         given = [tag for phase in phases for tag in phase.default_tags] if tags is None else tags
-        return frozenset((self.name, *given, *(phase.tag for phase in phases)))
+        mark = (NOT_IEEE,) if differs else ()
+        return frozenset((self.name, *given, *mark, *(phase.tag for phase in phases)))
 
     @staticmethod
     def _check_tracked(name: str, tracked: Sequence[Any]) -> None:
@@ -337,6 +351,11 @@ def _law_of(name: str, function: Callable[..., Any]) -> str:
         msg = f"rule {name!r}: has no docstring. State its law in the first line, as in 'log(exp(x)) -> x.'"
         raise RuleDefinitionError(msg)
     return text.splitlines()[0]
+
+
+def _difference(differs: str) -> str:
+    """Return the end of a law: where it gives another value than the expression as written."""
+    return f" Differs {differs}." if differs else ""
 
 
 def _place_of_caller() -> str:

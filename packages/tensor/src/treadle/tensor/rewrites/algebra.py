@@ -4,11 +4,12 @@ A tree of additions, subtractions and signs is one sum, a tree of multiplication
 however deep. A node that something else uses too is a term by itself, so that nothing is computed twice. What changes
 is taken out of the tree where it stands; the rest keeps its nodes and their order.
 
-Integers wrap around, and everything here is exact for them. Sums and products of floats are re-associated, as every
-compiler in this field does it: a result may differ in its last bits, and ``x + y - y`` is x even where y is infinite
-or absorbs x, ``x * y / y`` is x even where y is 0. Kept are NaN and infinity where nothing else would be left of the
-operand: ``x - x`` and ``x / x`` stay. Constants of floats are gathered only where their own sum or product is finite
-and of moderate size, so that no infinity comes in.
+Integers wrap around, and everything here is exact for them. Sums of floats are re-associated, as every compiler in
+this field does it: a result may differ in its last bits, and ``x + y - y`` is x even where y is infinite or absorbs x,
+``x * y / y`` is x even where y is 0. Kept are NaN and infinity where nothing else would be left of the operand:
+``x - x`` and ``x / x`` stay. Constants of floats are gathered only where their own sum or product is finite and of
+moderate size, so that no infinity comes in; and in products only where no other operand stands between them: what
+they would be moved past may need them to stay in range.
 """
 
 from __future__ import annotations
@@ -93,17 +94,38 @@ def _dtype(var: Variable) -> str:
     return str(kind.dtype)
 
 
-def is_inner(fgraph: FunctionGraph, node: Apply, signs: Mapping[str, tuple[int, ...]]) -> bool:
-    """Whether a node only takes part in a larger tree of the same kind."""
+def _always(node: Apply) -> bool:
+    """Let every node belong to a tree."""
+    del node
+    return True
+
+
+def _scales(node: Apply) -> bool:
+    """Whether a node of a product has one operand only that is no number."""
+    return sum(constant_value(x) is None for x in node.inputs) < 2
+
+
+def is_inner(
+    fgraph: FunctionGraph,
+    node: Apply,
+    signs: Mapping[str, tuple[int, ...]],
+    joins: Callable[[Apply], bool] = _always,
+) -> bool:
+    """Whether a node only takes part in a larger tree of the same kind; nodes that do not join end it."""
     clients = fgraph.clients[node.outputs[0]]
     if len(clients) != 1:
         return False
     client, _ = next(iter(clients))
-    return row_name(client) in signs and _dtype(client.outputs[0]) == _dtype(node.outputs[0])
+    return row_name(client) in signs and _dtype(client.outputs[0]) == _dtype(node.outputs[0]) and joins(client)
 
 
-def tree_of(fgraph: FunctionGraph, root: Apply, signs: Mapping[str, tuple[int, ...]]) -> Tree:
-    """Return the whole sum or product that ends in a node."""
+def tree_of(
+    fgraph: FunctionGraph,
+    root: Apply,
+    signs: Mapping[str, tuple[int, ...]],
+    joins: Callable[[Apply], bool] = _always,
+) -> Tree:
+    """Return the whole sum or product that ends in a node, of nodes that join it."""
     dtype = _dtype(root.outputs[0])
     leaves: list[Leaf] = []
     steps: list[int | Apply] = []
@@ -115,7 +137,8 @@ def tree_of(fgraph: FunctionGraph, root: Apply, signs: Mapping[str, tuple[int, .
             continue
         node = var.owner
         operands = signs.get(row_name(node) or "")
-        if node is None or operands is None or (node is not root and not _opens(fgraph, root, node, dtype)):
+        opened = node is root or (node is not None and joins(node) and _opens(fgraph, root, node, dtype))
+        if node is None or operands is None or not opened:
             steps.append(len(leaves))
             leaves.append(Leaf(var, sign))
             continue
@@ -191,7 +214,15 @@ def _is_constant(leaf: Leaf) -> bool:
     return isinstance(leaf.var, Constant) or constant_value(leaf.var) is not None
 
 
-@RULES.rule(EARLY_AND_LATE, add, sub, neg, tags=BOTH, needs_graph=True)
+@RULES.rule(
+    EARLY_AND_LATE,
+    add,
+    sub,
+    neg,
+    tags=BOTH,
+    needs_graph=True,
+    differs="where a partial sum leaves the range or absorbs a term, and in the sign of a zero",
+)
 def constants_in_sum(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     """(x + a) + (y + b) -> (x + (a + b)) + y, for constants a and b.
 
@@ -246,7 +277,15 @@ def _multiple(base: Any, factor: Any, dtype: str) -> Any:
     return mul(constant(value, dtype=dtype), cast(base, dtype))
 
 
-@RULES.rule(EARLY_AND_LATE, add, sub, neg, tags=BOTH, needs_graph=True)
+@RULES.rule(
+    EARLY_AND_LATE,
+    add,
+    sub,
+    neg,
+    tags=BOTH,
+    needs_graph=True,
+    differs="where a*x leaves the range or absorbs a term, where an infinite x cancels, and in the sign of a zero",
+)
 def like_terms_in_sum(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     """a*x + y + b*x -> (a + b)*x + y, for constants a and b.
 
@@ -329,17 +368,30 @@ def _ratio(tree: Tree, numbers: Sequence[int]) -> tuple[float, float] | None:
     return (above, below) if _is_moderate(above, below) and below != 0 else None
 
 
-@RULES.rule(EARLY_AND_LATE, mul, true_div, neg, reciprocal, tags=BOTH, needs_graph=True)
+@RULES.rule(
+    EARLY_AND_LATE,
+    mul,
+    true_div,
+    neg,
+    reciprocal,
+    tags=BOTH,
+    needs_graph=True,
+    differs="where x * a leaves the range",
+)
 def constants_in_product(fgraph: FunctionGraph, node: Apply) -> Variable | None:
-    """(x * a) * (y / b) -> (x * (a / b)) * y, for constants a and b.
+    """(x * a) / b -> x * (a / b), for constants a and b, and so for integers in any product.
 
-    Constants of floats are gathered if they lie between 2**-64 and 2**64; integers are only multiplied.
+    Constants of floats are gathered if they lie between 2**-64 and 2**64, and nothing but constants stands between
+    them; not in half precision, where their product may be out of range. Integers are only multiplied.
     """
     out = node.outputs[0]
     dtype = _dtype(out)
-    if kind_of(out) not in "iuf" or is_inner(fgraph, node, PRODUCT_SIGNS):
+    if kind_of(out) not in "iuf" or dtype == "float16":
         return None
-    tree = tree_of(fgraph, node, PRODUCT_SIGNS)
+    joins = _scales if kind_of(out) == "f" else _always
+    if not joins(node) or is_inner(fgraph, node, PRODUCT_SIGNS, joins):
+        return None
+    tree = tree_of(fgraph, node, PRODUCT_SIGNS, joins)
     numbers = [i for i, leaf in enumerate(tree.leaves) if _number(leaf) is not None]
     if len(numbers) < 2 or len(numbers) == len(tree.leaves):
         return None
@@ -416,7 +468,16 @@ def _keeps_domain(exponents: Sequence[float], total: float) -> bool:
     return all(float(e).is_integer() for e in exponents) or not float(total).is_integer()
 
 
-@RULES.rule(Phase.CANONICALIZE, mul, true_div, neg, reciprocal, tags=BOTH, needs_graph=True)
+@RULES.rule(
+    Phase.CANONICALIZE,
+    mul,
+    true_div,
+    neg,
+    reciprocal,
+    tags=BOTH,
+    needs_graph=True,
+    differs="where y is 0, infinite or NaN, and where a partial product leaves the range",
+)
 def common_factors(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     """(x * y) / y -> x, and x * y**a / y**b -> x * y**(a - b), for floats.
 

@@ -16,8 +16,10 @@ from treadle.tensor.rewrites.patterns import (
     constant_value,
     is_commutative,
     is_integer,
+    is_not_complex,
     is_real,
     keeps_dtype,
+    keeps_real_dtype,
     kind_of,
     row_name,
 )
@@ -38,39 +40,41 @@ BOTH = ("fast_run", "fast_compile")
 x, y, c = TensorPattern("x"), TensorPattern("y"), TensorPattern("c")
 
 
-def _law(name: str, lhs: Any, rhs: Any, when: Any = None) -> None:
-    RULES.law(name, lhs, rhs, phase=EARLY_AND_LATE, when=when, tags=BOTH)
+def _law(name: str, lhs: Any, rhs: Any, when: Any = None, differs: str = "") -> None:
+    RULES.law(name, lhs, rhs, phase=EARLY_AND_LATE, when=when, tags=BOTH, differs=differs)
 
 
-# Neutral operands. A sum with a zero may keep the sign of a negative zero that IEEE addition would drop.
-_law("sum_with_zero", x + 0, x)
-_law("sum_with_negative_zero", x + -0.0, x)
-_law("difference_with_zero", x - 0, x)
+# Neutral operands. Complex infinities times a real number have a part that is NaN.
+_law("sum_with_zero", x + 0, x, differs="where x is a negative zero: the sum is a positive one")
+_law("sum_with_negative_zero", x + -0.0, x, when=is_not_complex)
+_law("difference_with_zero", x - 0, x, when=is_not_complex)
 _law("zero_minus", 0 - x, neg(x), when=is_integer)
-_law("product_with_one", x * 1, x)
-_law("product_with_minus_one", x * -1, neg(x), when=keeps_dtype)
-_law("quotient_by_one", x / 1, x)
-_law("quotient_by_minus_one", x / -1, neg(x), when=keeps_dtype)
+_law("product_with_one", x * 1, x, when=is_not_complex)
+_law("product_with_minus_one", x * -1, neg(x), when=keeps_real_dtype)
+_law("quotient_by_one", x / 1, x, when=is_not_complex)
+_law("quotient_by_minus_one", x / -1, neg(x), when=keeps_real_dtype)
 _law("floor_quotient_by_one", floor_div(x, 1), x, when=is_integer)
 
 # Signs. A negative of another dtype than the result's may have wrapped around.
 _law("sum_with_negative", x + -y, x - y, when=keeps_dtype)
 _law("difference_with_negative", x - -y, x + y, when=keeps_dtype)
-_law("negative_of_difference", neg(x - y), y - x)
+_law("negative_of_difference", neg(x - y), y - x, differs="in the sign of the zero where x equals y")
 _law("product_of_negatives", (-x) * (-y), x * y, when=keeps_dtype)
 _law("quotient_of_negatives", (-x) / (-y), x / y, when=keeps_dtype)
 
 # Quotients that are products, and the other way round.
-_law("product_with_reciprocal", x * reciprocal(y), x / y, when=is_real)
-_law("product_with_one_over", x * (1 / y), x / y, when=is_real)
-_law("quotient_by_reciprocal", x / reciprocal(y), x * y, when=is_real)
-_law("quotient_by_one_over", x / (1 / y), x * y, when=is_real)
+_INVERSE = "where the reciprocal overflows or underflows"
+_law("product_with_reciprocal", x * reciprocal(y), x / y, when=is_real, differs=_INVERSE)
+_law("product_with_one_over", x * (1 / y), x / y, when=is_real, differs=_INVERSE)
+_law("quotient_by_reciprocal", x / reciprocal(y), x * y, when=is_real, differs=_INVERSE)
+_law("quotient_by_one_over", x / (1 / y), x * y, when=is_real, differs=_INVERSE)
 
 # Signs and sizes. The size of no number is NaN, and so is its sign: both sides agree on it.
-_law("sign_times_abs", sign(x) * abs_(x), x, when=is_real)
-_law("quotient_by_abs", x / abs_(x), sign(x), when=is_real)
-_law("abs_over_itself", abs_(x) / x, sign(x), when=is_real)
-_law("quotient_by_sign", x / sign(x), abs_(x), when=is_real)
+_SIGN = "where x is 0 or infinite: the quotient is NaN"
+_law("sign_times_abs", sign(x) * abs_(x), x, when=is_real, differs="in the sign of a negative zero")
+_law("quotient_by_abs", x / abs_(x), sign(x), when=is_real, differs=_SIGN)
+_law("abs_over_itself", abs_(x) / x, sign(x), when=is_real, differs=_SIGN)
+_law("quotient_by_sign", x / sign(x), abs_(x), when=is_real, differs="where x is 0: the quotient is NaN")
 _law("product_of_abs", abs_(x) * abs_(y), abs_(x * y), when=is_real)
 _law("quotient_of_abs", abs_(x) / abs_(y), abs_(x / y), when=is_real)
 
@@ -128,7 +132,8 @@ def sign_out_of_constant(fgraph: FunctionGraph, node: Apply) -> Variable | None:
             continue
         if any(n != 1 for n in kind.shape):
             continue
-        if kind_of(c_) == "i" and value == np.iinfo(kind.dtype).min:
+        # A zero of integers has no sign to take.
+        if kind_of(c_) == "i" and value in {0, np.iinfo(kind.dtype).min}:
             continue
         flipped = constant(-value, dtype=kind.dtype)
         operands = [flipped if v is c_ else inner.inputs[0] for v in node.inputs]

@@ -8,6 +8,7 @@ import numpy as np
 
 from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.elemwise import Elemwise
+from treadle.tensor.errors import DtypeError
 from treadle.tensor.rewrites.patterns import row_name
 from treadle.tensor.scalar.cast import CASTS, cast, identity
 
@@ -80,7 +81,11 @@ def operand_cast_in_vain(node: Apply) -> Variable | None:
             continue
         trial = [*inputs[:i], source, *inputs[i + 1 :]]
         kinds = [v.type.numpy_dtype for v in trial]
-        signature, out = op.scalar_op.signature(kinds)
+        try:
+            signature, out = op.scalar_op.signature(kinds)
+        except DtypeError:
+            # The cast was there to make the operands ones that the function takes.
+            continue
         if signature == loops and out == getattr(node.outputs[0].type, "numpy_dtype", None):
             inputs = trial
     if all(a is b for a, b in zip(inputs, node.inputs, strict=True)):

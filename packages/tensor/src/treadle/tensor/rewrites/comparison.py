@@ -98,7 +98,8 @@ def nonnegative_compared(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     is decided.
     """
     op, var, value = _compared(node)
-    if value is None or isinstance(value, complex) or value > 0 or not is_nonnegative(var):
+    # A NaN is neither more than 0 nor less: nothing is decided by it.
+    if value is None or isinstance(value, complex) or not value <= 0 or not is_nonnegative(var):
         return None
     if value == 0:
         outcome = {lt: False, ge: True}.get(op)

@@ -43,15 +43,22 @@ EVERY_MODE = ("fast_run", "fast_compile", "minimum_compile")
 x, y, c = (TensorPattern(name) for name in "xyc")
 
 
-def _stable(name: str, lhs: Any, rhs: Any) -> None:
+STABLE = "where what is computed on the way overflows, underflows, cancels or is infinite"
+
+
+def _exact(name: str, lhs: Any, rhs: Any) -> None:
     RULES.law(name, lhs, rhs, phase=Phase.STABILIZE, when=is_real, tags=EVERY_MODE)
 
 
+def _stable(name: str, lhs: Any, rhs: Any) -> None:
+    RULES.law(name, lhs, rhs, phase=Phase.STABILIZE, when=is_real, tags=EVERY_MODE, differs=STABLE)
+
+
 # Signs are taken out of products, so that the other laws meet what they are about.
-_stable("stable_negative_of_negative", neg(neg(x)), x)
-_stable("stable_product_with_negative", -x * y, -(x * y))
-_stable("stable_quotient_of_negative", -x / y, -(x / y))
-_stable("stable_sum_with_negative", x + -y, x - y)
+_exact("stable_negative_of_negative", neg(neg(x)), x)
+_exact("stable_product_with_negative", -x * y, -(x * y))
+_exact("stable_quotient_of_negative", -x / y, -(x / y))
+_exact("stable_sum_with_negative", x + -y, x - y)
 
 # Logarithms.
 _stable("log_of_exp", log(exp(x)), x)
@@ -93,7 +100,7 @@ _stable("quotient_by_expm1_times_exp", (c / expm1(x)) * exp(x), c / -expm1(-x))
 _EXPONENTIALS = frozenset({"exp", "expm1", "sigmoid", "softplus", "log1p", "log"})
 
 
-@RULES.rule(Phase.STABILIZE, add, sub, tags=EVERY_MODE)
+@RULES.rule(Phase.STABILIZE, add, sub, tags=EVERY_MODE, differs="by the digits, and the range, of the narrower dtype")
 def exponential_in_wider_sum(node: Apply) -> Variable | None:
     """1 + exp(x) -> 1 + exp(cast(x)), where the sum is of a wider dtype than x: the laws of stable forms see it."""
     out: Any = node.outputs[0]

@@ -26,6 +26,7 @@ from treadle.tensor.rewrites.indexing import items_of
 from treadle.tensor.rewrites.lengths import ONE, LengthTable, table_of
 from treadle.tensor.rewrites.patterns import row_name
 from treadle.tensor.scalar.arithmetic import add
+from treadle.tensor.scalar.cast import cast
 from treadle.tensor.shape import lengths
 
 if TYPE_CHECKING:
@@ -65,7 +66,12 @@ def _follows(other: Picks, item: Picks) -> bool:
     return bool(kind.ndim == 0 or (kind.ndim == 1 and kind.shape == own.shape))
 
 
-@RULES.rule(EARLY_AND_LATE, *_WRITES, tags=(*BOTH, "local_incsubtensor_of_zeros_to_setsubtensor"), depth=3)
+_SIGN = "in the sign of a zero: 0 + -0.0 is 0"
+
+
+@RULES.rule(
+    EARLY_AND_LATE, *_WRITES, tags=(*BOTH, "local_incsubtensor_of_zeros_to_setsubtensor"), depth=3, differs=_SIGN
+)
 def increment_of_zeros(node: Apply) -> Variable | None:
     """inc(zeros, y, at i) -> set(zeros, y, at i), where no element is picked twice."""
     op: Any = node.op
@@ -79,6 +85,7 @@ def increment_of_zeros(node: Apply) -> Variable | None:
     *_WRITES,
     tags=(*BOTH, "local_useless_inc_subtensor", "local_incsubtensor_of_zeros", "local_incsubtensor_of_allocs"),
     needs_graph=True,
+    differs=_SIGN,
 )
 def useless_write(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     """inc(x, 0, at i) -> x; set(x, x[i], at i) -> x; set(filled with c, c, at i) -> filled with c."""
@@ -151,7 +158,13 @@ def set_of_sum(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     return None
 
 
-@RULES.rule(EARLY_AND_LATE, *_WRITES, tags=(*BOTH, "local_write_of_write_same_indices"), needs_graph=True)
+@RULES.rule(
+    EARLY_AND_LATE,
+    *_WRITES,
+    tags=(*BOTH, "local_write_of_write_same_indices"),
+    needs_graph=True,
+    differs="where y + z leaves the range",
+)
 def write_of_write(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     """set(write(x, y, at i), z, at i) -> set(x, z, at i); inc(write(x, y, at i), z, at i) -> write(x, y + z, at i)."""
     inner = made_by(node.inputs[0], *_WRITES)
@@ -167,7 +180,9 @@ def write_of_write(fgraph: FunctionGraph, node: Apply) -> Variable | None:
         return None
     if getattr(z.type, "dtype", "") == "bool" or not _broadcasts(fgraph, node, y, z):
         return None
-    return fitting(node, below(x, add(y, z), *node.inputs[2:]))
+    # In the tensor's dtype: shorter values must not wrap around before they are added to it.
+    dtype = getattr(x.type, "dtype", "")
+    return fitting(node, below(x, add(cast(y, dtype), cast(z, dtype)), *node.inputs[2:]))
 
 
 def _broadcasts(fgraph: FunctionGraph, node: Apply, y: Variable, z: Variable) -> bool:
@@ -222,6 +237,7 @@ def write_of_alloc(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     tags=(*BOTH, "local_IncSubtensor_serialize", "pre_local_IncSubtensor_serialize", "local_add_of_sparse_write"),
     depth=3,
     needs_graph=True,
+    differs="in the sign of a zero, and where several increments are added to x one by one",
 )
 def sum_with_increment(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     """X + write(zeros, y, at i) -> inc(x, y, at i), where the write is used only here."""

@@ -15,7 +15,7 @@ from treadle.tensor.rewrites.patterns import (
     constant_value,
     is_commutative,
     is_nonnegative,
-    is_not_complex,
+    is_number,
     is_real,
     is_signed,
     row_name,
@@ -62,8 +62,15 @@ NAN = float("nan")
 x = TensorPattern("x")
 
 
-def _law(name: str, lhs: Any, rhs: Any, when: Any = is_real) -> None:
-    RULES.law(name, lhs, rhs, phase=EARLY_AND_LATE, when=when, tags=BOTH)
+_UNDONE = "where the inner function, as computed, leaves the range, loses digits or drops the sign of a zero"
+
+
+def _law(name: str, lhs: Any, rhs: Any, when: Any = is_real, differs: str = "") -> None:
+    RULES.law(name, lhs, rhs, phase=EARLY_AND_LATE, when=when, tags=BOTH, differs=differs)
+
+
+def _undoing(name: str, lhs: Any, rhs: Any) -> None:
+    _law(name, lhs, rhs, differs=_UNDONE)
 
 
 # Exact.
@@ -72,17 +79,17 @@ _law("invert_of_invert", invert(invert(x)), x, when=None)
 _law("inverse_of_not", invert(logical_not(x)), neq(x, 0), when=None)
 
 # Defined everywhere.
-_law("reciprocal_of_reciprocal", reciprocal(reciprocal(x)), x)
-_law("arcsinh_of_sinh", arcsinh(sinh(x)), x)
-_law("sinh_of_arcsinh", sinh(arcsinh(x)), x)
-_law("arccosh_of_cosh", arccosh(cosh(x)), abs_(x))
-_law("arctanh_of_tanh", arctanh(tanh(x)), x)
-_law("log2_of_exp2", log2(exp2(x)), x)
-_law("deg2rad_of_rad2deg", deg2rad(rad2deg(x)), x)
-_law("rad2deg_of_deg2rad", rad2deg(deg2rad(x)), x)
-_law("sqrt_of_sqr", sqrt(sqr(x)), abs_(x))
-_law("exp_of_softplus", exp(softplus(x)), 1 + exp(x))
-_law("expm1_of_softplus", expm1(softplus(x)), exp(x))
+_undoing("reciprocal_of_reciprocal", reciprocal(reciprocal(x)), x)
+_undoing("arcsinh_of_sinh", arcsinh(sinh(x)), x)
+_undoing("sinh_of_arcsinh", sinh(arcsinh(x)), x)
+_undoing("arccosh_of_cosh", arccosh(cosh(x)), abs_(x))
+_undoing("arctanh_of_tanh", arctanh(tanh(x)), x)
+_undoing("log2_of_exp2", log2(exp2(x)), x)
+_undoing("deg2rad_of_rad2deg", deg2rad(rad2deg(x)), x)
+_undoing("rad2deg_of_deg2rad", rad2deg(deg2rad(x)), x)
+_undoing("sqrt_of_sqr", sqrt(sqr(x)), abs_(x))
+_undoing("exp_of_softplus", exp(softplus(x)), 1 + exp(x))
+_undoing("expm1_of_softplus", expm1(softplus(x)), exp(x))
 
 
 # Defined on a part of the numbers.
@@ -105,20 +112,20 @@ def _x_minus_one_if_nonnegative(node: Apply, match: Mapping[str, Variable]) -> V
     return _where_nonnegative(var - 1, var)
 
 
-_law("exp_of_log", exp(log(x)), _itself_if_nonnegative)
-_law("exp2_of_log2", exp2(log2(x)), _itself_if_nonnegative)
-_law("sqr_of_sqrt", sqr(sqrt(x)), _itself_if_nonnegative)
-_law("expm1_of_log", expm1(log(x)), _x_minus_one_if_nonnegative)
-_law("exp_of_log1p", exp(log1p(x)), switch(ge(x, -1), 1 + x, NAN))
-_law("expm1_of_log1p", expm1(log1p(x)), switch(ge(x, -1), x, NAN))
-_law("exp_of_log1mexp", exp(log1mexp(x)), switch(le(x, 0), -expm1(x), NAN))
-_law("cosh_of_arccosh", cosh(arccosh(x)), switch(ge(x, 1), x, NAN))
-_law("tanh_of_arctanh", tanh(arctanh(x)), switch(le(abs_(x), 1), x, NAN))
-_law("sigmoid_of_logit", sigmoid(log(x / (1 - x))), switch(le(abs_(x - 0.5), 0.5), x, NAN))
+_undoing("exp_of_log", exp(log(x)), _itself_if_nonnegative)
+_undoing("exp2_of_log2", exp2(log2(x)), _itself_if_nonnegative)
+_undoing("sqr_of_sqrt", sqr(sqrt(x)), _itself_if_nonnegative)
+_undoing("expm1_of_log", expm1(log(x)), _x_minus_one_if_nonnegative)
+_undoing("exp_of_log1p", exp(log1p(x)), switch(ge(x, -1), 1 + x, NAN))
+_undoing("expm1_of_log1p", expm1(log1p(x)), switch(ge(x, -1), x, NAN))
+_undoing("exp_of_log1mexp", exp(log1mexp(x)), switch(le(x, 0), -expm1(x), NAN))
+_undoing("cosh_of_arccosh", cosh(arccosh(x)), switch(ge(x, 1), x, NAN))
+_undoing("tanh_of_arctanh", tanh(arctanh(x)), switch(le(abs_(x), 1), x, NAN))
+_undoing("sigmoid_of_logit", sigmoid(log(x / (1 - x))), switch(le(abs_(x - 0.5), 0.5), x, NAN))
 
 
 # Twice is once.
-_law("square_of_abs", sqr(abs_(x)), sqr(x), when=is_not_complex)
+_law("square_of_abs", sqr(abs_(x)), sqr(x), when=is_number)
 _law("square_of_negative", sqr(-x), sqr(x), when=None)
 _law("abs_of_negative", abs_(-x), abs_(x), when=is_signed)
 

@@ -15,6 +15,7 @@ from treadle.tensor.dimshuffle import NEW, DimShuffle
 from treadle.tensor.normalization import LogSumExp, Softmax
 from treadle.tensor.reduction import Reduction
 from treadle.tensor.rewrites.algebra import PRODUCT_SIGNS, SUM_SIGNS
+from treadle.tensor.rewrites.exponential import STABLE
 from treadle.tensor.rewrites.lengths import LengthTable
 from treadle.tensor.rewrites.logistic import MOST_FACTORS, Operand, operands_of, product_of
 from treadle.tensor.rewrites.normalization import expansion_of, sum_of_exponentials
@@ -81,7 +82,7 @@ def _log_of_sum(var: Variable) -> Any:
     return result
 
 
-@RULES.rule(Phase.STABILIZE, log, tags=EVERY_MODE, depth=4)
+@RULES.rule(Phase.STABILIZE, log, tags=EVERY_MODE, depth=4, differs=STABLE)
 def log_of_sum_of_exps(node: Apply) -> Variable | None:
     """log(exp(x) + exp(y)) -> logaddexp(x, y), and so for more terms, multiples of exponentials, and constants."""
     out: Any = node.outputs[0]
@@ -92,7 +93,7 @@ def log_of_sum_of_exps(node: Apply) -> Variable | None:
     return None if made is None else fitted(out, made)
 
 
-@RULES.rule(Phase.STABILIZE, log, tags=EVERY_MODE, depth=3)
+@RULES.rule(Phase.STABILIZE, log, tags=EVERY_MODE, depth=3, differs=STABLE)
 def log_of_difference_of_exps(node: Apply) -> Variable | None:
     """log(exp(x) - exp(y)) -> x + log1mexp(y - x)."""
     out: Any = node.outputs[0]
@@ -108,7 +109,7 @@ def log_of_difference_of_exps(node: Apply) -> Variable | None:
     return fitted(out, add(x, log1mexp(sub(y, x))))
 
 
-@RULES.rule(Phase.STABILIZE, log, tags=EVERY_MODE, depth=4)
+@RULES.rule(Phase.STABILIZE, log, tags=EVERY_MODE, depth=4, differs=STABLE)
 def log_of_sum_of_exp(node: Apply) -> Variable | None:
     """log(sum(exp(x), axes)) -> logsumexp(x, axes), dimensions kept or not."""
     made = _log_of_reduced(node.inputs[0])
@@ -128,7 +129,7 @@ def _log_of_reduced(var: Variable) -> Any:
     return made if shuffle is None else shuffle.op(made)
 
 
-@RULES.rule(Phase.STABILIZE, log, tags=EVERY_MODE, depth=5)
+@RULES.rule(Phase.STABILIZE, log, tags=EVERY_MODE, depth=5, differs=STABLE)
 def log_of_scaled_sum_of_exp(node: Apply) -> Variable | None:
     """log(sum(exp(x), axes) / n) -> logsumexp(x, axes) - log(n), and log(sum(exp(x), axes) * y) -> … + log(y).
 
@@ -150,7 +151,7 @@ def log_of_scaled_sum_of_exp(node: Apply) -> Variable | None:
     return None
 
 
-@RULES.rule(Phase.STABILIZE, log, depth=2)
+@RULES.rule(Phase.STABILIZE, log, depth=2, differs=STABLE)
 def log_of_prod(node: Apply) -> Variable | None:
     """log(prod(x, axes)) -> sum(log(x), axes), where x is 0 or more for certain."""
     inner = node.inputs[0].owner
@@ -202,7 +203,7 @@ def _is_total(var: Variable) -> bool:
     return sum_of_exponentials(node) is not None
 
 
-@RULES.rule(Phase.STABILIZE, Reduction, tags=EVERY_MODE, depth=5)
+@RULES.rule(Phase.STABILIZE, Reduction, tags=EVERY_MODE, depth=5, differs=STABLE)
 def sum_of_quotients_by_sum_of_exps(node: Apply) -> Variable | None:
     """sum(c / s, axes) -> sum(c, axes) / s, where s is a sum of exponentials that does not change along the axes.
 
@@ -235,7 +236,16 @@ def _log_of_factor(var: Variable) -> Any:
     return reduced if reduced is not None else _log_of_sum(var)
 
 
-@RULES.rule(Phase.STABILIZE, mul, true_div, tags=EVERY_MODE, needs_graph=True, depth=5, after=("logistic_product",))
+@RULES.rule(
+    Phase.STABILIZE,
+    mul,
+    true_div,
+    tags=EVERY_MODE,
+    needs_graph=True,
+    depth=5,
+    after=("logistic_product",),
+    differs=STABLE,
+)
 def quotient_by_sum_of_exps(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     """exp(x) * (c / sum(exp(x))) -> c * softmax(x), exp(x) / (exp(x) + exp(y)) -> exp(x - logaddexp(x, y)).
 

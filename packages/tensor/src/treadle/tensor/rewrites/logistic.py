@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.rewrites.algebra import PRODUCT_SIGNS, SUM_SIGNS, base_and_exponent
+from treadle.tensor.rewrites.exponential import STABLE
 from treadle.tensor.rewrites.lengths import LengthTable
 from treadle.tensor.rewrites.patterns import constant_value, kind_of, row_name
 from treadle.tensor.rewrites.spreading import fitted, spread
@@ -204,7 +205,7 @@ def _chain(factors: Sequence[Any]) -> Any:
     return result
 
 
-@RULES.rule(Phase.STABILIZE, mul, true_div, tags=EVERY_MODE, needs_graph=True, depth=4)
+@RULES.rule(Phase.STABILIZE, mul, true_div, tags=EVERY_MODE, needs_graph=True, depth=4, differs=STABLE)
 def logistic_product(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     """exp(x) / (1 + exp(x)) -> sigmoid(x), (c / sigmoid(x)) * sigmoid(x) * sigmoid(-x) -> c * sigmoid(-x).
 
@@ -228,7 +229,7 @@ def logistic_product(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     return spread(fgraph, out, product_of(factors, parity, out.dtype), [operands[i].var for i in gone])
 
 
-@RULES.rule(Phase.STABILIZE, mul, true_div, tags=EVERY_MODE, depth=5, after=("logistic_product",))
+@RULES.rule(Phase.STABILIZE, mul, true_div, tags=EVERY_MODE, depth=5, after=("logistic_product",), differs=STABLE)
 def logistic_product_with_sum(node: Apply) -> Variable | None:
     """(c / sigmoid(x) - d / sigmoid(-x)) * sigmoid(x) -> c / sigmoid(x) * sigmoid(x) - d / sigmoid(-x) * sigmoid(x).
 

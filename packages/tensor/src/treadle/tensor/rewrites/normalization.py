@@ -11,6 +11,7 @@ from treadle.tensor.indexing import AdvancedIncSubtensor, AdvancedSubtensor, Inc
 from treadle.tensor.normalization import LogSoftmax, LogSumExp, Softmax
 from treadle.tensor.reduction import Reduction
 from treadle.tensor.rewrites.algebra import PRODUCT_SIGNS
+from treadle.tensor.rewrites.exponential import STABLE
 from treadle.tensor.rewrites.logistic import MOST_FACTORS, Operand, operands_of, product_of
 from treadle.tensor.rewrites.patterns import constant_value, row_name
 from treadle.tensor.rewrites.spreading import fitted
@@ -54,7 +55,7 @@ def expansion_of(node: Apply | None, ndim: int) -> tuple[Apply, tuple[int, ...]]
 # Softmax
 
 
-@RULES.rule(Phase.STABILIZE, true_div, tags=EVERY_MODE, depth=4)
+@RULES.rule(Phase.STABILIZE, true_div, tags=EVERY_MODE, depth=4, differs=STABLE)
 def exp_over_sum_of_exp(node: Apply) -> Variable | None:
     """exp(x) / sum(exp(x), axes, keepdims) -> softmax(x, axes)."""
     above, below = node.inputs
@@ -68,7 +69,7 @@ def exp_over_sum_of_exp(node: Apply) -> Variable | None:
     return fitted(node.outputs[0], Softmax(found[1])(x))
 
 
-@RULES.rule(Phase.STABILIZE, log, tags=EVERY_MODE)
+@RULES.rule(Phase.STABILIZE, log, tags=EVERY_MODE, differs=STABLE)
 def log_of_softmax(node: Apply) -> Variable | None:
     """log(softmax(x)) -> log_softmax(x)."""
     inner = node.inputs[0].owner
@@ -78,7 +79,7 @@ def log_of_softmax(node: Apply) -> Variable | None:
     return made
 
 
-@RULES.rule(Phase.STABILIZE, log, tags=EVERY_MODE, depth=3)
+@RULES.rule(Phase.STABILIZE, log, tags=EVERY_MODE, depth=3, differs=STABLE)
 def log_of_part_of_softmax(node: Apply) -> Variable | None:
     """log(softmax(x)[i]) -> log_softmax(x)[i]."""
     part = node.inputs[0].owner
@@ -91,7 +92,7 @@ def log_of_part_of_softmax(node: Apply) -> Variable | None:
     return made
 
 
-@RULES.rule(Phase.STABILIZE, exp, tags=EVERY_MODE)
+@RULES.rule(Phase.STABILIZE, exp, tags=EVERY_MODE, differs=STABLE)
 def exp_of_log_softmax(node: Apply) -> Variable | None:
     """exp(log_softmax(x)) -> softmax(x)."""
     inner = node.inputs[0].owner
@@ -101,7 +102,7 @@ def exp_of_log_softmax(node: Apply) -> Variable | None:
     return made
 
 
-@RULES.rule(Phase.STABILIZE, sub, tags=EVERY_MODE, depth=3)
+@RULES.rule(Phase.STABILIZE, sub, tags=EVERY_MODE, depth=3, differs=STABLE)
 def argument_minus_logsumexp(node: Apply) -> Variable | None:
     """(x - logsumexp(x, axes, keepdims)) -> log_softmax(x, axes)."""
     x: Any = node.inputs[0]
@@ -171,7 +172,7 @@ def _softmax_and_other(node: Apply) -> list[tuple[Variable, Variable]]:
     return [(s, other) for s, other in pairs if s.owner is not None and isinstance(s.owner.op, Softmax)]
 
 
-@RULES.rule(Phase.STABILIZE, mul, tags=EVERY_MODE, depth=5)
+@RULES.rule(Phase.STABILIZE, mul, tags=EVERY_MODE, depth=5, differs=STABLE)
 def softmax_times_quotient(node: Apply) -> Variable | None:
     """softmax(x) * (c / softmax(x)) -> c, and so where c / softmax(x)[i] is put into zeros at i."""
     for s, other in _softmax_and_other(node):
@@ -181,7 +182,7 @@ def softmax_times_quotient(node: Apply) -> Variable | None:
     return None
 
 
-@RULES.rule(Phase.STABILIZE, mul, tags=EVERY_MODE, depth=5)
+@RULES.rule(Phase.STABILIZE, mul, tags=EVERY_MODE, depth=5, differs=STABLE)
 def softmax_times_difference(node: Apply) -> Variable | None:
     """softmax(x) * (c / softmax(x) - d) -> c - softmax(x) * d: the gradient of the logarithm of softmax."""
     for s, other in _softmax_and_other(node):

@@ -10,6 +10,7 @@ from treadle.rewrite import Pattern
 from treadle.tensor.dimshuffle import DimShuffle
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.operators import Operators
+from treadle.tensor.reduction import Reduction
 from treadle.tensor.row import ScalarOp
 from treadle.tensor.shape import ShapeI
 
@@ -62,8 +63,19 @@ def kind_of(var: Variable) -> str:
     return str(kind.numpy_dtype.kind)
 
 
-# Functions whose result is 0 or more, or NaN.
-_NONNEGATIVE_ROWS = frozenset({"exp", "exp2", "sqr", "abs", "sigmoid", "softplus", "sqrt", "cosh", "arccosh", "arccos"})
+def never_shrinks(scale: Any, dtype: str, divides: bool = False) -> bool:
+    """Whether a float that scales each term of a sum may scale the sum instead, whatever the terms are.
+
+    It may where the sum of the terms as they are stays in range if that of the scaled ones does. Half precision is left
+    alone: there is no room in it.
+    """
+    if isinstance(scale, complex) or dtype == "float16" or not math.isfinite(scale):
+        return False
+    return 0 < abs(scale) <= 1 if divides else abs(scale) >= 1
+
+
+# Functions whose result is 0 or more, never a negative zero, or NaN.
+_NONNEGATIVE_ROWS = frozenset({"exp", "exp2", "sqr", "abs", "sigmoid", "softplus", "cosh", "arccosh", "arccos"})
 # Functions that are 0 or more if all their operands are.
 _KEEPING_SIGN = frozenset(
     {
@@ -79,12 +91,13 @@ _KEEPING_SIGN = frozenset(
         "reciprocal",
         "log1p",
         "sinh",
+        "sqrt",
     }
 )
 
 
 def is_nonnegative(var: Variable, depth: int = 3) -> bool:
-    """Whether no element of a tensor is below 0 for certain; it may be NaN.
+    """Whether no element of a tensor is below 0, or a negative zero, for certain; it may be NaN.
 
     Decided by its dtype, its value, or the functions that it comes from, to a depth that is bounded.
     """
@@ -100,6 +113,12 @@ def is_nonnegative(var: Variable, depth: int = 3) -> bool:
     node = var.owner
     if isinstance(node.op, ShapeI):
         return True
+    if isinstance(node.op, DimShuffle):
+        return is_nonnegative(node.inputs[0], depth)
+    if isinstance(node.op, Reduction):
+        return (
+            depth > 0 and kind_of(var) == "f" == kind_of(node.inputs[0]) and is_nonnegative(node.inputs[0], depth - 1)
+        )
     name = row_name(node)
     if name is None or any(kind_of(x) != kind_of(var) for x in node.inputs):
         return False
@@ -129,6 +148,11 @@ def keeps_dtype(node: Apply, match: Mapping[str, Variable]) -> bool:
     return all(_dtype(x) == kind.dtype for x in match.values())
 
 
+def keeps_real_dtype(node: Apply, match: Mapping[str, Variable]) -> bool:
+    """Whether everything matched has the result's dtype, which is not complex."""
+    return kind_of(node.outputs[0]) != "c" and keeps_dtype(node, match)
+
+
 def is_integer(node: Apply, match: Mapping[str, Variable]) -> bool:
     """Whether the result is an integer and has the dtype of everything matched."""
     kind: Any = node.outputs[0].type
@@ -136,6 +160,11 @@ def is_integer(node: Apply, match: Mapping[str, Variable]) -> bool:
 
 
 def is_not_complex(node: Apply, match: Mapping[str, Variable]) -> bool:
+    """Whether nothing is complex."""
+    return kind_of(node.outputs[0]) != "c" and all(kind_of(x) != "c" for x in match.values())
+
+
+def is_number(node: Apply, match: Mapping[str, Variable]) -> bool:
     """Whether nothing matched is complex or bool."""
     del node
     return all(kind_of(x) in "iuf" for x in match.values())

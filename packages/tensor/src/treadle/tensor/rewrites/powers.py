@@ -1,6 +1,7 @@
 """Rules for powers, roots, and for exponentials and logarithms of products.
 
-``x**0.5`` becomes a square root: at minus infinity that is NaN, where NumPy's power is infinite.
+``x**0.5`` becomes a square root: at minus infinity that is NaN, where NumPy's power is infinite. Of other halves of odd
+numbers the square root is taken in a way that agrees with the power everywhere.
 """
 
 from __future__ import annotations
@@ -16,13 +17,17 @@ from treadle.tensor.rewrites.patterns import (
     TensorPattern,
     constant_value,
     is_commutative,
+    is_nonnegative,
     is_not_complex,
+    is_number,
     is_real,
     kind_of,
     row_name,
 )
 from treadle.tensor.rewrites.spreading import fitted, spread
 from treadle.tensor.scalar.arithmetic import abs_, add, mul, neg, sub, true_div
+from treadle.tensor.scalar.cast import switch
+from treadle.tensor.scalar.comparison import eq
 from treadle.tensor.scalar.exponential import exp, log, log2, log10, power, reciprocal, sqr, sqrt
 
 if TYPE_CHECKING:
@@ -39,8 +44,8 @@ MOST_EXPONENT = 64
 x, y, a, b = (TensorPattern(name) for name in "xyab")
 
 
-def _law(name: str, lhs: Any, rhs: Any, when: Any = None, phase: Any = EARLY_AND_LATE) -> None:
-    RULES.law(name, lhs, rhs, phase=phase, when=when, tags=BOTH)
+def _law(name: str, lhs: Any, rhs: Any, when: Any = None, phase: Any = EARLY_AND_LATE, differs: str = "") -> None:
+    RULES.law(name, lhs, rhs, phase=phase, when=when, tags=BOTH, differs=differs)
 
 
 def _ones(node: Apply, match: Mapping[str, Variable]) -> Variable:
@@ -49,31 +54,73 @@ def _ones(node: Apply, match: Mapping[str, Variable]) -> Variable:
     return ones_like(match["x"])
 
 
-_law("power_one", x**1, x)
-_law("power_two", x**2, sqr(x), when=is_not_complex)
+_law("power_one", x**1, x, when=is_not_complex)
+_law("power_two", x**2, sqr(x), when=is_number)
 _law("power_minus_one", x**-1, reciprocal(x), when=is_real)
-_law("product_with_itself", x * x, sqr(x), when=is_not_complex)
+_law("product_with_itself", x * x, sqr(x), when=is_number)
 # NumPy: anything to the power of 0 is 1, and so is 1 to any power, NaN too.
-_law("power_zero", x**0, _ones, when=is_not_complex)
+_law("power_zero", x**0, _ones, when=is_number)
 _law("power_of_one", power(1, x), _ones, when=is_real)
 
-_law("power_half", x**0.5, sqrt(x), when=is_real, phase=Phase.SPECIALIZE)
-_law("power_minus_half", x**-0.5, reciprocal(sqrt(x)), when=is_real, phase=Phase.SPECIALIZE)
+_law(
+    "power_half",
+    x**0.5,
+    sqrt(x),
+    when=is_real,
+    phase=Phase.SPECIALIZE,
+    differs="at minus infinity, where the power is infinite, and in the sign of a negative zero",
+)
+
+
+def _root(base: Any) -> Any:
+    """Return the square root of a number of which a power is taken: as the power has it at minus infinity.
+
+    The sign that it has at a negative zero is for the caller to drop.
+    """
+    return sqrt(base if is_nonnegative(base) else switch(eq(base, -math.inf), math.inf, base))
+
+
+def _without_sign(base: Any, value: Any) -> Any:
+    """Return a power of a number with an exponent that is half an odd number: never below 0, at a negative zero too."""
+    return value if is_nonnegative(base) else abs_(value)
+
+
+def _inverse_root(node: Apply, match: Mapping[str, Variable]) -> Variable:
+    """The reciprocal of the square root, without the sign of a negative zero, and 0 at minus infinity."""
+    del node
+    base: Any = match["x"]
+    result: Variable = _without_sign(base, reciprocal(_root(base)))
+    return result
+
+
+_law("power_minus_half", x**-0.5, _inverse_root, when=is_real, phase=Phase.SPECIALIZE)
 
 # Logarithms of what is taken apart exactly. A square may overflow, its root's logarithm does not.
+_STABLE = "where the root, square or reciprocal leaves the range, is infinite or 0"
 for _log in (log, log2, log10):
-    _law(f"{_log.name}_of_sqrt", _log(sqrt(x)), 0.5 * _log(x), when=is_real, phase=Phase.STABILIZE)
-    _law(f"{_log.name}_of_square", _log(sqr(x)), 2 * _log(abs_(x)), when=is_real, phase=Phase.STABILIZE)
-    _law(f"{_log.name}_of_reciprocal", _log(reciprocal(x)), neg(_log(x)), when=is_real, phase=Phase.STABILIZE)
-    _law(f"{_log.name}_of_one_over", _log(1 / x), neg(_log(x)), when=is_real, phase=Phase.STABILIZE)
+    _law(f"{_log.name}_of_sqrt", _log(sqrt(x)), 0.5 * _log(x), when=is_real, phase=Phase.STABILIZE, differs=_STABLE)
+    _law(
+        f"{_log.name}_of_square", _log(sqr(x)), 2 * _log(abs_(x)), when=is_real, phase=Phase.STABILIZE, differs=_STABLE
+    )
+    _law(
+        f"{_log.name}_of_reciprocal",
+        _log(reciprocal(x)),
+        neg(_log(x)),
+        when=is_real,
+        phase=Phase.STABILIZE,
+        differs=_STABLE,
+    )
+    _law(f"{_log.name}_of_one_over", _log(1 / x), neg(_log(x)), when=is_real, phase=Phase.STABILIZE, differs=_STABLE)
 
 
-@RULES.rule(EARLY_AND_LATE, power, tags=BOTH)
+@RULES.rule(EARLY_AND_LATE, power, tags=BOTH, differs="where the inner power leaves the range")
 def power_of_power(node: Apply) -> Variable | None:
-    """(x**m)**n -> x**(m*n), for constant whole m and n."""
+    """(x**m)**n -> x**(m*n), for constant whole m and n, and floats: powers of integers wrap around."""
     inner = node.inputs[0].owner
     name = row_name(inner)
     if inner is None or name not in {"pow", "sqr", "reciprocal"} or kind_of(node.outputs[0]) != "f":
+        return None
+    if len({getattr(v, "dtype", "") for v in (inner.inputs[0], inner.outputs[0], node.outputs[0])}) > 1:
         return None
     outer = _exponent(node.inputs[1])
     below = _exponent(inner.inputs[1]) if name == "pow" else {"sqr": 2.0, "reciprocal": -1.0}[name]
@@ -94,9 +141,10 @@ def _exponent(var: Variable) -> float | None:
 
 @RULES.rule(Phase.SPECIALIZE, power, tags=BOTH, depth=1)
 def power_to_squares(node: Apply) -> Variable | None:
-    """x**n -> squares and products of squares, x**-n -> their reciprocal, x**(n + 1/2) -> with a square root.
+    """x**n -> squares and products of squares, x**-n -> those of the reciprocal, x**(n + 1/2) -> with a square root.
 
-    For n up to 64. Integers wrap around in the same way.
+    For n up to 64. Integers wrap around in the same way. A reciprocal leaves the range only where its powers do; the
+    reciprocal of a power would be 0 where the result is a subnormal number.
     """
     out: Any = node.outputs[0]
     base: Any = node.inputs[0]
@@ -106,10 +154,11 @@ def power_to_squares(node: Apply) -> Variable | None:
     whole, part = divmod(abs(exponent), 1)
     if whole > MOST_EXPONENT or part not in {0, 0.5} or (kind_of(out) != "f" and (part or exponent < 0)):
         return None
-    made = _to_the(base, int(whole))
+    made = _to_the(reciprocal(base) if exponent < 0 else base, int(whole))
     if part:
-        made = mul(made, sqrt(base))
-    return fitted(out, reciprocal(made) if exponent < 0 else made)
+        root = _root(base)
+        made = _without_sign(base, mul(made, reciprocal(root) if exponent < 0 else root))
+    return fitted(out, made)
 
 
 def _to_the(base: Any, n: int) -> Any:
@@ -125,24 +174,33 @@ def _to_the(base: Any, n: int) -> Any:
     return result
 
 
-def _power_of(fgraph: FunctionGraph, var: Variable, dtype: str) -> tuple[Any, Any, bool]:
-    """Return base and exponent of a factor, and whether it is a power that nothing else uses."""
+def _power_of(fgraph: FunctionGraph, var: Variable, dtype: str) -> tuple[Any, float | None, bool]:
+    """Return base and constant exponent of a factor, and whether it is a power that nothing else uses."""
     node = var.owner
     if node is None or row_name(node) != "pow" or any(getattr(v, "dtype", "") != dtype for v in node.inputs):
-        return var, 1, False
-    return node.inputs[0], node.inputs[1], len(fgraph.clients[var]) == 1
+        return var, 1.0, False
+    return node.inputs[0], _exponent(node.inputs[1]), len(fgraph.clients[var]) == 1
 
 
 @RULES.rule(EARLY_AND_LATE, mul, true_div, tags=BOTH, needs_graph=True)
 def product_of_powers(fgraph: FunctionGraph, node: Apply) -> Variable | None:
-    """x**a * x**b -> x**(a + b), x**a / x**b -> x**(a - b), b or a may be 1, where a power is not needed elsewhere."""
+    """x**a * x**b -> x**(a + b), x**a / x**b -> x**(a - b), where a power is not needed elsewhere.
+
+    For constant exponents that, those of divisors negated, have one sign: others meet where x is 0 or infinite. If x
+    may be negative they must be whole numbers.
+    """
     out: Any = node.outputs[0]
     if kind_of(out) != "f":
         return None
     (base, first, ends), (other, second, ends_too) = (_power_of(fgraph, v, out.dtype) for v in node.inputs)
-    if base is not other or not (ends or ends_too):
+    if base is not other or not (ends or ends_too) or first is None or second is None:
         return None
-    return fitted(out, power(base, add(first, second) if node.op == mul else sub(first, second)))
+    if node.op == true_div:
+        second = -second
+    are_whole = first.is_integer() and second.is_integer()
+    if first * second <= 0 or not (are_whole or is_nonnegative(base)):
+        return None
+    return fitted(out, power(base, constant(first + second, dtype=out.dtype)))
 
 
 # Exponentials
@@ -163,7 +221,13 @@ def _exponentials(fgraph: FunctionGraph, node: Apply) -> tuple[Any, Any] | None:
     return found[0], found[1]
 
 
-@RULES.rule(Phase.SPECIALIZE, mul, true_div, needs_graph=True)
+@RULES.rule(
+    Phase.SPECIALIZE,
+    mul,
+    true_div,
+    needs_graph=True,
+    differs="where an exponential overflows or underflows, and by the rounding of the sum, which large sums magnify",
+)
 def product_of_exponentials(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     """exp(x) * exp(y) -> exp(x + y), exp(x) / exp(y) -> exp(x - y), where one of them is not needed elsewhere.
 
@@ -178,17 +242,24 @@ def product_of_exponentials(fgraph: FunctionGraph, node: Apply) -> Variable | No
     return fitted(out, exp(add(*found) if node.op == mul else sub(*found)))
 
 
-@RULES.rule(Phase.SPECIALIZE, true_div, needs_graph=True, before=("one_over",))
+@RULES.rule(
+    Phase.SPECIALIZE,
+    true_div,
+    needs_graph=True,
+    before=("one_over",),
+    differs="where exp(y) overflows or is a subnormal number",
+)
 def quotient_by_exponential(fgraph: FunctionGraph, node: Apply) -> Variable | None:
-    """(x / exp(y)) -> x * exp(-y), where exp(y) is not needed elsewhere."""
+    """1 / exp(y) -> exp(-y), where exp(y) is not needed elsewhere.
+
+    Not for x / exp(y) of another x: exp(-y) may overflow where the quotient does not.
+    """
     out: Any = node.outputs[0]
     below: Any = node.inputs[1]
     if kind_of(out) != "f" or row_name(below.owner) != "exp" or below.dtype != out.dtype:
         return None
     if len(fgraph.clients[below]) > 1 or kind_of(below.owner.inputs[0]) != "f":
         return None
-    argument = below.owner.inputs[0]
-    inverse = exp(neg(argument))
-    if constant_value(node.inputs[0]) == 1:
-        return spread(fgraph, out, inverse, [node.inputs[0]])
-    return fitted(out, mul(node.inputs[0], inverse))
+    if constant_value(node.inputs[0]) != 1:
+        return None
+    return spread(fgraph, out, exp(neg(below.owner.inputs[0])), [node.inputs[0]])

@@ -15,7 +15,7 @@ from treadle.tensor.product import Gemm, MatMul
 from treadle.tensor.reduction import Reduction
 from treadle.tensor.rewrites.conditions import BOTH, credited, filling, fitting, is_used_once, made_by
 from treadle.tensor.rewrites.lengths import LengthTable, table_of
-from treadle.tensor.rewrites.patterns import constant_value, row_name
+from treadle.tensor.rewrites.patterns import constant_value, never_shrinks, row_name
 from treadle.tensor.scalar.arithmetic import mul, neg
 from treadle.tensor.scalar.cast import cast
 from treadle.tensor.shape import Reshape, lengths
@@ -79,9 +79,18 @@ def product_over_nothing(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     return None if any(n is None for n in shape) else fitting(node, Alloc()(constant(0, dtype=out.dtype), *shape))
 
 
-@RULES.rule(EARLY_AND_LATE, MatMul, tags=(*BOTH, "local_dot22_to_dot22scalar"), needs_graph=True)
+@RULES.rule(
+    EARLY_AND_LATE,
+    MatMul,
+    tags=(*BOTH, "local_dot22_to_dot22scalar"),
+    needs_graph=True,
+    differs="where c * a overflows, and in the sign of a zero",
+)
 def product_of_scaled(fgraph: FunctionGraph, node: Apply) -> Variable | None:
-    """matmul(c * a, b) -> c * matmul(a, b), for a finite number c; matmul(-a, b) -> -matmul(a, b)."""
+    """matmul(c * a, b) -> c * matmul(a, b), for a finite number c; matmul(-a, b) -> -matmul(a, b).
+
+    Of floats only for a c that makes nothing smaller, and not in half precision: as for sums.
+    """
     out: Any = node.outputs[0].type
     if out.dtype == "bool" or any(x.type.dtype != out.dtype for x in node.inputs):  # type: ignore[attr-defined]  # tensors
         return None
@@ -105,8 +114,9 @@ def _scaled(var: Variable) -> tuple[Any, Any] | None:
         return None
     if name == "neg":
         return None, var.owner.inputs[0]
+    kind: Any = var.type
     for c, x in (var.owner.inputs, reversed(var.owner.inputs)):
-        if _is_finite_number(c):
+        if _is_finite_number(c) and (kind.numpy_dtype.kind in "iu" or never_shrinks(constant_value(c), kind.dtype)):
             # Numbers that could not be made one, since that would be infinite, stay where they are.
             below = x.owner if row_name(x.owner) == "mul" else None
             return None if below is not None and any(map(_is_finite_number, below.inputs)) else (c, x)
@@ -174,10 +184,20 @@ def stack_of_one(node: Apply) -> Variable | None:
 # Chains
 
 
-@RULES.rule(EARLY_AND_LATE, MatMul, tags=BOTH, needs_graph=True)
+@RULES.rule(
+    EARLY_AND_LATE,
+    MatMul,
+    tags=BOTH,
+    needs_graph=True,
+    differs="where the product of some of the factors leaves the range",
+)
 def chain_of_products(fgraph: FunctionGraph, node: Apply) -> Variable | None:
-    """matmul(matmul(a, b), c) -> matmul(a, matmul(b, c)), and so for longer chains, where that takes less work."""
-    if _is_inside_chain(fgraph, node):
+    """matmul(matmul(a, b), c) -> matmul(a, matmul(b, c)), and so for longer chains, where that takes less work.
+
+    Not in half precision, which products of some of the factors leave too easily.
+    """
+    out: Any = node.outputs[0].type
+    if _is_inside_chain(fgraph, node) or out.dtype == "float16":
         return None
     factors, written = _collected(fgraph, node)
     if len(factors) < 3 or len({x.type.dtype for x in factors}) > 1:

@@ -17,7 +17,7 @@ from treadle.tensor.reduction import ArgReduction, Reduction
 from treadle.tensor.rewrites.conditions import BOTH, filling, fitting, is_used_once, made_by
 from treadle.tensor.rewrites.formulas import times
 from treadle.tensor.rewrites.lengths import LengthTable, table_of
-from treadle.tensor.rewrites.patterns import kind_of, row_name
+from treadle.tensor.rewrites.patterns import kind_of, never_shrinks, row_name
 from treadle.tensor.scalar.arithmetic import add, maximum, minimum, mul, neg, true_div
 from treadle.tensor.scalar.cast import cast
 from treadle.tensor.scalar.exponential import power
@@ -52,6 +52,7 @@ def _moved(axes: Sequence[int], dropped: Sequence[int]) -> tuple[int, ...]:
     Reduction,
     tags=(*BOTH, "local_reduce_broadcastable", "local_useless_reduce", "local_cut_useless_reduce", "useless"),
     depth=1,
+    differs="in the sign of a negative zero: the sum of one is a positive zero",
 )
 def useless_reduction(node: Apply) -> Variable | None:
     """sum(x, axes of length 1, or none) -> x without these axes, and without them where others are left."""
@@ -88,6 +89,9 @@ def reduction_of_reduction(fgraph: FunctionGraph, node: Apply) -> Variable | Non
         return None
     first: Any = inner.op
     if (first.kind, first.dtype, first.acc_dtype) != (op.kind, op.dtype, op.acc_dtype):
+        return None
+    # Inner sums of half precision that overflow must not disappear in the dtype that they are computed in.
+    if op.dtype != op.acc_dtype and kind_of(node.outputs[0]) == "f":
         return None
     x: Any = inner.inputs[0]
     left = [d for d in range(x.ndim) if d not in first.axes]
@@ -134,7 +138,13 @@ def reduction_of_reshape(node: Apply) -> Variable | None:
     return fitting(node, Reduction(op.kind, every, op.dtype, op.acc_dtype)(x))
 
 
-@RULES.rule(EARLY_AND_LATE, Reduction, tags=(*BOTH, "local_reduce_join", "local_sum_make_vector"), needs_graph=True)
+@RULES.rule(
+    EARLY_AND_LATE,
+    Reduction,
+    tags=(*BOTH, "local_reduce_join", "local_sum_make_vector"),
+    needs_graph=True,
+    differs="where the sum or product of some parts leaves the range, and in the sign of a zero",
+)
 def reduction_of_join(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     """sum(join(x, y)) -> sum(x) + sum(y), or the join of the sums along other axes; the join being used only here."""
     var = node.inputs[0]
@@ -198,11 +208,14 @@ def _is_sure(op: Any, x: Any, counts: Sequence[Any]) -> bool:
     if op.kind == "sum" and kind_of(x) not in "fc":
         return True
     value = filling(x)
-    return op.kind in {"sum", "prod"} and isinstance(value, Constant) and bool(np.isfinite(value.data).all())
+    if op.kind not in {"sum", "prod"} or not isinstance(value, Constant) or not np.isfinite(value.data).all():
+        return False
+    # No times a negative number is a negative zero.
+    return op.kind == "prod" or not np.signbit([value.data.real, value.data.imag]).any()
 
 
 def _repeated(op: Any, value: Any, counts: Sequence[Any]) -> Any:
-    """Return the reduction of a value repeated."""
+    """Return the reduction of a value repeated, in the dtype that the reduction combines in."""
     if op.kind not in {"sum", "prod"}:
         return value
     if all(isinstance(n, Constant) for n in counts):
@@ -211,14 +224,26 @@ def _repeated(op: Any, value: Any, counts: Sequence[Any]) -> Any:
         count = counts[0]
         for n in counts[1:]:
             count = times(count, n)
-    number = cast(count, op.acc_dtype)
-    return mul(value, number) if op.kind == "sum" else power(value, number)
+    if op.kind == "sum":
+        return mul(value, cast(count, op.acc_dtype))
+    # The number may be more than a short dtype holds. Integers wrap around in the widest dtype, and then in their own.
+    wide = _WIDEST[np.dtype(op.acc_dtype).kind]
+    return cast(power(cast(value, wide), cast(count, wide)), op.acc_dtype)
+
+
+_WIDEST = {"b": "uint64", "u": "uint64", "i": "int64", "f": "float64", "c": "complex128"}
 
 
 # Reductions of simple functions
 
 
-@RULES.rule(EARLY_AND_LATE, Reduction, ArgReduction, tags=(*BOTH, "local_sum_of_neg_to_neg_of_sum", "local_max_to_min"))
+@RULES.rule(
+    EARLY_AND_LATE,
+    Reduction,
+    ArgReduction,
+    tags=(*BOTH, "local_sum_of_neg_to_neg_of_sum", "local_max_to_min"),
+    differs="in the sign of a zero",
+)
 def reduction_of_negative(node: Apply) -> Variable | None:
     """sum(-x) -> -sum(x); max(-x) -> -min(x); argmax(-x) -> argmin(x); all(not x) -> not any(x)."""
     inner = node.inputs[0].owner
@@ -243,9 +268,19 @@ def reduction_of_negative(node: Apply) -> Variable | None:
     return fitting(node, neg(op(x)))
 
 
-@RULES.rule(EARLY_AND_LATE, Reduction, tags=(*BOTH, "local_sum_prod_of_mul_or_div"), needs_graph=True)
+@RULES.rule(
+    EARLY_AND_LATE,
+    Reduction,
+    tags=(*BOTH, "local_sum_prod_of_mul_or_div"),
+    needs_graph=True,
+    differs="where c * x overflows, and in the sign of a zero",
+)
 def sum_of_scaled(fgraph: FunctionGraph, node: Apply) -> Variable | None:
-    """sum(c * x) -> c * sum(x); sum(x / c) -> sum(x) / c, for c that the axes broadcast: finite constants, integers."""
+    """sum(c * x) -> c * sum(x); sum(x / c) -> sum(x) / c, for c that the axes broadcast: finite constants, integers.
+
+    Of floats only for a c that makes nothing smaller: so the sum of what is not scaled overflows only if the other one
+    does. Half precision has no room for it.
+    """
     op: Any = node.op
     if op.kind != "sum":
         return None
@@ -259,7 +294,7 @@ def sum_of_scaled(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     if not is_used_once(fgraph, node.inputs[0]):
         return None
     for c, x in _factors(inner, name):
-        if _is_scale(c, op.axes, kind):
+        if _is_scale(c, op.axes, kind, name):
             kept = [d for d in range(kind.ndim) if d not in op.axes]
             scale = dimshuffle(c, *kept)
             total = op(x)
@@ -272,7 +307,7 @@ def _factors(node: Apply, name: str) -> list[tuple[Any, Any]]:
     return [(a, b), (b, a)] if name == "mul" else [(b, a)]
 
 
-def _is_scale(c: Any, axes: Sequence[int], kind: Any) -> bool:
+def _is_scale(c: Any, axes: Sequence[int], kind: Any, name: str) -> bool:
     """Whether an operand may be taken out of a sum over axes."""
     if any(c.type.shape[d] != 1 for d in axes) or not axes:
         return False
@@ -280,4 +315,4 @@ def _is_scale(c: Any, axes: Sequence[int], kind: Any) -> bool:
         return True
     # An infinite number, or one that may be infinite, could make NaN of zeros and of nothing.
     known = filling(c)
-    return isinstance(known, Constant) and bool(np.isfinite(known.data).all() and known.data.any())
+    return isinstance(known, Constant) and never_shrinks(known.data.item(), kind.dtype, divides=name == "true_div")

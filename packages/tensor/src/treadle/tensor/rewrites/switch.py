@@ -112,7 +112,14 @@ def _is_zero(var: Variable) -> bool:
     return constant_value(var) == 0 and all(n == 1 for n in kind.shape)
 
 
-@RULES.rule(EARLY_AND_LATE, mul, true_div, tags=BOTH, needs_graph=True)
+@RULES.rule(
+    EARLY_AND_LATE,
+    mul,
+    true_div,
+    tags=BOTH,
+    needs_graph=True,
+    differs="where 0 is chosen and y is infinite, NaN, negative or, of a quotient, 0: the result is 0",
+)
 def product_with_switch(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     """switch(c, 0, x) * y -> switch(c, 0, x * y), and so in the other branch and for switch(…) / y.
 
@@ -130,14 +137,15 @@ def product_with_switch(fgraph: FunctionGraph, node: Apply) -> Variable | None:
             continue
         at = 2 if zeros[0] else 1
         factors = [*node.inputs]
-        factors[i] = inner.inputs[at]
+        # In the switch's dtype: what is multiplied must not wrap around, or be rounded, before.
+        factors[i] = cast(inner.inputs[at], getattr(operand, "dtype", out.dtype))
         branches: list[Any] = [None, np.zeros((), out.dtype), np.zeros((), out.dtype)]
         branches[at] = node.op(*factors)
         return fitted(out, switch(inner.inputs[0], *branches[1:]))
     return None
 
 
-@RULES.rule(EARLY_AND_LATE, add, sub, tags=BOTH, needs_graph=True)
+@RULES.rule(EARLY_AND_LATE, add, sub, tags=BOTH, needs_graph=True, differs="in the sign of a negative zero")
 def sum_of_switches(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     """switch(c, x, 0) + switch(c, 0, y) -> switch(c, x, y), and so for all sums in which each branch has a zero."""
     first, second_ = (v.owner for v in node.inputs)
@@ -149,9 +157,9 @@ def sum_of_switches(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     branches = []
     for a, b in zip(first.inputs[1:], second_.inputs[1:], strict=True):
         if _is_zero(b):
-            branches.append(a)
+            branches.append(cast(a, out.dtype))
         elif _is_zero(a):
-            branches.append(neg(cast(b, out.dtype)) if node.op == sub else b)
+            branches.append(neg(cast(b, out.dtype)) if node.op == sub else cast(b, out.dtype))
         else:
             return None
     return spread(fgraph, out, switch(first.inputs[0], *branches), node.inputs)
@@ -177,19 +185,24 @@ def extremum_with_bound(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     for c, var in (node.inputs, node.inputs[::-1]):
         value = constant_value(c)
         kind: Any = var.type
-        if value is None or isinstance(value, complex) or kind.dtype != out.dtype:
+        if value is None or kind_of(out) == "c" or kind.dtype != out.dtype:
             continue
-        if value == _bound(node.op, kind.numpy_dtype) or (node.op == maximum and value <= 0 and is_nonnegative(var)):
+        is_low = value < 0 or (value == 0 and math.copysign(1, value) > 0)
+        if value == _bound(node.op, kind.numpy_dtype) or (node.op == maximum and is_low and is_nonnegative(var)):
             return spread(fgraph, out, var, [c])
         if node.op == minimum and value == 0 and kind_of(var) == "u":
             return spread(fgraph, out, full_like(var, 0), [c])
     return None
 
 
-@RULES.rule(EARLY_AND_LATE, maximum, minimum, tags=BOTH, needs_graph=True)
+@RULES.rule(
+    EARLY_AND_LATE, maximum, minimum, tags=BOTH, needs_graph=True, differs="in which of two zeros of both signs it is"
+)
 def extremum_in_extremum(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     """maximum(maximum(x, y), y) -> maximum(x, y), maximum(maximum(x, 1), 2) -> maximum(x, 2), and so for minimum."""
     out: Any = node.outputs[0]
+    if kind_of(out) == "c":
+        return None
     for inner_var, other in (node.inputs, node.inputs[::-1]):
         inner = inner_var.owner
         if inner is None or inner.op != node.op or getattr(inner_var, "dtype", "") != out.dtype:
@@ -241,6 +254,9 @@ def choice_of_same(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     branches = [*first.inputs[1:], *second_.inputs[1:]]
     if first.inputs[0] is not second_.inputs[0] or not all(isinstance(v, Constant) for v in branches):
         return None
+    # In the dtypes of the switches, as written.
+    dtypes = [getattr(v, "dtype", "") for v in node.inputs for _ in range(2)]
+    branches = [cast(v, dtype) for v, dtype in zip(branches, dtypes, strict=True)]
     made = switch(first.inputs[0], node.op(branches[0], branches[2]), node.op(branches[1], branches[3]))
     return spread(fgraph, node.outputs[0], made, node.inputs)
 
