@@ -222,5 +222,21 @@ def test_wrong_gradient_is_refused_with_both_numbers() -> None:
 
 
 def test_integers_are_refused() -> None:
-    with pytest.raises(TypeError, match="argument 0 must be a float array"):
+    with pytest.raises(TypeError, match="argument 0 must be a float or complex array"):
         verify_grad(tt.exp, [np.array([1])], mode="VM")
+
+
+def test_gradient_by_complex_numbers_is_checked_in_both_directions() -> None:
+    points = [np.array([1 + 2j, 0.5j]), np.array([0.5, 2.0])]
+    verify_grad(lambda z, x: tt.exp(z * x) / z.conj(), points, mode="VM")
+    with pytest.raises(GradientError, match=r"argument 0 .* expected"):
+        verify_grad(lambda z, x: x * tt.switch(tt.eq(z.imag, 2), z.real, tt.floor(z.real)), points, mode="VM")
+
+
+def test_gradient_in_complex64_is_checked_loosely() -> None:
+    verify_grad(lambda z: tt.sin(z) * z, [np.array([1 + 2j], "complex64")], mode="VM")
+
+
+def test_function_that_works_in_place_is_checked() -> None:
+    exp = tt.exp.inplace_on_inputs([0])
+    verify_grad(lambda x: exp(x) * x, [np.array([0.5, -1.0])], mode="VM")

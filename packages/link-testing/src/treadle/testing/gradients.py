@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,14 +36,15 @@ def verify_grad(
 ) -> None:
     """Compare the symbolic gradient of a function with central differences at a point.
 
-    The results are multiplied by random numbers and summed; each element of each input is then moved on its own.
+    The results are multiplied by random numbers and summed; each element of each input is then moved on its own,
+    complex ones in both directions. The function may work in place: it is given copies then.
 
     Parameters
     ----------
     fun
-        Takes variables, returns a float variable.
+        Takes variables, returns a float or complex variable.
     pt
-        The point: a float array for each argument.
+        The point: a float or complex array for each argument.
     n_tests
         How many random projections to try.
     rng
@@ -65,7 +67,7 @@ def verify_grad(
     GradientError
         If an element of the gradient differs; the message names the argument, the element and both numbers.
     TypeError
-        If the point holds something other than floats.
+        If the point holds something other than floats and complex numbers.
     """
     del no_debug_ref
     points = [np.array(p) for p in pt]
@@ -73,46 +75,54 @@ def verify_grad(
     rng = np.random.default_rng(87654) if rng is None else rng
     inputs = [tt.tensor(f"input {i}", dtype=p.dtype, shape=p.shape) for i, p in enumerate(points)]
     output = tt.as_tensor(fun(*inputs))
-    shape = function(inputs, output.shape, mode=mode, on_unused_input="ignore")(*points)
+    compiled = partial(function, mode=mode, on_unused_input="ignore", accept_inplace=True)
+    shape = compiled(inputs, output.shape)(*points)
     loosest = _loosest([*(p.dtype.name for p in points), str(out_type or output.dtype)])
     step = STEPS[loosest] if eps is None else eps
     allowed = (ALLOWED[loosest] if abs_tol is None else abs_tol, ALLOWED[loosest] if rel_tol is None else rel_tol)
-    projection = tt.tensor("projection", dtype=output.dtype if cast_to_output_type else "float64", ndim=output.ndim)
-    cost = tt.sum(output * projection)
-    value = function([*inputs, projection], cost, mode=mode, on_unused_input="ignore")
-    slopes = function(
-        [*inputs, projection], tt.grad(cost, inputs, disconnected_inputs="ignore"), mode=mode, on_unused_input="ignore"
-    )
+    exact = "complex128" if output.dtype.startswith("complex") else "float64"
+    projection = tt.tensor("projection", dtype=output.dtype if cast_to_output_type else exact, ndim=output.ndim)
+    cost = tt.sum(output * projection).real
+    value = compiled([*inputs, projection], cost)
+    slopes = compiled([*inputs, projection], tt.grad(cost, inputs, disconnected_inputs="ignore"))
     for _ in range(n_tests):
-        weights = np.asarray(rng.uniform(0.5, 1.5, tuple(shape)), projection.dtype)
+        weights = _drawn(rng, projection.dtype, tuple(shape))
         found = slopes(*points, weights)
         for at in range(len(points)):
             expected = _differences(lambda *p, w=weights: float(value(*p, w)), points, at, step)
             _compare(at, found[at], expected, *allowed)
 
 
+def _drawn(rng: np.random.Generator, dtype: str, shape: tuple[int, ...]) -> Array:
+    numbers = rng.uniform(0.5, 1.5, shape)
+    return np.asarray(numbers + 1j * rng.uniform(0.5, 1.5, shape) if dtype.startswith("complex") else numbers, dtype)
+
+
 def _check_points(points: Sequence[Array]) -> None:
     for at, point in enumerate(points):
-        if point.dtype.kind != "f":
-            msg = f"verify_grad: argument {at} must be a float array, got dtype {point.dtype}. Convert it first."
+        if point.dtype.kind not in "fc":
+            msg = f"verify_grad: argument {at} must be a float or complex array, got dtype {point.dtype}. Cast it."
             raise TypeError(msg)
 
 
 def _loosest(dtypes: Sequence[str]) -> str:
-    return next((name for name in STEPS if name in dtypes), "float64")
+    parts = ["float32" if name == "complex64" else name for name in dtypes]
+    return next((name for name in STEPS if name in parts), "float64")
 
 
 def _differences(value: Callable[..., float], points: Sequence[Array], at: int, step: float) -> Array:
-    """Return the central difference for every element of one argument."""
-    result = np.zeros(points[at].shape)
+    """Return the central difference for every element of one argument; d/da + i d/db for a complex a + ib."""
+    is_complex = points[at].dtype.kind == "c"
+    result = np.zeros(points[at].shape, "complex128" if is_complex else "float64")
     for place in np.ndindex(*points[at].shape):
-        ends = []
-        for side in (step, -step):
-            moved = [p.copy() for p in points]
-            moved[at][place] += side
-            ends.append((value(*moved), float(moved[at][place])))
-        # The step that was really taken, after rounding.
-        result[place] = (ends[0][0] - ends[1][0]) / (ends[0][1] - ends[1][1])
+        for way in (1, 1j) if is_complex else (1,):
+            ends = []
+            for side in (step, -step):
+                moved = [p.copy() for p in points]
+                moved[at][place] += side * way
+                ends.append((value(*moved), moved[at][place].astype(result.dtype)))
+            # The step that was really taken, after rounding.
+            result[place] += way * (ends[0][0] - ends[1][0]) / abs(ends[0][1] - ends[1][1])
     return result
 
 
