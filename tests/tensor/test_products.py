@@ -1,4 +1,4 @@
-"""Derivatives of products over axes, of every order, where factors are zero."""
+"""Products over axes and their derivatives of every order, where factors are zero; and the lengths of tensordot."""
 
 from itertools import combinations
 from math import prod
@@ -9,11 +9,12 @@ import pytest
 
 import treadle.tensor as tt
 from treadle.compile import Mode, function
-from treadle.graph import vectorize_graph
+from treadle.config import TreadleError
+from treadle.graph import applys_between, vectorize_graph
 
 X = tt.dvector("x")
 DIRECTIONS = [tt.dvector(f"u{i}") for i in range(4)]
-MODES = (Mode(linker="vm", optimizer=None), "VM")
+UNREWRITTEN = Mode(linker="vm", optimizer=None)
 POINTS = {
     "no zero": [2.0, 3.0, -1.5, 0.5, 1.25],
     "one zero": [2.0, 0.0, -1.5, 0.5, 1.25],
@@ -51,7 +52,7 @@ def slopes() -> list[Any]:
     for direction in DIRECTIONS:
         outputs.append(tt.grad(cost, X, disconnected_inputs="ignore"))
         cost = tt.sum(outputs[-1] * direction)
-    return [function([X, *DIRECTIONS], outputs, mode=mode, on_unused_input="ignore") for mode in MODES]
+    return [function([X, *DIRECTIONS], outputs, mode=mode, on_unused_input="ignore") for mode in (UNREWRITTEN, "VM")]
 
 
 @pytest.mark.parametrize("name", POINTS)
@@ -107,3 +108,53 @@ def test_gradient_of_many_factors_takes_memory_for_each_only_once() -> None:
     x = np.ones(200_000)
     x[7] = 0
     np.testing.assert_array_equal(np.flatnonzero(run(x)), [7])
+
+
+# tensordot
+
+T, U = tt.dtensor3("T"), tt.dtensor3("U")
+PAIRS = [[1, 2], [0, 1]]
+
+
+@pytest.mark.parametrize("mode", [UNREWRITTEN, "VM", "CVM"], ids=["plain", "VM", "CVM"])
+@pytest.mark.parametrize("shapes", [((4, 2, 3), (3, 2, 5)), ((4, 1, 6), (2, 3, 5)), ((4, 0, 3), (0, 2, 5))], ids=str)
+def test_tensordot_compares_the_lengths_it_sums_over(mode: Any, shapes: Any) -> None:
+    run = function([T, U], tt.tensordot(T, U, axes=PAIRS), mode=mode)
+    with pytest.raises(ValueError, match=r"shape|length"):
+        run(*map(np.ones, shapes))
+
+
+def test_tensordot_compares_known_lengths_when_built() -> None:
+    t, u = tt.tensor(dtype="float64", shape=(4, 2, 3)), tt.tensor(dtype="float64", shape=(3, 2, 5))
+    with pytest.raises(tt.ShapeError, match="must be equal, got 2 and 3"):
+        tt.tensordot(t, u, axes=PAIRS)
+
+
+def test_tensordot_of_known_lengths_compares_nothing_when_it_runs() -> None:
+    t, u = tt.tensor(dtype="float64", shape=(4, 2, 3)), tt.tensor(dtype="float64", shape=(2, 3, 5))
+    ops = {node.op for node in applys_between([t, u], [tt.tensordot(t, u, axes=PAIRS)])}
+    assert ops == {tt.Reshape(2), tt.MatMul()}
+
+
+@pytest.mark.parametrize(
+    "axes", [(0, 1, 2), [[0]], [0], ((1,), (0, 1)), ((1, 1), (0, 0)), ((5,), (0,)), 4, "ab", None, 1.5]
+)
+def test_tensordot_refuses_axes_that_numpy_refuses(axes: Any) -> None:
+    with pytest.raises((ValueError, TypeError, IndexError)):
+        np.tensordot(np.ones((2, 3, 4)), np.ones((3, 4, 5)), axes=axes)
+    with pytest.raises(TreadleError, match="tensordot"):
+        tt.tensordot(T, U, axes=axes)
+
+
+def test_tensordot_refuses_a_number_of_axes_below_zero() -> None:
+    with pytest.raises(tt.AxisError, match="-1 axes cannot be summed over"):
+        tt.tensordot(T, U, axes=-1)
+
+
+@pytest.mark.parametrize(
+    "axes", [0, 1, np.int64(2), (1, 0), ((-2, -1), (0, 1)), ((), ()), np.array([[1, 2], [0, 1]])], ids=str
+)
+def test_tensordot_takes_axes_as_numpy_does(axes: Any) -> None:
+    # Every dimension has one length, so that all of them can be paired.
+    t, u = np.random.default_rng(0).normal(size=(2, 2, 2)), np.arange(8.0).reshape(2, 2, 2)
+    np.testing.assert_allclose(tt.tensordot(T, U, axes=axes).eval({T: t, U: u}), np.tensordot(t, u, axes=axes))

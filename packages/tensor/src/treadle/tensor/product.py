@@ -6,14 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treadle.config import text_of
 from treadle.graph import Form, Infix, Op, Precedence, static_op
+from treadle.tensor.arguments import as_items, known_integer
 from treadle.tensor.axes import normalize_axes
 from treadle.tensor.broadcasting import broadcast_static, sum_to
 from treadle.tensor.conversion import as_tensor_variable, cotangent_of
 from treadle.tensor.dimshuffle import NEW, DimShuffle, dimshuffle, matrix_transpose, shape_padleft, squeeze
-from treadle.tensor.errors import ShapeError, TensorTypeError
+from treadle.tensor.errors import AxisError, ShapeError, TensorTypeError
 from treadle.tensor.reduction import sum_
 from treadle.tensor.scalar.arithmetic import add, mul
+from treadle.tensor.scalar.cast import switch
+from treadle.tensor.scalar.comparison import eq
+from treadle.tensor.scalar.logic import bitwise_and
 from treadle.tensor.shape import lengths, reshape
 from treadle.tensor.types import TensorType
 
@@ -212,23 +217,72 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> TensorVariable:
     a, b
         Tensors.
     axes
-        How many of the last axes of `a` and first ones of `b`, or two sequences of axes.
+        How many of the last axes of `a` and first ones of `b`, or a pair of axes, or of sequences of as many axes.
+
+    Raises
+    ------
+    AxisError
+        If an axis is no integer, out of range, or named twice; if `axes` is a number below 0 or above a rank.
+    ShapeError
+        If `axes` is no pair, or names more axes of one tensor; if lengths to sum over are known and differ.
     """
     x, y = as_tensor_variable(a), as_tensor_variable(b)
-    if isinstance(axes, int):
-        pair: tuple[Any, Any] = (tuple(range(x.ndim - axes, x.ndim)), tuple(range(axes)))
-    else:
-        pair = (axes[0], axes[1])
+    xs, ys = _summed_axes(x, y, axes)
+    free_x = [d for d in range(x.ndim) if d not in xs]
+    free_y = [d for d in range(y.ndim) if d not in ys]
+    nx, ny = lengths(x), lengths(y)
+    inner = _product(nx[d] for d in xs)
+    left = reshape(dimshuffle(x, *free_x, *xs), [_product(nx[d] for d in free_x), inner])
+    common = _common_size(x, y, xs, ys)
+    right = reshape(dimshuffle(y, *ys, *free_y), [common, _product(ny[d] for d in free_y)])
+    return reshape(matmul(left, right), [*(nx[d] for d in free_x), *(ny[d] for d in free_y)])
+
+
+def _summed_axes(x: Any, y: Any, axes: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the axes of both tensors that tensordot sums over."""
+    count = known_integer(axes)
+    if count is not None:
+        if not 0 <= count <= min(x.ndim, y.ndim):
+            msg = (
+                f"tensordot: {count} axes cannot be summed over in tensors of rank {x.ndim} and {y.ndim}. "
+                f"Pass a number from 0 to {min(x.ndim, y.ndim)}, or a pair of sequences of axes."
+            )
+            raise AxisError(msg)
+        return tuple(range(x.ndim - count, x.ndim)), tuple(range(count))
+    pair = as_items("tensordot: axes", axes)
+    if len(pair) != 2 or any(named is None for named in pair):
+        msg = f"tensordot: axes must be a number, or one or several axes for each tensor, got {text_of(axes)}."
+        raise ShapeError(msg)
     xs, ys = normalize_axes("tensordot", pair[0], x.ndim), normalize_axes("tensordot", pair[1], y.ndim)
     if len(xs) != len(ys):
         msg = f"tensordot: as many axes of both tensors are needed, got {xs} and {ys}."
         raise ShapeError(msg)
-    free_x = [d for d in range(x.ndim) if d not in xs]
-    free_y = [d for d in range(y.ndim) if d not in ys]
-    nx, ny = lengths(x), lengths(y)
-    left = reshape(dimshuffle(x, *free_x, *xs), [_product(nx[d] for d in free_x), _product(nx[d] for d in xs)])
-    right = reshape(dimshuffle(y, *ys, *free_y), [_product(ny[d] for d in ys), _product(ny[d] for d in free_y)])
-    return reshape(matmul(left, right), [*(nx[d] for d in free_x), *(ny[d] for d in free_y)])
+    return xs, ys
+
+
+def _common_size(x: Any, y: Any, xs: Sequence[int], ys: Sequence[int]) -> Any:
+    """Return the product of the lengths summed over, one more where they turn out to differ.
+
+    Products may be equal where lengths are not. With one more, there are too few elements or, if there are none, the
+    matrix product's inner lengths differ. Those of a single axis the matrix product compares anyway.
+    """
+    known = [(x.type.shape[d], y.type.shape[e]) for d, e in zip(xs, ys, strict=True)]
+    for d, e, (n, m) in zip(xs, ys, known, strict=True):
+        if n is not None and m is not None and n != m:
+            msg = (
+                f"tensordot: the lengths summed over must be equal, got {n} and {m} (dimension {d} of shape "
+                f"{x.type.shape} and dimension {e} of shape {y.type.shape}). Name other axes, or check the shapes."
+            )
+            raise ShapeError(msg)
+    size = _product(lengths(y)[e] for e in ys)
+    if len(xs) < 2:
+        return size
+    agree: Any = None
+    for d, e, (n, m) in zip(xs, ys, known, strict=True):
+        if n is None or m is None:
+            same = eq(lengths(x)[d], lengths(y)[e])
+            agree = same if agree is None else bitwise_and(agree, same)
+    return size if agree is None else switch(agree, size, size + 1)
 
 
 def _product(numbers: Any) -> Any:
