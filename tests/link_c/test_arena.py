@@ -167,7 +167,7 @@ def test_blocks_serve_again_within_a_call(link: Link) -> None:
 def test_kept_blocks_serve_the_next_call() -> None:
     x = tt.dmatrix("x")
     outputs = [tt.sum(tt.sqr(tt.exp(x)).T + 1, axis=0)]
-    keeping = CLinker(allow_gc=False).link(FunctionGraph([x], outputs))
+    keeping: Any = CLinker(allow_gc=False).link(FunctionGraph([x], outputs))
     data = np.random.default_rng(0).normal(size=(300, 300))
     first, before = keeping.counted(data)
     second, after = keeping.counted(data)

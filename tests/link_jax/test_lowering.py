@@ -10,6 +10,7 @@ import pytest
 
 import treadle.tensor as tt
 from tests.link_jax.programs import assert_like_vm, link
+from treadle.config import config
 from treadle.graph import DuplicateRegistrationError, LoweringError, NodeError, Op
 from treadle.link.jax import JAX, SCALARS, Checked, ScalarTable
 from treadle.link.jax.table import OpTable
@@ -66,7 +67,7 @@ def test_all_nodes_without_a_lowering_are_listed(monkeypatch: pytest.MonkeyPatch
     monkeypatch.delitem(SCALARS._functions, "sigmoid")
     x = tt.dvector("x")
     outputs = [Halve()(x), tt.sigmoid(x) + 1]  # both
-    with pytest.raises(LoweringError) as caught:
+    with config.change_flags(on_python_step="raise"), pytest.raises(LoweringError) as caught:
         link([x], outputs)
     text = str(caught.value)
     assert "Halve" in text

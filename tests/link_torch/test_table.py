@@ -10,6 +10,7 @@ import torch
 
 import treadle.tensor as tt
 from tests.link_torch.programs import link
+from treadle.config import config
 from treadle.graph import DuplicateRegistrationError, LoweringError, NodeError, Op, static_op
 from treadle.link.torch import TORCH, Checked, UnsupportedError
 from treadle.link.torch.lower.scalar import KERNELS
@@ -81,7 +82,7 @@ def test_a_third_partys_checked_rule_runs_and_fails_with_the_users_line() -> Non
 
 def test_all_nodes_that_cannot_be_lowered_are_listed_with_reasons() -> None:
     x = tt.dvector("x")
-    with pytest.raises(LoweringError) as caught:
+    with config.change_flags(on_python_step="raise"), pytest.raises(LoweringError) as caught:
         link([x], [Foreign()(x), Unknown()(x), Doubled()(x)])
     text = str(caught.value)
     assert "Foreign" in text

@@ -29,6 +29,7 @@ from treadle.config.errors import (
 from treadle.config.kinds import BOOL, FLOAT, INT, OPTIONAL_BOOL, PATH, STR, Kind, choice, subset
 from treadle.config.lazy import lazy_module, lazy_names
 from treadle.config.locks import live_locks, new_condition, new_lock
+from treadle.config.notices import user_depth
 from treadle.config.option import Option
 from treadle.config.phases import Phases, Span, collecting, phase, tally
 from treadle.config.settings import Config, config
@@ -78,6 +79,7 @@ __all__ = [
     "subset",
     "tally",
     "text_of",
+    "user_depth",
 ]
 
 

@@ -27,15 +27,30 @@ def user_place() -> tuple[str, int]:
     frame: FrameType | None = sys._getframe(1)
     nearest: FrameType | None = None
     while frame is not None:
-        module = frame.f_globals.get("__name__", "")
-        # contextlib enters blocks on behalf of the function that uses it.
-        if not module.startswith("treadle.") and module != "contextlib":
+        if not _is_ours(frame):
             return frame.f_code.co_filename, frame.f_lineno
+        module = str(frame.f_globals.get("__name__", ""))
         if nearest is None and not module.startswith("treadle.config"):
             nearest = frame
         frame = frame.f_back
     found = nearest or sys._getframe(1)
     return found.f_code.co_filename, found.f_lineno
+
+
+def user_depth() -> int:
+    """Return the ``stacklevel`` at which a warning of the caller's shows the nearest line outside treadle."""
+    frame: FrameType | None = sys._getframe(1)
+    depth = 1
+    while frame is not None and frame.f_back is not None and _is_ours(frame):
+        frame = frame.f_back
+        depth += 1
+    return depth
+
+
+def _is_ours(frame: FrameType) -> bool:
+    module = str(frame.f_globals.get("__name__", ""))
+    # contextlib enters blocks on behalf of the function that uses it.
+    return module.startswith("treadle.") or module == "contextlib"
 
 
 def reader_place() -> str:

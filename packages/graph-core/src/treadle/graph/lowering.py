@@ -116,15 +116,30 @@ class LoweringTable:
             raise missing_lowerings(self.backend, [(node, "") for node in gaps])
 
 
-def missing_lowerings(backend: str, gaps: Iterable[tuple[Apply, str]]) -> LoweringError:
-    """Return the error that lists every node a backend cannot lower, each with a reason (or an empty one)."""
-    lines = [
-        f"  {node.op} of {', '.join(str(x.type) for x in node.inputs)}{node.where()}{f': {why}' if why else ''}"
-        for node, why in gaps
-    ]
-    names = ", ".join(sorted({type(node.op).__name__ for node, _ in gaps}))
-    msg = f"{backend}: no lowering for\n" + "\n".join(lines) + f"\nRegister a rule for {names}, or pick another mode."
-    return LoweringError(msg)
+def missing_lowerings(backend: str, gaps: Iterable[tuple[Apply, str]], remedy: str = "") -> LoweringError:
+    """Return the error that lists every node a backend cannot lower, once.
+
+    Parameters
+    ----------
+    backend
+        Its name.
+    gaps
+        The nodes, each with the reason and what to do about it; an empty one where there is no rule for the op.
+    remedy
+        What else to do.
+    """
+    reasons: dict[Apply, dict[str, None]] = {}
+    for node, why in gaps:
+        reasons.setdefault(node, {})[why] = None
+    lines = []
+    for node, found in reasons.items():
+        why = "; ".join(filter(None, found))
+        types = f" of {', '.join(str(x.type) for x in node.inputs)}" if node.inputs else ""
+        lines.append(f"  {node.op}{types}{node.where()}{f': {why}' if why else ''}")
+    names = ", ".join(sorted({type(node.op).__name__ for node, found in reasons.items() if "" in found}))
+    ways = [*([f"Register a rule for {names}"] if names else []), *([remedy] if remedy else []), "pick another mode"]
+    last = ", or ".join(ways)
+    return LoweringError(f"{backend}: no lowering for\n" + "\n".join(lines) + f"\n{last[0].upper()}{last[1:]}.")
 
 
 def inner_graph(op: Op, node: Apply, *rest: Any) -> NoReturn:

@@ -53,4 +53,11 @@ OPTIONS: tuple[Option[Any], ...] = (
         "the VM, which computes the branch that is chosen.",
         OPTIONAL_BOOL,
     ),
+    Option(
+        "on_python_step",
+        "warn",
+        "What NUMBA, JAX and PYTORCH do with an op of a user's own that has no rule there: run it in Python between "
+        "compiled parts, with a warning that names it (warn) or without one (ignore), or refuse it (raise).",
+        choice("warn", "raise", "ignore"),
+    ),
 )

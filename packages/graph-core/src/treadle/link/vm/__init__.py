@@ -15,6 +15,7 @@ from treadle.link.vm.reallocation import calculate_reallocate_info
 from treadle.link.vm.replaying import replay
 from treadle.link.vm.segments import Segment, in_segments, link_in_segments, segments
 from treadle.link.vm.stepping import link_node_by_node, link_one_node
+from treadle.link.vm.table_linker import NativeEnds, PythonStepWarning, TableLinker, passes_by
 from treadle.link.vm.wrapping import NodewiseLinker, WrapLinker, WrapLinkerMany
 
 __all__ = [
@@ -32,13 +33,16 @@ __all__ = [
     "Linker",
     "LocalLinker",
     "Loop",
+    "NativeEnds",
     "NodewiseLinker",
     "PerformLinker",
     "Program",
     "ProgramGraph",
+    "PythonStepWarning",
     "Segment",
     "Stack",
     "StorageMap",
+    "TableLinker",
     "ThunkProgram",
     "UpdatingVM",
     "VMLinker",
@@ -54,6 +58,7 @@ __all__ = [
     "link_one_node",
     "lower_node",
     "map_storage",
+    "passes_by",
     "replay",
     "segments",
     "unsafe_overwrites",

@@ -178,7 +178,7 @@ def link_in_segments(fgraph: FunctionGraph, linker: Linker, accepts: Callable[[A
         Whether the linker lowers a node.
     """
     groups = _groups_of(fgraph, accepts)
-    if all(kind for kind, _ in groups) and _known_types(fgraph):
+    if all(kind for kind, _ in groups):
         return linker.link(fgraph)
     return VMLinker().link(_outer_graph(fgraph, linker, groups))
 
@@ -211,12 +211,6 @@ def _outer_graph(
             step = node.clone_with_new_inputs([made.get(x, x) for x in node.inputs])
             made.update(zip(node.outputs, step.outputs, strict=True))
     return FunctionGraph([made[x] for x in fgraph.inputs], [made.get(x, x) for x in fgraph.outputs], clone=False)
-
-
-def _known_types(fgraph: FunctionGraph) -> bool:
-    """Whether nodes take or make values of every kind that the graph does: others pass through, as only the VM lets."""
-    used = {type(v.type) for node in fgraph.apply_nodes for v in (*node.inputs, *node.outputs)}
-    return used.issuperset(type(v.type) for v in (*fgraph.inputs, *fgraph.outputs))
 
 
 def _add_segment(fgraph: FunctionGraph, linker: Linker, group: Sequence[Apply], made: dict[Variable, Variable]) -> None:

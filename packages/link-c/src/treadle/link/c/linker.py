@@ -16,8 +16,8 @@ from treadle.link.c.simd import simd_functions
 from treadle.link.c.table import TABLE
 from treadle.link.c.toolchain import find_toolchain
 from treadle.link.c.unit import NO_NODE, Unit, marked_node
-from treadle.link.c.writing import lowering_gap, refuse, write_unit
-from treadle.link.vm import Linker, ProgramGraph, VMLinker, link_in_segments
+from treadle.link.c.writing import has_type, lowering_gap, refuse, write_unit
+from treadle.link.vm import Linker, ProgramGraph, VMLinker, in_segments, link_in_segments, passes_by
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,8 +59,8 @@ class CLinker(Linker):
     def __init__(self, allow_gc: bool | None = None) -> None:
         self.allow_gc = allow_gc
 
-    def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> CProgram:
-        """Return a program for the graph.
+    def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> Program:
+        """Return a program for the graph; values that C lacks, and no node takes, pass by a program in C.
 
         Raises
         ------
@@ -73,7 +73,9 @@ class CLinker(Linker):
         """
         fgraph = expand_inner_graphs(fgraph, TABLE)
         order = Layout(fgraph).order
-        refuse(order)
+        refuse(node for node in order if not passes_by(node, has_type))
+        if not all(has_type(v.type) for v in (*fgraph.inputs, *fgraph.outputs)):
+            return VMLinker().link(in_segments(fgraph, self, lambda node: not passes_by(node, has_type)))
         toolchain = find_toolchain()
         if isinstance(toolchain, str):
             msg = f"c: {toolchain}. Or pick another mode."
@@ -89,17 +91,19 @@ class CLinker(Linker):
         return program
 
     def dump(self, program: Program) -> Any:
-        """Return the parts of a program; its library is in the compile cache already."""
-        return program.parts if isinstance(program, CProgram) else None
+        """Return the parts of a program that is all in C; of any other, its steps, among them the programs in C."""
+        return program.parts if isinstance(program, CProgram) else VMLinker().dump(program)
 
-    def load(self, data: Any, graph: ProgramGraph) -> CProgram:
-        """Return the program of parts.
+    def load(self, data: Any, graph: ProgramGraph) -> Program:
+        """Return the program of parts, or of steps.
 
         Raises
         ------
         LookupError
-            If its library is not in the compile cache any more.
+            If a library is not in the compile cache any more.
         """
+        if not isinstance(data, Parts):
+            return VMLinker().load(data, graph)
         program = restored(graph, data)
         toolchain = find_toolchain()
         if not isinstance(toolchain, str):
@@ -131,19 +135,12 @@ class StepwiseLinker(Linker):
         return link_in_segments(fgraph, CLinker(), lambda node: lowering_gap(node) is None)
 
     def dump(self, program: Program) -> Any:
-        """Return the parts of a program that is all in C; of any other, its steps, among them the programs in C."""
-        whole = CLinker().dump(program)
-        return VMLinker().dump(program) if whole is None else whole
+        """Return what `CLinker.dump` does."""
+        return CLinker().dump(program)
 
     def load(self, data: Any, graph: ProgramGraph) -> Program:
-        """Return the program of parts, or of steps.
-
-        Raises
-        ------
-        LookupError
-            If a library is not in the compile cache any more.
-        """
-        return CLinker().load(data, graph) if isinstance(data, Parts) else VMLinker().load(data, graph)
+        """Return what `CLinker.load` does."""
+        return CLinker().load(data, graph)
 
     def export(self, fgraph: FunctionGraph, request: ExportRequest, directory: Path) -> Path:
         """As `CLinker.export`: a program without Python has no Python steps."""

@@ -30,9 +30,9 @@ from treadle.link.c.unit import Unit, dtype, ndim
 from treadle.tensor import Elemwise, FusedReduction, TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from treadle.graph import FunctionGraph, Variable
+    from treadle.graph import FunctionGraph, Type, Variable
 
 FAMILIES = (
     broadcasting,
@@ -97,7 +97,7 @@ def _outputs(fgraph: FunctionGraph, unit: Unit, made: set[Variable], after: int)
     return outputs
 
 
-def refuse(order: Sequence[Apply]) -> None:
+def refuse(order: Iterable[Apply]) -> None:
     """Refuse nodes without a rule, or of dtypes that C lacks.
 
     Raises
@@ -134,11 +134,15 @@ def lowering_gap(node: Apply) -> str | None:
     if rule is inner_graph:
         return _gap_inside(node)
     for var in (*node.inputs, *node.outputs):
-        if not isinstance(var.type, TensorType):
-            return f"C has no values of type {var.type}"
-        if var.type.dtype not in CTYPES:
-            return f"C has no {var.type.dtype}"
+        if not has_type(var.type):
+            lacking = var.type.dtype if isinstance(var.type, TensorType) else f"values of type {var.type}"
+            return f"C has no {lacking}"
     if isinstance(node.op, Elemwise | FusedReduction):
         op = node.op if isinstance(node.op, Elemwise) else node.op.elementwise
         return unsupported(op, node) or None
     return None
+
+
+def has_type(kind: Type) -> bool:
+    """Whether C has values of a type."""
+    return isinstance(kind, TensorType) and kind.dtype in CTYPES

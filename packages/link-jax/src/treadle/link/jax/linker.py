@@ -5,19 +5,23 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from treadle.graph import Branching, Constant, expand_inner_graphs, missing_lowerings
+import jax
+import numpy as np
+
+from treadle.graph import Branching, Constant, missing_lowerings
 from treadle.link.jax.errors import Unsupported
 from treadle.link.jax.executables import Shelf
 from treadle.link.jax.program import JaxProgram, Plan
 from treadle.link.jax.staging import find_static, static_positions
 from treadle.link.jax.table import JAX
 from treadle.link.jax.tracing import Arm, Choice, Recipe, Step, on_host
-from treadle.link.vm import Linker, ProgramGraph
+from treadle.link.vm import ProgramGraph, TableLinker
+from treadle.tensor import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from treadle.graph import Apply, Block, FunctionGraph, Variable
+    from treadle.graph import Apply, Block, FunctionGraph, Type, Variable
     from treadle.link.jax.staging import Staging
     from treadle.link.vm import Program
 
@@ -26,10 +30,32 @@ if TYPE_CHECKING:
 MOST_NESTED = 10
 
 
-class JaxLinker(Linker):
+class JaxLinker(TableLinker):
     """Links graphs to programs compiled by ``jax.jit``."""
 
-    def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> JaxProgram:
+    table = JAX
+
+    def is_array(self, kind: Type) -> bool:
+        """Whether a type is one of tensors."""
+        return isinstance(kind, TensorType)
+
+    def to_native(self, value: Any, kind: Type) -> Any:
+        """Return a NumPy array as a ``jax.Array``."""
+        del kind
+        with jax.enable_x64(True):
+            return jax.device_put(value) if isinstance(value, np.ndarray) else value
+
+    def gaps(self, order: Iterable[Apply]) -> list[tuple[Apply, str]]:
+        """Return the nodes that rules refuse, or that have none, each with the reason."""
+        found = []
+        for node in order:
+            try:
+                _rule(node)
+            except Unsupported as refusal:
+                found.append((node, str(refusal)))
+        return found
+
+    def link_whole(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> JaxProgram:
         """Return a program for the graph; the outputs at `native_outputs` are returned as ``jax.Array``."""
         recipe = make_recipe(fgraph)
         plan = Plan(recipe.by_value, recipe.arguments)
@@ -37,13 +63,13 @@ class JaxLinker(Linker):
         made.recipe_is(recipe)
         return made
 
-    def dump(self, program: Program) -> Any:
+    def dump_whole(self, program: Program) -> Any:
         """Return how to call the program, and where its compiled forms are kept from now on."""
         known: Any = program
         known.plan = replace(known.plan, shelf=Shelf())
         return known.plan
 
-    def load(self, data: Any, graph: ProgramGraph) -> JaxProgram:
+    def load_whole(self, data: Any, graph: ProgramGraph) -> JaxProgram:
         """Return the program; it compiles only for shapes that it did not meet before."""
         return JaxProgram(graph, data, make_recipe)
 
@@ -56,7 +82,6 @@ def make_recipe(fgraph: FunctionGraph) -> Recipe:
     LoweringError
         If nodes have no lowering, or shapes depend on data; all such nodes are listed.
     """
-    fgraph = expand_inner_graphs(fgraph, JAX)
     order = fgraph.toposort()
     staging = find_static(fgraph, order)
     gaps = list(staging.refused)
@@ -109,13 +134,18 @@ def _step(node: Apply, staging: Staging) -> Step:
         function = on_host(node)
         static = frozenset(range(len(node.inputs)))
     else:
-        rule: Any = JAX.find(node.op)
-        if rule is None:
-            msg = "no rule is registered for it"
-            raise Unsupported(msg)
-        function = rule(node.op, node)
+        function = _rule(node)
         static = frozenset(static_positions(node))
     return Step(function, tuple(node.inputs), tuple(node.outputs), static)
+
+
+def _rule(node: Apply) -> Callable[..., Any]:
+    """Return what the node's rule makes of it; it raises `Unsupported` for a node that it refuses, or has no rule."""
+    rule: Any = JAX.find(node.op)
+    if rule is None:
+        raise Unsupported("")  # noqa: EM101 - no reason beyond "no lowering"
+    function: Callable[..., Any] = rule(node.op, node)
+    return function
 
 
 def _constants(fgraph: FunctionGraph, order: Sequence[Apply]) -> list[Constant]:

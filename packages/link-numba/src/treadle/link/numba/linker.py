@@ -5,24 +5,40 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from treadle.config import config, phase
-from treadle.graph import expand_inner_graphs, missing_lowerings
+from treadle.graph import missing_lowerings
 from treadle.link.numba.dtypes import STORAGES
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.unit import Unit
-from treadle.link.vm import Linker, ProgramGraph
+from treadle.link.vm import ProgramGraph, TableLinker
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
-    from treadle.graph import Apply, Constant, FunctionGraph, Variable
+    from treadle.graph import Apply, Constant, FunctionGraph, Type
     from treadle.link.numba.program import NumbaProgram
     from treadle.link.vm import Program
 
 
-class NumbaLinker(Linker):
+class NumbaLinker(TableLinker):
     """Links graphs to Numba. Numba is imported when the first graph is linked."""
 
-    def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> NumbaProgram:
+    table = TABLE
+
+    def is_array(self, kind: Type) -> bool:
+        """Whether a type is one of tensors."""
+        from treadle.tensor import TensorType
+
+        return isinstance(kind, TensorType)
+
+    def holds(self, kind: Type) -> bool:
+        """Whether a type is one of tensors of a dtype that is lowered."""
+        return not _refused_type(kind)
+
+    def gaps(self, order: Iterable[Apply]) -> list[tuple[Apply, str]]:
+        """Return the nodes that cannot be lowered, each with the reason."""
+        return [(node, why) for node in order if (why := _gap(node)) is not None]
+
+    def link_whole(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> NumbaProgram:
         """Return a program for the graph, compiled or loaded from the cache.
 
         Raises
@@ -30,16 +46,14 @@ class NumbaLinker(Linker):
         LoweringError
             If there are nodes without a lowering, or of dtypes that the backend does not have; all are listed.
         """
+        gaps = self.gaps(fgraph.toposort())
+        if gaps:
+            raise missing_lowerings(TABLE.backend, gaps)
         with phase("import"):
             from treadle.link.numba.compiler import COMPILER
             from treadle.link.numba.program import NumbaProgram, Recipe
             from treadle.link.numba.source import write_program
 
-        fgraph = expand_inner_graphs(fgraph, TABLE)
-        order = fgraph.toposort()
-        gaps = list(_gaps(order))
-        if gaps:
-            raise missing_lowerings(TABLE.backend, gaps)
         with phase("code generation"):
             written = write_program(fgraph)
         run = COMPILER.get(written.entry, entry=True)
@@ -51,11 +65,11 @@ class NumbaLinker(Linker):
         recipe = Recipe(key, COMPILER.stamp(), *made, written.constants, written.uses_blas)
         return NumbaProgram(ProgramGraph.of(fgraph, native_outputs), run, table, kept, recipe)
 
-    def dump(self, program: Program) -> Any:
+    def dump_whole(self, program: Program) -> Any:
         """Return the program's recipe; None where option ``numba__cache`` keeps its machine code out of the cache."""
         return program.recipe if config.numba__cache else None  # type: ignore[attr-defined]  # a NumbaProgram
 
-    def load(self, data: Any, graph: ProgramGraph) -> NumbaProgram:
+    def load_whole(self, data: Any, graph: ProgramGraph) -> NumbaProgram:
         """Return the program of a recipe, with its machine code from the cache.
 
         Raises
@@ -71,27 +85,23 @@ class NumbaLinker(Linker):
         return NumbaProgram(graph, run, table, kept, data)
 
 
-def _gaps(order: Sequence[Apply]) -> Iterator[tuple[Apply, str]]:
-    """Yield every node that cannot be lowered, with the reason."""
+def _gap(node: Apply) -> str | None:
+    """Return why a node cannot be lowered, None if it can."""
     from treadle.link.numba import lower
     from treadle.tensor import Elemwise, FusedReduction
 
-    for node in order:
-        if TABLE.find(node.op) is None:
-            yield node, ""
-            continue
-        reason = next((r for r in map(_refused_type, (*node.inputs, *node.outputs)) if r), "")
-        if not reason and isinstance(node.op, Elemwise | FusedReduction):
-            op = node.op if isinstance(node.op, Elemwise) else node.op.elementwise
-            reason = lower.elemwise.refusal(op, node)
-        if reason:
-            yield node, reason
+    if TABLE.find(node.op) is None:
+        return ""
+    reason = next((r for r in (_refused_type(v.type) for v in (*node.inputs, *node.outputs)) if r), "")
+    if not reason and isinstance(node.op, Elemwise | FusedReduction):
+        op = node.op if isinstance(node.op, Elemwise) else node.op.elementwise
+        reason = lower.elemwise.refusal(op, node)
+    return reason or None
 
 
-def _refused_type(var: Variable) -> str:
+def _refused_type(kind: Type) -> str:
     from treadle.tensor import TensorType
 
-    kind = var.type
     if not isinstance(kind, TensorType):
         return f"{kind} is no tensor"
     return "" if kind.dtype in STORAGES else f"Numba has no lowering for dtype {kind.dtype} here"

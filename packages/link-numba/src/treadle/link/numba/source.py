@@ -8,7 +8,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from treadle.graph import Apply, Block, Branching
-from treadle.link.numba import lower as _rules  # noqa: F401 - registers the lowerings
 from treadle.link.numba.choices import Arm, write_choice
 from treadle.link.numba.library import LIBRARY
 from treadle.link.numba.table import TABLE

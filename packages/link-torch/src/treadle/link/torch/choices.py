@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from treadle.graph import FunctionGraph, IfElse, missing_lowerings
+from treadle.graph import FunctionGraph, IfElse
 from treadle.link.torch.carriers import from_host, to_native
-from treadle.link.torch.errors import UnsupportedError
 from treadle.link.torch.table import TORCH
 from treadle.link.vm import Linker, Program, Segment, generate, in_segments
 
@@ -46,22 +45,6 @@ class _Stretches(Linker):
         return self._link(fgraph, everything, not (numbers and len(fgraph) <= FEW))
 
 
-def _refuse(order: Sequence[Apply]) -> None:
-    """Refuse nodes without a lowering, all of them at once; what shapes depend on each stretch finds out."""
-    gaps: list[tuple[Apply, str]] = []
-    for node in order:
-        rule: Any = TORCH.find(node.op)
-        try:
-            if rule is None:
-                gaps.append((node, ""))
-            else:
-                rule(node.op, node)
-        except UnsupportedError as error:
-            gaps.append((node, str(error)))
-    if gaps:
-        raise missing_lowerings(TORCH.backend, gaps)
-
-
 class ChoosingProgram(Program):
     """A graph with choices.
 
@@ -86,7 +69,6 @@ class ChoosingProgram(Program):
         place: Any,
         native_outputs: frozenset[int],
     ) -> None:
-        _refuse(fgraph.toposort())
         self.fgraph = fgraph
         self._native = native_outputs
         self._place = place

@@ -8,8 +8,8 @@ import torch
 
 import treadle.link.torch.lower as _lowerings
 from treadle.config import config, phase
-from treadle.graph import expand_inner_graphs, missing_lowerings
-from treadle.link.torch.carriers import CARRIERS
+from treadle.graph import missing_lowerings
+from treadle.link.torch.carriers import CARRIERS, from_host, to_native
 from treadle.link.torch.choices import ChoosingProgram, has_choices
 from treadle.link.torch.compilation import NOTICES, Compiled, compiler_on_path
 from treadle.link.torch.device import device
@@ -18,12 +18,13 @@ from treadle.link.torch.generation import generate
 from treadle.link.torch.program import TorchProgram
 from treadle.link.torch.static import analyse
 from treadle.link.torch.table import TORCH
-from treadle.link.vm import Linker
+from treadle.link.vm import TableLinker
+from treadle.tensor import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
-    from treadle.graph import Apply, FunctionGraph
+    from treadle.graph import Apply, FunctionGraph, Type
     from treadle.link.torch.static import Plan
     from treadle.link.torch.table import Checked
     from treadle.link.vm import Program, ProgramGraph
@@ -67,7 +68,7 @@ def _lower(node: Apply) -> Callable[..., Any] | Checked:
     return found
 
 
-class TorchLinker(Linker):
+class TorchLinker(TableLinker):
     """Links graphs to PyTorch.
 
     Parameters
@@ -76,10 +77,34 @@ class TorchLinker(Linker):
         Whether to use torch.compile; option ``torch__compile`` if None.
     """
 
+    table = TORCH
+
     def __init__(self, compiled: bool | None = None) -> None:
+        super().__init__()
         self.compiled = compiled
 
-    def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> Program:
+    def is_array(self, kind: Type) -> bool:
+        """Whether a type is one of tensors."""
+        return isinstance(kind, TensorType)
+
+    def to_native(self, value: Any, kind: Type) -> Any:
+        """Return a NumPy array as a ``torch.Tensor`` of its own."""
+        if not isinstance(kind, TensorType):
+            return value
+        dtype = kind.dtype
+        return to_native(from_host(value.copy(), dtype), dtype).to(device())
+
+    def gaps(self, order: Iterable[Apply]) -> list[tuple[Apply, str]]:
+        """Return the nodes that rules refuse, or that have none, each with the reason."""
+        found = []
+        for node in order:
+            try:
+                _lower(node)
+            except UnsupportedError as refusal:
+                found.append((node, str(refusal)))
+        return found
+
+    def link_whole(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> Program:
         """Return a program for the graph; one with choices is a `ChoosingProgram`.
 
         Raises
@@ -90,19 +115,21 @@ class TorchLinker(Linker):
         OptionValueError
             If the device of the option ``torch__device`` cannot be used.
         """
-        fgraph = expand_inner_graphs(fgraph, TORCH)
         if has_choices(fgraph):
+            gaps = self.gaps(fgraph.toposort())
+            if gaps:
+                raise missing_lowerings(TORCH.backend, gaps)
             return ChoosingProgram(fgraph, self._link_stretch, device(), native_outputs)
         return self._link_stretch(fgraph, native_outputs)
 
-    def dump(self, program: Program) -> Any:
+    def dump_whole(self, program: Program) -> Any:
         """Return the rewritten graph: its text is written anew, and compiled code is in Inductor's folder."""
         known: Any = program
         return known.fgraph
 
-    def load(self, data: Any, graph: ProgramGraph) -> Program:
+    def load_whole(self, data: Any, graph: ProgramGraph) -> Program:
         """Return the program of the rewritten graph."""
-        return self.link(data, graph.native_outputs)
+        return self.link_whole(data, graph.native_outputs)
 
     def _link_stretch(
         self, fgraph: FunctionGraph, native_outputs: frozenset[int], may_compile: bool = True
@@ -129,7 +156,7 @@ class TorchLinker(Linker):
             except UnsupportedError as error:
                 gaps.append((node, str(error)))
         if gaps:
-            raise missing_lowerings(TORCH.backend, dict.fromkeys(gaps))
+            raise missing_lowerings(TORCH.backend, gaps)
         return lowered
 
     def _compiles(self, fgraph: FunctionGraph, place: Any) -> bool:

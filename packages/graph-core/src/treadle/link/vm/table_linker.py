@@ -1,0 +1,182 @@
+"""TableLinker: compiled programs of what a table of lowerings covers, and Python steps for ops of users' own."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any
+
+from treadle.config import TreadleWarning, config, user_depth
+from treadle.graph import DeepCopyOp, expand_inner_graphs, missing_lowerings
+from treadle.link.vm.interface import Program
+from treadle.link.vm.keeping import KeptProgram
+from treadle.link.vm.linkers import Linker
+from treadle.link.vm.machine import VMLinker
+from treadle.link.vm.program_graph import ProgramGraph
+from treadle.link.vm.segments import Segment, in_segments
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from treadle.graph import Apply, FunctionGraph, LoweringTable, Type
+
+
+class PythonStepWarning(TreadleWarning):
+    """A compiled function runs an op in Python, because its backend has no rule for it."""
+
+
+class TableLinker(Linker):
+    """A linker whose rules stand in a `LoweringTable`.
+
+    An op without a rule is a user's own: it runs in Python, between programs of the nodes around it, with a warning
+    that names it. Option ``on_python_step`` has it refused instead. Values that only Python knows, such as those of a
+    type of the user's own, stay with the nodes that run there.
+
+    Attributes
+    ----------
+    table
+        The rules.
+    """
+
+    table: LoweringTable
+
+    @abstractmethod
+    def link_whole(self, fgraph: FunctionGraph, native_outputs: frozenset[int]) -> Program:
+        """Return a program for a graph of nodes that all have rules, and of inputs and outputs that it holds.
+
+        Raises
+        ------
+        LoweringError
+            If rules refuse nodes; all are listed.
+        """
+
+    @abstractmethod
+    def dump_whole(self, program: Program) -> Any:
+        """Return what `load_whole` needs to make a program of `link_whole` again, or None if it cannot be kept."""
+
+    @abstractmethod
+    def load_whole(self, data: Any, graph: ProgramGraph) -> Program:
+        """Return the program of what `dump_whole` returned."""
+
+    @abstractmethod
+    def gaps(self, order: Iterable[Apply]) -> list[tuple[Apply, str]]:
+        """Return the nodes that rules refuse, or that have none, each with the reason."""
+
+    @abstractmethod
+    def is_array(self, kind: Type) -> bool:
+        """Whether rules are about values of a type; nodes with values of other types run in Python."""
+
+    def holds(self, kind: Type) -> bool:
+        """Whether programs take and return values of a type; by default all arrays."""
+        return self.is_array(kind)
+
+    def runs_in_python(self, node: Apply) -> bool:
+        """Whether a node is left to Python."""
+        if self.table.find(node.op) is None or passes_by(node, self.holds):
+            return True
+        return not all(self.is_array(v.type) for v in (*node.inputs, *node.outputs))
+
+    def to_native(self, value: Any, kind: Type) -> Any:
+        """Return a host value in the backend's own form."""
+        del kind
+        return value
+
+    def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> Program:
+        """Return a program for the graph, which calls compiled ones where nodes run in Python.
+
+        Raises
+        ------
+        LoweringError
+            If rules refuse nodes, or option ``on_python_step`` says that nodes without a rule are; all are listed.
+        """
+        fgraph = expand_inner_graphs(fgraph, self.table)
+        order = fgraph.toposort()
+        steps = {node for node in order if self.runs_in_python(node)}
+        if not steps and all(self.holds(v.type) for v in (*fgraph.inputs, *fgraph.outputs)):
+            return self.link_whole(fgraph, native_outputs)
+        gaps = self.gaps(node for node in order if node not in steps)
+        remedy = ""
+        if config.on_python_step == "raise":
+            ruleless = [(node, "") for node in order if self.table.find(node.op) is None]
+            remedy = "set the option on_python_step to warn, which lets it run in Python" if ruleless else ""
+            gaps += ruleless
+        if gaps:
+            raise missing_lowerings(self.table.backend, gaps, remedy)
+        self._tell(node for node in order if node in steps)
+        program = VMLinker().link(in_segments(fgraph, self, lambda node: node not in steps))
+        return self._with_native_ends(program, ProgramGraph.of(fgraph, native_outputs))
+
+    def dump(self, program: Program) -> Any:
+        """Return what `load` needs: of a program with Python steps, the nodes and what is kept of the programs."""
+        inner = program.inner if isinstance(program, NativeEnds) else program
+        return VMLinker().dump(inner) or self.dump_whole(inner)
+
+    def load(self, data: Any, graph: ProgramGraph) -> Program:
+        """Return the program.
+
+        Raises
+        ------
+        LookupError
+            If something that it needs is not in the compile cache any more.
+        """
+        if not isinstance(data, KeptProgram):
+            return self.load_whole(data, graph)
+        self._tell(node for node in data.steps.values() if not isinstance(node.op, Segment))
+        return self._with_native_ends(VMLinker().load(data, graph), graph)
+
+    def _with_native_ends(self, program: Program, graph: ProgramGraph) -> Program:
+        return NativeEnds(program, graph, self) if graph.native_outputs else program
+
+    def _tell(self, nodes: Iterable[Apply]) -> None:
+        """Warn of those of the nodes that run in Python for want of a rule."""
+        if config.on_python_step != "warn":
+            return
+        lines = dict.fromkeys(f"{node.op}{node.where()}" for node in nodes if self.table.find(node.op) is None)
+        if lines:
+            name = self.table.backend
+            msg = (
+                f"{name}: no lowering for {'; '.join(lines)}. Each runs in Python between compiled parts, and arrays "
+                f"pass through NumPy. Register a rule for it with {name}'s table of lowerings, or set the option "
+                "on_python_step to ignore or raise."
+            )
+            warnings.warn(msg, PythonStepWarning, stacklevel=user_depth())
+
+
+def passes_by(node: Apply, holds: Callable[[Type], bool]) -> bool:
+    """Whether a node only hands on, as a copy, a value that a backend lacks: its programs need not know it."""
+    return isinstance(node.op, DeepCopyOp) and not all(holds(v.type) for v in node.inputs)
+
+
+class NativeEnds(Program):
+    """A program of host values, whose outputs are returned in a backend's own form where that is asked for.
+
+    Parameters
+    ----------
+    inner
+        The program.
+    graph
+        Which outputs these are.
+    linker
+        Makes their form.
+    """
+
+    host = False
+
+    def __init__(self, inner: Program, graph: ProgramGraph, linker: TableLinker) -> None:
+        self.inner = inner
+        self._graph = graph
+        self._linker = linker
+
+    @property
+    def fgraph(self) -> FunctionGraph:
+        """The graph."""
+        return self._graph.get()
+
+    def __call__(self, *inputs: Any) -> Sequence[Any]:
+        """Compute the outputs."""
+        graph = self._graph
+        outputs = self.inner(*[kind.to_host(x) for kind, x in zip(graph.inputs, inputs, strict=True)])
+        return [
+            self._linker.to_native(x, kind) if i in graph.native_outputs else x
+            for i, (x, kind) in enumerate(zip(outputs, graph.outputs, strict=True))
+        ]
