@@ -196,3 +196,10 @@ def test_types_of_one_class_broadcast_alike() -> None:
     assert kind.in_same_class(TensorType("float64", (None, 3)))
     assert not kind.in_same_class(TensorType("float64", (2, 1)))
     assert not kind.in_same_class(TensorType("float32", (2, None)))
+
+
+def test_number_that_equals_a_length_is_none_of_a_type_that_exists() -> None:
+    assert TensorType("float64", (2, 1)) is TensorType("float64", (2, True))
+    for shape in ((2.0, 1), (np.float64(2), 1), (2, 1 + 0j)):
+        with pytest.raises(TensorTypeError, match="must be"):
+            TensorType("float64", shape)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import TYPE_CHECKING, Any
 
+from treadle.config import lazy_module
+
 if TYPE_CHECKING:
+    import inspect
     from collections.abc import Callable, Sequence
 
     from treadle.graph.apply import Apply
+else:
+    inspect = lazy_module("inspect")
 
 
 def call_infer_shape(

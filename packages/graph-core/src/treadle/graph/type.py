@@ -5,19 +5,21 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from functools import cache
-from inspect import signature
 from numbers import Number
 from types import NoneType
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
-from treadle.config import text_of
+from treadle.config import lazy_module, text_of
 from treadle.graph.encoding import encode, qualified_name, tagged
 from treadle.graph.errors import GraphTypeError
 
 if TYPE_CHECKING:
+    import inspect
     from collections.abc import Callable, Iterator, Sequence
 
     from treadle.graph.variable import Constant, Variable
+else:
+    inspect = lazy_module("inspect")
 
 
 @runtime_checkable
@@ -327,5 +329,5 @@ class Type(ABC):
 @cache
 def _takes(function: Callable[..., Any], name: str) -> bool:
     """Whether a function takes a keyword argument of this name."""
-    parameters = signature(function).parameters
+    parameters = inspect.signature(function).parameters
     return name in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hashlib import blake2b
-from types import MappingProxyType
+from types import MappingProxyType, NoneType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -92,6 +92,9 @@ def check_rank(what: str, ndim: int) -> None:
         raise ShapeError(msg)
 
 
+_LENGTHS = frozenset({int, NoneType})
+
+
 class TensorType(Type):
     """Type of NumPy arrays of one dtype and rank.
 
@@ -125,8 +128,8 @@ class TensorType(Type):
             found = TensorType._known.get((dtype, shape)) if isinstance(shape, tuple) else None
         except TypeError:
             found = None
-        # The keys hold canonical names and lengths only; True is 1 in the older spelling too, but False is no 0.
-        if found is not None and 0 not in shape:
+        # A number of another kind, as 2.0 or False, equals a length, and is none.
+        if found is not None and (found.shape is shape or _LENGTHS.issuperset(map(type, shape))):
             return found
         key = (_dtype_name(dtype), _static_shape(shape))
         with TensorType._lock:
