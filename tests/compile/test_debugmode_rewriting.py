@@ -40,6 +40,35 @@ def with_rule(rule: Callable[[FunctionGraph, Apply], Any], **options: Any) -> De
 # Wrong rules
 
 
+@pytest.mark.parametrize("kind", ["perform", "make_thunk"])
+def test_failing_node_names_the_rewrite_that_made_it(kind: str) -> None:
+    class Failing(Op):
+        __props__ = ()
+
+        def make_node(self, *inputs: Any) -> Apply:
+            return Apply(self, inputs, [inputs[0].type()])
+
+        def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+            msg = "no"
+            raise ValueError(msg)
+
+    class FailingThunk(Failing):
+        def make_thunk(self, *args: Any, **kwargs: Any) -> Any:
+            msg = "no"
+            raise ValueError(msg)
+
+    def insert_failing(_: FunctionGraph, node: Any) -> Any:
+        return [(Failing if kind == "perform" else FailingThunk)()(*node.inputs)] if node.op == tt.exp else None
+
+    a = tt.dvector("a")
+    out = tt.exp(a)
+    with pytest.raises(ValueError, match="no") as caught:
+        function([a], out, mode=with_rule(insert_failing))([1.0])
+    told = "\n".join((str(caught.value), *getattr(caught.value, "__notes__", ())))
+    assert "out = tt.exp(a)" in told
+    assert "made by the rewrite 'insert_failing'" in told
+
+
 @pytest.mark.documents("error:BadOptimization", "DebugMode.optimizer")
 def test_rule_that_changes_a_value_is_named() -> None:
     def insert_broken_add(_: FunctionGraph, node: Any) -> Any:

@@ -162,6 +162,12 @@ def test_call_names_its_outputs() -> None:
     assert [v.name for v in div_mod(number("x"), 2.0, name="part")] == ["part_0", "part_1"]
 
 
+def test_name_goes_to_the_default_output_alone() -> None:
+    made = SquareAndCube()(tt.dvector("x"), name="chosen")
+    assert made.name == "chosen"
+    assert [v.name for v in made.owner.outputs] == ["chosen", None]
+
+
 def test_gradient_by_l_op_sees_inputs_outputs_and_cotangents() -> None:
     x = tt.dvector("x")
     square, cube = SquareAndCube()(x).owner.outputs

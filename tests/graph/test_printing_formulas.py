@@ -9,6 +9,7 @@ import pytest
 from tests.graph.arithmetic import NUMBER, Arithmetic, add, chain, div_mod, mul, number, same
 from treadle.graph import (
     Apply,
+    CycleError,
     Form,
     FunctionGraph,
     GraphTypeError,
@@ -34,7 +35,9 @@ from treadle.graph.printing import (
     Printer,
     PrinterState,
     Text,
+    constant_printer,
     default_printer,
+    leaf_printer,
     set_precedence,
 )
 
@@ -231,7 +234,41 @@ def test_assignment_goes_by_op_class_or_condition_the_last_condition_first() -> 
     printer.assign(lambda _, var: var.owner is None, LeafPrinter())
     assert printer(plus(a, b)) == "sum(a, b)"
     printer.assign(lambda _, var: var.owner is not None, IgnorePrinter())
-    assert printer(plus(a, b)) == "a"
+    assert printer(plus(a, b)) == "sum(a, b)"
+    conditions = pprint.clone_assign(lambda _, var: var.owner is not None, IgnorePrinter())
+    assert conditions(plus(a, b)) == "a"
+    conditions.assign(lambda _, var: var.owner is not None, PatternPrinter("<%(1)s>"))
+    assert conditions(plus(a, b)) == "<b>"
+
+
+@pytest.mark.parametrize("printer", [default_printer, leaf_printer, constant_printer])
+def test_default_printers_may_be_assigned_to_everything(printer: Printer) -> None:
+    printers = PPrinter()
+    printers.assign(plus, PatternPrinter("|%(0)s - %(1)s|"))
+    printers.assign(lambda pstate, var: True, printer)  # noqa: ARG005 - the documented form
+    assert printers(plus(a, b)) == "|a - b|"
+    assert printers(times(a, b)) == ("a * b" if printer is default_printer else str(times(a, b)))
+
+
+def test_graph_with_a_cycle_is_refused() -> None:
+    inner = plus(a, b)
+    outer = times(inner, c)
+    inner.owner.inputs[0] = outer
+    with pytest.raises(CycleError, match="contains a cycle through this node"):
+        pprint(outer)
+
+
+def test_failing_printer_names_op_and_line_of_the_innermost_node() -> None:
+    class Broken(Printer):
+        def process(self, var: Variable, pstate: PrinterState) -> str:
+            raise KeyError(var)
+
+    printer = pprint.clone_assign(plus, Broken())
+    with pytest.raises(KeyError) as caught:
+        printer(times(plus(a, b), c))
+    (note,) = caught.value.__notes__
+    assert note.startswith("Raised by Operation.pprint of ")
+    assert "printer(times(plus(a, b), c))" in note
 
 
 def test_clones_do_not_share_later_assignments() -> None:

@@ -72,6 +72,7 @@ from treadle.graph.shape_inference import call_infer_shape
 from treadle.graph.shared_variable import CONVERTERS, Container, SharedVariable, shared, shared_constructor
 from treadle.graph.structure import Output
 from treadle.graph.test_values import compute_test_value, get_test_value, get_test_values, missing_test_message
+from treadle.graph.thunk import made_thunk, prepare
 from treadle.graph.traversal import (
     ancestors,
     apply_ancestors,
@@ -219,6 +220,7 @@ __all__ = [
     "io_toposort",
     "is_in_ancestors",
     "is_thunk_type",
+    "made_thunk",
     "memory_roots",
     "missing_lowerings",
     "missing_test_message",
@@ -230,6 +232,7 @@ __all__ = [
     "orphans_between",
     "pp",
     "pprint",
+    "prepare",
     "printing",
     "pydotprint",
     "raise_node_error",

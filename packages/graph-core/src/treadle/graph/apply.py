@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from treadle.config import config
 from treadle.graph.errors import GraphTypeError, GraphValueError
+from treadle.graph.notes import note_op
 from treadle.graph.provenance import UserLine, user_line
 from treadle.graph.variable import Constant, ScratchPad, Variable
 
@@ -163,19 +164,35 @@ class Apply:
                 continue
             if old.type != new.type:
                 if strict:
-                    new_inputs[i] = old.type.filter_variable(new)
+                    new_inputs[i] = self._converted(old, new)
                 remake = remake or new_inputs[i].type != old.type
             elif self.op._output_type_depends_on_input_value:
                 remake = remake or isinstance(old, Constant) or isinstance(new, Constant)
         if not remake:
             return self._rebuilt(new_inputs, [out.clone() for out in self.outputs])
-        node = self.op.make_node_like(self, new_inputs)
+        return self._remade(new_inputs)
+
+    def _remade(self, inputs: Sequence[Variable]) -> Apply:
+        """Return what the op makes of other inputs, with what this node is known by."""
+        try:
+            node = self.op.make_node_like(self, inputs)
+        except Exception as error:
+            note_op(error, self.op, "make_node", self.where())
+            raise
         node.user_line = self.user_line
         if self._tag is not None:
             node.tag = self._tag.copy()
         for old_out, new_out in zip(self.outputs, node.outputs, strict=True):
             new_out.name = old_out.name
         return node
+
+    def _converted(self, old: Variable, new: Variable) -> Variable:
+        """Return an input as one of the type of the old one."""
+        try:
+            return old.type.filter_variable(new)
+        except Exception as error:
+            note_op(error, self.op, "clone_with_new_inputs", self.where())
+            raise
 
     def with_distinct_inputs(self) -> Apply:
         """Return a node with a storage cell for each input: itself, unless it overwrites and repeats an input.
@@ -207,8 +224,13 @@ class Apply:
         return list(self.inputs)
 
     def where(self) -> str:
-        """Return `` , built at model.py:41 "…"`` for error messages, or nothing where no line is known."""
-        return f", built at {self.user_line}" if self.user_line is not None else ""
+        """Return `` , built at model.py:41 "…"`` for error messages, or nothing where no line is known.
+
+        In DebugMode it also names the rewrite that made the node.
+        """
+        line = "" if self.user_line is None else f", built at {self.user_line}"
+        rewrite = getattr(self._tag, "made_by", None)
+        return line if rewrite is None else f"{line}, made by the rewrite {rewrite!r}"
 
     def __str__(self) -> str:
         """Show op and inputs."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from treadle.config import config
+from treadle.config import config, text_of
 from treadle.graph.display import debugprint
 from treadle.graph.errors import (
     NodeArithmeticError,
@@ -114,7 +114,7 @@ def node_error(node: Apply, error: Exception, values: Sequence[Any] | None = Non
     text = str(error) or type(error).__name__
     # Of a node that was fused into the one that failed, those inputs are known that both have.
     known = {} if values is None else dict(zip(node.inputs, values, strict=False))
-    report = Report(f"{shown.op}: {text.rstrip('. ')}{shown.where()}.{given}", shown, known)
+    report = Report(f"{text_of(shown.op, str, 2000)}: {text.rstrip('. ')}{shown.where()}.{given}", shown, known)
     kind = next((made for builtin, made in _KINDS if isinstance(error, builtin)), NodeError)
     made = kind(report.message(str(config.exception_verbosity)))
     made.report = report

@@ -19,12 +19,18 @@ class HasInnerGraph(ABC):
     """Mixin of ops that hold a graph of their own: ``class Loop(Op, HasInnerGraph)``.
 
     Printing, traversal and rewriting reach the inner graph through these members.
+
+    Attributes
+    ----------
+    fgraph
+        The inner graph; an op sets it, or has a property of the name.
     """
 
-    @property
-    @abstractmethod
-    def fgraph(self) -> Any:
-        """The inner FunctionGraph."""
+    if TYPE_CHECKING:
+
+        @property
+        def fgraph(self) -> Any:
+            """The inner graph."""
 
     @property
     @abstractmethod

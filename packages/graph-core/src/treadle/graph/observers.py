@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from treadle.graph.apply import Apply
 from treadle.graph.errors import GraphTypeError, GraphValueError
 from treadle.graph.features import AlreadyThere, Feature
 from treadle.graph.journal import Listed, Pruned
+from treadle.graph.notes import note_feature
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -57,8 +59,9 @@ class Observers:
         except AlreadyThere:
             self._uninstall(feature)
             return False
-        except BaseException:
+        except BaseException as error:
             self._uninstall(feature)
+            note_feature(error, feature, "on_attach")
             raise
         self.features.append(feature)
         self._callbacks.clear()
@@ -106,8 +109,12 @@ class Observers:
 
     def execute(self, name: str, args: Iterable[Any]) -> None:
         """Call a method of every feature."""
-        for _, method in self.callbacks(name):
-            method(self._graph, *args)
+        for feature, method in self.callbacks(name):
+            try:
+                method(self._graph, *args)
+            except Exception as error:
+                note_feature(error, feature, name)
+                raise
 
     @property
     def is_telling(self) -> bool:
@@ -182,6 +189,7 @@ class Observers:
                     try:
                         method(self._graph, *args)
                     except Exception as error:  # noqa: BLE001 - the others must hear before it is raised
+                        note_feature(error, feature, name)
                         first_error = first_error or error
         return first_error
 
@@ -197,8 +205,10 @@ class Observers:
                     for _, method in self.callbacks(name) if callbacks is None else callbacks:
                         try:
                             method(graph, *args)
-                        except BaseException:
+                        except BaseException as error:
                             self._note_failure(number, name, method)
+                            told = next((x for x in args if isinstance(x, Apply)), None)
+                            note_feature(error, getattr(method, "__self__", method), name, told)
                             raise
         finally:
             self._telling = False

@@ -155,7 +155,8 @@ class Op(Differentiable, ABC):
         inputs
             Variables, or values that the op converts to constants.
         name
-            Name of the output; several outputs are named ``name_0``, ``name_1`` …
+            Name of the output, or of the default one; without a default one, several outputs are named ``name_0``,
+            ``name_1`` …
         return_list
             Whether to return a list even for one output.
         kwargs
@@ -188,7 +189,7 @@ class Op(Differentiable, ABC):
             node.user_line = user_line(2)
         outputs = node.outputs
         if name is not None:
-            _name_outputs(outputs, name)
+            _name_outputs(node, name)
         if config.compute_test_value != "off":
             compute_test_value(node)
         if self.default_output is not None:
@@ -422,9 +423,10 @@ def _told_apart(parameter: Any) -> Any:
         return parameter
 
 
-def _name_outputs(outputs: Sequence[Variable], name: str) -> None:
-    if len(outputs) == 1:
-        outputs[0].name = name
+def _name_outputs(node: Apply, name: str) -> None:
+    outputs = node.outputs
+    if len(outputs) == 1 or node.op.default_output is not None:
+        node.default_output().name = name
         return
     for i, out in enumerate(outputs):
         out.name = f"{name}_{i}"

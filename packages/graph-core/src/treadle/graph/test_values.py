@@ -10,6 +10,7 @@ from treadle.config import config, lazy_module
 from treadle.graph.errors import GraphTypeError, NodeError, TestValueError
 from treadle.graph.failure import node_error
 from treadle.graph.shared_variable import CONVERTERS
+from treadle.graph.thunk import made_thunk
 from treadle.graph.variable import Constant, Variable
 
 if TYPE_CHECKING:
@@ -145,7 +146,7 @@ def compute_test_value(node: Apply) -> None:
         storage[var] = [var.type.copy_value(value) if i in overwritten else value]
         computed[var] = [True]
     try:
-        node.op.make_thunk(run, storage, computed, [])()
+        made_thunk(run, storage, computed, [])()
     except Exception as error:
         if config.compute_test_value == "pdb":
             _debug(error)

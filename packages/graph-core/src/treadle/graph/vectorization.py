@@ -12,6 +12,7 @@ from treadle.config import discover
 from treadle.graph.apply import Apply
 from treadle.graph.clone import replacement_pairs
 from treadle.graph.errors import DuplicateRegistrationError, GraphTypeError, GraphValueError, VectorizeError
+from treadle.graph.notes import note_op
 from treadle.graph.printout import Print
 from treadle.graph.publication import Publication
 from treadle.graph.traversal import toposort
@@ -150,6 +151,9 @@ def vectorize_node(node: Apply, *inputs: Variable) -> list[Variable]:
     except VectorizeError as error:
         msg = f"{node.op}: {str(error).rstrip('.')}{node.where()}."
         raise VectorizeError(msg) from error
+    except Exception as error:
+        note_op(error, node.op, "rule for vectorising", node.where())
+        raise
     found = made.outputs if isinstance(made, Apply) else made
     outputs = [found] if isinstance(found, Variable) else list(found)
     if len(outputs) != len(node.outputs):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.compile.backends import BACKENDS
 from treadle.config import new_lock
-from treadle.graph import Apply, Constant, FunctionGraph, HasInnerGraph, IfElse, LoweringError, Op
+from treadle.graph import Apply, Constant, FunctionGraph, HasInnerGraph, IfElse, LoweringError, Op, prepare
 from treadle.link.vm import TABLE, VMProgram, lower_node
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Implementations:
             return self._references[node]
 
     def _perform(self, node: Apply) -> Run:
-        node.op.prepare_node(node, None, None, "py")
+        prepare(node)
         if isinstance(node.op, HasInnerGraph):
             node = self._with_checked_inner(node)
         perform = node.op.perform

@@ -48,9 +48,10 @@ class Recorder(Feature):
         self.nodes.update(dict.fromkeys(fgraph.toposort()))
 
     def on_import(self, fgraph: FunctionGraph, node: Apply, reason: str | None) -> None:
-        """Record a node."""
-        del fgraph, reason
+        """Record a node; from now on, errors about it name the rewrite that made it."""
         self.nodes[node] = None
+        if reason != "refine_types" or not hasattr(node.tag, "made_by"):
+            node.tag.made_by = self._name(fgraph, reason)
 
     def on_change_input(
         self, fgraph: FunctionGraph, node: Apply, i: int, var: Variable, new_var: Variable, reason: str | None = None
@@ -61,12 +62,17 @@ class Recorder(Feature):
             if at is not None:
                 del self.changes[at]
             return
-        if reason is None:
-            # A pass over the whole graph need not say who it is.
-            run = current_run(fgraph)
-            reason = run.running if run is not None and run.running else "of an unknown name"
         self._first.setdefault((node, i), var)
-        self.changes.append(Change(str(reason), node, i, var, new_var))
+        self.changes.append(Change(self._name(fgraph, reason), node, i, var, new_var))
+
+    @staticmethod
+    def _name(fgraph: FunctionGraph, reason: str | None) -> str:
+        """Return the name of the rewrite that changes the graph."""
+        if reason is not None:
+            return str(reason)
+        # A pass over the whole graph need not say who it is.
+        run = current_run(fgraph)
+        return run.running if run is not None and run.running else "of an unknown name"
 
     def _is_reverse(self, k: int, node: Apply, i: int, old: Variable) -> bool:
         change = self.changes[k]

@@ -11,7 +11,7 @@ from treadle.graph.apply import Apply
 from treadle.graph.errors import GraphTypeError, GraphValueError
 from treadle.graph.nested import HasInnerGraph
 from treadle.graph.printing.errors import MissingProgramError, PictureError
-from treadle.graph.printing.roots import read
+from treadle.graph.printing.roots import op_text, read
 from treadle.graph.shared_variable import SharedVariable
 from treadle.graph.traversal import ancestors, toposort
 from treadle.graph.variable import Constant, Variable
@@ -118,7 +118,7 @@ class DotWriter:
         return f', style=filled, fillcolor="{colour}"' if self.high_contrast else f', color="{colour}"'
 
     def _op_line(self, node: Apply, position: int | None) -> str:
-        text = str(node.op)
+        text = op_text(node)
         if self.with_ids and position is not None:
             text += f" id={position}"
         border = self.borders.get(node)

@@ -6,17 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.graph.errors import GraphTypeError
 from treadle.graph.notation import Precedence
+from treadle.graph.notes import note_op
 from treadle.graph.op import Op
 from treadle.graph.printing.printers import (
     Printer,
     Text,
-    constant_printer,
     default_printer,
-    leaf_printer,
+    leaf_printer_of,
     set_precedence,
 )
 from treadle.graph.printing.roots import read
-from treadle.graph.variable import Constant, Variable
+from treadle.graph.traversal import toposort
+from treadle.graph.variable import Variable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -104,8 +105,15 @@ class PrinterState:
 
 
 def _in_order(roots: Iterable[Variable], known: Mapping[Any, Any]) -> list[Variable]:
-    """Return the variables not known yet that the roots are computed from, each after those it needs itself."""
+    """Return the variables not known yet that the roots are computed from, each after those it needs itself.
+
+    Raises
+    ------
+    CycleError
+        If one of them needs itself.
+    """
     order: dict[Variable, None] = {}
+    begun: set[Variable] = set()
     pending = [(root, False) for root in reversed(list(roots))]
     while pending:
         var, ready = pending.pop()
@@ -114,6 +122,10 @@ def _in_order(roots: Iterable[Variable], known: Mapping[Any, Any]) -> list[Varia
         if ready or var.owner is None:
             order[var] = None
             continue
+        if var in begun:
+            # It is still waiting for what it needs; sorting names the nodes of the cycle.
+            toposort([var])
+        begun.add(var)
         pending.append((var, True))
         pending.extend((x, False) for x in reversed(var.owner.inputs))
     return list(order)
@@ -126,8 +138,8 @@ def _named_lines(definitions: Iterable[tuple[str, str]], results: Iterable[str])
 class PPrinter:
     """Writes graphs as formulas.
 
-    How an op is written is found in this order: conditions assigned here, the last one first; what is assigned to
-    the op; to its class, or the nearest of its bases; the op's own `Op.printed_form`; a call ``op(a, b)``.
+    How an op is written is found in this order: what is assigned to the op; to its class, or the nearest of its
+    bases; conditions assigned here, the last one first; the op's own `Op.printed_form`; a call ``op(a, b)``.
 
     The text reads as Python: ``a - (b - c)``, ``a ** b ** c``, ``-x ** 2``. A formula longer than `LIMIT` characters
     is cut into lines ``t1 = …``: values that are used more than once, and parts that are too long by themselves, get
@@ -184,21 +196,25 @@ class PPrinter:
 
     def printer_of(self, var: Variable, pstate: PrinterState) -> Printer:
         """Return the printer that writes a variable."""
+        if var.owner is not None and self._by_op:
+            op = var.owner.op
+            for key in (op, *type(op).__mro__):
+                found = self._by_op.get(key)
+                if found is not None:
+                    return found
         for condition, printer in self._conditions:
             if condition(pstate, var):
                 return printer
-        if var.owner is None:
-            return constant_printer if isinstance(var, Constant) else leaf_printer
-        op = var.owner.op
-        if self._by_op:
-            found = self._by_op.get(op)
-            if found is not None:
-                return found
-            for base in type(op).__mro__:
-                found = self._by_op.get(base)
-                if found is not None:
-                    return found
-        return default_printer
+        return leaf_printer_of(var) if var.owner is None else default_printer
+
+    def _written(self, var: Variable, pstate: PrinterState) -> str:
+        """Return what the printer of a variable writes; what fails gets a note of the op and the user's line."""
+        try:
+            return self.printer_of(var, pstate).process(var, pstate)
+        except Exception as error:
+            if var.owner is not None:
+                note_op(error, var.owner.op, "pprint", var.owner.where())
+            raise
 
     # Writing
 
@@ -225,7 +241,7 @@ class PPrinter:
         key = (var, pstate.precedence)
         again = pstate.memo.get(key)
         if again is None:
-            again = pstate.memo[key] = self.printer_of(var, pstate).process(var, pstate)
+            again = pstate.memo[key] = self._written(var, pstate)
         return again
 
     def _fill(self, roots: Sequence[Variable], pstate: PrinterState, stop: bool = False) -> bool:
@@ -237,7 +253,7 @@ class PPrinter:
         """
         with set_precedence(pstate):
             for var in _in_order(roots, pstate.memo):
-                text = self.printer_of(var, pstate).process(var, pstate)
+                text = self._written(var, pstate)
                 if stop and len(text) > pstate.limit:
                     return False
                 named = pstate.settle(var, text)

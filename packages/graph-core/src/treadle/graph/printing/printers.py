@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.graph.errors import GraphTypeError, GraphValueError
 from treadle.graph.notation import Form, Infix, Operand, Precedence, Prefix
-from treadle.graph.printing.roots import one_line
+from treadle.graph.printing.roots import one_line, op_text
 from treadle.graph.variable import Constant, Variable
 
 if TYPE_CHECKING:
@@ -253,14 +253,19 @@ class DefaultPrinter(Printer):
     def process(self, var: Variable, pstate: PrinterState) -> str:
         """Return the formula."""
         if var.owner is None:
-            return pstate.pprinter.printer_of(var, pstate).process(var, pstate)
+            return leaf_printer_of(var).process(var, pstate)
         node = var.owner
         form = node.op.printed_form(node)
         if form is not None and not isinstance(form, Form):
             return written(form[var.index or 0], pstate)
-        return _output(written(Form.call(str(node.op), node.inputs) if form is None else form, pstate), var, node)
+        return _output(written(Form.call(op_text(node), node.inputs) if form is None else form, pstate), var, node)
 
 
 constant_printer = ConstantPrinter()
 default_printer = DefaultPrinter()
 leaf_printer = LeafPrinter()
+
+
+def leaf_printer_of(var: Variable) -> Printer:
+    """Return what writes a variable that no node computes, where nothing else is assigned to it."""
+    return constant_printer if isinstance(var, Constant) else leaf_printer

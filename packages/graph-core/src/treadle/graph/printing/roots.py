@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from treadle.graph.abstract_graph import AbstractFunctionGraph
 from treadle.graph.apply import Apply
 from treadle.graph.errors import GraphTypeError
+from treadle.graph.notes import note_op
 from treadle.graph.shared_variable import SharedVariable
 from treadle.graph.variable import Variable
 
@@ -104,6 +105,15 @@ def stored_value(var: Variable, storage: Mapping[Variable, Any]) -> str | None:
     if isinstance(var, SharedVariable):
         return one_line(var.container.read_host(), 60)
     return None
+
+
+def op_text(node: Apply) -> str:
+    """Return the text of a node's op; what fails gets a note of its class and the user's line."""
+    try:
+        return str(node.op)
+    except Exception as error:
+        note_op(error, node.op, "__str__", node.where())
+        raise
 
 
 def one_line(value: Any, longest: int) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from treadle.graph.apply import Apply
 from treadle.graph.errors import GraphValueError
 from treadle.graph.nested import HasInnerGraph
-from treadle.graph.printing.roots import Printed, read, stored_value
+from treadle.graph.printing.roots import Printed, op_text, read, stored_value
 from treadle.graph.variable import Variable
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ class TreePrinter:
         return f"{var}{self._types(var)}{self.ids.of(var)}{self._tail(var)}"
 
     def _computed(self, var: Variable, node: Apply) -> str:
-        parts = [str(node.op)]
+        parts = [op_text(node)]
         if len(node.outputs) > 1:
             parts.append(f".{var.index}")
         parts += [self._types(var), self.ids.of(node)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from treadle.config import new_lock
-from treadle.graph import IfElse, Op
+from treadle.graph import IfElse, Op, made_thunk
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +25,7 @@ def through_thunk(node: Apply) -> Callable[..., Any]:
     storage: dict[Any, list[Any]] = {v: [None] for v in (*node.inputs, *node.outputs)}
     # Inputs are there before the thunk is called: a lazy one need not ask for any.
     computed = {**{v: [True] for v in node.inputs}, **{v: [False] for v in node.outputs}}
-    thunk = node.op.make_thunk(node, storage, computed, list(node.outputs))
+    thunk = made_thunk(node, storage, computed, list(node.outputs))
     inputs = [storage[v] for v in node.inputs]
     outputs = [storage[v] for v in node.outputs]
     lock = new_lock()

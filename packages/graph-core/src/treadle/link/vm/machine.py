@@ -6,7 +6,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from treadle.config import config
-from treadle.graph import Apply, FunctionGraph, GraphTypeError, IfElse, MissingInputError, explicit_graph_inputs
+from treadle.graph import (
+    Apply,
+    FunctionGraph,
+    GraphTypeError,
+    IfElse,
+    MissingInputError,
+    explicit_graph_inputs,
+    made_thunk,
+)
 from treadle.link.vm.buffers import Buffers, reusable_outputs
 from treadle.link.vm.cells import has_own_thunk, through_thunk
 from treadle.link.vm.generation import generate
@@ -118,7 +126,7 @@ class PerformLinker(LocalLinker):
         lasting = self._lasting()
 
         def make(node: Apply, known: StorageMap, flags: Flags) -> Any:
-            return node.op.make_thunk(node, known, flags, lasting, impl="py")
+            return made_thunk(node, known, flags, lasting, "py")
 
         return self._make_all(make, input_storage, output_storage, storage_map)
 
@@ -210,7 +218,7 @@ class VMLinker(LocalLinker):
 
         def make(node: Apply, known: StorageMap, flags: Flags) -> Any:
             if has_own_thunk(node) or (lazy and isinstance(node.op, IfElse)):
-                return node.op.make_thunk(node, known, flags, lasting)
+                return made_thunk(node, known, flags, lasting)
             return thunk_of(node, lower_node(node), known, flags, lasting)
 
         def vm(*args: Any, **options: Any) -> Loop | Stack:

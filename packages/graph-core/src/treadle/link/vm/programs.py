@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
-from treadle.graph import LoweringTable, node_error
+from treadle.graph import LoweringTable, node_error, note_op, prepare
 from treadle.link.vm.cells import has_own_thunk, through_thunk
 from treadle.link.vm.interface import Program
 
@@ -29,9 +29,8 @@ def vm_scope() -> AbstractContextManager[None]:
 
 def through_perform(node: Apply) -> Callable[..., Any]:
     """Return a function of the node's input values that runs `perform`."""
-    op = node.op
-    perform = op.perform
-    op.prepare_node(node, None, None, "py")
+    perform = node.op.perform
+    prepare(node)
     if len(node.outputs) == 1:
 
         def run_one(*values: Any) -> Any:
@@ -62,7 +61,7 @@ def into_buffers(node: Apply, reused: Sequence[bool], buffers: Buffers) -> Calla
         Where the values are kept.
     """
     perform = node.op.perform
-    node.op.prepare_node(node, None, None, "py")
+    prepare(node)
     outputs = list(zip(node.outputs, reused, strict=True))
 
     def run(*values: Any) -> Any:
@@ -86,7 +85,11 @@ def lower_node(node: Apply, perform: Callable[[Apply], Callable[..., Any]] = thr
     if has_own_thunk(node):
         return through_thunk(node)
     rule = TABLE.find(node.op)
-    found: Callable[..., Any] | None = None if rule is None else rule(node.op, node)
+    try:
+        found: Callable[..., Any] | None = None if rule is None else rule(node.op, node)
+    except Exception as error:
+        note_op(error, node.op, "lowering for the VM", node.where())
+        raise
     return perform(node) if found is None else found
 
 
