@@ -1,12 +1,13 @@
 """Declarations are values, and modules that are seldom needed are imported late."""
 
 import pickle
+import pkgutil
 import subprocess
 import sys
 
 import pytest
 
-from treadle.config import BOOL, Option, lazy_module
+from treadle.config import BOOL, Config, Option, OptionDefinitionError, lazy_module
 
 
 def test_declaration_cannot_be_changed() -> None:
@@ -44,3 +45,14 @@ def test_module_that_is_loaded_already_is_itself() -> None:
     assert lazy_module("sys") is sys
     with pytest.raises(ModuleNotFoundError):
         _ = lazy_module("no_such_module_here").anything
+
+
+def test_no_option_takes_a_name_of_the_module_or_of_a_module_inside() -> None:
+    package = sys.modules["treadle.config"]
+    inside = {module.name for module in pkgutil.iter_modules(package.__path__)}
+    held = {name for name in vars(package) if not name.startswith("__")} - {"config"}
+    settings = Config(environ={}, installed=False)
+    for name in sorted({"phases", "places", "change_flags", "config", *inside, *held}):
+        for declared in (name, f"{name}__inside"):
+            with pytest.raises(OptionDefinitionError, match="in use for something else"):
+                settings.add(Option(declared, False, "doc", BOOL))

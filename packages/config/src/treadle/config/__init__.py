@@ -29,9 +29,10 @@ from treadle.config.errors import (
 from treadle.config.kinds import BOOL, FLOAT, INT, OPTIONAL_BOOL, PATH, STR, Kind, choice, subset
 from treadle.config.lazy import lazy_module, lazy_names
 from treadle.config.locks import live_locks, new_condition, new_lock
-from treadle.config.notices import user_depth
+from treadle.config.notices import user_depth, warn_user
 from treadle.config.option import Option
 from treadle.config.phases import Phases, Span, collecting, phase, tally
+from treadle.config.places import is_installed_file, is_library_file, is_own_file, is_own_module
 from treadle.config.settings import Config, config
 from treadle.config.snapshot import Snapshot
 from treadle.config.text import text_of
@@ -68,6 +69,10 @@ __all__ = [
     "config",
     "discover",
     "installed_version",
+    "is_installed_file",
+    "is_library_file",
+    "is_own_file",
+    "is_own_module",
     "lazy_module",
     "lazy_names",
     "live_locks",
@@ -80,6 +85,7 @@ __all__ = [
     "tally",
     "text_of",
     "user_depth",
+    "warn_user",
 ]
 
 

@@ -91,7 +91,13 @@ def _parse_optional_bool(given: object) -> bool | None:
 def _parse_path(given: object) -> pathlib.Path:
     if not isinstance(given, str | os.PathLike):
         raise TypeError(given)
-    return pathlib.Path(given).expanduser()
+    text = os.fspath(given)
+    if not text or "\0" in text:  # an empty one would mean the working directory
+        raise ValueError(given)
+    try:
+        return pathlib.Path(text).expanduser()
+    except RuntimeError as error:  # ~ where there is no home folder, or ~name without such a user
+        raise ValueError(given) from error
 
 
 BOOL: Kind[bool] = Kind("bool", _parse_bool, "True or False (or 1, 0, true, false)")
@@ -99,7 +105,7 @@ OPTIONAL_BOOL: Kind[bool | None] = Kind("bool or None", _parse_optional_bool, "T
 INT: Kind[int] = Kind("int", _parse_int, "an integer")
 FLOAT: Kind[float] = Kind("float", _parse_float, "a number")
 STR: Kind[str] = Kind("str", _parse_str, "a string")
-PATH: Kind[pathlib.Path] = Kind("path", _parse_path, "a file or folder path")
+PATH: Kind[pathlib.Path] = Kind("path", _parse_path, "the path of a file or folder, which is not empty")
 
 
 def choice(*values: str, ignore_case: bool = False) -> Kind[str]:

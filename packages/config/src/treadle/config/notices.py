@@ -5,6 +5,7 @@ import warnings
 from types import FrameType
 
 from treadle.config.errors import OptionWarning
+from treadle.config.places import is_own_module
 
 
 class WarnOnce:
@@ -22,6 +23,11 @@ class WarnOnce:
             warnings.warn(text, OptionWarning, stacklevel=depth)
 
 
+def warn_user(text: str, category: type[Warning]) -> None:
+    """Give a warning at the line of the nearest caller outside treadle."""
+    warnings.warn(text, category, stacklevel=user_depth())
+
+
 def user_place() -> tuple[str, int]:
     """Return file and line of the nearest caller outside treadle, or outside treadle.config where there is none."""
     frame: FrameType | None = sys._getframe(1)
@@ -29,8 +35,7 @@ def user_place() -> tuple[str, int]:
     while frame is not None:
         if not _is_ours(frame):
             return frame.f_code.co_filename, frame.f_lineno
-        module = str(frame.f_globals.get("__name__", ""))
-        if nearest is None and not module.startswith("treadle.config"):
+        if nearest is None and not _is_configs(frame.f_globals.get("__name__")):
             nearest = frame
         frame = frame.f_back
     found = nearest or sys._getframe(1)
@@ -48,17 +53,17 @@ def user_depth() -> int:
 
 
 def _is_ours(frame: FrameType) -> bool:
-    module = str(frame.f_globals.get("__name__", ""))
+    module = frame.f_globals.get("__name__")
     # contextlib enters blocks on behalf of the function that uses it.
-    return module.startswith("treadle.") or module == "contextlib"
+    return is_own_module(module) or module == "contextlib"
 
 
 def reader_place() -> str:
     """Return which code reads an option: file and line, and the function if it is one of treadle's."""
     frame, _ = _outside()
     place = f"{frame.f_code.co_filename}:{frame.f_lineno}"
-    module = str(frame.f_globals.get("__name__", ""))
-    if not module.startswith("treadle."):
+    module = frame.f_globals.get("__name__")
+    if not is_own_module(module):
         return place
     file, line = user_place()
     return f"{module}.{frame.f_code.co_qualname} ({place}), called from {file}:{line}"
@@ -67,7 +72,12 @@ def reader_place() -> str:
 def _outside() -> tuple[FrameType, int]:
     frame = sys._getframe(1)
     depth = 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("treadle.config"):
+    while frame.f_back is not None and _is_configs(frame.f_globals.get("__name__")):
         frame = frame.f_back
         depth += 1
     return frame, depth
+
+
+def _is_configs(module: object) -> bool:
+    """Whether a module's name is that of treadle.config or of one inside it; namespaces may be without a name."""
+    return isinstance(module, str) and f"{module}.".startswith("treadle.config.")

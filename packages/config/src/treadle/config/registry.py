@@ -1,7 +1,7 @@
 """The options that exist: declared by installed packages, or added by hand."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec, module_from_spec
@@ -24,8 +24,8 @@ GROUP = "treadle.options"
 class Registry:
     """Options by name. Names and sections are kept apart, and a second declaration is refused."""
 
-    def __init__(self, reserved: frozenset[str]) -> None:
-        self.reserved = reserved
+    def __init__(self, is_reserved: Callable[[str], bool]) -> None:
+        self._is_reserved = is_reserved
         self._options: dict[str, Option[Any]] = {}
         self._sections: set[str] = set()
 
@@ -52,7 +52,8 @@ class Registry:
             )
             raise OptionDefinitionError(msg)
         sections = set(_prefixes(name))
-        if name in self.reserved or name in self._sections or sections & (self._options.keys() | self.reserved):
+        taken = name in self._sections or sections & self._options.keys()
+        if taken or any(self._is_reserved(part) for part in (name, *sections)):
             msg = f"option {name}: the name, or its section, is in use for something else. Choose another."
             raise OptionDefinitionError(msg)
         self._options[name] = option

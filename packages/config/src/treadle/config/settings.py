@@ -1,9 +1,11 @@
 """The config object: one value per option, from the first source that gives one."""
 
 import os
+import sys
 import threading
 from collections.abc import Iterable, Mapping
 from contextvars import ContextVar
+from functools import cache
 from typing import Any
 
 from treadle.config.errors import (
@@ -22,29 +24,6 @@ from treadle.config.owners import OWNERS
 from treadle.config.registry import Registry
 from treadle.config.section import Section
 from treadle.config.snapshot import Snapshot
-
-# Names that the module `treadle.config` holds as well, so that options cannot take them.
-_MODULE_NAMES = frozenset(
-    (
-        *(
-            "config",
-            "discovery",
-            "errors",
-            "external",
-            "frames",
-            "kinds",
-            "lazy",
-            "listing",
-            "notices",
-            "option",
-            "owners",
-            "registry",
-        ),
-        *("section", "settings", "snapshot", "sources", "lazy_module"),
-        *("BOOL", "Config", "FLOAT", "INT", "Kind", "OPTIONAL_BOOL", "Option", "PATH", "STR", "choice", "discover"),
-        *("installed_version", "subset"),
-    )
-)
 
 
 class Config:
@@ -120,7 +99,7 @@ class Config:
             "_generation": 0,
             "_installed": installed,
             "_lock": new_lock(),
-            "_registry": Registry(_MODULE_NAMES | {name for name in dir(Config) if name[0] != "_"}),
+            "_registry": Registry(_is_taken),
             "_snapshot": None,
             "_state": "new",
             "_used": {},
@@ -274,7 +253,7 @@ class Config:
     def _declare_installed(self) -> list[str]:
         if not self._installed:
             return []
-        fresh = Registry(self._registry.reserved)
+        fresh = Registry(_is_taken)
         failures = fresh.load_installed()
         for option in self._registry:  # those added by hand
             fresh.add(option)
@@ -561,6 +540,22 @@ class Config:
 
     def __reduce__(self) -> str:
         return "config"
+
+
+def _is_taken(name: str) -> bool:
+    """Whether the config object, or the module that stands for it, has an attribute of this name that is no option."""
+    module = sys.modules.get(__package__)
+    return hasattr(Config, name) or name in vars(module or object) or name in _submodules()
+
+
+@cache
+def _submodules() -> frozenset[str]:
+    """Return the names of the package's modules, which the import system binds in it, loaded or not."""
+    try:
+        files = os.listdir(os.path.dirname(__file__))  # noqa: PTH120, PTH208 - pathlib is loaded later, if at all
+    except OSError:  # from an archive
+        files = []
+    return frozenset(file.partition(".")[0] for file in files)
 
 
 config = Config()

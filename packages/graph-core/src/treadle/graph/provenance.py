@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from treadle.config import config, lazy_module
+from treadle.config import config, is_installed_file, is_library_file, is_own_file, lazy_module
 from treadle.graph.scopes import SCOPE
 
 if TYPE_CHECKING:
@@ -120,22 +119,21 @@ class FrameFilter:
     Lines of the user's files are kept, so that the many nodes that one line makes share one object.
     """
 
-    __slots__ = ("_inner", "files")
+    __slots__ = ("files",)
 
     def __init__(self) -> None:
-        own = _slashed(__file__).rsplit("/", 2)[0]
-        library = _slashed(os.__file__).rpartition("/")[0]
-        self._inner = (f"{own}/", f"{library}/", "<frozen", "<treadle")
         # Lines by number (and scope) for each of the user's files; None for a file that is not the user's.
         self.files: dict[str, dict[LineKey, UserLine] | None] = {}
 
     def judge(self, file: str) -> dict[LineKey, UserLine] | None:
         """Return the lines known of a file met for the first time, or None if it is not the user's."""
-        path = _slashed(file)
-        foreign = path.startswith(self._inner) or any(
-            part in path for part in ("/site-packages/", "/dist-packages/", "/src/treadle/")
-        )
-        return self.files.setdefault(file, None if foreign else {})
+        return self.files.setdefault(file, None if _is_foreign(file) else {})
+
+
+def _is_foreign(file: str) -> bool:
+    if file.startswith("<"):  # a notebook's cell, a command line, or what has no source
+        return file.startswith(("<frozen", "<treadle"))
+    return is_own_file(file) or is_library_file(file) or is_installed_file(file)
 
 
 _FRAMES = FrameFilter()

@@ -1,0 +1,65 @@
+"""Whose code a module or a file is: treadle's, Python's, an installed package's, or the user's."""
+
+import os
+import sys
+from collections.abc import Iterable
+
+# The packages of treadle's own distributions. Others may publish packages under the name treadle as well.
+_PACKAGES = frozenset(
+    (
+        *("cache", "compile", "config", "graph", "rewrite", "tensor", "testing"),
+        *("link.c", "link.jax", "link.numba", "link.torch", "link.vm"),
+    )
+)
+_SITES = ("site-packages", "dist-packages")
+
+
+def is_own_module(module: object) -> bool:
+    """Whether a module's name is that of one of treadle's own; a namespace without a name has none of them.
+
+    >>> is_own_module("treadle.tensor.shape"), is_own_module("treadle.contrib.shape"), is_own_module(None)
+    (True, False, False)
+    """
+    if not isinstance(module, str) or not module.startswith("treadle."):
+        return False
+    parts = module.split(".", 3)
+    return parts[1] in _PACKAGES or ".".join(parts[1:3]) in _PACKAGES
+
+
+def is_own_file(file: str) -> bool:
+    """Whether a file belongs to one of treadle's own packages that is loaded, wherever these are."""
+    return _is_below(file, _own_folders())
+
+
+def is_installed_file(file: str) -> bool:
+    """Whether a file lies where Python looks for installed packages: a folder of the search path made for these."""
+    return _is_below(file, (folder for folder in sys.path if _name(folder) in _SITES))
+
+
+def is_library_file(file: str) -> bool:
+    """Whether a file is one of Python's own library."""
+    return _is_below(file, (_parent(os.__file__),)) and not is_installed_file(file)
+
+
+def _own_folders() -> list[str]:
+    files = {
+        name: getattr(module, "__file__", None) for name, module in list(sys.modules.items()) if is_own_module(name)
+    }
+    return [_parent(file) for name, file in files.items() if isinstance(file, str) and name[8:] in _PACKAGES]
+
+
+def _is_below(file: str, folders: Iterable[str]) -> bool:
+    """Whether a file is in one of the folders, as both are written or as they are once links are followed."""
+    known = [folder for folder in folders if folder]
+    if file.startswith(tuple(os.path.join(folder, "") for folder in known)):  # noqa: PTH118 - as text, for speed
+        return True
+    real = os.path.realpath(file)
+    return real.startswith(tuple(os.path.join(os.path.realpath(folder), "") for folder in known))  # noqa: PTH118
+
+
+def _parent(file: str) -> str:
+    return os.path.dirname(file)  # noqa: PTH120
+
+
+def _name(folder: str) -> str:
+    return os.path.basename(folder.rstrip("/\\"))  # noqa: PTH119
