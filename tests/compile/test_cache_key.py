@@ -13,7 +13,7 @@ from treadle.compile import FunctionMaker, Mode, OpFromGraph, function
 from treadle.compile.cache_key import key_of
 from treadle.compile.caching import FUNCTIONS, is_cached
 from treadle.compile.code_identity import Identity
-from treadle.compile.definitions import UndigestibleError
+from treadle.compile.code_text import UndigestibleError
 from treadle.config import config
 from treadle.graph import Apply, Op, static_op
 from treadle.link.c import TABLE as C_TABLE

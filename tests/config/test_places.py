@@ -34,7 +34,7 @@ def test_packages_of_others_under_the_name_are_not_treadles() -> None:
 def test_file_of_the_user_is_the_users_whatever_its_folder_is_called(tmp_path: Path, folder: str) -> None:
     file = str(tmp_path / folder / "model.py")
     assert is_user_file(file)
-    assert not (is_own_file(file) or is_installed_file(file) or is_library_file(file))
+    assert not any(test(file) for test in (is_own_file, is_installed_file, is_library_file))
 
 
 def test_installed_package_is_one_below_a_folder_that_python_searches(

@@ -4,10 +4,11 @@ from treadle.cache.cache import Cache, EntryInfo, default_cache
 from treadle.cache.digests import digest
 from treadle.cache.errors import CacheFormatError, CacheKeyError, CacheWarning
 from treadle.cache.machine import processor
-from treadle.cache.sources import SOURCES, Sources
+from treadle.cache.sources import LIBRARIES, SOURCES, Sources
 from treadle.cache.statistics import Statistics
 
 __all__ = [
+    "LIBRARIES",
     "SOURCES",
     "Cache",
     "CacheFormatError",

@@ -6,16 +6,19 @@ import os
 import sys
 import time
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
 from treadle.cache.digests import digest
-from treadle.config import installed_version, new_lock
+from treadle.config import installed_version, is_installed_file, is_library_file, is_own_module, new_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+# Libraries that compiled programs depend on, and whose versions each key of a program holds.
+LIBRARIES = ("numpy", "scipy", "cffi", "numba", "llvmlite", "jax", "jaxlib", "torch")
 # A package of more files is known by the version of its distribution.
 _MOST_FILES = 2000
 _STARTED = time.time()
@@ -33,13 +36,15 @@ class Sources:
         self._roots: dict[str, str | None] = {}
         self._stamps: dict[str, str | None] = {}
         self._users: dict[str | None, bool] = {}
-        self._library = os.path.dirname(os.__file__)  # noqa: PTH120 - compared with as text, for each module
 
-    def root(self, module: str) -> str | None:
+    def root(self, module: str | None) -> str | None:
         """Return the name of the outermost package that a module belongs to, namespaces apart.
 
-        An empty text stands for Python's own modules; None for one whose code is in no file.
+        An empty text stands for Python's own modules; None for one whose code is in no file, and for no module: what
+        was made in a namespace without a name has none.
         """
+        if not isinstance(module, str):
+            return None
         if module not in self._roots:
             self._roots[module] = self._find_root(module)
         return self._roots[module]
@@ -81,10 +86,10 @@ class Sources:
 
     @staticmethod
     def _find_users(root: str | None) -> bool:
-        if not root or root.partition(".")[0] == "treadle":
+        if not root or is_own_module(root):
             return False
         file = _file_of(root)
-        return file is not None and not _is_installed(file)
+        return file is not None and not is_installed_file(file)
 
     def _find_root(self, module: str) -> str | None:
         if module == "__main__":
@@ -94,24 +99,21 @@ class Sources:
             name = ".".join(parts[:count])
             file = _file_of(name)
             if file is not None:
-                return "" if self._is_library(file) else name
+                return "" if is_library_file(file) else name
             if name in sys.builtin_module_names or name in sys.stdlib_module_names:
                 return ""
         return None
-
-    def _is_library(self, file: str) -> bool:
-        return file.startswith(self._library) and not _is_installed(file)
 
     def _make_stamp(self, root: str) -> str | None:
         file = _file_of(root)
         if file is None:
             return None
-        if not file.endswith(".py") or (_is_installed(file) and root.partition(".")[0] != "treadle"):
+        if not file.endswith(".py") or (is_installed_file(file) and not is_own_module(root)):
             version = _version_stamp(root)
             if version is not None or not file.endswith(".py"):
                 return version
         path = Path(file)
-        files = sorted(_python_files(path.parent)) if path.name == "__init__.py" else [file]
+        files = sorted(islice(_python_files(path.parent), _MOST_FILES + 1)) if path.name == "__init__.py" else [file]
         if len(files) > _MOST_FILES:
             return _version_stamp(root)
         parts: list[str | bytes] = [root]
@@ -140,10 +142,6 @@ def _file_of(module: str) -> str | None:
     except (ImportError, ValueError, AttributeError):
         return None
     return os.path.realpath(spec.origin) if spec is not None and spec.has_location and spec.origin else None
-
-
-def _is_installed(file: str) -> bool:
-    return "site-packages" in file or "dist-packages" in file
 
 
 def _version_stamp(root: str) -> str | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from treadle.cache import default_cache
 from treadle.compile.cache_key import key_of
 from treadle.compile.caching import LAST_LOOKUP
-from treadle.compile.definitions import UndigestibleError
+from treadle.compile.code_text import UndigestibleError
 from treadle.compile.maker import FunctionMaker
 from treadle.config import TreadleError, config
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from treadle.cache import SOURCES, digest, processor
+from treadle.cache import LIBRARIES, SOURCES, digest, processor
 from treadle.compile.backends import BACKENDS
 from treadle.compile.canonical_graph import CanonicalGraph
 from treadle.compile.code_identity import Identity
-from treadle.compile.definitions import UndigestibleError
+from treadle.compile.code_text import UndigestibleError
 from treadle.compile.mode import Mode
 from treadle.config import discover, installed_version
 from treadle.graph import LoweringTable
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 FORMAT = "1"
 # Packages whose code every program depends on.
 _OURS = ("treadle.config", "treadle.graph", "treadle.rewrite", "treadle.compile", "treadle.link.vm")
-_LIBRARIES = ("numpy", "scipy", "cffi", "numba", "llvmlite", "jax", "jaxlib", "torch")
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +141,7 @@ class _Publications:
             entries = [entry for group in dict.fromkeys(groups) for entry in discover(group).values()]
             texts = tuple(f"{entry.group} {entry.name} {entry.value}" for entry in entries)
             modules = tuple({entry.value.partition(":")[0] for entry in entries})
-            versions = tuple((name, str(installed_version(name))) for name in _LIBRARIES)
+            versions = tuple((name, str(installed_version(name))) for name in LIBRARIES)
             self._known = _Installed(texts, modules, versions)
             self._path = path
         return self._known
@@ -166,7 +165,7 @@ def _lowerings(identity: Identity) -> tuple[str, tuple[type, ...]]:
     for table in list(LoweringTable.tables):
         own = SOURCES.root(table.module)
         for op_type, rule in table.added():
-            if SOURCES.root(rule.__module__) in {own, "treadle.tensor"}:
+            if SOURCES.root(getattr(rule, "__module__", None)) in {own, "treadle.tensor"}:
                 continue
             said = _rule_text(rule, identity)
             if said is None:
@@ -193,6 +192,7 @@ def _code(graph: CanonicalGraph, linker: Linker, backend: Backend, identity: Ide
     for text in graph.code:
         identity.add_names(text)
     identity.modules.update(type(c.type).__module__ for c in graph.constants)
+    identity.modules |= graph.modules
     identity.modules.update(_OURS)
     identity.modules.add(type(linker).__module__)
     made_by: Any = backend.linker

@@ -7,25 +7,24 @@ import json
 import pickle
 import struct
 from collections import OrderedDict
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from treadle.cache import default_cache
+from treadle.cache import LIBRARIES, default_cache
 from treadle.compile.cache_key import FunctionKey, key_of
 from treadle.compile.canonical_graph import inner_nodes
-from treadle.compile.definitions import UndigestibleError
+from treadle.compile.code_text import UndigestibleError
 from treadle.compile.stored_graph import StoredGraph, mark_origins, write
 from treadle.config import config, new_lock, phase
+from treadle.graph import early_nodes, foreign_code
 from treadle.link.vm import ProgramGraph
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
+    from collections.abc import Iterable, Mapping
 
     from treadle.cache import Cache
     from treadle.compile.maker import FunctionMaker
-    from treadle.graph import Type
+    from treadle.graph import Apply, Type
     from treadle.link.vm import Linker, Program
 
 _LENGTH = struct.Struct("<Q")
@@ -83,13 +82,13 @@ class Lookups:
     def __init__(self) -> None:
         # Not the key itself, which holds the graph and with it the values of shared variables.
         self._last: tuple[str | None, Mapping[str, str], str, str, str] | None = None
-        self._directory: Path | None = None
+        self._cache: Cache | None = None
 
     def note(self, key: FunctionKey | None, outcome: str, reason: str, name: str | None) -> None:
         """Note how a look-up ended, and why."""
-        if self._directory is None:
+        if self._cache is None:
             atexit.register(self.write)
-        self._directory = default_cache().directory
+        self._cache = default_cache()
         text, parts = (None, {}) if key is None else (key.text, key.parts)
         self._last = (text, parts, outcome, reason, name or "")
 
@@ -104,10 +103,9 @@ class Lookups:
         return about
 
     def write(self) -> None:
-        """Write the last look-up to the compile directory, if that is there."""
-        if self._directory is not None and self._directory.is_dir():
-            with suppress(OSError):
-                (self._directory / LAST_LOOKUP).write_text(json.dumps(self.last(), sort_keys=True), "utf-8")
+        """Write the last look-up to the compile directory, if there is one."""
+        if self._cache is not None:
+            self._cache.note(LAST_LOOKUP, json.dumps(self.last(), sort_keys=True).encode())
 
 
 LOOKUPS = Lookups()
@@ -218,8 +216,10 @@ class FunctionCache:
     def _made(self, cache: Cache, maker: FunctionMaker, key: FunctionKey) -> Program:
         fgraph = maker.create_fgraph()
         marked = mark_origins(fgraph, key.graph)
-        program = maker.build(fgraph)
+        with early_nodes() as early:
+            program = maker.build(fgraph)
         try:
+            _check_early(early)
             stored = _written(maker, key, program, marked)
         except Exception as error:  # noqa: BLE001 - whatever hinders pickling, the function works without
             self._count("unkept")
@@ -283,6 +283,14 @@ def _program_graph(maker: FunctionMaker, source: StoredGraph, outputs: tuple[Typ
         return found.fgraph
 
     return ProgramGraph(inputs, outputs, spec.native_outputs(), load)
+
+
+def _check_early(nodes: Iterable[Apply]) -> None:
+    """Refuse a program with values that code of others computed: it may have read anything, which no key can hold."""
+    found = foreign_code(nodes, LIBRARIES)
+    if found is not None:
+        msg = f"a value that {found} computed is part of the program, and may be another one in another process"
+        raise pickle.PicklingError(msg)
 
 
 def _written(maker: FunctionMaker, key: FunctionKey, program: Program, marked: bool) -> _Stored:

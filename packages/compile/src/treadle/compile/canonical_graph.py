@@ -6,8 +6,9 @@ import marshal
 from array import array
 from typing import TYPE_CHECKING, Any
 
-from treadle.cache import digest
-from treadle.compile.definitions import Definitions, UndigestibleError
+from treadle.cache import SOURCES, digest
+from treadle.compile.code_text import UndigestibleError
+from treadle.compile.definitions import Definitions
 from treadle.config import text_of
 from treadle.graph import Constant, GraphTypeError, HasInnerGraph, encode, toposort
 
@@ -34,6 +35,8 @@ class CanonicalGraph:
         Where inputs' values are kept: defaults and state.
     code
         Encodings of the ops and types, which name the classes and functions that they stand for.
+    modules
+        Modules that the user's among these use.
 
     Raises
     ------
@@ -75,6 +78,7 @@ class CanonicalGraph:
         # Arrays are of no class of the user's, and there may be many.
         values = (c.data for c in self.constants if not hasattr(c.data, "nbytes"))
         found.add([*self._distinct, *self._types, *values])
+        self.modules = found.modules
         return found.texts()
 
     def _write(self, outputs: Sequence[Variable]) -> bytes:
@@ -121,7 +125,8 @@ class CanonicalGraph:
         quick = _quick_text(op)
         number = None if quick is None else self._quick.get(quick)
         if number is None:
-            self._distinct.append(op if quick is None else type(op))
+            # A user's op may hold more than its parameters.
+            self._distinct.append(op if quick is None or SOURCES.is_users(type(op).__module__) else type(op))
             number = self._op_texts.setdefault(op.canonical(), len(self._op_texts))
             if quick is not None:
                 self._quick[quick] = number

@@ -5,15 +5,34 @@ from __future__ import annotations
 import re
 import sys
 from functools import partial
-from types import BuiltinFunctionType, FunctionType, MappingProxyType, MethodType, ModuleType
+from types import BuiltinFunctionType, FunctionType, MappingProxyType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any
 
 from treadle.cache import SOURCES
-from treadle.compile.definitions import UndigestibleError, code_of_class, code_of_function, refusal, slots_of
+from treadle.compile.code_text import (
+    UndigestibleError,
+    check_name,
+    code_texts,
+    functions_of,
+    member_texts,
+    refusal,
+    state_of,
+)
+from treadle.compile.reads import attributes_read, values_read
 from treadle.graph import GraphTypeError, Op, Type, encode
 
 _NAME = re.compile(rb"[A-Za-z_]\w*(?:\.[A-Za-z_<]\w*>?)+")
 _MOST_OBJECTS = 10_000
+# What Python, and decorators of classes, put beside what the user wrote; some of it differs from process to process.
+_MADE = frozenset({"__doc__", "__module__", "__dict__", "__weakref__", "__annotations__", "__slotnames__", "_abc_impl"})
+# Members and parameters of ops and types that are called when a graph is built or a program runs, not in between.
+AT_RUN_TIME = frozenset(
+    (
+        *("perform", "debug_perform", "prepare_node", "make_thunk", "make_py_thunk", "impl", "fn", "filter"),
+        *("filter_inplace", "values_eq", "values_eq_approx", "is_valid_value", "grad", "L_op", "R_op", "pullback"),
+        *("pushforward", "printed_form", "__repr__", "__str__"),
+    )
+)
 
 
 class Identity:
@@ -31,6 +50,7 @@ class Identity:
         self._met: dict[int, int] = {}
         self._kept: list[Any] = []
         self._pending: list[Any] = []
+        self._members: set[int] = set()
 
     def of(self, thing: Any) -> str:
         """Return a text that is equal for objects that do the same, in every process.
@@ -100,20 +120,58 @@ class Identity:
         self._pending += reversed(parts)
 
     def _add_named(self, kind: str, thing: Any) -> None:
+        if not isinstance(thing.__module__, str):
+            raise UndigestibleError(refusal(thing, "it belongs to no module"))
         self._text.append(f"{kind} {thing.__module__}.{thing.__qualname__}")
-        if isinstance(thing.__module__, str):
-            self.modules.add(thing.__module__)
-            if isinstance(thing, type) and SOURCES.is_users(thing.__module__):
-                self._text.append(code_of_class(thing))
+        self.modules.add(thing.__module__)
+        if isinstance(thing, type) and SOURCES.is_users(thing.__module__):
+            self._add_members(thing)
+
+    def _add_members(self, kind: type) -> None:
+        """Add the code of a user's class and of the user's classes that it derives from.
+
+        What runs while a program is made is followed into what it reads; the rest enters as far as it has a text.
+        """
+        rest: list[tuple[str, Any]] = []
+        early: list[FunctionType] = []
+        late = AT_RUN_TIME if issubclass(kind, Op | Type) else frozenset()
+        for base in kind.__mro__:
+            if not SOURCES.is_users(base.__module__):
+                continue
+            check_name(base)
+            self._text.append(f"{base.__module__}.{base.__qualname__}")
+            for name, member in sorted(vars(base).items()):
+                if name in _MADE:
+                    continue
+                functions = functions_of(member)
+                if functions and name not in late:
+                    self._text.append(name)
+                    early += functions
+                else:
+                    rest.append((name, member))
+        read = {name for function in early for name in attributes_read(function)}
+        for name, member in rest:
+            if name in read and not isinstance(member, MemberDescriptorType):  # what is in slots is an object's own
+                self._pending += functions_of(member) or [member]
+            else:
+                self._text += (name, *member_texts(member))
+        # Decorated ones are closures, whose values are known.
+        self._members.update(map(id, early))
+        self._pending += early
 
     def _add_function(self, function: FunctionType) -> None:
-        if function.__closure__:
+        users = SOURCES.is_users(function.__module__)
+        if function.__closure__ and not (users and id(function) in self._members):
             raise UndigestibleError(refusal(function, "it was made inside another function, whose values it uses"))
         self._add_named("function", function)
+        if users:
+            code_texts(function.__code__, self._text)
+            for name, value in values_read(function):
+                self._text.append(name)
+                self._pending.append(value)
+            return
         # The line tells lambdas of one module apart; what they use is in the module's source.
         self._text.append(f"line {function.__code__.co_firstlineno}")
-        if SOURCES.is_users(function.__module__):
-            self._text.append(code_of_function(function))
         self._pending += [function.__defaults__, function.__kwdefaults__]
 
     def _add_encoded(self, thing: Any) -> None:
@@ -121,9 +179,9 @@ class Identity:
             encoding = encode(thing)
         except GraphTypeError as error:
             raise UndigestibleError(str(error)) from error
-        self.modules.add(type(thing).__module__)
         self.add_names(encoding)
         self._text.append(encoding.hex())
+        self._pending.append(type(thing))
 
     def _add_instance(self, thing: Any) -> None:
         kind = type(thing)
@@ -134,11 +192,20 @@ class Identity:
         else:
             self.add_names(encoding)
             self._text.append(encoding.hex())
+            self._add_behind(thing, kind)
             return
         if isinstance(thing, ModuleType) or kind.__module__ in sys.stdlib_module_names or kind.__module__ == "builtins":
             raise UndigestibleError(refusal(thing, "it has no text that is the same in every process"))
         self._add_named("instance", kind)
-        names = [name for base in kind.__mro__ for name in slots_of(base)]
-        state = {name: getattr(thing, name) for name in names if hasattr(thing, name)}
-        state.update(getattr(thing, "__dict__", {}))
+        state = state_of(thing)
         self._pending.append({name: state[name] for name in sorted(state)})
+
+    def _add_behind(self, thing: Any, kind: type) -> None:
+        """Add what an encoding only names: the function that a decorator wrapped, what a user's object consists of."""
+        wrapped = getattr(thing, "__wrapped__", None)
+        if SOURCES.is_users(kind.__module__):
+            self._pending += [kind, state_of(thing)]
+        elif isinstance(wrapped, FunctionType):
+            self._pending.append(wrapped)
+        elif SOURCES.is_users(getattr(thing, "__module__", None)):
+            raise UndigestibleError(refusal(thing, "its code has no text"))

@@ -11,6 +11,7 @@ from treadle.graph.description import as_string, default_node_formatter, op_as_s
 from treadle.graph.destroyhandler import DestroyHandler, inplace_candidates
 from treadle.graph.differentiation import connections
 from treadle.graph.display import debugprint, dot_text, dprint, pp, pprint, printing, pydotprint
+from treadle.graph.early import early_nodes, foreign_code, perform_early
 from treadle.graph.encoding import ENCODERS, digest, encode, encode_dataclass, tagged
 from treadle.graph.equality import equal_computations, graph_key
 from treadle.graph.errors import (
@@ -199,11 +200,13 @@ __all__ = [
     "digest",
     "dot_text",
     "dprint",
+    "early_nodes",
     "encode",
     "encode_dataclass",
     "equal_computations",
     "expand_inner_graphs",
     "explicit_graph_inputs",
+    "foreign_code",
     "general_toposort",
     "get_test_value",
     "get_test_values",
@@ -230,6 +233,7 @@ __all__ = [
     "op_as_string",
     "order_nodes",
     "orphans_between",
+    "perform_early",
     "pp",
     "pprint",
     "prepare",

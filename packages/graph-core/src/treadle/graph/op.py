@@ -402,9 +402,12 @@ class Op(Differentiable, ABC):
         except GraphTypeError:
             return (type(self), *(_told_apart(getattr(self, name)) for name in self._parameter_names() or ()))
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> Any:
         """Leave out what is derived: hashes differ from one process to the next, compiled functions belong to one."""
-        return {k: v for k, v in self.__dict__.items() if k not in {"_canonical", "_fn", "_hash"}}
+        state = {k: v for k, v in self.__dict__.items() if k not in {"_canonical", "_fn", "_hash"}}
+        whole = super().__getstate__()
+        # With slots, it is a pair: what is in the dictionary, what is in the slots.
+        return (state, whole[1]) if isinstance(whole, tuple) else state
 
     def __str__(self) -> str:
         """Show class and static parameters."""

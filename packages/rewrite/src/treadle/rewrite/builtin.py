@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from treadle.graph import Constant
+from treadle.graph import Constant, perform_early
 from treadle.rewrite.phase import Phase
 from treadle.rewrite.rules import RuleSet
 
@@ -34,7 +34,7 @@ def fold(fgraph: FunctionGraph, node: Apply) -> Sequence[Variable] | None:
         return None
     cells: list[list[Any]] = [[None] for _ in node.outputs]
     try:
-        node.op.perform(node, _given(node), cells)
+        perform_early(node, _given(node), cells)
     except (ArithmeticError, LookupError, NotImplementedError, TypeError, ValueError):
         return None
     values = [cell[0] for cell in cells]

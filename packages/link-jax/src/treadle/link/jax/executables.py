@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import jax
 from jax.experimental import serialize_executable
 
-from treadle.cache import default_cache, digest
+from treadle.cache import LIBRARIES, default_cache, digest
 from treadle.config import new_lock, phase
+from treadle.graph import early_nodes, foreign_code
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -143,10 +144,12 @@ class Executables:
         found = None if shelf is None else shelf.find(about)
         if found is not None:
             return found
-        lowered = self._jit().lower(*args, *self._arguments)  # type: ignore[attr-defined]  # what jax.jit returns
+        with early_nodes() as early:
+            lowered = self._jit().lower(*args, *self._arguments)  # type: ignore[attr-defined]  # what jax.jit returns
         with phase("compiler"):
             compiled: Callable[..., Any] = lowered.compile()
-        if shelf is not None:
+        # What a user's op computed while the graph was traced is in the form, and may be another in another process.
+        if shelf is not None and foreign_code(early, LIBRARIES) is None:
             shelf.put(about, lowered, compiled)
         return compiled
 

@@ -11,6 +11,7 @@ import numpy as np
 from jax import lax
 
 from treadle.config import phase
+from treadle.graph import perform_early
 from treadle.link.jax.errors import BranchShapeError
 from treadle.link.jax.table import Checked
 
@@ -204,7 +205,7 @@ def on_host(node: Apply) -> Callable[..., Any]:
 
     def run(*values: Any) -> Any:
         cells: list[list[Any]] = [[None] for _ in node.outputs]
-        node.op.perform(node, [np.asarray(x) for x in values], cells)
+        perform_early(node, [np.asarray(x) for x in values], cells)
         return tuple(cell[0] for cell in cells)
 
     return run

@@ -1,0 +1,127 @@
+"""Texts of the user's functions, as they are in this process: their code, and the plain values that it uses."""
+
+from __future__ import annotations
+
+import sys
+from functools import cached_property
+from types import CodeType, FunctionType
+from typing import TYPE_CHECKING, Any
+
+from treadle.cache import SOURCES
+from treadle.config import TreadleError, text_of
+from treadle.graph import GraphTypeError, encode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_ATOMS = frozenset({type(None), type(...), bool, int, float, complex, str, bytes})
+# What ops derive from their parameters.
+_DERIVED = frozenset({"_canonical", "_fn", "_hash"})
+
+
+class UndigestibleError(TreadleError, TypeError):
+    """What a function is made of cannot be told from others in another process, so the function is not kept."""
+
+
+def refusal(thing: Any, reason: str) -> str:
+    """Return the message of an `UndigestibleError`."""
+    return f"compile cache: {text_of(thing)} cannot be told from others in another process: {reason}."
+
+
+def state_of(thing: Any) -> dict[str, Any]:
+    """Return the attributes of an object, by name: those in slots too, those that are derived from others not."""
+    names = [name for base in type(thing).__mro__ for name in _slots_of(base)]
+    state = {name: getattr(thing, name) for name in names if hasattr(thing, name)}
+    state.update(getattr(thing, "__dict__", {}))
+    return {name: value for name, value in state.items() if name not in _DERIVED}
+
+
+def _slots_of(kind: type) -> tuple[str, ...]:
+    given = kind.__dict__.get("__slots__", ())
+    names = (given,) if isinstance(given, str) else tuple(given)
+    return tuple(name for name in names if name not in {"__weakref__", "__dict__"})
+
+
+def check_name(thing: Any) -> None:
+    """Raise an error if a class or function is not what its module holds under its name."""
+    if "<locals>" in thing.__qualname__:
+        raise UndigestibleError(refusal(thing, "it was made inside a function, whose values it may use"))
+    found: Any = sys.modules.get(thing.__module__)
+    for name in thing.__qualname__.split("."):
+        found = getattr(found, name, None)
+    if found is not thing:
+        raise UndigestibleError(refusal(thing, "its module holds something else under its name"))
+
+
+def functions_of(member: Any) -> list[FunctionType]:
+    """Return the functions that a member of a class is made of; none for a value."""
+    if isinstance(member, property):
+        parts: tuple[Any, ...] = (member.fget, member.fset, member.fdel)
+    elif isinstance(member, staticmethod | classmethod):
+        parts = (member.__func__,)
+    elif isinstance(member, cached_property):
+        parts = (member.func,)
+    else:
+        parts = (member,)
+    return [part for part in parts if isinstance(part, FunctionType)]
+
+
+def member_texts(member: Any) -> Iterable[str]:
+    """Return texts of a member of a class, as far as it has some that are the same in every process."""
+    functions = functions_of(member)
+    return [text for part in functions for text in function_texts(part)] if functions else [_value_text(member)]
+
+
+def _value_text(value: Any) -> str:
+    """Return a text of a value as far as it has one that is the same in every process."""
+    try:
+        return encode(value).hex()
+    except GraphTypeError:
+        return type(value).__qualname__
+
+
+def function_texts(function: FunctionType) -> list[str]:
+    """Return texts of a function, of what it uses of its module's variables, and of the values that it closes over."""
+    texts: list[str] = []
+    met: set[FunctionType] = set()
+    pending = [function]
+    while pending:
+        made = pending.pop()
+        if made in met:
+            continue
+        met.add(made)
+        texts += (made.__qualname__, _value_text(made.__defaults__), _value_text(made.__kwdefaults__))
+        names = code_texts(made.__code__, texts)
+        for name in sorted(names & made.__globals__.keys()):
+            pending += _used(name, made.__globals__[name], texts)
+        for name, cell in zip(made.__code__.co_freevars, made.__closure__ or (), strict=True):
+            try:
+                pending += _used(name, cell.cell_contents, texts)
+            except ValueError:  # the cell is still empty
+                texts.append(name)
+    return texts
+
+
+def _used(name: str, value: Any, texts: list[str]) -> list[FunctionType]:
+    """Add the text of a value that code uses; return the user's function that it is."""
+    if isinstance(value, FunctionType):
+        return [value] if SOURCES.is_users(value.__module__) else []
+    if type(value) in _ATOMS or (type(value) is tuple and all(type(part) in _ATOMS for part in value)):
+        texts += (name, _value_text(value))
+    return []
+
+
+def code_texts(code: CodeType, texts: list[str]) -> set[str]:
+    """Add texts of code, and of the code inside it; return the names that it uses."""
+    names: set[str] = set()
+    pending = [code]
+    while pending:
+        found = pending.pop()
+        names.update(found.co_names)
+        texts += (found.co_name, found.co_code.hex(), *found.co_names)
+        for constant in found.co_consts:
+            if isinstance(constant, CodeType):
+                pending.append(constant)
+            else:
+                texts.append(_value_text(constant))
+    return names
