@@ -66,11 +66,14 @@ def test_directory_is_private_and_made_on_first_use(cache: Cache) -> None:
     assert stat.S_IMODE(entry_file(cache).stat().st_mode) == 0o600
 
 
-def test_open_directory_of_ours_is_closed_to_others(cache: Cache) -> None:
+def test_open_directory_is_refused_and_stays_as_it_is(cache: Cache) -> None:
     cache.directory.mkdir()
     cache.directory.chmod(0o777)
-    cache.put(KEY, b"payload")
-    assert stat.S_IMODE(cache.directory.stat().st_mode) == 0o700
+    with pytest.warns(CacheWarning, match="other users can write to it"):
+        cache.put(KEY, b"payload")
+    assert cache.get(KEY) == b"payload"
+    assert stat.S_IMODE(cache.directory.stat().st_mode) == 0o777
+    assert list(cache.directory.iterdir()) == []
 
 
 def test_nothing_but_the_entry_is_left_after_a_put(cache: Cache) -> None:

@@ -10,6 +10,7 @@ from treadle.cache.claims import Claims
 from treadle.cache.digests import check_key
 from treadle.cache.entry import Entry, pack, unpack
 from treadle.cache.errors import CacheFormatError
+from treadle.cache.files import own, read_entry
 from treadle.cache.shared import SharedFolders, folders_in
 from treadle.cache.statistics import Counters, Statistics
 from treadle.cache.store import Store, file_fault
@@ -44,10 +45,12 @@ class Cache:
     ----------
     directory
         Where to keep the entries; the option ``compiledir`` if not given. It is made on first use with mode
-        0700; one that belongs to another user, or cannot be written, is left alone with one warning, and the cache
-        is then kept in memory.
+        0700. One that belongs to another user, that others can write to, or that cannot be written, is left alone with
+        one warning, and the cache is then kept in memory.
     wait, timeout, max_bytes, shared
         In place of the options ``compile__wait``, ``compile__timeout``, ``cache__max_bytes`` and ``cache__shared``.
+    quiet
+        Whether a directory that cannot be used costs no warning.
     """
 
     def __init__(
@@ -58,6 +61,7 @@ class Cache:
         timeout: float | None = None,
         max_bytes: int | None = None,
         shared: Sequence[Path | str] | None = None,
+        quiet: bool = False,
     ) -> None:
         self._counters = Counters()
         self._claims = Claims(
@@ -73,6 +77,7 @@ class Cache:
                 lambda: folders_in(config.cache__shared) if shared is None else [Path(f).absolute() for f in shared],
                 lambda: bool(config.cache__trust_shared),
             ),
+            quiet=quiet,
         )
 
     @property
@@ -126,7 +131,8 @@ class Cache:
         it is there by then, else None: then the block makes it and calls `put`, or leaves that to the next one.
         """
         path = self._store.path(check_key(key))
-        with self._claims.hold(key, path and path.parent, lambda: path is not None and self._store.usable(path)):
+        folder = self._store.folder(key)
+        with self._claims.hold(key, folder, lambda: path is not None and self._store.usable(path)):
             entry = self._look(key)
             if entry is not None:
                 self._counters.count("hits")
@@ -159,10 +165,8 @@ class Cache:
         self._counters.count("misses" if found is None else "hits")
         if found is not None:
             return found
-        root = self._store.root()
-        folder = None if root is None else root / key[:2]
-        pattern = f"{key}-*{suffix}"
-        with self._claims.hold(f"{key}{suffix}", folder, lambda: folder is not None and any(folder.glob(pattern))):
+        folder = self._store.folder(key)
+        with self._claims.hold(f"{key}{suffix}", folder, lambda: self._store.has_file(key, suffix)):
             found = self._store.find_file(key, suffix)
             if found is not None:
                 self._counters.count("hits")
@@ -179,7 +183,7 @@ class Cache:
             kind, meta, fault = "entry", _NO_META, ""
             if file.path.suffix == ".entry":
                 try:
-                    meta = unpack(file.key, file.path.read_bytes()).meta
+                    meta = unpack(file.key, read_entry(file.path, own())).meta
                 except (CacheFormatError, OSError) as error:
                     fault = str(error)
             else:
@@ -225,8 +229,19 @@ class Cache:
             damaged.append(EntryInfo("", "leftover", 0, 0.0, _NO_META, fault))
         return tuple(damaged)
 
+    def note(self, name: str, data: bytes) -> Path | None:
+        """Keep bytes in a file of this name in the directory; return the file, None where there is no directory."""
+        return self._store.note(name, data)
+
+    def guest(self, name: str) -> Path | None:
+        """Return a folder in the directory for what another package keeps there, which `clear` removes.
+
+        None without a usable directory, and where there is such a folder that the cache did not make.
+        """
+        return self._store.guest(name)
+
     def clear(self) -> int:
-        """Remove all entries and files, and return how many."""
+        """Remove all entries and files, and return how many; what the cache did not make stays."""
         return self._store.empty()
 
     def purge(self) -> int:

@@ -46,7 +46,7 @@ class Claims:
         name
             What is claimed; it becomes a file name.
         folder
-            Where the lock file goes; None claims among this process's threads only.
+            Where the lock file goes, which is there; None claims among this process's threads only.
         ready
             Whether another process has meanwhile made what the claim is for.
         """
@@ -92,13 +92,11 @@ class Claims:
         age = _Age(path)
         while True:
             try:
-                path.parent.mkdir(mode=0o700, exist_ok=True)
                 lock = _try_lock(path)
             except (OSError, NotImplementedError):
                 return None
             if lock is not None:
-                with suppress(OSError):
-                    _stamp(path).touch()
+                _write_stamp(_stamp(path))
                 return lock
             if not self._pause(path, age, ready):
                 return None
@@ -110,7 +108,7 @@ class Claims:
         while time.monotonic() < until:
             if ready():
                 return False
-            if not path.exists():  # the holder gave up, or finished without result
+            if not os.path.lexists(path):  # the holder gave up, or finished without result
                 return True
             if age.read() > self._timeout():
                 with suppress(OSError):
@@ -137,6 +135,13 @@ def _try_lock(path: Path) -> "BaseFileLock | None":
     except Timeout:
         return None
     return lock
+
+
+def _write_stamp(path: Path) -> None:
+    with suppress(OSError):
+        path.unlink()
+    with suppress(OSError):
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def _stamp(path: Path) -> Path:

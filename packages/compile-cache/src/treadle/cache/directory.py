@@ -1,12 +1,16 @@
-"""The folder that a cache lives in: made private, and refused if it belongs to somebody else."""
+"""The folders that a cache keeps things in: made private and marked, and refused if others could change them."""
 
 import os
 import stat
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 _PRIVATE = 0o700
+# An empty folder: it says of the one around it that a cache made it, so that a cache may remove it.
+_MARK = ".treadle"
+_OF_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 class UnusableDirectoryError(Exception):
@@ -14,27 +18,86 @@ class UnusableDirectoryError(Exception):
 
 
 def prepare(directory: Path) -> Path:
-    """Make the directory if it is not there, make it private, and prove that it can be written.
+    """Make the directory, private, if it is not there, and prove that it can be written; the mode of one that is stays.
 
     Raises
     ------
     UnusableDirectoryError
-        If it belongs to another user, or cannot be made, made private, or written.
+        If it belongs to another user, or others can write to it; nothing was written to it then. Or if it cannot be
+        made or written.
     """
     try:
-        directory.mkdir(mode=_PRIVATE, parents=True, exist_ok=True)
-        status = directory.stat()
-        user = current_user()
-        if user is not None and status.st_uid != user:
-            msg = f"it belongs to user {status.st_uid}, not to you ({user}), and its entries are run as code"
-            raise UnusableDirectoryError(msg)
-        if user is not None and stat.S_IMODE(status.st_mode) != _PRIVATE:
-            directory.chmod(_PRIVATE)
+        str(directory).encode()  # compilers and loaders of libraries take no other names
+        make_folder(directory, parents=True)
+        fault = fault_of(directory.stat())
+        if fault:
+            raise UnusableDirectoryError(fault)
         with tempfile.TemporaryFile(dir=directory):
             pass
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise UnusableDirectoryError(str(error)) from error
     return directory
+
+
+def fault_of(status: os.stat_result) -> str:
+    """Return why a folder cannot hold entries, which are run as code; an empty text if it can."""
+    user = current_user()
+    if not stat.S_ISDIR(status.st_mode):
+        return "it is no folder"
+    if user is None:
+        return ""
+    if status.st_uid != user:
+        return f"it belongs to user {status.st_uid}, not to you ({user}), and its entries are run as code"
+    if status.st_mode & _OF_OTHERS:
+        return "other users can write to it, and its entries are run as code; take that right away"
+    return ""
+
+
+def make_folder(folder: Path, *, parents: bool = False) -> None:
+    """Make a folder that is private and marked as the cache's; one that is there stays as it is.
+
+    Raises
+    ------
+    OSError
+        If it cannot be made.
+    """
+    try:
+        folder.mkdir(mode=_PRIVATE, parents=parents)
+    except FileExistsError:
+        return
+    with suppress(OSError):  # without it, less is removed
+        (folder / _MARK).mkdir(mode=_PRIVATE)
+
+
+def make_shard(shard: Path) -> None:
+    """Make a folder inside the cache's directory, or check that the one there is the user's own and no link.
+
+    Raises
+    ------
+    OSError
+        If it cannot be made, or cannot be used.
+    """
+    make_folder(shard)
+    fault = fault_of(shard.lstat())
+    if fault:
+        msg = f"{shard.name}: {fault}"
+        raise NotADirectoryError(msg)
+
+
+def is_marked(folder: Path) -> bool:
+    """Whether a cache of this user's made a folder."""
+    try:
+        return not fault_of((folder / _MARK).lstat())
+    except OSError:
+        return False
+
+
+def remove_marked(folder: Path) -> None:
+    """Remove a folder that a cache made, if nothing is in it but its mark."""
+    with suppress(OSError):
+        if is_marked(folder):
+            (folder / _MARK).rmdir()
+        folder.rmdir()
 
 
 def current_user() -> int | None:
@@ -42,42 +105,32 @@ def current_user() -> int | None:
     return os.geteuid() if hasattr(os, "geteuid") else None
 
 
-def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file so that readers see all of it or nothing.
-
-    Raises
-    ------
-    OSError
-        If it cannot be written; nothing is left behind.
-    """
-    path.parent.mkdir(mode=_PRIVATE, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=".write-", dir=path.parent)
-    temporary = Path(name)
+def names_in(folder: Path) -> list[str]:
+    """Return the names in a folder, sorted; none if it cannot be read."""
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+        return sorted(os.listdir(folder))  # noqa: PTH208 - names are all that is needed
+    except OSError:
+        return []
 
 
 def files_in(directory: Path) -> Iterator[tuple[Path, os.stat_result]]:
-    """Yield every file one level down, with its status; what vanishes meanwhile is left out."""
-    try:
-        shards = sorted(os.scandir(directory), key=lambda shard: shard.name)
-    except OSError:
-        return
-    for shard in shards:
-        if len(shard.name) != 2 or not shard.is_dir(follow_symlinks=False):
+    """Yield every regular file one level down, with its status; what vanishes meanwhile, and links, are left out."""
+    for name in names_in(directory):
+        shard = directory / name
+        if len(name) != 2 or not _is_folder(shard):
             continue
-        try:
-            found = sorted(os.scandir(shard.path), key=lambda file: file.name)
-        except OSError:
-            continue
-        for file in found:
+        for inside in names_in(shard):
+            path = shard / inside
             try:
-                if file.is_file(follow_symlinks=False):
-                    yield Path(file.path), file.stat(follow_symlinks=False)
+                status = path.lstat()
             except OSError:
                 continue
+            if stat.S_ISREG(status.st_mode):
+                yield path, status
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return stat.S_ISDIR(path.lstat().st_mode)
+    except OSError:
+        return False

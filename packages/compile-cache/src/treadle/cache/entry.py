@@ -52,9 +52,12 @@ def unpack(key: str, data: bytes) -> Entry:
     return Entry(payload, json.loads(description))
 
 
-def file_checksum(data: bytes) -> str:
-    """Return the checksum that stands in a materialised file's name."""
-    return hashlib.blake2b(data, digest_size=16).hexdigest()
+def size_of(beginning: bytes) -> int:
+    """Return the size of an entry as its header says; 0 for what is no entry."""
+    if len(beginning) < _HEADER.size or not beginning.startswith(MAGIC):
+        return 0
+    _, _, description_size, payload_size, _ = _HEADER.unpack_from(beginning)
+    return int(_HEADER.size + description_size + payload_size)
 
 
 def _checksum(key: str, description: bytes, payload: bytes) -> bytes:

@@ -2,13 +2,13 @@
 
 import os
 import stat
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from treadle.cache.directory import current_user
 from treadle.cache.errors import CacheWarning
-from treadle.config import new_lock
+from treadle.cache.files import Access, UnsafeFileError, checksum_of, read_entry
+from treadle.config import new_lock, warn_user
 
 _ROOT = 0
 
@@ -16,8 +16,9 @@ _ROOT = 0
 class SharedFolders:
     """The folders that a cache reads and never writes.
 
-    Entries are run as code. So a folder counts only if nobody but its owner can write to it, and if that owner is this
-    user or the system's administrator, or the user says that others are trusted. One that does not count is told once.
+    Entries are run as code. So a folder counts only if nobody but its owner can write to it, or exchange it by way of a
+    folder that it is in, and if all these owners are this user or the system's administrator, or the user says that
+    others are trusted. The same holds for each folder inside and each file. What does not count is told once.
 
     Parameters
     ----------
@@ -38,48 +39,83 @@ class SharedFolders:
         found = []
         for folder in self._named():
             fault = self._fault(folder)
-            if fault is None:
-                found.append(folder)
-            else:
+            if fault:
                 self._tell(folder, fault)
+            else:
+                found.append(folder)
         return found
 
-    def owners(self, folder: Path) -> frozenset[int] | None:
-        """Return the users whose files in a folder may be read; None where files have no owners."""
-        user = current_user()
-        if user is None:
-            return None
+    def read(self, folder: Path, file: Path) -> bytes | None:
+        """Return the bytes of an entry in one of the folders; None if there is none that may be read."""
         try:
-            return frozenset({user, _ROOT, folder.stat().st_uid})
-        except OSError:
-            return frozenset({user})
+            return read_entry(file, self._access(folder))
+        except UnsafeFileError as error:
+            self._tell(folder, str(error))
+        except (OSError, MemoryError):
+            pass
+        return None
 
-    def _fault(self, folder: Path) -> str | None:
+    def has_checksum(self, folder: Path, file: Path, checksum: str | None) -> bool:
+        """Whether a file in one of the folders may be loaded, and has the content that its name promises."""
         try:
-            status = folder.stat()
-        except OSError as error:
-            return str(error)
+            return checksum_of(file, self._access(folder)) == checksum
+        except UnsafeFileError as error:
+            self._tell(folder, str(error))
+        except OSError:
+            pass
+        return False
+
+    @staticmethod
+    def _access(folder: Path) -> Access:
         user = current_user()
-        if not stat.S_ISDIR(status.st_mode):
-            return "it is no folder"
         if user is None:
-            return None
-        if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-            return "users other than its owner can write to it, and its entries are run as code; take that right away"
+            return Access(None, strict=True)
+        try:
+            owners = frozenset({user, _ROOT, folder.stat().st_uid})
+        except OSError:
+            owners = frozenset({user})
+        return Access(owners, strict=True)
+
+    def _fault(self, folder: Path) -> str:
+        try:
+            if not stat.S_ISDIR(folder.stat().st_mode):
+                return "it is no folder"
+            user = current_user()
+            if user is None:
+                return ""
+            faults = (self._fault_of(place, place.lstat(), user) for place in _on_the_way(folder))
+            return next((fault for fault in faults if fault), "")
+        except (OSError, ValueError) as error:
+            return str(error)
+
+    def _fault_of(self, place: Path, status: os.stat_result, user: int) -> str:
+        """Return why a folder, or a link, on the way to the entries lets others exchange them; or an empty text."""
+        is_folder = stat.S_ISDIR(status.st_mode)
+        # In a sticky folder, such as that for temporary files, others can only add.
+        if is_folder and status.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not status.st_mode & stat.S_ISVTX:
+            return (
+                f"users other than its owner can write to {place}, and its entries are run as code; take that right "
+                "away"
+            )
         if status.st_uid not in {user, _ROOT} and not self._trusted():
             return (
-                f"it belongs to user {status.st_uid}, not to you ({user}), and its entries are run as code; if you "
-                "trust that user, set the option cache__trust_shared"
+                f"{place} belongs to user {status.st_uid}, not to you ({user}), and its entries are run as code; if "
+                "you trust that user, set the option cache__trust_shared"
             )
-        return None
+        return ""
 
     def _tell(self, folder: Path, fault: str) -> None:
         with self._lock:
             if folder in self._told:
                 return
             self._told.add(folder)
-        msg = f"compile cache: the shared folder {folder} is not read: {fault}."
-        warnings.warn(msg, CacheWarning, stacklevel=6)
+        warn_user(f"compile cache: the shared folder {folder} is not read: {fault}.", CacheWarning)
+
+
+def _on_the_way(folder: Path) -> Iterator[Path]:
+    """Yield a folder and all that it is in, as it is written and as it is once links are followed."""
+    real = Path(os.path.realpath(folder))
+    yield from dict.fromkeys((folder, *folder.parents, real, *real.parents))
 
 
 def folders_in(text: str) -> tuple[Path, ...]:

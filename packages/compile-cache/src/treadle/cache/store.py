@@ -4,26 +4,52 @@ import atexit
 import errno
 import math
 import os
+import re
 import shutil
+import stat
 import tempfile
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from treadle.cache.directory import UnusableDirectoryError, current_user, files_in, prepare, write_atomically
-from treadle.cache.entry import file_checksum
+from treadle.cache.directory import (
+    UnusableDirectoryError,
+    files_in,
+    is_marked,
+    make_shard,
+    names_in,
+    prepare,
+    remove_marked,
+)
+from treadle.cache.entry import MAGIC
 from treadle.cache.errors import CacheWarning
+from treadle.cache.files import (
+    Access,
+    checksum_of,
+    own,
+    read_entry,
+    renew,
+    write_atomically,
+)
 from treadle.cache.shared import SharedFolders
-from treadle.config import new_lock
+from treadle.config import new_lock, warn_user
 
 _GRACE = 7 * 24 * 60 * 60.0  # seconds between the age at which a file is used no more and its removal
 _ABANDONED = 24 * 60 * 60.0  # seconds after which what a process was writing counts as left behind
-_GUESTS = ("companions", "inductor")
-_NOTES = ("last-lookup.json",)
+_GUESTS = ("inductor",)
+_NESTED = ("companions",)
+_NOTES = re.compile(r"last-lookup\.json|failed-[0-9a-f]{64}\.c")
+_KEPT = re.compile(r"[0-9a-f]{64}(\.entry|-[0-9a-f]{32}\..+)")
+_CLAIMS = re.compile(r"[0-9a-f]{64}.*\.(lock|claim)")
+_UNFINISHED = re.compile(r"\.(write|make)-.+")
+_SURELY_UNFINISHED = re.compile(r"\.(write|make)-[a-z0-9_]{8}")  # as tempfile names them
 _ROOM = 1 << 22  # bytes that a directory must still take for a failure not to be blamed on a full disk
+
+
+class _NotKeptError(OSError):
+    """A file was made and could not be put into its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +80,8 @@ class Store:
         Returns the seconds after its last use for which a file may be used again.
     shared
         Further directories, which are only read.
+    quiet
+        Whether an unusable directory costs no warning.
     """
 
     def __init__(
@@ -63,6 +91,8 @@ class Store:
         evicted: Callable[[int], None],
         max_age: Callable[[], float] = lambda: math.inf,
         shared: SharedFolders | None = None,
+        *,
+        quiet: bool = False,
     ) -> None:
         self.directory = directory
         self._max_bytes = max_bytes
@@ -73,7 +103,7 @@ class Store:
         self._memory: dict[str, bytes] = {}
         self._root: Path | None = None
         self._prepared = False
-        self._warned = False
+        self._warned = quiet
         self._temporary: Path | None = None
         self._size: int | None = None
 
@@ -90,10 +120,31 @@ class Store:
                         self._prepared = True
         return self._root
 
-    def path(self, key: str) -> Path | None:
-        """Return the file of an entry, whether or not it exists; None without a directory."""
+    def folder(self, key: str) -> Path | None:
+        """Return the folder of a key, made if it is missing; None if it cannot be used."""
         root = self.root()
-        return None if root is None else root / key[:2] / f"{key}.entry"
+        if root is None:
+            return None
+        try:
+            self._make_shard(root / key[:2])
+        except OSError as error:
+            self._warn(str(error))
+            return None
+        return root / key[:2]
+
+    def _make_shard(self, shard: Path) -> None:
+        try:
+            make_shard(shard)
+        except FileNotFoundError:  # somebody removed the directory meanwhile
+            self._restore()
+            make_shard(shard)
+
+    def path(self, key: str) -> Path | None:
+        """Return the file of an entry, whether or not it exists; None without a directory, or behind a link."""
+        root = self.root()
+        if root is None or stat.S_ISLNK(_mode(root / key[:2])):
+            return None
+        return root / key[:2] / f"{key}.entry"
 
     def usable(self, path: Path) -> bool:
         """Whether a file exists and was used lately enough to be used again."""
@@ -113,25 +164,26 @@ class Store:
     def read_shared(self, key: str) -> Iterator[bytes]:
         """Yield the bytes that shared directories keep under a key."""
         for folder in self._shared.usable():
-            data = _read_file(folder / key[:2] / f"{key}.entry", self._shared.owners(folder))
+            data = self._shared.read(folder, folder / key[:2] / f"{key}.entry")
             if data is not None:
                 yield data
 
     def _read_own(self, path: Path) -> bytes | None:
         if not self.usable(path):
             return None
-        user = current_user()
-        data = _read_file(path, None if user is None else frozenset({user}))
-        if data is not None:
-            _touch(path)
+        try:
+            data = read_entry(path, own())
+        except (OSError, MemoryError):
+            return None
+        renew(path)
         return data
 
     def write(self, key: str, data: bytes) -> None:
         """Keep bytes under a key."""
-        path = self.path(key)
-        if path is not None:
+        folder = self.folder(key)
+        if folder is not None:
             try:
-                self._write_file(path, data)
+                write_atomically(folder / f"{key}.entry", data)
             except OSError as error:
                 self._warn(str(error))
             else:
@@ -140,12 +192,31 @@ class Store:
         with self._lock:
             self._memory[key] = data
 
-    def _write_file(self, path: Path, data: bytes) -> None:
+    def note(self, name: str, data: bytes) -> Path | None:
+        """Keep bytes in a file of the directory itself; return the file, None if that is not possible.
+
+        A directory that was not asked for yet, or is gone, is not made for that.
+        """
+        root = self._root
+        if root is None:
+            return None
         try:
-            write_atomically(path, data)
-        except FileNotFoundError:  # somebody removed the directory meanwhile
-            self._restore()
-            write_atomically(path, data)
+            write_atomically(root / name, data)
+        except OSError:
+            return None
+        return root / name
+
+    def guest(self, name: str) -> Path | None:
+        """Return a folder inside the directory for what another package keeps there; None without one of our own."""
+        root = self.root()
+        if root is None:
+            return None
+        folder = root / name
+        try:
+            make_shard(folder)
+        except OSError:
+            return None
+        return folder if is_marked(folder) or is_marked(root) else None
 
     def _restore(self) -> None:
         """Make the directory again.
@@ -162,25 +233,28 @@ class Store:
 
     def find_file(self, key: str, suffix: str) -> Path | None:
         """Return a materialised file whose content fits the checksum in its name; remove one that does not."""
-        folders = dict.fromkeys((self._file_folder(key), self._temporary))  # the second after a full disk
-        user = current_user()
-        owners = None if user is None else frozenset({user})
-        for path in sorted(path for folder in folders if folder for path in folder.glob(f"{key}-*{suffix}")):
+        for path in self._own_files(key, suffix):
             checksum = _checksum_in(path, key, suffix)
             if checksum is None or not self.usable(path):
                 continue
-            data = _read_file(path, owners)
-            if data is not None and file_checksum(data) == checksum:
-                _touch(path)
+            if _has_checksum(path, checksum, own()):
+                renew(path)
                 return path
-            with suppress(OSError):
-                path.unlink()
+            _unlink(path)
         for folder in self._shared.usable():
-            for path in sorted((folder / key[:2]).glob(f"{key}-*{suffix}")):
-                data = _read_file(path, self._shared.owners(folder))
-                if data is not None and file_checksum(data) == _checksum_in(path, key, suffix):
+            for path in _fitting(folder / key[:2], f"{key}-", suffix):
+                if self._shared.has_checksum(folder, path, _checksum_in(path, key, suffix)):
                     return path
         return None
+
+    def has_file(self, key: str, suffix: str) -> bool:
+        """Whether there is a materialised file, whatever its content."""
+        return bool(self._own_files(key, suffix))
+
+    def _own_files(self, key: str, suffix: str) -> list[Path]:
+        path = self.path(key)
+        folders = (None if path is None else path.parent, self._temporary)  # the second after a full disk
+        return sorted(path for folder in folders if folder for path in _fitting(folder, f"{key}-", suffix))
 
     def add_file(self, key: str, suffix: str, make: Callable[[Path], None]) -> Path:
         """Have `make` write a file in a folder of its own, and keep it under its checksum.
@@ -190,42 +264,32 @@ class Store:
         FileNotFoundError
             If `make` did not write the file.
         """
-        folder = self._file_folder(key)
-        try:
-            work = self._work_folder(folder)
-        except OSError as error:
-            self._warn(str(error))
-        else:
+        folder = self.folder(key)
+        if folder is not None:
+            work = None
             try:
+                work = Path(tempfile.mkdtemp(prefix=".make-", dir=folder))
                 return self._made_in(folder, work, key, suffix, make)
             except Exception as error:
                 # Makers start compilers, which tell in their own words that the disk is full.
-                if folder == self._temporary or (_has_room(folder) and not _is_full(error)):
+                ours = work is None or isinstance(error, _NotKeptError)
+                if not ours and not _is_of_disk(error) and _has_room(folder):
                     raise
-                self._warn(f"there is no room left: {type(error).__name__}")
+                self._warn(str(error) if ours else f"there is no room left: {type(error).__name__}")
         folder = self._temporary_folder()
-        return self._made_in(folder, self._work_folder(folder), key, suffix, make)
-
-    def _work_folder(self, folder: Path) -> Path:
-        """Return a new folder inside one that is made if it is missing."""
-        try:
-            folder.mkdir(mode=0o700, exist_ok=True)
-        except FileNotFoundError:
-            self._restore()
-            folder.mkdir(mode=0o700, exist_ok=True)
-        return Path(tempfile.mkdtemp(prefix=".make-", dir=folder))
+        return self._made_in(folder, Path(tempfile.mkdtemp(prefix=".make-", dir=folder)), key, suffix, make)
 
     def _made_in(self, folder: Path, work: Path, key: str, suffix: str, make: Callable[[Path], None]) -> Path:
         try:
             made = work / f"{key}{suffix}"
             make(made)
-            data = made.read_bytes()
-            path = folder / f"{key}-{file_checksum(data)}{suffix}"
-            made.replace(path)
+            path = folder / f"{key}-{checksum_of(made, own())}{suffix}"
+            size = made.stat().st_size
+            _move(made, path)
         finally:
             shutil.rmtree(work, ignore_errors=True)
         if folder != self._temporary:
-            self._grow(len(data))
+            self._grow(size)
         return path
 
     def files(self) -> Iterator[StoredFile]:
@@ -233,10 +297,13 @@ class Store:
         root = self.root()
         if root is None:
             return
+        marked: dict[Path, bool] = {}
         for path, status in files_in(root):
-            key = path.name[:64]
-            if path.suffix == ".entry" or path.name[64:65] == "-":
-                yield StoredFile(path, key, status.st_size, max(status.st_atime, status.st_mtime))
+            shard = path.parent
+            if shard not in marked:
+                marked[shard] = is_marked(root) or is_marked(shard)
+            if _KEPT.fullmatch(path.name) and (marked[shard] or _says_ours(path)):
+                yield StoredFile(path, path.name[:64], status.st_size, max(status.st_atime, status.st_mtime))
 
     def memory(self) -> dict[str, bytes]:
         """Return what is kept in memory."""
@@ -249,9 +316,8 @@ class Store:
             self._memory.pop(key, None)
         path = self.path(key)
         if path is not None:
-            for found in (path, *path.parent.glob(f"{key}-*")):
-                with suppress(OSError):
-                    found.unlink()
+            for found in (path, *_fitting(path.parent, f"{key}-", "")):
+                _unlink(found)
 
     def empty(self) -> int:
         """Remove every entry and file, and return how many there were."""
@@ -259,48 +325,51 @@ class Store:
             removed = len(self._memory)
             self._memory.clear()
             self._size = None
-            for file in list(self.files()):
-                with suppress(OSError):
-                    file.path.unlink()
-                    removed += 1
-            for folder in self._guests():
-                shutil.rmtree(folder, ignore_errors=True)
+            removed += sum(_unlink(file.path) for file in list(self.files()))
+            root = self.root()
+            if root is not None:
+                for name in _GUESTS:
+                    if is_marked(root / name) or is_marked(root):
+                        shutil.rmtree(root / name, ignore_errors=True)
+                for nested in self._nested(root):
+                    nested.empty()
         return removed
 
-    def _guests(self) -> list[Path]:
-        """Return the folders inside the directory in which compilers and packages keep what is theirs."""
-        root = self.root()
-        return [] if root is None else [root / name for name in _GUESTS if (root / name).is_dir()]
+    def _nested(self, root: Path) -> list["Store"]:
+        """Return the caches inside the directory."""
+        found = [root / name for name in _NESTED if stat.S_ISDIR(_mode(root / name))]
+        return [Store(folder, self._max_bytes, self._evicted, quiet=True) for folder in found]
 
     def destroy(self) -> int:
-        """Remove the directory with all that the cache put there, and return how many files it held.
+        """Remove all that the cache put into the directory, and return how many entries and files it held.
 
-        Files that the cache did not make stay, and the directory with them.
+        What the cache did not make stays, and the folders that it is in.
         """
         removed = self.empty()
         root = self.root()
         if root is not None:
-            for shard in root.glob("[0-9a-f][0-9a-f]"):
-                shutil.rmtree(shard, ignore_errors=True)
-            for name in _NOTES:
-                (root / name).unlink(missing_ok=True)
-            with suppress(OSError):
-                root.rmdir()
+            for nested in self._nested(root):
+                nested.destroy()
+            for path in self.leftovers():
+                _remove(path)
+            for shard in _shards(root):
+                _remove_named(shard, _CLAIMS)
+                if is_marked(shard) or is_marked(root):
+                    remove_marked(shard)
+            _remove_named(root, _NOTES)
+            if is_marked(root):
+                remove_marked(root)
         with self._lock:
             self._prepared = False
             self._root = None
         return removed
-
-    def _file_folder(self, key: str) -> Path:
-        root = self.root()
-        return self._temporary_folder() if root is None else root / key[:2]
 
     def _temporary_folder(self) -> Path:
         with self._lock:
             if self._temporary is None:
                 self._temporary = Path(tempfile.mkdtemp(prefix="treadle-"))
                 # Not before exit: what was loaded from these files may outlive this object.
-                atexit.register(shutil.rmtree, self._temporary, ignore_errors=True)
+                atexit.register(_remove_in, os.getpid(), self._temporary)
             return self._temporary
 
     def _grow(self, size: int) -> None:
@@ -321,9 +390,7 @@ class Store:
         removed = 0
         for file in list(self.files()):
             if file.used < oldest:
-                with suppress(OSError):
-                    file.path.unlink()
-                    removed += 1
+                removed += _unlink(file.path)
         if removed:
             self._evicted(removed)
         self._remove_abandoned()
@@ -331,7 +398,13 @@ class Store:
     def leftovers(self) -> list[Path]:
         """Return what processes were writing when they ended, or are writing now."""
         root = self.root()
-        return [] if root is None else sorted((*root.glob("??/.write-*"), *root.glob("??/.make-*")))
+        if root is None:
+            return []
+        found = []
+        for shard in _shards(root):
+            names = _UNFINISHED if is_marked(shard) or is_marked(root) else _SURELY_UNFINISHED
+            found += [shard / name for name in names_in(shard) if names.fullmatch(name)]
+        return found
 
     def _remove_abandoned(self) -> None:
         """Remove what processes left behind that were killed while they wrote."""
@@ -339,10 +412,7 @@ class Store:
         for path in self.leftovers():
             with suppress(OSError):
                 if path.lstat().st_mtime < oldest:
-                    if path.is_dir():
-                        shutil.rmtree(path, ignore_errors=True)
-                    else:
-                        path.unlink()
+                    _remove(path)
 
     def _evict(self, limit: int) -> None:
         """Remove files until nine tenths of the limit are left, so that not every write evicts."""
@@ -352,8 +422,7 @@ class Store:
         for file in files[:-1]:  # the one just written stays, however large
             if size <= limit * 9 // 10:
                 break
-            with suppress(OSError):
-                file.path.unlink()
+            if _unlink(file.path):
                 size -= file.size
                 removed += 1
         self._size = size
@@ -368,24 +437,76 @@ class Store:
             f"compile cache: the directory {self.directory} cannot be used ({reason}). Compiled code is kept for this "
             "process only. Set the option compiledir to a folder that you own and can write."
         )
-        warnings.warn(msg, CacheWarning, stacklevel=3)
+        warn_user(msg, CacheWarning)
 
 
-def _touch(path: Path) -> None:
-    """Renew the time of last use (file systems may be mounted without access times)."""
-    with suppress(OSError):
-        path.touch()
+def _remove_in(process: int, folder: Path) -> None:
+    """Remove a folder, unless this is a child of the process that made it."""
+    if os.getpid() == process:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
-def _read_file(path: Path, owners: frozenset[int] | None) -> bytes | None:
-    """Return a file's bytes, if it can be read and belongs to one of the users."""
+def _unlink(path: Path) -> bool:
+    """Remove a file; return whether it was there and could be."""
     try:
-        with path.open("rb") as file:
-            if owners is not None and os.fstat(file.fileno()).st_uid not in owners:
-                return None
-            return file.read()
+        path.unlink()
     except OSError:
-        return None
+        return False
+    return True
+
+
+def _remove(path: Path) -> None:
+    if stat.S_ISDIR(_mode(path)):
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        _unlink(path)
+
+
+def _remove_named(folder: Path, names: re.Pattern[str]) -> None:
+    for name in names_in(folder):
+        if names.fullmatch(name):
+            _unlink(folder / name)
+
+
+def _move(made: Path, path: Path) -> None:
+    try:
+        made.replace(path)
+    except OSError as error:
+        raise _NotKeptError(str(error)) from error
+
+
+def _mode(path: Path) -> int:
+    """Return the mode of what is at a path, a link too; 0 where nothing is."""
+    try:
+        return path.lstat().st_mode
+    except OSError:
+        return 0
+
+
+def _shards(root: Path) -> list[Path]:
+    names = [name for name in names_in(root) if re.fullmatch("[0-9a-f]{2}", name)]
+    return [root / name for name in names if stat.S_ISDIR(_mode(root / name))]
+
+
+def _fitting(folder: Path, beginning: str, end: str) -> list[Path]:
+    return [folder / name for name in names_in(folder) if name.startswith(beginning) and name.endswith(end)]
+
+
+def _says_ours(path: Path) -> bool:
+    """Whether the content of a file says that a cache wrote it."""
+    try:
+        if path.suffix == ".entry":
+            return read_entry(path, own()).startswith(MAGIC)
+        return checksum_of(path, own()) == path.name[65:97]
+    except OSError:
+        return False
+
+
+def _has_checksum(path: Path, checksum: str, access: Access) -> bool:
+    try:
+        return checksum_of(path, access) == checksum
+    except OSError:
+        return False
 
 
 def _checksum_in(path: Path, key: str, suffix: str) -> str | None:
@@ -397,16 +518,19 @@ def _checksum_in(path: Path, key: str, suffix: str) -> str | None:
 def file_fault(path: Path) -> str:
     """Return what is wrong with a materialised file, or an empty text."""
     try:
-        data = path.read_bytes()
+        checksum = checksum_of(path, own())
     except OSError as error:
         return str(error)
-    if file_checksum(data) == path.name[65:97]:
+    if checksum == path.name[65:97]:
         return ""
     return f"{path.name}: damaged: the checksum does not fit. It counts as missing and will be made anew."
 
 
-def _is_full(error: Exception) -> bool:
-    return isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+def _is_of_disk(error: Exception) -> bool:
+    """Whether an error tells of the disk or of the directory, rather than of what was to be made."""
+    return isinstance(error, OSError) and error.errno in {
+        *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO, errno.ESTALE),
+    }
 
 
 def _has_room(folder: Path) -> bool:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treadle.cache import Cache
+from treadle.cache import Cache, default_cache
 from treadle.config import TreadleError, config, new_lock
 from treadle.link.c.pool import POOL
 from treadle.link.c.runtime.calls import CALLS
@@ -94,7 +94,10 @@ class Companions:
         return self._done.wait(seconds)
 
     def _missing(self, toolchain: Toolchain) -> list[_Work]:
-        cache = Cache(Path(config.compiledir) / "companions")
+        within = default_cache()
+        if not within.persistent:
+            return []
+        cache = Cache(within.directory / "companions", quiet=True)
         work = [_Work(cache, toolchain, POOL_TEXT, ".so", POOL.install)]
         include = sysconfig.get_path("include")
         if include and (Path(include) / "Python.h").exists():

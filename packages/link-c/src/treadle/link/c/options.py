@@ -2,11 +2,13 @@
 
 from typing import TYPE_CHECKING, Any
 
-from treadle.config import INT, Option, lazy_module
+from treadle.config import FLOAT, INT, STR, Option, lazy_module
 
 if TYPE_CHECKING:
+    import shlex
     import shutil
 else:
+    shlex = lazy_module("shlex")
     shutil = lazy_module("shutil")
 
 
@@ -14,6 +16,16 @@ def _first_compiler() -> str:
     """Return the path of the first C compiler that is installed, or an empty string."""
     return next((path for path in map(shutil.which, ("gcc", "cc", "clang")) if path), "")
 
+
+def _is_shell_text(text: str) -> bool:
+    try:
+        shlex.split(text)
+    except ValueError:
+        return False
+    return True
+
+
+_SHELL_TEXT = STR.where("words as in a shell, with every quotation closed", _is_shell_text)
 
 OPTIONS: tuple[Option[Any], ...] = (
     Option.string(
@@ -28,10 +40,12 @@ OPTIONS: tuple[Option[Any], ...] = (
         default="",
         doc="More flags for the compiler, separated as in a shell, such as -I and -L with folders, -l with libraries. "
         "They come after treadle's own.",
+        kind=_SHELL_TEXT,
     ),
     Option.number(
         "gcc__timeout",
         default=600.0,
+        kind=FLOAT.where("seconds, from 0 to a thousand million", lambda value: 0 <= value <= 1e9),
         doc="Seconds that the compiler may take for one file; it is killed then, and the function is not made. 0: any "
         "time.",
         affects_code=False,
@@ -40,6 +54,7 @@ OPTIONS: tuple[Option[Any], ...] = (
         "blas__ldflags",
         default="",
         doc="Link flags of the BLAS to call for matrix products, such as -lopenblas. Empty: SciPy's.",
+        kind=_SHELL_TEXT,
     ),
     Option.boolean(
         "c__companions",

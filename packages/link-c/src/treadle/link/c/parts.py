@@ -120,6 +120,11 @@ def open_library(file: Path, parts: Parts) -> Any:
     try:
         with phase("loading"):
             library = BRIDGE.open(file)
+            BRIDGE.function_address(library, "treadle_run")
+    except AttributeError as error:
+        default_cache().discard(parts.key)
+        msg = "c: the compiler made a library of something else than its text. Set the option cxx to a C compiler."
+        raise CompileError(msg) from error
     except OSError as error:
         default_cache().discard(parts.key)
         msg = f"c: the compiled library cannot be loaded: {error}. Name the libraries that it needs."

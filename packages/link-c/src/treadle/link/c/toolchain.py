@@ -106,7 +106,12 @@ class Toolchain:
                 msg = f"c: {self.driver} ended without an error and wrote no file. Set the option cxx to a C compiler."
                 raise CompileError(msg)
 
-        return default_cache().materialise(self.key(text), ".so", make)
+        try:
+            return default_cache().materialise(self.key(text), ".so", make)
+        except OSError as error:
+            msg = f"c: the C file, or the library made of it, cannot be kept: {error}. Make room where the option "
+            msg += "compiledir points to, or for temporary files."
+            raise CompileError(msg) from error
 
     def compile(self, source: Path, target: Path, *more: Path) -> None:
         """Make a library of a file, and of more of them.
@@ -222,11 +227,10 @@ def _ending(status: int) -> str:
 
 def _keep(source: Path) -> str:
     """Copy a C file that was refused to the compile directory, and return the sentence that says so."""
-    place = default_cache().directory / f"failed-{source.name}"
-    try:
-        shutil.copyfile(source, place)
-    except OSError as error:
-        return f"The C file could not be kept ({error})."
+    cache = default_cache()
+    place = cache.note(f"failed-{source.name}", source.read_bytes()) if cache.persistent else None
+    if place is None:
+        return "The C file could not be kept: there is no compile directory that can be written."
     return f"The C file is kept as {place}."
 
 

@@ -27,10 +27,11 @@ def inductor_folder() -> Iterator[None]:
     before = os.environ.get(_VARIABLE)
     cache = default_cache()
     own = os.path.abspath(default_cache_dir())  # noqa: PTH100 - compared with what PyTorch itself puts there
-    if before not in {None, own} or not cache.persistent:
+    folder = cache.guest(NAME) if before in {None, own} else None
+    if folder is None:
         yield
         return
-    os.environ[_VARIABLE] = str(cache.directory / NAME)
+    os.environ[_VARIABLE] = str(folder)
     try:
         yield
     finally:
