@@ -115,7 +115,7 @@ class FromFile(Reading):
 
 class FromClass(Reading):
     def read(self) -> float:
-        return self.in_class[0]
+        return float(self.in_class[0])
 
 
 class FromAttribute(Reading):
@@ -143,7 +143,7 @@ class FromMemory(Reading):
 
 class FromDefault(Reading):
     def read(self, held: Any = IN_DICT) -> float:
-        return held["value"]
+        return float(held["value"])
 
 
 KINDS: dict[str, type[Reading]] = {kind.__name__: kind for kind in Reading.__subclasses__()}

@@ -4,7 +4,7 @@ from typing import Any
 
 from treadle.graph import Apply, Op, static_op
 
-FACTOR = 3
+FACTOR: float = 3
 
 
 @static_op
