@@ -236,7 +236,7 @@ class FunctionCache:
         """Return a program for the maker's graph, from an entry or from another function's; None if that fails."""
         source = StoredGraph(stored.graph, key.graph)
         try:
-            types, data = source.program(stored.program)
+            types, writes, data = source.program(stored.program)
             graph = _program_graph(maker, source, types)
             found = program.rebound(graph, data) if program is not None else None
             if found is None:
@@ -245,6 +245,7 @@ class FunctionCache:
         except Exception as error:  # noqa: BLE001 - whatever is wrong with an entry, it counts as missing
             LOOKUPS.note(key, "miss", f"the entry cannot be used: {type(error).__name__}: {error}", maker.name)
             return None
+        found.writes = writes
         maker.load_fgraph_with(graph.get)
         return found
 
@@ -308,8 +309,9 @@ def _written(maker: FunctionMaker, key: FunctionKey, program: Program, marked: b
         if isinstance(node.op, key.barred):
             msg = f"the lowering of {node.op} cannot be told from others in another process"
             raise pickle.PicklingError(msg)
-    types = tuple(v.type for v in fgraph.outputs)
-    return _Stored(*write(key.graph, fgraph, report, (types, data)))
+    writes = program.writes
+    types = tuple(v.type for v in fgraph.outputs) if writes is None else writes.types
+    return _Stored(*write(key.graph, fgraph, report, (types, writes, data)))
 
 
 def _described(key: FunctionKey, maker: FunctionMaker) -> dict[str, str]:

@@ -11,47 +11,20 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.compile.arguments import MISSING, unshared
 from treadle.compile.errors import CallError
+from treadle.compile.locking import LockingText
+from treadle.compile.partial import PartialWriter
 from treadle.graph import Container, NodeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from types import TracebackType
 
     from treadle.compile.executor import Function
+    from treadle.compile.partial import Writes
     from treadle.graph import Type
     from treadle.link.vm import Program
 
-# Each lock is a block of its own in the text; the interpreter allows 20.
-_MOST_LOCKS = 8
 # Longer results are built by list() and dict().
 _MOST_RESULTS = 8
-
-
-class _Held:
-    """The locks of some cells, taken in order; used where there are too many to name in a text."""
-
-    __slots__ = ("_cells", "_taken")
-
-    def __init__(self, cells: Sequence[Container]) -> None:
-        self._cells = cells
-        self._taken: list[Any] = []
-
-    def __enter__(self) -> None:
-        try:
-            for cell in self._cells:
-                lock = cell.lock
-                lock.acquire()
-                self._taken.append(lock)
-        except BaseException:
-            self._release()
-            raise
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._release()
-
-    def _release(self) -> None:
-        while self._taken:
-            self._taken.pop().release()
 
 
 def _fetched(program: Program, type_: Type, value: Any) -> Any:
@@ -75,6 +48,9 @@ class _Writer:
         self.defaults = [i for i, item in enumerate(self.inputs) if item.container is not None]
         self.mutable = self.spec.mutable_inputs()
         self.writes = [cell for cell, _ in self.spec.updates]
+        self.partial: Writes | None = function.program.writes
+        self.values = [*(f"x{i}" for i in range(len(self.inputs))), *(f"s{k}" for k in range(len(self.spec.shared)))]
+        self.results = self._results()
         self.scope: dict[str, Any] = {
             "MISSING": MISSING,
             "NodeError": NodeError,
@@ -85,29 +61,24 @@ class _Writer:
             "subset": function.call_subset,
             "empty": partial(_refuse_empty, function.signature.title),
         }
-        self.lines: list[str] = []
-        self.depth = 2
-
-    def add(self, text: str) -> None:
-        """Add a statement."""
-        self.lines.append("  " * self.depth + text)
-
-    def text(self) -> str:
-        """Return the text of the caller."""
         given = [f"x{i}" for i in self.open]
         parameters = [*(f"{name}=MISSING" for name in given), *(["/"] if given else []), "*rest", "**kw"]
+        self.text = LockingText(f"def call({', '.join(parameters)}):", self.scope)
+        self.add = self.text.add
         self._write_arguments(given)
         self._write_state()
-        return "\n".join(
-            [
-                f"def call({', '.join(parameters)}):",
-                "  try:",
-                *self.lines,
-                "  except NodeError as error:",
-                "    explain(error)",
-                "    raise",
-            ]
-        )
+
+    def compiled(self) -> Callable[..., Any]:
+        """Return the caller."""
+        return self.text.compiled(["  except NodeError as error:", "    explain(error)", "    raise"])
+
+    def _results(self) -> list[str]:
+        """Return the expression of each output of the graph, and of each new value."""
+        count = len(self.spec.outputs) + len(self.writes)
+        if self.partial is None:
+            return [f"out[{k}]" for k in range(count)]
+        targets = {u.output: f"new[{m}]" for m, u in enumerate(self.partial.updates)}
+        return [targets.get(k, f"out[{at}]") for k, at in enumerate(self.partial.places(count))]
 
     # Arguments
 
@@ -117,9 +88,9 @@ class _Writer:
             self._write_binding(given)
             return
         self.add(f"if rest or kw{''.join(f' or not ({test})' for test in tests)}:")
-        self.depth += 1
+        self.text.depth += 1
         self._write_binding(given)
-        self.depth -= 1
+        self.text.depth -= 1
 
     def _write_binding(self, given: Sequence[str]) -> None:
         taken = f"({', '.join(given)}{',' if given else ''})"
@@ -147,34 +118,18 @@ class _Writer:
     # State
 
     def _write_state(self) -> None:
-        cells = dict.fromkeys(s.container for s in self.spec.shared)
-        kept = dict.fromkeys(self.inputs[i].container for i in self.defaults)
-        held = {*cells, *kept, *self.writes} - {None}
-        order: list[Any] = sorted(held, key=lambda cell: cell.order)
-        for k, cell in enumerate(order):
-            self.scope[f"c{k}"] = cell
-        names = {cell: f"c{k}" for k, cell in enumerate(order)}
-        before = self.depth
-        self._write_locks(order, names)
+        cells = [s.container for s in self.spec.shared]
+        kept: list[Any] = [self.inputs[i].container for i in self.defaults]
+        names = self.text.enter([*cells, *kept, *self.writes])
         self._write_reads(names)
         if not self.writes:
-            self.depth = before
+            self.text.leave()
         self._write_run()
         self._write_updates(names)
-        self.depth = before
-        self.add(f"return {self._result()}")
-
-    def _write_locks(self, order: Sequence[Container], names: dict[Container, str]) -> None:
-        if not order:
-            return
-        if len(order) > _MOST_LOCKS:
-            self.scope |= {"Held": _Held, "cells": tuple(order)}
-            self.add("with Held(cells):")
-            self.depth += 1
-            return
-        for cell in order:
-            self.add(f"with {names[cell]}.lock:")
-            self.depth += 1
+        if self.writes:
+            self.text.leave(self._result())
+        else:
+            self.add(f"return {self._result()}")
 
     def _write_reads(self, names: dict[Container, str]) -> None:
         for i in self.defaults:
@@ -182,13 +137,13 @@ class _Writer:
             implicit = self.inputs[i].implicit
             if not implicit:
                 self.add(f"if x{i} is MISSING:")
-                self.depth += 1
+                self.text.depth += 1
             self._write_read(f"x{i}", cell, names[cell], str(self.inputs[i].variable))
             if i in self.mutable:
                 # The default was set after the program was made, which may overwrite the input.
                 self.scope[f"copy{i}"] = self.inputs[i].variable.type.copy_value
                 self.add(f"x{i} = copy{i}(x{i})")
-            self.depth -= not implicit
+            self.text.depth -= not implicit
         for k, var in enumerate(self.spec.shared):
             self._write_read(f"s{k}", var.container, names[var.container], str(var))
 
@@ -204,47 +159,83 @@ class _Writer:
             self.add(f"if {target} is None: empty({what!r})")
 
     def _write_run(self) -> None:
-        values = [*(f"x{i}" for i in range(len(self.inputs))), *(f"s{k}" for k in range(len(self.spec.shared)))]
         for i in self.mutable:
             self.scope["unshared"] = unshared
             self.scope[f"t{i}"] = self.inputs[i].variable.type
-            others = [v for v in values if v != f"x{i}"]
+            others = [v for v in self.values if v != f"x{i}"]
             self.add(f"x{i} = unshared(t{i}, x{i}, ({', '.join(others)}{',' if others else ''}))")
-        self.add(f"out = program({', '.join(values)})")
+        self.add(f"out = program({', '.join(self.values)})")
 
     def _write_updates(self, names: dict[Container, str]) -> None:
-        """Put new values into their cells, all of them after all were computed."""
-        first = len(self.spec.outputs)
+        """Put new values into their cells, all of them after all were computed, and all or none of them."""
+        changes = self._changes(names)
+        if self.partial is not None:
+            self._write_partial(changes)
+        elif len(changes) < 2:
+            for text in changes:
+                self.add(text)
+        else:
+            self._write_wholly(changes, [])
+
+    def _write_wholly(self, changes: Sequence[str], first: Sequence[str]) -> None:
+        """Make changes; where something stops that, make all of them before it goes on."""
+        # On one line: the interpreter gives a line of its own for "try" an instruction that no handler covers.
+        self.add(f"try: {'; '.join([*first, *changes])}")
+        self.add("except BaseException as error:")
+        if first:
+            self.add("  if not kept or kept[-1] is not None:")
+            self.add(f"    undo(kept, error, ({', '.join(self.values)},))")
+            self.add("    raise")
+        for text in changes:
+            self.add(f"  {text}")
+        self.add("  raise")
+
+    def _write_partial(self, changes: Sequence[str]) -> None:
+        partial_: Any = self.partial
+        writer = PartialWriter(self.function.maker, partial_)
+        constants = tuple(c.data for c in partial_.constants)
+        self.scope |= {"write": writer.write, "undo": writer.undo, "constants": constants}
+        targets = {self.values[u.input] for u in partial_.updates}
+        given = ", ".join("None" if v in targets else v for v in self.values)
+        self.add(f"new = [{', '.join(self.values[u.input] for u in partial_.updates)}]")
+        self.add("kept = []")
+        self._write_wholly(changes, [f"write(new, ({given}, *constants, *out), kept)"])
+
+    def _changes(self, names: dict[Container, str]) -> list[str]:
+        """Return the statements that put new values into cells."""
+        first, changes = len(self.spec.outputs), []
         for k, cell in enumerate(self.writes):
-            name, new = names[cell], f"out[{first + k}]"
+            name, new = names[cell], self.results[first + k]
             if type(cell) is not Container:
-                fetched = new if self.host else f"program.fetch({new}, {name}.type)"
-                self.add(f"{name}.write({fetched})")
+                if not self.host:
+                    self.add(f"n{k} = program.fetch({new}, {name}.type)")
+                    new = f"n{k}"
+                changes.append(f"{name}.write({new})")
             elif self.host:
-                self.add(f"{name}._value = {name}._host = {new}; {name}._fetch = None")
+                changes.append(f"{name}._value = {name}._host = {new}; {name}._fetch = None")
             else:
                 self.scope[f"fetch{k}"] = partial(_fetched, self.function.program, cell.type)
-                self.add(f"{name}._value = {new}; {name}._fetch = fetch{k}; {name}._host = None")
+                changes.append(f"{name}._value = {new}; {name}._fetch = fetch{k}; {name}._host = None")
+        return changes
 
     def _result(self) -> str:
         """Return the expression of the result, from the sequence ``out`` of outputs and new values."""
         count = len(self.spec.outputs)
         if self.spec.single:
-            return "out[0]"
-        outputs = "out" if not self.writes else f"out[:{count}]"
+            return self.results[0]
+        if (count <= _MOST_RESULTS and (self.writes or self.partial is not None)) or self.partial is not None:
+            outputs = f"[{', '.join(self.results[:count])}]"
+        else:
+            outputs = f"out[:{count}]" if self.writes else "out"
         if self.spec.keys is not None:
             return f"dict(zip(keys, {outputs}))"
-        if count <= _MOST_RESULTS and self.writes:
-            return f"[{', '.join(f'out[{k}]' for k in range(count))}]"
-        return f"list({outputs})"
+        return outputs if outputs[0] == "[" else f"list({outputs})"
 
 
 def install_caller(function: Function) -> None:
     """Give a function its callable, written for its inputs, state and outputs."""
     writer = _Writer(function)
-    text = writer.text()
-    exec(compile(text, "<treadle call>", "exec"), writer.scope)
-    made: Callable[..., Any] = writer.scope["call"]
+    made = writer.compiled()
     record = getattr(function.program, "record", None)  # of a function with a profile
     if record is not None:
         function.__call__ = record.timed_call(made)

@@ -9,6 +9,7 @@ from treadle.compile.aliasing import add_supervisor_to_fgraph, insert_deepcopy
 from treadle.compile.caching import FUNCTIONS, is_cached
 from treadle.compile.executor import Function
 from treadle.compile.mode import get_mode
+from treadle.compile.partial import split
 from treadle.compile.progress import watched
 from treadle.compile.specification import Specification, specify
 from treadle.config import config, lazy_module, phase, settled
@@ -176,7 +177,14 @@ class FunctionMaker:
         """Return the program of a rewritten graph."""
         with phase("import"):
             linker = self.mode.make_linker()
-        return linker.link(fgraph, self.specification.native_outputs())
+        # Where nodes are looked at, all of them run; values that stay on a device are not written into from here.
+        whole = linker.acts_at_nodes or "native_values" in self.mode.backend.capabilities
+        parts = None if whole else split(fgraph, self.specification)
+        if parts is None:
+            return linker.link(fgraph, self.specification.native_outputs())
+        program = linker.link(parts.graph)
+        program.writes = parts.writes
+        return program
 
     def compile(self) -> Program:
         """Return the program: from the compile cache, where one was made of an equal graph, else a new one."""

@@ -58,6 +58,7 @@ from treadle.graph.features import (
 )
 from treadle.graph.frozen_graph import FrozenFunctionGraph
 from treadle.graph.function_graph import FunctionGraph
+from treadle.graph.holding import CALL_FILE, let_go, settle
 from treadle.graph.ifelse import IfElse
 from treadle.graph.lowering import LoweringTable, expand_inner_graphs, inner_graph, missing_lowerings
 from treadle.graph.memory import Roots, memory_roots, roots_of
@@ -66,6 +67,7 @@ from treadle.graph.notes import note_op
 from treadle.graph.null_type import DisconnectedType, NullType
 from treadle.graph.op import HasInnerGraph, Op, ThunkType, io_connection_pattern, is_thunk_type, static_op
 from treadle.graph.pages import d3viz, html_comparison, html_fragment, html_page, write_html
+from treadle.graph.partial import ChangesPart
 from treadle.graph.printout import Print
 from treadle.graph.provenance import UserLine, carried, user_line
 from treadle.graph.scopes import current_scope, name_scope
@@ -101,6 +103,7 @@ from treadle.graph.variable import Constant, ScratchPad, Variable, as_index
 from treadle.graph.vectorization import VECTORIZERS, Vectorizer, VectorizerTable, vectorize_graph, vectorize_node
 
 __all__ = [
+    "CALL_FILE",
     "CONVERTERS",
     "ENCODERS",
     "EVALUATOR",
@@ -112,6 +115,7 @@ __all__ = [
     "Block",
     "Bookkeeper",
     "Branching",
+    "ChangesPart",
     "Constant",
     "Container",
     "CycleError",
@@ -223,6 +227,7 @@ __all__ = [
     "io_toposort",
     "is_in_ancestors",
     "is_thunk_type",
+    "let_go",
     "made_thunk",
     "memory_roots",
     "missing_lowerings",
@@ -244,6 +249,7 @@ __all__ = [
     "retell",
     "roots_of",
     "serialization",
+    "settle",
     "shared",
     "shared_constructor",
     "static_op",

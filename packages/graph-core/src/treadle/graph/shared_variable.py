@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from treadle.config import discover, new_lock, text_of
 from treadle.graph.errors import DuplicateRegistrationError, GraphTypeError
+from treadle.graph.holding import let_go
 from treadle.graph.publication import Publication
 from treadle.graph.variable import Constant, Variable
 
@@ -45,8 +47,12 @@ class Container:
 
     def read(self) -> Any:
         """Return the value in whatever form it was written."""
-        with self.lock:
-            return self._value
+        try:
+            with self.lock:
+                return self._value
+        except BaseException as error:
+            self._let_go(error)
+            raise
 
     def read_host(self) -> Any:
         """Return the value as a plain host value, converted once.
@@ -54,17 +60,41 @@ class Container:
         The lock is taken even where nothing is to be converted: a call that updates several cells holds their locks,
         so that nobody sees one of them updated and then another one not.
         """
-        with self.lock:
-            if self._fetch is not None:
-                self._host = self._fetch(self._value)
-                self._fetch = None
-            return self._host
+        try:
+            with self.lock:
+                if self._fetch is not None:
+                    self._host = self._fetch(self._value)
+                    self._fetch = None
+                return self._host
+        except BaseException as error:
+            self._let_go(error)
+            raise
 
     def write(self, value: Any) -> None:
         """Store a host value, already filtered."""
-        with self.lock:
-            self._value = self._host = value
-            self._fetch = None
+        try:
+            with self.lock:
+                self._value = self._host = value
+                self._fetch = None
+        except BaseException as error:
+            self._let_go(error)
+            raise
+
+    def change(self, edit: Callable[[Any], Any]) -> None:
+        """Store what a function makes of the host value, which nobody else changes meanwhile."""
+        try:
+            with self.lock:
+                old = self._host if self._fetch is None else self._fetch(self._value)
+                self._value = self._host = edit(old)
+                self._fetch = None
+        except BaseException as error:
+            self._let_go(error)
+            raise
+
+    def _let_go(self, error: BaseException) -> None:
+        # What fails here for itself, as converting may, ended its block.
+        if not isinstance(error, Exception):
+            let_go(self.lock, sys._getframe(2))
 
     @property
     def data(self) -> Any:
@@ -79,10 +109,14 @@ class Container:
 
     def write_native(self, value: Any, fetch: Callable[[Any], Any]) -> None:
         """Store a value in a backend's own form; `fetch` turns it into a host value when one is asked for."""
-        with self.lock:
-            self._fetch = fetch
-            self._value = value
-            self._host = None
+        try:
+            with self.lock:
+                self._fetch = fetch
+                self._value = value
+                self._host = None
+        except BaseException as error:
+            self._let_go(error)
+            raise
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle type and host value."""
@@ -190,12 +224,14 @@ class SharedVariable(Variable):
 
     def zero(self, borrow: bool = False) -> None:
         """Set every element to zero; in place if `borrow`."""
-        with self.container.lock:
-            old = self.container.read_host()
+
+        def cleared(old: Any) -> Any:
             writable = getattr(getattr(old, "flags", None), "writeable", True)
             new = old if borrow and writable else self.type.copy_value(old)
             new[...] = 0
-            self.container.write(new)
+            return new
+
+        self.container.change(cleared)
 
     def clone(self, *, name: str | None = None) -> SharedVariable:
         """Return a shared variable of the same kind that uses the same cell."""

@@ -191,6 +191,19 @@ class Type(ABC):
         """Whether writing into one value may change the other."""
         return a is b and not isinstance(a, _IMMUTABLE)
 
+    def owned_alone(self, value: Any, others: int) -> bool:
+        """Whether a value may be changed because nobody else can see that.
+
+        Parameters
+        ----------
+        value
+            The value.
+        others
+            How many references to it there are that its owner does not know of.
+        """
+        del value, others
+        return False
+
     def copy_value(self, value: Any) -> Any:
         """Return a value that shares no memory with `value`."""
         return copy.deepcopy(value)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from treadle.graph import Apply, Form, Op, Operand, static_op
+from treadle.graph import Apply, ChangesPart, Form, Op, Operand, static_op
 from treadle.tensor.axes import normalize_axes
 from treadle.tensor.broadcasting import broadcast_static, sum_to, zeros_like
 from treadle.tensor.conversion import as_tensor_variable, constant
@@ -188,11 +188,32 @@ class AdvancedSubtensor(_Take):
         return f"AdvancedSubtensor{{{self._text()}}}"
 
 
-class _Put(_Indexed):
+class _Put(_Indexed, ChangesPart):
     """Base of the two ops that write a part. Inputs: the tensor, the values, then the index inputs."""
 
     set: bool
     inplace: bool
+
+    def keep_part(self, inputs: Sequence[Any]) -> Any:
+        """Return a copy of the part."""
+        x, _, *parts = inputs
+        return np.array(x[filled_index(self.entries, parts, x.shape)])
+
+    def change_part(self, inputs: Sequence[Any], kept: Any) -> None:
+        """Write the values, or add them to the part."""
+        x, y, *parts = inputs
+        index = filled_index(self.entries, parts)
+        if self.set:
+            x[index] = y
+        elif _picks_once(index, x.shape):
+            x[index] = kept + y
+        else:
+            _add_at(x, index, y, kept.ndim)
+
+    def restore_part(self, inputs: Sequence[Any], kept: Any) -> None:
+        """Write the part as it was."""
+        x, _, *parts = inputs
+        x[filled_index(self.entries, parts)] = kept
 
     @property
     def destroy_map(self) -> dict[int, list[int]]:  # type: ignore[override]  # depends on the parameters
@@ -250,6 +271,26 @@ class _Put(_Indexed):
             to_x = type(self)(self.entries, set=True)(ct, zeros_like(y), *parts)  # type: ignore[call-arg]  # both subclasses have these fields
         del x
         return [to_x, to_values, *(None for _ in parts)]
+
+
+def _add_at(x: Any, index: Any, y: Any, ndim: int) -> None:
+    """Add to picked elements, a part of some rank, again for each repeated position."""
+    if y.ndim:
+        # ufunc.at reads past the end of a vector that is to be broadcast to a matrix of positions (NumPy 2.4).
+        y = y.reshape((1,) * (ndim - y.ndim) + y.shape)
+    (np.logical_or if x.dtype == bool else np.add).at(x, index, y)
+
+
+def _picks_once(index: tuple[Any, ...], shape: tuple[int, ...]) -> bool:
+    """Whether an index surely picks no element twice: there, gathering and adding is faster than adding one by one."""
+    arrays = [(i, n) for i, n in zip(index, shape, strict=True) if isinstance(i, np.ndarray)]
+    if not arrays:
+        return True
+    if len(arrays) > 1:
+        return False
+    positions, length = arrays[0]
+    sorted_ = np.sort(positions % max(length, 1), axis=None)
+    return bool((sorted_[1:] != sorted_[:-1]).all())
 
 
 @static_op
@@ -332,10 +373,7 @@ class AdvancedIncSubtensor(_Put):
         if self.set:
             result[index] = y
         else:
-            if y.ndim:
-                # ufunc.at reads past the end of a vector that is to be broadcast to a matrix of positions (NumPy 2.4).
-                y = y.reshape((1,) * (self._part_ndim(parts) - y.ndim) + y.shape)
-            (np.logical_or if result.dtype == bool else np.add).at(result, index, y)
+            _add_at(result, index, y, self._part_ndim(parts))
         output_storage[0][0] = result
 
     def _part_ndim(self, parts: Sequence[Any]) -> int:

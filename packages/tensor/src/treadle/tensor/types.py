@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hashlib import blake2b
+from sys import getrefcount
 from types import MappingProxyType, NoneType
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -55,6 +56,15 @@ def _dtype_name(dtype: Any) -> str:
         msg = f"TensorType: the dtype must be one of {known}, got {text_of(dtype)}. Pick one of these."
         raise TensorTypeError(msg)
     return name
+
+
+# To what a view is of, only the view refers, the list in which it is looked at, and the argument of getrefcount.
+_BELOW_REFERENCES = 3
+
+
+def _below(view: Any) -> Any:
+    """Return what an array or a buffer is a view of, or None."""
+    return view.obj if isinstance(view, memoryview) else getattr(view, "base", None)
 
 
 def _dimension(n: Any) -> int | None:
@@ -323,6 +333,18 @@ class TensorType(Type):
         if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray):
             return a is b
         return bool(np.may_share_memory(a, b))
+
+    def owned_alone(self, value: Any, others: int) -> bool:
+        """Whether an array may be written into: nobody else refers to it or to what its memory is a part of."""
+        if others or type(value) is not np.ndarray or not value.flags.writeable:
+            return False
+        # A view refers to the array that owns the memory, or to the last one before whatever does.
+        below = [_below(value)]
+        while below[0] is not None:
+            if getrefcount(below[0]) > _BELOW_REFERENCES:
+                return False
+            below[0] = _below(below[0])
+        return True
 
     def guard(self, name: str) -> tuple[str, dict[str, Any]]:
         """Return a quick test of class, dtype, rank and known lengths."""

@@ -37,6 +37,7 @@ class TimedProgram(Program):
         self.program = program
         self.record = record
         self.host = program.host
+        self.writes = program.writes
         self._run = record.timed_program(program)
 
     def __call__(self, *inputs: Any) -> Sequence[Any]:

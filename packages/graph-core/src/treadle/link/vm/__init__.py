@@ -10,7 +10,7 @@ from treadle.link.vm.loops import VM, Loop, Stack, UpdatingVM
 from treadle.link.vm.machine import BACKEND, PerformLinker, VMLinker, evaluate
 from treadle.link.vm.pooled import ThunkProgram
 from treadle.link.vm.program_graph import Later, ProgramGraph
-from treadle.link.vm.programs import TABLE, VMProgram, lower_node
+from treadle.link.vm.programs import TABLE, VMProgram, lower_node, vm_scope
 from treadle.link.vm.reallocation import calculate_reallocate_info
 from treadle.link.vm.replaying import replay
 from treadle.link.vm.segments import Segment, in_segments, link_in_segments, segments
@@ -62,4 +62,5 @@ __all__ = [
     "replay",
     "segments",
     "unsafe_overwrites",
+    "vm_scope",
 ]

@@ -127,6 +127,11 @@ class Container(StateContainer):
         with self.lock:
             self.storage[0] = value
 
+    def change(self, edit: Callable[[Any], Any]) -> None:
+        """Store what a function makes of the value."""
+        with self.lock:
+            self.storage[0] = edit(self.storage[0])
+
     def write_native(self, value: Any, fetch: Callable[[Any], Any]) -> None:
         """Store a value in a backend's own form as the host value that `fetch` makes of it."""
         self.write(fetch(value))

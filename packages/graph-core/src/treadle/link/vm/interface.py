@@ -22,9 +22,12 @@ class Program(ABC):
     host
         True: takes and returns host values (NumPy arrays, for tensors). False: takes host values or this backend's
         own ones, and returns host values except for the outputs that were asked for in native form.
+    writes
+        What the caller of the program writes afterwards, where new values are written into old ones; else None.
     """
 
     host: bool = True
+    writes: Any = None
 
     @abstractmethod
     def __call__(self, *inputs: Any) -> Sequence[Any]:

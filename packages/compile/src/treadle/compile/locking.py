@@ -1,0 +1,97 @@
+"""The text of functions that hold the locks of cells, and reading several cells at one moment."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from treadle.graph import CALL_FILE, settle
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from treadle.graph import Container
+
+# More locks than this are taken together, which then costs less than a block for each.
+_MOST_BLOCKS = 8
+_LOCKED = re.compile(r" *with (c\d+)\.lock:")
+_FREE = "gone.extend(map(release, locks[len(gone):len(taken)]))"
+
+
+class LockingText:
+    """Writes a function that runs a part of its statements under the locks of cells.
+
+    A few locks are taken by a ``with`` each. Many are taken by one call, and let go of by another: nothing can come in
+    between when one of these takes a lock and notes that in ``taken``, or lets go of it and notes that in ``gone``.
+
+    Parameters
+    ----------
+    head
+        The function's first line.
+    scope
+        Globals of its statements.
+    """
+
+    def __init__(self, head: str, scope: dict[str, Any]) -> None:
+        self.scope = scope
+        self.depth = self._outside = 2
+        self._head = head
+        self._lines: list[str] = []
+        self._together = False
+
+    def add(self, text: str) -> None:
+        """Add a statement."""
+        self._lines.append("  " * self.depth + text)
+
+    def enter(self, cells: Iterable[Container]) -> dict[Container, str]:
+        """Take the locks of cells, in the order that all calls take them in; return the cells' names."""
+        names = {cell: f"c{k}" for k, cell in enumerate(sorted(set(cells), key=lambda cell: cell.order))}
+        self.scope |= {name: cell for cell, name in names.items()}
+        self._outside = self.depth
+        self._together = len(names) > _MOST_BLOCKS
+        if self._together:
+            locks = tuple(cell.lock for cell in names)
+            self.scope |= {"locks": locks, "acquire": type(locks[0]).acquire, "release": type(locks[0]).release}
+            self.add("try:")
+            self.depth += 1
+            self.add("taken.extend(map(acquire, locks))")
+            return names
+        for name in names.values():
+            self.add(f"with {name}.lock:")
+            self.depth += 1
+        return names
+
+    def leave(self, result: str | None = None) -> None:
+        """Let go of the locks; with a result, return that."""
+        # Returning from inside of the blocks leaves no instruction between these that no handler covers.
+        if result is not None:
+            self.add(f"result = {result}" if self._together else f"return {result}")
+        if self._together:
+            self.add("gone.extend(map(release, locks))")
+        self.depth = self._outside
+        if self._together:
+            self.add("except BaseException:")
+            self.add(f"  {_FREE}")
+            self.add("  raise")
+            if result is not None:
+                self.add("return result")
+
+    def compiled(self, handlers: Sequence[str] = ()) -> Callable[..., Any]:
+        """Return the function, which handles exceptions as some lines say."""
+        # What comes while an exception passes through the blocks above.
+        last = f"    {_FREE}" if self._together else "    settle(error)"
+        lines = [self._head, "  taken, gone = [], []"] if self._together else [self._head]
+        lines += ["  try:", *self._lines, *handlers, "  except BaseException as error:", last, "    raise"]
+        found = ((at, _LOCKED.fullmatch(line)) for at, line in enumerate(lines, 1))
+        self.scope |= {"settle": settle, "places": {at: self.scope[match[1]] for at, match in found if match}}
+        exec(compile("\n".join(lines), CALL_FILE, "exec"), self.scope)
+        made: Callable[..., Any] = self.scope[self._head.removeprefix("def ").partition("(")[0]]
+        return made
+
+
+def read_together(cells: Iterable[Container]) -> dict[Container, Any]:
+    """Return the host values that cells have at one moment."""
+    text = LockingText("def read():", {})
+    names = text.enter(cells)
+    text.leave(f"[{', '.join(f'{name}.read_host()' for name in names.values())}]")
+    return dict(zip(names, text.compiled()(), strict=True))

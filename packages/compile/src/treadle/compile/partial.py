@@ -1,0 +1,231 @@
+"""New values that differ from old ones in a part: written into the old ones, at the end of a call that succeeded.
+
+``updates={w: w[i].inc(y)}`` is to cost what it changes, not the size of ``w``. So the program does not compute the new
+value: it computes what is written and where, and the caller writes it into the block of the old value, under the lock
+that it holds anyway. Everything that reads the old value has run by then. The same holds for an argument that the call
+may overwrite, where an output is that argument with a part changed.
+
+A value that anybody else can still see is copied first, once: whoever borrowed it never sees it change. What is
+overwritten is kept until all of the call has succeeded.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from sys import getrefcount
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from treadle.graph import ChangesPart, Constant, Container, DestroyHandler, FunctionGraph, Supervisor, view_op
+from treadle.link.vm import replay, unsafe_overwrites, vm_scope
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from treadle.compile.maker import FunctionMaker
+    from treadle.compile.specification import Specification
+    from treadle.graph import Apply, Type, Variable
+
+# What refers to a value that only its cell holds while `PartialWriter` looks at it: two slots of the cell, a local
+# variable of the caller and its list of targets, and the argument of getrefcount.
+_OWN_REFERENCES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class PartialUpdate:
+    """How an output of a function's graph comes about from one of the graph's inputs.
+
+    Attributes
+    ----------
+    output, input
+        Positions in the graph.
+    steps
+        One after the other, ops, and where the values of their inputs but the first are: positions among the graph's
+        inputs, the constants, and the program's outputs, counted on.
+    """
+
+    output: int
+    input: int
+    steps: tuple[tuple[ChangesPart, tuple[int, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Writes:
+    """What the caller of a program writes.
+
+    Attributes
+    ----------
+    types
+        Types of the program's outputs: those of the graph that the caller does not write, then what it writes.
+    constants
+        What is written that is constant.
+    updates
+        How it writes the others.
+    """
+
+    types: tuple[Type, ...]
+    constants: tuple[Constant, ...]
+    updates: tuple[PartialUpdate, ...]
+
+    def places(self, count: int) -> list[int | None]:
+        """Return for each of the first outputs of the graph where it is among the program's; None if it is written."""
+        written = {u.output for u in self.updates}
+        kept = itertools.count()
+        return [None if k in written else next(kept) for k in range(count)]
+
+
+class Split(NamedTuple):
+    """The graph that is left for the program to compute, and what the caller writes."""
+
+    graph: FunctionGraph
+    writes: Writes
+
+
+def split(fgraph: FunctionGraph, spec: Specification) -> Split | None:
+    """Return a rewritten graph's parts, or None where there is nothing for the caller to write.
+
+    Parameters
+    ----------
+    fgraph
+        The graph. It stays as it is; the nodes of the parts are its.
+    spec
+        What it computes.
+    """
+    chains = _chains(fgraph, spec)
+    if not chains:
+        return None
+    outs = [out for k, out in enumerate(fgraph.outputs) if k not in chains]
+    targets = {root for root, _ in chains.values()}
+    operands = dict.fromkeys(x for _, nodes in chains.values() for node in nodes for x in node.inputs[1:])
+    constants = [x for x in operands if isinstance(x, Constant)]
+    given = {*fgraph.inputs, *constants} - targets
+    computed = [x for x in operands if x not in given]
+    where = {x: at for at, x in enumerate([*fgraph.inputs, *constants, *outs, *computed]) if x in given}
+    where |= {x: len(fgraph.inputs) + len(constants) + len(outs) + at for at, x in enumerate(computed)}
+    outs += computed
+    graph = FunctionGraph(fgraph.inputs, outs, clone=False)
+    for feature in fgraph.features:
+        if isinstance(feature, Supervisor):
+            graph.attach_feature(feature.clone_onto({}))
+    if any(node.op.destroy_map for node in graph.apply_nodes):
+        graph.attach_feature(DestroyHandler())
+    if unsafe_overwrites(graph, graph.toposort()):
+        # Something is overwritten after what needs it was to be written.
+        return None
+    updates = []
+    for k, (root, nodes) in chains.items():
+        steps = tuple((_changer(node), tuple(where[x] for x in node.inputs[1:])) for node in nodes)
+        updates.append(PartialUpdate(k, fgraph.inputs.index(root), steps))
+    return Split(graph, Writes(tuple(v.type for v in outs), tuple(constants), tuple(updates)))
+
+
+def _chains(fgraph: FunctionGraph, spec: Specification) -> dict[int, tuple[Variable, list[Apply]]]:
+    """Return by position the outputs that are an input of the graph with parts changed, each of another input."""
+    found: dict[int, tuple[Variable, list[Apply]]] = {}
+    used: set[Variable] = set()
+    for k in range(len(fgraph.outputs)):
+        root, nodes = _chain(fgraph, k)
+        if nodes and root not in used and _may_be_written(fgraph, spec, k, root, nodes[0]):
+            used.add(root)
+            found[k] = root, nodes
+    return found
+
+
+def _chain(fgraph: FunctionGraph, k: int) -> tuple[Variable, list[Apply]]:
+    """Return what an output is made of by changing parts only, and the nodes that do that, the first one first."""
+    var, nodes = fgraph.outputs[k], []
+    while var.owner is not None and len(fgraph.clients[var]) == 1:
+        if isinstance(var.owner.op, ChangesPart):
+            nodes.append(var.owner)
+        elif nodes or var.owner.op != view_op:
+            break
+        var = var.owner.inputs[0]
+    return var, nodes[::-1]
+
+
+def _changer(node: Apply) -> ChangesPart:
+    # `_chain` has found no others.
+    op: Any = node.op
+    changer: ChangesPart = op
+    return changer
+
+
+def _may_be_written(fgraph: FunctionGraph, spec: Specification, k: int, root: Variable, first: Apply) -> bool:
+    if isinstance(root, Constant) or root not in fgraph.inputs:
+        return False
+    i = fgraph.inputs.index(root)
+    if k >= len(spec.outputs):
+        cell = spec.updates[k - len(spec.outputs)][0]
+        return i >= len(spec.inputs) and spec.shared[i - len(spec.inputs)].container is cell and type(cell) is Container
+    # An argument that is no default: rewriting has found that nothing reads it later.
+    return spec.outputs[k].borrow and i in spec.mutable_inputs() and bool(first.op.destroy_map)
+
+
+class PartialWriter:
+    """Writes into targets at the end of a call, or takes back what it has written.
+
+    Parameters
+    ----------
+    maker
+        The function's maker.
+    writes
+        What to write; the targets are in the order of its updates.
+    """
+
+    __slots__ = ("_maker", "_shared", "_steps", "_types")
+
+    def __init__(self, maker: FunctionMaker, writes: Writes) -> None:
+        self._maker = maker
+        spec = maker.specification
+        types: list[Type] = [*(i.variable.type for i in spec.inputs), *(s.type for s in spec.shared)]
+        self._types = [types[u.input] for u in writes.updates]
+        self._shared = [u.input >= len(spec.inputs) for u in writes.updates]
+        self._steps = [u.steps for u in writes.updates]
+
+    def write(self, targets: list[Any], values: Sequence[Any], kept: list[Any]) -> None:
+        """Write.
+
+        Parameters
+        ----------
+        targets
+            The values to write into; a copy takes the place of one that somebody else can see.
+        values
+            Those that steps point at.
+        kept
+            Gets, before each change, what takes it back; and None at last, when everything is written.
+        """
+        with vm_scope():
+            for k, steps in enumerate(self._steps):
+                others = getrefcount(targets[k]) - _OWN_REFERENCES
+                if self._shared[k] and not self._types[k].owned_alone(targets[k], others):
+                    targets[k] = self._types[k].copy_value(targets[k])
+                for op, places in steps:
+                    inputs = [targets[k], *[values[i] for i in places]]
+                    part = op.keep_part(inputs)
+                    kept.append((op, inputs, part))
+                    op.change_part(inputs, part)
+        kept.append(None)
+
+    def undo(self, kept: list[Any], error: BaseException, inputs: Sequence[Any]) -> None:
+        """Take back what was written, and raise the error of the node that failed.
+
+        Parameters
+        ----------
+        kept
+            What `write` kept.
+        error
+            What stopped it.
+        inputs
+            The values of the graph's inputs.
+        """
+        for op, given, part in reversed(kept):
+            op.restore_part(given, part)
+        if isinstance(error, Exception):
+            found = replay(self._maker.fgraph, self._copied(inputs), error)
+            if found is not error:
+                raise found from error
+
+    def _copied(self, inputs: Sequence[Any]) -> list[Any]:
+        mutable = self._maker.specification.mutable_inputs()
+        given = self._maker.specification.inputs
+        return [given[i].variable.type.copy_value(x) if i in mutable else x for i, x in enumerate(inputs)]

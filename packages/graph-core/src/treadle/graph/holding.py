@@ -1,0 +1,63 @@
+"""Calls hold the locks of cells while they run; no exception, wherever it comes, leaves one of them held.
+
+An interrupt is looked at where a call returns, where a loop begins again, and where a function of Python begins. None
+of these lies between ``with`` taking one of the interpreter's own locks and its block, nor between the end of the
+block and letting go: one ``with`` for each lock has no gap, as long as no function written in Python takes or releases.
+
+What a trace function raises, as a debugger's does, can come at any instruction, also at those with which a block
+ends. The lock is then still held, and the frame that took it is left. Calls therefore look, where an exception leaves
+them from a line that takes a lock, how often their thread is to hold it, and let go of what is too much.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from types import FrameType, TracebackType
+
+CALL_FILE = "<treadle call>"
+"""The file name of generated callers.
+
+Their globals have ``places``: by line of a ``with``, the cell that it locks. Those that take many locks together have
+``locks``, and variables ``taken`` and ``gone``, as long as the number of those taken and of those let go.
+"""
+
+
+def _holds(frame: FrameType, lock: Any) -> int:
+    """Return how often a caller's frame holds a lock: its blocks begin in lines before the one that it is at."""
+    if frame.f_code.co_filename != CALL_FILE:
+        return 0
+    places, local = frame.f_globals["places"], frame.f_locals
+    held = [cell.lock for line, cell in places.items() if line < frame.f_lineno]
+    if "taken" in local:
+        held += frame.f_globals["locks"][len(local["gone"]) : len(local["taken"])]
+    return sum(other is lock for other in held)
+
+
+def let_go(lock: Any, frame: FrameType | None) -> None:
+    """Have this thread hold a lock only as often as a frame, and those that called it, hold it."""
+    wanted = 0
+    while frame is not None:
+        wanted += _holds(frame, lock)
+        frame = frame.f_back
+    if not lock._is_owned():
+        return
+    if wanted:
+        _, owner = lock._release_save()
+        lock._acquire_restore((wanted, owner))
+        return
+    while lock._is_owned():
+        lock.release()
+
+
+def settle(error: BaseException) -> None:
+    """Let go of the lock of a line that an exception came from; called by a caller that it is about to leave."""
+    trace: TracebackType | None = error.__traceback__
+    outside = sys._getframe(1).f_back
+    while trace is not None:
+        frame = trace.tb_frame
+        if frame.f_code.co_filename == CALL_FILE and trace.tb_lineno in frame.f_globals["places"]:
+            let_go(frame.f_globals["places"][trace.tb_lineno].lock, outside)
+        trace = trace.tb_next

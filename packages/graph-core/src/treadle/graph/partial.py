@@ -1,0 +1,29 @@
+"""Ops that change a part of their first input, and can do so in place and take it back."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class ChangesPart(ABC):
+    """Mixin of ops of one output that is the first input with a part changed, which the other inputs name.
+
+    Where a call may change the first input's value itself, it costs what is changed instead of a copy of all. The
+    values of the inputs are those that `Op.perform` takes.
+    """
+
+    @abstractmethod
+    def keep_part(self, inputs: Sequence[Any]) -> Any:
+        """Return a copy of the part that will be changed."""
+
+    @abstractmethod
+    def change_part(self, inputs: Sequence[Any], kept: Any) -> None:
+        """Change the value of the first input; `kept` is what `keep_part` returned for the inputs."""
+
+    @abstractmethod
+    def restore_part(self, inputs: Sequence[Any], kept: Any) -> None:
+        """Put back into the first input what was kept."""
