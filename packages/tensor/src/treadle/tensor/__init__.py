@@ -16,6 +16,7 @@ from treadle.tensor.broadcasting import (
 )
 from treadle.tensor.conditional import ifelse
 from treadle.tensor.conversion import as_tensor, as_tensor_variable, constant
+from treadle.tensor.differences import constant_difference
 from treadle.tensor.dimshuffle import (
     DimShuffle,
     atleast_1d,
@@ -272,6 +273,7 @@ __all__ = [
     "conj",
     "conjugate",
     "constant",
+    "constant_difference",
     "cos",
     "cosh",
     "deg2rad",

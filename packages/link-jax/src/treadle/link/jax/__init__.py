@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 from treadle.config import lazy_names
 from treadle.link.jax.backend import BACKEND
-from treadle.link.jax.errors import ForkedProcessError, Unsupported
-from treadle.link.jax.table import JAX, SCALARS, Checked, ScalarTable
+from treadle.link.jax.errors import ForkedProcessError, RecompilationWarning, Unsupported
+from treadle.link.jax.table import JAX, SCALARS, Assumed, Checked, ScalarTable, TakesAssumed
 
 if TYPE_CHECKING:
     from treadle.link.jax.wrapping import JAXOp, wrap_jax
@@ -14,10 +14,13 @@ __all__ = [
     "BACKEND",
     "JAX",
     "SCALARS",
+    "Assumed",
     "Checked",
     "ForkedProcessError",
     "JAXOp",
+    "RecompilationWarning",
     "ScalarTable",
+    "TakesAssumed",
     "Unsupported",
     "wrap_jax",
 ]

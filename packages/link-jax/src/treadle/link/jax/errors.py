@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from treadle.config import TreadleWarning
 from treadle.config.errors import TreadleError
 from treadle.graph import LoweringError
 
@@ -20,3 +21,7 @@ class CheckFailedError(TreadleError, ValueError):
 
 class BranchShapeError(TreadleError, ValueError):
     """The branches of a choice have different shapes, which XLA does not allow."""
+
+
+class RecompilationWarning(TreadleWarning):
+    """A value forces a program to be compiled again each time it changes."""

@@ -13,7 +13,7 @@ from treadle.link.jax.errors import Unsupported
 from treadle.link.jax.executables import Shelf
 from treadle.link.jax.program import JaxProgram, Plan
 from treadle.link.jax.staging import find_static, static_positions
-from treadle.link.jax.table import JAX
+from treadle.link.jax.table import JAX, TakesAssumed
 from treadle.link.jax.tracing import Arm, Choice, Recipe, Step, on_host
 from treadle.link.vm import ProgramGraph, TableLinker
 from treadle.tensor import TensorType
@@ -130,13 +130,17 @@ def _in_blocks(branching: Branching, steps: Mapping[Apply, Step]) -> tuple[Step 
 
 
 def _step(node: Apply, staging: Staging) -> Step:
-    if staging.on_host(node):
-        function = on_host(node)
-        static = frozenset(range(len(node.inputs)))
-    else:
-        function = _rule(node)
-        static = frozenset(static_positions(node))
-    return Step(function, tuple(node.inputs), tuple(node.outputs), static)
+    host = on_host(node) if staging.on_host(node) else None
+    try:
+        function: Any = _rule(node)
+    except Unsupported:
+        if host is None:
+            raise
+        function = None
+    static = frozenset(static_positions(node))
+    if isinstance(function, TakesAssumed):
+        return Step(function.run, node, static, takes_assumed=True, on_host=host)
+    return Step(function, node, static, on_host=host)
 
 
 def _rule(node: Apply) -> Callable[..., Any]:

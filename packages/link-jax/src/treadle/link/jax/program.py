@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from copy import copy
 from dataclasses import dataclass
 from os import getpid
@@ -11,17 +10,18 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import jax
 import numpy as np
 
-from treadle.config import config, new_lock
+from treadle.config import config
 from treadle.graph import NodeError
-from treadle.link.jax.errors import CheckFailedError, ForkedProcessError
+from treadle.link.jax.errors import CheckFailedError, ForkedProcessError, RecompilationWarning
 from treadle.link.jax.executables import Executables, Shelf
+from treadle.link.jax.variants import Variant, Variants
 from treadle.link.vm import Program, replay
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import Constant, FunctionGraph, Type
-    from treadle.link.jax.tracing import Recipe
+    from treadle.link.jax.tracing import Assumptions, Recipe
     from treadle.link.vm import ProgramGraph
 
 
@@ -60,42 +60,6 @@ def forked(home: int) -> ForkedProcessError:
     )
 
 
-class Variants:
-    """Compiled forms of one graph by the values of the inputs that decide shapes, the latest used kept.
-
-    Parameters
-    ----------
-    make
-        Returns the compiled form for values.
-    limit
-        How many to keep.
-    """
-
-    __slots__ = ("_found", "_limit", "_lock", "_make")
-
-    def __init__(self, make: Callable[[Sequence[Any]], Callable[..., Any]], limit: int) -> None:
-        self._make = make
-        self._limit = limit
-        self._found: OrderedDict[tuple[bytes, ...], Callable[..., Any]] = OrderedDict()
-        self._lock = new_lock()
-
-    def __len__(self) -> int:
-        return len(self._found)
-
-    def get(self, values: Sequence[Any]) -> Callable[..., Any]:
-        """Return the compiled form for values (NumPy arrays)."""
-        key = tuple(x.tobytes() for x in values)
-        with self._lock:
-            found = self._found.get(key)
-            if found is None:
-                found = self._found[key] = self._make([np.array(x) for x in values])
-                if len(self._found) > self._limit:
-                    self._found.popitem(last=False)
-            else:
-                self._found.move_to_end(key)
-        return found
-
-
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What calling a program needs, beside its compiled forms.
@@ -118,6 +82,9 @@ class Plan:
 class JaxProgram(Program):
     """A graph as a function compiled by JAX; it compiles again for each combination of input shapes.
 
+    Where values decide shapes it compiles again too, but not for values that leave all shapes as they are: a slice of
+    fixed length may start anywhere.
+
     Takes NumPy and JAX arrays, and arrays of other libraries (through the type's `to_host`). Returns NumPy arrays
     that the caller owns, and ``jax.Array`` for native outputs. 64-bit dtypes are enabled around trace and call, in
     the calling thread only.
@@ -138,7 +105,7 @@ class JaxProgram(Program):
         with jax.enable_x64(True):
             self._arguments = tuple(jax.device_put(c.data) for c in plan.arguments)  # which compiles nothing
         self._variants = Variants(self._variant, int(config.jax__static_values))
-        self._compiled: Callable[..., Any] = self._run_variant if plan.by_value else self._variant([])
+        self._compiled: Callable[..., Any] = self._run_variant if plan.by_value else self._variant([]).form
 
     @property
     def fgraph(self) -> FunctionGraph:
@@ -163,19 +130,22 @@ class JaxProgram(Program):
         other._graph = graph
         return other
 
-    def _variant(self, values: Sequence[Any]) -> Executables:
+    def _variant(self, values: Sequence[Any]) -> Variant:
         about = tuple(x.tobytes() for x in values)
-        return Executables(lambda: self._traceable(values), self._arguments, about, lambda: self.plan.shelf)
+        assumptions: Assumptions = []
+        form = Executables(
+            lambda: self._traceable(values, assumptions), self._arguments, about, lambda: self.plan.shelf
+        )
+        return Variant(form, about, assumptions)
 
-    def _traceable(self, values: Sequence[Any]) -> Callable[..., Any]:
+    def _traceable(self, values: Sequence[Any], assumptions: Assumptions) -> Callable[..., Any]:
         recipe = self.recipe
         inputs = [recipe.inputs[i] for i in self.plan.by_value]
-        return recipe.traceable(dict(zip(inputs, values, strict=True)))
+        return recipe.traceable(dict(zip(inputs, values, strict=True)), assumptions)
 
-    def _split(self, values: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """Return those of the inputs that are taken by value, as NumPy arrays, and the others."""
-        known = [np.asarray(values[i]) for i in self.plan.by_value]
-        return known, [x for i, x in enumerate(values) if i not in self.plan.by_value]
+    def _deciding(self, values: Sequence[Any]) -> list[Any]:
+        """Return those of the inputs whose values decide shapes, as NumPy arrays."""
+        return [np.asarray(values[i]) for i in self.plan.by_value]
 
     def __call__(self, *inputs: Any) -> Sequence[Any]:
         """Compute the outputs."""
@@ -183,6 +153,9 @@ class JaxProgram(Program):
             raise forked(self._pid)
         try:
             return self._run(inputs)
+        except RecompilationWarning:
+            # The caller has made warnings errors.
+            raise
         except Exception as error:  # noqa: BLE001 - whatever JAX raises, the replay explains it
             native = [self._as_native(x, i) for i, x in enumerate(inputs)]
             if any(a is not b for a, b in zip(native, inputs, strict=True)):
@@ -191,7 +164,7 @@ class JaxProgram(Program):
 
     def _run(self, inputs: Sequence[Any]) -> Sequence[Any]:
         with jax.enable_x64(True):
-            values, failed = self._compiled(*inputs)
+            values, failed, _ = self._compiled(*inputs)
             if failed is not None and np.asarray(failed):
                 msg = "a compiled check found values out of bounds"
                 raise CheckFailedError(msg)
@@ -200,8 +173,11 @@ class JaxProgram(Program):
             return [np.array(x) for x in values]
 
     def _run_variant(self, *values: Any) -> Any:
-        by_value, others = self._split(values)
-        return self._variants.get(by_value)(*others)
+        inputs = list(values)
+        deciding = self._deciding(values)
+        for at, value in zip(self.plan.by_value, deciding, strict=True):
+            inputs[at] = value
+        return self._variants(deciding, inputs)
 
     def _finish(self, inputs: Sequence[Any], values: Sequence[Any]) -> Sequence[Any]:
         """Return the outputs, each in the form asked for.
@@ -239,6 +215,5 @@ class JaxProgram(Program):
 
     def jaxpr(self, *inputs: Any) -> Any:
         """Return what JAX compiles for these inputs, as a ``ClosedJaxpr``."""
-        by_value, others = self._split(inputs)
         with jax.enable_x64(True):
-            return jax.make_jaxpr(self._traceable(by_value))(*others, *self._arguments)
+            return jax.make_jaxpr(self._traceable(self._deciding(inputs), []))(*inputs, *self._arguments)

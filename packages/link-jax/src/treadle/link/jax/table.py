@@ -26,11 +26,40 @@ class Checked:
     value
         The result, or a tuple of results.
     failed
-        A boolean scalar array.
+        A boolean scalar array; None if values cannot be invalid.
+    assumptions
+        What the lowering took from `Assumed` inputs: pairs of the number it assumed and the number it is.
     """
 
     value: Any
     failed: Any
+    assumptions: tuple[tuple[Any, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Assumed:
+    """An input that decides a shape, as lowerings in `TakesAssumed` get it where its value may change between calls.
+
+    Parameters
+    ----------
+    value
+        What it was in the call that the code is compiled for, a NumPy array.
+    actual
+        What it is in the call at hand, a JAX array.
+    """
+
+    value: Any
+    actual: Any
+
+
+@dataclass(frozen=True, slots=True)
+class TakesAssumed:
+    """A lowered function that takes inputs at the op's ``static_inputs`` as `Assumed` too, and says what it assumed.
+
+    The same compiled code then serves all calls of which the assumptions hold.
+    """
+
+    run: Callable[..., Any]
 
 
 class OpTable(LoweringTable):

@@ -13,12 +13,16 @@ from jax import lax
 from treadle.config import phase
 from treadle.graph import perform_early
 from treadle.link.jax.errors import BranchShapeError
-from treadle.link.jax.table import Checked
+from treadle.link.jax.table import Assumed, Checked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from treadle.graph import Apply, Constant, Variable
+
+
+# The nodes whose shapes compiled code takes for granted, and how many numbers of each.
+Assumptions = list[tuple["Apply", int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,17 +32,24 @@ class Step:
     Attributes
     ----------
     function
-        Takes one value for each input; returns one value, a tuple of them, or a `Checked`.
-    inputs, outputs
-        The node's variables.
+        Takes one value for each input; returns one value, a tuple of them, or a `Checked`. None where the node has no
+        lowering.
+    node
+        The node.
     static
         Positions of the inputs that the function takes as NumPy arrays.
+    takes_assumed
+        Whether it takes them as `Assumed` too.
+    on_host
+        The function that computes the node with NumPy while the graph is traced, because its value decides a shape;
+        None for all other nodes.
     """
 
-    function: Callable[..., Any]
-    inputs: tuple[Variable, ...]
-    outputs: tuple[Variable, ...]
+    function: Callable[..., Any] | None
+    node: Apply
     static: frozenset[int]
+    takes_assumed: bool = False
+    on_host: Callable[..., Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +98,7 @@ class Recipe:
 
     @property
     def by_value(self) -> tuple[int, ...]:
-        """Positions of the inputs whose values decide shapes: there is one compiled form for each of their values."""
+        """Positions of the inputs whose values decide shapes."""
         return tuple(i for i, v in enumerate(self.inputs) if v in self.known)
 
     @property
@@ -95,70 +106,186 @@ class Recipe:
         """The constants that are arguments of the compiled code."""
         return tuple(c for c in self.constants if c not in self.known)
 
-    def traceable(self, values: Mapping[Variable, Any]) -> Callable[..., Any]:
+    def traceable(self, values: Mapping[Variable, Any], assumptions: Assumptions) -> Callable[..., Any]:
         """Return the function to compile.
 
         Parameters
         ----------
         values
-            NumPy arrays of the inputs taken by value.
+            NumPy arrays of the inputs taken by value, which the code is compiled for.
+        assumptions
+            Where to list the nodes whose shapes they decide, as the code assumes, and how many numbers of each.
 
         Returns
         -------
-        A function of the other inputs and the `arguments`. It returns a tuple of the outputs, and a flag that is set
-        if values were invalid, or None if that cannot be.
+        A function of all inputs and the `arguments`. It returns a tuple of the outputs, a flag that is set if values
+        were invalid (None if that cannot be), and an array of two rows: the numbers that were assumed, and what they
+        are (None if nothing was assumed). Where the rows differ, the outputs are not valid.
         """
         fixed: dict[Variable, Any] = {c: c.data for c in self.constants if c in self.known}
         fixed.update(values)
-        free = [v for v in self.inputs if v not in self.known] + list(self.arguments)
+        free = [*self.inputs, *self.arguments]
 
-        def run(*args: Any) -> tuple[tuple[Any, ...], Any]:
-            made = dict(fixed)
-            made.update(zip(free, args, strict=True))
-            failures: list[Any] = []
+        def run(*args: Any) -> tuple[tuple[Any, ...], Any, Any]:
+            trace = Trace(dict(zip(free, args, strict=True)) | fixed)
+            trace.actual.update((v, x) for v, x in zip(free, args, strict=True) if v in values)
             with phase("code generation"):
-                _run(self.steps, made, failures)
-            outputs = tuple(_own(made[v], args) for v in self.outputs)
-            return outputs, reduce(jnp.logical_or, failures) if failures else None
+                trace.run(self.steps)
+            assumptions[:] = [(a.node, a.assumed.size) for a in trace.assumptions]
+            outputs = tuple(_own(trace.present(v), args) for v in self.outputs)
+            return outputs, trace.failed(), _in_rows(trace.assumptions)
 
         return run
 
 
-def _run(steps: Sequence[Step | Choice], made: dict[Variable, Any], failures: list[Any]) -> None:
-    for step in steps:
-        if isinstance(step, Choice):
-            _run_choice(step, made, failures)
-        else:
-            _run_step(step, made, failures)
+@dataclass(frozen=True, slots=True)
+class Assumption:
+    """A number that compiled code assumes, because it decides a shape.
+
+    Attributes
+    ----------
+    node
+        The node whose shape it decides.
+    assumed
+        What it is taken for, a NumPy array.
+    actual
+        What it is, a JAX array of the same shape.
+    """
+
+    node: Apply
+    assumed: Any
+    actual: Any
 
 
-def _run_choice(step: Choice, made: dict[Variable, Any], failures: list[Any]) -> None:
-    """Trace both branches as functions of ``lax.cond``; one alone where the condition is known already."""
-    condition = made[step.node.inputs[0]]
-    if isinstance(condition, np.ndarray | np.generic | bool):
-        arm = step.arms[0 if condition else 1]
-        _run(arm.steps, made, failures)
-        made.update(zip(step.node.outputs, (made[v] for v in arm.results), strict=True))
-        return
-    kinds: list[Any] = [v.type for v in step.node.outputs]
-    checked: list[Any] = []
+def _in_rows(assumptions: Sequence[Assumption]) -> Any:
+    """Return what is assumed and what is, as two rows of integers."""
+    if not assumptions:
+        return None
+    assumed = np.concatenate([_bits(a.assumed, np).ravel() for a in assumptions])
+    return jnp.stack([jnp.asarray(assumed), jnp.concatenate([_bits(a.actual, jnp).ravel() for a in assumptions])])
 
-    def traced(arm: Arm) -> Callable[[], tuple[Any, ...]]:
-        def run() -> tuple[Any, ...]:
-            own: list[Any] = []
-            # No other branch knows the variables that are made here.
-            _run(arm.steps, made, own)
-            checked.extend(own)
-            flag = reduce(jnp.logical_or, own) if own else jnp.asarray(False)
-            values = (jnp.asarray(made[v], dtype=t.numpy_dtype) for v, t in zip(arm.results, kinds, strict=True))
-            return (flag, *values)
 
-        return run
+def _bits(value: Any, numpy: Any) -> Any:
+    """Return numbers as int64, floats by their bits."""
+    if np.dtype(value.dtype).kind in "biu":
+        return numpy.asarray(value).astype("int64")
+    return numpy.asarray(value).astype("float64").view("int64")
 
-    flag, *values = _cond(step.node, jnp.asarray(condition) != 0, traced(step.arms[0]), traced(step.arms[1]))
-    if checked:
-        failures.append(flag)
-    made.update(zip(step.node.outputs, values, strict=True))
+
+class Trace:
+    """The values of one trace.
+
+    Attributes
+    ----------
+    made
+        Values of variables; NumPy arrays for those that decide shapes.
+    actual
+        What those that decide shapes are in the call at hand, where this may be something else in another call.
+    failures
+        Flags of invalid values.
+    assumptions
+        What is taken for granted about the numbers in `actual`.
+    """
+
+    def __init__(self, made: dict[Variable, Any], actual: dict[Variable, Any] | None = None) -> None:
+        self.made = made
+        self.actual = {} if actual is None else actual
+        self.failures: list[Any] = []
+        self.assumptions: list[Assumption] = []
+
+    def present(self, var: Variable) -> Any:
+        """Return a variable's value in the call at hand."""
+        return self.actual[var] if var in self.actual else self.made[var]
+
+    def failed(self) -> Any:
+        """Return whether values were invalid; None if that cannot be."""
+        return reduce(jnp.logical_or, self.failures) if self.failures else None
+
+    def assume(self, node: Apply, var: Variable) -> None:
+        """Take a value that decides a shape for granted."""
+        self.assumptions.append(Assumption(node, np.asarray(self.made[var]), self.actual[var]))
+
+    def run(self, steps: Sequence[Step | Choice]) -> None:
+        """Trace steps."""
+        for step in steps:
+            if isinstance(step, Choice):
+                self._choose(step)
+            elif step.on_host is None:
+                self.made.update(zip(step.node.outputs, self._traced(step), strict=True))
+            else:
+                self._known(step, step.on_host)
+
+    def _known(self, step: Step, on_host: Callable[..., Any]) -> None:
+        """Compute a node that decides a shape: with NumPy, and for the call at hand."""
+        node = step.node
+        self.made.update(zip(node.outputs, on_host(*[self.made[v] for v in node.inputs]), strict=True))
+        varying = [v for v in node.inputs if v in self.actual]
+        if step.function is not None and varying:
+            self.actual.update(zip(node.outputs, self._traced(step), strict=True))
+            return
+        for var in varying:
+            self.assume(node, var)
+
+    def _traced(self, step: Step) -> Sequence[Any]:
+        """Return the outputs of a lowered node."""
+        function: Any = step.function
+        result = function(*[self._argument(step, at, v) for at, v in enumerate(step.node.inputs)])
+        if isinstance(result, Checked):
+            if result.failed is not None:
+                self.failures.append(result.failed)
+            self.assumptions += (Assumption(step.node, np.asarray(a), b) for a, b in result.assumptions)
+            result = result.value
+        return result if isinstance(result, tuple) else (result,)
+
+    def _argument(self, step: Step, at: int, var: Variable) -> Any:
+        if at not in step.static:
+            return jnp.asarray(self.present(var))
+        if var in self.actual:
+            if step.takes_assumed:
+                return Assumed(self.made[var], self.actual[var])
+            self.assume(step.node, var)
+        return self.made[var]
+
+    def _choose(self, step: Choice) -> None:
+        """Trace both branches as functions of ``lax.cond``; one alone where the condition is known already."""
+        first = step.node.inputs[0]
+        condition = self.made[first]
+        if isinstance(condition, np.ndarray | np.generic | bool):
+            if first in self.actual:
+                self.assume(step.node, first)
+            arm = step.arms[0 if condition else 1]
+            self.run(arm.steps)
+            self.made.update(zip(step.node.outputs, (self.present(v) for v in arm.results), strict=True))
+            return
+        kinds: list[Any] = [v.type for v in step.node.outputs]
+        inside: list[Trace] = []
+
+        def traced(arm: Arm) -> Callable[[], tuple[Any, ...]]:
+            def run() -> tuple[Any, ...]:
+                # No other branch knows the variables that are made here.
+                own = Trace(self.made, self.actual)
+                own.run(arm.steps)
+                inside.append(own)
+                failed = own.failed()
+                rows = _in_rows(own.assumptions)
+                flags = (
+                    jnp.asarray(False) if failed is None else failed,
+                    jnp.asarray(False) if rows is None else (rows[0] != rows[1]).any(),
+                )
+                values = (
+                    jnp.asarray(self.present(v), dtype=t.numpy_dtype) for v, t in zip(arm.results, kinds, strict=True)
+                )
+                return (*flags, *values)
+
+            return run
+
+        taken = jnp.asarray(condition) != 0
+        failed, differs, *values = _cond(step.node, taken, traced(step.arms[0]), traced(step.arms[1]))
+        if any(own.failures for own in inside):
+            self.failures.append(failed)
+        if any(own.assumptions for own in inside):
+            self.assumptions.append(Assumption(step.node, np.asarray(False), differs))
+        self.made.update(zip(step.node.outputs, values, strict=True))
 
 
 def _cond(node: Apply, condition: Any, first: Callable[[], Any], second: Callable[[], Any]) -> Any:
@@ -178,20 +305,10 @@ def _cond(node: Apply, condition: Any, first: Callable[[], Any], second: Callabl
         if len(shapes) != 2 or shapes[0] == shapes[1]:
             raise
         msg = (
-            f"{node.op}: the branches have the shapes {shapes[0][1:]} and {shapes[1][1:]}, and XLA needs one"
+            f"{node.op}: the branches have the shapes {shapes[0][2:]} and {shapes[1][2:]}, and XLA needs one"
             f"{node.where()}. Give both branches the same shapes, or pick another mode."
         )
         raise BranchShapeError(msg) from error
-
-
-def _run_step(step: Step, made: dict[Variable, Any], failures: list[Any]) -> None:
-    args = [made[v] if at in step.static else jnp.asarray(made[v]) for at, v in enumerate(step.inputs)]
-    result = step.function(*args)
-    if isinstance(result, Checked):
-        failures.append(result.failed)
-        result = result.value
-    values: Sequence[Any] = result if isinstance(result, tuple) else (result,)
-    made.update(zip(step.outputs, values, strict=True))
 
 
 def _own(value: Any, args: Sequence[Any]) -> Any:

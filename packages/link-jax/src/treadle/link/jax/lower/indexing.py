@@ -11,19 +11,21 @@ import numpy as np
 from jax import lax
 
 from treadle.link.jax.scalars import add
-from treadle.link.jax.table import JAX, Checked
+from treadle.link.jax.table import JAX, Assumed, Checked, TakesAssumed
 from treadle.tensor import (
     AdvancedIncSubtensor,
     AdvancedSubtensor,
     IncSubtensor,
     IndexingError,
+    Positions,
     Span,
     Subtensor,
     Symbolic,
+    symbolic_count,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from treadle.graph import Apply
 
@@ -46,6 +48,8 @@ class Window:
         Dimensions that the part does not have.
     failures
         Flags of positions out of bounds.
+    assumptions
+        What is assumed about slices: pairs of a number and what it is.
     """
 
     starts: list[Any]
@@ -54,6 +58,7 @@ class Window:
     reversed: list[int]
     dropped: list[int]
     failures: list[Any]
+    assumptions: list[tuple[Any, Any]]
 
     @property
     def sizes(self) -> list[int]:
@@ -97,24 +102,68 @@ class Window:
         return lax.dynamic_update_slice(x, y, self._origin())
 
     def checked(self, value: Any) -> Any:
-        """Return a value with the flag of the positions."""
-        return Checked(value, jnp.stack(self.failures).any()) if self.failures else value
+        """Return a value with the flag of the positions, and what is assumed about the slices."""
+        if not self.failures and not self.assumptions:
+            return value
+        return Checked(value, jnp.stack(self.failures).any() if self.failures else None, tuple(self.assumptions))
+
+    def take_slice(self, entry: Span, n: int, given: Iterator[Any]) -> None:
+        """Take a slice of the next dimension, n long; one whose bounds may change in length and step only."""
+        bounds = [next(given) if isinstance(b, Symbolic) else b for b in (entry.start, entry.stop, entry.step)]
+        fixed = slice(*(_assumed(b) for b in bounds))
+        start, stop, step = fixed.indices(n)
+        count = len(range(start, stop, step))
+        first: Any = start + (count - 1) * step if step < 0 else start
+        if any(isinstance(b, Assumed) for b in bounds):
+            if isinstance(bounds[2], Assumed):
+                self.assumptions.append((np.asarray(fixed.step), bounds[2].actual))
+            first, length = _slice(bounds[0], bounds[1], step, n)
+            self.assumptions.append((np.asarray(count), length))
+        if step < 0:
+            self.reversed.append(len(self.starts))
+        self.starts.append(first if count else 0)
+        self.counts.append(count)
+        self.steps.append(abs(step))
+
+
+def _assumed(bound: Any) -> Any:
+    """Return a bound as it was when the code was compiled."""
+    if bound is None or isinstance(bound, int):
+        return bound
+    return int(bound.value if isinstance(bound, Assumed) else bound)
+
+
+def _slice(start: Any, stop: Any, step: int, n: int) -> tuple[Any, Any]:
+    """Return the first position in memory, and the length, of a slice with bounds of the call at hand."""
+    low, high = (0, n) if step > 0 else (-1, n - 1)
+
+    def clipped(bound: Any, default: int) -> Any:
+        if bound is None:
+            return default
+        if isinstance(bound, Assumed):
+            at = bound.actual
+            if at.dtype == "uint64":
+                at = jnp.minimum(at, np.uint64(np.iinfo("int64").max))
+            bound = lax.convert_element_type(at, "int64")
+        return jnp.clip(jnp.where(bound < 0, bound + n, bound), low, high)
+
+    first, last = (low, high) if step > 0 else (high, low)
+    begin, end = clipped(start, first), clipped(stop, last)
+    span = end - begin if step > 0 else begin - end
+    count = jnp.maximum((span - 1) // abs(step) + 1, 0)
+    return (begin if step > 0 else begin + (count - 1) * step), count
 
 
 def _window(entries: Sequence[Any], shape: Sequence[int], parts: Sequence[Any]) -> Window:
-    """Return the part that an index picks from an array of this shape."""
+    """Return the part that an index picks from an array of this shape; dimensions that arrays index stay whole."""
     given = iter(parts)
-    window = Window([], [], [], [], [], [])
+    window = Window([], [], [], [], [], [], [])
     for d, (entry, n) in enumerate(zip(entries, shape, strict=True)):
         if isinstance(entry, Span):
-            start, stop, step = _bounds(entry, given).indices(n)
-            count = len(range(start, stop, step))
-            first = start + (count - 1) * step if step < 0 else start
-            window.starts.append(first if count else 0)
-            window.counts.append(count)
-            window.steps.append(abs(step))
-            if step < 0:
-                window.reversed.append(d)
+            window.take_slice(entry, n, given)
+        elif isinstance(entry, Positions):
+            next(given)
+            window.take_slice(Span(), n, given)
         else:
             value = next(given) if isinstance(entry.value, Symbolic) else entry.value
             window.starts.append(_position(value, n, window.failures))
@@ -122,11 +171,6 @@ def _window(entries: Sequence[Any], shape: Sequence[int], parts: Sequence[Any]) 
             window.steps.append(1)
             window.dropped.append(d)
     return window
-
-
-def _bounds(entry: Span, given: Iterator[Any]) -> slice:
-    bounds = (entry.start, entry.stop, entry.step)
-    return slice(*(int(next(given)) if isinstance(b, Symbolic) else b for b in bounds))
 
 
 def _position(value: Any, n: int, failures: list[Any]) -> Any:
@@ -150,19 +194,19 @@ def _out_of_bounds(n: int) -> str:
 
 
 @JAX.register(Subtensor)
-def subtensor(op: Subtensor, node: Apply) -> Callable[..., Any]:
-    """Lower to a slice, dynamic where positions are symbolic."""
+def subtensor(op: Subtensor, node: Apply) -> TakesAssumed:
+    """Lower to a slice, dynamic where positions or bounds are symbolic."""
     del node
 
     def run(x: Any, *parts: Any) -> Any:
         window = _window(op.entries, x.shape, parts)
         return window.checked(window.read(x))
 
-    return run
+    return TakesAssumed(run)
 
 
 @JAX.register(IncSubtensor)
-def inc_subtensor(op: IncSubtensor, node: Apply) -> Callable[..., Any]:
+def inc_subtensor(op: IncSubtensor, node: Apply) -> TakesAssumed:
     """Lower to a slice updated in a new array."""
     del node
 
@@ -170,17 +214,22 @@ def inc_subtensor(op: IncSubtensor, node: Apply) -> Callable[..., Any]:
         window = _window(op.entries, x.shape, parts)
         return window.checked(window.write(x, y, op.set))
 
-    return run
+    return TakesAssumed(run)
 
 
 def _gather_index(entries: Sequence[Any], shape: Sequence[int], parts: Sequence[Any]) -> tuple[tuple[Any, ...], Any]:
-    """Return the index for JAX, and a flag of positions out of bounds (None if that cannot be)."""
+    """Return the index for JAX into what the slices pick, and a flag of positions out of bounds (None if none can be).
+
+    Entries and inputs are those of the whole index, the shape is that of the array.
+    """
     given = iter(parts)
     index: list[Any] = []
     arrays: list[tuple[Any, int]] = []
     for entry, n in zip(entries, shape, strict=True):
         if isinstance(entry, Span):
-            index.append(_bounds(entry, given))
+            for _ in range(symbolic_count([entry])):
+                next(given)
+            index.append(slice(None))
             continue
         if entry.length not in {None, n}:
             msg = f"a mask of length {entry.length} is given for a dimension of length {n}"
@@ -200,31 +249,46 @@ def _gather_index(entries: Sequence[Any], shape: Sequence[int], parts: Sequence[
     return tuple(index), failed
 
 
+def _whole(entries: Sequence[Any]) -> bool:
+    return all(not isinstance(e, Span) or e.is_full for e in entries)
+
+
 @JAX.register(AdvancedSubtensor)
-def advanced_subtensor(op: AdvancedSubtensor, node: Apply) -> Callable[..., Any]:
-    """Lower to a gather."""
+def advanced_subtensor(op: AdvancedSubtensor, node: Apply) -> TakesAssumed:
+    """Lower to a gather from what the slices pick."""
     del node
+    entries = op.entries
+    whole = _whole(entries)
 
     def run(x: Any, *parts: Any) -> Any:
-        index, failed = _gather_index(op.entries, x.shape, parts)
-        value = x.at[index].get(mode="clip")
-        return value if failed is None else Checked(value, failed)
+        index, failed = _gather_index(entries, x.shape, parts)
+        window = _window(entries, x.shape, parts)
+        if failed is not None:
+            window.failures.append(failed)
+        part = x if whole else window.read(x)
+        return window.checked(part.at[index].get(mode="clip"))
 
-    return run
+    return TakesAssumed(run)
 
 
 @JAX.register(AdvancedIncSubtensor)
-def advanced_inc_subtensor(op: AdvancedIncSubtensor, node: Apply) -> Callable[..., Any]:
-    """Lower to a scatter; each repeated position adds again, to bool as "or"."""
+def advanced_inc_subtensor(op: AdvancedIncSubtensor, node: Apply) -> TakesAssumed:
+    """Lower to a scatter into what the slices pick; each repeated position adds again, to bool as "or"."""
     del node
+    entries = op.entries
+    whole = _whole(entries)
 
     def run(x: Any, y: Any, *parts: Any) -> Any:
-        index, failed = _gather_index(op.entries, x.shape, parts)
-        place = x.at[index]
+        index, failed = _gather_index(entries, x.shape, parts)
+        window = _window(entries, x.shape, parts)
+        if failed is not None:
+            window.failures.append(failed)
+        part = x if whole else window.read(x)
+        place = part.at[index]
         if op.set:
-            value = place.set(y, mode="drop")
+            part = place.set(y, mode="drop")
         else:
-            value = place.max(y, mode="drop") if x.dtype == bool else place.add(y, mode="drop")
-        return value if failed is None else Checked(value, failed)
+            part = place.max(y, mode="drop") if x.dtype == bool else place.add(y, mode="drop")
+        return window.checked(part if whole else window.write(x, part, replace=True))
 
-    return run
+    return TakesAssumed(run)

@@ -1,0 +1,201 @@
+"""Compiled forms of one graph by what they assume about the values that decide shapes."""
+
+from __future__ import annotations
+
+import warnings
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treadle.config import new_lock
+from treadle.graph import explicit_graph_inputs
+from treadle.link.jax.errors import RecompilationWarning
+from treadle.tensor import (
+    AdvancedIncSubtensor,
+    AdvancedSubtensor,
+    IncSubtensor,
+    Span,
+    Subtensor,
+    Symbolic,
+    constant_difference,
+    symbolic_count,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from treadle.graph import Apply
+    from treadle.link.jax.tracing import Assumptions
+
+# For so many combinations of values it is remembered which form they fit.
+_MOST_REMEMBERED = 10_000
+Values = tuple[bytes, ...]
+
+
+@dataclass(slots=True, eq=False)
+class Variant:
+    """A compiled form.
+
+    Attributes
+    ----------
+    form
+        Takes the inputs; returns outputs, a flag of invalid values, and what it assumed and what is, in two rows.
+    made_for
+        The values that it was compiled for.
+    assumptions
+        The nodes whose shapes its assumptions are about, with the number of columns of each; empty where the form
+        came out of the compile cache.
+    assumed
+        What it assumed in the latest call that was looked at.
+    uses
+        How often its assumptions held.
+    """
+
+    form: Callable[..., Any]
+    made_for: Values
+    assumptions: Assumptions
+    assumed: bytes = b""
+    uses: int = 0
+
+    def fits(self, key: Values, rows: Any) -> bool:
+        """Whether a result is right: the form was made for these values, or its assumptions held."""
+        return rows is None or self.made_for == key or not (rows[0] != rows[1]).any()
+
+
+class Variants:
+    """Compiled forms, each for some values of the inputs that decide shapes; the latest used are kept.
+
+    A form is compiled for the values of one call. It computes in each call what it assumed about them, such as the
+    length of a slice, and says so with its outputs; where its assumptions hold, the outputs are right for other
+    values too. So values not met before are tried on the form that is used most, and only then compiled for.
+
+    Parameters
+    ----------
+    make
+        Returns the compiled form for values.
+    limit
+        How many to keep.
+    """
+
+    __slots__ = ("_fitting", "_found", "_limit", "_lock", "_make", "_told", "_usual")
+
+    def __init__(self, make: Callable[[Sequence[Any]], Variant], limit: int) -> None:
+        self._make = make
+        self._limit = limit
+        self._found: OrderedDict[Values, Variant] = OrderedDict()
+        # Which form other values fit.
+        self._fitting: OrderedDict[Values, Variant] = OrderedDict()
+        self._usual: Variant | None = None
+        self._told: set[Apply] = set()
+        self._lock = new_lock()
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def __call__(self, values: Sequence[Any], inputs: Sequence[Any]) -> Any:
+        """Return what a form that fits returns for inputs of which some, `values`, decide shapes."""
+        key = tuple(x.tobytes() for x in values)
+        with self._lock:
+            first = self._found.get(key) or self._fitting.get(key) or self._usual
+        if first is None:
+            return self._made(key, values, inputs)
+        result, rows = _called(first, inputs)
+        if first.fits(key, rows):
+            self._note(key, first)
+            return result
+        with self._lock:
+            alike = [v for v in self._found.values() if v.assumed == rows[1].tobytes() and v is not first]
+        for other in alike[:1]:
+            result, found = _called(other, inputs)
+            if other.fits(key, found):
+                self._note(key, other)
+                return result
+        result = self._made(key, values, inputs)
+        self._tell(first.assumptions or self._found[key].assumptions, rows)
+        return result
+
+    def _made(self, key: Values, values: Sequence[Any], inputs: Sequence[Any]) -> Any:
+        """Return what the form made for the values returns."""
+        with self._lock:
+            variant = self._found.get(key)
+            if variant is None:
+                variant = self._found[key] = self._make([np.array(x) for x in values])
+                self._drop_oldest()
+        result, rows = _called(variant, inputs)
+        if rows is not None:
+            variant.assumed = rows[0].tobytes()
+        self._note(key, variant)
+        return result
+
+    def _drop_oldest(self) -> None:
+        if len(self._found) <= self._limit:
+            return
+        _, gone = self._found.popitem(last=False)
+        self._usual = None if self._usual is gone else self._usual
+        for key in [k for k, v in self._fitting.items() if v is gone]:
+            del self._fitting[key]
+
+    def _note(self, key: Values, variant: Variant) -> None:
+        """Note that a form served values."""
+        with self._lock:
+            variant.uses += 1
+            if variant.made_for not in self._found:
+                return
+            self._found.move_to_end(variant.made_for)
+            if self._usual is None or variant.uses > self._usual.uses:
+                self._usual = variant
+            if variant.made_for != key:
+                self._fitting[key] = variant
+                if len(self._fitting) > _MOST_REMEMBERED:
+                    self._fitting.popitem(last=False)
+
+    def _tell(self, assumptions: Assumptions, rows: Any) -> None:
+        """Name the value that forced a form to be compiled, once; not the end of a tensor met by a slice."""
+        differ = rows[0] != rows[1]
+        at, changed = 0, []
+        for node, size in assumptions:
+            if differ[at : at + size].any():
+                changed.append(node)
+            at += size
+        if not changed or changed[0] in self._told or any(map(is_of_fixed_length, changed)):
+            return
+        self._told.add(changed[0])
+        warnings.warn(text_of(changed[0]), RecompilationWarning, stacklevel=2)
+
+
+def _called(variant: Variant, inputs: Sequence[Any]) -> tuple[Any, Any]:
+    """Return what a form returns, and the rows of its assumptions as a NumPy array."""
+    result = variant.form(*inputs)
+    return result, None if result[2] is None else np.asarray(result[2])
+
+
+def is_of_fixed_length(node: Apply) -> bool:
+    """Whether a node is an index whose slices have lengths that do not depend on values, but for the tensor's end."""
+    op: Any = node.op
+    if not isinstance(op, Subtensor | AdvancedSubtensor | IncSubtensor | AdvancedIncSubtensor):
+        return False
+    first = 1 if isinstance(op, Subtensor | AdvancedSubtensor) else 2
+    given = iter(node.inputs[first:])
+    for entry in op.entries:
+        parts = [next(given) for _ in range(symbolic_count([entry]))]
+        if not isinstance(entry, Span) or not parts:
+            continue
+        if not isinstance(entry.start, Symbolic) or not isinstance(entry.stop, Symbolic) or len(parts) > 2:
+            return False
+        if constant_difference(parts[1], parts[0]) is None:
+            return False
+    return True
+
+
+def text_of(node: Apply) -> str:
+    """Return what is said about a node whose shape changes with a value."""
+    deciding = [node.inputs[at] for at in node.op.static_inputs if at < len(node.inputs)]
+    numbers = [v for v in explicit_graph_inputs(deciding) if getattr(v.type, "ndim", 2) < 2]
+    named = dict.fromkeys(map(str, numbers))
+    of = ", ".join(named) or "an input"
+    return (
+        f"jax: a shape in {node.op} depends on the value of {of}{node.where()}; XLA compiles anew for each such value. "
+        "Give it a length that does not change (x[i * n : (i + 1) * n] has one), or pick another mode."
+    )
