@@ -318,7 +318,7 @@ def test_rewriters_are_registered_at_a_position() -> None:
 def test_mode_may_ask_another_database() -> None:
     mine, database = Nothing(), SequenceDB()
     database.register("mine", mine, "fast_run", position=1)
-    mode = Mode("vm", "fast_run", db=database).including("fusion").excluding("inplace")
+    mode = Mode("vm", "fast_run", db=database).including("merge").excluding("inplace")
     x = tt.dscalar("x")
     assert len(function([x], tt.neg(tt.neg(x)), mode=mode).fgraph) > 1
     assert (mine.runs, mode.db) == (1, database)
@@ -344,7 +344,7 @@ def test_modes_made_alike_are_equal() -> None:
 def test_clone_passes_arguments_to_the_linker() -> None:
     kept = Mode("vm").clone(link_kwargs={"allow_gc": False})
     assert (kept.linker.allow_gc, kept.backend.name, Mode("vm").linker.allow_gc) == (False, "vm", None)
-    assert kept.including("fusion").linker.allow_gc is False
+    assert kept.including("merge").linker.allow_gc is False
     assert Mode("vm", "fast_run").clone(optimizer=None).query == RewriteDatabaseQuery()
     assert FAST_RUN.clone(name="mine").name == "mine"
     with pytest.raises(FunctionTypeError, match=r"Mode\.clone: there is no nonsense to change. It has db, name, query"):
@@ -364,7 +364,7 @@ def test_changing_a_subclass_keeps_all_that_it_has() -> None:
             return VMLinker(allow_gc=bool(self.limit))
 
     changes: tuple[Any, ...] = (
-        Limited(3).including("fusion"),
+        Limited(3).including("merge"),
         Limited(3).excluding("a"),
         Limited(3).requiring("b"),
         Limited(3).clone(optimizer=None),

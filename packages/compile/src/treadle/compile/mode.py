@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from treadle.compile.backends import BACKENDS
-from treadle.compile.errors import FunctionTypeError, ReadOnlyModeError
+from treadle.compile.errors import FunctionTypeError, FunctionWarning, ReadOnlyModeError
 from treadle.compile.linkers import backend_of, linker_of, predefined_linkers, register_linker
 from treadle.compile.mode_table import ModeTable
 from treadle.compile.optimizers import (
@@ -280,14 +280,23 @@ class Mode:
     # Other modes
 
     def including(self: M, *tags: str) -> M:
-        """Return a mode with further rewrites, by tag.
+        """Return a mode with further rewrites, by tag; a warning names tags that the mode or its linker keeps out.
 
         Raises
         ------
         FunctionTypeError
             If the mode has a rewriter of its own.
         """
-        return self._with(self._query("including").including(*tags))
+        query = self._query("including")
+        for keeper, excluded in (("the mode", query.exclude), (f"linker {self.backend.name}", self.backend.exclude)):
+            kept = sorted(set(tags).intersection(excluded))
+            if kept:
+                msg = (
+                    f"{self.name}: including {', '.join(map(repr, kept))} has no effect, as {keeper} excludes it. "
+                    "Leave it out, or pick another mode."
+                )
+                warnings.warn(msg, FunctionWarning, stacklevel=2)
+        return self._with(query.including(*tags))
 
     def excluding(self: M, *tags: str) -> M:
         """Return a mode without the rewrites that carry a tag.

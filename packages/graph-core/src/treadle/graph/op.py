@@ -63,6 +63,8 @@ class Op(Differentiable, ABC):
     # Whether the output types follow from the values of constant inputs too: a copy of the node on other inputs is
     # then made anew, even where their types are the same.
     _output_type_depends_on_input_value: bool = False
+    # The rewrite that may let the op work in place: excluding it, by its name or a tag of it, keeps the op from it.
+    inplace_pass: ClassVar[str] = "work_in_place"
     __props__: ClassVar[tuple[str, ...] | None] = None
     itypes: Sequence[Declared] | None = None
     otypes: Sequence[Declared] | None = None

@@ -31,6 +31,7 @@ from treadle.rewrite.functions import (
 )
 from treadle.rewrite.graphs import get_clients_at_depth, rewrite_graph, rewrite_subgraph
 from treadle.rewrite.inner import rewrite_inner_graphs
+from treadle.rewrite.inplace import IN_PLACE, overwrite
 from treadle.rewrite.interface import GraphRewriter, NodeRewriter, Rewriter
 from treadle.rewrite.merging import MergeFeature, MergeOptimizer
 from treadle.rewrite.meta import MetaNodeRewriter
@@ -53,6 +54,7 @@ from treadle.rewrite.walking import (
 
 __all__ = [
     "DOCUMENTED_TAGS",
+    "IN_PLACE",
     "AmbiguousTagError",
     "Change",
     "DefaultDatabase",
@@ -114,6 +116,7 @@ __all__ = [
     "node_rewriter",
     "optdb",
     "out2in",
+    "overwrite",
     "rewrite_graph",
     "rewrite_inner_graphs",
     "rewrite_subgraph",

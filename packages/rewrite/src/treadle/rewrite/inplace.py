@@ -117,18 +117,34 @@ def in_place_version(op: Op, allowed: Sequence[int]) -> Op | None:
     return made
 
 
-def _replace(fgraph: FunctionGraph, node: Apply, op: Op) -> None:
+def _replace(fgraph: FunctionGraph, node: Apply, op: Op, name: str) -> None:
     """Let a node of another op take the place of a node, with its inputs as they are now."""
     made = Apply(op, node.inputs, [out.clone() for out in node.outputs])
     made.user_line = node.user_line
     if node._tag is not None:
         made.tag = node.tag.copy()
-    fgraph.replace_all(zip(node.outputs, made.outputs, strict=True), "work_in_place")
+    fgraph.replace_all(zip(node.outputs, made.outputs, strict=True), name)
 
 
-@RULES.graph_pass(Phase.INPLACE, tags=("fast_run", "inplace"))
+# What every pass that overwrites inputs is found by; without a destroy handler there is no in-place work at all.
+IN_PLACE = ("fast_run", "inplace", "add_destroy_handler")
+
+
+@RULES.graph_pass(Phase.INPLACE, tags=IN_PLACE)
 def work_in_place(fgraph: FunctionGraph) -> int:
     """f(x) where nothing reads x afterwards -> f(x) written over x."""
+    return overwrite(fgraph, "work_in_place")
+
+
+def overwrite(fgraph: FunctionGraph, name: str) -> int:
+    """Let the ops that name a pass as theirs (`Op.inplace_pass`) overwrite inputs that nothing reads afterwards.
+
+    Returns
+    -------
+    The number of nodes that work in place now.
+    """
+    if not any(node.op.inplace_pass == name for node in fgraph.apply_nodes):
+        return 0
     order = late_order(fgraph)
     roots = memory_roots(order, versions=True)
     last: dict[Variable, int] = {}
@@ -137,7 +153,7 @@ def work_in_place(fgraph: FunctionGraph) -> int:
     kept = {root for var in protected_variables(fgraph) for root in roots_of(var, roots)}
     changes: list[tuple[Apply, Op]] = []
     for at, node in enumerate(order):
-        if node.op.destroy_map:
+        if node.op.destroy_map or node.op.inplace_pass != name:
             continue
         read = frozenset(root for x in node.inputs for root in roots_of(x, roots))
         dying = frozenset(root for root in read if last[root] == at and root not in kept)
@@ -146,7 +162,7 @@ def work_in_place(fgraph: FunctionGraph) -> int:
         if op is not None:
             changes.append((node, op))
     for node, op in changes:
-        _replace(fgraph, node, op)
+        _replace(fgraph, node, op, name)
     if changes and not any(isinstance(feature, DestroyHandler) for feature in fgraph.features):
         fgraph.attach_feature(DestroyHandler())
     fgraph.validate()

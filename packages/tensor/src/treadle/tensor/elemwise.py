@@ -135,6 +135,8 @@ class Elemwise(Op):
         Pairs of an output and the input whose memory it may take, where their run-time shapes and dtypes agree.
     """
 
+    inplace_pass = "elementwise_in_place"
+
     scalar_op: ScalarOp | Composite
     inplace: tuple[tuple[int, int], ...] = ()
 

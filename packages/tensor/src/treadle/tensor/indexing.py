@@ -191,6 +191,8 @@ class AdvancedSubtensor(_Take):
 class _Put(_Indexed, ChangesPart):
     """Base of the two ops that write a part. Inputs: the tensor, the values, then the index inputs."""
 
+    inplace_pass = "write_in_place"
+
     set: bool
     inplace: bool
 

@@ -13,6 +13,7 @@ from treadle.tensor.rewrites.from_graph import RULES as FROM_GRAPH
 from treadle.tensor.rewrites.fusion import RULES as FUSION
 from treadle.tensor.rewrites.increments import RULES as INCREMENTS
 from treadle.tensor.rewrites.indexing import RULES as INDEXING
+from treadle.tensor.rewrites.inplace import RULES as INPLACE
 from treadle.tensor.rewrites.inverses import RULES as INVERSES
 from treadle.tensor.rewrites.joining import RULES as JOINING
 from treadle.tensor.rewrites.lengths import LengthTable
@@ -58,6 +59,7 @@ RULE_SETS = (
     LOGARITHMS,
     LOGISTIC,
     FUSION,
+    INPLACE,
 )
 
 __all__ = [

@@ -66,11 +66,16 @@ def _follows(other: Picks, item: Picks) -> bool:
     return bool(kind.ndim == 0 or (kind.ndim == 1 and kind.shape == own.shape))
 
 
+_OF_ALLOCS = ("local_incsubtensor_of_allocs", "local_setsubtensor_of_allocs")
 _SIGN = "in the sign of a zero: 0 + -0.0 is 0"
 
 
 @RULES.rule(
-    EARLY_AND_LATE, *_WRITES, tags=(*BOTH, "local_incsubtensor_of_zeros_to_setsubtensor"), depth=3, differs=_SIGN
+    EARLY_AND_LATE,
+    *_WRITES,
+    tags=(*BOTH, "local_incsubtensor_of_zeros_to_setsubtensor", "local_incsubtensor_of_allocs"),
+    depth=3,
+    differs=_SIGN,
 )
 def increment_of_zeros(node: Apply) -> Variable | None:
     """inc(zeros, y, at i) -> set(zeros, y, at i), where no element is picked twice."""
@@ -83,7 +88,7 @@ def increment_of_zeros(node: Apply) -> Variable | None:
 @RULES.rule(
     EARLY_AND_LATE,
     *_WRITES,
-    tags=(*BOTH, "local_useless_inc_subtensor", "local_incsubtensor_of_zeros", "local_incsubtensor_of_allocs"),
+    tags=(*BOTH, "local_useless_inc_subtensor", "local_incsubtensor_of_zeros", *_OF_ALLOCS),
     needs_graph=True,
     differs=_SIGN,
 )
@@ -213,7 +218,10 @@ def write_of_everything(fgraph: FunctionGraph, node: Apply) -> Variable | None:
 
 
 @RULES.rule(
-    EARLY_AND_LATE, *_WRITES, tags=(*BOTH, "local_useless_inc_subtensor_alloc", "shape_unsafe"), needs_graph=True
+    EARLY_AND_LATE,
+    *_WRITES,
+    tags=(*BOTH, "local_useless_inc_subtensor_alloc", "shape_unsafe", "local_setsubtensor_of_allocs"),
+    needs_graph=True,
 )
 def write_of_alloc(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     """write(x, alloc(y, shape of the part), at i) -> write(x, y, at i): writing broadcasts anyway."""
