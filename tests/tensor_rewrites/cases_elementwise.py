@@ -122,6 +122,15 @@ INVERSES = [
     Case("rounding_of_integer", lambda v: tt.round(v.i), "i"),
 ]
 
+COMPLEX = [
+    Case("part_of_real", lambda v: tt.real(v.x), "x"),
+    Case("part_of_real", lambda v: tt.conj(v.i), "i"),
+    Case("conj_of_conj", lambda v: tt.conj(tt.conj(tt.complex(v.x, v.y))), "complex(x, y)"),
+    Case("real_of_conj", lambda v: tt.real(tt.conj(tt.complex(v.x, v.y))), "real(complex(x, y))"),
+    Case("imag_of_conj", lambda v: tt.imag(tt.conj(tt.complex(v.x, v.y))), "neg(imag(complex(x, y)))"),
+    Case("abs_of_conj", lambda v: tt.abs(tt.conj(tt.complex(v.x, v.y))), "abs(complex(x, y))"),
+]
+
 LOGIC = [
     Case("and_with_itself", lambda v: v.b & v.b, "b"),
     Case("or_with_itself", lambda v: v.i | v.i, "i"),
@@ -276,4 +285,4 @@ FOLDING = [
     Case("exact_constant_folding", lambda v: v.i + tt.constant(2) * 3, "add(i, [6])"),
 ]
 
-CASES = [*ARITHMETIC, *POWERS, *INVERSES, *LOGIC, *COMPARISON, *SWITCH, *ALGEBRA, *CASTS, *FOLDING]
+CASES = [*ARITHMETIC, *POWERS, *INVERSES, *COMPLEX, *LOGIC, *COMPARISON, *SWITCH, *ALGEBRA, *CASTS, *FOLDING]

@@ -5,6 +5,7 @@ from treadle.tensor.rewrites.arithmetic import RULES as ARITHMETIC
 from treadle.tensor.rewrites.broadcasting import RULES as BROADCASTING
 from treadle.tensor.rewrites.casts import RULES as CASTS
 from treadle.tensor.rewrites.comparison import RULES as COMPARISON
+from treadle.tensor.rewrites.complex_numbers import RULES as COMPLEX
 from treadle.tensor.rewrites.conditional import RULES as CONDITIONAL
 from treadle.tensor.rewrites.dimshuffle import RULES as DIMSHUFFLE
 from treadle.tensor.rewrites.exponential import RULES as EXPONENTIAL
@@ -46,6 +47,7 @@ RULE_SETS = (
     ARITHMETIC,
     POWERS,
     INVERSES,
+    COMPLEX,
     LOGIC,
     COMPARISON,
     SWITCH,

@@ -1,0 +1,44 @@
+"""Rules for parts and conjugates of complex numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from treadle.rewrite import Phase, RuleSet
+from treadle.tensor.rewrites.patterns import TensorPattern, constant_value, is_commutative, kind_of
+from treadle.tensor.scalar.arithmetic import abs_, neg
+from treadle.tensor.scalar.complex_numbers import conj, imag, real
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from treadle.graph import Apply, Variable
+
+RULES = RuleSet("complex", is_commutative=is_commutative, value_of=constant_value)
+EARLY_AND_LATE = (Phase.CANONICALIZE, Phase.SPECIALIZE)
+BOTH = ("fast_run", "fast_compile")
+
+x = TensorPattern("x")
+
+
+def _is_complex(node: Apply, match: Mapping[str, Variable]) -> bool:
+    """Whether what is matched is complex."""
+    del node
+    return kind_of(match["x"]) == "c"
+
+
+def _law(name: str, lhs: Any, rhs: Any) -> None:
+    RULES.law(name, lhs, rhs, phase=EARLY_AND_LATE, when=_is_complex, tags=BOTH)
+
+
+_law("conj_of_conj", conj(conj(x)), x)
+_law("real_of_conj", real(conj(x)), real(x))
+_law("imag_of_conj", imag(conj(x)), neg(imag(x)))
+_law("abs_of_conj", abs_(conj(x)), abs_(x))
+
+
+@RULES.rule(EARLY_AND_LATE, real, conj, tags=BOTH)
+def part_of_real(node: Apply) -> Variable | None:
+    """real(x) -> x and conj(x) -> x, for real x."""
+    operand = node.inputs[0]
+    return operand if operand.type == node.outputs[0].type and kind_of(operand) != "c" else None
