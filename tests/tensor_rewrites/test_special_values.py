@@ -19,6 +19,7 @@ from tests.tensor_rewrites.special_values import (
     differences,
     expected_of,
     pairs_of_functions,
+    pairs_with_operands,
     random_samples,
     values_of,
 )
@@ -65,6 +66,16 @@ def test_two_functions_one_after_the_other_keep_their_values(dtype: str) -> None
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_all_pairs_of_functions_keep_their_values(dtype: str) -> None:
     samples = pairs_of_functions(dtype)
+    for start in range(0, len(samples), BATCH):
+        check(samples[start : start + BATCH])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", DTYPES)
+@pytest.mark.parametrize("same", [True, False])
+def test_all_pairs_of_functions_of_two_operands_keep_their_values(first: str, same: bool) -> None:
+    second = first if same else DTYPES[(DTYPES.index(first) + 4) % len(DTYPES)]
+    samples = pairs_with_operands(first, second)
     for start in range(0, len(samples), BATCH):
         check(samples[start : start + BATCH])
 

@@ -148,7 +148,7 @@ def _axes(what: str, axis: Any, x: Any) -> tuple[int, ...]:
 def softmax(x: Any, axis: Any = None) -> TensorVariable:
     """Return exp(x) over its sum along an axis, or axes; over all elements if None (as scipy.special.softmax).
 
-    Integers are converted to float64. An infinite element makes the result NaN, as in SciPy.
+    Integers are converted to float64. A plus infinity makes itself NaN and all others 0; SciPy makes all of them NaN.
     """
     var = _floating(x)
     axes = _axes("softmax", axis, var)
