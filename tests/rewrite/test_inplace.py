@@ -7,9 +7,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.graph.arithmetic import NUMBER, Arithmetic
-from treadle.graph import Apply, DestroyHandler, FunctionGraph, Op, Supervisor, Type, Variable, static_op
+from treadle.graph import Apply, CycleError, DestroyHandler, FunctionGraph, Op, Supervisor, Type, Variable, static_op
 from treadle.link.vm import VMLinker, link_in_segments
-from treadle.rewrite import PhasedDatabase, RewriteError
+from treadle.rewrite import (
+    EquilibriumGraphRewriter,
+    PhasedDatabase,
+    RewriteError,
+    SubstitutionNodeRewriter,
+    in2out,
+    out2in,
+)
 from treadle.rewrite.inplace import RULES
 
 if TYPE_CHECKING:
@@ -216,3 +223,27 @@ def test_a_long_chain_is_walked_once() -> None:
         y = shift(y)
     graph = rewritten([x], [y])
     assert in_place(graph).count(True) == 4_999
+
+
+@static_op
+class Join(Op):
+    """The sum of two cells."""
+
+    def infer(self, *types: Type) -> Sequence[Type]:
+        return types[:1]
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+        output_storage[0][0] = [inputs[0][0] + inputs[1][0]]
+
+
+@pytest.mark.parametrize("make", [in2out, out2in, lambda rewriter: EquilibriumGraphRewriter([rewriter])])
+def test_graph_that_in_place_work_leaves_without_an_order_can_be_repaired(make: Any) -> None:
+    x = CELL("x")
+    # The cell is overwritten, and by then must have been read by a node that needs the result.
+    shifted = Shift(1.0, inplace=True)(x)
+    graph = FunctionGraph([x], [Join()(shifted, x)], clone=False)
+    graph.attach_feature(DestroyHandler())
+    with pytest.raises(CycleError):
+        graph.toposort()
+    make(SubstitutionNodeRewriter(Shift(1.0, inplace=True), Shift(1.0))).rewrite(graph)
+    assert [str(node.op) for node in graph.toposort()] == ["Shift(amount=1.0, inplace=False)", "Join"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from treadle.config import config
+from treadle.graph import CycleError, io_toposort
 from treadle.rewrite.errors import RewriterTypeError, require_kind
 from treadle.rewrite.interface import GraphRewriter, NodeRewriter
 from treadle.rewrite.rules import GraphPass, Rule
@@ -15,7 +16,7 @@ from treadle.rewrite.worklist import RuleIndex, Worklist
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from treadle.graph import Feature, FunctionGraph
+    from treadle.graph import Apply, Feature, FunctionGraph
     from treadle.rewrite.run import Callback, Run
 
 # Rewriters of whole graphs that go on changing something are stopped after so many rounds.
@@ -31,6 +32,18 @@ def _flat(rewriters: Iterable[NodeRewriter]) -> list[NodeRewriter]:
         else:
             found.append(rewriter)
     return found
+
+
+def _in_order(fgraph: FunctionGraph) -> list[Apply]:
+    """Return the nodes, each after those it needs.
+
+    Where in-place work has no order, as a value is overwritten before it is read, that is left out of account: a
+    rewriter may be about to repair it.
+    """
+    try:
+        return list(fgraph.toposort())
+    except CycleError:
+        return list(io_toposort(fgraph.inputs, fgraph.outputs))
 
 
 class _OverNodes(GraphRewriter):
@@ -135,7 +148,7 @@ class EquilibriumGraphRewriter(_OverNodes):
             before = run.changes
             self._whole(run, self.global_rewriters)
             if round_ == 0:
-                worklist.start(run.fgraph.toposort())
+                worklist.start(_in_order(run.fgraph))
             else:
                 worklist.resume()
             worklist.work()
@@ -210,7 +223,7 @@ class WalkingGraphRewriter(_OverNodes):
             again = "never" if self.ignore_newtrees else "new"
             ratio = float(config.optdb__max_use_ratio)
             worklist = Worklist(run, self.index, ratio, again=again, callback=self.failure_callback)
-            nodes = fgraph.toposort()
+            nodes = _in_order(fgraph)
             worklist.start(nodes if self.order == "in_to_out" else reversed(nodes))
             worklist.work()
             run.settle()
