@@ -3,6 +3,7 @@
 from treadle.graph import serialization as serialization
 from treadle.graph.abstract_graph import AbstractFunctionGraph
 from treadle.graph.apply import Apply
+from treadle.graph.arguments import as_count, as_flag
 from treadle.graph.branches import Block, Branching
 from treadle.graph.clone import clone, clone_get_equiv, clone_node_and_cache, clone_replace, graph_replace
 from treadle.graph.copying import DeepCopyOp, ViewOp, deep_copy_op, view_op
@@ -185,6 +186,8 @@ __all__ = [
     "apply_ancestors",
     "apply_depends_on",
     "applys_between",
+    "as_count",
+    "as_flag",
     "as_index",
     "as_string",
     "call_infer_shape",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
-from treadle.config import config
+from treadle.config import config, text_of
 from treadle.graph.errors import GraphTypeError, GraphValueError
 from treadle.graph.notes import note_op
 from treadle.graph.provenance import UserLine, user_line
@@ -46,8 +46,15 @@ class Apply:
         lists: tuple[object, object] = (inputs, outputs)
         if isinstance(lists[0], Variable) or isinstance(lists[1], Variable):
             self._refuse_single(*lists)
-        self.inputs = list(inputs)
-        self.outputs = list(outputs)
+        try:
+            self.inputs = list(inputs)
+            self.outputs = list(outputs)
+        except Exception as error:
+            msg = (
+                f"Apply of {self._op_text()}: inputs and outputs must be lists of variables, got {text_of(inputs)} and "
+                f"{text_of(outputs)} ({error}). Put what is meant into lists."
+            )
+            raise GraphTypeError(msg) from error
         self._tag: ScratchPad | None = None
         for var in self.inputs:
             if not isinstance(var, Variable):
@@ -63,21 +70,24 @@ class Apply:
                 self._refuse_owned(i, var.owner)
         self.user_line: UserLine | None = user_line(2)
 
+    def _op_text(self) -> str:
+        return text_of(self.op, str)
+
     def _refuse_owned(self, at: int, owner: Apply) -> NoReturn:
         for var in self.outputs[:at]:
             var.owner = var.index = None
         what = "is given twice" if owner is self else f"is computed by {owner} already"
-        msg = f"Apply of {self.op}: output {at} {what}. Give a fresh variable."
+        msg = f"Apply of {self._op_text()}: output {at} {what}. Give a fresh variable."
         raise GraphValueError(msg)
 
     def _refuse_single(self, inputs: object, outputs: object) -> NoReturn:
         role, given = ("inputs", inputs) if isinstance(inputs, Variable) else ("outputs", outputs)
-        msg = f"Apply of {self.op}: the {role} must be a list of variables, got {given}. Put it into a list."
+        msg = f"Apply of {self._op_text()}: the {role} must be a list of variables, got {text_of(given)}."
         raise GraphTypeError(msg)
 
     def _refuse_other(self, role: str, given: Sequence[Any]) -> NoReturn:
         at, wrong = next((i, v) for i, v in enumerate(given) if not isinstance(v, Variable))
-        msg = f"Apply of {self.op}: {role} {at} must be a variable, got {wrong!r}. Convert it in make_node."
+        msg = f"Apply of {self._op_text()}: {role} {at} must be a variable, got {text_of(wrong)}. Convert it first."
         raise GraphTypeError(msg)
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
+from treadle.config import text_of
 from treadle.graph.errors import GraphTypeError, GraphValueError
 from treadle.graph.nested import HasInnerGraph
 from treadle.graph.traversal import toposort, vars_between
@@ -134,12 +135,14 @@ def replacement_pairs(what: str, replace: Any) -> list[tuple[Variable, Variable]
         If they are neither a mapping nor pairs, or hold something else than variables.
     """
     if isinstance(replace, Variable) or not (replace is None or hasattr(type(replace), "__iter__")):
-        msg = f"{what}: pairs of an old and a new variable are needed, got {replace!r}. Pass a dict or such pairs."
+        msg = (
+            f"{what}: pairs of an old and a new variable are needed, got {text_of(replace)}. Pass a dict or such pairs."
+        )
         raise GraphTypeError(msg)
     items = list(replace.items()) if hasattr(replace, "items") else list(replace or ())
     for pair in items:
         if not isinstance(pair, tuple | list) or len(pair) != 2 or not all(isinstance(v, Variable) for v in pair):
-            msg = f"{what}: pairs (old variable, new variable) are needed, got {pair!r}. Pass a dict or such pairs."
+            msg = f"{what}: pairs (old variable, new variable) are needed, got {text_of(pair)}. Pass such pairs."
             raise GraphTypeError(msg)
     return [(old, new) for old, new in items]
 

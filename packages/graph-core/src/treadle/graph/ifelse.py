@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from treadle.graph.apply import Apply
+from treadle.graph.arguments import as_count, as_flag
 from treadle.graph.errors import GraphTypeError, GraphValueError
 from treadle.graph.notation import Form
 from treadle.graph.null_type import DisconnectedType
@@ -40,11 +41,11 @@ class IfElse(Op):
     __props__ = ("n_outs", "as_view")
 
     def __init__(self, n_outs: int, as_view: bool = False, name: str | None = None) -> None:
-        self.n_outs = n_outs
-        self.as_view = as_view
+        self.n_outs = count = as_count("IfElse: n_outs", n_outs, 1)
+        self.as_view = as_flag("IfElse: as_view", as_view)
         self.name = name
-        if as_view:
-            self.view_map = {i: [1 + i, 1 + n_outs + i] for i in range(n_outs)}
+        if self.as_view:
+            self.view_map = {i: [1 + i, 1 + count + i] for i in range(count)}
 
     def as_input(self, value: Any) -> Variable:
         """Return a variable, or a plain value as a constant of the type that installed packages know for it."""

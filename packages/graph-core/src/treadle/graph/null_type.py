@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from treadle.config import text_of
 from treadle.graph.errors import GraphTypeError
 from treadle.graph.type import Type
 
@@ -16,7 +17,7 @@ class DisconnectedType(Type):
     def filter(self, data: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
         """Refuse every value: there are none of this type."""
         del strict, allow_downcast
-        msg = f"DisconnectedType: a disconnected gradient has no values, got {data!r}. Check the cost's inputs."
+        msg = f"DisconnectedType: a disconnected gradient has no values, got {text_of(data)}. Check the cost's inputs."
         raise GraphTypeError(msg)
 
     def __str__(self) -> str:
@@ -41,7 +42,7 @@ class NullType(Type):
     def filter(self, data: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
         """Refuse every value: there are none of this type."""
         del strict, allow_downcast
-        msg = f"NullType: this gradient is not defined ({self.why}), got {data!r}. Do not use it."
+        msg = f"NullType: this gradient is not defined ({self.why}), got {text_of(data)}. Do not use it."
         raise GraphTypeError(msg)
 
     def __str__(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, TypeVar, dataclass_transform, overload
 
-from treadle.config import config, lazy_module
+from treadle.config import config, lazy_module, text_of
 from treadle.graph.apply import Apply
 from treadle.graph.differentiation import Differentiable, connections
 from treadle.graph.encoding import digest, encode, qualified_name, tagged
@@ -85,7 +85,7 @@ class Op(Differentiable, ABC):
         """Return `value` as a variable; ops of a package that has constants override this."""
         if isinstance(value, Variable):
             return value
-        msg = f"{self}: inputs must be variables, got {value!r}. Convert it to a variable of some type first."
+        msg = f"{self}: inputs must be variables, got {text_of(value)}. Convert it to a variable of some type first."
         raise GraphTypeError(msg)
 
     def infer(self, *types: Type) -> Sequence[Type]:
@@ -138,7 +138,9 @@ class Op(Differentiable, ABC):
         made: Any = declared() if callable(declared) else None
         if isinstance(made, Variable):
             return made.type
-        msg = f"{self}: itypes and otypes hold types, got {declared!r}. Name a type, or what makes variables of it."
+        msg = (
+            f"{self}: itypes and otypes hold types, got {text_of(declared)}. Name types, or what makes their variables."
+        )
         raise GraphTypeError(msg)
 
     @overload
@@ -202,7 +204,7 @@ class Op(Differentiable, ABC):
         return outputs[0]
 
     def _refuse_result(self, made: object) -> NoReturn:
-        msg = f"{self}: make_node must return an Apply, got {made!r}. Return Apply(self, inputs, outputs)."
+        msg = f"{self}: make_node must return an Apply, got {text_of(made)}. Return Apply(self, inputs, outputs)."
         raise GraphTypeError(msg)
 
     add_tag_trace = staticmethod(add_tag_trace)
@@ -333,7 +335,7 @@ class Op(Differentiable, ABC):
             For another `impl`.
         """
         if impl not in {None, "py", "c"}:
-            msg = f"{self}: impl must be 'py', 'c' or None, got {impl!r}. Leave it out for any."
+            msg = f"{self}: impl must be 'py', 'c' or None, got {text_of(impl)}. Leave it out for any."
             raise GraphValueError(msg)
         if impl == "c":
             self.prepare_node(node, storage_map, compute_map, "c")

@@ -8,10 +8,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from treadle.config import discover, new_lock, text_of
+from treadle.graph.arguments import as_flag
 from treadle.graph.errors import DuplicateRegistrationError, GraphTypeError
 from treadle.graph.holding import let_go
 from treadle.graph.publication import Publication
-from treadle.graph.variable import Constant, Variable
+from treadle.graph.variable import Constant, Variable, check_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -154,6 +155,7 @@ class SharedVariable(Variable):
         name: str | None = None,
     ) -> None:
         super().__init__(type, None, None, name)
+        check_type(type)
         self.strict = strict
         self.allow_downcast = allow_downcast
         self._default_update: Variable | None = None
@@ -197,10 +199,11 @@ class SharedVariable(Variable):
         return_internal_type
             Whether to return the form a backend left it in.
         """
-        if return_internal_type:
+        if as_flag("get_value: return_internal_type", return_internal_type):
             return self.container.read()
+        kept = as_flag("get_value: borrow", borrow)
         value = self.container.read_host()
-        return value if borrow else self.type.copy_value(value)
+        return value if kept else self.type.copy_value(value)
 
     def set_value(self, new_value: Any, borrow: bool = False) -> None:
         """Set the value.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
+from treadle.config import text_of
 from treadle.graph.apply import Apply
 from treadle.graph.errors import CycleError, GraphTypeError
 from treadle.graph.variable import Constant, Variable, listed
@@ -371,7 +372,7 @@ def _ordered(outputs: Iterable[T], needs: Callable[[T], Iterable[T] | None], cac
 def check_node(what: str, node: object) -> None:
     """Refuse what is not a node."""
     if not isinstance(node, Apply):
-        msg = f"{what}: a node is needed, got {node!r}. Pass an Apply, such as the owner of a variable."
+        msg = f"{what}: a node is needed, got {text_of(node)}. Pass an Apply, such as the owner of a variable."
         raise GraphTypeError(msg)
 
 

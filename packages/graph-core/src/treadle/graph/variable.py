@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, TextIO, TypeVar
 
-from treadle.config import config
+from treadle.config import TreadleError, config, text_of
 from treadle.graph.display import debugprint
 from treadle.graph.encoding import digest, encode, tagged
 from treadle.graph.errors import GraphAttributeError, GraphTypeError
@@ -47,7 +47,20 @@ class ScratchPad:
 
 def _check_name(name: object) -> None:
     if not isinstance(name, str):
-        msg = f"Variable: a name must be a string, got {name!r}. Pass name='...' or leave it out."
+        msg = f"Variable: a name must be a string, got {text_of(name)}. Pass name='...' or leave it out."
+        raise GraphTypeError(msg)
+
+
+def check_type(given: object) -> None:
+    """Refuse what is no type, where values are filtered through it.
+
+    Raises
+    ------
+    GraphTypeError
+        If it is none.
+    """
+    if not hasattr(given, "filter"):
+        msg = f"Variable: a type is needed, got {text_of(given)}. Pass an instance of a class derived from Type."
         raise GraphTypeError(msg)
 
 
@@ -195,12 +208,18 @@ def listed(what: str, variables: Any) -> list[Variable]:
         If there is one variable in place of a list, or something else than variables in it.
     """
     if isinstance(variables, Variable) or not hasattr(type(variables), "__iter__"):
-        msg = f"{what}: a list of variables is needed, got {variables!r}. Put what is meant into a list."
+        msg = f"{what}: a list of variables is needed, got {text_of(variables)}. Put what is meant into a list."
         raise GraphTypeError(msg)
-    found = list(variables)
+    try:
+        found = list(variables)
+    except TreadleError:
+        raise
+    except Exception as error:
+        msg = f"{what}: a list of variables is needed, got {text_of(variables)} ({error}). Put what is meant into one."
+        raise GraphTypeError(msg) from error
     for i, var in enumerate(found):
         if not isinstance(var, Variable):
-            msg = f"{what} {i} must be a variable, got {var!r}. Convert it to a variable first."
+            msg = f"{what} {i} must be a variable, got {text_of(var)}. Convert it to a variable first."
             raise GraphTypeError(msg)
     return found
 
@@ -222,6 +241,7 @@ class Constant(Variable):
 
     def __init__(self, type: Type, data: Any, name: str | None = None) -> None:  # noqa: A002 - the documented name
         super().__init__(type, None, None, name)
+        check_type(type)
         self.data = type.filter(data)
         self._signature: bytes | None = None
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle.config import TreadleError, text_of
-from treadle.graph import Variable, as_index
+from treadle.graph import as_index
 from treadle.tensor.errors import TensorTypeError
 
 if TYPE_CHECKING:
@@ -50,22 +50,6 @@ def as_integer(what: str, value: Any, least: int | None = None) -> int:
         msg = f"{what} must be an integer{bound}, known when the graph is built, got {text_of(value)}. Pass one."
         raise TensorTypeError(msg)
     return number
-
-
-def as_flag(what: str, value: Any) -> bool:
-    """Return an argument as a truth value: True, False, or the integers 1 and 0.
-
-    Raises
-    ------
-    TensorTypeError
-        If it is something else.
-    """
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, np.bool_) or (known_integer(value) in {0, 1} and not isinstance(value, Variable)):
-        return bool(value)
-    msg = f"{what} must be True or False, got {text_of(value)}. Pass one of the two."
-    raise TensorTypeError(msg)
 
 
 def as_choice(what: str, value: Any, allowed: Sequence[str | None]) -> Any:

@@ -211,12 +211,12 @@ def broadcast_to(x: Any, shape: Any) -> TensorVariable:
 
 def zeros(shape: Any, dtype: Any = None) -> TensorVariable:
     """Return a tensor of zeros (dtype floatX if none is given)."""
-    return alloc(np.zeros((), TensorType(dtype or "floatX").dtype), *as_lengths("zeros", shape))
+    return alloc(np.zeros((), TensorType("floatX" if dtype is None else dtype).dtype), *as_lengths("zeros", shape))
 
 
 def ones(shape: Any, dtype: Any = None) -> TensorVariable:
     """Return a tensor of ones (dtype floatX if none is given)."""
-    return alloc(np.ones((), TensorType(dtype or "floatX").dtype), *as_lengths("ones", shape))
+    return alloc(np.ones((), TensorType("floatX" if dtype is None else dtype).dtype), *as_lengths("ones", shape))
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None) -> TensorVariable:
@@ -238,7 +238,7 @@ def ones_like(x: Any, dtype: Any = None) -> TensorVariable:
 def full_like(x: Any, fill_value: Any, dtype: Any = None) -> TensorVariable:
     """Return a tensor of the shape and dtype of another, filled with a value."""
     var = as_tensor_variable(x)
-    wanted = TensorType(dtype or var.dtype).dtype
+    wanted = TensorType(var.dtype if dtype is None else dtype).dtype
     return alloc(_filling(fill_value, wanted), *lengths(var))
 
 

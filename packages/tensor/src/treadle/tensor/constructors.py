@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from treadle.graph import GraphValueError
 from treadle.tensor.arguments import as_integer
 from treadle.tensor.errors import ShapeError, TensorTypeError
-from treadle.tensor.types import DTYPES, TensorType, check_rank
+from treadle.tensor.types import DTYPES, TensorType, as_rank
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -244,12 +244,11 @@ def tensor(name: str | None = None, *, dtype: Any = None, shape: Any = None, ndi
     if dtype is None and isinstance(name, str) and (name in DTYPES or name == "floatX"):
         msg = f"tensor: the name {name!r} is that of a dtype. Pass it as dtype={name!r}, or choose another name."
         raise GraphValueError(msg)
-    rank = None if ndim is None else as_integer("tensor: ndim", ndim, 0)
+    rank = None if ndim is None else as_rank("tensor: ndim", ndim)
     if shape is None:
         if rank is None:
             msg = "tensor: shape or ndim is needed, got neither. Pass shape=(None, 3) or ndim=2, for instance."
             raise TensorTypeError(msg)
-        check_rank("tensor", rank)
         shape = (None,) * rank
     kind = TensorType("floatX" if dtype is None else dtype, shape)
     if rank is not None and rank != kind.ndim:

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle.graph import Apply, Variable
-from treadle.tensor.arguments import as_integer
 from treadle.tensor.arrays import array_of
 from treadle.tensor.errors import TensorTypeError
 from treadle.tensor.policy import number_dtype
-from treadle.tensor.types import MOST_DIMENSIONS, TensorType, check_rank
+from treadle.tensor.types import MOST_DIMENSIONS, TensorType, as_rank
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -60,8 +59,7 @@ def constant(x: Any, name: str | None = None, ndim: int | None = None, dtype: An
     wanted = number_dtype(x) if dtype is None else TensorType(dtype).numpy_dtype
     array = array_of("constant", x, wanted, copy=True)
     if ndim is not None:
-        rank = as_integer("constant: ndim", ndim, 0)
-        check_rank("constant", rank)
+        rank = as_rank("constant: ndim", ndim)
         if array.ndim > rank:
             msg = f"constant: a value of rank {rank} at most is needed, got rank {array.ndim}. Reshape it."
             raise TensorTypeError(msg)
@@ -103,12 +101,11 @@ def as_tensor_variable(x: Any, name: str | None = None, ndim: int | None = None,
             msg = f"as_tensor_variable: a tensor is needed, got {x} of type {x.type}. Convert it first."
             raise TensorTypeError(msg)
         var: Any = x
-        if ndim is not None and var.ndim != ndim:
-            rank = as_integer("as_tensor_variable: ndim", ndim, 0)
-            check_rank("as_tensor_variable", rank)
-            if var.ndim > rank:
-                msg = f"as_tensor_variable: rank {rank} is needed, got {x} of rank {var.ndim}. Reshape it."
-                raise TensorTypeError(msg)
+        rank = var.ndim if ndim is None else as_rank("as_tensor_variable: ndim", ndim)
+        if var.ndim > rank:
+            msg = f"as_tensor_variable: rank {rank} is needed, got {x} of rank {var.ndim}. Reshape it."
+            raise TensorTypeError(msg)
+        if var.ndim < rank:
             return var.dimshuffle(*["x"] * (rank - var.ndim), *range(var.ndim))  # type: ignore[no-any-return]  # a method of tensor variables
         return var  # type: ignore[no-any-return]  # checked by its type above
     if _holds_variables(x) and LISTS.stack is not None:

@@ -8,11 +8,10 @@ import numpy as np
 
 from treadle.config import text_of
 from treadle.graph import Form, Op, static_op
-from treadle.tensor.arguments import as_integer
 from treadle.tensor.axes import named_axes, normalize_axes, normalize_axis, several_axes
 from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.errors import AxisError, ShapeError
-from treadle.tensor.types import TensorType
+from treadle.tensor.types import TensorType, as_rank
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -221,7 +220,11 @@ def moveaxis(x: Any, source: Any, destination: Any) -> TensorVariable:
 
 def matrix_transpose(x: Any) -> TensorVariable:
     """Exchange the last two dimensions (as numpy.matrix_transpose)."""
-    return swapaxes(x, -1, -2)
+    var = as_tensor_variable(x)
+    if var.ndim < 2:
+        msg = f"matrix_transpose: a tensor of rank 2 or more is needed, got {var} of type {var.type}. Add dimensions."
+        raise AxisError(msg)
+    return swapaxes(var, -1, -2)
 
 
 def expand_dims(x: Any, axis: Any) -> TensorVariable:
@@ -251,13 +254,13 @@ def squeeze(x: Any, axis: Any = None) -> TensorVariable:
 def shape_padleft(x: Any, n_ones: int = 1) -> TensorVariable:
     """Put dimensions of length 1 in front."""
     var = as_tensor_variable(x)
-    return dimshuffle(var, *[NEW] * as_integer("shape_padleft: n_ones", n_ones, 0), *range(var.ndim))
+    return dimshuffle(var, *[NEW] * as_rank("shape_padleft: n_ones", n_ones), *range(var.ndim))
 
 
 def shape_padright(x: Any, n_ones: int = 1) -> TensorVariable:
     """Put dimensions of length 1 at the end."""
     var = as_tensor_variable(x)
-    return dimshuffle(var, *range(var.ndim), *[NEW] * as_integer("shape_padright: n_ones", n_ones, 0))
+    return dimshuffle(var, *range(var.ndim), *[NEW] * as_rank("shape_padright: n_ones", n_ones))
 
 
 def atleast_1d(x: Any) -> TensorVariable:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from operator import and_
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from treadle.config import text_of
 from treadle.graph import (
     Apply,
     Constant,
@@ -390,7 +391,7 @@ def _one_override(what: str, given: list[tuple[str, Override]]) -> tuple[str, Ov
     if isinstance(value, list | tuple):
         return f"each {kind}", tuple(value)
     if not callable(value):
-        msg = f"OpFromGraph: the {what} must be a function, an op or a list of functions, got {value!r}."
+        msg = f"OpFromGraph: the {what} must be a function, an op or a list of functions, got {text_of(value)}."
         raise GraphTypeError(msg)
     return kind, value
 
@@ -424,7 +425,7 @@ def _pattern(given: Any, ins: int, outs: int) -> tuple[tuple[bool, ...], ...] | 
 
 def _check_variables(what: str, given: object) -> None:
     if not isinstance(given, list | tuple) or not all(isinstance(v, Variable) for v in given):
-        msg = f"OpFromGraph: {what} must be a list of variables, got {given!r}. Put variables into a list."
+        msg = f"OpFromGraph: {what} must be a list of variables, got {text_of(given)}. Put variables into a list."
         raise GraphTypeError(msg)
 
 

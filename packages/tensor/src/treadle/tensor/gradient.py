@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
+from treadle.config import text_of
 from treadle.graph import (
     Apply,
     DisconnectedType,
@@ -18,6 +19,7 @@ from treadle.graph import (
     note_op,
     toposort,
 )
+from treadle.tensor.arguments import as_items
 from treadle.tensor.broadcasting import ones_like, zeros_like
 from treadle.tensor.conversion import as_tensor_variable, cotangent_of
 from treadle.tensor.demand import ALWAYS, Demands
@@ -96,10 +98,12 @@ def grad(
     on_null = _choice("null_gradients", null_gradients, ("raise", "return"))
     constants = _constants(consider_constant)
     single = isinstance(wrt, Variable)
-    targets = [wrt] if single else list(wrt)
+    targets = [wrt] if single else as_items("grad: wrt", wrt)
     for target in targets:
         if not isinstance(target, Variable):
-            msg = f"grad: a gradient is taken with respect to variables, got {target!r}. Pass the variable itself."
+            msg = (
+                f"grad: a gradient is taken with respect to variables, got {text_of(target)}. Pass the variable itself."
+            )
             raise GraphTypeError(msg)
     seeds = _seeds(cost, known_grads)
     with shared_lengths():
@@ -123,7 +127,7 @@ def _choice(name: str, given: str, allowed: Sequence[str]) -> str:
     """Return one of the words of a choice, written in any case."""
     word = given.lower() if isinstance(given, str) else None
     if word not in allowed:
-        msg = f"grad: {name} must be one of {', '.join(allowed)}, got {given!r}."
+        msg = f"grad: {name} must be one of {', '.join(allowed)}, got {text_of(given)}."
         raise GraphValueError(msg)
     return word
 
@@ -135,13 +139,16 @@ def _constants(given: Collection[Variable] | None) -> frozenset[Variable]:
     single = isinstance(given, Variable) or not isinstance(given, Collection)
     wrong = given if single else next((v for v in given if not isinstance(v, Variable)), None)
     if wrong is not None:
-        msg = f"grad: consider_constant takes a list of variables, got {wrong!r}. Put the variables into a list."
+        msg = f"grad: consider_constant takes a list of variables, got {text_of(wrong)}. Put the variables into a list."
         raise GraphTypeError(msg)
     return frozenset(given)
 
 
 def _seeds(cost: Any, known_grads: Mapping[Variable, Any] | None) -> Cotangents:
     """Return the gradients to begin with."""
+    if known_grads is not None and not hasattr(known_grads, "items"):
+        msg = f"grad: known_grads maps variables to their gradients, got {text_of(known_grads)}. Pass a dictionary."
+        raise GraphTypeError(msg)
     seeds = {var: _known(var, given) for var, given in (known_grads or {}).items()}
     if cost is None:
         if not seeds:
@@ -164,7 +171,7 @@ def _seeds(cost: Any, known_grads: Mapping[Variable, Any] | None) -> Cotangents:
 def _known(var: Any, given: Any) -> Variable:
     """Return a gradient given in `known_grads`."""
     if not isinstance(var, Variable):
-        msg = f"grad: known_grads holds gradients by variable, got {var!r}. Pass the variable itself."
+        msg = f"grad: known_grads holds gradients by variable, got {text_of(var)}. Pass the variable itself."
         raise GraphTypeError(msg)
     absent = isinstance(given, Variable) and isinstance(given.type, DisconnectedType | NullType)
     if absent or not isinstance(var.type, TensorType):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from treadle.config import text_of
 from treadle.graph import Operand, Variable, as_index
 from treadle.tensor.conversion import as_tensor_variable, constant
 from treadle.tensor.dimshuffle import NEW
@@ -326,7 +327,7 @@ def _bound(what: str, b: Any, inputs: list[Any], error: type[Exception]) -> Boun
     var = None if isinstance(b, str | bytes) else as_tensor_variable(b)
     if var is None or var.ndim != 0 or var.type.numpy_dtype.kind not in "iu":
         of = "" if var is None else f" of type {var.type}"
-        msg = f"indexing: {what} must be an integer scalar, got {b!r}{of}. Cast it to int64."
+        msg = f"indexing: {what} must be an integer scalar, got {text_of(b)}{of}. Cast it to int64."
         raise error(msg)
     inputs.append(var)
     return SYMBOLIC
@@ -359,7 +360,7 @@ def _converted(item: Any) -> Any:
     try:
         var: Any = as_tensor_variable(item)
     except TensorTypeError as error:
-        msg = f"indexing: integers, slices, None, ... and integer arrays are indices, got {item!r} ({error})"
+        msg = f"indexing: integers, slices, None, ... and integer arrays are indices, got {text_of(item)} ({error})"
         raise IndexingError(msg) from error
     if getattr(item, "dtype", None) is None and 0 in var.type.shape:
         # An empty list has no dtype of its own.
@@ -372,7 +373,7 @@ def _converted(item: Any) -> Any:
 
 
 def _refuse_truth(item: Any) -> NoReturn:
-    msg = f"indexing: True and False are no indices here, got {item!r}. Use x[None] or a mask array."
+    msg = f"indexing: True and False are no indices here, got {text_of(item)}. Use x[None] or a mask array."
     raise IndexingError(msg)
 
 

@@ -219,21 +219,38 @@ class ARange(Op):
         return [sum_(ct), None, sum_(mul(ct, steps))]
 
 
+_TOO_MANY = 2**63
+
+
 def range_length(start: Any, stop: Any, step: Any) -> int:
     """Return how many numbers a range has.
 
     Raises
     ------
     ShapeError
-        If the step is zero.
+        If the step is zero, a number is not finite, or they are too many.
+    TensorTypeError
+        If a number is not real.
     """
+    kinds = {np.asarray(v).dtype.kind for v in (start, stop, step)}
+    if not kinds <= set("biuf"):
+        msg = (
+            f"arange: start, stop and step must be real numbers, got {start}, {stop} and {step}. Take their real parts."
+        )
+        raise TensorTypeError(msg)
     if step == 0:
         msg = "arange: the step is 0, so the range never ends. Give another step."
         raise ShapeError(msg)
-    kinds = {np.asarray(v).dtype.kind for v in (start, stop, step)}
     if kinds <= {"i", "u", "b"}:
-        return len(range(int(start), int(stop), int(step)))
-    return max(0, math.ceil((float(stop) - float(start)) / float(step)))
+        first, last, by = int(start), int(stop), int(step)
+        length = max(0, -((first - last) // by))
+    else:
+        quotient = (float(stop) - float(start)) / float(step)
+        length = max(0, math.ceil(quotient)) if math.isfinite(quotient) else _TOO_MANY
+    if length >= _TOO_MANY:
+        msg = f"arange: the numbers from {start} to {stop} in steps of {step} cannot be counted. Give finite bounds."
+        raise ShapeError(msg)
+    return length
 
 
 def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> TensorVariable:

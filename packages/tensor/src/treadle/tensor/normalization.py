@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treadle.graph import Form, Op, static_op
-from treadle.tensor.arguments import as_flag
+from treadle.graph import Form, Op, as_flag, static_op
 from treadle.tensor.axes import axis_keyword, normalize_axes
 from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.reduction import expanded, sum_

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treadle.graph import Form, Op, Variable, static_op
-from treadle.tensor.arguments import as_flag
+from treadle.graph import Form, Op, Variable, as_flag, static_op
 from treadle.tensor.axes import axis_keyword, normalize_axes
 from treadle.tensor.conversion import as_tensor_variable, constant, cotangent_of
 from treadle.tensor.dimshuffle import NEW, dimshuffle

@@ -15,7 +15,7 @@ from treadle.tensor.arguments import as_integer, known_integer
 from treadle.tensor.axes import normalize_axis
 from treadle.tensor.conversion import as_tensor_variable, constant
 from treadle.tensor.errors import ShapeError, TensorTypeError
-from treadle.tensor.types import TensorType
+from treadle.tensor.types import TensorType, as_rank
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -274,7 +274,7 @@ def reshape(x: Any, newshape: Any, ndim: int | None = None) -> TensorVariable:
         If the static shapes show that the number of elements differs.
     """
     var = as_tensor_variable(x)
-    rank = None if ndim is None else as_integer("reshape: ndim", ndim, 0)
+    rank = None if ndim is None else as_rank("reshape: ndim", ndim)
     if rank is not None and not isinstance(newshape, list | tuple):
         vector = as_tensor_variable(newshape)
         newshape = [vector[i] for i in range(rank)] if vector.ndim == 1 else [newshape]

@@ -11,7 +11,7 @@ import numpy as np
 
 from treadle.config import config, new_lock, text_of
 from treadle.graph import ENCODERS, Type, Variable, as_index, tagged
-from treadle.tensor.arguments import as_items, known_integer
+from treadle.tensor.arguments import as_integer, as_items, known_integer
 from treadle.tensor.arrays import agree, array_of, buffers, describe_difference, magnitude, numbers_exceed
 from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.policy import check_float64
@@ -87,6 +87,21 @@ def _static_shape(shape: Any) -> Shape:
     result = tuple(_dimension(n) for n in as_items("TensorType: the shape", shape))
     check_rank("TensorType", len(result))
     return result
+
+
+def as_rank(what: str, value: Any) -> int:
+    """Return an argument as a rank.
+
+    Raises
+    ------
+    TensorTypeError
+        If it is no integer of 0 or more.
+    ShapeError
+        If it is larger than NumPy's arrays have it.
+    """
+    ndim = as_integer(what, value, 0)
+    check_rank(what.partition(":")[0], ndim)
+    return ndim
 
 
 def check_rank(what: str, ndim: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from treadle.config import text_of
 from treadle.graph import (
     Apply,
     GraphTypeError,
@@ -48,11 +49,11 @@ class FromFunctionOp(Op):
         pullback: Any = None,
     ) -> None:
         if not callable(fn):
-            msg = f"wrap_py: a function is needed, got {fn!r}. Use wrap_py as a decorator of a function."
+            msg = f"wrap_py: a function is needed, got {text_of(fn)}. Use wrap_py as a decorator of a function."
             raise GraphTypeError(msg)
         for name, given in (("infer_shape", infer_shape), ("pullback", pullback)):
             if given is not None and not callable(given):
-                msg = f"wrap_py: {name} must be a function, got {given!r}. Leave it out, or pass one."
+                msg = f"wrap_py: {name} must be a function, got {text_of(given)}. Leave it out, or pass one."
                 raise GraphTypeError(msg)
         self.itypes = _types("itypes", itypes)
         self.otypes = _types("otypes", otypes)
@@ -186,7 +187,7 @@ def _types(what: str, given: Any) -> list[Type]:
         made = item() if callable(item) and not isinstance(item, Type) else item
         kind = made.type if isinstance(made, Variable) else made
         if not isinstance(kind, Type):
-            msg = f"wrap_py: {what} must be types, got {item!r}. Name types such as treadle.tensor.dvector."
+            msg = f"wrap_py: {what} must be types, got {text_of(item)}. Name types such as treadle.tensor.dvector."
             raise GraphTypeError(msg)
         found.append(kind)
     return found

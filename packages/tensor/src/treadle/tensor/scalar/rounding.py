@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treadle.tensor.arguments import as_choice
 from treadle.tensor.broadcasting import zeros_like
 from treadle.tensor.elemwise import Elemwise
-from treadle.tensor.errors import TensorTypeError
 from treadle.tensor.row import ScalarOp, of_ufunc, same
 from treadle.tensor.scalar.cast import cast
 
@@ -97,12 +97,8 @@ def round_(x: Any, mode: str | None = None) -> Any:
     mode
         ``half_to_even`` (the default, NumPy's) or ``half_away_from_zero`` (C's).
     """
-    if mode in {None, "half_to_even"}:
-        return round_half_to_even(x)
-    if mode == "half_away_from_zero":
-        return round_half_away_from_zero(x)
-    msg = f"round: the mode must be half_to_even or half_away_from_zero, got {mode!r}."
-    raise TensorTypeError(msg)
+    chosen = as_choice("round: the mode", mode, (None, "half_to_even", "half_away_from_zero"))
+    return round_half_away_from_zero(x) if chosen == "half_away_from_zero" else round_half_to_even(x)
 
 
 def iround(x: Any, mode: str | None = None) -> Any:
