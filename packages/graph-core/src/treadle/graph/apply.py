@@ -82,12 +82,15 @@ class Apply:
 
     def _refuse_single(self, inputs: object, outputs: object) -> NoReturn:
         role, given = ("inputs", inputs) if isinstance(inputs, Variable) else ("outputs", outputs)
-        msg = f"Apply of {self._op_text()}: the {role} must be a list of variables, got {text_of(given)}."
+        msg = (
+            f"Apply of {self._op_text()}: the {role} must be a list of variables, got {text_of(given)}. "
+            "Put it into a list."
+        )
         raise GraphTypeError(msg)
 
     def _refuse_other(self, role: str, given: Sequence[Any]) -> NoReturn:
         at, wrong = next((i, v) for i, v in enumerate(given) if not isinstance(v, Variable))
-        msg = f"Apply of {self._op_text()}: {role} {at} must be a variable, got {text_of(wrong)}. Convert it first."
+        msg = f"Apply of {self._op_text()}: {role} {at} must be a variable, got {text_of(wrong)}. Convert it."
         raise GraphTypeError(msg)
 
     @property

@@ -227,10 +227,11 @@ class SharedVariable(Variable):
 
     def zero(self, borrow: bool = False) -> None:
         """Set every element to zero; in place if `borrow`."""
+        in_place = as_flag("zero: borrow", borrow)
 
         def cleared(old: Any) -> Any:
             writable = getattr(getattr(old, "flags", None), "writeable", True)
-            new = old if borrow and writable else self.type.copy_value(old)
+            new = old if in_place and writable else self.type.copy_value(old)
             new[...] = 0
             return new
 

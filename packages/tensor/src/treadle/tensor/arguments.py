@@ -52,6 +52,23 @@ def as_integer(what: str, value: Any, least: int | None = None) -> int:
     return number
 
 
+def as_number(what: str, value: Any) -> int | float:
+    """Return an argument as a finite real number.
+
+    Raises
+    ------
+    TensorTypeError
+        If it is none that is known when the graph is built.
+    """
+    number = known_integer(value)
+    if number is None and isinstance(value, float | np.floating) and np.isfinite(value):
+        return float(value)
+    if number is None:
+        msg = f"{what} must be a number, known when the graph is built, got {text_of(value)}. Pass one."
+        raise TensorTypeError(msg)
+    return number
+
+
 def as_choice(what: str, value: Any, allowed: Sequence[str | None]) -> Any:
     """Return an argument that is one of some strings, or None where that is among them.
 

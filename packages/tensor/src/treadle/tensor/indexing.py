@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from treadle.graph import Apply, ChangesPart, Form, Op, Operand, static_op
-from treadle.tensor.axes import normalize_axes
+from treadle.graph import Apply, ChangesPart, Form, Op, Operand, as_flag, static_op
+from treadle.tensor.axes import normalize_axis
 from treadle.tensor.broadcasting import broadcast_static, sum_to, zeros_like
 from treadle.tensor.conversion import as_tensor_variable, constant
 from treadle.tensor.dimshuffle import NEW, DimShuffle, dimshuffle
@@ -532,7 +532,7 @@ def inc_subtensor(part: Any, y: Any, set_instead_of_inc: bool = False) -> Tensor
 
     Unlike in NumPy, every repeated position adds again. Parameters and errors are those of `set_subtensor`.
     """
-    return _written(part, y, set_instead_of_inc)
+    return _written(part, y, as_flag("inc_subtensor: set_instead_of_inc", set_instead_of_inc))
 
 
 def take(a: Any, indices: Any, axis: int | None = None) -> TensorVariable:
@@ -552,5 +552,5 @@ def take(a: Any, indices: Any, axis: int | None = None) -> TensorVariable:
         positions = cast(positions, LENGTH)
     if axis is None:
         return subtensor(var.flatten(), positions)
-    (at,) = normalize_axes("take", axis, var.ndim)
+    at = normalize_axis("take", axis, var.ndim)
     return subtensor(var, (*(slice(None) for _ in range(at)), positions))

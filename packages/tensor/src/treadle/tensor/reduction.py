@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle.graph import Form, Op, Variable, as_flag, static_op
+from treadle.tensor.arguments import as_number
 from treadle.tensor.axes import axis_keyword, normalize_axes
 from treadle.tensor.conversion import as_tensor_variable, constant, cotangent_of
 from treadle.tensor.dimshuffle import NEW, dimshuffle
@@ -469,9 +470,10 @@ def var(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, correct
     deviations = sub(inner, mean(inner, axis=axes, keepdims=True))
     total = sum_(_squared_size(deviations), axis=axes, keepdims=keepdims)
     count = _count(value, axes, total.dtype)
-    if corrected:
+    if as_flag("var: corrected", corrected):
         total = sub(total, true_div(_squared_size(sum_(deviations, axis=axes, keepdims=keepdims)), count))
-    divisor = maximum(sub(count, ddof), 0) if ddof else count
+    lost = as_number("var: ddof", ddof)
+    divisor = maximum(sub(count, lost), 0) if lost else count
     return cast(true_div(total, divisor), value.real.dtype)
 
 
