@@ -10,6 +10,7 @@ import pytest
 
 import treadle.tensor as tt
 from treadle.compile import In, UnusedInputError, function, shared
+from treadle.graph import CycleError
 from treadle.link.vm import Container
 
 
@@ -121,3 +122,13 @@ def test_argument_whose_text_fails_gets_the_message_about_it() -> None:
     for call, given in itertools.product(calls, [Wordless()]):
         with pytest.raises((TypeError, ValueError), match="<Wordless: its text failed with RuntimeError>"):
             call(given)
+
+
+def test_cycle_is_told_before_inputs_that_it_hides() -> None:
+    x = tt.dscalar("x")
+    inner = tt.exp(x)
+    outer = inner + 1
+    assert inner.owner is not None
+    inner.owner.inputs[0] = outer
+    with pytest.raises(CycleError):
+        function([x], outer)

@@ -11,7 +11,7 @@ from treadle.compile.errors import FunctionTypeError, FunctionValueError, Unused
 from treadle.compile.io import In, Out, as_in, as_out, check_downcast
 from treadle.compile.replacements import read_givens, read_updates, shared_in, with_default_updates
 from treadle.config import config, text_of
-from treadle.graph import Constant, FunctionGraph, MissingInputError, SharedVariable, ancestors, clone_replace
+from treadle.graph import Constant, FunctionGraph, MissingInputError, SharedVariable, ancestors, clone_replace, toposort
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -227,6 +227,8 @@ def _check_used(inputs: Sequence[In], needed: Sequence[Variable], action: str) -
     for i, item in enumerate(inputs):
         if item.variable in used or item.update is not None:
             continue
+        # In a graph with a cycle nothing is right: that is told first.
+        toposort(needed, given)
         names = ", ".join(str(v) for v in used if v in given or _must_be_given(v)) or "none"
         msg = (
             f"function: input {i}, {item.variable} of type {item.variable.type}, is not used by any output or update. "
