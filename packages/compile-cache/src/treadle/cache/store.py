@@ -273,7 +273,7 @@ class Store:
             except Exception as error:
                 # Makers start compilers, which tell in their own words that the disk is full.
                 ours = work is None or isinstance(error, _NotKeptError)
-                if not ours and not _is_of_disk(error) and _has_room(folder):
+                if not ours and not _is_of_disk(error, folder) and _has_room(folder):
                     raise
                 self._warn(str(error) if ours else f"there is no room left: {type(error).__name__}")
         folder = self._temporary_folder()
@@ -283,11 +283,9 @@ class Store:
         try:
             made = work / f"{key}{suffix}"
             make(made)
-            path = folder / f"{key}-{checksum_of(made, own())}{suffix}"
-            size = made.stat().st_size
-            _move(made, path)
+            path, size = _moved(made, folder, key, suffix)
         finally:
-            shutil.rmtree(work, ignore_errors=True)
+            _remove(work)
         if folder != self._temporary:
             self._grow(size)
         return path
@@ -330,7 +328,7 @@ class Store:
             if root is not None:
                 for name in _GUESTS:
                     if is_marked(root / name) or is_marked(root):
-                        shutil.rmtree(root / name, ignore_errors=True)
+                        _remove(root / name)
                 for nested in self._nested(root):
                     nested.empty()
         return removed
@@ -443,7 +441,7 @@ class Store:
 def _remove_in(process: int, folder: Path) -> None:
     """Remove a folder, unless this is a child of the process that made it."""
     if os.getpid() == process:
-        shutil.rmtree(folder, ignore_errors=True)
+        _remove(folder)
 
 
 def _unlink(path: Path) -> bool:
@@ -456,10 +454,12 @@ def _unlink(path: Path) -> bool:
 
 
 def _remove(path: Path) -> None:
-    if stat.S_ISDIR(_mode(path)):
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        _unlink(path)
+    """Remove a file, or a folder with all that is in it, as far as that is possible."""
+    with suppress(OSError):
+        if stat.S_ISDIR(path.lstat().st_mode):
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink()
 
 
 def _remove_named(folder: Path, names: re.Pattern[str]) -> None:
@@ -468,11 +468,17 @@ def _remove_named(folder: Path, names: re.Pattern[str]) -> None:
             _unlink(folder / name)
 
 
-def _move(made: Path, path: Path) -> None:
+def _moved(made: Path, folder: Path, key: str, suffix: str) -> tuple[Path, int]:
+    """Put a file that was made into its place; return the place and its size."""
     try:
+        path = folder / f"{key}-{checksum_of(made, own())}{suffix}"
+        size = made.stat().st_size
         made.replace(path)
     except OSError as error:
+        if not os.path.lexists(made) and folder.is_dir():
+            raise  # it was not made
         raise _NotKeptError(str(error)) from error
+    return path, size
 
 
 def _mode(path: Path) -> int:
@@ -526,11 +532,14 @@ def file_fault(path: Path) -> str:
     return f"{path.name}: damaged: the checksum does not fit. It counts as missing and will be made anew."
 
 
-def _is_of_disk(error: Exception) -> bool:
-    """Whether an error tells of the disk or of the directory, rather than of what was to be made."""
-    return isinstance(error, OSError) and error.errno in {
-        *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO, errno.ESTALE),
-    }
+_OF_DISKS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO, errno.ESTALE})
+
+
+def _is_of_disk(error: Exception, folder: Path) -> bool:
+    """Whether an error tells of the disk, or of a file in the folder, rather than of what was to be made."""
+    if not isinstance(error, OSError):
+        return False
+    return error.errno in _OF_DISKS or str(error.filename).startswith(str(folder))
 
 
 def _has_room(folder: Path) -> bool:
