@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 ERRORS = (errno.EACCES, errno.ENOSPC, errno.EIO, errno.EROFS, errno.ENOENT, errno.EFBIG)
-_BY_PATH = ("open", "stat", "lstat", "mkdir", "rename", "replace", "unlink", "remove", "rmdir", "listdir", "scandir")
-_BY_PATH += ("utime", "chmod", "access", "readlink", "link", "symlink")
+_BY_PATH = (
+    *("open", "stat", "lstat", "mkdir", "rename", "replace", "unlink", "remove", "rmdir", "listdir", "scandir"),
+    *("utime", "chmod", "access", "readlink", "link", "symlink"),
+)
 
 
 class Injector:
@@ -48,9 +50,9 @@ class Injector:
         text = os.fspath(first) if isinstance(first, str | os.PathLike) else ""
         return str(text).startswith(self._folder) or named.get("dir_fd") in self._handles
 
-    def _wrapped(self, call: Callable[..., Any], *, opens: bool) -> Callable[..., Any]:
+    def _wrapped(self, call: Callable[..., Any], *, opens: bool, by_name: bool) -> Callable[..., Any]:
         def wrapper(*args: Any, **named: Any) -> Any:
-            concerned = self._concerns(args, named)
+            concerned = self._concerns(args, named) and not (by_name and isinstance(args[0], int))
             if concerned:
                 self._step(args[0])
             made = call(*args, **named)
@@ -88,7 +90,11 @@ class Injector:
                 elif name == "close":
                     setattr(module, name, self._closed(call))
                 else:
-                    setattr(module, name, self._wrapped(call, opens=module is os and name == "open"))
+                    setattr(
+                        module,
+                        name,
+                        self._wrapped(call, opens=module is os and name == "open", by_name=module is not os),
+                    )
             # What is asked of the system by its functions goes on knowing them.
             os.supports_dir_fd.add(os.open)
             yield self

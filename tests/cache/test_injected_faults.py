@@ -87,7 +87,7 @@ def checked(work: Callable[[], None], injector: Injector, told_at_most: int = 1)
 def filled(tmp_path: Path) -> Path:
     cache = Cache(tmp_path / "filled")
     cache.put(KEY, PAYLOAD)
-    cache.materialise(KEY, ".so", lambda path: path.write_bytes(PAYLOAD) and None)
+    cache.materialise(KEY, ".so", write_file)
     return tmp_path / "filled"
 
 

@@ -31,13 +31,15 @@ def is_list_of_lazy_names(node: ast.stmt) -> bool:
     if not (isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)):
         return False
     maker = ast.unparse(node.value.func)
-    return ast.unparse(node.targets[0]) == "__getattr__" and maker in {"lazy_names", "brought_names"}
+    return ast.unparse(node.targets[0]) == "__getattr__" and maker in {"lazy_names", "brought_names", "versioned_names"}
 
 
 def gathers(node: ast.stmt) -> bool:
     """Say whether a statement imports or lists, nothing else."""
     if isinstance(node, ast.If):
-        return ast.unparse(node.test) == "TYPE_CHECKING" and all(gathers(inner) for inner in node.body)
+        return ast.unparse(node.test) == "TYPE_CHECKING" and all(map(gathers, (*node.body, *node.orelse)))
+    if ast.unparse(node) == "__version__: str":
+        return True
     return isinstance(node, ast.Import | ast.ImportFrom) or is_list_of_names(node) or is_list_of_lazy_names(node)
 
 

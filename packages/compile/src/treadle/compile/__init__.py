@@ -162,4 +162,4 @@ __all__ = [
 ]
 
 # Names that other installed distributions bring, such as OpFromGraph or wrap_jax.
-__getattr__ = brought_names(__name__, own={"ProfileStats": "treadle.compile.profiling"})
+__getattr__ = brought_names(__name__, distribution="compile", own={"ProfileStats": "treadle.compile.profiling"})

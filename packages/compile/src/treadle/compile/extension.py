@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from treadle.config import discover, lazy_names
+from treadle.config import VERSION, discover, lazy_names, versioned_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -43,12 +43,17 @@ def found_name(module: str, name: str, allowed: Collection[str] | None = None) -
 
 
 def brought_names(
-    module: str, allowed: Collection[str] | None = None, own: Mapping[str, str] | None = None
+    module: str,
+    allowed: Collection[str] | None = None,
+    own: Mapping[str, str] | None = None,
+    distribution: str | None = None,
 ) -> Callable[[str], Any]:
     """Return the ``__getattr__`` of a module that holds what other distributions bring (see `found_name`).
 
-    `own` are names of this one that are loaded when they are first asked for, each with its module.
+    `own` are names of this one that are loaded when they are first asked for, each with its module; `distribution` is
+    the one that the module is the package of.
     """
     late = own or {}
-    load = lazy_names(module, late)
-    return lambda name: load(name) if name in late else found_name(module, name, allowed)
+    load = lazy_names(module, late) if distribution is None else versioned_names(module, distribution, late)
+    known = {*late, *(() if distribution is None else (VERSION,))}
+    return lambda name: load(name) if name in known else found_name(module, name, allowed)

@@ -36,6 +36,7 @@ from treadle.config.places import is_installed_file, is_library_file, is_own_fil
 from treadle.config.settings import Config, config
 from treadle.config.snapshot import Snapshot
 from treadle.config.text import text_of
+from treadle.config.versions import VERSION, versioned_names
 
 __all__ = [
     "BOOL",
@@ -44,6 +45,7 @@ __all__ = [
     "OPTIONAL_BOOL",
     "PATH",
     "STR",
+    "VERSION",
     "Config",
     "DecorationError",
     "DiscoveryError",
@@ -85,6 +87,7 @@ __all__ = [
     "tally",
     "text_of",
     "user_depth",
+    "versioned_names",
     "warn_user",
 ]
 
@@ -112,11 +115,11 @@ class _ConfigModule(ModuleType):
         return sorted({*self.__dict__, *dir(config)})
 
 
+_own_names = versioned_names(__name__, "config")
+
+
 def __getattr__(name: str) -> Any:
-    if name.startswith("_"):
-        msg = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(msg)
-    return getattr(config, name)
+    return _own_names(name) if name.startswith("_") else getattr(config, name)
 
 
 sys.modules[__name__].__class__ = _ConfigModule

@@ -1,5 +1,8 @@
 """treadle.graph: variables, ops, graphs, and the tools to walk, copy, compare, print and pickle them."""
 
+from typing import TYPE_CHECKING
+
+from treadle.config import versioned_names
 from treadle.graph import serialization as serialization
 from treadle.graph.abstract_graph import AbstractFunctionGraph
 from treadle.graph.apply import Apply
@@ -271,3 +274,8 @@ __all__ = [
     "walk_toposort",
     "write_html",
 ]
+
+if TYPE_CHECKING:
+    __version__: str
+else:
+    __getattr__ = versioned_names(__name__, "graph-core")

@@ -1,5 +1,8 @@
 """treadle.testing: sample records of every op, and the contract that every backend is held to."""
 
+from typing import TYPE_CHECKING
+
+from treadle.config import versioned_names
 from treadle.testing.contract import KINDS, Check, checks, contract, contract_tests, run_check
 from treadle.testing.domain import Domain
 from treadle.testing.errors import ContractError, DuplicateSampleError, GradientError, HammerError, UnknownBackendError
@@ -42,3 +45,8 @@ __all__ = [
     "run_failure",
     "verify_grad",
 ]
+
+if TYPE_CHECKING:
+    __version__: str
+else:
+    __getattr__ = versioned_names(__name__, "link-testing")

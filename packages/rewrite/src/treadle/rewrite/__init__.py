@@ -1,5 +1,8 @@
 """treadle.rewrite: rules, the databases that find them by tag, and the engine that applies them to graphs."""
 
+from typing import TYPE_CHECKING
+
+from treadle.config import versioned_names
 from treadle.rewrite.builtin import fold
 from treadle.rewrite.containers import EquilibriumDB, LocalGroupDB, ProxyDB, SequenceDB, TopoDB
 from treadle.rewrite.database import RewriteDatabase
@@ -126,3 +129,8 @@ __all__ = [
     "walking_rewriter",
     "why_not",
 ]
+
+if TYPE_CHECKING:
+    __version__: str
+else:
+    __getattr__ = versioned_names(__name__, "rewrite")

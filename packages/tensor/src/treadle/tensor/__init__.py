@@ -1,5 +1,8 @@
 """treadle.tensor: tensor expressions with NumPy's names and meaning, and their gradients."""
 
+from typing import TYPE_CHECKING
+
+from treadle.config import versioned_names
 from treadle.graph import shared
 from treadle.tensor.broadcasting import (
     Alloc,
@@ -407,3 +410,8 @@ __all__ = [
     "zeros_like",
 ]
 __all__ += constructors.__all__
+
+if TYPE_CHECKING:
+    __version__: str
+else:
+    __getattr__ = versioned_names(__name__, "tensor")

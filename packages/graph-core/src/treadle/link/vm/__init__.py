@@ -1,5 +1,8 @@
 """treadle.link.vm: the interface of linkers and programs, and the Python VM."""
 
+from typing import TYPE_CHECKING
+
+from treadle.config import versioned_names
 from treadle.link.vm.containers import Container, StorageMap, map_storage
 from treadle.link.vm.exporting import ExportedInput, ExportedOutput, ExportRequest, ExportUnsupportedError
 from treadle.link.vm.generation import generate, unsafe_overwrites
@@ -64,3 +67,8 @@ __all__ = [
     "unsafe_overwrites",
     "vm_scope",
 ]
+
+if TYPE_CHECKING:
+    __version__: str
+else:
+    __getattr__ = versioned_names(__name__, "graph-core")

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from treadle.config import lazy_names
+from treadle.config import versioned_names
 from treadle.link.c.backend import BACKEND, WITH_STEPS
 from treadle.link.c.table import TABLE
 
@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from treadle.link.c.userops import c_function
 
 __all__ = ["BACKEND", "TABLE", "WITH_STEPS", "CFunction", "CLinker", "CPointer", "OpWiseCLinker", "c_function"]
-__getattr__ = lazy_names(
+__getattr__ = versioned_names(
     __name__,
+    "link-c",
     {
         "CFunction": "treadle.link.c.requirements",
         "CLinker": "treadle.link.c.linker",

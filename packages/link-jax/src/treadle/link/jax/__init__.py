@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from treadle.config import lazy_names
+from treadle.config import versioned_names
 from treadle.link.jax.backend import BACKEND
 from treadle.link.jax.errors import ForkedProcessError, RecompilationWarning, Unsupported
 from treadle.link.jax.table import JAX, SCALARS, Assumed, Checked, ScalarTable, TakesAssumed
@@ -24,4 +24,4 @@ __all__ = [
     "Unsupported",
     "wrap_jax",
 ]
-__getattr__ = lazy_names(__name__, dict.fromkeys(("JAXOp", "wrap_jax"), "treadle.link.jax.wrapping"))
+__getattr__ = versioned_names(__name__, "link-jax", dict.fromkeys(("JAXOp", "wrap_jax"), "treadle.link.jax.wrapping"))

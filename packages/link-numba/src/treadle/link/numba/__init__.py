@@ -1,5 +1,8 @@
 """treadle.link.numba: the Numba backend. Numba is imported when a graph is first linked, not here."""
 
+from typing import TYPE_CHECKING
+
+from treadle.config import versioned_names
 from treadle.link.numba.backend import BACKEND
 from treadle.link.numba.linker import NumbaLinker
 from treadle.link.numba.table import TABLE
@@ -7,3 +10,8 @@ from treadle.link.numba.values import ArrayValue, ScalarValue
 from treadle.link.numba.writer import GraphWriter
 
 __all__ = ["BACKEND", "TABLE", "ArrayValue", "GraphWriter", "NumbaLinker", "ScalarValue"]
+
+if TYPE_CHECKING:
+    __version__: str
+else:
+    __getattr__ = versioned_names(__name__, "link-numba")

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from treadle.config import lazy_names
+from treadle.config import versioned_names
 from treadle.link.torch.backend import BACKEND
 from treadle.link.torch.errors import ForkedProcessError, PyTorchWarning, UnsupportedError
 from treadle.link.torch.table import TORCH, Checked
@@ -20,4 +20,6 @@ __all__ = [
     "UnsupportedError",
     "wrap_torch",
 ]
-__getattr__ = lazy_names(__name__, dict.fromkeys(("TorchOp", "wrap_torch"), "treadle.link.torch.wrapping"))
+__getattr__ = versioned_names(
+    __name__, "link-torch", dict.fromkeys(("TorchOp", "wrap_torch"), "treadle.link.torch.wrapping")
+)
