@@ -1,0 +1,68 @@
+"""Every block of Python in the README files and the pages runs, those of one file in order as one program."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.repo.tree import ROOT
+from treadle.compile import BACKENDS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LANGUAGES = {"c", "ini", "python", "sh", "text", "toml"}
+_FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def pages() -> list[Path]:
+    return [ROOT / "README.md", *sorted(ROOT.glob("packages/*/README.md")), *sorted(ROOT.glob("docs/*.md"))]
+
+
+def blocks(page: Path) -> list[tuple[str, str]]:
+    """Return language and text of each block of a page."""
+    return _FENCE.findall(page.read_text(encoding="utf-8"))
+
+
+def program(page: Path) -> str:
+    """Return the blocks of Python of a page; each keeps its lines' numbers, so that errors point at the page."""
+    text = page.read_text(encoding="utf-8")
+    lines = [""] * (text.count("\n") + 1)
+    for found in _FENCE.finditer(text):
+        if found[1] == "python":
+            first = text[: found.start(2)].count("\n")
+            inside = found[2].splitlines()
+            lines[first : first + len(inside)] = inside
+    return "\n".join(lines)
+
+
+def test_every_block_says_its_language() -> None:
+    wrong = [(page.name, language) for page in pages() for language, _ in blocks(page) if language not in LANGUAGES]
+    assert wrong == []
+
+
+def shown(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("page", [p for p in pages() if any(name == "python" for name, _ in blocks(p))], ids=shown)
+def test_blocks_of_python_run(page: Path, tmp_path: Path) -> None:
+    backend = BACKENDS.load("c")
+    assert backend is not None
+    file = tmp_path / page.with_suffix(".py").name
+    text = program(page)
+    file.write_text(text if backend.unavailable() is None else text.replace('mode="C"', 'mode="VM"'), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, str(file)],
+        env={**os.environ, "PYTHONWARNINGS": "error"},
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
