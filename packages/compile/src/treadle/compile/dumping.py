@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from treadle.compile.errors import FunctionTypeError
+from treadle.compile.locking import Snapshot
 from treadle.config import text_of
 from treadle.graph import Container, ScratchPad, UserLine
 
@@ -56,6 +57,8 @@ class StripPickler(pickle.Pickler):
             return type(None), ()
         if self._strip_values and type(obj) is Container:
             return Container, (obj.type, None)
+        if self._strip_values and type(obj) is Snapshot:
+            return Snapshot, ((),)
         return NotImplemented
 
 

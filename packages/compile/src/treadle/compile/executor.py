@@ -11,6 +11,7 @@ from treadle.compile.arguments import PythonSignature, Signature
 from treadle.compile.calling import arguments_of, install_caller
 from treadle.compile.errors import AliasedMemoryError, CallError, FunctionValueError, FunctionWarning
 from treadle.compile.exporting import export_function
+from treadle.compile.locking import Snapshot
 from treadle.compile.lookup import Containers, Slots, Values, finder
 from treadle.config import config, text_of
 from treadle.graph import Container, HasInnerGraph, debugprint, html_fragment, retell
@@ -395,8 +396,9 @@ class Function:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Function:
         """Return a function with a graph and state of its own."""
-        maker = copy.deepcopy(self.maker, memo)
+        maker, snapshot = copy.deepcopy((self.maker, self._snapshot()), memo)
         made: Function = maker.create()
+        snapshot.restore()
         made.pickle_aliased_memory_strategy = self.pickle_aliased_memory_strategy
         made.trust_input = self._trust_input
         return made
@@ -416,10 +418,15 @@ class Function:
         FunctionValueError
             If that attribute is neither ``warn``, ``ignore`` nor ``raise``.
         """
-        self._check_aliases()
-        return _restore, (self.maker, self.name, self._trust_input, self.pickle_aliased_memory_strategy)
+        snapshot = self._snapshot()
+        self._check_aliases(snapshot)
+        return _restore, (self.maker, self.name, self._trust_input, self.pickle_aliased_memory_strategy, snapshot)
 
-    def _check_aliases(self) -> None:
+    def _snapshot(self) -> Snapshot:
+        spec = self.maker.specification
+        return Snapshot([cell for cell in (*spec.cells(), *(cell for cell, _ in spec.updates)) if cell is not None])
+
+    def _check_aliases(self, snapshot: Snapshot) -> None:
         strategy = self.pickle_aliased_memory_strategy
         if strategy not in self.aliased_strategies:
             msg = (
@@ -428,8 +435,7 @@ class Function:
             raise FunctionValueError(msg)
         if strategy == "ignore":
             return
-        cells = [cell for cell in dict.fromkeys(self.maker.specification.cells()) if cell is not None]
-        values = [(cell, cell.read_host()) for cell in cells]
+        values = list(snapshot.values.items())
         for k, (cell, value) in enumerate(values):
             for _, other in values[k + 1 :]:
                 if other is value or not cell.type.may_share_memory(value, other):
@@ -448,7 +454,12 @@ def _hashable(item: Any) -> bool:
     return type(item).__hash__ is not None
 
 
-def _restore(maker: FunctionMaker, name: str | None, trust_input: bool, strategy: str) -> Function | None:
+def _restore(
+    maker: FunctionMaker, name: str | None, trust_input: bool, strategy: str, snapshot: Snapshot | None = None
+) -> Function | None:
+    # Functions that were pickled by version 2.0 have none.
+    if snapshot is not None:
+        snapshot.restore()
     if not config.unpickle_function:
         return None
     made = maker.create()

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from treadle.compile.errors import FunctionTypeError, FunctionValueError
 from treadle.config import text_of
 from treadle.graph import Constant, Container, SharedVariable, Variable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class In:
@@ -140,12 +143,12 @@ class In:
         new.container = Container(type_, value)
         return new
 
-    def duplicated(self) -> In:
-        """Return the input with the default it has now, in another cell; a cell that was given stays."""
+    def duplicated(self, values: Mapping[Container, Any]) -> In:
+        """Return the input with the default that `values` has, in another cell; a cell that was given stays."""
         new = copy.copy(self)
         if self.container is not None and self.container is not self._given_container():
             type_ = self.variable.type
-            new.container = Container(type_, type_.copy_value(self.container.read_host()))
+            new.container = Container(type_, type_.copy_value(values[self.container]))
         return new
 
     def without_update(self) -> In:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from treadle.graph import CALL_FILE, settle
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from treadle.graph import Container
 
@@ -87,6 +87,44 @@ class LockingText:
         exec(compile("\n".join(lines), CALL_FILE, "exec"), self.scope)
         made: Callable[..., Any] = self.scope[self._head.removeprefix("def ").partition("(")[0]]
         return made
+
+
+class Snapshot:
+    """The host values that cells have at one moment, pickled along with the cells.
+
+    Cells are pickled one by one, while other threads may call functions that update several of them. When a snapshot
+    has been unpickled, or copied, the cells that came with it can be given its values.
+
+    Parameters
+    ----------
+    cells
+        The cells.
+    """
+
+    __slots__ = ("_values",)
+
+    def __init__(self, cells: Iterable[Container]) -> None:
+        self._values = read_together(cells)
+
+    @property
+    def values(self) -> Mapping[Container, Any]:
+        """The values by cell."""
+        return self._values
+
+    def restore(self) -> None:
+        """Give the cells these values."""
+        for cell, value in self._values.items():
+            cell.write(value)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the cells and the values; most of these are those that the cells are pickled with, and no larger."""
+        return _snapshot_of, (list(self._values), list(self._values.values()))
+
+
+def _snapshot_of(cells: Sequence[Container], values: Sequence[Any]) -> Snapshot:
+    made = Snapshot(())
+    made._values = dict(zip(cells, values, strict=True))
+    return made
 
 
 def read_together(cells: Iterable[Container]) -> dict[Container, Any]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from treadle.compile.errors import FunctionTypeError, FunctionValueError, UnusedInputError
 from treadle.compile.io import In, Out, as_in, as_out, check_downcast
+from treadle.compile.locking import read_together
 from treadle.compile.replacements import read_givens, read_updates, shared_in, with_default_updates
 from treadle.config import config, text_of
 from treadle.graph import Constant, FunctionGraph, MissingInputError, SharedVariable, ancestors, clone_replace, toposort
@@ -133,7 +134,8 @@ class Specification:
 
     def duplicated(self) -> Specification:
         """Return the same with defaults in cells of their own."""
-        inputs = tuple(i.duplicated() for i in self.inputs)
+        values = read_together(i.container for i in self.inputs if i.container is not None)
+        inputs = tuple(i.duplicated(values) for i in self.inputs)
         moved = {a.container: b.container for a, b in zip(self.inputs, inputs, strict=True)}
         updates = tuple((moved.get(cell) or cell, new) for cell, new in self.updates)
         return replace(self, inputs=inputs, updates=updates)
