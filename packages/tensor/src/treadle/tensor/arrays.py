@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle.config import text_of
-from treadle.tensor.errors import MaskedArrayError, TensorTypeError
+from treadle.tensor.errors import DtypeError, MaskedArrayError, TensorTypeError
 from treadle.tensor.row import check_conversion
 
 if TYPE_CHECKING:
@@ -48,10 +48,12 @@ def array_of(what: str, value: Any, dtype: Any = None, copy: bool | None = None)
         If it is complex and the dtype is not.
     """
     refuse_masked(what, value)
-    if dtype is not None and isinstance(value, np.ndarray | np.generic):
-        check_conversion(what, value.dtype, np.dtype(dtype))
     try:
+        if dtype is not None and isinstance(value, np.ndarray | np.generic | list | tuple):
+            check_conversion(what, np.asarray(value).dtype, np.dtype(dtype))
         array = np.array(value, dtype, copy=copy)
+    except DtypeError:
+        raise
     except Exception as error:
         msg = (
             f"{what}: {text_of(value)} cannot be made a tensor ({error}). Pass numbers of one dtype in a regular shape."

@@ -15,6 +15,7 @@ from treadle.tensor.conversion import LISTS, as_tensor_variable, constant, cotan
 from treadle.tensor.dimshuffle import expand_dims
 from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.reduction import sum_
+from treadle.tensor.row import check_conversion
 from treadle.tensor.scalar.arithmetic import add, mul
 from treadle.tensor.scalar.cast import cast
 from treadle.tensor.shape import shape_i
@@ -268,8 +269,9 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Te
     # NumPy takes the numbers as plain ones: short integers and floats become int64 and float64.
     numbers: list[Any] = [np.ones((), v.dtype) for v in variables]
     common = np.arange(*numbers).dtype
-    wanted = TensorType(common if dtype is None else dtype).dtype
-    result: TensorVariable = ARange(wanted)(*variables)
+    kind = TensorType(common if dtype is None else dtype)
+    check_conversion("arange", common, kind.numpy_dtype)
+    result: TensorVariable = ARange(kind.dtype)(*variables)
     return result
 
 
