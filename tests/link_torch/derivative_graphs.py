@@ -201,7 +201,7 @@ COMPLEX_ONLY = {i for i, step in enumerate(STEPS) if {"complex", "polar", "_comp
 class Recipe:
     """A graph: each step takes a function and two earlier results, counted around."""
 
-    steps: tuple[tuple[int, int, int], ...]
+    steps: tuple[tuple[int, ...], ...]
 
     def cost(self, m: Any, inputs: Sequence[Any], weights: Any) -> Any:
         """Return the last result, made a real number by weights."""
