@@ -71,7 +71,7 @@ def never_shrinks(scale: Any, dtype: str, divides: bool = False) -> bool:
     """
     if isinstance(scale, complex) or dtype == "float16" or not math.isfinite(scale):
         return False
-    return 0 < abs(scale) <= 1 if divides else abs(scale) >= 1
+    return bool(0 < abs(scale) <= 1 if divides else abs(scale) >= 1)
 
 
 # Functions whose result is 0 or more, never a negative zero, or NaN.
