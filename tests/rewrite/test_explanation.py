@@ -230,3 +230,16 @@ def test_unknown_rule_and_wrong_node_are_refused() -> None:
         told("twist", neg(number("a")))
     with pytest.raises(RewriterTypeError, match="a node is needed"):
         told("twice", number("a"))
+
+
+def test_rule_registered_by_hand_beside_those_of_a_set_hinders_no_explanation() -> None:
+    base = database()
+
+    @node_rewriter(None)
+    def by_hand(fgraph: Any, node: Apply) -> Any:
+        del fgraph, node
+        return None
+
+    base["canonicalize"].register("by_hand", by_hand, "fast_run")
+    assert not why_not("by_hand", add(number("a"), 1), database=base).applied
+    assert by_hand in list(base.leaves())

@@ -258,3 +258,9 @@ class ProxyDB(RewriteDatabase):
     def answer(self, query: RewriteDatabaseQuery) -> Any:
         """Return what the other database answers."""
         return self.db.answer(query)
+
+
+def placed_entries(database: RewriteDatabase) -> list[Entry]:
+    """Return what is registered in a database, by position where its members have one that counts."""
+    entries = list(database.entries())
+    return sorted(entries, key=lambda e: e.traits["position"]) if isinstance(database, SequenceDB) else entries

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.config import discover
 from treadle.rewrite.builtin import RULES as CORE
-from treadle.rewrite.containers import EquilibriumDB, SequenceDB, TopoDB
+from treadle.rewrite.containers import EquilibriumDB, SequenceDB, TopoDB, placed_entries
 from treadle.rewrite.database import Entry, RewriteDatabase
 from treadle.rewrite.errors import RuleDefinitionError, UnknownTagError
 from treadle.rewrite.inplace import RULES as INPLACE
@@ -113,7 +113,7 @@ class PhasedDatabase(SequenceDB):
         pending: list[Any] = [self]
         while pending:
             database = pending.pop(0)
-            for entry in sorted(database.entries(), key=lambda e: e.traits.get("position", 0.0)):
+            for entry in placed_entries(database):
                 if isinstance(entry.member, RewriteDatabase):
                     pending.append(entry.member)
                 elif id(entry.member) not in met:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.config import lazy_module
 from treadle.graph import Apply, FunctionGraph, Op, Variable, html_comparison
+from treadle.rewrite.containers import placed_entries
 from treadle.rewrite.database import Entry, RewriteDatabase
 from treadle.rewrite.default import optdb
 from treadle.rewrite.errors import RewriterTypeError, UnknownTagError
@@ -108,8 +109,7 @@ def _registered(database: RewriteDatabase) -> Iterator[tuple[RewriteDatabase, En
 
 def _placed(database: RewriteDatabase) -> list[tuple[RewriteDatabase, Entry]]:
     """Return what is registered in a database, the last to run first."""
-    entries = sorted(database.entries(), key=lambda entry: entry.traits.get("position", 0.0))
-    return [(database, entry) for entry in reversed(entries)]
+    return [(database, entry) for entry in reversed(placed_entries(database))]
 
 
 def _tracked(rewriter: Any) -> Sequence[Any]:
