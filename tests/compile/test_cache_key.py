@@ -171,6 +171,7 @@ def test_parameters_of_a_rewriter_are_part_of_the_key() -> None:
         ("profile_optimizer", True),
         ("check_stack_trace", "warn"),
         ("traceback__compile_limit", 3),
+        ("compute_test_value_opt", "raise"),
     ],
 )
 def test_what_rewriting_is_asked_to_tell_needs_rewriting(option: str, value: Any) -> None:
