@@ -72,3 +72,13 @@ def test_random_query_selects_what_its_tags_say(seed: int) -> None:
     for member in whole:
         tags = {member.name, type(member).__name__, *getattr(member, "tags", ())}
         assert member not in chosen or not tags & set(excluded), (member, excluded)
+
+
+@pytest.mark.parametrize("excluded", [(), ("symbolic_op_recognition",)])
+def test_documented_name_keeps_formulas_from_being_recognized(excluded: tuple[str, ...]) -> None:
+    x, y = tt.dvector("x"), tt.dscalar("y")
+    formulas = [tt.log(tt.sum(tt.exp(x))), tt.exp(x) / tt.sum(tt.exp(x)), tt.log(tt.exp(y) + tt.exp(2 * y))]
+    f = function([x, y], formulas, mode=Mode("vm", "fast_run").excluding(*excluded))
+    shown = " ".join(str(node.op) for node in f.maker.fgraph.apply_nodes)
+    found = [name for name in ("LogSumExp", "Softmax", "LogAddExp") if name.lower() in shown.lower()]
+    assert found == ([] if excluded else ["LogSumExp", "Softmax", "LogAddExp"])

@@ -82,7 +82,7 @@ def _log_of_sum(var: Variable) -> Any:
     return result
 
 
-@RULES.rule(Phase.STABILIZE, log, tags=EVERY_MODE, depth=4, differs=STABLE)
+@RULES.rule(Phase.STABILIZE, log, tags=(*EVERY_MODE, "symbolic_op_recognition"), depth=4, differs=STABLE)
 def log_of_sum_of_exps(node: Apply) -> Variable | None:
     """log(exp(x) + exp(y)) -> logaddexp(x, y), and so for more terms, multiples of exponentials, and constants."""
     out: Any = node.outputs[0]
@@ -109,7 +109,7 @@ def log_of_difference_of_exps(node: Apply) -> Variable | None:
     return fitted(out, add(x, log1mexp(sub(y, x))))
 
 
-@RULES.rule(Phase.STABILIZE, log, tags=EVERY_MODE, depth=4, differs=STABLE)
+@RULES.rule(Phase.STABILIZE, log, tags=(*EVERY_MODE, "symbolic_op_recognition"), depth=4, differs=STABLE)
 def log_of_sum_of_exp(node: Apply) -> Variable | None:
     """log(sum(exp(x), axes)) -> logsumexp(x, axes), dimensions kept or not."""
     made = _log_of_reduced(node.inputs[0])
@@ -129,7 +129,7 @@ def _log_of_reduced(var: Variable) -> Any:
     return made if shuffle is None else shuffle.op(made)
 
 
-@RULES.rule(Phase.STABILIZE, log, tags=EVERY_MODE, depth=5, differs=STABLE)
+@RULES.rule(Phase.STABILIZE, log, tags=(*EVERY_MODE, "symbolic_op_recognition"), depth=5, differs=STABLE)
 def log_of_scaled_sum_of_exp(node: Apply) -> Variable | None:
     """log(sum(exp(x), axes) / n) -> logsumexp(x, axes) - log(n), and log(sum(exp(x), axes) * y) -> … + log(y).
 
@@ -240,7 +240,7 @@ def _log_of_factor(var: Variable) -> Any:
     Phase.STABILIZE,
     mul,
     true_div,
-    tags=EVERY_MODE,
+    tags=(*EVERY_MODE, "symbolic_op_recognition"),
     needs_graph=True,
     depth=5,
     after=("logistic_product",),

@@ -55,7 +55,7 @@ def expansion_of(node: Apply | None, ndim: int) -> tuple[Apply, tuple[int, ...]]
 # Softmax
 
 
-@RULES.rule(Phase.STABILIZE, true_div, tags=EVERY_MODE, depth=4, differs=STABLE)
+@RULES.rule(Phase.STABILIZE, true_div, tags=(*EVERY_MODE, "symbolic_op_recognition"), depth=4, differs=STABLE)
 def exp_over_sum_of_exp(node: Apply) -> Variable | None:
     """exp(x) / sum(exp(x), axes, keepdims) -> softmax(x, axes)."""
     above, below = node.inputs
@@ -172,7 +172,7 @@ def _softmax_and_other(node: Apply) -> list[tuple[Variable, Variable]]:
     return [(s, other) for s, other in pairs if s.owner is not None and isinstance(s.owner.op, Softmax)]
 
 
-@RULES.rule(Phase.STABILIZE, mul, tags=EVERY_MODE, depth=5, differs=STABLE)
+@RULES.rule(Phase.STABILIZE, mul, tags=(*EVERY_MODE, "symbolic_op_recognition"), depth=5, differs=STABLE)
 def softmax_times_quotient(node: Apply) -> Variable | None:
     """softmax(x) * (c / softmax(x)) -> c, and so where c / softmax(x)[i] is put into zeros at i."""
     for s, other in _softmax_and_other(node):
@@ -182,7 +182,7 @@ def softmax_times_quotient(node: Apply) -> Variable | None:
     return None
 
 
-@RULES.rule(Phase.STABILIZE, mul, tags=EVERY_MODE, depth=5, differs=STABLE)
+@RULES.rule(Phase.STABILIZE, mul, tags=(*EVERY_MODE, "symbolic_op_recognition"), depth=5, differs=STABLE)
 def softmax_times_difference(node: Apply) -> Variable | None:
     """softmax(x) * (c / softmax(x) - d) -> c - softmax(x) * d: the gradient of the logarithm of softmax."""
     for s, other in _softmax_and_other(node):

@@ -68,7 +68,13 @@ def useless_reduction(node: Apply) -> Variable | None:
     return fitting(node, _cast_through(op, kept))
 
 
-@RULES.rule(EARLY_AND_LATE, ArgReduction, tags=(*BOTH, "local_useless_reduce"), depth=1, needs_graph=True)
+@RULES.rule(
+    EARLY_AND_LATE,
+    ArgReduction,
+    tags=(*BOTH, "local_useless_reduce", "local_cut_useless_reduce"),
+    depth=1,
+    needs_graph=True,
+)
 def useless_position(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     """argmax(x, axes of length 1, or none) -> zeros."""
     op: Any = node.op
