@@ -10,7 +10,7 @@ import numpy as np
 from treadle.graph import Apply, Form, Op, Variable, static_op
 from treadle.tensor.conversion import as_tensor_variable, constant
 from treadle.tensor.errors import ShapeError, TensorTypeError
-from treadle.tensor.shape import as_lengths, lengths, static_lengths
+from treadle.tensor.shape import as_lengths, length_inputs, lengths, static_lengths
 from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ class _ToLengths(Op):
         if not isinstance(kind, TensorType):
             msg = f"{self}: a tensor is needed, got {x} of type {kind}."
             raise TensorTypeError(msg)
+        length_inputs(self, wanted)
         shape = self._result_shape(x, kind, static_lengths(wanted))
         return Apply(self, [x, *wanted], [TensorType(kind.dtype, shape).make_variable()])
 

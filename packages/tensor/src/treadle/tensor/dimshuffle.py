@@ -14,9 +14,10 @@ from treadle.tensor.errors import AxisError, ShapeError
 from treadle.tensor.types import TensorType, as_rank
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from treadle.graph import Apply, Type, Variable
+    from treadle.tensor.known_values import Known
     from treadle.tensor.variable import TensorVariable
 
 NEW = "x"
@@ -100,6 +101,10 @@ class DimShuffle(Op):
         """Return a view of the array."""
         del node
         output_storage[0][0] = self.apply(inputs[0])
+
+    def known_values(self, node: Apply, known: Callable[[Variable], Known]) -> Known:
+        """Return the same elements: of a scalar or vector they keep their order."""
+        return known(node.inputs[0])
 
     def apply(self, x: Any) -> Any:
         """Return the view of a NumPy array.

@@ -13,14 +13,16 @@ from treadle.tensor.broadcasting import broadcast_static, sum_to
 from treadle.tensor.conversion import as_tensor_variable, constant, cotangent_of
 from treadle.tensor.dimshuffle import DimShuffle, shape_padleft
 from treadle.tensor.errors import DtypeError, TensorTypeError
+from treadle.tensor.known_values import aligned
 from treadle.tensor.policy import narrowed, operands_follow_policy
 from treadle.tensor.row import ScalarOp
 from treadle.tensor.types import DTYPE_NAMES, TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from treadle.graph import Type
+    from treadle.tensor.known_values import Known
     from treadle.tensor.row import Dtype, Operand
     from treadle.tensor.variable import TensorVariable
 
@@ -301,6 +303,20 @@ class Elemwise(Op):
                 results[o] = target
         for cell, result in zip(output_storage, results, strict=True):
             cell[0] = result
+
+    def known_values(self, node: Apply, known: Callable[[Variable], Known]) -> Known:
+        """Return what is computed of known operands, in their dtypes."""
+        rows = aligned([known(x) for x in node.inputs]) if len(node.outputs) == 1 else None
+        if rows is None:
+            return None
+        dtypes = [getattr(x.type, "dtype", "") for x in node.inputs]
+
+        def result(row: Sequence[int | None]) -> int | None:
+            if None in row:
+                return None
+            return int(self._results(node, [np.array(n, d) for n, d in zip(row, dtypes, strict=True)])[0])
+
+        return [result(row) for row in rows]
 
     def _results(self, node: Apply, inputs: Sequence[Any]) -> list[Any]:
         """Return the outputs, none of them in an input's memory."""

@@ -32,10 +32,11 @@ from treadle.tensor.shape import LENGTH, Shape, shape_i
 from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from treadle.graph import Variable
     from treadle.tensor.index import Entry
+    from treadle.tensor.known_values import Known
     from treadle.tensor.variable import TensorVariable
 
 
@@ -137,6 +138,18 @@ class Subtensor(_Take):
         """Index with NumPy."""
         del node
         output_storage[0][0] = np.asarray(inputs[0][filled_index(self.entries, inputs[1:])])
+
+    def known_values(self, node: Apply, known: Callable[[Variable], Known]) -> Known:
+        """Return the elements that known positions pick."""
+        found = known(node.inputs[0]) if len(self.entries) == 1 else None
+        bounds = [known(x) for x in node.inputs[1:]]
+        if found is None or any(b is None or None in b for b in bounds):
+            return None
+        (index,) = filled_index(self.entries, [b[0] for b in bounds if b])
+        try:
+            return found[index] if isinstance(index, slice) else [found[index]]
+        except (IndexError, ValueError):
+            return None
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]

@@ -14,6 +14,7 @@ from treadle.tensor.axes import normalize_axis
 from treadle.tensor.conversion import LISTS, as_tensor_variable, constant, cotangent_of
 from treadle.tensor.dimshuffle import expand_dims
 from treadle.tensor.errors import ShapeError, TensorTypeError
+from treadle.tensor.known_values import known_value
 from treadle.tensor.reduction import sum_
 from treadle.tensor.row import check_conversion
 from treadle.tensor.scalar.arithmetic import add, mul
@@ -22,9 +23,10 @@ from treadle.tensor.shape import shape_i
 from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from treadle.graph import Type, Variable
+    from treadle.tensor.known_values import Known
     from treadle.tensor.variable import TensorVariable
 
 
@@ -75,6 +77,17 @@ class Join(Op):
         """Join with NumPy."""
         del node
         output_storage[0][0] = np.concatenate(inputs, axis=self.axis)
+
+    def known_values(self, node: Apply, known: Callable[[Variable], Known]) -> Known:
+        """Return the elements of one vector after another; those of unknown ones count if their number is known."""
+        result: list[int | None] = []
+        for part in node.inputs:
+            kind: Any = part.type
+            found = known(part) or [None] * (kind.shape[0] or 0)
+            if len(found) != kind.shape[0]:
+                return None
+            result += found
+        return result
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
@@ -265,7 +278,7 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Te
         Dtype of the result; by default what NumPy makes it: int64 or float64, unless one is wider.
     """
     first, last = (0, start) if stop is None else (start, stop)
-    variables = [as_tensor_variable(x) for x in (first, last, step)]
+    variables = [_known_bound(as_tensor_variable(x)) for x in (first, last, step)]
     # NumPy takes the numbers as plain ones: short integers and floats become int64 and float64.
     numbers: list[Any] = [np.ones((), v.dtype) for v in variables]
     common = np.arange(*numbers).dtype
@@ -273,6 +286,12 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Te
     check_conversion("arange", common, kind.numpy_dtype)
     result: TensorVariable = ARange(kind.dtype)(*variables)
     return result
+
+
+def _known_bound(bound: TensorVariable) -> TensorVariable:
+    """Return a bound as a constant if it is known."""
+    found = known_value(bound)
+    return bound if found is None else constant(found, dtype=bound.dtype)
 
 
 def eye(n: Any, m: Any = None, k: int = 0, dtype: Any = None) -> TensorVariable:

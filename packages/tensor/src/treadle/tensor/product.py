@@ -103,7 +103,9 @@ def _stacked_term(term: Any, x: Any) -> Variable | None:
     if x.type.numpy_dtype.kind not in "fc":
         return None
     term = cotangent_of(x, term)
-    return term if x.ndim == 2 else sum_to(term, x)
+    # Nothing is summed of two matrices; the type gets the lengths that the factor's has and the term's has not.
+    is_precise = all(n is None or n == m for n, m in zip(x.type.shape, term.type.shape[-x.ndim :], strict=True))
+    return term if x.ndim == 2 and is_precise else sum_to(term, x)
 
 
 @static_op
@@ -178,15 +180,13 @@ def matmul(a: Any, b: Any) -> TensorVariable:
 
     Raises
     ------
-    TensorTypeError
-        If one operand is a scalar.
     ShapeError
-        If the inner lengths are known and differ.
+        If one operand is a scalar, or the inner lengths are known and differ.
     """
     x, y = as_tensor_variable(a), as_tensor_variable(b)
     if x.ndim == 0 or y.ndim == 0:
         msg = f"matmul: scalars cannot be multiplied as matrices, got {x.type} and {y.type}. Use * instead."
-        raise TensorTypeError(msg)
+        raise ShapeError(msg)
     left, right = x.ndim == 1, y.ndim == 1
     if left:
         x = dimshuffle(x, "x", 0)

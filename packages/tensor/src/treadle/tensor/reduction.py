@@ -25,9 +25,10 @@ from treadle.tensor.shape import shape_i
 from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from treadle.graph import Apply, Type
+    from treadle.graph import Apply, Type, Variable
+    from treadle.tensor.known_values import Known
     from treadle.tensor.variable import TensorVariable
 
 
@@ -131,6 +132,14 @@ class Reduction(_OverAxes):
         """Reduce with NumPy, which sums pairwise."""
         del node
         output_storage[0][0] = self.apply(inputs[0])
+
+    def known_values(self, node: Apply, known: Callable[[Variable], Known]) -> Known:
+        """Return the reduction of a vector that is known."""
+        kind: Any = node.inputs[0].type
+        found = known(node.inputs[0])
+        if not found or None in found or kind.ndim != 1 or np.dtype(self.dtype).kind not in "iu":
+            return None
+        return [int(self.apply(np.array(found, kind.dtype)))]
 
     def apply(self, x: Any) -> Any:
         """Return the reduction of a NumPy array."""

@@ -15,12 +15,14 @@ from treadle.tensor.arguments import as_integer, known_integer
 from treadle.tensor.axes import normalize_axis
 from treadle.tensor.conversion import as_tensor_variable, constant
 from treadle.tensor.errors import ShapeError, TensorTypeError
+from treadle.tensor.known_values import known_value, known_values
 from treadle.tensor.types import TensorType, as_rank
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from treadle.graph import Type, Variable
+    from treadle.tensor.known_values import Known
     from treadle.tensor.variable import TensorVariable
 
 LENGTH = "int64"
@@ -47,6 +49,12 @@ class Shape(Op):
         """Return the array's shape."""
         del node
         output_storage[0][0] = np.array(inputs[0].shape, LENGTH)
+
+    def known_values(self, node: Apply, known: Callable[[Variable], Known]) -> Known:
+        """Return the lengths that are part of the type."""
+        del known
+        kind: Any = node.inputs[0].type
+        return list(kind.shape)
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Say that nothing flows back: a shape does not change smoothly."""
@@ -86,6 +94,12 @@ class ShapeI(Op):
         """Return one length."""
         del node
         output_storage[0][0] = np.array(inputs[0].shape[self.axis], LENGTH)
+
+    def known_values(self, node: Apply, known: Callable[[Variable], Known]) -> Known:
+        """Return the length, if it is part of the type."""
+        del known
+        kind: Any = node.inputs[0].type
+        return [kind.shape[self.axis]]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Say that nothing flows back: a length does not change smoothly."""
@@ -164,7 +178,8 @@ def as_lengths(what: str, given: Any) -> list[TensorVariable]:
         if var.ndim == 0:
             items = [given]
         elif var.ndim == 1 and var.type.shape[0] is not None:
-            items = [var[i] for i in range(var.type.shape[0])]
+            found = known_values(var) or [None] * var.type.shape[0]
+            items = [var[i] if n is None else n for i, n in enumerate(found)]
         else:
             msg = f"{what}: a shape of known length is needed, got {text_of(given)} of type {var.type}. List them."
             raise TensorTypeError(msg)
@@ -172,6 +187,8 @@ def as_lengths(what: str, given: Any) -> list[TensorVariable]:
     for item in items:
         known = known_integer(item)
         var = constant(known, dtype=LENGTH) if known is not None else as_tensor_variable(item)
+        if known is None and (found_value := known_value(var)) is not None:
+            var = constant(found_value, dtype=LENGTH)
         if var.ndim != 0 or var.type.numpy_dtype.kind not in "iu":
             msg = f"{what}: lengths must be integer scalars, got {text_of(item)} of type {var.type}. Cast it to int64."
             raise TensorTypeError(msg)
@@ -182,6 +199,21 @@ def as_lengths(what: str, given: Any) -> list[TensorVariable]:
 def static_lengths(variables: Sequence[Variable]) -> tuple[int | None, ...]:
     """Return each length that is a constant, None for the others."""
     return tuple(as_index(v) for v in variables)
+
+
+def length_inputs(op: Op, given: Sequence[Variable]) -> None:
+    """Check that the inputs of an op that are lengths are integer scalars.
+
+    Raises
+    ------
+    TensorTypeError
+        If one is something else.
+    """
+    for var in given:
+        kind = var.type
+        if not isinstance(kind, TensorType) or kind.ndim or kind.numpy_dtype.kind not in "iu":
+            msg = f"{op}: a length must be an integer scalar, got {var} of type {kind}. Pass each length by itself."
+            raise TensorTypeError(msg)
 
 
 @static_op
@@ -203,6 +235,7 @@ class Reshape(Op):
     def make_node(self, *inputs: Any) -> Apply:
         """Return the node; a shape whose lengths are constant becomes part of the type."""
         x, *wanted = (self.as_input(v) for v in inputs)
+        length_inputs(self, wanted)
         return Apply(self, [x, *wanted], [self._result_type(x, wanted).make_variable()])
 
     def _result_type(self, x: Variable, wanted: Sequence[Variable]) -> TensorType:
