@@ -12,6 +12,8 @@ import pytest
 import treadle.tensor as tt
 from treadle.compile import function
 from treadle.config import config
+from treadle.graph import FunctionGraph, composed, graph_replace
+from treadle.rewrite import in2out, node_rewriter
 from treadle.tensor import TensorType
 
 
@@ -195,3 +197,54 @@ def test_sloppiness_widens_approximate_equality(level: int, near: float) -> None
         check=True,
     )
     assert done.stdout.split() == ["True", "False"]
+
+
+# The same lines in a library of the user's and in one that shares treadle's namespace.
+LIBRARY = """
+import treadle.tensor as tt
+
+def build(x, k):
+    return tt.constant(3), k + x, tt.mean(k + x), k / 2
+"""
+
+
+@pytest.mark.parametrize("policy", ["numpy", "custom", "numpy+floatX"])
+def test_dtypes_do_not_depend_on_the_name_of_the_module(policy: str) -> None:
+    found = []
+    for name in ("mylib", "treadle.contrib.lib", "treadle.tensor.more"):
+        scope: dict[str, Any] = {"__name__": name}
+        exec(LIBRARY, scope)
+        with config.change_flags(cast_policy=policy, floatX="float32", int_division="floatX"):
+            found.append([v.dtype for v in scope["build"](vector("float32"), vector("int64"))])
+    assert found[0] == found[1] == found[2]
+    sums = {"numpy": "float64", "custom": "float64", "numpy+floatX": "float32"}
+    assert found[0][1:] == [sums[policy], sums[policy], "float32"]
+
+
+def test_composed_functions_follow_numpy_and_leave_no_trace() -> None:
+    with config.change_flags(cast_policy="custom"):
+        assert composed(lambda: tt.constant(3))().dtype == "int64"
+        with pytest.raises(ZeroDivisionError):
+            composed(lambda: 1 // 0)()
+        assert tt.constant(3).dtype == "int8"
+
+
+def test_copies_of_a_graph_keep_dtypes_under_another_policy() -> None:
+    x, k = vector("float32"), vector("int64")
+    total = tt.exp(k + x)
+    with config.change_flags(cast_policy="numpy+floatX", floatX="float32"):
+        copied: Any = graph_replace(total, {k: TensorType("int64", (3,))("k")})
+    assert copied.dtype == total.dtype == "float64"
+
+
+def test_rules_of_others_follow_numpy() -> None:
+    @node_rewriter([tt.exp])
+    def one_more(fgraph: Any, node: Any) -> Any:
+        del fgraph
+        found.append((tt.constant(1).dtype, (node.inputs[0] + tt.lscalar()).dtype))
+
+    found: list[Any] = []
+    x = vector("float32")
+    with config.change_flags(cast_policy="custom", floatX="float32"):
+        in2out(one_more).rewrite(FunctionGraph([x], [tt.exp(x)], clone=False))
+    assert found == [("int64", "float64")]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.compile.errors import FunctionTypeError, FunctionValueError
 from treadle.config import text_of
-from treadle.graph import Constant, Container, SharedVariable, Variable
+from treadle.graph import Constant, Container, SharedVariable, Variable, as_flag
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -80,6 +80,11 @@ class In:
         if name is not None and not isinstance(name, str):
             msg = f"In: the name must be a string, got {text_of(name)}. Pass name='...' or leave it out."
             raise FunctionTypeError(msg)
+        mutable, borrow, implicit = (
+            None if flag is None else as_flag(f"In: {what}", flag)
+            for what, flag in (("mutable", mutable), ("borrow", borrow), ("implicit", implicit))
+        )
+        autoname = as_flag("In: autoname", autoname)
         if mutable and borrow is False:
             msg = f"In: {variable} is mutable, so it is borrowed too; borrow=False contradicts that. Drop one of them."
             raise FunctionValueError(msg)

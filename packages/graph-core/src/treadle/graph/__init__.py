@@ -9,6 +9,7 @@ from treadle.graph.apply import Apply
 from treadle.graph.arguments import as_count, as_flag
 from treadle.graph.branches import Block, Branching
 from treadle.graph.clone import clone, clone_get_equiv, clone_node_and_cache, clone_replace, graph_replace
+from treadle.graph.composition import composed, composing, is_composing
 from treadle.graph.copying import DeepCopyOp, ViewOp, deep_copy_op, view_op
 from treadle.graph.decorated import reduce_by_place
 from treadle.graph.description import as_string, default_node_formatter, op_as_string
@@ -200,6 +201,8 @@ __all__ = [
     "clone_node_and_cache",
     "clone_replace",
     "compile_inner",
+    "composed",
+    "composing",
     "compute_test_value",
     "connections",
     "current_scope",
@@ -231,6 +234,7 @@ __all__ = [
     "inplace_candidates",
     "io_connection_pattern",
     "io_toposort",
+    "is_composing",
     "is_in_ancestors",
     "is_thunk_type",
     "let_go",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from treadle.graph.composition import composed
 from treadle.graph.errors import GraphValueError, MethodNotDefinedError
 from treadle.graph.notes import note_op
 from treadle.graph.null_type import DisconnectedType
@@ -78,6 +79,7 @@ class Differentiable:
             raise _no_gradient(self)
         return self.L_op(inputs, outputs, cotangents)
 
+    @composed
     def L_op(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], output_grads: Sequence[Variable]
     ) -> Sequence[Variable | None]:
@@ -88,6 +90,7 @@ class Differentiable:
             raise _no_gradient(self)
         return self.pullback(inputs, outputs, output_grads)
 
+    @composed
     def grad(self, inputs: Sequence[Variable], output_grads: Sequence[Variable]) -> Sequence[Variable | None]:
         """Return the gradients of the inputs, given those of the outputs (documented name; sees no outputs)."""
         if not (_defines(self, "L_op") or _defines(self, "pullback")):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 from treadle.config import discover
 from treadle.graph.apply import Apply
 from treadle.graph.clone import replacement_pairs
+from treadle.graph.composition import composed
 from treadle.graph.errors import DuplicateRegistrationError, GraphTypeError, GraphValueError, VectorizeError
 from treadle.graph.notes import note_op
 from treadle.graph.printout import Print
@@ -190,6 +191,7 @@ def _no_rules(nodes: Sequence[Apply]) -> VectorizeError:
 
 
 @overload
+@composed
 def vectorize_graph(outputs: V, replace: Mapping[K, Variable] | Iterable[tuple[Variable, Variable]]) -> V: ...
 
 

@@ -11,7 +11,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from treadle.config import config, lazy_module, phase
-from treadle.graph import Feature, InconsistencyError, ShapeInferenceError, Variable, carried, user_line
+from treadle.graph import Feature, InconsistencyError, ShapeInferenceError, Variable, carried, composing, user_line
 from treadle.rewrite.collector import COLLECTOR
 from treadle.rewrite.errors import MissingTraceError, RewriteError, RewriteWarning, RuleFaultError
 from treadle.rewrite.numbering import OpNumbers
@@ -533,6 +533,7 @@ def running(fgraph: FunctionGraph, *, checks: bool = False, keep_nodes: bool = F
     start = perf_counter()
     with ExitStack() as stack:
         stack.enter_context(COLLECTOR.paused())
+        stack.enter_context(composing())
         if config.compute_test_value != config.compute_test_value_opt:
             stack.enter_context(config.change_flags(compute_test_value=config.compute_test_value_opt))
         fgraph.attach_feature(run)

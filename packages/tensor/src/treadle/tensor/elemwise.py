@@ -195,6 +195,10 @@ class Elemwise(Op):
             raise TensorTypeError(msg)
         if config.cast_policy != "numpy":
             inputs = self._by_policy(inputs)
+        return self._node(inputs)
+
+    def _node(self, inputs: Sequence[Any]) -> Apply:
+        """Return the node of as many operands as the function takes."""
         operands: list[Operand] = []
         variables: list[Any] = []
         weak = 0
@@ -218,9 +222,9 @@ class Elemwise(Op):
         """Return a node in another one's place; Python numbers among the operands follow where dtypes have changed."""
         dtypes, before = ([getattr(x.type, "numpy_dtype", None) for x in xs] for xs in (inputs, node.inputs))
         if dtypes == before:
-            return self.make_node(*inputs)
+            return self._node(inputs)
         numbers = [_python_number(x) for x in inputs]
-        return self.make_node(*(x if n is None else n for x, n in zip(inputs, numbers, strict=True)))
+        return self._node([x if n is None else n for x, n in zip(inputs, numbers, strict=True)])
 
     def _by_policy(self, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return the operands as the option cast_policy has them; as they are in treadle's own expressions."""

@@ -15,6 +15,7 @@ from treadle.graph import (
     IfElse,
     NullType,
     Variable,
+    composed,
     connections,
     note_op,
     toposort,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 Cotangents = dict[Variable, Variable]
 
 
+@composed
 def grad(
     cost: Any,
     wrt: Any,

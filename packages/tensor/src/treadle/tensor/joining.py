@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle.config import text_of
-from treadle.graph import Apply, Form, Op, as_index, static_op
+from treadle.graph import Apply, Form, Op, as_index, composed, static_op
 from treadle.tensor.arguments import as_integer, as_items
 from treadle.tensor.axes import normalize_axis
 from treadle.tensor.conversion import LISTS, as_tensor_variable, constant, cotangent_of
@@ -267,6 +267,7 @@ def range_length(start: Any, stop: Any, step: Any) -> int:
     return length
 
 
+@composed
 def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> TensorVariable:
     """Return numbers from start to stop, stop left out (as numpy.arange).
 
@@ -294,6 +295,7 @@ def _known_bound(bound: TensorVariable) -> TensorVariable:
     return bound if found is None else constant(found, dtype=bound.dtype)
 
 
+@composed
 def eye(n: Any, m: Any = None, k: int = 0, dtype: Any = None) -> TensorVariable:
     """Return a matrix with ones on one diagonal and zeros elsewhere (as numpy.eye)."""
     rows = expand_dims(arange(n), 1)

@@ -1,7 +1,7 @@
 """What the options cast_policy and warn_float64 say about the expressions of the user.
 
-Expressions that treadle makes itself, in gradients, rewrites and the functions that are made of others, follow NumPy
-whatever the options say: they were written with its rules in mind. Which of the two a call is shows on the stack.
+Expressions that are composed, in gradients, rewrites and the functions that are made of others, follow NumPy whatever
+the options say (see `treadle.graph.composition`).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle.config import config, lazy_module
+from treadle.graph import is_composing
 from treadle.tensor.errors import Float64Error, Float64Warning
 
 if TYPE_CHECKING:
@@ -22,27 +23,9 @@ if TYPE_CHECKING:
 else:
     pdb = lazy_module("pdb")
 
-# Modules that a call passes through on its way from the user's code to an elementwise op or a constant.
-_ON_THE_WAY = frozenset(
-    (
-        *("treadle.graph.op", "treadle.graph.type", "treadle.tensor.conversion", "treadle.tensor.elemwise"),
-        *("treadle.tensor.operators", "treadle.tensor.policy", "treadle.tensor.types"),
-    )
-)
-# Modules that make variables which did not exist before, rather than copies.
-_MAKERS = frozenset((*_ON_THE_WAY, "treadle.graph.apply", "treadle.graph.shared_variable"))
+# Modules of treadle that make variables which did not exist before, rather than copies; all others of tensor do too.
+_MAKERS = frozenset(f"treadle.graph.{name}" for name in ("apply", "composition", "op", "shared_variable", "type"))
 _INTEGERS = ("int8", "int16", "int32", "int64")
-
-
-def user_is_building() -> bool:
-    """Whether the expression at hand is made by code outside treadle, not by one of treadle's own functions."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        module = str(frame.f_globals.get("__name__", ""))
-        if module not in _ON_THE_WAY and not module.startswith("treadle.tensor.scalar."):
-            return not module.startswith("treadle.")
-        frame = frame.f_back
-    return False
 
 
 def number_dtype(x: object) -> str | None:
@@ -55,14 +38,14 @@ def number_dtype(x: object) -> str | None:
     """
     if isinstance(x, float) and not isinstance(x, np.generic):
         return str(config.floatX)
-    if type(x) is int and config.cast_policy == "custom" and user_is_building():
+    if type(x) is int and config.cast_policy == "custom" and not is_composing():
         return next((d for d in _INTEGERS if np.iinfo(d).min <= x <= np.iinfo(d).max), None)
     return None
 
 
 def operands_follow_policy() -> bool:
     """Whether Python numbers among the operands of a call count as tensors of a dtype of their own."""
-    return config.cast_policy != "numpy" and user_is_building()
+    return config.cast_policy != "numpy" and not is_composing()
 
 
 def narrowed(variables: Sequence[Any], result: np.dtype[Any]) -> list[Any]:

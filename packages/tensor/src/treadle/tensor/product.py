@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle.config import text_of
-from treadle.graph import Form, Infix, Op, Precedence, static_op
+from treadle.graph import Form, Infix, Op, Precedence, composed, static_op
 from treadle.tensor.arguments import as_items, known_integer
 from treadle.tensor.axes import normalize_axes
 from treadle.tensor.broadcasting import broadcast_static, sum_to
@@ -198,6 +198,7 @@ def matmul(a: Any, b: Any) -> TensorVariable:
     return squeeze(out, drop) if drop else out
 
 
+@composed
 def dot(a: Any, b: Any) -> TensorVariable:
     """Multiply as numpy.dot: scalars elementwise, else sum over the last axis of `a` and the last but one of `b`."""
     x, y = as_tensor_variable(a), as_tensor_variable(b)
@@ -209,6 +210,7 @@ def dot(a: Any, b: Any) -> TensorVariable:
     return tensordot(x, y, axes=((x.ndim - 1,), (max(0, y.ndim - 2),)))
 
 
+@composed
 def tensordot(a: Any, b: Any, axes: Any = 2) -> TensorVariable:
     """Sum products over pairs of axes (as numpy.tensordot).
 
@@ -296,6 +298,7 @@ def _product(numbers: Any) -> Any:
     return result
 
 
+@composed
 def outer(a: Any, b: Any) -> TensorVariable:
     """Multiply every element of one vector by every element of another (as numpy.outer)."""
     x, y = as_tensor_variable(a).flatten(), as_tensor_variable(b).flatten()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treadle.graph import Form, Op, Variable, as_flag, static_op
+from treadle.graph import Form, Op, Variable, as_flag, composed, static_op
 from treadle.tensor.arguments import as_number
 from treadle.tensor.axes import axis_keyword, normalize_axes
 from treadle.tensor.conversion import as_tensor_variable, constant, cotangent_of
@@ -437,6 +437,7 @@ def _count(x: Any, axes: Sequence[int], dtype: str) -> Any:
     return cast(count, dtype)
 
 
+@composed
 def mean(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None) -> TensorVariable:
     """Return the mean over axes (as numpy.mean): integers give float64, no elements give NaN.
 
@@ -452,6 +453,7 @@ def mean(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, ac
     return cast(true_div(total, _count(var, axes, real)), result)
 
 
+@composed
 def var(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False) -> TensorVariable:
     """Return the variance over axes (as numpy.var), computed from deviations from the mean.
 
@@ -492,6 +494,7 @@ def _squared_size(x: Any) -> Any:
     return add(sqr(x.real), sqr(x.imag)) if x.type.numpy_dtype.kind == "c" else sqr(x)
 
 
+@composed
 def std(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False) -> TensorVariable:
     """Return the standard deviation over axes (as numpy.std; parameters as for `var`)."""
     result: TensorVariable = sqrt(var(x, axis, ddof, keepdims, corrected))

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle.config import config
-from treadle.graph import Variable
+from treadle.graph import Variable, is_composing
 from treadle.tensor.errors import IntegerDivisionError
-from treadle.tensor.policy import user_is_building
 from treadle.tensor.scalar.arithmetic import floor_div, true_div
 from treadle.tensor.scalar.cast import cast
 from treadle.tensor.types import TensorType
@@ -36,7 +35,7 @@ def quotient(x: Any, y: Any) -> TensorVariable:
     """
     policy = config.int_division
     result: TensorVariable
-    if policy == "true" or not (_is_integer(x) and _is_integer(y) and user_is_building()):
+    if policy == "true" or not (_is_integer(x) and _is_integer(y) and not is_composing()):
         result = true_div(x, y)
     elif policy == "floatX":
         result = true_div(cast(x, "floatX"), cast(y, "floatX"))
