@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import llvmlite
 import numba
-from numba.core import compiler, serialize, typed_passes, untyped_passes
+from numba.core import callconv, compiler, serialize, typed_passes, untyped_passes
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import PassManager
@@ -19,6 +19,7 @@ from numba.core.runtime import rtsys
 
 from treadle.cache import default_cache, digest
 from treadle.config import config, new_lock, phase
+from treadle.link.numba.emission import BeyondError, Target, emit
 from treadle.link.numba.primitives import PRIMITIVES, type_of
 from treadle.link.numba.vector_math import VECTOR_MATH
 
@@ -85,9 +86,18 @@ class PartCompiler(LeanCompiler):
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What the compiler of this process did: units compiled, loaded from the cache, found in memory."""
+    """What the compiler of this process did.
+
+    Attributes
+    ----------
+    compiled, loaded, shared
+        Units compiled, loaded from the cache, found in memory.
+    analysed
+        Those of the compiled ones, entries apart, whose text was left to Numba's frontend.
+    """
 
     compiled: int = 0
+    analysed: int = 0
     loaded: int = 0
     shared: int = 0
 
@@ -100,6 +110,7 @@ class UnitCompiler:
         self._known: OrderedDict[str, Any] = OrderedDict()
         self._counts = Counts()
         self._stamp = ""
+        self._targets: dict[bool, Target] = {}
 
     @property
     def counts(self) -> Counts:
@@ -110,7 +121,7 @@ class UnitCompiler:
         """Return what compiled code depends on beside its source: versions, processor, our own primitives."""
         if not self._stamp:
             folder = Path(__file__).parent
-            own = [(folder / name).read_bytes() for name in ("primitives.py", "compiler.py")]
+            own = [(folder / name).read_bytes() for name in ("primitives.py", "compiler.py", "emission.py")]
             machine = repr(numba.core.registry.cpu_target.target_context.codegen().magic_tuple())
             versions = f"{numba.__version__} {llvmlite.__version__} {sys.version}"
             self._stamp = digest(versions, machine, VECTOR_MATH.stamp(), *own)
@@ -215,8 +226,8 @@ class UnitCompiler:
     def _compile(self, unit: Unit, entry: bool) -> tuple[Any, Any]:
         scope = {name: PRIMITIVES.find(name) for name in unit.names()}
         scope = {name: value for name, value in scope.items() if value is not None}
-        scope.update({used.name: self.get(used) for used in unit.uses})
-        function = self._function(unit, entry, scope)
+        used = {u.name: self.get(u) for u in unit.uses}
+        function = self._function(unit, entry, {**scope, **used})
         types = tuple(type_of(code) for code in unit.signature)
         if entry:
             with phase("compiler"):
@@ -224,10 +235,45 @@ class UnitCompiler:
             (result,) = function.overloads.values()
         else:
             with phase("compiler"):
-                result = _compile_part(function, types)
+                result = self._emit_part(unit, function, types, used) or _compile_part(function, types)
         function.disable_compile()
         self._count("compiled")
         return function, result
+
+    def _target(self, function: Any) -> Target:
+        """Return Numba's contexts, set up as its own compiler sets them up for a function with our options."""
+        fast = bool(config.numba__fastmath)
+        if fast not in self._targets:
+            described = function.targetdescr
+            described.typing_context.refresh()
+            base = described.target_context
+            base.refresh()
+            flags: dict[str, Any] = {"fastmath": function.targetoptions["fastmath"]} if fast else {}
+            made = base.subtarget(enable_nrt=True, error_model=callconv.create_error_model("numpy", base), **flags)
+            self._targets[fast] = Target(described.typing_context, made)
+        return self._targets[fast]
+
+    def _emit_part(self, unit: Unit, function: Any, types: tuple[Any, ...], used: Mapping[str, Any]) -> Any:
+        """Write the code of a function for callers in compiled code; None if its text is left to Numba's frontend."""
+        with global_compiler_lock:
+            target = self._target(function)
+            library = PartLibrary(target.context.codegen(), unit.name)
+            callees = {name: next(iter(made.overloads.values())) for name, made in used.items()}
+            try:
+                made = emit(target, unit, types, callees, library)
+            except BeyondError:
+                self._count("analysed")
+                return None
+            library.finalize()
+            result = compiler.compile_result(
+                typing_context=target.typing,
+                target_context=target.context,
+                entry_point=None,
+                objectmode=False,
+                library=library,
+                **made,
+            )
+            return _made_known(function, types, result)
 
     def _load(self, unit: Unit, payload: bytes, entry: bool) -> Any:
         function = self._function(unit, entry, {})
@@ -245,10 +291,14 @@ class UnitCompiler:
 def _compile_part(function: Any, types: tuple[Any, ...]) -> Any:
     """Compile a function for callers in compiled code only, and make it known to them."""
     with global_compiler_lock:
-        result = function._compiler.compile(types, None)
-        key = object()
-        result.target_context.insert_user_function(key, result.fndesc, [result.library])
-        function.overloads[types] = result._replace(entry_point=key)
+        return _made_known(function, types, function._compiler.compile(types, None))
+
+
+def _made_known(function: Any, types: tuple[Any, ...], result: Any) -> Any:
+    """Let Numba find a function's code where it compiles a caller."""
+    key = object()
+    result.target_context.insert_user_function(key, result.fndesc, [result.library])
+    function.overloads[types] = result._replace(entry_point=key)
     return result
 
 

@@ -10,7 +10,7 @@ from jax import lax
 
 from treadle.link.jax.casting import convert
 from treadle.link.jax.table import JAX
-from treadle.tensor import MatMul
+from treadle.tensor import Gemm, MatMul
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,6 +34,17 @@ def matmul(op: MatMul, node: Apply) -> Callable[..., Any]:
             # XLA has a faster product for a vector than for a matrix of one column.
             return convert(_multiply(left, right[:, 0])[:, None], out.dtype)
         return convert(_multiply(left, right), out.dtype)
+
+    return run
+
+
+@JAX.register(Gemm)
+def gemm(op: Gemm, node: Apply) -> Callable[..., Any]:
+    """Lower to a product, scaled and added."""
+    del op, node
+
+    def run(c: Any, alpha: Any, a: Any, b: Any, beta: Any) -> Any:
+        return beta * c + alpha * _multiply(a, b)
 
     return run
 

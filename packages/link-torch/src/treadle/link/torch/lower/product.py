@@ -8,7 +8,7 @@ import torch
 
 from treadle.link.torch.carriers import converted, converter, kind, settled, working
 from treadle.link.torch.table import TORCH
-from treadle.tensor import MatMul
+from treadle.tensor import Gemm, MatMul
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,5 +31,16 @@ def matmul(op: MatMul, node: Apply) -> Callable[..., Any]:
             msg = "the inner lengths differ"
             raise ValueError(msg)
         return converted(torch.matmul(converted(a, conversions[0]), converted(b, conversions[1])), settle)
+
+    return run
+
+
+@TORCH.register(Gemm)
+def gemm(op: Gemm, node: Apply) -> Callable[..., Any]:
+    """Lower to a product, scaled and added."""
+    del op, node
+
+    def run(c: Any, alpha: Any, a: Any, b: Any, beta: Any) -> Any:
+        return beta * c + alpha * torch.matmul(a, b)
 
     return run

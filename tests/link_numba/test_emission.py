@@ -1,0 +1,108 @@
+"""Text that goes to LLVM at once, and text that is left to Numba's frontend."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import treadle.tensor as tt
+from treadle.graph import FunctionGraph
+from treadle.link.numba import NumbaLinker
+from treadle.link.numba.compiler import COMPILER
+from treadle.link.numba.emission import _lasting
+from treadle.link.numba.library import LIBRARY
+from treadle.link.numba.unit import Unit, make_kernel
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def called(params: Sequence[tuple[str, str]], body: Sequence[str], *values: Any) -> tuple[Any, int]:
+    """Return what a function of a body returns for numbers, and how many units went to Numba's frontend."""
+    inner = make_kernel("inner", params, body, LIBRARY.used_by("\n".join(body)))
+    names = [name for name, _ in params]
+    source = f"def outer({', '.join(names)}):\n    return {inner.name}({', '.join(names)}),\n"
+    before = COMPILER.counts.analysed
+    run = COMPILER.get(Unit("outer", source, inner.signature, (inner,)), entry=True)
+    return run(*values)[0], COMPILER.counts.analysed - before
+
+
+PARAMS = [("a", "i8"), ("b", "i8")]
+
+
+@pytest.mark.parametrize(
+    ("body", "wanted"),
+    [
+        (["return a + 2 * b - (a // b) + (a % b)"], 17 + 10 - 3 + 2),
+        (["return (a & b) | (a ^ b) | (a << 2) | (a >> 1)"], (17 & 5) | (17 ^ 5) | (17 << 2) | (17 >> 1)),
+        (["return max(a, b, 40) - min(a, -b) + (~a)"], 40 + 5 - 18),
+        (["return 1 if b < a <= 17 and not a == b or a == 0 else 2"], 1),
+        (["return 1 if a < b or b < 0 else 2"], 2),
+        (["n = 0", "for i in range(b):", "    for j in range(i, b):", "        n = n + j", "return n"], 40),
+        (["while a > b:", "    a = a - b", "return a"], 2),
+        (["if a > b:", "    n = a", "else:", "    n = b", "m = n", "return m"], 17),
+        (["if a > b:", "    return 1", "return 0"], 1),
+        (["for i in range(a):", "    last = i", "return last"], 16),
+        (["return i8(f8(a) / f8(b) * 10.0)"], 34),
+    ],
+)
+def test_statements_mean_what_they_mean_in_python(body: list[str], wanted: int) -> None:
+    found, analysed = called(PARAMS, body, 17, 5)
+    assert found == wanted
+    assert analysed == 0
+
+
+def test_several_results_and_calls_of_the_library() -> None:
+    body = ["first, count = span(a, b, 0, 2, 1)", "return first * 100 + count"]
+    assert called(PARAMS, body, 17, 5) == (506, 0)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        ["return pow(a, b)"],
+        ["for i in range(0, a, b):", "    n = i", "return n"],
+        ["n = a", "if a > b:", "    n = a / b", "return i8(n)"],
+    ],
+)
+def test_other_text_is_left_to_numba(body: list[str]) -> None:
+    scope: dict[str, Any] = {"i8": int}
+    exec("def f(a, b):\n" + "".join(f"    {line}\n" for line in body), scope)
+    found, analysed = called(PARAMS, body, 17, 5)
+    assert (found, analysed) == (scope["f"](17, 5), 1)
+
+
+def test_a_caller_of_what_is_left_to_numba_is_left_to_it_too() -> None:
+    power = make_kernel("power", PARAMS, ["return a ** b"])
+    caller = make_kernel("caller", PARAMS, [f"return {power.name}(a, b) + 1"], [power])
+    before = COMPILER.counts.analysed
+    source = f"def entry(a, b):\n    return {caller.name}(a, b),\n"
+    run = COMPILER.get(Unit("entry", source, caller.signature, (caller,)), entry=True)
+    assert run(3, 4) == (82,)
+    assert COMPILER.counts.analysed == before + 2
+
+
+def test_what_is_read_outside_of_its_block_lasts() -> None:
+    text = "def f(a):\n    b = a\n    while a:\n        c = b\n        a = c\n    if b:\n        d = b\n    return d\n"
+    (function,) = ast.parse(text).body
+    assert isinstance(function, ast.FunctionDef)
+    assert _lasting(function) == {"a", "d"}
+
+
+def test_graphs_of_treadles_own_ops_need_no_frontend() -> None:
+    x, v = tt.dmatrix("x"), tt.lvector("v")
+    outputs = [
+        tt.exp(x) @ x.T, x.sum(axis=0), x.max(axis=1), tt.argmax(x, axis=0), x[1:, ::2], x[v], tt.softmax(x, axis=1),
+        tt.concatenate([x, x * 2]), tt.arange(v[0]), tt.set_subtensor(x[0], 1.0), x.astype("float16") * 2, v // 3,
+        tt.ifelse(v[0] > 0, x + 1, x - 1), x.reshape((-1,)), v**2, tt.any(x > 0, axis=0),
+    ]  # fmt: skip
+    before = COMPILER.counts
+    program = NumbaLinker().link(FunctionGraph([x, v], outputs))
+    values = np.arange(12.0).reshape(3, 4) / 10, np.array([2, 1])
+    np.testing.assert_allclose(program(*values)[0], np.exp(values[0]) @ values[0].T)
+    after = COMPILER.counts
+    assert after.compiled > before.compiled
+    assert after.analysed == before.analysed
