@@ -365,3 +365,9 @@ def test_firings_of_one_rule_come_together() -> None:
 
     rules = rules_of(html_comparison(x, x, Report()))
     assert [(rule["rule"], len(rule["firings"])) for rule in rules] == [("b", 2), ("a", 1)]
+
+
+def test_name_that_no_file_can_hold_is_written_escaped(tmp_path: Path) -> None:
+    write_html([add(number("half \udce9"), number("y"))], tmp_path / "page.html")
+    assert "half \\udce9" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "half \udce9" in json.dumps(data_of((tmp_path / "page.html").read_text("utf-8")), ensure_ascii=False)

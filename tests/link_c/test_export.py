@@ -575,3 +575,11 @@ def test_folder_may_have_spaces_and_other_letters(tmp_path: Path) -> None:
     file = function([x], x + 1, mode="C").export(folder, name="plus")
     assert {p.name for p in folder.iterdir()} == {"plus.c", "plus_shape.c", "plus.h", "plus.json", "libplus.so"}
     assert file == folder / "plus.json"
+
+
+@pytest.mark.parametrize("name", ["n" * 201, "n" * 100_000])
+def test_name_too_long_for_files_is_refused(tmp_path: Path, name: str) -> None:
+    x = tt.dvector("x")
+    with pytest.raises(FunctionValueError, match="200 of them at most") as caught:
+        function([x], x * 2, mode="C", name=name).export(tmp_path / "out")
+    assert len(str(caught.value)) < 500

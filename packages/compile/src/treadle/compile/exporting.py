@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from treadle.compile.errors import FunctionValueError
-from treadle.config import config
+from treadle.config import config, text_of
 from treadle.graph import FunctionGraph
 from treadle.link.vm import ExportedInput, ExportedOutput, ExportRequest
 
@@ -18,13 +18,18 @@ if TYPE_CHECKING:
     from treadle.compile.maker import FunctionMaker
     from treadle.graph import Variable
 
+_LONGEST_NAME = 200  # with their endings, files have names of at most 255 letters
+
 
 def export_function(function: Function, directory: str | Path, name: str | None) -> Path:
     """Write a function as a library for programs without Python; see `Function.export`."""
     maker = function.maker
     chosen = name if name is not None else function.name or "treadle_function"
-    if not (chosen.isascii() and chosen.isidentifier()):
-        msg = f"export: {chosen!r} cannot be the prefix of C functions. Pass name=, of letters, digits and _."
+    if not (chosen.isascii() and chosen.isidentifier() and len(chosen) <= _LONGEST_NAME):
+        msg = (
+            f"export: {text_of(chosen)} cannot be the prefix of files and of C functions. Pass name=, of letters, digits "
+            f"and _, {_LONGEST_NAME} of them at most."
+        )
         raise FunctionValueError(msg)
     with config.using(maker.options):
         return maker.mode.make_linker().export(maker.fgraph, _request(maker, chosen), Path(directory))

@@ -68,7 +68,9 @@ def html_comparison(before: Any, after: Any, report: Any = (), *, title: str | N
 
 def write_html(graph: Any, path: str | PathLike[str], *, title: str | None = None, profile: Any = None) -> None:
     """Write the page that `html_page` makes to a file, in UTF-8."""
-    pathlib.Path(path).write_text(html_page(graph, title=title, profile=profile), encoding="utf-8")
+    text = html_page(graph, title=title, profile=profile)
+    # A name may hold half of a pair of surrogates, which no file can.
+    pathlib.Path(path).write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
 def d3viz(fct: Any, outfile: str | PathLike[str], copy_deps: bool = True) -> None:
