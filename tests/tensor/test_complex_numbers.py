@@ -195,3 +195,9 @@ def test_infinite_parts_make_no_nan() -> None:
 def test_complex_refuses_complex_parts() -> None:
     with pytest.raises(DtypeError, match="complex: the function does not take"):
         tt.complex(D, Z)
+
+
+def test_functions_of_numpy_give_parts() -> None:
+    values = np.array([1 + 2j, -1j])
+    for part in (np.real, np.imag, np.conj, np.angle, lambda z: np.angle(z, deg=True)):
+        np.testing.assert_allclose(part(Z).eval({Z: values}), part(values))

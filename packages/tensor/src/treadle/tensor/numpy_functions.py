@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle.config import text_of
-from treadle.graph import Variable
+from treadle.graph import Variable, as_flag
 from treadle.tensor import broadcasting, indexing, joining, product, reduction
 from treadle.tensor.arguments import as_integer
 from treadle.tensor.conversion import as_tensor_variable
@@ -33,7 +33,7 @@ from treadle.tensor.dimshuffle import (
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.errors import NumpyFunctionError
 from treadle.tensor.row import ROWS
-from treadle.tensor.scalar import arithmetic, cast, comparison, exponential, rounding, trigonometric
+from treadle.tensor.scalar import arithmetic, cast, comparison, complex_numbers, exponential, rounding, trigonometric
 from treadle.tensor.shape import flatten, reshape, shape, shape_i
 from treadle.tensor.types import TensorType
 
@@ -139,6 +139,11 @@ def _where(condition: Any, x: Any = None, y: Any = None) -> Any:
     return cast.where(condition, x, y)
 
 
+def _angle(z: Any, deg: Any = False) -> Any:
+    found = complex_numbers.angle(z)
+    return trigonometric.rad2deg(found) if as_flag("numpy.angle: deg", deg) else found
+
+
 def _unary(function: Elemwise) -> Callable[[Any], Any]:
     """Return an elementwise function, which takes operands by position only, as one with a named parameter."""
 
@@ -193,6 +198,9 @@ COUNTERPARTS: Mapping[str, Counterpart] = MappingProxyType(
         "isposinf": _as(_unary(comparison.isposinf), "x"),
         "isneginf": _as(_unary(comparison.isneginf), "x"),
         "where": _as(_where, "condition x y"),
+        "real": _as(lambda val: as_tensor_variable(val).real, "val"),
+        "imag": _as(lambda val: as_tensor_variable(val).imag, "val"),
+        "angle": _as(_angle, "z deg"),
         "copy": _as(_unary(cast.identity), "a=x"),
         "astype": _as(cast.cast, "x dtype"),
         "concatenate": _as(_concatenate, "arrays axis dtype"),
