@@ -9,7 +9,15 @@ import pytest
 
 import treadle.tensor as tt
 from tests.tensor_rewrites.graphs import EVERYTHING, rewrite, run, text
-from treadle.rewrite import RewriteDatabaseQuery
+from treadle.graph import Apply, FunctionGraph, GraphTypeError
+from treadle.rewrite import (
+    EquilibriumGraphRewriter,
+    PatternNodeRewriter,
+    RewriteDatabaseQuery,
+    RewriteError,
+    graph_rewriter,
+    node_rewriter,
+)
 
 NAN, INF = float("nan"), float("inf")
 
@@ -26,6 +34,35 @@ def assert_kept(inputs: list[Any], out: Any, values: list[Any], expected: Any) -
 def vectors(**dtypes: str) -> list[Any]:
     """Return vectors by name and dtype."""
     return [tt.vector(name, dtype=dtype) for name, dtype in dtypes.items()]
+
+
+def of_a_function(fgraph: FunctionGraph, new: Any) -> Any:
+    """Return a rewriter that puts a variable in the place of an exponential: a function of nodes."""
+    del fgraph
+
+    @node_rewriter([tt.exp])
+    def wrong(_fgraph: FunctionGraph, _node: Apply) -> Any:
+        """exp(x) -> something else."""
+        return [new]
+
+    return EquilibriumGraphRewriter([wrong])
+
+
+def of_a_pattern(fgraph: FunctionGraph, new: Any) -> Any:
+    """Return the same as a pattern."""
+    del fgraph
+    return EquilibriumGraphRewriter([PatternNodeRewriter((tt.exp, "x"), lambda *_: new, name="wrong")])
+
+
+def of_a_pass(fgraph: FunctionGraph, new: Any) -> Any:
+    """Return the same as a pass over the graph."""
+
+    @graph_rewriter
+    def wrong(_graph: FunctionGraph) -> None:
+        """exp(x) -> something else."""
+        fgraph.replace(fgraph.outputs[0], new, "wrong")
+
+    return wrong
 
 
 # Dtypes
@@ -115,6 +152,15 @@ def test_scale_that_shrinks_stays_inside_a_product_of_matrices() -> None:
     assert_kept([a], tt.dot(0.01 * a, a), [np.full((4, 4), 1e19, "float32")], np.full((4, 4), 4e36))
 
 
+@pytest.mark.parametrize("scales", [(1e30, 1e30), (1e-30, 1e-30)])
+def test_scales_of_an_accumulated_product_are_not_multiplied_out_of_range(scales: tuple[float, float]) -> None:
+    a, c = tt.matrix("a", dtype="float32"), tt.matrix("c", dtype="float32")
+    first, second = scales
+    value = np.eye(2, dtype="float32") * np.float32(1e-15 if first > 1 else 1e15)
+    expected = np.eye(2) * (1e30 if first > 1 else 1e-30)
+    assert_kept([a, c], c + tt.dot(a, a) * first * second, [value, np.zeros((2, 2), "float32")], expected)
+
+
 def test_scale_that_enlarges_leaves_a_sum() -> None:
     (x,) = vectors(x="float64")
     fgraph, _ = rewrite([x], [tt.sum(x * 3), tt.sum(x / 0.3)])
@@ -196,3 +242,18 @@ def test_complex_infinity_times_one_has_a_part_that_is_nan(build: Any) -> None:
     plain, _ = rewrite([z], [build(z)], RewriteDatabaseQuery())
     fgraph, _ = rewrite([z], [build(z)])
     np.testing.assert_array_equal(run(fgraph, [value])[0], run(plain, [value])[0])
+
+
+# What the engine takes
+
+
+@pytest.mark.parametrize(
+    "wrong", [tt.fvector("f"), tt.vector("v", shape=(4,)), tt.vector("v", shape=(None,)), tt.dmatrix("m")]
+)
+@pytest.mark.parametrize("declare", [of_a_function, of_a_pattern, of_a_pass])
+def test_replacement_of_another_dtype_rank_or_length_is_refused(declare: Any, wrong: Any) -> None:
+    x = tt.vector("x", shape=(3,))
+    fgraph = FunctionGraph([x, wrong], [tt.exp(x)], clone=False)
+    with pytest.raises((RewriteError, GraphTypeError), match=r"neither equals nor refines|cannot become"):
+        declare(fgraph, wrong).rewrite(fgraph)
+    assert text(fgraph.outputs[0]) == "exp(x)"

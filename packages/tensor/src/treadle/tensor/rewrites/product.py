@@ -299,6 +299,7 @@ def _multiplied(factors: Sequence[Any], steps: Sequence[_Step]) -> Any:
 @RULES.graph_pass(
     Phase.UNCANONICALIZE,
     tags=("fast_run", "BlasOpt", "gemm_optimizer", "local_dot_to_dot22", "local_gemm_to_gemv", "use_c_blas"),
+    differs="where alpha * a or alpha * b, which BLAS may compute, leaves the range",
 )
 def accumulated_product(fgraph: FunctionGraph) -> int:
     """Beta * c + alpha * matmul(a, b) -> gemm(c, alpha, a, b, beta), where the sum is used by nothing elementwise."""
@@ -355,17 +356,19 @@ def _term(fgraph: FunctionGraph, var: Variable, sign: float) -> tuple[Any, Apply
             return (alpha, node) if getattr(node.outputs[0].type, "ndim", 0) == 2 else None
         name = row_name(node)
         if name == "neg":
-            alpha, var = _times(constant(-1.0, dtype=kind.dtype), alpha), node.inputs[0]
+            found, var = _times(constant(-1.0, dtype=kind.dtype), alpha), node.inputs[0]
         elif name == "mul":
             at = next((i for i, x in enumerate(node.inputs) if all(n == 1 for n in x.type.shape)), None)  # type: ignore[attr-defined]  # a tensor
             if at is None or node.inputs[at].type.dtype != kind.dtype:  # type: ignore[attr-defined]  # a tensor
                 return None
-            scale = _as_scalar(node.inputs[at])
-            alpha, var = _times(scale, alpha), node.inputs[1 - at]
+            found, var = _times(_as_scalar(node.inputs[at]), alpha), node.inputs[1 - at]
         elif isinstance(node.op, DimShuffle) and _drops_only(node):
-            var = node.inputs[0]
+            found, var = alpha, node.inputs[0]
         else:
             return None
+        if found is None:
+            return None
+        alpha = found
     return None
 
 
@@ -379,11 +382,16 @@ def _as_scalar(x: Any) -> Any:
 
 
 def _times(a: Any, b: Any) -> Any:
-    """Return the product of two scalars: no rule will fold constants any more."""
+    """Return the product of two scalars, None where it may leave the range: no rule will fold constants any more."""
     x, y = constant_value(a), constant_value(b)
     if x is not None and y is not None:
-        return constant(x * y, dtype=a.dtype)
-    return a if y == 1 else mul(a, b)
+        with np.errstate(all="ignore"):
+            product = np.asarray(x, a.dtype) * np.asarray(y, a.dtype)
+        in_range = np.isfinite(product) and abs(product) >= np.finfo(product.dtype).smallest_normal
+        return constant(product) if in_range else None
+    if y == 1:
+        return a
+    return mul(a, b) if -1 in {x, y} else None
 
 
 # A term is looked through for its product so many steps deep.
