@@ -6,9 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-import treadle.tensor as tt
+import treadle.tensor
 from treadle.tensor import AxisError
 
+# Ops and functions are given what their types do not say.
+tt: Any = treadle.tensor
 X: Any = tt.dmatrix("X")
 T: Any = tt.dtensor3("T")
 SCALAR = tt.dscalar("a")
@@ -118,3 +120,23 @@ def test_what_is_no_flag_is_refused(flag: Any) -> None:
 @pytest.mark.parametrize("flag", [True, np.True_, 1, np.int64(1)], ids=repr)
 def test_flags_are_truth_values_and_0_or_1(flag: Any) -> None:
     assert tt.sum(X, axis=0, keepdims=flag).type.shape == (1, None)
+
+
+@pytest.mark.parametrize(
+    ("op", "same"),
+    [
+        (tt.ARange(np.dtype("float64")), tt.ARange("float64")),
+        (tt.Reduction("sum", [np.int64(0)], "f4", float), tt.Reduction("sum", (0,), "float32", "float64")),
+        (tt.ArgReduction("argmax", np.array([0, 1])), tt.ArgReduction("argmax", (0, 1))),
+        (tt.Softmax(1), tt.Softmax((1,))),
+        (tt.LogSumExp([1]), tt.LogSumExp((1,))),
+        (tt.Join(np.int64(1)), tt.Join(1)),
+        (tt.ShapeI(np.array(0)), tt.ShapeI(0)),
+        (tt.Reshape(np.int8(2)), tt.Reshape(2)),
+        (tt.DimShuffle([np.int64(1), "x", 0], np.int64(2)), tt.DimShuffle((1, "x", 0), 2)),
+    ],
+)  # fmt: skip
+def test_spelling_of_a_parameter_does_not_tell_ops_apart(op: Any, same: Any) -> None:
+    assert op == same
+    assert hash(op) == hash(same)
+    assert str(op) == str(same)

@@ -11,6 +11,7 @@ from treadle.graph import Form, Op, static_op
 from treadle.tensor.axes import named_axes, normalize_axes, normalize_axis, several_axes
 from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.errors import AxisError, ShapeError
+from treadle.tensor.fields import fix_axes, fix_integers
 from treadle.tensor.types import TensorType, as_rank
 
 if TYPE_CHECKING:
@@ -40,6 +41,11 @@ class DimShuffle(Op):
     ndim: int
 
     view_map = {0: [0]}  # noqa: RUF012 - the contract of Op
+
+    def __post_init__(self) -> None:
+        """Bring the fields to one form."""
+        fix_axes(self, "order")
+        fix_integers(self, "ndim")
 
     def as_input(self, value: Any) -> Variable:
         """Take anything that can be made a tensor."""

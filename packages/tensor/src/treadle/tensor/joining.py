@@ -14,6 +14,7 @@ from treadle.tensor.axes import normalize_axis
 from treadle.tensor.conversion import LISTS, as_tensor_variable, constant, cotangent_of
 from treadle.tensor.dimshuffle import expand_dims
 from treadle.tensor.errors import ShapeError, TensorTypeError
+from treadle.tensor.fields import fix_dtypes, fix_integers
 from treadle.tensor.known_values import known_value
 from treadle.tensor.reduction import sum_
 from treadle.tensor.row import check_conversion
@@ -41,6 +42,10 @@ class Join(Op):
     """
 
     axis: int
+
+    def __post_init__(self) -> None:
+        """Bring the fields to one form."""
+        fix_integers(self, "axis")
 
     def as_input(self, value: Any) -> Variable:
         """Take anything that can be made a tensor."""
@@ -183,6 +188,10 @@ class ARange(Op):
 
     static_inputs = (0, 1, 2)
     _output_type_depends_on_input_value = True
+
+    def __post_init__(self) -> None:
+        """Bring the fields to one form."""
+        fix_dtypes(self, "dtype")
 
     def as_input(self, value: Any) -> Variable:
         """Take anything that can be made a tensor."""

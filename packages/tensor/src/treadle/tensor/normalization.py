@@ -9,6 +9,7 @@ import numpy as np
 from treadle.graph import Form, Op, as_flag, static_op
 from treadle.tensor.axes import axis_keyword, normalize_axes
 from treadle.tensor.conversion import as_tensor_variable
+from treadle.tensor.fields import fix_axes
 from treadle.tensor.reduction import expanded, sum_
 from treadle.tensor.scalar.arithmetic import mul, sub
 from treadle.tensor.scalar.cast import cast
@@ -45,6 +46,10 @@ class Softmax(_OverAxes):
 
     axes: tuple[int, ...]
 
+    def __post_init__(self) -> None:
+        """Bring the fields to one form."""
+        fix_axes(self)
+
     def infer(self, *types: Type) -> Sequence[Type]:
         """Return the input's type."""
         return types
@@ -76,6 +81,10 @@ class LogSoftmax(_OverAxes):
 
     axes: tuple[int, ...]
 
+    def __post_init__(self) -> None:
+        """Bring the fields to one form."""
+        fix_axes(self)
+
     def infer(self, *types: Type) -> Sequence[Type]:
         """Return the input's type."""
         return types
@@ -106,6 +115,10 @@ class LogSumExp(_OverAxes):
     """The logarithm of the sum of exponentials along axes, which are dropped."""
 
     axes: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        """Bring the fields to one form."""
+        fix_axes(self)
 
     def infer(self, *types: Type) -> Sequence[Type]:
         """Return the input's type without the axes."""

@@ -15,6 +15,7 @@ from treadle.tensor.axes import axis_keyword, normalize_axes
 from treadle.tensor.conversion import as_tensor_variable, constant, cotangent_of
 from treadle.tensor.dimshuffle import NEW, dimshuffle
 from treadle.tensor.errors import DtypeError, TensorTypeError
+from treadle.tensor.fields import fix_axes, fix_dtypes
 from treadle.tensor.from_graph import OpFromGraph
 from treadle.tensor.row import check_conversion
 from treadle.tensor.scalar.arithmetic import add, maximum, mul, sub, true_div
@@ -112,6 +113,11 @@ class Reduction(_OverAxes):
     axes: tuple[int, ...]
     dtype: str
     acc_dtype: str
+
+    def __post_init__(self) -> None:
+        """Bring the fields to one form."""
+        fix_axes(self)
+        fix_dtypes(self, "dtype", "acc_dtype")
 
     def infer(self, *types: Type) -> Sequence[Type]:
         """Return the type without the reduced axes."""
@@ -275,6 +281,10 @@ class ArgReduction(_OverAxes):
 
     kind: str
     axes: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        """Bring the fields to one form."""
+        fix_axes(self)
 
     def infer(self, *types: Type) -> Sequence[Type]:
         """Return an int64 type without the reduced axes."""

@@ -15,6 +15,7 @@ from treadle.tensor.arguments import as_integer, known_integer
 from treadle.tensor.axes import normalize_axis
 from treadle.tensor.conversion import as_tensor_variable, constant
 from treadle.tensor.errors import ShapeError, TensorTypeError
+from treadle.tensor.fields import fix_integers
 from treadle.tensor.known_values import known_value, known_values
 from treadle.tensor.types import TensorType, as_rank
 
@@ -74,6 +75,10 @@ class ShapeI(Op):
     """The length of one dimension, as an int64 scalar."""
 
     axis: int
+
+    def __post_init__(self) -> None:
+        """Bring the fields to one form."""
+        fix_integers(self, "axis")
 
     def as_input(self, value: Any) -> Variable:
         """Take anything that can be made a tensor."""
@@ -227,6 +232,10 @@ class Reshape(Op):
 
     view_map = {0: [0]}  # noqa: RUF012 - the contract of Op
     _output_type_depends_on_input_value = True
+
+    def __post_init__(self) -> None:
+        """Bring the fields to one form."""
+        fix_integers(self, "ndim")
 
     def as_input(self, value: Any) -> Variable:
         """Take anything that can be made a tensor."""
