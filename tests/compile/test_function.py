@@ -298,9 +298,9 @@ def test_wrong_calls_say_what_is_wrong_and_how_to_call() -> None:
         (np.ones(3), "the rank does not fit"),
         (np.ones((2, 4)), r"the shape does not fit, a value of shape \(\?, 3\) is needed, got shape \(2, 4\)"),
         (np.ones((2, 3), complex), "would lose precision"),
-        ("text", "an array of dtype float64 is needed, got str 'text'"),
-        (None, "an array of dtype float64 is needed, got NoneType None"),
-        ([[1.0], [1.0, 2.0]], "cannot be made an array"),
+        ("text", "'text' is no array of numbers, NumPy makes dtype <U4 of it"),
+        (None, "None is no array of numbers, NumPy makes dtype object of it"),
+        ([[1.0], [1.0, 2.0]], "cannot be made a tensor"),
     ],
 )
 def test_argument_that_does_not_fit_is_named(value: Any, message: str) -> None:
@@ -447,7 +447,7 @@ def test_contradictory_inputs_are_refused() -> None:
         ({"variable": x, "mutable": True, "borrow": False}, FunctionValueError, "x is mutable, so it is borrowed too"),
         ({"variable": x, "update": x + 1}, FunctionTypeError, "needs a default"),
         ({"variable": x, "implicit": True}, FunctionTypeError, "needs a default"),
-        ({"variable": x, "value": "text"}, TypeError, "an array of dtype float64 is needed"),
+        ({"variable": x, "value": "text"}, TypeError, "'text' is no array of numbers"),
         ({"variable": x, "value": 1.0, "update": tt.dvector("v")}, TypeError, "got v of type Vector"),
     ]
     for arguments, kind, message in cases:
