@@ -11,6 +11,7 @@ import treadle.tensor as tt
 from tests.tensor_rewrites.graphs import EVERYTHING, rewrite, run, text
 from treadle.compile import function, get_mode
 from treadle.rewrite import RewriteDatabaseQuery, default_database
+from treadle.tensor import OpFromGraph
 from treadle.tensor.rewrites import RULE_SETS
 
 MARKED = [rule for rules in RULE_SETS for rule in rules if "not_ieee" in rule.tags]
@@ -54,6 +55,15 @@ def test_mode_with_strict_ieee_computes_expressions_as_written() -> None:
     for found, wanted in zip(f(*values), expected, strict=True):
         np.testing.assert_array_equal(found, wanted)
         assert (np.signbit(found) == np.signbit(wanted))[~np.isnan(wanted)].all()
+
+
+def test_graph_inside_an_op_is_rewritten_strictly_too() -> None:
+    x = tt.dvector("x")
+    for inline in (False, True):
+        op = OpFromGraph([x], [tt.log(tt.exp(x))], inline=inline)
+        f = function([x], op(x), mode=get_mode("VM").including("strict_ieee"))
+        with np.errstate(over="ignore"):
+            assert f([1000.0]) == np.inf
 
 
 @pytest.mark.parametrize(

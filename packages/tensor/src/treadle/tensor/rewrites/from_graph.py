@@ -48,7 +48,13 @@ def _is_plain(op: OpFromGraph) -> bool:
     return type(op).perform is OpFromGraph.perform
 
 
-@RULES.rule(Phase.SPECIALIZE, OpFromGraph, tags=("fast_run", "inline_ofg"), depth=1)
+@RULES.rule(
+    Phase.SPECIALIZE,
+    OpFromGraph,
+    tags=("fast_run", "inline_ofg"),
+    depth=1,
+    differs="where the rules of these forms differ",
+)
 def late_inline_OpFromGraph(node: Apply) -> Sequence[Variable] | None:  # noqa: N802 - the documented name
     """An op made of a graph -> the graph in its canonical and stable form.
 
