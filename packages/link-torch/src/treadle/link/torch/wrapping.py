@@ -167,8 +167,9 @@ class TorchOp(Op):
             results = self.function(*given)
         for out, cell, value in zip(node.outputs, output_storage, results, strict=True):
             kind: Any = out.type
-            # The function may hand an argument through, or a part of a larger tensor.
-            array = to_host(from_native(value.detach().cpu(), kind.dtype), kind.dtype)
+            # The function may hand an argument through, or a part of a larger tensor, or mark it as a conjugate only.
+            plain = value.detach().cpu().resolve_conj().resolve_neg()
+            array = to_host(from_native(plain, kind.dtype), kind.dtype)
             cell[0] = kind.filter(array.copy(), strict=True)
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
