@@ -131,3 +131,12 @@ def test_lowering_without_a_module_hinders_no_other_function() -> None:
     x = tt.dvector("x")
     assert function([x], x + 5, mode="VM")([1.0]) == [6.0]
     assert LOOKUPS.last()["outcome"] == "made"
+
+
+@pytest.mark.usefixtures("folder")
+def test_reason_why_a_function_is_not_kept_tells_no_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("A_SECRET", "sesame")
+    x = tt.dvector("x")
+    function([x], reading.FromEnvironment()(x).shape, mode="VM")
+    assert "not kept" in LOOKUPS.last()["outcome"]
+    assert "sesame" not in str(LOOKUPS.last())

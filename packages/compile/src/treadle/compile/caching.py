@@ -260,7 +260,7 @@ FUNCTIONS = FunctionCache()
 def is_cached(maker: FunctionMaker) -> bool:
     """Whether the programs of a maker go through the cache: not those that are measured or looked into.
 
-    What rewriting is to print, to complain of, to compute or to note of itself, it would not where nothing is rewritten.
+    What rewriting is to print, to complain of, to check or to note of itself, it would not where nothing is rewritten.
     """
     told = config.optimizer_verbose or config.profile_optimizer or config.check_stack_trace != "off"
     told = told or config.traceback__compile_limit or config.compute_test_value_opt != "off"

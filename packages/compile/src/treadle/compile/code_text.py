@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from functools import cached_property
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from treadle.cache import SOURCES
 from treadle.config import TreadleError, text_of
-from treadle.graph import GraphTypeError, encode
+from treadle.graph import GraphTypeError, Op, Type, encode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,7 +25,10 @@ class UndigestibleError(TreadleError, TypeError):
 
 def refusal(thing: Any, reason: str) -> str:
     """Return the message of an `UndigestibleError`."""
-    return f"compile cache: {text_of(thing)} cannot be told from others in another process: {reason}."
+    # The text of a value, such as the environment, may hold what is nobody's business: it is written to a file.
+    code = isinstance(thing, type | FunctionType | MethodType | ModuleType | Op | Type)
+    shown = text_of(thing) if code else f"an object of class {type(thing).__module__}.{type(thing).__qualname__}"
+    return f"compile cache: {shown} cannot be told from others in another process: {reason}."
 
 
 def state_of(thing: Any) -> dict[str, Any]:

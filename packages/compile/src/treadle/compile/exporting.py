@@ -27,8 +27,8 @@ def export_function(function: Function, directory: str | Path, name: str | None)
     chosen = name if name is not None else function.name or "treadle_function"
     if not (chosen.isascii() and chosen.isidentifier() and len(chosen) <= _LONGEST_NAME):
         msg = (
-            f"export: {text_of(chosen)} cannot be the prefix of files and of C functions. Pass name=, of letters, digits "
-            f"and _, {_LONGEST_NAME} of them at most."
+            f"export: {text_of(chosen)} cannot be the prefix of files and of C functions. Pass name=, of letters, "
+            f"digits and _, {_LONGEST_NAME} of them at most."
         )
         raise FunctionValueError(msg)
     with config.using(maker.options):
