@@ -145,3 +145,13 @@ def test_reduction_of_a_part_is_not_of_the_whole() -> None:
     for node in fgraph.apply_nodes:
         if isinstance(node.op, Reduction):
             assert node.inputs[0] is not fgraph.inputs[0]
+
+
+def test_unsigned_bound_beyond_int64_is_not_negative_after_rewriting() -> None:
+    i = tt.scalar("i", dtype="uint64")
+    far = np.array(2**64 - 1, "uint64")
+    fgraph, _ = rewrite([X, i], [X[::-1][i:], X[::-1][:i], X[i:][::-1]])
+    assert [r.tolist() for r in run(fgraph, [np.arange(3.0), far])] == [[], [2.0, 1.0, 0.0], []]
+    fgraph, _ = rewrite([X, i], [X[::-1][i]])
+    with pytest.raises(NodeError):
+        run(fgraph, [np.arange(3.0), far])

@@ -246,12 +246,18 @@ def _from_range(positions: range, outer: Point | Stretch, n: int) -> Item | None
 
 def _of_reversed(outer: Point | Stretch) -> Item | None:
     """Return what an item picks of everything in reverse: position k is position -1 - k."""
+    if any(_may_exceed_int64(b) for b in ([outer.at] if isinstance(outer, Point) else [outer.start, outer.stop])):
+        return None
     if isinstance(outer, Point):
         return Point(minus(-1, _signed(outer.at)))
     if not isinstance(outer.stride, int):
         return None
     start, stop = (None if b is None else minus(-1, _signed(b)) for b in (outer.start, outer.stop))
     return Stretch(start, stop, None if outer.stride == -1 else -outer.stride)
+
+
+def _may_exceed_int64(bound: Number | None) -> bool:
+    return isinstance(bound, Variable) and getattr(bound.type, "dtype", "") == "uint64"
 
 
 def _signed(bound: Number) -> Number:
