@@ -27,7 +27,11 @@ SEVERAL: list[Callable[[Any], Any]] = [
     lambda numbers: [np.array(n) for n in numbers],
     lambda numbers: tuple(map(np.int32, numbers)),
 ]
-LENGTHS = [*SEVERAL, lambda numbers: list(map(tt.constant, numbers)), lambda numbers: tt.constant(list(numbers))]
+LENGTHS: list[Callable[[Any], Any]] = [
+    *SEVERAL,
+    lambda numbers: list(map(tt.constant, numbers)),
+    lambda numbers: tt.constant(list(numbers)),
+]
 DTYPES: list[Callable[[str], Any]] = [str, np.dtype, lambda name: np.dtype(name).type]
 NAMES = ("float32", "int64", "float64", "bool", "int8", "complex128")
 
