@@ -100,17 +100,6 @@ def test_product_of_a_repeated_short_integer_wraps_around(dtype: str, base: int,
     assert_kept([s], tt.prod(tt.alloc(s, count), dtype=dtype), [np.array(base, dtype)], expected)
 
 
-def test_product_of_more_negative_numbers_than_half_precision_counts_keeps_its_sign() -> None:
-    s = tt.scalar("s", dtype="float16")
-    assert_kept([s], tt.prod(tt.alloc(s, 70_001)), [np.array(-1, "float16")], -1.0)
-
-
-def test_increments_of_a_shorter_dtype_are_added_in_that_of_the_tensor() -> None:
-    (x,) = vectors(x="int32")
-    out = tt.inc_subtensor(tt.inc_subtensor(x[:2], np.int8(100))[:2], np.int8(100))
-    assert_kept([x], out, [np.zeros(3, "int32")], [200, 200, 0])
-
-
 def test_cast_that_makes_a_function_take_its_operands_stays() -> None:
     a, b = vectors(a="bool", b="bool")
     assert_kept([a, b], a - b.astype("int64"), [np.array([True]), np.array([True])], [0])

@@ -26,7 +26,6 @@ from treadle.tensor.rewrites.indexing import items_of
 from treadle.tensor.rewrites.lengths import ONE, LengthTable, table_of
 from treadle.tensor.rewrites.patterns import row_name
 from treadle.tensor.scalar.arithmetic import add
-from treadle.tensor.scalar.cast import cast
 from treadle.tensor.shape import lengths
 
 if TYPE_CHECKING:
@@ -185,9 +184,7 @@ def write_of_write(fgraph: FunctionGraph, node: Apply) -> Variable | None:
         return None
     if getattr(z.type, "dtype", "") == "bool" or not _broadcasts(fgraph, node, y, z):
         return None
-    # In the tensor's dtype: shorter values must not wrap around before they are added to it.
-    dtype = getattr(x.type, "dtype", "")
-    return fitting(node, below(x, add(cast(y, dtype), cast(z, dtype)), *node.inputs[2:]))
+    return fitting(node, below(x, add(y, z), *node.inputs[2:]))
 
 
 def _broadcasts(fgraph: FunctionGraph, node: Apply, y: Variable, z: Variable) -> bool:
