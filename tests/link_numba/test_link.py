@@ -4,16 +4,21 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
+import numpy as np
 import pytest
 
 import treadle.tensor as tt
 from tests.link_numba.conftest import Link
 from treadle.cache import default_cache
 from treadle.config import config
-from treadle.graph import LoweringError
-from treadle.link.numba import BACKEND
+from treadle.graph import Apply, DuplicateRegistrationError, LoweringError, Op, Variable
+from treadle.link.numba import BACKEND, SCALARS, TABLE, GraphWriter
 from treadle.link.numba.compiler import COMPILER
+from treadle.link.numba.scalar_code import row_text
+from treadle.tensor import ScalarOp
 
 CHILD = """
 import json, sys
@@ -117,3 +122,52 @@ def test_backend_is_declared() -> None:
     assert BACKEND.unavailable() is None
     assert set(BACKEND.exclude) == {"cxx_only", "BlasOpt", "local_careduce_fusion"}
     assert "fusion" in BACKEND.capabilities
+
+
+class Cube(Op):
+    __props__ = ()
+
+    def make_node(self, x: Variable) -> Apply:
+        return Apply(self, [x], [x.type()])
+
+    def perform(self, node: Apply, inputs: Any, output_storage: Any) -> None:
+        del node
+        output_storage[0][0] = inputs[0] ** 3
+
+
+def _lower_cube(op: Cube, node: Apply, writer: GraphWriter) -> None:
+    del op
+    x = writer.array(node.inputs[0])
+    made = writer.new_output(node.outputs[0], x.dims)
+    writer.run_elementwise("cube", [("x", x)], [("o", made)], ["o_x = x_x * x_x * x_x"])
+
+
+def test_a_rule_of_another_writes_its_text(link: Link, monkeypatch: pytest.MonkeyPatch) -> None:
+    TABLE.load()
+    monkeypatch.setitem(TABLE._rules, Cube, _lower_cube)
+    x = tt.dvector("x")
+    np.testing.assert_array_equal(link([x], [Cube()(x * 2) + 1])(np.array([1.0, 2.0]))[0], [9.0, 65.0])
+
+
+@pytest.mark.parametrize(("returned", "said"), [(np.cbrt, "returned <ufunc 'cbrt'>"), (None, "bound no value")])
+def test_a_rule_that_writes_nothing_is_told_what_rules_do(
+    link: Link, monkeypatch: pytest.MonkeyPatch, returned: Any, said: str
+) -> None:
+    TABLE.load()
+    monkeypatch.setitem(TABLE._rules, Cube, lambda op, node, writer: returned)  # noqa: ARG005
+    x = tt.dvector("x")
+    with pytest.raises(LoweringError, match=rf"(?s){said}.*test_link\.py.*Add a lowering"):
+        link([x], [Cube()(x)])
+
+
+def test_a_row_of_another_gets_a_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SCALARS, "_texts", {})
+    SCALARS.register("cube", {"f": "{0} * {0} * {0}"})
+    assert SCALARS.has("cube")
+    with pytest.raises(DuplicateRegistrationError, match="'cube' has a text already"):
+        SCALARS.register("cube", {"f": "{0}"})
+    with pytest.raises(DuplicateRegistrationError, match="'exp' has a text already"):
+        SCALARS.register("exp", {"f": "{0}"})
+    row = cast("ScalarOp", SimpleNamespace(name="cube"))
+    assert row_text(row, "f") == "{0} * {0} * {0}"
+    assert row_text(row, "i") is None

@@ -168,6 +168,12 @@ class Elemwise(Op):
         return self.scalar_op.name
 
     @property
+    def rows(self) -> tuple[ScalarOp, ...]:
+        """The scalar functions: one, or those of a composite's steps."""
+        scalar = self.scalar_op
+        return tuple(step.row for step in scalar.steps) if isinstance(scalar, Composite) else (scalar,)
+
+    @property
     def nin(self) -> int:
         """Number of inputs."""
         return self.scalar_op.nin

@@ -36,9 +36,12 @@ class TableLinker(Linker):
     ----------
     table
         The rules.
+    scalars
+        Where elementwise functions are registered, by its public name.
     """
 
     table: LoweringTable
+    scalars: str
 
     @abstractmethod
     def link_whole(self, fgraph: FunctionGraph, native_outputs: frozenset[int]) -> Program:
@@ -70,9 +73,13 @@ class TableLinker(Linker):
         """Whether programs take and return values of a type; by default all arrays."""
         return self.is_array(kind)
 
+    def lacks_rule(self, node: Apply) -> bool:
+        """Whether nothing was registered for a node: a linker whose rules look further up asks there too."""
+        return self.table.find(node.op) is None
+
     def runs_in_python(self, node: Apply) -> bool:
         """Whether a node is left to Python."""
-        if self.table.find(node.op) is None or passes_by(node, self.holds):
+        if self.lacks_rule(node) or passes_by(node, self.holds):
             return True
         return not all(self.is_array(v.type) for v in (*node.inputs, *node.outputs))
 
@@ -97,7 +104,10 @@ class TableLinker(Linker):
         gaps = self.gaps(node for node in order if node not in steps)
         remedy = ""
         if config.on_python_step == "raise":
-            ruleless = [(node, "") for node in order if self.table.find(node.op) is None]
+            missing = f"its elementwise function is not known here; register it in {self.scalars}"
+            ruleless = [
+                (node, "" if self.table.find(node.op) is None else missing) for node in order if self.lacks_rule(node)
+            ]
             remedy = "set the option on_python_step to warn, which lets it run in Python" if ruleless else ""
             gaps += ruleless
         if gaps:
@@ -131,13 +141,13 @@ class TableLinker(Linker):
         """Warn of those of the nodes that run in Python for want of a rule."""
         if config.on_python_step != "warn":
             return
-        lines = dict.fromkeys(f"{node.op}{node.where()}" for node in nodes if self.table.find(node.op) is None)
+        lines = dict.fromkeys(f"{node.op}{node.where()}" for node in nodes if self.lacks_rule(node))
         if lines:
             name = self.table.backend
             msg = (
                 f"{name}: no lowering for {'; '.join(lines)}. Each runs in Python between compiled parts, and arrays "
-                f"pass through NumPy. Register a rule for it with {name}'s table of lowerings, or set the option "
-                "on_python_step to ignore or raise."
+                f"pass through NumPy. Register a rule for it with {name}'s table of lowerings (an elementwise function "
+                f"in {self.scalars}), or set the option on_python_step to ignore or raise."
             )
             warnings.warn(msg, PythonStepWarning, stacklevel=user_depth())
 

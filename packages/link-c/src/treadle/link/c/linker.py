@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from treadle.config import config, new_lock, phase
@@ -18,6 +19,7 @@ from treadle.link.c.toolchain import find_toolchain
 from treadle.link.c.unit import NO_NODE, Unit, marked_node
 from treadle.link.c.writing import has_type, lowering_gap, refuse, write_unit
 from treadle.link.vm import Linker, ProgramGraph, VMLinker, in_segments, link_in_segments, passes_by
+from treadle.tensor import Elemwise, FusedReduction
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,6 +28,10 @@ if TYPE_CHECKING:
     from treadle.graph import FunctionGraph
     from treadle.link.c.toolchain import Toolchain
     from treadle.link.vm import ExportRequest, Program
+
+
+# How gcc and clang name a function that was not declared.
+_UNKNOWN = re.compile(r"(?:implicit declaration of function|undeclared function) ['\u2018](\w+)['\u2019]")
 
 
 class _Libraries:
@@ -163,5 +169,21 @@ def compile_unit(toolchain: Toolchain, unit: Unit, source: str, order: Sequence[
         at = marked_node(source, error.line) if error.line else NO_NODE
         if not 0 <= at < len(order):
             raise
-        msg = f"{error}\nThis line belongs to {order[at].op}{order[at].where()}."
+        msg = f"{error}\nThis line belongs to {order[at].op}{order[at].where()}.{_rows_at_fault(str(error), order[at])}"
         raise CompileError(msg, error.line) from error
+
+
+def _rows_at_fault(said: str, node: Apply) -> str:
+    """Return which elementwise functions of a node name a C function that the compiler does not know."""
+    op = node.op.elementwise if isinstance(node.op, FusedReduction) else node.op
+    rows = op.rows if isinstance(op, Elemwise) else ()
+    unknown = set(_UNKNOWN.findall(said))
+    found = sorted(
+        f"its row {row.name!r} calls {name}"
+        for row in rows
+        for name in unknown
+        if any(
+            re.search(rf"\b{name.removesuffix('f')}f?\b", text.replace("{s}", "")) for text in (row.c or {}).values()
+        )
+    )
+    return f" C has no such function: {', '.join(found)}. Correct the parameter c of its ScalarOp." if found else ""

@@ -12,11 +12,12 @@ from treadle.graph import Branching, Constant, missing_lowerings
 from treadle.link.jax.errors import Unsupported
 from treadle.link.jax.executables import Shelf
 from treadle.link.jax.program import JaxProgram, Plan
+from treadle.link.jax.scalars import jax_function
 from treadle.link.jax.staging import find_static, static_positions
 from treadle.link.jax.table import JAX, TakesAssumed
 from treadle.link.jax.tracing import Arm, Choice, Recipe, Step, on_host
 from treadle.link.vm import ProgramGraph, TableLinker
-from treadle.tensor import TensorType
+from treadle.tensor import Elemwise, TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -34,10 +35,17 @@ class JaxLinker(TableLinker):
     """Links graphs to programs compiled by ``jax.jit``."""
 
     table = JAX
+    scalars = "treadle.link.jax.SCALARS"
 
     def is_array(self, kind: Type) -> bool:
         """Whether a type is one of tensors."""
         return isinstance(kind, TensorType)
+
+    def lacks_rule(self, node: Apply) -> bool:
+        """Whether there is no rule for a node's op, or no function for an elementwise function of it."""
+        return super().lacks_rule(node) or (
+            isinstance(node.op, Elemwise) and any(jax_function(row) is None for row in node.op.rows)
+        )
 
     def to_native(self, value: Any, kind: Type) -> Any:
         """Return a NumPy array as a ``jax.Array``."""

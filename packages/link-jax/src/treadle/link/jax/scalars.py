@@ -20,6 +20,14 @@ if TYPE_CHECKING:
 LOG_2 = float(np.log(2.0))
 
 
+def jax_function(row: ScalarOp) -> Callable[..., Any] | None:
+    """Return the function of JAX arrays that is registered for a row, or jax.numpy's; None if there is neither."""
+    function = SCALARS.get(row.name)
+    if function is None and row.ufunc is not None:
+        function = getattr(jnp, row.ufunc, None)
+    return function
+
+
 def scalar_function(row: ScalarOp, loops: Sequence[Any], out: Any) -> Callable[..., Any]:
     """Return a row as a function of JAX arrays of one shape.
 
@@ -37,9 +45,7 @@ def scalar_function(row: ScalarOp, loops: Sequence[Any], out: Any) -> Callable[.
     Unsupported
         If the row is neither in `SCALARS` nor a ufunc that jax.numpy has.
     """
-    function = SCALARS.get(row.name)
-    if function is None and row.ufunc is not None:
-        function = getattr(jnp, row.ufunc, None)
+    function = jax_function(row)
     if function is None:
         msg = f"the row {row.name!r} is no ufunc of jax.numpy; register a function for it in treadle.link.jax.SCALARS"
         raise Unsupported(msg)

@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING
 from treadle.config import versioned_names
 from treadle.link.numba.backend import BACKEND
 from treadle.link.numba.linker import NumbaLinker
+from treadle.link.numba.scalar_code import SCALARS
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.values import ArrayValue, ScalarValue
 from treadle.link.numba.writer import GraphWriter
 
-__all__ = ["BACKEND", "TABLE", "ArrayValue", "GraphWriter", "NumbaLinker", "ScalarValue"]
+__all__ = ["BACKEND", "SCALARS", "TABLE", "ArrayValue", "GraphWriter", "NumbaLinker", "ScalarValue"]
 
 if TYPE_CHECKING:
     __version__: str

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from treadle.config import config, phase
 from treadle.graph import missing_lowerings
 from treadle.link.numba.dtypes import STORAGES
+from treadle.link.numba.scalar_code import SCALARS
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.unit import Unit
 from treadle.link.vm import ProgramGraph, TableLinker
@@ -23,12 +24,21 @@ class NumbaLinker(TableLinker):
     """Links graphs to Numba. Numba is imported when the first graph is linked."""
 
     table = TABLE
+    scalars = "treadle.link.numba.SCALARS"
 
     def is_array(self, kind: Type) -> bool:
         """Whether a type is one of tensors."""
         from treadle.tensor import TensorType
 
         return isinstance(kind, TensorType)
+
+    def lacks_rule(self, node: Apply) -> bool:
+        """Whether there is no rule for a node's op, or no text for an elementwise function of it."""
+        from treadle.tensor import Elemwise
+
+        return super().lacks_rule(node) or (
+            isinstance(node.op, Elemwise) and not all(SCALARS.has(row.name) for row in node.op.rows)
+        )
 
     def holds(self, kind: Type) -> bool:
         """Whether a type is one of tensors of a dtype that is lowered."""

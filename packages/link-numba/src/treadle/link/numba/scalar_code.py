@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from treadle.graph import DuplicateRegistrationError
 from treadle.link.numba.dtypes import STORAGES, converted
 
 if TYPE_CHECKING:
@@ -93,14 +94,58 @@ _LIBM: Mapping[str, str] = {
 }  # fmt: skip
 
 
+class ScalarTexts:
+    """Texts of elementwise functions by row name, for rows that treadle has no text for."""
+
+    __slots__ = ("_texts",)
+
+    def __init__(self) -> None:
+        self._texts: dict[str, Mapping[str, str]] = {}
+
+    def register(self, name: str, texts: Mapping[str, str]) -> None:
+        """Give a row its text.
+
+        Parameters
+        ----------
+        name
+            Name of the row.
+        texts
+            For kinds of the dtype computed with, such as ``"f"`` or ``"iu"``, a Python expression: ``{0}`` ``{1}``
+            ``{2}`` are the operands, ``{t}`` is the code of that dtype (``f8``), and ``libm_exp_{t}`` and its like
+            are the functions of libm.
+
+        Raises
+        ------
+        DuplicateRegistrationError
+            If the row has a text already.
+        """
+        if self.has(name):
+            msg = f"numba: the row {name!r} has a text already. Remove one of the two."
+            raise DuplicateRegistrationError(msg)
+        self._texts[name] = dict(texts)
+
+    def has(self, name: str) -> bool:
+        """Whether a row has a text, for whichever dtypes."""
+        return any(name in table for table in (_NUMBERS, _TRUTHS, _BITS, _LIBM, self._texts)) or name.startswith(
+            "cast_"
+        )
+
+    def of(self, name: str) -> Mapping[str, str]:
+        """Return what was registered for a row, by kinds."""
+        return self._texts.get(name, {})
+
+
+SCALARS = ScalarTexts()
+
+
 def row_text(row: ScalarOp, kind: str) -> str | None:
     """Return the text of a row for a kind of dtype, None where the backend has none."""
     if row.name.startswith("cast_"):
         return "{0}"
     if kind == "f" and row.name in _LIBM:
         return f"libm_{_LIBM[row.name]}_{{t}}({{0}})"
-    for table in (_NUMBERS, _TRUTHS, _BITS):
-        for kinds, text in table.get(row.name, {}).items():
+    for texts in (*(table.get(row.name, {}) for table in (_NUMBERS, _TRUTHS, _BITS)), SCALARS.of(row.name)):
+        for kinds, text in texts.items():
             if kind in kinds:
                 return text
     return None
@@ -151,4 +196,4 @@ def why_not(row: ScalarOp, loops: Sequence[str], out: str) -> str:
     if missing:
         return f"the dtype {missing[0]} is not lowered by this backend"
     kind = STORAGES[loops[-1] if row.name in {"switch", "second"} else loops[0]].kind
-    return "" if row_text(row, kind) is not None else f"{row.name} has no text for kind {kind!r}"
+    return "" if row_text(row, kind) is not None else f"the elementwise function {row.name} has no text for {loops[0]}"

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from treadle.graph import Apply, Block, Branching
+from treadle.config import text_of
+from treadle.graph import Apply, Block, Branching, LoweringError
 from treadle.link.numba.choices import Arm, write_choice
 from treadle.link.numba.library import LIBRARY
 from treadle.link.numba.table import TABLE
@@ -133,7 +134,9 @@ class _Blocks:
         writer.add(f"# {_one_line(str(node.op))}")
         if branches is None:
             rule: Any = TABLE.find(node.op)
-            rule(node.op, node, writer)
+            returned = rule(node.op, node, writer)
+            if returned is not None or not all(out in writer.values for out in node.outputs):
+                raise _rule_error(rule, node, returned)
         else:
             arms = [self._arm(block) for block in branches]
             write_choice(writer, node, arms)
@@ -154,6 +157,17 @@ class _Blocks:
         status = writer.name("status")
         call = f"{', '.join([status, *wanted])} = {unit.name}({', '.join(enters)})"
         return Arm([call, f"if {status} != 0:", f"    return STOP({status})"], values)
+
+
+def _rule_error(rule: Any, node: Apply, returned: Any) -> LoweringError:
+    """Return the error of a rule that did not write its node."""
+    name = getattr(rule, "__qualname__", repr(rule))
+    what = "bound no value for an output" if returned is None else f"returned {text_of(returned)}"
+    return LoweringError(
+        f"numba: the rule {name} of {node.op} {what}{node.where()}. A rule (op, node, writer) returns nothing: it "
+        "writes statements with the GraphWriter, and makes every output by new_output, or names it by bind or "
+        'bind_scalar; see "Add a lowering" in the README of link-numba. To call a Python function, leave the op without a rule.'
+    )
 
 
 def _one_line(text: str) -> str:

@@ -8,10 +8,12 @@ from treadle.link.torch.errors import ForkedProcessError, PyTorchWarning, Unsupp
 from treadle.link.torch.table import TORCH, Checked
 
 if TYPE_CHECKING:
+    from treadle.link.torch.lower.scalar import KERNELS
     from treadle.link.torch.wrapping import TorchOp, wrap_torch
 
 __all__ = [
     "BACKEND",
+    "KERNELS",
     "TORCH",
     "Checked",
     "ForkedProcessError",
@@ -21,5 +23,10 @@ __all__ = [
     "wrap_torch",
 ]
 __getattr__ = versioned_names(
-    __name__, "link-torch", dict.fromkeys(("TorchOp", "wrap_torch"), "treadle.link.torch.wrapping")
+    __name__,
+    "link-torch",
+    {
+        "KERNELS": "treadle.link.torch.lower.scalar",
+        **dict.fromkeys(("TorchOp", "wrap_torch"), "treadle.link.torch.wrapping"),
+    },
 )

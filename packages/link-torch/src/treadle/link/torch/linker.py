@@ -15,11 +15,12 @@ from treadle.link.torch.compilation import NOTICES, Compiled, compiler_on_path
 from treadle.link.torch.device import device
 from treadle.link.torch.errors import UnsupportedError
 from treadle.link.torch.generation import generate
+from treadle.link.torch.lower.scalar import KERNELS
 from treadle.link.torch.program import TorchProgram
 from treadle.link.torch.static import analyse
 from treadle.link.torch.table import TORCH
 from treadle.link.vm import TableLinker
-from treadle.tensor import TensorType
+from treadle.tensor import Elemwise, TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -78,6 +79,7 @@ class TorchLinker(TableLinker):
     """
 
     table = TORCH
+    scalars = "treadle.link.torch.KERNELS"
 
     def __init__(self, compiled: bool | None = None) -> None:
         super().__init__()
@@ -86,6 +88,12 @@ class TorchLinker(TableLinker):
     def is_array(self, kind: Type) -> bool:
         """Whether a type is one of tensors."""
         return isinstance(kind, TensorType)
+
+    def lacks_rule(self, node: Apply) -> bool:
+        """Whether there is no rule for a node's op, or no kernel for an elementwise function of it."""
+        return super().lacks_rule(node) or (
+            isinstance(node.op, Elemwise) and not all(KERNELS.has(row) for row in node.op.rows)
+        )
 
     def to_native(self, value: Any, kind: Type) -> Any:
         """Return a NumPy array as a ``torch.Tensor`` of its own."""

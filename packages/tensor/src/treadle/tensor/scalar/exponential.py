@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
 LOG_2 = float(np.log(2.0))
 LOG_10 = float(np.log(10.0))
+_LOGADDEXP = (
+    "({0} == {1} ? {0} + 0.6931471805599453 : {0} - {1} != {0} - {1} ? {0} - {1} : "
+    "({0} > {1} ? {0} : {1}) + log1p{s}(exp{s}(-fabs{s}({0} - {1}))))"
+)
 
 
 def _power_terms(ct: Any, out: Any, xs: Any) -> Terms:
@@ -203,7 +207,7 @@ sigmoid: Elemwise = Elemwise(
         1,
         float_like,
         _sigmoid,
-        {"f": "tr_sigmoid_{t}({0})"},
+        {"f": "({0} >= 0 ? 1 / (1 + exp{s}(-{0})) : exp{s}({0}) / (1 + exp{s}({0})))"},
         lambda ct, out, xs: (mul(ct, mul(out, sub(1, out))),),
         cost=25,
     )
@@ -214,7 +218,7 @@ softplus: Elemwise = Elemwise(
         1,
         float_like,
         _softplus,
-        {"f": "tr_softplus_{t}({0})"},
+        {"f": "(({0} > 0 ? {0} : 0) + log1p{s}(exp{s}(-fabs{s}({0}))))"},
         lambda ct, out, xs: (mul(ct, sigmoid(xs[0])),),
         cost=45,
     )
@@ -225,7 +229,7 @@ log1mexp: Elemwise = Elemwise(
         1,
         float_like,
         _log1mexp,
-        {"f": "tr_log1mexp_{t}({0})"},
+        {"f": "({0} > -0.6931471805599453 ? log{s}(-expm1{s}({0})) : log1p{s}(-exp{s}({0})))"},
         # -exp(x) / (1 - exp(x)), which is minus infinity at either zero: there the output is.
         lambda ct, out, xs: (neg(mul(ct, exp(sub(xs[0], out)))),),
         cost=45,
@@ -237,7 +241,7 @@ logaddexp: Elemwise = Elemwise(
         2,
         of_ufunc("logaddexp"),
         np.logaddexp,
-        {"f": "tr_logaddexp_{t}({0}, {1})"},
+        {"f": _LOGADDEXP},
         lambda ct, out, xs: (mul(ct, sigmoid(sub(xs[0], xs[1]))), mul(ct, sigmoid(sub(xs[1], xs[0])))),
         ufunc="logaddexp",
         commutative=True,

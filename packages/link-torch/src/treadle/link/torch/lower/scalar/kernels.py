@@ -50,6 +50,17 @@ class KernelTable:
 
         self.register(row, kinds)(maker)
 
+    def has(self, row: ScalarOp) -> bool:
+        """Whether there is a kernel for a row, for whichever dtypes; casts need none."""
+        named = row.name.startswith("cast_") or any(name == row.name for name, _ in self._makers)
+        return named or self._ufunc(row) is not None
+
+    @staticmethod
+    def _ufunc(row: ScalarOp) -> Callable[..., Any] | None:
+        # torch.equal compares whole tensors; everything else of NumPy's names is elementwise.
+        found = None if row.ufunc in {None, "equal"} else getattr(torch, str(row.ufunc), None)
+        return found if callable(found) else None
+
     def make(self, row: ScalarOp, loops: Sequence[str]) -> Callable[..., Any] | Checked:
         """Return the kernel of a row for the dtypes to compute with.
 
@@ -65,12 +76,10 @@ class KernelTable:
         maker = self._makers.get((row.name, at))
         if maker is not None:
             return maker(loops)
-        # torch.equal compares whole tensors; everything else of NumPy's names is elementwise.
-        found = None if row.ufunc in {None, "equal"} else getattr(torch, str(row.ufunc), None)
-        if at != "f" or not callable(found):
+        kernel = self._ufunc(row)
+        if at != "f" or kernel is None:
             msg = f"the elementwise function {row.name} has no kernel for {', '.join(loops)}"
             raise UnsupportedError(msg)
-        kernel: Callable[..., Any] = found
         return kernel
 
 
