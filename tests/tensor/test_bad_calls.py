@@ -9,6 +9,7 @@ import pytest
 import treadle.tensor
 from tests.tensor.bad_calls import faults
 from treadle.config import TreadleError
+from treadle.graph import IfElse
 
 SEED = int(os.environ.get("TREADLE_BAD_CALLS_SEED", "0"))
 COUNT = int(os.environ.get("TREADLE_BAD_CALLS", "100000"))
@@ -49,6 +50,7 @@ X = tt.dmatrix("X")
         (lambda: tt.std(X, corrected=[1]), r"var: corrected must be True or False, got \[1\]"),
         (lambda: tt.grad(X.sum(), 3.0), "grad: wrt must be a sequence, got 3.0"),
         (lambda: tt.grad(X.sum(), X, known_grads=[X]), r"grad: known_grads maps variables .*, got \[X\]"),
+        (lambda: IfElse(2**31, as_view=True), "IfElse: n_outs must be an integer from 1 to 10000, got 2147483648"),
         (lambda: tt.vector().mT, "matrix_transpose: a tensor of rank 2 or more is needed"),
         (lambda: tt.TensorConstant("float64", 1.0), "Variable: a type is needed, got 'float64'"),
         (lambda: tt.shared(np.ones(2)).get_value(borrow=np.ones(2)), "get_value: borrow must be True or False, got"),

@@ -33,7 +33,7 @@ def as_flag(what: str, value: Any) -> bool:
     raise GraphTypeError(msg)
 
 
-def as_count(what: str, value: Any, least: int = 0) -> int:
+def as_count(what: str, value: Any, least: int = 0, most: int = 10_000) -> int:
     """Return an argument as an integer that counts something.
 
     Parameters
@@ -42,16 +42,16 @@ def as_count(what: str, value: Any, least: int = 0) -> int:
         Whose argument it is and which, for messages.
     value
         The argument.
-    least
-        The least integer that is taken.
+    least, most
+        The least and the largest integer that are taken: more things than that are a mistake rather than a wish.
 
     Raises
     ------
     GraphTypeError
-        If it is no integer, or less than `least`.
+        If it is no integer, or out of these bounds.
     """
     number = None if isinstance(value, bool) else as_index(value)
-    if number is None or number < least:
-        msg = f"{what} must be an integer of {least} or more, got {text_of(value)}. Pass one."
+    if number is None or not least <= number <= most:
+        msg = f"{what} must be an integer from {least} to {most}, got {text_of(value)}. Pass one."
         raise GraphTypeError(msg)
     return number
