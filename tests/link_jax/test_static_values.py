@@ -161,3 +161,14 @@ def test_positions_and_lengths_of_one_value_do_not_mix() -> None:
         np.testing.assert_array_equal(part, np.arange(6.0)[at : at + 2] * at)
         assert one == (at if at > 1 else 0)
     assert len(program._variants) == 1
+
+
+def test_steps_beyond_any_length_take_one_element() -> None:
+    x, step = tt.dvector("x"), tt.lscalar("step")
+    program = link([x, step], [x[::step], x[step - step :: step].set(0.0)])
+    for value in (-(2**63), 2**63 - 1):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RecompilationWarning)
+            part, written = program(np.arange(1.0, 4.0), np.array(value))
+        assert part.tolist() == ([1.0] if value > 0 else [3.0])
+        assert written.tolist() == [0.0, 2.0, 3.0]

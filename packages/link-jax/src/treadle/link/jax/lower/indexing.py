@@ -113,6 +113,8 @@ class Window:
         fixed = slice(*(_assumed(b) for b in bounds))
         start, stop, step = fixed.indices(n)
         count = len(range(start, stop, step))
+        # A step beyond any length takes one element at most, as this one does.
+        step = max(-_LONGEST, min(step, _LONGEST))
         first: Any = start + (count - 1) * step if step < 0 else start
         if any(isinstance(b, Assumed) for b in bounds):
             if isinstance(bounds[2], Assumed):
@@ -124,6 +126,10 @@ class Window:
         self.starts.append(first if count else 0)
         self.counts.append(count)
         self.steps.append(abs(step))
+
+
+# No array is so long, and its double fits into int64.
+_LONGEST = 2**62
 
 
 def _assumed(bound: Any) -> Any:

@@ -53,12 +53,19 @@ def span(n: Any, start: Any, stop: Any, step: Any) -> tuple[Any, Any, Any]:
     return first, count, stride
 
 
+# No tensor in memory is so long.
+_LONGEST = 2**48
+
+
 def _sliced(x: Any, dim: int, n: Any, bounds: Sequence[Any]) -> tuple[Any, bool]:
     """Return the view that a slice picks, and whether it is still to be reversed: PyTorch has no negative strides."""
     first, count, step = span(n, *bounds)
     if count == 0:
         return x.narrow(dim, 0, 0), False
     low, stride = (first, step) if step > 0 else (first + (count - 1) * step, -step)
+    if stride > _LONGEST:
+        # One element at most; the step times the dimension's stride may not fit into int64.
+        stride = 1
     size = (count - 1) * stride + 1
     view = x.narrow(dim, low, size)
     if stride != 1:
