@@ -13,6 +13,7 @@ from treadle.cache.directory import current_user
 from treadle.cache.entry import size_of
 
 _CHUNK = 1 << 20
+_LARGEST = 1 << 30  # bytes of a file that is made by a compiler; reading what is larger would take for ever
 _FOLDER = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 # Opening a pipe would wait for somebody to write into it.
 _FILE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -121,6 +122,9 @@ def checksum_of(path: Path, access: Access) -> str:
     """
     state = hashlib.blake2b(digest_size=16)
     with _opened(path, access) as file:
+        if os.fstat(file.fileno()).st_size > _LARGEST:
+            msg = f"{path} is larger than any file of the cache"
+            raise OSError(msg)
         while data := file.read(_CHUNK):
             state.update(data)
     return state.hexdigest()
