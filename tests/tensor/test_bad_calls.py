@@ -51,6 +51,8 @@ X = tt.dmatrix("X")
         (lambda: tt.grad(X.sum(), 3.0), "grad: wrt must be a sequence, got 3.0"),
         (lambda: tt.grad(X.sum(), X, known_grads=[X]), r"grad: known_grads maps variables .*, got \[X\]"),
         (lambda: IfElse(2**31, as_view=True), "IfElse: n_outs must be an integer from 1 to 10000, got 2147483648"),
+        (lambda: tt.shared(np.ones(2)).set_value(np.ones(2), borrow=[]), "set_value: borrow must be True or False"),
+        (lambda: tt.shared(np.ones(2), borrow=np.ones(2)), "shared: borrow must be True or False, got array"),
         (lambda: tt.vector().mT, "matrix_transpose: a tensor of rank 2 or more is needed"),
         (lambda: tt.TensorConstant("float64", 1.0), "Variable: a type is needed, got 'float64'"),
         (lambda: tt.shared(np.ones(2)).get_value(borrow=np.ones(2)), "get_value: borrow must be True or False, got"),

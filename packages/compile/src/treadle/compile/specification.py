@@ -298,7 +298,7 @@ def specify(
 ) -> Specification:
     """Return what a function computes (parameters and errors as for `function`)."""
     action = config.on_unused_input if on_unused_input is None else on_unused_input
-    if action not in ("raise", "warn", "ignore"):
+    if not isinstance(action, str) or action not in {"raise", "warn", "ignore"}:
         msg = f"function: on_unused_input must be raise, warn or ignore, got {text_of(on_unused_input)}."
         raise FunctionValueError(msg)
     if not isinstance(inputs, list | tuple):

@@ -221,7 +221,7 @@ class SharedVariable(Variable):
             If the type does not accept it. The old value stays.
         """
         filtered = self.type.accept(new_value, strict=self.strict, allow_downcast=self.allow_downcast)
-        if not borrow and self.type.may_share_memory(filtered, new_value):
+        if not as_flag("set_value: borrow", borrow) and self.type.may_share_memory(filtered, new_value):
             filtered = self.type.copy_value(filtered)
         self.container.write(filtered)
 
@@ -395,7 +395,7 @@ def shared(
     if type_options:
         type_ = type_.clone(**type_options)
     filtered = type_.accept(value, strict=strict, allow_downcast=allow_downcast)
-    if not borrow and type_.may_share_memory(filtered, value):
+    if not as_flag("shared: borrow", borrow) and type_.may_share_memory(filtered, value):
         filtered = type_.copy_value(filtered)
     kind_of_shared = getattr(type_, "shared_type", SharedVariable)
     made: SharedVariable = kind_of_shared(type_, filtered, strict, allow_downcast, name=name)

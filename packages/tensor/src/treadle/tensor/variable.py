@@ -112,7 +112,7 @@ class TensorSharedVariable(TensorVariable, SharedVariable):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        if self.type.dtype == "float64" and config.warn_float64 != "ignore":
+        if getattr(self.type, "dtype", None) == "float64" and config.warn_float64 != "ignore":
             check_float64(self.type)
 
 
