@@ -110,6 +110,10 @@ class _Writer:
                     return None
                 test, used = found
                 self.scope.update(used)
+                native = None if i in self.mutable else self.function.program.native_guard(item.variable.type, name)
+                if native is not None:
+                    test = f"({test}) or ({native[0]})"
+                    self.scope.update(native[1])
             if item.container is not None:
                 test = "True" if self.function.trust_input else f"{name} is MISSING or {test}"
             tests.append(test)

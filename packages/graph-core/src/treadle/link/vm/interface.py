@@ -65,6 +65,24 @@ class Program(ABC):
         """
         del fallback, single, take
 
+    def native_guard(self, kind: Type, name: str) -> tuple[str, dict[str, Any]] | None:
+        """Return a Python expression that tells whether a variable holds a native value of a type, as `Type.guard`.
+
+        Parameters
+        ----------
+        kind
+            The type.
+        name
+            Name of the variable; further names in the expression start with it.
+
+        Returns
+        -------
+        The expression, and what it uses by name. Arguments for which it holds are passed on as they are. None, the
+        default, has all native arguments made host values first.
+        """
+        del kind, name
+        return None
+
     def fetch(self, value: Any, type_: Type) -> Any:
         """Return an output in native form as a host value that the caller owns."""
         return type_.to_host(value)

@@ -203,6 +203,15 @@ class JaxProgram(Program):
             found = NodeError(msg)
         raise found from error
 
+    def native_guard(self, kind: Type, name: str) -> tuple[str, dict[str, Any]] | None:
+        """Return an expression that holds for JAX arrays of exactly the dtype and rank."""
+        shape: Any = getattr(kind, "shape", None)
+        if shape is None or any(n is not None for n in shape):
+            return None
+        dtype: Any = kind.numpy_dtype  # type: ignore[attr-defined]  # a tensor
+        text = f"isinstance({name}, {name}_array) and {name}.dtype == {name}_dtype and {name}.ndim == {len(shape)}"
+        return text, {f"{name}_array": jax.Array, f"{name}_dtype": dtype}
+
     def fetch(self, value: Any, type_: Type) -> Any:
         """Return a native output as a NumPy array that the caller owns."""
         del type_

@@ -166,7 +166,8 @@ def _rule_error(rule: Any, node: Apply, returned: Any) -> LoweringError:
     return LoweringError(
         f"numba: the rule {name} of {node.op} {what}{node.where()}. A rule (op, node, writer) returns nothing: it "
         "writes statements with the GraphWriter, and makes every output by new_output, or names it by bind or "
-        'bind_scalar; see "Add a lowering" in the README of link-numba. To call a Python function, leave the op without a rule.'
+        'bind_scalar; see "Add a lowering" in the README of link-numba. To call a Python function, leave the op '
+        "without a rule."
     )
 
 

@@ -137,6 +137,15 @@ class TorchProgram(Program):
         bad, *results = self._run(*tensors, *numbers, *self._constants)
         return None if bad is not None and bool(bad) else self._owned(tensors, results)
 
+    def native_guard(self, kind: Type, name: str) -> tuple[str, dict[str, Any]] | None:
+        """Return an expression that holds for PyTorch tensors of exactly the dtype and rank."""
+        shape: Any = getattr(kind, "shape", None)
+        if shape is None or any(n is not None for n in shape):
+            return None
+        dtype = getattr(torch, kind.dtype)  # type: ignore[attr-defined]  # a tensor
+        text = f"type({name}) is {name}_tensor and {name}.dtype is {name}_dtype and {name}.ndim == {len(shape)}"
+        return text, {f"{name}_tensor": torch.Tensor, f"{name}_dtype": dtype}
+
     def fetch(self, value: Any, type_: Type) -> Any:
         """Return an output in native form as a NumPy array that the caller owns."""
         found = type_.to_host(value)
