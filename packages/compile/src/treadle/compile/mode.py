@@ -104,7 +104,7 @@ def _chosen_rewrites(given: Any) -> tuple[RewriteDatabaseQuery, GraphRewriter | 
     if isinstance(found, GraphRewriter):
         return OPT_NONE, found
     names = ", ".join(predefined_optimizers)
-    near = difflib.get_close_matches(str(given), list(predefined_optimizers), n=2)
+    near = difflib.get_close_matches(text_of(given, str), list(predefined_optimizers), n=2)
     hint = f" Did you mean {' or '.join(near)}?" if near else ""
     msg = f"Mode: the optimizer must be a query, a GraphRewriter or one of {names}, got {text_of(given)}.{hint}"
     raise FunctionTypeError(msg)
