@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.graph.arithmetic import NUMBER, Binary, Inverse, number
@@ -164,3 +165,48 @@ KINDS = [kind for kind in vars(errors).values() if isinstance(kind, type) and ki
 def test_error_is_one_of_treadle_and_a_builtin_one(kind: type[BaseException]) -> None:
     assert issubclass(kind, TreadleError)
     assert next(base for base in kind.__mro__ if base.__module__ == "builtins") is not Exception
+
+
+class Wordless:
+    """An object whose text fails."""
+
+    def __repr__(self) -> str:
+        msg = "no text"
+        raise RuntimeError(msg)
+
+
+OF_THE_WRONG_KIND: list[Any] = [
+    *(3, 2.5, float("inf"), "ab", b"x", [1], [None], {1: 2}, np.ones(3), np.array(True), object(), [[X]], lambda: 0),
+    *(FunctionGraph, {0: 9}, {"a": 0}, {0: -1}, Wordless()),
+]
+TAKES_SOMETHING: dict[str, Callable[[Any], Any]] = {
+    "features": lambda given: FunctionGraph([X], [Y], features=given),
+    "a feature": lambda given: FunctionGraph([X], [Y], features=[given]),
+    "clone": lambda given: FunctionGraph([X], [Y], clone=given),
+    "update_mapping": lambda given: FunctionGraph([X], [Y], update_mapping=given),
+    "copy_inputs": lambda given: FunctionGraph([X], [Y], copy_inputs=given),
+    "copy_orphans": lambda given: FunctionGraph([X], [Y], copy_orphans=given),
+    "clone's copy_inputs": lambda given: clone([X], [Y], copy_inputs=given),
+    "clone_inner_graphs": lambda given: clone([X], [Y], clone_inner_graphs=given),
+    "pairs of clone_replace": lambda given: clone_replace(Y, given),
+    "rebuild_strict": lambda given: clone_replace(Y, {X: X}, rebuild_strict=given),
+    "copy_inputs_over": lambda given: clone_replace(Y, {X: X}, copy_inputs_over=given),
+    "pairs of graph_replace": lambda given: graph_replace(Y, given),
+    "strict": lambda given: graph_replace(Y, {X: X}, strict=given),
+    "attach_feature": lambda given: FunctionGraph([X], [Y]).attach_feature(given),
+    "pairs of replace_all": lambda given: FunctionGraph([X], [Y]).replace_all(given),
+    "remove_input": lambda given: FunctionGraph([X], [Y]).remove_input(given),
+    "remove_output": lambda given: FunctionGraph([X], [Y]).remove_output(given),
+    "get_clients": lambda given: FunctionGraph([X], [Y]).get_clients(given),
+}
+
+
+@pytest.mark.parametrize("name", TAKES_SOMETHING)
+def test_arguments_of_graphs_are_taken_or_refused_with_an_error_of_ours(name: str) -> None:
+    refused = 0
+    for given in OF_THE_WRONG_KIND:
+        try:
+            TAKES_SOMETHING[name](given)
+        except TreadleError:
+            refused += 1
+    assert refused >= len(OF_THE_WRONG_KIND) - 4  # an empty word, or a mapping of positions, may be right

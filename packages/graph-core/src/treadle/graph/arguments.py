@@ -55,3 +55,11 @@ def as_count(what: str, value: Any, least: int = 0, most: int = 10_000) -> int:
         msg = f"{what} must be an integer from {least} to {most}, got {text_of(value)}. Pass one."
         raise GraphTypeError(msg)
     return number
+
+
+def as_list(value: Any) -> list[Any] | None:
+    """Return what can be iterated over as a list; None for anything else."""
+    try:
+        return list(value)
+    except TypeError:
+        return None

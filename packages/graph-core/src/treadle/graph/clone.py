@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 from treadle.config import text_of
+from treadle.graph.arguments import as_flag, as_list
 from treadle.graph.errors import GraphTypeError, GraphValueError
 from treadle.graph.nested import HasInnerGraph
 from treadle.graph.traversal import toposort, vars_between
 from treadle.graph.variable import Constant, Variable, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from treadle.graph.apply import Apply
 
@@ -51,6 +53,8 @@ def clone_get_equiv(
         Whether replaced inputs must keep the type.
     """
     equiv: Equivalence = {} if memo is None else memo
+    copy_inputs, copy_orphans = as_flag("clone: copy_inputs", copy_inputs), as_flag("clone: copy_orphans", copy_orphans)
+    inner = clone_inner_graphs is not None and as_flag("clone: clone_inner_graphs", clone_inner_graphs)
     for var in listed("input", inputs):
         equiv.setdefault(var, var.clone() if copy_inputs else var)
     outs = listed("output", outputs)
@@ -59,7 +63,7 @@ def clone_get_equiv(
             if var not in equiv:
                 equiv[var] = _orphan(var, copy_orphans)
         if node not in equiv:
-            clone_node_and_cache(node, equiv, bool(clone_inner_graphs), strict=strict)
+            clone_node_and_cache(node, equiv, inner, strict=strict)
     for out in outs:
         if out not in equiv:
             equiv[out] = _orphan(out, copy_orphans)
@@ -134,12 +138,14 @@ def replacement_pairs(what: str, replace: Any) -> list[tuple[Variable, Variable]
     GraphTypeError
         If they are neither a mapping nor pairs, or hold something else than variables.
     """
-    if isinstance(replace, Variable) or not (replace is None or hasattr(type(replace), "__iter__")):
+    items = () if replace is None else replace.items() if isinstance(replace, Mapping) else replace
+    # A variable can be indexed without end.
+    items = None if isinstance(items, Variable) else as_list(items)
+    if items is None:
         msg = (
             f"{what}: pairs of an old and a new variable are needed, got {text_of(replace)}. Pass a dict or such pairs."
         )
         raise GraphTypeError(msg)
-    items = list(replace.items()) if hasattr(replace, "items") else list(replace or ())
     for pair in items:
         if not isinstance(pair, tuple | list) or len(pair) != 2 or not all(isinstance(v, Variable) for v in pair):
             msg = f"{what}: pairs (old variable, new variable) are needed, got {text_of(pair)}. Pass such pairs."
@@ -199,12 +205,13 @@ def clone_replace(
     """
     outs = [output] if isinstance(output, Variable) else listed("output", output)
     memo: Equivalence = {}
+    rebuild_strict = as_flag("clone_replace: rebuild_strict", rebuild_strict)
     for old, new in replacement_pairs("clone_replace", replace):
         memo[old] = old.type.filter_variable(new) if rebuild_strict else new
     equiv = clone_get_equiv(
         [],
         outs,
-        copy_orphans=not copy_inputs_over,
+        copy_orphans=not as_flag("clone_replace: copy_inputs_over", copy_inputs_over),
         memo=memo,
         clone_inner_graphs=clone_inner_graphs,
         strict=rebuild_strict,
@@ -245,7 +252,7 @@ def graph_replace(
     """
     outs = [outputs] if isinstance(outputs, Variable) else listed("output", outputs)
     equiv: dict[Variable, Variable] = dict(replacement_pairs("graph_replace", replace))
-    if strict:
+    if as_flag("graph_replace: strict", strict):
         _check_all_occur(outs, equiv)
     for node in toposort(outs, list(equiv)):
         new_inputs = [equiv.get(v, v) for v in node.inputs]

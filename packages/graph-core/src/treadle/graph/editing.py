@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from treadle.config import text_of
 from treadle.graph.abstract_graph import AbstractFunctionGraph
+from treadle.graph.clone import replacement_pairs
 from treadle.graph.errors import GraphTypeError, GraphValueError, MissingInputError
 from treadle.graph.observers import Transaction
 from treadle.graph.structure import Output
@@ -57,8 +59,9 @@ class EditableGraph(AbstractFunctionGraph):
         GraphValueError
             If the variable is not in the graph.
         """
-        if var not in self.clients:
+        if not isinstance(var, Variable):
             listed("FunctionGraph: variable", (var,))
+        if var not in self.clients:
             msg = f"FunctionGraph: {var} of type {var.type} is not in the graph. Import it first."
             raise GraphValueError(msg)
         return self._structure.sorted_clients(var)
@@ -354,7 +357,7 @@ class EditableGraph(AbstractFunctionGraph):
     ) -> None:
         """Replace each old variable of the pairs by its new one, one after the other; all of them or none."""
         with Transaction(self._observers):
-            for var, new_var in pairs:
+            for var, new_var in replacement_pairs("replace_all", pairs):
                 self.replace(var, new_var, reason, import_missing=import_missing)
 
     def setup_var(self, var: Variable) -> None:
@@ -413,7 +416,7 @@ class EditableGraph(AbstractFunctionGraph):
     @staticmethod
     def _check_place(role: str, index: int, places: Sequence[Any]) -> None:
         if not isinstance(index, int) or not 0 <= index < len(places):
-            msg = f"FunctionGraph: there is no {role} {index!r}, there are {len(places)}. Pass a position from 0 on."
+            msg = f"FunctionGraph: there is no {role} {text_of(index)}, there are {len(places)}. Pass a position."
             raise GraphValueError(msg)
 
 

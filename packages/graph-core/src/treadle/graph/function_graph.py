@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from treadle.config import text_of
+from treadle.graph.arguments import as_flag, as_list
 from treadle.graph.clone import clone_get_equiv
 from treadle.graph.editing import EditableGraph
-from treadle.graph.errors import CycleError, GraphValueError
+from treadle.graph.errors import CycleError, GraphTypeError, GraphValueError
 from treadle.graph.integrity import check_integrity
 from treadle.graph.observers import Observers
 from treadle.graph.structure import GraphStructure
@@ -98,11 +100,15 @@ class FunctionGraph(EditableGraph):
             raise GraphValueError(msg)
         outs = listed("FunctionGraph: output", outputs)
         ins = list(explicit_graph_inputs(outs)) if inputs is None else listed("FunctionGraph: input", inputs)
-        if clone:
+        given = [] if features is None else as_list(features)
+        if given is None:
+            msg = f"FunctionGraph: features must be a list, got {text_of(features)}. Put them into one."
+            raise GraphTypeError(msg)
+        if as_flag("FunctionGraph: clone", clone):
             memo = clone_get_equiv(ins, outs, copy_inputs, copy_orphans)
             ins = [memo[v] for v in ins]
             outs = [memo[v] for v in outs]
-        self._set_up(ins, outs, features or (), update_mapping, {})
+        self._set_up(ins, outs, given, update_mapping, {})
 
     def _set_up(
         self,
@@ -142,6 +148,15 @@ class FunctionGraph(EditableGraph):
 
     @update_mapping.setter
     def update_mapping(self, mapping: dict[int, int] | None) -> None:
+        counts = len(self.outputs), len(self.inputs)
+        pairs = mapping.items() if isinstance(mapping, dict) else [()] if mapping is not None else []
+        for pair in pairs:
+            if not all(isinstance(at, int) and 0 <= at < n for at, n in zip(pair, counts, strict=False)) or not pair:
+                msg = (
+                    f"FunctionGraph: update_mapping must say for positions of outputs (of {counts[0]}) which positions "
+                    f"of inputs (of {counts[1]}) they update, got {text_of(mapping)}. Pass a dict."
+                )
+                raise GraphTypeError(msg)
         self._structure.update_mapping = mapping
 
     @property
@@ -174,10 +189,11 @@ class FunctionGraph(EditableGraph):
 
     def execute_callbacks(self, name: str, *args: Any) -> None:
         """Call a method of every feature that has it, with the graph and the arguments, in order of attachment."""
-        self._observers.execute(name, args)
+        self._observers.execute(_callback(name), args)
 
     def collect_callbacks(self, name: str, *args: Any) -> dict[Feature, Any]:
         """Return what a method of every feature that has it answers."""
+        _callback(name)
         methods = {feature: getattr(feature, name, None) for feature in self._observers.features}
         return {feature: method(self, *args) for feature, method in methods.items() if method is not None}
 
@@ -338,3 +354,17 @@ class FunctionGraph(EditableGraph):
         """Build the graph from what was pickled."""
         outputs, inputs, features, update_mapping, tag = state
         self._set_up(inputs, outputs, features, update_mapping, tag)
+
+
+def _callback(name: Any) -> str:
+    """Return the name of a callback.
+
+    Raises
+    ------
+    GraphTypeError
+        If it is no text.
+    """
+    if isinstance(name, str):
+        return name
+    msg = f"FunctionGraph: callbacks are called by name, got {text_of(name)}. Pass a text such as 'on_import'."
+    raise GraphTypeError(msg)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from treadle.config import text_of
 from treadle.graph.apply import Apply
 from treadle.graph.errors import GraphTypeError, GraphValueError
 from treadle.graph.features import AlreadyThere, Feature
@@ -50,7 +51,7 @@ class Observers:
         """Attach a feature; False if it, or its graph, has it that it is there already."""
         given: object = feature
         if isinstance(given, type) or not hasattr(given, "on_attach"):
-            msg = f"FunctionGraph: a feature is needed, got {given!r}. Pass an object whose class derives from Feature."
+            msg = f"FunctionGraph: a feature is needed, got {text_of(given)}. Pass an instance of a Feature."
             raise GraphTypeError(msg)
         if any(known is feature for known in self.features):
             return False
