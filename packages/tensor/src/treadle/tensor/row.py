@@ -200,7 +200,7 @@ def check_conversion(what: str, source: Dtype, target: Dtype) -> None:
     """
     if source.kind == "c" and target.kind not in "cb":
         msg = (
-            f"{what}: a complex number has no one {target.name}, got dtype {source.name}. "
+            f"{what}: a complex number does not become {target.name} by itself, got dtype {source.name}. "
             "Take its real(), imag(), angle() or abs() first."
         )
         raise DtypeError(msg)
