@@ -9,6 +9,7 @@ import pytest
 
 import treadle.tensor as tt
 from treadle.compile import Mode, OpFromGraph, function, ifelse, shared, wrap_py
+from treadle.config import config
 from treadle.graph import (
     GraphTypeError,
     GraphValueError,
@@ -17,6 +18,7 @@ from treadle.graph import (
     MissingInputError,
     debugprint,
 )
+from treadle.link.vm import PythonStepWarning
 from treadle.tensor.errors import DisconnectedInputError, ShapeError, TensorTypeError
 
 if TYPE_CHECKING:
@@ -195,9 +197,14 @@ def test_python_function_is_an_op_of_the_types_that_are_named() -> None:
     for mode in ("VM", "FAST_RUN"):
         found = function([x], [clipped, where], mode=mode)([0.0, 3.0])
         assert [v.tolist() for v in found] == [[1.0, 3.0], 1]
-    for mode in ("C", "NUMBA", "JAX", "PYTORCH"):
-        with pytest.raises(LoweringError, match="most"):
-            function([x], clipped, mode=mode)
+    for mode in ("NUMBA", "JAX"):
+        with pytest.warns(PythonStepWarning, match="most"):
+            f = function([x], clipped, mode=mode)
+        assert f([0.0, 3.0]).tolist() == [1.0, 3.0]
+    with config.change_flags(on_python_step="raise"):
+        for mode in ("C", "NUMBA", "JAX", "PYTORCH"):
+            with pytest.raises(LoweringError, match="most"):
+                function([x], clipped, mode=mode)
     cases: list[tuple[Callable[[], Any], type[Exception], str]] = [
         (lambda: largest(x), GraphValueError, "2 inputs are needed, got 1"),
         (lambda: largest(x, x), TypeError, "x of type Vector"),

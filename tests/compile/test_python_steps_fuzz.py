@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,20 +23,19 @@ VALUES = [np.array([3.0, 1.0, 2.0]), np.array([-0.5, 0.25, 4.0])]
 
 def _step(rng: random.Random, known: list[Any]) -> Any:
     x, y = rng.choice(known), rng.choice(known)
-    return rng.choice(
-        [
-            lambda: Twice()(x),
-            lambda: Backwards()(x),
-            lambda: SumAndLength()(x)[0] + y,
-            lambda: x * tt.cast(SumAndLength()(y)[1], "float64"),
-            lambda: Unpack()(Pack()(x)) - y,
-            lambda: tt.tanh(x) + y,
-            lambda: x * y.sum(),
-            lambda: x[::-1] - y,
-            lambda: tt.ifelse(x.sum() > y.sum(), Twice()(y) + 1, x * 2),
-            lambda: tt.maximum(x, y),
-        ]
-    )()
+    steps: list[Callable[[], Any]] = [
+        lambda: Twice()(x),
+        lambda: Backwards()(x),
+        lambda: SumAndLength()(x)[0] + y,
+        lambda: x * tt.cast(SumAndLength()(y)[1], "float64"),
+        lambda: Unpack()(Pack()(x)) - y,
+        lambda: tt.tanh(x) + y,
+        lambda: x * y.sum(),
+        lambda: x[::-1] - y,
+        lambda: tt.ifelse(x.sum() > y.sum(), Twice()(y) + 1, x * 2),
+        lambda: tt.maximum(x, y),
+    ]
+    return rng.choice(steps)()
 
 
 def _program(seed: int) -> tuple[list[Any], list[Any]]:

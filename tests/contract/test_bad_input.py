@@ -36,7 +36,7 @@ GOOD = np.ones((2, 3))
     [
         ((np.ones(3), GOOD), r"weigh: argument 0, x: .*rank.*shape \(3,\)"),
         ((GOOD + 1j, GOOD), r"weigh: argument 0, x: .*float64.*complex128"),
-        (("text", GOOD), r"weigh: argument 0, x: .*str"),
+        (("text", GOOD), r"weigh: argument 0, x: .*'text'"),
         ((None, GOOD), r"weigh: argument 0, x: .*None"),
         ((GOOD, np.ones((2, 4))), r"weigh: argument 1, y: .*shape.*\(2, 4\)"),
         ((GOOD,), r"weigh: argument 1, y of type .* is missing"),

@@ -258,7 +258,7 @@ def test_what_is_no_type_is_refused_in_a_declaration() -> None:
     class Wrong(Typed):
         itypes = (NUMBER, int)  # type: ignore[assignment]  # what the test is about
 
-    with pytest.raises(GraphTypeError, match=r"Wrong: itypes and otypes hold types, got <class 'int'>\. Name a type"):
+    with pytest.raises(GraphTypeError, match=r"Wrong: itypes and otypes hold types, got <class 'int'>\. Name types"):
         Wrong()(number("x"), number("y"))
 
 

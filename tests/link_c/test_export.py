@@ -556,7 +556,7 @@ def test_names_are_made_different_and_fit_c(tmp_path: Path) -> None:
     described = export_of(tmp_path, {"first": a + b, "second": a * b}, [a, b])
     assert [i["name"] for i in described["inputs"]] == ["x_y", "x_y_2"]
     assert [o["name"] for o in described["outputs"]] == ["first", "second"]
-    with pytest.raises(FunctionValueError, match="prefix of C functions"):
+    with pytest.raises(FunctionValueError, match="prefix of files and of C functions"):
         function([a], a, mode="C").export(tmp_path, name="a b")
 
 

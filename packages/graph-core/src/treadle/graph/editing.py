@@ -59,8 +59,9 @@ class EditableGraph(AbstractFunctionGraph):
         GraphValueError
             If the variable is not in the graph.
         """
-        if not isinstance(var, Variable):
-            listed("FunctionGraph: variable", (var,))
+        given: Any = var
+        if not isinstance(given, Variable):
+            listed("FunctionGraph: variable", (given,))
         if var not in self.clients:
             msg = f"FunctionGraph: {var} of type {var.type} is not in the graph. Import it first."
             raise GraphValueError(msg)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
@@ -22,6 +21,7 @@ from treadle.testing.sample import MAJOR, OPTIONAL_DTYPES, REALS, VARIANTS, Samp
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from contextlib import AbstractContextManager
 
 KINDS = ("values", "known", "scalars", "rewritten", "first", "second")
 # Dtypes of each kind of check: every one for values, representative ones for the others.
@@ -118,6 +118,11 @@ def checks(kinds: Sequence[str] = KINDS) -> list[Check]:
     return [check for check in found if check.samples()]
 
 
+def _in_force(flags: Mapping[str, Any] | None) -> AbstractContextManager[Any]:
+    """Return the context in which options are set. What samples wrap, functions of Python, may be steps of Python."""
+    return config.change_flags(**{"on_python_step": "ignore", **(flags or {})})
+
+
 def run_check(backend: str, check: Check, flags: Mapping[str, Any] | None = None) -> None:
     """Check a backend.
 
@@ -140,7 +145,7 @@ def run_check(backend: str, check: Check, flags: Mapping[str, Any] | None = None
     """
     find_backend(backend)
     link = linked if check.kind in {"values", "known", "once", "scalars"} else compiled
-    with config.change_flags(**flags) if flags else nullcontext():
+    with _in_force(flags):
         parts, problems = _built(check)
         # What a backend may refuse is compiled apart, so that the others stay one function.
         for optional in (False, True):
@@ -319,7 +324,7 @@ def contract_tests(
 
         @pytest.mark.parametrize("failure", failing)
         def test_failure_names_op_and_line(self, failure: Failure) -> None:
-            with config.change_flags(**flags) if flags else nullcontext():
+            with _in_force(flags):
                 run_failure(backend, failure)
 
     return TestContract

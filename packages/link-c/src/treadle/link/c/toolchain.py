@@ -304,7 +304,7 @@ class _OpenMP:
             return BRIDGE.open(toolchain.library(text))
         except (CompileError, OSError) as error:
             first = str(error).strip().splitlines()
-            reason = next((line for line in first if "error" in line or "cannot" in line), first[0])
+            reason = next((line for line in first if "error:" in line or "cannot" in line), first[0])
             msg = (
                 f"c: option openmp is on, but {toolchain.driver} cannot use OpenMP: {reason}. Loops run in one thread. "
                 "Install the compiler's OpenMP library (libomp-dev for clang), or turn the option off."

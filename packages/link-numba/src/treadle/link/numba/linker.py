@@ -33,12 +33,16 @@ class NumbaLinker(TableLinker):
         return isinstance(kind, TensorType)
 
     def lacks_rule(self, node: Apply) -> bool:
-        """Whether there is no rule for a node's op, or no text for an elementwise function of it."""
+        """Whether there is no rule for a node's op, or no text for an elementwise function of it.
+
+        Where the result is of a dtype that is not lowered, that is the reason to refuse the node.
+        """
         from treadle.tensor import Elemwise
 
-        return super().lacks_rule(node) or (
-            isinstance(node.op, Elemwise) and not all(SCALARS.has(row.name) for row in node.op.rows)
-        )
+        if super().lacks_rule(node):
+            return True
+        lowered = all(self.holds(v.type) for v in node.outputs)
+        return lowered and isinstance(node.op, Elemwise) and not all(SCALARS.has(row.name) for row in node.op.rows)
 
     def holds(self, kind: Type) -> bool:
         """Whether a type is one of tensors of a dtype that is lowered."""

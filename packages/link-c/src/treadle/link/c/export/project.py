@@ -147,7 +147,8 @@ def _refuse_pointers(written: Written, order: Sequence[Apply]) -> None:
 
 
 def _text(unit: ExportUnit, outputs: list[tuple[Variable, int]], library: Library, name: str) -> str:
-    return f'#include "{name}.h"\n' + unit.text(outputs, library).replace(
+    # Of the standard of 2011 is aligned_alloc, which headers show to a compiler of an older one only if asked.
+    return f'#define _ISOC11_SOURCE 1\n#include "{name}.h"\n' + unit.text(outputs, library).replace(
         "int64_t treadle_init(const uintptr_t *P) {", "static int64_t treadle_init(const uintptr_t *P) {"
     )
 
