@@ -12,7 +12,6 @@ overwritten is kept until all of the call has succeeded.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
 from sys import getrefcount
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -31,8 +30,7 @@ if TYPE_CHECKING:
 _OWN_REFERENCES = 5
 
 
-@dataclass(frozen=True, slots=True)
-class PartialUpdate:
+class PartialUpdate(NamedTuple):
     """How an output of a function's graph comes about from one of the graph's inputs.
 
     Attributes
@@ -49,8 +47,7 @@ class PartialUpdate:
     steps: tuple[tuple[ChangesPart, tuple[int, ...]], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Writes:
+class Writes(NamedTuple):
     """What the caller of a program writes.
 
     Attributes

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from treadle.config import lazy_module as _lazy_module
 from treadle.tensor import indexing as _indexing
-from treadle.tensor import numpy_functions as _numpy_functions
 from treadle.tensor import product as _product
 from treadle.tensor import reduction as _reduction
 from treadle.tensor.axes import several_axes as _several_axes
@@ -28,6 +28,12 @@ from treadle.tensor.scalar import rounding as _rounding
 from treadle.tensor.shape import flatten as _flatten
 from treadle.tensor.shape import reshape as _reshape
 from treadle.tensor.shape import shape as _shape
+
+if TYPE_CHECKING:
+    from treadle.tensor import numpy_functions as _numpy_functions
+else:
+    # Few programs hand variables to NumPy's functions.
+    _numpy_functions = _lazy_module("treadle.tensor.numpy_functions")
 
 
 class Operators:
