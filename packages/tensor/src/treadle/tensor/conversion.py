@@ -101,7 +101,9 @@ def as_tensor_variable(x: Any, name: str | None = None, ndim: int | None = None,
             msg = f"as_tensor_variable: a tensor is needed, got {x} of type {x.type}. Convert it first."
             raise TensorTypeError(msg)
         var: Any = x
-        rank = var.ndim if ndim is None else as_rank("as_tensor_variable: ndim", ndim)
+        if ndim is None:
+            return var  # type: ignore[no-any-return]  # checked by its type above
+        rank = as_rank("as_tensor_variable: ndim", ndim)
         if var.ndim > rank:
             msg = f"as_tensor_variable: rank {rank} is needed, got {x} of rank {var.ndim}. Reshape it."
             raise TensorTypeError(msg)
@@ -118,7 +120,7 @@ as_tensor = as_tensor_variable
 
 def cotangent_of(x: Any, term: Any) -> Any:
     """Return what flows back to a tensor in its dtype: a real one takes the real part of what is complex."""
-    if term.dtype == x.dtype:
+    if term.type.dtype == x.type.dtype:
         return term
     part = term if x.type.numpy_dtype.kind == "c" else term.real
     return part.astype(x.dtype)

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from treadle.tensor.demand import Demand
 
 Cotangents = dict[Variable, Variable]
+_NO_GRADIENT = (DisconnectedType, NullType)
 
 
 @composed
@@ -252,7 +253,8 @@ def _accumulate(seeds: Cotangents, targets: Sequence[Variable], constants: Colle
 
 def _present(var: Variable | None) -> Variable | None:
     """Return a gradient, or None where nothing flows."""
-    return None if var is None or isinstance(var.type, DisconnectedType) else var
+    # Nearly all are tensors, of which one look is enough.
+    return var if var is None or type(var.type) is TensorType or not isinstance(var.type, DisconnectedType) else None
 
 
 def _terms(
@@ -315,7 +317,7 @@ def _terms_of_choice(
 
 def _guarded(term: Variable | None, demands: Demands, demand: Demand, like: Variable, wider: Demand) -> Any:
     """Return a term that is right under a demand as one that is right under a wider one."""
-    if term is None or isinstance(term.type, DisconnectedType | NullType):
+    if term is None or _flows_nowhere(term):
         return term
     return demands.guarded(term, demand, like, wider)
 
@@ -341,8 +343,12 @@ def _asked(node: Apply, cotangents: Sequence[Variable | None]) -> Sequence[Varia
     return [_checked(node, x, t) for x, t in zip(node.inputs, terms, strict=True)]
 
 
+def _flows_nowhere(term: Variable) -> bool:
+    return type(term.type) is not TensorType and isinstance(term.type, _NO_GRADIENT)
+
+
 def _checked(node: Apply, x: Variable, term: Variable | None) -> Variable | None:
-    if term is None or (isinstance(term, Variable) and isinstance(term.type, DisconnectedType | NullType)):
+    if term is None or (isinstance(term, Variable) and _flows_nowhere(term)):
         return term
     kind = x.type
     if not isinstance(kind, TensorType):
