@@ -14,7 +14,7 @@ import treadle.tensor as tt
 from treadle.compile import function, progress
 from treadle.compile.maker import FunctionMaker
 from treadle.compile.progress import PROGRESS, Progress
-from treadle.config import Phases, collecting, config, phase
+from treadle.config import Spans, collecting, config, span
 
 
 class Terminal(io.StringIO):
@@ -43,8 +43,8 @@ def wait_until(condition: Callable[[], Any]) -> None:
 def test_long_compilation_is_shown_with_its_phase_and_then_gone(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = terminal_for(monkeypatch)
     shown = Progress(patience=0.01, interval=0.01)
-    phases = Phases()
-    with shown.showing("model", phases), collecting(phases), phase("rewriting"), phase("canonicalize"):
+    spans = Spans()
+    with shown.showing("model", spans), collecting(spans), span("rewriting"), span("canonicalize"):
         wait_until(lambda: shown.shown == ("compiling model: rewriting / canonicalize",))
         wait_until(lambda: "canonicalize" in terminal.getvalue())
     assert shown.shown == ()
@@ -56,7 +56,7 @@ def test_long_compilation_is_shown_with_its_phase_and_then_gone(monkeypatch: pyt
 def test_time_counts_from_the_beginning_of_the_compilation(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = terminal_for(monkeypatch)
     shown = Progress(patience=1.05, interval=0.01)
-    with shown.showing("model", Phases()):
+    with shown.showing("model", Spans()):
         wait_until(lambda: "compiling model" in terminal.getvalue())
     assert "0:00:00" not in terminal.getvalue()
     assert "0:00:0" in terminal.getvalue()
@@ -65,7 +65,7 @@ def test_time_counts_from_the_beginning_of_the_compilation(monkeypatch: pytest.M
 def test_short_compilation_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = terminal_for(monkeypatch)
     shown = Progress(patience=5, interval=0.01)
-    with shown.showing("model", Phases()):
+    with shown.showing("model", Spans()):
         time.sleep(0.05)
     assert shown.shown == ()
     assert terminal.getvalue() == ""
@@ -74,10 +74,10 @@ def test_short_compilation_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None
 def test_terminal_is_left_in_order_when_a_compilation_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = terminal_for(monkeypatch)
     shown = Progress(patience=0.01, interval=0.01)
-    phases = Phases()
+    spans = Spans()
 
     def compile_and_fail() -> None:
-        with shown.showing("model", phases), collecting(phases), phase("linking"):
+        with shown.showing("model", spans), collecting(spans), span("linking"):
             wait_until(lambda: shown.shown)
             msg = "no"
             raise ValueError(msg)
@@ -86,8 +86,8 @@ def test_terminal_is_left_in_order_when_a_compilation_fails(monkeypatch: pytest.
         compile_and_fail()
     text = terminal.getvalue()
     assert text.count("\x1b[?25l") == text.count("\x1b[?25h") == 1
-    assert phases.path == ()
-    with shown.showing("another", phases):
+    assert spans.path == ()
+    with shown.showing("another", spans):
         wait_until(lambda: shown.shown == ("compiling another",))
     assert shown.shown == ()
 
@@ -98,7 +98,7 @@ def test_compilations_in_several_threads_share_one_display(monkeypatch: pytest.M
     all_there, done = threading.Barrier(4), threading.Event()
 
     def work(k: int) -> None:
-        with shown.showing(f"model {k}", Phases()):
+        with shown.showing(f"model {k}", Spans()):
             all_there.wait()
             done.wait(20)
 
@@ -118,7 +118,7 @@ def test_compilations_in_several_threads_share_one_display(monkeypatch: pytest.M
 def test_watching_thread_ends_when_nothing_is_left_to_watch() -> None:
     shown = Progress(patience=0.05, interval=0.01)
     for _ in range(3):
-        with shown.showing("model", Phases()):
+        with shown.showing("model", Spans()):
             pass
     wait_until(lambda: not shown.watching)
 
@@ -127,9 +127,9 @@ def watched_by(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     titles: list[str] = []
     plain = Progress.showing
 
-    def showing(self: Progress, title: str, phases: Phases) -> Any:
+    def showing(self: Progress, title: str, spans: Spans) -> Any:
         titles.append(title)
-        return plain(self, title, phases)
+        return plain(self, title, spans)
 
     monkeypatch.setattr(Progress, "showing", showing)
     return titles
@@ -181,13 +181,13 @@ def test_function_that_takes_long_is_shown_while_it_is_linked(
 def test_forked_process_can_compile_while_its_parent_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal_for(monkeypatch)
     shown = Progress(patience=0.01, interval=0.01)
-    with shown.showing("parent", Phases()):
+    with shown.showing("parent", Spans()):
         wait_until(lambda: shown.shown)
         child = os.fork()
         if child == 0:
             status = 1
             try:
-                with shown.showing("child", Phases()):
+                with shown.showing("child", Spans()):
                     wait_until(lambda: shown.shown == ("compiling child",))
                 status = 0
             finally:

@@ -52,7 +52,7 @@ def test_no_option_takes_a_name_of_the_module_or_of_a_module_inside() -> None:
     inside = {module.name for module in pkgutil.iter_modules(package.__path__)}
     held = {name for name in vars(package) if not name.startswith("_")}
     settings = Config(environ={}, installed=False)
-    for name in sorted({"phases", "change_flags", *held, *(name for name in inside if name[0] != "_")}):
+    for name in sorted({"spans", "change_flags", *held, *(name for name in inside if name[0] != "_")}):
         for declared in (name, f"{name}__inside"):
             with pytest.raises(OptionDefinitionError, match="in use for something else"):
                 settings.add(Option(declared, False, "doc", BOOL))

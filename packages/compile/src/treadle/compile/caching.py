@@ -15,7 +15,7 @@ from treadle.compile.cache_key import FunctionKey, key_of
 from treadle.compile.canonical_graph import inner_nodes
 from treadle.compile.code_text import UndigestibleError
 from treadle.compile.stored_graph import StoredGraph, mark_origins, write
-from treadle.config import config, new_lock, phase
+from treadle.config import config, new_lock, span
 from treadle.graph import early_nodes, foreign_code
 from treadle.link.vm import ProgramGraph
 
@@ -131,7 +131,7 @@ class FunctionCache:
 
     def program_of(self, maker: FunctionMaker) -> Program:
         """Return the program of a maker: another function's, one from the cache, or a new one."""
-        with phase("cache key"):
+        with span("cache key"):
             key = self._key(maker)
         if key is None:
             self._count("unkept")
@@ -240,7 +240,7 @@ class FunctionCache:
             graph = _program_graph(maker, source, types)
             found = program.rebound(graph, data) if program is not None else None
             if found is None:
-                with phase("load"):
+                with span("load"):
                     found = key.linker.load(data, graph)
         except Exception as error:  # noqa: BLE001 - whatever is wrong with an entry, it counts as missing
             LOOKUPS.note(key, "miss", f"the entry cannot be used: {type(error).__name__}: {error}", maker.name)

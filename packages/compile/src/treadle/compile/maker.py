@@ -12,7 +12,7 @@ from treadle.compile.mode import get_mode
 from treadle.compile.partial import split
 from treadle.compile.progress import watched
 from treadle.compile.specification import Specification, specify
-from treadle.config import config, lazy_module, phase, settled
+from treadle.config import config, lazy_module, settled, span
 from treadle.graph import FunctionGraph, HasInnerGraph, PreserveVariableAttributes, user_line
 from treadle.rewrite import rewrite_inner_graphs
 
@@ -162,7 +162,7 @@ class FunctionMaker:
         Returns which rewrites fired. Where the backend has no lowering for copies, it makes those that are needed by
         itself.
         """
-        with phase("loading rules"):
+        with span("loading rules"):
             rewriter = self.mode.optimizer
         report: Report = rewriter.rewrite(fgraph)
         if any(isinstance(node.op, HasInnerGraph) for node in fgraph.apply_nodes):
@@ -175,7 +175,7 @@ class FunctionMaker:
 
     def link(self, fgraph: FunctionGraph) -> Program:
         """Return the program of a rewritten graph."""
-        with phase("import"):
+        with span("import"):
             linker = self.mode.make_linker()
         # Where nodes are looked at, all of them run; values that stay on a device are not written into from here.
         whole = linker.acts_at_nodes or "native_values" in self.mode.backend.capabilities
@@ -201,12 +201,12 @@ class FunctionMaker:
             What `create_fgraph` returned, if that was called already.
         """
         if fgraph is None:
-            with phase("graph"):
+            with span("graph"):
                 fgraph = self.create_fgraph()
-        with phase("rewriting"):
+        with span("rewriting"):
             self.report = self.prepare_fgraph(fgraph)
         self._fgraph = fgraph
-        with phase("linking"):
+        with span("linking"):
             return self.link(fgraph)
 
     def create(self) -> Function:

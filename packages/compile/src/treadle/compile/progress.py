@@ -1,4 +1,4 @@
-"""The progress bar of compilations that take long, and where their phases are kept."""
+"""The progress bar of compilations that take long, and where their spans are kept."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager, nullcontext
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from treadle.config import Phases, collecting, config, lazy_module, new_condition
+from treadle.config import Spans, collecting, config, lazy_module, new_condition
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,17 +32,17 @@ INTERVAL = 0.2
 class _Compilation:
     """A compilation that runs now."""
 
-    __slots__ = ("begun", "phases", "task", "title")
+    __slots__ = ("begun", "spans", "task", "title")
 
-    def __init__(self, title: str, phases: Phases) -> None:
+    def __init__(self, title: str, spans: Spans) -> None:
         self.title = title
-        self.phases = phases
+        self.spans = spans
         self.begun = monotonic()
         self.task: Any = None  # its line in the display, once it is shown
 
     def text(self) -> str:
         """Return what it is doing now."""
-        path = self.phases.path
+        path = self.spans.path
         return f"compiling {self.title}: {' / '.join(path)}" if path else f"compiling {self.title}"
 
 
@@ -69,9 +69,9 @@ class Progress:
         self._display: rich_progress.Progress | None = None
 
     @contextmanager
-    def showing(self, title: str, phases: Phases) -> Iterator[None]:
+    def showing(self, title: str, spans: Spans) -> Iterator[None]:
         """Show the compilation in the block, if it takes long; it is gone from the screen when the block ends."""
-        entry = _Compilation(title, phases)
+        entry = _Compilation(title, spans)
         self._enter(entry)
         try:
             yield
@@ -188,12 +188,12 @@ def watched(maker: FunctionMaker) -> AbstractContextManager[FunctionRecord | Non
 def _watched(maker: FunctionMaker) -> Iterator[FunctionRecord | None]:
     title = maker.name or "a function"
     if maker.profile is None:
-        phases = Phases()
-        with collecting(phases), PROGRESS.showing(title, phases):
+        spans = Spans()
+        with collecting(spans), PROGRESS.showing(title, spans):
             yield None
         return
     with (
         maker.profile.compiling(maker) as record,
-        PROGRESS.showing(title, record.phases) if is_wanted() else nullcontext(),
+        PROGRESS.showing(title, record.spans) if is_wanted() else nullcontext(),
     ):
         yield record

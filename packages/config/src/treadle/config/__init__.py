@@ -31,10 +31,10 @@ from treadle.config.lazy import lazy_module, lazy_names
 from treadle.config.locks import live_locks, new_condition, new_lock
 from treadle.config.notices import user_depth, warn_user
 from treadle.config.option import Option
-from treadle.config.phases import Phases, Span, collecting, phase, tally
 from treadle.config.places import is_installed_file, is_library_file, is_own_file, is_own_module
 from treadle.config.settings import Config, config
 from treadle.config.snapshot import Snapshot
+from treadle.config.spans import Span, Spans, collecting, span, tally
 from treadle.config.text import text_of
 from treadle.config.versions import VERSION, versioned_names
 
@@ -59,10 +59,10 @@ __all__ = [
     "OptionSourceError",
     "OptionValueError",
     "OptionWarning",
-    "Phases",
     "ReadOnlyOptionError",
     "Snapshot",
     "Span",
+    "Spans",
     "TreadleError",
     "TreadleWarning",
     "UnknownOptionError",
@@ -80,9 +80,9 @@ __all__ = [
     "live_locks",
     "new_condition",
     "new_lock",
-    "phase",
     "run_inside",
     "settled",
+    "span",
     "subset",
     "tally",
     "text_of",

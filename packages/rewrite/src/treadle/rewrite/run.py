@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from treadle.config import config, lazy_module, phase
+from treadle.config import config, lazy_module, span
 from treadle.graph import Feature, InconsistencyError, ShapeInferenceError, Variable, carried, composing, user_line
 from treadle.rewrite.collector import COLLECTOR
 from treadle.rewrite.errors import MissingTraceError, RewriteError, RewriteWarning, RuleFaultError
@@ -372,7 +372,7 @@ class Run(Feature):
         before = self.phase
         self.phase = name or before
         try:
-            with phase(name):
+            with span(name):
                 yield
         finally:
             self.phase = before

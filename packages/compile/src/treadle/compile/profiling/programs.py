@@ -6,7 +6,7 @@ import itertools
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
-from treadle.config import config, lazy_module, phase
+from treadle.config import config, lazy_module, span
 from treadle.graph import memory_roots, roots_of
 from treadle.link.vm import Linker, Program, Segment, VMLinker, VMProgram, link_node_by_node
 
@@ -133,7 +133,7 @@ def instrumented(record: FunctionRecord, program: Program, maker: FunctionMaker)
         record.left_whole = True
         return TimedProgram(program, record)
     record.segmented = not _runs_node_by_node(program)
-    with phase("linking node by node"):
+    with span("linking node by node"):
         stepped = _stepped(record, fgraph, linker)
     if record.segmented and _is_comparable(program, mode) and not _overwrites_inputs(fgraph):
         return ComparedProgram(stepped, record, program)

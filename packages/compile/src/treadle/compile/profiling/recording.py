@@ -7,7 +7,7 @@ from collections import deque
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from treadle.config import Phases, Span, collecting, new_lock
+from treadle.config import Span, Spans, collecting, new_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -156,8 +156,8 @@ class FunctionRecord:
         Runs of the backend's program of the whole graph, for comparison.
     first_call
         Nanoseconds of the first call, 0 before.
-    phases, call_phases
-        Phases of the compilation, and those that fell into calls.
+    spans, call_spans
+        Spans of the compilation, and those that fell into calls.
     compile_ns
         Nanoseconds of the compilation.
     report
@@ -182,8 +182,8 @@ class FunctionRecord:
         self.program = Timer()
         self.whole_program = Timer()
         self.first_call = 0
-        self.phases = Phases()
-        self.call_phases: list[Span] = []
+        self.spans = Spans()
+        self.call_spans: list[Span] = []
         self.compile_start = 0
         self.compile_ns = 0
         self.report: Report | None = None
@@ -201,7 +201,7 @@ class FunctionRecord:
         for record in self.nodes.values():
             record.reset()
         self.events.clear()
-        self.call_phases.clear()
+        self.call_spans.clear()
         self.first_call = 0
 
     def _claim_first(self) -> bool:
@@ -224,12 +224,12 @@ class FunctionRecord:
             if calling.busy:
                 return call(*args, **kwargs)
             first = self._claim_first()
-            phases = Phases()
+            spans = Spans()
             start = perf_counter_ns()
             state.muted = first and self._ignore_first_call
             calling.busy = True
             try:
-                with collecting(phases):
+                with collecting(spans):
                     result = call(*args, **kwargs)
             finally:
                 muted, state.muted, calling.busy = state.muted, False, False
@@ -239,7 +239,7 @@ class FunctionRecord:
             if not muted:
                 self.calls.add(end - start, end - start)
                 self.events.append(Event(start, end, threading.get_ident(), None, ()))
-                self.call_phases += phases.spans
+                self.call_spans += spans.ended
             return result
 
         return run
@@ -293,16 +293,16 @@ class FunctionRecord:
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle all but the locks; events have a meaning in their own process only."""
-        left_out = {"_calling", "_lock", "_state", "events", "phases"}
+        left_out = {"_calling", "_lock", "_state", "events", "spans"}
         kept = {name: value for name, value in self.__dict__.items() if name not in left_out}
-        return {**kept, "phase_records": (list(self.phases.spans), dict(self.phases.counts))}
+        return {**kept, "span_records": (list(self.spans.ended), dict(self.spans.counts))}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
         """Restore what was pickled, with new locks."""
-        spans, counts = kept.pop("phase_records")
+        spans, counts = kept.pop("span_records")
         self.__dict__.update(kept)
-        self.phases = Phases()
-        self.phases.spans, self.phases.counts = spans, counts
+        self.spans = Spans()
+        self.spans.ended, self.spans.counts = spans, counts
         self.events = deque(maxlen=MOST_EVENTS)
         self._lock = new_lock()
         self._state = _State()

@@ -109,7 +109,7 @@ class ProfileStats:
 
     @contextmanager
     def compiling(self, maker: FunctionMaker) -> Iterator[FunctionRecord]:
-        """Time the compilation of a maker's function, in the block; its phases tell their times by themselves."""
+        """Time the compilation of a maker's function, in the block; its spans tell their times by themselves."""
         ignored = self.ignore_first_call
         ignores = bool(config.profiling__ignore_first_call if ignored is None else ignored)
         record = FunctionRecord(maker.name or self.message or "function", ignores, self._calling)
@@ -117,7 +117,7 @@ class ProfileStats:
         record.source_line = maker.source_line
         record.compile_start = start = perf_counter_ns()
         try:
-            with collecting(record.phases):
+            with collecting(record.spans):
                 yield record
         finally:
             record.compile_ns = perf_counter_ns() - start
@@ -161,27 +161,27 @@ class ProfileStats:
     @property
     def rewriter_time(self) -> float:
         """Of these, seconds in rewriting."""
-        return self._phase_time("rewriting")
+        return self._span_time("rewriting")
 
     @property
     def linker_time(self) -> float:
         """Of these, seconds in linking: code generation, compiler, loading."""
-        return self._phase_time("linking")
+        return self._span_time("linking")
 
     @property
     def code_generation_time(self) -> float:
         """Of the time in linking, seconds in writing code."""
-        return self._phase_time("code generation")
+        return self._span_time("code generation")
 
     @property
     def compiler_time(self) -> float:
         """Of the time in linking, seconds in the backend's compiler."""
-        return self._phase_time("compiler")
+        return self._span_time("compiler")
 
     @property
     def import_time(self) -> float:
         """Of the time in linking, seconds in importing the backend and loading compiled code."""
-        return self._phase_time("import") + self._phase_time("loading")
+        return self._span_time("import") + self._span_time("loading")
 
     @property
     def validate_time(self) -> float:
@@ -386,8 +386,8 @@ class ProfileStats:
             if known.timer.count and function.fgraph is not None:
                 yield function.fgraph, node, known
 
-    def _phase_time(self, name: str) -> float:
-        return sum(record.phases.seconds(name) for record in self.records)
+    def _span_time(self, name: str) -> float:
+        return sum(record.spans.seconds(name) for record in self.records)
 
     def _printing_option(self, name: str) -> Any:
         return self._printing[name] if config.source(name) == "default" else getattr(config, name)

@@ -12,8 +12,8 @@ from treadle.compile.profiling.totals import (
     by_op,
     by_rule,
     counted,
-    phase_seconds,
     rewriting_seconds,
+    span_seconds,
 )
 from treadle.graph import Branching, debugprint
 
@@ -90,7 +90,7 @@ def calls_section(records: Sequence[FunctionRecord]) -> list[str]:
         if any(r.nodes for r in records):
             lines.append(f"  Time in nodes: {_seconds(nodes)} ({_percent(nodes, whole):.1f}%)")
         lines.append(f"  Time for one call: {_seconds(whole / count)}")
-    inside = [span for r in records for span in r.call_phases]
+    inside = [span for r in records for span in r.call_spans]
     lines += [
         f"  Time in calls for {name}: {_seconds(sum(span.seconds for span in inside if span.path[-1] == name))}"
         for name in dict.fromkeys(span.path[-1] for span in inside)
@@ -122,12 +122,12 @@ def _segment_lines(record: FunctionRecord) -> list[str]:
 
 
 def compilation_section(records: Sequence[FunctionRecord], layout: Layout) -> list[str]:
-    """Return the phases of the compilations, the cache's part in them, and what each rewrite cost if asked for."""
+    """Return the spans of the compilations, the cache's part in them, and what each rewrite cost if asked for."""
     total = sum(r.compile_ns for r in records) * 1e-9
     lines = [f"Total compile time: {_seconds(total)}"]
     lines += [
         f"{'  ' * len(path)}{path[-1]}: {_seconds(seconds)} ({_percent(seconds, total):.1f}%)"
-        for path, seconds in phase_seconds(records).items()
+        for path, seconds in span_seconds(records).items()
     ]
     checks, merging = rewriting_seconds(records)
     lines.append(f"  Of rewriting, checks of the graph: {_seconds(checks)}; merging equal nodes: {_seconds(merging)}")

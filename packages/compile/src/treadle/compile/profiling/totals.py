@@ -74,12 +74,12 @@ def by_op(records: Iterable[FunctionRecord]) -> dict[Any, Total]:
     return totals_by(records, lambda node: node.op, str)
 
 
-def phase_seconds(records: Sequence[FunctionRecord]) -> dict[tuple[str, ...], float]:
-    """Return the time of each phase of the compilations, by its path, outer phases before those inside of them."""
+def span_seconds(records: Sequence[FunctionRecord]) -> dict[tuple[str, ...], float]:
+    """Return the time of each span of the compilations, by its path, outer spans before those inside of them."""
     seconds: dict[tuple[str, ...], float] = {}
     begun: dict[tuple[str, ...], int] = {}
     for record in records:
-        for span in record.phases.spans:
+        for span in record.spans.ended:
             seconds[span.path] = seconds.get(span.path, 0.0) + span.seconds
             begun[span.path] = min(begun.get(span.path, span.start), span.start)
     ordered = sorted(seconds, key=lambda path: [(begun.get(path[: i + 1], 0), path[i]) for i in range(len(path))])
@@ -121,4 +121,4 @@ def rewriting_seconds(records: Iterable[FunctionRecord]) -> tuple[float, float]:
 
 def counted(records: Iterable[FunctionRecord], name: str) -> int:
     """Return how often something was tallied in the compilations."""
-    return sum(record.phases.counts.get(name, 0) for record in records)
+    return sum(record.spans.counts.get(name, 0) for record in records)

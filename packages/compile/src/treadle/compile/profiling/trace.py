@@ -74,7 +74,7 @@ def trace_of(records: Sequence[FunctionRecord]) -> dict[str, Any]:
     events: list[dict[str, Any]] = []
     for record in records:
         title = record.title
-        spans = (*record.phases.spans, *record.call_phases)
+        spans = (*record.spans.ended, *record.call_spans)
         events += [_of_span(span, origin, number(span.thread), title) for span in spans]
         events += [_of_node(event, origin, number(event.thread), title) for event in tuple(record.events)]
     # At one time the longer event comes first: it is the outer one.

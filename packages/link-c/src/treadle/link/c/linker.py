@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from treadle.config import config, new_lock, phase
+from treadle.config import config, new_lock, span
 from treadle.graph import Apply, expand_inner_graphs
 from treadle.link.c.companions import COMPANIONS
 from treadle.link.c.errors import BackendUnavailableError, CompileError
@@ -87,7 +87,7 @@ class CLinker(Linker):
             msg = f"c: {toolchain}. Or pick another mode."
             raise BackendUnavailableError(msg)
         free = config.allow_gc if self.allow_gc is None else self.allow_gc
-        with phase("code generation"):
+        with span("code generation"):
             unit, outputs = write_unit(fgraph, order, keeps_blocks=not free, kind=Unit)
             source = unit.text(outputs, _LIBRARIES.get(toolchain), divide=not toolchain.threads)
         file, key = compile_unit(toolchain, unit, source, order)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle.cache import default_cache
-from treadle.config import new_lock, phase
+from treadle.config import new_lock, span
 from treadle.graph import Constant
 from treadle.link.c.abi import BRIDGE
 from treadle.link.c.blas import blas_pointers
@@ -118,7 +118,7 @@ def open_library(file: Path, parts: Parts) -> Any:
         If a function that is passed as a pointer is not there, or an initialisation fails.
     """
     try:
-        with phase("loading"):
+        with span("loading"):
             library = BRIDGE.open(file)
             BRIDGE.function_address(library, "treadle_run")
     except AttributeError as error:

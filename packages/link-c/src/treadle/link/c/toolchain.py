@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from treadle.cache import default_cache, digest
-from treadle.config import config, new_lock, phase
+from treadle.config import config, new_lock, span
 from treadle.link.c.abi import BRIDGE
 from treadle.link.c.division import MACRO, RUNS
 from treadle.link.c.errors import CompileError, CompilerWarning
@@ -124,7 +124,7 @@ class Toolchain:
             If it cannot be run, fails, is killed or takes longer than option ``gcc__timeout`` allows: with the
             command, what it said, and the line of C it said it about.
         """
-        with phase("compiler"):
+        with span("compiler"):
             self._run(self.command(source, target, *more), source, *more)
 
     def _compile_shares(self, source: Path, target: Path) -> None:
@@ -143,7 +143,7 @@ class Toolchain:
             except BaseException as error:  # noqa: BLE001 - raised below, in the thread that asked
                 failures.append(error)
 
-        with phase("compiler"):
+        with span("compiler"):
             others = [
                 threading.Thread(target=contextvars.copy_context().run, args=(run, command)) for command in commands[1:]
             ]

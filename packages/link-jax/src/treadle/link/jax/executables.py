@@ -13,7 +13,7 @@ import jax
 from jax.experimental import serialize_executable
 
 from treadle.cache import LIBRARIES, default_cache, digest
-from treadle.config import new_lock, phase
+from treadle.config import new_lock, span
 from treadle.graph import early_nodes, foreign_code
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ class Executables:
             return found
         with early_nodes() as early:
             lowered = self._jit().lower(*args, *self._arguments)  # type: ignore[attr-defined]  # what jax.jit returns
-        with phase("compiler"):
+        with span("compiler"):
             compiled: Callable[..., Any] = lowered.compile()
         # What a user's op computed while the graph was traced is in the form, and may be another in another process.
         if shelf is not None and foreign_code(early, LIBRARIES) is None:

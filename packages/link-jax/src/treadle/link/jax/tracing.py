@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from treadle.config import phase
+from treadle.config import span
 from treadle.graph import perform_early
 from treadle.link.jax.errors import BranchShapeError
 from treadle.link.jax.table import Assumed, Checked
@@ -129,7 +129,7 @@ class Recipe:
         def run(*args: Any) -> tuple[tuple[Any, ...], Any, Any]:
             trace = Trace(dict(zip(free, args, strict=True)) | fixed)
             trace.actual.update((v, x) for v, x in zip(free, args, strict=True) if v in values)
-            with phase("code generation"):
+            with span("code generation"):
                 trace.run(self.steps)
             assumptions[:] = [(a.node, a.assumed.size) for a in trace.assumptions]
             outputs = tuple(_own(trace.present(v), args) for v in self.outputs)

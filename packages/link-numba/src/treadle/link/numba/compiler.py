@@ -18,7 +18,7 @@ from numba.core.compiler_machinery import PassManager
 from numba.core.runtime import rtsys
 
 from treadle.cache import default_cache, digest
-from treadle.config import config, new_lock, phase
+from treadle.config import config, new_lock, span
 from treadle.link.numba.emission import BeyondError, Target, emit
 from treadle.link.numba.primitives import PRIMITIVES, type_of
 from treadle.link.numba.vector_math import VECTOR_MATH
@@ -230,11 +230,11 @@ class UnitCompiler:
         function = self._function(unit, entry, {**scope, **used})
         types = tuple(type_of(code) for code in unit.signature)
         if entry:
-            with phase("compiler"):
+            with span("compiler"):
                 function.compile(types)
             (result,) = function.overloads.values()
         else:
-            with phase("compiler"):
+            with span("compiler"):
                 result = self._emit_part(unit, function, types, used) or _compile_part(function, types)
         function.disable_compile()
         self._count("compiled")
@@ -278,7 +278,7 @@ class UnitCompiler:
     def _load(self, unit: Unit, payload: bytes, entry: bool) -> Any:
         function = self._function(unit, entry, {})
         context = function.targetdescr.target_context
-        with phase("loading"), global_compiler_lock:
+        with span("loading"), global_compiler_lock:
             # What loaded code calls; `context.refresh` would do more, which only compiling needs (0.3 s of imports).
             rtsys.initialize(context)
             result = compiler.CompileResult._rebuild(context, *pickle.loads(payload))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from treadle.config import config, phase
+from treadle.config import config, span
 from treadle.graph import missing_lowerings
 from treadle.link.numba.dtypes import STORAGES
 from treadle.link.numba.scalar_code import SCALARS
@@ -63,12 +63,12 @@ class NumbaLinker(TableLinker):
         gaps = self.gaps(fgraph.toposort())
         if gaps:
             raise missing_lowerings(TABLE.backend, gaps)
-        with phase("import"):
+        with span("import"):
             from treadle.link.numba.compiler import COMPILER
             from treadle.link.numba.program import NumbaProgram, Recipe
             from treadle.link.numba.source import write_program
 
-        with phase("code generation"):
+        with span("code generation"):
             written = write_program(fgraph)
         run = COMPILER.get(written.entry, entry=True)
         table, kept = _table(written.constants, written.uses_blas)

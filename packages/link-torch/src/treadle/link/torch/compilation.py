@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from treadle.config import new_lock, phase
+from treadle.config import new_lock, span
 from treadle.link.torch.errors import ForkedProcessError, PyTorchWarning
 from treadle.link.torch.folder import inductor_folder
 
@@ -114,7 +114,7 @@ class Compiled:
         from torch._dynamo.convert_frame import compile_lock
         from torch._dynamo.exc import FailOnRecompileLimitHit
 
-        with phase("compiler"), compile_lock, inductor_folder():
+        with span("compiler"), compile_lock, inductor_folder():
             try:
                 result = self._compiled(*args)
             except FailOnRecompileLimitHit:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 import treadle.link.torch.lower as _lowerings
-from treadle.config import config, phase
+from treadle.config import config, span
 from treadle.graph import missing_lowerings
 from treadle.link.torch.carriers import CARRIERS, from_host, to_native
 from treadle.link.torch.choices import ChoosingProgram, has_choices
@@ -144,7 +144,7 @@ class TorchLinker(TableLinker):
     ) -> TorchProgram:
         place = device()
         plan = analyse(fgraph)
-        with phase("code generation"):
+        with span("code generation"):
             lowered = self._lowered(plan)
             listing = generate(fgraph, plan, lowered, lambda dtype: as_tensor(dtype, place), either)
         run = listing.run

@@ -1,0 +1,146 @@
+"""What a compilation is doing, and how long each part takes: told by those who do it, kept where somebody asks."""
+
+from contextvars import ContextVar
+from threading import get_ident
+from time import perf_counter_ns
+from types import TracebackType
+from typing import NamedTuple
+
+
+class Span(NamedTuple):
+    """One span of a compilation, from begin to end.
+
+    Attributes
+    ----------
+    path
+        Names of the spans that were open, the outermost first, and its own.
+    start, end
+        In nanoseconds of `time.perf_counter_ns`.
+    thread
+        Identifier of the thread that it ran in.
+    """
+
+    path: tuple[str, ...]
+    start: int
+    end: int
+    thread: int
+
+    @property
+    def seconds(self) -> float:
+        """How long it took."""
+        return (self.end - self.start) * 1e-9
+
+
+class Spans:
+    """The spans of one compilation, and how often things happened in it.
+
+    Attributes
+    ----------
+    ended
+        The spans that have ended, in the order in which they did.
+    counts
+        How often something was tallied, by name.
+    """
+
+    __slots__ = ("_open", "counts", "ended")
+
+    def __init__(self) -> None:
+        self.ended: list[Span] = []
+        self.counts: dict[str, int] = {}
+        self._open: tuple[str, ...] = ()
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """Names of the spans that are open now, the outermost first; any thread may ask."""
+        return self._open
+
+    def seconds(self, name: str) -> float:
+        """Return the time of all spans of a name; one inside another of its name counts once."""
+        return sum(one.seconds for one in self.ended if one.path[-1] == name and name not in one.path[:-1])
+
+
+_CURRENT: ContextVar[Spans | None] = ContextVar("treadle spans", default=None)
+
+
+class _Nothing:
+    """What `span` returns where nobody asked."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        return None
+
+
+class _Timed(_Nothing):
+    __slots__ = ("_name", "_outer", "_spans", "_start")
+
+    def __init__(self, spans: Spans, name: str) -> None:
+        self._spans = spans
+        self._name = name
+        self._outer: tuple[str, ...] = ()
+        self._start = 0
+
+    def __enter__(self) -> None:
+        spans = self._spans
+        self._outer = spans._open
+        spans._open = (*self._outer, self._name)
+        self._start = perf_counter_ns()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        end = perf_counter_ns()
+        spans = self._spans
+        spans.ended.append(Span((*self._outer, self._name), self._start, end, get_ident()))
+        spans._open = self._outer
+
+
+class _Collecting(_Nothing):
+    __slots__ = ("_spans", "_token")
+
+    def __init__(self, spans: Spans) -> None:
+        self._spans = spans
+
+    def __enter__(self) -> None:
+        self._token = _CURRENT.set(self._spans)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        _CURRENT.reset(self._token)
+
+
+_NOTHING = _Nothing()
+
+
+def collecting(spans: Spans) -> _Nothing:
+    """Return a context in which this thread or task tells its spans to `spans`, and to nobody else."""
+    return _Collecting(spans)
+
+
+def span(name: str) -> _Nothing:
+    """Return a context that is a span of this name; it costs next to nothing where nobody collects.
+
+    A span without a name is none.
+
+    >>> spans = Spans()
+    >>> with collecting(spans), span("linking"), span("compiler"):
+    ...     spans.path
+    ('linking', 'compiler')
+    >>> [one.path[-1] for one in spans.ended]
+    ['compiler', 'linking']
+    """
+    spans = _CURRENT.get()
+    return _NOTHING if spans is None or not name else _Timed(spans, name)
+
+
+def tally(name: str, times: int = 1) -> None:
+    """Count something that happened, where somebody collects."""
+    spans = _CURRENT.get()
+    if spans is not None:
+        spans.counts[name] = spans.counts.get(name, 0) + times
