@@ -64,9 +64,9 @@ def test_table_is_read_again_only_when_a_folder_changes(path: Path) -> None:
     assert table.scans == 2
 
 
-def test_settled_block_looks_once_and_again_when_the_path_changes(path: Path, tmp_path: Path) -> None:
+def test_frozen_block_looks_once_and_again_when_the_path_changes(path: Path, tmp_path: Path) -> None:
     table = EntryPointTable()
-    with table.settled():
+    with table.frozen():
         assert table.discover("demo.group") == {}
         install(path, "one", "[demo.group]\na = os\n")
         os.utime(path, ns=(1, 1))

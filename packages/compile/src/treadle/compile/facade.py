@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from treadle.compile.errors import FunctionTypeError
 from treadle.compile.mode import get_mode
 from treadle.compile.specification import specify
-from treadle.config import settled, text_of
+from treadle.config import frozen, text_of
 
 if TYPE_CHECKING:
     from treadle.compile.executor import Function
@@ -96,7 +96,7 @@ def function(
     8.0
     """
     _check_name(name)
-    with settled():
+    with frozen():
         chosen = get_mode(mode)
         specification = specify(
             inputs,

@@ -12,7 +12,7 @@ from treadle.compile.mode import get_mode
 from treadle.compile.partial import split
 from treadle.compile.progress import watched
 from treadle.compile.specification import Specification, specify
-from treadle.config import config, lazy_module, settled, span
+from treadle.config import config, frozen, lazy_module, span
 from treadle.graph import FunctionGraph, HasInnerGraph, PreserveVariableAttributes, user_line
 from treadle.rewrite import rewrite_inner_graphs
 
@@ -211,7 +211,7 @@ class FunctionMaker:
 
     def create(self) -> Function:
         """Return the function."""
-        with settled(), config.using(self.options), watched(self) as record:
+        with frozen(), config.using(self.options), watched(self) as record:
             if self._program is None:
                 self._program = self.compile()
             program = self._program

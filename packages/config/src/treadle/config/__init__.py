@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from treadle.config.decoration import run_inside
-from treadle.config.discovery import EntryPointRef, discover, installed_version, settled
+from treadle.config.discovery import EntryPointRef, discover, frozen, installed_version
 from treadle.config.errors import (
     DecorationError,
     DiscoveryError,
@@ -70,6 +70,7 @@ __all__ = [
     "collecting",
     "config",
     "discover",
+    "frozen",
     "installed_version",
     "is_installed_file",
     "is_library_file",
@@ -81,7 +82,6 @@ __all__ = [
     "new_condition",
     "new_lock",
     "run_inside",
-    "settled",
     "span",
     "subset",
     "tally",

@@ -60,7 +60,7 @@ class EntryPointTable:
         self._key: _Key | None = None
         self._found: tuple[_Installed, ...] = ()
         self._groups: dict[str, dict[str, EntryPointRef]] = {}
-        self._settled = threading.local()
+        self._frozen = threading.local()
         self.scans = 0
 
     def discover(self, group: str) -> dict[str, EntryPointRef]:
@@ -85,21 +85,21 @@ class EntryPointTable:
             return next((found.version for found in self._found if found.distribution == wanted), None)
 
     @contextmanager
-    def settled(self) -> Iterator[None]:
+    def frozen(self) -> Iterator[None]:
         """Let this thread look at the folders once while the block runs, or again when ``sys.path`` is changed."""
-        before = getattr(self._settled, "path", None)
-        self._settled.path = before or []
+        before = getattr(self._frozen, "path", None)
+        self._frozen.path = before or []
         try:
             yield
         finally:
-            self._settled.path = before
+            self._frozen.path = before
 
     def _refresh(self) -> None:
-        looked_at = getattr(self._settled, "path", None)
+        looked_at = getattr(self._frozen, "path", None)
         if looked_at is not None:
             if looked_at == sys.path:
                 return
-            self._settled.path = list(sys.path)
+            self._frozen.path = list(sys.path)
         key = _path_state()
         if key != self._key:
             self.scans += 1
@@ -200,12 +200,12 @@ def discover(group: str) -> dict[str, EntryPointRef]:
     return _TABLE.discover(group)
 
 
-def settled() -> AbstractContextManager[None]:
+def frozen() -> AbstractContextManager[None]:
     """Let this thread look once at what is installed while the block runs: a look costs a call of the system a folder.
 
     What is installed by another thread meanwhile is seen after the block.
     """
-    return _TABLE.settled()
+    return _TABLE.frozen()
 
 
 def installed_version(distribution: str) -> str | None:
