@@ -14,7 +14,7 @@ from treadle.graph import NodeError
 from treadle.rewrite import RewriteDatabaseQuery
 from treadle.tensor import DtypeError, FusedReduction, Reduction, TensorTypeError
 from treadle.tensor.elemwise import Composite, Elemwise
-from treadle.tensor.rewrites.fusion import MOST_STEPS
+from treadle.tensor.rewrites.general.fusion import MOST_STEPS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,10 +9,10 @@ from treadle.tensor.broadcasting import Alloc, SumTo
 from treadle.tensor.dimshuffle import NEW, DimShuffle, dimshuffle
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.reduction import Reduction
-from treadle.tensor.rewrites.conditions import BOTH, fitting, made_by
-from treadle.tensor.rewrites.lengths import ONE, LengthTable, table_of
-from treadle.tensor.rewrites.patterns import row_name
-from treadle.tensor.rewrites.spreading import broadcast_lengths
+from treadle.tensor.rewrites.analysis.broadcast_like import broadcast_lengths
+from treadle.tensor.rewrites.analysis.patterns import row_name
+from treadle.tensor.rewrites.analysis.predicates import BOTH, fitting, made_by
+from treadle.tensor.rewrites.analysis.symbolic_shapes import ONE, LengthTable, table_of
 from treadle.tensor.scalar.cast import second
 from treadle.tensor.shape import lengths
 

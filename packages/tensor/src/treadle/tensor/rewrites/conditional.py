@@ -10,8 +10,8 @@ from treadle.graph import Branching, Constant, IfElse, Variable
 from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.dimshuffle import DimShuffle
 from treadle.tensor.elemwise import Elemwise
-from treadle.tensor.rewrites.conditions import is_used_once
-from treadle.tensor.rewrites.patterns import kind_of, row_name
+from treadle.tensor.rewrites.analysis.patterns import kind_of, row_name
+from treadle.tensor.rewrites.analysis.predicates import is_used_once
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -8,7 +8,7 @@ from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.broadcasting import Alloc
 from treadle.tensor.conversion import constant
 from treadle.tensor.dimshuffle import NEW, DimShuffle, dimshuffle
-from treadle.tensor.rewrites.conditions import BOTH, fitting, made_by
+from treadle.tensor.rewrites.analysis.predicates import BOTH, fitting, made_by
 from treadle.tensor.shape import LENGTH, Reshape
 
 if TYPE_CHECKING:

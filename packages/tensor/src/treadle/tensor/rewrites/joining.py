@@ -12,10 +12,10 @@ from treadle.tensor.broadcasting import Alloc
 from treadle.tensor.conversion import constant
 from treadle.tensor.indexing import Subtensor
 from treadle.tensor.joining import Join
-from treadle.tensor.rewrites.conditions import BOTH, filling, fitting, is_used_once, made_by
-from treadle.tensor.rewrites.entries import FULL, Stretch, same, taken
-from treadle.tensor.rewrites.indexing import items_of
-from treadle.tensor.rewrites.lengths import LengthTable, table_of
+from treadle.tensor.rewrites.analysis.predicates import BOTH, filling, fitting, is_used_once, made_by
+from treadle.tensor.rewrites.analysis.symbolic_shapes import LengthTable, table_of
+from treadle.tensor.rewrites.indexing.index_algebra import FULL, Stretch, same, taken
+from treadle.tensor.rewrites.indexing.subtensor import items_of
 from treadle.tensor.scalar.cast import cast
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from treadle.tensor.dimshuffle import NEW, DimShuffle, dimshuffle
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.product import Gemm, MatMul
 from treadle.tensor.reduction import Reduction
-from treadle.tensor.rewrites.conditions import BOTH, credited, filling, fitting, is_used_once, made_by
-from treadle.tensor.rewrites.lengths import LengthTable, table_of
-from treadle.tensor.rewrites.patterns import constant_value, never_shrinks, row_name
+from treadle.tensor.rewrites.analysis.patterns import constant_value, never_shrinks, row_name
+from treadle.tensor.rewrites.analysis.predicates import BOTH, credited, filling, fitting, is_used_once, made_by
+from treadle.tensor.rewrites.analysis.symbolic_shapes import LengthTable, table_of
 from treadle.tensor.scalar.arithmetic import mul, neg
 from treadle.tensor.scalar.cast import cast
 from treadle.tensor.shape import Reshape, lengths

@@ -14,10 +14,10 @@ from treadle.tensor.conversion import constant
 from treadle.tensor.dimshuffle import NEW, DimShuffle, dimshuffle
 from treadle.tensor.joining import Join
 from treadle.tensor.reduction import ArgReduction, Reduction
-from treadle.tensor.rewrites.conditions import BOTH, filling, fitting, is_used_once, made_by
-from treadle.tensor.rewrites.formulas import times
-from treadle.tensor.rewrites.lengths import LengthTable, table_of
-from treadle.tensor.rewrites.patterns import kind_of, never_shrinks, row_name
+from treadle.tensor.rewrites.analysis.int_arithmetic import times
+from treadle.tensor.rewrites.analysis.patterns import kind_of, never_shrinks, row_name
+from treadle.tensor.rewrites.analysis.predicates import BOTH, filling, fitting, is_used_once, made_by
+from treadle.tensor.rewrites.analysis.symbolic_shapes import LengthTable, table_of
 from treadle.tensor.scalar.arithmetic import add, maximum, minimum, mul, neg, true_div
 from treadle.tensor.scalar.cast import cast
 from treadle.tensor.scalar.exponential import power

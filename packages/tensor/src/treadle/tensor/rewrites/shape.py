@@ -1,18 +1,25 @@
-"""Rules for shapes: a shape is computed from the shapes of inputs, not from what was computed with them."""
+"""Rules for shapes and reshapes: a shape is computed from the shapes of inputs, not from computed values."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from treadle.graph import Constant
 from treadle.rewrite import Phase, RuleSet
+from treadle.tensor.broadcasting import Alloc, SumTo
 from treadle.tensor.conversion import constant
+from treadle.tensor.dimshuffle import NEW, DimShuffle, dimshuffle
 from treadle.tensor.joining import Join
-from treadle.tensor.rewrites.conditions import BOTH
-from treadle.tensor.rewrites.lengths import LengthTable, table_of
-from treadle.tensor.shape import LENGTH, Shape, ShapeI
+from treadle.tensor.rewrites.analysis.predicates import BOTH, filling, fitting, made_by
+from treadle.tensor.rewrites.analysis.symbolic_shapes import ONE, LengthTable, table_of
+from treadle.tensor.rewrites.dimshuffle import keeps_order
+from treadle.tensor.shape import LENGTH, Reshape, Shape, ShapeI
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from treadle.graph import Apply, FunctionGraph, Variable
+    from treadle.tensor.rewrites.analysis.symbolic_shapes import Length
 
 RULES = RuleSet("shape", features=(LengthTable,))
 EARLY_AND_LATE = (Phase.CANONICALIZE, Phase.SPECIALIZE)
@@ -47,3 +54,89 @@ def shape_from_inputs(fgraph: FunctionGraph, node: Apply) -> Variable | None:
         return None
     made: Variable = Join(0)(*(n.dimshuffle("x") for n in lengths))
     return made
+
+
+# Reshape
+
+
+@RULES.rule(EARLY_AND_LATE, Reshape, tags=(*BOTH, "local_reshape_chain", "shape_unsafe"))
+def reshape_of_reshape(node: Apply) -> Variable | None:
+    """reshape(reshape(x, a), b) -> reshape(x, b)."""
+    inner = made_by(node.inputs[0], Reshape)
+    return None if inner is None else fitting(node, node.op(inner.inputs[0], *node.inputs[1:]))
+
+
+@RULES.rule(EARLY_AND_LATE, Reshape, tags=(*BOTH, "local_useless_reshape", "useless", "shape_unsafe"), needs_graph=True)
+def useless_reshape(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+    """reshape(x, shape of x) -> x; a vector stays as it is in any case."""
+    x: Any = node.inputs[0]
+    out: Any = node.outputs[0]
+    if x.ndim != out.ndim or not out.type.is_super(x.type):
+        return None
+    if x.ndim == 1:
+        return node.inputs[0]
+    table = table_of(fgraph)
+    return node.inputs[0] if table.of(x) == table.of(out) else None
+
+
+@RULES.rule(
+    EARLY_AND_LATE,
+    Reshape,
+    tags=(*BOTH, "local_reshape_to_dimshuffle", "local_join_dims", "local_split_dims", "shape_unsafe"),
+    needs_graph=True,
+    after=["useless_reshape", "reshape_of_reshape"],
+)
+def reshape_to_dimshuffle(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+    """reshape(x, its lengths with and without ones) -> dimshuffle(x)."""
+    x: Any = node.inputs[0]
+    table = table_of(fgraph)
+    own, wanted = table.of(x), table.of(node.outputs[0])
+    if _long(own) != _long(wanted):
+        return None
+    kept = iter([d for d, n in enumerate(own) if n != ONE])
+    return fitting(node, dimshuffle(x, *(NEW if n == ONE else next(kept) for n in wanted)))
+
+
+def _long(lengths: Sequence[Length]) -> list[Length]:
+    """Return the lengths that are not known to be 1."""
+    return [n for n in lengths if n != ONE]
+
+
+@RULES.rule(
+    EARLY_AND_LATE,
+    Reshape,
+    tags=(*BOTH, "local_useless_expand_dims_in_reshape", "local_reshape_dimshuffle"),
+)
+def reshape_of_dimshuffle(node: Apply) -> Variable | None:
+    """reshape(dimshuffle(x), lengths) -> reshape(x, lengths), where no two dimensions change places."""
+    inner = made_by(node.inputs[0], DimShuffle)
+    op: Any = None if inner is None else inner.op
+    if inner is None or not keeps_order(op.order):
+        return None
+    return fitting(node, node.op(inner.inputs[0], *node.inputs[1:]))
+
+
+@RULES.rule(EARLY_AND_LATE, Reshape, tags=(*BOTH, "local_useless_reshape"), needs_graph=True)
+def reshape_of_alloc(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+    """reshape(alloc(number, a), b) -> alloc(number, b), where both certainly have as many elements."""
+    inner = made_by(node.inputs[0], Alloc)
+    value = None if inner is None else filling(node.inputs[0])
+    if inner is None or value is None:
+        return None
+    table = table_of(fgraph)
+    wanted = table.of(node.outputs[0])
+    if table.multiplied(table.of(node.inputs[0])) != table.multiplied(wanted):
+        return None
+    lengths = [table.variable(n, fgraph, avoid=node.outputs[0]) for n in wanted]
+    return None if any(n is None for n in lengths) else fitting(node, Alloc()(value, *lengths))
+
+
+@RULES.rule(EARLY_AND_LATE, Reshape, Alloc, SumTo, tags=(*BOTH, "ShapeOpt"), depth=1)
+def lengths_become_known(node: Apply) -> Variable | None:
+    """reshape(x, n), n constant -> the same with its length in the type."""
+    out: Any = node.outputs[0].type
+    known = [n is None and isinstance(m, Constant) for n, m in zip(out.shape, node.inputs[1:], strict=True)]
+    if not any(known):
+        return None
+    made: Any = node.op(*node.inputs)
+    return None if made.type == out else fitting(node, made)

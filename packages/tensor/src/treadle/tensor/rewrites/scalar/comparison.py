@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.broadcasting import full_like, ones_like, zeros_like
-from treadle.tensor.rewrites.lengths import LengthTable
-from treadle.tensor.rewrites.patterns import (
+from treadle.tensor.rewrites.analysis.broadcast_like import spread
+from treadle.tensor.rewrites.analysis.patterns import (
     TensorPattern,
     constant_value,
     is_commutative,
     is_nonnegative,
     kind_of,
 )
-from treadle.tensor.rewrites.spreading import spread
+from treadle.tensor.rewrites.analysis.symbolic_shapes import LengthTable
 from treadle.tensor.scalar.comparison import (
     eq,
     ge,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from treadle.graph import Constant, Feature, Variable
 from treadle.rewrite import feature_of
 from treadle.tensor.conversion import constant
-from treadle.tensor.rewrites.formulas import (
+from treadle.tensor.rewrites.analysis.int_arithmetic import (
     broadcast_number,
     number,
     plus,
@@ -16,7 +16,7 @@ from treadle.tensor.rewrites.formulas import (
     times,
     whole_quotient,
 )
-from treadle.tensor.rewrites.length_rules import RULES, inferred, measured, needed_by, scalar_tree, stripped
+from treadle.tensor.rewrites.analysis.shape_rules import RULES, inferred, measured, needed_by, scalar_tree, stripped
 from treadle.tensor.scalar.arithmetic import add
 from treadle.tensor.scalar.cast import switch
 from treadle.tensor.scalar.comparison import lt

@@ -9,7 +9,7 @@ import numpy as np
 from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.errors import DtypeError
-from treadle.tensor.rewrites.patterns import row_name
+from treadle.tensor.rewrites.analysis.patterns import row_name
 from treadle.tensor.scalar.cast import CASTS, cast, identity
 
 if TYPE_CHECKING:

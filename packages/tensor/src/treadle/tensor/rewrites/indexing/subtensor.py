@@ -12,8 +12,9 @@ from treadle.tensor.dimshuffle import dimshuffle
 from treadle.tensor.index import Span
 from treadle.tensor.indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Subtensor
 from treadle.tensor.joining import ARange, Join
-from treadle.tensor.rewrites.conditions import BOTH, fitting, is_used_once, made_by
-from treadle.tensor.rewrites.entries import (
+from treadle.tensor.rewrites.analysis.predicates import BOTH, fitting, is_used_once, made_by
+from treadle.tensor.rewrites.analysis.symbolic_shapes import LengthTable, table_of
+from treadle.tensor.rewrites.indexing.index_algebra import (
     FULL,
     Picks,
     Point,
@@ -29,13 +30,12 @@ from treadle.tensor.rewrites.entries import (
     taken,
     unpacked,
 )
-from treadle.tensor.rewrites.lengths import LengthTable, table_of
 from treadle.tensor.scalar.arithmetic import add
 from treadle.tensor.shape import Shape, shape_i
 
 if TYPE_CHECKING:
     from treadle.graph import Apply, FunctionGraph, Variable
-    from treadle.tensor.rewrites.entries import Item
+    from treadle.tensor.rewrites.indexing.index_algebra import Item
 
 RULES = RuleSet("indexing", features=(LengthTable,))
 EARLY_AND_LATE = (Phase.CANONICALIZE, Phase.SPECIALIZE)

@@ -10,11 +10,11 @@ from treadle.tensor.dimshuffle import NEW, DimShuffle
 from treadle.tensor.indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Subtensor
 from treadle.tensor.normalization import LogSoftmax, LogSumExp, Softmax
 from treadle.tensor.reduction import Reduction
-from treadle.tensor.rewrites.algebra import PRODUCT_SIGNS
-from treadle.tensor.rewrites.exponential import STABLE
-from treadle.tensor.rewrites.logistic import MOST_FACTORS, Operand, operands_of, product_of
-from treadle.tensor.rewrites.patterns import constant_value, row_name
-from treadle.tensor.rewrites.spreading import fitted
+from treadle.tensor.rewrites.analysis.broadcast_like import fitted
+from treadle.tensor.rewrites.analysis.patterns import constant_value, row_name
+from treadle.tensor.rewrites.scalar.algebra import PRODUCT_SIGNS
+from treadle.tensor.rewrites.scalar.exponential import STABLE
+from treadle.tensor.rewrites.scalar.logistic import MOST_FACTORS, Operand, operands_of, product_of
 from treadle.tensor.scalar.arithmetic import add, mul, sub, true_div
 from treadle.tensor.scalar.exponential import exp, log
 

@@ -8,9 +8,15 @@ import numpy as np
 
 from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.broadcasting import full_like, zeros_like
-from treadle.tensor.rewrites.lengths import LengthTable
-from treadle.tensor.rewrites.patterns import TensorPattern, constant_value, is_commutative, keeps_dtype, kind_of
-from treadle.tensor.rewrites.spreading import fitted, spread
+from treadle.tensor.rewrites.analysis.broadcast_like import fitted, spread
+from treadle.tensor.rewrites.analysis.patterns import (
+    TensorPattern,
+    constant_value,
+    is_commutative,
+    keeps_dtype,
+    kind_of,
+)
+from treadle.tensor.rewrites.analysis.symbolic_shapes import LengthTable
 from treadle.tensor.scalar.comparison import eq, ge, gt, le, lt, neq
 from treadle.tensor.scalar.logic import (
     bitwise_and,

@@ -10,8 +10,8 @@ import numpy as np
 from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.broadcasting import zeros_like
 from treadle.tensor.conversion import constant
-from treadle.tensor.rewrites.lengths import LengthTable
-from treadle.tensor.rewrites.patterns import (
+from treadle.tensor.rewrites.analysis.broadcast_like import fitted, spread
+from treadle.tensor.rewrites.analysis.patterns import (
     TensorPattern,
     constant_value,
     is_commutative,
@@ -23,7 +23,7 @@ from treadle.tensor.rewrites.patterns import (
     kind_of,
     row_name,
 )
-from treadle.tensor.rewrites.spreading import fitted, spread
+from treadle.tensor.rewrites.analysis.symbolic_shapes import LengthTable
 from treadle.tensor.scalar.arithmetic import abs_, floor_div, mod, mul, neg, sign, true_div
 from treadle.tensor.scalar.exponential import reciprocal
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treadle.rewrite import Phase, RuleSet
-from treadle.tensor.rewrites.algebra import PRODUCT_SIGNS, SUM_SIGNS, base_and_exponent
-from treadle.tensor.rewrites.exponential import STABLE
-from treadle.tensor.rewrites.lengths import LengthTable
-from treadle.tensor.rewrites.patterns import constant_value, kind_of, row_name
-from treadle.tensor.rewrites.spreading import fitted, spread
+from treadle.tensor.rewrites.analysis.broadcast_like import fitted, spread
+from treadle.tensor.rewrites.analysis.patterns import constant_value, kind_of, row_name
+from treadle.tensor.rewrites.analysis.symbolic_shapes import LengthTable
+from treadle.tensor.rewrites.scalar.algebra import PRODUCT_SIGNS, SUM_SIGNS, base_and_exponent
+from treadle.tensor.rewrites.scalar.exponential import STABLE
 from treadle.tensor.scalar.arithmetic import add as plus
 from treadle.tensor.scalar.arithmetic import mul, neg, sub, true_div
 from treadle.tensor.scalar.cast import cast

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from treadle.rewrite import Phase, RuleSet
-from treadle.tensor.rewrites.patterns import TensorPattern, constant_value, is_commutative, kind_of
+from treadle.tensor.rewrites.analysis.patterns import TensorPattern, constant_value, is_commutative, kind_of
 from treadle.tensor.scalar.arithmetic import abs_, neg
 from treadle.tensor.scalar.complex_numbers import conj, imag, real
 

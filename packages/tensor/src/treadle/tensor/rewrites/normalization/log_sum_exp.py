@@ -14,13 +14,13 @@ from treadle.tensor.conversion import constant
 from treadle.tensor.dimshuffle import NEW, DimShuffle
 from treadle.tensor.normalization import LogSumExp, Softmax
 from treadle.tensor.reduction import Reduction
-from treadle.tensor.rewrites.algebra import PRODUCT_SIGNS, SUM_SIGNS
-from treadle.tensor.rewrites.exponential import STABLE
-from treadle.tensor.rewrites.lengths import LengthTable
-from treadle.tensor.rewrites.logistic import MOST_FACTORS, Operand, operands_of, product_of
-from treadle.tensor.rewrites.normalization import expansion_of, sum_of_exponentials
-from treadle.tensor.rewrites.patterns import constant_value, is_nonnegative, kind_of, row_name
-from treadle.tensor.rewrites.spreading import fitted, spread
+from treadle.tensor.rewrites.analysis.broadcast_like import fitted, spread
+from treadle.tensor.rewrites.analysis.patterns import constant_value, is_nonnegative, kind_of, row_name
+from treadle.tensor.rewrites.analysis.symbolic_shapes import LengthTable
+from treadle.tensor.rewrites.normalization.softmax import expansion_of, sum_of_exponentials
+from treadle.tensor.rewrites.scalar.algebra import PRODUCT_SIGNS, SUM_SIGNS
+from treadle.tensor.rewrites.scalar.exponential import STABLE
+from treadle.tensor.rewrites.scalar.logistic import MOST_FACTORS, Operand, operands_of, product_of
 from treadle.tensor.scalar.arithmetic import add, mul, sub, true_div
 from treadle.tensor.scalar.exponential import exp, log, log1mexp, logaddexp
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.broadcasting import ones_like
 from treadle.tensor.conversion import constant
-from treadle.tensor.rewrites.lengths import LengthTable
-from treadle.tensor.rewrites.patterns import (
+from treadle.tensor.rewrites.analysis.broadcast_like import fitted, spread
+from treadle.tensor.rewrites.analysis.patterns import (
     TensorPattern,
     constant_value,
     is_commutative,
@@ -24,7 +24,7 @@ from treadle.tensor.rewrites.patterns import (
     kind_of,
     row_name,
 )
-from treadle.tensor.rewrites.spreading import fitted, spread
+from treadle.tensor.rewrites.analysis.symbolic_shapes import LengthTable
 from treadle.tensor.scalar.arithmetic import abs_, add, mul, neg, sub, true_div
 from treadle.tensor.scalar.cast import switch
 from treadle.tensor.scalar.comparison import eq

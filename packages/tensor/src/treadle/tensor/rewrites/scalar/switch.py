@@ -12,8 +12,8 @@ from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.broadcasting import full_like
 from treadle.tensor.conversion import constant
 from treadle.tensor.elemwise import Elemwise
-from treadle.tensor.rewrites.lengths import LengthTable, same_lengths, table_of
-from treadle.tensor.rewrites.patterns import (
+from treadle.tensor.rewrites.analysis.broadcast_like import fitted, spread
+from treadle.tensor.rewrites.analysis.patterns import (
     TensorPattern,
     constant_value,
     is_commutative,
@@ -21,7 +21,7 @@ from treadle.tensor.rewrites.patterns import (
     kind_of,
     row_name,
 )
-from treadle.tensor.rewrites.spreading import fitted, spread
+from treadle.tensor.rewrites.analysis.symbolic_shapes import LengthTable, same_lengths, table_of
 from treadle.tensor.scalar.arithmetic import add, maximum, minimum, mul, neg, sub, true_div
 from treadle.tensor.scalar.cast import cast, second, switch
 from treadle.tensor.scalar.logic import invert, logical_not

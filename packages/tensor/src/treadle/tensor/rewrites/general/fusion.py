@@ -26,7 +26,7 @@ from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.elemwise import Composite, Elemwise, Step
 from treadle.tensor.fused import FusedReduction
 from treadle.tensor.reduction import Reduction
-from treadle.tensor.rewrites.lengths import LengthTable, table_of
+from treadle.tensor.rewrites.analysis.symbolic_shapes import LengthTable, table_of
 from treadle.tensor.row import ScalarOp
 from treadle.tensor.types import DTYPE_NAMES
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from treadle.graph import Block, FunctionGraph, Variable
     from treadle.tensor.fused import FusedReduction
-from treadle.tensor.rewrites.lengths import Lengths
+from treadle.tensor.rewrites.analysis.symbolic_shapes import Lengths
 
 RULES = RuleSet("fusion", features=(LengthTable,))
 # A group has at most so many nodes: what backends need to compile one stays bounded, all of it linear.

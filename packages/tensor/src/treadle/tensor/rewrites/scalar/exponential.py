@@ -12,7 +12,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from treadle.rewrite import Phase, RuleSet
-from treadle.tensor.rewrites.patterns import (
+from treadle.tensor.rewrites.analysis.broadcast_like import fitted
+from treadle.tensor.rewrites.analysis.patterns import (
     TensorPattern,
     constant_value,
     is_commutative,
@@ -20,7 +21,6 @@ from treadle.tensor.rewrites.patterns import (
     kind_of,
     row_name,
 )
-from treadle.tensor.rewrites.spreading import fitted
 from treadle.tensor.scalar.arithmetic import add, neg, sub
 from treadle.tensor.scalar.cast import cast
 from treadle.tensor.scalar.exponential import (

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import Apply
-    from treadle.tensor.rewrites.lengths import Length, LengthTable
+    from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, LengthTable
 
     Found = Sequence[Length | None]
 

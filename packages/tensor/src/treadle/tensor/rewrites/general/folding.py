@@ -8,7 +8,7 @@ from treadle.graph import Constant
 from treadle.rewrite import Phase, RuleSet, fold
 from treadle.tensor.broadcasting import Alloc
 from treadle.tensor.elemwise import Elemwise
-from treadle.tensor.rewrites.patterns import kind_of, row_name
+from treadle.tensor.rewrites.analysis.patterns import kind_of, row_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

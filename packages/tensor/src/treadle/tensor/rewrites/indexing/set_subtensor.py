@@ -11,8 +11,10 @@ from treadle.graph import Constant
 from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.broadcasting import Alloc
 from treadle.tensor.indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Subtensor
-from treadle.tensor.rewrites.conditions import BOTH, filling, fitting, is_used_once, is_zero, made_by
-from treadle.tensor.rewrites.entries import (
+from treadle.tensor.rewrites.analysis.patterns import row_name
+from treadle.tensor.rewrites.analysis.predicates import BOTH, filling, fitting, is_used_once, is_zero, made_by
+from treadle.tensor.rewrites.analysis.symbolic_shapes import ONE, LengthTable, table_of
+from treadle.tensor.rewrites.indexing.index_algebra import (
     Picks,
     Point,
     Stretch,
@@ -22,9 +24,7 @@ from treadle.tensor.rewrites.entries import (
     is_whole,
     packed,
 )
-from treadle.tensor.rewrites.indexing import items_of
-from treadle.tensor.rewrites.lengths import ONE, LengthTable, table_of
-from treadle.tensor.rewrites.patterns import row_name
+from treadle.tensor.rewrites.indexing.subtensor import items_of
 from treadle.tensor.scalar.arithmetic import add
 from treadle.tensor.shape import lengths
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from treadle.tensor.dimshuffle import shape_padleft
-from treadle.tensor.rewrites.lengths import ONE, table_of
+from treadle.tensor.rewrites.analysis.symbolic_shapes import ONE, table_of
 from treadle.tensor.scalar.cast import cast, second
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from treadle.graph import FunctionGraph, Variable
-    from treadle.tensor.rewrites.lengths import Length, LengthTable
+    from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, LengthTable
 
 
 def broadcast_lengths(table: LengthTable, *variables: Variable) -> tuple[Length | None, ...]:

@@ -22,9 +22,9 @@ import numpy as np
 from treadle.graph import Constant
 from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.conversion import constant
-from treadle.tensor.rewrites.lengths import LengthTable
-from treadle.tensor.rewrites.patterns import constant_value, kind_of, row_name
-from treadle.tensor.rewrites.spreading import spread
+from treadle.tensor.rewrites.analysis.broadcast_like import spread
+from treadle.tensor.rewrites.analysis.patterns import constant_value, kind_of, row_name
+from treadle.tensor.rewrites.analysis.symbolic_shapes import LengthTable
 from treadle.tensor.scalar.arithmetic import add, mul, neg, sub, true_div
 from treadle.tensor.scalar.cast import cast
 from treadle.tensor.scalar.exponential import power, reciprocal, sqr, sqrt

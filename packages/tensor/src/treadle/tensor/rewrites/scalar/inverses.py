@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.elemwise import Elemwise
-from treadle.tensor.rewrites.patterns import (
+from treadle.tensor.rewrites.analysis.patterns import (
     TensorPattern,
     constant_value,
     is_commutative,

@@ -1,0 +1,1 @@
+"""Rules over reads and writes of parts of tensors."""

@@ -1,0 +1,1 @@
+"""Rules over elementwise functions, by subject."""
