@@ -148,7 +148,7 @@ def test_attribute_of_a_tag_that_was_never_set_is_an_error_of_both_kinds() -> No
 def test_refused_outputs_are_left_without_owner() -> None:
     fresh = NUMBER()
     with pytest.raises(GraphTypeError, match=r"output 1 must be a variable"):
-        Apply(Binary("+"), [X, X], [fresh, "word"])  # type: ignore[list-item]  # what the test is about
+        Apply(Binary("+"), [X, X], [fresh, "word"])  # type: ignore[type-var]  # what the test is about
     assert fresh.owner is None
     with pytest.raises(GraphValueError, match=r"output 1 is computed by .* already"):
         Apply(Inverse(), [X], [fresh, Y])

@@ -142,7 +142,7 @@ class Shaped:
 
 
 def test_static_shapes_are_shown_where_types_have_one() -> None:
-    x = Variable(Shaped(), None, name="x")  # type: ignore[arg-type]  # a stand-in
+    x = Variable(Shaped(), None, name="x")  # type: ignore[type-var]  # a stand-in
     assert text(x, print_shape=True, id_type="") == "x shape=(2, ?)"
     assert text(number("y"), print_shape=True, id_type="") == "y"
 

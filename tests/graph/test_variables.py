@@ -87,9 +87,9 @@ def test_node_owns_its_outputs() -> None:
 def test_node_refuses_inputs_and_outputs_that_are_no_variables() -> None:
     x = number("x")
     with pytest.raises(GraphTypeError, match="input 1 must be a variable, got 2"):
-        Apply(add, [x, 2], [number()])  # type: ignore[list-item]  # what the test is about
+        Apply(add, [x, 2], [number()])  # type: ignore[type-var]  # what the test is about
     with pytest.raises(GraphTypeError, match="output 0 must be a variable, got 'y'"):
-        Apply(add, [x, x], ["y"])  # type: ignore[list-item]  # what the test is about
+        Apply(add, [x, x], ["y"])  # type: ignore[type-var]  # what the test is about
 
 
 def test_node_refuses_outputs_of_other_nodes() -> None:

@@ -58,6 +58,17 @@ def variables(x: Variable, c: Constant, s: SharedVariable) -> None:
     assert_type(s.clone(), SharedVariable)
     assert_type(s.default_update, Variable | None)
     assert_type(as_index(c), int | None)
+
+
+def variables_of_a_type(x: Variable[Number], node: Apply[Variable[Number]]) -> None:
+    assert_type(x.type, Number)
+    assert_type(x.clone(), Variable[Number])
+    assert_type(NUMBER(), Variable[Number])
+    assert_type(NUMBER.make_constant(1), Constant[Number])
+    assert_type(node.inputs, list[Variable[Number]])
+    assert_type(node.out.type, Number)
+    plain: tuple[Variable, Apply] = x, node
+    del plain
     # What class of variable a value makes depends on the value.
     assert_type(shared(1.0), Any)
 
@@ -138,7 +149,7 @@ def types(kind: Type, x: Variable) -> None:
     assert_type(NUMBER, Number)
     assert_type(NUMBER.filter(1), float)
     assert_type(NullType("why").why, str)
-    assert_type(DisconnectedType()(), Variable)
+    assert_type(DisconnectedType()(), Variable[DisconnectedType])
 
 
 def inner_graphs(op: HasInnerGraph) -> None:

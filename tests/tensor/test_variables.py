@@ -2,13 +2,13 @@
 
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_args, get_origin
 
 import numpy as np
 import pytest
 
 import treadle.tensor as tt
-from treadle.graph import FunctionGraph
+from treadle.graph import FunctionGraph, Variable
 from treadle.link.vm import VMLinker
 from treadle.tensor import ShapeError, TensorTypeError
 
@@ -183,3 +183,13 @@ def test_flattening_known_lengths_gives_a_known_length() -> None:
     assert tt.flatten(tt.tensor3("x", shape=(None, 1, 1)), 2).type.shape == (None, 1)
     assert tt.tensor3("x", shape=(2, 3, 4)).flatten(np.int64(2)).type.shape == (2, 12)
     assert tt.flatten(tt.matrix("x", shape=(2, None))).type.shape == (None,)
+
+
+def test_tensors_are_the_inputs_of_a_node_themselves() -> None:
+    node = (tt.vector("x") + 1).owner
+    assert tt.tensors(node.inputs) is node.inputs
+
+
+def test_classes_of_variables_and_nodes_can_be_subscripted() -> None:
+    assert get_origin(Variable[tt.TensorType]) is Variable
+    assert get_args(tt.TensorNode) == (tt.TensorVariable,)

@@ -128,13 +128,14 @@ def _update(target: Any, new: Any) -> Variable:
         )
         raise FunctionTypeError(msg)
     try:
-        return target.type.filter_variable(new)
+        variable: Variable = target.type.filter_variable(new)
     except TypeError as error:
         msg = (
             f"function: the update of {target} must be of type {target.type}, got {_shown(new)}. "
             "Cast the expression, for instance with .astype(...)."
         )
         raise FunctionTypeError(msg) from error
+    return variable
 
 
 def shared_in(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn
 
 from treadle.config import config, text_of
 from treadle.graph.errors import GraphTypeError, GraphValueError
@@ -13,11 +13,22 @@ from treadle.graph.variable import Constant, ScratchPad, Variable
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    # Only type checkers read the default: a bare `Apply` is a node on variables of any class.
+    from typing_extensions import TypeVar
+
     from treadle.graph.op import Op
 
+    V_co = TypeVar("V_co", bound=Variable, covariant=True, default=Variable)
+else:
+    from typing import TypeVar
 
-class Apply:
+    V_co = TypeVar("V_co", covariant=True)
+
+
+class Apply(Generic[V_co]):
     """A node: an op, its input variables, and the output variables it computes.
+
+    `Apply[V]` is a node whose inputs and outputs are of the class V.
 
     Parameters
     ----------
@@ -41,7 +52,7 @@ class Apply:
     # Set by treadle.graph.serialization.
     reducer: ClassVar[Callable[[Apply], tuple[Any, ...]]]
 
-    def __init__(self, op: Op, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> None:
+    def __init__(self, op: Op, inputs: Sequence[V_co], outputs: Sequence[V_co]) -> None:
         self.op = op
         lists: tuple[object, object] = (inputs, outputs)
         if isinstance(lists[0], Variable) or isinstance(lists[1], Variable):
@@ -115,7 +126,7 @@ class Apply:
         """Number of outputs."""
         return len(self.outputs)
 
-    def default_output(self) -> Variable:
+    def default_output(self) -> V_co:
         """Return the output that stands for the node.
 
         Raises
@@ -141,7 +152,7 @@ class Apply:
         return self.outputs[index]
 
     @property
-    def out(self) -> Variable:
+    def out(self) -> V_co:
         """The default output."""
         return self.default_output()
 
@@ -232,7 +243,7 @@ class Apply:
         """The name scopes that were open when the node was made, such as ``model/encoder``; empty outside of any."""
         return "" if self.user_line is None else self.user_line.scope
 
-    def get_parents(self) -> list[Variable]:
+    def get_parents(self) -> list[V_co]:
         """Return the inputs."""
         return list(self.inputs)
 

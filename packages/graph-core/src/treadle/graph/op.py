@@ -135,9 +135,10 @@ class Op(Differentiable, ABC):
         """Return what stands in ``itypes`` or ``otypes``: a type, or a function that makes variables of it."""
         if isinstance(declared, Type):
             return declared
-        made: Any = declared() if callable(declared) else None
+        made: object = declared() if callable(declared) else None
         if isinstance(made, Variable):
-            return made.type
+            kind: Type = made.type
+            return kind
         msg = (
             f"{self}: itypes and otypes hold types, got {text_of(declared)}. Name types, or what makes their variables."
         )

@@ -12,7 +12,7 @@ from treadle.graph.arguments import as_flag
 from treadle.graph.errors import DuplicateRegistrationError, GraphTypeError
 from treadle.graph.holding import let_go
 from treadle.graph.publication import Publication
-from treadle.graph.variable import Constant, Variable, check_type
+from treadle.graph.variable import Constant, T_co, Variable, check_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -124,7 +124,7 @@ class Container:
         return Container, (self.type, self.read_host())
 
 
-class SharedVariable(Variable):
+class SharedVariable(Variable[T_co]):
     """A variable with a value that persists between calls, and that functions can update.
 
     Parameters
@@ -147,7 +147,7 @@ class SharedVariable(Variable):
 
     def __init__(
         self,
-        type: Type,  # noqa: A002 - the documented name
+        type: T_co,  # noqa: A002 - the documented name
         value: Any = None,
         strict: bool = False,
         allow_downcast: bool | None = None,
@@ -237,7 +237,7 @@ class SharedVariable(Variable):
 
         self.container.change(cleared)
 
-    def clone(self, *, name: str | None = None) -> SharedVariable:
+    def clone(self, *, name: str | None = None) -> SharedVariable[T_co]:
         """Return a shared variable of the same kind that uses the same cell."""
         new = type(self)(
             self.type,

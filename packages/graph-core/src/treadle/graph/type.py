@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from functools import cache
 from numbers import Number
 from types import NoneType
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
 
 from treadle.config import lazy_module, text_of
 from treadle.graph.encoding import encode, qualified_name, tagged
@@ -153,17 +153,17 @@ class Type(ABC):
 
     # Variables and constants
 
-    def make_variable(self, name: str | None = None) -> Variable:
+    def make_variable(self, name: str | None = None) -> Variable[Self]:
         """Return a new variable of this type."""
-        variable: Variable = self.variable_type(self, None, None, name=name)
+        variable: Variable[Self] = self.variable_type(self, None, None, name=name)
         return variable
 
-    def make_constant(self, value: Any, name: str | None = None) -> Constant:
+    def make_constant(self, value: Any, name: str | None = None) -> Constant[Self]:
         """Return a constant of this type with the value."""
-        constant: Constant = self.constant_type(self, value, name=name)
+        constant: Constant[Self] = self.constant_type(self, value, name=name)
         return constant
 
-    def __call__(self, name: str | None = None) -> Variable:
+    def __call__(self, name: str | None = None) -> Variable[Self]:
         """Return a new variable of this type."""
         return self.make_variable(name)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TextIO
 
 from treadle.config import TreadleError, config, text_of
 from treadle.graph.display import debugprint
@@ -15,11 +15,19 @@ from treadle.graph.type import Type
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    # Only type checkers read the default: a bare `Variable` is a variable of any type.
+    from typing_extensions import TypeVar
+
     from treadle.graph.apply import Apply
     from treadle.graph.provenance import UserLine
 
-# Keys of a mapping may be of any class of variable: a mapping is not covariant in its keys.
-K = TypeVar("K", bound="Variable | str")
+    # Keys of a mapping may be of any class of variable: a mapping is not covariant in its keys.
+    K = TypeVar("K", bound="Variable | str")
+    T_co = TypeVar("T_co", bound=Type, covariant=True, default=Type)
+else:
+    from typing import TypeVar
+
+    T_co = TypeVar("T_co", covariant=True)
 
 
 class ScratchPad:
@@ -64,8 +72,8 @@ def check_type(given: object) -> None:
         raise GraphTypeError(msg)
 
 
-class Variable:
-    """A value computed by one Apply node, or given from outside.
+class Variable(Generic[T_co]):
+    """A value computed by one Apply node, or given from outside; `Variable[T]` is one whose type is a T.
 
     Variables compare by identity, so that they can be keys of dictionaries.
 
@@ -86,7 +94,7 @@ class Variable:
     # Set by treadle.graph.serialization: how a variable inside a graph is pickled without recursion.
     reducer: ClassVar[Callable[[Variable], tuple[Any, ...]]]
 
-    def __init__(self, type: Type, owner: Apply | None, index: int | None = None, name: str | None = None) -> None:  # noqa: A002 - the documented name
+    def __init__(self, type: T_co, owner: Apply | None, index: int | None = None, name: str | None = None) -> None:  # noqa: A002 - the documented name
         if name is not None:
             _check_name(name)
         self.type = type
@@ -113,7 +121,7 @@ class Variable:
         """The user's line that made the variable's node; None for an input."""
         return None if self.owner is None else self.owner.user_line
 
-    def clone(self, *, name: str | None = None) -> Variable:
+    def clone(self, *, name: str | None = None) -> Variable[T_co]:
         """Return a new variable of the same type without owner, keeping name and tag."""
         new = self.type.make_variable(name if name is not None else self.name)
         if self._tag is not None:
@@ -224,7 +232,7 @@ def listed(what: str, variables: Any) -> list[Variable]:
     return found
 
 
-class Constant(Variable):
+class Constant(Variable[T_co]):
     """A variable whose value is known when the graph is built.
 
     Parameters
@@ -239,7 +247,7 @@ class Constant(Variable):
 
     __slots__ = ("_signature", "data")
 
-    def __init__(self, type: Type, data: Any, name: str | None = None) -> None:  # noqa: A002 - the documented name
+    def __init__(self, type: T_co, data: Any, name: str | None = None) -> None:  # noqa: A002 - the documented name
         super().__init__(type, None, None, name)
         check_type(type)
         self.data = type.filter(data)
@@ -274,7 +282,7 @@ class Constant(Variable):
         except GraphTypeError:
             return self.data is other.data or bool(self.type.values_eq(self.data, other.data))
 
-    def clone(self, *, name: str | None = None) -> Constant:
+    def clone(self, *, name: str | None = None) -> Constant[T_co]:
         """Return the constant itself: its value never changes."""
         if name is None or name == self.name:
             return self

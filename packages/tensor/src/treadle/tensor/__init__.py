@@ -180,7 +180,14 @@ from treadle.tensor.scalar.trigonometric import (
 )
 from treadle.tensor.shape import Reshape, Shape, ShapeI, flatten, reshape, shape, shape_i
 from treadle.tensor.types import CONVERTERS, DTYPES, TensorType
-from treadle.tensor.variable import TensorConstant, TensorSharedVariable, TensorVariable
+from treadle.tensor.variable import (
+    TensorConstant,
+    TensorLike,
+    TensorNode,
+    TensorSharedVariable,
+    TensorVariable,
+    tensors,
+)
 
 # After everything else: loading the package `scalar` would hide the constructor of that name.
 # isort: split
@@ -236,6 +243,8 @@ __all__ = [
     "SumTo",
     "Symbolic",
     "TensorConstant",
+    "TensorLike",
+    "TensorNode",
     "TensorSharedVariable",
     "TensorType",
     "TensorTypeError",
@@ -398,6 +407,7 @@ __all__ = [
     "tanh",
     "tensor_copy",
     "tensordot",
+    "tensors",
     "transpose",
     "true_div",
     "trunc",

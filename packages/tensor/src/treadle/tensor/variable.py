@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
 
 from treadle.config import config
-from treadle.graph import Constant, SharedVariable, Variable
+from treadle.graph import Apply, Constant, SharedVariable, Variable
 from treadle.tensor.errors import TensorTypeError
-from treadle.tensor.operators import Methods
+from treadle.tensor.operators import Methods, Operators
 from treadle.tensor.policy import check_float64
 from treadle.tensor.types import TensorType
 
@@ -82,15 +85,17 @@ class TensorMethods(Methods):
         raise TensorTypeError(msg)
 
 
-class TensorVariable(TensorMethods, Variable):
+class TensorVariable(TensorMethods, Variable[TensorType]):
     """A symbolic tensor."""
 
     __slots__ = ()
     __hash__ = Variable.__hash__
     type: TensorType
+    # Ops that make tensors take tensors; of one that does not, take the node as a plain Apply.
+    owner: TensorNode | None
 
 
-class TensorConstant(TensorVariable, Constant):
+class TensorConstant(TensorVariable, Constant[TensorType]):
     """A tensor whose value is known when the graph is built, and with it every length of its type."""
 
     __slots__ = ()
@@ -103,7 +108,7 @@ class TensorConstant(TensorVariable, Constant):
             self.type = type.narrowed(self.data)
 
 
-class TensorSharedVariable(TensorVariable, SharedVariable):
+class TensorSharedVariable(TensorVariable, SharedVariable[TensorType]):
     """A tensor whose value persists between calls and can be updated."""
 
     __slots__ = ()
@@ -119,3 +124,17 @@ class TensorSharedVariable(TensorVariable, SharedVariable):
 TensorType.variable_type = TensorVariable
 TensorType.constant_type = TensorConstant
 TensorType.shared_type = TensorSharedVariable
+
+# A node of an op on tensors.
+TensorNode = Apply[TensorVariable]
+
+# What may be passed where a tensor is expected: `as_tensor_variable` takes it.
+TensorLike: TypeAlias = Variable | Apply | Operators | np.ndarray | np.generic | complex | Sequence["TensorLike"]
+
+
+def tensors(variables: Sequence[Variable]) -> list[TensorVariable]:
+    """Return the inputs or outputs of a node as the tensors that they are, for type checkers: nothing is looked at.
+
+    An op of this package takes and makes tensors only, which was checked when the node was made.
+    """
+    return variables  # type: ignore[return-value]  # see above: a cast would cost a call

@@ -445,7 +445,7 @@ def _reshape_of_elementwise(fgraph: FunctionGraph, node: Apply, inner: Apply) ->
 
 
 def _is_unit(x: Any) -> bool:
-    return isinstance(x, Constant) and all(n == 1 for n in x.type.shape)  # type: ignore[attr-defined]  # a tensor
+    return isinstance(x, Constant) and all(n == 1 for n in x.type.shape)
 
 
 _CROSSED_BY_INDEX: Any = {
