@@ -69,8 +69,8 @@ def page() -> str:
         f"| `{kind.__name__}` | " + " | ".join(cell(t, kind) for t in by_backend.values()) + " |"
         for kind in op_classes()
     ]
-    rows = sorted(tt.ROWS.names())
-    lines += ["", f"`Elemwise` stands for {len(rows)} functions: {', '.join(f'`{n}`' for n in rows)}.", ""]
+    names = sorted(tt.SCALAR_OPS.names())
+    lines += ["", f"`Elemwise` stands for {len(names)} functions: {', '.join(f'`{n}`' for n in names)}.", ""]
     return "\n".join(lines)
 
 

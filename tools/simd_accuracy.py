@@ -143,7 +143,7 @@ _EXACT: Mapping[str, Callable[..., Any]] = {
     "pow": _power,
     "atan2": lambda x, y: mpmath.mpf(0) if x == 0 == y else mpmath.atan2(x, y),
     "hypot": mpmath.hypot,
-    # Rows that are built of functions on blocks: the tests look at them too.
+    # Scalar ops that are built of functions on blocks: the tests look at them too.
     "sigmoid": lambda x: 1 / (1 + mpmath.exp(-x)),
     "softplus": lambda x: mpmath.log1p(mpmath.exp(x)),
     "log1mexp": lambda x: mpmath.log1p(-mpmath.exp(x)) if x < -1 else mpmath.log(-mpmath.expm1(x)),

@@ -28,8 +28,8 @@ from treadle.compile import Out, function, shared
 from treadle.config import config
 from treadle.graph import LoweringError
 from treadle.link.vm import PythonStepWarning
-from treadle.tensor import ROWS, Elemwise, ScalarOp
-from treadle.tensor.row import float_like
+from treadle.tensor import SCALAR_OPS, Elemwise, ScalarOp
+from treadle.tensor.scalar_op import float_like
 
 MODES = ("NUMBA", "JAX", "PYTORCH")
 VALUE = np.array([3.0, 1.0, 2.0])
@@ -231,13 +231,13 @@ def test_an_unused_value_that_is_no_array_passes_by(backend: str) -> None:
 
 
 def test_an_elementwise_function_of_the_users_own_is_a_step(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ROWS, "_rows", dict(ROWS._rows))  # the row is this test's only
-    row = ScalarOp("cube", 1, float_like, lambda x: x**3, {})
+    monkeypatch.setattr(SCALAR_OPS, "_scalar_ops", dict(SCALAR_OPS._scalar_ops))  # the scalar op is this test's only
+    cube = ScalarOp("cube", 1, float_like, lambda x: x**3, {})
     x = tt.dvector("x")
     with pytest.warns(PythonStepWarning, match="SCALARS|KERNELS"):
-        f = function([x], Elemwise(row)(x) * 2, mode=mode)
+        f = function([x], Elemwise(cube)(x) * 2, mode=mode)
     np.testing.assert_array_equal(f(VALUE), 2 * VALUE**3)
     with config.change_flags(on_python_step="raise"), pytest.raises(LoweringError) as caught:
-        function([x], Elemwise(row)(x) * 2, mode=mode)
+        function([x], Elemwise(cube)(x) * 2, mode=mode)
     assert "register it in treadle.link." in str(caught.value)
     assert "Register a rule for Elemwise" not in str(caught.value)

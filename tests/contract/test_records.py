@@ -34,9 +34,9 @@ def all_ops() -> set[Op]:
     return {op for sample in SAMPLES for op in ops_of(sample)}
 
 
-def test_every_row_has_a_record(all_ops: set[Op]) -> None:
+def test_every_scalar_op_has_a_record(all_ops: set[Op]) -> None:
     covered = {op.scalar_op.name for op in all_ops if isinstance(op, tt.Elemwise)}
-    assert set(tt.ROWS.names()) - covered == set()
+    assert set(tt.SCALAR_OPS.names()) - covered == set()
 
 
 def test_every_op_of_the_package_has_a_record(all_ops: set[Op]) -> None:

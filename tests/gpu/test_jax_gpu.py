@@ -47,11 +47,11 @@ def test_matrix_products_are_not_rounded_to_tensor_float(dtype: str) -> None:
 def test_every_elementwise_function_agrees_with_numpy(dtype: str) -> None:
     inputs, outputs, values = [], [], []
     rng = np.random.default_rng(0)
-    for name in tt.ROWS.names():
-        row = tt.ROWS[name]
-        operands = [tt.tensor(dtype=dtype, shape=(None,)) for _ in range(row.nin)]
+    for name in tt.SCALAR_OPS.names():
+        scalar_op = tt.SCALAR_OPS[name]
+        operands = [tt.tensor(dtype=dtype, shape=(None,)) for _ in range(scalar_op.nin)]
         try:
-            out = tt.Elemwise(row)(*operands)
+            out = tt.Elemwise(scalar_op)(*operands)
         except tt.DtypeError:
             continue
         inputs += operands

@@ -20,7 +20,7 @@ SPECIAL = [
     0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5, 3.0, -3.0, 1e30, -1e30, 5e-324, -5e-324,
     1e-45, -1e-45, 1e-310, -1e-310, 1e300, 709.0, 710.0, -745.0, -746.0, 88.0, 89.0, -104.0,
 ]  # fmt: skip
-# Rows that are built from functions on blocks. logaddexp is left out: near log(2) its terms cancel, as NumPy's do.
+# Scalar ops built from functions on blocks. logaddexp is left out: near log(2) its terms cancel, as NumPy's do.
 BUILT = ["sigmoid", "softplus", "log1mexp"]
 NUMPY = {
     "asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh",

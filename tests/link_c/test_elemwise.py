@@ -1,4 +1,4 @@
-"""Every row against NumPy, for every dtype it takes, special values included; and what fused kernels do."""
+"""Every scalar op against NumPy, for every dtype it takes, special values included; and what fused kernels do."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import treadle.tensor as tt
-from treadle.tensor import ROWS, Composite, Elemwise, Step, TensorType
+from treadle.tensor import SCALAR_OPS, Composite, Elemwise, Step, TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,14 +43,14 @@ def sample(dtype: str, seed: int, domain: str = "") -> Any:
     return values
 
 
-def row_names() -> list[str]:
-    return [n for n in ROWS.names() if not n.startswith("cast_complex") and n != "complex"]
+def scalar_names() -> list[str]:
+    return [n for n in SCALAR_OPS.names() if not n.startswith("cast_complex") and n != "complex"]
 
 
-def signatures(row: ScalarOp) -> list[tuple[str, ...]]:
+def signatures(scalar_op: ScalarOp) -> list[tuple[str, ...]]:
     """Return same dtypes for all operands, and a few mixtures."""
-    found = [(d,) * row.nin for d in DTYPES]
-    if row.nin == 2:
+    found = [(d,) * scalar_op.nin for d in DTYPES]
+    if scalar_op.nin == 2:
         found += [("int8", "uint8"), ("int64", "uint64"), ("uint64", "int64"), ("int32", "float32"), ("bool", "int8")]
     return found
 
@@ -66,14 +66,14 @@ def close(found: Any, expected: Any) -> None:
     np.testing.assert_array_equal(np.signbit(found[zero]), np.signbit(expected[zero]))
 
 
-@pytest.mark.parametrize("name", row_names())
-def test_row_equals_numpy_for_every_dtype(name: str, link: Callable[..., Any]) -> None:
-    row = ROWS[name]
+@pytest.mark.parametrize("name", scalar_names())
+def test_scalar_op_equals_numpy_for_every_dtype(name: str, link: Callable[..., Any]) -> None:
+    scalar_op = SCALAR_OPS[name]
     inputs, outputs, values = [], [], []
-    for dtypes in signatures(row):
+    for dtypes in signatures(scalar_op):
         variables = [TensorType(d, (None,)).make_variable() for d in dtypes]
         try:
-            out = Elemwise(row)(*variables)
+            out = Elemwise(scalar_op)(*variables)
         except (tt.DtypeError, TypeError):
             continue
         if out.dtype.startswith("complex"):
@@ -87,7 +87,7 @@ def test_row_equals_numpy_for_every_dtype(name: str, link: Callable[..., Any]) -
     program = link(inputs, outputs)
     position = iter(range(len(values)))
     for found, out in zip(program(*values), outputs, strict=True):
-        given = [values[next(position)] for _ in range(row.nin)]
+        given = [values[next(position)] for _ in range(scalar_op.nin)]
         cell: list[Any] = [None]
         with np.errstate(all="ignore"):
             out.owner.op.perform(out.owner, given, [cell])
@@ -135,10 +135,10 @@ def test_strided_operands_are_read_in_place(index: Any, link: Callable[..., Any]
 def composite() -> Elemwise:
     """Return (exp(x) + y, float32 of it, x) as one function with three results."""
     steps = (
-        Step(ROWS["exp"], (0,), ("float64",), "float64"),
-        Step(ROWS["add"], (2, 1), ("float64", "float64"), "float64"),
-        Step(ROWS["cast_float32"], (3,), ("float64",), "float32"),
-        Step(ROWS["tanh"], (4,), ("float32",), "float32"),
+        Step(SCALAR_OPS["exp"], (0,), ("float64",), "float64"),
+        Step(SCALAR_OPS["add"], (2, 1), ("float64", "float64"), "float64"),
+        Step(SCALAR_OPS["cast_float32"], (3,), ("float64",), "float32"),
+        Step(SCALAR_OPS["tanh"], (4,), ("float32",), "float32"),
     )
     return Elemwise(Composite(2, ("float64", "float64"), steps, (3, 5, 3, 0)))
 
@@ -158,9 +158,9 @@ def test_composite_with_several_results_broadcasts_all(link: Callable[..., Any])
 def test_long_composite_is_cut_into_loops(link: Callable[..., Any]) -> None:
     steps = []
     for k in range(1000):
-        row = ROWS["sin"] if k % 250 == 9 else ROWS["add"]
-        args = (k + 1,) if row.nin == 1 else (k + 1, max(0, k - 150))
-        steps.append(Step(row, args if k else (0, 0)[: row.nin], ("float64",) * row.nin, "float64"))
+        scalar_op = SCALAR_OPS["sin"] if k % 250 == 9 else SCALAR_OPS["add"]
+        args = (k + 1,) if scalar_op.nin == 1 else (k + 1, max(0, k - 150))
+        steps.append(Step(scalar_op, args if k else (0, 0)[: scalar_op.nin], ("float64",) * scalar_op.nin, "float64"))
     scalar = Composite(2, ("float64",) * 2, tuple(steps), (1001,))
     op = Elemwise(scalar)
     x, y = tt.dvector("x"), tt.dvector("y")

@@ -96,12 +96,12 @@ def test_a_flag_that_numpy_does_not_confirm_is_an_error_all_the_same() -> None:
         link([x], [Doubtful()(x)])(np.array([-2.0]))
 
 
-def test_second_lowering_of_a_row_is_refused() -> None:
+def test_second_lowering_of_a_scalar_op_is_refused() -> None:
     table = ScalarTable()
     table.register("row")(np.negative)
     with pytest.raises(DuplicateRegistrationError, match="'row' has a lowering already"):
         table.register("row")(np.negative)
-    assert SCALARS.get("no such row") is None
+    assert SCALARS.get("no such scalar op") is None
 
 
 def test_tables_load_the_rules_at_the_first_lookup() -> None:
@@ -111,7 +111,7 @@ def test_tables_load_the_rules_at_the_first_lookup() -> None:
 
 def test_a_fused_function_computes_what_its_steps_do() -> None:
     x, y = tt.fmatrix("x"), tt.fmatrix("y")
-    add, mul = tt.ROWS["add"], tt.ROWS["mul"]
+    add, mul = tt.SCALAR_OPS["add"], tt.SCALAR_OPS["mul"]
     steps = (
         tt.Step(mul, (0, 1), ("float32", "float32"), "float32"),
         tt.Step(add, (2, 0), ("float64", "float64"), "float64"),

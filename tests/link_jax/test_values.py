@@ -30,11 +30,11 @@ def samples(dtype: str, name: str) -> Any:
 @pytest.mark.parametrize("dtype", ["bool", "int8", "int64", "uint8", "uint64", "float16", "float32", "float64"])
 def test_every_elementwise_function_agrees_with_numpy(dtype: str) -> None:
     inputs, outputs, values = [], [], []
-    for name in tt.ROWS.names():
-        row = tt.ROWS[name]
-        operands = [tt.tensor(dtype=dtype, shape=(None,) * row.nin) for _ in range(row.nin)]
+    for name in tt.SCALAR_OPS.names():
+        scalar_op = tt.SCALAR_OPS[name]
+        operands = [tt.tensor(dtype=dtype, shape=(None,) * scalar_op.nin) for _ in range(scalar_op.nin)]
         try:
-            out = tt.Elemwise(row)(*operands)
+            out = tt.Elemwise(scalar_op)(*operands)
         except tt.DtypeError:
             continue
         sample = samples(dtype, name)
@@ -42,7 +42,7 @@ def test_every_elementwise_function_agrees_with_numpy(dtype: str) -> None:
         outputs.append(out)
         # Every value meets every other: each operand runs along a dimension of its own.
         values += [
-            sample.reshape([-1 if d == at else 1 for d in range(row.nin)]) for at in range(row.nin)
+            sample.reshape([-1 if d == at else 1 for d in range(scalar_op.nin)]) for at in range(scalar_op.nin)
         ]  # fmt: skip
     assert len(outputs) > 30
     assert_like_vm(inputs, outputs, *values)

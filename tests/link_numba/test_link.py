@@ -17,7 +17,7 @@ from treadle.config import config
 from treadle.graph import Apply, DuplicateRegistrationError, LoweringError, Op, Variable
 from treadle.link.numba import BACKEND, SCALARS, TABLE, GraphWriter
 from treadle.link.numba.compiler import COMPILER
-from treadle.link.numba.scalar_code import row_text
+from treadle.link.numba.scalar_code import scalar_text
 from treadle.tensor import ScalarOp
 
 CHILD = """
@@ -160,7 +160,7 @@ def test_a_rule_that_writes_nothing_is_told_what_rules_do(
         link([x], [Cube()(x)])
 
 
-def test_a_row_of_another_gets_a_text(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_scalar_op_of_another_gets_a_text(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SCALARS, "_texts", {})
     SCALARS.register("cube", {"f": "{0} * {0} * {0}"})
     assert SCALARS.has("cube")
@@ -168,6 +168,6 @@ def test_a_row_of_another_gets_a_text(monkeypatch: pytest.MonkeyPatch) -> None:
         SCALARS.register("cube", {"f": "{0}"})
     with pytest.raises(DuplicateRegistrationError, match="'exp' has a text already"):
         SCALARS.register("exp", {"f": "{0}"})
-    row = cast("ScalarOp", SimpleNamespace(name="cube"))
-    assert row_text(row, "f") == "{0} * {0} * {0}"
-    assert row_text(row, "i") is None
+    cube = cast("ScalarOp", SimpleNamespace(name="cube"))
+    assert scalar_text(cube, "f") == "{0} * {0} * {0}"
+    assert scalar_text(cube, "i") is None

@@ -9,7 +9,7 @@ import treadle.tensor as tt
 from tests.link_numba.conftest import Link
 from treadle.graph import FunctionGraph
 from treadle.link.vm import VMLinker
-from treadle.tensor import ROWS, Composite, DtypeError, Elemwise, Step, TensorType
+from treadle.tensor import SCALAR_OPS, Composite, DtypeError, Elemwise, Step, TensorType
 
 
 def sample(dtype: str, seed: int) -> Any:
@@ -26,22 +26,22 @@ def sample(dtype: str, seed: int) -> Any:
     return value
 
 
-def rows_for(dtype: str) -> tuple[list[Any], list[Any]]:
-    """Return inputs of a dtype and every row that takes them applied to these."""
+def expressions_for(dtype: str) -> tuple[list[Any], list[Any]]:
+    """Return inputs of a dtype and every scalar op that takes them applied to these."""
     numbers = [TensorType(dtype, (None, None))(f"x{i}") for i in range(3)]
     truth = tt.TensorType("bool", (None, None))("truth")
     outputs = []
     undefined = {"int32", "uint8", "int8", "uint32", "int16", "uint16", "int64", "uint64"}
-    for name in ROWS.names():
-        row = ROWS[name]
+    for name in SCALAR_OPS.names():
+        scalar_op = SCALAR_OPS[name]
         # C leaves a NaN made an integer undefined, and NumPy raises for integers to negative powers.
         if np.dtype(dtype).kind == "f" and name.removeprefix("cast_") in undefined:
             continue
         if name == "pow" and np.dtype(dtype).kind == "i":
             continue
-        args = [truth, *numbers[:2]] if name == "switch" else numbers[: row.nin]
+        args = [truth, *numbers[:2]] if name == "switch" else numbers[: scalar_op.nin]
         try:
-            out = Elemwise(row)(*args)
+            out = Elemwise(scalar_op)(*args)
         except DtypeError:
             continue
         if out.type.numpy_dtype.kind != "c":
@@ -50,8 +50,8 @@ def rows_for(dtype: str) -> tuple[list[Any], list[Any]]:
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float16", "int32"])
-def test_every_row_agrees_with_numpy(link: Link, dtype: str) -> None:
-    inputs, outputs = rows_for(dtype)
+def test_every_scalar_op_agrees_with_numpy(link: Link, dtype: str) -> None:
+    inputs, outputs = expressions_for(dtype)
     values = [sample(dtype, 1), sample(dtype, 2)[:, ::-1], sample(dtype, 3), sample("bool", 4)]
     results = link(inputs, outputs)(*values)
     wanted = VMLinker().link(FunctionGraph(inputs, outputs))(*values)
@@ -136,7 +136,7 @@ def test_matrix_product_takes_any_strides(link: Link) -> None:
 
 
 def test_fused_function_of_two_results(link: Link) -> None:
-    add, exp, eq = ROWS["add"], ROWS["exp"], ROWS["eq"]
+    add, exp, eq = SCALAR_OPS["add"], SCALAR_OPS["exp"], SCALAR_OPS["eq"]
     steps = (
         Step(add, (0, 1), ("float32", "float32"), "float32"),
         Step(exp, (2,), ("float64",), "float64"),

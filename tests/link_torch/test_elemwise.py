@@ -34,14 +34,14 @@ def edge_values(dtype: str) -> Any:
 
 
 def expression(name: str, x: Any, y: Any, dtype: str) -> Any | None:
-    """Return a row applied to x and y, or None where it does not take the dtype."""
-    row = tt.ROWS[name]
-    op = tt.Elemwise(row)
+    """Return a scalar op applied to x and y, or None where it does not take the dtype."""
+    scalar_op = tt.SCALAR_OPS[name]
+    op = tt.Elemwise(scalar_op)
     if name == "pow" and np.dtype(dtype).kind == "i":
         return op(x, tt.constant(np.array([[0, 1, 2, 3, 7, 8]], dtype)))
     if name.startswith("cast_") and np.dtype(dtype).kind == "f" and np.dtype(name[5:]).kind in "iu":
         return op(tt.switch(tt.abs(x) < (1 if name[5] == "u" else 100), x, tt.zeros_like(x)))
-    operands = {1: (x,), 2: (x, y), 3: (tt.eq(x, y), x, y)}[row.nin]
+    operands = {1: (x,), 2: (x, y), 3: (tt.eq(x, y), x, y)}[scalar_op.nin]
     try:
         return op(*operands)
     except tt.DtypeError:
@@ -49,7 +49,7 @@ def expression(name: str, x: Any, y: Any, dtype: str) -> Any | None:
 
 
 def expressions(dtype: str, names: list[str]) -> tuple[list[Any], list[Any], list[str]]:
-    """Return inputs, outputs and names of the rows that take a dtype."""
+    """Return inputs, outputs and names of the scalar ops that take a dtype."""
     x, y = tt.TensorType(dtype, (None, 1))("x"), tt.TensorType(dtype, (1, None))("y")
     made = {name: expression(name, x, y, dtype) for name in names}
     kept = [name for name in names if made[name] is not None]
@@ -57,8 +57,8 @@ def expressions(dtype: str, names: list[str]) -> tuple[list[Any], list[Any], lis
 
 
 @pytest.mark.parametrize("dtype", REAL)
-def test_every_row_agrees_with_numpy_on_every_dtype(dtype: str) -> None:
-    names = [n for n in tt.ROWS.names() if n not in {"cast_complex64", "cast_complex128", "complex"}]
+def test_every_scalar_op_agrees_with_numpy_on_every_dtype(dtype: str) -> None:
+    names = [n for n in tt.SCALAR_OPS.names() if n not in {"cast_complex64", "cast_complex128", "complex"}]
     inputs, outputs, kept = expressions(dtype, names)
     values = edge_values(dtype)
     assert len(kept) > 30
@@ -87,8 +87,8 @@ def test_complex_functions_that_pytorch_lacks_are_refused_all_at_once() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint16", "uint64", "float16", "float64"])
-def test_delicate_rows_agree_with_numpy_when_compiled(dtype: str) -> None:
-    rows = {
+def test_delicate_scalar_ops_agree_with_numpy_when_compiled(dtype: str) -> None:
+    names = {
         "f": [
             "floor_div",
             "mod",
@@ -102,7 +102,7 @@ def test_delicate_rows_agree_with_numpy_when_compiled(dtype: str) -> None:
         ],
         "i": ["floor_div", "mod", "maximum", "add", "mul", "pow", "left_shift", "right_shift", "lt", "cast_float32"],
     }
-    inputs, outputs, kept = expressions(dtype, rows["f" if np.dtype(dtype).kind == "f" else "i"])
+    inputs, outputs, kept = expressions(dtype, names["f" if np.dtype(dtype).kind == "f" else "i"])
     values = edge_values(dtype)
     check(inputs, outputs, [values[:, None], values[None, :]], compiled=True, names=kept)
 
@@ -129,7 +129,7 @@ def test_a_negative_integer_exponent_is_an_error_that_names_the_line() -> None:
 
 
 def test_a_fused_node_is_lowered_step_by_step() -> None:
-    add, mul = tt.ROWS["add"], tt.ROWS["mul"]
+    add, mul = tt.SCALAR_OPS["add"], tt.SCALAR_OPS["mul"]
     steps = (
         tt.Step(add, (0, 1), ("float64", "float64"), "float64"),
         tt.Step(mul, (2, 0), ("float64", "float64"), "float64"),

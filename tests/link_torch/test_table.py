@@ -105,6 +105,6 @@ def test_a_failure_that_only_pytorch_has_names_the_way_out(monkeypatch: pytest.M
         program(np.ones(2))
 
 
-def test_a_second_kernel_for_a_row_is_refused() -> None:
+def test_a_second_kernel_for_a_scalar_op_is_refused() -> None:
     with pytest.raises(DuplicateRegistrationError, match="add"):
         KERNELS.function("add", "f", torch.add)

@@ -16,7 +16,7 @@ from tests.tensor_rewrites.graphs import rewrite, run
 from treadle.rewrite import RewriteDatabaseQuery
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.errors import DtypeError
-from treadle.tensor.row import ROWS
+from treadle.tensor.scalar_op import SCALAR_OPS
 
 if TYPE_CHECKING:
     import random
@@ -40,7 +40,7 @@ NUMBERS: tuple[Any, ...] = (
 
 @dataclass(frozen=True)
 class Call:
-    """An elementwise function by the name of its row, applied to names of inputs, numbers and calls."""
+    """An elementwise function by the name of its scalar op, applied to names of inputs, numbers and calls."""
 
     name: str
     args: tuple[Any, ...]
@@ -51,7 +51,7 @@ class Call:
 
 def functions(nin: int) -> list[str]:
     """Return the names of the functions of a number of operands."""
-    names = [name for name in ROWS.names() if ROWS[name].nin == nin]
+    names = [name for name in SCALAR_OPS.names() if SCALAR_OPS[name].nin == nin]
     return [n for n in names if not n.startswith("cast_") or n.removeprefix("cast_") in _CASTS]
 
 
@@ -98,23 +98,23 @@ def symbolic(call: Any, inputs: dict[str, Any]) -> Any:
         return inputs[call]
     if not isinstance(call, Call):
         return call
-    return Elemwise(ROWS[call.name])(*(symbolic(a, inputs) for a in call.args))
+    return Elemwise(SCALAR_OPS[call.name])(*(symbolic(a, inputs) for a in call.args))
 
 
 def numeric(call: Any, values: dict[str, Any]) -> Any:
-    """Return the value of a call in NumPy, whose own functions decide about dtypes where the row is one of them."""
+    """Return the value of a call in NumPy; where the scalar op is a ufunc, that decides about dtypes."""
     if isinstance(call, str):
         return values[call]
     if not isinstance(call, Call):
         return call
-    row = ROWS[call.name]
+    scalar_op = SCALAR_OPS[call.name]
     args = [numeric(a, values) for a in call.args]
     # NumPy's positive, unlike the copy, takes no bool.
-    if row.ufunc is not None and row.name != "identity":
-        return getattr(np, row.ufunc)(*args)
+    if scalar_op.ufunc is not None and scalar_op.name != "identity":
+        return getattr(np, scalar_op.ufunc)(*args)
     weak = [type(a) if type(a) in {int, float, complex} else np.asarray(a).dtype for a in args]
-    loops, out = row.signature(weak)
-    return np.asarray(row.impl(*(np.asarray(a).astype(d) for a, d in zip(args, loops, strict=True)))).astype(out)
+    loops, out = scalar_op.signature(weak)
+    return np.asarray(scalar_op.impl(*(np.asarray(a).astype(d) for a, d in zip(args, loops, strict=True)))).astype(out)
 
 
 def _names(call: Any) -> Iterator[str]:

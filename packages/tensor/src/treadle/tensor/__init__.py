@@ -82,7 +82,6 @@ from treadle.tensor.reduction import any_ as any
 from treadle.tensor.reduction import max_ as max
 from treadle.tensor.reduction import min_ as min
 from treadle.tensor.reduction import sum_ as sum
-from treadle.tensor.row import ROWS, ScalarOp
 from treadle.tensor.scalar.arithmetic import abs_ as abs
 from treadle.tensor.scalar.arithmetic import (
     add,
@@ -178,6 +177,7 @@ from treadle.tensor.scalar.trigonometric import (
     tan,
     tanh,
 )
+from treadle.tensor.scalar_op import SCALAR_OPS, ScalarOp
 from treadle.tensor.shape import Reshape, Shape, ShapeI, flatten, reshape, shape, shape_i
 from treadle.tensor.types import CONVERTERS, DTYPES, TensorType
 from treadle.tensor.variable import (
@@ -200,7 +200,7 @@ __all__ = [
     "CONVERTERS",
     "DTYPES",
     "KINDS",
-    "ROWS",
+    "SCALAR_OPS",
     "ARange",
     "AdvancedIncSubtensor",
     "AdvancedSubtensor",

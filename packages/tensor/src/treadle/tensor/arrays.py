@@ -9,7 +9,7 @@ import numpy as np
 
 from treadle.config import text_of
 from treadle.tensor.errors import DtypeError, MaskedArrayError, TensorTypeError
-from treadle.tensor.row import check_conversion
+from treadle.tensor.scalar_op import check_conversion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

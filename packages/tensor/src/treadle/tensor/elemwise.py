@@ -15,7 +15,7 @@ from treadle.tensor.dimshuffle import DimShuffle, shape_padleft
 from treadle.tensor.errors import DtypeError, TensorTypeError
 from treadle.tensor.known_values import aligned
 from treadle.tensor.policy import narrowed, operands_follow_policy
-from treadle.tensor.row import ScalarOp
+from treadle.tensor.scalar_op import ScalarOp
 from treadle.tensor.types import DTYPE_NAMES, TensorType
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from treadle.graph import Type
     from treadle.tensor.known_values import Known
-    from treadle.tensor.row import Dtype, Operand
+    from treadle.tensor.scalar_op import Dtype, Operand
     from treadle.tensor.variable import TensorVariable
 
 
@@ -40,7 +40,7 @@ class Step:
 
     Parameters
     ----------
-    row
+    scalar_op
         The function.
     args
         Its operands: numbers below the composite's `nin` are its inputs, ``nin + k`` is the result of step k.
@@ -50,7 +50,7 @@ class Step:
         Dtype of the result.
     """
 
-    row: ScalarOp
+    scalar_op: ScalarOp
     args: tuple[int, ...]
     loops: tuple[str, ...]
     out: str
@@ -80,7 +80,7 @@ class Composite:
     @property
     def name(self) -> str:
         """The names of the steps."""
-        return "Composite{" + " ".join(step.row.name for step in self.steps) + "}"
+        return "Composite{" + " ".join(step.scalar_op.name for step in self.steps) + "}"
 
     def canonical(self) -> bytes:
         """Return the canonical encoding."""
@@ -94,7 +94,7 @@ class Composite:
                 values[i] if values[i].dtype.name == d else values[i].astype(d)
                 for i, d in zip(step.args, step.loops, strict=True)
             ]
-            result = np.asarray(step.row.impl(*args))
+            result = np.asarray(step.scalar_op.impl(*args))
             values.append(result if result.dtype.name == step.out else result.astype(step.out))
         return values
 
@@ -118,7 +118,9 @@ def _unfused(scalar: Composite, node: Apply, operands: Sequence[Variable]) -> li
     values = list(operands)
     shape = getattr(node.outputs[0].type, "shape", ())
     for step in scalar.steps:
-        made = Apply(Elemwise(step.row), [values[i] for i in step.args], [TensorType(step.out, shape).make_variable()])
+        made = Apply(
+            Elemwise(step.scalar_op), [values[i] for i in step.args], [TensorType(step.out, shape).make_variable()]
+        )
         values.append(made.outputs[0])
     return [values[i] for i in scalar.outputs]
 
@@ -132,7 +134,7 @@ class Elemwise(Op):
     Parameters
     ----------
     scalar_op
-        The function: a row, or a composite of rows.
+        The function: a scalar op, or a composite of scalar ops.
     inplace
         Pairs of an output and the input whose memory it may take, where their run-time shapes and dtypes agree.
     """
@@ -168,10 +170,10 @@ class Elemwise(Op):
         return self.scalar_op.name
 
     @property
-    def rows(self) -> tuple[ScalarOp, ...]:
+    def scalar_ops(self) -> tuple[ScalarOp, ...]:
         """The scalar functions: one, or those of a composite's steps."""
         scalar = self.scalar_op
-        return tuple(step.row for step in scalar.steps) if isinstance(scalar, Composite) else (scalar,)
+        return tuple(step.scalar_op for step in scalar.steps) if isinstance(scalar, Composite) else (scalar,)
 
     @property
     def nin(self) -> int:
@@ -271,7 +273,7 @@ class Elemwise(Op):
         return made
 
     def infer(self, *types: Type) -> Sequence[Type]:
-        """Return the output types: dtype by the row's rule, shape by broadcasting."""
+        """Return the output types: dtype by the scalar op's rule, shape by broadcasting."""
         kinds: list[Any] = list(types)
         scalar = self.scalar_op
         shape = kinds[0].shape if len(kinds) == 1 else broadcast_static(scalar.name, [t.shape for t in kinds])
@@ -291,7 +293,7 @@ class Elemwise(Op):
     # Printing
 
     def printed_form(self, node: Apply) -> Form | Sequence[Form]:
-        """Write the row's own form, else a call; a composite as the formulas it stands for.
+        """Write the scalar op's own form, else a call; a composite as the formulas it stands for.
 
         Dimensions that broadcasting adds by itself are not shown.
         """
@@ -374,7 +376,7 @@ class Elemwise(Op):
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
-        """Return the row's terms, summed back to each input's run-time shape.
+        """Return the scalar op's terms, summed back to each input's run-time shape.
 
         What flows back from a differentiable function of complex numbers is the cotangent times the conjugate of the
         derivative.

@@ -17,9 +17,9 @@ from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.fields import fix_dtypes, fix_integers
 from treadle.tensor.known_values import known_value
 from treadle.tensor.reduction import sum_
-from treadle.tensor.row import check_conversion
 from treadle.tensor.scalar.arithmetic import add, mul
 from treadle.tensor.scalar.cast import cast
+from treadle.tensor.scalar_op import check_conversion
 from treadle.tensor.shape import shape_i
 from treadle.tensor.types import TensorType
 

@@ -32,8 +32,8 @@ from treadle.tensor.dimshuffle import (
 )
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.errors import NumpyFunctionError
-from treadle.tensor.row import ROWS
 from treadle.tensor.scalar import arithmetic, cast, comparison, complex_numbers, exponential, rounding, trigonometric
+from treadle.tensor.scalar_op import SCALAR_OPS
 from treadle.tensor.shape import flatten, reshape, shape, shape_i
 from treadle.tensor.types import TensorType
 
@@ -351,7 +351,9 @@ def array_function(
 def _elementwise() -> Mapping[Ufunc, Callable[..., Any]]:
     """Return treadle's function for each ufunc of NumPy's that it has."""
     made: dict[Ufunc, Callable[..., Any]] = {
-        getattr(np, row.ufunc): Elemwise(row) for row in map(ROWS.__getitem__, ROWS.names()) if row.ufunc is not None
+        getattr(np, s.ufunc): Elemwise(s)
+        for s in map(SCALAR_OPS.__getitem__, SCALAR_OPS.names())
+        if s.ufunc is not None
     }
     others: dict[Ufunc, Callable[..., Any]] = {
         np.rint: rounding.round_half_to_even,

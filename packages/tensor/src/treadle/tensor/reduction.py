@@ -17,11 +17,11 @@ from treadle.tensor.dimshuffle import NEW, dimshuffle
 from treadle.tensor.errors import DtypeError, TensorTypeError
 from treadle.tensor.fields import fix_axes, fix_dtypes
 from treadle.tensor.from_graph import OpFromGraph
-from treadle.tensor.row import check_conversion
 from treadle.tensor.scalar.arithmetic import add, maximum, mul, sub, true_div
 from treadle.tensor.scalar.cast import cast, second, switch
 from treadle.tensor.scalar.comparison import eq, neq
 from treadle.tensor.scalar.exponential import sqr, sqrt
+from treadle.tensor.scalar_op import check_conversion
 from treadle.tensor.shape import shape_i
 from treadle.tensor.types import TensorType
 

@@ -15,7 +15,7 @@ from treadle.tensor.arguments import as_integer, as_items, known_integer
 from treadle.tensor.arrays import agree, array_of, buffers, describe_difference, magnitude, numbers_exceed
 from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.policy import check_float64
-from treadle.tensor.row import check_conversion
+from treadle.tensor.scalar_op import check_conversion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

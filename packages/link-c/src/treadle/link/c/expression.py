@@ -59,8 +59,8 @@ class Expression:
 
 _CALL = re.compile(r"(\w+)\{s\}\(\{0\}(?:, \{1\})?\)")
 
-# Rows whose value is built from several functions on blocks. Each line: what it is, then its operands: x and y are
-# the row's, others the results of earlier lines. {c} is the C type, {s} the suffix of math functions.
+# Scalar ops whose value is built from several functions on blocks. Each line: what it is, then its operands: x and y
+# are the scalar op's, others the results of earlier lines. {c} is the C type, {s} the suffix of math functions.
 _BUILT: Mapping[str, tuple[tuple[str, ...], ...]] = MappingProxyType(
     {
         "sigmoid": (
@@ -108,7 +108,7 @@ _TURNED = MappingProxyType({"eq": "eq", "neq": "neq", "lt": "gt", "le": "ge", "g
 
 
 class _Builder:
-    """Appends the operations of rows."""
+    """Appends the operations of scalar ops."""
 
     def __init__(self, inputs: Sequence[str]) -> None:
         self.inputs = tuple(inputs)
@@ -133,21 +133,21 @@ class _Builder:
             self._converted[key] = self.add(Operation((value,), dtype, text))
         return self._converted[key]
 
-    def row(self, step: Step, args: Sequence[int]) -> int:
-        """Append a row's operations and return its result, in the step's dtype."""
+    def step(self, step: Step, args: Sequence[int]) -> int:
+        """Append a scalar op's operations and return its result, in the step's dtype."""
         operands = tuple(self.convert(a, d) for a, d in zip(args, step.loops, strict=True))
         first = CTYPES[step.loops[0]]
-        built = _BUILT.get(step.row.name)
+        built = _BUILT.get(step.scalar_op.name)
         if built is not None and first.kind == "f":
             return self.convert(self._built(built, operands, step.loops[0]), step.out)
-        text = step.row.c_text(first.kind) or ""
+        text = step.scalar_op.c_text(first.kind) or ""
         call = _CALL.fullmatch(text)
         if call and call[1] in BLOCK_FUNCTIONS and step.loops[0] == step.out:
             return self._block(call[1], operands, step.loops[0])
-        if set(step.loops) == {"int64", "uint64"} and step.row.name in _MIXED:
+        if set(step.loops) == {"int64", "uint64"} and step.scalar_op.name in _MIXED:
             text = self._mixed(step)
         text = text.replace("{s}", first.suffix).replace("{t}", first.math)
-        check = "{1} < 0" if step.row.name == "pow" and first.kind == "i" else ""
+        check = "{1} < 0" if step.scalar_op.name == "pow" and first.kind == "i" else ""
         if step.out == "float16":
             text = f"tr_f32_round_f16({text})"
         return self.add(Operation(operands, step.out, text, check=check))
@@ -155,7 +155,7 @@ class _Builder:
     @staticmethod
     def _mixed(step: Step) -> str:
         signed_first = step.loops[0] == "int64"
-        name = step.row.name if signed_first else _TURNED[step.row.name]
+        name = step.scalar_op.name if signed_first else _TURNED[step.scalar_op.name]
         i, u = ("{0}", "{1}") if signed_first else ("{1}", "{0}")
         return _MIXED[name].replace("{i}", i).replace("{u}", u)
 
@@ -191,12 +191,12 @@ def expression(op: Elemwise, node: Apply) -> Expression:
     if isinstance(scalar, Composite):
         values = [builder.convert(i, d) for i, d in enumerate(scalar.dtypes)]
         for step in scalar.steps:
-            values.append(builder.row(step, [values[a] for a in step.args]))
+            values.append(builder.step(step, [values[a] for a in step.args]))
         outputs = tuple(values[i] for i in scalar.outputs)
     else:
         loops = tuple(d.name for d in op.loop_dtypes(node))
         out = node.outputs[0].type.dtype  # type: ignore[attr-defined]  # a tensor
-        outputs = (builder.row(Step(scalar, tuple(range(scalar.nin)), loops, out), range(scalar.nin)),)
+        outputs = (builder.step(Step(scalar, tuple(range(scalar.nin)), loops, out), range(scalar.nin)),)
     return Expression(tuple(dtypes), tuple(builder.operations), outputs)
 
 
@@ -204,12 +204,12 @@ def unsupported(op: Elemwise, node: Apply) -> str:
     """Return why C has no text for an elementwise node, or an empty string."""
     scalar = op.scalar_op
     if isinstance(scalar, Composite):
-        pairs = [(step.row, step.loops) for step in scalar.steps]
+        pairs = [(step.scalar_op, step.loops) for step in scalar.steps]
     else:
         pairs = [(scalar, tuple(d.name for d in op.loop_dtypes(node)))]
-    for row, loops in pairs:
+    for scalar_op, loops in pairs:
         if any(d not in CTYPES for d in loops):
             return f"C has no {next(d for d in loops if d not in CTYPES)}"
-        if row.c_text(CTYPES[loops[0]].kind) is None:
-            return f"the row {row.name} has no C text for {loops[0]}"
+        if scalar_op.c_text(CTYPES[loops[0]].kind) is None:
+            return f"the scalar op {scalar_op.name} has no C text for {loops[0]}"
     return ""

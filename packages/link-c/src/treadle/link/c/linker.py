@@ -169,21 +169,19 @@ def compile_unit(toolchain: Toolchain, unit: Unit, source: str, order: Sequence[
         at = marked_node(source, error.line) if error.line else NO_NODE
         if not 0 <= at < len(order):
             raise
-        msg = f"{error}\nThis line belongs to {order[at].op}{order[at].where()}.{_rows_at_fault(str(error), order[at])}"
+        msg = f"{error}\nThis line belongs to {order[at].op}{order[at].where()}.{_undeclared_in(str(error), order[at])}"
         raise CompileError(msg, error.line) from error
 
 
-def _rows_at_fault(said: str, node: Apply) -> str:
+def _undeclared_in(said: str, node: Apply) -> str:
     """Return which elementwise functions of a node name a C function that the compiler does not know."""
     op = node.op.elementwise if isinstance(node.op, FusedReduction) else node.op
-    rows = op.rows if isinstance(op, Elemwise) else ()
+    scalar_ops = op.scalar_ops if isinstance(op, Elemwise) else ()
     unknown = set(_UNKNOWN.findall(said))
     found = sorted(
-        f"its row {row.name!r} calls {name}"
-        for row in rows
+        f"its scalar op {s.name!r} calls {name}"
+        for s in scalar_ops
         for name in unknown
-        if any(
-            re.search(rf"\b{name.removesuffix('f')}f?\b", text.replace("{s}", "")) for text in (row.c or {}).values()
-        )
+        if any(re.search(rf"\b{name.removesuffix('f')}f?\b", text.replace("{s}", "")) for text in (s.c or {}).values())
     )
     return f" C has no such function: {', '.join(found)}. Correct the parameter c of its ScalarOp." if found else ""

@@ -44,7 +44,7 @@ class JaxLinker(TableLinker):
     def lacks_rule(self, node: Apply) -> bool:
         """Whether there is no rule for a node's op, or no function for an elementwise function of it."""
         return super().lacks_rule(node) or (
-            isinstance(node.op, Elemwise) and any(jax_function(row) is None for row in node.op.rows)
+            isinstance(node.op, Elemwise) and any(jax_function(s) is None for s in node.op.scalar_ops)
         )
 
     def to_native(self, value: Any, kind: Type) -> Any:

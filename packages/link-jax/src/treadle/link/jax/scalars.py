@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 LOG_2 = float(np.log(2.0))
 
 
-def jax_function(row: ScalarOp) -> Callable[..., Any] | None:
-    """Return the function of JAX arrays that is registered for a row, or jax.numpy's; None if there is neither."""
-    function = SCALARS.get(row.name)
-    if function is None and row.ufunc is not None:
-        function = getattr(jnp, row.ufunc, None)
+def jax_function(scalar_op: ScalarOp) -> Callable[..., Any] | None:
+    """Return the function of JAX arrays that is registered for a scalar op, or jax.numpy's, or None."""
+    function = SCALARS.get(scalar_op.name)
+    if function is None and scalar_op.ufunc is not None:
+        function = getattr(jnp, scalar_op.ufunc, None)
     return function
 
 
-def scalar_function(row: ScalarOp, loops: Sequence[Any], out: Any) -> Callable[..., Any]:
-    """Return a row as a function of JAX arrays of one shape.
+def scalar_function(scalar_op: ScalarOp, loops: Sequence[Any], out: Any) -> Callable[..., Any]:
+    """Return a scalar op as a function of JAX arrays of one shape.
 
     Parameters
     ----------
-    row
+    scalar_op
         The function.
     loops
         Dtypes that the operands are converted to.
@@ -43,11 +43,14 @@ def scalar_function(row: ScalarOp, loops: Sequence[Any], out: Any) -> Callable[.
     Raises
     ------
     Unsupported
-        If the row is neither in `SCALARS` nor a ufunc that jax.numpy has.
+        If the scalar op is neither in `SCALARS` nor a ufunc that jax.numpy has.
     """
-    function = jax_function(row)
+    function = jax_function(scalar_op)
     if function is None:
-        msg = f"the row {row.name!r} is no ufunc of jax.numpy; register a function for it in treadle.link.jax.SCALARS"
+        msg = (
+            f"the scalar op {scalar_op.name!r} is no ufunc of jax.numpy; "
+            "register a function for it in treadle.link.jax.SCALARS"
+        )
         raise Unsupported(msg)
     wide = ["float32" if np.dtype(d) == np.float16 else d for d in loops]
     called: Callable[..., Any] = function
@@ -199,8 +202,15 @@ def _comparison(name: str, mirrored: str, when_negative: bool) -> None:
             return jnp.where(x < 0, when_negative, function(x.astype(y.dtype), y))
         return jnp.where(y < 0, mirror(-1, 0), mirror(y.astype(x.dtype), x))
 
-    row = {"equal": "eq", "not_equal": "neq", "less": "lt", "less_equal": "le", "greater": "gt", "greater_equal": "ge"}
-    SCALARS.register(row[name])(compare)
+    names = {
+        "equal": "eq",
+        "not_equal": "neq",
+        "less": "lt",
+        "less_equal": "le",
+        "greater": "gt",
+        "greater_equal": "ge",
+    }
+    SCALARS.register(names[name])(compare)
 
 
 _comparison("equal", "equal", False)
@@ -259,7 +269,7 @@ SCALARS.register("angle")(jnp.angle)
 SCALARS.register("complex")(lax.complex)
 
 
-# Stable functions built from exponentials, by the formulas of the rows.
+# Stable functions built from exponentials, by the formulas of the scalar ops.
 
 
 @SCALARS.register("sigmoid")

@@ -80,9 +80,9 @@ class OpTable(LoweringTable):
 
 
 class ScalarTable:
-    """Elementwise functions by row name, for the rows that are not a NumPy ufunc that jax.numpy has too.
+    """Elementwise functions by scalar op name, for the scalar ops that are not a NumPy ufunc that jax.numpy has too.
 
-    Each takes JAX arrays of one shape and of the row's computing dtypes (float32 in place of float16), and returns
+    Each takes JAX arrays of one shape and of the computing dtypes (float32 in place of float16), and returns
     one, or a `Checked`.
     """
 
@@ -92,7 +92,7 @@ class ScalarTable:
         self._functions: dict[str, Callable[..., Any]] = {}
 
     def register(self, *names: str) -> Callable[[F], F]:
-        """Return a decorator that makes a function the lowering of the named rows.
+        """Return a decorator that makes a function the lowering of the named scalar ops.
 
         Raises
         ------
@@ -103,7 +103,7 @@ class ScalarTable:
         def decorate(function: F) -> F:
             for name in names:
                 if name in self._functions:
-                    msg = f"jax: the row {name!r} has a lowering already. Remove one of the two."
+                    msg = f"jax: the scalar op {name!r} has a lowering already. Remove one of the two."
                     raise DuplicateRegistrationError(msg)
                 self._functions[name] = function
             return function
@@ -111,7 +111,7 @@ class ScalarTable:
         return decorate
 
     def get(self, name: str) -> Callable[..., Any] | None:
-        """Return the function registered for a row, or None."""
+        """Return the function registered for a scalar op, or None."""
         return self._functions.get(name)
 
 

@@ -42,7 +42,7 @@ class NumbaLinker(TableLinker):
         if super().lacks_rule(node):
             return True
         lowered = all(self.holds(v.type) for v in node.outputs)
-        return lowered and isinstance(node.op, Elemwise) and not all(SCALARS.has(row.name) for row in node.op.rows)
+        return lowered and isinstance(node.op, Elemwise) and not all(SCALARS.has(s.name) for s in node.op.scalar_ops)
 
     def holds(self, kind: Type) -> bool:
         """Whether a type is one of tensors of a dtype that is lowered."""

@@ -1,4 +1,4 @@
-"""Scalar functions as expressions of generated code, from the table of rows."""
+"""Scalar functions as expressions of generated code, from the table of scalar ops."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from treadle.tensor import ScalarOp
 
-# By row, the text for each kind of the dtype computed with: {0} {1} {2} are the operands, {t} the type code.
+# By scalar op, the text for each kind of the dtype computed with: {0} {1} {2} are the operands, {t} the type code.
 _NUMBERS: Mapping[str, Mapping[str, str]] = {
     "add": {"fiu": "{0} + {1}", "b": "{0} | {1}"},
     "sub": {"fiu": "{0} - {1}"},
@@ -85,7 +85,7 @@ _BITS: Mapping[str, Mapping[str, str]] = {
     "left_shift": {"iu": "left_shift_{t}({0}, {1})"},
     "right_shift": {"iu": "right_shift_{t}({0}, {1})"},
 }
-# Rows that are a function of libm by another name than NumPy's, or by the same.
+# Scalar ops that are a function of libm by another name than NumPy's, or by the same.
 _LIBM: Mapping[str, str] = {
     "exp": "exp", "exp2": "exp2", "expm1": "expm1", "log": "log", "log2": "log2", "log10": "log10",
     "log1p": "log1p", "sin": "sin", "cos": "cos", "tan": "tan", "arcsin": "asin", "arccos": "acos",
@@ -95,7 +95,7 @@ _LIBM: Mapping[str, str] = {
 
 
 class ScalarTexts:
-    """Texts of elementwise functions by row name, for rows that treadle has no text for."""
+    """Texts of elementwise functions by scalar op name, for scalar ops that treadle has no text for."""
 
     __slots__ = ("_texts",)
 
@@ -103,12 +103,12 @@ class ScalarTexts:
         self._texts: dict[str, Mapping[str, str]] = {}
 
     def register(self, name: str, texts: Mapping[str, str]) -> None:
-        """Give a row its text.
+        """Give a scalar op its text.
 
         Parameters
         ----------
         name
-            Name of the row.
+            Name of the scalar op.
         texts
             For kinds of the dtype computed with, such as ``"f"`` or ``"iu"``, a Python expression: ``{0}`` ``{1}``
             ``{2}`` are the operands, ``{t}`` is the code of that dtype (``f8``), and ``libm_exp_{t}`` and its like
@@ -117,46 +117,46 @@ class ScalarTexts:
         Raises
         ------
         DuplicateRegistrationError
-            If the row has a text already.
+            If the scalar op has a text already.
         """
         if self.has(name):
-            msg = f"numba: the row {name!r} has a text already. Remove one of the two."
+            msg = f"numba: the scalar op {name!r} has a text already. Remove one of the two."
             raise DuplicateRegistrationError(msg)
         self._texts[name] = dict(texts)
 
     def has(self, name: str) -> bool:
-        """Whether a row has a text, for whichever dtypes."""
+        """Whether a scalar op has a text, for whichever dtypes."""
         return any(name in table for table in (_NUMBERS, _TRUTHS, _BITS, _LIBM, self._texts)) or name.startswith(
             "cast_"
         )
 
     def of(self, name: str) -> Mapping[str, str]:
-        """Return what was registered for a row, by kinds."""
+        """Return what was registered for a scalar op, by kinds."""
         return self._texts.get(name, {})
 
 
 SCALARS = ScalarTexts()
 
 
-def row_text(row: ScalarOp, kind: str) -> str | None:
-    """Return the text of a row for a kind of dtype, None where the backend has none."""
-    if row.name.startswith("cast_"):
+def scalar_text(scalar_op: ScalarOp, kind: str) -> str | None:
+    """Return the text of a scalar op for a kind of dtype, None where the backend has none."""
+    if scalar_op.name.startswith("cast_"):
         return "{0}"
-    if kind == "f" and row.name in _LIBM:
-        return f"libm_{_LIBM[row.name]}_{{t}}({{0}})"
-    for texts in (*(table.get(row.name, {}) for table in (_NUMBERS, _TRUTHS, _BITS)), SCALARS.of(row.name)):
+    if kind == "f" and scalar_op.name in _LIBM:
+        return f"libm_{_LIBM[scalar_op.name]}_{{t}}({{0}})"
+    for texts in (*(table.get(scalar_op.name, {}) for table in (_NUMBERS, _TRUTHS, _BITS)), SCALARS.of(scalar_op.name)):
         for kinds, text in texts.items():
             if kind in kinds:
                 return text
     return None
 
 
-def step_text(row: ScalarOp, operands: Sequence[tuple[str, str]], loops: Sequence[str], out: str) -> str:
-    """Return the expression of one row applied to variables.
+def step_text(scalar_op: ScalarOp, operands: Sequence[tuple[str, str]], loops: Sequence[str], out: str) -> str:
+    """Return the expression of one scalar op applied to variables.
 
     Parameters
     ----------
-    row
+    scalar_op
         The function.
     operands
         Variable and dtype of each operand.
@@ -166,34 +166,38 @@ def step_text(row: ScalarOp, operands: Sequence[tuple[str, str]], loops: Sequenc
         Dtype of the result.
     """
     args = [converted(text, dtype, loop) for (text, dtype), loop in zip(operands, loops, strict=True)]
-    if row.name.startswith("cast_"):
+    if scalar_op.name.startswith("cast_"):
         return converted(args[0], loops[0], out)
-    lead = STORAGES[loops[-1] if row.name in {"switch", "second"} else loops[0]]
-    text = row_text(row, lead.kind)
+    lead = STORAGES[loops[-1] if scalar_op.name in {"switch", "second"} else loops[0]]
+    text = scalar_text(scalar_op, lead.kind)
     if text is None:
-        msg = f"{row.name}: no text for {lead.dtype}. Check rows with why_not first."
+        msg = f"{scalar_op.name}: no text for {lead.dtype}. Check scalar ops with why_not first."
         raise KeyError(msg)
     filled = text.replace("{t}", lead.code)
     for i, arg in enumerate(args):
         filled = filled.replace(f"{{{i}}}", arg)
     if out == "bool":
         return filled
-    if row.name in _TRUTHS:
+    if scalar_op.name in _TRUTHS:
         return converted(filled, "bool", out)
     if out == "float16":
-        return filled if row.name in {"identity", "second", "switch", "abs", "neg"} else f"half_f4({filled})"
+        return filled if scalar_op.name in {"identity", "second", "switch", "abs", "neg"} else f"half_f4({filled})"
     return filled if filled in args or lead.kind == "f" else f"{STORAGES[out].code}({filled})"
 
 
-def can_fail(row: ScalarOp, loops: Sequence[str]) -> bool:
-    """Whether a row refuses some values at run time: integers to negative powers."""
-    return row.name == "pow" and STORAGES[loops[0]].kind == "i"
+def can_fail(scalar_op: ScalarOp, loops: Sequence[str]) -> bool:
+    """Whether a scalar op refuses some values at run time: integers to negative powers."""
+    return scalar_op.name == "pow" and STORAGES[loops[0]].kind == "i"
 
 
-def why_not(row: ScalarOp, loops: Sequence[str], out: str) -> str:
-    """Return why a row cannot be lowered for these dtypes, or an empty text."""
+def why_not(scalar_op: ScalarOp, loops: Sequence[str], out: str) -> str:
+    """Return why a scalar op cannot be lowered for these dtypes, or an empty text."""
     missing = [d for d in (*loops, out) if d not in STORAGES]
     if missing:
         return f"the dtype {missing[0]} is not lowered by this backend"
-    kind = STORAGES[loops[-1] if row.name in {"switch", "second"} else loops[0]].kind
-    return "" if row_text(row, kind) is not None else f"the elementwise function {row.name} has no text for {loops[0]}"
+    kind = STORAGES[loops[-1] if scalar_op.name in {"switch", "second"} else loops[0]].kind
+    return (
+        ""
+        if scalar_text(scalar_op, kind) is not None
+        else f"the elementwise function {scalar_op.name} has no text for {loops[0]}"
+    )

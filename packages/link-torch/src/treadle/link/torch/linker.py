@@ -92,7 +92,7 @@ class TorchLinker(TableLinker):
     def lacks_rule(self, node: Apply) -> bool:
         """Whether there is no rule for a node's op, or no kernel for an elementwise function of it."""
         return super().lacks_rule(node) or (
-            isinstance(node.op, Elemwise) and not all(KERNELS.has(row) for row in node.op.rows)
+            isinstance(node.op, Elemwise) and not all(KERNELS.has(s) for s in node.op.scalar_ops)
         )
 
     def to_native(self, value: Any, kind: Type) -> Any:

@@ -43,7 +43,7 @@ def _mod(a: Any, b: Any) -> Any:
     return 0 if b == 0 else a % b
 
 
-_ROWS: Mapping[str, Callable[..., Any]] = MappingProxyType(
+_SCALARS: Mapping[str, Callable[..., Any]] = MappingProxyType(
     {
         "add": operator.add,
         "sub": operator.sub,
@@ -115,12 +115,14 @@ def _is_number(var: Any) -> bool:
 
 
 def _elemwise(op: Elemwise, node: Apply) -> Callable[..., Any] | None:
-    row = op.scalar_op
-    if isinstance(row, Composite) or any(d.kind not in "bi" for d in op.loop_dtypes(node)):
+    scalar_op = op.scalar_op
+    if isinstance(scalar_op, Composite) or any(d.kind not in "bi" for d in op.loop_dtypes(node)):
         return None
-    function = _ROWS.get(row.name)
+    function = _SCALARS.get(scalar_op.name)
     out: Any = node.outputs[0].type
-    if function is None or (out.dtype == "bool" and row.name not in {"eq", "neq", "lt", "le", "gt", "ge", "identity"}):
+    if function is None or (
+        out.dtype == "bool" and scalar_op.name not in {"eq", "neq", "lt", "le", "gt", "ge", "identity"}
+    ):
         return None
     wrap = _wrapper(out.dtype)
     plain = function

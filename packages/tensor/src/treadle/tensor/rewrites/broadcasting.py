@@ -10,7 +10,7 @@ from treadle.tensor.dimshuffle import NEW, DimShuffle, dimshuffle
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.reduction import Reduction
 from treadle.tensor.rewrites.analysis.broadcast_like import broadcast_lengths
-from treadle.tensor.rewrites.analysis.patterns import row_name
+from treadle.tensor.rewrites.analysis.patterns import scalar_name
 from treadle.tensor.rewrites.analysis.predicates import BOTH, fitting, made_by
 from treadle.tensor.rewrites.analysis.symbolic_shapes import ONE, LengthTable, table_of
 from treadle.tensor.scalar.cast import second
@@ -89,7 +89,7 @@ def _unspread(x: Variable) -> Variable | None:
         return None
     if isinstance(node.op, Alloc):
         return node.inputs[0]
-    return node.inputs[1] if row_name(node) == "second" else None
+    return node.inputs[1] if scalar_name(node) == "second" else None
 
 
 @RULES.rule(EARLY_AND_LATE, Elemwise, tags=(*BOTH, "local_elemwise_alloc", "local_alloc_unary"), needs_graph=True)

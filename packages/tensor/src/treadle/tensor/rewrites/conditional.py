@@ -10,7 +10,7 @@ from treadle.graph import Branching, Constant, IfElse, Variable
 from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.dimshuffle import DimShuffle
 from treadle.tensor.elemwise import Elemwise
-from treadle.tensor.rewrites.analysis.patterns import kind_of, row_name
+from treadle.tensor.rewrites.analysis.patterns import kind_of, scalar_name
 from treadle.tensor.rewrites.analysis.predicates import is_used_once
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def ifelse_of_same(node: Apply) -> Sequence[Variable | None] | None:
 def ifelse_of_not(node: Apply) -> Sequence[Variable] | None:
     """ifelse(not c, x, y) -> ifelse(c, y, x)."""
     inner = node.inputs[0].owner
-    negated = row_name(inner)
+    negated = scalar_name(inner)
     if inner is None or not (negated == "logical_not" or (negated == "invert" and kind_of(node.inputs[0]) == "b")):
         return None
     return _fitting(node, _rebuilt(node, inner.inputs[0], [(y, x) for x, y in _pairs(node)]))

@@ -13,7 +13,7 @@ from treadle.tensor.dimshuffle import NEW, DimShuffle, dimshuffle
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.product import Gemm, MatMul
 from treadle.tensor.reduction import Reduction
-from treadle.tensor.rewrites.analysis.patterns import constant_value, never_shrinks, row_name
+from treadle.tensor.rewrites.analysis.patterns import constant_value, never_shrinks, scalar_name
 from treadle.tensor.rewrites.analysis.predicates import BOTH, credited, filling, fitting, is_used_once, made_by
 from treadle.tensor.rewrites.analysis.symbolic_shapes import LengthTable, table_of
 from treadle.tensor.scalar.arithmetic import mul, neg
@@ -109,7 +109,7 @@ def product_of_scaled(fgraph: FunctionGraph, node: Apply) -> Variable | None:
 
 def _scaled(var: Variable) -> tuple[Any, Any] | None:
     """Return the finite number and the tensor that a product is of; no number for a negative."""
-    name = row_name(var.owner)
+    name = scalar_name(var.owner)
     if var.owner is None or name not in {"neg", "mul"}:
         return None
     if name == "neg":
@@ -118,7 +118,7 @@ def _scaled(var: Variable) -> tuple[Any, Any] | None:
     for c, x in (var.owner.inputs, reversed(var.owner.inputs)):
         if _is_finite_number(c) and (kind.numpy_dtype.kind in "iu" or never_shrinks(constant_value(c), kind.dtype)):
             # Numbers that could not be made one, since that would be infinite, stay where they are.
-            below = x.owner if row_name(x.owner) == "mul" else None
+            below = x.owner if scalar_name(x.owner) == "mul" else None
             return None if below is not None and any(map(_is_finite_number, below.inputs)) else (c, x)
     return None
 
@@ -305,7 +305,7 @@ def accumulated_product(fgraph: FunctionGraph) -> int:
     """Beta * c + alpha * matmul(a, b) -> gemm(c, alpha, a, b, beta), where the sum is used by nothing elementwise."""
     count = 0
     for node in reversed(fgraph.toposort()):
-        made = _gemm(fgraph, node) if row_name(node) in {"add", "sub"} and node in fgraph else None
+        made = _gemm(fgraph, node) if scalar_name(node) in {"add", "sub"} and node in fgraph else None
         if made is not None:
             credited(fgraph, made, node)
             fgraph.replace(node.outputs[0], made, "accumulated_product")
@@ -315,7 +315,7 @@ def accumulated_product(fgraph: FunctionGraph) -> int:
 
 def _gemm(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     """Return the accumulated product that a sum or difference is, or None."""
-    is_sum = row_name(node) == "add"
+    is_sum = scalar_name(node) == "add"
     out: Any = node.outputs[0].type
     if out.dtype not in {"float32", "float64"} or out.ndim not in {1, 2}:
         return None
@@ -354,7 +354,7 @@ def _term(fgraph: FunctionGraph, var: Variable, sign: float) -> tuple[Any, Apply
             return None
         if isinstance(node.op, MatMul):
             return (alpha, node) if getattr(node.outputs[0].type, "ndim", 0) == 2 else None
-        name = row_name(node)
+        name = scalar_name(node)
         if name == "neg":
             found, var = _times(constant(-1.0, dtype=kind.dtype), alpha), node.inputs[0]
         elif name == "mul":

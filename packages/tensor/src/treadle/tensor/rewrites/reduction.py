@@ -15,7 +15,7 @@ from treadle.tensor.dimshuffle import NEW, DimShuffle, dimshuffle
 from treadle.tensor.joining import Join
 from treadle.tensor.reduction import ArgReduction, Reduction
 from treadle.tensor.rewrites.analysis.int_arithmetic import times
-from treadle.tensor.rewrites.analysis.patterns import kind_of, never_shrinks, row_name
+from treadle.tensor.rewrites.analysis.patterns import kind_of, never_shrinks, scalar_name
 from treadle.tensor.rewrites.analysis.predicates import BOTH, filling, fitting, is_used_once, made_by
 from treadle.tensor.rewrites.analysis.symbolic_shapes import LengthTable, table_of
 from treadle.tensor.scalar.arithmetic import add, maximum, minimum, mul, neg, true_div
@@ -253,7 +253,7 @@ _WIDEST = {"b": "uint64", "u": "uint64", "i": "int64", "f": "float64", "c": "com
 def reduction_of_negative(node: Apply) -> Variable | None:
     """sum(-x) -> -sum(x); max(-x) -> -min(x); argmax(-x) -> argmin(x); all(not x) -> not any(x)."""
     inner = node.inputs[0].owner
-    name = row_name(inner)
+    name = scalar_name(inner)
     if inner is None or name not in {"neg", "logical_not", "invert"}:
         return None
     op: Any = node.op
@@ -291,7 +291,7 @@ def sum_of_scaled(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     if op.kind != "sum":
         return None
     inner = node.inputs[0].owner
-    name = row_name(inner)
+    name = scalar_name(inner)
     if inner is None or name not in {"mul", "true_div"}:
         return None
     kind: Any = node.inputs[0].type

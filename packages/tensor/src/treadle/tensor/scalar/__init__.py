@@ -1,1 +1,1 @@
-"""The table of elementwise functions, one module for each family; `treadle.tensor.row` says what a row is."""
+"""The table of elementwise functions, one module for each family; see `treadle.tensor.scalar_op`."""

@@ -9,9 +9,9 @@ import numpy as np
 from treadle.graph import Infix, Precedence, Prefix
 from treadle.tensor.broadcasting import zeros_like
 from treadle.tensor.elemwise import Elemwise
-from treadle.tensor.row import ScalarOp, of_ufunc
 from treadle.tensor.scalar.cast import as_float, switch
 from treadle.tensor.scalar.comparison import eq, gt, lt
+from treadle.tensor.scalar_op import ScalarOp, of_ufunc
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,14 +11,14 @@ from treadle.graph import Form
 from treadle.tensor.broadcasting import zeros_like
 from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.elemwise import Elemwise
-from treadle.tensor.row import ScalarOp, check_conversion, promote, same
+from treadle.tensor.scalar_op import ScalarOp, check_conversion, promote, same
 from treadle.tensor.types import DTYPES, TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import Variable
-    from treadle.tensor.row import Operand, Signature
+    from treadle.tensor.scalar_op import Operand, Signature
     from treadle.tensor.variable import TensorVariable
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from treadle.graph import Infix, Precedence
 from treadle.tensor.elemwise import Elemwise
-from treadle.tensor.row import ScalarOp, float_or_error, of_ufunc, real_or_error
+from treadle.tensor.scalar_op import ScalarOp, float_or_error, of_ufunc, real_or_error
 
 if TYPE_CHECKING:
     from typing import Any

@@ -13,17 +13,17 @@ import numpy as np
 from treadle.graph import Form
 from treadle.tensor.broadcasting import zeros_like
 from treadle.tensor.elemwise import Elemwise
-from treadle.tensor.row import ScalarOp, of_ufunc, promote
 from treadle.tensor.scalar.arithmetic import mul, true_div
 from treadle.tensor.scalar.cast import switch
 from treadle.tensor.scalar.comparison import eq
 from treadle.tensor.scalar.trigonometric import cos, sin
+from treadle.tensor.scalar_op import ScalarOp, of_ufunc, promote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import Variable
-    from treadle.tensor.row import Dtype, Operand, Signature
+    from treadle.tensor.scalar_op import Dtype, Operand, Signature
     from treadle.tensor.variable import TensorVariable
 
     Terms = Sequence[Variable | None]

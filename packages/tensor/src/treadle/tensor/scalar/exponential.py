@@ -10,10 +10,10 @@ from treadle.graph import Infix, Precedence
 from treadle.tensor.broadcasting import zeros_like
 from treadle.tensor.conversion import uniform_value
 from treadle.tensor.elemwise import Elemwise
-from treadle.tensor.row import ScalarOp, float_like, of_ufunc
 from treadle.tensor.scalar.arithmetic import add, mul, neg, sub, true_div
 from treadle.tensor.scalar.cast import as_float, cast, switch
 from treadle.tensor.scalar.comparison import eq
+from treadle.tensor.scalar_op import ScalarOp, float_like, of_ufunc
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

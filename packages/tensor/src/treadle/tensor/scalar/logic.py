@@ -6,7 +6,7 @@ import numpy as np
 
 from treadle.graph import Infix, Precedence, Prefix
 from treadle.tensor.elemwise import Elemwise
-from treadle.tensor.row import ScalarOp, of_ufunc
+from treadle.tensor.scalar_op import ScalarOp, of_ufunc
 
 bitwise_and = Elemwise(
     ScalarOp(

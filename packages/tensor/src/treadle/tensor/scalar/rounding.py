@@ -9,14 +9,14 @@ import numpy as np
 from treadle.tensor.arguments import as_choice
 from treadle.tensor.broadcasting import zeros_like
 from treadle.tensor.elemwise import Elemwise
-from treadle.tensor.row import ScalarOp, of_ufunc, same
 from treadle.tensor.scalar.cast import cast
+from treadle.tensor.scalar_op import ScalarOp, of_ufunc, same
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import Variable
-    from treadle.tensor.row import Operand, Signature
+    from treadle.tensor.scalar_op import Operand, Signature
 
 
 def _zero(ct: Any, out: Any, xs: Any) -> Sequence[Variable | None]:

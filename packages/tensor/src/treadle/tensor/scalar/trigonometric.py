@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle.tensor.elemwise import Elemwise
-from treadle.tensor.row import ScalarOp, of_ufunc
 from treadle.tensor.scalar.arithmetic import add, mul, neg, sub, true_div
 from treadle.tensor.scalar.exponential import sqr, sqrt
+from treadle.tensor.scalar_op import ScalarOp, of_ufunc
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,7 +22,7 @@ DEGREE = float(np.pi / 180)
 
 
 def _row(name: str, derivative: Callable[[Any, Any], Any], c: str | None = None, cost: int = 25) -> Elemwise:
-    """Return the row of a NumPy function of one operand; `derivative` takes output and operand."""
+    """Return the scalar op of a NumPy function of one operand; `derivative` takes output and operand."""
     return Elemwise(
         ScalarOp(
             name,

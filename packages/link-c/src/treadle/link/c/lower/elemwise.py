@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @TABLE.register(Elemwise)
 def elemwise(op: Elemwise, node: Apply, unit: Unit) -> None:
-    """Write the kernel of the row, or of the composite, and its call."""
+    """Write the kernel of the scalar op, or of the composite, and its call."""
     whole = expression(op, node)
     scalars = frozenset(i for i, x in enumerate(node.inputs) if is_scalar(x))
     kernel = Kernel(whole, scalars)

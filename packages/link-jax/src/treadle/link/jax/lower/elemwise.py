@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @JAX.register(Elemwise)
 def elemwise(op: Elemwise, node: Apply) -> Callable[..., Any]:
-    """Lower to the row's function, the inputs broadcast at their run-time shapes."""
+    """Lower to the scalar op's function, the inputs broadcast at their run-time shapes."""
     if isinstance(op.scalar_op, Composite):
         return composite(op.scalar_op)
     out: Any = node.outputs[0].type
@@ -34,7 +34,7 @@ def elemwise(op: Elemwise, node: Apply) -> Callable[..., Any]:
 
 def composite(composite: Composite) -> Callable[..., Any]:
     """Lower a fused function step by step."""
-    functions = [scalar_function(step.row, step.loops, step.out) for step in composite.steps]
+    functions = [scalar_function(step.scalar_op, step.loops, step.out) for step in composite.steps]
 
     def run(*inputs: Any) -> Any:
         broadcast = jnp.broadcast_arrays(*inputs)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def as_composite(op: Elemwise, node: Apply) -> Composite:
-    """Return the node's function as a composite: of one step, if it is a row."""
+    """Return the node's function as a composite: of one step, if it is a scalar op."""
     if isinstance(op.scalar_op, Composite):
         return op.scalar_op
     kinds: list[Any] = [v.type for v in node.inputs]
@@ -32,7 +32,7 @@ def as_composite(op: Elemwise, node: Apply) -> Composite:
 def refusal(op: Elemwise, node: Apply) -> str:
     """Return why the node cannot be lowered, or an empty text."""
     composite = as_composite(op, node)
-    reasons = (why_not(step.row, step.loops, step.out) for step in composite.steps)
+    reasons = (why_not(step.scalar_op, step.loops, step.out) for step in composite.steps)
     return next((reason for reason in reasons if reason), "")
 
 
@@ -64,9 +64,9 @@ def body_of(composite: Composite, given: list[tuple[str, str]]) -> tuple[list[st
     for step in composite.steps:
         loops = step.loops
         operands = [(named(converted(*values[i], loop), loop), loop) for i, loop in zip(step.args, loops, strict=True)]
-        if can_fail(step.row, loops):
+        if can_fail(step.scalar_op, loops):
             lines += [f"if {operands[1][0]} < 0:", f"    bad = {VALUE}"]
-        values.append((named(step_text(step.row, operands, loops, step.out), step.out), step.out))
+        values.append((named(step_text(step.scalar_op, operands, loops, step.out), step.out), step.out))
     return lines, [values[i][0] for i in composite.outputs], codes
 
 
@@ -74,7 +74,7 @@ def body_of(composite: Composite, given: list[tuple[str, str]]) -> tuple[list[st
 def lower_elemwise(op: Elemwise, node: Apply, writer: GraphWriter) -> None:
     """Write a loop over all elements, or plain statements for scalars."""
     composite = as_composite(op, node)
-    checks = any(can_fail(step.row, step.loops) for step in composite.steps)
+    checks = any(can_fail(step.scalar_op, step.loops) for step in composite.steps)
     kind: Any = node.outputs[0].type
     if kind.ndim == 0:
         _lower_scalars(composite, node, writer, checks)

@@ -1,4 +1,4 @@
-"""Elementwise functions: operands converted to the row's loop dtypes, the kernel, the result in its own dtype."""
+"""Elementwise functions: operands converted to the scalar op's loop dtypes, the kernel, the result in its own dtype."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ if TYPE_CHECKING:
 
 @TORCH.register(Elemwise)
 def elemwise(op: Elemwise, node: Apply) -> Lowered:
-    """Lower a row to its kernel, a composite to the kernels of its steps."""
+    """Lower a scalar op to its kernel, a composite to the kernels of its steps."""
     scalar = op.scalar_op
     kinds: list[Any] = [x.type for x in node.inputs]
     sources = [t.dtype for t in kinds]
     if isinstance(scalar, Composite):
         return composite(scalar, sources)
     out: Any = node.outputs[0].type
-    return row_function(scalar, sources, [d.name for d in op.loop_dtypes(node)], out.dtype)
+    return scalar_function(scalar, sources, [d.name for d in op.loop_dtypes(node)], out.dtype)
 
 
-def row_function(row: ScalarOp, sources: Sequence[str], loops: Sequence[str], out: str) -> Lowered:
-    """Return the function of a row from carriers of the source dtypes to a carrier of the dtype `out`."""
+def scalar_function(scalar_op: ScalarOp, sources: Sequence[str], loops: Sequence[str], out: str) -> Lowered:
+    """Return the function of a scalar op from carriers of the source dtypes to a carrier of the dtype `out`."""
     cast = CASTS.get(out)
-    if cast is not None and row is cast.scalar_op:
+    if cast is not None and scalar_op is cast.scalar_op:
         conversion = converter(sources[0], out)
         return torch.clone if conversion is None else conversion
     steps = [working(d) for d in loops]
-    kernel = KERNELS.make(row, steps)
+    kernel = KERNELS.make(scalar_op, steps)
     conversions = [converter(s, d) for s, d in zip(sources, steps, strict=True)]
     settle = settled(out)
     if isinstance(kernel, Checked):
@@ -64,7 +64,7 @@ def composite(scalar: Composite, sources: Sequence[str]) -> Checked:
     conversions = [converter(s, d) for s, d in zip(sources, scalar.dtypes, strict=True)]
     steps: list[tuple[Callable[..., Any], tuple[int, ...]]] = []
     for step in scalar.steps:
-        lowered = row_function(step.row, [dtypes[i] for i in step.args], step.loops, step.out)
+        lowered = scalar_function(step.scalar_op, [dtypes[i] for i in step.args], step.loops, step.out)
         steps.append((lowered.run if isinstance(lowered, Checked) else _unchecked(lowered), step.args))
     outputs = scalar.outputs
 

@@ -11,7 +11,7 @@ from treadle.tensor.dimshuffle import DimShuffle
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.operators import Operators
 from treadle.tensor.reduction import Reduction
-from treadle.tensor.row import ScalarOp
+from treadle.tensor.scalar_op import ScalarOp
 from treadle.tensor.shape import ShapeI
 
 if TYPE_CHECKING:
@@ -28,11 +28,11 @@ class TensorPattern(Pattern, Operators):
 
 
 def is_commutative(op: Op) -> bool:
-    """Whether an op's row says that its operands may be exchanged."""
+    """Whether an op's scalar op says that its operands may be exchanged."""
     return isinstance(op, Elemwise) and isinstance(op.scalar_op, ScalarOp) and op.scalar_op.commutative
 
 
-def row_name(node: Apply | None) -> str | None:
+def scalar_name(node: Apply | None) -> str | None:
     """Return the name of the elementwise function that a node applies, or None."""
     if node is None or not isinstance(node.op, Elemwise) or not isinstance(node.op.scalar_op, ScalarOp):
         return None
@@ -119,7 +119,7 @@ def is_nonnegative(var: Variable, depth: int = 3) -> bool:
         return (
             depth > 0 and kind_of(var) == "f" == kind_of(node.inputs[0]) and is_nonnegative(node.inputs[0], depth - 1)
         )
-    name = row_name(node)
+    name = scalar_name(node)
     if name is None or any(kind_of(x) != kind_of(var) for x in node.inputs):
         return False
     if kind.numpy_dtype.kind == "i":

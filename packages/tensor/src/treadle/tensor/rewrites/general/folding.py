@@ -8,7 +8,7 @@ from treadle.graph import Constant
 from treadle.rewrite import Phase, RuleSet, fold
 from treadle.tensor.broadcasting import Alloc
 from treadle.tensor.elemwise import Elemwise
-from treadle.tensor.rewrites.analysis.patterns import kind_of, row_name
+from treadle.tensor.rewrites.analysis.patterns import kind_of, scalar_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +30,7 @@ def exact_constant_folding(fgraph: FunctionGraph, node: Apply) -> Sequence[Varia
     if isinstance(node.op, Alloc):
         return None
     if isinstance(node.op, Elemwise) and kind_of(node.outputs[0]) not in "biu":
-        name = row_name(node)
+        name = scalar_name(node)
         if name is None or not name.startswith("cast_"):
             return None
     return fold(fgraph, node)

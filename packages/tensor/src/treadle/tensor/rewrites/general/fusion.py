@@ -27,7 +27,7 @@ from treadle.tensor.elemwise import Composite, Elemwise, Step
 from treadle.tensor.fused import FusedReduction
 from treadle.tensor.reduction import Reduction
 from treadle.tensor.rewrites.analysis.symbolic_shapes import LengthTable, table_of
-from treadle.tensor.row import ScalarOp
+from treadle.tensor.scalar_op import ScalarOp
 from treadle.tensor.types import DTYPE_NAMES
 
 if TYPE_CHECKING:

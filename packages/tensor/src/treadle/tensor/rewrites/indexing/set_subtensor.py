@@ -11,7 +11,7 @@ from treadle.graph import Constant
 from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.broadcasting import Alloc
 from treadle.tensor.indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Subtensor
-from treadle.tensor.rewrites.analysis.patterns import row_name
+from treadle.tensor.rewrites.analysis.patterns import scalar_name
 from treadle.tensor.rewrites.analysis.predicates import BOTH, filling, fitting, is_used_once, is_zero, made_by
 from treadle.tensor.rewrites.analysis.symbolic_shapes import ONE, LengthTable, table_of
 from treadle.tensor.rewrites.indexing.index_algebra import (
@@ -151,7 +151,7 @@ def set_of_sum(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     """set(x, x[i] + y, at i) -> inc(x, y, at i), where no element is picked twice."""
     op: Any = node.op
     total = node.inputs[1].owner
-    if not op.set or total is None or row_name(total) != "add" or not is_distinct(node):
+    if not op.set or total is None or scalar_name(total) != "add" or not is_distinct(node):
         return None
     a, b = total.inputs
     if getattr(a.type, "dtype", "") != getattr(b.type, "dtype", ""):

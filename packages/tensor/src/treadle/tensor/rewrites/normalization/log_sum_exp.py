@@ -15,7 +15,7 @@ from treadle.tensor.dimshuffle import NEW, DimShuffle
 from treadle.tensor.normalization import LogSumExp, Softmax
 from treadle.tensor.reduction import Reduction
 from treadle.tensor.rewrites.analysis.broadcast_like import fitted, spread
-from treadle.tensor.rewrites.analysis.patterns import constant_value, is_nonnegative, kind_of, row_name
+from treadle.tensor.rewrites.analysis.patterns import constant_value, is_nonnegative, kind_of, scalar_name
 from treadle.tensor.rewrites.analysis.symbolic_shapes import LengthTable
 from treadle.tensor.rewrites.normalization.softmax import expansion_of, sum_of_exponentials
 from treadle.tensor.rewrites.scalar.algebra import PRODUCT_SIGNS, SUM_SIGNS
@@ -41,7 +41,7 @@ def _exponent_of(term: Operand, dtype: str) -> Any:
     if value is not None:
         return log(constant(value, dtype=dtype)) if not isinstance(value, complex) and value > 0 else None
     x = _argument_of_exp(term.var, dtype)
-    if x is not None or row_name(term.var.owner) != "mul" or term.var.owner is None:
+    if x is not None or scalar_name(term.var.owner) != "mul" or term.var.owner is None:
         return x
     for c, e in (term.var.owner.inputs, term.var.owner.inputs[::-1]):
         value = constant_value(c)
@@ -57,7 +57,7 @@ def _argument_of_exp(var: Variable, dtype: str) -> Any:
     shuffle = node if node is not None and isinstance(node.op, DimShuffle) else None
     if shuffle is not None:
         node = shuffle.inputs[0].owner
-    if node is None or row_name(node) != "exp":
+    if node is None or scalar_name(node) != "exp":
         return None
     x: Any = node.inputs[0]
     if x.dtype != dtype:
@@ -68,7 +68,7 @@ def _argument_of_exp(var: Variable, dtype: str) -> Any:
 def _log_of_sum(var: Variable) -> Any:
     """Return the logarithm of a sum of two exponentials or more, or of one and constants; else None."""
     kind: Any = var.type
-    if row_name(var.owner) != "add":
+    if scalar_name(var.owner) != "add":
         return None
     terms, _ = operands_of(var, SUM_SIGNS, MOST_TERMS)
     if sum(constant_value(t.var) is None for t in terms) < 1:
@@ -98,10 +98,10 @@ def log_of_difference_of_exps(node: Apply) -> Variable | None:
     """log(exp(x) - exp(y)) -> x + log1mexp(y - x)."""
     out: Any = node.outputs[0]
     inner = node.inputs[0].owner
-    if inner is None or row_name(inner) != "sub" or kind_of(out) != "f":
+    if inner is None or scalar_name(inner) != "sub" or kind_of(out) != "f":
         return None
     owners = [v.owner for v in inner.inputs]
-    if any(row_name(o) != "exp" for o in owners):
+    if any(scalar_name(o) != "exp" for o in owners):
         return None
     x, y = (o.inputs[0] for o in owners if o is not None)
     if any(getattr(v, "dtype", "") != out.dtype for v in (x, y)):
@@ -137,7 +137,7 @@ def log_of_scaled_sum_of_exp(node: Apply) -> Variable | None:
     """
     inner = node.inputs[0].owner
     out: Any = node.outputs[0]
-    name = row_name(inner)
+    name = scalar_name(inner)
     if inner is None or name not in {"mul", "true_div"} or kind_of(out) != "f":
         return None
     for at, (total, other) in enumerate((inner.inputs, inner.inputs[::-1])):
@@ -255,11 +255,11 @@ def quotient_by_sum_of_exps(fgraph: FunctionGraph, node: Apply) -> Variable | No
     if kind_of(out) != "f":
         return None
     flat, parity = operands_of(out, PRODUCT_SIGNS, MOST_FACTORS)
-    above = [i for i, o in enumerate(flat) if o.sign > 0 and row_name(o.var.owner) == "exp"]
+    above = [i for i, o in enumerate(flat) if o.sign > 0 and scalar_name(o.var.owner) == "exp"]
     if not above:
         return None
     operands, parity = _opened(flat, parity)
-    for e in (o for o in operands if o.sign > 0 and row_name(o.var.owner) == "exp"):
+    for e in (o for o in operands if o.sign > 0 and scalar_name(o.var.owner) == "exp"):
         for total in (o for o in operands if o.sign < 0):
             made = _ratio_of(e.var, total.var, out.dtype)
             if made is None:

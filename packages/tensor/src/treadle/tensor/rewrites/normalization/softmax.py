@@ -11,7 +11,7 @@ from treadle.tensor.indexing import AdvancedIncSubtensor, AdvancedSubtensor, Inc
 from treadle.tensor.normalization import LogSoftmax, LogSumExp, Softmax
 from treadle.tensor.reduction import Reduction
 from treadle.tensor.rewrites.analysis.broadcast_like import fitted
-from treadle.tensor.rewrites.analysis.patterns import constant_value, row_name
+from treadle.tensor.rewrites.analysis.patterns import constant_value, scalar_name
 from treadle.tensor.rewrites.scalar.algebra import PRODUCT_SIGNS
 from treadle.tensor.rewrites.scalar.exponential import STABLE
 from treadle.tensor.rewrites.scalar.logistic import MOST_FACTORS, Operand, operands_of, product_of
@@ -33,7 +33,7 @@ def sum_of_exponentials(node: Apply | None) -> tuple[Any, tuple[int, ...]] | Non
     if node is None or not isinstance(node.op, Reduction) or node.op.kind != "sum":
         return None
     inner = node.inputs[0].owner
-    if row_name(inner) != "exp" or inner is None:
+    if scalar_name(inner) != "exp" or inner is None:
         return None
     x: Any = inner.inputs[0]
     if x.type.numpy_dtype.kind != "f" or x.dtype != node.op.dtype or x.dtype != getattr(inner.outputs[0], "dtype", ""):
@@ -59,7 +59,7 @@ def expansion_of(node: Apply | None, ndim: int) -> tuple[Apply, tuple[int, ...]]
 def exp_over_sum_of_exp(node: Apply) -> Variable | None:
     """exp(x) / sum(exp(x), axes, keepdims) -> softmax(x, axes)."""
     above, below = node.inputs
-    if row_name(above.owner) != "exp" or above.owner is None:
+    if scalar_name(above.owner) != "exp" or above.owner is None:
         return None
     x: Any = above.owner.inputs[0]
     expansion = expansion_of(below.owner, x.type.ndim)
@@ -187,12 +187,12 @@ def softmax_times_difference(node: Apply) -> Variable | None:
     """softmax(x) * (c / softmax(x) - d) -> c - softmax(x) * d: the gradient of the logarithm of softmax."""
     for s, other in _softmax_and_other(node):
         inner = other.owner
-        if inner is None or row_name(inner) not in {"sub", "add"}:
+        if inner is None or scalar_name(inner) not in {"sub", "add"}:
             continue
         first, second = inner.inputs
         made = [_times(v, s) for v in (first, second)]
         if made == [None, None]:
             continue
         a, b = (mul(v, s) if m is None else m for v, m in zip((first, second), made, strict=True))
-        return fitted(node.outputs[0], sub(a, b) if row_name(inner) == "sub" else add(a, b))
+        return fitted(node.outputs[0], sub(a, b) if scalar_name(inner) == "sub" else add(a, b))
     return None

@@ -23,7 +23,7 @@ from treadle.graph import Constant
 from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.conversion import constant
 from treadle.tensor.rewrites.analysis.broadcast_like import spread
-from treadle.tensor.rewrites.analysis.patterns import constant_value, kind_of, row_name
+from treadle.tensor.rewrites.analysis.patterns import constant_value, kind_of, scalar_name
 from treadle.tensor.rewrites.analysis.symbolic_shapes import LengthTable
 from treadle.tensor.scalar.arithmetic import add, mul, neg, sub, true_div
 from treadle.tensor.scalar.cast import cast
@@ -116,7 +116,7 @@ def is_inner(
     if len(clients) != 1:
         return False
     client, _ = next(iter(clients))
-    return row_name(client) in signs and _dtype(client.outputs[0]) == _dtype(node.outputs[0]) and joins(client)
+    return scalar_name(client) in signs and _dtype(client.outputs[0]) == _dtype(node.outputs[0]) and joins(client)
 
 
 def tree_of(
@@ -136,7 +136,7 @@ def tree_of(
             steps.append(done)
             continue
         node = var.owner
-        operands = signs.get(row_name(node) or "")
+        operands = signs.get(scalar_name(node) or "")
         opened = node is root or (node is not None and joins(node) and _opens(fgraph, root, node, dtype))
         if node is None or operands is None or not opened:
             steps.append(len(leaves))
@@ -155,7 +155,7 @@ def _opens(fgraph: FunctionGraph, root: Apply, node: Apply, dtype: str) -> bool:
     if _dtype(node.outputs[0]) != dtype:
         return False
     return len(fgraph.clients[node.outputs[0]]) == 1 or (
-        row_name(node) == "true_div" and node.outputs[0] in root.inputs
+        scalar_name(node) == "true_div" and node.outputs[0] in root.inputs
     )
 
 
@@ -186,7 +186,7 @@ def _combined_sum(node: Apply, parts: Sequence[Any]) -> Any:
     if len(parts) == 1:
         return None if parts[0] is None else neg(parts[0])
     a, b = parts
-    subtracted = row_name(node) == "sub"
+    subtracted = scalar_name(node) == "sub"
     if b is None:
         return a
     if a is None:
@@ -254,7 +254,7 @@ def _scaled(leaf: Leaf, dtype: str) -> tuple[Variable, Any]:
     node = leaf.var.owner
     if node is None or _dtype(leaf.var) != dtype:
         return leaf.var, 1
-    name = row_name(node)
+    name = scalar_name(node)
     if name == "neg":
         return node.inputs[0], -1
     if name != "mul":
@@ -341,7 +341,7 @@ def _collected(
 
 def _combined_product(node: Apply, parts: Sequence[Any]) -> Any:
     """Return a node of a product computed from parts, None standing for one."""
-    name = row_name(node)
+    name = scalar_name(node)
     if len(parts) == 1:
         if name == "neg":
             return neg(parts[0]) if parts[0] is not None else constant(-np.ones((), _dtype(node.outputs[0])))
@@ -414,7 +414,7 @@ def constants_in_product(fgraph: FunctionGraph, node: Apply) -> Variable | None:
 def base_and_exponent(var: Variable) -> tuple[Variable, float]:
     """Return what a factor is a power of, and the constant exponent."""
     node = var.owner
-    name = row_name(node)
+    name = scalar_name(node)
     if node is None or name is None or name not in _EXPONENTS or _dtype(node.inputs[0]) != _dtype(var):
         return var, 1
     if name != "pow":
@@ -490,7 +490,7 @@ def common_factors(fgraph: FunctionGraph, node: Apply) -> Variable | None:
         return None
     tree = tree_of(fgraph, node, PRODUCT_SIGNS)
     if all(leaf.sign > 0 for leaf in tree.leaves) and not any(
-        row_name(leaf.var.owner) in _EXPONENTS for leaf in tree.leaves
+        scalar_name(leaf.var.owner) in _EXPONENTS for leaf in tree.leaves
     ):
         return None
     changes, left = _cancelled(tree)

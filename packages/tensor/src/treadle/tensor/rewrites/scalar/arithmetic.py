@@ -21,7 +21,7 @@ from treadle.tensor.rewrites.analysis.patterns import (
     keeps_dtype,
     keeps_real_dtype,
     kind_of,
-    row_name,
+    scalar_name,
 )
 from treadle.tensor.rewrites.analysis.symbolic_shapes import LengthTable
 from treadle.tensor.scalar.arithmetic import abs_, floor_div, mod, mul, neg, sign, true_div
@@ -126,7 +126,7 @@ def sign_out_of_constant(fgraph: FunctionGraph, node: Apply) -> Variable | None:
         inner = negated.owner
         value = constant_value(c_)
         kind: Any = c_.type
-        if value is None or inner is None or row_name(inner) != "neg" or len(fgraph.clients[negated]) > 1:
+        if value is None or inner is None or scalar_name(inner) != "neg" or len(fgraph.clients[negated]) > 1:
             continue
         if getattr(negated, "dtype", "") != out.dtype or {kind_of(out), kind_of(c_)} - {"i", "f"}:
             continue

@@ -9,7 +9,7 @@ import numpy as np
 from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.errors import DtypeError
-from treadle.tensor.rewrites.analysis.patterns import row_name
+from treadle.tensor.rewrites.analysis.patterns import scalar_name
 from treadle.tensor.scalar.cast import CASTS, cast, identity
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def cast_of_cast(node: Apply) -> Variable | None:
     Not where a float would become an integer: what happens out of range depends on the float.
     """
     inner = node.inputs[0].owner
-    name = row_name(inner)
+    name = scalar_name(inner)
     if inner is None or name is None or not name.startswith("cast_"):
         return None
     x: Any = inner.inputs[0]
@@ -71,7 +71,7 @@ def cast_of_cast(node: Apply) -> Variable | None:
 def operand_cast_in_vain(node: Apply) -> Variable | None:
     """f(cast(x), y) -> f(x, y), where f converts x to that dtype itself and its result stays the same."""
     op: Any = node.op
-    if row_name(node) is None or len(node.inputs) == 1:
+    if scalar_name(node) is None or len(node.inputs) == 1:
         return None
     loops = op.loop_dtypes(node)
     inputs: list[Any] = list(node.inputs)
@@ -96,7 +96,7 @@ def operand_cast_in_vain(node: Apply) -> Variable | None:
 
 def _cast_source(x: Variable) -> Variable | None:
     """Return what a variable is a cast of, if the cast loses nothing."""
-    name = row_name(x.owner)
+    name = scalar_name(x.owner)
     if x.owner is None or name is None or not name.startswith("cast_"):
         return None
     source = x.owner.inputs[0]

@@ -19,7 +19,7 @@ from treadle.tensor.rewrites.analysis.patterns import (
     is_commutative,
     is_real,
     kind_of,
-    row_name,
+    scalar_name,
 )
 from treadle.tensor.scalar.arithmetic import add, neg, sub
 from treadle.tensor.scalar.cast import cast
@@ -109,7 +109,7 @@ def exponential_in_wider_sum(node: Apply) -> Variable | None:
     operands: list[Any] = list(node.inputs)
     for i, operand in enumerate(operands):
         inner = operand.owner
-        if row_name(inner) in _EXPONENTIALS and kind_of(operand) == "f" and operand.dtype != out.dtype:
+        if scalar_name(inner) in _EXPONENTIALS and kind_of(operand) == "f" and operand.dtype != out.dtype:
             operands[i] = inner.op(cast(inner.inputs[0], out.dtype))
     if all(new is old for new, old in zip(operands, node.inputs, strict=True)):
         return None

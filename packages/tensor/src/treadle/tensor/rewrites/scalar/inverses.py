@@ -18,7 +18,7 @@ from treadle.tensor.rewrites.analysis.patterns import (
     is_number,
     is_real,
     is_signed,
-    row_name,
+    scalar_name,
 )
 from treadle.tensor.scalar.arithmetic import abs_, neg
 from treadle.tensor.scalar.cast import switch
@@ -138,7 +138,7 @@ def abs_of_nonnegative(node: Apply) -> Variable | None:
 
 @RULES.rule(EARLY_AND_LATE, Elemwise, tags=BOTH)
 def idempotent_twice(node: Apply) -> Variable | None:
-    """f(f(x)) -> f(x) where the function's row says that it is idempotent."""
+    """f(f(x)) -> f(x) where the function's scalar op says that it is idempotent."""
     op: Any = node.op
     inner = node.inputs[0].owner
     if not getattr(op.scalar_op, "idempotent", False) or inner is None or inner.op != op:
@@ -149,7 +149,7 @@ def idempotent_twice(node: Apply) -> Variable | None:
 @RULES.rule(EARLY_AND_LATE, Elemwise, tags=BOTH, depth=1)
 def rounding_of_integer(node: Apply) -> Variable | None:
     """round(i) -> i, for the rounding functions and integers."""
-    if row_name(node) not in _ROUNDING:
+    if scalar_name(node) not in _ROUNDING:
         return None
     i, out = node.inputs[0].type, node.outputs[0].type
     return node.inputs[0] if i == out and getattr(i, "numpy_dtype", None) is not None and _is_integer(i) else None

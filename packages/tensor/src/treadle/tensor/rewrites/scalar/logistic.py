@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.rewrites.analysis.broadcast_like import fitted, spread
-from treadle.tensor.rewrites.analysis.patterns import constant_value, kind_of, row_name
+from treadle.tensor.rewrites.analysis.patterns import constant_value, kind_of, scalar_name
 from treadle.tensor.rewrites.analysis.symbolic_shapes import LengthTable
 from treadle.tensor.rewrites.scalar.algebra import PRODUCT_SIGNS, SUM_SIGNS, base_and_exponent
 from treadle.tensor.rewrites.scalar.exponential import STABLE
@@ -50,7 +50,7 @@ def operands_of(root: Variable, signs: Mapping[str, tuple[int, ...]], most: int)
     while pending:
         item = pending.pop()
         node = item.var.owner
-        each = signs.get(row_name(node) or "")
+        each = signs.get(scalar_name(node) or "")
         if (
             each is None
             or node is None
@@ -59,7 +59,7 @@ def operands_of(root: Variable, signs: Mapping[str, tuple[int, ...]], most: int)
         ):
             found.append(item)
             continue
-        if signs is PRODUCT_SIGNS and len(each) == 1 and row_name(node) == "neg":
+        if signs is PRODUCT_SIGNS and len(each) == 1 and scalar_name(node) == "neg":
             parity ^= 1
         pending.extend(Operand(x, item.sign * s) for x, s in zip(node.inputs[::-1], each[::-1], strict=True))
     return found, parity
@@ -90,7 +90,7 @@ class Argument:
 def _signed(var: Variable) -> tuple[Any, int]:
     """Return a key for an argument up to its sign, and the sign."""
     node = var.owner
-    name = row_name(node)
+    name = scalar_name(node)
     if node is not None and name == "neg":
         key, sign = _scale(node.inputs[0])
         return key, -sign
@@ -103,18 +103,18 @@ def _signed(var: Variable) -> tuple[Any, int]:
 def _scale(var: Variable) -> tuple[Any, int]:
     """Return a key for c * x up to the sign of the number c, and the sign."""
     node = var.owner
-    if node is not None and row_name(node) in {"mul", "true_div"}:
+    if node is not None and scalar_name(node) in {"mul", "true_div"}:
         for at, (c, x) in enumerate((node.inputs, node.inputs[::-1])):
             value = constant_value(c)
-            if value and not isinstance(value, complex) and not (row_name(node) == "true_div" and at == 0):
-                return (row_name(node), abs(value), x), 1 if value > 0 else -1
+            if value and not isinstance(value, complex) and not (scalar_name(node) == "true_div" and at == 0):
+                return (scalar_name(node), abs(value), x), 1 if value > 0 else -1
     return var, 1
 
 
 def _factor(var: Variable) -> tuple[Variable, str, float] | None:
     """Return argument, form and power of a logistic factor: of sigmoid, exp or 1 + exp."""
     node = var.owner
-    name = row_name(node)
+    name = scalar_name(node)
     if node is None:
         return None
     if name in {"sqr", "pow"}:
@@ -125,7 +125,7 @@ def _factor(var: Variable) -> tuple[Variable, str, float] | None:
         return node.inputs[0], name, 1
     if name == "add":
         for one, other in (node.inputs, node.inputs[::-1]):
-            if constant_value(one) == 1 and row_name(other.owner) == "exp" and other.owner is not None:
+            if constant_value(one) == 1 and scalar_name(other.owner) == "exp" and other.owner is not None:
                 return other.owner.inputs[0], "one_plus_exp", 1
     return None
 
@@ -240,14 +240,14 @@ def logistic_product_with_sum(node: Apply) -> Variable | None:
     if kind_of(out) != "f":
         return None
     operands, parity = operands_of(out, PRODUCT_SIGNS, MOST_FACTORS)
-    if not any(o.sign > 0 and row_name(o.var.owner) in {"add", "sub"} for o in operands):
+    if not any(o.sign > 0 and scalar_name(o.var.owner) in {"add", "sub"} for o in operands):
         return None
     arguments, places = _arguments(operands, out.dtype)
     bounded = {key for key, argument in arguments.items() if any(e > 0 for e in argument.exponents.values())}
     if not bounded:
         return None
     for i, item in enumerate(operands):
-        if item.sign < 0 or i in places or row_name(item.var.owner) not in {"add", "sub"}:
+        if item.sign < 0 or i in places or scalar_name(item.var.owner) not in {"add", "sub"}:
             continue
         terms, _ = operands_of(item.var, SUM_SIGNS, MOST_TERMS)
         if not any(_meets(term.var, bounded, out.dtype) for term in terms):

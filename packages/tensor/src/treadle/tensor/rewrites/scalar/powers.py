@@ -22,7 +22,7 @@ from treadle.tensor.rewrites.analysis.patterns import (
     is_number,
     is_real,
     kind_of,
-    row_name,
+    scalar_name,
 )
 from treadle.tensor.rewrites.analysis.symbolic_shapes import LengthTable
 from treadle.tensor.scalar.arithmetic import abs_, add, mul, neg, sub, true_div
@@ -117,7 +117,7 @@ for _log in (log, log2, log10):
 def power_of_power(node: Apply) -> Variable | None:
     """(x**m)**n -> x**(m*n), for constant whole m and n, and floats: powers of integers wrap around."""
     inner = node.inputs[0].owner
-    name = row_name(inner)
+    name = scalar_name(inner)
     if inner is None or name not in {"pow", "sqr", "reciprocal"} or kind_of(node.outputs[0]) != "f":
         return None
     if len({getattr(v, "dtype", "") for v in (inner.inputs[0], inner.outputs[0], node.outputs[0])}) > 1:
@@ -177,7 +177,7 @@ def _to_the(base: Any, n: int) -> Any:
 def _power_of(fgraph: FunctionGraph, var: Variable, dtype: str) -> tuple[Any, float | None, bool]:
     """Return base and constant exponent of a factor, and whether it is a power that nothing else uses."""
     node = var.owner
-    if node is None or row_name(node) != "pow" or any(getattr(v, "dtype", "") != dtype for v in node.inputs):
+    if node is None or scalar_name(node) != "pow" or any(getattr(v, "dtype", "") != dtype for v in node.inputs):
         return var, 1.0, False
     return node.inputs[0], _exponent(node.inputs[1]), len(fgraph.clients[var]) == 1
 
@@ -211,7 +211,7 @@ def _exponentials(fgraph: FunctionGraph, node: Apply) -> tuple[Any, Any] | None:
     found: list[Any] = []
     dtype = getattr(node.outputs[0], "dtype", "")
     for var in node.inputs:
-        if row_name(var.owner) != "exp" or var.owner is None:
+        if scalar_name(var.owner) != "exp" or var.owner is None:
             return None
         found.append(var.owner.inputs[0])
     if any(v.dtype != dtype for v in found):
@@ -256,7 +256,7 @@ def quotient_by_exponential(fgraph: FunctionGraph, node: Apply) -> Variable | No
     """
     out: Any = node.outputs[0]
     below: Any = node.inputs[1]
-    if kind_of(out) != "f" or row_name(below.owner) != "exp" or below.dtype != out.dtype:
+    if kind_of(out) != "f" or scalar_name(below.owner) != "exp" or below.dtype != out.dtype:
         return None
     if len(fgraph.clients[below]) > 1 or kind_of(below.owner.inputs[0]) != "f":
         return None

@@ -19,7 +19,7 @@ from treadle.tensor.rewrites.analysis.patterns import (
     is_commutative,
     is_nonnegative,
     kind_of,
-    row_name,
+    scalar_name,
 )
 from treadle.tensor.rewrites.analysis.symbolic_shapes import LengthTable, same_lengths, table_of
 from treadle.tensor.scalar.arithmetic import add, maximum, minimum, mul, neg, sub, true_div
@@ -84,7 +84,7 @@ def switch_in_switch(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     dropped = []
     for at in (0, 1):
         inner = branches[at].owner
-        if row_name(inner) == "switch" and inner.inputs[0] is condition:
+        if scalar_name(inner) == "switch" and inner.inputs[0] is condition:
             dropped.append(inner.inputs[2 - at])
             branches[at] = cast(inner.inputs[1 + at], branches[at].dtype)
     if not dropped:
@@ -130,7 +130,7 @@ def product_with_switch(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     out: Any = node.outputs[0]
     for i, operand in operands:
         inner = operand.owner
-        if row_name(inner) != "switch" or inner is None or len(fgraph.clients[operand]) > 1:
+        if scalar_name(inner) != "switch" or inner is None or len(fgraph.clients[operand]) > 1:
             continue
         zeros = [_is_zero(v) for v in inner.inputs[1:]]
         if zeros[0] is zeros[1]:
@@ -149,7 +149,7 @@ def product_with_switch(fgraph: FunctionGraph, node: Apply) -> Variable | None:
 def sum_of_switches(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     """switch(c, x, 0) + switch(c, 0, y) -> switch(c, x, y), and so for all sums in which each branch has a zero."""
     first, second_ = (v.owner for v in node.inputs)
-    if first is None or second_ is None or row_name(first) != "switch" or row_name(second_) != "switch":
+    if first is None or second_ is None or scalar_name(first) != "switch" or scalar_name(second_) != "switch":
         return None
     if first.inputs[0] is not second_.inputs[0] or any(len(fgraph.clients[v]) > 1 for v in node.inputs):
         return None
@@ -246,10 +246,10 @@ def extremum_of_opposite(fgraph: FunctionGraph, node: Apply) -> Variable | None:
 @RULES.rule(EARLY_AND_LATE, Elemwise, tags=BOTH, needs_graph=True)
 def choice_of_same(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     """f(switch(c, x, y), switch(c, z, w)) -> switch(c, f(x, z), f(y, w)), where both are constant in each branch."""
-    if row_name(node) is None or len(node.inputs) != 2 or row_name(node) in _CHOICES:
+    if scalar_name(node) is None or len(node.inputs) != 2 or scalar_name(node) in _CHOICES:
         return None
     first, second_ = (v.owner for v in node.inputs)
-    if row_name(first) != "switch" or row_name(second_) != "switch" or first is None or second_ is None:
+    if scalar_name(first) != "switch" or scalar_name(second_) != "switch" or first is None or second_ is None:
         return None
     branches = [*first.inputs[1:], *second_.inputs[1:]]
     if first.inputs[0] is not second_.inputs[0] or not all(isinstance(v, Constant) for v in branches):

@@ -1,4 +1,4 @@
-"""Powers, exponentials and logarithms; the stable functions by the formulas of their rows."""
+"""Powers, exponentials and logarithms; the stable functions by formulas that cannot overflow."""
 
 from __future__ import annotations
 

@@ -16,36 +16,38 @@ from treadle.compile import function
 from treadle.link.c.dtypes import CTYPES
 from treadle.link.c.errors import CompileError
 from treadle.link.c.runtime.scalars import scalar_helpers
-from treadle.tensor import ROWS, Elemwise, ScalarOp
-from treadle.tensor.row import float_like
+from treadle.tensor import SCALAR_OPS, Elemwise, ScalarOp
+from treadle.tensor.scalar_op import float_like
 
 CALLED = re.compile(r"([A-Za-z_][\w{}]*)\(")
 
 
 def _called() -> Iterator[tuple[str, str]]:
-    """Yield the functions that rows call, for every dtype."""
-    for name in ROWS.names():
-        for kinds, text in ROWS[name].c.items():
+    """Yield the functions that scalar ops call, for every dtype."""
+    for name in SCALAR_OPS.names():
+        for kinds, text in SCALAR_OPS[name].c.items():
             for kind in (c for c in CTYPES.values() if c.kind in kinds):
                 for found in CALLED.findall(text):
                     yield name, found.replace("{s}", kind.suffix).replace("{t}", kind.math)
 
 
-def test_functions_that_rows_name_exist() -> None:
+def test_functions_that_scalar_ops_name_exist() -> None:
     libm = ctypes.CDLL(ctypes.util.find_library("m"))
     helpers = set(scalar_helpers())
     called = set(_called())
     assert ("sigmoid", "expf") in called
-    assert {(row, name) for row, name in called if name not in helpers and not hasattr(libm, name)} == set()
+    assert {(scalar_op, name) for scalar_op, name in called if name not in helpers and not hasattr(libm, name)} == set()
 
 
 @pytest.mark.parametrize("wrap", [lambda y: y, lambda y: tt.exp(y + 1), lambda y: tt.sum(y * 2)])
-def test_a_name_that_c_lacks_is_an_error_that_names_row_and_line(wrap: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ROWS, "_rows", dict(ROWS._rows))  # the row is this test's only
-    row = ScalarOp("misspelt", 1, float_like, np.sqrt, {"f": "suqare_root{s}({0})"})
+def test_a_name_that_c_lacks_is_an_error_that_names_scalar_op_and_line(
+    wrap: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SCALAR_OPS, "_scalar_ops", dict(SCALAR_OPS._scalar_ops))  # the scalar op is this test's only
+    scalar_op = ScalarOp("misspelt", 1, float_like, np.sqrt, {"f": "suqare_root{s}({0})"})
     x = tt.dvector("x")
     with pytest.raises(CompileError) as caught:
-        function([x], wrap(Elemwise(row)(x)), mode="C")
+        function([x], wrap(Elemwise(scalar_op)(x)), mode="C")
     text = str(caught.value)
-    assert "its row 'misspelt' calls suqare_root" in text
-    assert "built at test_row_texts.py:" in text
+    assert "its scalar op 'misspelt' calls suqare_root" in text
+    assert "built at test_scalar_texts.py:" in text

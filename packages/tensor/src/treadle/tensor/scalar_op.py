@@ -1,4 +1,4 @@
-"""ScalarOp: one row of the table of elementwise functions."""
+"""ScalarOp: an elementwise function, and the table of them."""
 
 from __future__ import annotations
 
@@ -24,41 +24,41 @@ Resolve = "Callable[[Sequence[Operand]], Signature]"
 Pullback = "Callable[[Variable, Variable, Sequence[Variable]], Sequence[Variable | None]]"
 
 
-class RowTable:
-    """All rows by name: a row is pickled, compared and hashed by its name."""
+class ScalarOpTable:
+    """All scalar ops by name: they are pickled, compared and hashed by it."""
 
-    __slots__ = ("_rows",)
+    __slots__ = ("_scalar_ops",)
 
     def __init__(self) -> None:
-        self._rows: dict[str, ScalarOp] = {}
+        self._scalar_ops: dict[str, ScalarOp] = {}
 
-    def add(self, row: ScalarOp) -> None:
-        """Add a row; a second row of one name is an error."""
-        if row.name in self._rows:
-            msg = f"scalar: a row named {row.name!r} exists already. Choose another name."
+    def add(self, scalar_op: ScalarOp) -> None:
+        """Add a scalar op; a second one of the same name is an error."""
+        if scalar_op.name in self._scalar_ops:
+            msg = f"scalar: a scalar op named {scalar_op.name!r} exists already. Choose another name."
             raise DuplicateRegistrationError(msg)
-        self._rows[row.name] = row
+        self._scalar_ops[scalar_op.name] = scalar_op
 
     def __getitem__(self, name: str) -> ScalarOp:
-        """Return a row by name."""
-        return self._rows[name]
+        """Return a scalar op by name."""
+        return self._scalar_ops[name]
 
     def names(self) -> list[str]:
-        """Return the names of all rows."""
-        return list(self._rows)
+        """Return the names of all scalar ops."""
+        return list(self._scalar_ops)
 
 
-ROWS = RowTable()
+SCALAR_OPS = ScalarOpTable()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScalarOp:
-    """An elementwise function: everything treadle knows about it, in one row.
+    """An elementwise function and everything treadle knows about it.
 
     Parameters
     ----------
     name
-        Its name: identity of the row.
+        Its name, which is its identity.
     nin
         Number of operands.
     resolve
@@ -110,8 +110,8 @@ class ScalarOp:
     _signatures: dict[tuple[Operand, ...], Signature] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        """Enter the row into the table."""
-        ROWS.add(self)
+        """Enter the scalar op into the table."""
+        SCALAR_OPS.add(self)
 
     def signature(self, operands: Sequence[Operand]) -> Signature:
         """Return the dtypes to compute with and the dtype of the result.
@@ -144,20 +144,20 @@ class ScalarOp:
 
     def canonical(self) -> bytes:
         """Return the canonical encoding: the name."""
-        return tagged("row", self.name.encode())
+        return tagged("scalar_op", self.name.encode())
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle by name."""
-        return _row_named, (self.name,)
+        return _scalar_op_named, (self.name,)
 
     def __str__(self) -> str:
         """Show the name."""
         return self.name
 
 
-def _row_named(name: str) -> ScalarOp:
-    """Return a row by name: how a pickled row is found again."""
-    return ROWS[name]
+def _scalar_op_named(name: str) -> ScalarOp:
+    """Return a scalar op by name: how a pickled scalar op is found again."""
+    return SCALAR_OPS[name]
 
 
 # Dtype rules
