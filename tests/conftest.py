@@ -1,8 +1,11 @@
 """A compile directory of the tests' own, so that they neither read nor fill the user's; no limits of time."""
 
 import os
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 _FLAGS = "TREADLE_FLAGS"
@@ -26,3 +29,35 @@ _keep_apart()
 # How long a test takes says more about what else the machine does than about the test.
 settings.register_profile("treadle", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("treadle")
+
+
+# Frames that a walk over a graph may use, however large the graph is.
+FRAMES = 250
+
+
+def _depth() -> int:
+    depth, frame = 0, sys._getframe()
+    while frame.f_back is not None:
+        depth, frame = depth + 1, frame.f_back
+    return depth
+
+
+@pytest.fixture(params=["thousands", pytest.param("hundred_thousand", marks=pytest.mark.slow)])
+def huge(request: pytest.FixtureRequest) -> Iterator[bool]:
+    """Lower the recursion limit, so that what recurses over 5,000 nodes fails; return whether to take 100,000."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(_depth() + FRAMES)
+    yield request.param == "hundred_thousand"
+    sys.setrecursionlimit(limit)
+
+
+@pytest.fixture
+def length(huge: bool) -> int:
+    """Return how many nodes a long chain has."""
+    return 100_000 if huge else 5_000
+
+
+@pytest.fixture
+def width(huge: bool) -> int:
+    """Return how many inputs a wide node or a wide sum has."""
+    return 20_000 if huge else 2_000

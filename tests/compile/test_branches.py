@@ -122,13 +122,13 @@ def test_only_what_is_needed_runs(linker: str) -> None:
         assert sorted(calls) == sorted({"both", "condition", *wanted})
 
 
-def test_long_and_deep_choices_are_no_trouble() -> None:
+def test_long_and_deep_choices_are_no_trouble(length: int) -> None:
     c, x = tt.lscalar("c"), tt.dscalar("x")
     deep: Any = x
     for k in range(200):
         deep = ifelse(c > k, deep + 1, deep * 1.0)
     long: Any = x
-    for _ in range(20_000):
+    for _ in range(length):
         long = -long
     mode = Mode("vm", None)
     assert function([c, x], deep, mode=mode)(150, 0.0) == 150.0

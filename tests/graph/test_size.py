@@ -1,4 +1,4 @@
-"""Chains of 100,000 nodes and an op of 20,000 inputs through the contract of ops: nothing recurses."""
+"""Long chains and an op of many inputs through the contract of ops: nothing recurses."""
 
 import pickle
 from collections.abc import Sequence
@@ -22,9 +22,6 @@ from treadle.graph import (
 )
 from treadle.link.vm import VMLinker, evaluate
 
-LENGTH = 100_000
-WIDTH = 20_000
-
 
 @static_op
 class Total(Arithmetic):
@@ -34,18 +31,18 @@ class Total(Arithmetic):
         output_storage[0][0] = sum(inputs)
 
 
-@pytest.fixture(scope="module")
-def long() -> tuple[Variable, Variable]:
+@pytest.fixture
+def long(length: int) -> tuple[Variable, Variable]:
     """Return the input and the output of a long chain, built in a name scope."""
     x = number("x")
     with name_scope("long"):
-        return x, chain(x, LENGTH)
+        return x, chain(x, length)
 
 
-@pytest.fixture(scope="module")
-def wide() -> tuple[list[Variable], Variable]:
+@pytest.fixture
+def wide(width: int) -> tuple[list[Variable], Variable]:
     """Return the inputs and the output of a wide node."""
-    xs = [number(f"x{i}") for i in range(WIDTH)]
+    xs = [number(f"x{i}") for i in range(width)]
     return xs, Total()(*xs)
 
 
@@ -63,9 +60,9 @@ def test_chain_keeps_its_scope_through_a_pickle(long: tuple[Variable, Variable])
     assert loaded.owner.scope == "long"
 
 
-def test_chain_is_evaluated(long: tuple[Variable, Variable]) -> None:
+def test_chain_is_evaluated(long: tuple[Variable, Variable], length: int) -> None:
     x, out = long
-    assert evaluate(out, {x: 1.0}) == LENGTH + 1.0
+    assert evaluate(out, {x: 1.0}) == length + 1.0
 
 
 def test_chain_connects_its_ends(long: tuple[Variable, Variable]) -> None:
@@ -73,10 +70,10 @@ def test_chain_connects_its_ends(long: tuple[Variable, Variable]) -> None:
     assert io_connection_pattern([x, number("y")], [out]) == [[True], [False]]
 
 
-def test_chain_has_a_stable_key(long: tuple[Variable, Variable]) -> None:
+def test_chain_has_a_stable_key(long: tuple[Variable, Variable], length: int) -> None:
     x, out = long
     y = number("y")
-    assert graph_key([x], [out]) == graph_key([y], [chain(y, LENGTH)])
+    assert graph_key([x], [out]) == graph_key([y], [chain(y, length)])
 
 
 def test_wide_node_is_built_named_and_pickled(wide: tuple[list[Variable], Variable]) -> None:
@@ -86,25 +83,25 @@ def test_wide_node_is_built_named_and_pickled(wide: tuple[list[Variable], Variab
     assert equal_computations(loaded[:1], [out], loaded[1:], xs)
 
 
-def test_wide_node_runs(wide: tuple[list[Variable], Variable]) -> None:
+def test_wide_node_runs(wide: tuple[list[Variable], Variable], width: int) -> None:
     xs, out = wide
-    assert VMLinker().link(FunctionGraph(xs, [out]))(*[1.0] * WIDTH) == (float(WIDTH),)
-    assert evaluate(out, dict.fromkeys(xs, 2.0)) == 2.0 * WIDTH
+    assert VMLinker().link(FunctionGraph(xs, [out]))(*[1.0] * width) == (float(width),)
+    assert evaluate(out, dict.fromkeys(xs, 2.0)) == 2.0 * width
 
 
-def test_wide_node_computes_its_test_value() -> None:
-    xs = [number(f"x{i}") for i in range(WIDTH)]
+def test_wide_node_computes_its_test_value(width: int) -> None:
+    xs = [number(f"x{i}") for i in range(width)]
     for x in xs:
         x.tag.test_value = 1.0
     with config.change_flags(compute_test_value="raise"):
-        assert get_test_value(Total()(*xs)) == float(WIDTH)
+        assert get_test_value(Total()(*xs)) == float(width)
 
 
-def test_wide_node_connects_every_input(wide: tuple[list[Variable], Variable]) -> None:
+def test_wide_node_connects_every_input(wide: tuple[list[Variable], Variable], width: int) -> None:
     xs, out = wide
-    assert io_connection_pattern(xs, [out]) == [[True]] * WIDTH
+    assert io_connection_pattern(xs, [out]) == [[True]] * width
 
 
-def test_wide_node_takes_constants() -> None:
-    out = Total()(*[NUMBER.make_constant(float(i)) for i in range(WIDTH)])
-    assert evaluate(out, {}) == float(WIDTH * (WIDTH - 1) // 2)
+def test_wide_node_takes_constants(width: int) -> None:
+    out = Total()(*[NUMBER.make_constant(float(i)) for i in range(width)])
+    assert evaluate(out, {}) == float(width * (width - 1) // 2)

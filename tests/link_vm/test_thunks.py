@@ -169,7 +169,6 @@ def test_scalars_that_do_not_live_together_may_share_a_cell() -> None:
     assert calculate_reallocate_info(list(fgraph.toposort()), fgraph, {}) == {}
 
 
-@pytest.mark.parametrize("length", [20_000, pytest.param(100_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", STEPPED)
 def test_long_chain_runs_through_thunks(kind: Callable[[], Linker], length: int) -> None:
     x = number("x")

@@ -359,7 +359,7 @@ def test_work_per_node_does_not_grow_with_the_graph() -> None:
     rules.law("inc_as_sum", inc(X), add(X, 1), phase=Phase.SPECIALIZE)
     rules.law("nested", add(add(X, 1), Y), add(X, add(Y, 1)), phase=Phase.STABILIZE)
     work = []
-    for n in (500, 15_000):
+    for n in (250, 7_500):
         fg = wide(n)
         size = len(fg)
         report = run(fg, CORE, rules)
@@ -370,14 +370,14 @@ def test_work_per_node_does_not_grow_with_the_graph() -> None:
     assert more_visits < 12
 
 
-def test_chain_of_100000_nodes_is_rewritten_without_recursion() -> None:
+def test_long_chain_is_rewritten_without_recursion(length: int) -> None:
     a = number("a")
     var = a
-    for _ in range(50_000):
+    for _ in range(length):
         var = inc(neg(var))
     rules = toys()
     rules.law("inc_of_negative", inc(neg(X)), neg(X), phase=Phase.CANONICALIZE)
     fg = graph([a], var)
     report = run(fg, CORE, rules)
-    assert report.nodes_before == 100_000
-    assert len(fg) == 50_000
+    assert report.nodes_before == 2 * length
+    assert len(fg) == length

@@ -18,18 +18,18 @@ def model(n: int) -> tuple[list[Any], list[Any]]:
 
 
 def test_visits_and_tries_per_node_do_not_grow() -> None:
-    small, large = (rewrite(*model(n), "fast_run")[1] for n in (300, 9_000))
+    small, large = (rewrite(*model(n), "fast_run")[1] for n in (150, 4_500))
     assert large.nodes_before > 25 * small.nodes_before
     assert large.visits / large.nodes_before < 1.1 * small.visits / small.nodes_before
     assert large.tries / large.nodes_before < 1.1 * small.tries / small.nodes_before
     assert large.visits < 12 * large.nodes_before
 
 
-def test_chain_of_100000_nodes_is_rewritten_whole() -> None:
+def test_long_chain_is_rewritten_whole(length: int) -> None:
     x = tt.dvector("x")
     var: Any = x
-    for _ in range(50_000):
+    for _ in range(length):
         var = tt.sin(tt.neg(-var))
     fgraph, report = rewrite([x], [var], "fast_run")
-    assert report.nodes_before == 150_000
-    assert len(fgraph) == 50_000 // 200
+    assert report.nodes_before == 3 * length
+    assert len(fgraph) == length // 200
