@@ -11,7 +11,7 @@ import treadle.tensor as tt
 from tests.tensor_rewrites.graphs import rewrite, run, text
 from treadle.graph import Apply, Op
 from treadle.tensor import DimShuffle, Elemwise, Join, Shape, ShapeI
-from treadle.tensor.rewrites import LengthTable
+from treadle.tensor.rewrites import SymbolicShapes
 from treadle.testing.records.table import SAMPLES
 
 if TYPE_CHECKING:
@@ -172,11 +172,11 @@ def chain(n: int) -> tuple[list[Variable], Any]:
 
 def test_lengths_are_found_once_for_each_variable() -> None:
     _, var = chain(8_000)
-    table = LengthTable()
-    table.of(var)
-    once = table.computed
-    table.of(var)
-    assert table.computed == once
+    shapes = SymbolicShapes()
+    shapes.of(var)
+    once = shapes.computed
+    shapes.of(var)
+    assert shapes.computed == once
     assert once < 8_000 * 2
 
 

@@ -12,12 +12,12 @@ from tests.tensor_rewrites.graphs import assert_same, rewrite, run, text
 from treadle.graph import toposort
 from treadle.rewrite import RewriteDatabaseQuery
 from treadle.tensor.broadcasting import SumTo
-from treadle.tensor.rewrites import LengthTable
+from treadle.tensor.rewrites import SymbolicShapes
 
 
 def same(a: Any, b: Any) -> bool:
-    table = LengthTable()
-    return table.of(a) == table.of(b)
+    shapes = SymbolicShapes()
+    return shapes.of(a) == shapes.of(b)
 
 
 def test_elementwise_results_have_the_lengths_of_their_operands() -> None:
@@ -79,8 +79,8 @@ def test_broadcast_of_many_unknown_lengths_stays_small() -> None:
     total = vectors[0]
     for v in vectors[1:]:
         total = total + v
-    table = LengthTable()
-    assert all(len(n) <= 8 for var in (total, vectors[0]) for n in table.of(var))
+    shapes = SymbolicShapes()
+    assert all(len(n) <= 8 for var in (total, vectors[0]) for n in shapes.of(var))
     assert same(total, tt.exp(total))
 
 

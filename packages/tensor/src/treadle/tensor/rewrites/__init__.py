@@ -1,7 +1,8 @@
 """treadle.tensor.rewrites: the rules over tensors: by family of ops, over elementwise functions, and general ones."""
 
-from treadle.tensor.rewrites.analysis.patterns import TensorPattern, constant_value, is_commutative, is_integer, is_real
-from treadle.tensor.rewrites.analysis.symbolic_shapes import LengthTable
+from treadle.tensor.rewrites.analysis.patterns import TensorPattern, is_commutative, is_integer, is_real
+from treadle.tensor.rewrites.analysis.predicates import constant_value
+from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes
 from treadle.tensor.rewrites.broadcasting import RULES as BROADCASTING
 from treadle.tensor.rewrites.conditional import RULES as CONDITIONAL
 from treadle.tensor.rewrites.dimshuffle import RULES as DIMSHUFFLE
@@ -62,7 +63,7 @@ RULE_SETS = (
 
 __all__ = [
     "RULE_SETS",
-    "LengthTable",
+    "SymbolicShapes",
     "TensorPattern",
     "constant_value",
     "is_commutative",

@@ -9,26 +9,25 @@ from treadle.tensor.broadcasting import Alloc, SumTo
 from treadle.tensor.dimshuffle import NEW, DimShuffle, dimshuffle
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.reduction import Reduction
-from treadle.tensor.rewrites.analysis.broadcast_like import broadcast_lengths
-from treadle.tensor.rewrites.analysis.patterns import scalar_name
-from treadle.tensor.rewrites.analysis.predicates import BOTH, fitting, made_by
-from treadle.tensor.rewrites.analysis.symbolic_shapes import ONE, LengthTable, table_of
+from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
+from treadle.tensor.rewrites.analysis.predicates import made_by, scalar_name
+from treadle.tensor.rewrites.analysis.replacements import broadcast_shape, if_fits
+from treadle.tensor.rewrites.analysis.symbolic_shapes import ONE, SymbolicShapes, shapes_of
 from treadle.tensor.scalar.cast import second
 from treadle.tensor.shape import lengths
 
 if TYPE_CHECKING:
     from treadle.graph import Apply, FunctionGraph, Variable
 
-RULES = RuleSet("broadcasting", features=(LengthTable,))
-EARLY_AND_LATE = (Phase.CANONICALIZE, Phase.SPECIALIZE)
+RULES = RuleSet("broadcasting", features=(SymbolicShapes,))
 
 
 @RULES.rule(EARLY_AND_LATE, Alloc, tags=(*BOTH, "local_useless_alloc", "useless"), needs_graph=True)
 def useless_alloc(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     """alloc(x, shape of x) -> x."""
     x, out = node.inputs[0], node.outputs[0]
-    table = table_of(fgraph)
-    if getattr(x.type, "ndim", -1) != len(node.inputs) - 1 or table.of(x) != table.of(out):
+    shapes = shapes_of(fgraph)
+    if getattr(x.type, "ndim", -1) != len(node.inputs) - 1 or shapes.of(x) != shapes.of(out):
         return None
     return x if out.type.is_super(x.type) else None
 
@@ -39,11 +38,11 @@ def alloc_of_alloc(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     inner = made_by(node.inputs[0], Alloc)
     if inner is None:
         return None
-    table = table_of(fgraph)
-    own, whole = table.of(inner.outputs[0]), table.of(node.outputs[0])
+    shapes = shapes_of(fgraph)
+    own, whole = shapes.of(inner.outputs[0]), shapes.of(node.outputs[0])
     if any(n not in {ONE, m} for n, m in zip(own, whole[len(whole) - len(own) :], strict=True)):
         return None
-    return fitting(node, Alloc()(inner.inputs[0], *node.inputs[1:]))
+    return if_fits(node, Alloc()(inner.inputs[0], *node.inputs[1:]))
 
 
 @RULES.rule(EARLY_AND_LATE, Alloc, tags=(*BOTH, "local_alloc_dimshuffle", "local_alloc_sink_dimshuffle"))
@@ -58,7 +57,7 @@ def alloc_of_dimshuffle(node: Apply) -> Variable | None:
         del order[0]
     if len(order) == len(op.order):
         return None
-    return fitting(node, Alloc()(dimshuffle(inner.inputs[0], *order), *node.inputs[1:]))
+    return if_fits(node, Alloc()(dimshuffle(inner.inputs[0], *order), *node.inputs[1:]))
 
 
 @RULES.rule(
@@ -72,8 +71,8 @@ def second_to_alloc(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     x: Any = node.inputs[0]
     y: Any = node.inputs[1]
     out = node.outputs[0]
-    table = table_of(fgraph)
-    if table.of(y) == table.of(out):
+    shapes = shapes_of(fgraph)
+    if shapes.of(y) == shapes.of(out):
         return y if out.type.is_super(y.type) else None
     if any(n != 1 for n in y.type.shape):
         return None
@@ -98,22 +97,22 @@ def operand_broadcast_in_vain(fgraph: FunctionGraph, node: Apply) -> Variable | 
     values = [_unspread(x) for x in node.inputs]
     if all(v is None for v in values):
         return None
-    table = table_of(fgraph)
-    target = table.of(node.outputs[0])
+    shapes = shapes_of(fgraph)
+    target = shapes.of(node.outputs[0])
     inputs: list[Variable] = list(node.inputs)
     for i, value in enumerate(values):
         if value is None:
             continue
         trial = [*inputs[:i], value, *inputs[i + 1 :]]
-        if broadcast_lengths(table, *trial) == target:
+        if broadcast_shape(shapes, *trial) == target:
             inputs = trial
     if all(a is b for a, b in zip(inputs, node.inputs, strict=True)):
-        return _spread_late(fgraph, table, node)
+        return _spread_late(fgraph, shapes, node)
     made: Variable = node.op(*inputs)
     return made if node.outputs[0].type.is_super(made.type) else None
 
 
-def _spread_late(fgraph: FunctionGraph, table: LengthTable, node: Apply) -> Variable | None:
+def _spread_late(fgraph: FunctionGraph, shapes: SymbolicShapes, node: Apply) -> Variable | None:
     """Return alloc(f(x, y), lengths) for f(alloc(x, lengths), y) where y has length 1 in every dimension."""
     allocated = [made_by(x, Alloc) for x in node.inputs]
     if len(node.outputs) != 1 or any(
@@ -124,11 +123,11 @@ def _spread_late(fgraph: FunctionGraph, table: LengthTable, node: Apply) -> Vari
     values: list[Any] = [x if a is None else a.inputs[0] for a, x in zip(allocated, node.inputs, strict=True)]
     if any(n != 1 for x in values for n in x.type.shape):
         return None
-    lengths = [table.variable(n, fgraph, avoid=node.outputs[0]) for n in table.of(node.outputs[0])]
+    lengths = [shapes.variable(n, fgraph, avoid=node.outputs[0]) for n in shapes.of(node.outputs[0])]
     if any(n is None for n in lengths):
         return None
     scalars = [dimshuffle(x, *()) if x.ndim else x for x in values]
-    return fitting(node, Alloc()(node.op(*scalars), *lengths))
+    return if_fits(node, Alloc()(node.op(*scalars), *lengths))
 
 
 @RULES.rule(EARLY_AND_LATE, SumTo, tags=(*BOTH, "ShapeOpt"), needs_graph=True)
@@ -136,8 +135,8 @@ def sum_to_known_shape(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     """sum_to(x, shape) -> x or sum(x, axes), where it is known for each dimension whether it is summed."""
     x: Any = node.inputs[0]
     out: Any = node.outputs[0]
-    table = table_of(fgraph)
-    own, wanted = table.of(x), table.of(out)
+    shapes = shapes_of(fgraph)
+    own, wanted = shapes.of(x), shapes.of(out)
     extra = len(own) - len(wanted)
     axes = list(range(extra))
     for d, (n, m) in enumerate(zip(own[extra:], wanted, strict=True)):

@@ -10,8 +10,8 @@ from treadle.graph import Branching, Constant, IfElse, Variable
 from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.dimshuffle import DimShuffle
 from treadle.tensor.elemwise import Elemwise
-from treadle.tensor.rewrites.analysis.patterns import kind_of, scalar_name
-from treadle.tensor.rewrites.analysis.predicates import is_used_once
+from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
+from treadle.tensor.rewrites.analysis.predicates import is_used_once, kind_of, scalar_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from treadle.graph import Apply, Block, FunctionGraph
 
 RULES = RuleSet("ifelse")
-EARLY_AND_LATE = (Phase.CANONICALIZE, Phase.SPECIALIZE)
-BOTH = ("fast_run", "fast_compile")
 
 
 def _rebuilt(node: Apply, condition: Variable, pairs: Sequence[tuple[Variable, Variable]]) -> list[Variable]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from treadle.rewrite import Phase, RuleSet
+from treadle.rewrite import RuleSet
 from treadle.tensor.broadcasting import Alloc
 from treadle.tensor.conversion import constant
 from treadle.tensor.dimshuffle import NEW, DimShuffle, dimshuffle
-from treadle.tensor.rewrites.analysis.predicates import BOTH, fitting, made_by
+from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
+from treadle.tensor.rewrites.analysis.predicates import made_by
+from treadle.tensor.rewrites.analysis.replacements import if_fits
 from treadle.tensor.shape import LENGTH, Reshape
 
 if TYPE_CHECKING:
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
     from treadle.graph import Apply, Variable
 
 RULES = RuleSet("dimshuffle")
-EARLY_AND_LATE = (Phase.CANONICALIZE, Phase.SPECIALIZE)
 
 
 @RULES.rule(EARLY_AND_LATE, DimShuffle, tags=(*BOTH, "local_dimshuffle_lift", "useless"), depth=1)
@@ -26,7 +27,7 @@ def useless_dimshuffle(node: Apply) -> Variable | None:
     op: Any = node.op
     if len(op.order) != op.ndim or any(d not in {k, NEW} for k, d in enumerate(op.order)):
         return None
-    return fitting(node, node.inputs[0])
+    return if_fits(node, node.inputs[0])
 
 
 @RULES.rule(EARLY_AND_LATE, DimShuffle, tags=(*BOTH, "local_dimshuffle_lift"))
@@ -60,7 +61,7 @@ def dimshuffle_of_alloc(node: Apply) -> Variable | None:
         del order[0]
     one = constant(1, dtype=LENGTH)
     made = Alloc()(dimshuffle(value, *order), *(one if d == NEW else lengths[d] for d in op.order))
-    return fitting(node, made)
+    return if_fits(node, made)
 
 
 def keeps_order(order: Sequence[int | str]) -> bool:
@@ -78,4 +79,4 @@ def dimshuffle_of_reshape(node: Apply) -> Variable | None:
         return None
     one = constant(1, dtype=LENGTH)
     lengths = [one if d == NEW else inner.inputs[1 + d] for d in op.order]
-    return fitting(node, Reshape(len(lengths))(inner.inputs[0], *lengths))
+    return if_fits(node, Reshape(len(lengths))(inner.inputs[0], *lengths))

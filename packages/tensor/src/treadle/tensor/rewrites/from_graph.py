@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.rewrite import Phase, RuleSet, rewrite_graph
 from treadle.tensor.from_graph import OpFromGraph
+from treadle.tensor.rewrites.analysis.patterns import BOTH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     from treadle.graph import Apply, FunctionGraph, Variable
 
 RULES = RuleSet("from_graph")
-BOTH = ("fast_run", "fast_compile")
 
 
 def _expanded(op: OpFromGraph, chosen: Callable[[OpFromGraph], bool]) -> FunctionGraph:

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle.graph import Constant
-from treadle.rewrite import Phase, RuleSet
+from treadle.rewrite import RuleSet
 from treadle.tensor.broadcasting import Alloc
 from treadle.tensor.conversion import constant
 from treadle.tensor.indexing import Subtensor
 from treadle.tensor.joining import Join
-from treadle.tensor.rewrites.analysis.predicates import BOTH, filling, fitting, is_used_once, made_by
-from treadle.tensor.rewrites.analysis.symbolic_shapes import LengthTable, table_of
+from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
+from treadle.tensor.rewrites.analysis.predicates import filling, is_used_once, made_by
+from treadle.tensor.rewrites.analysis.replacements import if_fits
+from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes, shapes_of
 from treadle.tensor.rewrites.indexing.index_algebra import FULL, Stretch, same, taken
 from treadle.tensor.rewrites.indexing.subtensor import items_of
 from treadle.tensor.scalar.cast import cast
@@ -23,8 +25,7 @@ if TYPE_CHECKING:
 
     from treadle.graph import Apply, FunctionGraph, Variable
 
-RULES = RuleSet("joining", features=(LengthTable,))
-EARLY_AND_LATE = (Phase.CANONICALIZE, Phase.SPECIALIZE)
+RULES = RuleSet("joining", features=(SymbolicShapes,))
 # Joins of joins are made flat up to so many parts, so that the work on a long chain of them stays linear.
 MOST_PARTS = 256
 
@@ -34,7 +35,7 @@ def _joined(node: Apply, parts: Sequence[Any]) -> Variable | None:
     op: Any = node.op
     kind: Any = node.outputs[0].type
     made = parts[0] if len(parts) == 1 else Join(op.axis)(*parts)
-    return fitting(node, cast(made, kind.dtype))
+    return if_fits(node, cast(made, kind.dtype))
 
 
 @RULES.rule(EARLY_AND_LATE, Join, tags=(*BOTH, "local_join_1", "useless"), depth=1)
@@ -99,12 +100,12 @@ def join_of_same(fgraph: FunctionGraph, node: Apply) -> Variable | None:
         value = filling(first)
         if value is None or not all(_same_number(value, filling(x)) for x in node.inputs[1:]):
             return None
-    table = table_of(fgraph)
-    each = [table.of(x) for x in node.inputs]
+    shapes = shapes_of(fgraph)
+    each = [shapes.of(x) for x in node.inputs]
     if any(a[: op.axis] != each[0][: op.axis] or a[op.axis + 1 :] != each[0][op.axis + 1 :] for a in each[1:]):
         return None
-    lengths = [table.variable(n, fgraph, avoid=node.outputs[0]) for n in table.of(node.outputs[0])]
-    return None if any(n is None for n in lengths) else fitting(node, Alloc()(value, *lengths))
+    lengths = [shapes.variable(n, fgraph, avoid=node.outputs[0]) for n in shapes.of(node.outputs[0])]
+    return None if any(n is None for n in lengths) else if_fits(node, Alloc()(value, *lengths))
 
 
 def _same_number(a: Variable, b: Variable | None) -> bool:

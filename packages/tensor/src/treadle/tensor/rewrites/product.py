@@ -13,9 +13,17 @@ from treadle.tensor.dimshuffle import NEW, DimShuffle, dimshuffle
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.product import Gemm, MatMul
 from treadle.tensor.reduction import Reduction
-from treadle.tensor.rewrites.analysis.patterns import constant_value, never_shrinks, scalar_name
-from treadle.tensor.rewrites.analysis.predicates import BOTH, credited, filling, fitting, is_used_once, made_by
-from treadle.tensor.rewrites.analysis.symbolic_shapes import LengthTable, table_of
+from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
+from treadle.tensor.rewrites.analysis.predicates import (
+    constant_value,
+    filling,
+    is_used_once,
+    made_by,
+    never_shrinks,
+    scalar_name,
+)
+from treadle.tensor.rewrites.analysis.replacements import credited, if_fits
+from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes, shapes_of
 from treadle.tensor.scalar.arithmetic import mul, neg
 from treadle.tensor.scalar.cast import cast
 from treadle.tensor.shape import Reshape, lengths
@@ -25,8 +33,7 @@ if TYPE_CHECKING:
 
     from treadle.graph import Apply, FunctionGraph, Variable
 
-RULES = RuleSet("product", features=(LengthTable,))
-EARLY_AND_LATE = (Phase.CANONICALIZE, Phase.SPECIALIZE)
+RULES = RuleSet("product", features=(SymbolicShapes,))
 # Chains of more factors than this are left in the order in which they are written: finding the best takes their cube.
 MOST_FACTORS = 24
 
@@ -40,7 +47,7 @@ def product_over_length_one(fgraph: FunctionGraph, node: Apply) -> Variable | No
     if kinds[0].shape[-1] != 1 or kinds[1].shape[-2] != 1 or _is_inside_chain(fgraph, node):
         return None
     out: Any = node.outputs[0].type
-    return fitting(node, mul(cast(a, out.dtype), cast(b, out.dtype)))
+    return if_fits(node, mul(cast(a, out.dtype), cast(b, out.dtype)))
 
 
 @RULES.rule(EARLY_AND_LATE, MatMul, tags=(*BOTH, "local_0_dot_x"), needs_graph=True)
@@ -58,13 +65,13 @@ def product_of_uniform(fgraph: FunctionGraph, node: Apply) -> Variable | None:
         acc = "float32" if out.dtype == "float16" else out.dtype
         scaled = mul(cast(value, out.dtype), other)
         totals = Reduction("sum", (at,), out.dtype, acc)(scaled)
-        table = table_of(fgraph)
-        if table.of(node.inputs[0])[1] != table.of(node.inputs[1])[0]:
+        shapes = shapes_of(fgraph)
+        if shapes.of(node.inputs[0])[1] != shapes.of(node.inputs[1])[0]:
             return None
-        shape = [table.variable(n, fgraph, avoid=node.outputs[0]) for n in table.of(node.outputs[0])]
+        shape = [shapes.variable(n, fgraph, avoid=node.outputs[0]) for n in shapes.of(node.outputs[0])]
         if any(n is None for n in shape):
             return None
-        return fitting(node, Alloc()(dimshuffle(totals, *((NEW, 0) if at == 0 else (0, NEW))), *shape))
+        return if_fits(node, Alloc()(dimshuffle(totals, *((NEW, 0) if at == 0 else (0, NEW))), *shape))
     return None
 
 
@@ -72,11 +79,11 @@ def product_of_uniform(fgraph: FunctionGraph, node: Apply) -> Variable | None:
 def product_over_nothing(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     """matmul(a, b) over an inner length of 0 -> zeros."""
     out: Any = node.outputs[0].type
-    table = table_of(fgraph)
-    if table.value(table.of(node.inputs[0])[-1]) != 0 or table.value(table.of(node.inputs[1])[-2]) != 0:
+    shapes = shapes_of(fgraph)
+    if shapes.value(shapes.of(node.inputs[0])[-1]) != 0 or shapes.value(shapes.of(node.inputs[1])[-2]) != 0:
         return None
-    shape = [table.variable(n, fgraph, avoid=node.outputs[0]) for n in table.of(node.outputs[0])]
-    return None if any(n is None for n in shape) else fitting(node, Alloc()(constant(0, dtype=out.dtype), *shape))
+    shape = [shapes.variable(n, fgraph, avoid=node.outputs[0]) for n in shapes.of(node.outputs[0])]
+    return None if any(n is None for n in shape) else if_fits(node, Alloc()(constant(0, dtype=out.dtype), *shape))
 
 
 @RULES.rule(
@@ -103,7 +110,7 @@ def product_of_scaled(fgraph: FunctionGraph, node: Apply) -> Variable | None:
         if getattr(x.type, "dtype", "") != out.dtype:
             continue
         made = MatMul()(*(x if i == at else y for i, y in enumerate(node.inputs)))
-        return fitting(node, neg(made) if scale is None else mul(scale, made))
+        return if_fits(node, neg(made) if scale is None else mul(scale, made))
     return None
 
 
@@ -147,7 +154,7 @@ def stack_times_one_matrix(node: Apply) -> Variable | None:
     right = dimshuffle(b, ndim - 2, ndim - 1)
     if all(n == 1 for n in a.type.shape[:-2]):
         made = MatMul()(dimshuffle(a, ndim - 2, ndim - 1), right)
-        return fitting(node, dimshuffle(made, *[NEW] * (ndim - 2), 0, 1))
+        return if_fits(node, dimshuffle(made, *[NEW] * (ndim - 2), 0, 1))
     if not _lies_in_order(a):
         return None
     # Without elements, the number of rows cannot be found from the others: it is computed.
@@ -157,7 +164,7 @@ def stack_times_one_matrix(node: Apply) -> Variable | None:
         count = mul(n, count)
     below = Reshape(2)(a, count, inner)
     columns = lengths(b)[-1]
-    return fitting(node, Reshape(ndim)(MatMul()(below, right), *stack, rows, columns))
+    return if_fits(node, Reshape(ndim)(MatMul()(below, right), *stack, rows, columns))
 
 
 def _lies_in_order(a: Variable) -> bool:
@@ -178,7 +185,7 @@ def stack_of_one(node: Apply) -> Variable | None:
         return None
     kept = [d for d in range(ndim) if d not in unit]
     made = MatMul()(dimshuffle(a, *kept), dimshuffle(b, *kept))
-    return fitting(node, dimshuffle(made, *(NEW if d in unit else kept.index(d) for d in range(ndim))))
+    return if_fits(node, dimshuffle(made, *(NEW if d in unit else kept.index(d) for d in range(ndim))))
 
 
 # Chains
@@ -210,7 +217,7 @@ def chain_of_products(fgraph: FunctionGraph, node: Apply) -> Variable | None:
         if cost >= sum(sizes[i] * sizes[k] * sizes[j] for i, k, j in written):
             return None
     return (
-        None if order is None or order == sorted(written, key=_length) else fitting(node, _multiplied(factors, order))
+        None if order is None or order == sorted(written, key=_length) else if_fits(node, _multiplied(factors, order))
     )
 
 
@@ -335,7 +342,7 @@ def _gemm(fgraph: FunctionGraph, node: Apply) -> Variable | None:
         if any(x.type.dtype != out.dtype for x in (a, b)):  # type: ignore[attr-defined]  # tensors
             continue
         sign = -1.0 if not is_sum and at == 0 else 1.0
-        return fitting(node, _accumulated(other, alpha, a, b, constant(sign, dtype=out.dtype), term))
+        return if_fits(node, _accumulated(other, alpha, a, b, constant(sign, dtype=out.dtype), term))
     return None
 
 

@@ -8,16 +8,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle.graph import Constant
-from treadle.rewrite import Phase, RuleSet
+from treadle.rewrite import RuleSet
 from treadle.tensor.broadcasting import Alloc
 from treadle.tensor.conversion import constant
 from treadle.tensor.dimshuffle import NEW, DimShuffle, dimshuffle
 from treadle.tensor.joining import Join
 from treadle.tensor.reduction import ArgReduction, Reduction
 from treadle.tensor.rewrites.analysis.int_arithmetic import times
-from treadle.tensor.rewrites.analysis.patterns import kind_of, never_shrinks, scalar_name
-from treadle.tensor.rewrites.analysis.predicates import BOTH, filling, fitting, is_used_once, made_by
-from treadle.tensor.rewrites.analysis.symbolic_shapes import LengthTable, table_of
+from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
+from treadle.tensor.rewrites.analysis.predicates import (
+    filling,
+    is_used_once,
+    kind_of,
+    made_by,
+    never_shrinks,
+    scalar_name,
+)
+from treadle.tensor.rewrites.analysis.replacements import if_fits
+from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes, shapes_of
 from treadle.tensor.scalar.arithmetic import add, maximum, minimum, mul, neg, true_div
 from treadle.tensor.scalar.cast import cast
 from treadle.tensor.scalar.exponential import power
@@ -29,8 +37,7 @@ if TYPE_CHECKING:
 
     from treadle.graph import Apply, FunctionGraph, Variable
 
-RULES = RuleSet("reduction", features=(LengthTable,))
-EARLY_AND_LATE = (Phase.CANONICALIZE, Phase.SPECIALIZE)
+RULES = RuleSet("reduction", features=(SymbolicShapes,))
 # A reduction over the joined axis becomes an expression of that many parts at most.
 MOST_PARTS = 16
 _COMBINED: Any = {"sum": add, "prod": mul, "max": maximum, "min": minimum, "all": bitwise_and, "any": bitwise_or}
@@ -64,8 +71,8 @@ def useless_reduction(node: Apply) -> Variable | None:
     kept = dimshuffle(x, *(d for d in range(x.ndim) if d not in unit))
     left = [d for d in op.axes if d not in unit]
     if left:
-        return fitting(node, Reduction(op.kind, _moved(left, unit), op.dtype, op.acc_dtype)(kept))
-    return fitting(node, _cast_through(op, kept))
+        return if_fits(node, Reduction(op.kind, _moved(left, unit), op.dtype, op.acc_dtype)(kept))
+    return if_fits(node, _cast_through(op, kept))
 
 
 @RULES.rule(
@@ -81,9 +88,9 @@ def useless_position(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     x: Any = node.inputs[0]
     if any(x.type.shape[d] != 1 for d in op.axes):
         return None
-    table = table_of(fgraph)
-    lengths = [table.variable(n, fgraph, avoid=node.outputs[0]) for n in table.of(node.outputs[0])]
-    return None if any(n is None for n in lengths) else fitting(node, Alloc()(constant(0, dtype="int64"), *lengths))
+    shapes = shapes_of(fgraph)
+    lengths = [shapes.variable(n, fgraph, avoid=node.outputs[0]) for n in shapes.of(node.outputs[0])]
+    return None if any(n is None for n in lengths) else if_fits(node, Alloc()(constant(0, dtype="int64"), *lengths))
 
 
 @RULES.rule(EARLY_AND_LATE, Reduction, tags=(*BOTH, "local_reduce_chain"), needs_graph=True)
@@ -127,7 +134,7 @@ def reduction_of_dimshuffle(node: Apply) -> Variable | None:
         made = _cast_through(op, x)
     left = [d for d in range(x.ndim) if d not in axes]
     kept = [d for k, d in enumerate(order) if k not in op.axes]
-    return fitting(node, dimshuffle(made, *(NEW if d == NEW else left.index(d) for d in kept)))
+    return if_fits(node, dimshuffle(made, *(NEW if d == NEW else left.index(d) for d in kept)))
 
 
 @RULES.rule(EARLY_AND_LATE, Reduction, ArgReduction, tags=(*BOTH, "local_sum_prod_all_to_none"))
@@ -140,8 +147,8 @@ def reduction_of_reshape(node: Apply) -> Variable | None:
     x: Any = inner.inputs[0]
     every = tuple(range(x.ndim))
     if isinstance(op, ArgReduction):
-        return fitting(node, ArgReduction(op.kind, every)(x))
-    return fitting(node, Reduction(op.kind, every, op.dtype, op.acc_dtype)(x))
+        return if_fits(node, ArgReduction(op.kind, every)(x))
+    return if_fits(node, Reduction(op.kind, every, op.dtype, op.acc_dtype)(x))
 
 
 @RULES.rule(
@@ -163,7 +170,7 @@ def reduction_of_join(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     parts: list[Any] = [cast(x, kind.dtype) for x in inner.inputs]
     if at not in op.axes:
         reduced = [Reduction(op.kind, op.axes, op.dtype, op.acc_dtype)(x) for x in parts]
-        return fitting(node, Join(at - sum(d < at for d in op.axes))(*reduced))
+        return if_fits(node, Join(at - sum(d < at for d in op.axes))(*reduced))
     if len(parts) > MOST_PARTS or op.dtype not in {op.acc_dtype, kind.dtype}:
         return None
     if op.kind in {"max", "min"} and not all(x.type.shape[at] for x in parts):
@@ -173,7 +180,7 @@ def reduction_of_join(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     total = each[0]
     for one in each[1:]:
         total = _COMBINED[op.kind](total, one)
-    return fitting(node, cast(total, op.dtype))
+    return if_fits(node, cast(total, op.dtype))
 
 
 # Reductions of what is broadcast
@@ -187,13 +194,13 @@ def reduction_of_alloc(fgraph: FunctionGraph, node: Apply) -> Variable | None:
         return None
     op: Any = node.op
     x: Any = inner.inputs[0]
-    table = table_of(fgraph)
-    own, whole = table.of(x), table.of(node.inputs[0])
+    shapes = shapes_of(fgraph)
+    own, whole = shapes.of(x), shapes.of(node.inputs[0])
     extra = len(whole) - len(own)
     spread = [d for d in op.axes if d < extra or own[d - extra] != whole[d]]
     if not spread or any(d >= extra and x.type.shape[d - extra] != 1 for d in spread):
         return None
-    counts = [table.variable(whole[d], fgraph, avoid=node.inputs[0]) for d in spread]
+    counts = [shapes.variable(whole[d], fgraph, avoid=node.inputs[0]) for d in spread]
     if any(n is None for n in counts) or not _is_sure(op, x, counts):
         return None
     real = tuple(d - extra for d in op.axes if d not in spread)
@@ -201,10 +208,10 @@ def reduction_of_alloc(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     unit = _moved([d - extra for d in spread if d >= extra], real)
     value = dimshuffle(value, *(d for d in range(value.ndim) if d not in unit))
     value = cast(_repeated(op, value, counts), op.dtype)
-    rest = [table.variable(n, fgraph, avoid=node.outputs[0]) for n in table.of(node.outputs[0])]
+    rest = [shapes.variable(n, fgraph, avoid=node.outputs[0]) for n in shapes.of(node.outputs[0])]
     if any(n is None for n in rest):
         return None
-    return fitting(node, Alloc()(value, *rest) if rest else value)
+    return if_fits(node, Alloc()(value, *rest) if rest else value)
 
 
 def _is_sure(op: Any, x: Any, counts: Sequence[Any]) -> bool:
@@ -261,17 +268,17 @@ def reduction_of_negative(node: Apply) -> Variable | None:
     if name != "neg":
         if op.kind not in {"all", "any"} or x.dtype != "bool":
             return None
-        return fitting(node, logical_not(Reduction(_OTHER[op.kind], op.axes, "bool", "bool")(x)))
+        return if_fits(node, logical_not(Reduction(_OTHER[op.kind], op.axes, "bool", "bool")(x)))
     if isinstance(op, ArgReduction):
         # The smallest integer is its own negative.
-        return fitting(node, ArgReduction(_OTHER[op.kind], op.axes)(x)) if kind_of(x) == "f" else None
+        return if_fits(node, ArgReduction(_OTHER[op.kind], op.axes)(x)) if kind_of(x) == "f" else None
     if op.kind in {"max", "min"}:
         turned = Reduction(_OTHER[op.kind], op.axes, op.dtype, op.acc_dtype)
-        return fitting(node, neg(turned(x))) if kind_of(x) == "f" else None
+        return if_fits(node, neg(turned(x))) if kind_of(x) == "f" else None
     # Short integers wrap around before they are summed.
     if op.kind != "sum" or x.dtype not in {op.acc_dtype, "float16"} or op.dtype != x.dtype:
         return None
-    return fitting(node, neg(op(x)))
+    return if_fits(node, neg(op(x)))
 
 
 @RULES.rule(
@@ -304,7 +311,7 @@ def sum_of_scaled(fgraph: FunctionGraph, node: Apply) -> Variable | None:
             kept = [d for d in range(kind.ndim) if d not in op.axes]
             scale = dimshuffle(c, *kept)
             total = op(x)
-            return fitting(node, mul(scale, total) if name == "mul" else true_div(total, scale))
+            return if_fits(node, mul(scale, total) if name == "mul" else true_div(total, scale))
     return None
 
 

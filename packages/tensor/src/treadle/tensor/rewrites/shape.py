@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from treadle.graph import Constant
-from treadle.rewrite import Phase, RuleSet
+from treadle.rewrite import RuleSet
 from treadle.tensor.broadcasting import Alloc, SumTo
 from treadle.tensor.conversion import constant
 from treadle.tensor.dimshuffle import NEW, DimShuffle, dimshuffle
 from treadle.tensor.joining import Join
-from treadle.tensor.rewrites.analysis.predicates import BOTH, filling, fitting, made_by
-from treadle.tensor.rewrites.analysis.symbolic_shapes import ONE, LengthTable, table_of
+from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
+from treadle.tensor.rewrites.analysis.predicates import filling, made_by
+from treadle.tensor.rewrites.analysis.replacements import if_fits
+from treadle.tensor.rewrites.analysis.symbolic_shapes import ONE, SymbolicShapes, shapes_of
 from treadle.tensor.rewrites.dimshuffle import keeps_order
 from treadle.tensor.shape import LENGTH, Reshape, Shape, ShapeI
 
@@ -21,8 +23,7 @@ if TYPE_CHECKING:
     from treadle.graph import Apply, FunctionGraph, Variable
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length
 
-RULES = RuleSet("shape", features=(LengthTable,))
-EARLY_AND_LATE = (Phase.CANONICALIZE, Phase.SPECIALIZE)
+RULES = RuleSet("shape", features=(SymbolicShapes,))
 
 
 @RULES.rule(EARLY_AND_LATE, ShapeI, tags=(*BOTH, "ShapeOpt", "local_track_shape_i"), needs_graph=True)
@@ -36,8 +37,8 @@ def length_from_inputs(fgraph: FunctionGraph, node: Apply) -> Variable | None:
         return constant(known, dtype=LENGTH)
     if x.owner is None:
         return None
-    table = table_of(fgraph)
-    return table.variable(table.of(x)[op.axis], fgraph, avoid=x)
+    shapes = shapes_of(fgraph)
+    return shapes.variable(shapes.of(x)[op.axis], fgraph, avoid=x)
 
 
 @RULES.rule(EARLY_AND_LATE, Shape, tags=(*BOTH, "ShapeOpt", "local_shape_to_shape_i"), needs_graph=True)
@@ -48,8 +49,8 @@ def shape_from_inputs(fgraph: FunctionGraph, node: Apply) -> Variable | None:
         return constant(x.type.shape, dtype=LENGTH) if x.type.shape else constant([], dtype=LENGTH)
     if x.owner is None:
         return None
-    table = table_of(fgraph)
-    lengths: list[Any] = [table.variable(n, fgraph, avoid=x) for n in table.of(x)]
+    shapes = shapes_of(fgraph)
+    lengths: list[Any] = [shapes.variable(n, fgraph, avoid=x) for n in shapes.of(x)]
     if any(n is None for n in lengths):
         return None
     made: Variable = Join(0)(*(n.dimshuffle("x") for n in lengths))
@@ -63,7 +64,7 @@ def shape_from_inputs(fgraph: FunctionGraph, node: Apply) -> Variable | None:
 def reshape_of_reshape(node: Apply) -> Variable | None:
     """reshape(reshape(x, a), b) -> reshape(x, b)."""
     inner = made_by(node.inputs[0], Reshape)
-    return None if inner is None else fitting(node, node.op(inner.inputs[0], *node.inputs[1:]))
+    return None if inner is None else if_fits(node, node.op(inner.inputs[0], *node.inputs[1:]))
 
 
 @RULES.rule(EARLY_AND_LATE, Reshape, tags=(*BOTH, "local_useless_reshape", "useless", "shape_unsafe"), needs_graph=True)
@@ -75,8 +76,8 @@ def useless_reshape(fgraph: FunctionGraph, node: Apply) -> Variable | None:
         return None
     if x.ndim == 1:
         return node.inputs[0]
-    table = table_of(fgraph)
-    return node.inputs[0] if table.of(x) == table.of(out) else None
+    shapes = shapes_of(fgraph)
+    return node.inputs[0] if shapes.of(x) == shapes.of(out) else None
 
 
 @RULES.rule(
@@ -89,12 +90,12 @@ def useless_reshape(fgraph: FunctionGraph, node: Apply) -> Variable | None:
 def reshape_to_dimshuffle(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     """reshape(x, its lengths with and without ones) -> dimshuffle(x)."""
     x: Any = node.inputs[0]
-    table = table_of(fgraph)
-    own, wanted = table.of(x), table.of(node.outputs[0])
+    shapes = shapes_of(fgraph)
+    own, wanted = shapes.of(x), shapes.of(node.outputs[0])
     if _long(own) != _long(wanted):
         return None
     kept = iter([d for d, n in enumerate(own) if n != ONE])
-    return fitting(node, dimshuffle(x, *(NEW if n == ONE else next(kept) for n in wanted)))
+    return if_fits(node, dimshuffle(x, *(NEW if n == ONE else next(kept) for n in wanted)))
 
 
 def _long(lengths: Sequence[Length]) -> list[Length]:
@@ -113,7 +114,7 @@ def reshape_of_dimshuffle(node: Apply) -> Variable | None:
     op: Any = None if inner is None else inner.op
     if inner is None or not keeps_order(op.order):
         return None
-    return fitting(node, node.op(inner.inputs[0], *node.inputs[1:]))
+    return if_fits(node, node.op(inner.inputs[0], *node.inputs[1:]))
 
 
 @RULES.rule(EARLY_AND_LATE, Reshape, tags=(*BOTH, "local_useless_reshape"), needs_graph=True)
@@ -123,12 +124,12 @@ def reshape_of_alloc(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     value = None if inner is None else filling(node.inputs[0])
     if inner is None or value is None:
         return None
-    table = table_of(fgraph)
-    wanted = table.of(node.outputs[0])
-    if table.multiplied(table.of(node.inputs[0])) != table.multiplied(wanted):
+    shapes = shapes_of(fgraph)
+    wanted = shapes.of(node.outputs[0])
+    if shapes.multiplied(shapes.of(node.inputs[0])) != shapes.multiplied(wanted):
         return None
-    lengths = [table.variable(n, fgraph, avoid=node.outputs[0]) for n in wanted]
-    return None if any(n is None for n in lengths) else fitting(node, Alloc()(value, *lengths))
+    lengths = [shapes.variable(n, fgraph, avoid=node.outputs[0]) for n in wanted]
+    return None if any(n is None for n in lengths) else if_fits(node, Alloc()(value, *lengths))
 
 
 @RULES.rule(EARLY_AND_LATE, Reshape, Alloc, SumTo, tags=(*BOTH, "ShapeOpt"), depth=1)
@@ -139,4 +140,4 @@ def lengths_become_known(node: Apply) -> Variable | None:
     if not any(known):
         return None
     made: Any = node.op(*node.inputs)
-    return None if made.type == out else fitting(node, made)
+    return None if made.type == out else if_fits(node, made)

@@ -1,7 +1,8 @@
-"""What structural rules ask of nodes: how often a result is used, whether a replacement fits, what is one number."""
+"""What rules ask of nodes and values: which op, how often used, which number in every element, of which sign."""
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,14 +10,18 @@ import numpy as np
 from treadle.graph import Constant
 from treadle.tensor.broadcasting import Alloc
 from treadle.tensor.dimshuffle import DimShuffle
+from treadle.tensor.elemwise import Elemwise
+from treadle.tensor.reduction import Reduction
+from treadle.tensor.scalar_op import ScalarOp
+from treadle.tensor.shape import ShapeI
 from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
     from treadle.graph import Apply, FunctionGraph, Op, Variable
 
-BOTH = ("fast_run", "fast_compile")
-# Larger constants are not searched for one number that all their elements are.
-MOST_ELEMENTS = 4096
+# Larger constants are not searched for the one number that all their elements are: for a rule about numbers, and
+# for one that saves work in proportion to the size.
+MOST_NUMBERS, MOST_ELEMENTS = 64, 4096
 
 
 def is_used_once(fgraph: FunctionGraph, var: Variable) -> bool:
@@ -28,27 +33,6 @@ def made_by(var: Variable, *kinds: type[Op]) -> Apply | None:
     """Return the node that computes a variable, if its op is of one of the classes."""
     node = var.owner
     return node if node is not None and isinstance(node.op, kinds) else None
-
-
-def fitting(node: Apply, made: Any) -> Variable | None:
-    """Return a replacement of a node's output if its type equals or refines the output's."""
-    return made if made is not None and node.outputs[0].type.is_super(made.type) else None
-
-
-def credited(fgraph: FunctionGraph, made: Variable, node: Apply) -> list[Apply]:
-    """Return the new nodes of a replacement, inner ones last; they come from the line of the node that is replaced."""
-    fresh: list[Apply] = []
-    seen: set[Apply] = set()
-    stack = [made]
-    while stack:
-        new = stack.pop().owner
-        if new is None or new in seen or new in fgraph:
-            continue
-        seen.add(new)
-        new.user_line = node.user_line
-        fresh.append(new)
-        stack.extend(new.inputs)
-    return fresh
 
 
 def filling(var: Variable) -> Variable | None:
@@ -83,3 +67,107 @@ def is_zero(var: Variable) -> bool:
         var = node.inputs[0]
         node = made_by(var, DimShuffle, Alloc)
     return isinstance(var, Constant) and var.data.size <= MOST_ELEMENTS and not var.data.any()
+
+
+def scalar_name(node: Apply | None) -> str | None:
+    """Return the name of the elementwise function that a node applies, or None."""
+    if node is None or not isinstance(node.op, Elemwise) or not isinstance(node.op.scalar_op, ScalarOp):
+        return None
+    return node.op.scalar_op.name
+
+
+def constant_value(var: Variable) -> Any:
+    """Return the number that every element of a constant has, or None; dimshuffles of constants are seen through."""
+    while var.owner is not None:
+        if not isinstance(var.owner.op, DimShuffle):
+            return None
+        var = var.owner.inputs[0]
+    if not isinstance(var, Constant):
+        return None
+    data = var.data
+    if data.size == 1:
+        return data.item()
+    if not 0 < data.size <= MOST_NUMBERS:
+        return None
+    first = data.flat[0]
+    # The bits are compared: zeros of both signs are not one number.
+    return first.item() if data.tobytes() == first.tobytes() * data.size else None
+
+
+def kind_of(var: Variable) -> str:
+    """Return the kind of a tensor's dtype: b, i, u, f or c."""
+    kind: Any = var.type
+    return str(kind.numpy_dtype.kind)
+
+
+def never_shrinks(scale: Any, dtype: str, divides: bool = False) -> bool:
+    """Whether a float that scales each term of a sum may scale the sum instead, whatever the terms are.
+
+    It may where the sum of the terms as they are stays in range if that of the scaled ones does. Half precision is left
+    alone: there is no room in it.
+    """
+    if isinstance(scale, complex) or dtype == "float16" or not math.isfinite(scale):
+        return False
+    return bool(0 < abs(scale) <= 1 if divides else abs(scale) >= 1)
+
+
+# Functions whose result is 0 or more, never a negative zero, or NaN.
+_NONNEGATIVE_ROWS = frozenset({"exp", "exp2", "sqr", "abs", "sigmoid", "softplus", "cosh", "arccosh", "arccos"})
+# Functions that are 0 or more if all their operands are.
+_KEEPING_SIGN = frozenset(
+    {
+        "add",
+        "mul",
+        "true_div",
+        "maximum",
+        "minimum",
+        "floor",
+        "ceil",
+        "trunc",
+        "identity",
+        "reciprocal",
+        "log1p",
+        "sinh",
+        "sqrt",
+    }
+)
+
+
+def is_nonnegative(var: Variable, depth: int = 3) -> bool:
+    """Whether no element of a tensor is below 0, or a negative zero, for certain; it may be NaN.
+
+    Decided by its dtype, its value, or the functions that it comes from, to a depth that is bounded.
+    """
+    kind: Any = var.type
+    if getattr(kind, "numpy_dtype", None) is None or kind.numpy_dtype.kind == "c":
+        return False
+    if kind.numpy_dtype.kind in "bu":
+        return True
+    value = constant_value(var)
+    if value is not None or var.owner is None:
+        # A negative zero would make a quotient minus infinity.
+        return value is not None and value >= 0 and math.copysign(1, value) > 0
+    node = var.owner
+    if isinstance(node.op, ShapeI):
+        return True
+    if isinstance(node.op, DimShuffle):
+        return is_nonnegative(node.inputs[0], depth)
+    if isinstance(node.op, Reduction):
+        return (
+            depth > 0 and kind_of(var) == "f" == kind_of(node.inputs[0]) and is_nonnegative(node.inputs[0], depth - 1)
+        )
+    name = scalar_name(node)
+    if name is None or any(kind_of(x) != kind_of(var) for x in node.inputs):
+        return False
+    if kind.numpy_dtype.kind == "i":
+        # Integers wrap around: only what picks an operand is sure.
+        return depth > 0 and name in {"maximum", "minimum", "identity"} and _all_or_any(node, name, depth)
+    if name in _NONNEGATIVE_ROWS:
+        return True
+    return depth > 0 and name in _KEEPING_SIGN and _all_or_any(node, name, depth)
+
+
+def _all_or_any(node: Apply, name: str, depth: int) -> bool:
+    """Whether the operands of a function that keeps signs make it nonnegative."""
+    each = (is_nonnegative(x, depth - 1) for x in node.inputs)
+    return any(each) if name == "maximum" else all(each)

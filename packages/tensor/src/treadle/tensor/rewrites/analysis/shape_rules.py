@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import Apply
-    from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, LengthTable
+    from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
 
     Found = Sequence[Length | None]
 
@@ -117,7 +117,7 @@ def _asked_by(scalars: Sequence[Variable]) -> list[Variable]:
     return asked
 
 
-def needed_by(var: Variable, table: LengthTable) -> Sequence[Variable]:
+def needed_by(var: Variable, shapes: SymbolicShapes) -> Sequence[Variable]:
     """Return the variables whose lengths must be known before those of a variable."""
     kind: Any = var.type
     node = var.owner
@@ -133,7 +133,7 @@ def needed_by(var: Variable, table: LengthTable) -> Sequence[Variable]:
     if type(op).infer_shape is Op.infer_shape:
         return ()
     # What an op's own infer_shape says is made once, before it is looked at.
-    made = own_shape(node, var, table)
+    made = own_shape(node, var, shapes)
     return () if made is None else [*(x for x in node.inputs if hasattr(x.type, "ndim")), *_asked_by(made)]
 
 
@@ -145,158 +145,158 @@ def _array_inputs(node: Apply) -> list[Variable]:
     return [x for x in node.inputs[1:] if getattr(x.type, "ndim", 0) > 0]
 
 
-# The rules: (table, node, output) -> the length of each dimension, None where nothing is known
+# The rules: (shapes, node, output) -> the length of each dimension, None where nothing is known
 
 
-def _elementwise(table: LengthTable, node: Apply, out: Variable) -> Found:
+def _elementwise(shapes: SymbolicShapes, node: Apply, out: Variable) -> Found:
     del out
-    each = [table.of(x) for x in node.inputs]
-    return [table.broadcast(own) for own in zip(*each, strict=True)]
+    each = [shapes.of(x) for x in node.inputs]
+    return [shapes.broadcast(own) for own in zip(*each, strict=True)]
 
 
-def _fused(table: LengthTable, node: Apply, out: Variable) -> Found:
+def _fused(shapes: SymbolicShapes, node: Apply, out: Variable) -> Found:
     op: Any = node.op
-    whole = _elementwise(table, node, out)
+    whole = _elementwise(shapes, node, out)
     is_stored = op.reductions[node.outputs.index(out)] is None
     return whole if is_stored else [n for d, n in enumerate(whole) if d not in op.axes]
 
 
-def _rearranged(table: LengthTable, node: Apply, out: Variable) -> Found:
+def _rearranged(shapes: SymbolicShapes, node: Apply, out: Variable) -> Found:
     del out
-    own = table.of(node.inputs[0])
+    own = shapes.of(node.inputs[0])
     op: Any = node.op
     return [own[d] if isinstance(d, int) else frozenset() for d in op.order]
 
 
-def _given(table: LengthTable, node: Apply, out: Variable) -> Found:
+def _given(shapes: SymbolicShapes, node: Apply, out: Variable) -> Found:
     del out
-    return [table.of_scalar(x) for x in node.inputs[1:]]
+    return [shapes.of_scalar(x) for x in node.inputs[1:]]
 
 
-def _reshaped(table: LengthTable, node: Apply, out: Variable) -> Found:
+def _reshaped(shapes: SymbolicShapes, node: Apply, out: Variable) -> Found:
     del out
-    wanted = [table.of_scalar(x) for x in node.inputs[1:]]
-    uncertain = [d for d, n in enumerate(wanted) if not table.is_natural(n)]
+    wanted = [shapes.of_scalar(x) for x in node.inputs[1:]]
+    uncertain = [d for d, n in enumerate(wanted) if not shapes.is_natural(n)]
     found = list(wanted)
-    size = table.of(node.inputs[0])
+    size = shapes.of(node.inputs[0])
     for d in uncertain:
         others = [n for i, n in enumerate(wanted) if i != d]
-        rest = table.divided(size, others)
-        found[d] = rest if table.value(wanted[d]) == -1 else table.atom("either", wanted[d], rest)
+        rest = shapes.divided(size, others)
+        found[d] = rest if shapes.value(wanted[d]) == -1 else shapes.atom("either", wanted[d], rest)
     return found
 
 
-def _reduced(table: LengthTable, node: Apply, out: Variable) -> Found:
+def _reduced(shapes: SymbolicShapes, node: Apply, out: Variable) -> Found:
     del out
     op: Any = node.op
-    return [n for d, n in enumerate(table.of(node.inputs[0])) if d not in op.axes]
+    return [n for d, n in enumerate(shapes.of(node.inputs[0])) if d not in op.axes]
 
 
-def _unchanged(table: LengthTable, node: Apply, out: Variable) -> Found:
+def _unchanged(shapes: SymbolicShapes, node: Apply, out: Variable) -> Found:
     del out
-    return table.of(node.inputs[0])
+    return shapes.of(node.inputs[0])
 
 
-def _multiplied(table: LengthTable, node: Apply, out: Variable) -> Found:
+def _multiplied(shapes: SymbolicShapes, node: Apply, out: Variable) -> Found:
     del out
-    a, b = (table.of(x) for x in node.inputs)
-    batch = [table.broadcast(pair) for pair in zip(a[:-2], b[:-2], strict=True)]
+    a, b = (shapes.of(x) for x in node.inputs)
+    batch = [shapes.broadcast(pair) for pair in zip(a[:-2], b[:-2], strict=True)]
     return [*batch, a[-2], b[-1]]
 
 
-def _accumulated(table: LengthTable, node: Apply, out: Variable) -> Found:
+def _accumulated(shapes: SymbolicShapes, node: Apply, out: Variable) -> Found:
     del out
-    c, _, a, b, _ = (table.of(x) for x in node.inputs)
-    return [table.broadcast((c[0], a[0])), table.broadcast((c[1], b[1]))]
+    c, _, a, b, _ = (shapes.of(x) for x in node.inputs)
+    return [shapes.broadcast((c[0], a[0])), shapes.broadcast((c[1], b[1]))]
 
 
-def _joined(table: LengthTable, node: Apply, out: Variable) -> Found:
+def _joined(shapes: SymbolicShapes, node: Apply, out: Variable) -> Found:
     del out
-    each = [table.of(x) for x in node.inputs]
+    each = [shapes.of(x) for x in node.inputs]
     op: Any = node.op
     first: list[Length | None] = list(each[0])
-    first[op.axis] = table.joined([own[op.axis] for own in each])
+    first[op.axis] = shapes.joined([own[op.axis] for own in each])
     return first
 
 
-def _bounds(table: LengthTable, span: Span, parts: Any) -> list[Any] | None:
+def _bounds(shapes: SymbolicShapes, span: Span, parts: Any) -> list[Any] | None:
     """Return a slice's bounds as lengths; None if one is of a dtype that int64 does not hold."""
     given = [next(parts) if isinstance(b, Symbolic) else b for b in (span.start, span.stop, span.step)]
     unknown: list[Any] = [b for b in given if isinstance(b, Variable) and not isinstance(b, Constant)]
     if any(b.type.dtype == "uint64" for b in unknown):
         return None
-    return [None if b is None else table.fixed(b) if isinstance(b, int) else table.of_scalar(b) for b in given]
+    return [None if b is None else shapes.fixed(b) if isinstance(b, int) else shapes.of_scalar(b) for b in given]
 
 
-def _spanned(table: LengthTable, span: Span, n: Length, parts: Any) -> Length | None:
+def _spanned(shapes: SymbolicShapes, span: Span, n: Length, parts: Any) -> Length | None:
     """Return the length of a slice of a dimension."""
-    bounds = _bounds(table, span, parts)
+    bounds = _bounds(shapes, span, parts)
     if span.is_full:
         return n
     if bounds is None:
         return None
     start, stop, step = bounds
-    stride = 1 if step is None else table.value(step)
-    from_first = start is None or table.value(start) == 0
+    stride = 1 if step is None else shapes.value(step)
+    from_first = start is None or shapes.value(start) == 0
     if stride == 1 and from_first and (stop is None or stop == n):
         return n
     if stride == -1 and start is None and stop is None:
         return n
-    if stop is not None and table.value(stop) == 0 and from_first and stride is not None and stride > 0:
-        return table.fixed(0)
-    known = table.value(n)
-    values = [None if b is None else table.value(b) for b in bounds]
+    if stop is not None and shapes.value(stop) == 0 and from_first and stride is not None and stride > 0:
+        return shapes.fixed(0)
+    known = shapes.value(n)
+    values = [None if b is None else shapes.value(b) for b in bounds]
     if known is not None and all(b is None or v is not None for b, v in zip(bounds, values, strict=True)):
-        return table.fixed(len(range(*slice(*values).indices(known))))
-    return table.atom("slice", n, start, stop, step)
+        return shapes.fixed(len(range(*slice(*values).indices(known))))
+    return shapes.atom("slice", n, start, stop, step)
 
 
-def _taken(table: LengthTable, node: Apply, out: Variable) -> Found:
+def _taken(shapes: SymbolicShapes, node: Apply, out: Variable) -> Found:
     del out
     op: Any = node.op
     parts = iter(node.inputs[1:])
     found: list[Length | None] = []
-    for entry, n in zip(op.entries, table.of(node.inputs[0]), strict=True):
+    for entry, n in zip(op.entries, shapes.of(node.inputs[0]), strict=True):
         if isinstance(entry, Span):
-            found.append(_spanned(table, entry, n, parts))
+            found.append(_spanned(shapes, entry, n, parts))
         elif isinstance(entry.value, Symbolic):
             next(parts)
     return found
 
 
-def _gathered(table: LengthTable, node: Apply, out: Variable) -> Found:
+def _gathered(shapes: SymbolicShapes, node: Apply, out: Variable) -> Found:
     del out
     op: Any = node.op
     parts = iter(node.inputs[1:])
     arrays: list[Variable] = []
     rest: list[Length | None] = []
-    for entry, n in zip(op.entries, table.of(node.inputs[0]), strict=True):
+    for entry, n in zip(op.entries, shapes.of(node.inputs[0]), strict=True):
         if isinstance(entry, Positions):
             arrays.append(next(parts))
         else:
-            rest.append(_spanned(table, entry, n, parts))
-    each = [table.of(x) for x in arrays]
+            rest.append(_spanned(shapes, entry, n, parts))
+    each = [shapes.of(x) for x in arrays]
     plan = gather_plan(op.entries, [len(own) for own in each])
     padded = [(frozenset[int](),) * (plan.array_ndim - len(own)) + own for own in each]
-    middle = [table.broadcast(own) for own in zip(*padded, strict=True)]
+    middle = [shapes.broadcast(own) for own in zip(*padded, strict=True)]
     return [*rest[: plan.place], *middle, *rest[plan.place :]]
 
 
-def _counted(table: LengthTable, node: Apply, out: Variable) -> Found:
+def _counted(shapes: SymbolicShapes, node: Apply, out: Variable) -> Found:
     del out
     start, stop, step = node.inputs
     starts_at_zero = isinstance(start, Constant) and start.data.item() == 0
     if starts_at_zero and isinstance(step, Constant) and step.data.item() == 1 and _is_length(stop):
-        n = table.of_scalar(stop)
-        if table.is_natural(n):
+        n = shapes.of_scalar(stop)
+        if shapes.is_natural(n):
             return [n]
-    return [table.atom("range", start, stop, step)]
+    return [shapes.atom("range", start, stop, step)]
 
 
-def _chosen(table: LengthTable, node: Apply, out: Variable) -> Found:
+def _chosen(shapes: SymbolicShapes, node: Apply, out: Variable) -> Found:
     op: Any = node.op
     at = node.outputs.index(out)
-    first, second = (table.of(x) for x in (node.inputs[1 + at], node.inputs[1 + op.n_outs + at]))
+    first, second = (shapes.of(x) for x in (node.inputs[1 + at], node.inputs[1 + op.n_outs + at]))
     return [a if a == b else None for a, b in zip(first, second, strict=True)]
 
 
@@ -305,16 +305,16 @@ def _is_length(var: Variable) -> bool:
     return bool(kind.numpy_dtype.kind in "iu" and kind.dtype != "uint64")
 
 
-def own_shape(node: Apply, out: Variable, table: LengthTable) -> list[Variable] | None:
+def own_shape(node: Apply, out: Variable, shapes: SymbolicShapes) -> list[Variable] | None:
     """Return the shape of an output as an op's own infer_shape gives it, as scalars; made once for each node."""
-    known = table.own_shapes.get(node)
+    known = shapes.own_shapes.get(node)
     if known is None:
         given = [tuple(lengths(x)) if hasattr(x.type, "ndim") else None for x in node.inputs]
         try:
-            known = call_infer_shape(node.op.infer_shape, table.fgraph, node, given)
+            known = call_infer_shape(node.op.infer_shape, shapes.fgraph, node, given)
         except Exception as error:  # noqa: BLE001 - anyone's op may raise anything; on_shape_error decides
             _failed_shape(node, error)
-        table.own_shapes[node] = known = () if known is None else known
+        shapes.own_shapes[node] = known = () if known is None else known
     if not known:
         return None
     shape = known[node.outputs.index(out)]
@@ -332,21 +332,21 @@ def _failed_shape(node: Apply, error: Exception) -> None:
     warnings.warn(msg, UserWarning, stacklevel=2)
 
 
-def inferred(table: LengthTable, node: Apply, out: Variable) -> Found:
+def inferred(shapes: SymbolicShapes, node: Apply, out: Variable) -> Found:
     """Return what an op's own infer_shape says."""
-    made = None if type(node.op).infer_shape is Op.infer_shape else own_shape(node, out, table)
+    made = None if type(node.op).infer_shape is Op.infer_shape else own_shape(node, out, shapes)
     if made is None:
         kind: Any = out.type
         return [None] * kind.ndim
-    return [_made(table, node, n) for n in made]
+    return [_made(shapes, node, n) for n in made]
 
 
-def _made(table: LengthTable, node: Apply, scalar: Variable) -> Length:
+def _made(shapes: SymbolicShapes, node: Apply, scalar: Variable) -> Length:
     """Return a scalar as a length that may be computed whenever the node's inputs are at hand."""
     leaves = scalar_tree(scalar)[1]
     if all(isinstance(leaf, Constant) or measured(leaf) is not None for leaf in leaves):
-        return table.of_scalar(scalar)
-    return table.atom("made", scalar, *node.inputs)
+        return shapes.of_scalar(scalar)
+    return shapes.atom("made", scalar, *node.inputs)
 
 
 RULES: Any = {

@@ -38,7 +38,7 @@ MOST_ATOMS = 8
 MOST_PARTS = 32
 
 
-class LengthTable(Feature):
+class SymbolicShapes(Feature):
     """Feature that says what each length is equal to: lazily, and once for each variable.
 
     An atom is a known number, the length of one dimension of a variable about which nothing more is known, an integer
@@ -338,13 +338,13 @@ _FORMULAS: Any = {
 }
 
 
-def table_of(fgraph: FunctionGraph) -> LengthTable:
-    """Return the graph's table of lengths; a fresh one where the rules' features are not attached."""
-    return feature_of(fgraph, LengthTable) or LengthTable()
+def shapes_of(fgraph: FunctionGraph) -> SymbolicShapes:
+    """Return what is known of the shapes in a graph; nothing yet where the rules' features are not attached."""
+    return feature_of(fgraph, SymbolicShapes) or SymbolicShapes()
 
 
-def same_lengths(table: LengthTable, a: Variable, b: Variable) -> bool:
+def same_shape(shapes: SymbolicShapes, a: Variable, b: Variable) -> bool:
     """Whether two tensors are certain to have one shape."""
     kind_a: TensorType | Any = a.type
     kind_b: TensorType | Any = b.type
-    return kind_a.ndim == kind_b.ndim and table.of(a) == table.of(b)
+    return kind_a.ndim == kind_b.ndim and shapes.of(a) == shapes.of(b)

@@ -8,7 +8,7 @@ from treadle.graph import Constant
 from treadle.rewrite import Phase, RuleSet, fold
 from treadle.tensor.broadcasting import Alloc
 from treadle.tensor.elemwise import Elemwise
-from treadle.tensor.rewrites.analysis.patterns import kind_of, scalar_name
+from treadle.tensor.rewrites.analysis.predicates import kind_of, scalar_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

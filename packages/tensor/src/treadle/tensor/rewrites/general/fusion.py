@@ -26,7 +26,7 @@ from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.elemwise import Composite, Elemwise, Step
 from treadle.tensor.fused import FusedReduction
 from treadle.tensor.reduction import Reduction
-from treadle.tensor.rewrites.analysis.symbolic_shapes import LengthTable, table_of
+from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes, shapes_of
 from treadle.tensor.scalar_op import ScalarOp
 from treadle.tensor.types import DTYPE_NAMES
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from treadle.tensor.fused import FusedReduction
 from treadle.tensor.rewrites.analysis.symbolic_shapes import Lengths
 
-RULES = RuleSet("fusion", features=(LengthTable,))
+RULES = RuleSet("fusion", features=(SymbolicShapes,))
 # A group has at most so many nodes: what backends need to compile one stays bounded, all of it linear.
 MOST_STEPS = 200
 # Inputs and outputs of a group with several outputs, at most: each is a stream of memory.
@@ -108,32 +108,32 @@ def _reduced_axes(fgraph: FunctionGraph, root: Apply) -> tuple[int, ...] | None:
 
 
 def _classes(
-    fgraph: FunctionGraph, order: Sequence[Apply], trees: dict[Apply, list[Apply]], table: LengthTable
+    fgraph: FunctionGraph, order: Sequence[Apply], trees: dict[Apply, list[Apply]], shapes: SymbolicShapes
 ) -> Iterable[tuple[Lengths, list[Apply]]]:
     """Return the roots of the trees by level, shape and reduced axes, each class with its shape and in order."""
     inner = {node for root, tree in trees.items() for node in tree if node is not root}
     level: dict[Apply, int] = {}
-    shapes: dict[Apply, Lengths | None] = {}
+    shape_of: dict[Apply, Lengths | None] = {}
     home = Branching.of(fgraph).home
     found: dict[tuple[int, Lengths, tuple[int, ...] | None, Block], list[Apply]] = {}
     for node in order:
         if node in inner:
             continue
         tree = trees.get(node)
-        shape = None if tree is None else table.of(node.outputs[0])
+        shape = None if tree is None else shapes.of(node.outputs[0])
         # What depends on nothing elementwise lies below every level.
         at = -1 if tree is None else 0
         for x in node.inputs if tree is None else _operands(tree):
             if x.owner is not None:
-                at = max(at, level[x.owner] + (shapes[x.owner] != shape))
-        level[node], shapes[node] = at, shape
+                at = max(at, level[x.owner] + (shape_of[x.owner] != shape))
+        level[node], shape_of[node] = at, shape
         if shape is not None:
             found.setdefault((at, shape, _reduced_axes(fgraph, node), home[node]), []).append(node)
     return ((shape, roots) for (_, shape, _, _), roots in found.items())
 
 
 def _components(
-    shape: Lengths, roots: Sequence[Apply], trees: dict[Apply, list[Apply]], table: LengthTable
+    shape: Lengths, roots: Sequence[Apply], trees: dict[Apply, list[Apply]], shapes: SymbolicShapes
 ) -> Iterable[list[Apply]]:
     """Split the roots of one class into those that use each other, or read one array of their shape."""
     number = {root: i for i, root in enumerate(roots)}
@@ -149,7 +149,7 @@ def _components(
     for i, root in enumerate(roots):
         for x in _operands(trees[root]):
             other = number.get(x.owner) if x.owner is not None else None
-            if other is None and not isinstance(x, Constant) and table.of(x) == shape:
+            if other is None and not isinstance(x, Constant) and shapes.of(x) == shape:
                 other = reader.setdefault(x, i)
             if other is not None:
                 parent[find(i)] = find(other)
@@ -197,14 +197,14 @@ def _absorb(
     return [sorted(part, key=place.__getitem__) for part in kept]
 
 
-def groups(fgraph: FunctionGraph, table: LengthTable) -> list[list[Apply]]:
+def groups(fgraph: FunctionGraph, shapes: SymbolicShapes) -> list[list[Apply]]:
     """Return the groups of elementwise nodes that belong into one loop, each in order of evaluation."""
     order = fgraph.toposort()
     trees = _trees(order, fgraph)
     parts = [
         part
-        for shape, roots in _classes(fgraph, order, trees, table)
-        for part in _components(shape, roots, trees, table)
+        for shape, roots in _classes(fgraph, order, trees, shapes)
+        for part in _components(shape, roots, trees, shapes)
     ]
     found = [group for part in _absorb(fgraph, parts, trees, order) for group in _slices(part, trees)]
     return [group for group in found if len(group) > 1]
@@ -233,7 +233,7 @@ def fused(group: Sequence[Apply], outputs: Sequence[Variable]) -> Apply:
 @RULES.graph_pass(Phase.FUSION, tags=("fast_run", "fusion", "elemwise_fusion"))
 def elementwise_fusion(fgraph: FunctionGraph) -> int:
     """f(g(x), h(y)), k(g(x)) -> one elementwise node."""
-    found = groups(fgraph, table_of(fgraph))
+    found = groups(fgraph, shapes_of(fgraph))
     for group in found:
         inside = set(group)
         outputs = [

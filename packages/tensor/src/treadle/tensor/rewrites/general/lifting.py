@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from treadle.graph import Constant
-from treadle.rewrite import Phase, RuleSet
+from treadle.rewrite import RuleSet
 from treadle.tensor.broadcasting import Alloc
 from treadle.tensor.dimshuffle import NEW, DimShuffle, dimshuffle
 from treadle.tensor.elemwise import Elemwise
@@ -19,8 +19,10 @@ from treadle.tensor.joining import Join
 from treadle.tensor.normalization import LogSoftmax, LogSumExp, Softmax
 from treadle.tensor.product import MatMul
 from treadle.tensor.reduction import ArgReduction, Reduction
-from treadle.tensor.rewrites.analysis.predicates import BOTH, credited, filling, fitting, is_used_once, made_by
-from treadle.tensor.rewrites.analysis.symbolic_shapes import ONE, LengthTable, table_of
+from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
+from treadle.tensor.rewrites.analysis.predicates import filling, is_used_once, made_by
+from treadle.tensor.rewrites.analysis.replacements import credited, if_fits
+from treadle.tensor.rewrites.analysis.symbolic_shapes import ONE, SymbolicShapes, shapes_of
 from treadle.tensor.rewrites.dimshuffle import dimshuffle_of_dimshuffle, dimshuffle_of_reshape
 from treadle.tensor.rewrites.indexing.index_algebra import FULL, Point, Stretch, static_length, taken
 from treadle.tensor.rewrites.indexing.subtensor import items_of, subtensor_of_subtensor
@@ -35,9 +37,8 @@ if TYPE_CHECKING:
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length
     from treadle.tensor.rewrites.indexing.index_algebra import Item
 
-RULES = RuleSet("lifting", features=(LengthTable,))
+RULES = RuleSet("lifting", features=(SymbolicShapes,))
 _VIEWS = (Subtensor, DimShuffle, Reshape)
-EARLY_AND_LATE = (Phase.CANONICALIZE, Phase.SPECIALIZE)
 
 
 def index_below(items: Sequence[Item], own: Sequence[Length], whole: Sequence[Length], x: Any) -> list[Item] | None:
@@ -81,7 +82,7 @@ def subtensor_of_dimshuffle(node: Apply) -> Variable | None:
             order.append(d)
     kept = [d for d, item in enumerate(below) if isinstance(item, Stretch)]
     part = taken(inner.inputs[0], below)
-    return fitting(node, dimshuffle(part, *(d if isinstance(d, str) else kept.index(d) for d in order)))
+    return if_fits(node, dimshuffle(part, *(d if isinstance(d, str) else kept.index(d) for d in order)))
 
 
 @RULES.rule(EARLY_AND_LATE, Subtensor, tags=(*BOTH, "local_subtensor_of_alloc"), needs_graph=True)
@@ -92,20 +93,20 @@ def subtensor_of_alloc(fgraph: FunctionGraph, node: Apply) -> Variable | None:
         return None
     x: Any = inner.inputs[0]
     items = items_of(node)
-    table = table_of(fgraph)
-    whole = table.of(node.inputs[0])
+    shapes = shapes_of(fgraph)
+    whole = shapes.of(node.inputs[0])
     extra = len(items) - x.ndim
-    below = index_below(items[extra:], table.of(x), whole[extra:], x)
+    below = index_below(items[extra:], shapes.of(x), whole[extra:], x)
     if below is None:
         return None
     # Where the index is not handed down, the error of a position out of bounds must not be lost.
     lost = [d for d, item in enumerate(items) if d < extra or below[d - extra] is not item]
     if not all(_is_within(items[d], node.inputs[0], d) for d in lost):
         return None
-    lengths = [table.variable(n, fgraph, avoid=node.outputs[0]) for n in table.of(node.outputs[0])]
+    lengths = [shapes.variable(n, fgraph, avoid=node.outputs[0]) for n in shapes.of(node.outputs[0])]
     if any(n is None for n in lengths):
         return None
-    return fitting(node, Alloc()(taken(x, below), *lengths))
+    return if_fits(node, Alloc()(taken(x, below), *lengths))
 
 
 def _is_within(item: Item, x: Any, d: int) -> bool:
@@ -136,7 +137,7 @@ def subtensor_of_join(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     parts, left = made
     kind: Any = node.outputs[0].type
     result = parts[0] if len(parts) == 1 else Join(op.axis)(*parts)
-    return fitting(node, cast(taken(result, [*items[: op.axis], left, *items[op.axis + 1 :]]), kind.dtype))
+    return if_fits(node, cast(taken(result, [*items[: op.axis], left, *items[op.axis + 1 :]]), kind.dtype))
 
 
 def _part_at(inner: Apply, item: Point) -> tuple[list[Any], Item] | None:
@@ -168,20 +169,20 @@ def _parts_between(fgraph: FunctionGraph, inner: Apply, item: Any) -> tuple[list
         return _known_parts(parts, sizes, item)
     if item.step not in {None, 1}:
         return None
-    table = table_of(fgraph)
-    ends = [table.fixed(0)]
+    shapes = shapes_of(fgraph)
+    ends = [shapes.fixed(0)]
     for part in parts:
-        ends.append(table.joined([ends[-1], table.of(part)[op.axis]]))
-    first = 0 if item.start is None else _place(table, item.start, ends)
-    last = len(parts) if item.stop is None else _place(table, item.stop, ends)
+        ends.append(shapes.joined([ends[-1], shapes.of(part)[op.axis]]))
+    first = 0 if item.start is None else _place(shapes, item.start, ends)
+    last = len(parts) if item.stop is None else _place(shapes, item.stop, ends)
     if first is None or last is None or first >= last or last - first == len(parts):
         return None
     return parts[first:last], FULL
 
 
-def _place(table: LengthTable, bound: Any, ends: Sequence[Length]) -> int | None:
+def _place(shapes: SymbolicShapes, bound: Any, ends: Sequence[Length]) -> int | None:
     """Return after how many parts a bound of a slice stands; None if it is not between two parts for certain."""
-    length = table.fixed(bound) if isinstance(bound, int) else table.of_scalar(bound)
+    length = shapes.fixed(bound) if isinstance(bound, int) else shapes.of_scalar(bound)
     return ends.index(length) if length in ends else None
 
 
@@ -213,25 +214,25 @@ def subtensor_of_reshape(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     x: Any = inner.inputs[0]
     items = items_of(node)
     indexed = [d for d, item in enumerate(items) if not (isinstance(item, Stretch) and item.is_full)]
-    table = table_of(fgraph)
-    own, whole = table.of(x), table.of(node.inputs[0])
+    shapes = shapes_of(fgraph)
+    own, whole = shapes.of(x), shapes.of(node.inputs[0])
     count = indexed[-1] + 1 if indexed else 0
     if not count or count >= x.ndim or own[:count] != whole[:count]:
         return None
     part = taken(x, [*items[:count], *[FULL] * (x.ndim - count)])
     kept = sum(isinstance(i, Stretch) for i in items[:count])
-    rest = [table.variable(n, fgraph, avoid=node.inputs[0]) for n in whole[count:]]
+    rest = [shapes.variable(n, fgraph, avoid=node.inputs[0]) for n in whole[count:]]
     if any(n is None for n in rest):
         return None
     lengths = [*(shape_i(part, d) for d in range(kept)), *rest]
-    return fitting(node, Reshape(len(lengths))(part, *lengths))
+    return if_fits(node, Reshape(len(lengths))(part, *lengths))
 
 
 # Views of what computes
 
 
 @RULES.graph_pass(
-    (Phase.CANONICALIZE, Phase.SPECIALIZE),
+    EARLY_AND_LATE,
     tags=(
         *BOTH,
         "local_subtensor_lift",
@@ -306,15 +307,15 @@ def _index_of_elementwise(fgraph: FunctionGraph, node: Apply, inner: Apply) -> V
     items = items_of(node)
     if len(inner.outputs) != 1 or not _picks_less(items):
         return None
-    table = table_of(fgraph)
-    whole = table.of(node.inputs[0])
+    shapes = shapes_of(fgraph)
+    whole = shapes.of(node.inputs[0])
     indexed = []
     for x in inner.inputs:
-        made = index_below(items, table.of(x), whole, x)
+        made = index_below(items, shapes.of(x), whole, x)
         if made is None:
             return None
         indexed.append(taken(x, made))
-    return fitting(node, inner.op(*indexed))
+    return if_fits(node, inner.op(*indexed))
 
 
 def _index_of_reduction(fgraph: FunctionGraph, node: Apply, inner: Apply) -> Variable | None:
@@ -330,9 +331,9 @@ def _index_of_reduction(fgraph: FunctionGraph, node: Apply, inner: Apply) -> Var
     axes = _kept(items, op.axes)
     part = taken(x, items)
     if isinstance(op, Reduction):
-        return fitting(node, Reduction(op.kind, axes, op.dtype, op.acc_dtype)(part))
+        return if_fits(node, Reduction(op.kind, axes, op.dtype, op.acc_dtype)(part))
     made = ArgReduction(op.kind, axes) if isinstance(op, ArgReduction) else LogSumExp(axes)
-    return fitting(node, made(part))
+    return if_fits(node, made(part))
 
 
 def _kept(items: Sequence[Item], axes: Sequence[int]) -> tuple[int, ...]:
@@ -350,7 +351,7 @@ def _index_of_softmax(fgraph: FunctionGraph, node: Apply, inner: Apply) -> Varia
         return None
     made = type(op)(_kept(outside, op.axes))(taken(inner.inputs[0], outside))
     rest = [items[d] if d in op.axes else FULL for d, i in enumerate(outside) if isinstance(i, Stretch)]
-    return fitting(node, taken(made, rest))
+    return if_fits(node, taken(made, rest))
 
 
 def _index_of_matmul(fgraph: FunctionGraph, node: Apply, inner: Apply) -> Variable | None:
@@ -358,11 +359,11 @@ def _index_of_matmul(fgraph: FunctionGraph, node: Apply, inner: Apply) -> Variab
     items = items_of(node)
     if not _picks_less(items):
         return None
-    table = table_of(fgraph)
-    whole = table.of(node.inputs[0])
+    shapes = shapes_of(fgraph)
+    whole = shapes.of(node.inputs[0])
     *stack, row, column = items
     a, b = inner.inputs
-    above = [index_below(stack, table.of(x)[:-2], whole[:-2], x) for x in (a, b)]
+    above = [index_below(stack, shapes.of(x)[:-2], whole[:-2], x) for x in (a, b)]
     if above[0] is None or above[1] is None:
         return None
     left = _matrix(taken(a, [*above[0], row, FULL]), isinstance(row, Point), -2)
@@ -370,7 +371,7 @@ def _index_of_matmul(fgraph: FunctionGraph, node: Apply, inner: Apply) -> Variab
     made = MatMul()(left, right)
     dropped = {made.ndim - 2} if isinstance(row, Point) else set()
     dropped |= {made.ndim - 1} if isinstance(column, Point) else set()
-    return fitting(node, dimshuffle(made, *(d for d in range(made.ndim) if d not in dropped)))
+    return if_fits(node, dimshuffle(made, *(d for d in range(made.ndim) if d not in dropped)))
 
 
 def _matrix(x: Any, is_vector: bool, at: int) -> Any:
@@ -393,7 +394,7 @@ def _index_of_join(fgraph: FunctionGraph, node: Apply, inner: Apply) -> Variable
     at = op.axis - sum(isinstance(i, Point) for i in others[: op.axis])
     joined = Join(at)(*(taken(x, others) for x in inner.inputs))
     along = [items[op.axis] if d == op.axis else FULL for d, item in enumerate(others) if isinstance(item, Stretch)]
-    return fitting(node, taken(joined, along))
+    return if_fits(node, taken(joined, along))
 
 
 # A transpose
@@ -408,7 +409,7 @@ def _dimshuffle_of_elementwise(fgraph: FunctionGraph, node: Apply, inner: Apply)
     if sum(not _is_cheap(x) for x in inner.inputs) > 1:
         return None
     op: Any = node.op
-    return fitting(node, inner.op(*(dimshuffle(x, *op.order) for x in inner.inputs)))
+    return if_fits(node, inner.op(*(dimshuffle(x, *op.order) for x in inner.inputs)))
 
 
 def _is_cheap(x: Any) -> bool:
@@ -424,7 +425,7 @@ def _transpose_of_matmul(fgraph: FunctionGraph, node: Apply, inner: Apply) -> Va
     if op.order != swapped:
         return None
     a, b = inner.inputs
-    return fitting(node, MatMul()(dimshuffle(b, *swapped), dimshuffle(a, *swapped)))
+    return if_fits(node, MatMul()(dimshuffle(b, *swapped), dimshuffle(a, *swapped)))
 
 
 # A reshape
@@ -433,15 +434,15 @@ def _transpose_of_matmul(fgraph: FunctionGraph, node: Apply, inner: Apply) -> Va
 def _reshape_of_elementwise(fgraph: FunctionGraph, node: Apply, inner: Apply) -> Variable | None:
     """reshape(f(x, number), lengths) -> f(reshape(x, lengths), number)."""
     del fgraph
-    spread = [filling(x) if _is_unit(x) else None for x in inner.inputs]
-    if len(inner.outputs) != 1 or sum(value is None for value in spread) != 1:
+    numbers = [filling(x) if _is_unit(x) else None for x in inner.inputs]
+    if len(inner.outputs) != 1 or sum(value is None for value in numbers) != 1:
         return None
     out: Any = node.outputs[0]
     operands = [
         node.op(x, *node.inputs[1:]) if value is None else dimshuffle(value, *[NEW] * out.ndim)
-        for x, value in zip(inner.inputs, spread, strict=True)
+        for x, value in zip(inner.inputs, numbers, strict=True)
     ]
-    return fitting(node, inner.op(*operands))
+    return if_fits(node, inner.op(*operands))
 
 
 def _is_unit(x: Any) -> bool:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle.graph import Constant
-from treadle.rewrite import Phase, RuleSet
+from treadle.rewrite import RuleSet
 from treadle.tensor.broadcasting import Alloc
 from treadle.tensor.indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Subtensor
-from treadle.tensor.rewrites.analysis.patterns import scalar_name
-from treadle.tensor.rewrites.analysis.predicates import BOTH, filling, fitting, is_used_once, is_zero, made_by
-from treadle.tensor.rewrites.analysis.symbolic_shapes import ONE, LengthTable, table_of
+from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
+from treadle.tensor.rewrites.analysis.predicates import filling, is_used_once, is_zero, made_by, scalar_name
+from treadle.tensor.rewrites.analysis.replacements import if_fits
+from treadle.tensor.rewrites.analysis.symbolic_shapes import ONE, SymbolicShapes, shapes_of
 from treadle.tensor.rewrites.indexing.index_algebra import (
     Picks,
     Point,
@@ -31,8 +32,7 @@ from treadle.tensor.shape import lengths
 if TYPE_CHECKING:
     from treadle.graph import Apply, FunctionGraph, Variable
 
-RULES = RuleSet("increments", features=(LengthTable,))
-EARLY_AND_LATE = (Phase.CANONICALIZE, Phase.SPECIALIZE)
+RULES = RuleSet("increments", features=(SymbolicShapes,))
 _WRITES = (IncSubtensor, AdvancedIncSubtensor)
 
 
@@ -81,7 +81,7 @@ def increment_of_zeros(node: Apply) -> Variable | None:
     op: Any = node.op
     if op.set or not is_zero(node.inputs[0]) or not is_distinct(node):
         return None
-    return fitting(node, replace(op, set=True)(*node.inputs))
+    return if_fits(node, replace(op, set=True)(*node.inputs))
 
 
 @RULES.rule(
@@ -121,7 +121,7 @@ def _fits_part(fgraph: FunctionGraph, node: Apply) -> bool:
             return False
     if all(n == 1 for n in y.type.shape):
         return True
-    return table_of(fgraph).of(y) == table_of(fgraph).of(_part(node))
+    return shapes_of(fgraph).of(y) == shapes_of(fgraph).of(_part(node))
 
 
 def _are_within(item: Picks, n: int | None) -> bool:
@@ -157,8 +157,8 @@ def set_of_sum(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     if getattr(a.type, "dtype", "") != getattr(b.type, "dtype", ""):
         return None
     for read, other in ((a, b), (b, a)):
-        if _is_read_of(node, read) and table_of(fgraph).of(total.outputs[0]) == table_of(fgraph).of(read):
-            return fitting(node, replace(op, set=False)(node.inputs[0], other, *node.inputs[2:]))
+        if _is_read_of(node, read) and shapes_of(fgraph).of(total.outputs[0]) == shapes_of(fgraph).of(read):
+            return if_fits(node, replace(op, set=False)(node.inputs[0], other, *node.inputs[2:]))
     return None
 
 
@@ -179,21 +179,21 @@ def write_of_write(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     x, y = inner.inputs[:2]
     z = node.inputs[1]
     if op.set:
-        return fitting(node, op(x, z, *node.inputs[2:]))
+        return if_fits(node, op(x, z, *node.inputs[2:]))
     if not is_used_once(fgraph, node.inputs[0]) or (below.set and not is_distinct(node)):
         return None
     if getattr(z.type, "dtype", "") == "bool" or not _broadcasts(fgraph, node, y, z):
         return None
-    return fitting(node, below(x, add(y, z), *node.inputs[2:]))
+    return if_fits(node, below(x, add(y, z), *node.inputs[2:]))
 
 
 def _broadcasts(fgraph: FunctionGraph, node: Apply, y: Variable, z: Variable) -> bool:
     """Whether the sum of two values is certain to have no dimension that neither of them has of the part."""
-    table = table_of(fgraph)
-    a, b = table.of(y), table.of(z)
+    shapes = shapes_of(fgraph)
+    a, b = shapes.of(y), shapes.of(z)
     if a == b:
         return True
-    part = table.of(_part(node))
+    part = shapes.of(_part(node))
     return all(n in {m, ONE} for own in (a, b) for n, m in zip(own, part[len(part) - len(own) :], strict=True))
 
 
@@ -205,13 +205,13 @@ def write_of_everything(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     op: Any = node.op
     if not all(map(is_whole, items_of(node), x.type.shape)):
         return None
-    table = table_of(fgraph)
+    shapes = shapes_of(fgraph)
     if op.set:
-        return fitting(node, y if table.of(y) == table.of(x) else Alloc()(y, *lengths(x)))
-    own, whole = table.of(y), table.of(x)
+        return if_fits(node, y if shapes.of(y) == shapes.of(x) else Alloc()(y, *lengths(x)))
+    own, whole = shapes.of(y), shapes.of(x)
     if any(n not in {m, ONE} for n, m in zip(own, whole[len(whole) - len(own) :], strict=True)):
         return None
-    return None if x.dtype == "bool" else fitting(node, add(x, y))
+    return None if x.dtype == "bool" else if_fits(node, add(x, y))
 
 
 @RULES.rule(
@@ -226,18 +226,18 @@ def write_of_alloc(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     if inner is None:
         return None
     value: Any = inner.inputs[0]
-    table = table_of(fgraph)
-    part = table.of(_part(node))
-    own = table.of(node.inputs[1])
+    shapes = shapes_of(fgraph)
+    part = shapes.of(_part(node))
+    own = shapes.of(node.inputs[1])
     # Only dimensions that are the part's may go: a longer alloc is an error, which must stay one.
     if len(own) > len(part) or own != part[len(part) - len(own) :]:
         return None
     op: Any = node.op
-    return fitting(node, op(node.inputs[0], value, *node.inputs[2:]))
+    return if_fits(node, op(node.inputs[0], value, *node.inputs[2:]))
 
 
 @RULES.rule(
-    (Phase.CANONICALIZE, Phase.SPECIALIZE),
+    EARLY_AND_LATE,
     add,
     tags=(*BOTH, "local_IncSubtensor_serialize", "pre_local_IncSubtensor_serialize", "local_add_of_sparse_write"),
     depth=3,
@@ -248,7 +248,7 @@ def sum_with_increment(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     """X + write(zeros, y, at i) -> inc(x, y, at i), where the write is used only here."""
     if not any(isinstance(x.owner.op, _WRITES) for x in node.inputs if x.owner is not None):
         return None
-    table = table_of(fgraph)
+    shapes = shapes_of(fgraph)
     for at in (1, 0):
         written, x = node.inputs[at], node.inputs[1 - at]
         inner = made_by(written, *_WRITES)
@@ -257,9 +257,9 @@ def sum_with_increment(fgraph: FunctionGraph, node: Apply) -> Variable | None:
         base = _base_of_zeros(fgraph, inner)
         if base is None or x.type.dtype != written.type.dtype or x.type.dtype == "bool":  # type: ignore[attr-defined]  # tensors
             continue
-        if table.of(x) != table.of(written):
+        if shapes.of(x) != shapes.of(written):
             continue
-        return fitting(node, _onto(x, inner))
+        return if_fits(node, _onto(x, inner))
     return None
 
 
@@ -315,4 +315,4 @@ def write_at_a_slice(node: Apply) -> Variable | None:
         return None
     stretch = Stretch(found[0], found[-1] + 1, found.step if found.step > 1 else None)
     entries, parts = packed([*items[:d], stretch, *items[d + 1 :]])
-    return fitting(node, IncSubtensor(entries, op.set)(x, node.inputs[1], *parts))
+    return if_fits(node, IncSubtensor(entries, op.set)(x, node.inputs[1], *parts))

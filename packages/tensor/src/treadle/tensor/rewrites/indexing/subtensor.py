@@ -6,14 +6,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from treadle.graph import Constant
-from treadle.rewrite import Phase, RuleSet
+from treadle.rewrite import RuleSet
 from treadle.tensor.broadcasting import Alloc
 from treadle.tensor.dimshuffle import dimshuffle
 from treadle.tensor.index import Span
 from treadle.tensor.indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Subtensor
 from treadle.tensor.joining import ARange, Join
-from treadle.tensor.rewrites.analysis.predicates import BOTH, fitting, is_used_once, made_by
-from treadle.tensor.rewrites.analysis.symbolic_shapes import LengthTable, table_of
+from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
+from treadle.tensor.rewrites.analysis.predicates import is_used_once, made_by
+from treadle.tensor.rewrites.analysis.replacements import if_fits
+from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes, shapes_of
 from treadle.tensor.rewrites.indexing.index_algebra import (
     FULL,
     Picks,
@@ -37,8 +39,7 @@ if TYPE_CHECKING:
     from treadle.graph import Apply, FunctionGraph, Variable
     from treadle.tensor.rewrites.indexing.index_algebra import Item
 
-RULES = RuleSet("indexing", features=(LengthTable,))
-EARLY_AND_LATE = (Phase.CANONICALIZE, Phase.SPECIALIZE)
+RULES = RuleSet("indexing", features=(SymbolicShapes,))
 
 
 def items_of(node: Apply) -> list[Item]:
@@ -61,8 +62,8 @@ def subtensor_of_everything(fgraph: FunctionGraph, node: Apply) -> Variable | No
         return x  # type: ignore[no-any-return]  # a variable
     if not all(isinstance(i, Stretch) and i.start is None and i.step is None for i in items):
         return None
-    table = table_of(fgraph)
-    return fitting(node, x) if table.of(x) == table.of(node.outputs[0]) else None
+    shapes = shapes_of(fgraph)
+    return if_fits(node, x) if shapes.of(x) == shapes.of(node.outputs[0]) else None
 
 
 _INDEXED = (Subtensor, AdvancedSubtensor, IncSubtensor, AdvancedIncSubtensor)
@@ -85,7 +86,7 @@ def _with(node: Apply, items: list[Item]) -> Variable | None:
     if entries == op.entries or any(isinstance(e, Span) and e.step == 0 for e in entries):
         return None
     made: Variable = replace(op, entries=entries)(*node.inputs[: first_part(node)], *parts)
-    return fitting(node, made)
+    return if_fits(node, made)
 
 
 @RULES.rule(
@@ -143,7 +144,7 @@ def element_of_shape(node: Apply) -> Variable | None:
         return None
     bounds: Any = (item.start, item.stop, item.step)
     chosen = [dimshuffle(shape_i(x, d), "x") for d in range(x.ndim)[slice(*bounds)]]
-    return fitting(node, Join(0)(*chosen)) if chosen else None
+    return if_fits(node, Join(0)(*chosen)) if chosen else None
 
 
 @RULES.rule(
@@ -167,7 +168,7 @@ def subtensor_of_subtensor(node: Apply) -> Variable | None:
         if one is None:
             return None
         made.append(one)
-    return fitting(node, taken(x, made))
+    return if_fits(node, taken(x, made))
 
 
 # Arrays of positions
@@ -180,11 +181,11 @@ def positions_that_are_a_slice(fgraph: FunctionGraph, node: Apply) -> Variable |
     items = items_of(node)
     at = [d for d, item in enumerate(items) if isinstance(item, Picks)]
     if all(_rank(items[d]) == 0 for d in at):
-        return fitting(node, taken(x, [Point(i.positions) if isinstance(i, Picks) else i for i in items]))
+        return if_fits(node, taken(x, [Point(i.positions) if isinstance(i, Picks) else i for i in items]))
     if len(at) != 1:
         return None
     stretch = _as_stretch(fgraph, x, at[0], items[at[0]])
-    return None if stretch is None else fitting(node, taken(x, [*items[: at[0]], stretch, *items[at[0] + 1 :]]))
+    return None if stretch is None else if_fits(node, taken(x, [*items[: at[0]], stretch, *items[at[0] + 1 :]]))
 
 
 def _rank(item: Any) -> int:
@@ -209,8 +210,8 @@ def _as_stretch(fgraph: FunctionGraph, x: Any, d: int, item: Any) -> Stretch | N
         return None
     if node.inputs[0].data.item() != 0 or node.inputs[2].data.item() != 1:
         return None
-    table = table_of(fgraph)
-    return FULL if table.of(item.positions)[0] == table.of(x)[d] else None
+    shapes = shapes_of(fgraph)
+    return FULL if shapes.of(item.positions)[0] == shapes.of(x)[d] else None
 
 
 @RULES.rule(EARLY_AND_LATE, Subtensor, tags=(*BOTH, "local_subtensor_of_adv_subtensor"), needs_graph=True)
@@ -234,9 +235,9 @@ def subtensor_of_picked(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     if positions.ndim == 0:
         if chosen.length is not None:
             return None
-        return fitting(node, taken(x, [*items[:d], Point(positions), *items[d + 1 :]]))
+        return if_fits(node, taken(x, [*items[:d], Point(positions), *items[d + 1 :]]))
     entries, parts = packed([*items[:d], Picks(positions, chosen.length), *items[d + 1 :]])
-    return fitting(node, AdvancedSubtensor(entries)(x, *parts))
+    return if_fits(node, AdvancedSubtensor(entries)(x, *parts))
 
 
 # Reading what was written
@@ -258,21 +259,21 @@ def read_of_write(fgraph: FunctionGraph, node: Apply) -> Variable | None:
         return None
     x, y = inner.inputs[:2]
     op: Any = inner.op
-    table = table_of(fgraph)
-    wanted = table.of(node.outputs[0])
+    shapes = shapes_of(fgraph)
+    wanted = shapes.of(node.outputs[0])
     if op.set:
-        if table.of(y) == wanted:
-            return fitting(node, y)
-        lengths = [table.variable(n, fgraph, avoid=node.outputs[0]) for n in wanted]
+        if shapes.of(y) == wanted:
+            return if_fits(node, y)
+        lengths = [shapes.variable(n, fgraph, avoid=node.outputs[0]) for n in wanted]
         if any(n is None for n in lengths):
             return None
-        return fitting(node, Alloc()(y, *lengths))
-    own = table.of(y)
+        return if_fits(node, Alloc()(y, *lengths))
+    own = shapes.of(y)
     padded = (frozenset[int](),) * (len(wanted) - len(own)) + own
-    if any(table.broadcast((n, m)) != m for n, m in zip(padded, wanted, strict=True)):
+    if any(shapes.broadcast((n, m)) != m for n, m in zip(padded, wanted, strict=True)):
         return None
     op = node.op
-    return fitting(node, add(op(x, *node.inputs[1:]), y))
+    return if_fits(node, add(op(x, *node.inputs[1:]), y))
 
 
 def _distinct(node: Apply) -> bool:
@@ -296,7 +297,7 @@ def read_inside_write(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     read = items_of(node)
     below = _below_writes_apart(node.inputs[0], read)
     if below is not None:
-        return fitting(node, taken(below, read))
+        return if_fits(node, taken(below, read))
     x: Any = inner.inputs[0]
     y: Any = inner.inputs[1]
     written = items_of(inner)
@@ -307,10 +308,10 @@ def read_inside_write(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     inside = [_inside(w, r, n) for w, r, n in zip(written, read, x.type.shape, strict=True)]
     if any(found is None for found in inside):
         return None
-    table = table_of(fgraph)
-    if table.of(y) != table.of(Subtensor(op.entries)(x, *inner.inputs[2:])):
+    shapes = shapes_of(fgraph)
+    if shapes.of(y) != shapes.of(Subtensor(op.entries)(x, *inner.inputs[2:])):
         return None
-    return fitting(node, taken(y, [i for i, w in zip(inside, written, strict=True) if isinstance(w, Stretch) and i]))
+    return if_fits(node, taken(y, [i for i, w in zip(inside, written, strict=True) if isinstance(w, Stretch) and i]))
 
 
 # So many writes one on another are looked through for the one that a read is from.

@@ -14,9 +14,10 @@ from treadle.tensor.conversion import constant
 from treadle.tensor.dimshuffle import NEW, DimShuffle
 from treadle.tensor.normalization import LogSumExp, Softmax
 from treadle.tensor.reduction import Reduction
-from treadle.tensor.rewrites.analysis.broadcast_like import fitted, spread
-from treadle.tensor.rewrites.analysis.patterns import constant_value, is_nonnegative, kind_of, scalar_name
-from treadle.tensor.rewrites.analysis.symbolic_shapes import LengthTable
+from treadle.tensor.rewrites.analysis.patterns import EVERY_MODE
+from treadle.tensor.rewrites.analysis.predicates import constant_value, is_nonnegative, kind_of, scalar_name
+from treadle.tensor.rewrites.analysis.replacements import broadcast_like, cast_like
+from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes
 from treadle.tensor.rewrites.normalization.softmax import expansion_of, sum_of_exponentials
 from treadle.tensor.rewrites.scalar.algebra import PRODUCT_SIGNS, SUM_SIGNS
 from treadle.tensor.rewrites.scalar.exponential import STABLE
@@ -27,8 +28,7 @@ from treadle.tensor.scalar.exponential import exp, log, log1mexp, logaddexp
 if TYPE_CHECKING:
     from treadle.graph import Apply, FunctionGraph, Variable
 
-RULES = RuleSet("logarithm", features=(LengthTable,))
-EVERY_MODE = ("fast_run", "fast_compile", "minimum_compile")
+RULES = RuleSet("logarithm", features=(SymbolicShapes,))
 # A sum of so many exponentials is still taken apart.
 MOST_TERMS = 32
 
@@ -90,7 +90,7 @@ def log_of_sum_of_exps(node: Apply) -> Variable | None:
     if kind_of(out) != "f" or inner.dtype != out.dtype:
         return None
     made = _log_of_sum(inner)
-    return None if made is None else fitted(out, made)
+    return None if made is None else cast_like(out, made)
 
 
 @RULES.rule(Phase.STABILIZE, log, tags=EVERY_MODE, depth=3, differs=STABLE)
@@ -106,14 +106,14 @@ def log_of_difference_of_exps(node: Apply) -> Variable | None:
     x, y = (o.inputs[0] for o in owners if o is not None)
     if any(getattr(v, "dtype", "") != out.dtype for v in (x, y)):
         return None
-    return fitted(out, add(x, log1mexp(sub(y, x))))
+    return cast_like(out, add(x, log1mexp(sub(y, x))))
 
 
 @RULES.rule(Phase.STABILIZE, log, tags=(*EVERY_MODE, "symbolic_op_recognition"), depth=4, differs=STABLE)
 def log_of_sum_of_exp(node: Apply) -> Variable | None:
     """log(sum(exp(x), axes)) -> logsumexp(x, axes), dimensions kept or not."""
     made = _log_of_reduced(node.inputs[0])
-    return None if made is None else fitted(node.outputs[0], made)
+    return None if made is None else cast_like(node.outputs[0], made)
 
 
 def _log_of_reduced(var: Variable) -> Any:
@@ -146,8 +146,8 @@ def log_of_scaled_sum_of_exp(node: Apply) -> Variable | None:
             continue
         rest = log(other)
         if name == "mul":
-            return fitted(out, add(made, rest))
-        return fitted(out, sub(made, rest) if at == 0 else sub(rest, made))
+            return cast_like(out, add(made, rest))
+        return cast_like(out, sub(made, rest) if at == 0 else sub(rest, made))
     return None
 
 
@@ -161,7 +161,7 @@ def log_of_prod(node: Apply) -> Variable | None:
     x: Any = inner.inputs[0]
     if x.dtype != out.dtype or inner.op.dtype != out.dtype or not is_nonnegative(x):
         return None
-    return fitted(out, Reduction("sum", inner.op.axes, inner.op.dtype, inner.op.acc_dtype)(log(x)))
+    return cast_like(out, Reduction("sum", inner.op.axes, inner.op.dtype, inner.op.acc_dtype)(log(x)))
 
 
 # Quotients by sums
@@ -226,7 +226,7 @@ def sum_of_quotients_by_sum_of_exps(node: Apply) -> Variable | None:
         if rest is None:
             continue
         kept = DimShuffle(tuple(e for d, e in enumerate(order) if d not in op.axes), shuffle.op.ndim)
-        return fitted(node.outputs[0], true_div(op(rest), _shuffled(kept, shuffle.inputs[0])))
+        return cast_like(node.outputs[0], true_div(op(rest), _shuffled(kept, shuffle.inputs[0])))
     return None
 
 
@@ -268,7 +268,7 @@ def quotient_by_sum_of_exps(fgraph: FunctionGraph, node: Apply) -> Variable | No
             value = product_of([*_without_inverse(rest, made), *_unless_met(rest, made)], parity, out.dtype)
             if value is None:
                 return None
-            return spread(fgraph, out, value, [e.var, total.var])
+            return broadcast_like(fgraph, out, value, [e.var, total.var])
     return None
 
 

@@ -10,8 +10,9 @@ from treadle.tensor.dimshuffle import NEW, DimShuffle
 from treadle.tensor.indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Subtensor
 from treadle.tensor.normalization import LogSoftmax, LogSumExp, Softmax
 from treadle.tensor.reduction import Reduction
-from treadle.tensor.rewrites.analysis.broadcast_like import fitted
-from treadle.tensor.rewrites.analysis.patterns import constant_value, scalar_name
+from treadle.tensor.rewrites.analysis.patterns import EVERY_MODE
+from treadle.tensor.rewrites.analysis.predicates import constant_value, scalar_name
+from treadle.tensor.rewrites.analysis.replacements import cast_like
 from treadle.tensor.rewrites.scalar.algebra import PRODUCT_SIGNS
 from treadle.tensor.rewrites.scalar.exponential import STABLE
 from treadle.tensor.rewrites.scalar.logistic import MOST_FACTORS, Operand, operands_of, product_of
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from treadle.graph import Apply, Variable
 
 RULES = RuleSet("normalization")
-EVERY_MODE = ("fast_run", "fast_compile", "minimum_compile")
 
 
 # Recognising sums of exponentials
@@ -66,7 +66,7 @@ def exp_over_sum_of_exp(node: Apply) -> Variable | None:
     found = sum_of_exponentials(expansion[0]) if expansion is not None else None
     if expansion is None or found is None or found[0] is not x or found[1] != expansion[1]:
         return None
-    return fitted(node.outputs[0], Softmax(found[1])(x))
+    return cast_like(node.outputs[0], Softmax(found[1])(x))
 
 
 @RULES.rule(Phase.STABILIZE, log, tags=EVERY_MODE, differs=STABLE)
@@ -112,7 +112,7 @@ def argument_minus_logsumexp(node: Apply) -> Variable | None:
     inner, axes = expansion
     if inner.inputs[0] is not x or getattr(inner.op, "axes", ()) != axes:
         return None
-    return fitted(node.outputs[0], LogSoftmax(axes)(x))
+    return cast_like(node.outputs[0], LogSoftmax(axes)(x))
 
 
 # Gradients of logarithms of softmax: what was divided by the softmax is multiplied by it again.
@@ -178,7 +178,7 @@ def softmax_times_quotient(node: Apply) -> Variable | None:
     for s, other in _softmax_and_other(node):
         made = _times(other, s)
         if made is not None:
-            return fitted(node.outputs[0], made)
+            return cast_like(node.outputs[0], made)
     return None
 
 
@@ -194,5 +194,5 @@ def softmax_times_difference(node: Apply) -> Variable | None:
         if made == [None, None]:
             continue
         a, b = (mul(v, s) if m is None else m for v, m in zip((first, second), made, strict=True))
-        return fitted(node.outputs[0], sub(a, b) if scalar_name(inner) == "sub" else add(a, b))
+        return cast_like(node.outputs[0], sub(a, b) if scalar_name(inner) == "sub" else add(a, b))
     return None

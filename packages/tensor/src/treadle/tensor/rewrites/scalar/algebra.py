@@ -22,9 +22,10 @@ import numpy as np
 from treadle.graph import Constant
 from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.conversion import constant
-from treadle.tensor.rewrites.analysis.broadcast_like import spread
-from treadle.tensor.rewrites.analysis.patterns import constant_value, kind_of, scalar_name
-from treadle.tensor.rewrites.analysis.symbolic_shapes import LengthTable
+from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
+from treadle.tensor.rewrites.analysis.predicates import constant_value, kind_of, scalar_name
+from treadle.tensor.rewrites.analysis.replacements import broadcast_like
+from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes
 from treadle.tensor.scalar.arithmetic import add, mul, neg, sub, true_div
 from treadle.tensor.scalar.cast import cast
 from treadle.tensor.scalar.exponential import power, reciprocal, sqr, sqrt
@@ -34,9 +35,7 @@ if TYPE_CHECKING:
 
     from treadle.graph import Apply, FunctionGraph, Variable
 
-RULES = RuleSet("algebra", features=(LengthTable,))
-BOTH = ("fast_run", "fast_compile")
-EARLY_AND_LATE = (Phase.CANONICALIZE, Phase.SPECIALIZE)
+RULES = RuleSet("algebra", features=(SymbolicShapes,))
 
 # The sign that each operand of a node has in a sum, and the sign of its exponent in a product.
 SUM_SIGNS: Mapping[str, tuple[int, ...]] = {"add": (1, 1), "sub": (1, -1), "neg": (-1,)}
@@ -246,7 +245,7 @@ def constants_in_sum(fgraph: FunctionGraph, node: Apply) -> Variable | None:
             value = total if at is not None else np.asarray(-total)
         changes[numbers[0] if at is None else at] = constant(value)
     made = tree.rebuilt(changes, _combined_sum)
-    return None if made is None else spread(fgraph, out, made, [tree.leaves[i].var for i in numbers])
+    return None if made is None else broadcast_like(fgraph, out, made, [tree.leaves[i].var for i in numbers])
 
 
 def _scaled(leaf: Leaf, dtype: str) -> tuple[Variable, Any]:
@@ -314,7 +313,7 @@ def like_terms_in_sum(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     made = tree.rebuilt(changes, _combined_sum)
     if made is None:
         made = constant(np.zeros((), dtype))
-    return spread(fgraph, out, made, [tree.leaves[i].var for i in changes])
+    return broadcast_like(fgraph, out, made, [tree.leaves[i].var for i in changes])
 
 
 def _collected(
@@ -408,7 +407,7 @@ def constants_in_product(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     if value != 1:
         changes[at] = constant(value, dtype=dtype)
     made = tree.rebuilt(changes, _combined_product)
-    return None if made is None else spread(fgraph, out, made, [tree.leaves[i].var for i in numbers])
+    return None if made is None else broadcast_like(fgraph, out, made, [tree.leaves[i].var for i in numbers])
 
 
 def base_and_exponent(var: Variable) -> tuple[Variable, float]:
@@ -497,4 +496,4 @@ def common_factors(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     if not changes or left == 0 or any(_dtype(tree.leaves[i].var) != dtype for i in changes):
         return None
     made = tree.rebuilt(changes, _combined_product)
-    return None if made is None else spread(fgraph, out, made, [tree.leaves[i].var for i in changes])
+    return None if made is None else broadcast_like(fgraph, out, made, [tree.leaves[i].var for i in changes])

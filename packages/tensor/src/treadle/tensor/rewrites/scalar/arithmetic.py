@@ -10,20 +10,20 @@ import numpy as np
 from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.broadcasting import zeros_like
 from treadle.tensor.conversion import constant
-from treadle.tensor.rewrites.analysis.broadcast_like import fitted, spread
 from treadle.tensor.rewrites.analysis.patterns import (
+    BOTH,
+    EARLY_AND_LATE,
     TensorPattern,
-    constant_value,
     is_commutative,
     is_integer,
     is_not_complex,
     is_real,
     keeps_dtype,
     keeps_real_dtype,
-    kind_of,
-    scalar_name,
 )
-from treadle.tensor.rewrites.analysis.symbolic_shapes import LengthTable
+from treadle.tensor.rewrites.analysis.predicates import constant_value, kind_of, scalar_name
+from treadle.tensor.rewrites.analysis.replacements import broadcast_like, cast_like
+from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes
 from treadle.tensor.scalar.arithmetic import abs_, floor_div, mod, mul, neg, sign, true_div
 from treadle.tensor.scalar.exponential import reciprocal
 
@@ -32,10 +32,8 @@ if TYPE_CHECKING:
 
     from treadle.graph import Apply, FunctionGraph, Variable
 
-RULES = RuleSet("arithmetic", is_commutative=is_commutative, value_of=constant_value, features=(LengthTable,))
+RULES = RuleSet("arithmetic", is_commutative=is_commutative, value_of=constant_value, features=(SymbolicShapes,))
 # Constants of floats are folded late, so that laws about numbers are wanted then too.
-EARLY_AND_LATE = (Phase.CANONICALIZE, Phase.SPECIALIZE)
-BOTH = ("fast_run", "fast_compile")
 
 x, y, c = TensorPattern("x"), TensorPattern("y"), TensorPattern("c")
 
@@ -105,7 +103,7 @@ def quotient_by_power_of_two(node: Apply) -> Variable | None:
     # Far from the ends of the range, also that of float16, the inverse is a normal number.
     if abs(mantissa) != 0.5 or not -10 <= exponent <= 10:
         return None
-    return fitted(out, mul(node.inputs[0], constant(1 / value, dtype=out.dtype)))
+    return cast_like(out, mul(node.inputs[0], constant(1 / value, dtype=out.dtype)))
 
 
 @RULES.rule(Phase.SPECIALIZE, true_div, needs_graph=True, depth=1)
@@ -115,7 +113,7 @@ def one_over(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     x_: Any = node.inputs[1]
     if constant_value(node.inputs[0]) != 1 or x_.dtype != out.dtype or kind_of(out) != "f":
         return None
-    return spread(fgraph, out, reciprocal(x_), [node.inputs[0]])
+    return broadcast_like(fgraph, out, reciprocal(x_), [node.inputs[0]])
 
 
 @RULES.rule(EARLY_AND_LATE, mul, true_div, tags=BOTH, needs_graph=True)
@@ -137,5 +135,5 @@ def sign_out_of_constant(fgraph: FunctionGraph, node: Apply) -> Variable | None:
             continue
         flipped = constant(-value, dtype=kind.dtype)
         operands = [flipped if v is c_ else inner.inputs[0] for v in node.inputs]
-        return fitted(out, node.op(*operands))
+        return cast_like(out, node.op(*operands))
     return None

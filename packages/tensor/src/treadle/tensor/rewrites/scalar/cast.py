@@ -9,14 +9,14 @@ import numpy as np
 from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.errors import DtypeError
-from treadle.tensor.rewrites.analysis.patterns import scalar_name
+from treadle.tensor.rewrites.analysis.patterns import BOTH
+from treadle.tensor.rewrites.analysis.predicates import scalar_name
 from treadle.tensor.scalar.cast import CASTS, cast, identity
 
 if TYPE_CHECKING:
     from treadle.graph import Apply, Variable
 
 RULES = RuleSet("cast")
-BOTH = ("fast_run", "fast_compile")
 _ALL_CASTS = tuple(CASTS.values())
 # Bits of the largest integers, from zero on, that a float holds exactly.
 _MANTISSA = {"float16": 11, "float32": 24, "float64": 53}

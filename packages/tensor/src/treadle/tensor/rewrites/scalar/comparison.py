@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from treadle.rewrite import Phase, RuleSet
+from treadle.rewrite import RuleSet
 from treadle.tensor.broadcasting import full_like, ones_like, zeros_like
-from treadle.tensor.rewrites.analysis.broadcast_like import spread
-from treadle.tensor.rewrites.analysis.patterns import (
-    TensorPattern,
-    constant_value,
-    is_commutative,
-    is_nonnegative,
-    kind_of,
-)
-from treadle.tensor.rewrites.analysis.symbolic_shapes import LengthTable
+from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE, TensorPattern, is_commutative
+from treadle.tensor.rewrites.analysis.predicates import constant_value, is_nonnegative, kind_of
+from treadle.tensor.rewrites.analysis.replacements import broadcast_like
+from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes
 from treadle.tensor.scalar.comparison import (
     eq,
     ge,
@@ -35,9 +30,7 @@ if TYPE_CHECKING:
 
     from treadle.graph import Apply, FunctionGraph, Variable
 
-RULES = RuleSet("comparison", is_commutative=is_commutative, value_of=constant_value, features=(LengthTable,))
-EARLY_AND_LATE = (Phase.CANONICALIZE, Phase.SPECIALIZE)
-BOTH = ("fast_run", "fast_compile")
+RULES = RuleSet("comparison", is_commutative=is_commutative, value_of=constant_value, features=(SymbolicShapes,))
 COMPARISONS = (eq, neq, lt, le, gt, ge)
 
 x = TensorPattern("x")
@@ -107,7 +100,7 @@ def nonnegative_compared(fgraph: FunctionGraph, node: Apply) -> Variable | None:
         outcome = {lt: False, le: False, eq: False, gt: True, ge: True, neq: True}.get(op)
     if outcome is None or (outcome and kind_of(var) not in "biu"):
         return None
-    return spread(fgraph, node.outputs[0], full_like(var, outcome, "bool"), node.inputs)
+    return broadcast_like(fgraph, node.outputs[0], full_like(var, outcome, "bool"), node.inputs)
 
 
 @RULES.rule(EARLY_AND_LATE, eq, neq, tags=BOTH, needs_graph=True)
@@ -117,4 +110,4 @@ def bool_compared(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     if value is None or kind_of(var) != "b" or value not in {0, 1}:
         return None
     made = var if (value == 1) is (op == eq) else logical_not(var)
-    return spread(fgraph, node.outputs[0], made, node.inputs)
+    return broadcast_like(fgraph, node.outputs[0], made, node.inputs)

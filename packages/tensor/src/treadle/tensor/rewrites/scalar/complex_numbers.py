@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from treadle.rewrite import Phase, RuleSet
-from treadle.tensor.rewrites.analysis.patterns import TensorPattern, constant_value, is_commutative, kind_of
+from treadle.rewrite import RuleSet
+from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE, TensorPattern, is_commutative
+from treadle.tensor.rewrites.analysis.predicates import constant_value, kind_of
 from treadle.tensor.scalar.arithmetic import abs_, neg
 from treadle.tensor.scalar.complex_numbers import conj, imag, real
 
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
     from treadle.graph import Apply, Variable
 
 RULES = RuleSet("complex", is_commutative=is_commutative, value_of=constant_value)
-EARLY_AND_LATE = (Phase.CANONICALIZE, Phase.SPECIALIZE)
-BOTH = ("fast_run", "fast_compile")
 
 x = TensorPattern("x")
 

@@ -12,15 +12,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from treadle.rewrite import Phase, RuleSet
-from treadle.tensor.rewrites.analysis.broadcast_like import fitted
-from treadle.tensor.rewrites.analysis.patterns import (
-    TensorPattern,
-    constant_value,
-    is_commutative,
-    is_real,
-    kind_of,
-    scalar_name,
-)
+from treadle.tensor.rewrites.analysis.patterns import EVERY_MODE, TensorPattern, is_commutative, is_real
+from treadle.tensor.rewrites.analysis.predicates import constant_value, kind_of, scalar_name
+from treadle.tensor.rewrites.analysis.replacements import cast_like
 from treadle.tensor.scalar.arithmetic import add, neg, sub
 from treadle.tensor.scalar.cast import cast
 from treadle.tensor.scalar.exponential import (
@@ -39,7 +33,6 @@ if TYPE_CHECKING:
     from treadle.graph import Apply, Variable
 
 RULES = RuleSet("exponential", is_commutative=is_commutative, value_of=constant_value)
-EVERY_MODE = ("fast_run", "fast_compile", "minimum_compile")
 x, y, c = (TensorPattern(name) for name in "xyc")
 
 
@@ -113,7 +106,7 @@ def exponential_in_wider_sum(node: Apply) -> Variable | None:
             operands[i] = inner.op(cast(inner.inputs[0], out.dtype))
     if all(new is old for new, old in zip(operands, node.inputs, strict=True)):
         return None
-    return fitted(out, node.op(*operands))
+    return cast_like(out, node.op(*operands))
 
 
 @RULES.rule(Phase.STABILIZE, exp, sigmoid, log, tags=EVERY_MODE, depth=1)
@@ -122,4 +115,4 @@ def exponential_of_integer(node: Apply) -> Variable | None:
     out: Any = node.outputs[0]
     if kind_of(node.inputs[0]) not in "biu" or kind_of(out) != "f":
         return None
-    return fitted(out, node.op(cast(node.inputs[0], out.dtype)))
+    return cast_like(out, node.op(cast(node.inputs[0], out.dtype)))

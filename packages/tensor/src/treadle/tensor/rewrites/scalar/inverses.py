@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from treadle.rewrite import Phase, RuleSet
+from treadle.rewrite import RuleSet
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.rewrites.analysis.patterns import (
+    BOTH,
+    EARLY_AND_LATE,
     TensorPattern,
-    constant_value,
     is_commutative,
-    is_nonnegative,
     is_number,
     is_real,
     is_signed,
-    scalar_name,
 )
+from treadle.tensor.rewrites.analysis.predicates import constant_value, is_nonnegative, scalar_name
 from treadle.tensor.scalar.arithmetic import abs_, neg
 from treadle.tensor.scalar.cast import switch
 from treadle.tensor.scalar.comparison import ge, le, neq
@@ -55,8 +55,6 @@ if TYPE_CHECKING:
     from treadle.graph import Apply, Variable
 
 RULES = RuleSet("inverse", is_commutative=is_commutative, value_of=constant_value)
-EARLY_AND_LATE = (Phase.CANONICALIZE, Phase.SPECIALIZE)
-BOTH = ("fast_run", "fast_compile")
 NAN = float("nan")
 
 x = TensorPattern("x")
@@ -138,7 +136,7 @@ def abs_of_nonnegative(node: Apply) -> Variable | None:
 
 @RULES.rule(EARLY_AND_LATE, Elemwise, tags=BOTH)
 def idempotent_twice(node: Apply) -> Variable | None:
-    """f(f(x)) -> f(x) where the function's scalar op says that it is idempotent."""
+    """f(f(x)) -> f(x) where the function's row says that it is idempotent."""
     op: Any = node.op
     inner = node.inputs[0].owner
     if not getattr(op.scalar_op, "idempotent", False) or inner is None or inner.op != op:

@@ -6,17 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treadle.rewrite import Phase, RuleSet
+from treadle.rewrite import RuleSet
 from treadle.tensor.broadcasting import full_like, zeros_like
-from treadle.tensor.rewrites.analysis.broadcast_like import fitted, spread
-from treadle.tensor.rewrites.analysis.patterns import (
-    TensorPattern,
-    constant_value,
-    is_commutative,
-    keeps_dtype,
-    kind_of,
-)
-from treadle.tensor.rewrites.analysis.symbolic_shapes import LengthTable
+from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE, TensorPattern, is_commutative, keeps_dtype
+from treadle.tensor.rewrites.analysis.predicates import constant_value, kind_of
+from treadle.tensor.rewrites.analysis.replacements import broadcast_like, cast_like
+from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes
 from treadle.tensor.scalar.comparison import eq, ge, gt, le, lt, neq
 from treadle.tensor.scalar.logic import (
     bitwise_and,
@@ -36,9 +31,7 @@ if TYPE_CHECKING:
 
     from treadle.graph import Apply, FunctionGraph, Variable
 
-RULES = RuleSet("logic", is_commutative=is_commutative, value_of=constant_value, features=(LengthTable,))
-EARLY_AND_LATE = (Phase.CANONICALIZE, Phase.SPECIALIZE)
-BOTH = ("fast_run", "fast_compile")
+RULES = RuleSet("logic", is_commutative=is_commutative, value_of=constant_value, features=(SymbolicShapes,))
 
 x, y = TensorPattern("x"), TensorPattern("y")
 
@@ -124,7 +117,7 @@ def bits_with_constant(fgraph: FunctionGraph, node: Apply) -> Variable | None:
         made = var
     else:
         made = full_like(var, value)
-    return spread(fgraph, out, made, node.inputs)
+    return broadcast_like(fgraph, out, made, node.inputs)
 
 
 @RULES.rule(EARLY_AND_LATE, logical_and, logical_or, logical_xor, tags=BOTH, needs_graph=True, depth=1)
@@ -140,7 +133,7 @@ def logic_with_constant(fgraph: FunctionGraph, node: Apply) -> Variable | None:
         made = holds
     else:
         made = full_like(var, bool(value), "bool")
-    return spread(fgraph, node.outputs[0], made, node.inputs)
+    return broadcast_like(fgraph, node.outputs[0], made, node.inputs)
 
 
 @RULES.rule(EARLY_AND_LATE, logical_and, logical_or, tags=BOTH, depth=1)
@@ -149,7 +142,7 @@ def logic_with_itself(node: Apply) -> Variable | None:
     a: Any = node.inputs[0]
     if a is not node.inputs[1]:
         return None
-    return fitted(node.outputs[0], a if kind_of(a) == "b" else neq(a, 0))
+    return cast_like(node.outputs[0], a if kind_of(a) == "b" else neq(a, 0))
 
 
 @RULES.rule(EARLY_AND_LATE, logical_and, logical_or, logical_xor, tags=BOTH, depth=1)
@@ -159,7 +152,7 @@ def logic_of_bools(node: Apply) -> Variable | None:
         return None
     op: Any = node.op
     bitwise = {logical_and: bitwise_and, logical_or: bitwise_or, logical_xor: bitwise_xor}[op]
-    return fitted(node.outputs[0], bitwise(*node.inputs))
+    return cast_like(node.outputs[0], bitwise(*node.inputs))
 
 
 @RULES.rule(EARLY_AND_LATE, logical_not, tags=BOTH, depth=1)
@@ -171,4 +164,4 @@ def not_of_bool(node: Apply) -> Variable | None:
 @RULES.rule(EARLY_AND_LATE, left_shift, right_shift, tags=BOTH, depth=1)
 def shift_by_zero(node: Apply) -> Variable | None:
     """(x << 0) -> x, x >> 0 -> x."""
-    return fitted(node.outputs[0], node.inputs[0]) if constant_value(node.inputs[1]) == 0 else None
+    return cast_like(node.outputs[0], node.inputs[0]) if constant_value(node.inputs[1]) == 0 else None

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treadle.rewrite import Phase, RuleSet
-from treadle.tensor.rewrites.analysis.broadcast_like import fitted, spread
-from treadle.tensor.rewrites.analysis.patterns import constant_value, kind_of, scalar_name
-from treadle.tensor.rewrites.analysis.symbolic_shapes import LengthTable
+from treadle.tensor.rewrites.analysis.patterns import EVERY_MODE
+from treadle.tensor.rewrites.analysis.predicates import constant_value, kind_of, scalar_name
+from treadle.tensor.rewrites.analysis.replacements import broadcast_like, cast_like
+from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes
 from treadle.tensor.rewrites.scalar.algebra import PRODUCT_SIGNS, SUM_SIGNS, base_and_exponent
 from treadle.tensor.rewrites.scalar.exponential import STABLE
 from treadle.tensor.scalar.arithmetic import add as plus
@@ -26,8 +27,7 @@ if TYPE_CHECKING:
 
     from treadle.graph import Apply, FunctionGraph, Variable
 
-RULES = RuleSet("logistic", features=(LengthTable,))
-EVERY_MODE = ("fast_run", "fast_compile", "minimum_compile")
+RULES = RuleSet("logistic", features=(SymbolicShapes,))
 # Trees are looked into as far as this many operands: the work for each node stays bounded.
 MOST_FACTORS = 12
 MOST_TERMS = 6
@@ -226,7 +226,7 @@ def logistic_product(fgraph: FunctionGraph, node: Apply) -> Variable | None:
         return None
     for argument in better.values():
         factors += _stable_factors(argument)
-    return spread(fgraph, out, product_of(factors, parity, out.dtype), [operands[i].var for i in gone])
+    return broadcast_like(fgraph, out, product_of(factors, parity, out.dtype), [operands[i].var for i in gone])
 
 
 @RULES.rule(Phase.STABILIZE, mul, true_div, tags=EVERY_MODE, depth=5, after=("logistic_product",), differs=STABLE)
@@ -256,8 +256,8 @@ def logistic_product_with_sum(node: Apply) -> Variable | None:
         rest = product_of([o for k, o in enumerate(operands) if k != i and k not in places], parity, out.dtype)
         total = _sum_of([Operand(mul(term.var, factor), term.sign) for term in terms])
         if rest is None:
-            return fitted(out, neg(total) if parity else total)
-        return fitted(out, mul(rest, total))
+            return cast_like(out, neg(total) if parity else total)
+        return cast_like(out, mul(rest, total))
     return None
 
 

@@ -12,19 +12,18 @@ from typing import TYPE_CHECKING, Any
 from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.broadcasting import ones_like
 from treadle.tensor.conversion import constant
-from treadle.tensor.rewrites.analysis.broadcast_like import fitted, spread
 from treadle.tensor.rewrites.analysis.patterns import (
+    BOTH,
+    EARLY_AND_LATE,
     TensorPattern,
-    constant_value,
     is_commutative,
-    is_nonnegative,
     is_not_complex,
     is_number,
     is_real,
-    kind_of,
-    scalar_name,
 )
-from treadle.tensor.rewrites.analysis.symbolic_shapes import LengthTable
+from treadle.tensor.rewrites.analysis.predicates import constant_value, is_nonnegative, kind_of, scalar_name
+from treadle.tensor.rewrites.analysis.replacements import broadcast_like, cast_like
+from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes
 from treadle.tensor.scalar.arithmetic import abs_, add, mul, neg, sub, true_div
 from treadle.tensor.scalar.cast import switch
 from treadle.tensor.scalar.comparison import eq
@@ -35,9 +34,7 @@ if TYPE_CHECKING:
 
     from treadle.graph import Apply, FunctionGraph, Variable
 
-RULES = RuleSet("power", is_commutative=is_commutative, value_of=constant_value, features=(LengthTable,))
-EARLY_AND_LATE = (Phase.CANONICALIZE, Phase.SPECIALIZE)
-BOTH = ("fast_run", "fast_compile")
+RULES = RuleSet("power", is_commutative=is_commutative, value_of=constant_value, features=(SymbolicShapes,))
 # The largest exponent that becomes multiplications: they lose a bit for each doubling of the exponent.
 MOST_EXPONENT = 64
 
@@ -127,7 +124,7 @@ def power_of_power(node: Apply) -> Variable | None:
     if outer is None or below is None or not outer.is_integer() or not below.is_integer() or outer * below == 0:
         return None
     out: Any = node.outputs[0]
-    return fitted(out, power(inner.inputs[0], constant(outer * below, dtype=out.dtype)))
+    return cast_like(out, power(inner.inputs[0], constant(outer * below, dtype=out.dtype)))
 
 
 def _exponent(var: Variable) -> float | None:
@@ -158,7 +155,7 @@ def power_to_squares(node: Apply) -> Variable | None:
     if part:
         root = _root(base)
         made = _without_sign(base, mul(made, reciprocal(root) if exponent < 0 else root))
-    return fitted(out, made)
+    return cast_like(out, made)
 
 
 def _to_the(base: Any, n: int) -> Any:
@@ -200,7 +197,7 @@ def product_of_powers(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     are_whole = first.is_integer() and second.is_integer()
     if first * second <= 0 or not (are_whole or is_nonnegative(base)):
         return None
-    return fitted(out, power(base, constant(first + second, dtype=out.dtype)))
+    return cast_like(out, power(base, constant(first + second, dtype=out.dtype)))
 
 
 # Exponentials
@@ -239,7 +236,7 @@ def product_of_exponentials(fgraph: FunctionGraph, node: Apply) -> Variable | No
     found = _exponentials(fgraph, node)
     if found is None:
         return None
-    return fitted(out, exp(add(*found) if node.op == mul else sub(*found)))
+    return cast_like(out, exp(add(*found) if node.op == mul else sub(*found)))
 
 
 @RULES.rule(
@@ -262,4 +259,4 @@ def quotient_by_exponential(fgraph: FunctionGraph, node: Apply) -> Variable | No
         return None
     if constant_value(node.inputs[0]) != 1:
         return None
-    return spread(fgraph, out, exp(neg(below.owner.inputs[0])), [node.inputs[0]])
+    return broadcast_like(fgraph, out, exp(neg(below.owner.inputs[0])), [node.inputs[0]])

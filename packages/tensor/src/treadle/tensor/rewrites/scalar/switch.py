@@ -12,16 +12,10 @@ from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.broadcasting import full_like
 from treadle.tensor.conversion import constant
 from treadle.tensor.elemwise import Elemwise
-from treadle.tensor.rewrites.analysis.broadcast_like import fitted, spread
-from treadle.tensor.rewrites.analysis.patterns import (
-    TensorPattern,
-    constant_value,
-    is_commutative,
-    is_nonnegative,
-    kind_of,
-    scalar_name,
-)
-from treadle.tensor.rewrites.analysis.symbolic_shapes import LengthTable, same_lengths, table_of
+from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE, TensorPattern, is_commutative
+from treadle.tensor.rewrites.analysis.predicates import constant_value, is_nonnegative, kind_of, scalar_name
+from treadle.tensor.rewrites.analysis.replacements import broadcast_like, cast_like
+from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes, same_shape, shapes_of
 from treadle.tensor.scalar.arithmetic import add, maximum, minimum, mul, neg, sub, true_div
 from treadle.tensor.scalar.cast import cast, second, switch
 from treadle.tensor.scalar.logic import invert, logical_not
@@ -29,9 +23,7 @@ from treadle.tensor.scalar.logic import invert, logical_not
 if TYPE_CHECKING:
     from treadle.graph import Apply, FunctionGraph, Variable
 
-RULES = RuleSet("switch", is_commutative=is_commutative, value_of=constant_value, features=(LengthTable,))
-EARLY_AND_LATE = (Phase.CANONICALIZE, Phase.SPECIALIZE)
-BOTH = ("fast_run", "fast_compile")
+RULES = RuleSet("switch", is_commutative=is_commutative, value_of=constant_value, features=(SymbolicShapes,))
 
 x, y, c = TensorPattern("x"), TensorPattern("y"), TensorPattern("c")
 
@@ -70,7 +62,7 @@ def _broadcast_like(fgraph: FunctionGraph, node: Apply, chosen: Any, other: Any)
     """Return one operand of a node in the node's dtype, and in its shape, which the other operand may widen."""
     out: Any = node.outputs[0]
     value = cast(chosen, out.dtype)
-    if same_lengths(table_of(fgraph), chosen, out):
+    if same_shape(shapes_of(fgraph), chosen, out):
         return value if out.type.is_super(value.type) else None
     result: Variable = second(other, value)
     return result if out.type.is_super(result.type) else None
@@ -89,7 +81,7 @@ def switch_in_switch(fgraph: FunctionGraph, node: Apply) -> Variable | None:
             branches[at] = cast(inner.inputs[1 + at], branches[at].dtype)
     if not dropped:
         return None
-    return spread(fgraph, node.outputs[0], switch(condition, *branches), dropped)
+    return broadcast_like(fgraph, node.outputs[0], switch(condition, *branches), dropped)
 
 
 @RULES.rule(Phase.SPECIALIZE, switch, tags=BOTH, needs_graph=True, depth=1)
@@ -103,7 +95,7 @@ def switch_of_one_and_zero(fgraph: FunctionGraph, node: Apply) -> Variable | Non
         return None
     made = condition if values == (1, 0) else invert(condition)
     out: Any = node.outputs[0]
-    return spread(fgraph, out, cast(made, out.dtype), node.inputs)
+    return broadcast_like(fgraph, out, cast(made, out.dtype), node.inputs)
 
 
 def _is_zero(var: Variable) -> bool:
@@ -141,7 +133,7 @@ def product_with_switch(fgraph: FunctionGraph, node: Apply) -> Variable | None:
         factors[i] = cast(inner.inputs[at], getattr(operand, "dtype", out.dtype))
         branches: list[Any] = [None, np.zeros((), out.dtype), np.zeros((), out.dtype)]
         branches[at] = node.op(*factors)
-        return fitted(out, switch(inner.inputs[0], *branches[1:]))
+        return cast_like(out, switch(inner.inputs[0], *branches[1:]))
     return None
 
 
@@ -162,7 +154,7 @@ def sum_of_switches(fgraph: FunctionGraph, node: Apply) -> Variable | None:
             branches.append(neg(cast(b, out.dtype)) if node.op == sub else cast(b, out.dtype))
         else:
             return None
-    return spread(fgraph, out, switch(first.inputs[0], *branches), node.inputs)
+    return broadcast_like(fgraph, out, switch(first.inputs[0], *branches), node.inputs)
 
 
 # Extrema
@@ -189,9 +181,9 @@ def extremum_with_bound(fgraph: FunctionGraph, node: Apply) -> Variable | None:
             continue
         is_low = value < 0 or (value == 0 and math.copysign(1, value) > 0)
         if value == _bound(node.op, kind.numpy_dtype) or (node.op == maximum and is_low and is_nonnegative(var)):
-            return spread(fgraph, out, var, [c])
+            return broadcast_like(fgraph, out, var, [c])
         if node.op == minimum and value == 0 and kind_of(var) == "u":
-            return spread(fgraph, out, full_like(var, 0), [c])
+            return broadcast_like(fgraph, out, full_like(var, 0), [c])
     return None
 
 
@@ -208,7 +200,7 @@ def extremum_in_extremum(fgraph: FunctionGraph, node: Apply) -> Variable | None:
         if inner is None or inner.op != node.op or getattr(inner_var, "dtype", "") != out.dtype:
             continue
         if other in inner.inputs:
-            return fitted(out, inner_var)
+            return cast_like(out, inner_var)
         outer_value = constant_value(other)
         for c, var in (inner.inputs, inner.inputs[::-1]):
             value = constant_value(c)
@@ -217,7 +209,7 @@ def extremum_in_extremum(fgraph: FunctionGraph, node: Apply) -> Variable | None:
             picked = max(value, outer_value) if node.op == maximum else min(value, outer_value)
             if math.isnan(picked) or math.isnan(value) or math.isnan(outer_value):
                 continue
-            return spread(fgraph, out, node.op(var, constant(picked, dtype=out.dtype)), [c, other])
+            return broadcast_like(fgraph, out, node.op(var, constant(picked, dtype=out.dtype)), [c, other])
     return None
 
 
@@ -239,7 +231,7 @@ def extremum_of_opposite(fgraph: FunctionGraph, node: Apply) -> Variable | None:
         if value is None:
             continue
         if value >= outer_value if node.op == minimum else value <= outer_value:
-            return spread(fgraph, out, constant(outer_value, dtype=out.dtype), node.inputs)
+            return broadcast_like(fgraph, out, constant(outer_value, dtype=out.dtype), node.inputs)
     return None
 
 
@@ -258,7 +250,7 @@ def choice_of_same(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     dtypes = [getattr(v, "dtype", "") for v in node.inputs for _ in range(2)]
     branches = [cast(v, dtype) for v, dtype in zip(branches, dtypes, strict=True)]
     made = switch(first.inputs[0], node.op(branches[0], branches[2]), node.op(branches[1], branches[3]))
-    return spread(fgraph, node.outputs[0], made, node.inputs)
+    return broadcast_like(fgraph, node.outputs[0], made, node.inputs)
 
 
 _CHOICES = frozenset({"second"})

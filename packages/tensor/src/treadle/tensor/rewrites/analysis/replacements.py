@@ -1,0 +1,80 @@
+"""What rules return: values brought to the dtype, the rank and the shape of what they replace."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from treadle.tensor.dimshuffle import shape_padleft
+from treadle.tensor.rewrites.analysis.symbolic_shapes import ONE, shapes_of
+from treadle.tensor.scalar.cast import cast, second
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from treadle.graph import Apply, FunctionGraph, Variable
+    from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
+
+
+def broadcast_shape(shapes: SymbolicShapes, *variables: Variable) -> tuple[Length | None, ...]:
+    """Return the lengths that variables broadcast to, those of lower rank padded in front."""
+    each = [shapes.of(v) for v in variables]
+    ndim = max(map(len, each))
+    padded = [(ONE,) * (ndim - len(own)) + own for own in each]
+    return tuple(shapes.broadcast(at) for at in zip(*padded, strict=True))
+
+
+def cast_like(out: Variable, value: Any) -> Variable | None:
+    """Return a value in an output's dtype and rank, or None if its type neither equals nor refines the output's."""
+    kind: Any = out.type
+    if value.ndim > kind.ndim:
+        return None
+    result = cast(value, kind.dtype)
+    if result.ndim < kind.ndim:
+        result = shape_padleft(result, kind.ndim - result.ndim)
+    return result if kind.is_super(result.type) else None
+
+
+def broadcast_like(fgraph: FunctionGraph, out: Variable, value: Any, dropped: Iterable[Variable]) -> Variable | None:
+    """Return a value in the dtype and shape of an output that was computed from it and from dropped operands.
+
+    A dropped operand may have widened the output: unless lengths are known to be the same, the value is spread over
+    it at run time.
+    """
+    kind: Any = out.type
+    if value.ndim > kind.ndim:
+        return None
+    result: Any = cast(value, kind.dtype)
+    if result.ndim < kind.ndim:
+        result = shape_padleft(result, kind.ndim - result.ndim)
+    shapes = shapes_of(fgraph)
+    wanted = shapes.of(out)
+    own: tuple[Length | None, ...] = shapes.of(result)
+    for other in dropped:
+        if own == wanted:
+            break
+        together = broadcast_shape(shapes, result, other)
+        if together != own:
+            result = second(other, result)
+            own = shapes.of(result)
+    return result if kind.is_super(result.type) else None
+
+
+def if_fits(node: Apply, made: Any) -> Variable | None:
+    """Return a replacement of a node's output if its type equals or refines the output's."""
+    return made if made is not None and node.outputs[0].type.is_super(made.type) else None
+
+
+def credited(fgraph: FunctionGraph, made: Variable, node: Apply) -> list[Apply]:
+    """Return the new nodes of a replacement, inner ones last; they come from the line of the node that is replaced."""
+    fresh: list[Apply] = []
+    seen: set[Apply] = set()
+    stack = [made]
+    while stack:
+        new = stack.pop().owner
+        if new is None or new in seen or new in fgraph:
+            continue
+        seen.add(new)
+        new.user_line = node.user_line
+        fresh.append(new)
+        stack.extend(new.inputs)
+    return fresh
