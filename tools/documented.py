@@ -1,4 +1,4 @@
-"""Write docs/function.md: which test pins which documented name. ``--check`` says whether it is up to date.
+"""Write docs/function.md: which test pins which documented name.
 
 A test says what it pins with ``@pytest.mark.documents("function.givens", "In.mutable")``, in plain texts, which are
 read without running the tests. The names that need a test are read from the public objects themselves: parameters from
@@ -12,7 +12,6 @@ from __future__ import annotations
 import ast
 import csv
 import inspect
-import sys
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -37,7 +36,7 @@ REFERENCE = ROOT / "docs" / "function_reference.tsv"
 HEAD = """\
 # What pins what
 
-Written by `python -m tools.documented`: every parameter, member, mode, linker, set of rewrites, error and option of
+Written by `./dev pages`: every parameter, member, mode, linker, set of rewrites, error and option of
 `function` and of what surrounds it, with the tests that pin it, and the entries of the reference list of features (in
 docs/function_reference.tsv) with theirs. The tests of this repository fail where a name has no test, or a test names
 what does not exist.
@@ -273,19 +272,3 @@ def page() -> str:
     lines += ["## Reference list", "", "| entry | says | tests |", "|---|---|---|"]
     lines += [_row(entry.number, entry.statement, _tests(tests_of(entry))) for entry in entries()]
     return "\n".join([*lines, ""])
-
-
-def main() -> int:
-    """Write the page, or say whether it is up to date."""
-    text = page()
-    if "--check" in sys.argv[1:]:
-        return int(not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text)
-    PAGE.write_text(text, encoding="utf-8")
-    for problem, names in (("no test pins", unpinned()), ("not documented", unknown())):
-        for name in names:
-            sys.stderr.write(f"{problem}: {name}\n")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

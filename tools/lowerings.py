@@ -1,10 +1,9 @@
-"""Write docs/lowerings.md, which backend lowers which op; with ``--check``, say whether it is up to date."""
+"""Write docs/lowerings.md, which backend lowers which op."""
 
 from __future__ import annotations
 
 import importlib
 import inspect
-import sys
 from pathlib import Path
 
 import treadle.tensor as tt
@@ -59,7 +58,7 @@ def page() -> str:
     lines = [
         "# Which backend lowers which op",
         "",
-        "Written by `python -m tools.lowerings`. `rule`: the backend has a lowering of its own; `perform`: the op's",
+        "Written by `./dev pages`. `rule`: the backend has a lowering of its own; `perform`: the op's",
         "NumPy reference runs; `-`: the op is refused when a function is compiled.",
         "",
         "| op | " + " | ".join(by_backend) + " |",
@@ -72,17 +71,3 @@ def page() -> str:
     names = sorted(tt.SCALAR_OPS.names())
     lines += ["", f"`Elemwise` stands for {len(names)} functions: {', '.join(f'`{n}`' for n in names)}.", ""]
     return "\n".join(lines)
-
-
-def main() -> int:
-    """Write the page, or say whether it is up to date."""
-    text = page()
-    if "--check" in sys.argv[1:]:
-        return int(not PAGE.exists() or PAGE.read_text() != text)
-    PAGE.parent.mkdir(exist_ok=True)
-    PAGE.write_text(text)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,8 +1,7 @@
-"""Write docs/options.md, every option and its meaning; with ``--check``, say whether it is up to date."""
+"""Write docs/options.md, every option and its meaning."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ PAGE = Path(__file__).resolve().parents[1] / "docs" / "options.md"
 HEAD = """\
 # Options
 
-Written by `python -m tools.options`.
+Written by `./dev pages`.
 
 `config.NAME` reads an option, `config.NAME = value` assigns it for the process, and `config.change_flags(NAME=value)`
 gives it another value in a block or function, for one thread or task. From outside, it is set by
@@ -73,17 +72,3 @@ def page() -> str:
         ]
         lines.append("")
     return "\n".join(lines)
-
-
-def main() -> int:
-    """Write the page, or say whether it is up to date."""
-    text = page()
-    if "--check" in sys.argv[1:]:
-        return int(not PAGE.exists() or PAGE.read_text() != text)
-    PAGE.parent.mkdir(exist_ok=True)
-    PAGE.write_text(text)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

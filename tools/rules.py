@@ -1,4 +1,4 @@
-"""Write docs/rules.md, every rewrite rule and what it answers to; with ``--check``, say whether it is up to date.
+"""Write docs/rules.md, every rewrite rule and what it answers to.
 
 The second part of the page maps the rules of the system that treadle's interface follows to ours. The mapping is
 docs/rules_reference.tsv, one row for each rule there: its database, name, position and tags; then ``rule`` and the ids
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import csv
 import inspect
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -138,7 +137,7 @@ def page() -> str:
     lines = [
         "# Rewrite rules",
         "",
-        "Written by `python -m tools.rules`. A rule's id is what reports show and what queries exclude.",
+        "Written by `./dev pages`. A rule's id is what reports show and what queries exclude.",
         "",
         f"treadle has {sum(len(rules) for rules in SETS)} rules. Of the {len(reference)} entries of the reference list",
         ", ".join(f"{count[kind]} have {text}" for kind, text in KINDS.items()) + ".",
@@ -161,17 +160,3 @@ def page() -> str:
         "",
     ]
     return "\n".join(lines)
-
-
-def main() -> int:
-    """Write the page, or say whether it is up to date."""
-    text = page()
-    if "--check" in sys.argv[1:]:
-        return int(not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text)
-    PAGE.parent.mkdir(exist_ok=True)
-    PAGE.write_text(text, encoding="utf-8")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -137,8 +138,9 @@ def test_the_scripts_are_executable(path: str) -> None:
 def test_dev_without_a_command_explains_itself() -> None:
     done = subprocess.run([ROOT / "dev"], capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    for command in ("demo", "test", "check", "bench", "lock", "run"):
-        assert f"\n  {command} " in done.stderr
+    commands = re.findall(r"^    (\w+)\) ", (ROOT / "dev").read_text(encoding="utf-8"), re.MULTILINE)
+    assert "check" in commands
+    assert [command for command in commands if f"\n  {command} " not in done.stderr] == []
 
 
 def test_dev_refuses_an_interpreter_that_does_not_run(tmp_path: Path) -> None:

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from tools import documented, lowerings, options, rules
+from types import ModuleType
+
+import pytest
+
+from tools import documented, rules
+from tools.pages import PAGES
 
 
-def test_table_of_lowerings_is_up_to_date() -> None:
-    assert lowerings.PAGE.read_text(encoding="utf-8") == lowerings.page(), "run python -m tools.lowerings"
-
-
-def test_page_of_options_is_up_to_date() -> None:
-    assert options.PAGE.read_text(encoding="utf-8") == options.page(), "run python -m tools.options"
-
-
-def test_page_of_rules_is_up_to_date() -> None:
-    assert rules.PAGE.read_text(encoding="utf-8") == rules.page(), "run python -m tools.rules"
+@pytest.mark.parametrize("tool", PAGES, ids=lambda tool: tool.PAGE.name)
+def test_generated_page_is_up_to_date(tool: ModuleType) -> None:
+    assert tool.PAGE.read_text(encoding="utf-8") == tool.page(), "run ./dev pages"
 
 
 def test_every_entry_of_the_reference_list_is_mapped() -> None:
     assert len(rules.rows()) == 577
-
-
-def test_page_of_what_pins_what_is_up_to_date() -> None:
-    assert documented.PAGE.read_text(encoding="utf-8") == documented.page(), "run python -m tools.documented"
 
 
 def test_every_documented_name_and_entry_is_pinned_by_a_test() -> None:
