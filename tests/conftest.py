@@ -1,7 +1,9 @@
-"""A compile directory of the tests' own, so that they neither read nor fill the user's; no limits of time."""
+"""A compile directory of each run's own, no limits of time, and large graphs under a low recursion limit."""
 
 import os
+import shutil
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,20 +13,29 @@ from hypothesis import HealthCheck, settings
 _FLAGS = "TREADLE_FLAGS"
 
 
-def _keep_apart() -> None:
-    """Name a folder of the checkout as compile directory, unless one is named already; workers and children share it.
+def _fresh_compile_directory() -> str | None:
+    """Make an empty compile directory, unless one is named already; workers and child processes share it.
 
-    It stays from one run to the next: what was compiled once is loaded, as it is in use. Fresh runs begin with
-    ``git clean -xdf .cache``.
+    Runs neither read nor fill the user's, and nothing that an earlier run compiled can make a test pass.
     """
     given = os.environ.get(_FLAGS, "")
     if "compiledir" in given:
-        return
-    folder = Path(__file__).parent.parent / ".cache" / "tests"
+        return None
+    parent = Path(__file__).parent.parent / ".cache"
+    parent.mkdir(exist_ok=True)
+    folder = tempfile.mkdtemp(prefix="tests-", dir=parent)
     os.environ[_FLAGS] = f"{given},base_compiledir={folder}".lstrip(",")
+    return folder
 
 
-_keep_apart()
+_OWN_FOLDER = _fresh_compile_directory()
+
+
+def pytest_unconfigure() -> None:
+    """Remove what the run compiled: only the process that made the folder knows its name."""
+    if _OWN_FOLDER is not None:
+        shutil.rmtree(_OWN_FOLDER, ignore_errors=True)
+
 
 # How long a test takes says more about what else the machine does than about the test.
 settings.register_profile("treadle", deadline=None, suppress_health_check=[HealthCheck.too_slow])
