@@ -91,7 +91,7 @@ def measure(section: str, name: str, system: str, directory: str) -> dict[str, A
     """Run one worker process; return what it says, or nothing if it failed, which is told."""
     flags = f"base_compiledir={directory}/treadle"
     if "-plain" in system:
-        flags += ",c__companions=False"
+        flags += ",c__support_libraries=False"
     env = {**os.environ, **CONDITIONS, "TREADLE_FLAGS": flags}
     env |= {"JAX_COMPILATION_CACHE_DIR": f"{directory}/jax", "TORCHINDUCTOR_CACHE_DIR": f"{directory}/torch"}
     env["PYTENSOR_FLAGS"] = f"base_compiledir={directory}/pytensor"

@@ -101,9 +101,9 @@ def main(section: str, name: str, system: str, directory: str) -> dict[str, Any]
 def _settle(system: str) -> None:
     """Wait until what treadle's C makes in the background is there."""
     if system.startswith("treadle-C") and "plain" not in system:
-        from treadle.link.c.companions import COMPANIONS  # noqa: PLC0415 - of one system only
+        from treadle.link.c.support.libraries import SUPPORT  # noqa: PLC0415 - of one system only
 
-        COMPANIONS.wait(30)
+        SUPPORT.wait(30)
 
 
 if __name__ == "__main__":

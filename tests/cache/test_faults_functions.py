@@ -117,7 +117,7 @@ assert all(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0 for child in 
 
 @pytest.mark.parametrize("count", [2, 16])
 def test_processes_that_make_one_function_at_once_compile_it_once(tmp_path: Path, count: int) -> None:
-    flags = f"base_compiledir={tmp_path / 'compiled'},c__companions=False"
+    flags = f"base_compiledir={tmp_path / 'compiled'},c__support_libraries=False"
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", RACE, str(tmp_path), str(count)],
         env={**os.environ, "TREADLE_FLAGS": flags},

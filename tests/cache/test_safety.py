@@ -96,7 +96,7 @@ def test_empty_directory_is_refused_by_name(name: str) -> None:
         _ = Config(environ={"TREADLE_FLAGS": f"{name}="}).compiledir
 
 
-THEIRS = ("12/notes.txt", "12/mine.entry", "12/.make-it/x", "inductor/x", "companions/x", "notes", "ab/x.lock")
+THEIRS = ("12/notes.txt", "12/mine.entry", "12/.make-it/x", "inductor/x", "support/x", "notes", "ab/x.lock")
 
 
 @pytest.mark.parametrize("action", ["clear", "purge"])
@@ -124,7 +124,7 @@ def test_purge_removes_all_that_the_cache_made_in_a_folder_of_the_users(tmp_path
     assert guest is not None
     (guest / "inside").mkdir()
     cache.note("last-lookup.json", b"{}")
-    Cache(tmp_path / "companions").materialise(KEY, ".so", write_file)
+    Cache(tmp_path / "support").materialise(KEY, ".so", write_file)
     cache.purge()
     assert list(tmp_path.iterdir()) == []
 

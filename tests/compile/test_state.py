@@ -352,7 +352,7 @@ def test_state_goes_with_the_last_function_that_uses_it(mode: str) -> None:
     state = shared(np.zeros(3), "state")
     # A quicker caller that is still being built holds the function until it is there, and a program that is kept for
     # equal graphs the first of these.
-    with config.change_flags(c__companions=False, cache__programs=0):
+    with config.change_flags(c__support_libraries=False, cache__programs=0):
         f = function([], updates={state: state + 1}, mode=mode)
         f()
     left = [weakref.ref(state), weakref.ref(f)]

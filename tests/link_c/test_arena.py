@@ -11,11 +11,11 @@ import pytest
 
 import treadle.tensor as tt
 from treadle.graph import FunctionGraph
-from treadle.link.c.companions import COMPANIONS
 from treadle.link.c.expression import Expression, Operation
 from treadle.link.c.kernel import Kernel
 from treadle.link.c.linker import CLinker
-from treadle.link.c.pool import POOL
+from treadle.link.c.support.libraries import SUPPORT
+from treadle.link.c.support.pool import POOL
 from treadle.link.vm import VMLinker
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ PATIENCE = 60
 def pool(link: Link) -> None:
     x = tt.dscalar("x")
     link([x], [x + 1])
-    assert COMPANIONS.wait(PATIENCE)
+    assert SUPPORT.wait(PATIENCE)
     assert POOL.ready
 
 

@@ -19,10 +19,10 @@ import treadle.tensor as tt
 from treadle.compile import In, function, shared
 from treadle.config import config
 from treadle.graph import FunctionGraph, NodeError
-from treadle.link.c import companions
-from treadle.link.c.companions import COMPANIONS, Companions
 from treadle.link.c.linker import CLinker
-from treadle.link.c.pool import Pool
+from treadle.link.c.support import libraries
+from treadle.link.c.support.libraries import SUPPORT, SupportLibraries
+from treadle.link.c.support.pool import Pool
 from treadle.link.c.toolchain import Toolchain, find_toolchain
 
 if TYPE_CHECKING:
@@ -35,9 +35,9 @@ PATIENCE = 60
 def extension(link: Callable[..., Any]) -> Any:
     x = tt.dscalar("x")
     link([x], [x + 1])
-    assert COMPANIONS.wait(PATIENCE)
-    assert COMPANIONS.extension is not None
-    return COMPANIONS.extension
+    assert SUPPORT.wait(PATIENCE)
+    assert SUPPORT.extension is not None
+    return SUPPORT.extension
 
 
 class _Fallback:
@@ -239,32 +239,32 @@ def test_default_arguments_stay() -> None:
     np.testing.assert_array_equal(made(np.arange(2.0)), [0, 1])
 
 
-# The companions
+# The support libraries
 
 
 def test_nothing_is_made_without_the_option(tmp_path: Path) -> None:
     text = (
         "import numpy as np, time, treadle.tensor as tt\n"
         "from treadle.compile import function\n"
-        "from treadle.link.c.companions import COMPANIONS\n"
-        "from treadle.link.c.pool import POOL\n"
+        "from treadle.link.c.support.libraries import SUPPORT\n"
+        "from treadle.link.c.support.pool import POOL\n"
         "x = tt.dvector('x')\n"
         "f = function([x], x + 1, mode='C')\n"
-        "print(f(np.arange(3.0)), f(np.arange(30000.0)).sum(), COMPANIONS.wait(0.5))\n"
-        "print(POOL.ready, COMPANIONS.extension)\n"
+        "print(f(np.arange(3.0)), f(np.arange(30000.0)).sum(), SUPPORT.wait(0.5))\n"
+        "print(POOL.ready, SUPPORT.extension)\n"
     )
-    flags = f"base_compiledir={tmp_path},c__companions=False"
+    flags = f"base_compiledir={tmp_path},c__support_libraries=False"
     env = {**os.environ, "TREADLE_FLAGS": flags}
     done = subprocess.run([sys.executable, "-c", text], env=env, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[1. 2. 3.] 450015000.0 False\nFalse None"
-    assert not list(tmp_path.rglob("companions"))
+    assert not list(tmp_path.rglob("support"))
 
 
 def test_failing_compiler_is_not_noticed(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
     found = find_toolchain()
     assert isinstance(found, Toolchain)
     with config.change_flags(base_compiledir=str(tmp_path)):
-        mine = Companions()
+        mine = SupportLibraries()
         mine.begin(found.extended(["-no-such-flag-at-all"], ()))
         assert mine.wait(PATIENCE)
     assert mine.extension is None
@@ -278,11 +278,11 @@ def test_extension_that_cannot_be_loaded_does_not_keep_the_pool_away(
     toolchain = find_toolchain()
     assert isinstance(toolchain, Toolchain)
     # As where the file is one of another Python: it has no function to begin with of that name.
-    monkeypatch.setattr(companions, "_MODULE", "another_module")
+    monkeypatch.setattr(libraries, "_MODULE", "another_module")
     for _ in range(2):
         pool = Pool()
-        monkeypatch.setattr(companions, "POOL", pool)
-        mine = Companions()
+        monkeypatch.setattr(libraries, "POOL", pool)
+        mine = SupportLibraries()
         with config.change_flags(base_compiledir=str(directory)):
             mine.begin(toolchain)
             assert mine.wait(PATIENCE)
@@ -297,14 +297,14 @@ def test_library_of_the_pool_stays_to_the_end_of_the_process() -> None:
     text = (
         "import gc, sys\n"
         "from pathlib import Path\n"
-        "from treadle.link.c.pool import Pool\n"
+        "from treadle.link.c.support.pool import Pool\n"
         "pool = Pool()\n"
         "pool.install(Path(sys.argv[1]))\n"
         "del pool\n"
         "gc.collect()\n"
         "print(sys.argv[1] in Path('/proc/self/maps').read_text())\n"
     )
-    loaded = {line.split()[-1] for line in Path("/proc/self/maps").read_text().splitlines() if "/companions/" in line}
+    loaded = {line.split()[-1] for line in Path("/proc/self/maps").read_text().splitlines() if "/support/" in line}
     found = [path for path in loaded if b"treadle_pool_take" in Path(path).read_bytes()]
     assert found
     done = subprocess.run([sys.executable, "-c", text, found[0]], capture_output=True, text=True, check=True)
@@ -315,11 +315,11 @@ def test_functions_made_before_take_the_caller_later(tmp_path: Path) -> None:
     text = (
         "import numpy as np, treadle.tensor as tt\n"
         "from treadle.compile import function\n"
-        "from treadle.link.c.companions import COMPANIONS\n"
+        "from treadle.link.c.support.libraries import SUPPORT\n"
         "x = tt.dvector('x')\n"
         "f = function([x], x + 1, mode='C')\n"
         "before = type(f.__call__).__name__, f(np.arange(2.0)).tolist()\n"
-        "assert COMPANIONS.wait(60)\n"
+        "assert SUPPORT.wait(60)\n"
         "print(before, type(f.__call__).__name__, f(np.arange(2.0)).tolist())\n"
     )
     env = {**os.environ, "TREADLE_FLAGS": f"base_compiledir={tmp_path}"}

@@ -21,7 +21,7 @@ from treadle.link.c.errors import CompileError
 def folder(tmp_path: Path) -> Iterator[Path]:
     """A compile directory of the test's own."""
     FUNCTIONS.forget()
-    with config.change_flags(base_compiledir=str(tmp_path / "compiled"), c__companions=False):
+    with config.change_flags(base_compiledir=str(tmp_path / "compiled"), c__support_libraries=False):
         yield tmp_path
     FUNCTIONS.forget()
 

@@ -39,7 +39,7 @@ from treadle.config import new_lock, warn_user
 _GRACE = 7 * 24 * 60 * 60.0  # seconds between the age at which a file is used no more and its removal
 _ABANDONED = 24 * 60 * 60.0  # seconds after which what a process was writing counts as left behind
 _GUESTS = ("inductor",)
-_NESTED = ("companions",)
+_NESTED = ("support",)
 _NOTES = re.compile(r"last-lookup\.json|failed-[0-9a-f]{64}\.c")
 _KEPT = re.compile(r"[0-9a-f]{64}(\.entry|-[0-9a-f]{32}\..+)")
 _CLAIMS = re.compile(r"[0-9a-f]{64}.*\.(lock|claim)")

@@ -39,7 +39,7 @@ _BY_OWNER = (
             "openmp openmp_elemwise_minsize lib__amdlibm blas__ldflags blas__check_openmp gcc__cxxflags "
             "gcc_version_str cxx nocleanup compiler_verbose check_input "
             "cmodule__warn_no_version cmodule__remove_gxx_opt cmodule__compilation_warning "
-            "cmodule__preload_cache cmodule__debug gcc__timeout c__companions"
+            "cmodule__preload_cache cmodule__debug gcc__timeout c__support_libraries"
         ),
     ),
     ("link-jax", "jax__static_values"),

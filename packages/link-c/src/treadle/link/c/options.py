@@ -57,7 +57,7 @@ OPTIONS: tuple[Option[Any], ...] = (
         kind=_SHELL_TEXT,
     ),
     Option.boolean(
-        "c__companions",
+        "c__support_libraries",
         default=True,
         doc="Make two small libraries in the background that let calls cost less and large results use memory again. "
         "Everything works without them.",

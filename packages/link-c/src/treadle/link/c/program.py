@@ -10,40 +10,26 @@ import numpy as np
 
 from treadle.graph import node_error
 from treadle.link.c.abi import BRIDGE
-from treadle.link.c.companions import COMPANIONS
-from treadle.link.c.pool import POOL
-from treadle.link.c.runtime.core import (
-    CHECK,
-    EMPTY,
-    INDEX,
-    LARGE,
-    LENGTH,
-    MEMORY,
-    OK,
-    POWER,
-    SHAPE,
-    TOO_LONG,
-    WRAPPED,
-)
-from treadle.link.c.runtime.user import USER
-from treadle.link.c.unit import MOST_ARGUMENTS
+from treadle.link.c.convention import LARGE, MOST_ARGUMENTS, USER, Status
+from treadle.link.c.support.libraries import SUPPORT
+from treadle.link.c.support.pool import POOL
 from treadle.link.vm import Program, replay
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import Apply, FunctionGraph
-    from treadle.link.c.parts import Parts
+    from treadle.link.c.loading import Recipe
     from treadle.link.vm import ProgramGraph
 
 _ERRORS: dict[int, tuple[type[Exception], str]] = {
-    SHAPE: (ValueError, "the shapes of the inputs do not fit together"),
-    INDEX: (IndexError, "a position is out of bounds"),
-    MEMORY: (MemoryError, "there is not enough memory"),
-    EMPTY: (ValueError, "no elements are reduced, and there is no result for none"),
-    POWER: (ValueError, "integers to negative integer powers are not allowed"),
-    TOO_LONG: (ValueError, "a matrix has more rows or columns than BLAS can count (2147483647)"),
-    LENGTH: (ValueError, "a length or step is not possible"),
+    Status.SHAPE: (ValueError, "the shapes of the inputs do not fit together"),
+    Status.INDEX: (IndexError, "a position is out of bounds"),
+    Status.MEMORY: (MemoryError, "there is not enough memory"),
+    Status.EMPTY: (ValueError, "no elements are reduced, and there is no result for none"),
+    Status.POWER: (ValueError, "integers to negative integer powers are not allowed"),
+    Status.TOO_LONG: (ValueError, "a matrix has more rows or columns than BLAS can count (2147483647)"),
+    Status.LENGTH: (ValueError, "a length or step is not possible"),
 }
 
 
@@ -67,7 +53,7 @@ class Binary:
         Address of the table of fixed values: NumPy's array type, BLAS, constants, descriptors.
     keep
         What must live as long as the program: the library, the table, the constants.
-    parts
+    recipe
         What the program consists of beside it.
     """
 
@@ -76,7 +62,7 @@ class Binary:
     entry: int
     fixed: int
     keep: tuple[Any, ...]
-    parts: Parts
+    recipe: Recipe
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +95,12 @@ class CProgram(Program):
     memory comes out of the pool.
     """
 
-    __slots__ = ("_binary", "_direct", "_graph", "_kinds", "_misses", "_quick", "_shapes", "_told", "parts")
+    __slots__ = ("_binary", "_direct", "_graph", "_kinds", "_misses", "_quick", "_shapes", "_told", "recipe")
 
     def __init__(self, graph: ProgramGraph, binary: Binary) -> None:
         self._graph = graph
         self._binary = binary
-        self.parts = binary.parts
+        self.recipe = binary.recipe
         kinds: Sequence[Any] = graph.outputs
         self._kinds = [t.numpy_dtype for t in kinds]
         self._shapes = [tuple(n or 0 for n in t.shape) for t in kinds]
@@ -127,7 +113,7 @@ class CProgram(Program):
     @property
     def source(self) -> str:
         """The C text."""
-        return self.parts.source.get()
+        return self.recipe.source.get()
 
     @property
     def fgraph(self) -> FunctionGraph:
@@ -137,11 +123,11 @@ class CProgram(Program):
     @property
     def nodes(self) -> Sequence[Apply]:
         """The nodes by the numbers that status codes name."""
-        return self.parts.nodes.get()
+        return self.recipe.nodes.get()
 
     def rebound(self, graph: ProgramGraph, data: Any) -> CProgram:
-        """Return this program for an equal graph of other origin; `data` are its parts, naming the other's nodes."""
-        return CProgram(graph, replace(self._binary, parts=data))
+        """Return this program for an equal graph of other origin; `data` is its recipe, naming the other's nodes."""
+        return CProgram(graph, replace(self._binary, recipe=data))
 
     def __call__(self, *inputs: Any) -> Sequence[Any]:
         """Compute the outputs."""
@@ -158,7 +144,7 @@ class CProgram(Program):
 
     def free(self) -> None:
         """Give back the memory that is kept for the next call, and the pool's."""
-        if self.parts.keeps_blocks:
+        if self.recipe.keeps_blocks:
             kind = BRIDGE.ffi.typeof("void(*)(void)")
             self._binary.library.load_function(kind, "treadle_free")()
         POOL.release()
@@ -168,41 +154,41 @@ class CProgram(Program):
     ) -> None:
         """Hand `take` a caller of the helper extension: now, or when the extension is made, or never."""
         results = [*zip(self._kinds, self._shapes, strict=True)]
-        release = self.parts.has_arrays
+        release = self.recipe.has_arrays
         binary, inputs = self._binary, len(self._graph.inputs)
 
         def make(extension: Any) -> None:
             take(
                 extension.caller(
-                    binary.entry, binary.fixed, POOL.cell, inputs, self.parts.info_length, results, fallback, single,
+                    binary.entry, binary.fixed, POOL.cell, inputs, self.recipe.info_length, results, fallback, single,
                     release, binary.keep,
                 )
             )  # fmt: skip
 
-        COMPANIONS.when_ready(make)
+        SUPPORT.when_ready(make)
 
     def _general(self, inputs: Sequence[Any], again: bool = True) -> tuple[Sequence[Any], Sequence[int]]:
         """Run with a place for lengths to be told; explain a failure. Return the outputs, and counts of blocks."""
         binary = self._binary
-        if len(inputs) != len(self.parts.inputs):
-            msg = f"c: the program takes {len(self.parts.inputs)} values, got {len(inputs)}. Give one for each input."
+        if len(inputs) != len(self.recipe.inputs):
+            msg = f"c: the program takes {len(self.recipe.inputs)} values, got {len(inputs)}. Give one for each input."
             raise TypeError(msg)
         outputs = [
             None if POOL.ready and _size(shape, kind) >= LARGE else np.empty(shape, kind)
             for shape, kind in zip(self._shapes, self._kinds, strict=True)
         ]
-        told = len(outputs) * self.parts.info_length
+        told = len(outputs) * self.recipe.info_length
         info = BRIDGE.ffi.new("int64_t[]", told + 4)
         addresses = [*map(id, inputs), *(0 if x is None else id(x) for x in outputs)]
         if not self._direct:
             packed = BRIDGE.words(addresses)
             addresses = [BRIDGE.address(packed)]
         status = binary.run(binary.fixed, *addresses, BRIDGE.address(info))
-        if status == CHECK and again:
+        if status == Status.CHECK and again:
             return self._general(self._plain(inputs), again=False)
-        if status not in {OK, WRAPPED}:
+        if status not in {Status.OK, Status.WRAPPED}:
             self._fail(status, inputs)
-        if status == WRAPPED:
+        if status == Status.WRAPPED:
             self._wrap(outputs, info)
         elif self._direct and self._misses <= MOST_MISSES:
             self._told = False
@@ -210,7 +196,7 @@ class CProgram(Program):
 
     def _wrap(self, outputs: list[Any], info: Any) -> None:
         """Make arrays of the results that the program itself made; remember their lengths."""
-        length = self.parts.info_length
+        length = self.recipe.info_length
         expected = [x is None for x in outputs]
         for k, kind in enumerate(self._kinds):
             block = info[k * length]
@@ -250,7 +236,7 @@ class CProgram(Program):
         code, index = status & 0xFF, status >> 8
         if code > USER:
             unknown = (RuntimeError, f"its C function returned {code - USER}, which no error of it explains")
-            stated, why = self.parts.errors.get((index, code - USER), unknown)
+            stated, why = self.recipe.errors.get((index, code - USER), unknown)
             told = stated(why)
             raise node_error(self.nodes[index], told) from told
         kind, text = _ERRORS.get(code, (RuntimeError, f"the program ended with status {status}"))

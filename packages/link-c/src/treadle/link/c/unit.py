@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from treadle.link.c.convention import FIXED, MOST_ARGUMENTS
 from treadle.link.c.division import divided
 from treadle.link.c.dtypes import CTYPES
 from treadle.link.c.requirements import Requirements
@@ -22,10 +23,6 @@ if TYPE_CHECKING:
 
 # Nodes in one C function: compilers take more than linear time for long functions.
 CHUNK = 64
-# Above this many arguments, they are passed as one array.
-MOST_ARGUMENTS = 48
-# The table of fixed values starts with these: NumPy's array type, where the pool's functions stand, then BLAS.
-FIXED = ("type", "pool", "dgemm", "sgemm", "dgemv", "sgemv")
 # Above this many bytes, the arrays' descriptions stand in memory of their own, not on the stack.
 MOST_ON_STACK = 1 << 16
 # In place of a node's position: the text belongs to none.

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from treadle.link.c.runtime.core import CHECK, EMPTY, INDEX, LENGTH, MEMORY, OK, POWER, SHAPE, TOO_LONG
-from treadle.link.c.runtime.user import USER
+from treadle.link.c.convention import USER, Status
 
 # The version of what follows; it changes with every change that a compiled host would notice.
 ABI_VERSION = 1
@@ -12,15 +11,15 @@ OUTPUT, NO_BLAS, NOT_READY = 90, 91, 92
 
 # Names of the codes, and what they mean where a node says no more.
 CODES = {
-    OK: ("OK", "no error"),
-    CHECK: ("ARGUMENT", "an argument is not of the type, rank or length that the signature says"),
-    SHAPE: ("SHAPE", "the shapes of the inputs do not fit together"),
-    INDEX: ("INDEX", "a position is out of bounds"),
-    MEMORY: ("MEMORY", "there is not enough memory"),
-    EMPTY: ("EMPTY", "no elements are reduced, and there is no result for none"),
-    POWER: ("POWER", "integers to negative integer powers are not allowed"),
-    TOO_LONG: ("TOO_LONG", "a matrix has more rows or columns than BLAS can count (2147483647)"),
-    LENGTH: ("LENGTH", "a length or step is not possible"),
+    Status.OK: ("OK", "no error"),
+    Status.CHECK: ("ARGUMENT", "an argument is not of the type, rank or length that the signature says"),
+    Status.SHAPE: ("SHAPE", "the shapes of the inputs do not fit together"),
+    Status.INDEX: ("INDEX", "a position is out of bounds"),
+    Status.MEMORY: ("MEMORY", "there is not enough memory"),
+    Status.EMPTY: ("EMPTY", "no elements are reduced, and there is no result for none"),
+    Status.POWER: ("POWER", "integers to negative integer powers are not allowed"),
+    Status.TOO_LONG: ("TOO_LONG", "a matrix has more rows or columns than BLAS can count (2147483647)"),
+    Status.LENGTH: ("LENGTH", "a length or step is not possible"),
     OUTPUT: ("OUTPUT", "the memory given for an output has other lengths than the output, or is not in C order"),
     NO_BLAS: ("NO_BLAS", "the host passes no function for a BLAS routine that is needed"),
     NOT_READY: ("NOT_READY", "the initialisation of a user's function failed"),

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treadle.link.c.convention import FIXED, USER
 from treadle.link.c.dtypes import CTYPES
 from treadle.link.c.export.declarations import CODES, NO_BLAS, NOT_READY, OUTPUT
-from treadle.link.c.runtime.core import CHECK
-from treadle.link.c.runtime.user import USER
-from treadle.link.c.unit import FIXED, NO_NODE, Unit, dtype, mark, ndim
+from treadle.link.c.unit import NO_NODE, Unit, dtype, mark, ndim
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,19 +26,19 @@ _RUNTIME = f"""\
 static int tr_in(tr_var *v, const DLTensor *x, int nd, int64_t size, int code, const int64_t *known) {{
   int64_t step = size;
   uintptr_t bits;
-  if (!x || x->ndim != nd || x->device.device_type != 1) return {CHECK};
-  if (x->dtype.code != code || x->dtype.bits != size * 8 || x->dtype.lanes != 1) return {CHECK};
+  if (!x || x->ndim != nd || x->device.device_type != 1) return TR_CHECK;
+  if (x->dtype.code != code || x->dtype.bits != size * 8 || x->dtype.lanes != 1) return TR_CHECK;
   v->p = (char *)x->data + x->byte_offset;
   bits = (uintptr_t)v->p;
   for (int d = nd - 1; d >= 0; d--) {{
     const int64_t n = x->shape[d];
-    if (n < 0 || (known && known[d] >= 0 && known[d] != n)) return {CHECK};
+    if (n < 0 || (known && known[d] >= 0 && known[d] != n)) return TR_CHECK;
     v->n[d] = n;
     v->s[d] = n == 1 ? 0 : x->strides ? x->strides[d] * size : step;
     bits |= (uintptr_t)v->s[d];
     step *= n;
   }}
-  return bits & (uintptr_t)(size - 1) ? {CHECK} : 0;
+  return bits & (uintptr_t)(size - 1) ? TR_CHECK : 0;
 }}
 static void tr_constant(tr_var *v, const void *data, int nd, int64_t size, const int64_t *shape) {{
   v->p = (char *)data;
@@ -51,16 +50,17 @@ static void tr_constant(tr_var *v, const void *data, int nd, int64_t size, const
 }}
 static int tr_place_output(tr_var *v, const DLTensor *o, int nd, int64_t size, int code) {{
   int64_t step = 1;
-  if (!o || (nd && !o->shape)) return {CHECK};
+  if (!o || (nd && !o->shape)) return TR_CHECK;
   if (!o->data) return 0;
-  if (o->ndim != nd || o->dtype.code != code || o->dtype.bits != size * 8 || o->device.device_type != 1) return {CHECK};
+  if (o->ndim != nd || o->device.device_type != 1) return TR_CHECK;
+  if (o->dtype.code != code || o->dtype.bits != size * 8) return TR_CHECK;
   for (int d = nd - 1; d >= 0 && o->strides; d--) {{
     if (o->shape[d] != 1 && o->strides[d] != step) return {OUTPUT};
     step *= o->shape[d];
   }}
   v->dst = (char *)o->data + o->byte_offset;
   v->dn = o->shape;
-  return (uintptr_t)v->dst & (uintptr_t)(size - 1) ? {CHECK} : 0;
+  return (uintptr_t)v->dst & (uintptr_t)(size - 1) ? TR_CHECK : 0;
 }}
 static void tr_describe(DLTensor *o, int nd, int64_t size, int code) {{
   o->device.device_type = 1;

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-# Status codes; the index of the node stands in the bits above the lowest eight.
-OK, WRAPPED, CHECK, SHAPE, INDEX, MEMORY, EMPTY, POWER, TOO_LONG, LENGTH = range(10)
+from treadle.link.c.convention import LARGE, Status
 
-HEADERS = """\
+_CODES = "".join(f"#define TR_{status.name} {status}\n" for status in Status if status)
+HEADERS = f"""\
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -14,20 +14,9 @@ HEADERS = """\
 #include <stdlib.h>
 #include <string.h>
 #include <math.h>
-#define TR_WRAPPED 1
-#define TR_CHECK 2
-#define TR_SHAPE 3
-#define TR_INDEX 4
-#define TR_MEMORY 5
-#define TR_EMPTY 6
-#define TR_POWER 7
-#define TR_TOO_LONG 8
-#define TR_LENGTH 9
-#define TR_SPARES 16
-#define TR_LARGE 65536
+{_CODES}#define TR_SPARES 16
+#define TR_LARGE {LARGE}
 """
-# Bytes from which a block is large: it may come from the pool, and go back to it.
-LARGE = 65536
 
 # p: first element; own: block to free, of so many bytes (room); dst: memory of the caller for a result of lengths dn;
 # n, s: lengths and strides in bytes (0 where the length is 1); cell: storage of a result of rank 0.

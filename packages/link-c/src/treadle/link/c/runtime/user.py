@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-# Status codes from this on are what a user's function returned, 1 to 155, counted from 100.
-USER = 100
-MOST = 155
+from treadle.link.c.convention import MOST_ERRORS, USER
 
 # What a user's function is given for each operand and result. It is documented: its fields stay as they are.
 ARRAY = """\
@@ -21,7 +19,7 @@ typedef struct {
 
 USERS = {
     "tr_user": f"""\
-static int tr_user(int k) {{ return k == 0 ? 0 : {USER} + (k > 0 && k < {MOST} ? k : {MOST}); }}
+static int tr_user(int k) {{ return k == 0 ? 0 : {USER} + (k > 0 && k < {MOST_ERRORS} ? k : {MOST_ERRORS}); }}
 """,
     # Strides as in a block of memory in C order, also where a length is 1.
     "tr_seen": """\

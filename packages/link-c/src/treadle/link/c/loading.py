@@ -1,4 +1,4 @@
-"""What a program consists of beside its machine code: enough to make it again from a library in the compile cache."""
+"""Loading compiled programs: what of them is kept beside their machine code, and how they are made of it again."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from treadle.config import new_lock, span
 from treadle.graph import Constant
 from treadle.link.c.abi import BRIDGE
 from treadle.link.c.blas import blas_pointers
+from treadle.link.c.convention import FIXED, MOST_ARGUMENTS
 from treadle.link.c.errors import BackendUnavailableError, CompileError
-from treadle.link.c.pool import POOL
 from treadle.link.c.program import Binary, CProgram
-from treadle.link.c.unit import FIXED, MOST_ARGUMENTS, Unit, dtype, ndim
+from treadle.link.c.support.pool import POOL
 from treadle.link.vm import Later
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ _INITIALISING = new_lock()
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
-    """What a program consists of.
+class Recipe:
+    """What makes a program of a library in the compile cache.
 
     Attributes
     ----------
@@ -75,39 +75,7 @@ class Parts:
     nodes: Later[Sequence[Apply]]
 
 
-def parts_of(unit: Unit, key: str, source: str, order: Sequence[Apply]) -> Parts:
-    """Return the parts of a program whose text was written.
-
-    Raises
-    ------
-    BackendUnavailableError
-        If it reads a value that is neither an input nor a constant.
-    """
-    constants = []
-    for var in unit.constants:
-        if not isinstance(var, Constant):
-            msg = f"c: {var} is neither an input nor a constant of the graph. Make it an input."
-            raise BackendUnavailableError(msg)
-        constants.append(var)
-    needs = unit.requirements
-    return Parts(
-        key=key,
-        constants=tuple(constants),
-        inputs=tuple(dtype(v) for v in unit.fgraph.inputs),
-        outputs=len(unit.fgraph.outputs),
-        uses_blas=unit.uses_blas and not unit.own_blas,
-        info_length=unit.info_length,
-        keeps_blocks=unit.keeps_blocks,
-        errors=dict(needs.errors),
-        has_arrays=any(ndim(v) for v in unit.fgraph.variables),
-        pointers=needs.pointers if needs.initialises else None,
-        headers=needs.user_headers(),
-        source=Later.of(source),
-        nodes=Later.of(tuple(order)),
-    )
-
-
-def open_library(file: Path, parts: Parts) -> Any:
+def open_library(file: Path, recipe: Recipe) -> Any:
     """Load a library, and let what users' functions need run once.
 
     Raises
@@ -122,15 +90,15 @@ def open_library(file: Path, parts: Parts) -> Any:
             library = BRIDGE.open(file)
             BRIDGE.function_address(library, "treadle_run")
     except AttributeError as error:
-        default_cache().discard(parts.key)
+        default_cache().discard(recipe.key)
         msg = "c: the compiler made a library of something else than its text. Set the option cxx to a C compiler."
         raise CompileError(msg) from error
     except OSError as error:
-        default_cache().discard(parts.key)
+        default_cache().discard(recipe.key)
         msg = f"c: the compiled library cannot be loaded: {error}. Name the libraries that it needs."
         raise CompileError(msg) from error
-    if parts.pointers is not None:
-        addresses = BRIDGE.words([pointer.address() for pointer in parts.pointers])
+    if recipe.pointers is not None:
+        addresses = BRIDGE.words([pointer.address() for pointer in recipe.pointers])
         with _INITIALISING:
             status = BRIDGE.function(library, "treadle_init", 1)(BRIDGE.address(addresses))
         if status:
@@ -139,12 +107,13 @@ def open_library(file: Path, parts: Parts) -> Any:
     return library
 
 
-def assemble(graph: ProgramGraph, library: Any, parts: Parts) -> CProgram:
+def assemble(graph: ProgramGraph, library: Any, recipe: Recipe) -> CProgram:
     """Return the program: fill the table of fixed values and find the entry point."""
     # As in CProgram._plain: the array's dtype must be NumPy's own object.
-    values = [var.data.astype(np.dtype(dtype(var)), order="C", subok=False) for var in parts.constants]
-    pointers = blas_pointers() if parts.uses_blas else {}
-    descriptors = [np.dtype(name) for name in (*parts.inputs, *(dtype(v) for v in parts.constants))]
+    constants: Sequence[Any] = recipe.constants
+    values = [each.data.astype(np.dtype(each.type.dtype), order="C", subok=False) for each in constants]
+    pointers = blas_pointers() if recipe.uses_blas else {}
+    descriptors = [np.dtype(name) for name in (*recipe.inputs, *(each.type.dtype for each in constants))]
     fixed = BRIDGE.words(
         [
             id(np.ndarray),
@@ -154,7 +123,7 @@ def assemble(graph: ProgramGraph, library: Any, parts: Parts) -> CProgram:
             *map(id, descriptors),
         ]
     )
-    count = len(parts.inputs) + parts.outputs
+    count = len(recipe.inputs) + recipe.outputs
     few = count <= MOST_ARGUMENTS
     binary = Binary(
         library,
@@ -162,28 +131,28 @@ def assemble(graph: ProgramGraph, library: Any, parts: Parts) -> CProgram:
         BRIDGE.function_address(library, "treadle_run"),
         BRIDGE.address(fixed),
         (library, fixed, values, descriptors),
-        parts,
+        recipe,
     )
     return CProgram(graph, binary)
 
 
-def restored(graph: ProgramGraph, parts: Parts) -> CProgram:
-    """Return the program of parts whose library is in the compile cache.
+def restored(graph: ProgramGraph, recipe: Recipe) -> CProgram:
+    """Return the program of a recipe whose library is in the compile cache.
 
     Raises
     ------
     LookupError
         If the library is not there any more, or a file that its text included has changed.
     """
-    for name, known in parts.headers.items():
+    for name, known in recipe.headers.items():
         if content_digest(Path(name)) != known:
             msg = f"c: {name} was changed."
             raise LookupError(msg)
-    file = default_cache().file(parts.key, ".so")
+    file = default_cache().file(recipe.key, ".so")
     if file is None:
         msg = "c: the library is no longer in the compile cache."
         raise LookupError(msg)
-    return assemble(graph, open_library(file, parts), parts)
+    return assemble(graph, open_library(file, recipe), recipe)
 
 
 def content_digest(file: Path) -> str:

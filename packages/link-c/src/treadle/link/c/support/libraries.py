@@ -20,9 +20,9 @@ import numpy as np
 
 from treadle.cache import Cache, default_cache
 from treadle.config import TreadleError, config, new_lock
-from treadle.link.c.pool import POOL
-from treadle.link.c.runtime.calls import CALLS
-from treadle.link.c.runtime.pool import POOL as POOL_TEXT
+from treadle.link.c.support.calls_text import CALLS
+from treadle.link.c.support.pool import POOL
+from treadle.link.c.support.pool_text import POOL as POOL_TEXT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,7 +34,7 @@ DELAY = 0.25
 _MODULE = "_treadle_calls"
 
 
-class Companions:
+class SupportLibraries:
     """Finds or makes the two libraries, once in a process."""
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ class Companions:
 
     def begin(self, toolchain: Toolchain) -> None:
         """Load what was made before, and let the rest be made in the background."""
-        if not config.c__companions:
+        if not config.c__support_libraries:
             return
         with self._lock:
             begun, self._begun = self._begun, True
@@ -75,7 +75,7 @@ class Companions:
             self._finish()
             return
         worker = threading.Thread(
-            target=self._work, args=(config.snapshot(), missing), name="treadle-c-companions", daemon=True
+            target=self._work, args=(config.snapshot(), missing), name="treadle-c-support", daemon=True
         )
         worker.start()
 
@@ -97,7 +97,7 @@ class Companions:
         within = default_cache()
         if not within.persistent:
             return []
-        cache = Cache(within.directory / "companions", quiet=True)
+        cache = Cache(within.directory / "support", quiet=True)
         work = [_Work(cache, toolchain, POOL_TEXT, ".so", POOL.install)]
         include = sysconfig.get_path("include")
         if include and (Path(include) / "Python.h").exists():
@@ -169,4 +169,4 @@ class _Work:
         self._use(self._cache.materialise(self._key, self._suffix, compile_))
 
 
-COMPANIONS = Companions()
+SUPPORT = SupportLibraries()

@@ -1,0 +1,34 @@
+"""What generated C and the Python that calls it agree on: status codes, the table of fixed values, arguments."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Status(IntEnum):
+    """What a program returns, in its lowest eight bits; the index of the node stands in those above.
+
+    C names them by macros: ``TR_SHAPE`` is `SHAPE`.
+    """
+
+    OK = 0
+    WRAPPED = 1  # some results stand in memory of the program's own
+    CHECK = 2  # an argument is not a plain, aligned array of its type
+    SHAPE = 3
+    INDEX = 4
+    MEMORY = 5
+    EMPTY = 6
+    POWER = 7
+    TOO_LONG = 8
+    LENGTH = 9
+
+
+# Codes from this one on are what a user's function returned, 1 to MOST_ERRORS, added to it.
+USER = 100
+MOST_ERRORS = 155
+# Above this many arguments, they are passed as one array.
+MOST_ARGUMENTS = 48
+# The table of fixed values starts with these: NumPy's array type, where the pool's functions stand, then BLAS.
+FIXED = ("type", "pool", "dgemm", "sgemm", "dgemv", "sgemv")
+# Bytes from which a block is large: it may come from the pool, and go back to it.
+LARGE = 65536

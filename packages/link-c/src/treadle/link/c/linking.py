@@ -1,0 +1,144 @@
+"""Linking a graph to C: refusals, text, compiler, program."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from treadle.config import new_lock, span
+from treadle.graph import Constant, expand_inner_graphs
+from treadle.link.c.errors import BackendUnavailableError, CompileError
+from treadle.link.c.layout import Layout
+from treadle.link.c.loading import Recipe, assemble, open_library
+from treadle.link.c.runtime import Library
+from treadle.link.c.simd import simd_functions
+from treadle.link.c.support.libraries import SUPPORT
+from treadle.link.c.table import TABLE
+from treadle.link.c.toolchain import find_toolchain
+from treadle.link.c.unit import NO_NODE, Unit, dtype, marked_node, ndim
+from treadle.link.c.writing import has_type, lowering_gap, refuse, write_unit
+from treadle.link.vm import Later, ProgramGraph, VMLinker, in_segments, link_in_segments, passes_by
+from treadle.tensor import Elemwise, FusedReduction
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from treadle.graph import Apply, FunctionGraph
+    from treadle.link.c.toolchain import Toolchain
+    from treadle.link.vm import Linker, Program
+
+
+# How gcc and clang name a function that was not declared.
+_UNKNOWN = re.compile(r"(?:implicit declaration of function|undeclared function) ['\u2018](\w+)['\u2019]")
+
+
+class _Libraries:
+    """The runtime libraries, one for each set of functions on vectors and use of threads; each is made once."""
+
+    def __init__(self) -> None:
+        self._lock = new_lock()
+        self._known: dict[tuple[frozenset[str], int], Library] = {}
+
+    def get(self, toolchain: Toolchain) -> Library:
+        key = (simd_functions(toolchain), toolchain.threads)
+        with self._lock:
+            if key not in self._known:
+                self._known[key] = Library(key[0], threads=key[1])
+            return self._known[key]
+
+
+_LIBRARIES = _Libraries()
+
+
+def link_graph(fgraph: FunctionGraph, native_outputs: frozenset[int], linker: Linker, *, keeps_blocks: bool) -> Program:
+    """Return a program for the graph; see `CLinker.link`, which is called for the parts of a graph that C lacks."""
+    fgraph = expand_inner_graphs(fgraph, TABLE)
+    order = Layout(fgraph).order
+    refuse(node for node in order if not passes_by(node, has_type))
+    if not all(has_type(v.type) for v in (*fgraph.inputs, *fgraph.outputs)):
+        return VMLinker().link(in_segments(fgraph, linker, lambda node: not passes_by(node, has_type)))
+    toolchain = find_toolchain()
+    if isinstance(toolchain, str):
+        msg = f"c: {toolchain}. Or pick another mode."
+        raise BackendUnavailableError(msg)
+    with span("code generation"):
+        unit, outputs = write_unit(fgraph, order, keeps_blocks=keeps_blocks, kind=Unit)
+        source = unit.text(outputs, _LIBRARIES.get(toolchain), divide=not toolchain.threads)
+    file, key = compile_unit(toolchain, unit, source, order)
+    recipe = _recipe(unit, key, source, order)
+    program = assemble(ProgramGraph.of(fgraph, native_outputs), open_library(file, recipe), recipe)
+    SUPPORT.begin(toolchain)
+    return program
+
+
+def link_stretches(fgraph: FunctionGraph, linker: Linker) -> Program:
+    """Return a program of C programs for stretches of nodes that C has rules for, and Python steps between them."""
+    fgraph = expand_inner_graphs(fgraph, TABLE, lambda node: lowering_gap(node) is None)
+    return link_in_segments(fgraph, linker, lambda node: lowering_gap(node) is None)
+
+
+def _recipe(unit: Unit, key: str, source: str, order: Sequence[Apply]) -> Recipe:
+    """Return the recipe of a program whose text was written.
+
+    Raises
+    ------
+    BackendUnavailableError
+        If it reads a value that is neither an input nor a constant.
+    """
+    constants = []
+    for var in unit.constants:
+        if not isinstance(var, Constant):
+            msg = f"c: {var} is neither an input nor a constant of the graph. Make it an input."
+            raise BackendUnavailableError(msg)
+        constants.append(var)
+    needs = unit.requirements
+    return Recipe(
+        key=key,
+        constants=tuple(constants),
+        inputs=tuple(dtype(v) for v in unit.fgraph.inputs),
+        outputs=len(unit.fgraph.outputs),
+        uses_blas=unit.uses_blas and not unit.own_blas,
+        info_length=unit.info_length,
+        keeps_blocks=unit.keeps_blocks,
+        errors=dict(needs.errors),
+        has_arrays=any(ndim(v) for v in unit.fgraph.variables),
+        pointers=needs.pointers if needs.initialises else None,
+        headers=needs.user_headers(),
+        source=Later.of(source),
+        nodes=Later.of(tuple(order)),
+    )
+
+
+def compile_unit(toolchain: Toolchain, unit: Unit, source: str, order: Sequence[Apply]) -> tuple[Path, str]:
+    """Compile a unit's text, or find it in the cache; return the library, and the key that it is kept under.
+
+    Raises
+    ------
+    CompileError
+        If the compiler fails, with the node that the line belongs to.
+    """
+    needs = unit.requirements
+    chosen = toolchain.extended(needs.flags, needs.libraries)
+    try:
+        return chosen.library(source), chosen.key(source)
+    except CompileError as error:
+        at = marked_node(source, error.line) if error.line else NO_NODE
+        if not 0 <= at < len(order):
+            raise
+        msg = f"{error}\nThis line belongs to {order[at].op}{order[at].where()}.{_undeclared_in(str(error), order[at])}"
+        raise CompileError(msg, error.line) from error
+
+
+def _undeclared_in(said: str, node: Apply) -> str:
+    """Return which elementwise functions of a node name a C function that the compiler does not know."""
+    op = node.op.elementwise if isinstance(node.op, FusedReduction) else node.op
+    scalar_ops = op.scalar_ops if isinstance(op, Elemwise) else ()
+    unknown = set(_UNKNOWN.findall(said))
+    found = sorted(
+        f"its scalar op {s.name!r} calls {name}"
+        for s in scalar_ops
+        for name in unknown
+        if any(re.search(rf"\b{name.removesuffix('f')}f?\b", text.replace("{s}", "")) for text in (s.c or {}).values())
+    )
+    return f" C has no such function: {', '.join(found)}. Correct the parameter c of its ScalarOp." if found else ""
