@@ -4,15 +4,26 @@ from typing import TYPE_CHECKING
 
 from treadle.config import versioned_names
 from treadle.link.numba.backend import BACKEND
-from treadle.link.numba.linker import NumbaLinker
-from treadle.link.numba.scalar_code import SCALARS
 from treadle.link.numba.table import TABLE
-from treadle.link.numba.values import ArrayValue, ScalarValue
-from treadle.link.numba.writer import GraphWriter
-
-__all__ = ["BACKEND", "SCALARS", "TABLE", "ArrayValue", "GraphWriter", "NumbaLinker", "ScalarValue"]
 
 if TYPE_CHECKING:
+    from treadle.link.numba.linker import NumbaLinker
+    from treadle.link.numba.scalar_code import SCALARS
+    from treadle.link.numba.values import ArrayValue, ScalarValue
+    from treadle.link.numba.writer import GraphWriter
+
     __version__: str
 else:
-    __getattr__ = versioned_names(__name__, "link-numba")
+    __getattr__ = versioned_names(
+        __name__,
+        "link-numba",
+        {
+            "ArrayValue": "treadle.link.numba.values",
+            "GraphWriter": "treadle.link.numba.writer",
+            "NumbaLinker": "treadle.link.numba.linker",
+            "SCALARS": "treadle.link.numba.scalar_code",
+            "ScalarValue": "treadle.link.numba.values",
+        },
+    )
+
+__all__ = ["BACKEND", "SCALARS", "TABLE", "ArrayValue", "GraphWriter", "NumbaLinker", "ScalarValue"]

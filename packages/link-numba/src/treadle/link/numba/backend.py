@@ -1,4 +1,4 @@
-"""Declaration of the backend."""
+"""Declaration of the Numba backend; nothing heavy is imported before it is used."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from treadle.link.numba.linker import NumbaLinker
 from treadle.link.vm import Backend
 
 if TYPE_CHECKING:
@@ -14,6 +13,8 @@ if TYPE_CHECKING:
 
 
 def _linker() -> Linker:
+    from treadle.link.numba.linker import NumbaLinker
+
     return NumbaLinker()
 
 

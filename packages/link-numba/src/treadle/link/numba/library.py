@@ -12,9 +12,6 @@ from treadle.link.numba.unit import Unit
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# What generated code returns: 0, or why it stopped. The Program turns each into an error.
-OK, SHAPE, INDEX, VALUE, MEMORY = 0, 1, 2, 3, 4
-
 _HEAD = re.compile(r"def (\w+)\(([^)]*)\):")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 

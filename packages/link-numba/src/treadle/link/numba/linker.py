@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from treadle.config import config, span
 from treadle.graph import missing_lowerings
 from treadle.link.numba.dtypes import STORAGES
-from treadle.link.numba.scalar_code import SCALARS
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.unit import Unit
 from treadle.link.vm import ProgramGraph, TableLinker
@@ -37,6 +36,7 @@ class NumbaLinker(TableLinker):
 
         Where the result is of a dtype that is not lowered, that is the reason to refuse the node.
         """
+        from treadle.link.numba.scalar_code import SCALARS
         from treadle.tensor import Elemwise
 
         if super().lacks_rule(node):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from treadle.graph import NodeError, NodeIndexError, NodeMemoryError, NodeValueError
-from treadle.link.numba.library import INDEX, MEMORY, OK, SHAPE, VALUE
+from treadle.link.numba.status import INDEX, MEMORY, OK, SHAPE, VALUE
 from treadle.link.vm import Program, replay
 
 if TYPE_CHECKING:

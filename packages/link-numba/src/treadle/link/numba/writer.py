@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from treadle.graph import Constant, MissingInputError, as_index
 from treadle.link.numba.blas import ROUTINES
 from treadle.link.numba.dtypes import STORAGES, Storage, converted
-from treadle.link.numba.library import MEMORY, SHAPE
 from treadle.link.numba.loops import Array, elementwise, still_where
+from treadle.link.numba.status import MEMORY, SHAPE
 from treadle.link.numba.values import ArrayValue, ScalarValue, Value, is_literal, product
 
 if TYPE_CHECKING:

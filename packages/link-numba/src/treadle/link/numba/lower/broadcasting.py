@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from treadle.link.numba.library import SHAPE
 from treadle.link.numba.lower.reduction import accumulate, bind_result, cleared
+from treadle.link.numba.status import SHAPE
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.values import ArrayValue, ScalarValue, is_literal
 from treadle.tensor import Alloc, SumTo

@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from treadle.link.numba.dtypes import STORAGES, converted, is_name
-from treadle.link.numba.library import VALUE
 from treadle.link.numba.scalar_code import can_fail, step_text, why_not
+from treadle.link.numba.status import VALUE
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.values import ArrayValue, ScalarValue, Value
 from treadle.tensor import Composite, Elemwise, Step

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from treadle.link.numba.library import INDEX, LIBRARY, SHAPE, VALUE
+from treadle.link.numba.library import LIBRARY
 from treadle.link.numba.loops import Array, lengths, nest
 from treadle.link.numba.lower.broadcasting import padded
 from treadle.link.numba.lower.reduction import combined
+from treadle.link.numba.status import INDEX, SHAPE, VALUE
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.unit import Unit, indented, make_kernel
 from treadle.link.numba.values import ArrayValue, ScalarValue, Value, is_literal

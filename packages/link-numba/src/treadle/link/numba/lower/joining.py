@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.link.numba.dtypes import STORAGES, converted
-from treadle.link.numba.library import VALUE
+from treadle.link.numba.status import VALUE
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.values import ArrayValue
 from treadle.tensor import ARange, Join

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle.link.numba.dtypes import STORAGES, Storage, converted
-from treadle.link.numba.library import LIBRARY, VALUE
+from treadle.link.numba.library import LIBRARY
 from treadle.link.numba.loops import Array, lengths, merging, nest, offset
+from treadle.link.numba.status import VALUE
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.unit import Unit, indented, make_kernel
 from treadle.link.numba.values import ArrayValue, ScalarValue, is_literal, product

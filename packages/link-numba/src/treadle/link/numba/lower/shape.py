@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from treadle.link.numba.library import SHAPE
+from treadle.link.numba.status import SHAPE
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.values import ArrayValue, ScalarValue, is_literal, product
 from treadle.tensor import Reshape, Shape, ShapeI

@@ -1,0 +1,38 @@
+"""Numba's function object for a unit, before anything is compiled or loaded into it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numba
+
+from treadle.config import config
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from treadle.link.numba.unit import Unit
+
+
+def dispatcher(unit: Unit, scope: Mapping[str, Any], **options: Any) -> Any:
+    """Return the object.
+
+    Parameters
+    ----------
+    unit
+        The unit.
+    scope
+        What its text names.
+    options
+        Numba's, beside those of all units.
+    """
+    code = compile(unit.source, f"<treadle numba {unit.name}>", "exec")
+    # The name of a real module: Numba looks it up when it loads what it saved.
+    namespace = {"__name__": __name__, **scope}
+    exec(code, namespace)
+    jit = numba.njit(
+        nogil=True, error_model="numpy", fastmath=bool(config.numba__fastmath), no_cfunc_wrapper=True, **options
+    )
+    function = namespace[unit.name]
+    function.stays_apart = unit.is_kernel
+    return jit(function)

@@ -1,0 +1,5 @@
+"""What generated code returns: 0, or why it stopped. The program turns each into an error."""
+
+from __future__ import annotations
+
+OK, SHAPE, INDEX, VALUE, MEMORY = 0, 1, 2, 3, 4
