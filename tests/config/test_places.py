@@ -8,7 +8,7 @@ import pytest
 
 import treadle.graph
 from treadle.config import Config, is_installed_file, is_library_file, is_own_file, is_own_module, warn_user
-from treadle.graph.provenance import is_user_file
+from treadle.graph.diagnostics.provenance import is_user_file
 
 
 def test_packages_of_others_under_the_name_are_not_treadles() -> None:

@@ -3,22 +3,38 @@
 from typing import TYPE_CHECKING
 
 from treadle.config import versioned_names
-from treadle.graph import serialization as serialization
-from treadle.graph.abstract_graph import AbstractFunctionGraph
-from treadle.graph.apply import Apply
-from treadle.graph.arguments import as_count, as_flag
-from treadle.graph.branches import Block, Branching
-from treadle.graph.clone import clone, clone_get_equiv, clone_node_and_cache, clone_replace, graph_replace
-from treadle.graph.composition import composed, composing, is_composing
-from treadle.graph.copying import DeepCopyOp, ViewOp, deep_copy_op, view_op
-from treadle.graph.decorated import reduce_by_place
-from treadle.graph.description import as_string, default_node_formatter, op_as_string
-from treadle.graph.destroyhandler import DestroyHandler, inplace_candidates
-from treadle.graph.differentiation import connections
-from treadle.graph.display import debugprint, dot_text, dprint, pp, pprint, printing, pydotprint
-from treadle.graph.early import early_nodes, foreign_code, perform_early
-from treadle.graph.encoding import ENCODERS, digest, encode, encode_dataclass, tagged
-from treadle.graph.equality import equal_computations, graph_key
+from treadle.graph.algorithms import serialization as serialization
+from treadle.graph.algorithms.clone import clone, clone_get_equiv, clone_node_and_cache, clone_replace, graph_replace
+from treadle.graph.algorithms.connections import connections, io_connection_pattern
+from treadle.graph.algorithms.early import early_nodes, foreign_code, perform_early
+from treadle.graph.algorithms.equality import equal_computations, graph_key
+from treadle.graph.algorithms.memory import Roots, memory_roots, roots_of
+from treadle.graph.algorithms.traversal import (
+    ancestors,
+    apply_ancestors,
+    apply_depends_on,
+    applys_between,
+    explicit_graph_inputs,
+    general_toposort,
+    get_var_by_name,
+    graph_inputs,
+    io_toposort,
+    is_in_ancestors,
+    order_nodes,
+    orphans_between,
+    toposort,
+    toposort_with_orderings,
+    truncated_graph_inputs,
+    variable_ancestors,
+    variable_depends_on,
+    vars_between,
+    walk,
+    walk_toposort,
+)
+from treadle.graph.diagnostics.failure import node_error, raise_node_error, retell
+from treadle.graph.diagnostics.notes import note_op
+from treadle.graph.diagnostics.provenance import UserLine, carried, user_line
+from treadle.graph.diagnostics.scopes import current_scope, name_scope
 from treadle.graph.errors import (
     CycleError,
     DrawingLibraryError,
@@ -41,9 +57,8 @@ from treadle.graph.errors import (
     TestValueError,
     VectorizeError,
 )
-from treadle.graph.evaluation import EVALUATOR, INNER_COMPILER, compile_inner
-from treadle.graph.failure import node_error, raise_node_error, retell
-from treadle.graph.features import (
+from treadle.graph.fgraph.abstract_graph import AbstractFunctionGraph
+from treadle.graph.fgraph.features import (
     AlreadyThere,
     Bookkeeper,
     Feature,
@@ -61,50 +76,46 @@ from treadle.graph.features import (
     Supervisor,
     Validator,
 )
-from treadle.graph.frozen_graph import FrozenFunctionGraph
-from treadle.graph.function_graph import FunctionGraph
-from treadle.graph.holding import CALL_FILE, let_go, settle
-from treadle.graph.ifelse import IfElse
-from treadle.graph.lowering import LoweringTable, expand_inner_graphs, inner_graph, missing_lowerings
-from treadle.graph.memory import Roots, memory_roots, roots_of
-from treadle.graph.notation import Form, Infix, Operand, Precedence, Prefix
-from treadle.graph.notes import note_op
-from treadle.graph.null_type import DisconnectedType, NullType
-from treadle.graph.op import HasInnerGraph, Op, ThunkType, io_connection_pattern, is_thunk_type, static_op
-from treadle.graph.pages import d3viz, html_comparison, html_fragment, html_page, write_html
-from treadle.graph.partial import ChangesPart
-from treadle.graph.printout import Print
-from treadle.graph.provenance import UserLine, carried, user_line
-from treadle.graph.scopes import current_scope, name_scope
-from treadle.graph.shape_inference import call_infer_shape
-from treadle.graph.shared_variable import CONVERTERS, Container, SharedVariable, shared, shared_constructor
-from treadle.graph.structure import Output
-from treadle.graph.test_values import compute_test_value, get_test_value, get_test_values, missing_test_message
-from treadle.graph.thunk import made_thunk, prepare
-from treadle.graph.traversal import (
-    ancestors,
-    apply_ancestors,
-    apply_depends_on,
-    applys_between,
-    explicit_graph_inputs,
-    general_toposort,
-    get_var_by_name,
-    graph_inputs,
-    io_toposort,
-    is_in_ancestors,
-    order_nodes,
-    orphans_between,
-    toposort,
-    toposort_with_orderings,
-    truncated_graph_inputs,
-    variable_ancestors,
-    variable_depends_on,
-    vars_between,
-    walk,
-    walk_toposort,
+from treadle.graph.fgraph.features.destroy_handler import DestroyHandler, inplace_candidates
+from treadle.graph.fgraph.features.shape_inference import call_infer_shape
+from treadle.graph.fgraph.frozen_graph import FrozenFunctionGraph
+from treadle.graph.fgraph.function_graph import FunctionGraph
+from treadle.graph.fgraph.structure import Output
+from treadle.graph.html import d3viz, html_comparison, html_fragment, html_page, write_html
+from treadle.graph.ir.apply import Apply
+from treadle.graph.ir.arguments import as_count, as_flag
+from treadle.graph.ir.composition import composed, composing, is_composing
+from treadle.graph.ir.decorated import reduce_by_place
+from treadle.graph.ir.display import (
+    as_string,
+    debugprint,
+    default_node_formatter,
+    dot_text,
+    dprint,
+    op_as_string,
+    pp,
+    pprint,
+    printing,
+    pydotprint,
 )
-from treadle.graph.type import HasDataType, HasShape, Type
-from treadle.graph.variable import Constant, ScratchPad, Variable, as_index
+from treadle.graph.ir.encoding import ENCODERS, digest, encode, encode_dataclass, tagged
+from treadle.graph.ir.evaluator import EVALUATOR, INNER_COMPILER, compile_inner
+from treadle.graph.ir.holding import CALL_FILE, let_go, settle
+from treadle.graph.ir.inner_graph import HasInnerGraph
+from treadle.graph.ir.notation import Form, Infix, Operand, Precedence, Prefix
+from treadle.graph.ir.null_type import DisconnectedType, NullType
+from treadle.graph.ir.op import Op, static_op
+from treadle.graph.ir.shared_variable import CONVERTERS, Container, SharedVariable, shared, shared_constructor
+from treadle.graph.ir.test_values import compute_test_value, get_test_value, get_test_values, missing_test_message
+from treadle.graph.ir.thunk import ThunkType, is_thunk_type, made_thunk, prepare
+from treadle.graph.ir.type import HasDataType, HasShape, Type
+from treadle.graph.ir.variable import Constant, ScratchPad, Variable, as_index
+from treadle.graph.lowering import LoweringTable, expand_inner_graphs, inner_graph, missing_lowerings
+from treadle.graph.ops.branches import Block, Branching
+from treadle.graph.ops.copying import DeepCopyOp, ViewOp, deep_copy_op, view_op
+from treadle.graph.ops.ifelse import IfElse
+from treadle.graph.ops.partial import ChangesPart
+from treadle.graph.ops.print_op import Print
 from treadle.graph.vectorization import VECTORIZERS, Vectorizer, VectorizerTable, vectorize_graph, vectorize_node
 
 __all__ = [

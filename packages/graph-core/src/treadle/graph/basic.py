@@ -1,10 +1,8 @@
 """A list of documented names, kept at their documented path; they are defined in the modules imported here."""
 
-from treadle.graph.apply import Apply, Node
-from treadle.graph.clone import clone, clone_get_equiv, clone_node_and_cache
-from treadle.graph.description import as_string, default_node_formatter, op_as_string
-from treadle.graph.equality import equal_computations
-from treadle.graph.traversal import (
+from treadle.graph.algorithms.clone import clone, clone_get_equiv, clone_node_and_cache
+from treadle.graph.algorithms.equality import equal_computations
+from treadle.graph.algorithms.traversal import (
     ancestors,
     applys_between,
     explicit_graph_inputs,
@@ -17,7 +15,9 @@ from treadle.graph.traversal import (
     vars_between,
     walk,
 )
-from treadle.graph.variable import Constant, Variable
+from treadle.graph.ir.apply import Apply, Node
+from treadle.graph.ir.display import as_string, default_node_formatter, op_as_string
+from treadle.graph.ir.variable import Constant, Variable
 
 __all__ = [
     "Apply",

@@ -65,7 +65,7 @@ class NodeError(GraphError, RuntimeError):
     Attributes
     ----------
     report
-        What the message is made from (see `treadle.graph.failure`); None once it was pickled.
+        What the message is made from (see `treadle.graph.diagnostics.failure`); None once it was pickled.
     """
 
     report: Any = None

@@ -7,18 +7,18 @@ import weakref
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 
 from treadle.config import discover
+from treadle.graph.algorithms.traversal import applys_between
 from treadle.graph.errors import DuplicateRegistrationError, LoweringError
-from treadle.graph.nested import HasInnerGraph
-from treadle.graph.publication import Publication
-from treadle.graph.traversal import applys_between
+from treadle.graph.ir.inner_graph import HasInnerGraph
+from treadle.graph.ir.plugins import PluginLoader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from contextlib import AbstractContextManager
 
-    from treadle.graph.apply import Apply
-    from treadle.graph.function_graph import FunctionGraph
-    from treadle.graph.op import Op
+    from treadle.graph.fgraph.function_graph import FunctionGraph
+    from treadle.graph.ir.apply import Apply
+    from treadle.graph.ir.op import Op
 
 Rule = Any
 R = TypeVar("R", bound="Callable[..., Any]")
@@ -48,7 +48,9 @@ class LoweringTable:
         self._added: list[tuple[type, Rule]] = []
         LoweringTable.tables.add(self)
         self._rules: dict[type, Rule] = {}
-        self._published = Publication(lambda: discover(f"treadle.lowerings.{backend}"), lambda register: register(self))
+        self._published = PluginLoader(
+            lambda: discover(f"treadle.lowerings.{backend}"), lambda register: register(self)
+        )
         # A context that programs of this backend run in, if a package's values need one.
         self.scope: Callable[[], AbstractContextManager[None]] | None = None
 

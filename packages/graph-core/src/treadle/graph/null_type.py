@@ -1,53 +1,5 @@
-"""Types of gradients that are not values: disconnected, and not defined."""
+"""A list of documented names, kept at their documented path; they are defined in the modules imported here."""
 
-from __future__ import annotations
+from treadle.graph.ir.null_type import DisconnectedType, NullType, null_type
 
-from typing import Any
-
-from treadle.config import text_of
-from treadle.graph.errors import GraphTypeError
-from treadle.graph.type import Type
-
-
-class DisconnectedType(Type):
-    """Type of the gradient of a cost by something it does not depend on."""
-
-    __props__ = ()
-
-    def filter(self, data: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
-        """Refuse every value: there are none of this type."""
-        del strict, allow_downcast
-        msg = f"DisconnectedType: a disconnected gradient has no values, got {text_of(data)}. Check the cost's inputs."
-        raise GraphTypeError(msg)
-
-    def __str__(self) -> str:
-        """Show the name."""
-        return "Disconnected"
-
-
-class NullType(Type):
-    """Type of a gradient that is not defined.
-
-    Parameters
-    ----------
-    why
-        Why it is not defined; part of the error a user sees who asks for it.
-    """
-
-    __props__ = ("why",)
-
-    def __init__(self, why: str = "(no reason given)") -> None:
-        self.why = why
-
-    def filter(self, data: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
-        """Refuse every value: there are none of this type."""
-        del strict, allow_downcast
-        msg = f"NullType: this gradient is not defined ({self.why}), got {text_of(data)}. Do not use it."
-        raise GraphTypeError(msg)
-
-    def __str__(self) -> str:
-        """Show the name."""
-        return "Null"
-
-
-null_type = NullType()
+__all__ = ["DisconnectedType", "NullType", "null_type"]

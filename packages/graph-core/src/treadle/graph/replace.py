@@ -1,6 +1,6 @@
 """A list of documented names, kept at their documented path; they are defined in the modules imported here."""
 
-from treadle.graph.clone import clone_replace, graph_replace
+from treadle.graph.algorithms.clone import clone_replace, graph_replace
 from treadle.graph.vectorization import VECTORIZERS as _vectorize_node  # noqa: N811 - used as the documented function
 from treadle.graph.vectorization import vectorize_graph, vectorize_node
 from treadle.graph.vectorization import vectorize_unchanged as _vectorize_not_needed

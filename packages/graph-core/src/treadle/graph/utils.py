@@ -1,9 +1,9 @@
 """A list of documented names, kept at their documented path; they are defined in the modules imported here."""
 
+from treadle.graph.diagnostics.provenance import add_tag_trace, get_variable_trace_string
 from treadle.graph.errors import InconsistencyError, MissingInputError
 from treadle.graph.errors import MethodNotDefinedError as MethodNotDefined
-from treadle.graph.provenance import add_tag_trace, get_variable_trace_string
-from treadle.graph.variable import ScratchPad as Scratchpad
+from treadle.graph.ir.variable import ScratchPad as Scratchpad
 
 __all__ = [
     "InconsistencyError",

@@ -9,21 +9,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 
 from treadle.config import discover
-from treadle.graph.apply import Apply
-from treadle.graph.clone import replacement_pairs
-from treadle.graph.composition import composed
+from treadle.graph.algorithms.clone import replacement_pairs
+from treadle.graph.algorithms.traversal import toposort
+from treadle.graph.diagnostics.notes import note_op
 from treadle.graph.errors import DuplicateRegistrationError, GraphTypeError, GraphValueError, VectorizeError
-from treadle.graph.notes import note_op
-from treadle.graph.printout import Print
-from treadle.graph.publication import Publication
-from treadle.graph.traversal import toposort
-from treadle.graph.variable import Variable, listed
+from treadle.graph.ir.apply import Apply
+from treadle.graph.ir.composition import composed
+from treadle.graph.ir.plugins import PluginLoader
+from treadle.graph.ir.variable import Variable, listed
+from treadle.graph.ops.print_op import Print
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from treadle.graph.op import Op
-    from treadle.graph.type import Type
+    from treadle.graph.ir.op import Op
+    from treadle.graph.ir.type import Type
 
     Completion = Callable[[Variable, Variable, Sequence[tuple[Variable, Variable]]], Variable]
 
@@ -60,7 +60,7 @@ class VectorizerTable:
     def __init__(self) -> None:
         self._rules: dict[type, Vectorizer] = {}
         self._completions: dict[type, Completion] = {}
-        self._published = Publication(lambda: discover("treadle.vectorizers"), lambda register: register(self))
+        self._published = PluginLoader(lambda: discover("treadle.vectorizers"), lambda register: register(self))
 
     def register(self, *op_types: type[Op]) -> Callable[[R], R]:
         """Return a decorator that makes a function the rule of the op types (see `Vectorizer`).

@@ -1,7 +1,7 @@
 """What the options cast_policy and warn_float64 say about the expressions of the user.
 
 Expressions that are composed, in gradients, rewrites and the functions that are made of others, follow NumPy whatever
-the options say (see `treadle.graph.composition`).
+the options say (see `treadle.graph.ir.composition`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ else:
     pdb = lazy_module("pdb")
 
 # Modules of treadle that make variables which did not exist before, rather than copies; all others of tensor do too.
-_MAKERS = frozenset(f"treadle.graph.{name}" for name in ("apply", "composition", "op", "shared_variable", "type"))
+_MAKERS = frozenset(f"treadle.graph.ir.{name}" for name in ("apply", "composition", "op", "shared_variable", "type"))
 _INTEGERS = ("int8", "int16", "int32", "int64")
 
 

@@ -14,8 +14,6 @@ The pages themselves are made in three steps: `records` writes a graph as plain 
 rewrite to it, and `document` puts data, style, program and library into one file. The program is in ``assets``.
 """
 
-from treadle.graph.html.document import Comparison, page
-from treadle.graph.html.fragment import notebook_fragment
-from treadle.graph.html.records import Record, record
+from treadle.graph.html.pages import d3viz, html_comparison, html_fragment, html_page, write_html
 
-__all__ = ["Comparison", "Record", "notebook_fragment", "page", "record"]
+__all__ = ["d3viz", "html_comparison", "html_fragment", "html_page", "write_html"]

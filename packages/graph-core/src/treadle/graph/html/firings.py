@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from treadle.graph.apply import Apply
 from treadle.graph.html.records import shown
-from treadle.graph.variable import Variable
+from treadle.graph.ir.apply import Apply
+from treadle.graph.ir.variable import Variable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -8,17 +8,17 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from treadle.config import text_of
-from treadle.graph.abstract_graph import AbstractFunctionGraph
-from treadle.graph.apply import Apply
+from treadle.graph.algorithms.traversal import order_nodes
 from treadle.graph.errors import GraphTypeError
-from treadle.graph.op import HasInnerGraph
-from treadle.graph.traversal import order_nodes
-from treadle.graph.variable import Constant, Variable
+from treadle.graph.fgraph.abstract_graph import AbstractFunctionGraph
+from treadle.graph.ir.apply import Apply
+from treadle.graph.ir.inner_graph import HasInnerGraph
+from treadle.graph.ir.variable import Constant, Variable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
 
-    from treadle.graph.op import Op
+    from treadle.graph.ir.op import Op
 
 _LONGEST = 300
 

@@ -1,6 +1,8 @@
 """Graphs as text: trees, formulas, the language of Graphviz; and values shown while programs run."""
 
-from treadle.graph.notation import Form, Infix, Operand, Precedence, Prefix
+from treadle.graph.ir.notation import Form, Infix, Operand, Precedence, Prefix
+from treadle.graph.ops.print_op import Print
+from treadle.graph.printing.description import as_string, default_node_formatter, op_as_string
 from treadle.graph.printing.dot import dot_text, pydotprint
 from treadle.graph.printing.errors import MissingProgramError, PictureError
 from treadle.graph.printing.infix import PPrinter, PrinterState, pp, pprint
@@ -29,7 +31,6 @@ from treadle.graph.printing.tree import (
     min_informative_str,
     op_debug_information,
 )
-from treadle.graph.printout import Print
 
 __all__ = [
     "ConstantPrinter",
@@ -53,15 +54,18 @@ __all__ = [
     "Printer",
     "PrinterState",
     "Text",
+    "as_string",
     "char_from_number",
     "constant_printer",
     "debugprint",
+    "default_node_formatter",
     "default_printer",
     "dot_text",
     "dprint",
     "get_node_by_id",
     "leaf_printer",
     "min_informative_str",
+    "op_as_string",
     "op_debug_information",
     "pp",
     "pprint",

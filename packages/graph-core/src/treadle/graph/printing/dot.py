@@ -7,14 +7,14 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from treadle.config import lazy_module
-from treadle.graph.apply import Apply
+from treadle.graph.algorithms.traversal import ancestors, toposort
 from treadle.graph.errors import GraphTypeError, GraphValueError
-from treadle.graph.nested import HasInnerGraph
+from treadle.graph.ir.apply import Apply
+from treadle.graph.ir.inner_graph import HasInnerGraph
+from treadle.graph.ir.shared_variable import SharedVariable
+from treadle.graph.ir.variable import Constant, Variable
 from treadle.graph.printing.errors import MissingProgramError, PictureError
 from treadle.graph.printing.roots import op_text, read
-from treadle.graph.shared_variable import SharedVariable
-from treadle.graph.traversal import ancestors, toposort
-from treadle.graph.variable import Constant, Variable
 
 if TYPE_CHECKING:
     import shutil

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from treadle.graph.algorithms.traversal import toposort
+from treadle.graph.diagnostics.notes import note_op
 from treadle.graph.errors import GraphTypeError
-from treadle.graph.notation import Precedence
-from treadle.graph.notes import note_op
-from treadle.graph.op import Op
+from treadle.graph.ir.notation import Precedence
+from treadle.graph.ir.op import Op
+from treadle.graph.ir.variable import Variable
 from treadle.graph.printing.printers import (
     Printer,
     Text,
@@ -16,8 +18,6 @@ from treadle.graph.printing.printers import (
     set_precedence,
 )
 from treadle.graph.printing.roots import read
-from treadle.graph.traversal import toposort
-from treadle.graph.variable import Variable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -7,14 +7,14 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from treadle.graph.errors import GraphTypeError, GraphValueError
-from treadle.graph.notation import Form, Infix, Operand, Precedence, Prefix
+from treadle.graph.ir.notation import Form, Infix, Operand, Precedence, Prefix
+from treadle.graph.ir.variable import Constant, Variable
 from treadle.graph.printing.roots import one_line, op_text
-from treadle.graph.variable import Constant, Variable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from treadle.graph.apply import Apply
+    from treadle.graph.ir.apply import Apply
     from treadle.graph.printing.infix import PrinterState
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from treadle.graph.abstract_graph import AbstractFunctionGraph
-from treadle.graph.apply import Apply
+from treadle.graph.diagnostics.notes import note_op
 from treadle.graph.errors import GraphTypeError
-from treadle.graph.notes import note_op
-from treadle.graph.shared_variable import SharedVariable
-from treadle.graph.variable import Variable
+from treadle.graph.fgraph.abstract_graph import AbstractFunctionGraph
+from treadle.graph.ir.apply import Apply
+from treadle.graph.ir.shared_variable import SharedVariable
+from treadle.graph.ir.variable import Variable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,11 +6,11 @@ import sys
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any, TextIO
 
-from treadle.graph.apply import Apply
 from treadle.graph.errors import GraphValueError
-from treadle.graph.nested import HasInnerGraph
+from treadle.graph.ir.apply import Apply
+from treadle.graph.ir.inner_graph import HasInnerGraph
+from treadle.graph.ir.variable import Variable
 from treadle.graph.printing.roots import Printed, op_text, read, stored_value
-from treadle.graph.variable import Variable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, MutableMapping, Sequence

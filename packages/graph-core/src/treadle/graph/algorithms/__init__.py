@@ -1,0 +1,1 @@
+"""What is done with graphs that are given by their inputs and outputs: walks, copies, comparisons, pickles."""

@@ -1,0 +1,275 @@
+"""Copies of graphs, and graphs with parts exchanged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
+
+from treadle.config import text_of
+from treadle.graph.algorithms.traversal import toposort, vars_between
+from treadle.graph.errors import GraphTypeError, GraphValueError
+from treadle.graph.ir.arguments import as_flag, as_list
+from treadle.graph.ir.inner_graph import HasInnerGraph
+from treadle.graph.ir.variable import Constant, Variable, listed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from treadle.graph.ir.apply import Apply
+
+Equivalence = dict[Any, Any]
+# A mapping is not covariant in its keys, which may be of any class of variable.
+Replacements: TypeAlias = "Mapping[Any, Variable] | Iterable[tuple[Variable, Variable]]"
+
+
+def clone_get_equiv(
+    inputs: Sequence[Variable],
+    outputs: Iterable[Variable],
+    copy_inputs: bool = True,
+    copy_orphans: bool = True,
+    memo: Equivalence | None = None,
+    clone_inner_graphs: bool | None = None,
+    *,
+    strict: bool = True,
+) -> Equivalence:
+    """Copy the graph between `inputs` and `outputs`; return which new variable or node stands for which old one.
+
+    Parameters
+    ----------
+    inputs
+        Variables taken as given.
+    outputs
+        Variables to copy the computation of.
+    copy_inputs
+        Whether the inputs become new variables.
+    copy_orphans
+        Whether variables without owner that are not inputs become new ones. Constants and shared variables are
+        always kept: they stand for a value.
+    memo
+        What stands for what already; it is extended and returned.
+    clone_inner_graphs
+        Whether ops with an inner graph are copied too, each once, with a graph of their own.
+    strict
+        Whether replaced inputs must keep the type.
+    """
+    equiv: Equivalence = {} if memo is None else memo
+    copy_inputs, copy_orphans = as_flag("clone: copy_inputs", copy_inputs), as_flag("clone: copy_orphans", copy_orphans)
+    inner = clone_inner_graphs is not None and as_flag("clone: clone_inner_graphs", clone_inner_graphs)
+    for var in listed("input", inputs):
+        equiv.setdefault(var, var.clone() if copy_inputs else var)
+    outs = listed("output", outputs)
+    for node in toposort(outs, [v for v in equiv if isinstance(v, Variable)]):
+        for var in node.inputs:
+            if var not in equiv:
+                equiv[var] = _orphan(var, copy_orphans)
+        if node not in equiv:
+            clone_node_and_cache(node, equiv, inner, strict=strict)
+    for out in outs:
+        if out not in equiv:
+            equiv[out] = _orphan(out, copy_orphans)
+    return equiv
+
+
+def _orphan(var: Variable, copy_orphans: bool) -> Variable:
+    keep = not copy_orphans or isinstance(var, Constant) or getattr(var, "container", None) is not None
+    return var if keep else var.clone()
+
+
+def clone_node_and_cache(
+    node: Apply, clone_d: Equivalence, clone_inner_graphs: bool = False, *, strict: bool = True
+) -> Apply | None:
+    """Copy a node onto what stands for its inputs, and enter node and outputs.
+
+    Parameters
+    ----------
+    node
+        The node.
+    clone_d
+        What stands for what; every input of the node must be there. It is extended.
+    clone_inner_graphs
+        Whether an op with an inner graph is copied, once for all its nodes.
+    strict
+        Whether the types of the inputs must be kept.
+
+    Returns
+    -------
+    The new node, or None where something stands for each output already.
+    """
+    if all(out in clone_d for out in node.outputs) and node.outputs:
+        return None
+    new = node.clone_with_new_inputs([clone_d[v] for v in node.inputs], strict=strict)
+    if clone_inner_graphs and isinstance(node.op, HasInnerGraph):
+        if node.op not in clone_d:
+            clone_d[node.op] = node.op.clone()
+        new.op = clone_d[node.op]
+    clone_d[node] = new
+    for old_out, new_out in zip(node.outputs, new.outputs, strict=True):
+        clone_d.setdefault(old_out, new_out)
+    return new
+
+
+def clone(
+    inputs: Sequence[Variable],
+    outputs: Sequence[Variable],
+    copy_inputs: bool = True,
+    copy_orphans: bool | None = None,
+    clone_inner_graphs: bool | None = None,
+) -> tuple[list[Variable], list[Variable]]:
+    """Return copies of inputs and outputs of a graph.
+
+    Parameters
+    ----------
+    inputs, outputs, copy_inputs, clone_inner_graphs
+        As for `clone_get_equiv`.
+    copy_orphans
+        As for `clone_get_equiv`; as `copy_inputs` if None.
+    """
+    orphans = copy_inputs if copy_orphans is None else copy_orphans
+    ins, outs = listed("input", inputs), listed("output", outputs)
+    equiv = clone_get_equiv(ins, outs, copy_inputs, orphans, clone_inner_graphs=clone_inner_graphs)
+    return [equiv[v] for v in ins], [equiv[v] for v in outs]
+
+
+def replacement_pairs(what: str, replace: Any) -> list[tuple[Variable, Variable]]:
+    """Return replacements as pairs of an old and a new variable.
+
+    Raises
+    ------
+    GraphTypeError
+        If they are neither a mapping nor pairs, or hold something else than variables.
+    """
+    items = () if replace is None else replace.items() if isinstance(replace, Mapping) else replace
+    # A variable can be indexed without end.
+    items = None if isinstance(items, Variable) else as_list(items)
+    if items is None:
+        msg = (
+            f"{what}: pairs of an old and a new variable are needed, got {text_of(replace)}. Pass a dict or such pairs."
+        )
+        raise GraphTypeError(msg)
+    for pair in items:
+        if not isinstance(pair, tuple | list) or len(pair) != 2 or not all(isinstance(v, Variable) for v in pair):
+            msg = f"{what}: pairs (old variable, new variable) are needed, got {text_of(pair)}. Pass such pairs."
+            raise GraphTypeError(msg)
+    return [(old, new) for old, new in items]
+
+
+@overload
+def clone_replace(
+    output: Variable,
+    replace: Replacements | None = None,
+    *,
+    rebuild_strict: bool = True,
+    copy_inputs_over: bool = True,
+    clone_inner_graphs: bool = False,
+) -> Variable: ...
+
+
+@overload
+def clone_replace(
+    output: Sequence[Variable],
+    replace: Replacements | None = None,
+    *,
+    rebuild_strict: bool = True,
+    copy_inputs_over: bool = True,
+    clone_inner_graphs: bool = False,
+) -> list[Variable]: ...
+
+
+def clone_replace(
+    output: Variable | Sequence[Variable],
+    replace: Replacements | None = None,
+    *,
+    rebuild_strict: bool = True,
+    copy_inputs_over: bool = True,
+    clone_inner_graphs: bool = False,
+) -> Variable | list[Variable]:
+    """Return copies of the outputs in which variables are replaced; replacements are not searched themselves.
+
+    Parameters
+    ----------
+    output
+        One variable, or a sequence.
+    replace
+        Pairs of an old variable and what stands for it in the copy.
+    rebuild_strict
+        True: a replacement must keep (or refine, or losslessly convert to) the type. False: nodes are rebuilt with
+        whatever type it has, so that result types may change.
+    copy_inputs_over
+        True keeps inputs that are not replaced; False makes new ones.
+    clone_inner_graphs
+        Whether ops with an inner graph are copied too.
+
+    Returns
+    -------
+    A variable, or a list of variables.
+    """
+    outs = [output] if isinstance(output, Variable) else listed("output", output)
+    memo: Equivalence = {}
+    rebuild_strict = as_flag("clone_replace: rebuild_strict", rebuild_strict)
+    for old, new in replacement_pairs("clone_replace", replace):
+        memo[old] = old.type.filter_variable(new) if rebuild_strict else new
+    equiv = clone_get_equiv(
+        [],
+        outs,
+        copy_orphans=not as_flag("clone_replace: copy_inputs_over", copy_inputs_over),
+        memo=memo,
+        clone_inner_graphs=clone_inner_graphs,
+        strict=rebuild_strict,
+    )
+    result = [equiv[v] for v in outs]
+    return result[0] if isinstance(output, Variable) else result
+
+
+@overload
+def graph_replace(outputs: Variable, replace: Replacements | None = None, *, strict: bool = True) -> Variable: ...
+
+
+@overload
+def graph_replace(
+    outputs: Sequence[Variable], replace: Replacements | None = None, *, strict: bool = True
+) -> list[Variable]: ...
+
+
+def graph_replace(
+    outputs: Variable | Sequence[Variable], replace: Replacements | None = None, *, strict: bool = True
+) -> Variable | list[Variable]:
+    """Return the outputs with variables replaced, copying only the nodes that depend on a replaced one.
+
+    Parameters
+    ----------
+    outputs
+        One variable, or a sequence.
+    replace
+        Pairs of an old variable, an input or a computed one, and what takes its place. Replacements apply at once,
+        not one after the other, and are not searched themselves.
+    strict
+        Whether each replaced variable must occur in the graph.
+
+    Raises
+    ------
+    GraphValueError
+        If `strict` and a variable to replace does not occur.
+    """
+    outs = [outputs] if isinstance(outputs, Variable) else listed("output", outputs)
+    equiv: dict[Variable, Variable] = dict(replacement_pairs("graph_replace", replace))
+    if as_flag("graph_replace: strict", strict):
+        _check_all_occur(outs, equiv)
+    for node in toposort(outs, list(equiv)):
+        new_inputs = [equiv.get(v, v) for v in node.inputs]
+        if all(a is b for a, b in zip(new_inputs, node.inputs, strict=True)):
+            continue
+        new = node.clone_with_new_inputs(new_inputs)
+        for old_out, new_out in zip(node.outputs, new.outputs, strict=True):
+            equiv.setdefault(old_out, new_out)
+    result = [equiv.get(v, v) for v in outs]
+    return result[0] if isinstance(outputs, Variable) else result
+
+
+def _check_all_occur(outs: Iterable[Variable], replaced: Iterable[Variable]) -> None:
+    missing = dict.fromkeys(replaced)
+    for var in vars_between((), outs) if missing else ():
+        missing.pop(var, None)
+    if missing:
+        names = ", ".join(sorted(map(str, missing)))
+        msg = f"graph_replace: {names} does not occur in the graph. Leave it out, or pass strict=False."
+        raise GraphValueError(msg)

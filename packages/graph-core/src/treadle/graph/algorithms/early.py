@@ -1,0 +1,106 @@
+"""Values that are computed while a program is made, not when it runs.
+
+Whoever keeps programs must know of them: such a value depends on all that the op's code read at that moment.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from functools import partial
+from types import BuiltinFunctionType, FunctionType, MethodType
+from typing import TYPE_CHECKING, Any
+
+from treadle.config import is_own_module
+from treadle.graph.algorithms.traversal import toposort
+from treadle.graph.ir.inner_graph import HasInnerGraph
+from treadle.graph.ir.type import Type
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from treadle.graph.ir.apply import Apply
+
+_WITNESS: ContextVar[list[Apply] | None] = ContextVar("treadle early values", default=None)
+_KNOWN = frozenset({"_canonical", "_fn", "_hash"})
+
+
+@contextmanager
+def early_nodes() -> Iterator[list[Apply]]:
+    """Yield a list to which each node is added that is computed early while the block runs, in this thread or task."""
+    nodes: list[Apply] = []
+    token = _WITNESS.set(nodes)
+    try:
+        yield nodes
+    finally:
+        _WITNESS.reset(token)
+
+
+def perform_early(node: Apply, values: Sequence[Any], cells: Sequence[list[Any]]) -> None:
+    """Let a node's op compute with values that are known before the program runs."""
+    nodes = _WITNESS.get()
+    if nodes is not None:
+        nodes.append(node)
+    node.op.perform(node, values, cells)
+
+
+def foreign_code(nodes: Iterable[Apply], libraries: Sequence[str]) -> str | None:
+    """Return the name of a class or function that some op or type consists of, and that may read anything.
+
+    That is all code but treadle's own, Python's, and that of the libraries named; None where there is no other.
+    """
+    pending: list[Any] = []
+    for node in nodes:
+        pending += (node.op, *(v.type for v in (*node.inputs, *node.outputs)))
+    met: dict[int, Any] = {}
+    while pending:
+        thing = pending.pop()
+        if id(thing) in met:
+            continue
+        met[id(thing)] = thing  # kept, so that nothing else gets its number
+        code = thing if isinstance(thing, type | FunctionType) or _is_builtin(thing) else type(thing)
+        module = code.__module__
+        root = module.partition(".")[0] if isinstance(module, str) else ""
+        if not (is_own_module(module) or root in libraries or root in sys.stdlib_module_names):
+            return f"{module}.{code.__qualname__}"
+        if code is not thing:
+            pending += _parts_of(thing)
+        elif isinstance(thing, FunctionType):
+            pending += _closed_over(thing)
+    return None
+
+
+def _is_builtin(thing: Any) -> bool:
+    return isinstance(thing, BuiltinFunctionType) and thing.__module__ is not None
+
+
+def _closed_over(function: FunctionType) -> list[Any]:
+    """Return the values of a function's closure that are there by now."""
+    found = []
+    for cell in function.__closure__ or ():
+        with suppress(ValueError):
+            found.append(cell.cell_contents)
+    return found
+
+
+def _parts_of(thing: Any) -> Iterable[Any]:
+    """Return what an object that is no class and no function consists of, as far as its code may be somebody else's."""
+    if isinstance(thing, tuple | list | set | frozenset):
+        return thing
+    if isinstance(thing, dict):
+        return (*thing.keys(), *thing.values())
+    if isinstance(thing, partial):
+        return (thing.func, *thing.args, *thing.keywords.values())
+    if isinstance(thing, MethodType):
+        return (thing.__self__, thing.__func__)
+    parts: list[Any] = []
+    if isinstance(thing, HasInnerGraph):
+        inside = toposort(thing.inner_outputs, thing.inner_inputs)
+        parts += (part for node in inside for part in (node.op, *(v.type for v in node.outputs)))
+    if is_own_module(type(thing).__module__) and not isinstance(thing, Type):
+        state = getattr(thing, "__dict__", {})
+        slots = (name for base in type(thing).__mro__ for name in base.__dict__.get("__slots__", ()))
+        parts += (value for name, value in state.items() if name not in _KNOWN)
+        parts += (getattr(thing, name) for name in slots if hasattr(thing, name))
+    return parts

@@ -1,0 +1,40 @@
+"""Whose memory a variable may use, by what ops declare: views of inputs, and inputs that are overwritten."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from treadle.graph.ir.apply import Apply
+    from treadle.graph.ir.variable import Variable
+
+Roots = dict["Variable", frozenset["Variable"]]
+
+
+def memory_roots(order: Iterable[Apply], versions: bool = False) -> Roots:
+    """Return the variables whose memory a variable may use, for those that may use another's.
+
+    Parameters
+    ----------
+    order
+        The nodes, each after those it needs.
+    versions
+        True: what overwrites an input is a root of its own, the new value in the old one's place. False: it uses the
+        input's memory.
+    """
+    roots: Roots = {}
+    for node in order:
+        views, destroyed = node.op.view_map, node.op.destroy_map
+        for o in (*views, *(o for o in destroyed if o not in views)):
+            if versions and o in destroyed:
+                continue
+            used = (roots_of(node.inputs[i], roots) for i in (*views.get(o, ()), *destroyed.get(o, ())))
+            roots[node.outputs[o]] = frozenset().union(*used)
+    return roots
+
+
+def roots_of(var: Variable, roots: Roots) -> frozenset[Variable]:
+    """Return the variables whose memory a variable may use: itself, unless `roots` says otherwise."""
+    return roots.get(var) or frozenset((var,))

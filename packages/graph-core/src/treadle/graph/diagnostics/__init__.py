@@ -1,0 +1,1 @@
+"""Where nodes come from, and what their errors tell of it."""

@@ -1,0 +1,128 @@
+"""Errors of a node that failed while a program ran: which op, which values, which of the user's lines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+from treadle.config import config, lazy_module, text_of
+from treadle.graph.errors import (
+    NodeArithmeticError,
+    NodeError,
+    NodeIndexError,
+    NodeMemoryError,
+    NodeTypeError,
+    NodeValueError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from treadle.graph import printing
+    from treadle.graph.ir.apply import Apply
+    from treadle.graph.ir.variable import Variable
+else:
+    printing = lazy_module("treadle.graph.printing")
+
+_KINDS: tuple[tuple[type[Exception], type[NodeError]], ...] = (
+    (IndexError, NodeIndexError),
+    (TypeError, NodeTypeError),
+    (MemoryError, NodeMemoryError),
+    (ArithmeticError, NodeArithmeticError),
+    (ValueError, NodeValueError),
+)
+
+
+def describe_value(value: Any) -> str:
+    """Return ``float64 of shape (2, 3)`` for an array, the class name for anything else."""
+    shape = getattr(value, "shape", None)
+    if shape is None:
+        return type(value).__name__
+    return f"{getattr(value, 'dtype', type(value).__name__)} of shape {tuple(shape)}"
+
+
+class Report(NamedTuple):
+    """What the message of a node's error is made from.
+
+    Attributes
+    ----------
+    text
+        The sentence that is always told.
+    node
+        The node at fault.
+    values
+        Values of its inputs, by variable, where they are known.
+    """
+
+    text: str
+    node: Apply
+    values: Mapping[Variable, Any]
+
+    def message(self, verbosity: str) -> str:
+        """Return the message of one length of the option ``exception_verbosity``: ``low``, ``medium`` or ``high``."""
+        if verbosity == "low":
+            return self.text
+        lines = [self.text, "Inputs:"]
+        for i, var in enumerate(self.node.inputs):
+            lines.append(f"  {i}: {var} of type {var.type}{self._value(var)}")
+        lines.append(f"Outputs: {', '.join(f'{var} of type {var.type}' for var in self.node.outputs)}")
+        if self.node.user_line is not None:
+            lines += ["Built by:", *(f"  {line}" for line in self.node.user_line.trace)]
+        if verbosity == "high":
+            lines += ["Graph:", str(printing.debugprint(self.node, file="str", print_type=True)).rstrip()]
+        return "\n".join(lines)
+
+    def _value(self, var: Variable) -> str:
+        if var not in self.values:
+            return ""
+        value = self.values[var]
+        strides = getattr(value, "strides", None)
+        text = " ".join(repr(value).split())
+        shown = f": {text}" if len(text) <= _LONGEST_VALUE else ""
+        return f", {describe_value(value)}{'' if strides is None else f', strides {tuple(strides)}'}{shown}"
+
+
+_LONGEST_VALUE = 120
+
+
+def retell(error: NodeError) -> None:
+    """Give the error of a node the length that the option ``exception_verbosity`` asks for here."""
+    if isinstance(error.report, Report):
+        error.args = (error.report.message(str(config.exception_verbosity)),)
+
+
+def node_error(node: Apply, error: Exception, values: Sequence[Any] | None = None) -> NodeError:
+    """Return the error to raise for a node that failed.
+
+    Parameters
+    ----------
+    node
+        The node that failed.
+    error
+        What it raised; its nearest builtin class is kept.
+    values
+        Values of the node's inputs, where they are known.
+
+    Notes
+    -----
+    An op may name a better culprit through a method ``blame(node, values) -> Apply | None``: a fused op knows the
+    nodes it was made of.
+    """
+    if isinstance(error, NodeError):
+        return error
+    blame = getattr(node.op, "blame", None)
+    culprit = blame(node, values) if blame is not None and values is not None else None
+    shown = node if culprit is None else culprit
+    given = "" if values is None else f" The inputs are {', '.join(map(describe_value, values)) or 'none'}."
+    text = str(error) or type(error).__name__
+    # Of a node that was fused into the one that failed, those inputs are known that both have.
+    known = {} if values is None else dict(zip(node.inputs, values, strict=False))
+    report = Report(f"{text_of(shown.op, str, 2000)}: {text.rstrip('. ')}{shown.where()}.{given}", shown, known)
+    kind = next((made for builtin, made in _KINDS if isinstance(error, builtin)), NodeError)
+    made = kind(report.message(str(config.exception_verbosity)))
+    made.report = report
+    return made
+
+
+def raise_node_error(node: Apply, error: Exception, values: Sequence[Any] | None = None) -> NoReturn:
+    """Raise the error for a node that failed (see `node_error`)."""
+    raise node_error(node, error, values) from error

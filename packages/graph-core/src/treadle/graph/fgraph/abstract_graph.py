@@ -1,0 +1,81 @@
+"""What every function graph can be asked, whether it can be changed or not."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, TextIO
+
+from treadle.config import lazy_module
+from treadle.graph.algorithms.equality import equal_computations, graph_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from treadle.graph import html, printing
+    from treadle.graph.fgraph.structure import Client
+    from treadle.graph.ir.apply import Apply
+    from treadle.graph.ir.variable import Variable
+else:
+    html = lazy_module("treadle.graph.html")
+    printing = lazy_module("treadle.graph.printing")
+
+
+class AbstractFunctionGraph(ABC):
+    """A graph between known inputs and outputs: what `FunctionGraph` and `FrozenFunctionGraph` have in common."""
+
+    inputs: Sequence[Variable]
+    outputs: Sequence[Variable]
+    clients: Mapping[Variable, Any]
+
+    @property
+    @abstractmethod
+    def apply_nodes(self) -> Iterable[Apply]:
+        """The nodes; a view that compares like a set."""
+
+    @property
+    @abstractmethod
+    def variables(self) -> Iterable[Variable]:
+        """Inputs, orphans (constants) and what the nodes compute; a view that compares like a set."""
+
+    @abstractmethod
+    def get_clients(self, var: Variable) -> list[Client]:
+        """Return who uses a variable."""
+
+    @abstractmethod
+    def toposort(self) -> list[Apply]:
+        """Return the nodes, every node after those it needs."""
+
+    @abstractmethod
+    def __contains__(self, item: object) -> bool:
+        """Whether a variable or node is in the graph."""
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Return the number of nodes."""
+
+    def equals(self, other: AbstractFunctionGraph) -> bool:
+        """Whether the other graph computes the same in the same way, inputs matched by position."""
+        return equal_computations(self.outputs, other.outputs, self.inputs, other.inputs)
+
+    def stable_key(self) -> str:
+        """Return a digest that is the same, in every process, for graphs that are equal in the sense of `equals`.
+
+        Raises
+        ------
+        GraphTypeError
+            If an op, type or constant has no canonical encoding.
+        """
+        return graph_key(self.inputs, self.outputs, sharing=False)
+
+    def dprint(self, **options: Any) -> str | TextIO | None:
+        """Print the graph (options as for `debugprint`)."""
+        return printing.debugprint(self, **options)
+
+    def _repr_html_(self) -> str:
+        """Show the graph in a notebook."""
+        return html.html_fragment(self)
+
+    def __repr__(self) -> str:
+        """Show inputs, outputs and size."""
+        ins, outs = (", ".join(map(str, vs)) for vs in (self.inputs, self.outputs))
+        return f"{type(self).__name__}([{ins}] -> [{outs}], {len(self)} nodes)"

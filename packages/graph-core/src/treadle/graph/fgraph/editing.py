@@ -1,0 +1,440 @@
+"""The editing of function graphs: every edit is checked, journalled, told to features, and whole or not at all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from treadle.config import text_of
+from treadle.graph.algorithms.clone import replacement_pairs
+from treadle.graph.algorithms.traversal import check_node, cycle_error, order_nodes, walk
+from treadle.graph.errors import GraphTypeError, GraphValueError, MissingInputError
+from treadle.graph.fgraph.abstract_graph import AbstractFunctionGraph
+from treadle.graph.fgraph.observers import Transaction
+from treadle.graph.fgraph.structure import Output
+from treadle.graph.ir.variable import Constant, Variable, listed
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable, Mapping, Sequence
+
+    from treadle.graph.fgraph.observers import Observers
+    from treadle.graph.fgraph.structure import Client, Clients, GraphStructure
+    from treadle.graph.ir.apply import Apply
+
+
+class EditableGraph(AbstractFunctionGraph):
+    """Base of `FunctionGraph`: what is in the graph, and the methods that change it."""
+
+    inputs: list[Variable]
+    outputs: list[Variable]
+    clients: dict[Variable, Clients]
+    _nodes: dict[Apply, int]
+    _structure: GraphStructure
+    _observers: Observers
+
+    # What is in the graph
+
+    @property
+    def apply_nodes(self) -> Iterable[Apply]:
+        """The nodes, in order of import; a view that compares like a set."""
+        return self._structure.sorted_nodes().keys()
+
+    @property
+    def variables(self) -> Iterable[Variable]:
+        """Inputs, orphans (constants) and what the nodes compute; a view that compares like a set."""
+        return self.clients.keys()
+
+    def __contains__(self, item: object) -> bool:
+        """Whether a variable or node is in the graph."""
+        return item in self.clients or item in self._nodes
+
+    def __len__(self) -> int:
+        """Return the number of nodes."""
+        return len(self._structure.nodes)
+
+    def get_clients(self, var: Variable) -> list[Client]:
+        """Return who uses the variable: (node, input position); an output's node has the op `Output`.
+
+        Raises
+        ------
+        GraphValueError
+            If the variable is not in the graph.
+        """
+        given: Any = var
+        if not isinstance(given, Variable):
+            listed("FunctionGraph: variable", (given,))
+        if var not in self.clients:
+            msg = f"FunctionGraph: {var} of type {var.type} is not in the graph. Import it first."
+            raise GraphValueError(msg)
+        return self._structure.sorted_clients(var)
+
+    def is_given(self, var: Variable) -> bool:
+        """Whether a variable is an input of the graph."""
+        return var in self._structure.given
+
+    # Edits
+
+    def transaction(self) -> Transaction:
+        """Return a context in which edits belong together: an error that leaves it undoes all of them."""
+        return Transaction(self._observers)
+
+    def add_input(self, var: Variable, check: bool = True, reason: str | None = None) -> None:
+        """Add an input.
+
+        Parameters
+        ----------
+        var
+            The variable. One that the graph computes is taken as given from now on.
+        check
+            Whether a variable that is an input already is refused; otherwise nothing happens.
+        reason
+            Told to the features.
+
+        Raises
+        ------
+        GraphValueError
+            If the variable is an input already.
+        """
+        listed("FunctionGraph: new input", (var,))
+        core = self._structure
+        if var in core.given:
+            if not check:
+                return
+            msg = f"FunctionGraph: {var} is listed twice among the inputs. List each input once."
+            raise GraphValueError(msg)
+        with Transaction(self._observers):
+            core.add_input(var, reason)
+            core.prune(var, reason)
+
+    def remove_input(self, input_idx: int, reason: str | None = None) -> None:
+        """Remove an input, and everything that depends on it, outputs too."""
+        self._check_place("input", input_idx, self.inputs)
+        core = self._structure
+        var = self.inputs[input_idx]
+        with Transaction(self._observers):
+            self._remove_users([var], reason)
+            core.remove_input(input_idx, reason)
+            core.prune(var, reason)
+
+    def add_output(self, var: Variable, reason: str | None = None, import_missing: bool = False) -> None:
+        """Add an output, importing what it depends on (as `import_var` does)."""
+        listed("FunctionGraph: new output", (var,))
+        with Transaction(self._observers):
+            self._import(var, reason, import_missing)
+            self._structure.add_output(var, reason)
+
+    def remove_output(self, output_idx: int, reason: str | None = None) -> None:
+        """Remove an output, and what it alone needed."""
+        self._check_place("output", output_idx, self.outputs)
+        var = self.outputs[output_idx]
+        with Transaction(self._observers):
+            self._structure.remove_output(output_idx, reason)
+            self._structure.prune(var, reason)
+
+    def remove_node(self, node: Apply, reason: str | None = None) -> None:
+        """Remove a node, everything that depends on it, outputs too, and what they alone needed."""
+        check_node("FunctionGraph", node)
+        if node not in self._structure.nodes:
+            msg = f"FunctionGraph: {node.op} is not a node of the graph{node.where()}. Pass one of apply_nodes."
+            raise GraphValueError(msg)
+        with Transaction(self._observers):
+            self._remove_users(node.outputs, reason)
+            for out in node.outputs:
+                self._structure.prune(out, reason)
+
+    def _remove_users(self, variables: Iterable[Variable], reason: str | None) -> None:
+        """Remove outputs and nodes that depend on variables."""
+        core = self._structure
+        found = list(walk(variables, self._made_from))
+        gone = sorted(n.op.idx for v in found for n, _ in core.clients[v] if isinstance(n.op, Output))
+        dropped = [core.outputs[index] for index in gone]
+        for index in reversed(gone):
+            core.remove_output(index, reason)
+        # Breadth first is no order of evaluation, but nodes without users go at once, and take those below along.
+        for var in (*dropped, *reversed(found)):
+            core.prune(var, reason)
+
+    def _made_from(self, var: Variable) -> list[Variable]:
+        return [out for node, _ in self.clients[var] for out in node.outputs if out not in self._structure.given]
+
+    def import_var(self, var: Variable, reason: str | None = None, import_missing: bool = False) -> None:
+        """Bring a variable, and the nodes that compute it, into the graph.
+
+        Parameters
+        ----------
+        var
+            The variable.
+        reason
+            Told to the features.
+        import_missing
+            Whether variables that are no input, constant or shared variable become inputs.
+
+        Raises
+        ------
+        MissingInputError
+            If there is such a variable and it may not become an input.
+        """
+        listed("FunctionGraph: new variable", (var,))
+        with Transaction(self._observers):
+            self._import(var, reason, import_missing)
+
+    def import_node(
+        self, apply_node: Apply, check: bool = True, reason: str | None = None, import_missing: bool = False
+    ) -> None:
+        """Bring a node, and those that it needs, into the graph (see `import_var`).
+
+        Parameters
+        ----------
+        apply_node
+            The node.
+        check
+            False takes what is missing as it is, without making it an input.
+        reason, import_missing
+            As for `import_var`.
+        """
+        check_node("FunctionGraph", apply_node)
+        with Transaction(self._observers):
+            if apply_node not in self._structure.nodes:
+                new_nodes = order_nodes(apply_node.outputs, self.clients.__contains__)
+                if check:
+                    self._check_given(new_nodes, import_missing, reason)
+                self._structure.import_nodes(new_nodes, reason)
+
+    def _import(self, var: Variable, reason: str | None, import_missing: bool) -> list[Apply]:
+        """Bring a variable into the graph; return the nodes that are new."""
+        core = self._structure
+        if var in core.clients:
+            return []
+        if var.owner is None:
+            if _must_be_given(var):
+                if not import_missing:
+                    _refuse_missing(var, None)
+                core.add_input(var, reason)
+            else:
+                core.list_variable(var)
+            return []
+        new_nodes = order_nodes([var], core.clients.__contains__)
+        self._check_given(new_nodes, import_missing, reason)
+        core.import_nodes(new_nodes, reason)
+        return new_nodes
+
+    def _check_given(self, nodes: Iterable[Apply], import_missing: bool, reason: str | None) -> None:
+        """Refuse nodes that need something from outside the graph, or make that inputs."""
+        known = self.clients
+        for node in nodes:
+            for var in node.inputs:
+                if var.owner is None and var not in known and _must_be_given(var):
+                    if not import_missing:
+                        _refuse_missing(var, node)
+                    self._structure.add_input(var, reason)
+
+    def change_node_input(
+        self,
+        node: Apply,
+        i: int,
+        new_var: Variable,
+        reason: str | None = None,
+        import_missing: bool = False,
+        check: bool = True,
+    ) -> None:
+        """Change input `i` of a node, or the variable of an output.
+
+        Parameters
+        ----------
+        node
+            A node of the graph, or the stand-in client of an output.
+        i
+            Position of the input.
+        new_var
+            The variable to put there; it is imported where it is new.
+        reason
+            Told to the features.
+        import_missing
+            As for `import_var`.
+        check
+            Whether the type must be kept or refined.
+
+        Raises
+        ------
+        GraphTypeError
+            If the type does not fit.
+        GraphValueError
+            If the node is not in the graph, or has no such input.
+        CycleError
+            If the node computes the variable itself.
+        """
+        check_node("FunctionGraph", node)
+        listed("FunctionGraph: new input", (new_var,))
+        core = self._structure
+        known: Container[Apply] = core.nodes if node.outputs or not isinstance(node.op, Output) else core.output_nodes
+        if node not in known:
+            msg = f"FunctionGraph: {node.op} is not a node of the graph{node.where()}. Pass one of apply_nodes."
+            raise GraphValueError(msg)
+        self._check_place("input", i, node.inputs)
+        old = node.inputs[i]
+        if old is new_var:
+            return
+        if check and not old.type.is_super(new_var.type):
+            msg = (
+                f"{node.op}: input {i} has type {old.type}, which cannot become {new_var.type}{node.where()}. "
+                "Keep the type, or refine it."
+            )
+            raise GraphTypeError(msg)
+        _check_no_loop(node, new_var, core.given)
+        with Transaction(self._observers):
+            self._import(new_var, reason, import_missing)
+            core.change_input(node, i, new_var, reason)
+            core.prune(old, reason)
+
+    def replace(
+        self,
+        var: Variable,
+        new_var: Variable,
+        reason: str | None = None,
+        verbose: bool | None = None,
+        import_missing: bool = False,
+    ) -> None:
+        """Let `new_var` take the place of `var` with all its clients.
+
+        Parameters
+        ----------
+        var
+            A variable; nothing happens if it is not in the graph.
+        new_var
+            What takes its place. It may be computed from `var`: nodes that are new keep it.
+        reason
+            Told to the features.
+        verbose
+            Whether to print what is replaced.
+        import_missing
+            As for `import_var`.
+
+        Raises
+        ------
+        GraphTypeError
+            If the type is neither kept nor refined.
+        MissingInputError
+            If `new_var` depends on a variable that is not given.
+        CycleError
+            If `new_var` is computed by a client of `var` in the graph. A longer way from `var` to `new_var` inside
+            the graph is found by the next `toposort` or `validate`.
+        """
+        listed("FunctionGraph: replacement", (var, new_var))
+        if verbose:
+            print(f"rewriting: rewrite {reason} replaces {var} with {new_var}")  # noqa: T201 - what verbose asks for
+        if var is new_var or var not in self.clients:
+            return
+        if not var.type.is_super(new_var.type):
+            msg = (
+                f"replace: {var} has type {var.type}, which cannot become {new_var.type} "
+                f"(reason: {reason}). Keep the type, or refine it."
+            )
+            raise GraphTypeError(msg)
+        core, observers = self._structure, self._observers
+        # As Transaction does it, without the cost of an object: rewriting replaces all the time.
+        mark = observers.begin()
+        try:
+            known = new_var in core.clients
+            own = set(self._import(new_var, reason, import_missing))
+            maker = None if new_var in core.given else new_var.owner
+            for node, i in core.sorted_clients(var):
+                if node not in own:
+                    if node is maker:
+                        _check_no_loop(node, new_var, core.given)
+                    core.change_input(node, i, new_var, reason)
+            core.prune(var, reason)
+            if not known:
+                # Only what came with it used the old variable.
+                core.prune(new_var, reason)
+            observers.finish()
+        except BaseException:
+            observers.fail(mark)
+            raise
+
+    def replace_all(
+        self,
+        pairs: Iterable[tuple[Variable, Variable]],
+        reason: str | None = None,
+        import_missing: bool = False,
+    ) -> None:
+        """Replace each old variable of the pairs by its new one, one after the other; all of them or none."""
+        with Transaction(self._observers):
+            for var, new_var in replacement_pairs("replace_all", pairs):
+                self.replace(var, new_var, reason, import_missing=import_missing)
+
+    def setup_var(self, var: Variable) -> None:
+        """Make a variable known to the graph, without importing what computes it."""
+        listed("FunctionGraph: new variable", (var,))
+        with Transaction(self._observers):
+            self._structure.list_variable(var)
+
+    def setup_node(self, node: Apply) -> None:
+        """Make a node known to the graph, whose inputs must be known already."""
+        unknown = [var for var in node.inputs if var not in self.clients]
+        if unknown:
+            msg = f"{node.op}: the input {unknown[0]} is not in the graph{node.where()}. Import it first."
+            raise GraphValueError(msg)
+        self.import_node(node)
+
+    def add_client(self, var: Variable, new_client: Client) -> None:
+        """List a client of a variable.
+
+        Raises
+        ------
+        GraphValueError
+            If the variable is not in the graph, or is not that input of the client.
+        """
+        node, i = new_client
+        if var not in self.clients or not 0 <= i < len(node.inputs) or node.inputs[i] is not var:
+            msg = f"FunctionGraph: input {i} of {node.op} is not {var} in this graph. Use change_node_input."
+            raise GraphValueError(msg)
+        if new_client not in self.clients[var]:
+            with Transaction(self._observers):
+                self._structure.set_client(var, node, i, listed=True)
+
+    def remove_client(
+        self, var: Variable, client_to_remove: Client, reason: str | None = None, remove_if_empty: bool = False
+    ) -> None:
+        """Strike off a client of a variable.
+
+        Parameters
+        ----------
+        var
+            The variable.
+        client_to_remove
+            The client; nothing happens if it is not listed.
+        reason
+            Told to the features.
+        remove_if_empty
+            Whether to remove the variable, and what it alone needed, if it has no client left.
+        """
+        if client_to_remove not in self.clients.get(var, ()):
+            return
+        with Transaction(self._observers):
+            self._structure.set_client(var, *client_to_remove, listed=False)
+            if remove_if_empty:
+                self._structure.prune(var, reason)
+
+    @staticmethod
+    def _check_place(role: str, index: int, places: Sequence[Any]) -> None:
+        if not isinstance(index, int) or not 0 <= index < len(places):
+            msg = f"FunctionGraph: there is no {role} {text_of(index)}, there are {len(places)}. Pass a position."
+            raise GraphValueError(msg)
+
+
+def _must_be_given(var: Variable) -> bool:
+    return not isinstance(var, Constant) and getattr(var, "container", None) is None
+
+
+def _refuse_missing(var: Variable, node: Apply | None) -> NoReturn:
+    use = "the outputs" if node is None else f"{node.op}{node.where()}"
+    msg = (
+        f"{var} of type {var.type}: the variable is needed by {use}, but is not among the inputs. "
+        "Add it to the inputs, or give it a value through givens."
+    )
+    raise MissingInputError(msg)
+
+
+def _check_no_loop(node: Apply, new_var: Variable, given: Mapping[Variable, None]) -> None:
+    """Refuse a node that would need its own output."""
+    if new_var.owner is node and new_var not in given:
+        raise cycle_error([node])

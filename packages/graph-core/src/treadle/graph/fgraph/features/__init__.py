@@ -1,0 +1,34 @@
+"""Features: observers and extensions of a FunctionGraph."""
+
+from treadle.graph.fgraph.features.base import AlreadyThere, Bookkeeper, Feature
+from treadle.graph.fgraph.features.finder import NodeFinder
+from treadle.graph.fgraph.features.full_history import FullHistory, HistoryEntry
+from treadle.graph.fgraph.features.history import History
+from treadle.graph.fgraph.features.protection import (
+    NoOutputFromInplace,
+    NoOutputInplaceOnInput,
+    PreserveNames,
+    PreserveVariableAttributes,
+    Supervisor,
+)
+from treadle.graph.fgraph.features.shapes import ShapeFeature
+from treadle.graph.fgraph.features.validation import ReplacementDidNotRemoveError, ReplaceValidate, Validator
+
+__all__ = [
+    "AlreadyThere",
+    "Bookkeeper",
+    "Feature",
+    "FullHistory",
+    "History",
+    "HistoryEntry",
+    "NoOutputFromInplace",
+    "NoOutputInplaceOnInput",
+    "NodeFinder",
+    "PreserveNames",
+    "PreserveVariableAttributes",
+    "ReplaceValidate",
+    "ReplacementDidNotRemoveError",
+    "ShapeFeature",
+    "Supervisor",
+    "Validator",
+]

@@ -1,0 +1,493 @@
+"""DestroyHandler: in-place operations that compute the right thing, checked change by change.
+
+A variable that is a view of another one (``view_map``) shares its memory; the variable at the end of such a way is a
+root. A node that overwrites an input (``destroy_map``) destroys the input's roots, so every other node that reads the
+root, or a view of it, must run before. These orderings are kept in the graph's own order of evaluation, where a
+change costs at most what lies between the nodes that it puts into another order (see `treadle.graph.fgraph.order`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from treadle.graph.errors import CycleError, GraphValueError, InconsistencyError
+from treadle.graph.fgraph.features.base import Feature
+from treadle.graph.fgraph.features.protection import Supervisor
+from treadle.graph.ir.variable import Constant
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from treadle.graph.fgraph.function_graph import FunctionGraph
+    from treadle.graph.ir.apply import Apply
+    from treadle.graph.ir.variable import Variable
+
+
+class ProtocolError(GraphValueError):
+    """The DestroyHandler was used with a graph that it does not belong to."""
+
+
+class Memory:
+    """What is known of one variable's memory.
+
+    Attributes
+    ----------
+    roots
+        The variables whose memory it may use; itself unless it is a view.
+    parents, views
+        What it is directly a view of, and its direct views, with how many inputs make it so.
+    readers
+        The nodes that have it as an input, with how many of their inputs it is.
+    destroyers
+        The nodes that overwrite it, with how many of their inputs are overwritten that it is.
+    impact
+        For a root: the variables that use its memory, itself included, that anything reads.
+    """
+
+    __slots__ = ("destroyers", "impact", "parents", "readers", "roots", "views")
+
+    def __init__(self) -> None:
+        self.roots: dict[Variable, None] = {}
+        self.parents: dict[Variable, int] = {}
+        self.views: dict[Variable, int] = {}
+        self.readers: dict[Apply, int] = {}
+        self.destroyers: dict[Apply, int] = {}
+        self.impact: dict[Variable, None] = {}
+
+
+def _count(table: dict[Any, int], key: Any, step: int) -> int:
+    """Add a step to a count, which goes at 0; return the new count."""
+    count = table.get(key, 0) + step
+    if count:
+        table[key] = count
+    else:
+        table.pop(key, None)
+    return count
+
+
+def _views(node: Apply) -> list[tuple[int, Variable]]:
+    """Return pairs of an input's position and an output that is a view of it.
+
+    An output that overwrites what it is a view of holds the new value: it begins a memory of its own.
+    """
+    op = node.op
+    if not op.view_map:
+        return []
+    return [
+        (i, node.outputs[o]) for o, places in op.view_map.items() for i in places if i not in op.destroy_map.get(o, ())
+    ]
+
+
+def _overwritten(node: Apply) -> list[int]:
+    destroy_map = node.op.destroy_map
+    return [i for places in destroy_map.values() for i in places] if destroy_map else []
+
+
+class DestroyHandler(Feature):
+    """Feature that has everything read before it is overwritten, and refuses graphs in which that is impossible.
+
+    It installs on the graph ``destroyers(var)``, the nodes that overwrite a variable's memory,
+    ``has_destroyers(variables)``, whether there is such a node for one of them, and ``destroy_handler``, itself.
+    """
+
+    keeps_orderings = True
+
+    def __init__(self) -> None:
+        self._fgraph: FunctionGraph | None = None
+        self._known: dict[Variable, Memory] = {}
+        # The inputs of each node as far as heard.
+        self._inputs: dict[Apply, list[Variable]] = {}
+        # Pairs of a reader and the destroyer that it must precede, with the number of reasons.
+        self._orderings: dict[tuple[Apply, Apply], int] = {}
+        # Roots that are overwritten, with who does it.
+        self._destroyed: dict[Variable, dict[Apply, int]] = {}
+        # Outputs' stand-ins that read what a node overwrites.
+        self._outputs: dict[Apply, dict[Apply, int]] = {}
+        # Destroyers to look at when the graph is validated.
+        self._suspects: dict[Apply, None] = {}
+        # Whether there may be a cycle of views, so that roots may be wrong until it is broken.
+        self._doubtful = False
+
+    # Attaching
+
+    def on_attach(self, fgraph: FunctionGraph) -> None:
+        """Install ``destroyers``, ``has_destroyers`` and ``destroy_handler``, and look at every node.
+
+        Raises
+        ------
+        ProtocolError
+            If the handler belongs to another graph.
+        """
+        self.refuse_second(self._fgraph, ProtocolError)
+        self.install(fgraph, destroyers=self.destroyers, has_destroyers=self.has_destroyers, destroy_handler=self)
+        self._fgraph = fgraph
+        for node in fgraph.toposort():
+            self.on_import(fgraph, node, "on_attach")
+        for out in fgraph.outputs:
+            for node, _ in fgraph.clients[out]:
+                if not node.outputs and node not in self._inputs:
+                    self.on_add_output(fgraph, node, "on_attach")
+
+    def on_detach(self, fgraph: FunctionGraph) -> None:
+        """Take back every ordering."""
+        for first, second in self._orderings:
+            fgraph.remove_ordering(first, second)
+        self.__init__()  # type: ignore[misc]  # back to the state before it was attached
+
+    def clone(self) -> DestroyHandler:
+        """Return a handler for another graph."""
+        return type(self)()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave everything out of pickles: it is found anew when the feature is attached."""
+        return vars(type(self)())
+
+    # Questions
+
+    def destroyers(self, var: Variable) -> list[Apply]:
+        """Return the nodes that overwrite the memory of a variable."""
+        return list(dict.fromkeys(node for root in self.roots_of(var) for node in self._destroyed.get(root, ())))
+
+    def roots_of(self, var: Variable) -> list[Variable]:
+        """Return the variables whose memory a variable may use: itself, unless it is a view."""
+        known = self._known.get(var)
+        return [var] if known is None else list(known.roots)
+
+    def has_destroyers(self, variables: Iterable[Variable]) -> bool:
+        """Whether a node overwrites the memory of one of the variables."""
+        return any(self.destroyers(var) for var in variables)
+
+    def orderings(self, fgraph: FunctionGraph) -> dict[Apply, Sequence[Apply]]:
+        """Return, for each node that overwrites something, those that must run before it."""
+        del fgraph
+        found: dict[Apply, list[Apply]] = {}
+        for first, second in self._orderings:
+            found.setdefault(second, []).append(first)
+        return dict(found)
+
+    # Validation
+
+    def validate(self, fgraph: FunctionGraph) -> None:
+        """Refuse a graph in which something would be read after it was overwritten.
+
+        Raises
+        ------
+        InconsistencyError
+            If so; the message names both nodes, or the node and what it must not overwrite.
+        """
+        for node in list(self._suspects):
+            self._check(node)
+            del self._suspects[node]
+        try:
+            fgraph.repair_order()
+        except CycleError as error:
+            nodes = error.nodes
+            for first, second in zip(nodes, (*nodes[1:], nodes[0]), strict=True):
+                if (first, second) in self._orderings:
+                    self._refuse_order(first, second, error)
+            raise
+        self._doubtful = False
+
+    def _refuse_order(self, reader: Apply, node: Apply, error: CycleError) -> NoReturn:
+        msg = (
+            f"{node.op}: the node overwrites what {reader.op} reads{reader.where()}, but cannot run after it"
+            f"{node.where()}: {reader.op} needs what it computes. Use the op that does not work in place."
+        )
+        raise InconsistencyError(msg) from error
+
+    def _check(self, node: Apply) -> None:
+        """Refuse a node that overwrites what it must not."""
+        places = set(_overwritten(node))
+        for i in sorted(places):
+            var = node.inputs[i]
+            for root in self._known[var].roots:
+                if isinstance(root, Constant) or (root._tag is not None and getattr(root.tag, "indestructible", False)):
+                    self._refuse(node, f"input {i} shares the memory of {root}, which must not be overwritten")
+                for other in self._destroyed[root]:
+                    if other is not node:
+                        self._refuse(node, f"input {i} is overwritten by {other.op} too{other.where()}")
+        for output in self._outputs.get(node, ()):
+            self._refuse(node, f"it overwrites {output.inputs[0]}, an output of the graph or a view of one")
+        self._check_aliases(node, places)
+
+    def _check_aliases(self, node: Apply, places: set[int]) -> None:
+        """Refuse a node that overwrites the memory of another one of its inputs."""
+        users: dict[Variable, list[int]] = {}
+        for i, var in enumerate(node.inputs):
+            for root in self._known[var].roots:
+                users.setdefault(root, []).append(i)
+        for i in places:
+            for root in self._known[node.inputs[i]].roots:
+                for j in users[root]:
+                    if j != i and not self._tolerates(node, i, j):
+                        self._refuse(node, f"it overwrites input {i}, and input {j} shares its memory")
+
+    @staticmethod
+    def _tolerates(node: Apply, i: int, j: int) -> bool:
+        """Whether an op declares that two inputs may be the same, or share memory."""
+        same = getattr(node.op, "destroyhandler_tolerate_same", ())
+        if node.inputs[i] is node.inputs[j] and ((i, j) in same or (j, i) in same):
+            return True
+        return (i, j) in getattr(node.op, "destroyhandler_tolerate_aliased", ())
+
+    @staticmethod
+    def _refuse(node: Apply, what: str) -> NoReturn:
+        msg = f"{node.op}: {what}{node.where()}. Use the op that does not work in place."
+        raise InconsistencyError(msg)
+
+    # What happens to the graph
+
+    def on_import(self, fgraph: FunctionGraph, node: Apply, reason: str | None) -> None:
+        """Take a node in."""
+        del fgraph, reason
+        self._inputs[node] = list(node.inputs)
+        for var in node.outputs:
+            self._memory(var)
+        views = _views(node)
+        for i, var in enumerate(node.inputs):
+            self._add_read(node, var)
+            for place, out in views:
+                if place == i:
+                    self._add_view(var, out)
+        for i in _overwritten(node):
+            self._destroy(node, node.inputs[i], 1)
+
+    def on_prune(self, fgraph: FunctionGraph, node: Apply, reason: str | None) -> None:
+        """Let a node go."""
+        del fgraph, reason
+        inputs = self._inputs.pop(node)
+        for i in _overwritten(node):
+            self._destroy(node, inputs[i], -1)
+        for place, out in _views(node):
+            self._remove_view(inputs[place], out)
+        for var in inputs:
+            self._remove_read(node, var)
+        for out in node.outputs:
+            self._release(out)
+        self._suspects.pop(node, None)
+        self._outputs.pop(node, None)
+
+    def on_change_input(
+        self, fgraph: FunctionGraph, node: Apply, i: int, var: Variable, new_var: Variable, reason: str | None = None
+    ) -> None:
+        """Follow a changed input."""
+        del fgraph, reason
+        self._inputs[node][i] = new_var
+        destroyed = _overwritten(node).count(i)
+        views = [out for place, out in _views(node) if place == i]
+        # Where the memory is the same, nothing changes for views of it, or for those that read it.
+        moves = self._doubtful or self._memory(new_var).roots.keys() != self._known[var].roots.keys()
+        self._add_read(node, new_var)
+        if destroyed:
+            self._destroy(node, new_var, destroyed, moves)
+            self._destroy(node, var, -destroyed, moves)
+        for out in views:
+            self._add_view(new_var, out, moves)
+            self._remove_view(var, out, moves)
+        self._remove_read(node, var)
+        if node.op.destroy_map:
+            self._suspects[node] = None
+
+    def on_add_output(self, fgraph: FunctionGraph, node: Apply, reason: str | None) -> None:
+        """Take in who reads an output."""
+        del fgraph, reason
+        self._inputs[node] = list(node.inputs)
+        self._add_read(node, node.inputs[0])
+
+    def on_remove_output(self, fgraph: FunctionGraph, node: Apply, reason: str | None) -> None:
+        """Let go who read an output."""
+        del fgraph, reason
+        (var,) = self._inputs.pop(node)
+        self._remove_read(node, var)
+
+    # Memory
+
+    def _memory(self, var: Variable) -> Memory:
+        known = self._known.get(var)
+        if known is None:
+            known = self._known[var] = Memory()
+            known.roots[var] = None
+            known.impact[var] = None
+        return known
+
+    def _release(self, var: Variable) -> None:
+        """Forget a variable that nothing refers to."""
+        known = self._known.get(var)
+        if known is None or known.readers or known.destroyers or known.views or known.parents:
+            return
+        # Only while views form a cycle do others count on the memory of what nothing refers to, or it on others'.
+        if any(other is not var for other in known.impact):
+            return
+        for root in known.roots:
+            self._known[root].impact.pop(var, None)
+        del self._known[var]
+
+    def _add_read(self, node: Apply, var: Variable) -> None:
+        memory = self._memory(var)
+        if _count(memory.readers, node, 1) == 1:
+            for root in memory.roots:
+                for destroyer in self._destroyed.get(root, ()):
+                    self._order(node, destroyer, 1)
+
+    def _remove_read(self, node: Apply, var: Variable) -> None:
+        memory = self._known[var]
+        if _count(memory.readers, node, -1) == 0:
+            for root in memory.roots:
+                for destroyer in self._destroyed.get(root, ()):
+                    self._order(node, destroyer, -1)
+            self._release(var)
+
+    def _destroy(self, node: Apply, var: Variable, step: int, counts: bool = True) -> None:
+        """Begin or end to overwrite the memory of a variable; `counts` tells whether that is news for its roots."""
+        memory = self._memory(var)
+        _count(memory.destroyers, node, step)
+        if counts:
+            for root in memory.roots:
+                self._destroy_root(node, root, step)
+        self._suspects[node] = None
+
+    def _destroy_root(self, node: Apply, root: Variable, step: int) -> None:
+        nodes = self._destroyed.setdefault(root, {})
+        before = nodes.get(node, 0)
+        after = _count(nodes, node, step)
+        if not nodes:
+            del self._destroyed[root]
+        if (before == 0) != (after == 0):
+            for var in self._known[root].impact:
+                for reader in self._known[var].readers:
+                    self._order(reader, node, 1 if after else -1)
+
+    def _order(self, reader: Apply, destroyer: Apply, step: int) -> None:
+        """Add or take back a reason for a reader to run before a destroyer."""
+        if reader is destroyer:
+            self._suspects[destroyer] = None
+            return
+        if not reader.outputs:
+            waiting = self._outputs.setdefault(destroyer, {})
+            _count(waiting, reader, step)
+            if not waiting:
+                del self._outputs[destroyer]
+            self._suspects[destroyer] = None
+            return
+        count = _count(self._orderings, (reader, destroyer), step)
+        graph = self._fgraph
+        if graph is not None and count == 0:
+            graph.remove_ordering(reader, destroyer)
+        elif graph is not None and step > 0 and count == 1:
+            graph.add_ordering(reader, destroyer)
+
+    # Views
+
+    def _add_view(self, var: Variable, out: Variable, moves: bool = True) -> None:
+        """Make a variable a view of another one; `moves` tells whether its memory is another one then."""
+        _count(self._memory(out).parents, var, 1)
+        if _count(self._memory(var).views, out, 1) == 1 and moves:
+            self._move(out)
+
+    def _remove_view(self, var: Variable, out: Variable, moves: bool = True) -> None:
+        """Take back `_add_view`."""
+        _count(self._known[out].parents, var, -1)
+        if _count(self._known[var].views, out, -1) == 0 and moves:
+            self._move(out)
+
+    def _move(self, out: Variable) -> None:
+        """Find anew the roots of a variable and of its views."""
+        below: dict[Variable, None] = {}
+        pending = [out]
+        while pending:
+            var = pending.pop()
+            if var not in below:
+                below[var] = None
+                pending.extend(self._known[var].views)
+        for var in below:
+            self._take_off(var)
+        for var in self._parents_first(below):
+            self._put_on(var)
+
+    def _parents_first(self, variables: dict[Variable, None]) -> list[Variable]:
+        """Return the variables, each after those that it is a view of."""
+        waiting = {var: sum(parent in variables for parent in self._known[var].parents) for var in variables}
+        order = [var for var, count in waiting.items() if not count]
+        for var in order:
+            for view in self._known[var].views:
+                waiting[view] -= 1
+                if not waiting[view]:
+                    order.append(view)
+        if len(order) < len(variables):
+            # Views in a cycle: the graph is refused for it, and they are found anew when it is broken.
+            self._doubtful = True
+            order += [var for var, count in waiting.items() if count > 0]
+        return order
+
+    def _take_off(self, var: Variable) -> None:
+        """Separate a variable from its roots."""
+        memory = self._known[var]
+        for root in memory.roots:
+            for node, count in memory.destroyers.items():
+                self._destroy_root(node, root, -count)
+            for destroyer in self._destroyed.get(root, ()):
+                for reader in memory.readers:
+                    self._order(reader, destroyer, -1)
+            self._known[root].impact.pop(var, None)
+        memory.roots = {}
+
+    def _put_on(self, var: Variable) -> None:
+        """Connect a variable to the roots of what it is a view of."""
+        memory = self._known[var]
+        for parent in memory.parents:
+            memory.roots.update(self._known[parent].roots)
+        if not memory.roots:
+            memory.roots[var] = None
+        for root in memory.roots:
+            self._known[root].impact[var] = None
+            for destroyer in self._destroyed.get(root, ()):
+                for reader in memory.readers:
+                    self._order(reader, destroyer, 1)
+            for node, count in memory.destroyers.items():
+                self._destroy_root(node, root, count)
+        for reader in memory.readers:
+            if reader.op.destroy_map:
+                self._suspects[reader] = None
+
+
+def inplace_candidates(
+    fgraph: FunctionGraph, inputs: Iterable[Variable], protected_inputs: Iterable[Variable] | None = None
+) -> list[Variable]:
+    """Return the inputs of a node that one which works in place might overwrite.
+
+    Left out are constants, variables whose memory is overwritten already, those that share memory with another of
+    the inputs, and protected ones with their views.
+
+    Parameters
+    ----------
+    fgraph
+        A graph with a `DestroyHandler`.
+    inputs
+        The inputs of the node.
+    protected_inputs
+        Variables that must not be overwritten; what its supervisors protect, and its outputs, if None.
+
+    Raises
+    ------
+    ProtocolError
+        If the graph has no `DestroyHandler`.
+    """
+    handler: DestroyHandler | None = getattr(fgraph, "destroy_handler", None)
+    if handler is None:
+        msg = f"inplace_candidates: {fgraph} has no DestroyHandler. Attach one to it first."
+        raise ProtocolError(msg)
+    if protected_inputs is None:
+        supervised = (var for f in fgraph.features if isinstance(f, Supervisor) for var in f.protected)
+        protected_inputs = [*supervised, *fgraph.outputs]
+    protected = {root for var in protected_inputs for root in handler.roots_of(var)}
+    wanted = list(dict.fromkeys(inputs))
+    users: dict[Variable, int] = {}
+    for var in wanted:
+        for root in handler.roots_of(var):
+            users[root] = users.get(root, 0) + 1
+    return [
+        var
+        for var in wanted
+        if not any(isinstance(r, Constant) or r in protected or users[r] > 1 for r in handler.roots_of(var))
+        and not handler.destroyers(var)
+    ]

@@ -1,0 +1,243 @@
+"""What was done to a graph, step by step, so that it can be taken back exactly, and told to features."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from treadle.graph.fgraph.features.base import REVERT
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from treadle.graph.fgraph.labelled_list import Slot
+    from treadle.graph.fgraph.order import OrderChange
+    from treadle.graph.fgraph.structure import Clients, GraphStructure
+    from treadle.graph.ir.apply import Apply
+    from treadle.graph.ir.variable import Variable
+
+# A callback of features, with its arguments after the graph.
+News: TypeAlias = "tuple[str, tuple[Any, ...]]"
+
+
+class Step(ABC):
+    """One change of a graph's tables."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def undo(self, graph: GraphStructure) -> None:
+        """Take the step back; every later step has been taken back before."""
+
+    def news(self) -> Sequence[News]:
+        """Return what features are told after the step, one after the other."""
+        return ()
+
+    def undone(self) -> Sequence[News]:
+        """Return the reverse of each of the news, told from the last to the first after the step was taken back."""
+        return ()
+
+
+class Imported(Step):
+    """Nodes came in, and with them variables that were not known before."""
+
+    __slots__ = ("fresh", "nodes", "reason")
+
+    def __init__(self, nodes: Sequence[Apply], fresh: list[Variable], reason: str | None) -> None:
+        self.nodes, self.fresh, self.reason = nodes, fresh, reason
+
+    def undo(self, graph: GraphStructure) -> None:
+        """Remove the nodes and the variables."""
+        clients = graph.clients
+        for node in reversed(self.nodes):
+            for i, x in enumerate(node.inputs):
+                del clients[x][node, i]
+            del graph.nodes[node]
+            graph.order.discard(node)
+        for var in self.fresh:
+            del clients[var]
+
+    def news(self) -> Sequence[News]:
+        """Tell of each import."""
+        return [("on_import", (node, self.reason)) for node in self.nodes]
+
+    def undone(self) -> Sequence[News]:
+        """Tell of each removal."""
+        return [("on_prune", (node, REVERT)) for node in self.nodes]
+
+
+class Pruned(Step):
+    """A node left, with its outputs."""
+
+    __slots__ = ("gone", "node", "reason", "serial", "serials", "slot")
+
+    def __init__(
+        self,
+        node: Apply,
+        serial: int,
+        serials: list[int],
+        gone: list[Variable],
+        slot: Slot | bool,
+        reason: str | None,
+    ) -> None:
+        self.node, self.serial, self.serials = node, serial, serials
+        self.gone, self.slot, self.reason = gone, slot, reason
+
+    def undo(self, graph: GraphStructure) -> None:
+        """Bring the node back to where it was."""
+        node = self.node
+        graph.nodes[node] = self.serial
+        graph.nodes_disordered = True
+        for out in self.gone:
+            graph.add_variable(out)
+        for i, (x, serial) in enumerate(zip(node.inputs, self.serials, strict=True)):
+            graph.relist(x, node, i, serial)
+        graph.order.restore(node, self.slot)
+
+    def news(self) -> Sequence[News]:
+        """Tell of the removal."""
+        return (("on_prune", (self.node, self.reason)),)
+
+    def undone(self) -> Sequence[News]:
+        """Tell of the return."""
+        return (("on_import", (self.node, REVERT)),)
+
+
+class Changed(Step):
+    """An input of a node became another variable."""
+
+    __slots__ = ("i", "new", "node", "old", "reason", "serial")
+
+    def __init__(self, node: Apply, i: int, old: Variable, new: Variable, serial: int, reason: str | None) -> None:
+        self.node, self.i, self.old, self.new = node, i, old, new
+        self.serial, self.reason = serial, reason
+
+    def undo(self, graph: GraphStructure) -> None:
+        """Put the old variable back."""
+        node, i = self.node, self.i
+        del graph.clients[self.new][node, i]
+        graph.set_input(node, i, self.old)
+        graph.relist(self.old, node, i, self.serial)
+
+    def news(self) -> Sequence[News]:
+        """Tell of the change."""
+        return (("on_change_input", (self.node, self.i, self.old, self.new, self.reason)),)
+
+    def undone(self) -> Sequence[News]:
+        """Tell of the change back."""
+        return (("on_change_input", (self.node, self.i, self.new, self.old, REVERT)),)
+
+
+class Listed(Step):
+    """A variable without owner became known, or one that nothing uses was forgotten."""
+
+    __slots__ = ("came", "table", "var")
+
+    def __init__(self, var: Variable, table: Clients, came: bool) -> None:
+        self.var, self.table, self.came = var, table, came
+
+    def undo(self, graph: GraphStructure) -> None:
+        """Forget the variable, or know it again."""
+        if self.came:
+            del graph.clients[self.var]
+        else:
+            graph.clients[self.var] = self.table
+
+
+class ClientListed(Step):
+    """A client was listed or struck off by hand."""
+
+    __slots__ = ("came", "i", "node", "serial", "var")
+
+    def __init__(self, var: Variable, node: Apply, i: int, serial: int, came: bool) -> None:
+        self.var, self.node, self.i, self.serial, self.came = var, node, i, serial, came
+
+    def undo(self, graph: GraphStructure) -> None:
+        """Strike the client off, or list it again."""
+        if self.came:
+            del graph.clients[self.var][self.node, self.i]
+        else:
+            graph.relist(self.var, self.node, self.i, self.serial)
+
+
+class OutputChanged(Step):
+    """An output was added or removed."""
+
+    __slots__ = ("added", "index", "node", "reason", "serial", "var")
+
+    def __init__(self, index: int, node: Apply, var: Variable, serial: int, added: bool, reason: str | None) -> None:
+        self.index, self.node, self.var, self.serial = index, node, var, serial
+        self.added, self.reason = added, reason
+
+    def undo(self, graph: GraphStructure) -> None:
+        """Remove the output, or put it back to its place."""
+        if self.added:
+            graph.outputs.pop()
+            graph.output_nodes.pop()
+            del graph.clients[self.var][self.node, 0]
+            return
+        graph.outputs.insert(self.index, self.var)
+        graph.output_nodes.insert(self.index, self.node)
+        graph.number_outputs(self.index)
+        graph.relist(self.var, self.node, 0, self.serial)
+
+    def news(self) -> Sequence[News]:
+        """Tell of the output."""
+        return (("on_add_output" if self.added else "on_remove_output", (self.node, self.reason)),)
+
+    def undone(self) -> Sequence[News]:
+        """Tell of the opposite."""
+        return (("on_remove_output" if self.added else "on_add_output", (self.node, REVERT)),)
+
+
+class InputChanged(Step):
+    """An input was added or removed."""
+
+    __slots__ = ("added", "index", "reason", "var")
+
+    def __init__(self, index: int, var: Variable, added: bool, reason: str | None) -> None:
+        self.index, self.var, self.added, self.reason = index, var, added, reason
+
+    def undo(self, graph: GraphStructure) -> None:
+        """Remove the input, or put it back to its place."""
+        if self.added:
+            graph.inputs.pop()
+            del graph.given[self.var]
+        else:
+            graph.inputs.insert(self.index, self.var)
+            graph.given[self.var] = None
+
+    def news(self) -> Sequence[News]:
+        """Tell of the input."""
+        return (("on_add_input" if self.added else "on_remove_input", (self.var, self.reason)),)
+
+    def undone(self) -> Sequence[News]:
+        """Tell of the opposite."""
+        return (("on_remove_input" if self.added else "on_add_input", (self.var, REVERT)),)
+
+
+class MappingChanged(Step):
+    """The update mapping followed a removed input or output."""
+
+    __slots__ = ("old",)
+
+    def __init__(self, old: dict[int, int] | None) -> None:
+        self.old = old
+
+    def undo(self, graph: GraphStructure) -> None:
+        """Put the old mapping back."""
+        graph.update_mapping = self.old
+
+
+class Reordered(Step):
+    """The maintained order was repaired: something was changed in it, or it was found right (None)."""
+
+    __slots__ = ("change",)
+
+    def __init__(self, change: OrderChange | None) -> None:
+        self.change = change
+
+    def undo(self, graph: GraphStructure) -> None:
+        """Put the nodes back to where they stood."""
+        if self.change is not None:
+            graph.order.undo(self.change)

@@ -1,0 +1,1 @@
+"""What graphs are made of: types, variables, nodes and ops."""

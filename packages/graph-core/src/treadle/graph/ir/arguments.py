@@ -1,0 +1,65 @@
+"""Arguments as functions take them: one conversion for each kind, where they enter."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from treadle.config import text_of
+from treadle.graph.errors import GraphTypeError
+from treadle.graph.ir.variable import as_index
+
+
+def as_flag(what: str, value: Any) -> bool:
+    """Return an argument as a truth value: True, False (Python's or NumPy's), or the integers 1 and 0.
+
+    Parameters
+    ----------
+    what
+        Whose argument it is and which, for messages: ``"sum: keepdims"``.
+    value
+        The argument.
+
+    Raises
+    ------
+    GraphTypeError
+        If it is something else.
+    """
+    if isinstance(value, bool):
+        return value
+    kind = type(value)
+    if (kind.__module__, kind.__name__) == ("numpy", "bool") or as_index(value) in {0, 1}:
+        return bool(value)
+    msg = f"{what} must be True or False, got {text_of(value)}. Pass one of the two."
+    raise GraphTypeError(msg)
+
+
+def as_count(what: str, value: Any, least: int = 0, most: int = 10_000) -> int:
+    """Return an argument as an integer that counts something.
+
+    Parameters
+    ----------
+    what
+        Whose argument it is and which, for messages.
+    value
+        The argument.
+    least, most
+        The least and the largest integer that are taken: more things than that are a mistake rather than a wish.
+
+    Raises
+    ------
+    GraphTypeError
+        If it is no integer, or out of these bounds.
+    """
+    number = None if isinstance(value, bool) else as_index(value)
+    if number is None or not least <= number <= most:
+        msg = f"{what} must be an integer from {least} to {most}, got {text_of(value)}. Pass one."
+        raise GraphTypeError(msg)
+    return number
+
+
+def as_list(value: Any) -> list[Any] | None:
+    """Return what can be iterated over as a list; None for anything else."""
+    try:
+        return list(value)
+    except TypeError:
+        return None

@@ -1,0 +1,178 @@
+"""How applications of ops are written in formulas: what an op's `printed_form` returns, and `pprint` puts together.
+
+A form is context-free: it says how tightly it binds itself and how tightly each operand must, and whoever puts it
+into another form adds parentheses exactly where they are needed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from treadle.graph.ir.variable import Variable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+# One step up in precedence: an operand that must bind more tightly than its operator.
+STEP: Final = 1e-6
+
+
+class Precedence:
+    """How tightly operators bind, after Python's own table; user-made operators may take numbers in between."""
+
+    LOWEST: Final = -1000.0
+    COMPARISON: Final = -7.0
+    OR: Final = -6.0
+    XOR: Final = -5.0
+    AND: Final = -4.0
+    SHIFT: Final = -3.0
+    SUM: Final = -2.0
+    PRODUCT: Final = -1.0
+    UNARY: Final = 0.0
+    POWER: Final = 1.0
+    ATOM: Final = 1000.0
+
+
+class Operand:
+    """A place of a form where the text of a variable goes.
+
+    Parameters
+    ----------
+    variable
+        The variable.
+    level
+        Lowest precedence that the variable's text may have here without parentheses.
+    """
+
+    __slots__ = ("level", "variable")
+
+    def __init__(self, variable: Variable, level: float = Precedence.LOWEST) -> None:
+        self.variable = variable
+        self.level = level
+
+
+def _shown(value: Any) -> str | Operand:
+    return Operand(value) if isinstance(value, Variable) else str(value)
+
+
+def _separated(values: Iterable[Any]) -> list[str | Operand]:
+    parts: list[str | Operand] = []
+    for value in values:
+        if parts:
+            parts.append(", ")
+        parts.append(_shown(value))
+    return parts
+
+
+class Form:
+    """A formula: pieces of text, with operands between them.
+
+    Parameters
+    ----------
+    parts
+        Text and operands, in order.
+    level
+        How tightly the formula binds as a whole.
+    """
+
+    __slots__ = ("level", "parts")
+
+    def __init__(self, parts: Iterable[str | Operand], level: float = Precedence.ATOM) -> None:
+        self.parts = tuple(parts)
+        self.level = level
+
+    @classmethod
+    def like(cls, variable: Variable) -> Form:
+        """Return the form of another variable: what binds as that variable does."""
+        return cls([Operand(variable)])
+
+    @classmethod
+    def call(cls, name: str, arguments: Sequence[Any], keywords: Mapping[str, Any] | None = None) -> Form:
+        """Return ``name(a, b, key=value)``; arguments are variables, or text; values of keywords show their repr."""
+        given = _separated(arguments)
+        for key, value in (keywords or {}).items():
+            given.append(f"{', ' if given else ''}{key}={value!r}")
+        return cls([f"{name}(", *given, ")"])
+
+    @classmethod
+    def member(cls, owner: Variable, text: str) -> Form:
+        """Return the owner followed by text that binds tightly, such as ``.T``."""
+        return cls([Operand(owner, Precedence.ATOM), text])
+
+    @classmethod
+    def method(cls, owner: Variable, name: str, arguments: Sequence[Any] = ()) -> Form:
+        """Return ``owner.name(a, b)``; arguments are variables, or text."""
+        return cls([Operand(owner, Precedence.ATOM), f".{name}(", *_separated(arguments), ")"])
+
+    @classmethod
+    def index(cls, owner: Variable, items: Sequence[Sequence[str | Operand]]) -> Form:
+        """Return ``owner[a, b]``; each item is a sequence of text and operands, such as ``("1:", Operand(n))``."""
+        parts: list[str | Operand] = [Operand(owner, Precedence.ATOM), "["]
+        for at, item in enumerate(items):
+            if at:
+                parts.append(", ")
+            parts += item
+        return cls([*parts, "]"])
+
+
+class Infix:
+    """An operator between its operands.
+
+    Parameters
+    ----------
+    symbol
+        The operator.
+    precedence
+        How tightly it binds.
+    associativity
+        ``"left"``: ``a - b - c`` is ``(a - b) - c``. ``"right"``: ``a ** b ** c`` is ``a ** (b ** c)``. ``"none"``:
+        an operand of the same precedence is always put into parentheses. ``"either"``: never.
+    right
+        Lowest precedence of the right operand that needs no parentheses, where it differs from what the
+        associativity says: ``a ** -b``.
+    """
+
+    __slots__ = ("associativity", "precedence", "right", "symbol")
+
+    def __init__(self, symbol: str, precedence: float, associativity: str = "left", right: float | None = None) -> None:
+        self.symbol = symbol
+        self.precedence = precedence
+        self.associativity = associativity
+        self.right = right
+
+    def form(self, operands: Sequence[Variable]) -> Form:
+        """Return the operands with the operator between them."""
+        above = self.precedence + STEP
+        first = self.precedence if self.associativity in {"left", "either"} else above
+        last = self.precedence if self.associativity in {"right", "either"} else above
+        if self.right is not None:
+            last = self.right
+        middle = self.precedence if self.associativity == "either" else above
+        parts: list[str | Operand] = []
+        for at, var in enumerate(operands):
+            if at:
+                parts.append(f" {self.symbol} ")
+            parts.append(Operand(var, first if at == 0 else last if at == len(operands) - 1 else middle))
+        return Form(parts, self.precedence)
+
+
+class Prefix:
+    """An operator in front of its one operand.
+
+    Parameters
+    ----------
+    symbol
+        The operator.
+    precedence
+        How tightly it binds.
+    """
+
+    __slots__ = ("precedence", "symbol")
+
+    def __init__(self, symbol: str, precedence: float = Precedence.UNARY) -> None:
+        self.symbol = symbol
+        self.precedence = precedence
+
+    def form(self, operands: Sequence[Variable]) -> Form:
+        """Return the operator with its operand behind it."""
+        return Form([self.symbol, Operand(operands[0], self.precedence)], self.precedence)

@@ -1,0 +1,402 @@
+"""Shared variables: state that functions read and update, and the converters that make them from plain values."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from treadle.config import discover, new_lock, text_of
+from treadle.graph.errors import DuplicateRegistrationError, GraphTypeError
+from treadle.graph.ir.arguments import as_flag
+from treadle.graph.ir.holding import let_go
+from treadle.graph.ir.plugins import PluginLoader
+from treadle.graph.ir.variable import Constant, T_co, Variable, check_type
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from treadle.graph.ir.type import Type
+
+_ORDER = itertools.count()
+
+
+class Container:
+    """The cell that holds a shared variable's value, in a backend's native form or as a plain host value.
+
+    Every access goes through the re-entrant `lock`. Functions that update several containers take their locks in
+    the order of `order`, so that they cannot wait for each other.
+
+    Parameters
+    ----------
+    type
+        What values the cell takes.
+    value
+        Its first value, already of that type.
+    """
+
+    __slots__ = ("__weakref__", "_fetch", "_host", "_value", "lock", "order", "type")
+
+    def __init__(self, type: Type, value: Any) -> None:  # noqa: A002 - the documented name
+        self.type = type
+        self._value = value
+        self._host: Any = value
+        self._fetch: Callable[[Any], Any] | None = None
+        self.lock = new_lock()
+        self.order = next(_ORDER)
+
+    def read(self) -> Any:
+        """Return the value in whatever form it was written."""
+        try:
+            with self.lock:
+                return self._value
+        except BaseException as error:
+            self._let_go(error)
+            raise
+
+    def read_host(self) -> Any:
+        """Return the value as a plain host value, converted once.
+
+        The lock is taken even where nothing is to be converted: a call that updates several cells holds their locks,
+        so that nobody sees one of them updated and then another one not.
+        """
+        try:
+            with self.lock:
+                if self._fetch is not None:
+                    self._host = self._fetch(self._value)
+                    self._fetch = None
+                return self._host
+        except BaseException as error:
+            self._let_go(error)
+            raise
+
+    def write(self, value: Any) -> None:
+        """Store a host value, already filtered."""
+        try:
+            with self.lock:
+                self._value = self._host = value
+                self._fetch = None
+        except BaseException as error:
+            self._let_go(error)
+            raise
+
+    def change(self, edit: Callable[[Any], Any]) -> None:
+        """Store what a function makes of the host value, which nobody else changes meanwhile."""
+        try:
+            with self.lock:
+                old = self._host if self._fetch is None else self._fetch(self._value)
+                self._value = self._host = edit(old)
+                self._fetch = None
+        except BaseException as error:
+            self._let_go(error)
+            raise
+
+    def _let_go(self, error: BaseException) -> None:
+        # What fails here for itself, as converting may, ended its block.
+        if not isinstance(error, Exception):
+            let_go(self.lock, sys._getframe(2))
+
+    @property
+    def data(self) -> Any:
+        """The value, as a host value; what is assigned is converted to the cell's type."""
+        return self.read_host()
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        self.write(self.type.filter(value))
+
+    value = data
+
+    def write_native(self, value: Any, fetch: Callable[[Any], Any]) -> None:
+        """Store a value in a backend's own form; `fetch` turns it into a host value when one is asked for."""
+        try:
+            with self.lock:
+                self._fetch = fetch
+                self._value = value
+                self._host = None
+        except BaseException as error:
+            self._let_go(error)
+            raise
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle type and host value."""
+        return Container, (self.type, self.read_host())
+
+
+class SharedVariable(Variable[T_co]):
+    """A variable with a value that persists between calls, and that functions can update.
+
+    Parameters
+    ----------
+    type
+        The variable's type.
+    value
+        Its first value.
+    strict
+        Whether values must be of the type already; otherwise they are converted.
+    allow_downcast
+        Whether conversion may lose precision.
+    container
+        The cell to use, in place of `value`.
+    name
+        Shown when printed.
+    """
+
+    __slots__ = ("_default_update", "allow_downcast", "container", "strict")
+
+    def __init__(
+        self,
+        type: T_co,  # noqa: A002 - the documented name
+        value: Any = None,
+        strict: bool = False,
+        allow_downcast: bool | None = None,
+        container: Container | None = None,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(type, None, None, name)
+        check_type(type)
+        self.strict = strict
+        self.allow_downcast = allow_downcast
+        self._default_update: Variable | None = None
+        if container is None:
+            container = Container(type, type.accept(value, strict=strict, allow_downcast=allow_downcast))
+        self.container = container
+
+    @property
+    def default_update(self) -> Variable | None:
+        """Expression of the value after each call of a function that uses the variable and has no update of it.
+
+        Raises
+        ------
+        GraphTypeError
+            When it is set to something that is not of the variable's type and has no lossless conversion to it.
+        """
+        return self._default_update
+
+    @default_update.setter
+    def default_update(self, new: Any) -> None:
+        if new is None:
+            self._default_update = None
+            return
+        try:
+            self._default_update = self.type.filter_variable(new)
+        except TypeError as error:
+            shown = f"{new} of type {new.type}" if isinstance(new, Variable) else text_of(new)
+            msg = (
+                f"{self}: the default update must be of type {self.type}, got {shown}. Cast the expression, for "
+                "instance with .astype(...)."
+            )
+            raise GraphTypeError(msg) from error
+
+    def get_value(self, borrow: bool = False, return_internal_type: bool = False) -> Any:
+        """Return the value.
+
+        Parameters
+        ----------
+        borrow
+            Whether the value kept inside may be returned, which must then not be changed; else a copy.
+        return_internal_type
+            Whether to return the form a backend left it in.
+        """
+        if as_flag("get_value: return_internal_type", return_internal_type):
+            return self.container.read()
+        kept = as_flag("get_value: borrow", borrow)
+        value = self.container.read_host()
+        return value if kept else self.type.copy_value(value)
+
+    def set_value(self, new_value: Any, borrow: bool = False) -> None:
+        """Set the value.
+
+        Parameters
+        ----------
+        new_value
+            A value the type accepts.
+        borrow
+            Whether the object given may be kept; else a copy of it.
+
+        Raises
+        ------
+        TypeError
+            If the type does not accept it. The old value stays.
+        """
+        filtered = self.type.accept(new_value, strict=self.strict, allow_downcast=self.allow_downcast)
+        if not as_flag("set_value: borrow", borrow) and self.type.may_share_memory(filtered, new_value):
+            filtered = self.type.copy_value(filtered)
+        self.container.write(filtered)
+
+    def zero(self, borrow: bool = False) -> None:
+        """Set every element to zero; in place if `borrow`."""
+        in_place = as_flag("zero: borrow", borrow)
+
+        def cleared(old: Any) -> Any:
+            writable = getattr(getattr(old, "flags", None), "writeable", True)
+            new = old if in_place and writable else self.type.copy_value(old)
+            new[...] = 0
+            return new
+
+        self.container.change(cleared)
+
+    def clone(self, *, name: str | None = None) -> SharedVariable[T_co]:
+        """Return a shared variable of the same kind that uses the same cell."""
+        new = type(self)(
+            self.type,
+            None,
+            self.strict,
+            self.allow_downcast,
+            container=self.container,
+            name=name if name is not None else self.name,
+        )
+        new.tag = self._tag.copy() if self._tag is not None else None
+        return new
+
+    def __str__(self) -> str:
+        """Show name or type."""
+        return self.name if self.name is not None else f"<shared {self.type}>"
+
+    __repr__ = __str__
+
+
+class ConverterTable:
+    """How plain values become types, found through the entry-point group ``treadle.types``.
+
+    Each entry is a mapping from a Python class to a function ``type_of(value) -> Type``.
+    """
+
+    __slots__ = ("_by_class", "_published")
+
+    def __init__(self) -> None:
+        self._by_class: dict[type, Callable[[Any], Type]] = {}
+        self._published = PluginLoader(lambda: discover("treadle.types"), self._take)
+
+    def register(self, kind: type, type_of: Callable[[Any], Type]) -> None:
+        """Convert values of class `kind` (and subclasses) with `type_of`.
+
+        Raises
+        ------
+        DuplicateRegistrationError
+            If the class has a converter already.
+        """
+        if kind in self._by_class:
+            msg = f"shared: {kind.__qualname__} has a converter already. Remove one of the two registrations."
+            raise DuplicateRegistrationError(msg)
+        self._by_class[kind] = type_of
+
+    def _take(self, table: Mapping[type, Callable[[Any], Type]]) -> None:
+        for kind, convert in table.items():
+            self.register(kind, convert)
+
+    def type_of(self, value: Any) -> Type:
+        """Return the type of a variable that is to hold the value.
+
+        Raises
+        ------
+        GraphTypeError
+            If no converter takes it.
+        """
+        self._published.load()
+        for base in type(value).__mro__:
+            convert_one = self._by_class.get(base)
+            if convert_one is not None:
+                return convert_one(value)
+        msg = (
+            f"shared: no type is known for a value of class {type(value).__qualname__}, got {text_of(value)}. "
+            "Pass a NumPy array or a number, or install a package that registers a converter."
+        )
+        raise GraphTypeError(msg)
+
+
+CONVERTERS = ConverterTable()
+
+
+class SharedConstructor:
+    """Makes shared variables from plain values; constructors of one's own can be registered by class of value.
+
+    Calling it is `shared`. A constructor registered for a class is called for its values, and those of subclasses,
+    with all of `shared`'s arguments as given; it returns the shared variable.
+    """
+
+    __slots__ = ("_by_class",)
+
+    def __init__(self) -> None:
+        self._by_class: dict[type, Callable[..., SharedVariable]] = {}
+
+    def __call__(self, value: Any, *args: Any, **kwargs: Any) -> Any:
+        """Return a shared variable with the value (parameters as for `shared`)."""
+        return shared(value, *args, **kwargs)
+
+    def register(self, kind: type, constructor: Callable[..., SharedVariable] | None = None) -> Any:
+        """Call `constructor` for values of class `kind`; without one, return a decorator that registers it.
+
+        Raises
+        ------
+        DuplicateRegistrationError
+            If the class has a constructor already.
+        """
+        if constructor is None:
+            return partial(self.register, kind)
+        if kind in self._by_class:
+            msg = f"shared: {kind.__qualname__} has a constructor already. Remove one of the two registrations."
+            raise DuplicateRegistrationError(msg)
+        self._by_class[kind] = constructor
+        return constructor
+
+    def find(self, value: Any) -> Callable[..., SharedVariable] | None:
+        """Return the constructor for a value, or None if there is none for its class."""
+        if not self._by_class:
+            return None
+        return next((self._by_class[base] for base in type(value).__mro__ if base in self._by_class), None)
+
+
+shared_constructor = SharedConstructor()
+
+
+def shared(
+    value: Any,
+    name: str | None = None,
+    strict: bool = False,
+    allow_downcast: bool | None = None,
+    *,
+    borrow: bool = False,
+    **type_options: Any,
+) -> Any:
+    """Return a shared variable with the value, of the class that its type names.
+
+    Parameters
+    ----------
+    value
+        The first value; its class decides the variable's type.
+    name
+        Shown when printed.
+    strict
+        Whether later values must be of exactly this type.
+    allow_downcast
+        Whether later values may lose precision when converted.
+    borrow
+        Whether the object given may be kept instead of a copy of it.
+    type_options
+        Attributes of the type to set, such as ``shape``.
+
+    Raises
+    ------
+    GraphTypeError
+        If the value is a variable, or no type is known for its class.
+    """
+    if isinstance(value, Variable):
+        kind = "constant" if isinstance(value, Constant) else "variable"
+        msg = f"shared: a plain value is needed, got the {kind} {value}. Pass an array or number."
+        raise GraphTypeError(msg)
+    constructor = shared_constructor.find(value)
+    if constructor is not None:
+        return constructor(
+            value, name=name, strict=strict, allow_downcast=allow_downcast, borrow=borrow, **type_options
+        )
+    type_ = CONVERTERS.type_of(value)
+    if type_options:
+        type_ = type_.clone(**type_options)
+    filtered = type_.accept(value, strict=strict, allow_downcast=allow_downcast)
+    if not as_flag("shared: borrow", borrow) and type_.may_share_memory(filtered, value):
+        filtered = type_.copy_value(filtered)
+    kind_of_shared = getattr(type_, "shared_type", SharedVariable)
+    made: SharedVariable = kind_of_shared(type_, filtered, strict, allow_downcast, name=name)
+    return made

@@ -1,0 +1,157 @@
+"""Test values: sample values that run along while a graph is built (option ``compute_test_value``)."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from treadle.config import config, lazy_module
+from treadle.graph.diagnostics.failure import node_error
+from treadle.graph.errors import GraphTypeError, NodeError, TestValueError
+from treadle.graph.ir.shared_variable import CONVERTERS
+from treadle.graph.ir.thunk import made_thunk
+from treadle.graph.ir.variable import Constant, Variable
+
+if TYPE_CHECKING:
+    import pdb
+
+    from treadle.graph.ir.apply import Apply
+else:
+    pdb = lazy_module("pdb")
+
+
+def get_test_value(var: Any) -> Any:
+    """Return the value a variable has while the graph is built.
+
+    Constants and shared variables have their own; others the value in ``tag.test_value``, checked against the type.
+
+    Parameters
+    ----------
+    var
+        A variable; or a plain value, which is returned as a value of the type that a registered converter gives it.
+
+    Raises
+    ------
+    TestValueError
+        If the variable has none.
+    GraphTypeError
+        If the test value is not of the variable's type, or no converter knows the plain value.
+    """
+    if not isinstance(var, Variable):
+        return CONVERTERS.type_of(var).filter(var)
+    if isinstance(var, Constant):
+        return var.data
+    container = getattr(var, "container", None)
+    if container is not None:
+        return container.read_host()
+    if not hasattr(var.tag, "test_value"):
+        msg = f"test value: {var} of type {var.type} has none{_made(var)}. Set var.tag.test_value to a sample value."
+        raise TestValueError(msg)
+    try:
+        return var.type.filter(var.tag.test_value)
+    except (TypeError, ValueError) as error:
+        msg = f"test value: that of {var}{_made(var)} is not of its type: {error}"
+        raise GraphTypeError(msg) from error
+
+
+def _made(var: Variable) -> str:
+    return "" if var.owner is None else var.owner.where()
+
+
+def _needed_at(node: Apply) -> str:
+    return "" if node.user_line is None else f" The node was built at {node.user_line}."
+
+
+def missing_test_message(text: str) -> None:
+    """Report a missing test value as option ``compute_test_value`` says.
+
+    ``off`` and ``ignore``: not at all; ``warn``: a UserWarning; ``raise``: an error; ``pdb``: the debugger opens at the
+    caller's frame, then an error.
+
+    Raises
+    ------
+    TestValueError
+        If the option is ``raise`` or ``pdb``.
+    """
+    action = config.compute_test_value
+    if action == "warn":
+        warnings.warn(text, UserWarning, stacklevel=3)
+    elif action in {"raise", "pdb"}:
+        error = TestValueError(text)
+        if action == "pdb":
+            _debug(error)
+        raise error
+
+
+def _debug(error: Exception) -> None:
+    """Open the debugger where an error was raised; where it was not yet, at the code that is about to raise it."""
+    trace = error.__traceback__
+    if trace is not None:
+        pdb.post_mortem(trace)
+        return
+    debugger = pdb.Pdb()
+    debugger.reset()
+    debugger.interaction(sys._getframe(2), None)
+
+
+def get_test_values(*args: Any) -> list[Any]:
+    """Return ``[values]`` if every argument has a test value, else report the missing one and return ``[]``.
+
+    Meant for ``for a, b in get_test_values(x, y): ...``, which runs once or not at all. One argument gives its value,
+    several a tuple. With the option ``compute_test_value`` at ``off`` the list is empty.
+
+    Raises
+    ------
+    TestValueError
+        If a value is missing and the option is ``raise``.
+    """
+    if config.compute_test_value == "off":
+        return []
+    values = []
+    for i, arg in enumerate(args):
+        try:
+            values.append(get_test_value(arg))
+        except TestValueError as error:
+            missing_test_message(f"test values: argument {i}: {error}")
+            return []
+    return [values[0] if len(values) == 1 else tuple(values)]
+
+
+def compute_test_value(node: Apply) -> None:
+    """Set ``tag.test_value`` of a node's outputs from those of its inputs, by running the node's own thunk.
+
+    Inputs that the op overwrites are copied first. A missing input value is reported as the option says, and ends the
+    matter.
+
+    Raises
+    ------
+    TestValueError
+        If an input has no test value and the option ``compute_test_value`` is ``raise``.
+    NodeError
+        If the op fails on the values: shapes that do not fit, for instance. It names op, values and the user's line.
+    """
+    values = []
+    for i, var in enumerate(node.inputs):
+        try:
+            values.append(get_test_value(var))
+        except TestValueError as error:
+            missing_test_message(f"{node.op}: input {i}: {error}{_needed_at(node)}")
+            return
+    run = node.with_distinct_inputs()
+    overwritten = {i for inputs in node.op.destroy_map.values() for i in inputs}
+    storage: dict[Variable, list[Any]] = {var: [None] for var in run.outputs}
+    computed: dict[Variable, list[bool]] = {var: [False] for var in run.outputs}
+    for i, (var, value) in enumerate(zip(run.inputs, values, strict=True)):
+        storage[var] = [var.type.copy_value(value) if i in overwritten else value]
+        computed[var] = [True]
+    try:
+        made_thunk(run, storage, computed, [])()
+    except Exception as error:
+        if config.compute_test_value == "pdb":
+            _debug(error)
+        if isinstance(error, NodeError):
+            raise
+        raise node_error(node, error, values) from error
+    for var, made in zip(node.outputs, run.outputs, strict=True):
+        var.tag.test_value = storage[made][0]

@@ -1,0 +1,311 @@
+"""Variables: the values of a graph before they have values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TextIO
+
+from treadle.config import TreadleError, config, lazy_module, text_of
+from treadle.graph.errors import GraphAttributeError, GraphTypeError
+from treadle.graph.ir.encoding import digest, encode, tagged
+from treadle.graph.ir.evaluator import EVALUATOR
+from treadle.graph.ir.type import Type
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    # Only type checkers read the default: a bare `Variable` is a variable of any type.
+    from typing_extensions import TypeVar
+
+    from treadle.graph import html, printing
+    from treadle.graph.diagnostics.provenance import UserLine
+    from treadle.graph.ir.apply import Apply
+
+    # Keys of a mapping may be of any class of variable: a mapping is not covariant in its keys.
+    K = TypeVar("K", bound="Variable | str")
+    T_co = TypeVar("T_co", bound=Type, covariant=True, default=Type)
+else:
+    from typing import TypeVar
+
+    html = lazy_module("treadle.graph.html")
+    printing = lazy_module("treadle.graph.printing")
+
+    T_co = TypeVar("T_co", covariant=True)
+
+
+class ScratchPad:
+    """Free attributes attached to a variable or node (``tag.test_value``, ``tag.trace`` and the user's own)."""
+
+    # Any attribute may be set and read.
+    def __getattr__(self, name: str) -> Any:
+        msg = f"tag: {name!r} was never set on it; set are {', '.join(vars(self)) or 'none'}. Set tag.{name} first."
+        raise GraphAttributeError(msg)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+
+    def __repr__(self) -> str:
+        """Show the attributes."""
+        shown = ", ".join(f"{k}={v!r}" for k, v in vars(self).items())
+        return f"ScratchPad({shown})"
+
+    def copy(self) -> ScratchPad:
+        """Return a new pad with the same attributes."""
+        new = ScratchPad()
+        vars(new).update(vars(self))
+        return new
+
+
+def _check_name(name: object) -> None:
+    if not isinstance(name, str):
+        msg = f"Variable: a name must be a string, got {text_of(name)}. Pass name='...' or leave it out."
+        raise GraphTypeError(msg)
+
+
+def check_type(given: object) -> None:
+    """Refuse what is no type, where values are filtered through it.
+
+    Raises
+    ------
+    GraphTypeError
+        If it is none.
+    """
+    if not hasattr(given, "filter"):
+        msg = f"Variable: a type is needed, got {text_of(given)}. Pass an instance of a class derived from Type."
+        raise GraphTypeError(msg)
+
+
+class Variable(Generic[T_co]):
+    """A value computed by one Apply node, or given from outside; `Variable[T]` is one whose type is a T.
+
+    Variables compare by identity, so that they can be keys of dictionaries.
+
+    Parameters
+    ----------
+    type
+        What values the variable may hold.
+    owner
+        The node that computes it; None for an input.
+    index
+        Which of the owner's outputs it is; None for an input.
+    name
+        Shown when printed.
+    """
+
+    __slots__ = ("__weakref__", "_tag", "index", "name", "owner", "type")
+
+    # Set by treadle.graph.algorithms.serialization: how a variable inside a graph is pickled without recursion.
+    reducer: ClassVar[Callable[[Variable], tuple[Any, ...]]]
+
+    def __init__(self, type: T_co, owner: Apply | None, index: int | None = None, name: str | None = None) -> None:  # noqa: A002 - the documented name
+        if name is not None:
+            _check_name(name)
+        self.type = type
+        self.owner = owner
+        self.index = index
+        self.name = name
+        self._tag: ScratchPad | None = None
+
+    @property
+    def tag(self) -> ScratchPad:
+        """Free attributes of this variable."""
+        if self._tag is None:
+            self._tag = ScratchPad()
+            if self.owner is not None:
+                self._tag.trace = self.owner.trace
+        return self._tag
+
+    @tag.setter
+    def tag(self, value: ScratchPad | None) -> None:
+        self._tag = value
+
+    @property
+    def user_line(self) -> UserLine | None:
+        """The user's line that made the variable's node; None for an input."""
+        return None if self.owner is None else self.owner.user_line
+
+    def clone(self, *, name: str | None = None) -> Variable[T_co]:
+        """Return a new variable of the same type without owner, keeping name and tag."""
+        new = self.type.make_variable(name if name is not None else self.name)
+        if self._tag is not None:
+            new.tag = self._tag.copy()
+        return new
+
+    def eval(
+        self,
+        inputs_to_values: Mapping[K, Any] | None = None,
+        mode: Any = None,
+        **kwargs: Any,
+    ) -> Any:
+        """Compute the variable's value.
+
+        Parameters
+        ----------
+        inputs_to_values
+            Values of the inputs, by variable or by name.
+        mode
+            Mode to compile with; the default mode if None.
+        kwargs
+            Passed on to the compiling function.
+
+        Returns
+        -------
+        The value. Compiled functions are kept, so that a second call with the same inputs is fast.
+
+        Raises
+        ------
+        MissingInputError
+            If a value is missing.
+        """
+        return EVALUATOR.get()(self, dict(inputs_to_values or {}), mode, **kwargs)
+
+    def dprint(self, **options: Any) -> str | TextIO | None:
+        """Print the graph that computes the variable (options as for `debugprint`)."""
+        return printing.debugprint(self, **options)
+
+    def _repr_html_(self) -> str:
+        """Show the graph that computes the variable in a notebook."""
+        return html.html_fragment(self)
+
+    def get_parents(self) -> list[Apply]:
+        """Return the owner in a list, or an empty list."""
+        return [] if self.owner is None else [self.owner]
+
+    def __str__(self) -> str:
+        """Show the name, or the op and output that made the variable; with ``print_test_value``, its test value."""
+        text = self._title()
+        if config.print_test_value and hasattr(self._tag, "test_value"):
+            return f"{text} (test value {_shortened(self.tag.test_value)})"
+        return text
+
+    def _title(self) -> str:
+        if self.name is not None:
+            return self.name
+        if self.owner is not None:
+            op = self.owner.op
+            if len(self.owner.outputs) == 1 or self.index == op.default_output:
+                return f"{op}.out"
+            return f"{op}.{self.index}"
+        return f"<{self.type}>"
+
+    __repr__ = __str__
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Pickle through one flat record of the whole graph (see `treadle.graph.algorithms.serialization`)."""
+        if self.owner is None:
+            return super().__reduce_ex__(protocol)
+        return Variable.reducer(self)
+
+
+def _shortened(value: Any) -> str:
+    """Return a value's text on one line, its middle left out where it is long."""
+    text = " ".join(str(value).split())
+    return text if len(text) <= 40 else f"{text[:30]} … {text[-6:]}"
+
+
+def listed(what: str, variables: Any) -> list[Variable]:
+    """Return variables as a list.
+
+    Parameters
+    ----------
+    what
+        What they are, for the error.
+    variables
+        Any iterable of variables.
+
+    Raises
+    ------
+    GraphTypeError
+        If there is one variable in place of a list, or something else than variables in it.
+    """
+    if isinstance(variables, Variable) or not hasattr(type(variables), "__iter__"):
+        msg = f"{what}: a list of variables is needed, got {text_of(variables)}. Put what is meant into a list."
+        raise GraphTypeError(msg)
+    try:
+        found = list(variables)
+    except TreadleError:
+        raise
+    except Exception as error:
+        msg = f"{what}: a list of variables is needed, got {text_of(variables)} ({error}). Put what is meant into one."
+        raise GraphTypeError(msg) from error
+    for i, var in enumerate(found):
+        if not isinstance(var, Variable):
+            msg = f"{what} {i} must be a variable, got {text_of(var)}. Convert it to a variable first."
+            raise GraphTypeError(msg)
+    return found
+
+
+class Constant(Variable[T_co]):
+    """A variable whose value is known when the graph is built.
+
+    Parameters
+    ----------
+    type
+        The constant's type; the data are filtered strictly through it.
+    data
+        The value. It must not be changed afterwards.
+    name
+        Shown when printed.
+    """
+
+    __slots__ = ("_signature", "data")
+
+    def __init__(self, type: T_co, data: Any, name: str | None = None) -> None:  # noqa: A002 - the documented name
+        super().__init__(type, None, None, name)
+        check_type(type)
+        self.data = type.filter(data)
+        self._signature: bytes | None = None
+
+    @property
+    def value(self) -> Any:
+        """The constant's value."""
+        return self.data
+
+    def signature(self) -> bytes:
+        """Return an encoding of type and value: equal exactly for interchangeable constants."""
+        if self._signature is None:
+            self._signature = tagged("C", encode(self.type), encode(self.data))
+        return self._signature
+
+    def stable_key(self) -> str:
+        """Return a digest of type and value that is the same in every process."""
+        return digest(self.signature())
+
+    def equals(self, other: object) -> bool:
+        """Whether the other is a constant of the same type and value.
+
+        Values without canonical encoding, such as those of a type without ``__props__``, are compared by the type.
+        """
+        if self is other:
+            return True
+        if not isinstance(other, Constant) or self.type != other.type:
+            return False
+        try:
+            return self.signature() == other.signature()
+        except GraphTypeError:
+            return self.data is other.data or bool(self.type.values_eq(self.data, other.data))
+
+    def clone(self, *, name: str | None = None) -> Constant[T_co]:
+        """Return the constant itself: its value never changes."""
+        if name is None or name == self.name:
+            return self
+        return self.type.make_constant(self.data, name)
+
+    def __str__(self) -> str:
+        """Show name and value, the value cut where it is long."""
+        text = _shortened(self.data)
+        return f"{self.name}{{{text}}}" if self.name is not None else text
+
+    __repr__ = __str__
+
+
+Type.variable_type = Variable
+Type.constant_type = Constant
+
+
+def as_index(value: Any) -> int | None:
+    """Return the integer a constant or plain index stands for, or None for a symbolic one."""
+    data = value.data if isinstance(value, Constant) else value
+    try:
+        return data.__index__()  # type: ignore[no-any-return]  # every integer-like object answers with an int
+    except (AttributeError, TypeError):
+        return None

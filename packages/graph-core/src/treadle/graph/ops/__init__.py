@@ -1,0 +1,1 @@
+"""Ops on values of any type: copies and views, conditionals, printing."""
