@@ -1,0 +1,75 @@
+#define TR_ND 1
+#define TR_OPS 3
+#define TR_HEAD 16
+#define TR_TYPE_AT 8
+/* uses tr_block8, tr_v_exp_f64, tr_span, tr_broadcast, tr_overwrite, tr_discard, tr_drop, tr_take, tr_alloc, tr_result, tr_iterate, tr_elemwise, tr_count, tr_is_contiguous, tr_transfer, tr_copy, tr_adopt, tr_choose, tr_move8, tr_materialise, tr_release, tr_free, tr_enter, tr_expect, tr_leave */
+static const int d0[] = {1, 2};
+static const unsigned char d1[] = {8};
+static const tr_given d2[] = {{0, 0, 1, 0}, {1, 1, 8, 0}};
+/* node 0 */
+static int k0(int64_t n, char *const *p, const int64_t *s) {
+  double b0[512] __attribute__((aligned(64)));
+  for (int64_t i = 0; i < n; i += 512) {
+    const int64_t m = n - i < 512 ? n - i : 512;
+    const double *x0 = tr_block8(p[0], s[0], i, m, b0);
+    double *y0 = (double *)p[1] + i;
+    tr_v_exp_f64(m, x0, y0);
+    for (size_t q = 512 * sizeof *x0 * 0 / 1 / 64; q < 512 * sizeof *x0 * 1 / 1 / 64; q++) __builtin_prefetch((const char *)(x0 + 512) + q * 64, 0);
+    for (size_t q = 512 * sizeof *y0 * 0 / 1 / 64; q < 512 * sizeof *y0 * 1 / 1 / 64; q++) __builtin_prefetch((const char *)(y0 + 512) + q * 64, 1);
+  }
+  return 0;
+}
+static int64_t b0_0(tr_var *v, const uintptr_t *F) {
+  int64_t r;
+  /* node 1 */
+  v[3].p = v[1].p;
+  if ((r = tr_span(v + 3, 0, v + 1, 0, 4, INT64_C(0), INT64_C(0), INT64_C(-1)))) return r | INT64_C(1) << 8;
+  (void)r; (void)F;
+  return 0;
+}
+static int64_t b1_0(tr_var *v, const uintptr_t *F) {
+  int64_t r;
+  /* node 0 */
+  if ((r = tr_elemwise(v, d0, 1, 1, 1, d1, 0, k0))) return r | INT64_C(0) << 8;
+  (void)r; (void)F;
+  return 0;
+}
+static int64_t run0(tr_var *v, const uintptr_t *F) {
+  int64_t r;
+  /* node 2 */
+  if (*(const int8_t *)v[0].p) {
+  if ((r = b1_0(v, F))) return r;
+  if ((r = tr_choose(v + 4, v + 2, 1, 8, 1, tr_move8))) return r | INT64_C(2) << 8;
+  } else {
+  if ((r = b0_0(v, F))) return r;
+  if ((r = tr_choose(v + 4, v + 3, 1, 8, 0, tr_move8))) return r | INT64_C(2) << 8;
+  }
+  /* node 3 */
+  if ((r = tr_materialise(v + 4, 1, 8, tr_move8))) return r | INT64_C(3) << 8;
+  tr_free(v + 2);
+  (void)r; (void)F;
+  return 0;
+}
+int64_t treadle_run(const uintptr_t *F, const uintptr_t *a, int64_t *info) {
+  int64_t r = 0;
+  const uintptr_t *pool = (const uintptr_t *)F[1];
+  tr_arena own, *arena = &own;
+  memset(arena, 0, offsetof(tr_arena, spare));
+  if (pool && pool[0] && pool[1]) { own.take = (void *)pool[0]; own.give = (void *)pool[1]; }
+  tr_var v[5];
+  for (int i = 0; i < 5; i++) { v[i].own = v[i].dst = 0; v[i].arena = arena; }
+  for (int k = 0; k < 2; k++) {
+    const tr_given *g = d2 + k;
+    if (tr_enter(v + g->at, k < 2 ? a[k] : F[k + 4], F[0], F[k + 6], g->nd, g->size, g->shape))
+      { r = TR_CHECK; goto done; }
+  }
+  tr_expect(v + 4, a[2]);
+  if ((r = run0(v, F))) goto done;
+  r |= tr_leave(v + 4, 1, info ? info + 0 : 0);
+done:
+  for (int i = 0; i < 5; i++) tr_free(v + i);
+  if (info) { info[2] = arena->made; info[3] = arena->reused; info[4] = arena->overwritten; info[5] = arena->peak; }
+  tr_drop(arena);
+  return r;
+}
+int64_t treadle_call(const uintptr_t *F, uintptr_t a0, uintptr_t a1, uintptr_t a2, int64_t *info) { const uintptr_t a[] = {a0, a1, a2, 0}; return treadle_run(F, a, info); }

@@ -1,0 +1,63 @@
+#define TR_ND 2
+#define TR_OPS 3
+#define TR_HEAD 16
+#define TR_TYPE_AT 8
+/* uses tr_block8, tr_block4, tr_broadcast, tr_overwrite, tr_discard, tr_drop, tr_take, tr_alloc, tr_result, tr_iterate, tr_elemwise, tr_enter, tr_expect, tr_leave, tr_release, tr_free */
+static const int d0[] = {0, 2, 3};
+static const unsigned char d1[] = {8};
+static const tr_given d2[] = {{0, 2, 8, 0}, {1, 1, 4, 0}};
+/* node 1 */
+static int k0(int64_t n, char *const *p, const int64_t *s) {
+  double b0[512] __attribute__((aligned(64)));
+  float b1[512] __attribute__((aligned(64)));
+  for (int64_t i = 0; i < n; i += 512) {
+    const int64_t m = n - i < 512 ? n - i : 512;
+    const double *x0 = tr_block8(p[0], s[0], i, m, b0);
+    const float *x1 = tr_block4(p[1], s[1], i, m, b1);
+    double *y0 = (double *)p[2] + i;
+#pragma omp simd
+    for (int64_t j = 0; j < m; j++) {
+      const double e0 = x0[j];
+      const float e1 = x1[j];
+      const double r2 = (double)(((double)e1));
+      const double r3 = (double)(e0 * r2);
+      y0[j] = r3;
+    }
+  }
+  return 0;
+}
+static int64_t run0(tr_var *v, const uintptr_t *F) {
+  int64_t r;
+  /* node 0 */
+  v[2].p = v[1].p;
+  v[2].n[0] = 1; v[2].s[0] = 0;
+  v[2].n[1] = v[1].n[0]; v[2].s[1] = v[1].s[0];
+  /* node 1 */
+  if ((r = tr_elemwise(v, d0, 2, 1, 2, d1, 0, k0))) return r | INT64_C(1) << 8;
+  /* node 2 */
+  (void)r; (void)F;
+  return 0;
+}
+int64_t treadle_run(const uintptr_t *F, const uintptr_t *a, int64_t *info) {
+  int64_t r = 0;
+  const uintptr_t *pool = (const uintptr_t *)F[1];
+  tr_arena own, *arena = &own;
+  memset(arena, 0, offsetof(tr_arena, spare));
+  if (pool && pool[0] && pool[1]) { own.take = (void *)pool[0]; own.give = (void *)pool[1]; }
+  tr_var v[4];
+  for (int i = 0; i < 4; i++) { v[i].own = v[i].dst = 0; v[i].arena = arena; }
+  for (int k = 0; k < 2; k++) {
+    const tr_given *g = d2 + k;
+    if (tr_enter(v + g->at, k < 2 ? a[k] : F[k + 4], F[0], F[k + 6], g->nd, g->size, g->shape))
+      { r = TR_CHECK; goto done; }
+  }
+  tr_expect(v + 3, a[2]);
+  if ((r = run0(v, F))) goto done;
+  r |= tr_leave(v + 3, 2, info ? info + 0 : 0);
+done:
+  for (int i = 0; i < 4; i++) tr_free(v + i);
+  if (info) { info[3] = arena->made; info[4] = arena->reused; info[5] = arena->overwritten; info[6] = arena->peak; }
+  tr_drop(arena);
+  return r;
+}
+int64_t treadle_call(const uintptr_t *F, uintptr_t a0, uintptr_t a1, uintptr_t a2, int64_t *info) { const uintptr_t a[] = {a0, a1, a2, 0}; return treadle_run(F, a, info); }
