@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from treadle.rewrite import Phase, Rule, RuleSet
 from treadle.rewrite.builtin import RULES as CORE
-from treadle.rewrite.phase import NOT_IEEE, STRICT_IEEE
+from treadle.rewrite.tags import NOT_IEEE, STRICT_IEEE
 from treadle.tensor.rewrites import RULE_SETS
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -4,9 +4,29 @@ from typing import TYPE_CHECKING
 
 from treadle.config import versioned_names
 from treadle.rewrite.builtin import fold
-from treadle.rewrite.containers import EquilibriumDB, LocalGroupDB, ProxyDB, SequenceDB, TopoDB
+from treadle.rewrite.compound import EquilibriumGraphRewriter, SequentialGraphRewriter
+from treadle.rewrite.containers import EquilibriumDB, SequenceDB
 from treadle.rewrite.database import RewriteDatabase
-from treadle.rewrite.default import DefaultDatabase, PhasedDatabase, default_database, optdb
+from treadle.rewrite.default import DefaultDatabase, PhasedDatabase
+from treadle.rewrite.documented.databases import LocalGroupDB, ProxyDB, TopoDB, default_database, optdb
+from treadle.rewrite.documented.functions import (
+    FromFunctionGraphRewriter,
+    FromFunctionNodeRewriter,
+    graph_rewriter,
+    inplace_graph_rewriter,
+    node_rewriter,
+)
+from treadle.rewrite.documented.graphs import get_clients_at_depth, rewrite_graph, rewrite_subgraph
+from treadle.rewrite.documented.meta import MetaNodeRewriter
+from treadle.rewrite.documented.substitution import PatternNodeRewriter, RemovalNodeRewriter, SubstitutionNodeRewriter
+from treadle.rewrite.documented.traces import check_stack_trace, copy_stack_trace
+from treadle.rewrite.documented.walking import (
+    SequentialNodeRewriter,
+    WalkingGraphRewriter,
+    in2out,
+    out2in,
+    walking_rewriter,
+)
 from treadle.rewrite.errors import (
     AmbiguousTagError,
     MissingTraceError,
@@ -25,35 +45,17 @@ from treadle.rewrite.explanation import (
     show_rewrites,
     why_not,
 )
-from treadle.rewrite.functions import (
-    FromFunctionGraphRewriter,
-    FromFunctionNodeRewriter,
-    graph_rewriter,
-    inplace_graph_rewriter,
-    node_rewriter,
-)
-from treadle.rewrite.graphs import get_clients_at_depth, rewrite_graph, rewrite_subgraph
 from treadle.rewrite.inner import rewrite_inner_graphs
 from treadle.rewrite.inplace import IN_PLACE, overwrite
-from treadle.rewrite.interface import GraphRewriter, NodeRewriter, Rewriter
+from treadle.rewrite.interface import GraphRewriter, NodeRewriter, Rewriter, looks_at
 from treadle.rewrite.merging import MergeFeature, MergeOptimizer
-from treadle.rewrite.meta import MetaNodeRewriter
 from treadle.rewrite.pattern import Law, Pattern, same_number
-from treadle.rewrite.phase import DOCUMENTED_TAGS, Phase
+from treadle.rewrite.phase import Phase
 from treadle.rewrite.query import RewriteDatabaseQuery, as_query
 from treadle.rewrite.report import Change, Firing, Report, RuleCost
 from treadle.rewrite.rules import GraphPass, Rule, RuleSet
 from treadle.rewrite.run import Run, current_run, feature_of
-from treadle.rewrite.sequences import SequentialGraphRewriter, SequentialNodeRewriter, looks_at
-from treadle.rewrite.substitution import PatternNodeRewriter, RemovalNodeRewriter, SubstitutionNodeRewriter
-from treadle.rewrite.traces import check_stack_trace, copy_stack_trace
-from treadle.rewrite.walking import (
-    EquilibriumGraphRewriter,
-    WalkingGraphRewriter,
-    in2out,
-    out2in,
-    walking_rewriter,
-)
+from treadle.rewrite.tags import DOCUMENTED_TAGS
 
 __all__ = [
     "DOCUMENTED_TAGS",

@@ -12,9 +12,9 @@ from treadle.config import config, lazy_module, new_lock
 from treadle.graph import DuplicateRegistrationError
 from treadle.rewrite.errors import AmbiguousTagError, RewriterTypeError, RuleDefinitionError, UnknownTagError
 from treadle.rewrite.interface import Rewriter
-from treadle.rewrite.phase import DOCUMENTED_TAGS
 from treadle.rewrite.query import RewriteDatabaseQuery, as_query
 from treadle.rewrite.rules import GraphPass, Rule
+from treadle.rewrite.tags import DOCUMENTED_TAGS
 
 if TYPE_CHECKING:
     import difflib

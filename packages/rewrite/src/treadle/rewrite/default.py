@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.config import discover
 from treadle.rewrite.builtin import RULES as CORE
-from treadle.rewrite.containers import EquilibriumDB, SequenceDB, TopoDB, placed_entries
+from treadle.rewrite.containers import EquilibriumDB, SequenceDB, placed_entries
 from treadle.rewrite.database import Entry, RewriteDatabase
 from treadle.rewrite.errors import RuleDefinitionError, UnknownTagError
 from treadle.rewrite.inplace import RULES as INPLACE
@@ -37,8 +37,7 @@ _SEQUENCES = (Phase.FUSION, Phase.INPLACE)
 class PhasedDatabase(SequenceDB):
     """A sequence of databases, one for each phase, filled with rule sets.
 
-    Besides the phases it holds ``merge`` (position 0, if the rules for every graph are among the sets), ``useless``
-    (0.6) and ``BlasOpt`` (1.7), for those who register rules there.
+    Before the phases it holds ``merge`` (position 0), if the rules for every graph are among the sets.
 
     Parameters
     ----------
@@ -59,8 +58,6 @@ class PhasedDatabase(SequenceDB):
         self._fill(list(rule_sets))
 
     def _fill(self, rule_sets: list[RuleSet]) -> None:
-        self.register("useless", TopoDB(), "fast_run", position=0.6)
-        self.register("BlasOpt", SequenceDB(), *_BOTH, position=1.7)
         for phase in Phase:
             kind: Any = SequenceDB() if phase in _SEQUENCES else EquilibriumDB(ignore_newtrees=False)
             self.register(phase.tag, kind, *_TAGS[phase], position=phase.position)
@@ -233,11 +230,3 @@ class DefaultDatabase(PhasedDatabase):
         """Return what runs the members that a query selects."""
         self._ensure()
         return super().answer(query)
-
-
-optdb = DefaultDatabase()
-
-
-def default_database() -> DefaultDatabase:
-    """Return the database of all installed rules."""
-    return optdb

@@ -10,16 +10,15 @@ from treadle.config import lazy_module
 from treadle.graph import Apply, FunctionGraph, Op, Variable, html_comparison
 from treadle.rewrite.containers import placed_entries
 from treadle.rewrite.database import Entry, RewriteDatabase
-from treadle.rewrite.default import optdb
+from treadle.rewrite.documented.databases import optdb
+from treadle.rewrite.documented.substitution import PatternNodeRewriter
 from treadle.rewrite.errors import RewriterTypeError, UnknownTagError
-from treadle.rewrite.interface import GraphRewriter, NodeRewriter
+from treadle.rewrite.interface import GraphRewriter, NodeRewriter, looks_at
 from treadle.rewrite.pattern import Law
 from treadle.rewrite.query import RewriteDatabaseQuery, as_query
 from treadle.rewrite.report import Report
 from treadle.rewrite.rules import Rule
 from treadle.rewrite.run import replacements
-from treadle.rewrite.sequences import looks_at
-from treadle.rewrite.substitution import PatternNodeRewriter
 
 if TYPE_CHECKING:
     import difflib

@@ -102,9 +102,12 @@ class NodeRewriter(Rewriter, ABC):
     depth
         How many levels of nodes it looks at, its own node included; None if that is not known. The engine tries it
         again after a change that far below; one of unknown depth, after any change.
+    first_of
+        Rewriters, if all it does is try them in order until one changes something: the engine then does that itself.
     """
 
     depth: int | None = None
+    first_of: Sequence[NodeRewriter] = ()
 
     def tracks(self) -> Sequence[Op | type[Op]] | None:
         """Return the ops and classes of ops it looks at, or None if it looks at every node."""
@@ -120,3 +123,12 @@ class NodeRewriter(Rewriter, ABC):
         each output; or a mapping from variables to replacements. A mapping may name under ``"remove"`` variables
         that must be gone from the graph afterwards.
         """
+
+
+def looks_at(rewriter: NodeRewriter, node: Apply) -> bool:
+    """Whether a rewriter tracks a node's op."""
+    tracked = rewriter.tracks()
+    if tracked is None:
+        return True
+    op = node.op
+    return any(isinstance(op, item) if isinstance(item, type) else op == item for item in tracked)

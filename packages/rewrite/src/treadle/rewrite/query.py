@@ -8,7 +8,7 @@ from typing import Any
 
 from treadle.rewrite.errors import RewriterTypeError, RuleDefinitionError
 from treadle.rewrite.interface import GraphRewriter
-from treadle.rewrite.phase import NOT_IEEE, STRICT_IEEE
+from treadle.rewrite.tags import NOT_IEEE, STRICT_IEEE
 
 
 class RewriteDatabaseQuery:

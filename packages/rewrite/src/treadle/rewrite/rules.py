@@ -12,7 +12,8 @@ from treadle.graph import DuplicateRegistrationError, Op
 from treadle.rewrite.errors import RewriterTypeError, RuleDefinitionError
 from treadle.rewrite.interface import GraphRewriter, NodeRewriter
 from treadle.rewrite.pattern import Law, Pattern
-from treadle.rewrite.phase import NOT_IEEE, Phase
+from treadle.rewrite.phase import Phase
+from treadle.rewrite.tags import NOT_IEEE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

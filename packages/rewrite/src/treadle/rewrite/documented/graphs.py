@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from treadle.graph import FunctionGraph, Variable, explicit_graph_inputs
-from treadle.rewrite.default import optdb
+from treadle.rewrite.compound import EquilibriumGraphRewriter
+from treadle.rewrite.documented.databases import optdb
 from treadle.rewrite.errors import RewriterTypeError
 from treadle.rewrite.interface import GraphRewriter, NodeRewriter
 from treadle.rewrite.query import RewriteDatabaseQuery
-from treadle.rewrite.walking import EquilibriumGraphRewriter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -1,20 +1,19 @@
-"""Rewriters that try rewriters of nodes all over a graph: once, or until nothing changes any more."""
+"""Rewriters of whole graphs that are made of others: run in order, or together until nothing changes any more."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
 from treadle.config import config
 from treadle.graph import CycleError, io_toposort
-from treadle.rewrite.errors import RewriterTypeError, require_kind
+from treadle.rewrite.errors import require_kind
 from treadle.rewrite.interface import GraphRewriter, NodeRewriter
 from treadle.rewrite.rules import GraphPass, Rule
 from treadle.rewrite.run import running
-from treadle.rewrite.sequences import SequentialNodeRewriter
 from treadle.rewrite.worklist import RuleIndex, Worklist
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from treadle.graph import Apply, Feature, FunctionGraph
     from treadle.rewrite.run import Callback, Run
@@ -23,18 +22,47 @@ if TYPE_CHECKING:
 MOST_ROUNDS = 100
 
 
-def _flat(rewriters: Iterable[NodeRewriter]) -> list[NodeRewriter]:
-    """Return rewriters with those taken out of sequences of which the first that changes something decides."""
-    found: list[NodeRewriter] = []
-    for rewriter in rewriters:
-        if type(rewriter) is SequentialNodeRewriter and not rewriter.apply_all_rewrites:
-            found += rewriter.rewrites
-        else:
-            found.append(rewriter)
-    return found
+class SequentialGraphRewriter(GraphRewriter):
+    """Runs rewriters of whole graphs, in order.
+
+    Parameters
+    ----------
+    rewriters
+        The rewriters.
+    name
+        Its id, the phase of what runs in it.
+    """
+
+    reports_itself = True
+
+    def __init__(self, *rewriters: GraphRewriter, name: str = "") -> None:
+        self.rewrites = rewriters
+        self.name = name
+
+    def apply(self, fgraph: FunctionGraph) -> int:
+        """Run the rewriters; return the number of changes."""
+        with running(fgraph) as run, run.in_phase(self.name):
+            return sum(run.apply(rewriter) for rewriter in self.rewrites)
+
+    def __iter__(self) -> Iterator[GraphRewriter]:
+        """Iterate over the rewriters."""
+        return iter(self.rewrites)
+
+    def __len__(self) -> int:
+        """Return the number of rewriters."""
+        return len(self.rewrites)
+
+    def __getitem__(self, i: int) -> GraphRewriter:
+        """Return one of the rewriters."""
+        return self.rewrites[i]
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """The ids of the rules that may run, in the order in which they first run."""
+        return tuple(dict.fromkeys(name for rewriter in self.rewrites for name in rewriter.rules))
 
 
-def _in_order(fgraph: FunctionGraph) -> list[Apply]:
+def nodes_in_order(fgraph: FunctionGraph) -> list[Apply]:
     """Return the nodes, each after those it needs.
 
     Where in-place work has no order, as a value is overwritten before it is read, that is left out of account: a
@@ -46,13 +74,13 @@ def _in_order(fgraph: FunctionGraph) -> list[Apply]:
         return list(io_toposort(fgraph.inputs, fgraph.outputs))
 
 
-class _OverNodes(GraphRewriter):
+class RewriterOfNodes(GraphRewriter):
     """Base: rewriters of nodes by op, and what they need of the graph."""
 
     reports_itself = True
 
     def __init__(self, rewriters: Iterable[NodeRewriter]) -> None:
-        self.index = RuleIndex(_flat(rewriters))
+        self.index = RuleIndex([one for rewriter in rewriters for one in rewriter.first_of or (rewriter,)])
         features: dict[type[Feature], None] = {}
         for rule in self.index.rules:
             if isinstance(rule, Rule):
@@ -76,7 +104,7 @@ class _OverNodes(GraphRewriter):
         return tuple(str(rule) for rule in self.index.rules)
 
 
-class EquilibriumGraphRewriter(_OverNodes):
+class EquilibriumGraphRewriter(RewriterOfNodes):
     """Runs rewriters of nodes and of whole graphs until none changes anything.
 
     Parameters
@@ -148,7 +176,7 @@ class EquilibriumGraphRewriter(_OverNodes):
             before = run.changes
             self._whole(run, self.global_rewriters)
             if round_ == 0:
-                worklist.start(_in_order(run.fgraph))
+                worklist.start(nodes_in_order(run.fgraph))
             else:
                 worklist.resume()
             worklist.work()
@@ -171,78 +199,3 @@ class EquilibriumGraphRewriter(_OverNodes):
             if run.apply(rewriter) and rewriter not in self.cleanup_rewriters:
                 for cleanup in self.cleanup_rewriters:
                     run.apply(cleanup)
-
-
-Order = Literal["in_to_out", "out_to_in"]
-
-
-class WalkingGraphRewriter(_OverNodes):
-    """Tries a rewriter on every node once, in one direction.
-
-    Parameters
-    ----------
-    node_rewriter
-        The rewriter.
-    order
-        ``"in_to_out"`` or ``"out_to_in"``.
-    ignore_newtrees
-        Whether nodes that come in are left alone.
-    failure_callback
-        Called with (error, run, node) where it fails, in place of what ``on_opt_error`` says.
-
-    Raises
-    ------
-    RewriterTypeError
-        If the order is another word, or the rewriter none of nodes.
-    """
-
-    def __init__(
-        self,
-        node_rewriter: NodeRewriter,
-        order: Order = "in_to_out",
-        ignore_newtrees: bool = False,
-        failure_callback: Callback | None = None,
-        name: str = "",
-    ) -> None:
-        if order not in {"in_to_out", "out_to_in"}:
-            msg = f"WalkingGraphRewriter: order must be 'in_to_out' or 'out_to_in', got {order!r}."
-            raise RewriterTypeError(msg)
-        require_kind("WalkingGraphRewriter", "a rewriter of nodes", node_rewriter, NodeRewriter)
-        super().__init__([node_rewriter])
-        self.node_rewriter = node_rewriter
-        self.order = order
-        self.ignore_newtrees = ignore_newtrees
-        self.failure_callback = failure_callback
-        self.name = name
-
-    def apply(self, fgraph: FunctionGraph) -> int:
-        """Walk over the graph once; return the number of changes."""
-        with running(fgraph) as run, run.in_phase(self.name), run.stage(self.name):
-            self.add_requirements(fgraph)
-            before = run.changes
-            again = "never" if self.ignore_newtrees else "new"
-            ratio = float(config.optdb__max_use_ratio)
-            worklist = Worklist(run, self.index, ratio, again=again, callback=self.failure_callback)
-            nodes = _in_order(fgraph)
-            worklist.start(nodes if self.order == "in_to_out" else reversed(nodes))
-            worklist.work()
-            run.settle()
-            return run.changes - before
-
-
-def walking_rewriter(
-    order: Order, *node_rewriters: NodeRewriter, name: str | None = None, **options: Any
-) -> WalkingGraphRewriter:
-    """Return a rewriter that tries rewriters on every node once, in one direction (options as for the class)."""
-    one = node_rewriters[0] if len(node_rewriters) == 1 else SequentialNodeRewriter(*node_rewriters)
-    return WalkingGraphRewriter(one, order, name=name or str(one), **options)
-
-
-def in2out(*node_rewriters: NodeRewriter, name: str | None = None, **options: Any) -> WalkingGraphRewriter:
-    """Return a rewriter that tries rewriters on every node once, from inputs to outputs."""
-    return walking_rewriter("in_to_out", *node_rewriters, name=name, **options)
-
-
-def out2in(*node_rewriters: NodeRewriter, name: str | None = None, **options: Any) -> WalkingGraphRewriter:
-    """Return a rewriter that tries rewriters on every node once, from outputs to inputs."""
-    return walking_rewriter("out_to_in", *node_rewriters, name=name, **options)

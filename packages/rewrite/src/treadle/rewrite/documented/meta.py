@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.config import config, lazy_module
 from treadle.graph import Constant, FunctionGraph
-from treadle.rewrite.interface import NodeRewriter
+from treadle.rewrite.interface import NodeRewriter, looks_at
 from treadle.rewrite.run import replacements
-from treadle.rewrite.sequences import looks_at
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
