@@ -49,7 +49,9 @@ def cell(table: LoweringTable, kind: type[Op]) -> str:
     """Return the table's entry for one op class."""
     if any(base in table.op_types() for base in kind.__mro__):
         return "rule"
-    return "perform" if table is VM else "-"
+    if table is VM:
+        return "perform"
+    return "-" if kind.decompose is Op.decompose else "decomposed"
 
 
 def page() -> str:
@@ -59,7 +61,8 @@ def page() -> str:
         "# Which backend lowers which op",
         "",
         "Written by `./dev pages`. `rule`: the backend has a lowering of its own; `perform`: the op's",
-        "NumPy reference runs; `-`: the op is refused when a function is compiled.",
+        "NumPy reference runs; `decomposed`: simpler ops take its place; `-`: it runs as a step of Python, or is",
+        "refused, when a function is compiled.",
         "",
         "| op | " + " | ".join(by_backend) + " |",
         "|---|" + "---|" * len(by_backend),

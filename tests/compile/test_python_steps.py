@@ -239,5 +239,5 @@ def test_an_elementwise_function_of_the_users_own_is_a_step(mode: str, monkeypat
     np.testing.assert_array_equal(f(VALUE), 2 * VALUE**3)
     with config.change_flags(on_python_step="raise"), pytest.raises(LoweringError) as caught:
         function([x], Elemwise(cube)(x) * 2, mode=mode)
-    assert "register it in treadle.link." in str(caught.value)
+    assert "egister the function in treadle.link." in str(caught.value)
     assert "Register a rule for Elemwise" not in str(caught.value)

@@ -30,7 +30,6 @@ from treadle.graph import (
     get_test_values,
     io_connection_pattern,
     is_thunk_type,
-    missing_lowerings,
     missing_test_message,
     name_scope,
     node_error,
@@ -194,7 +193,6 @@ def test_values(x: Variable) -> None:
 
 def registries(table: LoweringTable, op: Op) -> None:
     assert_type(table.op_types(), list[type])
-    assert_type(missing_lowerings("vm", []).args, tuple[Any, ...])
     assert_type(VECTORIZERS.find(op), Vectorizer | None)
     assert_type(EVALUATOR.get(), Callable[..., Any])
     assert_type(is_thunk_type(lambda: None), ThunkType)

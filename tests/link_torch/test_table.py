@@ -11,8 +11,8 @@ import torch
 import treadle.tensor as tt
 from tests.link_torch.programs import link
 from treadle.config import config
-from treadle.graph import DuplicateRegistrationError, LoweringError, NodeError, Op, static_op
-from treadle.link.torch import TORCH, Checked, UnsupportedError
+from treadle.graph import DuplicateRegistrationError, LoweringError, NodeError, Op, Unsupported, static_op
+from treadle.link.torch import TORCH, Checked
 from treadle.link.torch.lower.scalar import KERNELS
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def unknown(op: Unknown, node: Apply) -> Callable[..., Any]:
     """Refuse."""
     del op, node
     msg = "not on a Monday"
-    raise UnsupportedError(msg)
+    raise Unsupported(msg)
 
 
 def test_a_third_partys_checked_rule_runs_and_fails_with_the_users_line() -> None:

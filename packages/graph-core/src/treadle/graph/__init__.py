@@ -110,7 +110,7 @@ from treadle.graph.ir.test_values import compute_test_value, get_test_value, get
 from treadle.graph.ir.thunk import ThunkType, is_thunk_type, made_thunk, prepare
 from treadle.graph.ir.type import HasDataType, HasShape, Type
 from treadle.graph.ir.variable import Constant, ScratchPad, Variable, as_index
-from treadle.graph.lowering import LoweringTable, expand_inner_graphs, inner_graph, missing_lowerings
+from treadle.graph.lowering import LoweringTable, Unsupported, expand
 from treadle.graph.ops.branches import Block, Branching
 from treadle.graph.ops.copying import DeepCopyOp, ViewOp, deep_copy_op, view_op
 from treadle.graph.ops.ifelse import IfElse
@@ -190,6 +190,7 @@ __all__ = [
     "TestValueError",
     "ThunkType",
     "Type",
+    "Unsupported",
     "UserLine",
     "Validator",
     "Variable",
@@ -228,7 +229,7 @@ __all__ = [
     "encode",
     "encode_dataclass",
     "equal_computations",
-    "expand_inner_graphs",
+    "expand",
     "explicit_graph_inputs",
     "foreign_code",
     "general_toposort",
@@ -241,7 +242,6 @@ __all__ = [
     "html_comparison",
     "html_fragment",
     "html_page",
-    "inner_graph",
     "inplace_candidates",
     "io_connection_pattern",
     "io_toposort",
@@ -251,7 +251,6 @@ __all__ = [
     "let_go",
     "made_thunk",
     "memory_roots",
-    "missing_lowerings",
     "missing_test_message",
     "name_scope",
     "node_error",

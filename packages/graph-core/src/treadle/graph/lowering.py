@@ -1,16 +1,20 @@
-"""LoweringTable: what one backend knows about each op type."""
+"""LoweringTable: what one backend knows about each op type. `expand`: what it does not know, in simpler ops."""
 
 from __future__ import annotations
 
 import sys
 import weakref
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from treadle.config import discover
 from treadle.graph.algorithms.traversal import applys_between
-from treadle.graph.errors import DuplicateRegistrationError, LoweringError
+from treadle.graph.diagnostics.notes import note_op
+from treadle.graph.errors import DuplicateRegistrationError, GraphTypeError, LoweringError
+from treadle.graph.ir.composition import composing
 from treadle.graph.ir.inner_graph import HasInnerGraph
+from treadle.graph.ir.op import Op
 from treadle.graph.ir.plugins import PluginLoader
+from treadle.graph.ir.type import Type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -18,9 +22,10 @@ if TYPE_CHECKING:
 
     from treadle.graph.fgraph.function_graph import FunctionGraph
     from treadle.graph.ir.apply import Apply
-    from treadle.graph.ir.op import Op
+    from treadle.graph.ir.variable import Variable
 
 Rule = Any
+T = TypeVar("T")
 R = TypeVar("R", bound="Callable[..., Any]")
 
 
@@ -101,9 +106,48 @@ class LoweringTable:
         self.load()
         return list(self._rules)
 
-    def missing(self, nodes: Iterable[Apply]) -> list[Apply]:
-        """Return the nodes that no rule covers."""
-        return [node for node in nodes if self.find(node.op) is None]
+    def rule(self, node: Apply) -> Rule:
+        """Return the rule for a node's op.
+
+        Raises
+        ------
+        Unsupported
+            If there is none.
+        """
+        found = self.find(node.op)
+        if found is None:
+            raise Unsupported
+        return found
+
+    def lower(
+        self, nodes: Iterable[Apply], lower: Callable[[Apply], T], gaps: Iterable[tuple[Apply, Unsupported]] = ()
+    ) -> dict[Apply, T]:
+        """Return what a function makes of each node.
+
+        Parameters
+        ----------
+        nodes
+            The nodes.
+        lower
+            Called with each; it raises `Unsupported` for a node that cannot be lowered.
+        gaps
+            Nodes that are known not to be, and why.
+
+        Raises
+        ------
+        LoweringError
+            If there are nodes that cannot be lowered: it lists all of them, each once.
+        """
+        made = {}
+        refused = list(gaps)
+        for node in nodes:
+            try:
+                made[node] = lower(node)
+            except Unsupported as refusal:
+                refused.append((node, refusal))
+        if refused:
+            raise _listing(self.backend, refused)
+        return made
 
     def check(self, nodes: Iterable[Apply]) -> None:
         """Refuse a graph with nodes that no rule covers, listing all of them.
@@ -113,95 +157,128 @@ class LoweringTable:
         LoweringError
             If there is such a node.
         """
-        gaps = self.missing(nodes)
-        if gaps:
-            raise missing_lowerings(self.backend, [(node, "") for node in gaps])
+        self.lower(nodes, self.rule)
 
 
-def missing_lowerings(backend: str, gaps: Iterable[tuple[Apply, str]], remedy: str = "") -> LoweringError:
-    """Return the error that lists every node a backend cannot lower, once.
+class Unsupported(LoweringError):  # noqa: N818 - a rule's answer, which is collected with those of other nodes
+    """A backend cannot lower a node.
 
     Parameters
     ----------
-    backend
-        Its name.
-    gaps
-        The nodes, each with the reason and what to do about it; an empty one where there is no rule for the op.
+    reason
+        Why; empty where there is no rule for the op.
     remedy
-        What else to do.
+        What to do about it, such as ``"register it in mybackend.SCALARS"``. To register a rule is advised where
+        there is none, and to pick another mode always.
     """
+
+    def __init__(self, reason: str = "", remedy: str = "") -> None:
+        super().__init__(reason, remedy)
+        self.reason = reason
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        """Show the reason and the remedy."""
+        return ". ".join(filter(None, (self.reason or "there is no rule for the op", self.remedy)))
+
+
+def _listing(backend: str, gaps: Iterable[tuple[Apply, Unsupported]]) -> LoweringError:
     reasons: dict[Apply, dict[str, None]] = {}
-    for node, why in gaps:
-        reasons.setdefault(node, {})[why] = None
+    unruled: set[str] = set()
+    remedies: dict[str, None] = {}
+    for node, gap in gaps:
+        reasons.setdefault(node, {})[gap.reason] = None
+        if not gap.reason:
+            unruled.add(type(node.op).__name__)
+        if gap.remedy:
+            remedies[gap.remedy] = None
     lines = []
     for node, found in reasons.items():
         why = "; ".join(filter(None, found))
         types = f" of {', '.join(str(x.type) for x in node.inputs)}" if node.inputs else ""
         lines.append(f"  {node.op}{types}{node.where()}{f': {why}' if why else ''}")
-    names = ", ".join(sorted({type(node.op).__name__ for node, found in reasons.items() if "" in found}))
-    ways = [*([f"Register a rule for {names}"] if names else []), *([remedy] if remedy else []), "pick another mode"]
-    last = ", or ".join(ways)
+    rules = [f"register a rule for {', '.join(sorted(unruled))}"] if unruled else []
+    last = ", or ".join([*rules, *remedies, "pick another mode"])
     return LoweringError(f"{backend}: no lowering for\n" + "\n".join(lines) + f"\n{last[0].upper()}{last[1:]}.")
 
 
-def inner_graph(op: Op, node: Apply, *rest: Any) -> NoReturn:
-    """Mark an op as lowered by its inner graph: ``TABLE.register(MyOp)(inner_graph)``.
-
-    It is a rule that is not called: linkers put the inner graph in the node's place first (see `expand_inner_graphs`).
-    """
-    del op, rest
-    msg = f"{node.op}: its inner graph is to be expanded before it is lowered. Call expand_inner_graphs in the linker."
-    raise LoweringError(msg)
-
-
-def expand_inner_graphs(
-    fgraph: FunctionGraph, table: LoweringTable, accepts: Callable[[Apply], bool] | None = None
-) -> FunctionGraph:
-    """Return a graph in which the nodes that a table lowers by their inner graphs are replaced by these.
+def expand(fgraph: FunctionGraph, can_lower: Callable[[Apply], bool], *, whole: bool = False) -> FunctionGraph:
+    """Return a graph in which what a backend cannot lower is given by simpler ops, where it can be (`Op.decompose`).
 
     Parameters
     ----------
     fgraph
-        The graph; it is left as it is, and returned if there are no such nodes.
-    table
-        The lowerings of a backend.
-    accepts
-        Whether a node inside can be lowered. An op with one that cannot be is left whole; None expands all.
+        The graph; it is left as it is, and returned if nothing is to be replaced.
+    can_lower
+        Whether a backend lowers a node.
+    whole
+        Whether a node stays if the backend cannot lower all that its op decomposes into. Otherwise it is replaced in
+        any case.
+
+    Raises
+    ------
+    GraphTypeError
+        If an op decomposes into variables of other types than its node's outputs, or into itself.
     """
 
     def is_expanded(node: Apply) -> bool:
-        return isinstance(node.op, HasInnerGraph) and table.find(node.op) is inner_graph
+        return type(node.op).decompose is not Op.decompose and not can_lower(node)
 
-    whole: dict[int, bool] = {}
-    pending = [node for node in fgraph.toposort() if is_expanded(node)]
-    if not pending:
+    if not any(map(is_expanded, fgraph.toposort())):
         return fgraph
     made = fgraph.clone()
     pending = [node for node in made.toposort() if is_expanded(node)]
     while pending:
         node = pending.pop()
-        op: Any = node.op
-        if accepts is not None and not _accepts_inside(op, is_expanded, accepts, whole):
+        if whole and not _is_lowered_inside(node, can_lower):
             continue
-        inside = op.fgraph.bind(node.inputs)
-        made.replace_all(zip(node.outputs, inside, strict=True), reason="expand_inner_graphs")
-        pending += [inner for inner in applys_between(node.inputs, inside) if is_expanded(inner)]
+        simpler = _decomposed(node)
+        if simpler is None:
+            continue
+        made.replace_all(zip(node.outputs, simpler, strict=True), reason="expand")
+        pending += [inner for inner in applys_between(node.inputs, simpler) if is_expanded(inner)]
     return made
 
 
-def _accepts_inside(
-    op: Any, is_expanded: Callable[[Apply], bool], accepts: Callable[[Apply], bool], known: dict[int, bool]
-) -> bool:
-    """Whether every node of an inner graph is accepted, those of graphs further inside included."""
-    graphs = [op]
-    found = True
-    if id(op) in known:
-        return known[id(op)]
-    while graphs and found:
-        for node in graphs.pop().fgraph.apply_nodes:
-            if is_expanded(node):
-                graphs.append(node.op)
-            else:
-                found = found and accepts(node)
-    known[id(op)] = found
-    return found
+def _is_lowered_inside(node: Apply, can_lower: Callable[[Apply], bool]) -> bool:
+    """Whether a backend can lower all that a node stands for."""
+    pending = [node]
+    while pending:
+        inner = pending.pop()
+        if not can_lower(inner):
+            simpler = _decomposed(inner)
+            if simpler is None:
+                return False
+            pending += applys_between(inner.inputs, simpler)
+    return True
+
+
+def _decomposed(node: Apply) -> list[Variable] | None:
+    """Return a node's outputs in simpler ops, which know what they are part of; None where there are none."""
+    op = node.op
+    try:
+        with composing():
+            found = op.decompose(*node.inputs)
+    except Exception as error:
+        note_op(error, op, "decompose", node.where())
+        raise
+    if found is None:
+        return None
+    simpler = list(found)
+    wanted, given = ([v.type for v in side] for side in (node.outputs, simpler))
+    if len(wanted) != len(given) or not all(map(Type.is_super, wanted, given)):
+        shown, instead = (", ".join(map(str, types)) for types in (wanted, given))
+        msg = (
+            f"{op}: decompose must return variables of the types of the node's outputs, {shown}, got {instead}"
+            f"{node.where()}. Convert them."
+        )
+        raise GraphTypeError(msg)
+    for inner in applys_between(node.inputs, simpler):
+        if inner.op == op and [x.type for x in inner.inputs] == [x.type for x in node.inputs]:
+            msg = f"{op}: it decomposes into itself{node.where()}. Return simpler ops from decompose, or None."
+            raise GraphTypeError(msg)
+        # The nodes of an inner graph have lines of their own, those where the user wrote it.
+        if not isinstance(op, HasInnerGraph):
+            inner.user_line = node.user_line
+            inner.tag.part_of = getattr(node._tag, "part_of", op)
+    return simpler

@@ -221,6 +221,10 @@ class OpFromGraph(Op, HasInnerGraph):
         del node
         return all(inner.op.do_constant_folding(fgraph, inner) for inner in self.fgraph.apply_nodes)
 
+    def decompose(self, *inputs: Variable) -> Sequence[Variable]:
+        """Return what the inner graph computes."""
+        return self.fgraph.bind(inputs)
+
     def infer_shape(self, node: Apply, shapes: Sequence[Any]) -> Sequence[Any] | None:
         """Return the lengths of what the inner graph computes."""
         del shapes

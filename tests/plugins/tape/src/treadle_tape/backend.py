@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treadle.graph import Constant, FunctionGraph, LoweringTable, Variable, expand_inner_graphs
+from treadle.graph import Constant, FunctionGraph, LoweringTable, Variable, expand
 from treadle.link.vm import Backend, Linker, Program, replay
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class TapeLinker(Linker):
     def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> TapeProgram:
         """Return the program; all ops without a lowering are listed in one error."""
         del native_outputs
-        fgraph = expand_inner_graphs(fgraph, TAPE)
+        fgraph = expand(fgraph, lambda node: TAPE.find(node.op) is not None)
         nodes = fgraph.toposort()
         TAPE.check(nodes)
         numbers: dict[Variable, int] = {v: i for i, v in enumerate(fgraph.inputs)}

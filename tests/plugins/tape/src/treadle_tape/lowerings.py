@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle import tensor as tt
-from treadle.graph import IfElse, inner_graph
+from treadle.graph import IfElse
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -243,13 +243,12 @@ def choice(op: IfElse, node: Apply) -> Callable[..., Any]:
 
 
 def register(table: LoweringTable) -> None:
-    """Enter the rules into the tape's table; an op made of a graph is that graph."""
+    """Enter the rules into the tape's table."""
     for rule, *ops in (
         (elemwise, tt.Elemwise), (fused, tt.FusedReduction), (dimshuffle, tt.DimShuffle), (reshape, tt.Reshape),
         (alloc, tt.Alloc), (sum_to, tt.SumTo), (reduction, tt.Reduction), (arg_reduction, tt.ArgReduction),
         (matmul, tt.MatMul), (join, tt.Join), (arange, tt.ARange), (take, tt.Subtensor, tt.AdvancedSubtensor),
         (put, tt.IncSubtensor, tt.AdvancedIncSubtensor), (softmax, tt.Softmax), (log_softmax, tt.LogSoftmax),
         (logsumexp, tt.LogSumExp), (shape, tt.Shape), (shape_i, tt.ShapeI), (choice, IfElse),
-        (inner_graph, tt.OpFromGraph),
     ):  # fmt: skip
         table.register(*ops)(rule)

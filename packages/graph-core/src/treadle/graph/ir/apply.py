@@ -250,11 +250,12 @@ class Apply(Generic[V_co]):
     def where(self) -> str:
         """Return `` , built at model.py:41 "…"`` for error messages, or nothing where no line is known.
 
-        In DebugMode it also names the rewrite that made the node.
+        It also names the op that the node is a part of, and in DebugMode the rewrite that made it.
         """
         line = "" if self.user_line is None else f", built at {self.user_line}"
-        rewrite = getattr(self._tag, "made_by", None)
-        return line if rewrite is None else f"{line}, made by the rewrite {rewrite!r}"
+        whole, rewrite = getattr(self._tag, "part_of", None), getattr(self._tag, "made_by", None)
+        part = "" if whole is None else f", part of {whole}"
+        return f"{part}{line}" if rewrite is None else f"{part}{line}, made by the rewrite {rewrite!r}"
 
     def __str__(self) -> str:
         """Show op and inputs."""

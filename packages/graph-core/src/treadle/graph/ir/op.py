@@ -327,6 +327,20 @@ class Op(Differentiable, ABC):
         self.prepare_node(node, storage_map, compute_map, "py")
         return self.make_py_thunk(node, storage_map, compute_map, no_recycling)
 
+    def decompose(self, *inputs: Variable) -> Sequence[Variable] | None:
+        """Return the node's outputs in simpler ops, or None where the op has no simpler form.
+
+        Backends without a rule of their own for the op use it. The variables returned are of the types of the node's
+        outputs.
+
+        Parameters
+        ----------
+        inputs
+            The node's inputs.
+        """
+        del inputs
+        return None
+
     def infer_shape(self, node: Apply, shapes: Sequence[Any]) -> Sequence[Any] | None:
         """Return each output's shape (a tuple of integer variables) from the inputs' shapes, or None if unknown."""
         del node, shapes

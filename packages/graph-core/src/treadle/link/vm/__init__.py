@@ -18,7 +18,7 @@ from treadle.link.vm.reallocation import calculate_reallocate_info
 from treadle.link.vm.replaying import replay
 from treadle.link.vm.segments import Segment, in_segments, link_in_segments, segments
 from treadle.link.vm.stepping import link_node_by_node, link_one_node
-from treadle.link.vm.table_linker import NativeEnds, PythonStepWarning, TableLinker, passes_by
+from treadle.link.vm.table_linker import NativeEnds, PythonStepWarning, RuleLinker, TableLinker, passes_by
 from treadle.link.vm.wrapping import NodewiseLinker, WrapLinker, WrapLinkerMany
 
 __all__ = [
@@ -42,6 +42,7 @@ __all__ = [
     "Program",
     "ProgramGraph",
     "PythonStepWarning",
+    "RuleLinker",
     "Segment",
     "Stack",
     "StorageMap",

@@ -1,4 +1,4 @@
-"""TableLinker: compiled programs of what a table of lowerings covers, and Python steps for ops of users' own."""
+"""Linkers whose rules stand in a table: RuleLinker, and TableLinker, which leaves what has no rule to Python."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from treadle.config import TreadleWarning, config, user_depth
-from treadle.graph import DeepCopyOp, expand_inner_graphs, missing_lowerings
+from treadle.graph import DeepCopyOp, LoweringTable, Unsupported, expand
 from treadle.link.vm.interface import Program
 from treadle.link.vm.keeping import KeptProgram
 from treadle.link.vm.linkers import Linker
@@ -18,15 +18,59 @@ from treadle.link.vm.segments import Segment, in_segments
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from treadle.graph import Apply, FunctionGraph, LoweringTable, Type
+    from treadle.graph import Apply, FunctionGraph, Type
 
 
 class PythonStepWarning(TreadleWarning):
     """A compiled function runs an op in Python, because its backend has no rule for it."""
 
 
-class TableLinker(Linker):
-    """A linker whose rules stand in a `LoweringTable`.
+class RuleLinker(Linker):
+    """A linker whose rules stand in a `LoweringTable`. What they do not lower is given by simpler ops, where it can be.
+
+    Attributes
+    ----------
+    table
+        The rules.
+    """
+
+    table: LoweringTable
+
+    def check(self, node: Apply) -> object:
+        """Find out whether the rules lower a node.
+
+        Raises
+        ------
+        Unsupported
+            If they do not; by default, if there is none.
+        """
+        return self.table.rule(node)
+
+    def lowers(self, node: Apply) -> bool:
+        """Whether the rules lower a node."""
+        try:
+            self.check(node)
+        except Unsupported:
+            return False
+        return True
+
+    def expanded(self, fgraph: FunctionGraph, *, whole: bool = False) -> FunctionGraph:
+        """Return the graph with simpler ops in place of what the rules do not lower (see `treadle.graph.expand`)."""
+        return expand(fgraph, self.lowers, whole=whole)
+
+    def refuse(self, nodes: Iterable[Apply]) -> None:
+        """Refuse nodes that the rules do not lower.
+
+        Raises
+        ------
+        LoweringError
+            If there are any; all are listed.
+        """
+        self.table.lower(nodes, self.check)
+
+
+class TableLinker(RuleLinker):
+    """A linker that compiles what its rules cover, and leaves other nodes to Python.
 
     An op without a rule is a user's own: it runs in Python, between programs of the nodes around it, with a warning
     that names it. Option ``on_python_step`` has it refused instead. Values that only Python knows, such as those of a
@@ -34,13 +78,10 @@ class TableLinker(Linker):
 
     Attributes
     ----------
-    table
-        The rules.
     scalars
         Where elementwise functions are registered, by its public name.
     """
 
-    table: LoweringTable
     scalars: str
 
     @abstractmethod
@@ -60,10 +101,6 @@ class TableLinker(Linker):
     @abstractmethod
     def load_whole(self, data: Any, graph: ProgramGraph) -> Program:
         """Return the program of what `dump_whole` returned."""
-
-    @abstractmethod
-    def gaps(self, order: Iterable[Apply]) -> list[tuple[Apply, str]]:
-        """Return the nodes that rules refuse, or that have none, each with the reason."""
 
     @abstractmethod
     def is_array(self, kind: Type) -> bool:
@@ -96,22 +133,14 @@ class TableLinker(Linker):
         LoweringError
             If rules refuse nodes, or option ``on_python_step`` says that nodes without a rule are; all are listed.
         """
-        fgraph = expand_inner_graphs(fgraph, self.table)
+        fgraph = self.expanded(fgraph)
         order = fgraph.toposort()
         steps = {node for node in order if self.runs_in_python(node)}
         if not steps and all(self.holds(v.type) for v in (*fgraph.inputs, *fgraph.outputs)):
             return self.link_whole(fgraph, native_outputs)
-        gaps = self.gaps(node for node in order if node not in steps)
-        remedy = ""
-        if config.on_python_step == "raise":
-            missing = f"its elementwise function is not known here; register it in {self.scalars}"
-            ruleless = [
-                (node, "" if self.table.find(node.op) is None else missing) for node in order if self.lacks_rule(node)
-            ]
-            remedy = "set the option on_python_step to warn, which lets it run in Python" if ruleless else ""
-            gaps += ruleless
-        if gaps:
-            raise missing_lowerings(self.table.backend, gaps, remedy)
+        ruleless = [(node, self._missing(node)) for node in order if self.lacks_rule(node)]
+        may_run = config.on_python_step != "raise"
+        self.table.lower((node for node in order if node not in steps), self.check, () if may_run else ruleless)
         self._tell(node for node in order if node in steps)
         program = VMLinker().link(in_segments(fgraph, self, lambda node: node not in steps))
         return self._with_native_ends(program, ProgramGraph.of(fgraph, native_outputs))
@@ -133,6 +162,15 @@ class TableLinker(Linker):
             return self.load_whole(data, graph)
         self._tell(node for node in data.steps.values() if not isinstance(node.op, Segment))
         return self._with_native_ends(VMLinker().load(data, graph), graph)
+
+    def _missing(self, node: Apply) -> Unsupported:
+        """Return what is missing for a node to be compiled."""
+        option = "set the option on_python_step to warn, which lets it run in Python"
+        if self.table.find(node.op) is None:
+            return Unsupported("", option)
+        return Unsupported(
+            "its elementwise function is not known here", f"register the function in {self.scalars}, or {option}"
+        )
 
     def _with_native_ends(self, program: Program, graph: ProgramGraph) -> Program:
         return NativeEnds(program, graph, self) if graph.native_outputs else program

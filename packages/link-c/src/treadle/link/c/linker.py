@@ -8,17 +8,18 @@ from treadle.config import config
 from treadle.link.c.loading import Recipe, restored
 from treadle.link.c.program import CProgram
 from treadle.link.c.support.libraries import SUPPORT
+from treadle.link.c.table import TABLE
 from treadle.link.c.toolchain import find_toolchain
-from treadle.link.vm import Linker, VMLinker
+from treadle.link.vm import RuleLinker, VMLinker
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from treadle.graph import FunctionGraph
+    from treadle.graph import Apply, FunctionGraph
     from treadle.link.vm import ExportRequest, Program, ProgramGraph
 
 
-class CLinker(Linker):
+class CLinker(RuleLinker):
     """Links graphs to C.
 
     Parameters
@@ -28,8 +29,16 @@ class CLinker(Linker):
         it is not, it is kept for the next call; `CProgram.free` gives it back.
     """
 
+    table = TABLE
+
     def __init__(self, allow_gc: bool | None = None) -> None:
         self.allow_gc = allow_gc
+
+    def check(self, node: Apply) -> None:
+        """Refuse a node without a rule, or of dtypes that C lacks."""
+        from treadle.link.c.writing import check
+
+        check(node)
 
     def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> Program:
         """Return a program for the graph; values that C lacks, and no node takes, pass by a program in C.
@@ -72,10 +81,10 @@ class CLinker(Linker):
         """Write the graph as a C library of its own; see `treadle.link.c.export.export_graph`."""
         from treadle.link.c.export import export_graph
 
-        return export_graph(fgraph, request, directory)
+        return export_graph(self.expanded(fgraph), request, directory)
 
 
-class StepwiseLinker(Linker):
+class StepwiseLinker(CLinker):
     """Links graphs to C where C has rules, and to steps of the Python VM where it has none."""
 
     def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> Program:
@@ -92,15 +101,3 @@ class StepwiseLinker(Linker):
 
         del native_outputs
         return link_stretches(fgraph, CLinker())
-
-    def dump(self, program: Program) -> Any:
-        """Return what `CLinker.dump` does."""
-        return CLinker().dump(program)
-
-    def load(self, data: Any, graph: ProgramGraph) -> Program:
-        """Return what `CLinker.load` does."""
-        return CLinker().load(data, graph)
-
-    def export(self, fgraph: FunctionGraph, request: ExportRequest, directory: Path) -> Path:
-        """As `CLinker.export`: a program without Python has no Python steps."""
-        return CLinker().export(fgraph, request, directory)

@@ -6,17 +6,16 @@ import re
 from typing import TYPE_CHECKING
 
 from treadle.config import new_lock, span
-from treadle.graph import Constant, expand_inner_graphs
+from treadle.graph import Constant
 from treadle.link.c.errors import BackendUnavailableError, CompileError
 from treadle.link.c.layout import Layout
 from treadle.link.c.loading import Recipe, assemble, open_library
 from treadle.link.c.runtime import Library
 from treadle.link.c.simd import simd_functions
 from treadle.link.c.support.libraries import SUPPORT
-from treadle.link.c.table import TABLE
 from treadle.link.c.toolchain import find_toolchain
 from treadle.link.c.unit import NO_NODE, Unit, dtype, marked_node, ndim
-from treadle.link.c.writing import has_type, lowering_gap, refuse, write_unit
+from treadle.link.c.writing import has_type, write_unit
 from treadle.link.vm import Later, ProgramGraph, VMLinker, in_segments, link_in_segments, passes_by
 from treadle.tensor import Elemwise, FusedReduction
 
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
     from treadle.graph import Apply, FunctionGraph
     from treadle.link.c.toolchain import Toolchain
-    from treadle.link.vm import Linker, Program
+    from treadle.link.vm import Program, RuleLinker
 
 
 # How gcc and clang name a function that was not declared.
@@ -51,11 +50,13 @@ class _Libraries:
 _LIBRARIES = _Libraries()
 
 
-def link_graph(fgraph: FunctionGraph, native_outputs: frozenset[int], linker: Linker, *, keeps_blocks: bool) -> Program:
+def link_graph(
+    fgraph: FunctionGraph, native_outputs: frozenset[int], linker: RuleLinker, *, keeps_blocks: bool
+) -> Program:
     """Return a program for the graph; see `CLinker.link`, which is called for the parts of a graph that C lacks."""
-    fgraph = expand_inner_graphs(fgraph, TABLE)
+    fgraph = linker.expanded(fgraph)
     order = Layout(fgraph).order
-    refuse(node for node in order if not passes_by(node, has_type))
+    linker.refuse(node for node in order if not passes_by(node, has_type))
     if not all(has_type(v.type) for v in (*fgraph.inputs, *fgraph.outputs)):
         return VMLinker().link(in_segments(fgraph, linker, lambda node: not passes_by(node, has_type)))
     toolchain = find_toolchain()
@@ -72,10 +73,9 @@ def link_graph(fgraph: FunctionGraph, native_outputs: frozenset[int], linker: Li
     return program
 
 
-def link_stretches(fgraph: FunctionGraph, linker: Linker) -> Program:
+def link_stretches(fgraph: FunctionGraph, linker: RuleLinker) -> Program:
     """Return a program of C programs for stretches of nodes that C has rules for, and Python steps between them."""
-    fgraph = expand_inner_graphs(fgraph, TABLE, lambda node: lowering_gap(node) is None)
-    return link_in_segments(fgraph, linker, lambda node: lowering_gap(node) is None)
+    return link_in_segments(linker.expanded(fgraph, whole=True), linker, linker.lowers)
 
 
 def _recipe(unit: Unit, key: str, source: str, order: Sequence[Apply]) -> Recipe:

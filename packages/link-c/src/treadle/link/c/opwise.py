@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from treadle.graph import missing_lowerings
 from treadle.link.c.linker import CLinker
-from treadle.link.c.table import TABLE
-from treadle.link.c.writing import lowering_gap
 from treadle.link.vm import NodewiseLinker
 
 if TYPE_CHECKING:
@@ -56,8 +53,6 @@ class OpWiseCLinker(NodewiseLinker):
             If there are nodes without a C rule, and they are not to run in Python; all are listed.
         """
         if not self.fallback_on_perform:
-            gaps: list[tuple[Apply, Any]] = [(node, lowering_gap(node)) for node in fgraph.toposort()]
-            refused = [(node, why) for node, why in gaps if why is not None]
-            if refused:
-                raise missing_lowerings(TABLE.backend, refused)
+            linker = CLinker()
+            linker.refuse(linker.expanded(fgraph).toposort())
         return super().link(fgraph, native_outputs)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from treadle.config import config
-from treadle.graph import Apply, inner_graph, missing_lowerings
+from treadle.graph import Apply, Unsupported
 from treadle.link.c.abi import object_layout
 from treadle.link.c.dtypes import CTYPES
 from treadle.link.c.expression import unsupported
@@ -16,7 +16,6 @@ from treadle.link.c.lower import (
     copying,
     dimshuffle,
     elemwise,
-    from_graph,
     fused,
     indexing,
     joining,
@@ -30,7 +29,7 @@ from treadle.link.c.unit import Unit, dtype, ndim
 from treadle.tensor import Elemwise, FusedReduction, TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from treadle.graph import FunctionGraph, Type, Variable
 
@@ -40,7 +39,6 @@ FAMILIES = (
     copying,
     dimshuffle,
     elemwise,
-    from_graph,
     fused,
     indexing,
     joining,
@@ -74,7 +72,7 @@ def write_unit(
         unit.slot(var)
     for index, node in enumerate(order):
         unit.begin(index)
-        TABLE.find(node.op)(node.op, node, unit)  # type: ignore[misc]  # refused above if there is none
+        TABLE.rule(node)(node.op, node, unit)
     return unit, _outputs(fgraph, unit, made, len(order))
 
 
@@ -97,50 +95,24 @@ def _outputs(fgraph: FunctionGraph, unit: Unit, made: set[Variable], after: int)
     return outputs
 
 
-def refuse(order: Iterable[Apply]) -> None:
-    """Refuse nodes without a rule, or of dtypes that C lacks.
+def check(node: Apply) -> None:
+    """Refuse a node that has no rule, or is of dtypes that C lacks.
 
     Raises
     ------
-    LoweringError
-        If there are any; all are listed.
+    Unsupported
+        With the reason.
     """
-    gaps = []
-    for node in order:
-        reason = lowering_gap(node)
-        if reason is not None:
-            gaps.append((node, reason))
-    if gaps:
-        raise missing_lowerings(TABLE.backend, gaps)
-
-
-def _gap_inside(node: Apply) -> str | None:
-    """Return which node of an inner graph cannot be lowered, None if all can."""
-    graphs: list[Any] = [node.op]
-    while graphs:
-        for inner in graphs.pop().fgraph.apply_nodes:
-            if TABLE.find(inner.op) is inner_graph:
-                graphs.append(inner.op)
-            elif lowering_gap(inner) is not None:
-                return f"inside of it is {inner.op}, for which C has no rule"
-    return None
-
-
-def lowering_gap(node: Apply) -> str | None:
-    """Return why a node cannot be lowered, None if it can."""
-    rule = TABLE.find(node.op)
-    if rule is None:
-        return ""
-    if rule is inner_graph:
-        return _gap_inside(node)
+    TABLE.rule(node)
     for var in (*node.inputs, *node.outputs):
         if not has_type(var.type):
             lacking = var.type.dtype if isinstance(var.type, TensorType) else f"values of type {var.type}"
-            return f"C has no {lacking}"
+            msg = f"C has no {lacking}"
+            raise Unsupported(msg)
     if isinstance(node.op, Elemwise | FusedReduction):
-        op = node.op if isinstance(node.op, Elemwise) else node.op.elementwise
-        return unsupported(op, node) or None
-    return None
+        reason = unsupported(node.op if isinstance(node.op, Elemwise) else node.op.elementwise, node)
+        if reason:
+            raise Unsupported(reason)
 
 
 def has_type(kind: Type) -> bool:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from treadle.config import versioned_names
 from treadle.link.jax.backend import BACKEND
-from treadle.link.jax.errors import ForkedProcessError, RecompilationWarning, Unsupported
+from treadle.link.jax.errors import ForkedProcessError, RecompilationWarning
 from treadle.link.jax.table import JAX, SCALARS, Assumed, Checked, ScalarTable, TakesAssumed
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ __all__ = [
     "RecompilationWarning",
     "ScalarTable",
     "TakesAssumed",
-    "Unsupported",
     "wrap_jax",
 ]
 __getattr__ = versioned_names(__name__, "link-jax", dict.fromkeys(("JAXOp", "wrap_jax"), "treadle.link.jax.wrapping"))

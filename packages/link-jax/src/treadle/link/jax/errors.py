@@ -4,11 +4,6 @@ from __future__ import annotations
 
 from treadle.config import TreadleWarning
 from treadle.config.errors import TreadleError
-from treadle.graph import LoweringError
-
-
-class Unsupported(LoweringError):  # noqa: N818 - a rule's answer, which the linker collects
-    """A rule refuses a node; the text says why. The linker lists all refusals in one error."""
 
 
 class ForkedProcessError(TreadleError, RuntimeError):

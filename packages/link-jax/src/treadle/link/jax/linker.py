@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
-from treadle.graph import Branching, Constant, missing_lowerings
-from treadle.link.jax.errors import Unsupported
+from treadle.graph import Branching, Constant, Unsupported
 from treadle.link.jax.executables import Shelf
 from treadle.link.jax.program import JaxProgram, Plan
 from treadle.link.jax.scalars import jax_function
@@ -20,7 +19,7 @@ from treadle.link.vm import ProgramGraph, TableLinker
 from treadle.tensor import Elemwise, TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from treadle.graph import Apply, Block, FunctionGraph, Type, Variable
     from treadle.link.jax.staging import Staging
@@ -53,15 +52,9 @@ class JaxLinker(TableLinker):
         with jax.enable_x64(True):
             return jax.device_put(value) if isinstance(value, np.ndarray) else value
 
-    def gaps(self, order: Iterable[Apply]) -> list[tuple[Apply, str]]:
-        """Return the nodes that rules refuse, or that have none, each with the reason."""
-        found = []
-        for node in order:
-            try:
-                _rule(node)
-            except Unsupported as refusal:
-                found.append((node, str(refusal)))
-        return found
+    def check(self, node: Apply) -> Callable[..., Any]:
+        """Return what the node's rule makes of it."""
+        return _lower(node)
 
     def link_whole(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> JaxProgram:
         """Return a program for the graph; the outputs at `native_outputs` are returned as ``jax.Array``."""
@@ -92,17 +85,7 @@ def make_recipe(fgraph: FunctionGraph) -> Recipe:
     """
     order = fgraph.toposort()
     staging = find_static(fgraph, order)
-    gaps = list(staging.refused)
-    refused = {node for node, _ in gaps}
-    steps: dict[Apply, Step] = {}
-    for node in order:
-        try:
-            steps[node] = _step(node, staging)
-        except Unsupported as refusal:
-            if node not in refused:
-                gaps.append((node, str(refusal)))
-    if gaps:
-        raise missing_lowerings(JAX.backend, gaps)
+    steps = JAX.lower(order, lambda node: _step(node, staging), staging.refused)
     return Recipe(
         inputs=tuple(fgraph.inputs),
         outputs=tuple(fgraph.outputs),
@@ -140,7 +123,7 @@ def _in_blocks(branching: Branching, steps: Mapping[Apply, Step]) -> tuple[Step 
 def _step(node: Apply, staging: Staging) -> Step:
     host = on_host(node) if staging.on_host(node) else None
     try:
-        function: Any = _rule(node)
+        function: Any = _lower(node)
     except Unsupported:
         if host is None:
             raise
@@ -151,12 +134,9 @@ def _step(node: Apply, staging: Staging) -> Step:
     return Step(function, node, static, on_host=host)
 
 
-def _rule(node: Apply) -> Callable[..., Any]:
+def _lower(node: Apply) -> Callable[..., Any]:
     """Return what the node's rule makes of it; it raises `Unsupported` for a node that it refuses, or has no rule."""
-    rule: Any = JAX.find(node.op)
-    if rule is None:
-        raise Unsupported("")  # noqa: EM101 - no reason beyond "no lowering"
-    function: Callable[..., Any] = rule(node.op, node)
+    function: Callable[..., Any] = JAX.rule(node)(node.op, node)
     return function
 
 

@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from treadle.graph import Unsupported
 from treadle.link.jax.casting import convert
-from treadle.link.jax.errors import Unsupported
 from treadle.link.jax.table import SCALARS, Checked
 
 if TYPE_CHECKING:

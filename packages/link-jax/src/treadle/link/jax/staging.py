@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from treadle.graph import Constant
+from treadle.graph import Constant, Unsupported
 from treadle.tensor import DimShuffle, Elemwise, Join, Shape, ShapeI, Subtensor
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Staging:
     """
 
     known: set[Variable] = field(default_factory=set)
-    refused: list[tuple[Apply, str]] = field(default_factory=list)
+    refused: list[tuple[Apply, Unsupported]] = field(default_factory=list)
 
     def on_host(self, node: Apply) -> bool:
         """Whether a node is computed with NumPy, once per compilation, because its value decides a shape."""
@@ -97,6 +97,6 @@ def find_static(fgraph: FunctionGraph, order: Sequence[Apply]) -> Staging:
                     f"its input {at} ({node.inputs[at]}) decides a shape and depends on the values of {data}; JAX "
                     "needs shapes known before it compiles"
                 )
-                search.staging.refused.append((node, why))
+                search.staging.refused.append((node, Unsupported(why)))
                 break
     return search.staging

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from treadle.config import config, span
-from treadle.graph import missing_lowerings
+from treadle.graph import Unsupported
 from treadle.link.numba.dtypes import STORAGES
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.unit import Unit
 from treadle.link.vm import ProgramGraph, TableLinker
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from treadle.graph import Apply, Constant, FunctionGraph, Type
     from treadle.link.numba.program import NumbaProgram
@@ -48,9 +48,17 @@ class NumbaLinker(TableLinker):
         """Whether a type is one of tensors of a dtype that is lowered."""
         return not _refused_type(kind)
 
-    def gaps(self, order: Iterable[Apply]) -> list[tuple[Apply, str]]:
-        """Return the nodes that cannot be lowered, each with the reason."""
-        return [(node, why) for node in order if (why := _gap(node)) is not None]
+    def check(self, node: Apply) -> None:
+        """Refuse a node without a rule, or of dtypes that are not lowered."""
+        from treadle.link.numba import lower
+        from treadle.tensor import Elemwise, FusedReduction
+
+        TABLE.rule(node)
+        reason = next((r for r in (_refused_type(v.type) for v in (*node.inputs, *node.outputs)) if r), "")
+        if not reason and isinstance(node.op, Elemwise | FusedReduction):
+            reason = lower.elemwise.refusal(node.op if isinstance(node.op, Elemwise) else node.op.elementwise, node)
+        if reason:
+            raise Unsupported(reason)
 
     def link_whole(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> NumbaProgram:
         """Return a program for the graph, compiled or loaded from the cache.
@@ -60,9 +68,7 @@ class NumbaLinker(TableLinker):
         LoweringError
             If there are nodes without a lowering, or of dtypes that the backend does not have; all are listed.
         """
-        gaps = self.gaps(fgraph.toposort())
-        if gaps:
-            raise missing_lowerings(TABLE.backend, gaps)
+        self.refuse(fgraph.toposort())
         with span("import"):
             from treadle.link.numba.compiler import COMPILER
             from treadle.link.numba.program import NumbaProgram, Recipe
@@ -97,20 +103,6 @@ class NumbaLinker(TableLinker):
         run = COMPILER.stored(data.key, data.stamp, Unit(data.name, data.entry, data.signature))
         table, kept = _table(data.constants, data.uses_blas)
         return NumbaProgram(graph, run, table, kept, data)
-
-
-def _gap(node: Apply) -> str | None:
-    """Return why a node cannot be lowered, None if it can."""
-    from treadle.link.numba import lower
-    from treadle.tensor import Elemwise, FusedReduction
-
-    if TABLE.find(node.op) is None:
-        return ""
-    reason = next((r for r in (_refused_type(v.type) for v in (*node.inputs, *node.outputs)) if r), "")
-    if not reason and isinstance(node.op, Elemwise | FusedReduction):
-        op = node.op if isinstance(node.op, Elemwise) else node.op.elementwise
-        reason = lower.elemwise.refusal(op, node)
-    return reason or None
 
 
 def _refused_type(kind: Type) -> str:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from treadle.config import versioned_names
 from treadle.link.torch.backend import BACKEND
-from treadle.link.torch.errors import ForkedProcessError, PyTorchWarning, UnsupportedError
+from treadle.link.torch.errors import ForkedProcessError, PyTorchWarning
 from treadle.link.torch.table import TORCH, Checked
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ __all__ = [
     "ForkedProcessError",
     "PyTorchWarning",
     "TorchOp",
-    "UnsupportedError",
     "wrap_torch",
 ]
 __getattr__ = versioned_names(

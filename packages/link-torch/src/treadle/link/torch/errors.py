@@ -5,10 +5,6 @@ from __future__ import annotations
 from treadle.config import TreadleError, TreadleWarning
 
 
-class UnsupportedError(TreadleError, NotImplementedError):
-    """A rule cannot lower a node; its text is the reason, shown in the list of all such nodes."""
-
-
 class ForkedProcessError(TreadleError, RuntimeError):
     """A program was called in a process forked from one where PyTorch had run already."""
 

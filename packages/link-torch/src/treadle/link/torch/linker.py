@@ -8,12 +8,10 @@ import torch
 
 import treadle.link.torch.lower as _lowerings
 from treadle.config import config, span
-from treadle.graph import missing_lowerings
 from treadle.link.torch.carriers import CARRIERS, from_host, to_native
 from treadle.link.torch.choices import ChoosingProgram, has_choices
 from treadle.link.torch.compilation import NOTICES, Compiled, compiler_on_path
 from treadle.link.torch.device import device
-from treadle.link.torch.errors import UnsupportedError
 from treadle.link.torch.generation import generate
 from treadle.link.torch.lower.scalar import KERNELS
 from treadle.link.torch.program import TorchProgram
@@ -23,7 +21,7 @@ from treadle.link.vm import TableLinker
 from treadle.tensor import Elemwise, TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from treadle.graph import Apply, FunctionGraph, Type
     from treadle.link.torch.static import Plan
@@ -62,10 +60,7 @@ def as_tensor(dtype: str, place: Any) -> Callable[[Any], Any]:
 
 
 def _lower(node: Apply) -> Callable[..., Any] | Checked:
-    rule = TORCH.find(node.op)
-    if rule is None:
-        raise UnsupportedError("")  # noqa: EM101 - no reason beyond "no lowering"
-    found: Callable[..., Any] | Checked = rule(node.op, node)
+    found: Callable[..., Any] | Checked = TORCH.rule(node)(node.op, node)
     return found
 
 
@@ -102,15 +97,9 @@ class TorchLinker(TableLinker):
         dtype = kind.dtype
         return to_native(from_host(value.copy(), dtype), dtype).to(device())
 
-    def gaps(self, order: Iterable[Apply]) -> list[tuple[Apply, str]]:
-        """Return the nodes that rules refuse, or that have none, each with the reason."""
-        found = []
-        for node in order:
-            try:
-                _lower(node)
-            except UnsupportedError as refusal:
-                found.append((node, str(refusal)))
-        return found
+    def check(self, node: Apply) -> Callable[..., Any] | Checked:
+        """Return what the node's rule makes of it."""
+        return _lower(node)
 
     def link_whole(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> Program:
         """Return a program for the graph; one with choices is a `ChoosingProgram`.
@@ -124,9 +113,7 @@ class TorchLinker(TableLinker):
             If the device of the option ``torch__device`` cannot be used.
         """
         if has_choices(fgraph):
-            gaps = self.gaps(fgraph.toposort())
-            if gaps:
-                raise missing_lowerings(TORCH.backend, gaps)
+            self.refuse(fgraph.toposort())
             return ChoosingProgram(fgraph, self._link_stretch, device(), native_outputs)
         return self._link_stretch(fgraph, native_outputs)
 
@@ -154,18 +141,8 @@ class TorchLinker(TableLinker):
 
     @staticmethod
     def _lowered(plan: Plan) -> dict[Apply, Callable[..., Any] | Checked]:
-        lowered: dict[Apply, Callable[..., Any] | Checked] = {}
-        gaps = list(plan.gaps)
-        for node in plan.nodes:
-            if node.outputs[0] in plan.hosts:
-                continue
-            try:
-                lowered[node] = _lower(node)
-            except UnsupportedError as error:
-                gaps.append((node, str(error)))
-        if gaps:
-            raise missing_lowerings(TORCH.backend, gaps)
-        return lowered
+        nodes = (node for node in plan.nodes if node.outputs[0] not in plan.hosts)
+        return TORCH.lower(nodes, _lower, plan.gaps)
 
     def _compiles(self, fgraph: FunctionGraph, place: Any) -> bool:
         wanted = config.torch__compile if self.compiled is None else self.compiled

@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from treadle.graph import Constant
+from treadle.graph import Constant, Unsupported
 from treadle.link.torch.numbers import length_of, on_numbers
 from treadle.tensor import ARange, Shape, ShapeI
 
@@ -47,7 +47,7 @@ class Plan:
     tensors: dict[Variable, None] = field(default_factory=dict)
     hosts: dict[Variable, Apply] = field(default_factory=dict)
     prelude: dict[Variable, None] = field(default_factory=dict)
-    gaps: list[tuple[Apply, str]] = field(default_factory=list)
+    gaps: list[tuple[Apply, Unsupported]] = field(default_factory=list)
 
     def want_tensors(self, variables: Iterable[Variable]) -> None:
         """Note that variables are needed as tensors."""
@@ -94,7 +94,7 @@ def _plan_number(plan: Plan, node: Apply, out: Variable, inputs: set[Variable]) 
             f"a shape or bound depends on values computed by {node.op}{node.where()}, and compiled code cannot choose "
             "shapes by computed values; make it an input, or pick another mode for this function"
         )
-        plan.gaps.append((user, reason))
+        plan.gaps.append((user, Unsupported(reason)))
 
 
 def _plan_tensor(plan: Plan, node: Apply, out: Variable, inputs: set[Variable]) -> None:
@@ -103,7 +103,7 @@ def _plan_tensor(plan: Plan, node: Apply, out: Variable, inputs: set[Variable]) 
             plan.prelude[out] = None
         else:
             reason = "the length of a range depends on values that the program computes"
-            plan.gaps.append((node, reason))
+            plan.gaps.append((node, Unsupported(reason)))
         return
     plan.nodes.append(node)
     static = set(static_positions(node))

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from treadle.config import config
-from treadle.graph import Constant, FunctionGraph, expand_inner_graphs
+from treadle.graph import Constant, FunctionGraph, LoweringError
 from treadle.link.c.errors import BackendUnavailableError, ExportError
 from treadle.link.c.export.declarations import ABI_VERSION, declarations, header
 from treadle.link.c.export.entry import ExportUnit, initial_values
@@ -19,7 +20,7 @@ from treadle.link.c.simd import simd_functions
 from treadle.link.c.table import TABLE
 from treadle.link.c.toolchain import find_toolchain
 from treadle.link.c.unit import dtype, ndim
-from treadle.link.c.writing import lowering_gap, refuse, write_unit
+from treadle.link.c.writing import check, write_unit
 from treadle.tensor import shape_i
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def export_graph(fgraph: FunctionGraph, request: ExportRequest, directory: Path)
     Parameters
     ----------
     fgraph
-        The graph, rewritten for C.
+        The graph, rewritten for C and expanded.
     request
         Names and roles of its inputs and outputs.
     directory
@@ -61,9 +62,8 @@ def export_graph(fgraph: FunctionGraph, request: ExportRequest, directory: Path)
     if isinstance(toolchain, str):
         msg = f"export: {toolchain}."
         raise BackendUnavailableError(msg)
-    fgraph = expand_inner_graphs(fgraph, TABLE)
     order = Layout(fgraph).order
-    refuse(order)
+    TABLE.lower(order, check)
     name = request.name
     library = Library(simd_functions(toolchain), portable=True)
     run = _unit(fgraph, order, name)
@@ -111,7 +111,8 @@ def _lengths_unit(fgraph: FunctionGraph, request: ExportRequest, name: str) -> W
     if request.lengths is not None:
         made = request.lengths(_all_lengths)
         order = Layout(made).order
-        if all(lowering_gap(node) is None for node in order):
+        with suppress(LoweringError):
+            TABLE.lower(order, check)
             return _unit(made, order, name, ranks)
     plain = fgraph.clone()
     outs = _all_lengths(plain.outputs)

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 import jax.numpy as jnp
 from jax import lax
 
-from treadle.graph import IfElse
+from treadle.graph import IfElse, Unsupported
 from treadle.link.jax.casting import convert
-from treadle.link.jax.errors import Unsupported
 from treadle.link.jax.table import JAX
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from treadle.graph import Unsupported
 from treadle.link.torch.carriers import kind, settled, working
-from treadle.link.torch.errors import UnsupportedError
 from treadle.link.torch.table import TORCH
 from treadle.tensor import LogSoftmax, LogSumExp, Softmax
 
@@ -54,7 +54,7 @@ def _in_dtype(function: Callable[[Any, Sequence[int]], Any], axes: tuple[int, ..
     kind_of: Any = node.inputs[0].type
     if kind(kind_of.dtype) != "f":
         msg = "only real floating-point numbers are normalised"
-        raise UnsupportedError(msg)
+        raise Unsupported(msg)
     first, last = settled(working(kind_of.dtype)), settled(kind_of.dtype)
     over = list(axes)
     return lambda x: last(function(first(x), over))

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from treadle.graph import Unsupported
 from treadle.link.torch.carriers import SIGN_BIT, converted, converter, kind, settled, working
-from treadle.link.torch.errors import UnsupportedError
 from treadle.link.torch.table import TORCH
 from treadle.tensor import ArgReduction, Reduction
 
@@ -67,7 +67,7 @@ def _reducer(which: str, dtype: str) -> Callable[[Any, Sequence[int], str], Any]
     if which in {"max", "min"}:
         if kind(dtype) == "c":
             msg = "complex numbers have no order in PyTorch"
-            raise UnsupportedError(msg)
+            raise Unsupported(msg)
         return _extremum(which == "max")
     found: Callable[[Any, Sequence[int], str], Any] | None = {
         "sum": total,
@@ -77,7 +77,7 @@ def _reducer(which: str, dtype: str) -> Callable[[Any, Sequence[int], str], Any]
     }.get(which)
     if found is None:
         msg = f"the kind of reduction {which!r} is unknown"
-        raise UnsupportedError(msg)
+        raise Unsupported(msg)
     return found
 
 
@@ -109,7 +109,7 @@ def arg_reduction(op: ArgReduction, node: Apply) -> Callable[..., Any]:
     dtype = kind_of.dtype
     if kind(dtype) == "c":
         msg = "complex numbers have no order in PyTorch"
-        raise UnsupportedError(msg)
+        raise Unsupported(msg)
     search = torch.argmax if op.kind == "argmax" else torch.argmin
     kept = [d for d in range(kind_of.ndim) if d not in op.axes]
     order = [*kept, *op.axes]

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from treadle.graph import DuplicateRegistrationError
+from treadle.graph import DuplicateRegistrationError, Unsupported
 from treadle.link.torch.carriers import kind
-from treadle.link.torch.errors import UnsupportedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -72,7 +71,7 @@ class KernelTable:
 
         Raises
         ------
-        UnsupportedError
+        Unsupported
             If there is no kernel.
         """
         at = kind(loops[-1])
@@ -82,7 +81,7 @@ class KernelTable:
         kernel = self._ufunc(scalar_op)
         if at != "f" or kernel is None:
             msg = f"the elementwise function {scalar_op.name} has no kernel for {', '.join(loops)}"
-            raise UnsupportedError(msg)
+            raise Unsupported(msg)
         return kernel
 
 
