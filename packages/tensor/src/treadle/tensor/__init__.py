@@ -47,7 +47,7 @@ from treadle.tensor.errors import (
     TensorTypeError,
 )
 from treadle.tensor.from_graph import OpFromGraph
-from treadle.tensor.fused import FusedReduction
+from treadle.tensor.fused_reduction import FusedReduction
 from treadle.tensor.gradient import grad
 from treadle.tensor.index import At, Gather, Positions, Span, Symbolic, filled_index, gather_plan, symbolic_count
 from treadle.tensor.indexing import (

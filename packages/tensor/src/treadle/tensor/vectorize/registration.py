@@ -10,7 +10,7 @@ from treadle.tensor.vectorize import (
     dimshuffle,
     elemwise,
     from_graph,
-    fused,
+    fused_reduction,
     indexing,
     joining,
     product,
@@ -27,6 +27,6 @@ if TYPE_CHECKING:
 def register(table: VectorizerTable) -> None:
     """Register the rules, and how results get the batch dimensions that they lack."""
     table.register_completion(TensorType)(complete)
-    structured = (dimshuffle, shape, reduction, fused, product, joining, indexing)
+    structured = (dimshuffle, shape, reduction, fused_reduction, product, joining, indexing)
     for family in (elemwise, *structured, conditional, from_graph, wrapping):
         family.register(table)

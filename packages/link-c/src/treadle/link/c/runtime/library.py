@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from treadle.link.c.dtypes import CTYPES
 from treadle.link.c.runtime.core import CORE
-from treadle.link.c.runtime.fused import FUSED
+from treadle.link.c.runtime.fused_reduction import FUSED
 from treadle.link.c.runtime.indexing import INDEXING, adding, adding_points, placing
 from treadle.link.c.runtime.normalization import normalizer
 from treadle.link.c.runtime.product import COMMON, accumulated, matmul

@@ -10,7 +10,7 @@ from treadle.graph import Constant, IfElse, Op, ShapeInferenceError, Variable, c
 from treadle.tensor.broadcasting import Alloc, SumTo
 from treadle.tensor.dimshuffle import DimShuffle
 from treadle.tensor.elemwise import Elemwise
-from treadle.tensor.fused import FusedReduction
+from treadle.tensor.fused_reduction import FusedReduction
 from treadle.tensor.index import At, Positions, Span, Symbolic, gather_plan
 from treadle.tensor.indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Subtensor
 from treadle.tensor.joining import ARange, Join

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from treadle.graph import Apply, Branching, Constant
 from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.elemwise import Composite, Elemwise, Step
-from treadle.tensor.fused import FusedReduction
+from treadle.tensor.fused_reduction import FusedReduction
 from treadle.tensor.reduction import Reduction
 from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes, shapes_of
 from treadle.tensor.scalar_op import ScalarOp
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from treadle.graph import Block, FunctionGraph, Variable
-    from treadle.tensor.fused import FusedReduction
+    from treadle.tensor.fused_reduction import FusedReduction
 from treadle.tensor.rewrites.analysis.symbolic_shapes import Lengths
 
 RULES = RuleSet("fusion", features=(SymbolicShapes,))

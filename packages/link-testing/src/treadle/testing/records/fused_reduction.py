@@ -12,7 +12,7 @@ from treadle.testing.domain import Domain
 from treadle.testing.records.structured import NO_SPECIAL, of_shape
 from treadle.testing.sample import MAJOR, REALS, Sample
 
-F = "fused"
+F = "fused_reduction"
 _SMALL = Domain(-3.0, 3.0, special=False)
 _LOSSY = {"float32": (1e-4, 1e-3), "float64": (1e-11, 1e-9)}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
-from treadle.tensor.fused import FusedReduction
+from treadle.tensor.fused_reduction import FusedReduction
 from treadle.tensor.vectorize.batching import aligned, most_batch
 
 if TYPE_CHECKING:
