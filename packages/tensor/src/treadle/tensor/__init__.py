@@ -46,6 +46,8 @@ from treadle.tensor.errors import (
     ShapeError,
     TensorTypeError,
 )
+from treadle.tensor.external_op import ExternalOp, wrap_external
+from treadle.tensor.from_function import FromFunctionOp, as_op, wrap_py
 from treadle.tensor.from_graph import OpFromGraph
 from treadle.tensor.fused_reduction import FusedReduction
 from treadle.tensor.gradient import grad
@@ -193,7 +195,6 @@ from treadle.tensor.variable import (
 # isort: split
 from treadle.tensor import constructors
 from treadle.tensor.constructors import *  # noqa: F403 - one name for each dtype and rank, listed there
-from treadle.tensor.wrapping import FromFunctionOp, as_op, wrap_py
 
 __all__ = [
     "CASTS",
@@ -213,6 +214,7 @@ __all__ = [
     "DisconnectedInputError",
     "DtypeError",
     "Elemwise",
+    "ExternalOp",
     "FromFunctionOp",
     "FusedReduction",
     "Gather",
@@ -414,6 +416,7 @@ __all__ = [
     "var",
     "vstack",
     "where",
+    "wrap_external",
     "wrap_py",
     "xor",
     "zeros",

@@ -8,7 +8,7 @@ from treadle.link.jax.errors import ForkedProcessError, RecompilationWarning
 from treadle.link.jax.table import JAX, SCALARS, Assumed, Checked, ScalarTable, TakesAssumed
 
 if TYPE_CHECKING:
-    from treadle.link.jax.wrapping import JAXOp, wrap_jax
+    from treadle.link.jax.external_op import JAXOp, wrap_jax
 
 __all__ = [
     "BACKEND",
@@ -23,4 +23,6 @@ __all__ = [
     "TakesAssumed",
     "wrap_jax",
 ]
-__getattr__ = versioned_names(__name__, "link-jax", dict.fromkeys(("JAXOp", "wrap_jax"), "treadle.link.jax.wrapping"))
+__getattr__ = versioned_names(
+    __name__, "link-jax", dict.fromkeys(("JAXOp", "wrap_jax"), "treadle.link.jax.external_op")
+)

@@ -11,6 +11,7 @@ from treadle.testing.records import (
     conditional,
     dimshuffle,
     exponential,
+    from_function,
     from_graph,
     fused_reduction,
     indexing,
@@ -22,7 +23,6 @@ from treadle.testing.records import (
     rounding,
     shape,
     trigonometric,
-    wrapping,
 )
 from treadle.testing.sample import SampleTable
 
@@ -46,5 +46,5 @@ SAMPLES = SampleTable(
     *product.SAMPLES,
     *reduction.SAMPLES,
     *shape.SAMPLES,
-    *wrapping.SAMPLES,
+    *from_function.SAMPLES,
 )

@@ -8,8 +8,8 @@ from treadle.link.torch.errors import ForkedProcessError, PyTorchWarning
 from treadle.link.torch.table import TORCH, Checked
 
 if TYPE_CHECKING:
+    from treadle.link.torch.external_op import TorchOp, wrap_torch
     from treadle.link.torch.lower.scalar import KERNELS
-    from treadle.link.torch.wrapping import TorchOp, wrap_torch
 
 __all__ = [
     "BACKEND",
@@ -26,6 +26,6 @@ __getattr__ = versioned_names(
     "link-torch",
     {
         "KERNELS": "treadle.link.torch.lower.scalar",
-        **dict.fromkeys(("TorchOp", "wrap_torch"), "treadle.link.torch.wrapping"),
+        **dict.fromkeys(("TorchOp", "wrap_torch"), "treadle.link.torch.external_op"),
     },
 )

@@ -9,6 +9,7 @@ from treadle.tensor.vectorize import (
     conditional,
     dimshuffle,
     elemwise,
+    external_op,
     from_graph,
     fused_reduction,
     indexing,
@@ -16,7 +17,6 @@ from treadle.tensor.vectorize import (
     product,
     reduction,
     shape,
-    wrapping,
 )
 from treadle.tensor.vectorize.batching import complete
 
@@ -28,5 +28,5 @@ def register(table: VectorizerTable) -> None:
     """Register the rules, and how results get the batch dimensions that they lack."""
     table.register_completion(TensorType)(complete)
     structured = (dimshuffle, shape, reduction, fused_reduction, product, joining, indexing)
-    for family in (elemwise, *structured, conditional, from_graph, wrapping):
+    for family in (elemwise, *structured, conditional, from_graph, external_op):
         family.register(table)

@@ -8,22 +8,28 @@ from treadle.config import text_of
 from treadle.graph import (
     Apply,
     GraphTypeError,
-    GraphValueError,
     MethodNotDefinedError,
     Op,
     Type,
     Variable,
     call_infer_shape,
     reduce_by_place,
+    vectorize_graph,
 )
-from treadle.tensor.conversion import as_tensor_variable
+from treadle.tensor.external_op import Batched, ExternalOp
 from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from numpy.typing import NDArray
 
-class FromFunctionOp(Op):
+    # What `wrap_py` takes as types: one or several, or functions such as ``dvector`` that make variables of one.
+    Declared = Type | Callable[[], Variable]
+    Pullback = Callable[..., Variable | Sequence[Variable | None] | None]
+
+
+class FromFunctionOp(ExternalOp["NDArray[Any]"]):
     """An op that calls a Python function; `wrap_py` makes it.
 
     Two of them are equal if they call the same function and have the same types.
@@ -40,89 +46,42 @@ class FromFunctionOp(Op):
         ``pullback(inputs, outputs, cotangents)`` returns a gradient, as a variable or None, for each input.
     """
 
+    library = "py"
+    exact = False
+    # The user's gradient may flow anywhere.
+    connection_pattern = Op.connection_pattern
+
     def __init__(
         self,
-        fn: Any,
-        itypes: Sequence[Any],
-        otypes: Sequence[Any],
-        infer_shape: Any = None,
-        pullback: Any = None,
+        fn: object,
+        itypes: object,
+        otypes: object,
+        infer_shape: object = None,
+        pullback: object = None,
     ) -> None:
         if not callable(fn):
             msg = f"wrap_py: a function is needed, got {text_of(fn)}. Use wrap_py as a decorator of a function."
             raise GraphTypeError(msg)
-        for name, given in (("infer_shape", infer_shape), ("pullback", pullback)):
-            if given is not None and not callable(given):
-                msg = f"wrap_py: {name} must be a function, got {text_of(given)}. Leave it out, or pass one."
-                raise GraphTypeError(msg)
-        self.itypes = _types("itypes", itypes)
-        self.otypes = _types("otypes", otypes)
-        self.fn = fn
-        self.given_infer_shape = infer_shape
-        self.given_pullback = pullback
+        super().__init__(_types("itypes", itypes), _types("otypes", otypes), fn, getattr(fn, "__name__", str(fn)))
+        self.given_infer_shape = _function_or_none("infer_shape", infer_shape)
+        self.given_pullback = _function_or_none("pullback", pullback)
 
     @property
-    def __wrapped__(self) -> Any:
-        """The function, under the name that ``inspect`` looks for."""
-        return self.fn
+    def fn(self) -> Callable[..., Any]:
+        """The function, under its documented name."""
+        return self.function
 
-    def as_input(self, value: Any) -> Variable:
-        """Return a tensor variable."""
-        return value if isinstance(value, Variable) else as_tensor_variable(value)
+    # Under the name that ``inspect`` looks for.
+    __wrapped__ = fn
 
-    def make_node(self, *inputs: Any) -> Apply:
-        """Return the node; plain values become constants of the input's type."""
-        wanted: Sequence[Any] = self.itypes or ()
-        if len(inputs) != len(wanted):
-            msg = f"{self}: {len(wanted)} inputs are needed, got {len(inputs)}. Pass one for each of the itypes."
-            raise GraphValueError(msg)
-        variables = [
-            as_tensor_variable(kind.filter(x)) if isinstance(kind, TensorType) and not isinstance(x, Variable) else x
-            for kind, x in zip(wanted, inputs, strict=True)
-        ]
-        return super().make_node(*variables)
+    def call(self, *arrays: Any) -> Sequence[object]:
+        """Return the function's results."""
+        found = self.function(*arrays)
+        return found if isinstance(found, list | tuple) else [found]
 
-    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
-        """Call the function, and check what it returns.
-
-        Raises
-        ------
-        GraphValueError
-            If it returns another number of values than there are otypes.
-        GraphTypeError
-            If one of them is not of its type, and cannot be made one without loss.
-        """
-        found = self.values_of(inputs)
-        for i, (out, value, cell) in enumerate(zip(node.outputs, found, output_storage, strict=True)):
-            # A function may hand its argument, or a part of it, through, or one value twice.
-            others = (*inputs, *found[:i])
-            shared = any(out.type.may_share_memory(value, x) for x in others)
-            cell[0] = out.type.copy_value(value) if shared else value
-
-    def values_of(self, inputs: Sequence[Any]) -> list[Any]:
-        """Return what the function makes of values, as values of the otypes; they may share memory with anything.
-
-        Raises
-        ------
-        GraphValueError
-            If it returns another number of values than there are otypes.
-        GraphTypeError
-            If one of them is not of its type, and cannot be made one without loss.
-        """
-        wanted: Sequence[Any] = self.otypes or ()
-        found = self.fn(*inputs)
-        values = list(found) if isinstance(found, list | tuple) else [found]
-        if len(values) != len(wanted):
-            msg = f"the function must return {len(wanted)} values, it returned {len(values)}"
-            raise GraphValueError(msg)
-        made = []
-        for i, (kind, value) in enumerate(zip(wanted, values, strict=True)):
-            try:
-                made.append(kind.filter(value))
-            except (TypeError, ValueError) as error:
-                msg = f"the function's value {i} does not fit its otype: {error}"
-                raise GraphTypeError(msg) from error
-        return made
+    def apply(self, *arrays: Any) -> list[Any]:
+        """Return the results as values of the otypes; a batch is made of such."""
+        return self.values(*arrays)
 
     def infer_shape(self, node: Apply, shapes: Sequence[Any]) -> Sequence[Any] | None:
         """Return what the function given says."""
@@ -146,11 +105,18 @@ class FromFunctionOp(Op):
         found = self.given_pullback(list(inputs), list(outputs), list(cotangents))
         return [found] if isinstance(found, Variable) or found is None else list(found)
 
+    def over_batch(
+        self, batch: Batched[NDArray[Any]], itypes: Sequence[Type], otypes: Sequence[Type]
+    ) -> FromFunctionOp:
+        """Return the op that calls the function for each element of a batch."""
+        pullback = None if self.given_pullback is None else BatchedPullback(self)
+        return FromFunctionOp(batch, itypes, otypes, pullback=pullback)
+
     # Identity
 
-    def _key(self) -> tuple[Any, ...]:
-        kinds = (tuple(self.itypes or ()), tuple(self.otypes or ()))
-        return (type(self), self.fn, *kinds, self.given_infer_shape, self.given_pullback)
+    def _key(self) -> tuple[object, ...]:
+        kinds = (tuple(self.itypes), tuple(self.otypes))
+        return (type(self), self.function, *kinds, self.given_infer_shape, self.given_pullback)
 
     def __eq__(self, other: object) -> bool:
         """Compare functions by identity: one of the same name may be another."""
@@ -162,18 +128,48 @@ class FromFunctionOp(Op):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle a decorated function by the place where it is defined, any other with its parts."""
-        return reduce_by_place(
-            self, self.fn, type(self), self.fn, self.itypes, self.otypes, self.given_infer_shape, self.given_pullback
+        parts = (self.function, self.itypes, self.otypes, self.given_infer_shape, self.given_pullback)
+        return reduce_by_place(self, self.function, type(self), *parts)
+
+
+class BatchedPullback:
+    """The gradient of an op along a batch, for inputs that all have it: the op's own, vectorised."""
+
+    __slots__ = ("op",)
+
+    def __init__(self, op: FromFunctionOp) -> None:
+        self.op = op
+
+    def __call__(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable | None]:
+        """Return the gradients."""
+        x, y, by = (
+            [kind.make_variable() for kind in kinds] for kinds in (self.op.itypes, self.op.otypes, self.op.otypes)
         )
+        terms = self.op.pullback(x, y, by)
+        there = [term for term in terms if term is not None and isinstance(term.type, TensorType)]
+        pairs = list(zip((*x, *y, *by), (*inputs, *outputs, *cotangents), strict=True))
+        found = dict(zip(there, vectorize_graph(there, pairs), strict=True))
+        return [None if term is None else found.get(term, term) for term in terms]
 
-    def __str__(self) -> str:
-        """Show the function's name."""
-        return f"FromFunctionOp{{{getattr(self.fn, '__name__', self.fn)}}}"
+    def __eq__(self, other: object) -> bool:
+        """Compare the ops."""
+        return isinstance(other, BatchedPullback) and self.op == other.op
 
-    __repr__ = __str__
+    def __hash__(self) -> int:
+        """Hash what `__eq__` compares."""
+        return hash(self.op)
 
 
-def _types(what: str, given: Any) -> list[Type]:
+def _function_or_none(what: str, given: object) -> Callable[..., Any] | None:
+    if given is None or callable(given):
+        return given
+    msg = f"wrap_py: {what} must be a function, got {text_of(given)}. Leave it out, or pass one."
+    raise GraphTypeError(msg)
+
+
+def _types(what: str, given: object) -> list[Type]:
     """Return types, given as types or as functions that make variables of them.
 
     Raises
@@ -194,12 +190,12 @@ def _types(what: str, given: Any) -> list[Type]:
 
 
 def wrap_py(
-    itypes: Any,
-    otypes: Any,
-    infer_shape: Callable[..., Any] | None = None,
+    itypes: Declared | Sequence[Declared],
+    otypes: Declared | Sequence[Declared],
+    infer_shape: Callable[..., Sequence[Any]] | None = None,
     *,
-    pullback: Callable[..., Any] | None = None,
-) -> Callable[[Callable[..., Any]], FromFunctionOp]:
+    pullback: Pullback | None = None,
+) -> Callable[[Callable[..., object]], FromFunctionOp]:
     """Return a decorator that makes an op of a Python function.
 
     The op runs in Python: on the Python VM, and as a step between compiled stretches in the default mode. Modes that
@@ -237,7 +233,7 @@ def wrap_py(
     [1.0, 3.0, 5.0]
     """
 
-    def decorate(function: Callable[..., Any]) -> FromFunctionOp:
+    def decorate(function: Callable[..., object]) -> FromFunctionOp:
         return FromFunctionOp(function, itypes, otypes, infer_shape, pullback)
 
     return decorate

@@ -10,7 +10,7 @@ from treadle import tensor as tt
 from treadle.testing.records.structured import NO_SPECIAL, of_shape
 from treadle.testing.sample import Sample
 
-F = "wrapping"
+F = "from_function"
 _X = of_shape((3, 4), broadcast=(1, 4), empty=(0, 4), long=(11, 97))
 
 
@@ -39,7 +39,7 @@ def _end_shapes(fgraph: Any, node: Any, shapes: Any) -> Any:
 
 
 def _turned(x: Any) -> Any:
-    kinds = [tt.TensorType(x.dtype, (None, None)), tt.lscalar]
+    kinds: list[Any] = [tt.TensorType(x.dtype, (None, None)), tt.lscalar]
     return tuple(tt.wrap_py([x.type], kinds, _end_shapes)(_ends)(x))
 
 

@@ -1,9 +1,10 @@
-"""wrap_torch and complex numbers."""
+"""wrap_torch: complex numbers, and batches."""
 
 import numpy as np
 import torch
 
 import treadle.tensor as tt
+from treadle.graph import vectorize_graph
 from treadle.link.torch import wrap_torch
 
 Z, D = tt.zvector("z"), tt.dvector("d")
@@ -21,3 +22,15 @@ def test_gradients_by_complex_numbers_are_those_of_treadle() -> None:
     for by in (Z, D):
         one, other = (tt.grad(tt.sum(abs(out)), by).eval(VALUES) for out in (wrapped(Z, D), tt.exp(Z * D) * Z.conj()))
         np.testing.assert_allclose(one, other)
+
+
+def test_batches_and_their_gradients_are_the_librarys_own() -> None:
+    x, w, wide = tt.dvector("x"), tt.dmatrix("w"), tt.dmatrix("wide")
+    out = vectorize_graph(wrap_torch(lambda a, b: torch.sin(b @ a))(x, w), {x: wide})
+    values = {wide: np.arange(6.0).reshape(2, 3), w: np.ones((4, 3))}
+    found = []
+    for whole in (out, tt.sin(wide @ w.T)):
+        first = tt.grad(whole.sum(), [wide, w])
+        found.append([part.eval(values) for part in (whole, *first, tt.grad(first[0].sum(), w))])
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-12)
