@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from treadle.config import Option, config
 from treadle.config.owners import OWNERS
@@ -41,12 +40,12 @@ def cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
 
 
-def default(option: Option[Any]) -> str:
+def default(option: Option[object]) -> str:
     """Return the default, in words where it depends on the machine."""
     return option.describe_default() if callable(option.default) else f"`{option.describe_default()}`"
 
 
-def traits(option: Option[Any]) -> str:
+def traits(option: Option[object]) -> str:
     """Return what is special about the option."""
     notes = []
     if option.read_only:

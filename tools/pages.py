@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
 
 from tools import documented, lowerings, options, rules
 
-PAGES = (documented, lowerings, options, rules)
+# Each page, and what returns its text.
+PAGES: Mapping[Path, Callable[[], str]] = {
+    documented.PAGE: documented.page,
+    lowerings.PAGE: lowerings.page,
+    options.PAGE: options.page,
+    rules.PAGE: rules.page,
+}
 
 
 def main() -> int:
     """Write every page, and say what the page of documented names is missing."""
-    for each in PAGES:
-        each.PAGE.write_text(each.page(), encoding="utf-8")
+    for path, page in PAGES.items():
+        path.write_text(page(), encoding="utf-8")
     for problem, names in (("no test pins", documented.unpinned()), ("not documented", documented.unknown())):
         for name in names:
             sys.stderr.write(f"{problem}: {name}\n")

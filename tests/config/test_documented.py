@@ -144,7 +144,7 @@ READ_ONLY = [
 ]
 
 
-def declared(name: str) -> Option[Any]:
+def declared(name: str) -> Option[object]:
     """Return the declaration of an installed option."""
     return next(option for option in config.options() if option.name == name)
 

@@ -49,7 +49,7 @@ Option.integer("n", default="x", doc="")  # type: ignore[arg-type]  # the defaul
 Option.boolean("n", default=True, doc="", readonly=True)  # type: ignore[call-arg]  # no such trait
 
 assert_type(config, Config)
-assert_type(config.options(), tuple[Option[Any], ...])
+assert_type(config.options(), tuple[Option[object], ...])
 assert_type(config.snapshot(), Snapshot)
 assert_type(config.snapshot().code_key(), tuple[tuple[str, str], ...])
 assert_type(config.snapshot().digest(), str)

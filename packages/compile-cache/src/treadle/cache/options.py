@@ -5,7 +5,7 @@ import platform
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.config import (
     INT,
@@ -98,7 +98,7 @@ def _format_directory(text: str) -> str:
         raise OptionValueError(msg) from error
 
 
-OPTIONS: tuple[Option[Any], ...] = (
+OPTIONS: tuple[Option[object], ...] = (
     Option.path(
         "base_compiledir",
         default=_base_directory,

@@ -104,7 +104,7 @@ LINKER: Kind[str] = Kind(
     "linker", _parse_linker, "one of " + ", ".join(map(repr, _LINKERS)) + ", or the name of another installed backend"
 )
 
-_CHOICE: tuple[Option[Any], ...] = (
+_CHOICE: tuple[Option[object], ...] = (
     Option(
         "mode",
         "Mode",
@@ -165,7 +165,7 @@ _CHOICE: tuple[Option[Any], ...] = (
     ),
 )
 
-_PROFILE: tuple[Option[Any], ...] = (
+_PROFILE: tuple[Option[object], ...] = (
     tuple(
         Option.boolean(name, default=default, doc=doc, affects_code=False)
         for name, default, doc in (
@@ -215,7 +215,7 @@ _PROFILE: tuple[Option[Any], ...] = (
     )
 )
 
-_DEBUG_MODE: tuple[Option[Any], ...] = (
+_DEBUG_MODE: tuple[Option[object], ...] = (
     Option.string(
         "DebugMode__backends",
         default="",
@@ -280,7 +280,7 @@ _VERSIONS = (
     *("None", "all", "0.3", "0.4", "0.4.1", "0.5", "0.6", "0.7", "0.8", "0.8.1", "0.8.2", "0.9", "0.10"),
     *("1.0", "1.0.1", "1.0.2", "1.0.3", "1.0.4", "1.0.5"),
 )
-_WITHOUT_MEANING: tuple[Option[Any], ...] = (
+_WITHOUT_MEANING: tuple[Option[object], ...] = (
     Option.enum(
         "device",
         ("cpu",),
@@ -308,4 +308,4 @@ _WITHOUT_MEANING: tuple[Option[Any], ...] = (
     ),
 )
 
-OPTIONS: tuple[Option[Any], ...] = (*_CHOICE, *_PROFILE, *_DEBUG_MODE, *_WITHOUT_MEANING)
+OPTIONS: tuple[Option[object], ...] = (*_CHOICE, *_PROFILE, *_DEBUG_MODE, *_WITHOUT_MEANING)

@@ -9,7 +9,6 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from treadle.config.decoration import run_inside
 from treadle.config.discovery import EntryPointRef, discover, frozen, installed_version
 from treadle.config.errors import (
     DecorationError,
@@ -26,8 +25,9 @@ from treadle.config.errors import (
     TreadleWarning,
     UnknownOptionError,
 )
+from treadle.config.frames import run_inside
 from treadle.config.kinds import BOOL, FLOAT, INT, OPTIONAL_BOOL, PATH, STR, Kind, choice, subset
-from treadle.config.lazy import lazy_module, lazy_names
+from treadle.config.lazy import VERSION, lazy_module, lazy_names, versioned_names
 from treadle.config.locks import live_locks, new_condition, new_lock
 from treadle.config.notices import user_depth, warn_user
 from treadle.config.option import Option
@@ -36,7 +36,6 @@ from treadle.config.settings import Config, config
 from treadle.config.snapshot import Snapshot
 from treadle.config.spans import Span, Spans, collecting, span, tally
 from treadle.config.text import text_of
-from treadle.config.versions import VERSION, versioned_names
 
 __all__ = [
     "BOOL",
@@ -95,7 +94,7 @@ __all__ = [
 class _ConfigModule(ModuleType):
     """A module whose unknown attributes are the options of the config object."""
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         # The import system binds submodules, and tools set dunder names: both belong to the module.
         if name.startswith("_") or isinstance(value, ModuleType) or name in self.__dict__:
             super().__setattr__(name, value)

@@ -1,13 +1,21 @@
 """Scoped changes of options: what one thread or task sees instead of the process-wide values."""
 
+import functools
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from types import TracebackType
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast
 
-from treadle.config.decoration import run_inside
-from treadle.config.errors import OptionScopeError
+from treadle.config.errors import DecorationError, OptionScopeError
+from treadle.config.lazy import lazy_module
 from treadle.config.notices import user_place
+from treadle.config.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    import inspect
+else:
+    inspect = lazy_module("inspect")
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -20,11 +28,11 @@ class Frame:
 
     def __init__(
         self,
-        own: Mapping[str, Any],
+        own: Mapping[str, object],
         parent: "Frame | None",
         owner: object,
         label: str,
-        values: Mapping[str, Any],
+        values: Mapping[str, object],
         *,
         place: tuple[str, int] | None = None,
         evaluating: str = "",
@@ -38,8 +46,8 @@ class Frame:
         self.place = place
         self.evaluating = evaluating
         self.reads = reads
-        self.computed: dict[str, tuple[int, Any]] = {}
-        self.snapshot: tuple[int, Any] | None = None
+        self.computed: dict[str, tuple[int, object]] = {}
+        self.snapshot: tuple[int, Snapshot] | None = None
 
     def is_evaluating(self, name: str) -> bool:
         """Return whether the default of option `name` is being computed around this point."""
@@ -63,7 +71,7 @@ class Frame:
 FrameVar = ContextVar[Frame | None]
 
 
-def push(var: FrameVar, own: Mapping[str, Any], owner: object, label: str, place: tuple[str, int] | None) -> None:
+def push(var: FrameVar, own: Mapping[str, object], owner: object, label: str, place: tuple[str, int] | None) -> None:
     """Open a block in the current thread or task."""
     parent = var.get()
     values = own if parent is None else {**parent.values, **own}
@@ -99,7 +107,7 @@ class ScopedValues:
 
     __slots__ = ("_label", "_resolve", "_var")
 
-    def __init__(self, var: FrameVar, label: str, resolve: Callable[[], Mapping[str, Any]]) -> None:
+    def __init__(self, var: FrameVar, label: str, resolve: Callable[[], Mapping[str, object]]) -> None:
         self._var = var
         self._label = label
         self._resolve = resolve
@@ -113,11 +121,45 @@ class ScopedValues:
         remove(self._var, self)
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
-        """Return `function`, plain or async, so wrapped that each call runs inside the block.
-
-        Raises
-        ------
-        DecorationError
-            For a class or a generator function, whose body runs outside of the call.
-        """
+        """Return `function`, plain or async, so wrapped that each call runs inside the block; see `run_inside`."""
         return run_inside(self, "config.change_flags(...)", function)
+
+
+def run_inside(block: AbstractContextManager[object], shown: str, function: Callable[P, R]) -> Callable[P, R]:
+    """Return `function` so wrapped that each call runs inside a block.
+
+    Parameters
+    ----------
+    block
+        A context manager that may be entered again and from several threads.
+    shown
+        How the block is written, for the error.
+    function
+        A plain or async function.
+
+    Raises
+    ------
+    DecorationError
+        For a class or a generator function, whose body runs outside of the call.
+    """
+    if inspect.isclass(function) or inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        msg = (
+            f"{shown.partition('(')[0]}: cannot decorate {function!r}, a class or generator function, whose body runs "
+            f"after the call has returned. Use 'with {shown}:' inside it."
+        )
+        raise DecorationError(msg)
+    if inspect.iscoroutinefunction(function):
+
+        @functools.wraps(function)
+        async def run_async(*args: P.args, **kwargs: P.kwargs) -> object:
+            with block:
+                return await function(*args, **kwargs)
+
+        return cast("Callable[P, R]", run_async)
+
+    @functools.wraps(function)
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        with block:
+            return function(*args, **kwargs)
+
+    return run

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import operator
 import os
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar, cast
 
 from treadle.config.lazy import lazy_module
 
 if TYPE_CHECKING:
     import pathlib
     from collections.abc import Callable
+    from typing import SupportsFloat, SupportsIndex
 else:
     pathlib = lazy_module("pathlib")
 
-T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 
-class Kind(NamedTuple, Generic[T]):
+class Kind(NamedTuple, Generic[T_co]):
     """One kind of option value.
 
     Parameters
@@ -32,17 +33,17 @@ class Kind(NamedTuple, Generic[T]):
     """
 
     name: str
-    parse: Callable[[object], T]
+    parse: Callable[[object], T_co]
     allowed: str
 
-    def where(self, allowed: str, accepts: Callable[[T], bool]) -> Kind[T]:
+    def where(self, allowed: str, accepts: Callable[[T_co], bool]) -> Kind[T_co]:
         """Return this kind restricted to the values for which `accepts` is true.
 
         >>> INT.where("an integer > 0", lambda value: value > 0).parse("3")
         3
         """
 
-        def parse(given: object) -> T:
+        def parse(given: object) -> T_co:
             value = self.parse(given)
             if not accepts(value):
                 raise ValueError(allowed)
@@ -65,15 +66,13 @@ def _parse_int(given: object) -> int:
         raise TypeError(given)
     if isinstance(given, str):
         return int(given)
-    number: Any = given  # operator.index itself refuses what is not an integer
-    return operator.index(number)
+    return operator.index(cast("SupportsIndex", given))  # which refuses what is none
 
 
 def _parse_float(given: object) -> float:
     if isinstance(given, bool):
         raise TypeError(given)
-    number: Any = given  # float itself refuses what is not a number
-    return float(number)
+    return float(cast("SupportsFloat", given))  # which refuses what is none
 
 
 def _parse_str(given: object) -> str:

@@ -1,10 +1,15 @@
-"""What is imported when it is first used, because its import is slow: modules, and names of a package."""
+"""What is looked up when it is first used, because that is slow: modules, names of a package, and its version."""
 
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Any
+
+from treadle.config.discovery import installed_version
+
+VERSION = "__version__"
+_NONE: Mapping[str, str] = MappingProxyType({})
 
 
 class _LazyModule(ModuleType):
@@ -58,5 +63,34 @@ def lazy_names(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]
         value = getattr(import_module(modules[name]), name)
         setattr(sys.modules.get(package, found), name, value)  # found without this function from now on
         return value
+
+    return found
+
+
+def versioned_names(package: str, distribution: str, modules: Mapping[str, str] = _NONE) -> Callable[[str], Any]:
+    """Return a package's ``__getattr__``, as `lazy_names` does, which knows the package's version too.
+
+    Parameters
+    ----------
+    package
+        The package's own name.
+    distribution
+        The distribution that it is in.
+    modules
+        For each name that is imported when it is first asked for, the module that defines it.
+
+    Raises
+    ------
+    AttributeError
+        By the function returned, if the package has no such name, or its distribution is not installed.
+    """
+    load = lazy_names(package, modules)
+
+    def found(name: str) -> Any:
+        version = installed_version(distribution) if name == VERSION else None
+        if version is None:
+            return load(name)
+        setattr(sys.modules[package], name, version)
+        return version
 
     return found

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.config.lazy import lazy_module
 from treadle.config.option import Option
@@ -13,22 +13,16 @@ else:
     textwrap = lazy_module("textwrap")
 
 
-def render(rows: Iterable[tuple[Option[Any], Any, str, str]]) -> str:
-    """Return the listing of options.
-
-    Parameters
-    ----------
-    rows
-        (option, its value, where the value came from, the text of its default) in listing order.
-    """
+def render(rows: Iterable[tuple[Option[object], object, str, str]]) -> str:
+    """Return the listing of options from (option, its value, where that came from, the text of its default)."""
     return "\n".join(_entry(*row) for row in rows)
 
 
-def _entry(option: Option[Any], value: Any, source: str, default: str) -> str:
+def _entry(option: Option[object], value: object, source: str, default: str) -> str:
     notes = [
         option.kind.allowed,
         f"owner {option.owner or 'this process'}",
-        *([_fixed(option)] if option.read_only else []),
+        *(["read-only after first use" + ", except in change_flags" * option.scoped] if option.read_only else []),
         *([] if option.affects_code else ["not in cache keys"]),
     ]
     doc = textwrap.fill(" ".join(option.doc.split()), 96, initial_indent="    ", subsequent_indent="    ")
@@ -45,7 +39,3 @@ def _entry(option: Option[Any], value: Any, source: str, default: str) -> str:
 def shown(value: object) -> str:
     """Return a value as it would be written in a program: a path as its text."""
     return repr(os.fspath(value)) if isinstance(value, os.PathLike) else repr(value)
-
-
-def _fixed(option: Option[Any]) -> str:
-    return "read-only after first use" + (", except in change_flags" if option.scoped else "")

@@ -2,6 +2,7 @@
 
 import sys
 import warnings
+from collections.abc import Callable
 from types import FrameType
 
 from treadle.config.errors import OptionWarning
@@ -18,9 +19,7 @@ class WarnOnce:
         """Give the warning unless the subject had one."""
         if subject not in self._given:
             self._given.add(subject)
-            _, depth = _outside()
-            # The frames counted are those above _outside; warn counts from this function.
-            warnings.warn(text, OptionWarning, stacklevel=depth)
+            warnings.warn(text, OptionWarning, stacklevel=_nearest_outside(_is_configs)[1] + 1)
 
 
 def warn_user(text: str, category: type[Warning]) -> None:
@@ -30,37 +29,20 @@ def warn_user(text: str, category: type[Warning]) -> None:
 
 def user_place() -> tuple[str, int]:
     """Return file and line of the nearest caller outside treadle, or outside treadle.config where there is none."""
-    frame: FrameType | None = sys._getframe(1)
-    nearest: FrameType | None = None
-    while frame is not None:
-        if not _is_ours(frame):
-            return frame.f_code.co_filename, frame.f_lineno
-        if nearest is None and not _is_configs(frame.f_globals.get("__name__")):
-            nearest = frame
-        frame = frame.f_back
-    found = nearest or sys._getframe(1)
-    return found.f_code.co_filename, found.f_lineno
+    frame, _ = _nearest_outside(_is_ours)
+    if _is_ours(frame):
+        frame, _ = _nearest_outside(_is_configs)
+    return frame.f_code.co_filename, frame.f_lineno
 
 
 def user_depth() -> int:
     """Return the ``stacklevel`` at which a warning of the caller's shows the nearest line outside treadle."""
-    frame: FrameType | None = sys._getframe(1)
-    depth = 1
-    while frame is not None and frame.f_back is not None and _is_ours(frame):
-        frame = frame.f_back
-        depth += 1
-    return depth
-
-
-def _is_ours(frame: FrameType) -> bool:
-    module = frame.f_globals.get("__name__")
-    # contextlib enters blocks on behalf of the function that uses it.
-    return is_own_module(module) or module == "contextlib"
+    return _nearest_outside(_is_ours)[1]
 
 
 def reader_place() -> str:
     """Return which code reads an option: file and line, and the function if it is one of treadle's."""
-    frame, _ = _outside()
+    frame, _ = _nearest_outside(_is_configs)
     place = f"{frame.f_code.co_filename}:{frame.f_lineno}"
     module = frame.f_globals.get("__name__")
     if not is_own_module(module):
@@ -69,15 +51,20 @@ def reader_place() -> str:
     return f"{module}.{frame.f_code.co_qualname} ({place}), called from {file}:{line}"
 
 
-def _outside() -> tuple[FrameType, int]:
-    frame = sys._getframe(1)
-    depth = 1
-    while frame.f_back is not None and _is_configs(frame.f_globals.get("__name__")):
-        frame = frame.f_back
-        depth += 1
+def _nearest_outside(is_inside: Callable[[FrameType], bool]) -> tuple[FrameType, int]:
+    """Return the nearest frame that is not inside, or the outermost, and its distance from the caller's caller."""
+    frame, depth = sys._getframe(2), 1
+    while frame.f_back is not None and is_inside(frame):
+        frame, depth = frame.f_back, depth + 1
     return frame, depth
 
 
-def _is_configs(module: object) -> bool:
-    """Whether a module's name is that of treadle.config or of one inside it; namespaces may be without a name."""
+def _is_ours(frame: FrameType) -> bool:
+    module = frame.f_globals.get("__name__")
+    # contextlib enters blocks on behalf of the function that uses it.
+    return is_own_module(module) or module == "contextlib"
+
+
+def _is_configs(frame: FrameType) -> bool:
+    module = frame.f_globals.get("__name__")  # which a namespace may be without
     return isinstance(module, str) and f"{module}.".startswith("treadle.config.")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Generic, TypedDict, TypeVar
 
 from treadle.config.errors import OptionDefinitionError, OptionValueError
 from treadle.config.kinds import BOOL, FLOAT, INT, PATH, STR, Kind, choice
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Unpack
 
-T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(_{1,2}[A-Za-z0-9]+)*")
 
@@ -28,10 +29,10 @@ class Traits(TypedDict, total=False):
     default_text: str
 
 
-class Option(Generic[T]):
+class Option(Generic[T_co]):
     """One typed option, owned by the package that reads it.
 
-    A package lists its options in its own module as ``OPTIONS: tuple[Option[Any], ...]`` and
+    A package lists its options in its own module as ``OPTIONS: tuple[Option[object], ...]`` and
     publishes that tuple through the entry-point group ``treadle.options``. The module must import
     nothing of its package, so that listing the options loads no package.
 
@@ -82,9 +83,9 @@ class Option(Generic[T]):
     )
 
     name: str
-    default: T | Callable[[], T]
+    default: T_co | Callable[[], T_co]
     doc: str
-    kind: Kind[T]
+    kind: Kind[T_co]
     affects_code: bool
     read_only: bool
     scoped: bool
@@ -95,9 +96,9 @@ class Option(Generic[T]):
     def __init__(
         self,
         name: str,
-        default: T | Callable[[], T],
+        default: T_co | Callable[[], T_co],
         doc: str,
-        kind: Kind[T],
+        kind: Kind[T_co],
         affects_code: bool = True,
         read_only: bool = False,
         no_effect: str = "",
@@ -119,8 +120,8 @@ class Option(Generic[T]):
         msg = f"option {self.name}: a declaration cannot be changed, but {name} was deleted. Make a new one."
         raise AttributeError(msg)
 
-    def _fields(self) -> tuple[Any, ...]:
-        """Return the declaration's fields in the order of `_restored`."""
+    def _fields(self) -> tuple[object, ...]:
+        """Return the declaration's fields in the order in which `Option` takes them."""
         return (
             *(self.name, self.default, self.doc, self.kind, self.affects_code, self.read_only),
             *(self.no_effect, self.owner, self.scoped, self.default_text),
@@ -135,10 +136,11 @@ class Option(Generic[T]):
     def __repr__(self) -> str:
         return f"Option{self._fields()}"
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, self._fields()
+    def __reduce__(self) -> tuple[object, ...]:
+        kept = partial(Option, scoped=self.scoped, default_text=self.default_text)
+        return kept, self._fields()[:8]
 
-    def owned_by(self, owner: str) -> Option[T]:
+    def owned_by(self, owner: str) -> Option[T_co]:
         """Return the same declaration, with the distribution it belongs to."""
         return Option(
             *(self.name, self.default, self.doc, self.kind),
@@ -173,7 +175,7 @@ class Option(Generic[T]):
         """The part of the name before the last double underscore, or an empty string."""
         return self.name.rpartition("__")[0]
 
-    def accept(self, given: object, origin: str = "") -> T:
+    def accept(self, given: object, origin: str = "") -> T_co:
         """Return the value to keep for a value or text.
 
         Parameters
@@ -195,7 +197,7 @@ class Option(Generic[T]):
             msg = f"option {self.name}: cannot be {given!r}{place}. Give {self.kind.allowed}."
             raise OptionValueError(msg) from error
 
-    def make_default(self) -> T:
+    def make_default(self) -> T_co:
         """Return the default, computing it if it is a function."""
         if callable(self.default):
             return self.accept(self.default(), "its own default")
@@ -243,9 +245,3 @@ class Option(Generic[T]):
     def path(name: str, *, default: Path | Callable[[], Path], doc: str, **traits: Unpack[Traits]) -> Option[Path]:
         """Declare an option that is the path of a file or folder."""
         return Option(name, default, doc, PATH, **traits)
-
-
-def _restored(*fields: Any) -> Option[Any]:
-    """Return the declaration with these fields: how a pickled one is made again."""
-    *given, scoped, default_text = fields
-    return Option(*given, scoped=scoped, default_text=default_text)

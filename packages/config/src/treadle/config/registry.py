@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec, module_from_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.config.discovery import EntryPointRef, discover
 from treadle.config.errors import OptionDefinitionError, UnknownOptionError
@@ -26,23 +26,17 @@ class Registry:
 
     def __init__(self, is_reserved: Callable[[str], bool]) -> None:
         self._is_reserved = is_reserved
-        self._options: dict[str, Option[Any]] = {}
+        self._options: dict[str, Option[object]] = {}
         self._sections: set[str] = set()
 
-    def __iter__(self) -> Iterator[Option[Any]]:
+    def __iter__(self) -> Iterator[Option[object]]:
         return iter([self._options[name] for name in sorted(self._options)])
 
     def __contains__(self, name: str) -> bool:
         return name in self._options
 
-    def add(self, option: Option[Any]) -> None:
-        """Add an option.
-
-        Raises
-        ------
-        OptionDefinitionError
-            If the name is taken by another option, a section, or the config object itself.
-        """
+    def add(self, option: Option[object]) -> None:
+        """Add an option, unless its name is that of another option, a section, or something of the config object."""
         name = option.name
         rival = self._options.get(name)
         if rival is not None:
@@ -83,14 +77,8 @@ class Registry:
         """Return all sections in name order."""
         return sorted(self._sections)
 
-    def get(self, name: str) -> Option[Any]:
-        """Return an option.
-
-        Raises
-        ------
-        UnknownOptionError
-            If there is none; the message names the package to install, or the nearest names.
-        """
+    def get(self, name: str) -> Option[object]:
+        """Return an option; the error names the package to install, or the nearest names."""
         option = self._options.get(name)
         if option is None:
             raise UnknownOptionError(self.explain_missing(name))
@@ -118,19 +106,12 @@ class Registry:
         return f"option {name!r}{place}: does not exist. {advice}"
 
 
-def load_declarations(ref: EntryPointRef) -> tuple[Option[Any], ...]:
+def load_declarations(ref: EntryPointRef) -> tuple[Option[object], ...]:
     """Return the options that an entry point names, without importing their package.
 
     Importing ``treadle.tensor.options`` in the ordinary way would first import ``treadle.tensor``
     and with it NumPy, for every program that reads one option. So unless the package is loaded
     already, the module's own file is run by itself.
-
-    Raises
-    ------
-    ImportError
-        If there is no such module, or it cannot be imported.
-    OptionDefinitionError
-        If it does not name a tuple of options.
     """
     module_name, _, attribute = ref.value.partition(":")
     parent = module_name.rpartition(".")[0]
@@ -147,7 +128,7 @@ def load_declarations(ref: EntryPointRef) -> tuple[Option[Any], ...]:
     if not isinstance(declared, tuple) or not all(isinstance(option, Option) for option in declared):
         msg = (
             f"options of {ref.distribution}: {ref.value} is {declared!r}, not a tuple of Option. "
-            f"Write {attribute or 'OPTIONS'}: tuple[Option[Any], ...] = (...)."
+            f"Write {attribute or 'OPTIONS'}: tuple[Option[object], ...] = (...)."
         )
         raise OptionDefinitionError(msg)
     return declared

@@ -2,7 +2,6 @@
 
 import os
 import sys
-import threading
 from collections.abc import Iterable, Mapping
 from contextvars import ContextVar
 from functools import cache
@@ -14,7 +13,6 @@ from treadle.config.errors import (
     ReadOnlyOptionError,
     UnknownOptionError,
 )
-from treadle.config.external import resolve
 from treadle.config.frames import Frame, FrameVar, ScopedValues
 from treadle.config.listing import render, shown
 from treadle.config.locks import new_lock
@@ -22,8 +20,8 @@ from treadle.config.notices import WarnOnce, reader_place, user_place
 from treadle.config.option import Option
 from treadle.config.owners import OWNERS
 from treadle.config.registry import Registry
-from treadle.config.section import Section
 from treadle.config.snapshot import Snapshot
+from treadle.config.sources import resolve
 
 
 class Config:
@@ -52,66 +50,32 @@ class Config:
     False
     """
 
-    # `_values` holds what the fast path may return: never a read-only option before its first use.
+    # The attributes that are no options. They are set as they stand, all others through the options.
     __slots__ = (
-        "__weakref__",
-        "_assigned",
-        "_computed",
-        "_derived",
-        "_environ",
-        "_external",
-        "_frame",
-        "_generation",
-        "_installed",
-        "_lock",
-        "_registry",
-        "_snapshot",
-        "_state",
-        "_used",
-        "_values",
-        "_warned",
+        *("__weakref__", "_assigned", "_computed", "_derived", "_environ", "_external", "_frame", "_generation"),
+        *("_installed", "_lock", "_registry", "_snapshot", "_state", "_used", "_values", "_warned"),
     )
 
-    _assigned: dict[str, tuple[Any, str]]  # with the user's file and line
-    _computed: dict[str, tuple[Any, frozenset[str]]]
-    _derived: set[str]
-    _environ: Mapping[str, str] | None
-    _external: dict[str, tuple[Any, str]]
-    _frame: FrameVar
-    _generation: int
-    _installed: bool
-    _lock: threading.RLock
-    _registry: Registry
-    _snapshot: tuple[int, Snapshot] | None
-    _state: str
-    _used: dict[str, tuple[str, Any]]
-    _values: dict[str, Any]
-    _warned: WarnOnce
-
     def __init__(self, environ: Mapping[str, str] | None = None, *, installed: bool = True) -> None:
-        start: dict[str, Any] = {
-            "_assigned": {},
-            "_computed": {},
-            "_derived": set(),  # options whose default was ever computed from others
-            "_environ": environ,
-            "_external": {},
-            "_frame": ContextVar("treadle.config", default=None),
-            "_generation": 0,
-            "_installed": installed,
-            "_lock": new_lock(),
-            "_registry": Registry(_is_taken),
-            "_snapshot": None,
-            "_state": "new",
-            "_used": {},
-            "_values": {},
-            "_warned": WarnOnce(),
-        }
         # A class of its own lets this object have a property per option: Python reads one in half
         # the time that a failed lookup followed by __getattr__ takes.
         own = type("Config", (Config,), {"__slots__": (), "__module__": __name__, "__doc__": Config.__doc__})
         object.__setattr__(self, "__class__", own)
-        for name, value in start.items():
-            object.__setattr__(self, name, value)
+        self._environ = environ
+        self._installed = installed
+        self._registry = Registry(_is_taken)
+        self._lock = new_lock()
+        self._state = "new"
+        self._frame: FrameVar = ContextVar("treadle.config", default=None)
+        self._assigned: dict[str, tuple[object, str]] = {}  # with the user's file and line
+        self._external: dict[str, tuple[object, str]] = {}
+        self._computed: dict[str, tuple[object, frozenset[str]]] = {}
+        self._derived: set[str] = set()  # options whose default was ever computed from others
+        self._used: dict[str, tuple[str, object]] = {}
+        self._values: dict[str, object] = {}  # what may be returned at once: no read-only option before its first use
+        self._generation = 0
+        self._snapshot: tuple[int, Snapshot] | None = None
+        self._warned = WarnOnce()
 
     # ------------------------------------------------------------ reading
 
@@ -122,7 +86,7 @@ class Config:
         """Give this object's class a property that reads the option."""
         values, current_frame, derived = self._values, self._frame.get, self._derived
 
-        def read(self: Config) -> Any:
+        def read(self: Config) -> object:
             frame = current_frame()
             try:
                 if frame is None:
@@ -138,7 +102,7 @@ class Config:
 
         setattr(type(self), name, property(read))
 
-    def _read(self, name: str, *, use: bool) -> Any:
+    def _read(self, name: str, *, use: bool) -> object:
         """Return the value as seen from here; `use` says whether it counts as a use of the option."""
         if name.startswith("_"):
             msg = f"config: has no attribute {name!r}. Options do not begin with an underscore."
@@ -155,7 +119,7 @@ class Config:
         value = self._base(name, use=use)
         return self._follow(name, frame, value)
 
-    def _follow(self, name: str, frame: Frame, value: Any) -> Any:
+    def _follow(self, name: str, frame: Frame, value: object) -> object:
         """Return `value`, or the default anew where it was computed from options that the block changes."""
         _, inputs = self._computed.get(name, (None, frozenset[str]()))
         if frame.reads is not None:
@@ -168,7 +132,7 @@ class Config:
             frame.computed[name] = kept
         return kept[1]
 
-    def _base(self, name: str, *, use: bool) -> Any:
+    def _base(self, name: str, *, use: bool) -> object:
         """Return the process-wide value, or a section."""
         try:
             return self._values[name]
@@ -188,30 +152,28 @@ class Config:
                 self._values[name] = value
             return value
 
-    def _unscoped(self, option: Option[Any]) -> Any:
+    def _unscoped(self, option: Option[object]) -> object:
         """Return an option's value outside of every block: assigned, from outside, or the default."""
         name = option.name
-        if name in self._assigned:
-            return self._assigned[name][0]
-        if name in self._external:
-            return self._external[name][0]
+        given = self._assigned.get(name) or self._external.get(name)
+        if given is not None:
+            return given[0]
         if name not in self._computed:
             self._computed[name] = self._evaluate(option, {})
             if self._computed[name][1]:
                 self._derived.add(name)
         return self._computed[name][0]
 
-    def _read_only_parts(self, option: Option[Any], value: Any) -> list[tuple[str, Any]]:
+    def _read_only_parts(self, option: Option[object], value: object) -> list[tuple[str, object]]:
         """Return the read-only options that a use of an option uses, itself included, with their values."""
         name = option.name
         given = name in self._assigned or name in self._external
-        inputs = [] if given else sorted(self._computed[name][1])
         # A default may have asked for an option whose package is not installed.
-        known = [each for each in inputs if each in self._registry]
-        parts = [(each, self._base(each, use=False)) for each in known if self._registry.get(each).read_only]
+        inputs = [] if given else sorted(each for each in self._computed[name][1] if each in self._registry)
+        parts = [(each, self._base(each, use=False)) for each in inputs if self._registry.get(each).read_only]
         return [*parts, (name, value)] if option.read_only else parts
 
-    def _evaluate(self, option: Option[Any], values: Mapping[str, Any]) -> tuple[Any, frozenset[str]]:
+    def _evaluate(self, option: Option[object], values: Mapping[str, object]) -> tuple[object, frozenset[str]]:
         """Compute a default and the names of the options it was computed from."""
         if not callable(option.default):
             return option.make_default(), frozenset()
@@ -239,14 +201,14 @@ class Config:
                 "Read options inside functions, not at the top of an options module."
             )
             raise OptionDefinitionError(msg)
-        object.__setattr__(self, "_state", "loading")
-        state = "new"
+        self._state = "loading"
         try:
             failures = self._declare_installed()
             self._read_external()
-            state = "loaded"
-        finally:
-            object.__setattr__(self, "_state", state)
+        except BaseException:
+            self._state = "new"
+            raise
+        self._state = "loaded"
         for text in failures:
             self._warned.warn(text, text)
 
@@ -259,8 +221,7 @@ class Config:
             fresh.add(option)
         for option in fresh:
             self._bind(option.name)
-        object.__setattr__(self, "_registry", fresh)
-        object.__setattr__(self, "_installed", False)
+        self._registry, self._installed = fresh, False
         return failures
 
     def _read_external(self) -> None:
@@ -269,23 +230,16 @@ class Config:
             self._warned.warn(name, f"{text} The setting is ignored.")
         for name, (value, _) in values.items():
             self._warn_if_no_effect(self._registry.get(name), value)
-        object.__setattr__(self, "_external", values)
+        self._external = values
 
-    def _refuse_unless_documented(self, name: str, origin: str) -> None:
-        """Warn about a setting whose package is not installed; raise for any other unknown name."""
-        text = self._registry.explain_missing(name, origin)
-        if name not in OWNERS:
-            raise UnknownOptionError(text)
-        self._warned.warn(name, f"{text} The setting is ignored.")
-
-    def _warn_if_no_effect(self, option: Option[Any], value: Any) -> None:
+    def _warn_if_no_effect(self, option: Option[object], value: object) -> None:
         if option.no_effect and value != option.make_default():
             text = f"option {option.name}: {value!r} has no effect: {option.no_effect} Leave it out."
             self._warned.warn(option.name, text)
 
     # ------------------------------------------------------------ changing
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         """Assign an option for the whole process.
 
         Raises
@@ -299,6 +253,9 @@ class Config:
         ReadOnlyOptionError
             If the option is read-only and in use.
         """
+        if name in Config.__slots__:
+            object.__setattr__(self, name, value)
+            return
         with self._lock:
             self._load()
             option = self._find_for_change(name, "an assignment")
@@ -325,7 +282,9 @@ class Config:
             del self._assigned[name]
             self._forget(name)
 
-    def change_flags(self, values: Mapping[str, Any] | Iterable[tuple[str, Any]] = (), /, **more: Any) -> ScopedValues:
+    def change_flags(
+        self, values: Mapping[str, object] | Iterable[tuple[str, object]] = (), /, **more: object
+    ) -> ScopedValues:
         """Return a context manager and decorator that gives options other values in its block.
 
         Only the current thread or task sees them. A thread started inside the block does not: run
@@ -347,9 +306,9 @@ class Config:
             On entering, for a read-only option: its value would change when the block ends.
         """
         wanted = {**dict(values), **more}
-        accepted: dict[str, Any] | None = None
+        accepted: dict[str, object] | None = None
 
-        def resolved() -> Mapping[str, Any]:
+        def resolved() -> Mapping[str, object]:
             nonlocal accepted
             if accepted is None or any(name in self._used for name in wanted):
                 accepted = self._accept_all(wanted)
@@ -357,11 +316,11 @@ class Config:
 
         return ScopedValues(self._frame, "change_flags", resolved)
 
-    def using(self, snapshot: Mapping[str, Any]) -> ScopedValues:
+    def using(self, snapshot: Mapping[str, object]) -> ScopedValues:
         """Return a context manager and decorator inside which the options are as in `snapshot`."""
         return ScopedValues(self._frame, "snapshot", lambda: snapshot)
 
-    def _accept_all(self, values: Mapping[str, Any]) -> dict[str, Any]:
+    def _accept_all(self, values: Mapping[str, object]) -> dict[str, object]:
         accepted = {}
         with self._lock:
             self._load()
@@ -373,7 +332,7 @@ class Config:
                     self._warn_if_no_effect(option, accepted[name])
         return accepted
 
-    def _refuse_block(self, option: Option[Any], value: Any) -> None:
+    def _refuse_block(self, option: Option[object], value: object) -> None:
         """Refuse a block that would change a read-only option at its beginning, and again at its end."""
         if not option.read_only or option.scoped:
             return
@@ -385,10 +344,14 @@ class Config:
             )
             raise ReadOnlyOptionError(msg)
 
-    def _find_for_change(self, name: str, origin: str) -> Option[Any] | None:
+    def _find_for_change(self, name: str, origin: str) -> Option[object] | None:
+        """Return an option; where its package is not installed, warn that the setting is ignored and return None."""
         if name in self._registry:
             return self._registry.get(name)
-        self._refuse_unless_documented(name, origin)
+        text = self._registry.explain_missing(name, origin)
+        if name not in OWNERS:
+            raise UnknownOptionError(text)
+        self._warned.warn(name, f"{text} The setting is ignored.")
         return None
 
     def _refuse_inside_block(self, name: str) -> None:
@@ -402,16 +365,16 @@ class Config:
             )
             raise OptionScopeError(msg)
 
-    def _refuse_used(self, option: Option[Any], value: Any) -> None:
-        if option.read_only and option.name in self._used and value != self._used[option.name][1]:
+    def _refuse_used(self, option: Option[object], value: object) -> None:
+        if option.name in self._used and option.read_only and value != self._used[option.name][1]:
             raise ReadOnlyOptionError(self._used_text(option, f"{value!r}"))
 
-    def _used_text(self, option: Option[Any], given: str) -> str:
+    def _used_text(self, option: Option[object], given: str) -> str:
         place, value = self._used[option.name]
-        advice = " or for a block in change_flags" if option.scoped else ""
+        advice = ", or for a block in change_flags" if option.scoped else ", which is read first"
         return (
             f"option {option.name}: read-only since its first use, by {place}, with the value {value!r}; given "
-            f"{given}. Set it before that, or in TREADLE_FLAGS,{advice or ' which is read first'}."
+            f"{given}. Set it before that, or in TREADLE_FLAGS{advice}."
         )
 
     def _forget(self, name: str) -> None:
@@ -421,11 +384,11 @@ class Config:
             del self._computed[other]
             if other not in self._assigned and other not in self._external:
                 self._values.pop(other, None)
-        object.__setattr__(self, "_generation", self._generation + 1)
+        self._generation += 1
 
     # ------------------------------------------------------------ listing
 
-    def add(self, option: Option[Any]) -> None:
+    def add(self, option: Option[object]) -> None:
         """Declare an option by hand; installed packages declare theirs by entry point.
 
         Raises
@@ -442,9 +405,9 @@ class Config:
             self._bind(option.name)
             if self._state == "loaded":  # the environment may have named it, as a documented option
                 self._read_external()
-            object.__setattr__(self, "_generation", self._generation + 1)
+            self._generation += 1
 
-    def options(self) -> tuple[Option[Any], ...]:
+    def options(self) -> tuple[Option[object], ...]:
         """Return the declarations of all options, by name."""
         with self._lock:
             self._load()
@@ -479,15 +442,14 @@ class Config:
         frame = self._frame.get()
         kept = self._snapshot if frame is None else frame.snapshot
         if kept is not None and kept[0] == self._generation:
-            snapshot: Snapshot = kept[1]
-            return snapshot
+            return kept[1]
         with self._lock:
             options = self.options()
             generation = self._generation
             values = {option.name: self._read(option.name, use=False) for option in options}
             snapshot = Snapshot(values, tuple(option.name for option in options if option.affects_code))
             if frame is None:
-                object.__setattr__(self, "_snapshot", (generation, snapshot))
+                self._snapshot = (generation, snapshot)
             else:
                 frame.snapshot = (generation, snapshot)
         return snapshot
@@ -515,7 +477,7 @@ class Config:
                 for option in self._named(names)
             )
 
-    def _named(self, names: Iterable[str]) -> list[Option[Any]]:
+    def _named(self, names: Iterable[str]) -> list[Option[object]]:
         """Return the options that any of the names fits, by name."""
         options = self.options()
         found: set[str] = set()
@@ -527,7 +489,7 @@ class Config:
             found.update(fitting)
         return [option for option in options if option.name in found or not found]
 
-    def _default_text(self, option: Option[Any]) -> str:
+    def _default_text(self, option: Option[object]) -> str:
         known = self._computed.get(option.name)
         return shown(known[0]) if known is not None and not option.default_text else option.describe_default()
 
@@ -540,6 +502,37 @@ class Config:
 
     def __reduce__(self) -> str:
         return "config"
+
+
+class Section:
+    """The options of one section, as in ``config.compile.timeout``."""
+
+    __slots__ = ("_config", "_prefix")
+
+    def __init__(self, config: Config, name: str) -> None:
+        self._config, self._prefix = config, f"{name}__"
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            msg = f"section {self._prefix[:-2]}: has no attribute {name!r}. Options do not begin with an underscore."
+            raise UnknownOptionError(msg)
+        return getattr(self._config, self._prefix + name)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name in Section.__slots__:
+            object.__setattr__(self, name, value)
+        else:
+            setattr(self._config, self._prefix + name, value)
+
+    def __delattr__(self, name: str) -> None:
+        delattr(self._config, self._prefix + name)
+
+    def __repr__(self) -> str:
+        return self._config.describe(self._prefix)
+
+    def __dir__(self) -> list[str]:
+        names = (option.name for option in self._config.options())
+        return sorted(name.removeprefix(self._prefix) for name in names if name.startswith(self._prefix))
 
 
 def _is_taken(name: str) -> bool:

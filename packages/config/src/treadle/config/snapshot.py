@@ -20,11 +20,11 @@ class Snapshot(Mapping[str, Any]):
 
     __slots__ = ("_code_names", "_hash", "_values")
 
-    _values: Mapping[str, Any]
+    _values: Mapping[str, object]
     _code_names: tuple[str, ...]
     _hash: int | None
 
-    def __init__(self, values: Mapping[str, Any], code_names: tuple[str, ...]) -> None:
+    def __init__(self, values: Mapping[str, object], code_names: tuple[str, ...]) -> None:
         object.__setattr__(self, "_values", dict(values))
         object.__setattr__(self, "_code_names", code_names)
         object.__setattr__(self, "_hash", None)
@@ -57,7 +57,7 @@ class Snapshot(Mapping[str, Any]):
     def __repr__(self) -> str:
         return f"Snapshot({dict(self._values)!r})"
 
-    def __reduce__(self) -> tuple[type["Snapshot"], tuple[dict[str, Any], tuple[str, ...]]]:
+    def __reduce__(self) -> tuple[type["Snapshot"], tuple[dict[str, object], tuple[str, ...]]]:
         return Snapshot, (dict(self._values), self._code_names)
 
     def code_key(self) -> tuple[tuple[str, str], ...]:

@@ -6,13 +6,16 @@ import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from treadle.config.errors import OptionSourceError
+from treadle.config.errors import OptionSettingsError, OptionSourceError, OptionValueError, UnknownOptionError
 from treadle.config.lazy import lazy_module
+from treadle.config.owners import OWNERS
 
 if TYPE_CHECKING:
     import pathlib
     import shlex
     from collections.abc import Iterator, Mapping
+
+    from treadle.config.registry import Registry
 else:
     pathlib = lazy_module("pathlib")
     shlex = lazy_module("shlex")
@@ -28,16 +31,39 @@ class Setting(NamedTuple):
     origin: str
 
 
+def resolve(environ: Mapping[str, str], registry: Registry) -> tuple[dict[str, tuple[object, str]], dict[str, str]]:
+    """Return the values that the environment and the rc files give, or raise one error that lists all faults.
+
+    The first mapping holds each option's value and where that stands; the second, for each documented option whose
+    package is not installed, the sentence to warn with.
+    """
+    settings, malformed = read_settings(environ)
+    faults: list[OptionSourceError | OptionValueError | UnknownOptionError] = [*malformed]
+    values: dict[str, tuple[object, str]] = {}
+    absent: dict[str, str] = {}
+    for name, text, origin in settings:
+        if name in registry:
+            try:
+                values[name] = (registry.get(name).accept(text, origin), origin)
+            except OptionValueError as error:
+                faults.append(error)
+        elif name in OWNERS:
+            absent[name] = registry.explain_missing(name, origin)
+        else:
+            faults.append(UnknownOptionError(registry.explain_missing(name, origin)))
+    if len(faults) == 1:
+        raise faults[0]
+    if faults:
+        listed = "\n".join(f"  {number}. {fault}" for number, fault in enumerate(faults, start=1))
+        msg = f"config: {len(faults)} settings from outside are wrong. Correct each of them:\n{listed}"
+        raise OptionSettingsError(msg)
+    return values, absent
+
+
 def read_settings(environ: Mapping[str, str]) -> tuple[list[Setting], list[OptionSourceError]]:
-    """Return all settings from outside, and an error for each malformed place.
+    """Return all settings from outside, of which the later ones win, and an error for each malformed place.
 
-    Of two settings with one name, the later one wins.
-
-    Parameters
-    ----------
-    environ
-        The environment: ``TREADLE_FLAGS`` and ``TREADLERC`` are read, and the home folder's
-        ``.treadlerc`` where ``TREADLERC`` is not given.
+    ``TREADLE_FLAGS`` and ``TREADLERC`` are read, and the home folder's ``.treadlerc`` where ``TREADLERC`` is not given.
     """
     settings: list[Setting] = []
     problems: list[OptionSourceError] = []
@@ -58,13 +84,8 @@ def read_settings(environ: Mapping[str, str]) -> tuple[list[Setting], list[Optio
 def rc_paths(environ: Mapping[str, str], *, windows: bool = os.name == "nt") -> tuple[pathlib.Path, ...]:
     """Return the rc files to read, in order of rising precedence.
 
-    Parameters
-    ----------
-    environ
-        The environment.
-    windows
-        Whether the rules of Windows hold: a semicolon between files, the home folder in ``USERPROFILE``, and
-        ``.treadlerc.txt`` beside ``.treadlerc``, since some editors there add the ending.
+    On Windows a semicolon stands between files, the home folder is in ``USERPROFILE``, and ``.treadlerc.txt`` is read
+    beside ``.treadlerc``, since some editors there add the ending.
     """
     named = environ.get("TREADLERC")
     if named is not None:
@@ -79,16 +100,9 @@ def rc_paths(environ: Mapping[str, str], *, windows: bool = os.name == "nt") -> 
 def parse_flags(text: str, problems: list[OptionSourceError], *, windows: bool = os.name == "nt") -> Iterator[Setting]:
     """Yield the settings of a text like ``floatX=float32,gcc__cxxflags="-O3,-g"``.
 
-    Commas separate; quotes protect them as in a shell. Blanks around an item do not count.
-
-    Parameters
-    ----------
-    text
-        What ``TREADLE_FLAGS`` holds.
-    problems
-        Gets an error for each item that is not ``key=value``, and for a quote that is not closed.
-    windows
-        Whether a backslash stands for itself, as it separates folders on Windows.
+    Commas separate; quotes protect them as in a shell, and so does a backslash but on Windows, where it separates
+    folders. Blanks around an item do not count. `problems` gets an error for each item that is not ``key=value``, and
+    for a quote that is not closed.
     """
     lexer = shlex.shlex(text, posix=True)
     lexer.whitespace = ","
@@ -118,19 +132,9 @@ def parse_rc(text: str, file: str, environ: Mapping[str, str], problems: list[Op
     indented continuation lines, and ``#`` or ``;`` at the start of a comment line. ``[global]``
     holds plain options; ``[compile] timeout = 3`` sets ``compile__timeout``; ``[dnn.conv]`` sets
     ``dnn__conv__...``. A value may use ``%(USER)s``, ``LSCRATCH``, ``TMPDIR``, ``TEMP``, ``TMP``
-    and ``PID``; one that uses anything else is taken as it stands.
-
-    Parameters
-    ----------
-    text
-        The file's text.
-    file
-        Its name.
-    environ
-        Where the names that a value may use have their values.
-    problems
-        Gets an error with file and line for each line that is none of these, that stands before
-        the first section, or that gives a key of its section again.
+    and ``PID``; one that uses anything else is taken as it stands. `problems` gets an error with file
+    and line for each line that is none of these, that stands before the first section, or that gives
+    a key of its section again.
     """
     reader = _RcReader(file)
     for number, line in enumerate(text.splitlines(), start=1):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+T = TypeVar("T")
 
-def text_of(value: Any, write: Callable[[Any], str] = repr, longest: int = 200) -> str:
+
+def text_of(value: T, write: Callable[[T], str] = repr, longest: int = 200) -> str:
     """Return a value as text on one line for a message, cut where it is long.
 
     A value whose text fails is named by its class, so that a message about it never hides behind another error.

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from treadle.config import BOOL, INT, OPTIONAL_BOOL, Option, choice
 
-OPTIONS: tuple[Option[Any], ...] = (
+OPTIONS: tuple[Option[object], ...] = (
     Option("allow_gc", True, "Free intermediate results as soon as nothing needs them any more.", BOOL),
     Option(
         "compute_test_value",

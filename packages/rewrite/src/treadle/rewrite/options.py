@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from treadle.config import BOOL, FLOAT, INT, STR, Option, choice
 
-OPTIONS: tuple[Option[Any], ...] = (
+OPTIONS: tuple[Option[object], ...] = (
     Option(
         "on_opt_error",
         "warn",

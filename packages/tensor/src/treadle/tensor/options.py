@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from treadle.config import BOOL, INT, STR, Option, choice
 
 _NO_SCAN = "There is no Scan yet."
 
-OPTIONS: tuple[Option[Any], ...] = (
+OPTIONS: tuple[Option[object], ...] = (
     Option(
         "floatX",
         "float64",

@@ -1,6 +1,6 @@
 """The options that treadle.link.c reads."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.config import FLOAT, INT, STR, Option, lazy_module
 
@@ -27,7 +27,7 @@ def _is_shell_text(text: str) -> bool:
 
 _SHELL_TEXT = STR.where("words as in a shell, with every quotation closed", _is_shell_text)
 
-OPTIONS: tuple[Option[Any], ...] = (
+OPTIONS: tuple[Option[object], ...] = (
     Option.string(
         "cxx",
         default=_first_compiler,

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from treadle.config import INT, Option
 
-OPTIONS: tuple[Option[Any], ...] = (
+OPTIONS: tuple[Option[object], ...] = (
     Option.integer(
         "jax__static_values",
         default=64,

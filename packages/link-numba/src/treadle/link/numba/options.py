@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from treadle.config import Option
 
-OPTIONS: tuple[Option[Any], ...] = (
+OPTIONS: tuple[Option[object], ...] = (
     Option.boolean(
         "numba__fastmath",
         default=False,
