@@ -9,12 +9,13 @@ import pytest
 
 import treadle.tensor as tt
 from tests.compile import redefined
-from treadle.compile import FunctionMaker, Mode, OpFromGraph, function
+from treadle.compile import BACKENDS, FunctionMaker, Mode, OpFromGraph, function
 from treadle.compile.cache_key import key_of
 from treadle.compile.caching import FUNCTIONS, is_cached
 from treadle.compile.code_identity import Identity
 from treadle.compile.code_text import UndigestibleError
-from treadle.config import config
+from treadle.compile.reads import values_read
+from treadle.config import config, installed_version
 from treadle.graph import Apply, Op, static_op
 from treadle.link.c import TABLE as C_TABLE
 from treadle.link.c import CFunction, c_function
@@ -195,6 +196,24 @@ def test_rule_that_no_process_can_tell_bars_only_graphs_with_its_op(tmp_path: Pa
         for out in (Guarded(np.ones(2))(x), inner(x) * 2):
             function([x], out, mode="VM")
         assert FUNCTIONS.counts == replace(counts, made=counts.made + 1, unkept=counts.unkept + 2)
+
+
+def test_versions_of_a_backends_libraries_are_part_of_the_key() -> None:
+    x = tt.dvector("x")
+    backend = BACKENDS.find("vm")
+    plain = key_of(_made([x], [x + 1], Mode(backend)))
+    depends = key_of(_made([x], [x + 1], Mode(replace(backend, libraries=("rich",)))))
+    assert "version of numpy" in plain.parts
+    assert depends.libraries - plain.libraries == {"rich"}
+    assert depends.parts["version of rich"] == installed_version("rich")
+    assert depends.text != plain.text
+
+
+def test_libraries_that_a_users_function_reads_are_part_of_the_key() -> None:
+    met: set[str] = set()
+    reading: Any = lambda x: not np.isscalar(x)  # noqa: E731 - a function that only this test reads
+    assert dict(values_read(reading, met)) == {"defaults": None, "keywords": None}
+    assert met == {"numpy"}
 
 
 def test_function_that_describes_c_is_part_of_the_key() -> None:

@@ -1,11 +1,13 @@
 """Modes and backends that other distributions publish."""
 
+import pickle
 import sys
 from pathlib import Path
 
 import pytest
 
 import treadle.tensor as tt
+from treadle import compile
 from treadle.compile import (
     FunctionTypeError,
     MissingBackendError,
@@ -22,6 +24,15 @@ def test_backend_of_a_third_party_is_a_mode(acme: str) -> None:
     x = tt.dscalar("x")
     assert function([x], x + 1, mode="Acme")(1.0) == 2.0
     assert sys.modules[acme].Linker.linked == 1
+
+
+def test_mode_of_a_third_partys_backend_has_a_name_as_any_other(acme: str) -> None:
+    mode = get_mode("acme")
+    assert compile.ACME is compile.mode.ACME is predefined_modes["ACME"] is mode
+    assert pickle.loads(pickle.dumps(mode)) is mode
+    assert acme not in sys.modules
+    with pytest.raises(AttributeError, match="has no 'ACMEE'"):
+        _ = compile.ACMEE
 
 
 def test_backend_is_loaded_only_when_it_is_used(acme: str) -> None:

@@ -17,8 +17,8 @@ from treadle.config import installed_version, is_installed_file, is_library_file
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Libraries that compiled programs depend on, and whose versions each key of a program holds.
-LIBRARIES = ("numpy", "scipy", "cffi", "numba", "llvmlite", "jax", "jaxlib", "torch")
+# Libraries that every compiled program depends on, and whose versions each key of one holds. A backend names its own.
+LIBRARIES = ("numpy", "scipy")
 # A package of more files is known by the version of its distribution.
 _MOST_FILES = 2000
 _STARTED = time.time()

@@ -34,11 +34,8 @@ from treadle.compile.io import In, Out, SymbolicInput, SymbolicOutput
 from treadle.compile.lookup import DUPLICATE
 from treadle.compile.maker import FunctionMaker
 from treadle.compile.mode import (
-    CVM,
     FAST_COMPILE,
     FAST_RUN,
-    JAX,
-    NUMBA,
     OPT_FAST_COMPILE,
     OPT_FAST_RUN,
     OPT_FAST_RUN_STABLE,
@@ -49,11 +46,8 @@ from treadle.compile.mode import (
     OPT_O3,
     OPT_STABILIZE,
     OPT_UNSAFE,
-    PYTORCH,
-    VM,
     AddDestroyHandler,
     AddFeatureOptimizer,
-    C,
     Mode,
     PrintCurrentFunctionGraph,
     get_default_mode,
@@ -86,12 +80,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BACKENDS",
-    "CVM",
     "DUPLICATE",
     "FAST_COMPILE",
     "FAST_RUN",
-    "JAX",
-    "NUMBA",
     "OPT_FAST_COMPILE",
     "OPT_FAST_RUN",
     "OPT_FAST_RUN_STABLE",
@@ -102,13 +93,10 @@ __all__ = [
     "OPT_O3",
     "OPT_STABILIZE",
     "OPT_UNSAFE",
-    "PYTORCH",
-    "VM",
     "AddDestroyHandler",
     "AddFeatureOptimizer",
     "AliasedMemoryError",
     "BackendWarning",
-    "C",
     "CallError",
     "CompileError",
     "Container",
@@ -161,5 +149,10 @@ __all__ = [
     "view_tree_set",
 ]
 
-# Names that other installed distributions bring, such as OpFromGraph or wrap_jax.
-__getattr__ = brought_names(__name__, distribution="compile", own={"ProfileStats": "treadle.compile.profiling"})
+# Names that other installed distributions bring, such as OpFromGraph, and the modes of backends, by their names.
+__getattr__ = brought_names(
+    __name__,
+    distribution="compile",
+    own={"ProfileStats": "treadle.compile.profiling"},
+    modes=predefined_modes.lasting,
+)

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import difflib
 import warnings
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from treadle.compile.errors import BackendWarning, MissingBackendError
-from treadle.config import EntryPointLoadError, discover, new_lock
+from treadle.config import BACKEND_REQUIREMENTS, LINKER_REQUIREMENTS, EntryPointLoadError, discover, new_lock
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from treadle.config import EntryPointRef
     from treadle.link.vm import Backend
+
+
+def requirements() -> list[str]:
+    """Return what pip installs this project's backends by, quoted for a shell."""
+    return [f"'{name}'" for name in dict.fromkeys(BACKEND_REQUIREMENTS.values())]
 
 
 class BackendTable:
@@ -77,10 +85,12 @@ class BackendTable:
         installed = self.names()
         near = difflib.get_close_matches(name.lower(), installed, n=1)
         hint = f" Did you mean {near[0].upper()}?" if near else ""
+        known = LINKER_REQUIREMENTS.get(name.lower())
+        extras = f"Backends are extras of this package (pip install {', '.join(requirements())})"
+        advice = extras if known is None else f"Install it: pip install '{known}'"
         return (
             f"mode {name!r}: no installed backend has this name.{hint} Installed: "
-            f"{', '.join(n.upper() for n in installed)}. Backends are extras of this package "
-            "(pip install 'compile[c]', 'compile[numba]', 'compile[jax]', 'compile[torch]'); "
+            f"{', '.join(n.upper() for n in installed)}. {advice}; "
             "after installing one in an editable environment, sync it again."
         )
 
@@ -89,21 +99,45 @@ class BackendTable:
 
         One of a higher priority that is installed but cannot work is told once, as a warning.
         """
-        ranked: list[Backend] = []
+        found = self.fastest(self._warn_once)
+        if found is None:
+            raise MissingBackendError(self._missing("default"))
+        return found
+
+    def fastest(self, tell: Callable[[str, str], None] | None = None) -> Backend | None:
+        """Return the backend of the highest priority that works on this machine, or None.
+
+        Parameters
+        ----------
+        tell
+            Called with the name of each backend of a higher priority, and why it cannot work.
+        """
+        ranked: list[tuple[int, str, Backend]] = []
         for name in self.names():
             try:
                 backend = self.load(name)
             except EntryPointLoadError as error:
-                self._warn_once(name, str(error))
+                if tell is not None:
+                    tell(name, str(error))
                 continue
             if backend is not None and backend.priority is not None:
-                ranked.append(backend)
-        for backend in sorted(ranked, key=lambda b: (-(b.priority or 0), b.name)):
+                ranked.append((-backend.priority, backend.name, backend))
+        for _, name, backend in sorted(ranked, key=lambda entry: entry[:2]):
             why = backend.unavailable()
             if why is None:
                 return backend
-            self._warn_once(backend.name, why)
-        raise MissingBackendError(self._missing("default"))
+            if tell is not None:
+                tell(name, why)
+        return None
+
+    def libraries(self) -> frozenset[str]:
+        """Return the names of the libraries that the installed backends compute with."""
+        found: set[str] = set()
+        for name in self.names():
+            with suppress(EntryPointLoadError):  # it is reported where the backend is asked for
+                backend = self.load(name)
+                found.update(() if backend is None else backend.libraries)
+        return frozenset(found)
 
     def _warn_once(self, name: str, why: str) -> None:
         with self._lock:

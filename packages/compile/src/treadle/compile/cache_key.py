@@ -47,6 +47,8 @@ class FunctionKey:
     barred
         Ops whose lowering no other process can tell from others: programs of graphs that hold one, once rewritten, are
         not to be kept. (Others are: their key says which ops these are.)
+    libraries
+        Third parties' libraries whose versions the key holds.
     """
 
     text: str
@@ -55,6 +57,7 @@ class FunctionKey:
     linker: Linker
     backend: Backend
     barred: tuple[type, ...]
+    libraries: frozenset[str]
 
 
 def key_of(maker: FunctionMaker) -> FunctionKey:
@@ -81,11 +84,12 @@ def key_of(maker: FunctionMaker) -> FunctionKey:
         "rules": _rules(identity),
         "lowerings": lowerings,
     }
-    parts.update({f"version of {name}": version for name, version in _PUBLICATIONS.read().versions})
     parts.update({f"option {name}": value for name, value in maker.options.code_key()})
     parts.update(_code(graph, linker, backend, identity))
+    libraries = _libraries(backend, parts)
+    parts.update({f"version of {name}": str(installed_version(name)) for name in libraries})
     text = digest("function", *(part for name in sorted(parts) for part in (name, parts[name])))
-    return FunctionKey(text, parts, graph, linker, backend, barred)
+    return FunctionKey(text, parts, graph, linker, backend, barred, libraries)
 
 
 def _signature(maker: FunctionMaker) -> str:
@@ -119,11 +123,10 @@ def _mode(mode: Mode, linker: Linker, backend: Backend, identity: Identity) -> s
 
 
 class _Installed(NamedTuple):
-    """What is installed: entry points of rules and lowerings, the modules that they are in, versions of libraries."""
+    """What is installed: entry points of rules and lowerings, the modules that they are in."""
 
     published: tuple[str, ...]
     modules: tuple[str, ...]
-    versions: tuple[tuple[str, str], ...]
 
 
 class _Publications:
@@ -141,8 +144,7 @@ class _Publications:
             entries = [entry for group in dict.fromkeys(groups) for entry in discover(group).values()]
             texts = tuple(f"{entry.group} {entry.name} {entry.value}" for entry in entries)
             modules = tuple({entry.value.partition(":")[0] for entry in entries})
-            versions = tuple((name, str(installed_version(name))) for name in LIBRARIES)
-            self._known = _Installed(texts, modules, versions)
+            self._known = _Installed(texts, modules)
             self._path = path
         return self._known
 
@@ -206,3 +208,13 @@ def _code(graph: CanonicalGraph, linker: Linker, backend: Backend, identity: Ide
         )
         raise UndigestibleError(msg)
     return {f"code of {name}": str(stamp) for name, stamp in found.items()}
+
+
+def _libraries(backend: Backend, parts: Mapping[str, str]) -> frozenset[str]:
+    """Return the libraries that every program depends on, those of the backend, and of others whose code it uses."""
+    names = {*LIBRARIES, *backend.libraries}
+    for name, entry in discover("treadle.backends").items():
+        if f"code of {SOURCES.root(entry.value.partition(':')[0])}" in parts:
+            used = BACKENDS.load(name)
+            names.update(() if used is None else used.libraries)
+    return frozenset(names)

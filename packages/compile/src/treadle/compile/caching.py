@@ -10,7 +10,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from treadle.cache import LIBRARIES, default_cache
+from treadle.cache import default_cache
 from treadle.compile.cache_key import FunctionKey, key_of
 from treadle.compile.canonical_graph import inner_nodes
 from treadle.compile.code_text import UndigestibleError
@@ -20,7 +20,7 @@ from treadle.graph import early_nodes, foreign_code
 from treadle.link.vm import ProgramGraph
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from treadle.cache import Cache
     from treadle.compile.maker import FunctionMaker
@@ -219,7 +219,7 @@ class FunctionCache:
         with early_nodes() as early:
             program = maker.build(fgraph)
         try:
-            _check_early(early)
+            _check_early(early, key.libraries)
             stored = _written(maker, key, program, marked)
         except Exception as error:  # noqa: BLE001 - whatever hinders pickling, the function works without
             self._count("unkept")
@@ -286,9 +286,9 @@ def _program_graph(maker: FunctionMaker, source: StoredGraph, outputs: tuple[Typ
     return ProgramGraph(inputs, outputs, spec.native_outputs(), load)
 
 
-def _check_early(nodes: Iterable[Apply]) -> None:
+def _check_early(nodes: Iterable[Apply], libraries: Collection[str]) -> None:
     """Refuse a program with values that code of others computed: it may have read anything, which no key can hold."""
-    found = foreign_code(nodes, LIBRARIES)
+    found = foreign_code(nodes, libraries)
     if found is not None:
         msg = f"a value that {found} computed is part of the program, and may be another one in another process"
         raise pickle.PicklingError(msg)

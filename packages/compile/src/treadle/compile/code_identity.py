@@ -166,7 +166,7 @@ class Identity:
         self._add_named("function", function)
         if users:
             code_texts(function.__code__, self._text)
-            for name, value in values_read(function):
+            for name, value in values_read(function, self.modules):
                 self._text.append(name)
                 self._pending.append(value)
             return

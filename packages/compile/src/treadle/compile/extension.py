@@ -12,6 +12,8 @@ from treadle.config import VERSION, discover, lazy_names, versioned_names
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
+    from treadle.compile.mode import Mode
+
 GROUP = "treadle.facade"
 
 
@@ -47,13 +49,20 @@ def brought_names(
     allowed: Collection[str] | None = None,
     own: Mapping[str, str] | None = None,
     distribution: str | None = None,
+    modes: Callable[[str], Mode | None] | None = None,
 ) -> Callable[[str], Any]:
     """Return the ``__getattr__`` of a module that holds what other distributions bring (see `found_name`).
 
     `own` are names of this one that are loaded when they are first asked for, each with its module; `distribution` is
-    the one that the module is the package of.
+    the one that the module is the package of; `modes` returns the mode of a backend by the mode's name.
     """
     late = own or {}
     load = lazy_names(module, late) if distribution is None else versioned_names(module, distribution, late)
     known = {*late, *(() if distribution is None else (VERSION,))}
-    return lambda name: load(name) if name in known else found_name(module, name, allowed)
+
+    def found(name: str) -> Any:
+        if name in known:
+            return load(name)
+        return (modes and modes(name)) or found_name(module, name, allowed)
+
+    return found

@@ -7,26 +7,22 @@ from typing import TYPE_CHECKING, Any
 from treadle.compile.backends import BACKENDS
 from treadle.compile.errors import FunctionTypeError
 from treadle.compile.naming import NameTable
-from treadle.config import text_of
+from treadle.config import LINKER_REQUIREMENTS, text_of
 from treadle.link.vm import Backend, Linker, PerformLinker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Names that are documented, whether or not what they need is installed.
-_DOCUMENTED = (
-    *("auto", "py", "c", "c|py", "c|py_nogc", "vm", "cvm", "vm_nogc", "cvm_nogc"),
-    *("numba", "jax", "pytorch"),
-)
+_VM = ("auto", "py", "vm", "vm_nogc")
 _NO_GC = "_nogc"
 
 
 class LinkerTable(NameTable[Linker]):
     """Linkers by name.
 
-    ``py`` runs each op's own ``perform``; ``vm`` is the Python VM; ``c`` refuses graphs with nodes that C has no rule
-    for; ``c|py`` (and ``cvm``, the same) runs stretches of nodes in C and the others in Python; a name that ends in
-    ``_nogc`` keeps intermediate values. ``auto`` is the fastest that works on this machine.
+    ``py`` runs each op's own ``perform``; ``vm`` is the Python VM; ``auto`` the fastest that works on this machine;
+    backends bring the others. A name that ends in ``_nogc`` keeps intermediate values. The names of this project's
+    backends are known whether or not these are installed.
     """
 
     def _key(self, name: object) -> str:
@@ -41,12 +37,12 @@ class LinkerTable(NameTable[Linker]):
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the names, those of installed backends included."""
-        return iter(dict.fromkeys((*_DOCUMENTED, *BACKENDS.names(), *self.own_names())))
+        return iter(dict.fromkeys((*_VM, *LINKER_REQUIREMENTS, *BACKENDS.names(), *self.own_names())))
 
     def __contains__(self, name: object) -> bool:
         """Whether a linker has the name."""
         key = self._key(name)
-        return key in self._items or key in _DOCUMENTED or key in BACKENDS.names()
+        return key in self._items or key in _VM or key in LINKER_REQUIREMENTS or key in BACKENDS.names()
 
     def check(self, name: str) -> None:
         """Check that a linker has the name. Whether it works on this machine turns out when it is used.

@@ -42,11 +42,8 @@ else:
     maker = lazy_module("treadle.compile.maker")  # which needs get_mode
 
 __all__ = [
-    "CVM",
     "FAST_COMPILE",
     "FAST_RUN",
-    "JAX",
-    "NUMBA",
     "OPT_FAST_COMPILE",
     "OPT_FAST_RUN",
     "OPT_FAST_RUN_STABLE",
@@ -57,11 +54,8 @@ __all__ = [
     "OPT_O3",
     "OPT_STABILIZE",
     "OPT_UNSAFE",
-    "PYTORCH",
-    "VM",
     "AddDestroyHandler",
     "AddFeatureOptimizer",
-    "C",
     "Mode",
     "PrintCurrentFunctionGraph",
     "get_default_mode",
@@ -125,7 +119,7 @@ class Mode:
     Parameters
     ----------
     linker
-        Name of a linker or backend (``c|py``, ``vm``, ``numba`` …), ``auto`` for the fastest that works here, a
+        Name of a linker or backend (``vm``, ``py`` …), ``auto`` for the fastest that works here, a
         Backend, or a Linker. Option ``linker`` if None.
     optimizer
         Name of a set of rewrites, a query, or a rewriter of whole graphs, which then runs alone. Option ``optimizer``
@@ -406,7 +400,7 @@ class Mode:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle a predefined mode by its name, any other by class and parameters, an installed backend by its name."""
-        if type(self) is Mode and _NAMED.get(self.name) == self:
+        if type(self) is Mode and predefined_modes.lasting(self.name) == self:
             return _named, (self.name,)
         parameters = self.parameters()
         choice = self._choice
@@ -446,13 +440,6 @@ def _restored(kind: type[M], parameters: dict[str, Any]) -> M:
 
 FAST_RUN = Mode("auto", OPT_FAST_RUN, name="FAST_RUN")
 FAST_COMPILE = Mode("vm", OPT_FAST_COMPILE, name="FAST_COMPILE")
-C = Mode("c", OPT_FAST_RUN, name="C")
-CVM = Mode("cvm", OPT_FAST_RUN, name="CVM")
-VM = Mode("vm", OPT_FAST_RUN, name="VM")
-NUMBA = Mode("numba", OPT_FAST_RUN, name="NUMBA")
-JAX = Mode("jax", OPT_FAST_RUN, name="JAX")
-PYTORCH = Mode("pytorch", OPT_FAST_RUN, name="PYTORCH")
-_NAMED = MappingProxyType({mode.name: mode for mode in (FAST_COMPILE, FAST_RUN, C, CVM, VM, NUMBA, JAX, PYTORCH)})
 _DEPRECATED = "DEBUG_MODE"
 
 
@@ -477,11 +464,21 @@ _MADE: Mapping[str, Callable[[], Mode]] = MappingProxyType(
 )
 
 
+predefined_modes = ModeTable(Mode, {mode.name: mode for mode in (FAST_COMPILE, FAST_RUN)}, _MADE)
+
+
 def _named(name: str) -> Mode:
-    return _NAMED[name]
+    found: Mode = predefined_modes[name]
+    return found
 
 
-predefined_modes = ModeTable(Mode, _NAMED, _MADE)
+def __getattr__(name: str) -> Mode:
+    """Return the mode of an installed backend, which is called as the backend is, in capitals."""
+    found = predefined_modes.lasting(name)
+    if found is None:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    return found
 
 
 def register_mode(name: str, mode: Mode) -> None:
@@ -529,7 +526,7 @@ def get_mode(orig_string: Any = None) -> Mode:
     """
     mode = config.mode if orig_string is None else orig_string
     if isinstance(mode, Mode):
-        return _with_options(mode) if _NAMED.get(mode.name) == mode else mode
+        return _with_options(mode) if predefined_modes.lasting(mode.name) == mode else mode
     if not isinstance(mode, str):
         msg = f"mode: a Mode or the name of one is needed, got {text_of(mode)}."
         raise FunctionTypeError(msg)

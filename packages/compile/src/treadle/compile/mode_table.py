@@ -5,11 +5,11 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING, Any
 
-from treadle.compile.backends import BACKENDS
+from treadle.compile.backends import BACKENDS, requirements
 from treadle.compile.errors import FunctionTypeError, MissingBackendError
 from treadle.compile.naming import NameTable
 from treadle.compile.optimizers import OPT_FAST_RUN
-from treadle.config import discover, text_of
+from treadle.config import BACKEND_REQUIREMENTS, discover, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -42,6 +42,7 @@ class ModeTable(NameTable[Any]):
         self.mode_class = kind
         self._named = named
         self._made = made
+        self._of_backends: dict[str, Mode] = {}
 
     def _key(self, name: object) -> str:
         return str(name).upper()
@@ -55,7 +56,7 @@ class ModeTable(NameTable[Any]):
     def names(self) -> dict[str, str]:
         """Return all names as they are written, by their capitals."""
         found: dict[str, str] = {}
-        backends = (name.upper() for name in BACKENDS.names())
+        backends = (name.upper() for name in (*BACKENDS.names(), *BACKEND_REQUIREMENTS))
         for name in (*self._named, *self._made, *backends, *discover("treadle.modes"), *self.own_names()):
             found.setdefault(name.upper(), name)
         return found
@@ -83,14 +84,23 @@ class ModeTable(NameTable[Any]):
         if key in self._items:
             return self._items[key]
         written = names[key]
-        if written in self._named:
-            return self._named[written]
         if written in self._made:
             return self._made[written]()
-        published = discover("treadle.modes").get(written)
-        if published is None:
-            return self.mode_class(written.lower(), OPT_FAST_RUN, name=written)
-        return self._published(published)
+        return self.lasting(written) or self._published(discover("treadle.modes")[written])
+
+    def lasting(self, name: str) -> Mode | None:
+        """Return the predefined mode that has exactly this name, and is the same at each time of asking, or None.
+
+        A backend that is known by name but not installed has one too: using it says how to install the backend.
+        """
+        backend = name.lower()
+        if name in self._named:
+            return self._named[name]
+        if not name.isupper() or not (backend in BACKENDS.names() or backend in BACKEND_REQUIREMENTS):
+            return None
+        if name not in self._of_backends:
+            self._of_backends[name] = self.mode_class(backend, OPT_FAST_RUN, name=name)
+        return self._of_backends[name]
 
     def unknown(self, name: object) -> UnknownModeError:
         """Return the error for a name that no mode has."""
@@ -99,7 +109,7 @@ class ModeTable(NameTable[Any]):
         hint = f" Did you mean {' or '.join(names[n] for n in near)}?" if near else ""
         msg = (
             f"mode: no mode is called {name!r}.{hint} Known: {', '.join(self)}. A backend that is not installed "
-            "comes with pip install 'compile[c]', 'compile[numba]', 'compile[jax]' or 'compile[torch]'."
+            f"comes with pip install {' or '.join(requirements())}."
         )
         return MissingBackendError(msg)
 

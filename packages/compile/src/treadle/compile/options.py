@@ -6,32 +6,29 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from treadle.config import (
+    BACKEND_REQUIREMENTS,
     INT,
+    LINKER_REQUIREMENTS,
     EntryPointLoadError,
     Kind,
     Option,
-    UnknownOptionError,
-    config,
     discover,
-    installed_version,
     lazy_module,
     subset,
 )
 
 if TYPE_CHECKING:
-    import shutil
+    from treadle.compile import backends
 else:
-    shutil = lazy_module("shutil")
+    backends = lazy_module("treadle.compile.backends")  # which imports what reading an option does without
 
 _POSITIVE = INT.where("an integer > 0", lambda value: value > 0)
+_BACKENDS = sorted({*discover("treadle.backends"), *BACKEND_REQUIREMENTS})
 _MODES = (
     *("Mode", "FAST_RUN", "FAST_COMPILE", "DebugMode", "DEBUG_MODE", "NanGuardMode", "MonitorMode"),
-    *("C", "CVM", "JAX", "NUMBA", "PYTORCH", "VM"),
+    *(name.upper() for name in _BACKENDS),
 )
-_LINKERS = (
-    *("auto", "c|py", "c", "c|py_nogc", "cvm", "cvm_nogc"),
-    *("py", "vm", "vm_nogc", "numba", "jax", "pytorch"),
-)
+_LINKERS = tuple(dict.fromkeys(("auto", "py", "vm", "vm_nogc", *LINKER_REQUIREMENTS, *_BACKENDS)))
 
 
 def _one_of(given: object, names: tuple[str, ...], *, capitals: bool) -> str:
@@ -81,16 +78,15 @@ def _further_aliases(name: str) -> set[str]:
 
 
 def _fastest_linker() -> str:
-    if installed_version("link-c") is not None and _has_compiler():
-        return "c|py"
-    return "vm" if installed_version("link-numba") is None else "numba"
+    """Return the name of the fastest backend that works here, the first of its further ones if it has any."""
+    backend = backends.BACKENDS.fastest()
+    return "vm" if backend is None else (*backend.aliases, backend.name)[0]
 
 
-def _has_compiler() -> bool:
-    try:
-        return shutil.which(str(config.cxx)) is not None
-    except UnknownOptionError:  # link-c, which declares cxx, is not installed
-        return False
+def _has_c() -> bool:
+    """Whether there is a backend for nodes in C, and it works here."""
+    found = backends.BACKENDS.load("c")
+    return found is not None and found.unavailable() is None
 
 
 def _tags(name: str, doc: str) -> Option[str]:
@@ -116,12 +112,12 @@ _CHOICE: tuple[Option[object], ...] = (
     Option(
         "linker",
         _fastest_linker,
-        "What links graphs in mode Mode: c (refuses nodes that C has no rule for), c|py and cvm (stretches of nodes in "
-        "C, the others in Python), py (each op's own perform), vm (the Python VM), numba, jax, pytorch, another "
-        "installed backend, or one that was registered; _nogc keeps intermediate values. auto takes the fastest that "
-        "works on this machine, as the default does.",
+        "What links graphs in mode Mode: py (each op's own perform), vm (the Python VM), another installed backend, or "
+        "one that was registered; _nogc keeps intermediate values. auto takes the fastest that works on this machine, "
+        "as the default does.",
         LINKER,
-        default_text="c|py where link-c and a compiler are present, else numba where link-numba is, else vm",
+        affects_code=False,  # the linker itself is in the key
+        default_text="the installed backend of the highest priority that works on this machine",
     ),
     Option.enum(
         "optimizer",
@@ -248,9 +244,9 @@ _DEBUG_MODE: tuple[Option[object], ...] = (
     ),
     Option.boolean(
         "DebugMode__check_c",
-        default=_has_compiler,
+        default=_has_c,
         doc="Run nodes in C.",
-        default_text="True where link-c and a compiler are present",
+        default_text="True where a backend for C works on this machine",
     ),
     *(
         Option.boolean(f"DebugMode__{name}", default=True, doc=doc)
@@ -288,7 +284,7 @@ _WITHOUT_MEANING: tuple[Option[object], ...] = (
         doc="The device to compute on.",
         read_only=True,
         affects_code=False,
-        no_effect="The backend decides: modes JAX and PYTORCH take the device of their library (torch__device).",
+        no_effect="The backend decides; one that can take several devices has an option of its own.",
     ),
     Option.boolean(
         "print_active_device",

@@ -14,6 +14,7 @@ from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from treadle.cache import LIBRARIES, SOURCES
+from treadle.compile.backends import BACKENDS
 from treadle.compile.code_text import UndigestibleError, refusal
 from treadle.config import config, is_own_module
 
@@ -31,13 +32,14 @@ _PURE = frozenset(
 _IMPURE = frozenset({"__import__", "breakpoint", "compile", "eval", "exec", "globals", "hash", "id", "input", "open"})
 # Parts of libraries that read files, or a state of their own.
 _STATEFUL = ("numpy.random", "numpy.lib.npyio", "numpy.lib._npyio_impl", "numpy.ctypeslib", "scipy.io")
-_WITH_FILES = frozenset({"numpy", "jax.numpy", "torch"})
-_FILES = frozenset({"fromfile", "fromregex", "genfromtxt", "load", "loadtxt", "memmap", "random"})
+_FILES = frozenset({"fromfile", "fromregex", "genfromtxt", "load", "loadtxt", "memmap"})
 _IN_BETWEEN = frozenset({"CACHE", "EXTENDED_ARG", "PRECALL", "PUSH_NULL"})
 
 
-def values_read(function: FunctionType) -> Iterator[tuple[str, Any]]:
+def values_read(function: FunctionType, modules: set[str]) -> Iterator[tuple[str, Any]]:
     """Yield the names that a function reads outside of itself, each with its value; libraries' functions are left out.
+
+    The libraries of backends that it uses are added to `modules`.
 
     Raises
     ------
@@ -51,12 +53,12 @@ def values_read(function: FunctionType) -> Iterator[tuple[str, Any]]:
             value = cell.cell_contents
         except ValueError:  # the cell is still empty
             continue
-        if name != "__class__" and not _is_same_everywhere(function, name, value):
+        if name != "__class__" and not _is_same_everywhere(function, name, value, modules):
             yield name, value
     for chain in _chains(function.__code__):
         name = ".".join(chain)
         known, value = _resolved(function, chain)
-        if known and not _is_same_everywhere(function, name, value):
+        if known and not _is_same_everywhere(function, name, value, modules):
             yield name, value
 
 
@@ -87,16 +89,20 @@ def _resolved(function: FunctionType, chain: tuple[str, ...]) -> tuple[bool, Any
 
 
 def _check_module(function: FunctionType, module: ModuleType, name: str) -> None:
-    if module.__name__.startswith(_STATEFUL) or (module.__name__ in _WITH_FILES and name in _FILES):
-        raise UndigestibleError(refusal(function, f"it uses {module.__name__}.{name}"))
+    place = f"{module.__name__}.{name}"
+    if place.startswith(_STATEFUL) or (name in _FILES and _is_library(place)):
+        raise UndigestibleError(refusal(function, f"it uses {place}"))
 
 
-def _is_same_everywhere(function: FunctionType, name: str, value: Any) -> bool:
+def _is_same_everywhere(function: FunctionType, name: str, value: Any, modules: set[str]) -> bool:
     """Whether a value needs no look: a function or class of a library, of treadle, or of an installed package."""
     if value is config:
         return True  # its options are in the key
     if isinstance(value, ModuleType):
-        if _is_library(value.__name__) or is_own_module(value.__name__):
+        if is_own_module(value.__name__) or _root(value.__name__) in _PURE:
+            return True
+        if _is_library(value.__name__):
+            modules.add(_root(value.__name__))
             return True
         raise UndigestibleError(refusal(function, f"it uses the module {value.__name__} as a whole"))
     if not isinstance(value, type | FunctionType | BuiltinFunctionType):
@@ -109,16 +115,23 @@ def _is_same_everywhere(function: FunctionType, name: str, value: Any) -> bool:
         raise UndigestibleError(refusal(function, f"it uses {name}, which belongs to no module"))
     if SOURCES.is_users(module) or module == "__main__":
         return False
-    root = module.partition(".")[0]
+    root = _root(module)
     impure = module == "builtins" and value.__name__ in _IMPURE
     if impure or module.startswith(_STATEFUL) or (root in sys.stdlib_module_names and root not in _PURE):
         raise UndigestibleError(refusal(function, f"it uses {name}"))
+    if not is_own_module(module) and root not in sys.stdlib_module_names and _is_library(module):
+        modules.add(root)
     return True
 
 
+def _root(module: str) -> str:
+    return module.partition(".")[0]
+
+
 def _is_library(module: str) -> bool:
-    root = module.partition(".")[0]
-    return root in LIBRARIES or root in _PURE
+    """Whether a module belongs to a library that programs may depend on: keys can hold its version."""
+    root = _root(module)
+    return root in LIBRARIES or root in BACKENDS.libraries()
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:

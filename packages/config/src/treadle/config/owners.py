@@ -1,7 +1,24 @@
-"""Which distribution owns each option of ours, for a setting whose package is not installed."""
+"""What treadle's own distributions bring: for what is asked of one that is not installed, and to know its code.
+
+Below the backends this is the only module that names any of them; what is installed is found by its entry points.
+"""
 
 from collections.abc import Mapping
 from types import MappingProxyType
+
+# Packages, without the namespace that all have in common.
+_PACKAGES = (
+    *("cache", "compile", "config", "graph", "rewrite", "tensor", "testing"),
+    *("link.c", "link.jax", "link.numba", "link.torch", "link.vm"),
+)
+
+# Extras of the distribution compile: with the backends that each brings, and the further names of their linkers.
+_BY_EXTRA = (
+    ("c", ("c", "cvm"), ("c|py", "c|py_nogc", "cvm_nogc")),
+    ("numba", ("numba",), ()),
+    ("jax", ("jax",), ()),
+    ("torch", ("pytorch",), ()),
+)
 
 _BY_OWNER = (
     (
@@ -63,4 +80,12 @@ _BY_OWNER = (
     ),
 )
 
+PACKAGES = frozenset(_PACKAGES)
 OWNERS: Mapping[str, str] = MappingProxyType({name: owner for owner, names in _BY_OWNER for name in names.split()})
+# What pip is to install for a backend, and for a linker, by its name.
+BACKEND_REQUIREMENTS: Mapping[str, str] = MappingProxyType(
+    {name: f"compile[{extra}]" for extra, names, _ in _BY_EXTRA for name in names}
+)
+LINKER_REQUIREMENTS: Mapping[str, str] = MappingProxyType(
+    {name: f"compile[{extra}]" for extra, names, aliases in _BY_EXTRA for name in (*names, *aliases)}
+)

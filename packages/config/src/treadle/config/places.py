@@ -4,13 +4,8 @@ import os
 import sys
 from collections.abc import Iterable
 
-# The packages of treadle's own distributions. Others may publish packages under the name treadle as well.
-_PACKAGES = frozenset(
-    (
-        *("cache", "compile", "config", "graph", "rewrite", "tensor", "testing"),
-        *("link.c", "link.jax", "link.numba", "link.torch", "link.vm"),
-    )
-)
+from treadle.config.owners import PACKAGES
+
 _SITES = ("site-packages", "dist-packages")
 
 
@@ -23,7 +18,7 @@ def is_own_module(module: object) -> bool:
     if not isinstance(module, str) or not module.startswith("treadle."):
         return False
     parts = module.split(".", 3)
-    return parts[1] in _PACKAGES or ".".join(parts[1:3]) in _PACKAGES
+    return parts[1] in PACKAGES or ".".join(parts[1:3]) in PACKAGES
 
 
 def is_own_file(file: str) -> bool:
@@ -45,7 +40,7 @@ def _own_folders() -> list[str]:
     files = {
         name: getattr(module, "__file__", None) for name, module in list(sys.modules.items()) if is_own_module(name)
     }
-    return [_parent(file) for name, file in files.items() if isinstance(file, str) and name[8:] in _PACKAGES]
+    return [_parent(file) for name, file in files.items() if isinstance(file, str) and name[8:] in PACKAGES]
 
 
 def _is_below(file: str, folders: Iterable[str]) -> bool:

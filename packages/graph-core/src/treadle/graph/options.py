@@ -54,8 +54,8 @@ OPTIONS: tuple[Option[object], ...] = (
     Option(
         "on_python_step",
         "warn",
-        "What NUMBA, JAX and PYTORCH do with an op of a user's own that has no rule there: run it in Python between "
-        "compiled parts, with a warning that names it (warn) or without one (ignore), or refuse it (raise).",
+        "What backends that compile whole graphs do with a user's own op that has no rule there: run it in Python "
+        "between compiled parts, with a warning that names it (warn) or without one (ignore), or refuse it (raise).",
         choice("warn", "raise", "ignore"),
     ),
 )

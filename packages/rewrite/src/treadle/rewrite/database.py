@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from treadle.config import config, lazy_module, new_lock
+from treadle.config import config, discover, lazy_module, new_lock
 from treadle.graph import DuplicateRegistrationError
 from treadle.rewrite.errors import AmbiguousTagError, RewriterTypeError, RuleDefinitionError, UnknownTagError
 from treadle.rewrite.interface import Rewriter
@@ -298,8 +298,8 @@ class RewriteDatabase:
 
     @property
     def tags(self) -> frozenset[str]:
-        """Every tag that a query may name: those of the databases around, and the documented ones, too."""
-        known = self.own_tags | DOCUMENTED_TAGS
+        """Every tag that a query may name: also those around, documented ones, and names of backends."""
+        known = self.own_tags | DOCUMENTED_TAGS | frozenset(discover("treadle.backends"))
         for database in self._around:
             known |= database.tags
         return known

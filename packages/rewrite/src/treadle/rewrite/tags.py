@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from treadle.config import BACKEND_REQUIREMENTS
 from treadle.rewrite.phase import Phase
 
 # What rules carry that give other values than the expression as written at some operands of floats: at NaN, infinities,
@@ -12,7 +13,7 @@ NOT_IEEE, STRICT_IEEE = "not_ieee", "strict_ieee"
 # The documented tags, by what they are about.
 _DOCUMENTED = {
     "modes": "fast_run fast_compile minimum_compile more_mem",
-    "backends": "cxx_only py_only numba jax pytorch c_blas",
+    "backends": "cxx_only py_only c_blas",
     "passes": "merge add_destroy_handler canonicalize_db BlasOpt blas_opt_inplace FusionOptimizer ShapeOpt infer_shape"
     " inplace_elemwise inplace_elemwise_opt inplace_elemwise_optimizer elemwise_fusion local_elemwise_fusion"
     " local_careduce_fusion fuse_indexed_into_elemwise add_mul_fusion compile_inner_graph inline_ofg",
@@ -30,5 +31,6 @@ DOCUMENTED_TAGS = frozenset(
         *(tag for tags in _DOCUMENTED.values() for tag in tags.split()),
         *(phase.tag for phase in Phase),
         *(NOT_IEEE, STRICT_IEEE),
+        *BACKEND_REQUIREMENTS,
     }
 )

@@ -18,7 +18,7 @@ from treadle.graph.ir.inner_graph import HasInnerGraph
 from treadle.graph.ir.type import Type
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from treadle.graph.ir.apply import Apply
 
@@ -45,7 +45,7 @@ def perform_early(node: Apply, values: Sequence[Any], cells: Sequence[list[Any]]
     node.op.perform(node, values, cells)
 
 
-def foreign_code(nodes: Iterable[Apply], libraries: Sequence[str]) -> str | None:
+def foreign_code(nodes: Iterable[Apply], libraries: Collection[str]) -> str | None:
     """Return the name of a class or function that some op or type consists of, and that may read anything.
 
     That is all code but treadle's own, Python's, and that of the libraries named; None where there is no other.

@@ -136,6 +136,8 @@ class Backend:
     node_linker
         Makes its linker for graphs of one node, as profiles and checks run them: one that spares itself what pays
         only for whole graphs; `linker` if None.
+    libraries
+        The distributions, treadle's apart, that its programs depend on: cache keys of programs hold their versions.
     """
 
     name: str
@@ -148,3 +150,4 @@ class Backend:
     priority: int | None = None
     aliases: tuple[str, ...] = ()
     node_linker: Callable[[], Linker] | None = None
+    libraries: tuple[str, ...] = ()

@@ -44,6 +44,7 @@ BACKEND = Backend(
     capabilities=frozenset({"deepcopy", "fusion"}),
     version=_version,
     unavailable=_unavailable,
+    libraries=("cffi",),
 )
 # The same, with Python steps for the nodes that C has no rule for: the default where there is a compiler.
 WITH_STEPS = Backend(
@@ -53,6 +54,7 @@ WITH_STEPS = Backend(
     capabilities=frozenset({"deepcopy", "fusion"}),
     version=_version,
     unavailable=_unavailable,
+    libraries=("cffi",),
     priority=20,
     aliases=("c|py", "c|py_nogc", "cvm_nogc"),
 )

@@ -36,4 +36,5 @@ BACKEND = Backend(
     capabilities=frozenset({"deepcopy", "native_values"}),
     version=_version,
     unavailable=_unavailable,
+    libraries=("jax", "jaxlib"),
 )

@@ -149,7 +149,7 @@ class Executables:
         with span("compiler"):
             compiled: Callable[..., Any] = lowered.compile()
         # What a user's op computed while the graph was traced is in the form, and may be another in another process.
-        if shelf is not None and foreign_code(early, LIBRARIES) is None:
+        if shelf is not None and foreign_code(early, (*LIBRARIES, "jax", "jaxlib")) is None:
             shelf.put(about, lowered, compiled)
         return compiled
 

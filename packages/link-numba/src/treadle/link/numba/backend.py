@@ -37,5 +37,6 @@ BACKEND = Backend(
     capabilities=frozenset({"deepcopy", "fusion"}),
     version=_stamp,
     unavailable=_unavailable,
+    libraries=("numba", "llvmlite"),
     priority=10,
 )

@@ -42,5 +42,6 @@ BACKEND = Backend(
     capabilities=frozenset({"deepcopy", "native_values"}),
     version=_version,
     unavailable=_unavailable,
+    libraries=("torch",),
     node_linker=_node_linker,
 )
