@@ -25,8 +25,8 @@ from treadle.graph import (
     io_connection_pattern,
 )
 from treadle.tensor.conversion import as_tensor_variable
-from treadle.tensor.forward import pushed_forward
 from treadle.tensor.gradient import grad
+from treadle.tensor.jvp import jvp
 from treadle.tensor.shape import lengths
 from treadle.tensor.types import TensorType
 
@@ -325,7 +325,7 @@ class OpFromGraph(Op, HasInnerGraph):
         kind, override = self.pushforward_override
         if kind == "none":
             made = self.fgraph.bind(list(inputs))
-            return pushed_forward(made, list(inputs), list(tangents))
+            return jvp(made, list(inputs), list(tangents))
         explicit, moves = list(inputs[: self.explicit_count]), list(tangents[: self.explicit_count])
         if kind.endswith("short"):
             plain = [None if t is None or isinstance(t.type, DisconnectedType) else t for t in moves]

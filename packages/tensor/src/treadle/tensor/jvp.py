@@ -1,4 +1,4 @@
-"""Directional derivatives of a graph from its gradients.
+"""jvp: directional derivatives of a graph from its gradients.
 
 The gradient is linear in the cotangents, and its own gradient by these, for given directions, is the derivative in
 these directions (J. Townsend, "A new trick for calculating Jacobian vector products", 2017).
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def pushed_forward(
+def jvp(
     outputs: Sequence[Variable], wrt: Sequence[Variable], tangents: Sequence[Variable | None]
 ) -> list[Variable | None]:
     """Return how outputs move when variables move in given directions.
