@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from treadle.config import config
 from treadle.graph import FunctionGraph, GraphTypeError, GraphValueError, MethodNotDefinedError, memory_roots, roots_of
-from treadle.link.vm.containers import containers, map_storage
 from treadle.link.vm.exporting import ExportUnsupportedError
-from treadle.link.vm.loops import Loop
-from treadle.link.vm.pooled import ThunkProgram
 from treadle.link.vm.stepping import link_one_node
-from treadle.link.vm.thunks import ProgramThunk, cells_to_free, thunk_of
+from treadle.link.vm.thunks.containers import containers, map_storage
+from treadle.link.vm.thunks.loops import Loop
+from treadle.link.vm.thunks.node_thunks import ProgramThunk, cells_to_free, thunk_of
+from treadle.link.vm.thunks.thunk_program import ThunkProgram
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from treadle.graph import Apply, ThunkType, Variable
-    from treadle.link.vm.containers import Container, StorageMap
     from treadle.link.vm.exporting import ExportRequest
     from treadle.link.vm.interface import Program
     from treadle.link.vm.program_graph import ProgramGraph
+    from treadle.link.vm.thunks.containers import Container, StorageMap
 
     Triple = tuple[Callable[[], Any], list[Container], list[Container]]
 

@@ -21,18 +21,18 @@ from treadle.link.vm.generation import generate
 from treadle.link.vm.interface import Backend
 from treadle.link.vm.keeping import keep, restore
 from treadle.link.vm.linkers import Linker, LocalLinker
-from treadle.link.vm.loops import Loop, Stack
 from treadle.link.vm.programs import KeepingProgram, VMProgram, into_buffers, lower_node, through_perform
-from treadle.link.vm.thunks import thunk_of
+from treadle.link.vm.thunks.loops import Loop, Stack
+from treadle.link.vm.thunks.node_thunks import thunk_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from treadle.graph import Variable
-    from treadle.link.vm.containers import Container, StorageMap
     from treadle.link.vm.generation import Listing
     from treadle.link.vm.interface import Program
     from treadle.link.vm.program_graph import ProgramGraph
+    from treadle.link.vm.thunks.containers import Container, StorageMap
 
     All = tuple[Any, list[Container], list[Container], list[Any], list[Apply]]
     Flags = dict[Variable, list[bool]]

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from treadle.graph import MethodNotDefinedError, is_thunk_type
-from treadle.link.vm.containers import containers, map_storage
 from treadle.link.vm.machine import PerformLinker
+from treadle.link.vm.thunks.containers import containers, map_storage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from treadle.graph import Apply, FunctionGraph, ThunkType, Variable
-    from treadle.link.vm.containers import Cell, Container, StorageMap
+    from treadle.link.vm.thunks.containers import Cell, Container, StorageMap
 
 
 class JITLinker(PerformLinker):

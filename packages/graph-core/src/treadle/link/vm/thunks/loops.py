@@ -7,15 +7,15 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from treadle.graph import GraphValueError
-from treadle.link.vm.containers import spare_outputs
 from treadle.link.vm.programs import vm_scope
-from treadle.link.vm.thunks import get_destroy_dependencies, raise_with_op
+from treadle.link.vm.thunks.containers import spare_outputs
+from treadle.link.vm.thunks.node_thunks import get_destroy_dependencies, raise_with_op
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from treadle.graph import Apply, FunctionGraph, Variable
-    from treadle.link.vm.containers import Cell, StorageMap
+    from treadle.link.vm.thunks.containers import Cell, StorageMap
 
     ComputeMap = Mapping[Variable, list[bool]]
 

@@ -8,13 +8,13 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from treadle.graph import Apply, GraphTypeError, GraphValueError, Op, Variable
-from treadle.link.vm.containers import fixed_value
+from treadle.link.vm.thunks.containers import fixed_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from treadle.graph import FunctionGraph
-    from treadle.link.vm.containers import StorageMap
+    from treadle.link.vm.thunks.containers import StorageMap
 
 _NO_LETTERS = re.compile(r"\W")
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.link.vm.thunks import gc_helper
+from treadle.link.vm.thunks.node_thunks import gc_helper
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from treadle.graph import Apply, FunctionGraph, Variable
-    from treadle.link.vm.containers import Cell
+    from treadle.link.vm.thunks.containers import Cell
 
 
 def calculate_reallocate_info(

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from treadle.graph import GraphTypeError, GraphValueError
-from treadle.link.vm.containers import cell_of
 from treadle.link.vm.linkers import Linker
 from treadle.link.vm.stepping import link_node_by_node, link_one_node
-from treadle.link.vm.thunks import raise_with_op, thunk_of
+from treadle.link.vm.thunks.containers import cell_of
+from treadle.link.vm.thunks.node_thunks import raise_with_op, thunk_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import Apply, FunctionGraph, Variable
-    from treadle.link.vm.containers import Cell, Container, StorageMap
     from treadle.link.vm.interface import Program
+    from treadle.link.vm.thunks.containers import Cell, Container, StorageMap
 
 
 class WrapLinker(Linker):

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from treadle.graph import Apply, FunctionGraph, ThunkType, Variable
-    from treadle.link.vm.containers import Cell, StorageMap
     from treadle.link.vm.interface import Program
+    from treadle.link.vm.thunks.containers import Cell, StorageMap
 
 
 def thunk_of(
