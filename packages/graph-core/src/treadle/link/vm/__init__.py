@@ -3,11 +3,12 @@
 from typing import TYPE_CHECKING
 
 from treadle.config import versioned_names
+from treadle.link.vm.backend import BACKEND
 from treadle.link.vm.exporting import ExportedInput, ExportedOutput, ExportRequest, ExportUnsupportedError
 from treadle.link.vm.generation import generate, unsafe_overwrites
 from treadle.link.vm.interface import Backend, Program
-from treadle.link.vm.linkers import Linker, LocalLinker
-from treadle.link.vm.machine import BACKEND, PerformLinker, VMLinker, evaluate
+from treadle.link.vm.linker import ProgramLinker
+from treadle.link.vm.machine import PythonLinker, evaluate
 from treadle.link.vm.program_graph import Later, ProgramGraph
 from treadle.link.vm.programs import TABLE, VMProgram, lower_node, vm_scope
 from treadle.link.vm.replaying import replay
@@ -16,9 +17,11 @@ from treadle.link.vm.stepping import link_node_by_node, link_one_node
 from treadle.link.vm.table_linker import NativeEnds, PythonStepWarning, RuleLinker, TableLinker, passes_by
 from treadle.link.vm.thunks.containers import Container, StorageMap, map_storage
 from treadle.link.vm.thunks.jit_linker import JITLinker
+from treadle.link.vm.thunks.linker import Linker, LocalLinker
 from treadle.link.vm.thunks.loops import VM, Loop, Stack, UpdatingVM
 from treadle.link.vm.thunks.reallocation import calculate_reallocate_info
 from treadle.link.vm.thunks.thunk_program import ThunkProgram
+from treadle.link.vm.thunks.vm_linker import PerformLinker, VMLinker
 from treadle.link.vm.thunks.wrap_linker import NodewiseLinker, WrapLinker, WrapLinkerMany
 
 __all__ = [
@@ -41,6 +44,8 @@ __all__ = [
     "PerformLinker",
     "Program",
     "ProgramGraph",
+    "ProgramLinker",
+    "PythonLinker",
     "PythonStepWarning",
     "RuleLinker",
     "Segment",

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import Type
-    from treadle.link.vm.linkers import Linker
     from treadle.link.vm.program_graph import ProgramGraph
+    from treadle.link.vm.thunks.linker import Linker
 
 
 class Program(ABC):

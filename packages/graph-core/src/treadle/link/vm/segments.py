@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from treadle.graph import Apply, Branching, Constant, DestroyHandler, FunctionGraph, GraphTypeError, Op
-from treadle.link.vm.machine import VMLinker
+from treadle.link.vm.machine import PythonLinker
 from treadle.link.vm.program_graph import Later, ProgramGraph
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from treadle.graph import Block, Type, Variable
     from treadle.link.vm.interface import Program
-    from treadle.link.vm.linkers import Linker
+    from treadle.link.vm.linker import ProgramLinker
 
 
 NOTHING_BEFORE: Mapping[Apply, Sequence[Apply]] = MappingProxyType({})
@@ -34,7 +34,7 @@ class Segment(Op):
     """
 
     def __init__(
-        self, fgraph: FunctionGraph | Later[FunctionGraph], program: Program, linker: Linker | None = None
+        self, fgraph: FunctionGraph | Later[FunctionGraph], program: Program, linker: ProgramLinker | None = None
     ) -> None:
         self._fgraph = fgraph if isinstance(fgraph, Later) else Later.of(fgraph)
         self.program = program
@@ -70,7 +70,7 @@ class Segment(Op):
 
 
 def _restored(
-    fgraph: Later[FunctionGraph], linker: Linker, inputs: Sequence[Type], outputs: Sequence[Type], data: Any
+    fgraph: Later[FunctionGraph], linker: ProgramLinker, inputs: Sequence[Type], outputs: Sequence[Type], data: Any
 ) -> Segment:
     graph = ProgramGraph(inputs, outputs, frozenset(), fgraph.get)
     return Segment(fgraph, linker.load(data, graph), linker)
@@ -165,7 +165,7 @@ def _boundary(group: Sequence[Apply], fgraph: FunctionGraph) -> tuple[list[Varia
     return [x for x in taken if not isinstance(x, Constant)], given
 
 
-def link_in_segments(fgraph: FunctionGraph, linker: Linker, accepts: Callable[[Apply], bool]) -> Program:
+def link_in_segments(fgraph: FunctionGraph, linker: ProgramLinker, accepts: Callable[[Apply], bool]) -> Program:
     """Return a program for the graph: the linker's own if it accepts every node, else the VM's, which calls it.
 
     Parameters
@@ -180,10 +180,10 @@ def link_in_segments(fgraph: FunctionGraph, linker: Linker, accepts: Callable[[A
     groups = _groups_of(fgraph, accepts)
     if all(kind for kind, _ in groups):
         return linker.link(fgraph)
-    return VMLinker().link(_outer_graph(fgraph, linker, groups))
+    return PythonLinker().link(_outer_graph(fgraph, linker, groups))
 
 
-def in_segments(fgraph: FunctionGraph, linker: Linker, accepts: Callable[[Apply], bool]) -> FunctionGraph:
+def in_segments(fgraph: FunctionGraph, linker: ProgramLinker, accepts: Callable[[Apply], bool]) -> FunctionGraph:
     """Return the graph with one node for each stretch of nodes that a linker accepts, linked (see `Segment`).
 
     Parameters are those of `link_in_segments`.
@@ -200,7 +200,7 @@ def _groups_of(fgraph: FunctionGraph, accepts: Callable[[Apply], bool]) -> list[
 
 
 def _outer_graph(
-    fgraph: FunctionGraph, linker: Linker, groups: Sequence[tuple[bool, Sequence[Apply]]]
+    fgraph: FunctionGraph, linker: ProgramLinker, groups: Sequence[tuple[bool, Sequence[Apply]]]
 ) -> FunctionGraph:
     made: dict[Variable, Variable] = {x: x.clone() for x in fgraph.inputs}
     for kind, group in groups:
@@ -213,7 +213,9 @@ def _outer_graph(
     return FunctionGraph([made[x] for x in fgraph.inputs], [made.get(x, x) for x in fgraph.outputs], clone=False)
 
 
-def _add_segment(fgraph: FunctionGraph, linker: Linker, group: Sequence[Apply], made: dict[Variable, Variable]) -> None:
+def _add_segment(
+    fgraph: FunctionGraph, linker: ProgramLinker, group: Sequence[Apply], made: dict[Variable, Variable]
+) -> None:
     """Link a stretch and add its node to the graph being made."""
     taken, given = _boundary(group, fgraph)
     inner = FunctionGraph(taken, given, clone=True)

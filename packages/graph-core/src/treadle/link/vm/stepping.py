@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from treadle.graph import Apply
-    from treadle.link.vm.linkers import Linker
+    from treadle.link.vm.linker import ProgramLinker
 
 
-def link_one_node(node: Apply, linker: Linker | None) -> Callable[..., Any]:
+def link_one_node(node: Apply, linker: ProgramLinker | None) -> Callable[..., Any]:
     """Return a function of a node's input values, made by a linker of that node alone.
 
     Parameters
@@ -53,7 +53,7 @@ def link_one_node(node: Apply, linker: Linker | None) -> Callable[..., Any]:
 
 def link_node_by_node(
     fgraph: FunctionGraph,
-    linker: Linker | None,
+    linker: ProgramLinker | None,
     wrap: Callable[[Apply, Callable[..., Any]], Callable[..., Any]],
     allow_gc: bool = True,
 ) -> VMProgram:

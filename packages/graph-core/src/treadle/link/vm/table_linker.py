@@ -10,10 +10,10 @@ from treadle.config import TreadleWarning, config, user_depth
 from treadle.graph import DeepCopyOp, LoweringTable, Unsupported, expand
 from treadle.link.vm.interface import Program
 from treadle.link.vm.keeping import KeptProgram
-from treadle.link.vm.linkers import Linker
-from treadle.link.vm.machine import VMLinker
+from treadle.link.vm.machine import PythonLinker
 from treadle.link.vm.program_graph import ProgramGraph
 from treadle.link.vm.segments import Segment, in_segments
+from treadle.link.vm.thunks.linker import Linker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -142,13 +142,13 @@ class TableLinker(RuleLinker):
         may_run = config.on_python_step != "raise"
         self.table.lower((node for node in order if node not in steps), self.check, () if may_run else ruleless)
         self._tell(node for node in order if node in steps)
-        program = VMLinker().link(in_segments(fgraph, self, lambda node: node not in steps))
+        program = PythonLinker().link(in_segments(fgraph, self, lambda node: node not in steps))
         return self._with_native_ends(program, ProgramGraph.of(fgraph, native_outputs))
 
     def dump(self, program: Program) -> Any:
         """Return what `load` needs: of a program with Python steps, the nodes and what is kept of the programs."""
         inner = program.inner if isinstance(program, NativeEnds) else program
-        return VMLinker().dump(inner) or self.dump_whole(inner)
+        return PythonLinker().dump(inner) or self.dump_whole(inner)
 
     def load(self, data: Any, graph: ProgramGraph) -> Program:
         """Return the program.
@@ -161,7 +161,7 @@ class TableLinker(RuleLinker):
         if not isinstance(data, KeptProgram):
             return self.load_whole(data, graph)
         self._tell(node for node in data.steps.values() if not isinstance(node.op, Segment))
-        return self._with_native_ends(VMLinker().load(data, graph), graph)
+        return self._with_native_ends(PythonLinker().load(data, graph), graph)
 
     def _missing(self, node: Apply) -> Unsupported:
         """Return what is missing for a node to be compiled."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from treadle.graph import MethodNotDefinedError, is_thunk_type
-from treadle.link.vm.machine import PerformLinker
 from treadle.link.vm.thunks.containers import containers, map_storage
+from treadle.link.vm.thunks.vm_linker import PerformLinker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

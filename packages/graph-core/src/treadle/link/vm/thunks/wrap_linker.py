@@ -5,17 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from treadle.graph import GraphTypeError, GraphValueError
-from treadle.link.vm.linkers import Linker
 from treadle.link.vm.stepping import link_node_by_node, link_one_node
 from treadle.link.vm.thunks.containers import cell_of
+from treadle.link.vm.thunks.linker import Linker, LocalLinker
+from treadle.link.vm.thunks.loops import Loop
 from treadle.link.vm.thunks.node_thunks import raise_with_op, thunk_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from treadle.graph import Apply, FunctionGraph, Variable
+    from treadle.graph import Apply, FunctionGraph, ThunkType, Variable
     from treadle.link.vm.interface import Program
+    from treadle.link.vm.linker import ProgramLinker
     from treadle.link.vm.thunks.containers import Cell, Container, StorageMap
+    from treadle.link.vm.thunks.linker import Flags, MakeNode
+    from treadle.link.vm.thunks.loops import UpdatingVM
 
 
 class WrapLinker(Linker):
@@ -175,7 +179,7 @@ class WrapLinkerMany(WrapLinker):
         self.wrappers = functions
 
 
-class NodewiseLinker(Linker):
+class NodewiseLinker(LocalLinker):
     """Links every node by itself: to another linker's program where it takes the node, else to the Python VM.
 
     Parameters
@@ -189,9 +193,11 @@ class NodewiseLinker(Linker):
         Whether to free intermediate values after their last use; option ``allow_gc`` if None.
     """
 
+    make_all = Linker.make_all
+
     def __init__(
         self,
-        linker: Linker | None = None,
+        linker: ProgramLinker | None = None,
         wrap: Callable[[Apply, Callable[..., Any]], Callable[..., Any]] | None = None,
         allow_gc: bool | None = None,
     ) -> None:
@@ -209,21 +215,14 @@ class NodewiseLinker(Linker):
         del native_outputs
         return link_node_by_node(fgraph, self.linker, self.wrap or _unchanged, self._frees())
 
-    def make_all(
-        self,
-        input_storage: Sequence[Any] | None = None,
-        output_storage: Sequence[Any] | None = None,
-        storage_map: StorageMap | None = None,
-        **kwargs: Any,
-    ) -> tuple[Any, list[Container], list[Container], list[Any], list[Apply]]:
-        """Return a VM for the accepted graph, containers, the thunks of the nodes, and the nodes."""
-        del kwargs
+    def _ways(self, order: Sequence[Apply], lasting: Sequence[Variable]) -> tuple[MakeNode, Callable[..., UpdatingVM]]:
+        del order, lasting
         wrap = self.wrap or _unchanged
 
-        def make(node: Apply, known: StorageMap, flags: dict[Variable, list[bool]]) -> Any:
+        def make(node: Apply, known: StorageMap, flags: Flags) -> ThunkType:
             return thunk_of(node, wrap(node, link_one_node(node, self.linker)), known, flags, self.no_recycling)
 
-        return self._make_all(make, input_storage, output_storage, storage_map)
+        return make, Loop
 
 
 def _unchanged(node: Apply, run: Callable[..., Any]) -> Callable[..., Any]:

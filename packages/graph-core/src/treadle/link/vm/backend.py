@@ -1,0 +1,15 @@
+"""The Python VM as a backend."""
+
+from __future__ import annotations
+
+from treadle.link.vm.interface import Backend
+from treadle.link.vm.thunks.vm_linker import VMLinker
+
+BACKEND = Backend(
+    name="vm",
+    linker=VMLinker,
+    exclude=("fusion",),
+    capabilities=frozenset({"deepcopy", "views"}),
+    priority=0,
+    aliases=("py", "vm_nogc"),
+)

@@ -1,0 +1,118 @@
+"""ProgramLinker: what turns graphs into programs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from treadle.config import config
+from treadle.graph import MethodNotDefinedError
+from treadle.link.vm.exporting import ExportUnsupportedError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from treadle.graph import FunctionGraph
+    from treadle.link.vm.exporting import ExportRequest
+    from treadle.link.vm.interface import Program
+    from treadle.link.vm.program_graph import ProgramGraph
+
+
+class ProgramLinker:
+    """Turns rewritten graphs into programs; a subclass implements `link`.
+
+    Parameters
+    ----------
+    allow_gc
+        Whether to free intermediate values after their last use; option ``allow_gc`` if None.
+
+    Attributes
+    ----------
+    required_rewrites, incompatible_rewrites
+        Tags of rewrites that a mode with this linker adds, and those that it leaves out.
+    capabilities
+        As of a `Backend`, for a mode that is given the linker itself.
+    acts_at_nodes
+        Whether programs do something at each node beside computing it, such as calling hooks or checking values. A
+        profile then times them as a whole, and leaves the nodes alone.
+    """
+
+    required_rewrites: tuple[str, ...] = ("minimum_compile",)
+    incompatible_rewrites: tuple[str, ...] = ()
+    capabilities: frozenset[str] = frozenset()
+    acts_at_nodes: bool = False
+    allow_gc: bool | None = None
+
+    def __init__(self, *, allow_gc: bool | None = None) -> None:
+        self.allow_gc = allow_gc
+
+    def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> Program:
+        """Return a program for the graph.
+
+        Parameters
+        ----------
+        fgraph
+            The graph; it must not be changed afterwards. Its shared variables are among its inputs.
+        native_outputs
+            Positions of outputs to return in the backend's own form: new values of shared variables, and those
+            wrapped in ``Out(borrow=True)``. Backends whose own form is the host's ignore it.
+
+        Raises
+        ------
+        LoweringError
+            If there are nodes the backend cannot lower; all are listed.
+        MethodNotDefinedError
+            If the linker does not implement it.
+        """
+        del fgraph, native_outputs
+        msg = (
+            f"{type(self).__name__}: a linker must implement link(fgraph), make_thunk() or make_all(), and has "
+            "none of them."
+        )
+        raise MethodNotDefinedError(msg)
+
+    def export(self, fgraph: FunctionGraph, request: ExportRequest, directory: Path) -> Path:
+        """Write the graph as a library for programs without Python; return the file that describes it.
+
+        Raises
+        ------
+        ExportUnsupportedError
+            By default: if the backend cannot.
+        """
+        del fgraph, request, directory
+        msg = f"{type(self).__name__}: this backend cannot export functions. Compile the function in mode C."
+        raise ExportUnsupportedError(msg)
+
+    # For the compile cache: a linker that implements both is spared linking where an equal graph was linked before.
+
+    def dump(self, program: Program) -> Any:
+        """Return what `load` needs to make a program of `link` again, in another process.
+
+        Returns
+        -------
+        Anything that pickles. It may hold variables, nodes, constants, types and ops of the program's graph, and the
+        graph itself: what the user gave, and the lines of the user's program, are not stored with it, but taken from
+        the equal graph at hand. None, the default, if the program cannot be kept.
+        """
+        del program
+
+    def load(self, data: Any, graph: ProgramGraph) -> Program:
+        """Return the program that `dump` was given, without generating or compiling anything.
+
+        Parameters
+        ----------
+        data
+            What `dump` returned.
+        graph
+            Types of inputs and outputs; and the rewritten graph, if it is needed after all.
+
+        Raises
+        ------
+        Exception
+            Of any kind, if that is not possible: the graph is then linked.
+        """
+        del graph
+        msg = f"{type(self).__name__}.load: cannot load {type(data).__name__}. Override it together with `dump`."
+        raise MethodNotDefinedError(msg)
+
+    def _frees(self) -> bool:
+        return bool(config.allow_gc if self.allow_gc is None else self.allow_gc)
