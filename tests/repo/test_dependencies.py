@@ -15,6 +15,9 @@ ALL = distributions()
 # What the distribution needs although its code must not import it: installing compile alone gives a working system.
 NOT_TO_IMPORT = {"compile": {"tensor", "link-c", "link-jax", "link-numba", "link-torch"}}
 
+# Type checkers bring it themselves; nothing imports it when it runs (test_imports.py).
+FOR_TYPE_CHECKERS = {"typing_extensions"}
+
 
 def required_names(item: Distribution) -> set[str]:
     """List the distributions that `item` declares, without versions."""
@@ -27,7 +30,7 @@ def owner(module: str) -> str | None:
     if ours:
         return max(ours)[1]
     top = module.partition(".")[0]
-    if top in sys.stdlib_module_names or top in {"treadle", "__future__"}:
+    if top in sys.stdlib_module_names or top in {"treadle", "__future__"} | FOR_TYPE_CHECKERS:
         return None
     found = packages_distributions().get(top, [top])
     return found[0].lower().replace("_", "-")
