@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Mapping
+from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -24,6 +26,7 @@ def required_names(item: Distribution) -> set[str]:
     return {re.split(r"[\[<>=!~; ]", entry, maxsplit=1)[0].lower() for entry in item.requirements}
 
 
+@cache
 def owner(module: str) -> str | None:
     """Find the distribution that brings an imported module; None for the standard library."""
     ours = [(path, item.name) for item in ALL for path in item.modules if f"{module}.".startswith(f"{path}.")]
@@ -32,8 +35,13 @@ def owner(module: str) -> str | None:
     top = module.partition(".")[0]
     if top in sys.stdlib_module_names or top in {"treadle", "__future__"} | FOR_TYPE_CHECKERS:
         return None
-    found = packages_distributions().get(top, [top])
+    found = _distributions_by_module().get(top, [top])
     return found[0].lower().replace("_", "-")
+
+
+@cache
+def _distributions_by_module() -> Mapping[str, list[str]]:
+    return packages_distributions()
 
 
 @pytest.mark.parametrize("item", ALL, ids=[item.name for item in ALL])
