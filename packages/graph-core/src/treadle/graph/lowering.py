@@ -39,6 +39,8 @@ class LoweringTable:
     ----------
     backend
         Name of the backend, for messages and for the entry-point group.
+    load
+        Imports the modules that register the backend's own rules; called once, at the first lookup.
     """
 
     __slots__ = ("__weakref__", "_added", "_published", "_rules", "backend", "module", "scope")
@@ -46,7 +48,7 @@ class LoweringTable:
     # Every table that is in use.
     tables: ClassVar[weakref.WeakSet[LoweringTable]] = weakref.WeakSet()
 
-    def __init__(self, backend: str) -> None:
+    def __init__(self, backend: str, load: Callable[[], object] = tuple) -> None:
         self.backend = backend
         # The module that the table was made in: the backend's own rules are in its package.
         self.module: str = sys._getframe(1).f_globals.get("__name__", "")
@@ -54,7 +56,7 @@ class LoweringTable:
         LoweringTable.tables.add(self)
         self._rules: dict[type, Rule] = {}
         self._published = PluginLoader(
-            lambda: discover(f"treadle.lowerings.{backend}"), lambda register: register(self)
+            lambda: (load(), discover(f"treadle.lowerings.{backend}"))[1], lambda register: register(self)
         )
         # A context that programs of this backend run in, if a package's values need one.
         self.scope: Callable[[], AbstractContextManager[None]] | None = None
@@ -85,7 +87,7 @@ class LoweringTable:
         return decorate
 
     def load(self) -> None:
-        """Let installed packages register their rules, once."""
+        """Let the backend and installed packages register their rules, once."""
         self._published.load()
 
     def find(self, op: Op) -> Rule | None:

@@ -47,6 +47,7 @@ from treadle.tensor.errors import (
     TensorTypeError,
 )
 from treadle.tensor.external_op import ExternalOp, wrap_external
+from treadle.tensor.families import FAMILIES, load_families
 from treadle.tensor.from_function import FromFunctionOp, as_op, wrap_py
 from treadle.tensor.from_graph import OpFromGraph
 from treadle.tensor.fused_reduction import FusedReduction
@@ -200,6 +201,7 @@ __all__ = [
     "CASTS",
     "CONVERTERS",
     "DTYPES",
+    "FAMILIES",
     "KINDS",
     "SCALAR_OPS",
     "ARange",
@@ -333,6 +335,7 @@ __all__ = [
     "left_shift",
     "less",
     "less_equal",
+    "load_families",
     "log",
     "log1mexp",
     "log1p",

@@ -4,4 +4,11 @@ from __future__ import annotations
 
 from treadle.graph import LoweringTable
 
-TABLE = LoweringTable("c")
+
+def _load() -> None:
+    from treadle.tensor import load_families
+
+    load_families("treadle.link.c.lower")
+
+
+TABLE = LoweringTable("c", _load)

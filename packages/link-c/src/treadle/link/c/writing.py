@@ -10,20 +10,6 @@ from treadle.link.c.abi import object_layout
 from treadle.link.c.dtypes import CTYPES
 from treadle.link.c.expression import unsupported
 from treadle.link.c.layout import Layout
-from treadle.link.c.lower import (
-    broadcasting,
-    conditional,
-    copying,
-    dimshuffle,
-    elemwise,
-    fused_reduction,
-    indexing,
-    joining,
-    normalization,
-    product,
-    reduction,
-    shape,
-)
 from treadle.link.c.table import TABLE
 from treadle.link.c.unit import Unit, dtype, ndim
 from treadle.tensor import Elemwise, FusedReduction, TensorType
@@ -32,21 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import FunctionGraph, Type, Variable
-
-FAMILIES = (
-    broadcasting,
-    conditional,
-    copying,
-    dimshuffle,
-    elemwise,
-    fused_reduction,
-    indexing,
-    joining,
-    normalization,
-    product,
-    reduction,
-    shape,
-)
 
 U = TypeVar("U", bound=Unit)
 

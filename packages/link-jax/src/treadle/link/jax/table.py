@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from treadle.graph import DuplicateRegistrationError, LoweringTable
@@ -62,23 +61,6 @@ class TakesAssumed:
     run: Callable[..., Any]
 
 
-class OpTable(LoweringTable):
-    """Lowerings of ops: ``rule(op, node)`` returns a function from JAX arrays to one, or to a tuple of them.
-
-    The function is traced by ``jax.jit``. The inputs at the op's ``static_inputs`` come as NumPy arrays, all others
-    as JAX arrays; it may return NumPy arrays for what the shapes of its inputs alone decide, and a `Checked`. A rule
-    raises `Unsupported` for a node it cannot lower. treadle's own rules are imported, and JAX with them, at the first
-    lookup.
-    """
-
-    __slots__ = ()
-
-    def load(self) -> None:
-        """Import treadle's own rules, then let installed packages register theirs."""
-        import_module("treadle.link.jax.lower")
-        super().load()
-
-
 class ScalarTable:
     """Elementwise functions by scalar op name, for the scalar ops that are not a NumPy ufunc that jax.numpy has too.
 
@@ -115,5 +97,14 @@ class ScalarTable:
         return self._functions.get(name)
 
 
-JAX = OpTable("jax")
+def _load() -> None:
+    from treadle.tensor import load_families
+
+    load_families("treadle.link.jax.lower")
+
+
+# A rule ``rule(op, node)`` returns a function from JAX arrays to one, or to a tuple of them, which ``jax.jit`` traces.
+# The inputs at the op's ``static_inputs`` come as NumPy arrays, all others as JAX arrays; it may return NumPy arrays
+# for what the shapes of its inputs alone decide, and a `Checked`.
+JAX = LoweringTable("jax", _load)
 SCALARS = ScalarTable()

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 from treadle.graph import LoweringTable
 
 
-class RuleTable(LoweringTable):
-    """Rules ``rule(op, node, writer)``: write the statements that compute the node and bind its outputs' values."""
+def _load() -> None:
+    from treadle.tensor import load_families
 
-    __slots__ = ()
-
-    def load(self) -> None:
-        """Import treadle's own rules, then let installed packages register theirs."""
-        import_module("treadle.link.numba.lower")
-        super().load()
+    load_families("treadle.link.numba.lower")
 
 
-TABLE = RuleTable("numba")
+# A rule ``rule(op, node, writer)`` writes the statements that compute the node, and binds its outputs' values.
+TABLE = LoweringTable("numba", _load)

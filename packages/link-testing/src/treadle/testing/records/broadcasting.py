@@ -12,6 +12,8 @@ from treadle.testing.records.structured import NO_SPECIAL, number, of_shape
 from treadle.testing.sample import NUMBERS, Sample
 
 F = "broadcasting"
+# Sums flow back to numbers only.
+LEFT_OUT = {tt.SumTo: ("bool",)}
 _MATRIX = of_shape((3, 4), broadcast=(1, 4), empty=(0, 4), long=(11, 97), domain=WIDE)
 
 

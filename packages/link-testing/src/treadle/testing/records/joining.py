@@ -9,9 +9,11 @@ import numpy as np
 from treadle import tensor as tt
 from treadle.testing.domain import WIDE
 from treadle.testing.records.structured import number, of_shape
-from treadle.testing.sample import Sample
+from treadle.testing.sample import REALS, Sample
 
 F = "joining"
+# A range has a dtype of its own.
+LEFT_OUT = {tt.ARange: REALS}
 _FIRST = of_shape((3, 4), broadcast=(1, 4), empty=(0, 4), long=(11, 97), domain=WIDE)
 _SECOND = of_shape((2, 4), broadcast=(5, 4), empty=(2, 4), long=(3, 97), domain=WIDE)
 _BESIDE = of_shape((3, 2), broadcast=(1, 2), empty=(0, 3), long=(11, 5), domain=WIDE)

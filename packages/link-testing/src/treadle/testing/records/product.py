@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 F = "product"
+# BLAS has two real dtypes.
+LEFT_OUT = {tt.Gemm: ("bool", *INTEGERS)}
 _LOSSY = {"float32": (1e-4, 1e-4), "float64": (1e-11, 1e-11)}
 
 

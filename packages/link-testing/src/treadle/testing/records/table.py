@@ -1,50 +1,18 @@
-"""The table of all records."""
+"""The table of all records: those of every family."""
 
 from __future__ import annotations
 
-from treadle.testing.records import (
-    arithmetic,
-    broadcasting,
-    cast,
-    comparison,
-    complex_numbers,
-    conditional,
-    dimshuffle,
-    exponential,
-    from_function,
-    from_graph,
-    fused_reduction,
-    indexing,
-    joining,
-    logic,
-    normalization,
-    product,
-    reduction,
-    rounding,
-    shape,
-    trigonometric,
-)
+from typing import TYPE_CHECKING
+
+from treadle.tensor import load_families
 from treadle.testing.sample import SampleTable
 
-SAMPLES = SampleTable(
-    *arithmetic.SAMPLES,
-    *cast.SAMPLES,
-    *comparison.SAMPLES,
-    *complex_numbers.SAMPLES,
-    *exponential.SAMPLES,
-    *logic.SAMPLES,
-    *rounding.SAMPLES,
-    *trigonometric.SAMPLES,
-    *broadcasting.SAMPLES,
-    *conditional.SAMPLES,
-    *dimshuffle.SAMPLES,
-    *from_graph.SAMPLES,
-    *fused_reduction.SAMPLES,
-    *indexing.SAMPLES,
-    *joining.SAMPLES,
-    *normalization.SAMPLES,
-    *product.SAMPLES,
-    *reduction.SAMPLES,
-    *shape.SAMPLES,
-    *from_function.SAMPLES,
-)
+if TYPE_CHECKING:
+    from treadle.graph import Op
+
+_RECORDS = load_families("treadle.testing.records")
+SAMPLES = SampleTable(*(sample for family in _RECORDS for sample in family.SAMPLES))
+# Dtypes at which an op has no record, by the constant of this name in its family's records.
+LEFT_OUT: dict[type[Op], tuple[str, ...]] = {
+    op: dtypes for family in _RECORDS for op, dtypes in getattr(family, "LEFT_OUT", {}).items()
+}

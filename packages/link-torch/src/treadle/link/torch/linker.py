@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-import treadle.link.torch.lower as _lowerings
 from treadle.config import config, span
 from treadle.link.torch.carriers import CARRIERS, from_host, to_native
 from treadle.link.torch.choices import ChoosingProgram, has_choices
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
     from treadle.link.vm import Program, ProgramGraph
 
 __all__ = ["TorchLinker"]
-
-FAMILIES = _lowerings.__all__
 
 
 def either(*flags: Any) -> Any:

@@ -10,10 +10,17 @@ from treadle.graph import LoweringTable
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+
+def _load() -> None:
+    from treadle.tensor import load_families
+
+    load_families("treadle.link.torch.lower")
+
+
 # A rule ``rule(op, node)`` returns a function of tensors, one for each input of the node (Python integers at the
 # positions of ``op.static_inputs``), to one tensor, or a tuple of tensors for several outputs; or it returns that
 # function wrapped in `Checked`. Tensors are carriers (see `treadle.link.torch.carriers`).
-TORCH = LoweringTable("pytorch")
+TORCH = LoweringTable("pytorch", _load)
 
 
 @dataclass(frozen=True, slots=True)

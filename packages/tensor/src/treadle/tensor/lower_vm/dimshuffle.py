@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treadle.link.vm import TABLE
 from treadle.tensor.dimshuffle import NEW, DimShuffle
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from treadle.graph import Apply, LoweringTable
+    from treadle.graph import Apply
 
 
+@TABLE.register(DimShuffle)
 def lower(op: DimShuffle, node: Apply) -> Callable[..., Any]:
     """Return a function that makes the view."""
     del node
@@ -38,8 +40,3 @@ def lower(op: DimShuffle, node: Apply) -> Callable[..., Any]:
         return x.transpose(axes)[index]
 
     return rearrange
-
-
-def register(table: LoweringTable) -> None:
-    """Enter the family's rules."""
-    table.register(DimShuffle)(lower)

@@ -6,17 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treadle.link.vm import TABLE
 from treadle.tensor.elemwise import Composite, Elemwise
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from treadle.graph import Apply, LoweringTable
+    from treadle.graph import Apply
 
 # Elements from which on memory of one's own costs more than asking whether an operand's will do.
 LARGE = 4096
 
 
+@TABLE.register(Elemwise)
 def lower(op: Elemwise, node: Apply) -> Callable[..., Any] | None:
     """Return the NumPy function itself where nothing is to be converted, else None or a wrapper."""
     scalar = op.scalar_op
@@ -55,8 +57,3 @@ def _scalar(function: Callable[..., Any]) -> Callable[..., Any]:
         return asarray(function(*values))
 
     return run
-
-
-def register(table: LoweringTable) -> None:
-    """Enter the family's rules."""
-    table.register(Elemwise)(lower)

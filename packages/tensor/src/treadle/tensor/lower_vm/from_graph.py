@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from treadle.link.vm import TABLE
 from treadle.tensor.from_graph import OpFromGraph
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from treadle.graph import Apply, LoweringTable
+    from treadle.graph import Apply
 
 
+@TABLE.register(OpFromGraph)
 def lower(op: OpFromGraph, node: Apply) -> Callable[..., Any] | None:
     """Return the function of the inner graph, compiled once for all nodes of the op."""
     if type(op).perform is not OpFromGraph.perform:
@@ -20,8 +22,3 @@ def lower(op: OpFromGraph, node: Apply) -> Callable[..., Any] | None:
     if len(node.outputs) == 1:
         return lambda *values: run(*values)[0]
     return lambda *values: tuple(run(*values))
-
-
-def register(table: LoweringTable) -> None:
-    """Enter the family's rules."""
-    table.register(OpFromGraph)(lower)

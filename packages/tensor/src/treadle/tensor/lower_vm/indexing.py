@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from treadle.link.vm import TABLE
 from treadle.tensor.index import At, filled_index, symbolic_count
 from treadle.tensor.indexing import Subtensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from treadle.graph import Apply, LoweringTable
+    from treadle.graph import Apply
 
 
+@TABLE.register(Subtensor)
 def lower_subtensor(op: Subtensor, node: Apply) -> Callable[..., Any] | None:
     """Return a function that takes the view, where the index is known and the result is an array."""
     del node
@@ -24,8 +26,3 @@ def lower_subtensor(op: Subtensor, node: Apply) -> Callable[..., Any] | None:
         return x[index]
 
     return view
-
-
-def register(table: LoweringTable) -> None:
-    """Enter the family's rules."""
-    table.register(Subtensor)(lower_subtensor)

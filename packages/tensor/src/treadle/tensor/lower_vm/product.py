@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treadle.link.vm import TABLE
 from treadle.tensor.product import Gemm, MatMul
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from treadle.graph import Apply, LoweringTable
+    from treadle.graph import Apply
 
 
+@TABLE.register(MatMul)
 def lower(op: MatMul, node: Apply) -> Callable[..., Any]:
     """Return NumPy's matmul."""
     del op, node
@@ -21,14 +23,9 @@ def lower(op: MatMul, node: Apply) -> Callable[..., Any]:
     return function
 
 
+@TABLE.register(Gemm)
 def lower_gemm(op: Gemm, node: Apply) -> Callable[..., Any]:
     """Return a function that scales and adds in the product's own memory."""
     del node
     function: Callable[..., Any] = op.apply
     return function
-
-
-def register(table: LoweringTable) -> None:
-    """Enter the family's rules."""
-    table.register(MatMul)(lower)
-    table.register(Gemm)(lower_gemm)

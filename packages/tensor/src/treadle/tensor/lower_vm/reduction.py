@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treadle.link.vm import TABLE
 from treadle.tensor.reduction import KINDS, Reduction
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from treadle.graph import Apply, LoweringTable
+    from treadle.graph import Apply
 
 
+@TABLE.register(Reduction)
 def lower(op: Reduction, node: Apply) -> Callable[..., Any] | None:
     """Return a call of the ufunc's reduce where nothing is to be converted."""
     kind: Any = node.inputs[0].type
@@ -31,8 +33,3 @@ def lower(op: Reduction, node: Apply) -> Callable[..., Any] | None:
         return asarray(reduce(x, axes))
 
     return run_ordered if op.kind in {"max", "min", "all", "any"} else run
-
-
-def register(table: LoweringTable) -> None:
-    """Enter the family's rules."""
-    table.register(Reduction)(lower)

@@ -1,4 +1,4 @@
-"""Entering the lowerings of every family into the VM's table."""
+"""Loading the lowerings of every family into the VM's table."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treadle.tensor.lower_vm import dimshuffle, elemwise, from_graph, indexing, product, reduction, shape
+from treadle.tensor.families import load_families
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -23,5 +23,4 @@ def quietly() -> AbstractContextManager[None]:
 def register(table: LoweringTable) -> None:
     """Register the rules, and that programs run without NumPy's floating-point warnings."""
     table.scope = quietly
-    for family in (elemwise, dimshuffle, shape, reduction, product, indexing, from_graph):
-        family.register(table)
+    load_families("treadle.tensor.lower_vm")

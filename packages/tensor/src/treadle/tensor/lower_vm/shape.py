@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treadle.link.vm import TABLE
 from treadle.tensor.broadcasting import SumTo, sum_array_to
 from treadle.tensor.shape import ShapeI
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from treadle.graph import Apply, LoweringTable
+    from treadle.graph import Apply
 
 
+@TABLE.register(ShapeI)
 def lower_shape_i(op: ShapeI, node: Apply) -> Callable[..., Any]:
     """Return a function that reads one length."""
     del node
@@ -27,6 +29,7 @@ def lower_shape_i(op: ShapeI, node: Apply) -> Callable[..., Any]:
     return length
 
 
+@TABLE.register(SumTo)
 def lower_sum_to(op: SumTo, node: Apply) -> Callable[..., Any]:
     """Return a function that sums to lengths, or gives the array itself where they agree."""
     del op, node
@@ -36,9 +39,3 @@ def lower_sum_to(op: SumTo, node: Apply) -> Callable[..., Any]:
         return x if x.shape == wanted else sum_array_to(x, wanted)
 
     return run
-
-
-def register(table: LoweringTable) -> None:
-    """Enter the family's rules."""
-    table.register(ShapeI)(lower_shape_i)
-    table.register(SumTo)(lower_sum_to)

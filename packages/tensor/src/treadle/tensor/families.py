@@ -1,0 +1,44 @@
+"""The families of ops: a package keeps its part of each in a module of that name."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+FAMILIES = (
+    # Elementwise functions, in treadle.tensor.scalar:
+    "arithmetic",
+    "cast",
+    "comparison",
+    "complex_numbers",
+    "exponential",
+    "logic",
+    "rounding",
+    "trigonometric",
+    # Structured ops, in treadle.tensor (copying: in treadle.graph):
+    "elemwise",
+    "broadcasting",
+    "conditional",
+    "copying",
+    "dimshuffle",
+    "external_op",
+    "from_function",
+    "from_graph",
+    "fused_reduction",
+    "indexing",
+    "joining",
+    "normalization",
+    "product",
+    "reduction",
+    "shape",
+)
+
+
+def load_families(package: str) -> list[ModuleType]:
+    """Import a package's modules of all families that it has a part of; return them, in the order of `FAMILIES`."""
+    names = [f"{package}.{family}" for family in FAMILIES]
+    return [import_module(name) for name in names if find_spec(name) is not None]
