@@ -35,6 +35,8 @@ from treadle.graph.diagnostics.failure import node_error, raise_node_error, rete
 from treadle.graph.diagnostics.notes import note_op
 from treadle.graph.diagnostics.provenance import UserLine, carried, user_line
 from treadle.graph.diagnostics.scopes import current_scope, name_scope
+from treadle.graph.documented import gradients as gradients
+from treadle.graph.documented.full_history import FullHistory, HistoryEntry
 from treadle.graph.errors import (
     CycleError,
     DrawingLibraryError,
@@ -62,9 +64,7 @@ from treadle.graph.fgraph.features import (
     AlreadyThere,
     Bookkeeper,
     Feature,
-    FullHistory,
     History,
-    HistoryEntry,
     NodeFinder,
     NoOutputFromInplace,
     NoOutputInplaceOnInput,

@@ -1,12 +1,11 @@
 """A list of documented names, kept at their documented path; they are defined in the modules imported here."""
 
+from treadle.graph.documented.full_history import FullHistory, HistoryEntry
 from treadle.graph.fgraph.features import (
     AlreadyThere,
     Bookkeeper,
     Feature,
-    FullHistory,
     History,
-    HistoryEntry,
     NodeFinder,
     NoOutputFromInplace,
     NoOutputInplaceOnInput,

@@ -9,7 +9,6 @@ from treadle.config import config, lazy_module, text_of
 from treadle.graph.diagnostics.provenance import add_tag_trace, is_user_file, user_line
 from treadle.graph.errors import GraphTypeError, GraphValueError, MethodNotDefinedError
 from treadle.graph.ir.apply import Apply
-from treadle.graph.ir.differentiation import Differentiable
 from treadle.graph.ir.encoding import digest, encode, qualified_name, tagged
 from treadle.graph.ir.test_values import compute_test_value
 from treadle.graph.ir.thunk import ThunkType, is_thunk_type
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     import dataclasses
     from collections.abc import Callable, Sequence
 
+    from treadle.graph.documented.gradients import GradientNames
     from treadle.graph.ir.notation import Form
     from treadle.graph.ir.thunk import ComputeMap, StorageMap
 
@@ -28,8 +28,11 @@ if TYPE_CHECKING:
 else:
     dataclasses = lazy_module("dataclasses")
 
+    class GradientNames:
+        """Further documented names of derivatives; `treadle.graph.documented.gradients` gives them to `Op`."""
 
-class Op(Differentiable, ABC):
+
+class Op(GradientNames, ABC):
     """An operation on variables.
 
     Either override `make_node`, or give ``itypes``/``otypes``, or (treadle's own ops) be a frozen dataclass that
@@ -62,6 +65,12 @@ class Op(Differentiable, ABC):
         if "make_node" in cls.__dict__:
             code = getattr(cls.make_node, "__code__", None)
             cls._made_by_user = code is None or is_user_file(code.co_filename)
+        Op.adapt(cls)
+
+    @staticmethod
+    def adapt(kind: type[Op]) -> None:
+        """Let what a class defines under documented names count; `treadle.graph.documented.gradients` brings it."""
+        del kind
 
     # Building
 
@@ -237,6 +246,64 @@ class Op(Differentiable, ABC):
         """
         del allowed_inplace_inputs
         return self
+
+    # Derivatives
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Return for each input, for each output, whether a change of the input can change the output smoothly."""
+        return [[True] * len(node.outputs) for _ in node.inputs]
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Return the row vector `cotangents` times the Jacobian, one term for each input.
+
+        Parameters
+        ----------
+        inputs, outputs
+            Variables of the node.
+        cotangents
+            The gradient by each output: zeros where an output does not matter and its type has zeros, else a variable
+            of `DisconnectedType`.
+
+        Returns
+        -------
+        The gradient by each input. None or a variable of `DisconnectedType`: nothing flows back there. A variable of
+        ``NullType(reason)``: the gradient is not defined.
+
+        Raises
+        ------
+        MethodNotDefinedError
+            If the op does not define it.
+        """
+        del inputs, outputs, cotangents
+        msg = f"{self}: the op defines no gradient. Implement pullback (or L_op, or grad) on {type(self).__name__}."
+        raise MethodNotDefinedError(msg)
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
+    ) -> Sequence[Variable | None]:
+        """Return the Jacobian times the `tangents`, one term for each output.
+
+        Parameters
+        ----------
+        inputs, outputs
+            Variables of the node.
+        tangents
+            How each input moves; None or a variable of `DisconnectedType` where it does not.
+
+        Returns
+        -------
+        How each output moves; None or a variable of `DisconnectedType` where it does not.
+
+        Raises
+        ------
+        MethodNotDefinedError
+            If the op does not define it.
+        """
+        del inputs, outputs, tangents
+        msg = f"{self}: the op defines no R_op. Implement pushforward (or R_op) on {type(self).__name__}."
+        raise MethodNotDefinedError(msg)
 
     # Running through storage cells
 

@@ -2,7 +2,6 @@
 
 from treadle.graph.fgraph.features.base import AlreadyThere, Bookkeeper, Feature
 from treadle.graph.fgraph.features.finder import NodeFinder
-from treadle.graph.fgraph.features.full_history import FullHistory, HistoryEntry
 from treadle.graph.fgraph.features.history import History
 from treadle.graph.fgraph.features.protection import (
     NoOutputFromInplace,
@@ -18,9 +17,7 @@ __all__ = [
     "AlreadyThere",
     "Bookkeeper",
     "Feature",
-    "FullHistory",
     "History",
-    "HistoryEntry",
     "NoOutputFromInplace",
     "NoOutputInplaceOnInput",
     "NodeFinder",
