@@ -354,7 +354,7 @@ static int tr_choose(tr_var *o, tr_var *x, int nd, int64_t size, int ends, tr_ke
 """
 
 # Gives an output that turned out to be a view a block of its own.
-CORE["tr_kept"] = """\
+CORE["tr_kept tr_lend tr_return"] = """\
 /* Arenas that outlive calls: as many as calls ran at once, up to eight. */
 static tr_arena *tr_kept[8];
 static tr_arena *tr_lend(void) {

@@ -15,7 +15,7 @@ static int tr_step(int first, int count, const int64_t *n, int64_t (*s)[TR_OPS],
 }
 """,
     # The loops over kept dimensions are numbered 0, those over reduced ones 1; in each, the innermost comes first.
-    "tr_loops": """\
+    "tr_loops tr_add_loop": """\
 typedef struct {
   int ops, count[2], inner;
   int64_t n[2][TR_ND], s[2][TR_ND][TR_OPS], i[2][TR_ND], total[2];
@@ -52,7 +52,7 @@ static int tr_reduce_none(tr_loops *t, int nin, const tr_reducer *const *red) {
 """,
     # How a tile is cut: j walks over kept elements, i over reduced ones, jt and it at a time; the loops beyond these
     # begin at first[0] and first[1].
-    "tr_plan": """\
+    "tr_plan tr_make_plan": """\
 typedef struct { int64_t jn, jt, in, it, joined; int first[2]; } tr_plan;
 static void tr_make_plan(const tr_loops *t, int64_t tile, tr_plan *l) {
   const int c = t->inner;

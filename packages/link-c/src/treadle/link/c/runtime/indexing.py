@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from treadle.link.c.dtypes import CTYPES
-from treadle.link.c.runtime.text import replace_words
+from string import Template
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from treadle.link.c.dtypes import CType
 
 INDEXING = {
     # Positions count from the end if negative.
@@ -34,7 +37,7 @@ static int tr_span(tr_var *o, int e, const tr_var *x, int d, int given, int64_t 
 }
 """,
     # The place in memory that every tuple of positions picks, relative to the tensor's first element.
-    "tr_place": """\
+    "tr_place tr_placing": """\
 typedef int (*tr_placing)(int64_t n, char *const *p, const int64_t *s, int64_t length, int64_t stride, int first);
 static int tr_place(tr_var *v, const int *ix, const int *nds, int count, const int *dims, const tr_placing *k,
                     const tr_var *x, int nd, int64_t *n, int64_t **offsets) {
@@ -87,7 +90,7 @@ static int tr_place(tr_var *v, const int *ix, const int *nds, int count, const i
 """,
     # to and from walk in step: for every place, all elements of the dimensions that no array indexes. Where there is
     # one element at each place, points does all of them.
-    "tr_gather": """\
+    "tr_gather tr_points": """\
 typedef void (*tr_points)(int64_t count, const int64_t *offsets, char *x, char *o, int64_t os);
 static int tr_gather(int64_t count, const int64_t *offsets, char *x, char *o, int64_t os, int nd, const int64_t *n,
                      const int64_t *xs, const int64_t *rs, int scatter, tr_kernel k, tr_points points) {
@@ -120,12 +123,12 @@ static void tr_put{_size}(int64_t count, const int64_t *offsets, char *x, char *
 """
 
 _PLACE = """\
-static int tr_place_N(int64_t n, char *const *p, const int64_t *s, int64_t length, int64_t stride, int first) {
+static int tr_place_$short(int64_t n, char *const *p, const int64_t *s, int64_t length, int64_t stride, int first) {
   int64_t *to = (int64_t *)p[0];
   const char *q = p[1];
   int64_t bad = 0;
-  if (first && s[1] == sizeof(X)) {
-    const X *r = (const X *)q;
+  if (first && s[1] == sizeof($Elem)) {
+    const $Elem *r = (const $Elem *)q;
 #pragma omp simd reduction(|: bad)
     for (int64_t j = 0; j < n; j++) {
       const int64_t i = (int64_t)r[j], at = i < 0 ? i + length : i;
@@ -135,7 +138,7 @@ static int tr_place_N(int64_t n, char *const *p, const int64_t *s, int64_t lengt
     return bad ? TR_INDEX : 0;
   }
   for (int64_t j = 0; j < n; j++, q += s[1]) {
-    const X r = *(const X *)q;
+    const $Elem r = *(const $Elem *)q;
     const int64_t i = (int64_t)r, at = i < 0 ? i + length : i;
     if (at < 0 || at >= length) return TR_INDEX;
     to[j] = (first ? 0 : to[j]) + at * stride;
@@ -145,46 +148,38 @@ static int tr_place_N(int64_t n, char *const *p, const int64_t *s, int64_t lengt
 """
 
 _ADD_POINTS = """\
-static void tr_add_points_N(int64_t count, const int64_t *offsets, char *x, char *from, int64_t os) {
-  for (int64_t i = 0; i < count; i++, from += os) { char *to = x + offsets[i]; *(X *)to = SUM; }
+static void tr_add_points_$short(int64_t count, const int64_t *offsets, char *x, char *from, int64_t os) {
+  for (int64_t i = 0; i < count; i++, from += os) { char *to = x + offsets[i]; *($Elem *)to = $sum; }
 }
 """
 
 _ADD = """\
-static int tr_add_N(int64_t n, char *const *p, const int64_t *s) {
+static int tr_add_$short(int64_t n, char *const *p, const int64_t *s) {
   char *to = p[0];
   const char *from = p[1];
-  for (int64_t j = 0; j < n; j++, to += s[0], from += s[1]) *(X *)to = SUM;
+  for (int64_t j = 0; j < n; j++, to += s[0], from += s[1]) *($Elem *)to = $sum;
   return 0;
 }
 """
 
 
-def _typed(text: str, stored: str, short: str) -> str:
-    return replace_words(text.replace("_N(", f"_{short}("), {"X": stored})
+def placing(ctype: CType) -> str:
+    """Return the text of the function that adds the places that positions of a type pick."""
+    return Template(_PLACE).substitute(Elem=ctype.stored, short=ctype.short)
 
 
-def placing(dtype: str) -> tuple[str, str]:
-    """Return name and text of the function that adds the places that positions of a dtype pick."""
-    x = CTYPES[dtype]
-    return f"tr_place_{x.short}", _typed(_PLACE, x.stored, x.short)
+def adding(ctype: CType) -> str:
+    """Return the text of the kernel that adds the second operand to the first."""
+    return Template(_ADD).substitute(Elem=ctype.stored, short=ctype.short, sum=_total(ctype))
 
 
-def adding(dtype: str) -> tuple[str, str]:
-    """Return name and text of the kernel that adds the second operand to the first."""
-    short = CTYPES[dtype].short
-    return f"tr_add_{short}", _typed(_ADD, CTYPES[dtype].stored, short).replace("SUM", _total(dtype))
+def adding_points(ctype: CType) -> str:
+    """Return the text of the function that adds elements to those at given places, one after another."""
+    return Template(_ADD_POINTS).substitute(Elem=ctype.stored, short=ctype.short, sum=_total(ctype))
 
 
-def adding_points(dtype: str) -> tuple[str, str]:
-    """Return name and text of the function that adds elements to those at given places, one after another."""
-    short = CTYPES[dtype].short
-    return f"tr_add_points_{short}", _typed(_ADD_POINTS, CTYPES[dtype].stored, short).replace("SUM", _total(dtype))
-
-
-def _total(dtype: str) -> str:
-    x = CTYPES[dtype]
-    a, b = f"*({x.stored} *)to", f"*(const {x.stored} *)from"
-    if dtype == "float16":
+def _total(ctype: CType) -> str:
+    a, b = f"*({ctype.stored} *)to", f"*(const {ctype.stored} *)from"
+    if ctype.short == "f16":
         return f"tr_f32_to_f16(tr_f16_to_f32({a}) + tr_f16_to_f32({b}))"
-    return f"({x.stored})({a} {'|' if dtype == 'bool' else '+'} {b})"
+    return f"({ctype.stored})({a} {'|' if ctype.short == 'b' else '+'} {b})"

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING
 
-from treadle.link.c.dtypes import CTYPES
+from treadle.link.c.dtypes import CTYPES, CType
 from treadle.link.c.runtime.core import CORE
 from treadle.link.c.runtime.fused_reduction import FUSED
 from treadle.link.c.runtime.indexing import INDEXING, adding, adding_points, placing
 from treadle.link.c.runtime.normalization import normalizer
-from treadle.link.c.runtime.product import COMMON, accumulated, matmul
-from treadle.link.c.runtime.reduction import DRIVER, arg_reducer, reducer
+from treadle.link.c.runtime.product import PRODUCT, accumulated, matmul
+from treadle.link.c.runtime.reduction import DRIVER, KINDS, arg_reducer, reducer
 from treadle.link.c.runtime.scalars import scalar_helpers
 from treadle.link.c.runtime.shapes import SHAPES
 from treadle.link.c.runtime.threads import shared_among_threads
@@ -19,15 +20,18 @@ from treadle.link.c.runtime.user import USERS
 from treadle.link.c.runtime.vectors import BLOCK_FUNCTIONS, VECTOR_TYPES, block_function, shifted_exponentials
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
 _NAME = re.compile(r"\btr_\w+")
-_DTYPES = {ctype.short: name for name, ctype in CTYPES.items()}
-_SHORT = "|".join(_DTYPES)
+_TYPES = {ctype.short: ctype for ctype in CTYPES.values()}
 
 
 class Library:
-    """All helper functions by name; text is made when it is asked for.
+    """All helper functions by name; a text is made when it is asked for.
+
+    A helper needs the helpers that its text names. One text may define more than one name: its key lists them all, the
+    first is the helper's own. Texts made for types are named ``tr_<stem>_<type>…``, such as ``tr_sum_i8_i64_i64``;
+    names that such a text defines beside that end in ``_run``.
 
     Parameters
     ----------
@@ -40,73 +44,43 @@ class Library:
     """
 
     def __init__(self, simd: frozenset[str], portable: bool = False, threads: int = 0) -> None:
-        self._simd = simd
-        self._portable = portable
-        self._threads = threads
-        self._known = {
-            **CORE,
-            **scalar_helpers(),
-            **DRIVER,
-            **FUSED,
-            **COMMON,
-            **INDEXING,
-            **SHAPES,
-            **USERS,
-            "tr_f64s": VECTOR_TYPES,
-        }
+        texts: dict[str, str] = {
+            **CORE, **scalar_helpers(), **DRIVER, **FUSED, **PRODUCT, **INDEXING, **SHAPES, **USERS,
+            "tr_f64s tr_f32s": VECTOR_TYPES,
+        }  # fmt: skip
         if threads:
-            self._known.update(shared_among_threads(self._known, threads))
-        self._aliases = {
-            "tr_f32s": "tr_f64s",
-            "tr_dims": "tr_split",
-            "tr_placing": "tr_place",
-            **dict.fromkeys(("tr_parts", "tr_cut", "tr_piece", "tr_pieces", "tr_alone"), "tr_team"),
-            "tr_store": "tr_unite",
-            "tr_points": "tr_gather",
-            "tr_lend": "tr_kept",
-            "tr_return": "tr_kept",
-            "tr_add_loop": "tr_loops",
-            "tr_make_plan": "tr_plan",
+            texts.update(shared_among_threads(texts, threads))
+        self._texts: dict[str, tuple[str, str]] = {}
+        for names, text in texts.items():
+            first, *more = names.split()
+            self._texts.update(dict.fromkeys((first, *more), (first, text)))
+        self._makers: Mapping[str, Callable[..., str]] = {
+            **{f"tr_{kind}": partial(reducer, kind, merged=bool(threads)) for kind in KINDS},
+            **{f"tr_{kind}": partial(arg_reducer, kind) for kind in ("argmax", "argmin")},
+            **{f"tr_v_{f}": partial(block_function, f, simd=simd, portable=portable) for f in BLOCK_FUNCTIONS},
+            "tr_shifted_exp": partial(shifted_exponentials, simd=simd, portable=portable),
+            "tr_matmul": matmul,
+            "tr_accumulate": accumulated,
+            "tr_normalize": normalizer,
+            "tr_place": placing,
+            "tr_add": adding,
+            "tr_add_points": adding_points,
         }
-        self._made: dict[str, tuple[str, str]] = {}
-        self._patterns: list[tuple[re.Pattern[str], Callable[..., tuple[str, str]]]] = [
-            (re.compile(rf"tr_(sum|prod|max|min|all|any)_({_SHORT})_({_SHORT})_({_SHORT})(?:_run)?"), self._reducer),
-            (re.compile(rf"tr_(argmax|argmin)_({_SHORT})"), lambda kind, x: arg_reducer(kind, _DTYPES[x])),
-            (re.compile(rf"tr_v_({'|'.join(BLOCK_FUNCTIONS)})_(f32|f64)"), self._block),
-            (re.compile(r"tr_shifted_exp_(f32|f64)"), self._shifted),
-            (re.compile(rf"tr_matmul_({_SHORT})"), lambda x: matmul(_DTYPES[x], blas=x in {"f32", "f64"})),
-            (re.compile(r"tr_accumulate_(f32|f64)"), lambda x: accumulated(_DTYPES[x])),
-            (re.compile(rf"tr_normalize_({_SHORT})"), lambda x: normalizer(_DTYPES[x])),
-            (re.compile(rf"tr_place_({_SHORT})"), lambda x: placing(_DTYPES[x])),
-            (re.compile(rf"tr_add_({_SHORT})"), lambda x: adding(_DTYPES[x])),
-            (re.compile(rf"tr_add_points_({_SHORT})"), lambda x: adding_points(_DTYPES[x])),
-        ]
-
-    def _reducer(self, kind: str, x: str, acc: str, out: str) -> tuple[str, str]:
-        return reducer(kind, _DTYPES[x], _DTYPES[acc], _DTYPES[out], merged=bool(self._threads))
-
-    def _block(self, function: str, short: str) -> tuple[str, str]:
-        simd = function + ("f" if short == "f32" else "") in self._simd
-        return f"tr_v_{function}_{short}", block_function(function, short, simd, self._portable)
-
-    def _shifted(self, short: str) -> tuple[str, str]:
-        simd = "exp" + ("f" if short == "f32" else "") in self._simd
-        return f"tr_shifted_exp_{short}", shifted_exponentials(short, simd, self._portable)
 
     def find(self, name: str) -> tuple[str, str] | None:
         """Return the name and text of the helper that a name belongs to, or None for a name that is no helper's."""
-        name = self._aliases.get(name, name)
-        if name in self._known:
-            return name, self._known[name]
-        if name not in self._made:
-            for pattern, make in self._patterns:
-                match = pattern.fullmatch(name)
-                if match:
-                    self._made[name] = make(*match.groups())
-                    break
-            else:
+        if name not in self._texts:
+            own = name.removesuffix("_run")
+            stem = own
+            types: list[CType] = []
+            while (short := stem.rpartition("_")[2]) in _TYPES:
+                types.insert(0, _TYPES[short])
+                stem = stem.removesuffix(f"_{short}")
+            make = self._makers.get(stem)
+            if make is None or not types:
                 return None
-        return self._made[name]
+            self._texts[own] = self._texts[name] = own, make(*types)
+        return self._texts[name]
 
     def needed(self, text: str) -> str:
         """Return the text of all helpers that a text needs, each after those that it needs itself."""

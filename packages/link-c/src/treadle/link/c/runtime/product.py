@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from treadle.link.c.dtypes import CTYPES
-from treadle.link.c.runtime.text import replace_words
+from string import Template
+from typing import TYPE_CHECKING
 
-_GEMM = "char *, char *, int *, int *, int *, E *, E *, int *, E *, int *, E *, E *, int *"
-_GEMV = "char *, int *, int *, E *, E *, int *, E *, int *, E *, E *, int *"
+if TYPE_CHECKING:
+    from treadle.link.c.dtypes import CType
 
-COMMON = {
-    "tr_matrix": """\
+_GEMM = "char *, char *, int *, int *, int *, {0} *, {0} *, int *, {0} *, int *, {0} *, {0} *, int *"
+_GEMV = "char *, int *, int *, {0} *, {0} *, int *, {0} *, int *, {0} *, {0} *, int *"
+
+PRODUCT = {
+    "tr_matrix tr_as_matrix tr_to_matrix": """\
 /* How BLAS sees the last two dimensions: 'N' if the rows of a matrix run through memory, 'T' if its columns do. */
 typedef struct { char order; int ld; } tr_matrix;
 static int tr_as_matrix(const tr_var *x, int nd, int64_t size, tr_matrix *m) {
@@ -24,6 +27,15 @@ static int tr_as_matrix(const tr_var *x, int nd, int64_t size, tr_matrix *m) {
     m->ld = (int)(c == 1 ? r : sc / size);
     return 1;
   }
+  return 0;
+}
+/* The same for an operand that BLAS cannot read, which is copied first. */
+static int tr_to_matrix(tr_var **x, tr_var *copy, int nd, int64_t size, tr_kernel k, tr_matrix *m) {
+  int status;
+  if (tr_as_matrix(*x, nd, size, m)) return 0;
+  if ((status = tr_copy(copy, *x, nd, size, k))) return status;
+  *x = copy;
+  tr_as_matrix(copy, nd, size, m);
   return 0;
 }
 """,
@@ -43,10 +55,11 @@ static int tr_stack(const tr_var *a, const tr_var *b, tr_var *o, int nd) {
 }
 
 _BLAS = """\
-typedef void (*tr_gemm_N)(GEMM);
-typedef void (*tr_gemv_N)(GEMV);
-static void tr_product_N(E *a, E *b, E *o, int m, int k, int l, tr_gemm_N gemm, tr_gemv_N gemv, tr_matrix ma,
-                         tr_matrix mb, int ia, int ib, E alpha, E beta) {
+typedef void (*tr_gemm_$short)($gemm);
+typedef void (*tr_gemv_$short)($gemv);
+static void tr_product_$short($Real *a, $Real *b, $Real *o, int m, int k, int l, tr_gemm_$short gemm,
+                              tr_gemv_$short gemv, tr_matrix ma, tr_matrix mb, int ia, int ib, $Real alpha,
+                              $Real beta) {
   int unit = 1;
   if (l == 1 && ib > 0) {
     if (ma.order == 'N') gemv("T", &k, &m, &alpha, a, &ma.ld, b, &ib, &beta, o, &unit);
@@ -58,8 +71,8 @@ static void tr_product_N(E *a, E *b, E *o, int m, int k, int l, tr_gemm_N gemm, 
     gemm(&mb.order, &ma.order, &l, &m, &k, &alpha, b, &mb.ld, a, &ma.ld, &beta, o, &l);
   }
 }
-static int tr_matmul_N(tr_var *a, tr_var *b, tr_var *o, int nd, uintptr_t gemm, uintptr_t gemv, tr_var *t) {
-  const int64_t size = sizeof(E);
+static int tr_matmul_$short(tr_var *a, tr_var *b, tr_var *o, int nd, uintptr_t gemm, uintptr_t gemv, tr_var *t) {
+  const int64_t size = sizeof($Real);
   tr_matrix ma, mb;
   int status;
   int64_t i[TR_ND] = {0}, sa, sb;
@@ -68,16 +81,8 @@ static int tr_matmul_N(tr_var *a, tr_var *b, tr_var *o, int nd, uintptr_t gemm, 
   if (tr_count(o, nd) == 0) return 0;
   if (a->n[nd - 1] == 0) { memset(o->p, 0, (size_t)(tr_count(o, nd) * size)); return 0; }
   if (a->n[nd - 2] > INT32_MAX || a->n[nd - 1] > INT32_MAX || b->n[nd - 1] > INT32_MAX) return TR_TOO_LONG;
-  if (!tr_as_matrix(a, nd, size, &ma)) {
-    if ((status = tr_copy(t, a, nd, size, tr_moveSIZE))) return status;
-    a = t;
-    tr_as_matrix(a, nd, size, &ma);
-  }
-  if (!tr_as_matrix(b, nd, size, &mb)) {
-    if ((status = tr_copy(t + 1, b, nd, size, tr_moveSIZE))) return status;
-    b = t + 1;
-    tr_as_matrix(b, nd, size, &mb);
-  }
+  if ((status = tr_to_matrix(&a, t, nd, size, tr_move$size, &ma))) return status;
+  if ((status = tr_to_matrix(&b, t + 1, nd, size, tr_move$size, &mb))) return status;
   sa = a->n[nd - 1] == 1 ? size : a->s[nd - 1];
   sb = b->n[nd - 2] == 1 ? size : b->s[nd - 2];
   if (sa / size > INT32_MAX || sb / size > INT32_MAX) return TR_TOO_LONG;
@@ -86,8 +91,9 @@ static int tr_matmul_N(tr_var *a, tr_var *b, tr_var *o, int nd, uintptr_t gemm, 
   p[2] = o->p;
   for (;;) {
     int d;
-    tr_product_N((E *)p[0], (E *)p[1], (E *)p[2], (int)a->n[nd - 2], (int)a->n[nd - 1], (int)b->n[nd - 1],
-                 (tr_gemm_N)gemm, (tr_gemv_N)gemv, ma, mb, (int)(sa / size), (int)(sb / size), 1, 0);
+    tr_product_$short(($Real *)p[0], ($Real *)p[1], ($Real *)p[2], (int)a->n[nd - 2], (int)a->n[nd - 1],
+                      (int)b->n[nd - 1], (tr_gemm_$short)gemm, (tr_gemv_$short)gemv, ma, mb, (int)(sa / size),
+                      (int)(sb / size), 1, 0);
     for (d = nd - 3; d >= 0; d--) {
       if (++i[d] < o->n[d]) { p[0] += a->s[d]; p[1] += b->s[d]; p[2] += o->s[d]; break; }
       p[0] -= a->s[d] * (o->n[d] - 1);
@@ -103,11 +109,11 @@ static int tr_matmul_N(tr_var *a, tr_var *b, tr_var *o, int nd, uintptr_t gemm, 
 # BLAS reads neither matrix where its number is 0: a NaN would be lost. So c is scaled here, and a product that counts
 # nothing is added as any other; one of another shape than c too.
 _ACCUMULATED = """\
-static int tr_added_N(const tr_var *c, E alpha, tr_var *a, tr_var *b, E beta, tr_var *o, uintptr_t gemm,
+static int tr_added_$short(const tr_var *c, $Real alpha, tr_var *a, tr_var *b, $Real beta, tr_var *o, uintptr_t gemm,
                       uintptr_t gemv, tr_var *t) {
   int status;
   int64_t sc[2], sp[2];
-  if ((status = tr_matmul_N(a, b, t + 2, 2, gemm, gemv, t))) return status;
+  if ((status = tr_matmul_$short(a, b, t + 2, 2, gemm, gemv, t))) return status;
   for (int d = 0; d < 2; d++) {
     const int64_t n = c->n[d], m = t[2].n[d];
     if (n != m && n != 1 && m != 1) return TR_SHAPE;
@@ -115,16 +121,16 @@ static int tr_added_N(const tr_var *c, E alpha, tr_var *a, tr_var *b, E beta, tr
     sc[d] = n == 1 ? 0 : c->s[d];
     sp[d] = m == 1 ? 0 : t[2].s[d];
   }
-  if ((status = tr_alloc(o, 2, sizeof(E)))) return status;
+  if ((status = tr_alloc(o, 2, sizeof($Real)))) return status;
   for (int64_t i = 0; i < o->n[0]; i++) for (int64_t j = 0; j < o->n[1]; j++)
-    ((E *)o->p)[i * o->n[1] + j] = beta * *(const E *)(c->p + i * sc[0] + j * sc[1])
-                                 + alpha * *(const E *)(t[2].p + i * sp[0] + j * sp[1]);
+    (($Real *)o->p)[i * o->n[1] + j] = beta * *(const $Real *)(c->p + i * sc[0] + j * sc[1])
+                                 + alpha * *(const $Real *)(t[2].p + i * sp[0] + j * sp[1]);
   return 0;
 }
-static int tr_accumulate_N(tr_var *c, const tr_var *x, tr_var *a, tr_var *b, const tr_var *y, tr_var *o,
+static int tr_accumulate_$short(tr_var *c, const tr_var *x, tr_var *a, tr_var *b, const tr_var *y, tr_var *o,
                            uintptr_t gemm, uintptr_t gemv, tr_var *t, int free) {
-  const int64_t size = sizeof(E);
-  const E alpha = *(const E *)x->p, beta = *(const E *)y->p;
+  const int64_t size = sizeof($Real);
+  const $Real alpha = *(const $Real *)x->p, beta = *(const $Real *)y->p;
   int status;
   int64_t m, l, sa, sb;
   tr_matrix ma, mb;
@@ -133,61 +139,55 @@ static int tr_accumulate_N(tr_var *c, const tr_var *x, tr_var *a, tr_var *b, con
   l = o->n[1];
   if (m > INT32_MAX || a->n[1] > INT32_MAX || l > INT32_MAX) return TR_TOO_LONG;
   if (alpha == 0 || a->n[1] == 0 || c->n[0] != m || c->n[1] != l)
-    return tr_added_N(c, alpha, a, b, beta, o, gemm, gemv, t);
+    return tr_added_$short(c, alpha, a, b, beta, o, gemm, gemv, t);
   if (!(free && tr_overwrite(o, c, 2, size)) && (status = tr_alloc(o, 2, size))) return status;
   if (m == 0 || l == 0) return 0;
   if (c->p != o->p || beta != 1) for (int64_t i = 0; i < m; i++) {
     const char *row = c->p + i * c->s[0];
-    E *to = (E *)o->p + i * l;
-    if (l > 1 && c->s[1] != size) for (int64_t j = 0; j < l; j++) to[j] = beta * *(const E *)(row + j * c->s[1]);
+    $Real *to = ($Real *)o->p + i * l;
+    if (l > 1 && c->s[1] != size) for (int64_t j = 0; j < l; j++) to[j] = beta * *(const $Real *)(row + j * c->s[1]);
     else if (beta == 1) memcpy(to, row, (size_t)(l * size));
-    else for (int64_t j = 0; j < l; j++) to[j] = beta * ((const E *)row)[j];
+    else for (int64_t j = 0; j < l; j++) to[j] = beta * ((const $Real *)row)[j];
   }
-  if (!tr_as_matrix(a, 2, size, &ma)) {
-    if ((status = tr_copy(t, a, 2, size, tr_moveSIZE))) return status;
-    a = t;
-    tr_as_matrix(a, 2, size, &ma);
-  }
-  if (!tr_as_matrix(b, 2, size, &mb)) {
-    if ((status = tr_copy(t + 1, b, 2, size, tr_moveSIZE))) return status;
-    b = t + 1;
-    tr_as_matrix(b, 2, size, &mb);
-  }
+  if ((status = tr_to_matrix(&a, t, 2, size, tr_move$size, &ma))) return status;
+  if ((status = tr_to_matrix(&b, t + 1, 2, size, tr_move$size, &mb))) return status;
   sa = a->n[1] == 1 ? size : a->s[1];
   sb = b->n[0] == 1 ? size : b->s[0];
   if (sa / size > INT32_MAX || sb / size > INT32_MAX) return TR_TOO_LONG;
-  tr_product_N((E *)a->p, (E *)b->p, (E *)o->p, (int)m, (int)a->n[1], (int)l, (tr_gemm_N)gemm, (tr_gemv_N)gemv, ma, mb,
-               (int)(sa / size), (int)(sb / size), alpha, 1);
+  tr_product_$short(($Real *)a->p, ($Real *)b->p, ($Real *)o->p, (int)m, (int)a->n[1], (int)l, (tr_gemm_$short)gemm,
+                    (tr_gemv_$short)gemv, ma, mb, (int)(sa / size), (int)(sb / size), alpha, 1);
   return 0;
 }
 """
 
 _LOOPS = """\
-static int tr_matmul_N(tr_var *a, tr_var *b, tr_var *o, int nd) {
+static int tr_matmul_$short(tr_var *a, tr_var *b, tr_var *o, int nd) {
   int64_t i[TR_ND] = {0};
   const char *pa = a->p, *pb = b->p;
   char *po;
   int status;
-  A *acc;
-  if ((status = tr_stack(a, b, o, nd)) || (status = tr_alloc(o, nd, sizeof(X)))) return status;
+  $Acc *acc;
+  if ((status = tr_stack(a, b, o, nd)) || (status = tr_alloc(o, nd, sizeof($Elem)))) return status;
   if (tr_count(o, nd) == 0) return 0;
   po = o->p;
   const int64_t M = a->n[nd - 2], K = a->n[nd - 1], L = b->n[nd - 1];
   const int64_t ar = a->s[nd - 2], ac = a->s[nd - 1], br = b->s[nd - 2], bc = b->s[nd - 1];
-  acc = malloc((size_t)L * sizeof(A));
+  acc = malloc((size_t)L * sizeof($Acc));
   if (!acc) return TR_MEMORY;
   for (;;) {
     int d;
     for (int64_t r = 0; r < M; r++) {
-      X *row = (X *)po + r * L;
-      memset(acc, 0, (size_t)L * sizeof(A));
+      $Elem *row = ($Elem *)po + r * L;
+      memset(acc, 0, (size_t)L * sizeof($Acc));
       for (int64_t k = 0; k < K; k++) {
-        const A x = LOAD(*(const X *)(pa + r * ar + k * ac));
+        const $Acc x = $load(*(const $Elem *)(pa + r * ar + k * ac));
         const char *q = pb + k * br;
-        if (bc == sizeof(X)) for (int64_t j = 0; j < L; j++) acc[j] ADD (A)(x TIMES LOAD(((const X *)q)[j]));
-        else for (int64_t j = 0; j < L; j++) acc[j] ADD (A)(x TIMES LOAD(*(const X *)(q + j * bc)));
+        if (bc == sizeof($Elem))
+          for (int64_t j = 0; j < L; j++) acc[j] $add ($Acc)(x $times $load(((const $Elem *)q)[j]));
+        else
+          for (int64_t j = 0; j < L; j++) acc[j] $add ($Acc)(x $times $load(*(const $Elem *)(q + j * bc)));
       }
-      for (int64_t j = 0; j < L; j++) row[j] = STORE(acc[j]);
+      for (int64_t j = 0; j < L; j++) row[j] = $store(acc[j]);
     }
     for (d = nd - 3; d >= 0; d--) {
       if (++i[d] < o->n[d]) { pa += a->s[d]; pb += b->s[d]; po += o->s[d]; break; }
@@ -204,27 +204,30 @@ static int tr_matmul_N(tr_var *a, tr_var *b, tr_var *o, int nd) {
 """
 
 
-def _of_dtype(text: str, dtype: str) -> str:
-    """Return the text of a helper around BLAS for a dtype."""
-    x = CTYPES[dtype]
-    filled = text.replace("GEMM", _GEMM).replace("GEMV", _GEMV).replace("SIZE", str(x.size))
-    return replace_words(filled.replace("_N(", f"_{x.short}(").replace("_N)", f"_{x.short})"), {
-        "E": x.computed, "tr_gemm_N": f"tr_gemm_{x.short}", "tr_gemv_N": f"tr_gemv_{x.short}",
-    })  # fmt: skip
+def _around_blas(text: str, ctype: CType) -> str:
+    """Return the text of a helper around BLAS for a type."""
+    real = ctype.computed
+    return Template(text).substitute(
+        Real=real, short=ctype.short, size=ctype.size, gemm=_GEMM.format(real), gemv=_GEMV.format(real)
+    )
 
 
-def accumulated(dtype: str) -> tuple[str, str]:
-    """Return name and text of beta * c + alpha * (a @ b) for a dtype that BLAS has."""
-    return f"tr_accumulate_{CTYPES[dtype].short}", _of_dtype(_ACCUMULATED, dtype)
+def accumulated(ctype: CType) -> str:
+    """Return the text of beta * c + alpha * (a @ b) for a type that BLAS has."""
+    return _around_blas(_ACCUMULATED, ctype)
 
 
-def matmul(dtype: str, blas: bool) -> tuple[str, str]:
-    """Return name and text of the product of stacks of matrices of a dtype."""
-    x = CTYPES[dtype]
-    name = f"tr_matmul_{x.short}"
-    if blas:
-        return name, _of_dtype(_BLAS, dtype)
-    half = dtype == "float16"
-    text = _LOOPS.replace("LOAD", "tr_f16_to_f32" if half else "").replace("STORE", "tr_f32_to_f16" if half else "")
-    text = text.replace("ADD", "|=" if dtype == "bool" else "+=").replace("TIMES", "&" if dtype == "bool" else "*")
-    return name, replace_words(text, {"A": x.computed, "X": x.stored, "tr_matmul_N": name})
+def matmul(ctype: CType) -> str:
+    """Return the text of the product of stacks of matrices of a type."""
+    if ctype.short in {"f32", "f64"}:
+        return _around_blas(_BLAS, ctype)
+    half, boolean = ctype.short == "f16", ctype.short == "b"
+    return Template(_LOOPS).substitute(
+        Acc=ctype.computed,
+        Elem=ctype.stored,
+        short=ctype.short,
+        load="tr_f16_to_f32" if half else "",
+        store="tr_f32_to_f16" if half else "",
+        add="|=" if boolean else "+=",
+        times="&" if boolean else "*",
+    )

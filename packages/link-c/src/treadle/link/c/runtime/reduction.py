@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from treadle.link.c.dtypes import CTYPES, CType
-from treadle.link.c.runtime.text import expand_calls, replace_words
+from string import Template
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from treadle.link.c.dtypes import CType
 
 # row: combines a run of elements into one accumulator (of two parts: the value and what rounding lost).
 # rows: combines m runs of n elements into n accumulators, side by side.
@@ -19,7 +22,7 @@ typedef struct {
   int empty;
 } tr_reducer;
 """,
-    "tr_split": """\
+    "tr_split tr_dims": """\
 typedef struct {
   int nk, nr;
   int64_t kn[TR_ND], ks[TR_ND], rn[TR_ND], rs[TR_ND], kept, reduced;
@@ -132,138 +135,140 @@ static void tr_keep(const tr_var *x, int nd, uint64_t mask, tr_var *o) {
 """,
 }
 
-# A: accumulator, X: element in memory, LANES: as many as fill one vector of the accumulator.
+# $Acc: C type of the accumulator, $Elem: of an element in memory, $Out: of a result. $lanes fill one vector of $Acc.
 _VECTORS = """\
-typedef A NAME_v __attribute__((vector_size(64)));
-typedef X NAME_x __attribute__((vector_size(LANES * sizeof(X))));
-static inline NAME_v NAME_load(const X *p) {
-  NAME_x x;
+typedef $Acc ${name}_v __attribute__((vector_size(64)));
+typedef $Elem ${name}_x __attribute__((vector_size($lanes * sizeof($Elem))));
+static inline ${name}_v ${name}_load(const $Elem *p) {
+  ${name}_x x;
   memcpy(&x, p, sizeof x);
-  return __builtin_convertvector(x, NAME_v);
+  return __builtin_convertvector(x, ${name}_v);
 }
-static inline NAME_v NAME_join(NAME_v a, NAME_v x) { JOIN_V }
-static A NAME_run(const X *x, int64_t n) {
+static inline ${name}_v ${name}_join(${name}_v a, ${name}_v x) { $join_vectors }
+static $Acc ${name}_run(const $Elem *x, int64_t n) {
   int64_t i = 0;
-  A t = START;
+  $Acc t = $start;
   if (n > 2048) {
     const int64_t h = n / 2 & ~(int64_t)255;
-    const A a = NAME_run(x, h), b = NAME_run(x + h, n - h);
+    const $Acc a = ${name}_run(x, h), b = ${name}_run(x + h, n - h);
     return JOIN(a, b);
   }
-  if (n >= LANES) {
-    NAME_v a = NAME_load(x);
-    i = LANES;
-    if (n >= 4 * LANES) {
-      NAME_v b = NAME_load(x + LANES), c = NAME_load(x + 2 * LANES), d = NAME_load(x + 3 * LANES);
-      for (i = 4 * LANES; i + 4 * LANES <= n; i += 4 * LANES) {
-        a = NAME_join(a, NAME_load(x + i));
-        b = NAME_join(b, NAME_load(x + i + LANES));
-        c = NAME_join(c, NAME_load(x + i + 2 * LANES));
-        d = NAME_join(d, NAME_load(x + i + 3 * LANES));
+  if (n >= $lanes) {
+    ${name}_v a = ${name}_load(x);
+    i = $lanes;
+    if (n >= 4 * $lanes) {
+      ${name}_v b = ${name}_load(x + $lanes), c = ${name}_load(x + 2 * $lanes), d = ${name}_load(x + 3 * $lanes);
+      for (i = 4 * $lanes; i + 4 * $lanes <= n; i += 4 * $lanes) {
+        a = ${name}_join(a, ${name}_load(x + i));
+        b = ${name}_join(b, ${name}_load(x + i + $lanes));
+        c = ${name}_join(c, ${name}_load(x + i + 2 * $lanes));
+        d = ${name}_join(d, ${name}_load(x + i + 3 * $lanes));
       }
-      a = NAME_join(NAME_join(a, b), NAME_join(c, d));
+      a = ${name}_join(${name}_join(a, b), ${name}_join(c, d));
     }
-    for (; i + LANES <= n; i += LANES) a = NAME_join(a, NAME_load(x + i));
-    for (int k = 0; k < LANES; k++) t = JOIN(t, a[k]);
+    for (; i + $lanes <= n; i += $lanes) a = ${name}_join(a, ${name}_load(x + i));
+    for (int k = 0; k < $lanes; k++) t = JOIN(t, a[k]);
   }
-  for (; i < n; i++) { const A y = (A)x[i]; t = JOIN(t, y); }
+  for (; i < n; i++) { const $Acc y = ($Acc)x[i]; t = JOIN(t, y); }
   return t;
 }
 """
 
 _SCALARS = """\
-static A NAME_run(const X *x, int64_t n) {
-  A t[8] = {START, START, START, START, START, START, START, START};
+static $Acc ${name}_run(const $Elem *x, int64_t n) {
+  $Acc t[8] = {$start, $start, $start, $start, $start, $start, $start, $start};
   int64_t i = 0;
-  for (; i + 8 <= n; i += 8) for (int k = 0; k < 8; k++) { const A y = LOAD(x[i + k]); t[k] = JOIN(t[k], y); }
-  for (; i < n; i++) { const A y = LOAD(x[i]); t[0] = JOIN(t[0], y); }
+  for (; i + 8 <= n; i += 8) for (int k = 0; k < 8; k++) { const $Acc y = LOAD(x[i + k]); t[k] = JOIN(t[k], y); }
+  for (; i < n; i++) { const $Acc y = LOAD(x[i]); t[0] = JOIN(t[0], y); }
   for (int k = 4; k; k /= 2) for (int j = 0; j < k; j++) t[j] = JOIN(t[j], t[j + k]);
   return t[0];
 }
 """
 
 _LOOPS = """\
-static void NAME_start(int64_t n, char *acc) { for (int64_t j = 0; j < n; j++) ((A *)acc)[j] = START; }
-static void NAME_row(int64_t n, const char *p, int64_t s, char *acc) {
-  A *a = (A *)acc;
-  if (s == sizeof(X)) {
-    const A y = NAME_run((const X *)p, n);
-    MERGE
+static void ${name}_start(int64_t n, char *acc) { for (int64_t j = 0; j < n; j++) (($Acc *)acc)[j] = $start; }
+static void ${name}_row(int64_t n, const char *p, int64_t s, char *acc) {
+  $Acc *a = ($Acc *)acc;
+  if (s == sizeof($Elem)) {
+    const $Acc y = ${name}_run((const $Elem *)p, n);
+    $merge
     return;
   }
   for (int64_t i = 0; i < n; i += 256) {
-    X b[256];
+    $Elem b[256];
     const int64_t m = n - i < 256 ? n - i : 256;
-    for (int64_t j = 0; j < m; j++, p += s) b[j] = *(const X *)p;
-    { const A y = NAME_run(b, m); MERGE }
+    for (int64_t j = 0; j < m; j++, p += s) b[j] = *(const $Elem *)p;
+    { const $Acc y = ${name}_run(b, m); $merge }
   }
 }
-static void NAME_rows(int64_t m, int64_t rs, int64_t n, const char *p, int64_t s, char *acc) {
-  A *restrict a = (A *)acc;
+static void ${name}_rows(int64_t m, int64_t rs, int64_t n, const char *p, int64_t s, char *acc) {
+  $Acc *restrict a = ($Acc *)acc;
   int64_t i = 0;
-  if (s == sizeof(X)) {
+  if (s == sizeof($Elem)) {
     for (; i + 4 <= m; i += 4, p += 4 * rs) {
-      const X *x0 = (const X *)p, *x1 = (const X *)(p + rs);
-      const X *x2 = (const X *)(p + 2 * rs), *x3 = (const X *)(p + 3 * rs);
+      const $Elem *x0 = (const $Elem *)p, *x1 = (const $Elem *)(p + rs);
+      const $Elem *x2 = (const $Elem *)(p + 2 * rs), *x3 = (const $Elem *)(p + 3 * rs);
 #pragma omp simd
       for (int64_t j = 0; j < n; j++) {
-        const A y0 = LOAD(x0[j]), y1 = LOAD(x1[j]), y2 = LOAD(x2[j]), y3 = LOAD(x3[j]);
-        const A l = JOIN(y0, y1), r = JOIN(y2, y3), t = JOIN(l, r), b = a[j];
+        const $Acc y0 = LOAD(x0[j]), y1 = LOAD(x1[j]), y2 = LOAD(x2[j]), y3 = LOAD(x3[j]);
+        const $Acc l = JOIN(y0, y1), r = JOIN(y2, y3), t = JOIN(l, r), b = a[j];
         a[j] = JOIN(b, t);
       }
     }
     for (; i < m; i++, p += rs) {
-      const X *x = (const X *)p;
+      const $Elem *x = (const $Elem *)p;
 #pragma omp simd
-      for (int64_t j = 0; j < n; j++) { const A y = LOAD(x[j]), b = a[j]; a[j] = JOIN(b, y); }
+      for (int64_t j = 0; j < n; j++) { const $Acc y = LOAD(x[j]), b = a[j]; a[j] = JOIN(b, y); }
     }
     return;
   }
   for (; i < m; i++, p += rs) {
     const char *q = p;
-    for (int64_t j = 0; j < n; j++, q += s) { const A y = LOAD(*(const X *)q), b = a[j]; a[j] = JOIN(b, y); }
+    for (int64_t j = 0; j < n; j++, q += s) { const $Acc y = LOAD(*(const $Elem *)q), b = a[j]; a[j] = JOIN(b, y); }
   }
 }
-static void NAME_finish(int64_t n, const char *acc, char *out) {
-  for (int64_t j = 0; j < n; j++) { const A y = ((const A *)acc)[j]; ((O *)out)[j] = STORE; }
+static void ${name}_finish(int64_t n, const char *acc, char *out) {
+  for (int64_t j = 0; j < n; j++) { const $Acc y = ((const $Acc *)acc)[j]; (($Out *)out)[j] = $store; }
 }
 """
 
 # The error of each addition of partial sums is kept and added at the end (Neumaier 1974), unless a sum is not finite.
 _SETTLE = """\
-static void NAME_settle(char *acc) {
-  A *a = (A *)acc;
-  const A t = a[0] + a[1];
+static void ${name}_settle(char *acc) {
+  $Acc *a = ($Acc *)acc;
+  const $Acc t = a[0] + a[1];
   if (t - t == 0) a[0] = t;
 }
 """
 _MERGE_SUM = (
-    "{ const A u = a[0], t = u + y; "
+    "{ const $Acc u = a[0], t = u + y; "
     "a[1] += (u < 0 ? -u : u) >= (y < 0 ? -y : y) ? (u - t) + y : (y - t) + u; a[0] = t; }"
 )
 _MERGED = """\
-static void NAME_merge(char *acc, const char *other) {
-  A *a = (A *)acc;
-  const A y = *(const A *)other;
-  MERGE
-  REST
+static void ${name}_merge(char *acc, const char *other) {
+  $Acc *a = ($Acc *)acc;
+  const $Acc y = *(const $Acc *)other;
+  $merge
+  $rest
 }
 """
-_MERGE = "{ const A u = a[0]; a[0] = JOIN(u, y); }"
+_MERGE = "{ const $Acc u = a[0]; a[0] = JOIN(u, y); }"
 
+# How two values are combined: {a} and {x}.
 _JOIN = {
-    "sum": "(A)({a} + {x})",
-    "prod": "(A)({a} * {x})",
+    "sum": "($Acc)({a} + {x})",
+    "prod": "($Acc)({a} * {x})",
     "max": "(({x} > {a}) | ({x} != {x}) ? {x} : {a})",
     "min": "(({x} < {a}) | ({x} != {x}) ? {x} : {a})",
-    "all": "(A)({a} & {x})",
-    "any": "(A)({a} | {x})",
+    "all": "($Acc)({a} & {x})",
+    "any": "($Acc)({a} | {x})",
 }
+KINDS = tuple(_JOIN)
 _SELECT = (
     "typedef __typeof__(a < x) mask; const mask m = (x {} a) | (x != x); "
-    "return (NAME_v)(((mask)x & m) | ((mask)a & ~m));"
+    "return (${{name}}_v)(((mask)x & m) | ((mask)a & ~m));"
 )
-_JOIN_V = {
+_JOIN_VECTORS = {
     "sum": "return a + x;",
     "prod": "return a * x;",
     "max": _SELECT.format(">"),
@@ -273,58 +278,74 @@ _JOIN_V = {
 }
 
 
+def _expand_macro(text: str, name: str, by: str) -> str:
+    """Replace ``NAME(a, x)`` or ``NAME(x)``, whose arguments hold no commas of their own, by an expression."""
+    pieces = text.split(f"{name}(")
+    made = [pieces[0]]
+    for piece in pieces[1:]:
+        depth, end = 1, 0
+        while depth:
+            depth += {"(": 1, ")": -1}.get(piece[end], 0)
+            end += 1
+        arguments = [part.strip() for part in piece[: end - 1].split(",")]
+        made.append(by.format(a=arguments[0], x=arguments[-1]) + piece[end:])
+    return "".join(made)
+
+
 def _start(kind: str, acc: CType) -> str:
     if kind in {"sum", "any"}:
         return "0"
     if kind in {"prod", "all"}:
         return "1"
+    largest = kind == "min"
     if acc.kind == "f":
-        return "(A)-INFINITY" if kind == "max" else "(A)INFINITY"
+        return f"({acc.computed}){'' if largest else '-'}INFINITY"
     bits = acc.size * 8
     if acc.kind == "i":
-        return f"INT{bits}_MIN" if kind == "max" else f"INT{bits}_MAX"
-    return "0" if kind == "max" else f"UINT{bits}_MAX"
+        return f"INT{bits}_{'MAX' if largest else 'MIN'}"
+    return f"UINT{bits}_MAX" if largest else "0"
 
 
-def combining_kind(kind: str, acc: str) -> str:
+def _combining_kind(kind: str, acc: CType) -> str:
     """Return the kind that a reduction of truth values amounts to: a sum of them is ``any``, a product ``all``."""
-    if acc != "bool":
-        return kind
-    return {"sum": "any", "max": "any", "prod": "all", "min": "all"}.get(kind, kind)
+    return {"sum": "any", "max": "any", "prod": "all", "min": "all"}.get(kind, kind) if acc.kind == "b" else kind
 
 
-def reducer(kind: str, source: str, acc: str, out: str, merged: bool = False) -> tuple[str, str]:
-    """Return name and text of the reducer of a kind for dtypes: elements, accumulation, result.
+def reducer(kind: str, source: CType, acc: CType, out: CType, *, merged: bool = False) -> str:
+    """Return the text of the reducer of a kind: for elements, accumulation and result of these types.
 
     With `merged`, it has a function that combines accumulators.
     """
-    x, a, o = CTYPES[source], CTYPES[acc], CTYPES[out]
-    how = combining_kind(kind, acc)
-    name = f"tr_{kind}_{x.short}_{a.short}_{o.short}"
-    vector = source != "float16" and acc != "float16" and (acc != "bool" or source == "bool")
-    compensated = how == "sum" and a.kind == "f"
-    body = (_VECTORS if vector else _SCALARS) + _LOOPS + (_SETTLE if compensated else "")
-    if merged:
-        body += _MERGED.replace("REST", "a[1] += ((const A *)other)[1];" if compensated else "")
-    body = body.replace("MERGE", _MERGE_SUM if compensated else _MERGE).replace("JOIN_V", _JOIN_V[how])
-    body = expand_calls(body, "JOIN", _JOIN[how])
-    load = "tr_f16_to_f32({x})" if source == "float16" else ("({x} != 0)" if acc == "bool" else "(A){x}")
-    body = expand_calls(body, "LOAD", load)
-    value = "y" if acc != "float16" else "tr_f32_round_f16(y)"
-    if out == "float16":
-        value = "tr_f64_to_f16(y)" if acc == "float64" else "tr_f32_to_f16(y)"
-    elif out == "bool" and acc != "bool":
-        value = "(y != 0)"
-    body = body.replace("STORE", value).replace("START", _start(how, a)).replace("LANES", str(64 // _width(a)))
-    words = {"A": a.computed, "X": x.stored, "O": o.stored}
-    body = replace_words(body, words).replace("NAME", name)
+    how = _combining_kind(kind, acc)
+    name = f"tr_{kind}_{source.short}_{acc.short}_{out.short}"
+    vector = source.short != "f16" and acc.short != "f16" and (acc.short != "b" or source.short == "b")
+    compensated = how == "sum" and acc.kind == "f"
+    store = "y" if acc.short != "f16" else "tr_f32_round_f16(y)"
+    if out.short == "f16":
+        store = "tr_f64_to_f16(y)" if acc.short == "f64" else "tr_f32_to_f16(y)"
+    elif out.short == "b" and acc.short != "b":
+        store = "(y != 0)"
+    types = {"Acc": acc.computed, "Elem": source.stored, "Out": out.stored, "name": name}
+    parts = [_VECTORS if vector else _SCALARS, _LOOPS, _SETTLE if compensated else "", _MERGED if merged else ""]
+    body = Template("".join(parts)).substitute(
+        types,
+        merge=Template(_MERGE_SUM if compensated else _MERGE).substitute(types),
+        join_vectors=Template(_JOIN_VECTORS[how]).substitute(types),
+        rest=f"a[1] += ((const {acc.computed} *)other)[1];" if compensated else "",
+        start=_start(how, acc),
+        store=store,
+        lanes=64 // _width(acc),
+    )
+    body = _expand_macro(body, "JOIN", Template(_JOIN[how]).substitute(types))
+    load = "tr_f16_to_f32({x})" if source.short == "f16" else "({x} != 0)" if acc.short == "b" else "($Acc){x}"
+    body = _expand_macro(body, "LOAD", Template(load).substitute(types))
     empty = int(kind in {"max", "min"})
     settle = f"{name}_settle" if compensated else "0"
     table = (
-        f"static const tr_reducer {name} = {{{_width(a)}, {o.size}, {name}_start, {name}_row, {name}_rows, "
+        f"static const tr_reducer {name} = {{{_width(acc)}, {out.size}, {name}_start, {name}_row, {name}_rows, "
         f"{name}_finish, {settle}, {empty}{f', {name}_merge' if merged else ''}}};\n"
     )
-    return name, body + table
+    return body + table
 
 
 def _width(ctype: CType) -> int:
@@ -333,7 +354,7 @@ def _width(ctype: CType) -> int:
 
 # First extremum, counted in C order over the reduced dimensions; the first NaN wins.
 _ARG = """\
-static int NAME(const tr_var *x, int nd, uint64_t mask, tr_var *o) {
+static int $name(const tr_var *x, int nd, uint64_t mask, tr_var *o) {
   tr_dims t;
   int64_t ki[TR_ND] = {0}, ri[TR_ND] = {0}, *out = (int64_t *)o->p;
   const char *p;
@@ -343,25 +364,25 @@ static int NAME(const tr_var *x, int nd, uint64_t mask, tr_var *o) {
   p = t.p;
   do {
     const char *q = p;
-    A best = LOAD(*(const X *)q);
+    $Acc best = LOAD(*(const $Elem *)q);
     int64_t at = 0, base = 0;
     do {
       const int64_t n = t.rn[0], s = t.rs[0];
       if (best != best) break;
-      if (RUN) {
-        const X *y = (const X *)q;
-        const A top = RUN_TOP;
-        if (top CMP best || top != top) {
+      if ($is_run) {
+        const $Elem *y = (const $Elem *)q;
+        const $Acc top = $run_top;
+        if (top $cmp best || top != top) {
           int64_t j = 0;
-          if (top == top) while ((A)y[j] != top) j++;
+          if (top == top) while (($Acc)y[j] != top) j++;
           else while (y[j] == y[j]) j++;
           best = top;
           at = base + j;
         }
       } else {
         for (int64_t j = 0; j < n; j++) {
-          const A y = LOAD(*(const X *)(q + j * s));
-          if (y CMP best || y != y) { best = y; at = base + j; if (y != y) break; }
+          const $Acc y = LOAD(*(const $Elem *)(q + j * s));
+          if (y $cmp best || y != y) { best = y; at = base + j; if (y != y) break; }
         }
       }
       base += n;
@@ -374,14 +395,16 @@ static int NAME(const tr_var *x, int nd, uint64_t mask, tr_var *o) {
 """
 
 
-def arg_reducer(kind: str, source: str) -> tuple[str, str]:
-    """Return name and text of the function that finds the first extremum."""
-    x = CTYPES[source]
-    name = f"tr_{kind}_{x.short}"
-    extremum = kind[3:]
-    vector = source not in {"float16", "bool"}
-    text = _ARG.replace("RUN_TOP", f"tr_{extremum}_{x.short}_{x.short}_{x.short}_run(y, n)" if vector else "best")
-    text = text.replace("RUN", "s == sizeof(X)" if vector else "0").replace("CMP", ">" if kind == "argmax" else "<")
-    text = expand_calls(text, "LOAD", "tr_f16_to_f32({x})" if source == "float16" else "(A){x}")
-    text = replace_words(text, {"A": x.computed, "X": x.stored}).replace("NAME", name)
-    return name, text
+def arg_reducer(kind: str, source: CType) -> str:
+    """Return the text of the function that finds the first extremum; `kind` is ``argmax`` or ``argmin``."""
+    short = source.short
+    vector = short not in {"f16", "b"}
+    text = Template(_ARG).substitute(
+        name=f"tr_{kind}_{short}",
+        Acc=source.computed,
+        Elem=source.stored,
+        cmp=">" if kind == "argmax" else "<",
+        is_run=f"s == sizeof({source.stored})" if vector else "0",
+        run_top=f"tr_{kind[3:]}_{short}_{short}_{short}_run(y, n)" if vector else "best",
+    )
+    return _expand_macro(text, "LOAD", "tr_f16_to_f32({x})" if short == "f16" else f"({source.computed}){{x}}")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from string import Template
+
 from treadle.link.c.dtypes import CTYPES
-from treadle.link.c.runtime.text import replace_words
 
 HALF = {
     "tr_f16_to_f32": """\
@@ -63,22 +64,22 @@ static inline float tr_f64_round_f16(double d) { return tr_f16_to_f32(tr_f64_to_
 # NumPy's quotient is the exact one rounded down, within the limits of fmod; over zero it is C's quotient.
 _FLOAT = {
     "floor_div": """\
-static inline T tr_floor_div_N(T a, T b) {
-  T mod, div, whole;
+static inline $Type tr_floor_div_$short($Type a, $Type b) {
+  $Type mod, div, whole;
   if (b == 0) return a / b;
-  mod = fmodS(a, b);
+  mod = fmod$suffix(a, b);
   div = (a - mod) / b;
   if (mod != 0 && (b < 0) != (mod < 0)) div -= 1;
-  if (div == 0) return copysignS(0, a / b);
-  whole = floorS(div);
-  return div - whole > (T)0.5 ? whole + 1 : whole;
+  if (div == 0) return copysign$suffix(0, a / b);
+  whole = floor$suffix(div);
+  return div - whole > ($Type)0.5 ? whole + 1 : whole;
 }
 """,
     "mod": """\
-static inline T tr_mod_N(T a, T b) {
-  const T mod = fmodS(a, b);
+static inline $Type tr_mod_$short($Type a, $Type b) {
+  const $Type mod = fmod$suffix(a, b);
   if (b == 0) return mod;
-  if (mod == 0) return copysignS(0, b);
+  if (mod == 0) return copysign$suffix(0, b);
   return (b < 0) != (mod < 0) ? mod + b : mod;
 }
 """,
@@ -86,55 +87,58 @@ static inline T tr_mod_N(T a, T b) {
 
 _SIGNED = {
     "floor_div": """\
-static inline T tr_floor_div_N(T a, T b) {
-  T q;
+static inline $Type tr_floor_div_$short($Type a, $Type b) {
+  $Type q;
   if (b == 0) return 0;
-  if (b == -1) return (T)(0 - (U)a);
+  if (b == -1) return ($Type)(0 - ($Unsigned)a);
   q = a / b;
-  return (T)(q - (a % b != 0 && (a < 0) != (b < 0)));
+  return ($Type)(q - (a % b != 0 && (a < 0) != (b < 0)));
 }
 """,
     "mod": """\
-static inline T tr_mod_N(T a, T b) {
-  T r;
+static inline $Type tr_mod_$short($Type a, $Type b) {
+  $Type r;
   if (b == 0 || b == -1) return 0;
   r = a % b;
-  return (T)(r != 0 && (r < 0) != (b < 0) ? r + b : r);
+  return ($Type)(r != 0 && (r < 0) != (b < 0) ? r + b : r);
 }
 """,
     "shr": """\
-static inline T tr_shr_N(T a, T b) { return (U)b < BITS ? (T)(a >> b) : (T)(a < 0 ? -1 : 0); }
+static inline $Type tr_shr_$short($Type a, $Type b) {
+  return ($Unsigned)b < $bits ? ($Type)(a >> b) : ($Type)(a < 0 ? -1 : 0);
+}
 """,
     "reciprocal": """\
-static inline T tr_reciprocal_N(T a) { return a == 1 || a == -1 ? a : a == 0 ? ZERO : 0; }
+static inline $Type tr_reciprocal_$short($Type a) { return a == 1 || a == -1 ? a : a == 0 ? $zero : 0; }
 """,
 }
 
 _UNSIGNED = {
     "floor_div": """\
-static inline T tr_floor_div_N(T a, T b) { return b == 0 ? 0 : a / b; }
+static inline $Type tr_floor_div_$short($Type a, $Type b) { return b == 0 ? 0 : a / b; }
 """,
     "mod": """\
-static inline T tr_mod_N(T a, T b) { return b == 0 ? 0 : a % b; }
+static inline $Type tr_mod_$short($Type a, $Type b) { return b == 0 ? 0 : a % b; }
 """,
     "shr": """\
-static inline T tr_shr_N(T a, T b) { return b < BITS ? (T)(a >> b) : 0; }
+static inline $Type tr_shr_$short($Type a, $Type b) { return b < $bits ? ($Type)(a >> b) : 0; }
 """,
     "reciprocal": """\
-static inline T tr_reciprocal_N(T a) { return a == 1 ? 1 : a == 0 ? ZERO : 0; }
+static inline $Type tr_reciprocal_$short($Type a) { return a == 1 ? 1 : a == 0 ? $zero : 0; }
 """,
 }
 
 _INTEGER = {
     "pow": """\
-static inline T tr_pow_N(T a, T b) {
-  U result = 1, base = (U)a, left = (U)b;
-  for (; left; left >>= 1, base = (U)(base * (uint64_t)base)) if (left & 1) result = (U)(result * (uint64_t)base);
-  return (T)result;
+static inline $Type tr_pow_$short($Type a, $Type b) {
+  $Unsigned result = 1, base = ($Unsigned)a, left = ($Unsigned)b;
+  for (; left; left >>= 1, base = ($Unsigned)(base * (uint64_t)base))
+    if (left & 1) result = ($Unsigned)(result * (uint64_t)base);
+  return ($Type)result;
 }
 """,
     "shl": """\
-static inline T tr_shl_N(T a, T b) { return (U)b < BITS ? (T)((uint64_t)a << b) : 0; }
+static inline $Type tr_shl_$short($Type a, $Type b) { return ($Unsigned)b < $bits ? ($Type)((uint64_t)a << b) : 0; }
 """,
 }
 
@@ -145,19 +149,18 @@ _ZERO = {"i32": "INT32_MIN", "i64": "INT64_MIN"}
 def scalar_helpers() -> dict[str, str]:
     """Return the text of every scalar helper by name, for every dtype."""
     made = dict(HALF)
-    for name, ctype in CTYPES.items():
-        if ctype.kind == "b" or name == "float16":
+    for ctype in CTYPES.values():
+        if ctype.kind == "b" or ctype.short == "f16":
             continue
         families = {"f": _FLOAT, "i": {**_SIGNED, **_INTEGER}, "u": {**_UNSIGNED, **_INTEGER}}[ctype.kind]
+        words = {
+            "Type": ctype.computed,
+            "Unsigned": f"uint{ctype.size * 8}_t",
+            "short": ctype.short,
+            "suffix": ctype.suffix,
+            "bits": ctype.size * 8,
+            "zero": _ZERO.get(ctype.short, "0"),
+        }
         for family, text in families.items():
-            made[f"tr_{family}_{ctype.short}"] = _instance(text, ctype.short, ctype.computed, ctype.suffix)
+            made[f"tr_{family}_{ctype.short}"] = Template(text).substitute(words)
     return made
-
-
-def _instance(text: str, short: str, computed: str, suffix: str) -> str:
-    unsigned = computed if computed.startswith("u") else f"u{computed}"
-    bits = short[1:]
-    words = {"_N(": f"_{short}(", "ZERO": _ZERO.get(short, "0"), "BITS": bits, "S(": f"{suffix}("}
-    for word, by in words.items():
-        text = text.replace(word, by)
-    return replace_words(text, {"T": computed, "U": unsigned})

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from treadle.link.c.runtime.text import replace_words
+from string import Template
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Container
+
+    from treadle.link.c.dtypes import CType
 
 # C's name of each function that may be called on whole blocks, and how many operands it has.
 BLOCK_FUNCTIONS = {
@@ -32,39 +38,39 @@ typedef float tr_f32s __attribute__((vector_size(TR_BYTES)));
 
 # An element's result does not depend on where it stands: what is left at the end goes the same way, padded.
 _SIMD1 = """\
-extern Vs CALL(v, FN)(Vs);
-static void tr_v_FN_NAME(int64_t n, const T *x, T *o) {
-  enum { W = TR_BYTES / sizeof(T) };
+extern $Vector $symbol(v, $function)($Vector);
+static void tr_v_${function}_$short(int64_t n, const $Type *x, $Type *o) {
+  enum { W = TR_BYTES / sizeof($Type) };
   int64_t i = 0;
-  Vs a;
+  $Vector a;
   for (; i + W <= n; i += W) {
     memcpy(&a, x + i, sizeof a);
-    a = CALL(v, FN)(a);
+    a = $symbol(v, $function)(a);
     memcpy(o + i, &a, sizeof a);
   }
   if (i < n) {
-    T rest[W];
+    $Type rest[W];
     for (int k = 0; k < W; k++) rest[k] = x[i + k < n ? i + k : n - 1];
     memcpy(&a, rest, sizeof a);
-    a = CALL(v, FN)(a);
-    memcpy(o + i, &a, (size_t)(n - i) * sizeof(T));
+    a = $symbol(v, $function)(a);
+    memcpy(o + i, &a, (size_t)(n - i) * sizeof($Type));
   }
 }
 """
 _SIMD2 = """\
-extern Vs CALL(vv, FN)(Vs, Vs);
-static void tr_v_FN_NAME(int64_t n, const T *x, const T *y, T *o) {
-  enum { W = TR_BYTES / sizeof(T) };
+extern $Vector $symbol(vv, $function)($Vector, $Vector);
+static void tr_v_${function}_$short(int64_t n, const $Type *x, const $Type *y, $Type *o) {
+  enum { W = TR_BYTES / sizeof($Type) };
   int64_t i = 0;
-  Vs a, b;
+  $Vector a, b;
   for (; i + W <= n; i += W) {
     memcpy(&a, x + i, sizeof a);
     memcpy(&b, y + i, sizeof b);
-    a = CALL(vv, FN)(a, b);
+    a = $symbol(vv, $function)(a, b);
     memcpy(o + i, &a, sizeof a);
   }
   if (i < n) {
-    T rest[2][W];
+    $Type rest[2][W];
     for (int k = 0; k < W; k++) {
       const int64_t j = i + k < n ? i + k : n - 1;
       rest[0][k] = x[j];
@@ -72,49 +78,51 @@ static void tr_v_FN_NAME(int64_t n, const T *x, const T *y, T *o) {
     }
     memcpy(&a, rest[0], sizeof a);
     memcpy(&b, rest[1], sizeof b);
-    a = CALL(vv, FN)(a, b);
-    memcpy(o + i, &a, (size_t)(n - i) * sizeof(T));
+    a = $symbol(vv, $function)(a, b);
+    memcpy(o + i, &a, (size_t)(n - i) * sizeof($Type));
   }
 }
 """
 _PLAIN1 = """\
-static void tr_v_FN_NAME(int64_t n, const T *x, T *o) { for (int64_t i = 0; i < n; i++) o[i] = FNS(x[i]); }
+static void tr_v_${function}_$short(int64_t n, const $Type *x, $Type *o) {
+  for (int64_t i = 0; i < n; i++) o[i] = $function$suffix(x[i]);
+}
 """
 _PLAIN2 = """\
-static void tr_v_FN_NAME(int64_t n, const T *x, const T *y, T *o) {
-  for (int64_t i = 0; i < n; i++) o[i] = FNS(x[i], y[i]);
+static void tr_v_${function}_$short(int64_t n, const $Type *x, const $Type *y, $Type *o) {
+  for (int64_t i = 0; i < n; i++) o[i] = $function$suffix(x[i], y[i]);
 }
 """
 # The exponentials of numbers less a shift, and their sum: they are kept at o, unless that is 0.
 _SHIFTED = """\
-static T tr_shifted_exp_NAME(int64_t n, const T *x, T shift, T *o) {
-  enum { W = TR_BYTES / sizeof(T) };
+static $Type tr_shifted_exp_$short(int64_t n, const $Type *x, $Type shift, $Type *o) {
+  enum { W = TR_BYTES / sizeof($Type) };
   int64_t i = 0;
-  T sum = 0;
-  Vs total = {0}, a;
+  $Type sum = 0;
+  $Vector total = {0}, a;
   for (; i + W <= n; i += W) {
     memcpy(&a, x + i, sizeof a);
-    a = CALL(v, exp)(a - shift);
+    a = $symbol(v, exp)(a - shift);
     total += a;
     if (o) memcpy(o + i, &a, sizeof a);
   }
   for (int k = 0; k < W; k++) sum += total[k];
   if (i < n) {
-    T rest[W];
+    $Type rest[W];
     for (int k = 0; k < W; k++) rest[k] = x[i + k < n ? i + k : n - 1];
     memcpy(&a, rest, sizeof a);
-    a = CALL(v, exp)(a - shift);
+    a = $symbol(v, exp)(a - shift);
     for (int64_t k = 0; k < n - i; k++) sum += a[k];
-    if (o) memcpy(o + i, &a, (size_t)(n - i) * sizeof(T));
+    if (o) memcpy(o + i, &a, (size_t)(n - i) * sizeof($Type));
   }
   return sum;
 }
 """
 _SHIFTED_PLAIN = """\
-static T tr_shifted_exp_NAME(int64_t n, const T *x, T shift, T *o) {
-  T t[4] = {0, 0, 0, 0};
+static $Type tr_shifted_exp_$short(int64_t n, const $Type *x, $Type shift, $Type *o) {
+  $Type t[4] = {0, 0, 0, 0};
   for (int64_t i = 0; i < n; i++) {
-    const T e = FNS(x[i] - shift);
+    const $Type e = $function$suffix(x[i] - shift);
     t[i & 3] += e;
     if (o) o[i] = e;
   }
@@ -127,35 +135,38 @@ _WHERE_SIMD = """\
 """
 
 
-def block_function(function: str, short: str, simd: bool, portable: bool = False) -> str:
+def block_function(function: str, ctype: CType, simd: Container[str], *, portable: bool) -> str:
     """Return the text of ``tr_v_<function>_<short>(n, x[, y], o)``.
 
     Parameters
     ----------
-    function, short
-        C's name of the function, and the short name of the dtype.
+    function, ctype
+        C's name of the function, and float or double.
     simd
-        Whether the C library has it for vectors.
+        The functions that the C library has for vectors.
     portable
-        Whether the text is to be compiled elsewhere too, where the C library may not.
+        Whether the text is to be compiled elsewhere too, where the C library may not have them.
     """
     pair = BLOCK_FUNCTIONS[function] == 2
-    return _chosen(function, short, (_SIMD2 if pair else _SIMD1, _PLAIN2 if pair else _PLAIN1), simd, portable)
+    return _chosen(function, ctype, (_SIMD2, _PLAIN2) if pair else (_SIMD1, _PLAIN1), simd, portable)
 
 
-def shifted_exponentials(short: str, simd: bool, portable: bool = False) -> str:
+def shifted_exponentials(ctype: CType, simd: Container[str], *, portable: bool) -> str:
     """Return the text of ``tr_shifted_exp_<short>(n, x, shift, o)``; parameters as of `block_function`."""
-    text = _chosen("exp", short, (_SHIFTED, _SHIFTED_PLAIN), simd, portable)
     # The SIMD function is declared with the block function.
-    return f"/* tr_v_exp_{short} */\n{text}"
+    return f"/* tr_v_exp_{ctype.short} */\n" + _chosen("exp", ctype, (_SHIFTED, _SHIFTED_PLAIN), simd, portable)
 
 
-def _chosen(function: str, short: str, texts: tuple[str, str], simd: bool, portable: bool) -> str:
-    """Return the first text if there are SIMD functions, else the second; both, to be chosen from, if portable."""
-    text = texts[0] if simd else texts[1]
-    if simd and portable:
+def _chosen(function: str, ctype: CType, texts: tuple[str, str], simd: Container[str], portable: bool) -> str:
+    """Return the first text if there is a SIMD function, else the second; both, to be chosen from, if portable."""
+    text = texts[0] if function + ctype.suffix in simd else texts[1]
+    if portable and text is texts[0]:
         text = f"{_WHERE_SIMD}{text}#else\n{texts[1]}#endif\n"
-    single = short == "f32"
-    text = text.replace("CALL", f"TR_{short.upper()}").replace("Vs", f"tr_{short}s")
-    text = text.replace("FNS", function + ("f" if single else "")).replace("FN", function).replace("NAME", short)
-    return replace_words(text, {"T": "float" if single else "double"})
+    return Template(text).substitute(
+        function=function,
+        suffix=ctype.suffix,
+        short=ctype.short,
+        Type=ctype.computed,
+        Vector=f"tr_{ctype.short}s",
+        symbol=f"TR_{ctype.short.upper()}",
+    )
