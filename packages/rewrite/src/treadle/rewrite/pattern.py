@@ -277,7 +277,7 @@ class Law:
         name: str,
         lhs: Pattern,
         rhs: Any,
-        when: Callable[[Apply, Mapping[str, Variable]], bool] | None,
+        when: Callable[..., bool] | None,
         is_commutative: Callable[[Op], bool] | None,
         value_of: Callable[[Variable], Any] | None,
     ) -> None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 # An op, or a class of ops.
 Tracked = Op | type[Op]
 _Function = TypeVar("_Function", bound="Callable[..., Any]")
+V = TypeVar("V", bound="Variable")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -274,7 +275,7 @@ class RuleSet:
         rhs: Any,
         *,
         phase: Phase | Sequence[Phase] = Phase.STABILIZE,
-        when: Callable[[Apply, Mapping[str, Variable]], bool] | None = None,
+        when: Callable[[Apply[V], Mapping[str, V]], bool] | None = None,
         tags: Sequence[str] | None = None,
         before: Sequence[str] = (),
         after: Sequence[str] = (),

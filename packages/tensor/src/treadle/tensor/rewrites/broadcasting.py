@@ -17,13 +17,15 @@ from treadle.tensor.scalar.cast import second
 from treadle.tensor.shape import lengths
 
 if TYPE_CHECKING:
-    from treadle.graph import Apply, FunctionGraph, Variable
+    from treadle.graph import FunctionGraph
+    from treadle.tensor.rewrites.analysis.predicates import NodeOf
+    from treadle.tensor.variable import TensorNode, TensorVariable
 
 RULES = RuleSet("broadcasting", features=(SymbolicShapes,))
 
 
 @RULES.rule(EARLY_AND_LATE, Alloc, tags=(*BOTH, "local_useless_alloc", "useless"), needs_graph=True)
-def useless_alloc(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def useless_alloc(fgraph: FunctionGraph, node: NodeOf[Alloc]) -> TensorVariable | None:
     """alloc(x, shape of x) -> x."""
     x, out = node.inputs[0], node.outputs[0]
     shapes = shapes_of(fgraph)
@@ -33,7 +35,7 @@ def useless_alloc(fgraph: FunctionGraph, node: Apply) -> Variable | None:
 
 
 @RULES.rule(EARLY_AND_LATE, Alloc, tags=(*BOTH, "local_merge_alloc"), needs_graph=True)
-def alloc_of_alloc(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def alloc_of_alloc(fgraph: FunctionGraph, node: NodeOf[Alloc]) -> TensorVariable | None:
     """alloc(alloc(x, a), b) -> alloc(x, b), where each length of a is 1 or b's for certain."""
     inner = made_by(node.inputs[0], Alloc)
     if inner is None:
@@ -46,7 +48,7 @@ def alloc_of_alloc(fgraph: FunctionGraph, node: Apply) -> Variable | None:
 
 
 @RULES.rule(EARLY_AND_LATE, Alloc, tags=(*BOTH, "local_alloc_dimshuffle", "local_alloc_sink_dimshuffle"))
-def alloc_of_dimshuffle(node: Apply) -> Variable | None:
+def alloc_of_dimshuffle(node: NodeOf[Alloc]) -> TensorVariable | None:
     """alloc(dimshuffle(x, 'x', 0), lengths) -> alloc(x, lengths): dimensions in front come by themselves."""
     inner = made_by(node.inputs[0], DimShuffle)
     if inner is None:
@@ -66,10 +68,10 @@ def alloc_of_dimshuffle(node: Apply) -> Variable | None:
     tags=(*BOTH, "local_second_to_alloc", "local_useless_fill", "local_second_sink", "shape_unsafe"),
     needs_graph=True,
 )
-def second_to_alloc(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def second_to_alloc(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVariable | None:
     """second(x, y) -> y, or alloc(y, shape of x): x itself is not needed."""
-    x: Any = node.inputs[0]
-    y: Any = node.inputs[1]
+    x = node.inputs[0]
+    y = node.inputs[1]
     out = node.outputs[0]
     shapes = shapes_of(fgraph)
     if shapes.of(y) == shapes.of(out):
@@ -77,11 +79,11 @@ def second_to_alloc(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     if any(n != 1 for n in y.type.shape):
         return None
     scalar = dimshuffle(y, *()) if y.ndim else y
-    made: Variable = Alloc()(scalar, *lengths(x))
+    made: TensorVariable = Alloc()(scalar, *lengths(x))
     return made if out.type.is_super(made.type) else None
 
 
-def _unspread(x: Variable) -> Variable | None:
+def _unspread(x: TensorVariable) -> TensorVariable | None:
     """Return the value that a variable holds broadcast, or None."""
     node = x.owner
     if node is None:
@@ -92,14 +94,14 @@ def _unspread(x: Variable) -> Variable | None:
 
 
 @RULES.rule(EARLY_AND_LATE, Elemwise, tags=(*BOTH, "local_elemwise_alloc", "local_alloc_unary"), needs_graph=True)
-def operand_broadcast_in_vain(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def operand_broadcast_in_vain(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVariable | None:
     """f(alloc(x, shape), y) -> f(x, y), where the shape is the same for certain; alloc(f(x, y), shape) for numbers."""
     values = [_unspread(x) for x in node.inputs]
     if all(v is None for v in values):
         return None
     shapes = shapes_of(fgraph)
     target = shapes.of(node.outputs[0])
-    inputs: list[Variable] = list(node.inputs)
+    inputs: list[TensorVariable] = list(node.inputs)
     for i, value in enumerate(values):
         if value is None:
             continue
@@ -108,16 +110,15 @@ def operand_broadcast_in_vain(fgraph: FunctionGraph, node: Apply) -> Variable | 
             inputs = trial
     if all(a is b for a, b in zip(inputs, node.inputs, strict=True)):
         return _spread_late(fgraph, shapes, node)
-    made: Variable = node.op(*inputs)
+    made: TensorVariable = node.op(*inputs)
     return made if node.outputs[0].type.is_super(made.type) else None
 
 
-def _spread_late(fgraph: FunctionGraph, shapes: SymbolicShapes, node: Apply) -> Variable | None:
+def _spread_late(fgraph: FunctionGraph, shapes: SymbolicShapes, node: TensorNode) -> TensorVariable | None:
     """Return alloc(f(x, y), lengths) for f(alloc(x, lengths), y) where y has length 1 in every dimension."""
     allocated = [made_by(x, Alloc) for x in node.inputs]
     if len(node.outputs) != 1 or any(
-        inner is None and any(n != 1 for n in x.type.shape)  # type: ignore[attr-defined]  # a tensor
-        for inner, x in zip(allocated, node.inputs, strict=True)
+        inner is None and any(n != 1 for n in x.type.shape) for inner, x in zip(allocated, node.inputs, strict=True)
     ):
         return None
     values: list[Any] = [x if a is None else a.inputs[0] for a, x in zip(allocated, node.inputs, strict=True)]
@@ -131,10 +132,10 @@ def _spread_late(fgraph: FunctionGraph, shapes: SymbolicShapes, node: Apply) -> 
 
 
 @RULES.rule(EARLY_AND_LATE, SumTo, tags=(*BOTH, "ShapeOpt"), needs_graph=True)
-def sum_to_known_shape(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def sum_to_known_shape(fgraph: FunctionGraph, node: NodeOf[SumTo]) -> TensorVariable | None:
     """sum_to(x, shape) -> x or sum(x, axes), where it is known for each dimension whether it is summed."""
-    x: Any = node.inputs[0]
-    out: Any = node.outputs[0]
+    x = node.inputs[0]
+    out = node.outputs[0]
     shapes = shapes_of(fgraph)
     own, wanted = shapes.of(x), shapes.of(out)
     extra = len(own) - len(wanted)

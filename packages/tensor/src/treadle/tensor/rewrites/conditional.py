@@ -12,6 +12,7 @@ from treadle.tensor.dimshuffle import DimShuffle
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.predicates import is_used_once, kind_of, scalar_name
+from treadle.tensor.variable import tensors
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -76,7 +77,9 @@ def ifelse_of_not(node: Apply) -> Sequence[Variable] | None:
     """ifelse(not c, x, y) -> ifelse(c, y, x)."""
     inner = node.inputs[0].owner
     negated = scalar_name(inner)
-    if inner is None or not (negated == "logical_not" or (negated == "invert" and kind_of(node.inputs[0]) == "b")):
+    if inner is None or not (
+        negated == "logical_not" or (negated == "invert" and kind_of(tensors(node.inputs)[0]) == "b")
+    ):
         return None
     return _fitting(node, _rebuilt(node, inner.inputs[0], [(y, x) for x, y in _pairs(node)]))
 

@@ -16,22 +16,23 @@ from treadle.tensor.shape import LENGTH, Reshape
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.graph import Apply, Variable
+    from treadle.tensor.rewrites.analysis.predicates import NodeOf
+    from treadle.tensor.variable import TensorVariable
 
 RULES = RuleSet("dimshuffle")
 
 
 @RULES.rule(EARLY_AND_LATE, DimShuffle, tags=(*BOTH, "local_dimshuffle_lift", "useless"), depth=1)
-def useless_dimshuffle(node: Apply) -> Variable | None:
+def useless_dimshuffle(node: NodeOf[DimShuffle]) -> TensorVariable | None:
     """dimshuffle(x, 0, 1, …) -> x; a dimension of length 1 may be dropped and come back."""
-    op: Any = node.op
+    op = node.op
     if len(op.order) != op.ndim or any(d not in {k, NEW} for k, d in enumerate(op.order)):
         return None
     return if_fits(node, node.inputs[0])
 
 
 @RULES.rule(EARLY_AND_LATE, DimShuffle, tags=(*BOTH, "local_dimshuffle_lift"))
-def dimshuffle_of_dimshuffle(node: Apply) -> Variable | None:
+def dimshuffle_of_dimshuffle(node: NodeOf[DimShuffle]) -> TensorVariable | None:
     """dimshuffle(dimshuffle(x, a), b) -> dimshuffle(x, a then b)."""
     inner = made_by(node.inputs[0], DimShuffle)
     if inner is None:
@@ -42,25 +43,25 @@ def dimshuffle_of_dimshuffle(node: Apply) -> Variable | None:
 
 
 @RULES.rule(EARLY_AND_LATE, DimShuffle, tags=(*BOTH, "local_dimshuffle_alloc", "local_alloc_sink_dimshuffle"))
-def dimshuffle_of_alloc(node: Apply) -> Variable | None:
+def dimshuffle_of_alloc(node: NodeOf[DimShuffle]) -> TensorVariable | None:
     """dimshuffle(alloc(x, lengths)) -> alloc(dimshuffle(x), lengths rearranged)."""
     inner = made_by(node.inputs[0], Alloc)
     if inner is None:
         return None
-    op: Any = node.op
-    known: Any = node.inputs[0].type
+    op = node.op
+    known = node.inputs[0].type
     if any(known.shape[d] != 1 for d in op.dropped):
         return None
-    value: Any = inner.inputs[0]
+    value = inner.inputs[0]
     lengths = inner.inputs[1:]
     extra = len(lengths) - value.ndim
     if any(value.type.shape[d - extra] != 1 for d in op.dropped if d >= extra):
         return None
-    order = [NEW if d == NEW or d < extra else d - extra for d in op.order]
+    order = [d - extra if isinstance(d, int) and d >= extra else NEW for d in op.order]
     while order and order[0] == NEW:
         del order[0]
     one = constant(1, dtype=LENGTH)
-    made = Alloc()(dimshuffle(value, *order), *(one if d == NEW else lengths[d] for d in op.order))
+    made = Alloc()(dimshuffle(value, *order), *(lengths[d] if isinstance(d, int) else one for d in op.order))
     return if_fits(node, made)
 
 
@@ -71,12 +72,12 @@ def keeps_order(order: Sequence[int | str]) -> bool:
 
 
 @RULES.rule(EARLY_AND_LATE, DimShuffle, tags=(*BOTH, "local_fuse_squeeze_reshape", "local_fuse_expand_dims_reshape"))
-def dimshuffle_of_reshape(node: Apply) -> Variable | None:
+def dimshuffle_of_reshape(node: NodeOf[DimShuffle]) -> TensorVariable | None:
     """dimshuffle(reshape(x, lengths)) -> reshape(x, lengths with and without ones), where no two change places."""
     inner = made_by(node.inputs[0], Reshape)
-    op: Any = node.op
+    op = node.op
     if inner is None or not keeps_order(op.order):
         return None
     one = constant(1, dtype=LENGTH)
-    lengths = [one if d == NEW else inner.inputs[1 + d] for d in op.order]
+    lengths = [inner.inputs[1 + d] if isinstance(d, int) else one for d in op.order]
     return if_fits(node, Reshape(len(lengths))(inner.inputs[0], *lengths))

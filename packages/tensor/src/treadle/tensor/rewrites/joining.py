@@ -23,38 +23,40 @@ from treadle.tensor.scalar.cast import cast
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.graph import Apply, FunctionGraph, Variable
+    from treadle.graph import FunctionGraph
+    from treadle.tensor.rewrites.analysis.predicates import NodeOf
+    from treadle.tensor.variable import TensorNode, TensorVariable
 
 RULES = RuleSet("joining", features=(SymbolicShapes,))
 # Joins of joins are made flat up to so many parts, so that the work on a long chain of them stays linear.
 MOST_PARTS = 256
 
 
-def _joined(node: Apply, parts: Sequence[Any]) -> Variable | None:
+def _joined(node: TensorNode, parts: Sequence[Any]) -> TensorVariable | None:
     """Return the join of other parts, in the dtype of a node's result."""
     op: Any = node.op
-    kind: Any = node.outputs[0].type
+    kind = node.outputs[0].type
     made = parts[0] if len(parts) == 1 else Join(op.axis)(*parts)
     return if_fits(node, cast(made, kind.dtype))
 
 
 @RULES.rule(EARLY_AND_LATE, Join, tags=(*BOTH, "local_join_1", "useless"), depth=1)
-def join_of_one(node: Apply) -> Variable | None:
+def join_of_one(node: NodeOf[Join]) -> TensorVariable | None:
     """join(x) -> x."""
     return _joined(node, node.inputs) if len(node.inputs) == 1 else None
 
 
 @RULES.rule(EARLY_AND_LATE, Join, tags=(*BOTH, "local_join_empty"), depth=1)
-def join_with_nothing(node: Apply) -> Variable | None:
+def join_with_nothing(node: NodeOf[Join]) -> TensorVariable | None:
     """join(x, part of length 0, y) -> join(x, y)."""
-    op: Any = node.op
-    parts: list[Any] = list(node.inputs)
+    op = node.op
+    parts = list(node.inputs)
     left = [x for x in parts if x.type.shape[op.axis] != 0]
     return _joined(node, left) if 0 < len(left) < len(parts) else None
 
 
 @RULES.rule(EARLY_AND_LATE, Join, tags=(*BOTH, "local_join_make_vector"), needs_graph=True)
-def join_of_joins(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def join_of_joins(fgraph: FunctionGraph, node: NodeOf[Join]) -> TensorVariable | None:
     """join(join(x, y), z) -> join(x, y, z), where the inner join is used only here."""
     parts: list[Any] = []
     for x in node.inputs:
@@ -67,9 +69,9 @@ def join_of_joins(fgraph: FunctionGraph, node: Apply) -> Variable | None:
 
 
 @RULES.rule(EARLY_AND_LATE, Join, tags=BOTH, depth=1)
-def join_of_constants(node: Apply) -> Variable | None:
+def join_of_constants(node: NodeOf[Join]) -> TensorVariable | None:
     """join(x, 1st constant, 2nd constant) -> join(x, both constants joined)."""
-    op: Any = node.op
+    op = node.op
     parts: list[Any] = []
     for x in node.inputs:
         last = parts[-1] if parts else None
@@ -87,11 +89,11 @@ def _with_length(x: Any, other: Any, axis: int) -> Any:
 
 
 @RULES.rule(EARLY_AND_LATE, Join, tags=(*BOTH, "local_join_of_alloc", "local_join_to_repeat"), needs_graph=True)
-def join_of_same(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def join_of_same(fgraph: FunctionGraph, node: NodeOf[Join]) -> TensorVariable | None:
     """join(alloc(x, n), alloc(x, m)) -> alloc(x, n + m); join(x, x, x) -> alloc(x, 3), where x has length 1 there."""
-    op: Any = node.op
+    op = node.op
     first: Any = node.inputs[0]
-    if len(node.inputs) < 2 or len({x.type.dtype for x in node.inputs}) > 1:  # type: ignore[attr-defined]  # tensors
+    if len(node.inputs) < 2 or len({x.type.dtype for x in node.inputs}) > 1:
         return None
     value: Any
     if all(x is first for x in node.inputs) and first.type.shape[op.axis] == 1:
@@ -108,14 +110,14 @@ def join_of_same(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     return None if any(n is None for n in lengths) else if_fits(node, Alloc()(value, *lengths))
 
 
-def _same_number(a: Variable, b: Variable | None) -> bool:
+def _same_number(a: TensorVariable, b: TensorVariable | None) -> bool:
     return a is b or (isinstance(a, Constant) and b is not None and a.equals(b))
 
 
 @RULES.rule(EARLY_AND_LATE, Join, tags=(*BOTH, "local_join_subtensors", "local_useless_split"))
-def join_of_consecutive_slices(node: Apply) -> Variable | None:
+def join_of_consecutive_slices(node: NodeOf[Join]) -> TensorVariable | None:
     """join(x[:n], x[n:]) -> x; join(x[2:4], x[4:7]) -> x[2:7]."""
-    op: Any = node.op
+    op = node.op
     parts: list[Any] = []
     for x in node.inputs:
         made = _together(parts[-1], x, op.axis) if parts else None
@@ -126,7 +128,7 @@ def join_of_consecutive_slices(node: Apply) -> Variable | None:
     return _joined(node, parts) if len(parts) < len(node.inputs) else None
 
 
-def _together(left: Variable, right: Variable, axis: int) -> Variable | None:
+def _together(left: TensorVariable, right: TensorVariable, axis: int) -> TensorVariable | None:
     """Return the slice of a tensor that two consecutive ones are, joined along an axis."""
     a, b = made_by(left, Subtensor), made_by(right, Subtensor)
     if a is None or b is None or a.inputs[0] is not b.inputs[0]:
@@ -142,7 +144,7 @@ def _together(left: Variable, right: Variable, axis: int) -> Variable | None:
     if first.step not in {None, 1} or second.step not in {None, 1} or not _meet(first, second):
         return None
     both = Stretch(first.start, second.stop)
-    made: Variable = taken(a.inputs[0], [*one[:d], FULL if both.is_full else both, *one[d + 1 :]])
+    made: TensorVariable = taken(a.inputs[0], [*one[:d], FULL if both.is_full else both, *one[d + 1 :]])
     return made
 
 

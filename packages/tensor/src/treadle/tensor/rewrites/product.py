@@ -27,11 +27,14 @@ from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes, sha
 from treadle.tensor.scalar.arithmetic import mul, neg
 from treadle.tensor.scalar.cast import cast
 from treadle.tensor.shape import Reshape, lengths
+from treadle.tensor.variable import tensors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.graph import Apply, FunctionGraph, Variable
+    from treadle.graph import Apply, FunctionGraph
+    from treadle.tensor.rewrites.analysis.predicates import NodeOf
+    from treadle.tensor.variable import TensorNode, TensorVariable
 
 RULES = RuleSet("product", features=(SymbolicShapes,))
 # Chains of more factors than this are left in the order in which they are written: finding the best takes their cube.
@@ -39,21 +42,21 @@ MOST_FACTORS = 24
 
 
 @RULES.rule(EARLY_AND_LATE, MatMul, tags=(*BOTH, "local_dot_to_mul"), depth=1, needs_graph=True)
-def product_over_length_one(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def product_over_length_one(fgraph: FunctionGraph, node: NodeOf[MatMul]) -> TensorVariable | None:
     """matmul(column, row) -> column * row, where that is no factor of another product: then the order matters more."""
     a, b = node.inputs
     kinds: list[Any] = [a.type, b.type]
     # An inner length that only one of the two is known to have stays an error if the other differs.
     if kinds[0].shape[-1] != 1 or kinds[1].shape[-2] != 1 or _is_inside_chain(fgraph, node):
         return None
-    out: Any = node.outputs[0].type
+    out = node.outputs[0].type
     return if_fits(node, mul(cast(a, out.dtype), cast(b, out.dtype)))
 
 
 @RULES.rule(EARLY_AND_LATE, MatMul, tags=(*BOTH, "local_0_dot_x"), needs_graph=True)
-def product_of_uniform(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def product_of_uniform(fgraph: FunctionGraph, node: NodeOf[MatMul]) -> TensorVariable | None:
     """matmul(filled with c, b) -> the sums of the columns of c * b, repeated; and so for the other factor."""
-    out: Any = node.outputs[0].type
+    out = node.outputs[0].type
     if out.ndim != 2 or out.dtype == "bool":
         return None
     for at in (0, 1):
@@ -76,9 +79,9 @@ def product_of_uniform(fgraph: FunctionGraph, node: Apply) -> Variable | None:
 
 
 @RULES.rule(EARLY_AND_LATE, MatMul, tags=(*BOTH, "local_0_dot_x"), depth=1, needs_graph=True)
-def product_over_nothing(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def product_over_nothing(fgraph: FunctionGraph, node: NodeOf[MatMul]) -> TensorVariable | None:
     """matmul(a, b) over an inner length of 0 -> zeros."""
-    out: Any = node.outputs[0].type
+    out = node.outputs[0].type
     shapes = shapes_of(fgraph)
     if shapes.value(shapes.of(node.inputs[0])[-1]) != 0 or shapes.value(shapes.of(node.inputs[1])[-2]) != 0:
         return None
@@ -93,13 +96,13 @@ def product_over_nothing(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     needs_graph=True,
     differs="where c * a overflows, and in the sign of a zero",
 )
-def product_of_scaled(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def product_of_scaled(fgraph: FunctionGraph, node: NodeOf[MatMul]) -> TensorVariable | None:
     """matmul(c * a, b) -> c * matmul(a, b), for a finite number c; matmul(-a, b) -> -matmul(a, b).
 
     Of floats only for a c that makes nothing smaller, and not in half precision: as for sums.
     """
-    out: Any = node.outputs[0].type
-    if out.dtype == "bool" or any(x.type.dtype != out.dtype for x in node.inputs):  # type: ignore[attr-defined]  # tensors
+    out = node.outputs[0].type
+    if out.dtype == "bool" or any(x.type.dtype != out.dtype for x in node.inputs):
         return None
     for at in (0, 1):
         var = node.inputs[at]
@@ -114,14 +117,14 @@ def product_of_scaled(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     return None
 
 
-def _scaled(var: Variable) -> tuple[Any, Any] | None:
+def _scaled(var: TensorVariable) -> tuple[Any, Any] | None:
     """Return the finite number and the tensor that a product is of; no number for a negative."""
     name = scalar_name(var.owner)
     if var.owner is None or name not in {"neg", "mul"}:
         return None
     if name == "neg":
         return None, var.owner.inputs[0]
-    kind: Any = var.type
+    kind = var.type
     for c, x in (var.owner.inputs, reversed(var.owner.inputs)):
         if _is_finite_number(c) and (kind.numpy_dtype.kind in "iu" or never_shrinks(constant_value(c), kind.dtype)):
             # Numbers that could not be made one, since that would be infinite, stay where they are.
@@ -144,10 +147,10 @@ def _is_finite_number(var: Any) -> bool:
     MatMul,
     tags=(*BOTH, "local_batched_matmul_to_core_matmul", "local_batched_matmul_to_core_matmul_with_reshape"),
 )
-def stack_times_one_matrix(node: Apply) -> Variable | None:
+def stack_times_one_matrix(node: NodeOf[MatMul]) -> TensorVariable | None:
     """matmul(stack of a, one b) -> one product: the stack's matrices lie below one another."""
-    a: Any = node.inputs[0]
-    b: Any = node.inputs[1]
+    a = node.inputs[0]
+    b = node.inputs[1]
     ndim = a.type.ndim
     if ndim == 2 or any(n != 1 for n in b.type.shape[:-2]):
         return None
@@ -167,7 +170,7 @@ def stack_times_one_matrix(node: Apply) -> Variable | None:
     return if_fits(node, Reshape(ndim)(MatMul()(below, right), *stack, rows, columns))
 
 
-def _lies_in_order(a: Variable) -> bool:
+def _lies_in_order(a: TensorVariable) -> bool:
     """Whether a stack is likely to lie in memory in order: reshaping a transposed one copies it."""
     inner = made_by(a, DimShuffle)
     op: Any = None if inner is None else inner.op
@@ -175,10 +178,10 @@ def _lies_in_order(a: Variable) -> bool:
 
 
 @RULES.rule(EARLY_AND_LATE, MatMul, tags=(*BOTH, "local_batched_matmul_to_core_matmul"), depth=1)
-def stack_of_one(node: Apply) -> Variable | None:
+def stack_of_one(node: NodeOf[MatMul]) -> TensorVariable | None:
     """Matmul of stacks with a dimension of length 1 in both -> of stacks without it."""
-    a: Any = node.inputs[0]
-    b: Any = node.inputs[1]
+    a = node.inputs[0]
+    b = node.inputs[1]
     ndim = a.type.ndim
     unit = [d for d in range(ndim - 2) if a.type.shape[d] == 1 and b.type.shape[d] == 1]
     if not unit:
@@ -198,12 +201,12 @@ def stack_of_one(node: Apply) -> Variable | None:
     needs_graph=True,
     differs="where the product of some of the factors leaves the range",
 )
-def chain_of_products(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def chain_of_products(fgraph: FunctionGraph, node: NodeOf[MatMul]) -> TensorVariable | None:
     """matmul(matmul(a, b), c) -> matmul(a, matmul(b, c)), and so for longer chains, where that takes less work.
 
     Not in half precision, which products of some of the factors leave too easily.
     """
-    out: Any = node.outputs[0].type
+    out = node.outputs[0].type
     if _is_inside_chain(fgraph, node) or out.dtype == "float16":
         return None
     factors, written = _collected(fgraph, node)
@@ -229,13 +232,13 @@ def _length(step: _Step) -> tuple[int, int]:
     return step[2] - step[0], step[0]
 
 
-def _is_inside_chain(fgraph: FunctionGraph, node: Apply) -> bool:
+def _is_inside_chain(fgraph: FunctionGraph, node: TensorNode) -> bool:
     """Whether a product is a factor of another one, and used only there: then that one decides."""
     clients = fgraph.clients[node.outputs[0]]
     return len(clients) == 1 and isinstance(clients[0][0].op, MatMul)
 
 
-def _collected(fgraph: FunctionGraph, root: Apply) -> tuple[list[Any], list[_Step]]:
+def _collected(fgraph: FunctionGraph, root: TensorNode) -> tuple[list[Any], list[_Step]]:
     """Return the factors of a chain of products of matrices, and the steps in which they are multiplied."""
     factors: list[Any] = []
     steps: list[_Step] = []
@@ -320,18 +323,19 @@ def accumulated_product(fgraph: FunctionGraph) -> int:
     return count
 
 
-def _gemm(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def _gemm(fgraph: FunctionGraph, node: Apply) -> TensorVariable | None:
     """Return the accumulated product that a sum or difference is, or None."""
     is_sum = scalar_name(node) == "add"
-    out: Any = node.outputs[0].type
+    operands = tensors(node.inputs)
+    out = tensors(node.outputs)[0].type
     if out.dtype not in {"float32", "float64"} or out.ndim not in {1, 2}:
         return None
     # An elementwise client computes the sum on its way: nothing is saved then.
     if any(isinstance(client.op, Elemwise) for client, _ in fgraph.clients[node.outputs[0]] if client.outputs):
         return None
     for at in (1, 0):
-        term, other = node.inputs[at], node.inputs[1 - at]
-        if any(x.type.dtype != out.dtype for x in (term, other)):  # type: ignore[attr-defined]  # tensors
+        term, other = operands[at], operands[1 - at]
+        if any(x.type.dtype != out.dtype for x in (term, other)):
             continue
         product = _term(fgraph, term, 1.0 if is_sum or at == 0 else -1.0)
         # A row or column that is added to each of the product's costs nothing as part of what is computed elementwise.
@@ -339,7 +343,7 @@ def _gemm(fgraph: FunctionGraph, node: Apply) -> Variable | None:
             continue
         alpha, inner = product
         a, b = inner.inputs
-        if any(x.type.dtype != out.dtype for x in (a, b)):  # type: ignore[attr-defined]  # tensors
+        if any(x.type.dtype != out.dtype for x in (a, b)):
             continue
         sign = -1.0 if not is_sum and at == 0 else 1.0
         return if_fits(node, _accumulated(other, alpha, a, b, constant(sign, dtype=out.dtype), term))
@@ -351,9 +355,9 @@ def _may_agree(a: Any, b: Any) -> bool:
     return all((n == 1) == (m == 1) for n, m in zip(a.type.shape, b.type.shape, strict=True))
 
 
-def _term(fgraph: FunctionGraph, var: Variable, sign: float) -> tuple[Any, Apply] | None:
+def _term(fgraph: FunctionGraph, var: TensorVariable, sign: float) -> tuple[Any, TensorNode] | None:
     """Return the number and the product of matrices that a term is the product of; every step used only once."""
-    kind: Any = var.type
+    kind = var.type
     alpha: Any = constant(sign, dtype=kind.dtype)
     for _ in range(_MOST_STEPS):
         node = var.owner
@@ -365,8 +369,8 @@ def _term(fgraph: FunctionGraph, var: Variable, sign: float) -> tuple[Any, Apply
         if name == "neg":
             found, var = _times(constant(-1.0, dtype=kind.dtype), alpha), node.inputs[0]
         elif name == "mul":
-            at = next((i for i, x in enumerate(node.inputs) if all(n == 1 for n in x.type.shape)), None)  # type: ignore[attr-defined]  # a tensor
-            if at is None or node.inputs[at].type.dtype != kind.dtype:  # type: ignore[attr-defined]  # a tensor
+            at = next((i for i, x in enumerate(node.inputs) if all(n == 1 for n in x.type.shape)), None)
+            if at is None or node.inputs[at].type.dtype != kind.dtype:
                 return None
             found, var = _times(_as_scalar(node.inputs[at]), alpha), node.inputs[1 - at]
         elif isinstance(node.op, DimShuffle) and _drops_only(node):
@@ -405,7 +409,7 @@ def _times(a: Any, b: Any) -> Any:
 _MOST_STEPS = 6
 
 
-def _drops_only(node: Apply) -> bool:
+def _drops_only(node: TensorNode) -> bool:
     """Whether a dimshuffle makes a vector of a matrix of one row or column."""
     op: Any = node.op
     return op.ndim == 2 and len(op.order) == 1 and op.order[0] != NEW

@@ -35,7 +35,9 @@ from treadle.tensor.shape import LENGTH, Reshape
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.graph import Apply, FunctionGraph, Variable
+    from treadle.graph import FunctionGraph
+    from treadle.tensor.rewrites.analysis.predicates import NodeOf
+    from treadle.tensor.variable import TensorNode, TensorVariable
 
 RULES = RuleSet("reduction", features=(SymbolicShapes,))
 # A reduction over the joined axis becomes an expression of that many parts at most.
@@ -61,10 +63,10 @@ def _moved(axes: Sequence[int], dropped: Sequence[int]) -> tuple[int, ...]:
     depth=1,
     differs="in the sign of a negative zero: the sum of one is a positive zero",
 )
-def useless_reduction(node: Apply) -> Variable | None:
+def useless_reduction(node: NodeOf[Reduction]) -> TensorVariable | None:
     """sum(x, axes of length 1, or none) -> x without these axes, and without them where others are left."""
-    op: Any = node.op
-    x: Any = node.inputs[0]
+    op = node.op
+    x = node.inputs[0]
     unit = [d for d in op.axes if x.type.shape[d] == 1]
     if len(unit) < len(op.axes) and not unit:
         return None
@@ -82,10 +84,10 @@ def useless_reduction(node: Apply) -> Variable | None:
     depth=1,
     needs_graph=True,
 )
-def useless_position(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def useless_position(fgraph: FunctionGraph, node: NodeOf[ArgReduction]) -> TensorVariable | None:
     """argmax(x, axes of length 1, or none) -> zeros."""
-    op: Any = node.op
-    x: Any = node.inputs[0]
+    op = node.op
+    x = node.inputs[0]
     if any(x.type.shape[d] != 1 for d in op.axes):
         return None
     shapes = shapes_of(fgraph)
@@ -94,9 +96,9 @@ def useless_position(fgraph: FunctionGraph, node: Apply) -> Variable | None:
 
 
 @RULES.rule(EARLY_AND_LATE, Reduction, tags=(*BOTH, "local_reduce_chain"), needs_graph=True)
-def reduction_of_reduction(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def reduction_of_reduction(fgraph: FunctionGraph, node: NodeOf[Reduction]) -> TensorVariable | None:
     """sum(sum(x, a), b) -> sum(x, a and b), and so for every kind of reduction, the inner one being used only here."""
-    op: Any = node.op
+    op = node.op
     inner = made_by(node.inputs[0], Reduction)
     if inner is None or not is_used_once(fgraph, node.inputs[0]):
         return None
@@ -106,23 +108,23 @@ def reduction_of_reduction(fgraph: FunctionGraph, node: Apply) -> Variable | Non
     # Inner sums of half precision that overflow must not disappear in the dtype that they are computed in.
     if op.dtype != op.acc_dtype and kind_of(node.outputs[0]) == "f":
         return None
-    x: Any = inner.inputs[0]
+    x = inner.inputs[0]
     left = [d for d in range(x.ndim) if d not in first.axes]
     axes = tuple(sorted((*first.axes, *(left[d] for d in op.axes))))
-    made: Variable = Reduction(op.kind, axes, op.dtype, op.acc_dtype)(x)
+    made: TensorVariable = Reduction(op.kind, axes, op.dtype, op.acc_dtype)(x)
     return made
 
 
 @RULES.rule(EARLY_AND_LATE, Reduction, ArgReduction, tags=BOTH)
-def reduction_of_dimshuffle(node: Apply) -> Variable | None:
+def reduction_of_dimshuffle(node: NodeOf[Reduction | ArgReduction]) -> TensorVariable | None:
     """sum(dimshuffle(x), axes) -> dimshuffle(sum(x, axes))."""
     inner = made_by(node.inputs[0], DimShuffle)
     if inner is None:
         return None
-    op: Any = node.op
-    order: Any = inner.op.order  # type: ignore[attr-defined]  # a DimShuffle
-    axes = [order[d] for d in op.axes if order[d] != NEW]
-    x: Any = inner.inputs[0]
+    op = node.op
+    order = inner.op.order
+    axes = [d for d in (order[d] for d in op.axes) if isinstance(d, int)]
+    x = inner.inputs[0]
     if isinstance(op, ArgReduction):
         # Positions count over the axes in order.
         if not axes or axes != sorted(axes):
@@ -134,17 +136,17 @@ def reduction_of_dimshuffle(node: Apply) -> Variable | None:
         made = _cast_through(op, x)
     left = [d for d in range(x.ndim) if d not in axes]
     kept = [d for k, d in enumerate(order) if k not in op.axes]
-    return if_fits(node, dimshuffle(made, *(NEW if d == NEW else left.index(d) for d in kept)))
+    return if_fits(node, dimshuffle(made, *(left.index(d) if isinstance(d, int) else NEW for d in kept)))
 
 
 @RULES.rule(EARLY_AND_LATE, Reduction, ArgReduction, tags=(*BOTH, "local_sum_prod_all_to_none"))
-def reduction_of_reshape(node: Apply) -> Variable | None:
+def reduction_of_reshape(node: NodeOf[Reduction | ArgReduction]) -> TensorVariable | None:
     """sum(reshape(x, lengths)) -> sum(x), over all axes."""
     inner = made_by(node.inputs[0], Reshape)
-    op: Any = node.op
+    op = node.op
     if inner is None or len(op.axes) != getattr(node.inputs[0].type, "ndim", -1):
         return None
-    x: Any = inner.inputs[0]
+    x = inner.inputs[0]
     every = tuple(range(x.ndim))
     if isinstance(op, ArgReduction):
         return if_fits(node, ArgReduction(op.kind, every)(x))
@@ -158,15 +160,15 @@ def reduction_of_reshape(node: Apply) -> Variable | None:
     needs_graph=True,
     differs="where the sum or product of some parts leaves the range, and in the sign of a zero",
 )
-def reduction_of_join(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def reduction_of_join(fgraph: FunctionGraph, node: NodeOf[Reduction]) -> TensorVariable | None:
     """sum(join(x, y)) -> sum(x) + sum(y), or the join of the sums along other axes; the join being used only here."""
     var = node.inputs[0]
     inner = made_by(var, Join)
     if inner is None or not is_used_once(fgraph, var):
         return None
-    op: Any = node.op
-    kind: Any = var.type
-    at: int = inner.op.axis  # type: ignore[attr-defined]  # a Join
+    op = node.op
+    kind = var.type
+    at = inner.op.axis
     parts: list[Any] = [cast(x, kind.dtype) for x in inner.inputs]
     if at not in op.axes:
         reduced = [Reduction(op.kind, op.axes, op.dtype, op.acc_dtype)(x) for x in parts]
@@ -187,13 +189,13 @@ def reduction_of_join(fgraph: FunctionGraph, node: Apply) -> Variable | None:
 
 
 @RULES.rule(EARLY_AND_LATE, Reduction, tags=(*BOTH, "local_careduce_of_alloc"), needs_graph=True)
-def reduction_of_alloc(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def reduction_of_alloc(fgraph: FunctionGraph, node: NodeOf[Reduction]) -> TensorVariable | None:
     """sum(alloc(x, n)) -> n * x; prod -> x ** n; max, min, all, any -> x, where n is not 0 for certain."""
     inner = made_by(node.inputs[0], Alloc)
     if inner is None:
         return None
-    op: Any = node.op
-    x: Any = inner.inputs[0]
+    op = node.op
+    x = inner.inputs[0]
     shapes = shapes_of(fgraph)
     own, whole = shapes.of(x), shapes.of(node.inputs[0])
     extra = len(whole) - len(own)
@@ -221,7 +223,12 @@ def _is_sure(op: Any, x: Any, counts: Sequence[Any]) -> bool:
     if op.kind == "sum" and kind_of(x) not in "fc":
         return True
     value = filling(x)
-    if op.kind not in {"sum", "prod"} or not isinstance(value, Constant) or not np.isfinite(value.data).all():
+    if (
+        op.kind not in {"sum", "prod"}
+        or value is None
+        or not isinstance(value, Constant)
+        or not np.isfinite(value.data).all()
+    ):
         return False
     # No times a negative number is a negative zero.
     return op.kind == "prod" or not np.signbit([value.data.real, value.data.imag]).any()
@@ -257,14 +264,14 @@ _WIDEST = {"b": "uint64", "u": "uint64", "i": "int64", "f": "float64", "c": "com
     tags=(*BOTH, "local_sum_of_neg_to_neg_of_sum", "local_max_to_min"),
     differs="in the sign of a zero",
 )
-def reduction_of_negative(node: Apply) -> Variable | None:
+def reduction_of_negative(node: NodeOf[Reduction | ArgReduction]) -> TensorVariable | None:
     """sum(-x) -> -sum(x); max(-x) -> -min(x); argmax(-x) -> argmin(x); all(not x) -> not any(x)."""
     inner = node.inputs[0].owner
     name = scalar_name(inner)
     if inner is None or name not in {"neg", "logical_not", "invert"}:
         return None
-    op: Any = node.op
-    x: Any = inner.inputs[0]
+    op = node.op
+    x = inner.inputs[0]
     if name != "neg":
         if op.kind not in {"all", "any"} or x.dtype != "bool":
             return None
@@ -288,21 +295,21 @@ def reduction_of_negative(node: Apply) -> Variable | None:
     needs_graph=True,
     differs="where c * x overflows, and in the sign of a zero",
 )
-def sum_of_scaled(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def sum_of_scaled(fgraph: FunctionGraph, node: NodeOf[Reduction]) -> TensorVariable | None:
     """sum(c * x) -> c * sum(x); sum(x / c) -> sum(x) / c, for c that the axes broadcast: finite constants, integers.
 
     Of floats only for a c that makes nothing smaller: so the sum of what is not scaled overflows only if the other one
     does. Half precision has no room for it.
     """
-    op: Any = node.op
+    op = node.op
     if op.kind != "sum":
         return None
     inner = node.inputs[0].owner
     name = scalar_name(inner)
     if inner is None or name not in {"mul", "true_div"}:
         return None
-    kind: Any = node.inputs[0].type
-    if any(x.type.dtype != kind.dtype for x in inner.inputs) or op.dtype != kind.dtype or kind.dtype == "bool":  # type: ignore[attr-defined]  # tensors
+    kind = node.inputs[0].type
+    if any(x.type.dtype != kind.dtype for x in inner.inputs) or op.dtype != kind.dtype or kind.dtype == "bool":
         return None
     if not is_used_once(fgraph, node.inputs[0]):
         return None
@@ -315,7 +322,7 @@ def sum_of_scaled(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     return None
 
 
-def _factors(node: Apply, name: str) -> list[tuple[Any, Any]]:
+def _factors(node: TensorNode, name: str) -> list[tuple[Any, Any]]:
     a, b = node.inputs
     return [(a, b), (b, a)] if name == "mul" else [(b, a)]
 
@@ -328,4 +335,6 @@ def _is_scale(c: Any, axes: Sequence[int], kind: Any, name: str) -> bool:
         return True
     # An infinite number, or one that may be infinite, could make NaN of zeros and of nothing.
     known = filling(c)
-    return isinstance(known, Constant) and never_shrinks(known.data.item(), kind.dtype, divides=name == "true_div")
+    if known is None or not isinstance(known, Constant):
+        return False
+    return never_shrinks(known.data.item(), kind.dtype, divides=name == "true_div")

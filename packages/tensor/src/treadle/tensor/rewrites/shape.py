@@ -20,18 +20,20 @@ from treadle.tensor.shape import LENGTH, Reshape, Shape, ShapeI
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.graph import Apply, FunctionGraph, Variable
+    from treadle.graph import FunctionGraph
+    from treadle.tensor.rewrites.analysis.predicates import NodeOf
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length
+    from treadle.tensor.variable import TensorVariable
 
 RULES = RuleSet("shape", features=(SymbolicShapes,))
 
 
 @RULES.rule(EARLY_AND_LATE, ShapeI, tags=(*BOTH, "ShapeOpt", "local_track_shape_i"), needs_graph=True)
-def length_from_inputs(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def length_from_inputs(fgraph: FunctionGraph, node: NodeOf[ShapeI]) -> TensorVariable | None:
     """Length of dimension d of f(x) -> the same from the lengths of x."""
     x = node.inputs[0]
-    op: Any = node.op
-    kind: Any = x.type
+    op = node.op
+    kind = x.type
     known = kind.shape[op.axis]
     if known is not None:
         return constant(known, dtype=LENGTH)
@@ -42,9 +44,9 @@ def length_from_inputs(fgraph: FunctionGraph, node: Apply) -> Variable | None:
 
 
 @RULES.rule(EARLY_AND_LATE, Shape, tags=(*BOTH, "ShapeOpt", "local_shape_to_shape_i"), needs_graph=True)
-def shape_from_inputs(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def shape_from_inputs(fgraph: FunctionGraph, node: NodeOf[Shape]) -> TensorVariable | None:
     """Shape of f(x) -> the same from the lengths of x."""
-    x: Any = node.inputs[0]
+    x = node.inputs[0]
     if None not in x.type.shape:
         return constant(x.type.shape, dtype=LENGTH) if x.type.shape else constant([], dtype=LENGTH)
     if x.owner is None:
@@ -53,7 +55,7 @@ def shape_from_inputs(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     lengths: list[Any] = [shapes.variable(n, fgraph, avoid=x) for n in shapes.of(x)]
     if any(n is None for n in lengths):
         return None
-    made: Variable = Join(0)(*(n.dimshuffle("x") for n in lengths))
+    made: TensorVariable = Join(0)(*(n.dimshuffle("x") for n in lengths))
     return made
 
 
@@ -61,17 +63,17 @@ def shape_from_inputs(fgraph: FunctionGraph, node: Apply) -> Variable | None:
 
 
 @RULES.rule(EARLY_AND_LATE, Reshape, tags=(*BOTH, "local_reshape_chain", "shape_unsafe"))
-def reshape_of_reshape(node: Apply) -> Variable | None:
+def reshape_of_reshape(node: NodeOf[Reshape]) -> TensorVariable | None:
     """reshape(reshape(x, a), b) -> reshape(x, b)."""
     inner = made_by(node.inputs[0], Reshape)
     return None if inner is None else if_fits(node, node.op(inner.inputs[0], *node.inputs[1:]))
 
 
 @RULES.rule(EARLY_AND_LATE, Reshape, tags=(*BOTH, "local_useless_reshape", "useless", "shape_unsafe"), needs_graph=True)
-def useless_reshape(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def useless_reshape(fgraph: FunctionGraph, node: NodeOf[Reshape]) -> TensorVariable | None:
     """reshape(x, shape of x) -> x; a vector stays as it is in any case."""
-    x: Any = node.inputs[0]
-    out: Any = node.outputs[0]
+    x = node.inputs[0]
+    out = node.outputs[0]
     if x.ndim != out.ndim or not out.type.is_super(x.type):
         return None
     if x.ndim == 1:
@@ -87,9 +89,9 @@ def useless_reshape(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     needs_graph=True,
     after=["useless_reshape", "reshape_of_reshape"],
 )
-def reshape_to_dimshuffle(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def reshape_to_dimshuffle(fgraph: FunctionGraph, node: NodeOf[Reshape]) -> TensorVariable | None:
     """reshape(x, its lengths with and without ones) -> dimshuffle(x)."""
-    x: Any = node.inputs[0]
+    x = node.inputs[0]
     shapes = shapes_of(fgraph)
     own, wanted = shapes.of(x), shapes.of(node.outputs[0])
     if _long(own) != _long(wanted):
@@ -108,7 +110,7 @@ def _long(lengths: Sequence[Length]) -> list[Length]:
     Reshape,
     tags=(*BOTH, "local_useless_expand_dims_in_reshape", "local_reshape_dimshuffle"),
 )
-def reshape_of_dimshuffle(node: Apply) -> Variable | None:
+def reshape_of_dimshuffle(node: NodeOf[Reshape]) -> TensorVariable | None:
     """reshape(dimshuffle(x), lengths) -> reshape(x, lengths), where no two dimensions change places."""
     inner = made_by(node.inputs[0], DimShuffle)
     op: Any = None if inner is None else inner.op
@@ -118,7 +120,7 @@ def reshape_of_dimshuffle(node: Apply) -> Variable | None:
 
 
 @RULES.rule(EARLY_AND_LATE, Reshape, tags=(*BOTH, "local_useless_reshape"), needs_graph=True)
-def reshape_of_alloc(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def reshape_of_alloc(fgraph: FunctionGraph, node: NodeOf[Reshape]) -> TensorVariable | None:
     """reshape(alloc(number, a), b) -> alloc(number, b), where both certainly have as many elements."""
     inner = made_by(node.inputs[0], Alloc)
     value = None if inner is None else filling(node.inputs[0])
@@ -133,9 +135,9 @@ def reshape_of_alloc(fgraph: FunctionGraph, node: Apply) -> Variable | None:
 
 
 @RULES.rule(EARLY_AND_LATE, Reshape, Alloc, SumTo, tags=(*BOTH, "ShapeOpt"), depth=1)
-def lengths_become_known(node: Apply) -> Variable | None:
+def lengths_become_known(node: NodeOf[Reshape | Alloc | SumTo]) -> TensorVariable | None:
     """reshape(x, n), n constant -> the same with its length in the type."""
-    out: Any = node.outputs[0].type
+    out = node.outputs[0].type
     known = [n is None and isinstance(m, Constant) for n, m in zip(out.shape, node.inputs[1:], strict=True)]
     if not any(known):
         return None

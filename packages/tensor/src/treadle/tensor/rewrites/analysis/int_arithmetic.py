@@ -13,23 +13,24 @@ from treadle.tensor.scalar.cast import CASTS, switch
 from treadle.tensor.scalar.comparison import eq, gt, lt
 from treadle.tensor.scalar.rounding import ceil
 from treadle.tensor.shape import LENGTH, ShapeI
+from treadle.tensor.variable import TensorVariable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 # An integer that is known, or an int64 scalar.
-Number = int | Variable
+Number = int | TensorVariable
 
 
-def number(value: Any) -> Number:
+def number(value: int | TensorVariable) -> Number:
     """Return a scalar as a number: the integer of a constant, any other scalar as int64."""
     if isinstance(value, int):
         return value
     if isinstance(value, Constant):
         return int(value.data.item())
-    if getattr(value.type, "dtype", LENGTH) == LENGTH:
-        return value  # type: ignore[no-any-return]  # a variable
-    made: Variable = CASTS[LENGTH](value)
+    if value.dtype == LENGTH:
+        return value
+    made: Number = CASTS[LENGTH](value)
     return made
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.rewrite import Pattern, Phase
 from treadle.tensor.elemwise import Elemwise
@@ -13,7 +13,8 @@ from treadle.tensor.scalar_op import ScalarOp
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from treadle.graph import Apply, Op, Variable
+    from treadle.graph import Op
+    from treadle.tensor.variable import TensorNode, TensorVariable
 
 # Tags of rules for the modes of these names.
 BOTH = ("fast_run", "fast_compile")
@@ -30,46 +31,46 @@ def is_commutative(op: Op) -> bool:
     return isinstance(op, Elemwise) and isinstance(op.scalar_op, ScalarOp) and op.scalar_op.commutative
 
 
-def is_real(node: Apply, match: Mapping[str, Variable]) -> bool:
+def is_real(node: TensorNode, match: Mapping[str, TensorVariable]) -> bool:
     """Whether the result and everything matched are floats of one dtype."""
-    kind: Any = node.outputs[0].type
+    kind = node.outputs[0].type
     return kind.numpy_dtype.kind == "f" and all(_dtype(x) == kind.dtype for x in match.values())
 
 
-def keeps_dtype(node: Apply, match: Mapping[str, Variable]) -> bool:
+def keeps_dtype(node: TensorNode, match: Mapping[str, TensorVariable]) -> bool:
     """Whether everything matched has the result's dtype."""
-    kind: Any = node.outputs[0].type
+    kind = node.outputs[0].type
     return all(_dtype(x) == kind.dtype for x in match.values())
 
 
-def keeps_real_dtype(node: Apply, match: Mapping[str, Variable]) -> bool:
+def keeps_real_dtype(node: TensorNode, match: Mapping[str, TensorVariable]) -> bool:
     """Whether everything matched has the result's dtype, which is not complex."""
     return kind_of(node.outputs[0]) != "c" and keeps_dtype(node, match)
 
 
-def is_integer(node: Apply, match: Mapping[str, Variable]) -> bool:
+def is_integer(node: TensorNode, match: Mapping[str, TensorVariable]) -> bool:
     """Whether the result is an integer and has the dtype of everything matched."""
-    kind: Any = node.outputs[0].type
+    kind = node.outputs[0].type
     return kind.numpy_dtype.kind in "iu" and all(_dtype(x) == kind.dtype for x in match.values())
 
 
-def is_not_complex(node: Apply, match: Mapping[str, Variable]) -> bool:
+def is_not_complex(node: TensorNode, match: Mapping[str, TensorVariable]) -> bool:
     """Whether nothing is complex."""
     return kind_of(node.outputs[0]) != "c" and all(kind_of(x) != "c" for x in match.values())
 
 
-def is_number(node: Apply, match: Mapping[str, Variable]) -> bool:
+def is_number(node: TensorNode, match: Mapping[str, TensorVariable]) -> bool:
     """Whether nothing matched is complex or bool."""
     del node
     return all(kind_of(x) in "iuf" for x in match.values())
 
 
-def is_signed(node: Apply, match: Mapping[str, Variable]) -> bool:
+def is_signed(node: TensorNode, match: Mapping[str, TensorVariable]) -> bool:
     """Whether everything matched is a float or a signed integer."""
     del node
     return all(kind_of(x) in "if" for x in match.values())
 
 
-def _dtype(var: Variable) -> str:
-    kind: Any = var.type
+def _dtype(var: TensorVariable) -> str:
+    kind = var.type
     return str(getattr(kind, "dtype", ""))

@@ -17,7 +17,18 @@ from treadle.tensor.shape import ShapeI
 from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
+    from typing import Generic, TypeVar
+
     from treadle.graph import Apply, FunctionGraph, Op, Variable
+    from treadle.tensor.variable import TensorNode, TensorVariable
+
+    OpClass = TypeVar("OpClass", bound=Op)
+
+    class NodeOf(TensorNode, Generic[OpClass]):
+        """For type checkers: a node on tensors whose op is of a class."""
+
+        op: OpClass
+
 
 # Larger constants are not searched for the one number that all their elements are: for a rule about numbers, and
 # for one that saves work in proportion to the size.
@@ -29,43 +40,38 @@ def is_used_once(fgraph: FunctionGraph, var: Variable) -> bool:
     return len(fgraph.clients[var]) == 1
 
 
-def made_by(var: Variable, *kinds: type[Op]) -> Apply | None:
+def made_by(var: TensorVariable, *kinds: type[OpClass]) -> NodeOf[OpClass] | None:
     """Return the node that computes a variable, if its op is of one of the classes."""
     node = var.owner
-    return node if node is not None and isinstance(node.op, kinds) else None
+    return node if node is not None and isinstance(node.op, kinds) else None  # type: ignore[return-value]  # as looked at
 
 
-def filling(var: Variable) -> Variable | None:
+def filling(var: TensorVariable) -> TensorVariable | None:
     """Return the scalar that a tensor holds in every element, where it is an alloc of one or a constant."""
-    node = made_by(var, DimShuffle)
-    while node is not None:
-        var = node.inputs[0]
-        node = made_by(var, DimShuffle)
+    while (view := made_by(var, DimShuffle)) is not None:
+        var = view.inputs[0]
     if isinstance(var, Constant):
         return _one_number(var)
     node = made_by(var, Alloc)
     if node is None:
         return None
-    value: Any = node.inputs[0]
+    value = node.inputs[0]
     if any(n != 1 for n in value.type.shape):
         return filling(value) if isinstance(value, Constant) else None
-    return value if value.type.ndim == 0 else value.dimshuffle()  # type: ignore[no-any-return]  # a tensor variable
+    return value if value.type.ndim == 0 else value.dimshuffle()
 
 
-def _one_number(var: Constant) -> Variable | None:
+def _one_number(var: Constant) -> TensorVariable | None:
     data = var.data
     if not 0 < data.size <= MOST_ELEMENTS or data.tobytes() != data.flat[0].tobytes() * data.size:
         return None
-    kind: Any = var.type
-    return TensorType(kind.dtype, ()).make_constant(np.array(data.flat[0]))
+    return TensorType(data.dtype, ()).make_constant(np.array(data.flat[0]))
 
 
-def is_zero(var: Variable) -> bool:
+def is_zero(var: TensorVariable) -> bool:
     """Whether a tensor is certain to hold nothing but zeros (of either sign)."""
-    node = made_by(var, DimShuffle, Alloc)
-    while node is not None:
+    while (node := made_by(var, DimShuffle, Alloc)) is not None:
         var = node.inputs[0]
-        node = made_by(var, DimShuffle, Alloc)
     return isinstance(var, Constant) and var.data.size <= MOST_ELEMENTS and not var.data.any()
 
 
@@ -94,9 +100,9 @@ def constant_value(var: Variable) -> Any:
     return first.item() if data.tobytes() == first.tobytes() * data.size else None
 
 
-def kind_of(var: Variable) -> str:
+def kind_of(var: TensorVariable) -> str:
     """Return the kind of a tensor's dtype: b, i, u, f or c."""
-    kind: Any = var.type
+    kind = var.type
     return str(kind.numpy_dtype.kind)
 
 
@@ -133,12 +139,12 @@ _KEEPING_SIGN = frozenset(
 )
 
 
-def is_nonnegative(var: Variable, depth: int = 3) -> bool:
+def is_nonnegative(var: TensorVariable, depth: int = 3) -> bool:
     """Whether no element of a tensor is below 0, or a negative zero, for certain; it may be NaN.
 
     Decided by its dtype, its value, or the functions that it comes from, to a depth that is bounded.
     """
-    kind: Any = var.type
+    kind = var.type
     if getattr(kind, "numpy_dtype", None) is None or kind.numpy_dtype.kind == "c":
         return False
     if kind.numpy_dtype.kind in "bu":
@@ -167,7 +173,7 @@ def is_nonnegative(var: Variable, depth: int = 3) -> bool:
     return depth > 0 and name in _KEEPING_SIGN and _all_or_any(node, name, depth)
 
 
-def _all_or_any(node: Apply, name: str, depth: int) -> bool:
+def _all_or_any(node: TensorNode, name: str, depth: int) -> bool:
     """Whether the operands of a function that keeps signs make it nonnegative."""
     each = (is_nonnegative(x, depth - 1) for x in node.inputs)
     return any(each) if name == "maximum" else all(each)

@@ -11,11 +11,12 @@ from treadle.tensor.scalar.cast import cast, second
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from treadle.graph import Apply, FunctionGraph, Variable
+    from treadle.graph import Apply, FunctionGraph
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
+    from treadle.tensor.variable import TensorNode, TensorVariable
 
 
-def broadcast_shape(shapes: SymbolicShapes, *variables: Variable) -> tuple[Length | None, ...]:
+def broadcast_shape(shapes: SymbolicShapes, *variables: TensorVariable) -> tuple[Length | None, ...]:
     """Return the lengths that variables broadcast to, those of lower rank padded in front."""
     each = [shapes.of(v) for v in variables]
     ndim = max(map(len, each))
@@ -23,9 +24,9 @@ def broadcast_shape(shapes: SymbolicShapes, *variables: Variable) -> tuple[Lengt
     return tuple(shapes.broadcast(at) for at in zip(*padded, strict=True))
 
 
-def cast_like(out: Variable, value: Any) -> Variable | None:
+def cast_like(out: TensorVariable, value: Any) -> TensorVariable | None:
     """Return a value in an output's dtype and rank, or None if its type neither equals nor refines the output's."""
-    kind: Any = out.type
+    kind = out.type
     if value.ndim > kind.ndim:
         return None
     result = cast(value, kind.dtype)
@@ -34,13 +35,15 @@ def cast_like(out: Variable, value: Any) -> Variable | None:
     return result if kind.is_super(result.type) else None
 
 
-def broadcast_like(fgraph: FunctionGraph, out: Variable, value: Any, dropped: Iterable[Variable]) -> Variable | None:
+def broadcast_like(
+    fgraph: FunctionGraph, out: TensorVariable, value: Any, dropped: Iterable[TensorVariable]
+) -> TensorVariable | None:
     """Return a value in the dtype and shape of an output that was computed from it and from dropped operands.
 
     A dropped operand may have widened the output: unless lengths are known to be the same, the value is spread over
     it at run time.
     """
-    kind: Any = out.type
+    kind = out.type
     if value.ndim > kind.ndim:
         return None
     result: Any = cast(value, kind.dtype)
@@ -59,15 +62,15 @@ def broadcast_like(fgraph: FunctionGraph, out: Variable, value: Any, dropped: It
     return result if kind.is_super(result.type) else None
 
 
-def if_fits(node: Apply, made: Any) -> Variable | None:
+def if_fits(node: Apply, made: Any) -> TensorVariable | None:
     """Return a replacement of a node's output if its type equals or refines the output's."""
     return made if made is not None and node.outputs[0].type.is_super(made.type) else None
 
 
-def credited(fgraph: FunctionGraph, made: Variable, node: Apply) -> list[Apply]:
+def credited(fgraph: FunctionGraph, made: TensorVariable, node: Apply) -> list[TensorNode]:
     """Return the new nodes of a replacement, inner ones last; they come from the line of the node that is replaced."""
-    fresh: list[Apply] = []
-    seen: set[Apply] = set()
+    fresh: list[TensorNode] = []
+    seen: set[TensorNode] = set()
     stack = [made]
     while stack:
         new = stack.pop().owner

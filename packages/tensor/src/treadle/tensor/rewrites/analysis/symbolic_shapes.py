@@ -24,9 +24,10 @@ from treadle.tensor.shape import LENGTH, ShapeI
 from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from treadle.graph import Apply, FunctionGraph
+    from treadle.tensor.variable import TensorVariable
 
 # A length: the atoms that it is the broadcast of. None of them means 1; two lengths with the same atoms are equal.
 Length = frozenset[int]
@@ -52,7 +53,7 @@ class SymbolicShapes(Feature):
         self._natural: list[bool] = []
         self._known: dict[Variable, Lengths] = {}
         self._heirs: dict[Variable, Variable] = {}
-        self._built: dict[Length, Variable] = {}
+        self._built: dict[Length, TensorVariable] = {}
         # What the infer_shape of users' ops returned, by node.
         self.own_shapes: dict[Apply, Sequence[Any]] = {}
         self.fgraph: FunctionGraph | None = None
@@ -199,7 +200,7 @@ class SymbolicShapes(Feature):
 
     def _compute(self, var: Variable) -> Lengths:
         self.computed += 1
-        kind: Any = var.type
+        kind = var.type
         if not isinstance(kind, TensorType):
             return ()
         found: Sequence[Length | None] = [None] * kind.ndim
@@ -234,7 +235,19 @@ class SymbolicShapes(Feature):
 
     # Back to variables
 
-    def variable(self, length: Length, fgraph: FunctionGraph, avoid: Variable | None = None) -> Variable | None:
+    def variables(
+        self, lengths: Iterable[Length], fgraph: FunctionGraph, avoid: Variable | None = None
+    ) -> list[TensorVariable] | None:
+        """Return scalars that hold lengths, or None if one of them cannot be built (see `variable`)."""
+        made = []
+        for length in lengths:
+            scalar = self.variable(length, fgraph, avoid)
+            if scalar is None:
+                return None
+            made.append(scalar)
+        return made
+
+    def variable(self, length: Length, fgraph: FunctionGraph, avoid: Variable | None = None) -> TensorVariable | None:
         """Return a scalar that holds a length, built from what is in the graph.
 
         None if that needs a variable that is not in the graph any more, or the one to avoid.

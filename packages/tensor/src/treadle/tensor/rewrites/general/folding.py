@@ -9,6 +9,7 @@ from treadle.rewrite import Phase, RuleSet, fold
 from treadle.tensor.broadcasting import Alloc
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.rewrites.analysis.predicates import kind_of, scalar_name
+from treadle.tensor.variable import tensors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +30,7 @@ def exact_constant_folding(fgraph: FunctionGraph, node: Apply) -> Sequence[Varia
             return None
     if isinstance(node.op, Alloc):
         return None
-    if isinstance(node.op, Elemwise) and kind_of(node.outputs[0]) not in "biu":
+    if isinstance(node.op, Elemwise) and kind_of(tensors(node.outputs)[0]) not in "biu":
         name = scalar_name(node)
         if name is None or not name.startswith("cast_"):
             return None

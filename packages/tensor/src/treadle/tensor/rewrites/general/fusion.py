@@ -19,7 +19,7 @@ that no cycle can arise either.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.graph import Apply, Branching, Constant
 from treadle.rewrite import Phase, RuleSet
@@ -29,13 +29,15 @@ from treadle.tensor.reduction import Reduction
 from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes, shapes_of
 from treadle.tensor.scalar_op import ScalarOp
 from treadle.tensor.types import DTYPE_NAMES
+from treadle.tensor.variable import tensors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import TypeGuard
 
     from treadle.graph import Block, FunctionGraph, Variable
-    from treadle.tensor.fused_reduction import FusedReduction
-from treadle.tensor.rewrites.analysis.symbolic_shapes import Lengths
+    from treadle.tensor.rewrites.analysis.predicates import NodeOf
+    from treadle.tensor.rewrites.analysis.symbolic_shapes import Lengths
 
 RULES = RuleSet("fusion", features=(SymbolicShapes,))
 # A group has at most so many nodes: what backends need to compile one stays bounded, all of it linear.
@@ -51,8 +53,7 @@ def _is_candidate(node: Apply) -> bool:
     op = node.op
     if not isinstance(op, Elemwise) or not isinstance(op.scalar_op, ScalarOp):
         return False
-    kinds: list[Any] = [v.type for v in (*node.inputs, node.outputs[0])]
-    if any(t.numpy_dtype.kind not in "biuf" for t in kinds):
+    if any(v.type.numpy_dtype.kind not in "biuf" for v in tensors((*node.inputs, node.outputs[0]))):
         return False
     loops = op.loop_dtypes(node)
     return all(d.kind in "biuf" for d in loops) and op.scalar_op.c_text(loops[0].kind) is not None
@@ -60,8 +61,7 @@ def _is_candidate(node: Apply) -> bool:
 
 def _pattern(node: Apply) -> tuple[bool, ...]:
     """Return which dimensions of a node's result are known to have length 1."""
-    kind: Any = node.outputs[0].type
-    return tuple(n == 1 for n in kind.shape)
+    return tuple(n == 1 for n in tensors(node.outputs)[0].type.shape)
 
 
 def _trees(order: Sequence[Apply], fgraph: FunctionGraph) -> dict[Apply, list[Apply]]:
@@ -102,8 +102,7 @@ def _reduced_axes(fgraph: FunctionGraph, root: Apply) -> tuple[int, ...] | None:
     for client, _ in fgraph.clients[root.outputs[0]]:
         if not _reducible(client):
             return None
-        op: Any = client.op
-        axes.add(op.axes)
+        axes.add(client.op.axes)
     return axes.pop() if len(axes) == 1 else None
 
 
@@ -216,17 +215,16 @@ def fused(group: Sequence[Apply], outputs: Sequence[Variable]) -> Apply:
     inputs = list(place)
     steps = []
     for node in group:
-        op: Any = node.op
-        out: Any = node.outputs[0].type
+        op: Elemwise = node.op  # type: ignore[assignment]  # these are candidates
         loops = tuple(DTYPE_NAMES[d] for d in op.loop_dtypes(node))
-        steps.append(Step(op.scalar_op, tuple(place[x] for x in node.inputs), loops, out.dtype))
+        scalar: ScalarOp = op.scalar_op  # type: ignore[assignment]  # as before
+        steps.append(Step(scalar, tuple(place[x] for x in node.inputs), loops, tensors(node.outputs)[0].dtype))
         place[node.outputs[0]] = len(place)
-    dtypes = tuple(getattr(x.type, "dtype", "") for x in inputs)
+    dtypes = tuple(x.dtype for x in tensors(inputs))
     composite = Composite(len(inputs), dtypes, tuple(steps), tuple(place[out] for out in outputs))
     node = Apply(Elemwise(composite), inputs, [out.clone() for out in outputs])
     node.user_line = group[-1].user_line
-    tag: Any = node.tag
-    tag.origins = list(group)
+    node.tag.origins = list(group)
     return node
 
 
@@ -246,44 +244,43 @@ def elementwise_fusion(fgraph: FunctionGraph) -> int:
     return len(found)
 
 
-def _reducible(client: Apply) -> bool:
+def _reducible(client: Apply) -> TypeGuard[NodeOf[Reduction]]:
     """Whether a client of an elementwise node is a reduction that can be made in its loop."""
     op = client.op
     if not isinstance(op, Reduction) or not op.axes:
         return False
-    kinds: list[Any] = [client.inputs[0].type, client.outputs[0].type]
-    return all(t.numpy_dtype.kind in "biuf" for t in kinds)
+    return all(v.type.numpy_dtype.kind in "biuf" for v in tensors((client.inputs[0], client.outputs[0])))
 
 
-def _reductions_of(fgraph: FunctionGraph, node: Apply, home: Mapping[Apply, Block]) -> list[Apply]:
+def _reductions_of(fgraph: FunctionGraph, node: Apply, home: Mapping[Apply, Block]) -> list[NodeOf[Reduction]]:
     """Return reductions of a node's results that are over the same axes: the axes that most of them have.
 
     A reduction that belongs to a branch of a choice stays there, unless the node does too.
     """
-    by_axes: dict[tuple[int, ...], list[Apply]] = {}
+    by_axes: dict[tuple[int, ...], list[NodeOf[Reduction]]] = {}
     for out in node.outputs:
         for client, _ in fgraph.clients[out]:
             if _reducible(client) and home[client] is home[node]:
-                op: Any = client.op
-                by_axes.setdefault(op.axes, []).append(client)
+                by_axes.setdefault(client.op.axes, []).append(client)
     return max(by_axes.values(), key=len, default=[])[:MOST_REDUCTIONS]
 
 
-def reduced(fgraph: FunctionGraph, node: Apply, reductions: Sequence[Apply]) -> tuple[list[Variable], Apply]:
+def reduced(
+    fgraph: FunctionGraph, node: Apply, reductions: Sequence[NodeOf[Reduction]]
+) -> tuple[list[Variable], Apply]:
     """Return what a fused reduction takes the place of, and its node: first what is stored, then what is reduced."""
-    scalar: Any = node.op.scalar_op  # type: ignore[attr-defined]  # an Elemwise
+    scalar: ScalarOp | Composite = node.op.scalar_op  # type: ignore[attr-defined]  # an Elemwise
     whole = node if isinstance(scalar, Composite) else fused([node], node.outputs)
     composite: Composite = whole.op.scalar_op  # type: ignore[attr-defined]  # an Elemwise
     inside = set(reductions)
     stored = [out for out in node.outputs if any(client not in inside for client, _ in fgraph.clients[out])]
     places = [composite.outputs[out.index or 0] for out in (*stored, *(r.inputs[0] for r in reductions))]
-    ops: list[Any] = [*(None for _ in stored), *(r.op for r in reductions)]
-    op = FusedReduction(replace(composite, outputs=tuple(places)), tuple(ops))
+    ops = (*(None for _ in stored), *(r.op for r in reductions))
+    op = FusedReduction(replace(composite, outputs=tuple(places)), ops)
     old = [*stored, *(r.outputs[0] for r in reductions)]
     made = Apply(op, whole.inputs, [out.clone() for out in old])
     made.user_line = reductions[0].user_line
-    tag: Any = made.tag
-    tag.origins = list(getattr(whole.tag, "origins", ()))
+    made.tag.origins = list(getattr(whole.tag, "origins", ()))
     return old, made
 
 
@@ -293,9 +290,7 @@ def reduction_fusion(fgraph: FunctionGraph) -> int:
     changes = 0
     home = Branching.of(fgraph).home
     for node in fgraph.toposort():
-        if not isinstance(node.op, Elemwise) or not _is_loop(node):
-            continue
-        reductions = _reductions_of(fgraph, node, home)
+        reductions = _reductions_of(fgraph, node, home) if _is_loop(node) else ()
         if reductions:
             old, made = reduced(fgraph, node, reductions)
             fgraph.replace_all(zip(old, made.outputs, strict=True), "reduction_fusion")
@@ -305,5 +300,4 @@ def reduction_fusion(fgraph: FunctionGraph) -> int:
 
 def _is_loop(node: Apply) -> bool:
     """Whether a node is elementwise with real numbers throughout, fused or not."""
-    op: Any = node.op
-    return isinstance(op.scalar_op, Composite) or _is_candidate(node)
+    return isinstance(node.op, Elemwise) and (isinstance(node.op.scalar_op, Composite) or _is_candidate(node))

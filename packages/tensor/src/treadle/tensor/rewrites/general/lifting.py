@@ -33,9 +33,11 @@ from treadle.tensor.shape import Reshape, shape_i
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.graph import Apply, FunctionGraph, Op, Variable
+    from treadle.graph import FunctionGraph, Op
+    from treadle.tensor.rewrites.analysis.predicates import NodeOf
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length
     from treadle.tensor.rewrites.indexing.index_algebra import Item
+    from treadle.tensor.variable import TensorNode, TensorVariable
 
 RULES = RuleSet("lifting", features=(SymbolicShapes,))
 _VIEWS = (Subtensor, DimShuffle, Reshape)
@@ -62,7 +64,7 @@ def index_below(items: Sequence[Item], own: Sequence[Length], whole: Sequence[Le
     Subtensor,
     tags=(*BOTH, "local_subtensor_of_transpose", "local_subtensor_of_expand_dims", "local_subtensor_of_squeeze"),
 )
-def subtensor_of_dimshuffle(node: Apply) -> Variable | None:
+def subtensor_of_dimshuffle(node: NodeOf[Subtensor]) -> TensorVariable | None:
     """dimshuffle(x)[i] -> dimshuffle(x[i rearranged])."""
     inner = made_by(node.inputs[0], DimShuffle)
     if inner is None:
@@ -86,12 +88,12 @@ def subtensor_of_dimshuffle(node: Apply) -> Variable | None:
 
 
 @RULES.rule(EARLY_AND_LATE, Subtensor, tags=(*BOTH, "local_subtensor_of_alloc"), needs_graph=True)
-def subtensor_of_alloc(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def subtensor_of_alloc(fgraph: FunctionGraph, node: NodeOf[Subtensor]) -> TensorVariable | None:
     """alloc(x, lengths)[i] -> alloc(x[i], lengths left)."""
     inner = made_by(node.inputs[0], Alloc)
     if inner is None:
         return None
-    x: Any = inner.inputs[0]
+    x = inner.inputs[0]
     items = items_of(node)
     shapes = shapes_of(fgraph)
     whole = shapes.of(node.inputs[0])
@@ -123,7 +125,7 @@ def _is_within(item: Item, x: Any, d: int) -> bool:
 @RULES.rule(
     EARLY_AND_LATE, Subtensor, tags=(*BOTH, "local_subtensor_of_join", "local_subtensor_make_vector"), needs_graph=True
 )
-def subtensor_of_join(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def subtensor_of_join(fgraph: FunctionGraph, node: NodeOf[Subtensor]) -> TensorVariable | None:
     """join(a, b, …)[i] -> the part that it comes from."""
     inner = made_by(node.inputs[0], Join)
     if inner is None:
@@ -135,19 +137,19 @@ def subtensor_of_join(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     if made is None:
         return None
     parts, left = made
-    kind: Any = node.outputs[0].type
+    kind = node.outputs[0].type
     result = parts[0] if len(parts) == 1 else Join(op.axis)(*parts)
     return if_fits(node, cast(taken(result, [*items[: op.axis], left, *items[op.axis + 1 :]]), kind.dtype))
 
 
-def _part_at(inner: Apply, item: Point) -> tuple[list[Any], Item] | None:
+def _part_at(inner: TensorNode, item: Point) -> tuple[list[Any], Item] | None:
     """Return the part of a join that a position is in, and the position there."""
     op: Any = inner.op
     at = item.at
     if not isinstance(at, int):
         return None
     # Counted from the end, the parts come in reverse; the last part that is left has the position or nothing has.
-    parts: list[Any] = list(inner.inputs) if at >= 0 else list(reversed(inner.inputs))
+    parts = list(inner.inputs) if at >= 0 else list(reversed(inner.inputs))
     for part in parts[:-1]:
         n = part.type.shape[op.axis]
         if n is None:
@@ -158,10 +160,10 @@ def _part_at(inner: Apply, item: Point) -> tuple[list[Any], Item] | None:
     return [parts[-1]], Point(at)
 
 
-def _parts_between(fgraph: FunctionGraph, inner: Apply, item: Any) -> tuple[list[Any], Item] | None:
+def _parts_between(fgraph: FunctionGraph, inner: TensorNode, item: Any) -> tuple[list[Any], Item] | None:
     """Return the parts of a join that a slice is made of, and what is to be taken of these."""
     op: Any = inner.op
-    parts: list[Any] = list(inner.inputs)
+    parts = list(inner.inputs)
     sizes = [part.type.shape[op.axis] for part in parts]
     if not isinstance(item, Stretch):
         return None
@@ -206,12 +208,12 @@ def _known_parts(parts: list[Any], sizes: Sequence[int], item: Stretch) -> tuple
 
 
 @RULES.rule(EARLY_AND_LATE, Subtensor, tags=BOTH, needs_graph=True)
-def subtensor_of_reshape(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def subtensor_of_reshape(fgraph: FunctionGraph, node: NodeOf[Subtensor]) -> TensorVariable | None:
     """reshape(x, (n, …))[i] -> reshape(x[i], …), where reshape keeps the leading dimensions that i is about."""
     inner = made_by(node.inputs[0], Reshape)
     if inner is None:
         return None
-    x: Any = inner.inputs[0]
+    x = inner.inputs[0]
     items = items_of(node)
     indexed = [d for d, item in enumerate(items) if not (isinstance(item, Stretch) and item.is_full)]
     shapes = shapes_of(fgraph)
@@ -252,7 +254,7 @@ def views_of_operands(fgraph: FunctionGraph) -> int:
 
 def _down(fgraph: FunctionGraph, *kinds: type[Op]) -> int:
     """Move views of some kinds as far down as they go; return how many steps that were."""
-    stack = [node for node in fgraph.toposort() if isinstance(node.op, kinds)]
+    stack: list[TensorNode] = [node for node in fgraph.toposort() if isinstance(node.op, kinds)]  # type: ignore[misc]
     count = 0
     while stack:
         node = stack.pop()
@@ -266,7 +268,7 @@ def _down(fgraph: FunctionGraph, *kinds: type[Op]) -> int:
     return count
 
 
-def _moved_down(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def _moved_down(fgraph: FunctionGraph, node: TensorNode) -> TensorVariable | None:
     """Return what takes the place of a view, one computation further down or one with the view below; or None."""
     below = node.inputs[0].owner
     if below is None:
@@ -279,14 +281,14 @@ def _moved_down(fgraph: FunctionGraph, node: Apply) -> Variable | None:
         crossing = _CROSSED.get((type(node.op), type(below.op)))
     if crossing is None or not is_used_once(fgraph, node.inputs[0]):
         return None
-    made: Variable | None = crossing(fgraph, node, below)
+    made: TensorVariable | None = crossing(fgraph, node, below)
     return made
 
 
-def _one_with(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def _one_with(fgraph: FunctionGraph, node: TensorNode) -> TensorVariable | None:
     """Return one view for a view of a view."""
     for rule in _TOGETHER[type(node.op)]:
-        made: Variable | None = rule(fgraph, node)
+        made: TensorVariable | None = rule(fgraph, node)
         if made is not None:
             return made
     return None
@@ -302,7 +304,7 @@ def _picks_less(items: Sequence[Item]) -> bool:
     )
 
 
-def _index_of_elementwise(fgraph: FunctionGraph, node: Apply, inner: Apply) -> Variable | None:
+def _index_of_elementwise(fgraph: FunctionGraph, node: TensorNode, inner: TensorNode) -> TensorVariable | None:
     """f(x, y)[i] -> f(x[i], y[i]), where nothing is broadcast by chance."""
     items = items_of(node)
     if len(inner.outputs) != 1 or not _picks_less(items):
@@ -318,14 +320,14 @@ def _index_of_elementwise(fgraph: FunctionGraph, node: Apply, inner: Apply) -> V
     return if_fits(node, inner.op(*indexed))
 
 
-def _index_of_reduction(fgraph: FunctionGraph, node: Apply, inner: Apply) -> Variable | None:
+def _index_of_reduction(fgraph: FunctionGraph, node: TensorNode, inner: TensorNode) -> TensorVariable | None:
     """sum(x, axes)[i] -> sum(x[i in the other dimensions], axes)."""
     del fgraph
     op: Any = inner.op
     given = items_of(node)
     if not _picks_less(given):
         return None
-    x: Any = inner.inputs[0]
+    x = inner.inputs[0]
     left = iter(given)
     items = [FULL if d in op.axes else next(left) for d in range(x.ndim)]
     axes = _kept(items, op.axes)
@@ -341,7 +343,7 @@ def _kept(items: Sequence[Item], axes: Sequence[int]) -> tuple[int, ...]:
     return tuple(d - sum(isinstance(i, Point) for i in items[:d]) for d in axes)
 
 
-def _index_of_softmax(fgraph: FunctionGraph, node: Apply, inner: Apply) -> Variable | None:
+def _index_of_softmax(fgraph: FunctionGraph, node: TensorNode, inner: TensorNode) -> TensorVariable | None:
     """softmax(x, axes)[i] -> softmax(x[i in the other dimensions], axes)[i along the axes]."""
     del fgraph
     op: Any = inner.op
@@ -354,7 +356,7 @@ def _index_of_softmax(fgraph: FunctionGraph, node: Apply, inner: Apply) -> Varia
     return if_fits(node, taken(made, rest))
 
 
-def _index_of_matmul(fgraph: FunctionGraph, node: Apply, inner: Apply) -> Variable | None:
+def _index_of_matmul(fgraph: FunctionGraph, node: TensorNode, inner: TensorNode) -> TensorVariable | None:
     """matmul(a, b)[i, j] -> matmul(a[i, :], b[:, j])."""
     items = items_of(node)
     if not _picks_less(items):
@@ -383,7 +385,7 @@ def _matrix(x: Any, is_vector: bool, at: int) -> Any:
     return dimshuffle(x, *order)
 
 
-def _index_of_join(fgraph: FunctionGraph, node: Apply, inner: Apply) -> Variable | None:
+def _index_of_join(fgraph: FunctionGraph, node: TensorNode, inner: TensorNode) -> TensorVariable | None:
     """join(a, b)[i] -> join(a[i], b[i]), for an index in other dimensions than the joined one."""
     del fgraph
     op: Any = inner.op
@@ -400,7 +402,7 @@ def _index_of_join(fgraph: FunctionGraph, node: Apply, inner: Apply) -> Variable
 # A transpose
 
 
-def _dimshuffle_of_elementwise(fgraph: FunctionGraph, node: Apply, inner: Apply) -> Variable | None:
+def _dimshuffle_of_elementwise(fgraph: FunctionGraph, node: TensorNode, inner: TensorNode) -> TensorVariable | None:
     """dimshuffle(f(x)) -> f(dimshuffle(x)), where one operand at most needs a node more."""
     del fgraph
     # A scalar is made a tensor once it is computed.
@@ -417,7 +419,7 @@ def _is_cheap(x: Any) -> bool:
     return isinstance(x, Constant) or made_by(x, DimShuffle, Alloc) is not None
 
 
-def _transpose_of_matmul(fgraph: FunctionGraph, node: Apply, inner: Apply) -> Variable | None:
+def _transpose_of_matmul(fgraph: FunctionGraph, node: TensorNode, inner: TensorNode) -> TensorVariable | None:
     """transpose(matmul(a, b)) -> matmul(transpose(b), transpose(a))."""
     del fgraph
     op: Any = node.op
@@ -431,13 +433,13 @@ def _transpose_of_matmul(fgraph: FunctionGraph, node: Apply, inner: Apply) -> Va
 # A reshape
 
 
-def _reshape_of_elementwise(fgraph: FunctionGraph, node: Apply, inner: Apply) -> Variable | None:
+def _reshape_of_elementwise(fgraph: FunctionGraph, node: TensorNode, inner: TensorNode) -> TensorVariable | None:
     """reshape(f(x, number), lengths) -> f(reshape(x, lengths), number)."""
     del fgraph
     numbers = [filling(x) if _is_unit(x) else None for x in inner.inputs]
     if len(inner.outputs) != 1 or sum(value is None for value in numbers) != 1:
         return None
-    out: Any = node.outputs[0]
+    out = node.outputs[0]
     operands = [
         node.op(x, *node.inputs[1:]) if value is None else dimshuffle(value, *[NEW] * out.ndim)
         for x, value in zip(inner.inputs, numbers, strict=True)

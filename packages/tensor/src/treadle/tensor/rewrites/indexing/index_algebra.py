@@ -17,8 +17,9 @@ from treadle.tensor.shape import LENGTH
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.tensor.index import Entry
+    from treadle.tensor.index import Bound, Entry
     from treadle.tensor.rewrites.analysis.int_arithmetic import Number
+    from treadle.tensor.variable import TensorVariable
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,7 +57,7 @@ class Stretch:
 class Picks:
     """An array of positions; those of a mask with the length that the dimension must have."""
 
-    positions: Variable
+    positions: TensorVariable
     length: int | None = None
 
 
@@ -66,21 +67,19 @@ LARGEST_BOUND = 2**31 - 1
 NOTHING = Stretch(0, 0)
 
 
-def _is(bound: Any, *values: Any) -> bool:
+def _is(bound: Number | None, *values: int | None) -> bool:
     return not isinstance(bound, Variable) and bound in values
 
 
-def _known(var: Any) -> Any:
-    """Return the integer of a constant, or the variable."""
-    return int(var.data) if isinstance(var, Constant) else var
-
-
-def unpacked(entries: Sequence[Entry], parts: Sequence[Variable]) -> list[Item]:
+def unpacked(entries: Sequence[Entry], parts: Sequence[TensorVariable]) -> list[Item]:
     """Return entries with their symbolic parts filled in."""
     given = iter(parts)
 
-    def take(bound: Any) -> Any:
-        return _known(next(given)) if isinstance(bound, Symbolic) else bound
+    def take(bound: Bound) -> Any:
+        if not isinstance(bound, Symbolic):
+            return bound
+        part = next(given)
+        return int(part.data) if isinstance(part, Constant) else part
 
     made: list[Item] = []
     for entry in entries:
@@ -93,11 +92,11 @@ def unpacked(entries: Sequence[Entry], parts: Sequence[Variable]) -> list[Item]:
     return made
 
 
-def packed(items: Sequence[Item]) -> tuple[tuple[Entry, ...], list[Variable]]:
+def packed(items: Sequence[Item]) -> tuple[tuple[Entry, ...], list[TensorVariable]]:
     """Return items as entries and symbolic parts."""
-    parts: list[Variable] = []
+    parts: list[TensorVariable] = []
 
-    def leave(bound: Any) -> Any:
+    def leave(bound: Number | None) -> Any:
         if isinstance(bound, Variable):
             parts.append(bound)
             return SYMBOLIC
@@ -115,12 +114,13 @@ def packed(items: Sequence[Item]) -> tuple[tuple[Entry, ...], list[Variable]]:
     return tuple(entries), parts
 
 
-def taken(x: Any, items: Sequence[Item]) -> Any:
+def taken(x: TensorVariable, items: Sequence[Item]) -> TensorVariable:
     """Return the part of a tensor that points and stretches pick; the tensor itself where that is all."""
     if all(isinstance(item, Stretch) and item.is_full for item in items):
         return x
     entries, parts = packed(items)
-    return Subtensor(entries)(x, *parts)
+    part: TensorVariable = Subtensor(entries)(x, *parts)
+    return part
 
 
 def is_whole(item: Item, n: int | None) -> bool:
@@ -140,8 +140,7 @@ def static_length(item: Stretch, n: int | None) -> int | None:
 
 
 def _slice(item: Stretch) -> slice:
-    bounds: Any = (item.start, item.stop, item.step)
-    return slice(*bounds)
+    return slice(item.start, item.stop, item.step)
 
 
 def same(a: Item, b: Item) -> bool:
@@ -156,7 +155,7 @@ def same(a: Item, b: Item) -> bool:
     return False
 
 
-def _equal(a: Any, b: Any) -> bool:
+def _equal(a: Number | None, b: Number | None) -> bool:
     return a is b or (not isinstance(a, Variable) and not isinstance(b, Variable) and a == b)
 
 
@@ -349,7 +348,7 @@ def _of_last(inner: Stretch, outer: Stretch) -> Stretch | None:
     return Stretch(a if d is None else max(d, a), outer.stop, outer.step)
 
 
-def increasing(positions: Variable) -> range | None:
+def increasing(positions: TensorVariable) -> range | None:
     """Return the range that a constant vector of positions is, if it is one."""
     if not isinstance(positions, Constant):
         return None

@@ -30,17 +30,20 @@ from treadle.tensor.scalar.arithmetic import add
 from treadle.tensor.shape import lengths
 
 if TYPE_CHECKING:
-    from treadle.graph import Apply, FunctionGraph, Variable
+    from treadle.graph import FunctionGraph
+    from treadle.tensor.elemwise import Elemwise
+    from treadle.tensor.rewrites.analysis.predicates import NodeOf
+    from treadle.tensor.variable import TensorNode, TensorVariable
 
 RULES = RuleSet("increments", features=(SymbolicShapes,))
 _WRITES = (IncSubtensor, AdvancedIncSubtensor)
 
 
-def is_distinct(node: Apply) -> bool:
+def is_distinct(node: TensorNode) -> bool:
     """Whether a write is certain to touch no element twice."""
     if isinstance(node.op, IncSubtensor):
         return True
-    x: Any = node.inputs[0]
+    x = node.inputs[0]
     for d, item in enumerate(items_of(node)):
         if isinstance(item, Picks) and _all_different(item, x.type.shape[d]):
             # One array whose positions all differ is enough, if the others do not broadcast it.
@@ -76,9 +79,9 @@ _SIGN = "in the sign of a zero: 0 + -0.0 is 0"
     depth=3,
     differs=_SIGN,
 )
-def increment_of_zeros(node: Apply) -> Variable | None:
+def increment_of_zeros(node: NodeOf[IncSubtensor | AdvancedIncSubtensor]) -> TensorVariable | None:
     """inc(zeros, y, at i) -> set(zeros, y, at i), where no element is picked twice."""
-    op: Any = node.op
+    op = node.op
     if op.set or not is_zero(node.inputs[0]) or not is_distinct(node):
         return None
     return if_fits(node, replace(op, set=True)(*node.inputs))
@@ -91,10 +94,10 @@ def increment_of_zeros(node: Apply) -> Variable | None:
     needs_graph=True,
     differs=_SIGN,
 )
-def useless_write(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def useless_write(fgraph: FunctionGraph, node: NodeOf[IncSubtensor | AdvancedIncSubtensor]) -> TensorVariable | None:
     """inc(x, 0, at i) -> x; set(x, x[i], at i) -> x; set(filled with c, c, at i) -> filled with c."""
     x, y = node.inputs[:2]
-    op: Any = node.op
+    op = node.op
     if not op.set:
         return x if is_zero(y) and _fits_part(fgraph, node) else None
     if _is_read_of(node, y):
@@ -106,10 +109,10 @@ def useless_write(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     return x if equal else None
 
 
-def _fits_part(fgraph: FunctionGraph, node: Apply) -> bool:
+def _fits_part(fgraph: FunctionGraph, node: TensorNode) -> bool:
     """Whether the values that a node writes are certain to broadcast to the part, within bounds."""
-    x: Any = node.inputs[0]
-    y: Any = node.inputs[1]
+    x = node.inputs[0]
+    y = node.inputs[1]
     items = items_of(node)
     for d, item in enumerate(items):
         n = x.type.shape[d]
@@ -132,24 +135,24 @@ def _are_within(item: Picks, n: int | None) -> bool:
     return bool(data.size == 0 or (data.min() >= -n and data.max() < n))
 
 
-def _part(node: Apply) -> Variable:
+def _part(node: TensorNode) -> TensorVariable:
     """Return the part that a node writes, of the tensor that it writes into."""
     op: Any = node.op
     take = Subtensor if isinstance(op, IncSubtensor) else AdvancedSubtensor
-    made: Variable = take(op.entries)(node.inputs[0], *node.inputs[2:])
+    made: TensorVariable = take(op.entries)(node.inputs[0], *node.inputs[2:])
     return made
 
 
-def _is_read_of(node: Apply, y: Variable) -> bool:
+def _is_read_of(node: TensorNode, y: TensorVariable) -> bool:
     """Whether values were read from where a node writes them."""
     read = made_by(y, Subtensor, AdvancedSubtensor)
     return read is not None and read.inputs[0] is node.inputs[0] and all_same(items_of(read), items_of(node))
 
 
 @RULES.rule(EARLY_AND_LATE, *_WRITES, tags=(*BOTH, "local_set_to_inc_subtensor"), depth=3, needs_graph=True)
-def set_of_sum(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def set_of_sum(fgraph: FunctionGraph, node: NodeOf[IncSubtensor | AdvancedIncSubtensor]) -> TensorVariable | None:
     """set(x, x[i] + y, at i) -> inc(x, y, at i), where no element is picked twice."""
-    op: Any = node.op
+    op = node.op
     total = node.inputs[1].owner
     if not op.set or total is None or scalar_name(total) != "add" or not is_distinct(node):
         return None
@@ -169,12 +172,12 @@ def set_of_sum(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     needs_graph=True,
     differs="where y + z leaves the range",
 )
-def write_of_write(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def write_of_write(fgraph: FunctionGraph, node: NodeOf[IncSubtensor | AdvancedIncSubtensor]) -> TensorVariable | None:
     """set(write(x, y, at i), z, at i) -> set(x, z, at i); inc(write(x, y, at i), z, at i) -> write(x, y + z, at i)."""
     inner = made_by(node.inputs[0], *_WRITES)
     if inner is None or type(inner.op) is not type(node.op) or not all_same(items_of(inner), items_of(node)):
         return None
-    op: Any = node.op
+    op = node.op
     below: Any = inner.op
     x, y = inner.inputs[:2]
     z = node.inputs[1]
@@ -187,7 +190,7 @@ def write_of_write(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     return if_fits(node, below(x, add(y, z), *node.inputs[2:]))
 
 
-def _broadcasts(fgraph: FunctionGraph, node: Apply, y: Variable, z: Variable) -> bool:
+def _broadcasts(fgraph: FunctionGraph, node: TensorNode, y: TensorVariable, z: TensorVariable) -> bool:
     """Whether the sum of two values is certain to have no dimension that neither of them has of the part."""
     shapes = shapes_of(fgraph)
     a, b = shapes.of(y), shapes.of(z)
@@ -198,11 +201,11 @@ def _broadcasts(fgraph: FunctionGraph, node: Apply, y: Variable, z: Variable) ->
 
 
 @RULES.rule(EARLY_AND_LATE, IncSubtensor, tags=(*BOTH, "local_useless_inc_subtensor"), depth=1, needs_graph=True)
-def write_of_everything(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def write_of_everything(fgraph: FunctionGraph, node: NodeOf[IncSubtensor]) -> TensorVariable | None:
     """set(x, y, at :) -> y broadcast to x's shape; inc(x, y, at :) -> x + y."""
-    x: Any = node.inputs[0]
-    y: Any = node.inputs[1]
-    op: Any = node.op
+    x = node.inputs[0]
+    y = node.inputs[1]
+    op = node.op
     if not all(map(is_whole, items_of(node), x.type.shape)):
         return None
     shapes = shapes_of(fgraph)
@@ -220,19 +223,19 @@ def write_of_everything(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     tags=(*BOTH, "local_useless_inc_subtensor_alloc", "shape_unsafe", "local_setsubtensor_of_allocs"),
     needs_graph=True,
 )
-def write_of_alloc(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def write_of_alloc(fgraph: FunctionGraph, node: NodeOf[IncSubtensor | AdvancedIncSubtensor]) -> TensorVariable | None:
     """write(x, alloc(y, shape of the part), at i) -> write(x, y, at i): writing broadcasts anyway."""
     inner = made_by(node.inputs[1], Alloc)
     if inner is None:
         return None
-    value: Any = inner.inputs[0]
+    value = inner.inputs[0]
     shapes = shapes_of(fgraph)
     part = shapes.of(_part(node))
     own = shapes.of(node.inputs[1])
     # Only dimensions that are the part's may go: a longer alloc is an error, which must stay one.
     if len(own) > len(part) or own != part[len(part) - len(own) :]:
         return None
-    op: Any = node.op
+    op = node.op
     return if_fits(node, op(node.inputs[0], value, *node.inputs[2:]))
 
 
@@ -244,7 +247,7 @@ def write_of_alloc(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     needs_graph=True,
     differs="in the sign of a zero, and where several increments are added to x one by one",
 )
-def sum_with_increment(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def sum_with_increment(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVariable | None:
     """X + write(zeros, y, at i) -> inc(x, y, at i), where the write is used only here."""
     if not any(isinstance(x.owner.op, _WRITES) for x in node.inputs if x.owner is not None):
         return None
@@ -255,7 +258,7 @@ def sum_with_increment(fgraph: FunctionGraph, node: Apply) -> Variable | None:
         if inner is None or not is_used_once(fgraph, written):
             continue
         base = _base_of_zeros(fgraph, inner)
-        if base is None or x.type.dtype != written.type.dtype or x.type.dtype == "bool":  # type: ignore[attr-defined]  # tensors
+        if base is None or x.type.dtype != written.type.dtype or x.type.dtype == "bool":
             continue
         if shapes.of(x) != shapes.of(written):
             continue
@@ -267,7 +270,7 @@ def sum_with_increment(fgraph: FunctionGraph, node: Apply) -> Variable | None:
 _MOST_INCREMENTS = 64
 
 
-def _base_of_zeros(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def _base_of_zeros(fgraph: FunctionGraph, node: TensorNode) -> TensorVariable | None:
     """Return the zeros that a node writes into, other increments in between; None if it is something else."""
     base = node.inputs[0]
     for _ in range(_MOST_INCREMENTS):
@@ -284,10 +287,10 @@ def _base_of_zeros(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     return None
 
 
-def _onto(x: Variable, node: Apply) -> Variable:
+def _onto(x: TensorVariable, node: TensorNode) -> TensorVariable:
     """Return a tensor with the increments that a node and those below it make on zeros."""
     chain = []
-    current: Apply | None = node
+    current: TensorNode | None = node
     while current is not None and isinstance(current.op, _WRITES):
         chain.append(current)
         current = current.inputs[0].owner
@@ -299,10 +302,10 @@ def _onto(x: Variable, node: Apply) -> Variable:
 
 
 @RULES.rule(EARLY_AND_LATE, AdvancedIncSubtensor, tags=(*BOTH, "local_adv_idx_to_slice"), depth=1)
-def write_at_a_slice(node: Apply) -> Variable | None:
+def write_at_a_slice(node: NodeOf[AdvancedIncSubtensor]) -> TensorVariable | None:
     """write(x, y, at [1, 2, 3]) -> write(x, y, at 1:4), where x is known to be long enough."""
-    x: Any = node.inputs[0]
-    op: Any = node.op
+    x = node.inputs[0]
+    op = node.op
     items = items_of(node)
     at = [d for d, item in enumerate(items) if isinstance(item, Picks)]
     if len(at) != 1:

@@ -36,30 +36,32 @@ from treadle.tensor.scalar.arithmetic import add
 from treadle.tensor.shape import Shape, shape_i
 
 if TYPE_CHECKING:
-    from treadle.graph import Apply, FunctionGraph, Variable
+    from treadle.graph import FunctionGraph
+    from treadle.tensor.rewrites.analysis.predicates import NodeOf
     from treadle.tensor.rewrites.indexing.index_algebra import Item
+    from treadle.tensor.variable import TensorNode, TensorVariable
 
 RULES = RuleSet("indexing", features=(SymbolicShapes,))
 
 
-def items_of(node: Apply) -> list[Item]:
+def items_of(node: TensorNode) -> list[Item]:
     """Return a node's index."""
     op: Any = node.op
     return unpacked(op.entries, node.inputs[first_part(node) :])
 
 
-def first_part(node: Apply) -> int:
+def first_part(node: TensorNode) -> int:
     """Return the position of the first index input of a node."""
     return 1 if isinstance(node.op, Subtensor | AdvancedSubtensor) else 2
 
 
 @RULES.rule(EARLY_AND_LATE, Subtensor, tags=(*BOTH, "local_useless_subtensor", "useless"), depth=1, needs_graph=True)
-def subtensor_of_everything(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def subtensor_of_everything(fgraph: FunctionGraph, node: NodeOf[Subtensor]) -> TensorVariable | None:
     """x[:, :] -> x, where each slice is certain to take its whole dimension."""
-    x: Any = node.inputs[0]
+    x = node.inputs[0]
     items = items_of(node)
     if all(map(is_whole, items, x.type.shape)):
-        return x  # type: ignore[no-any-return]  # a variable
+        return x
     if not all(isinstance(i, Stretch) and i.start is None and i.step is None for i in items):
         return None
     shapes = shapes_of(fgraph)
@@ -70,7 +72,9 @@ _INDEXED = (Subtensor, AdvancedSubtensor, IncSubtensor, AdvancedIncSubtensor)
 
 
 @RULES.rule(EARLY_AND_LATE, *_INDEXED, tags=(*BOTH, "local_subtensor_shape_constant"), depth=1)
-def constant_positions(node: Apply) -> Variable | None:
+def constant_positions(
+    node: NodeOf[Subtensor | AdvancedSubtensor | IncSubtensor | AdvancedIncSubtensor],
+) -> TensorVariable | None:
     """x[i], i known -> x[its value]: shapes become known, and backends compile the index in."""
     first = first_part(node)
     # Most indices have no input, or none that is constant; arrays of positions stay inputs.
@@ -79,13 +83,13 @@ def constant_positions(node: Apply) -> Variable | None:
     return _with(node, items_of(node))
 
 
-def _with(node: Apply, items: list[Item]) -> Variable | None:
+def _with(node: TensorNode, items: list[Item]) -> TensorVariable | None:
     """Return a node with another index."""
     op: Any = node.op
     entries, parts = packed(items)
     if entries == op.entries or any(isinstance(e, Span) and e.step == 0 for e in entries):
         return None
-    made: Variable = replace(op, entries=entries)(*node.inputs[: first_part(node)], *parts)
+    made: TensorVariable = replace(op, entries=entries)(*node.inputs[: first_part(node)], *parts)
     return if_fits(node, made)
 
 
@@ -96,9 +100,11 @@ def _with(node: Apply, items: list[Item]) -> Variable | None:
     depth=1,
     after=["constant_positions"],
 )
-def canonical_positions(node: Apply) -> Variable | None:
+def canonical_positions(
+    node: NodeOf[Subtensor | AdvancedSubtensor | IncSubtensor | AdvancedIncSubtensor],
+) -> TensorVariable | None:
     """x[0:n:1, -1] -> x[:, n - 1] for known lengths n, so that equal indices look equal."""
-    x: Any = node.inputs[0]
+    x = node.inputs[0]
     items = items_of(node)
     made = [canonical(item, n) for item, n in zip(items, x.type.shape, strict=True)]
     return (
@@ -114,9 +120,9 @@ def _alike(a: Item, b: Item) -> bool:
 
 
 @RULES.rule(EARLY_AND_LATE, Subtensor, tags=(*BOTH, "local_subtensor_remove_broadcastable_index"), depth=1)
-def subtensor_of_unit_dimensions(node: Apply) -> Variable | None:
+def subtensor_of_unit_dimensions(node: NodeOf[Subtensor]) -> TensorVariable | None:
     """x[:, 0] -> dimshuffle(x, 0), where the second dimension has length 1."""
-    x: Any = node.inputs[0]
+    x = node.inputs[0]
     kept = []
     for d, (item, n) in enumerate(zip(items_of(node), x.type.shape, strict=True)):
         if isinstance(item, Point) and n == 1 and not isinstance(item.at, int):
@@ -131,13 +137,13 @@ def subtensor_of_unit_dimensions(node: Apply) -> Variable | None:
 
 
 @RULES.rule(EARLY_AND_LATE, Subtensor, tags=BOTH)
-def element_of_shape(node: Apply) -> Variable | None:
+def element_of_shape(node: NodeOf[Subtensor]) -> TensorVariable | None:
     """shape(x)[d] -> length of dimension d of x; of several, their join."""
     inner = made_by(node.inputs[0], Shape)
     (item,) = items_of(node) if inner is not None else (None,)
     if inner is None or item is None:
         return None
-    x: Any = inner.inputs[0]
+    x = inner.inputs[0]
     if isinstance(item, Point):
         return shape_i(x, item.at) if isinstance(item.at, int) else None
     if not isinstance(item, Stretch) or not item.is_known:
@@ -152,12 +158,12 @@ def element_of_shape(node: Apply) -> Variable | None:
     Subtensor,
     tags=(*BOTH, "local_subtensor_merge_slice", "local_subtensor_merge_integer"),
 )
-def subtensor_of_subtensor(node: Apply) -> Variable | None:
+def subtensor_of_subtensor(node: NodeOf[Subtensor]) -> TensorVariable | None:
     """x[i][j] -> x[k], where one index picks the same for every length, and is out of bounds just when the two are."""
     inner = made_by(node.inputs[0], Subtensor)
     if inner is None:
         return None
-    x: Any = inner.inputs[0]
+    x = inner.inputs[0]
     outer = iter(items_of(node))
     made: list[Item] = []
     for item, n in zip(items_of(inner), x.type.shape, strict=True):
@@ -175,9 +181,9 @@ def subtensor_of_subtensor(node: Apply) -> Variable | None:
 
 
 @RULES.rule(EARLY_AND_LATE, AdvancedSubtensor, tags=(*BOTH, "local_adv_idx_to_slice"), needs_graph=True)
-def positions_that_are_a_slice(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def positions_that_are_a_slice(fgraph: FunctionGraph, node: NodeOf[AdvancedSubtensor]) -> TensorVariable | None:
     """x[[1, 2, 3]] -> x[1:4], where x is known to be long enough; x[arange(length of x)] -> x."""
-    x: Any = node.inputs[0]
+    x = node.inputs[0]
     items = items_of(node)
     at = [d for d, item in enumerate(items) if isinstance(item, Picks)]
     if all(_rank(items[d]) == 0 for d in at):
@@ -215,7 +221,7 @@ def _as_stretch(fgraph: FunctionGraph, x: Any, d: int, item: Any) -> Stretch | N
 
 
 @RULES.rule(EARLY_AND_LATE, Subtensor, tags=(*BOTH, "local_subtensor_of_adv_subtensor"), needs_graph=True)
-def subtensor_of_picked(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def subtensor_of_picked(fgraph: FunctionGraph, node: NodeOf[Subtensor]) -> TensorVariable | None:
     """x[positions][i] -> x[positions[i]], where the positions are a vector."""
     inner = made_by(node.inputs[0], AdvancedSubtensor)
     if inner is None or not is_used_once(fgraph, node.inputs[0]):
@@ -231,7 +237,7 @@ def subtensor_of_picked(fgraph: FunctionGraph, node: Apply) -> Variable | None:
         return None
     chosen: Any = items[d]
     positions = taken(chosen.positions, [outer[d]])
-    x: Any = inner.inputs[0]
+    x = inner.inputs[0]
     if positions.ndim == 0:
         if chosen.length is not None:
             return None
@@ -250,7 +256,7 @@ def subtensor_of_picked(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     tags=(*BOTH, "local_read_of_write_same_indices"),
     needs_graph=True,
 )
-def read_of_write(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def read_of_write(fgraph: FunctionGraph, node: NodeOf[Subtensor | AdvancedSubtensor]) -> TensorVariable | None:
     """set(x, y, at i)[i] -> y broadcast to its shape; inc(x, y, at i)[i] -> x[i] + y."""
     inner = made_by(node.inputs[0], IncSubtensor, AdvancedIncSubtensor)
     if inner is None or not all_same(items_of(inner), items_of(node)) or not _distinct(node):
@@ -276,7 +282,7 @@ def read_of_write(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     return if_fits(node, add(op(x, *node.inputs[1:]), y))
 
 
-def _distinct(node: Apply) -> bool:
+def _distinct(node: TensorNode) -> bool:
     """Whether an index is certain to pick no element twice."""
     arrays = [item for item in items_of(node) if isinstance(item, Picks)]
     return not arrays or (len(arrays) == 1 and increasing(arrays[0].positions) is not None and _one_sign(arrays[0]))
@@ -289,7 +295,7 @@ def _one_sign(item: Picks) -> bool:
 
 
 @RULES.rule(EARLY_AND_LATE, Subtensor, tags=(*BOTH, "local_slice_read_of_write"), needs_graph=True)
-def read_inside_write(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def read_inside_write(fgraph: FunctionGraph, node: NodeOf[Subtensor]) -> TensorVariable | None:
     """set(x, y, at 2:8)[3:5] -> y[1:3]; set(x, y, at 2:8)[9] -> x[9], for known positions."""
     inner = made_by(node.inputs[0], IncSubtensor)
     if inner is None:
@@ -298,8 +304,8 @@ def read_inside_write(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     below = _below_writes_apart(node.inputs[0], read)
     if below is not None:
         return if_fits(node, taken(below, read))
-    x: Any = inner.inputs[0]
-    y: Any = inner.inputs[1]
+    x = inner.inputs[0]
+    y = inner.inputs[1]
     written = items_of(inner)
     op: Any = inner.op
     rank = sum(isinstance(item, Stretch) for item in written)
@@ -318,7 +324,7 @@ def read_inside_write(fgraph: FunctionGraph, node: Apply) -> Variable | None:
 _MOST_WRITES = 16
 
 
-def _below_writes_apart(var: Variable, read: list[Item]) -> Variable | None:
+def _below_writes_apart(var: TensorVariable, read: list[Item]) -> TensorVariable | None:
     """Return what the writes under a variable leave untouched where it is read; None if that cannot be settled."""
     below = var
     for _ in range(_MOST_WRITES):

@@ -26,7 +26,10 @@ from treadle.tensor.scalar.arithmetic import add, mul, sub, true_div
 from treadle.tensor.scalar.exponential import exp, log, log1mexp, logaddexp
 
 if TYPE_CHECKING:
-    from treadle.graph import Apply, FunctionGraph, Variable
+    from treadle.graph import FunctionGraph
+    from treadle.tensor.elemwise import Elemwise
+    from treadle.tensor.rewrites.analysis.predicates import NodeOf
+    from treadle.tensor.variable import TensorVariable
 
 RULES = RuleSet("logarithm", features=(SymbolicShapes,))
 # A sum of so many exponentials is still taken apart.
@@ -51,7 +54,7 @@ def _exponent_of(term: Operand, dtype: str) -> Any:
     return None
 
 
-def _argument_of_exp(var: Variable, dtype: str) -> Any:
+def _argument_of_exp(var: TensorVariable, dtype: str) -> Any:
     """Return x if a variable is exp(x), dimensions of it rearranged or not, and x has a dtype; else None."""
     node = var.owner
     shuffle = node if node is not None and isinstance(node.op, DimShuffle) else None
@@ -59,15 +62,15 @@ def _argument_of_exp(var: Variable, dtype: str) -> Any:
         node = shuffle.inputs[0].owner
     if node is None or scalar_name(node) != "exp":
         return None
-    x: Any = node.inputs[0]
+    x = node.inputs[0]
     if x.dtype != dtype:
         return None
     return x if shuffle is None else shuffle.op(x)
 
 
-def _log_of_sum(var: Variable) -> Any:
+def _log_of_sum(var: TensorVariable) -> Any:
     """Return the logarithm of a sum of two exponentials or more, or of one and constants; else None."""
-    kind: Any = var.type
+    kind = var.type
     if scalar_name(var.owner) != "add":
         return None
     terms, _ = operands_of(var, SUM_SIGNS, MOST_TERMS)
@@ -83,9 +86,9 @@ def _log_of_sum(var: Variable) -> Any:
 
 
 @RULES.rule(Phase.STABILIZE, log, tags=(*EVERY_MODE, "symbolic_op_recognition"), depth=4, differs=STABLE)
-def log_of_sum_of_exps(node: Apply) -> Variable | None:
+def log_of_sum_of_exps(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """log(exp(x) + exp(y)) -> logaddexp(x, y), and so for more terms, multiples of exponentials, and constants."""
-    out: Any = node.outputs[0]
+    out = node.outputs[0]
     inner: Any = node.inputs[0]
     if kind_of(out) != "f" or inner.dtype != out.dtype:
         return None
@@ -94,9 +97,9 @@ def log_of_sum_of_exps(node: Apply) -> Variable | None:
 
 
 @RULES.rule(Phase.STABILIZE, log, tags=EVERY_MODE, depth=3, differs=STABLE)
-def log_of_difference_of_exps(node: Apply) -> Variable | None:
+def log_of_difference_of_exps(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """log(exp(x) - exp(y)) -> x + log1mexp(y - x)."""
-    out: Any = node.outputs[0]
+    out = node.outputs[0]
     inner = node.inputs[0].owner
     if inner is None or scalar_name(inner) != "sub" or kind_of(out) != "f":
         return None
@@ -110,13 +113,13 @@ def log_of_difference_of_exps(node: Apply) -> Variable | None:
 
 
 @RULES.rule(Phase.STABILIZE, log, tags=(*EVERY_MODE, "symbolic_op_recognition"), depth=4, differs=STABLE)
-def log_of_sum_of_exp(node: Apply) -> Variable | None:
+def log_of_sum_of_exp(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """log(sum(exp(x), axes)) -> logsumexp(x, axes), dimensions kept or not."""
     made = _log_of_reduced(node.inputs[0])
     return None if made is None else cast_like(node.outputs[0], made)
 
 
-def _log_of_reduced(var: Variable) -> Any:
+def _log_of_reduced(var: TensorVariable) -> Any:
     """Return the logarithm of a sum of exp over axes, through a dimshuffle above it; else None."""
     inner = var.owner
     if inner is None:
@@ -130,13 +133,13 @@ def _log_of_reduced(var: Variable) -> Any:
 
 
 @RULES.rule(Phase.STABILIZE, log, tags=(*EVERY_MODE, "symbolic_op_recognition"), depth=5, differs=STABLE)
-def log_of_scaled_sum_of_exp(node: Apply) -> Variable | None:
+def log_of_scaled_sum_of_exp(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """log(sum(exp(x), axes) / n) -> logsumexp(x, axes) - log(n), and log(sum(exp(x), axes) * y) -> … + log(y).
 
     The sum is positive, so that the logarithm of the other factor is defined where that of the product is.
     """
     inner = node.inputs[0].owner
-    out: Any = node.outputs[0]
+    out = node.outputs[0]
     name = scalar_name(inner)
     if inner is None or name not in {"mul", "true_div"} or kind_of(out) != "f":
         return None
@@ -152,13 +155,13 @@ def log_of_scaled_sum_of_exp(node: Apply) -> Variable | None:
 
 
 @RULES.rule(Phase.STABILIZE, log, depth=2, differs=STABLE)
-def log_of_prod(node: Apply) -> Variable | None:
+def log_of_prod(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """log(prod(x, axes)) -> sum(log(x), axes), where x is 0 or more for certain."""
     inner = node.inputs[0].owner
-    out: Any = node.outputs[0]
+    out = node.outputs[0]
     if inner is None or not isinstance(inner.op, Reduction) or inner.op.kind != "prod" or kind_of(out) != "f":
         return None
-    x: Any = inner.inputs[0]
+    x = inner.inputs[0]
     if x.dtype != out.dtype or inner.op.dtype != out.dtype or not is_nonnegative(x):
         return None
     return cast_like(out, Reduction("sum", inner.op.axes, inner.op.dtype, inner.op.acc_dtype)(log(x)))
@@ -186,7 +189,7 @@ def _opened(operands: list[Operand], parity: int) -> tuple[list[Operand], int]:
 
 
 def _shuffled(op: DimShuffle, var: Any) -> Any:
-    """Apply a dimshuffle to a tensor; to a tensor that is dimshuffled, as one."""
+    """TensorNode a dimshuffle to a tensor; to a tensor that is dimshuffled, as one."""
     inner = var.owner
     if inner is None or not isinstance(inner.op, DimShuffle):
         return op(var)
@@ -195,7 +198,7 @@ def _shuffled(op: DimShuffle, var: Any) -> Any:
     return x if order == tuple(range(inner.op.ndim)) else DimShuffle(order, inner.op.ndim)(x)
 
 
-def _is_total(var: Variable) -> bool:
+def _is_total(var: TensorVariable) -> bool:
     """Whether a tensor is a sum of exponentials along axes, with dimensions added or not."""
     node = var.owner
     if node is not None and isinstance(node.op, DimShuffle):
@@ -204,14 +207,14 @@ def _is_total(var: Variable) -> bool:
 
 
 @RULES.rule(Phase.STABILIZE, Reduction, tags=EVERY_MODE, depth=5, differs=STABLE)
-def sum_of_quotients_by_sum_of_exps(node: Apply) -> Variable | None:
+def sum_of_quotients_by_sum_of_exps(node: NodeOf[Reduction]) -> TensorVariable | None:
     """sum(c / s, axes) -> sum(c, axes) / s, where s is a sum of exponentials that does not change along the axes.
 
     It is positive and finite where the quotient is of use. So it gets to the exponential that the result is
     multiplied with, in the gradient of a softmax that is written out.
     """
-    op: Any = node.op
-    x: Any = node.inputs[0]
+    op = node.op
+    x = node.inputs[0]
     if op.kind != "sum" or kind_of(x) != "f" or op.dtype != x.dtype:
         return None
     operands, parity = operands_of(x, PRODUCT_SIGNS, MOST_FACTORS)
@@ -230,7 +233,7 @@ def sum_of_quotients_by_sum_of_exps(node: Apply) -> Variable | None:
     return None
 
 
-def _log_of_factor(var: Variable) -> Any:
+def _log_of_factor(var: TensorVariable) -> Any:
     """Return the logarithm of a factor that is a sum of exponentials, along axes or of a few terms; else None."""
     reduced = _log_of_reduced(var)
     return reduced if reduced is not None else _log_of_sum(var)
@@ -246,12 +249,12 @@ def _log_of_factor(var: Variable) -> Any:
     after=("logistic_product",),
     differs=STABLE,
 )
-def quotient_by_sum_of_exps(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def quotient_by_sum_of_exps(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVariable | None:
     """exp(x) * (c / sum(exp(x))) -> c * softmax(x), exp(x) / (exp(x) + exp(y)) -> exp(x - logaddexp(x, y)).
 
     A softmax meets its inverse and goes; anywhere in a product, through dimensions added.
     """
-    out: Any = node.outputs[0]
+    out = node.outputs[0]
     if kind_of(out) != "f":
         return None
     flat, parity = operands_of(out, PRODUCT_SIGNS, MOST_FACTORS)
@@ -292,9 +295,9 @@ def _inverse_of(rest: list[Operand], made: Any) -> Operand | None:
     return None
 
 
-def _ratio_of(e: Variable, total: Variable, dtype: str) -> Any:
+def _ratio_of(e: TensorVariable, total: TensorVariable, dtype: str) -> Any:
     """Return the quotient of an exponential and a sum of exponentials in a form that cannot overflow, or None."""
-    x: Any = e.owner.inputs[0] if e.owner is not None else None
+    x = e.owner.inputs[0] if e.owner is not None else None
     if x is None or x.dtype != dtype:
         return None
     expansion = expansion_of(total.owner, x.ndim)

@@ -20,7 +20,9 @@ from treadle.tensor.scalar.arithmetic import add, mul, sub, true_div
 from treadle.tensor.scalar.exponential import exp, log
 
 if TYPE_CHECKING:
-    from treadle.graph import Apply, Variable
+    from treadle.tensor.elemwise import Elemwise
+    from treadle.tensor.rewrites.analysis.predicates import NodeOf
+    from treadle.tensor.variable import TensorNode, TensorVariable
 
 RULES = RuleSet("normalization")
 
@@ -28,20 +30,20 @@ RULES = RuleSet("normalization")
 # Recognising sums of exponentials
 
 
-def sum_of_exponentials(node: Apply | None) -> tuple[Any, tuple[int, ...]] | None:
+def sum_of_exponentials(node: TensorNode | None) -> tuple[Any, tuple[int, ...]] | None:
     """Return x and the axes, if a node is the sum of exp(x) over axes, all in one float dtype."""
     if node is None or not isinstance(node.op, Reduction) or node.op.kind != "sum":
         return None
     inner = node.inputs[0].owner
     if scalar_name(inner) != "exp" or inner is None:
         return None
-    x: Any = inner.inputs[0]
+    x = inner.inputs[0]
     if x.type.numpy_dtype.kind != "f" or x.dtype != node.op.dtype or x.dtype != getattr(inner.outputs[0], "dtype", ""):
         return None
     return x, node.op.axes
 
 
-def expansion_of(node: Apply | None, ndim: int) -> tuple[Apply, tuple[int, ...]] | None:
+def expansion_of(node: TensorNode | None, ndim: int) -> tuple[TensorNode, tuple[int, ...]] | None:
     """Return the node below a dimshuffle that only adds dimensions up to a rank, and the dimensions added."""
     if node is None or not isinstance(node.op, DimShuffle) or len(node.op.order) != ndim or node.op.dropped:
         return None
@@ -56,12 +58,12 @@ def expansion_of(node: Apply | None, ndim: int) -> tuple[Apply, tuple[int, ...]]
 
 
 @RULES.rule(Phase.STABILIZE, true_div, tags=(*EVERY_MODE, "symbolic_op_recognition"), depth=4, differs=STABLE)
-def exp_over_sum_of_exp(node: Apply) -> Variable | None:
+def exp_over_sum_of_exp(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """exp(x) / sum(exp(x), axes, keepdims) -> softmax(x, axes)."""
     above, below = node.inputs
     if scalar_name(above.owner) != "exp" or above.owner is None:
         return None
-    x: Any = above.owner.inputs[0]
+    x = above.owner.inputs[0]
     expansion = expansion_of(below.owner, x.type.ndim)
     found = sum_of_exponentials(expansion[0]) if expansion is not None else None
     if expansion is None or found is None or found[0] is not x or found[1] != expansion[1]:
@@ -70,17 +72,17 @@ def exp_over_sum_of_exp(node: Apply) -> Variable | None:
 
 
 @RULES.rule(Phase.STABILIZE, log, tags=EVERY_MODE, differs=STABLE)
-def log_of_softmax(node: Apply) -> Variable | None:
+def log_of_softmax(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """log(softmax(x)) -> log_softmax(x)."""
     inner = node.inputs[0].owner
     if inner is None or not isinstance(inner.op, Softmax):
         return None
-    made: Variable = LogSoftmax(inner.op.axes)(inner.inputs[0])
+    made: TensorVariable = LogSoftmax(inner.op.axes)(inner.inputs[0])
     return made
 
 
 @RULES.rule(Phase.STABILIZE, log, tags=EVERY_MODE, depth=3, differs=STABLE)
-def log_of_part_of_softmax(node: Apply) -> Variable | None:
+def log_of_part_of_softmax(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """log(softmax(x)[i]) -> log_softmax(x)[i]."""
     part = node.inputs[0].owner
     if part is None or not isinstance(part.op, Subtensor | AdvancedSubtensor):
@@ -88,24 +90,24 @@ def log_of_part_of_softmax(node: Apply) -> Variable | None:
     inner = part.inputs[0].owner
     if inner is None or not isinstance(inner.op, Softmax):
         return None
-    made: Variable = part.op(LogSoftmax(inner.op.axes)(inner.inputs[0]), *part.inputs[1:])
+    made: TensorVariable = part.op(LogSoftmax(inner.op.axes)(inner.inputs[0]), *part.inputs[1:])
     return made
 
 
 @RULES.rule(Phase.STABILIZE, exp, tags=EVERY_MODE, differs=STABLE)
-def exp_of_log_softmax(node: Apply) -> Variable | None:
+def exp_of_log_softmax(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """exp(log_softmax(x)) -> softmax(x)."""
     inner = node.inputs[0].owner
     if inner is None or not isinstance(inner.op, LogSoftmax):
         return None
-    made: Variable = Softmax(inner.op.axes)(inner.inputs[0])
+    made: TensorVariable = Softmax(inner.op.axes)(inner.inputs[0])
     return made
 
 
 @RULES.rule(Phase.STABILIZE, sub, tags=EVERY_MODE, depth=3, differs=STABLE)
-def argument_minus_logsumexp(node: Apply) -> Variable | None:
+def argument_minus_logsumexp(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """(x - logsumexp(x, axes, keepdims)) -> log_softmax(x, axes)."""
-    x: Any = node.inputs[0]
+    x = node.inputs[0]
     expansion = expansion_of(node.inputs[1].owner, x.type.ndim)
     if expansion is None or not isinstance(expansion[0].op, LogSumExp):
         return None
@@ -118,11 +120,11 @@ def argument_minus_logsumexp(node: Apply) -> Variable | None:
 # Gradients of logarithms of softmax: what was divided by the softmax is multiplied by it again.
 
 
-def _dtype(var: Variable) -> str:
+def _dtype(var: TensorVariable) -> str:
     return str(getattr(var, "dtype", ""))
 
 
-def _without(operands: list[Operand], var: Variable, parity: int) -> Any:
+def _without(operands: list[Operand], var: TensorVariable, parity: int) -> Any:
     """Return a product without one division by a variable, or None if it has none."""
     for i, o in enumerate(operands):
         if o.sign < 0 and o.var is var:
@@ -130,14 +132,14 @@ def _without(operands: list[Operand], var: Variable, parity: int) -> Any:
     return None
 
 
-def _is_zeros(var: Variable) -> bool:
+def _is_zeros(var: TensorVariable) -> bool:
     """Whether a tensor is zeros, spread or not."""
     node = var.owner
     inner = node.inputs[0] if node is not None and isinstance(node.op, Alloc) else var
     return bool(constant_value(inner) == 0)
 
 
-def _scattered(var: Variable, s: Variable) -> Any:
+def _scattered(var: TensorVariable, s: TensorVariable) -> Any:
     """Return zeros with values put in, times s, where the values are divided by the same part of s; else None."""
     node = var.owner
     if node is None or not isinstance(node.op, IncSubtensor | AdvancedIncSubtensor) or not _is_zeros(node.inputs[0]):
@@ -154,7 +156,7 @@ def _scattered(var: Variable, s: Variable) -> Any:
     return None
 
 
-def _times(var: Variable, s: Variable) -> Any:
+def _times(var: TensorVariable, s: TensorVariable) -> Any:
     """Return a tensor times s in a form without division by s; None if it does not divide by s."""
     operands, parity = operands_of(var, PRODUCT_SIGNS, MOST_FACTORS)
     plain = _without(operands, s, parity)
@@ -167,13 +169,13 @@ def _times(var: Variable, s: Variable) -> Any:
     return None
 
 
-def _softmax_and_other(node: Apply) -> list[tuple[Variable, Variable]]:
+def _softmax_and_other(node: TensorNode) -> list[tuple[TensorVariable, TensorVariable]]:
     pairs = [(node.inputs[0], node.inputs[1]), (node.inputs[1], node.inputs[0])]
     return [(s, other) for s, other in pairs if s.owner is not None and isinstance(s.owner.op, Softmax)]
 
 
 @RULES.rule(Phase.STABILIZE, mul, tags=(*EVERY_MODE, "symbolic_op_recognition"), depth=5, differs=STABLE)
-def softmax_times_quotient(node: Apply) -> Variable | None:
+def softmax_times_quotient(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """softmax(x) * (c / softmax(x)) -> c, and so where c / softmax(x)[i] is put into zeros at i."""
     for s, other in _softmax_and_other(node):
         made = _times(other, s)
@@ -183,7 +185,7 @@ def softmax_times_quotient(node: Apply) -> Variable | None:
 
 
 @RULES.rule(Phase.STABILIZE, mul, tags=(*EVERY_MODE, "symbolic_op_recognition"), depth=5, differs=STABLE)
-def softmax_times_difference(node: Apply) -> Variable | None:
+def softmax_times_difference(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """softmax(x) * (c / softmax(x) - d) -> c - softmax(x) * d: the gradient of the logarithm of softmax."""
     for s, other in _softmax_and_other(node):
         inner = other.owner

@@ -33,7 +33,10 @@ from treadle.tensor.scalar.exponential import power, reciprocal, sqr, sqrt
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from treadle.graph import Apply, FunctionGraph, Variable
+    from treadle.graph import FunctionGraph
+    from treadle.tensor.elemwise import Elemwise
+    from treadle.tensor.rewrites.analysis.predicates import NodeOf
+    from treadle.tensor.variable import TensorNode, TensorVariable
 
 RULES = RuleSet("algebra", features=(SymbolicShapes,))
 
@@ -49,7 +52,7 @@ MOST_ELEMENTS = 1 << 11
 class Leaf(NamedTuple):
     """An operand of a whole sum or product, and the sign it has there."""
 
-    var: Variable
+    var: TensorVariable
     sign: int
 
 
@@ -65,9 +68,9 @@ class Tree(NamedTuple):
     """
 
     leaves: tuple[Leaf, ...]
-    steps: tuple[int | Apply, ...]
+    steps: tuple[int | TensorNode, ...]
 
-    def rebuilt(self, changes: Mapping[int, Any], combine: Callable[[Apply, Sequence[Any]], Any]) -> Any:
+    def rebuilt(self, changes: Mapping[int, Any], combine: Callable[[TensorNode, Sequence[Any]], Any]) -> Any:
         """Return the tree's value with some leaves changed, None standing for a leaf that is taken out."""
         stack: list[tuple[Any, bool]] = []
         for step in self.steps:
@@ -88,47 +91,47 @@ class Tree(NamedTuple):
         return stack[0][0]
 
 
-def _dtype(var: Variable) -> str:
-    kind: Any = var.type
+def _dtype(var: TensorVariable) -> str:
+    kind = var.type
     return str(kind.dtype)
 
 
-def _always(node: Apply) -> bool:
+def _always(node: TensorNode) -> bool:
     """Let every node belong to a tree."""
     del node
     return True
 
 
-def _scales(node: Apply) -> bool:
+def _scales(node: TensorNode) -> bool:
     """Whether a node of a product has one operand only that is no number."""
     return sum(constant_value(x) is None for x in node.inputs) < 2
 
 
 def is_inner(
     fgraph: FunctionGraph,
-    node: Apply,
+    node: TensorNode,
     signs: Mapping[str, tuple[int, ...]],
-    joins: Callable[[Apply], bool] = _always,
+    joins: Callable[[TensorNode], bool] = _always,
 ) -> bool:
     """Whether a node only takes part in a larger tree of the same kind; nodes that do not join end it."""
     clients = fgraph.clients[node.outputs[0]]
     if len(clients) != 1:
         return False
-    client, _ = next(iter(clients))
-    return scalar_name(client) in signs and _dtype(client.outputs[0]) == _dtype(node.outputs[0]) and joins(client)
+    client: TensorNode = next(iter(clients))[0]  # type: ignore[assignment]  # of a tensor, by an elementwise function
+    return scalar_name(client) in signs and client.outputs[0].dtype == node.outputs[0].dtype and joins(client)
 
 
 def tree_of(
     fgraph: FunctionGraph,
-    root: Apply,
+    root: TensorNode,
     signs: Mapping[str, tuple[int, ...]],
-    joins: Callable[[Apply], bool] = _always,
+    joins: Callable[[TensorNode], bool] = _always,
 ) -> Tree:
     """Return the whole sum or product that ends in a node, of nodes that join it."""
     dtype = _dtype(root.outputs[0])
     leaves: list[Leaf] = []
-    steps: list[int | Apply] = []
-    pending: list[tuple[Variable, int, Apply | None]] = [(root.outputs[0], 1, None)]
+    steps: list[int | TensorNode] = []
+    pending: list[tuple[TensorVariable, int, TensorNode | None]] = [(root.outputs[0], 1, None)]
     while pending:
         var, sign, done = pending.pop()
         if done is not None:
@@ -146,7 +149,7 @@ def tree_of(
     return Tree(tuple(leaves), tuple(steps))
 
 
-def _opens(fgraph: FunctionGraph, root: Apply, node: Apply, dtype: str) -> bool:
+def _opens(fgraph: FunctionGraph, root: TensorNode, node: TensorNode, dtype: str) -> bool:
     """Whether a node below the root belongs to the tree: it has its dtype, and only the tree uses it.
 
     A quotient right below the root is looked into even if it has other uses: what is divided may cancel.
@@ -180,7 +183,7 @@ def _number(leaf: Leaf) -> Any:
 # Sums
 
 
-def _combined_sum(node: Apply, parts: Sequence[Any]) -> Any:
+def _combined_sum(node: TensorNode, parts: Sequence[Any]) -> Any:
     """Return a node of a sum computed from parts, None standing for zero."""
     if len(parts) == 1:
         return None if parts[0] is None else neg(parts[0])
@@ -222,7 +225,7 @@ def _is_constant(leaf: Leaf) -> bool:
     needs_graph=True,
     differs="where a partial sum leaves the range or absorbs a term, and in the sign of a zero",
 )
-def constants_in_sum(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def constants_in_sum(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVariable | None:
     """(x + a) + (y + b) -> (x + (a + b)) + y, for constants a and b.
 
     The sum of the constants must be finite. A zero is left out.
@@ -248,7 +251,7 @@ def constants_in_sum(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     return None if made is None else broadcast_like(fgraph, out, made, [tree.leaves[i].var for i in numbers])
 
 
-def _scaled(leaf: Leaf, dtype: str) -> tuple[Variable, Any]:
+def _scaled(leaf: Leaf, dtype: str) -> tuple[TensorVariable, Any]:
     """Return what a term of a sum is a multiple of, and the factor."""
     node = leaf.var.owner
     if node is None or _dtype(leaf.var) != dtype:
@@ -285,7 +288,7 @@ def _multiple(base: Any, factor: Any, dtype: str) -> Any:
     needs_graph=True,
     differs="where a*x leaves the range or absorbs a term, where an infinite x cancels, and in the sign of a zero",
 )
-def like_terms_in_sum(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def like_terms_in_sum(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVariable | None:
     """a*x + y + b*x -> (a + b)*x + y, for constants a and b.
 
     A term of floats whose factors cancel goes only where another term stays: x - x is NaN where x is infinite.
@@ -295,7 +298,7 @@ def like_terms_in_sum(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     if kind_of(out) not in "iuf" or is_inner(fgraph, node, SUM_SIGNS):
         return None
     tree = tree_of(fgraph, node, SUM_SIGNS)
-    groups: dict[Variable, list[tuple[int, Any]]] = {}
+    groups: dict[TensorVariable, list[tuple[int, Any]]] = {}
     for i, leaf in enumerate(tree.leaves):
         base, factor = _scaled(leaf, dtype)
         if not isinstance(base, Constant):
@@ -317,7 +320,7 @@ def like_terms_in_sum(fgraph: FunctionGraph, node: Apply) -> Variable | None:
 
 
 def _collected(
-    tree: Tree, repeated: Sequence[tuple[Variable, Sequence[tuple[int, Any]]]], dtype: str, exact: bool
+    tree: Tree, repeated: Sequence[tuple[TensorVariable, Sequence[tuple[int, Any]]]], dtype: str, exact: bool
 ) -> dict[int, Any] | None:
     """Return what becomes of the leaves of repeated terms; None if a factor is not finite."""
     changes: dict[int, Any] = {}
@@ -338,7 +341,7 @@ def _collected(
 # Products
 
 
-def _combined_product(node: Apply, parts: Sequence[Any]) -> Any:
+def _combined_product(node: TensorNode, parts: Sequence[Any]) -> Any:
     """Return a node of a product computed from parts, None standing for one."""
     name = scalar_name(node)
     if len(parts) == 1:
@@ -377,7 +380,7 @@ def _ratio(tree: Tree, numbers: Sequence[int]) -> tuple[float, float] | None:
     needs_graph=True,
     differs="where x * a leaves the range",
 )
-def constants_in_product(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def constants_in_product(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVariable | None:
     """(x * a) / b -> x * (a / b), for constants a and b, and so for integers in any product.
 
     Constants of floats are gathered if they lie between 2**-64 and 2**64, and nothing but constants stands between
@@ -410,7 +413,7 @@ def constants_in_product(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     return None if made is None else broadcast_like(fgraph, out, made, [tree.leaves[i].var for i in numbers])
 
 
-def base_and_exponent(var: Variable) -> tuple[Variable, float]:
+def base_and_exponent(var: TensorVariable) -> tuple[TensorVariable, float]:
     """Return what a factor is a power of, and the constant exponent."""
     node = var.owner
     name = scalar_name(node)
@@ -419,7 +422,7 @@ def base_and_exponent(var: Variable) -> tuple[Variable, float]:
     if name != "pow":
         return node.inputs[0], _EXPONENTS[name]
     exponent = constant_value(node.inputs[1])
-    kind: Any = node.inputs[1].type
+    kind = node.inputs[1].type
     if exponent is None or not math.isfinite(exponent) or any(n != 1 for n in kind.shape):
         return var, 1
     return node.inputs[0], exponent
@@ -439,7 +442,7 @@ def _power(base: Any, exponent: float) -> Any:
 def _cancelled(tree: Tree) -> tuple[dict[int, Any], int]:
     """Return what becomes of factors that occur above and below, and how many factors are left."""
     dtype = ""
-    groups: dict[Variable, list[tuple[int, float]]] = {}
+    groups: dict[TensorVariable, list[tuple[int, float]]] = {}
     for i, leaf in enumerate(tree.leaves):
         dtype = dtype or _dtype(leaf.var)
         base, exponent = base_and_exponent(leaf.var)
@@ -477,7 +480,7 @@ def _keeps_domain(exponents: Sequence[float], total: float) -> bool:
     needs_graph=True,
     differs="where y is 0, infinite or NaN, and where a partial product leaves the range",
 )
-def common_factors(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def common_factors(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVariable | None:
     """(x * y) / y -> x, and x * y**a / y**b -> x * y**(a - b), for floats.
 
     So it is where y is 0, infinite or NaN too. A quotient of which nothing else would be left stays: x / x is NaN

@@ -30,7 +30,10 @@ from treadle.tensor.scalar.exponential import reciprocal
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from treadle.graph import Apply, FunctionGraph, Variable
+    from treadle.graph import FunctionGraph
+    from treadle.tensor.elemwise import Elemwise
+    from treadle.tensor.rewrites.analysis.predicates import NodeOf
+    from treadle.tensor.variable import TensorNode, TensorVariable
 
 RULES = RuleSet("arithmetic", is_commutative=is_commutative, value_of=constant_value, features=(SymbolicShapes,))
 # Constants of floats are folded late, so that laws about numbers are wanted then too.
@@ -77,7 +80,7 @@ _law("product_of_abs", abs_(x) * abs_(y), abs_(x * y), when=is_real)
 _law("quotient_of_abs", abs_(x) / abs_(y), abs_(x / y), when=is_real)
 
 
-def _zeros(node: Apply, match: Mapping[str, Variable]) -> Variable:
+def _zeros(node: TensorNode, match: Mapping[str, TensorVariable]) -> TensorVariable:
     """Zeros."""
     del node
     return zeros_like(match["x"])
@@ -92,9 +95,9 @@ _law("zero_over_integer", floor_div(0, x), _zeros, when=is_integer)
 
 
 @RULES.rule(Phase.SPECIALIZE, true_div, tags=BOTH, depth=1)
-def quotient_by_power_of_two(node: Apply) -> Variable | None:
+def quotient_by_power_of_two(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """(x / 2**n) -> x * 2**-n, which is exact."""
-    out: Any = node.outputs[0]
+    out = node.outputs[0]
     divisor: Any = node.inputs[1]
     value = constant_value(divisor)
     if value is None or kind_of(out) != "f" or any(n != 1 for n in divisor.type.shape):
@@ -107,9 +110,9 @@ def quotient_by_power_of_two(node: Apply) -> Variable | None:
 
 
 @RULES.rule(Phase.SPECIALIZE, true_div, needs_graph=True, depth=1)
-def one_over(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def one_over(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVariable | None:
     """1 / x -> reciprocal(x)."""
-    out: Any = node.outputs[0]
+    out = node.outputs[0]
     x_: Any = node.inputs[1]
     if constant_value(node.inputs[0]) != 1 or x_.dtype != out.dtype or kind_of(out) != "f":
         return None
@@ -117,9 +120,9 @@ def one_over(fgraph: FunctionGraph, node: Apply) -> Variable | None:
 
 
 @RULES.rule(EARLY_AND_LATE, mul, true_div, tags=BOTH, needs_graph=True)
-def sign_out_of_constant(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def sign_out_of_constant(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVariable | None:
     """-x * a -> x * -a, -x / a -> x / -a, for a constant a."""
-    out: Any = node.outputs[0]
+    out = node.outputs[0]
     for negated, c_ in (node.inputs, node.inputs[::-1]):
         inner = negated.owner
         value = constant_value(c_)

@@ -12,9 +12,11 @@ from treadle.tensor.errors import DtypeError
 from treadle.tensor.rewrites.analysis.patterns import BOTH
 from treadle.tensor.rewrites.analysis.predicates import scalar_name
 from treadle.tensor.scalar.cast import CASTS, cast, identity
+from treadle.tensor.scalar_op import ScalarOp
 
 if TYPE_CHECKING:
-    from treadle.graph import Apply, Variable
+    from treadle.tensor.rewrites.analysis.predicates import NodeOf
+    from treadle.tensor.variable import TensorVariable
 
 RULES = RuleSet("cast")
 _ALL_CASTS = tuple(CASTS.values())
@@ -23,14 +25,14 @@ _MANTISSA = {"float16": 11, "float32": 24, "float64": 53}
 
 
 @RULES.rule(Phase.CANONICALIZE, *_ALL_CASTS, tags=BOTH, depth=1)
-def cast_to_own_dtype(node: Apply) -> Variable | None:
+def cast_to_own_dtype(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """cast(x, dtype of x) -> x."""
     x, out = (v.type for v in (node.inputs[0], node.outputs[0]))
     return node.inputs[0] if getattr(x, "dtype", None) == getattr(out, "dtype", "") else None
 
 
 @RULES.rule(Phase.CANONICALIZE, identity, tags=BOTH, depth=1)
-def useless_copy(node: Apply) -> Variable:
+def useless_copy(node: NodeOf[Elemwise]) -> TensorVariable:
     """identity(x) -> x."""
     return node.inputs[0]
 
@@ -45,7 +47,7 @@ def _is_exact(source: np.dtype[Any], target: np.dtype[Any]) -> bool:
 
 
 @RULES.rule(Phase.CANONICALIZE, *_ALL_CASTS, tags=BOTH)
-def cast_of_cast(node: Apply) -> Variable | None:
+def cast_of_cast(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """cast(cast(x, a), b) -> cast(x, b), where a holds every value of x.
 
     Not where a float would become an integer: what happens out of range depends on the float.
@@ -54,9 +56,9 @@ def cast_of_cast(node: Apply) -> Variable | None:
     name = scalar_name(inner)
     if inner is None or name is None or not name.startswith("cast_"):
         return None
-    x: Any = inner.inputs[0]
-    middle: Any = node.inputs[0].type
-    out: Any = node.outputs[0].type
+    x = inner.inputs[0]
+    middle = node.inputs[0].type
+    out = node.outputs[0].type
     source, between, target = x.type.numpy_dtype, middle.numpy_dtype, out.numpy_dtype
     if "c" in {source.kind, between.kind, target.kind} or not _is_exact(source, between):
         return None
@@ -68,13 +70,13 @@ def cast_of_cast(node: Apply) -> Variable | None:
 
 
 @RULES.rule(Phase.CANONICALIZE, Elemwise, tags=BOTH)
-def operand_cast_in_vain(node: Apply) -> Variable | None:
+def operand_cast_in_vain(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """f(cast(x), y) -> f(x, y), where f converts x to that dtype itself and its result stays the same."""
-    op: Any = node.op
-    if scalar_name(node) is None or len(node.inputs) == 1:
+    op = node.op
+    if not isinstance(op.scalar_op, ScalarOp) or len(node.inputs) == 1:
         return None
     loops = op.loop_dtypes(node)
-    inputs: list[Any] = list(node.inputs)
+    inputs = list(node.inputs)
     for i, x in enumerate(inputs):
         source = _cast_source(x)
         if source is None:
@@ -90,11 +92,11 @@ def operand_cast_in_vain(node: Apply) -> Variable | None:
             inputs = trial
     if all(a is b for a, b in zip(inputs, node.inputs, strict=True)):
         return None
-    result: Variable = op(*inputs)
+    result: TensorVariable = op(*inputs)
     return result
 
 
-def _cast_source(x: Variable) -> Variable | None:
+def _cast_source(x: TensorVariable) -> TensorVariable | None:
     """Return what a variable is a cast of, if the cast loses nothing."""
     name = scalar_name(x.owner)
     if x.owner is None or name is None or not name.startswith("cast_"):

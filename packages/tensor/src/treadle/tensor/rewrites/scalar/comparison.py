@@ -28,7 +28,10 @@ from treadle.tensor.scalar.logic import logical_not
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from treadle.graph import Apply, FunctionGraph, Variable
+    from treadle.graph import FunctionGraph
+    from treadle.tensor.elemwise import Elemwise
+    from treadle.tensor.rewrites.analysis.predicates import NodeOf
+    from treadle.tensor.variable import TensorNode, TensorVariable
 
 RULES = RuleSet("comparison", is_commutative=is_commutative, value_of=constant_value, features=(SymbolicShapes,))
 COMPARISONS = (eq, neq, lt, le, gt, ge)
@@ -40,19 +43,19 @@ def _law(name: str, lhs: Any, rhs: Any, when: Any = None) -> None:
     RULES.law(name, lhs, rhs, phase=EARLY_AND_LATE, when=when, tags=BOTH)
 
 
-def _always(node: Apply, match: Mapping[str, Variable]) -> Variable:
+def _always(node: TensorNode, match: Mapping[str, TensorVariable]) -> TensorVariable:
     """True everywhere."""
     del node
     return ones_like(match["x"], "bool")
 
 
-def _never(node: Apply, match: Mapping[str, Variable]) -> Variable:
+def _never(node: TensorNode, match: Mapping[str, TensorVariable]) -> TensorVariable:
     """False everywhere."""
     del node
     return zeros_like(match["x"], "bool")
 
 
-def _has_no_nan(node: Apply, match: Mapping[str, Variable]) -> bool:
+def _has_no_nan(node: TensorNode, match: Mapping[str, TensorVariable]) -> bool:
     """Whether what is compared has no NaN."""
     del node
     return kind_of(match["x"]) in "biu"
@@ -74,7 +77,7 @@ _law("finite_among_integers", isfinite(x), _always, when=_has_no_nan)
 _MIRRORED = {eq: eq, neq: neq, lt: gt, le: ge, gt: lt, ge: le}
 
 
-def _compared(node: Apply) -> tuple[Any, Any, Any]:
+def _compared(node: TensorNode) -> tuple[Any, Any, Any]:
     """Return the comparison with the constant on its right: the op, the left operand, the number; or no number."""
     a, b = node.inputs
     value = constant_value(b)
@@ -84,7 +87,7 @@ def _compared(node: Apply) -> tuple[Any, Any, Any]:
 
 
 @RULES.rule(EARLY_AND_LATE, *COMPARISONS, tags=BOTH, needs_graph=True)
-def nonnegative_compared(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def nonnegative_compared(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVariable | None:
     """abs(x) < 0 -> False, i >= 0 -> True, for what is 0 or more for certain.
 
     Certain are lengths, unsigned integers, exp and the like. Where there may be a NaN, only what is false for it too
@@ -104,7 +107,7 @@ def nonnegative_compared(fgraph: FunctionGraph, node: Apply) -> Variable | None:
 
 
 @RULES.rule(EARLY_AND_LATE, eq, neq, tags=BOTH, needs_graph=True)
-def bool_compared(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def bool_compared(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVariable | None:
     """(b == True) -> b, (b == False) -> not b, and so for !=."""
     op, var, value = _compared(node)
     if value is None or kind_of(var) != "b" or value not in {0, 1}:

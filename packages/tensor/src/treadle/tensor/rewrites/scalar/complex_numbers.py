@@ -13,14 +13,16 @@ from treadle.tensor.scalar.complex_numbers import conj, imag, real
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from treadle.graph import Apply, Variable
+    from treadle.tensor.elemwise import Elemwise
+    from treadle.tensor.rewrites.analysis.predicates import NodeOf
+    from treadle.tensor.variable import TensorNode, TensorVariable
 
 RULES = RuleSet("complex", is_commutative=is_commutative, value_of=constant_value)
 
 x = TensorPattern("x")
 
 
-def _is_complex(node: Apply, match: Mapping[str, Variable]) -> bool:
+def _is_complex(node: TensorNode, match: Mapping[str, TensorVariable]) -> bool:
     """Whether what is matched is complex."""
     del node
     return kind_of(match["x"]) == "c"
@@ -37,7 +39,7 @@ _law("abs_of_conj", abs_(conj(x)), abs_(x))
 
 
 @RULES.rule(EARLY_AND_LATE, real, conj, tags=BOTH)
-def part_of_real(node: Apply) -> Variable | None:
+def part_of_real(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """real(x) -> x and conj(x) -> x, for real x."""
     operand = node.inputs[0]
     return operand if operand.type == node.outputs[0].type and kind_of(operand) != "c" else None

@@ -30,7 +30,9 @@ from treadle.tensor.scalar.exponential import (
 )
 
 if TYPE_CHECKING:
-    from treadle.graph import Apply, Variable
+    from treadle.tensor.elemwise import Elemwise
+    from treadle.tensor.rewrites.analysis.predicates import NodeOf
+    from treadle.tensor.variable import TensorVariable
 
 RULES = RuleSet("exponential", is_commutative=is_commutative, value_of=constant_value)
 x, y, c = (TensorPattern(name) for name in "xyc")
@@ -94,15 +96,20 @@ _EXPONENTIALS = frozenset({"exp", "expm1", "sigmoid", "softplus", "log1p", "log"
 
 
 @RULES.rule(Phase.STABILIZE, add, sub, tags=EVERY_MODE, differs="by the digits, and the range, of the narrower dtype")
-def exponential_in_wider_sum(node: Apply) -> Variable | None:
+def exponential_in_wider_sum(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """1 + exp(x) -> 1 + exp(cast(x)), where the sum is of a wider dtype than x: the laws of stable forms see it."""
-    out: Any = node.outputs[0]
+    out = node.outputs[0]
     if kind_of(out) != "f" or all(constant_value(v) is None for v in node.inputs):
         return None
-    operands: list[Any] = list(node.inputs)
+    operands = list(node.inputs)
     for i, operand in enumerate(operands):
         inner = operand.owner
-        if scalar_name(inner) in _EXPONENTIALS and kind_of(operand) == "f" and operand.dtype != out.dtype:
+        if (
+            inner is not None
+            and scalar_name(inner) in _EXPONENTIALS
+            and kind_of(operand) == "f"
+            and operand.dtype != out.dtype
+        ):
             operands[i] = inner.op(cast(inner.inputs[0], out.dtype))
     if all(new is old for new, old in zip(operands, node.inputs, strict=True)):
         return None
@@ -110,9 +117,9 @@ def exponential_in_wider_sum(node: Apply) -> Variable | None:
 
 
 @RULES.rule(Phase.STABILIZE, exp, sigmoid, log, tags=EVERY_MODE, depth=1)
-def exponential_of_integer(node: Apply) -> Variable | None:
+def exponential_of_integer(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """exp(i) -> exp(cast(i)), for integers and bool: the laws of stable forms see it."""
-    out: Any = node.outputs[0]
+    out = node.outputs[0]
     if kind_of(node.inputs[0]) not in "biu" or kind_of(out) != "f":
         return None
     return cast_like(out, node.op(cast(node.inputs[0], out.dtype)))

@@ -52,7 +52,8 @@ from treadle.tensor.scalar.trigonometric import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from treadle.graph import Apply, Variable
+    from treadle.tensor.rewrites.analysis.predicates import NodeOf
+    from treadle.tensor.variable import TensorNode, TensorVariable
 
 RULES = RuleSet("inverse", is_commutative=is_commutative, value_of=constant_value)
 NAN = float("nan")
@@ -91,19 +92,19 @@ _undoing("expm1_of_softplus", expm1(softplus(x)), exp(x))
 
 
 # Defined on a part of the numbers.
-def _where_nonnegative(value: Any, var: Any) -> Variable:
+def _where_nonnegative(value: Any, var: Any) -> TensorVariable:
     """Return a value where a variable is 0 or more, otherwise NaN."""
-    result: Variable = value if is_nonnegative(var) else switch(ge(var, 0), value, NAN)
+    result: TensorVariable = value if is_nonnegative(var) else switch(ge(var, 0), value, NAN)
     return result
 
 
-def _itself_if_nonnegative(node: Apply, match: Mapping[str, Variable]) -> Variable:
+def _itself_if_nonnegative(node: TensorNode, match: Mapping[str, TensorVariable]) -> TensorVariable:
     """The argument where it is 0 or more, else NaN."""
     del node
     return _where_nonnegative(match["x"], match["x"])
 
 
-def _x_minus_one_if_nonnegative(node: Apply, match: Mapping[str, Variable]) -> Variable:
+def _x_minus_one_if_nonnegative(node: TensorNode, match: Mapping[str, TensorVariable]) -> TensorVariable:
     """The argument less 1 where it is 0 or more, else NaN."""
     del node
     var: Any = match["x"]
@@ -129,15 +130,15 @@ _law("abs_of_negative", abs_(-x), abs_(x), when=is_signed)
 
 
 @RULES.rule(EARLY_AND_LATE, abs_, tags=BOTH)
-def abs_of_nonnegative(node: Apply) -> Variable | None:
+def abs_of_nonnegative(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """abs(x) -> x, where x is 0 or more for certain."""
     return node.inputs[0] if is_nonnegative(node.inputs[0]) else None
 
 
 @RULES.rule(EARLY_AND_LATE, Elemwise, tags=BOTH)
-def idempotent_twice(node: Apply) -> Variable | None:
+def idempotent_twice(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """f(f(x)) -> f(x) where the function's row says that it is idempotent."""
-    op: Any = node.op
+    op = node.op
     inner = node.inputs[0].owner
     if not getattr(op.scalar_op, "idempotent", False) or inner is None or inner.op != op:
         return None
@@ -145,7 +146,7 @@ def idempotent_twice(node: Apply) -> Variable | None:
 
 
 @RULES.rule(EARLY_AND_LATE, Elemwise, tags=BOTH, depth=1)
-def rounding_of_integer(node: Apply) -> Variable | None:
+def rounding_of_integer(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """round(i) -> i, for the rounding functions and integers."""
     if scalar_name(node) not in _ROUNDING:
         return None

@@ -29,7 +29,10 @@ from treadle.tensor.scalar.logic import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from treadle.graph import Apply, FunctionGraph, Variable
+    from treadle.graph import FunctionGraph
+    from treadle.tensor.elemwise import Elemwise
+    from treadle.tensor.rewrites.analysis.predicates import NodeOf
+    from treadle.tensor.variable import TensorNode, TensorVariable
 
 RULES = RuleSet("logic", is_commutative=is_commutative, value_of=constant_value, features=(SymbolicShapes,))
 
@@ -40,15 +43,15 @@ def _law(name: str, lhs: Any, rhs: Any, when: Any = None) -> None:
     RULES.law(name, lhs, rhs, phase=EARLY_AND_LATE, when=when, tags=BOTH)
 
 
-def _zeros(node: Apply, match: Mapping[str, Variable]) -> Variable:
+def _zeros(node: TensorNode, match: Mapping[str, TensorVariable]) -> TensorVariable:
     """Zeros of the result's dtype."""
-    out: Any = node.outputs[0]
+    out = node.outputs[0]
     return zeros_like(match["x"], out.dtype)
 
 
-def _all_bits(node: Apply, match: Mapping[str, Variable]) -> Variable:
+def _all_bits(node: TensorNode, match: Mapping[str, TensorVariable]) -> TensorVariable:
     """All bits set, in the result's dtype."""
-    out: Any = node.outputs[0]
+    out = node.outputs[0]
     kind = out.type.numpy_dtype
     return full_like(
         match["x"], True if kind.kind == "b" else -1 if kind.kind == "i" else np.iinfo(kind).max, out.dtype
@@ -67,7 +70,7 @@ _law("xor_of_inverses", bitwise_xor(invert(x), invert(y)), bitwise_xor(x, y), wh
 # What is equal is not unequal, a NaN too. Of floats that are not less, some are not greater or equal either: NaN.
 
 
-def _compares_integers(node: Apply, match: Mapping[str, Variable]) -> bool:
+def _compares_integers(node: TensorNode, match: Mapping[str, TensorVariable]) -> bool:
     """Whether what is compared has no NaN."""
     del node
     return all(kind_of(v) in "biu" for v in match.values())
@@ -83,7 +86,7 @@ for _not in (logical_not, invert):
     _law(f"{_prefix}_of_greater_or_equal", _not(ge(x, y)), lt(x, y), when=_compares_integers)
 
 
-def _with_constant(node: Apply) -> tuple[Any, Any]:
+def _with_constant(node: TensorNode) -> tuple[Any, Any]:
     """Return the operand that is not constant, and the number that the other holds; None for no such number."""
     a, b = node.inputs
     for c, other in ((b, a), (a, b)):
@@ -102,10 +105,10 @@ def _is_full(value: Any, var: Any) -> bool:
 
 
 @RULES.rule(EARLY_AND_LATE, bitwise_and, bitwise_or, bitwise_xor, tags=BOTH, needs_graph=True, depth=1)
-def bits_with_constant(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def bits_with_constant(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVariable | None:
     """(x & 0) -> 0, (x & -1) -> x, (x | 0) -> x, (x | -1) -> -1, (x ^ 0) -> x, (x ^ -1) -> ~x, and so for bool."""
     var, value = _with_constant(node)
-    out: Any = node.outputs[0]
+    out = node.outputs[0]
     if var is None or var.dtype != out.dtype:
         return None
     full = _is_full(value, var)
@@ -121,7 +124,7 @@ def bits_with_constant(fgraph: FunctionGraph, node: Apply) -> Variable | None:
 
 
 @RULES.rule(EARLY_AND_LATE, logical_and, logical_or, logical_xor, tags=BOTH, needs_graph=True, depth=1)
-def logic_with_constant(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def logic_with_constant(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVariable | None:
     """(x and False) -> False, x and True -> x, x or True -> True, x or False -> x, x xor c -> x or its inverse."""
     var, value = _with_constant(node)
     if var is None:
@@ -137,31 +140,31 @@ def logic_with_constant(fgraph: FunctionGraph, node: Apply) -> Variable | None:
 
 
 @RULES.rule(EARLY_AND_LATE, logical_and, logical_or, tags=BOTH, depth=1)
-def logic_with_itself(node: Apply) -> Variable | None:
+def logic_with_itself(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """(x and x) -> x, (x or x) -> x, as bool."""
-    a: Any = node.inputs[0]
+    a = node.inputs[0]
     if a is not node.inputs[1]:
         return None
     return cast_like(node.outputs[0], a if kind_of(a) == "b" else neq(a, 0))
 
 
 @RULES.rule(EARLY_AND_LATE, logical_and, logical_or, logical_xor, tags=BOTH, depth=1)
-def logic_of_bools(node: Apply) -> Variable | None:
+def logic_of_bools(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """(x and y) -> x & y, x or y -> x | y, x xor y -> x ^ y, for bool."""
     if any(kind_of(v) != "b" for v in node.inputs):
         return None
-    op: Any = node.op
+    op = node.op
     bitwise = {logical_and: bitwise_and, logical_or: bitwise_or, logical_xor: bitwise_xor}[op]
     return cast_like(node.outputs[0], bitwise(*node.inputs))
 
 
 @RULES.rule(EARLY_AND_LATE, logical_not, tags=BOTH, depth=1)
-def not_of_bool(node: Apply) -> Variable | None:
+def not_of_bool(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """Not x -> ~x, for bool."""
     return invert(node.inputs[0]) if kind_of(node.inputs[0]) == "b" else None
 
 
 @RULES.rule(EARLY_AND_LATE, left_shift, right_shift, tags=BOTH, depth=1)
-def shift_by_zero(node: Apply) -> Variable | None:
+def shift_by_zero(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """(x << 0) -> x, x >> 0 -> x."""
     return cast_like(node.outputs[0], node.inputs[0]) if constant_value(node.inputs[1]) == 0 else None

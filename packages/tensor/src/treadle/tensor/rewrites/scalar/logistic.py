@@ -25,7 +25,10 @@ from treadle.tensor.scalar.exponential import exp, reciprocal, sigmoid, sqr
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from treadle.graph import Apply, FunctionGraph, Variable
+    from treadle.graph import FunctionGraph
+    from treadle.tensor.elemwise import Elemwise
+    from treadle.tensor.rewrites.analysis.predicates import NodeOf
+    from treadle.tensor.variable import TensorVariable
 
 RULES = RuleSet("logistic", features=(SymbolicShapes,))
 # Trees are looked into as far as this many operands: the work for each node stays bounded.
@@ -37,11 +40,11 @@ MOST_EXPONENT = 4
 class Operand(NamedTuple):
     """An operand of a product or sum, with the sign of its exponent or of itself."""
 
-    var: Variable
+    var: TensorVariable
     sign: int
 
 
-def operands_of(root: Variable, signs: Mapping[str, tuple[int, ...]], most: int) -> tuple[list[Operand], int]:
+def operands_of(root: TensorVariable, signs: Mapping[str, tuple[int, ...]], most: int) -> tuple[list[Operand], int]:
     """Return the operands of a product or sum that a variable is, from left to right, and the parity of its signs."""
     kind: Any = root.type
     parity = 0
@@ -75,7 +78,7 @@ class Argument:
     `forms` counts the factors; `written` tells whether any but exp is among them.
     """
 
-    written: dict[int, Variable] = field(default_factory=dict)
+    written: dict[int, TensorVariable] = field(default_factory=dict)
     exponents: dict[int, float] = field(default_factory=lambda: {1: 0.0, -1: 0.0})
     forms: float = 0
     bounded: bool = False
@@ -87,7 +90,7 @@ class Argument:
         return known if known is not None else neg(self.written[-sign])
 
 
-def _signed(var: Variable) -> tuple[Any, int]:
+def _signed(var: TensorVariable) -> tuple[Any, int]:
     """Return a key for an argument up to its sign, and the sign."""
     node = var.owner
     name = scalar_name(node)
@@ -100,7 +103,7 @@ def _signed(var: Variable) -> tuple[Any, int]:
     return _scale(var)
 
 
-def _scale(var: Variable) -> tuple[Any, int]:
+def _scale(var: TensorVariable) -> tuple[Any, int]:
     """Return a key for c * x up to the sign of the number c, and the sign."""
     node = var.owner
     if node is not None and scalar_name(node) in {"mul", "true_div"}:
@@ -111,7 +114,7 @@ def _scale(var: Variable) -> tuple[Any, int]:
     return var, 1
 
 
-def _factor(var: Variable) -> tuple[Variable, str, float] | None:
+def _factor(var: TensorVariable) -> tuple[TensorVariable, str, float] | None:
     """Return argument, form and power of a logistic factor: of sigmoid, exp or 1 + exp."""
     node = var.owner
     name = scalar_name(node)
@@ -206,13 +209,13 @@ def _chain(factors: Sequence[Any]) -> Any:
 
 
 @RULES.rule(Phase.STABILIZE, mul, true_div, tags=EVERY_MODE, needs_graph=True, depth=4, differs=STABLE)
-def logistic_product(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def logistic_product(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVariable | None:
     """exp(x) / (1 + exp(x)) -> sigmoid(x), (c / sigmoid(x)) * sigmoid(x) * sigmoid(-x) -> c * sigmoid(-x).
 
     Products of sigmoid(x), exp(x) and 1 + exp(x), of x and -x, powers and quotients of them, in any order. Exponentials
     that only undo each other become exp(x - x).
     """
-    out: Any = node.outputs[0]
+    out = node.outputs[0]
     if kind_of(out) != "f":
         return None
     operands, parity = operands_of(out, PRODUCT_SIGNS, MOST_FACTORS)
@@ -230,13 +233,13 @@ def logistic_product(fgraph: FunctionGraph, node: Apply) -> Variable | None:
 
 
 @RULES.rule(Phase.STABILIZE, mul, true_div, tags=EVERY_MODE, depth=5, after=("logistic_product",), differs=STABLE)
-def logistic_product_with_sum(node: Apply) -> Variable | None:
+def logistic_product_with_sum(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """(c / sigmoid(x) - d / sigmoid(-x)) * sigmoid(x) -> c / sigmoid(x) * sigmoid(x) - d / sigmoid(-x) * sigmoid(x).
 
     Logistic factors are distributed over a sum where they meet their own inverses in it, as in the gradients of
     cross entropies.
     """
-    out: Any = node.outputs[0]
+    out = node.outputs[0]
     if kind_of(out) != "f":
         return None
     operands, parity = operands_of(out, PRODUCT_SIGNS, MOST_FACTORS)
@@ -261,7 +264,7 @@ def logistic_product_with_sum(node: Apply) -> Variable | None:
     return None
 
 
-def _meets(term: Variable, keys: set[Any], dtype: str) -> bool:
+def _meets(term: TensorVariable, keys: set[Any], dtype: str) -> bool:
     """Whether a term of a sum has a logistic factor of one of the arguments below."""
     factors, _ = operands_of(term, PRODUCT_SIGNS, MOST_FACTORS)
     found, _ = _arguments(factors, dtype)

@@ -32,7 +32,10 @@ from treadle.tensor.scalar.exponential import exp, log, log2, log10, power, reci
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from treadle.graph import Apply, FunctionGraph, Variable
+    from treadle.graph import FunctionGraph
+    from treadle.tensor.elemwise import Elemwise
+    from treadle.tensor.rewrites.analysis.predicates import NodeOf
+    from treadle.tensor.variable import TensorNode, TensorVariable
 
 RULES = RuleSet("power", is_commutative=is_commutative, value_of=constant_value, features=(SymbolicShapes,))
 # The largest exponent that becomes multiplications: they lose a bit for each doubling of the exponent.
@@ -45,7 +48,7 @@ def _law(name: str, lhs: Any, rhs: Any, when: Any = None, phase: Any = EARLY_AND
     RULES.law(name, lhs, rhs, phase=phase, when=when, tags=BOTH, differs=differs)
 
 
-def _ones(node: Apply, match: Mapping[str, Variable]) -> Variable:
+def _ones(node: TensorNode, match: Mapping[str, TensorVariable]) -> TensorVariable:
     """Ones."""
     del node
     return ones_like(match["x"])
@@ -82,11 +85,11 @@ def _without_sign(base: Any, value: Any) -> Any:
     return value if is_nonnegative(base) else abs_(value)
 
 
-def _inverse_root(node: Apply, match: Mapping[str, Variable]) -> Variable:
+def _inverse_root(node: TensorNode, match: Mapping[str, TensorVariable]) -> TensorVariable:
     """The reciprocal of the square root, without the sign of a negative zero, and 0 at minus infinity."""
     del node
     base: Any = match["x"]
-    result: Variable = _without_sign(base, reciprocal(_root(base)))
+    result: TensorVariable = _without_sign(base, reciprocal(_root(base)))
     return result
 
 
@@ -111,7 +114,7 @@ for _log in (log, log2, log10):
 
 
 @RULES.rule(EARLY_AND_LATE, power, tags=BOTH, differs="where the inner power leaves the range")
-def power_of_power(node: Apply) -> Variable | None:
+def power_of_power(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """(x**m)**n -> x**(m*n), for constant whole m and n, and floats: powers of integers wrap around."""
     inner = node.inputs[0].owner
     name = scalar_name(inner)
@@ -123,27 +126,27 @@ def power_of_power(node: Apply) -> Variable | None:
     below = _exponent(inner.inputs[1]) if name == "pow" else {"sqr": 2.0, "reciprocal": -1.0}[name]
     if outer is None or below is None or not outer.is_integer() or not below.is_integer() or outer * below == 0:
         return None
-    out: Any = node.outputs[0]
+    out = node.outputs[0]
     return cast_like(out, power(inner.inputs[0], constant(outer * below, dtype=out.dtype)))
 
 
-def _exponent(var: Variable) -> float | None:
+def _exponent(var: TensorVariable) -> float | None:
     """Return a constant exponent that widens nothing."""
     value = constant_value(var)
-    kind: Any = var.type
+    kind = var.type
     if value is None or isinstance(value, complex) or any(n != 1 for n in kind.shape) or not math.isfinite(value):
         return None
     return float(value)
 
 
 @RULES.rule(Phase.SPECIALIZE, power, tags=BOTH, depth=1)
-def power_to_squares(node: Apply) -> Variable | None:
+def power_to_squares(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """x**n -> squares and products of squares, x**-n -> those of the reciprocal, x**(n + 1/2) -> with a square root.
 
     For n up to 64. Integers wrap around in the same way. A reciprocal leaves the range only where its powers do; the
     reciprocal of a power would be 0 where the result is a subnormal number.
     """
-    out: Any = node.outputs[0]
+    out = node.outputs[0]
     base: Any = node.inputs[0]
     exponent = _exponent(node.inputs[1])
     if exponent is None or base.dtype != out.dtype or kind_of(out) not in "iuf" or abs(exponent) < 1.5:
@@ -171,7 +174,7 @@ def _to_the(base: Any, n: int) -> Any:
     return result
 
 
-def _power_of(fgraph: FunctionGraph, var: Variable, dtype: str) -> tuple[Any, float | None, bool]:
+def _power_of(fgraph: FunctionGraph, var: TensorVariable, dtype: str) -> tuple[Any, float | None, bool]:
     """Return base and constant exponent of a factor, and whether it is a power that nothing else uses."""
     node = var.owner
     if node is None or scalar_name(node) != "pow" or any(getattr(v, "dtype", "") != dtype for v in node.inputs):
@@ -180,13 +183,13 @@ def _power_of(fgraph: FunctionGraph, var: Variable, dtype: str) -> tuple[Any, fl
 
 
 @RULES.rule(EARLY_AND_LATE, mul, true_div, tags=BOTH, needs_graph=True)
-def product_of_powers(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def product_of_powers(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVariable | None:
     """x**a * x**b -> x**(a + b), x**a / x**b -> x**(a - b), where a power is not needed elsewhere.
 
     For constant exponents that, those of divisors negated, have one sign: others meet where x is 0 or infinite. If x
     may be negative they must be whole numbers.
     """
-    out: Any = node.outputs[0]
+    out = node.outputs[0]
     if kind_of(out) != "f":
         return None
     (base, first, ends), (other, second, ends_too) = (_power_of(fgraph, v, out.dtype) for v in node.inputs)
@@ -203,7 +206,7 @@ def product_of_powers(fgraph: FunctionGraph, node: Apply) -> Variable | None:
 # Exponentials
 
 
-def _exponentials(fgraph: FunctionGraph, node: Apply) -> tuple[Any, Any] | None:
+def _exponentials(fgraph: FunctionGraph, node: TensorNode) -> tuple[Any, Any] | None:
     """Return the arguments, if both operands are exp of a float of the result's dtype and one is used only here."""
     found: list[Any] = []
     dtype = getattr(node.outputs[0], "dtype", "")
@@ -225,12 +228,12 @@ def _exponentials(fgraph: FunctionGraph, node: Apply) -> tuple[Any, Any] | None:
     needs_graph=True,
     differs="where an exponential overflows or underflows, and by the rounding of the sum, which large sums magnify",
 )
-def product_of_exponentials(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def product_of_exponentials(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVariable | None:
     """exp(x) * exp(y) -> exp(x + y), exp(x) / exp(y) -> exp(x - y), where one of them is not needed elsewhere.
 
     One exponential is computed instead of two, and it overflows only if the result does.
     """
-    out: Any = node.outputs[0]
+    out = node.outputs[0]
     if kind_of(out) != "f":
         return None
     found = _exponentials(fgraph, node)
@@ -246,12 +249,12 @@ def product_of_exponentials(fgraph: FunctionGraph, node: Apply) -> Variable | No
     before=("one_over",),
     differs="where exp(y) overflows or is a subnormal number",
 )
-def quotient_by_exponential(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def quotient_by_exponential(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVariable | None:
     """1 / exp(y) -> exp(-y), where exp(y) is not needed elsewhere.
 
     Not for x / exp(y) of another x: exp(-y) may overflow where the quotient does not.
     """
-    out: Any = node.outputs[0]
+    out = node.outputs[0]
     below: Any = node.inputs[1]
     if kind_of(out) != "f" or scalar_name(below.owner) != "exp" or below.dtype != out.dtype:
         return None

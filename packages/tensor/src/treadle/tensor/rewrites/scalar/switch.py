@@ -21,7 +21,9 @@ from treadle.tensor.scalar.cast import cast, second, switch
 from treadle.tensor.scalar.logic import invert, logical_not
 
 if TYPE_CHECKING:
-    from treadle.graph import Apply, FunctionGraph, Variable
+    from treadle.graph import FunctionGraph
+    from treadle.tensor.rewrites.analysis.predicates import NodeOf
+    from treadle.tensor.variable import TensorNode, TensorVariable
 
 RULES = RuleSet("switch", is_commutative=is_commutative, value_of=constant_value, features=(SymbolicShapes,))
 
@@ -39,10 +41,10 @@ _law("minimum_with_itself", minimum(x, x), x)
 
 
 @RULES.rule(EARLY_AND_LATE, switch, tags=BOTH, needs_graph=True)
-def switch_of_constant(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def switch_of_constant(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVariable | None:
     """switch(constant, x, y) -> x or y, broadcast to the other's shape."""
     value = constant_value(node.inputs[0])
-    condition: Any = node.inputs[0].type
+    condition = node.inputs[0].type
     if value is None or any(n != 1 for n in condition.shape):
         return None
     chosen, other = (node.inputs[1], node.inputs[2]) if value else (node.inputs[2], node.inputs[1])
@@ -50,7 +52,7 @@ def switch_of_constant(fgraph: FunctionGraph, node: Apply) -> Variable | None:
 
 
 @RULES.rule(EARLY_AND_LATE, switch, tags=BOTH, needs_graph=True)
-def switch_of_same(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def switch_of_same(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVariable | None:
     """switch(c, x, x) -> x, broadcast to the condition's shape."""
     condition, yes, no = node.inputs
     if yes is not no and not (isinstance(yes, Constant) and yes.equals(no)):
@@ -58,18 +60,18 @@ def switch_of_same(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     return _broadcast_like(fgraph, node, yes, condition)
 
 
-def _broadcast_like(fgraph: FunctionGraph, node: Apply, chosen: Any, other: Any) -> Variable | None:
+def _broadcast_like(fgraph: FunctionGraph, node: TensorNode, chosen: Any, other: Any) -> TensorVariable | None:
     """Return one operand of a node in the node's dtype, and in its shape, which the other operand may widen."""
-    out: Any = node.outputs[0]
+    out = node.outputs[0]
     value = cast(chosen, out.dtype)
     if same_shape(shapes_of(fgraph), chosen, out):
         return value if out.type.is_super(value.type) else None
-    result: Variable = second(other, value)
+    result: TensorVariable = second(other, value)
     return result if out.type.is_super(result.type) else None
 
 
 @RULES.rule(EARLY_AND_LATE, switch, tags=BOTH, needs_graph=True)
-def switch_in_switch(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def switch_in_switch(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVariable | None:
     """switch(c, switch(c, x, y), z) -> switch(c, x, z), and so in the other branch."""
     condition = node.inputs[0]
     branches: list[Any] = list(node.inputs[1:])
@@ -85,22 +87,22 @@ def switch_in_switch(fgraph: FunctionGraph, node: Apply) -> Variable | None:
 
 
 @RULES.rule(Phase.SPECIALIZE, switch, tags=BOTH, needs_graph=True, depth=1)
-def switch_of_one_and_zero(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def switch_of_one_and_zero(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVariable | None:
     """switch(c, 1, 0) -> cast(c), switch(c, 0, 1) -> cast(not c), for a condition of dtype bool."""
-    condition: Any = node.inputs[0]
+    condition = node.inputs[0]
     values = tuple(constant_value(v) for v in node.inputs[1:])
     if kind_of(condition) != "b" or None in values or any(isinstance(v, complex) for v in values):
         return None
     if values not in {(1, 0), (0, 1)} or any(math.copysign(1, v) < 0 for v in values):
         return None
     made = condition if values == (1, 0) else invert(condition)
-    out: Any = node.outputs[0]
+    out = node.outputs[0]
     return broadcast_like(fgraph, out, cast(made, out.dtype), node.inputs)
 
 
-def _is_zero(var: Variable) -> bool:
+def _is_zero(var: TensorVariable) -> bool:
     """Whether a tensor is a constant 0 that widens nothing."""
-    kind: Any = var.type
+    kind = var.type
     return constant_value(var) == 0 and all(n == 1 for n in kind.shape)
 
 
@@ -112,14 +114,14 @@ def _is_zero(var: Variable) -> bool:
     needs_graph=True,
     differs="where 0 is chosen and y is infinite, NaN, negative or, of a quotient, 0: the result is 0",
 )
-def product_with_switch(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def product_with_switch(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVariable | None:
     """switch(c, 0, x) * y -> switch(c, 0, x * y), and so in the other branch and for switch(…) / y.
 
     Where 0 is chosen, the result is 0 even if y is infinite or NaN there: so the gradient of
     ``switch(x > 0, log(x), 0)`` is 0 at 0. Not for a switch that is used elsewhere too.
     """
     operands = list(enumerate(node.inputs)) if node.op == mul else [(0, node.inputs[0])]
-    out: Any = node.outputs[0]
+    out = node.outputs[0]
     for i, operand in operands:
         inner = operand.owner
         if scalar_name(inner) != "switch" or inner is None or len(fgraph.clients[operand]) > 1:
@@ -138,14 +140,14 @@ def product_with_switch(fgraph: FunctionGraph, node: Apply) -> Variable | None:
 
 
 @RULES.rule(EARLY_AND_LATE, add, sub, tags=BOTH, needs_graph=True, differs="in the sign of a negative zero")
-def sum_of_switches(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def sum_of_switches(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVariable | None:
     """switch(c, x, 0) + switch(c, 0, y) -> switch(c, x, y), and so for all sums in which each branch has a zero."""
     first, second_ = (v.owner for v in node.inputs)
     if first is None or second_ is None or scalar_name(first) != "switch" or scalar_name(second_) != "switch":
         return None
     if first.inputs[0] is not second_.inputs[0] or any(len(fgraph.clients[v]) > 1 for v in node.inputs):
         return None
-    out: Any = node.outputs[0]
+    out = node.outputs[0]
     branches = []
     for a, b in zip(first.inputs[1:], second_.inputs[1:], strict=True):
         if _is_zero(b):
@@ -171,12 +173,12 @@ def _bound(op: Any, dtype: np.dtype[Any]) -> Any:
 
 
 @RULES.rule(EARLY_AND_LATE, maximum, minimum, tags=BOTH, needs_graph=True)
-def extremum_with_bound(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def extremum_with_bound(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVariable | None:
     """maximum(x, smallest number) -> x, maximum(x, 0) -> x where x is 0 or more for certain, and so for minimum."""
-    out: Any = node.outputs[0]
+    out = node.outputs[0]
     for c, var in (node.inputs, node.inputs[::-1]):
         value = constant_value(c)
-        kind: Any = var.type
+        kind = var.type
         if value is None or kind_of(out) == "c" or kind.dtype != out.dtype:
             continue
         is_low = value < 0 or (value == 0 and math.copysign(1, value) > 0)
@@ -190,9 +192,9 @@ def extremum_with_bound(fgraph: FunctionGraph, node: Apply) -> Variable | None:
 @RULES.rule(
     EARLY_AND_LATE, maximum, minimum, tags=BOTH, needs_graph=True, differs="in which of two zeros of both signs it is"
 )
-def extremum_in_extremum(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def extremum_in_extremum(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVariable | None:
     """maximum(maximum(x, y), y) -> maximum(x, y), maximum(maximum(x, 1), 2) -> maximum(x, 2), and so for minimum."""
-    out: Any = node.outputs[0]
+    out = node.outputs[0]
     if kind_of(out) == "c":
         return None
     for inner_var, other in (node.inputs, node.inputs[::-1]):
@@ -214,12 +216,12 @@ def extremum_in_extremum(fgraph: FunctionGraph, node: Apply) -> Variable | None:
 
 
 @RULES.rule(EARLY_AND_LATE, maximum, minimum, tags=BOTH, needs_graph=True)
-def extremum_of_opposite(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def extremum_of_opposite(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVariable | None:
     """minimum(maximum(x, a), b) -> b, for constants b <= a and integers, and so the other way round.
 
     Of floats only where the bounds are equal does nothing change but NaN, which must stay.
     """
-    out: Any = node.outputs[0]
+    out = node.outputs[0]
     opposite = minimum if node.op == maximum else maximum
     for inner_var, other in (node.inputs, node.inputs[::-1]):
         inner = inner_var.owner
@@ -236,7 +238,7 @@ def extremum_of_opposite(fgraph: FunctionGraph, node: Apply) -> Variable | None:
 
 
 @RULES.rule(EARLY_AND_LATE, Elemwise, tags=BOTH, needs_graph=True)
-def choice_of_same(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+def choice_of_same(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVariable | None:
     """f(switch(c, x, y), switch(c, z, w)) -> switch(c, f(x, z), f(y, w)), where both are constant in each branch."""
     if scalar_name(node) is None or len(node.inputs) != 2 or scalar_name(node) in _CHOICES:
         return None
