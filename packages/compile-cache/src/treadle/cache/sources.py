@@ -165,8 +165,8 @@ def _python_files(folder: Path) -> Iterator[str]:
 
 
 def _loaded_of(root: str) -> list[ModuleType]:
-    """Return the loaded modules of a root."""
-    return [m for name, m in list(sys.modules.items()) if name == root or name.startswith(f"{root}.")]
+    """Return the loaded modules of a root; a copy is made at once, while other threads may import."""
+    return [m for name, m in sys.modules.copy().items() if name == root or name.startswith(f"{root}.")]
 
 
 def _used_by(module: ModuleType) -> set[str]:

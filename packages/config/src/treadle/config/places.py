@@ -38,7 +38,7 @@ def is_library_file(file: str) -> bool:
 
 def _own_folders() -> list[str]:
     files = {
-        name: getattr(module, "__file__", None) for name, module in list(sys.modules.items()) if is_own_module(name)
+        name: getattr(module, "__file__", None) for name, module in sys.modules.copy().items() if is_own_module(name)
     }
     return [_parent(file) for name, file in files.items() if isinstance(file, str) and name[8:] in PACKAGES]
 
