@@ -70,7 +70,7 @@ def test_all_nodes_without_a_lowering_are_listed(monkeypatch: pytest.MonkeyPatch
         link([x], outputs)
     text = str(caught.value)
     assert "Halve" in text
-    assert "register it in treadle.link.jax.SCALARS" in text
+    assert "register the function in treadle.link.jax.SCALARS" in text
     assert text.count("# both") == 2
 
 

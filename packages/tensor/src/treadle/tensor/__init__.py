@@ -182,6 +182,7 @@ from treadle.tensor.scalar.trigonometric import (
 )
 from treadle.tensor.scalar_op import SCALAR_OPS, ScalarOp
 from treadle.tensor.shape import Reshape, Shape, ShapeI, flatten, reshape, shape, shape_i
+from treadle.tensor.staging import Staging, stage, static_positions
 from treadle.tensor.types import CONVERTERS, DTYPES, TensorType
 from treadle.tensor.variable import (
     TensorConstant,
@@ -242,6 +243,7 @@ __all__ = [
     "ShapeI",
     "Softmax",
     "Span",
+    "Staging",
     "Step",
     "Subtensor",
     "SumTo",
@@ -400,6 +402,8 @@ __all__ = [
     "square",
     "squeeze",
     "stack",
+    "stage",
+    "static_positions",
     "std",
     "sub",
     "sum",

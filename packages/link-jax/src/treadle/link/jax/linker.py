@@ -12,18 +12,17 @@ from treadle.graph import Branching, Constant, Unsupported
 from treadle.link.jax.executables import Shelf
 from treadle.link.jax.program import JaxProgram, Plan
 from treadle.link.jax.scalars import jax_function
-from treadle.link.jax.staging import find_static, static_positions
 from treadle.link.jax.table import JAX, TakesAssumed
 from treadle.link.jax.tracing import Arm, Choice, Recipe, Step, on_host
 from treadle.link.vm import ProgramGraph, TableLinker
-from treadle.tensor import Elemwise, TensorType
+from treadle.tensor import Elemwise, TensorType, stage, static_positions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from treadle.graph import Apply, Block, FunctionGraph, Type, Variable
-    from treadle.link.jax.staging import Staging
     from treadle.link.vm import Program
+    from treadle.tensor import Staging
 
 # JAX traces a branch within the trace of the one around it, each some forty Python frames deep. Choices further
 # inside compute both branches.
@@ -84,7 +83,8 @@ def make_recipe(fgraph: FunctionGraph) -> Recipe:
         If nodes have no lowering, or shapes depend on data; all such nodes are listed.
     """
     order = fgraph.toposort()
-    staging = find_static(fgraph, order)
+    # XLA compiles for each value that decides a shape: data is refused, which PyTorch, with integers that vary, takes.
+    staging = stage(fgraph, order, data=False)
     steps = JAX.lower(order, lambda node: _step(node, staging), staging.refused)
     return Recipe(
         inputs=tuple(fgraph.inputs),

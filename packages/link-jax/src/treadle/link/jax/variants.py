@@ -20,6 +20,7 @@ from treadle.tensor import (
     Subtensor,
     Symbolic,
     constant_difference,
+    static_positions,
     symbolic_count,
 )
 
@@ -191,7 +192,7 @@ def is_of_fixed_length(node: Apply) -> bool:
 
 def text_of(node: Apply) -> str:
     """Return what is said about a node whose shape changes with a value."""
-    deciding = [node.inputs[at] for at in node.op.static_inputs if at < len(node.inputs)]
+    deciding = [node.inputs[at] for at in static_positions(node)]
     numbers = [v for v in explicit_graph_inputs(deciding) if getattr(v.type, "ndim", 2) < 2]
     named = dict.fromkeys(map(str, numbers))
     of = ", ".join(named) or "an input"

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.graph import Constant
 from treadle.link.torch.numbers import length_of, on_numbers
-from treadle.link.torch.static import static_positions
 from treadle.link.torch.table import Checked
+from treadle.tensor import static_positions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from treadle.graph import Apply, FunctionGraph, Variable
-    from treadle.link.torch.static import Plan
+    from treadle.link.torch.planning import ExecutionPlan
 
 # torch.compile remembers which dimensions change by the file and line of a function: each needs a name of its own.
 _NUMBER = itertools.count()
@@ -54,7 +54,9 @@ def _literal(constant: Constant) -> str:
 
 
 class _Writer:
-    def __init__(self, fgraph: FunctionGraph, plan: Plan, as_tensor: Callable[[str], Callable[[Any], Any]]) -> None:
+    def __init__(
+        self, fgraph: FunctionGraph, plan: ExecutionPlan, as_tensor: Callable[[str], Callable[[Any], Any]]
+    ) -> None:
         self.plan = plan
         self.as_tensor = as_tensor
         self.scope: dict[str, Any] = {}
@@ -145,7 +147,7 @@ class _Writer:
 
 def generate(
     fgraph: FunctionGraph,
-    plan: Plan,
+    plan: ExecutionPlan,
     lowered: Mapping[Apply, Callable[..., Any] | Checked],
     as_tensor: Callable[[str], Callable[[Any], Any]],
     either: Callable[..., Any],

@@ -13,8 +13,8 @@ from treadle.link.torch.compilation import NOTICES, Compiled, compiler_on_path
 from treadle.link.torch.device import device
 from treadle.link.torch.generation import generate
 from treadle.link.torch.lower.scalar import KERNELS
+from treadle.link.torch.planning import plan_of
 from treadle.link.torch.program import TorchProgram
-from treadle.link.torch.static import analyse
 from treadle.link.torch.table import TORCH
 from treadle.link.vm import TableLinker
 from treadle.tensor import Elemwise, TensorType
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from treadle.graph import Apply, FunctionGraph, Type
-    from treadle.link.torch.static import Plan
+    from treadle.link.torch.planning import ExecutionPlan
     from treadle.link.torch.table import Checked
     from treadle.link.vm import Program, ProgramGraph
 
@@ -127,7 +127,7 @@ class TorchLinker(TableLinker):
         self, fgraph: FunctionGraph, native_outputs: frozenset[int], may_compile: bool = True
     ) -> TorchProgram:
         place = device()
-        plan = analyse(fgraph)
+        plan = plan_of(fgraph)
         with span("code generation"):
             lowered = self._lowered(plan)
             listing = generate(fgraph, plan, lowered, lambda dtype: as_tensor(dtype, place), either)
@@ -137,9 +137,9 @@ class TorchLinker(TableLinker):
         return TorchProgram(fgraph, listing, run, place, native_outputs)
 
     @staticmethod
-    def _lowered(plan: Plan) -> dict[Apply, Callable[..., Any] | Checked]:
+    def _lowered(plan: ExecutionPlan) -> dict[Apply, Callable[..., Any] | Checked]:
         nodes = (node for node in plan.nodes if node.outputs[0] not in plan.hosts)
-        return TORCH.lower(nodes, _lower, plan.gaps)
+        return TORCH.lower(nodes, _lower, plan.refused)
 
     def _compiles(self, fgraph: FunctionGraph, place: Any) -> bool:
         wanted = config.torch__compile if self.compiled is None else self.compiled

@@ -29,7 +29,7 @@ def join(op: Join, node: Apply) -> Callable[..., Any]:
 
 @TORCH.register(ARange)
 def arange(op: ARange, node: Apply) -> Callable[..., Any]:
-    """Lower to a range of integers. One with a fraction in it is computed before the program (see `static`)."""
+    """Lower to a range of integers. One with a fraction in it is computed before the program (see `planning`)."""
     del node
     conversion = converter("int64", op.dtype)
     place = device()

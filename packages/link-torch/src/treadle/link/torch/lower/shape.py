@@ -1,4 +1,4 @@
-"""Shapes as values, and Reshape. Where a length decides another shape it stays a Python integer (see `static`)."""
+"""Shapes as values, and Reshape. Where a length decides another shape it stays a Python integer (see `planning`)."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def test_shapes_are_cut_joined_and_multiplied() -> None:
 def test_a_shape_that_depends_on_computed_values_is_refused_naming_op_and_line() -> None:
     x, y = tt.dmatrix("x"), tt.dvector("y")
     n = tt.argmax(tt.dot(x, y))
-    with pytest.raises(LoweringError, match=r"(?s)Subtensor.*computed by Argmax.*test_static\.py.*\"n = tt\.argmax"):
+    with pytest.raises(LoweringError, match=r"(?s)Subtensor.*computed by Argmax.*test_staging\.py.*\"n = tt\.argmax"):
         link([x, y], [tt.zeros((n,)), x[n:]])
 
 
@@ -55,5 +55,18 @@ def test_step_0_of_a_slice_is_a_value_error() -> None:
     x, n = tt.dvector("x"), tt.lscalar("n")
     program = link([x, n], [x[::n]])
     assert program(np.arange(4.0), np.array(-2))[0].tolist() == [3.0, 1.0]
-    with pytest.raises(ValueError, match="test_static"):
+    with pytest.raises(ValueError, match="test_staging"):
         program(np.arange(4.0), np.array(0))
+
+
+def test_any_op_may_stand_between_small_inputs_and_a_shape() -> None:
+    s = tt.lvector("s")
+    table = tt.outer(s, s)
+    check([s], [tt.zeros((table.max(), table[0, 1]))], [np.array([1, 2])])
+
+
+def test_what_python_integers_cannot_do_with_a_computed_shape_is_refused() -> None:
+    x, y = tt.dmatrix("x"), tt.lvector("y")
+    half = tt.cast(tt.exp(x[y].shape[0]), "int64")
+    with pytest.raises(LoweringError, match="computes from the shape of a tensor that the program computes"):
+        link([x, y], [tt.zeros((half,))])

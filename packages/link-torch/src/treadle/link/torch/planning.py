@@ -1,0 +1,121 @@
+"""How each value of a graph is computed: as a tensor, as Python integers, or before the program.
+
+What decides shapes is staged (see `treadle.tensor.stage`). Of such values
+
+* a constant is written into the program;
+* an input of the graph is passed as Python integers, for which nothing is compiled anew: any vector may decide shapes;
+* another one is computed with Python integers inside the program, as far as these go (see `numbers`);
+* or else it is computed before the program, on the Python VM.
+
+The last cannot be done with the shape of a tensor that the program computes. Such a graph is refused, while JAX, which
+has plain numbers for all shapes, takes it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from treadle.graph import Constant, Unsupported
+from treadle.link.torch.numbers import length_of, on_numbers
+from treadle.tensor import ARange, Shape, ShapeI, TensorType, stage, static_positions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from treadle.graph import Apply, FunctionGraph, Variable
+
+
+@dataclass(slots=True)
+class ExecutionPlan:
+    """What is computed how.
+
+    Attributes
+    ----------
+    nodes
+        The nodes to run, in order; others are not needed.
+    tensors
+        Variables needed as tensors.
+    hosts
+        Variables needed as Python integers, and a node that needs each.
+    prelude
+        Variables computed before the program; those in `hosts` are passed as Python integers, others as tensors.
+    refused
+        Nodes that cannot be lowered, each with the reason.
+    """
+
+    nodes: list[Apply] = field(default_factory=list)
+    tensors: dict[Variable, None] = field(default_factory=dict)
+    hosts: dict[Variable, Apply] = field(default_factory=dict)
+    prelude: dict[Variable, None] = field(default_factory=dict)
+    refused: list[tuple[Apply, Unsupported]] = field(default_factory=list)
+
+    def want_tensors(self, variables: Iterable[Variable]) -> None:
+        """Note that variables are needed as tensors."""
+        self.tensors.update(dict.fromkeys(variables))
+
+    def want_hosts(self, variables: Iterable[Variable], node: Apply) -> None:
+        """Note that a node needs variables as Python integers."""
+        for var in variables:
+            self.hosts.setdefault(var, node)
+
+    def want_early(self, out: Variable, early: set[Variable], user: Apply) -> None:
+        """Note that a variable is needed before the program."""
+        if out in early:
+            self.prelude[out] = None
+            return
+        node = out.owner
+        made = f"{node.op}{node.where()} computes" if node is not None else "is given"
+        reason = f"a length depends on what {made} from the shape of a tensor that the program computes"
+        self.refused.append((user, Unsupported(reason, "make the length an input")))
+
+
+def plan_of(fgraph: FunctionGraph) -> ExecutionPlan:
+    """Return how the values of a graph are computed."""
+    order = fgraph.toposort()
+    staging = stage(fgraph, order, data=True)
+    plan = ExecutionPlan(refused=staging.refused)
+    if plan.refused:
+        # For what else is wrong with the nodes.
+        plan.nodes = order
+        return plan
+    plan.want_tensors(fgraph.outputs)
+    early = _early(fgraph, order, staging.known)
+    for node in reversed(order):
+        out = node.outputs[0]
+        if out in plan.hosts:
+            if length_of(node) is not None:
+                plan.nodes.append(node)
+                plan.want_tensors(node.inputs)
+            elif on_numbers(node) is not None:
+                plan.nodes.append(node)
+                plan.want_hosts(node.inputs, plan.hosts[out])
+            else:
+                plan.want_early(out, early, plan.hosts[out])
+        elif any(v in plan.tensors for v in node.outputs):
+            if isinstance(node.op, ARange) and not _is_of_integers(node):
+                plan.want_early(out, early, node)
+                continue
+            plan.nodes.append(node)
+            static = set(static_positions(node))
+            plan.want_hosts((v for i, v in enumerate(node.inputs) if i in static), node)
+            plan.want_tensors(v for i, v in enumerate(node.inputs) if i not in static)
+    plan.nodes.reverse()
+    return plan
+
+
+def _is_of_integers(node: Apply) -> bool:
+    return all(isinstance(v.type, TensorType) and v.type.numpy_dtype.kind in "iub" for v in node.inputs)
+
+
+def _early(fgraph: FunctionGraph, order: Sequence[Apply], known: set[Variable]) -> set[Variable]:
+    """Return the variables that can be computed from what decides shapes, without running the program."""
+    inputs = set(fgraph.inputs)
+    early = inputs & known
+    for node in order:
+        if isinstance(node.op, Shape | ShapeI):
+            if node.inputs[0] in inputs:
+                early.update(node.outputs)
+        elif all(v in early or isinstance(v, Constant) for v in node.inputs):
+            early.update(node.outputs)
+    return early
