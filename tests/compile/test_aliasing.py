@@ -238,7 +238,7 @@ def test_default_is_never_overwritten() -> None:
 @pytest.mark.documents("function.accept_inplace", "error:FunctionTypeError", "F18")
 def test_graph_that_works_in_place_must_be_accepted() -> None:
     x = tt.dvector("x")
-    overwritten = tt.exp(x).owner.op.inplace_on_inputs([0])(x)
+    overwritten = tt.exp.inplace_on_inputs([0])(x)
     with pytest.raises(FunctionTypeError, match=r"the graph holds Exp\{0->0\}, which overwrites its input, built at"):
         function([x], overwritten, mode="VM")
     f = function([x], overwritten, mode="VM", accept_inplace=True)

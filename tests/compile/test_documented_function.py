@@ -90,7 +90,7 @@ def test_every_argument_of_a_dump_does_its_work_in_the_function_made_of_it(tmp_p
 @pytest.mark.parametrize("accept", [True, False])
 def test_dump_and_maker_pass_on_whether_graphs_may_overwrite_inputs(accept: bool, tmp_path: Path) -> None:
     x = tt.dvector("x")
-    out = tt.exp(x).owner.op.inplace_on_inputs([0])(x)
+    out = tt.exp.inplace_on_inputs([0])(x)
     function_dump(tmp_path / "dump", [x], out, mode="VM", accept_inplace=accept)
     arguments = pickle.loads((tmp_path / "dump").read_bytes())
     makers: list[Callable[[], Any]] = [lambda: function(**arguments)]

@@ -29,7 +29,6 @@ from treadle.config import config
 from treadle.graph import LoweringError
 from treadle.link.vm import PythonStepWarning
 from treadle.tensor import SCALAR_OPS, Elemwise, ScalarOp
-from treadle.tensor.scalar_op import float_like
 
 MODES = ("NUMBA", "JAX", "PYTORCH")
 VALUE = np.array([3.0, 1.0, 2.0])
@@ -232,7 +231,7 @@ def test_an_unused_value_that_is_no_array_passes_by(backend: str) -> None:
 
 def test_an_elementwise_function_of_the_users_own_is_a_step(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SCALAR_OPS, "_scalar_ops", dict(SCALAR_OPS._scalar_ops))  # the scalar op is this test's only
-    cube = ScalarOp("cube", 1, float_like, lambda x: x**3, {})
+    cube = ScalarOp(name="cube", impl=lambda x: x**3)
     x = tt.dvector("x")
     with pytest.warns(PythonStepWarning, match="SCALARS|KERNELS"):
         f = function([x], Elemwise(cube)(x) * 2, mode=mode)

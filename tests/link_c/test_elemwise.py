@@ -90,7 +90,8 @@ def test_scalar_op_equals_numpy_for_every_dtype(name: str, link: Callable[..., A
         given = [values[next(position)] for _ in range(scalar_op.nin)]
         cell: list[Any] = [None]
         with np.errstate(all="ignore"):
-            out.owner.op.perform(out.owner, given, [cell])
+            node: Any = out.owner
+            node.op.perform(node, given, [cell])
         undefined = name.startswith("cast_") and np.dtype(out.dtype).kind in "iu" and given[0].dtype.kind == "f"
         mask = np.isfinite(given[0]) & (np.abs(given[0]) < 100) if undefined else slice(None)
         if undefined and np.dtype(out.dtype).kind == "u":

@@ -115,7 +115,7 @@ def test_a_fused_function_computes_what_its_steps_do() -> None:
         tt.Step(add, (2, 0), ("float64", "float64"), "float64"),
     )
     fused = tt.Elemwise(tt.Composite(2, ("float32", "float32"), steps, (2, 3)))
-    outputs = fused(x, y)
+    outputs = fused(x, y, return_list=True)
     assert_like_vm([x, y], outputs, np.ones((3, 1), "float32"), np.arange(4, dtype="float32")[None])
 
 

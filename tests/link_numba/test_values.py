@@ -145,6 +145,6 @@ def test_fused_function_of_two_results(link: Link) -> None:
     op = Elemwise(Composite(2, ("float32", "float32"), steps, (3, 4)))
     x, y = tt.fmatrix("x"), tt.fmatrix("y")
     value, other = np.ones((3, 1), "float32"), np.arange(4, dtype="float32")[None]
-    first, second = link([x, y], op(x, y))(value, other)
+    first, second = link([x, y], op(x, y, return_list=True))(value, other)
     np.testing.assert_allclose(first, np.exp((value + other).astype("float64")), rtol=1e-14)
     np.testing.assert_array_equal(second, value == other)

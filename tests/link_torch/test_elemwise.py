@@ -136,4 +136,4 @@ def test_a_fused_node_is_lowered_step_by_step() -> None:
     )
     fused = tt.Elemwise(tt.Composite(2, ("float64", "float64"), steps, (2, 3)))
     x, y = tt.dvector("x"), tt.dvector("y")
-    check([x, y], fused(x, y), [np.arange(3.0), np.array([2.0])])
+    check([x, y], fused(x, y, return_list=True), [np.arange(3.0), np.array([2.0])])

@@ -181,6 +181,7 @@ from treadle.tensor.scalar.trigonometric import (
     tanh,
 )
 from treadle.tensor.scalar_op import SCALAR_OPS, ScalarOp
+from treadle.tensor.scalar_table import ScalarTable
 from treadle.tensor.shape import Reshape, Shape, ShapeI, flatten, reshape, shape, shape_i
 from treadle.tensor.staging import Staging, stage, static_positions
 from treadle.tensor.types import CONVERTERS, DTYPES, TensorType
@@ -238,6 +239,7 @@ __all__ = [
     "Reduction",
     "Reshape",
     "ScalarOp",
+    "ScalarTable",
     "Shape",
     "ShapeError",
     "ShapeI",

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle.config import text_of
+from treadle.tensor.dtype_rules import check_conversion
 from treadle.tensor.errors import DtypeError, MaskedArrayError, TensorTypeError
-from treadle.tensor.scalar_op import check_conversion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

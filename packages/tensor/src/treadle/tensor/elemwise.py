@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 import numpy as np
 
 from treadle.config import config
 from treadle.graph import Apply, Constant, Form, Op, Variable, encode_dataclass, static_op
-from treadle.tensor.broadcasting import broadcast_static, sum_to
+from treadle.tensor.broadcasting import broadcast_static, sum_to, zeros_like
 from treadle.tensor.conversion import as_tensor_variable, constant, cotangent_of
 from treadle.tensor.dimshuffle import DimShuffle, shape_padleft
 from treadle.tensor.errors import DtypeError, TensorTypeError
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import Type
+    from treadle.tensor.dtype_rules import Dtype, Operand
     from treadle.tensor.known_values import Known
-    from treadle.tensor.scalar_op import Dtype, Operand
     from treadle.tensor.variable import TensorVariable
 
 
@@ -182,6 +182,23 @@ class Elemwise(Op):
 
     # Building
 
+    if TYPE_CHECKING:
+
+        @overload
+        def __call__(  # type: ignore[overload-overlap]  # as of `Op.__call__`
+            self, *inputs: object, name: str | None = None, return_list: Literal[True], **kwargs: object
+        ) -> list[Variable]: ...
+
+        @overload
+        def __call__(
+            self, *inputs: object, name: str | None = None, return_list: bool = False, **kwargs: object
+        ) -> TensorVariable: ...
+
+        def __call__(
+            self, *inputs: object, name: str | None = None, return_list: bool = False, **kwargs: object
+        ) -> TensorVariable | list[Variable]:
+            """Apply the function; see `Op.__call__`."""
+
     def as_input(self, value: Any) -> Variable:
         """Take anything that can be made a tensor."""
         return as_tensor_variable(value)
@@ -260,7 +277,7 @@ class Elemwise(Op):
         if isinstance(x, int) and wanted.kind in "iu":
             info = np.iinfo(wanted)
             if not info.min <= x <= info.max:
-                if self.scalar_op.name in {"eq", "neq", "lt", "le", "gt", "ge"}:
+                if isinstance(self.scalar_op, ScalarOp) and self.scalar_op.converse:
                     # What no integer reaches compares as an infinite number does.
                     return constant(x if -(2**63) <= x < 2**63 else np.copysign(np.inf, x > 0 or -1))
                 msg = (
@@ -370,7 +387,8 @@ class Elemwise(Op):
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Say that every input is connected, unless the function is a predicate."""
-        connected = isinstance(self.scalar_op, Composite) or self.scalar_op.pullback is not None
+        scalar = self.scalar_op
+        connected = isinstance(scalar, Composite) or scalar.pullback is not None or scalar.discrete
         return [[connected] * len(node.outputs) for _ in node.inputs]
 
     def pullback(
@@ -385,30 +403,29 @@ class Elemwise(Op):
         if isinstance(scalar, Composite):
             msg = f"{self}: a fused node has no gradient. Differentiate before compiling."
             raise DtypeError(msg)
+        xs, (out,), (ct,) = (cast("Sequence[TensorVariable]", vs) for vs in (inputs, outputs, cotangents))
         if scalar.pullback is None:
-            return [None] * len(inputs)
-        ct: Any = cotangents[0]
-        out: Any = outputs[0]
+            return [zeros_like(x) if scalar.discrete and x.type.numpy_dtype.kind in "fc" else None for x in xs]
         conjugated = scalar.holomorphic and out.type.numpy_dtype.kind == "c"
-        terms: Sequence[Any] = scalar.pullback(ct.conj() if conjugated else ct, out, inputs)
+        terms = scalar.pullback(ct.conj() if conjugated else ct, out, xs)
         if conjugated:
-            terms = [None if t is None else t.conj() for t in terms]
-        return [None if t is None else self._term(t, x, inputs) for t, x in zip(terms, inputs, strict=True)]
+            terms = [None if t is None else t.conj() for t in cast("Sequence[TensorVariable | None]", terms)]
+        return [None if t is None else self._term(t, x, xs) for t, x in zip(terms, xs, strict=True)]
 
     @staticmethod
-    def _term(term: Any, x: Any, inputs: Sequence[Any]) -> Variable | None:
+    def _term(term: Variable, x: TensorVariable, inputs: Sequence[TensorVariable]) -> Variable | None:
         """Bring one term to the input's dtype and shape; nothing flows back to integers."""
         if x.type.numpy_dtype.kind not in "fc":
             return None
-        term = cotangent_of(x, term)
+        fitted: TensorVariable = cotangent_of(x, term)
         others = [v.type.shape for v in inputs if v is not x]
         # Through `grad`, inputs may come in ranks of their own.
         if all(len(o) == x.ndim for o in others) and all(
             n not in {1, None} or all(o[d] == 1 for o in others) for d, n in enumerate(x.type.shape)
         ):
             # No other input can have broadcast this one.
-            return term if term.ndim == x.ndim else sum_to(term, x)
-        return sum_to(term, x)
+            return fitted if fitted.ndim == x.ndim else sum_to(fitted, x)
+        return sum_to(fitted, x)
 
     def __str__(self) -> str:
         """Show the scalar function's name."""

@@ -13,13 +13,13 @@ from treadle.tensor.arguments import as_integer, as_items
 from treadle.tensor.axes import normalize_axis
 from treadle.tensor.conversion import LISTS, as_tensor_variable, constant, cotangent_of
 from treadle.tensor.dimshuffle import expand_dims
+from treadle.tensor.dtype_rules import check_conversion
 from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.fields import fix_dtypes, fix_integers
 from treadle.tensor.known_values import known_value
 from treadle.tensor.reduction import sum_
 from treadle.tensor.scalar.arithmetic import add, mul
 from treadle.tensor.scalar.cast import cast
-from treadle.tensor.scalar_op import check_conversion
 from treadle.tensor.shape import shape_i
 from treadle.tensor.types import TensorType
 

@@ -14,6 +14,7 @@ from treadle.tensor.arguments import as_number
 from treadle.tensor.axes import axis_keyword, normalize_axes
 from treadle.tensor.conversion import as_tensor_variable, constant, cotangent_of
 from treadle.tensor.dimshuffle import NEW, dimshuffle
+from treadle.tensor.dtype_rules import check_conversion
 from treadle.tensor.errors import DtypeError, TensorTypeError
 from treadle.tensor.fields import fix_axes, fix_dtypes
 from treadle.tensor.from_graph import OpFromGraph
@@ -21,7 +22,6 @@ from treadle.tensor.scalar.arithmetic import add, maximum, mul, sub, true_div
 from treadle.tensor.scalar.cast import cast, second, switch
 from treadle.tensor.scalar.comparison import eq, neq
 from treadle.tensor.scalar.exponential import sqr, sqrt
-from treadle.tensor.scalar_op import check_conversion
 from treadle.tensor.shape import shape_i
 from treadle.tensor.types import TensorType
 

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from treadle.graph import DuplicateRegistrationError, tagged
+from treadle.tensor.dtype_rules import float_like, of_ufunc
 from treadle.tensor.errors import DtypeError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from treadle.graph import Form, Variable
+    from treadle.tensor.dtype_rules import DtypeRule, Operand, Signature
+    from treadle.tensor.variable import TensorVariable
 
-Dtype = np.dtype[Any]
-# A dtype, or one of the classes int, float, complex: a Python number, whose dtype follows the other operands.
-Operand = Dtype | type
-# Operands in; the dtypes to compute with, one for each operand, and the dtype of the result out.
-Signature = tuple[tuple[Dtype, ...], Dtype]
-Resolve = "Callable[[Sequence[Operand]], Signature]"
-Pullback = "Callable[[Variable, Variable, Sequence[Variable]], Sequence[Variable | None]]"
+    Impl = Callable[..., Any]
+    Pullback = Callable[[TensorVariable, TensorVariable, Sequence[TensorVariable]], Sequence[Variable | None]]
+
+INFINITY = float("inf")
 
 
 class ScalarOpTable:
@@ -51,9 +52,16 @@ class ScalarOpTable:
 SCALAR_OPS = ScalarOpTable()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+def _derived(*operands: Any) -> Any:
+    """Stand for a dtype rule or an implementation that follows from the ufunc or the body."""
+    raise NotImplementedError(operands)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ScalarOp:
     """An elementwise function and everything treadle knows about it.
+
+    Most are a NumPy ufunc, whose name gives `name`, `nin`, `dtypes` and `impl`.
 
     Parameters
     ----------
@@ -61,57 +69,76 @@ class ScalarOp:
         Its name, which is its identity.
     nin
         Number of operands.
-    resolve
-        Dtype rule: operands to (dtypes to compute with, dtype of the result).
-    impl
-        The function on NumPy arrays of the dtypes to compute with: the reference for every backend.
-    c
-        C text by kind of the first operand's computing dtype: a mapping whose keys list kinds (``"f"``, ``"iu"``,
-        ``"b"``). ``{0}`` ``{1}`` ``{2}`` are the operands, ``{s}`` is the suffix of C's math functions (``f`` for
-        float32), ``{t}`` the short name of the dtype (``f64``, ``i8`` …).
-    pullback
-        ``(cotangent, output, inputs) -> one term for each input``, broadcast like the output; a term may be None
-        where nothing flows back. None for a function whose value never changes smoothly.
     ufunc
         Name of the NumPy ufunc that the function is, if it is one.
+    dtypes
+        Dtype rule: operands to (dtypes to compute with, dtype of the result). Without a ufunc it is that of a function
+        of real numbers, `treadle.tensor.dtype_rules.float_like`.
+    impl
+        The function on NumPy arrays of the dtypes to compute with: the reference for every backend.
+    pullback
+        ``(cotangent, output, inputs) -> one term for each input``, broadcast like the output; a term may be None
+        where nothing flows back. Without one, nothing flows back at all, or zero if the function is `discrete`.
+    form
+        How a formula shows it, where it is no call of a function with this name: ``Infix("+", Precedence.SUM).form``.
     commutative, associative
-        Algebraic traits.
+        Algebraic traits of a function of two operands.
     identity
         Value e with f(x, e) = x, if there is one.
     idempotent
         Whether f(f(x)) = f(x).
+    inverse
+        Name of the function g with g(f(x)) = x for every real x in the domain of f, if there is one.
+    converse
+        Name of the comparison that this one is with its operands exchanged; other functions have none.
+    monotone
+        Whether the result grows or falls with the operand (or stays), over the whole domain.
+    parity
+        ``even`` if f(-x) = f(x), ``odd`` if f(-x) = -f(x).
+    domain, image
+        The least interval of real operands outside of which the result is NaN; and the one that results lie in.
     discrete
         Whether the result is constant in pieces for real operands, so that its derivative is zero wherever it exists.
     holomorphic
         Whether it is a differentiable function of complex operands, as far as it takes them: its pullback is then
         the formula for real numbers, and `Elemwise` conjugates. The pullback of any other function is written for
         complex operands too.
-    cost
-        Rough cost for one element, an addition being 1.
-    form
-        How a formula shows it, where it is no call of a function with this name: ``Infix("+", Precedence.SUM).form``.
     """
 
-    name: str
-    nin: int
-    resolve: Callable[[Sequence[Operand]], Signature]
-    impl: Callable[..., Any]
-    c: Mapping[str, str]
-    pullback: Callable[[Variable, Variable, Sequence[Variable]], Sequence[Variable | None]] | None = None
+    name: str = ""
+    nin: int = 0
     ufunc: str | None = None
+    dtypes: DtypeRule = _derived
+    impl: Impl = _derived
+    pullback: Pullback | None = None
+    form: Callable[[Sequence[Variable]], Form] | None = None
     commutative: bool = False
     associative: bool = False
     identity: float | None = None
     idempotent: bool = False
+    inverse: str | None = None
+    converse: str | None = None
+    monotone: Literal["increasing", "decreasing"] | None = None
+    parity: Literal["even", "odd"] | None = None
+    domain: tuple[float, float] = (-INFINITY, INFINITY)
+    image: tuple[float, float] = (-INFINITY, INFINITY)
     discrete: bool = False
     holomorphic: bool = True
-    cost: int = 1
-    form: Callable[[Sequence[Variable]], Form] | None = None
-    _signatures: dict[tuple[Operand, ...], Signature] = field(default_factory=dict, repr=False)
+    _signatures: dict[tuple[Operand, ...], Signature] = field(default_factory=dict, repr=False, init=False)
 
     def __post_init__(self) -> None:
-        """Enter the scalar op into the table."""
+        """Fill in what follows from the ufunc, and enter the scalar op into the table."""
+        ufunc: np.ufunc | None = None if self.ufunc is None else getattr(np, self.ufunc)
+        self._derive("name", self.name or self.ufunc)
+        self._derive("nin", self.nin or (ufunc.nin if ufunc else len(inspect.signature(self.impl).parameters)))
+        if self.dtypes is _derived:
+            self._derive("dtypes", float_like if self.ufunc is None else of_ufunc(self.ufunc))
+        if self.impl is _derived:
+            self._derive("impl", ufunc)
         SCALAR_OPS.add(self)
+
+    def _derive(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)
 
     def signature(self, operands: Sequence[Operand]) -> Signature:
         """Return the dtypes to compute with and the dtype of the result.
@@ -125,7 +152,7 @@ class ScalarOp:
         found = self._signatures.get(key)
         if found is None:
             try:
-                found = self.resolve(key)
+                found = self.dtypes(key)
             except DtypeError:
                 raise
             except TypeError as error:
@@ -134,13 +161,6 @@ class ScalarOp:
                 raise DtypeError(msg) from error
             self._signatures[key] = found
         return found
-
-    def c_text(self, kind: str) -> str | None:
-        """Return the C text for a kind of dtype (``f``, ``i``, ``u`` or ``b``), or None."""
-        for kinds, text in self.c.items():
-            if kind in kinds:
-                return text
-        return None
 
     def canonical(self) -> bytes:
         """Return the canonical encoding: the name."""
@@ -156,78 +176,5 @@ class ScalarOp:
 
 
 def _scalar_op_named(name: str) -> ScalarOp:
-    """Return a scalar op by name: how a pickled scalar op is found again."""
+    """Return a scalar op by name: how a pickled one is found again."""
     return SCALAR_OPS[name]
-
-
-# Dtype rules
-
-
-def of_ufunc(name: str) -> Callable[[Sequence[Operand]], Signature]:
-    """Return the dtype rule of a NumPy ufunc, exactly (Python numbers are weak, as in NumPy 2)."""
-    ufunc = getattr(np, name)
-
-    def resolve(operands: Sequence[Operand]) -> Signature:
-        *ins, out = ufunc.resolve_dtypes((*operands, None))
-        if any(d.kind not in "biufc" for d in (*ins, out)):
-            msg = f"{name}: no numeric loop"
-            raise TypeError(msg)
-        return tuple(ins), out
-
-    return resolve
-
-
-def promote(operands: Sequence[Operand]) -> Dtype:
-    """Return the dtype that NumPy gives a mixture of operands; Python numbers alone become the default dtypes."""
-    weak = {bool: False, int: 0, float: 0.0, complex: 0j}
-    return np.result_type(*(weak[d] if isinstance(d, type) else d for d in operands))
-
-
-def check_conversion(what: str, source: Dtype, target: Dtype) -> None:
-    """Refuse to make real numbers of complex ones; whether one is zero, as bool, is clear.
-
-    Parameters
-    ----------
-    what
-        Subject of the message.
-    source, target
-        Dtypes from and to which something is converted.
-
-    Raises
-    ------
-    DtypeError
-        If only the first is complex.
-    """
-    if source.kind == "c" and target.kind not in "cb":
-        msg = (
-            f"{what}: a complex number does not become {target.name} by itself, got dtype {source.name}. "
-            "Take its real(), imag(), angle() or abs() first."
-        )
-        raise DtypeError(msg)
-
-
-def same(operands: Sequence[Operand]) -> Signature:
-    """Dtype rule: all operands promoted together; the result has that dtype too."""
-    dtype = promote(operands)
-    return (dtype,) * len(operands), dtype
-
-
-def float_like(operands: Sequence[Operand]) -> Signature:
-    """Dtype rule of a function of one real operand: integers become the float that holds them."""
-    (loop, _), out = of_ufunc("logaddexp")((*operands, *operands))
-    return (loop,), out
-
-
-def real_or_error(operands: Sequence[Operand]) -> Signature:
-    """Dtype rule of predicates on real numbers: any of these in, bool out."""
-    (dtype,), out = float_or_error(operands)
-    if dtype.kind == "c":
-        msg = "no order among complex numbers"
-        raise TypeError(msg)
-    return (dtype,), out
-
-
-def float_or_error(operands: Sequence[Operand]) -> Signature:
-    """Dtype rule of predicates on floats: any number in, bool out."""
-    (dtype,), _ = same(operands)
-    return (dtype,), np.dtype(bool)

@@ -13,9 +13,9 @@ from treadle.config import config, new_lock, text_of
 from treadle.graph import ENCODERS, Type, Variable, as_index, tagged
 from treadle.tensor.arguments import as_integer, as_items, known_integer
 from treadle.tensor.arrays import agree, array_of, buffers, describe_difference, magnitude, numbers_exceed
+from treadle.tensor.dtype_rules import check_conversion
 from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.policy import check_float64
-from treadle.tensor.scalar_op import check_conversion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from treadle.config import versioned_names
 from treadle.link.c.backend import BACKEND, WITH_STEPS
-from treadle.link.c.table import TABLE
+from treadle.link.c.table import SCALARS, TABLE
 
 if TYPE_CHECKING:
     from treadle.link.c.capsules import CPointer
@@ -13,7 +13,17 @@ if TYPE_CHECKING:
     from treadle.link.c.requirements import CFunction
     from treadle.link.c.userops import c_function
 
-__all__ = ["BACKEND", "TABLE", "WITH_STEPS", "CFunction", "CLinker", "CPointer", "OpWiseCLinker", "c_function"]
+__all__ = [
+    "BACKEND",
+    "SCALARS",
+    "TABLE",
+    "WITH_STEPS",
+    "CFunction",
+    "CLinker",
+    "CPointer",
+    "OpWiseCLinker",
+    "c_function",
+]
 __getattr__ = versioned_names(
     __name__,
     "link-c",

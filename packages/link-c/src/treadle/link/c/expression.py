@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from treadle.link.c.dtypes import CTYPES, converted
 from treadle.link.c.runtime.vectors import BLOCK_FUNCTIONS
+from treadle.link.c.table import SCALARS
 from treadle.tensor import Composite, Step
 
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ class _Builder:
         built = _BUILT.get(step.scalar_op.name)
         if built is not None and first.kind == "f":
             return self.convert(self._built(built, operands, step.loops[0]), step.out)
-        text = step.scalar_op.c_text(first.kind) or ""
+        text = SCALARS.find(step.scalar_op.name, first.kind) or ""
         call = _CALL.fullmatch(text)
         if call and call[1] in BLOCK_FUNCTIONS and step.loops[0] == step.out:
             return self._block(call[1], operands, step.loops[0])
@@ -210,6 +211,6 @@ def unsupported(op: Elemwise, node: Apply) -> str:
     for scalar_op, loops in pairs:
         if any(d not in CTYPES for d in loops):
             return f"C has no {next(d for d in loops if d not in CTYPES)}"
-        if scalar_op.c_text(CTYPES[loops[0]].kind) is None:
+        if SCALARS.find(scalar_op.name, CTYPES[loops[0]].kind) is None:
             return f"the scalar op {scalar_op.name} has no C text for {loops[0]}"
     return ""

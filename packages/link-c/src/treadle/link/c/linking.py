@@ -13,6 +13,7 @@ from treadle.link.c.loading import Recipe, assemble, open_library
 from treadle.link.c.runtime import Library
 from treadle.link.c.simd import simd_functions
 from treadle.link.c.support.libraries import SUPPORT
+from treadle.link.c.table import SCALARS
 from treadle.link.c.toolchain import find_toolchain
 from treadle.link.c.unit import NO_NODE, Unit, dtype, marked_node, ndim
 from treadle.link.c.writing import has_type, write_unit
@@ -134,11 +135,9 @@ def _undeclared_in(said: str, node: Apply) -> str:
     """Return which elementwise functions of a node name a C function that the compiler does not know."""
     op = node.op.elementwise if isinstance(node.op, FusedReduction) else node.op
     scalar_ops = op.scalar_ops if isinstance(op, Elemwise) else ()
-    unknown = set(_UNKNOWN.findall(said))
-    found = sorted(
-        f"its scalar op {s.name!r} calls {name}"
-        for s in scalar_ops
-        for name in unknown
-        if any(re.search(rf"\b{name.removesuffix('f')}f?\b", text.replace("{s}", "")) for text in (s.c or {}).values())
-    )
-    return f" C has no such function: {', '.join(found)}. Correct the parameter c of its ScalarOp." if found else ""
+    found = []
+    for name in sorted(set(_UNKNOWN.findall(said))):
+        called = re.compile(rf"\b{name.removesuffix('f')}f?\b")
+        named = (s for s in scalar_ops if any(called.search(t.replace("{s}", "")) for t in SCALARS.entries(s.name)))
+        found += [f"its scalar op {s.name!r} calls {name}" for s in named]
+    return f" C has no such function: {', '.join(found)}. Correct its text in treadle.link.c.SCALARS." if found else ""

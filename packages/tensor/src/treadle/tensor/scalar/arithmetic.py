@@ -2,41 +2,43 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from treadle.graph import Infix, Precedence, Prefix
 from treadle.tensor.broadcasting import zeros_like
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.scalar.cast import as_float, switch
 from treadle.tensor.scalar.comparison import eq, gt, lt
-from treadle.tensor.scalar_op import ScalarOp, of_ufunc
+from treadle.tensor.scalar_op import ScalarOp
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from treadle.graph import Variable
+    from treadle.tensor.scalar_op import Pullback
+    from treadle.tensor.variable import TensorVariable
 
+    Inputs = Sequence[TensorVariable]
     Terms = Sequence[Variable | None]
 
 
-def _div_terms(ct: Any, out: Any, xs: Any) -> Terms:
+def scaled_by(derivative: Callable[[TensorVariable, TensorVariable], TensorVariable]) -> Pullback:
+    """Return the pullback of a function of one operand, from its derivative as a function of result and operand."""
+    return lambda ct, out, xs: (mul(ct, derivative(out, xs[0])),)
+
+
+def _div_terms(ct: TensorVariable, out: TensorVariable, xs: Inputs) -> Terms:
     y = as_float(xs[1])
     return true_div(ct, y), neg(true_div(mul(ct, out), y))
 
 
-def _mod_terms(ct: Any, out: Any, xs: Any) -> Terms:
+def _mod_terms(ct: TensorVariable, out: TensorVariable, xs: Inputs) -> Terms:
     del out
     return ct, neg(mul(ct, floor_div(xs[0], xs[1])))
 
 
-def _abs_terms(ct: Any, out: Any, xs: Any) -> Terms:
-    del out
-    return (mul(ct, sign(xs[0])),)
-
-
-def _sign_terms(ct: Any, out: Any, xs: Any) -> Terms:
+def _sign_terms(ct: TensorVariable, out: TensorVariable, xs: Inputs) -> Terms:
     """0 for real numbers and at 0; elsewhere z / |z| can only turn, so the cotangent's part along it is lost."""
     z = xs[0]
     if z.type.numpy_dtype.kind != "c":
@@ -46,19 +48,19 @@ def _sign_terms(ct: Any, out: Any, xs: Any) -> Terms:
     return (switch(zero, 0, true_div(across, switch(zero, 1, abs_(z)))),)
 
 
-def _share(ct: Any, takes: Any, tie: Any) -> Any:
+def _share(ct: TensorVariable, takes: Variable, tie: Variable) -> TensorVariable:
     """Give the cotangent to the operand that wins, half of it where the two are equal."""
     return switch(takes, ct, switch(tie, mul(ct, 0.5), zeros_like(ct)))
 
 
-def _maximum_terms(ct: Any, out: Any, xs: Any) -> Terms:
+def _maximum_terms(ct: TensorVariable, out: TensorVariable, xs: Inputs) -> Terms:
     del out
     x, y = xs
     tie = eq(x, y)
     return _share(ct, gt(x, y), tie), _share(ct, lt(x, y), tie)
 
 
-def _minimum_terms(ct: Any, out: Any, xs: Any) -> Terms:
+def _minimum_terms(ct: TensorVariable, out: TensorVariable, xs: Inputs) -> Terms:
     del out
     x, y = xs
     tie = eq(x, y)
@@ -67,152 +69,50 @@ def _minimum_terms(ct: Any, out: Any, xs: Any) -> Terms:
 
 add: Elemwise = Elemwise(
     ScalarOp(
-        "add",
-        2,
-        of_ufunc("add"),
-        np.add,
-        {"fiu": "{0} + {1}", "b": "{0} || {1}"},
-        lambda ct, out, xs: (ct, ct),
-        ufunc="add",
-        commutative=True,
-        associative=True,
-        identity=0,
-        form=Infix("+", Precedence.SUM).form,
+        ufunc="add", form=Infix("+", Precedence.SUM).form, commutative=True, associative=True, identity=0,
+        pullback=lambda ct, out, xs: (ct, ct),
     )
-)
+)  # fmt: skip
 sub: Elemwise = Elemwise(
     ScalarOp(
-        "sub",
-        2,
-        of_ufunc("subtract"),
-        np.subtract,
-        {"fiu": "{0} - {1}"},
-        lambda ct, out, xs: (ct, neg(ct)),
-        ufunc="subtract",
-        form=Infix("-", Precedence.SUM).form,
+        name="sub", ufunc="subtract", form=Infix("-", Precedence.SUM).form,
+        pullback=lambda ct, out, xs: (ct, neg(ct)),
     )
-)
+)  # fmt: skip
 mul: Elemwise = Elemwise(
     ScalarOp(
-        "mul",
-        2,
-        of_ufunc("multiply"),
-        np.multiply,
-        {"fiu": "{0} * {1}", "b": "{0} && {1}"},
-        lambda ct, out, xs: (mul(ct, xs[1]), mul(ct, xs[0])),
-        ufunc="multiply",
-        commutative=True,
-        associative=True,
-        identity=1,
-        form=Infix("*", Precedence.PRODUCT).form,
+        name="mul", ufunc="multiply", form=Infix("*", Precedence.PRODUCT).form, commutative=True, associative=True,
+        identity=1, pullback=lambda ct, out, xs: (mul(ct, xs[1]), mul(ct, xs[0])),
     )
-)
+)  # fmt: skip
 true_div: Elemwise = Elemwise(
-    ScalarOp(
-        "true_div",
-        2,
-        of_ufunc("true_divide"),
-        np.true_divide,
-        {"f": "{0} / {1}"},
-        _div_terms,
-        ufunc="true_divide",
-        cost=4,
-        form=Infix("/", Precedence.PRODUCT).form,
-    )
+    ScalarOp(name="true_div", ufunc="true_divide", form=Infix("/", Precedence.PRODUCT).form, pullback=_div_terms)
 )
 floor_div: Elemwise = Elemwise(
-    ScalarOp(
-        "floor_div",
-        2,
-        of_ufunc("floor_divide"),
-        np.floor_divide,
-        {"fiu": "tr_floor_div_{t}({0}, {1})"},
-        lambda ct, out, xs: (zeros_like(ct), zeros_like(ct)),
-        ufunc="floor_divide",
-        discrete=True,
-        cost=8,
-        form=Infix("//", Precedence.PRODUCT).form,
-    )
+    ScalarOp(name="floor_div", ufunc="floor_divide", form=Infix("//", Precedence.PRODUCT).form, discrete=True)
 )
-mod: Elemwise = Elemwise(
-    ScalarOp(
-        "mod",
-        2,
-        of_ufunc("remainder"),
-        np.remainder,
-        {"fiu": "tr_mod_{t}({0}, {1})"},
-        _mod_terms,
-        ufunc="remainder",
-        cost=8,
-        form=Infix("%", Precedence.PRODUCT).form,
-    )
-)
+mod = Elemwise(ScalarOp(name="mod", ufunc="remainder", form=Infix("%", Precedence.PRODUCT).form, pullback=_mod_terms))
 neg: Elemwise = Elemwise(
     ScalarOp(
-        "neg",
-        1,
-        of_ufunc("negative"),
-        np.negative,
-        {"fiu": "-{0}"},
-        lambda ct, out, xs: (neg(ct),),
-        ufunc="negative",
-        form=Prefix("-").form,
+        name="neg", ufunc="negative", form=Prefix("-").form, inverse="neg", parity="odd", monotone="decreasing",
+        pullback=lambda ct, out, xs: (neg(ct),),
     )
-)
+)  # fmt: skip
 sign: Elemwise = Elemwise(
     ScalarOp(
-        "sign",
-        1,
-        of_ufunc("sign"),
-        np.sign,
-        {"f": "{0} > 0 ? 1 : {0} < 0 ? -1 : {0} == 0 ? 0 : {0}", "i": "({0} > 0) - ({0} < 0)", "u": "{0} > 0"},
-        _sign_terms,
-        ufunc="sign",
-        idempotent=True,
-        discrete=True,
-        holomorphic=False,
+        ufunc="sign", parity="odd", monotone="increasing", image=(-1, 1), idempotent=True, discrete=True,
+        holomorphic=False, pullback=_sign_terms,
     )
-)
+)  # fmt: skip
 abs_: Elemwise = Elemwise(
     ScalarOp(
-        "abs",
-        1,
-        of_ufunc("absolute"),
-        np.absolute,
-        {"f": "fabs{s}({0})", "i": "{0} < 0 ? -{0} : {0}", "ub": "{0}"},
-        _abs_terms,
-        ufunc="absolute",
-        idempotent=True,
-        holomorphic=False,
+        name="abs", ufunc="absolute", parity="even", image=(0, inf), idempotent=True, holomorphic=False,
+        pullback=lambda ct, out, xs: (mul(ct, sign(xs[0])),),
     )
-)
+)  # fmt: skip
 # NumPy's maximum and minimum return a NaN if either operand is one.
-maximum: Elemwise = Elemwise(
-    ScalarOp(
-        "maximum",
-        2,
-        of_ufunc("maximum"),
-        np.maximum,
-        {"f": "({0} > {1} || {0} != {0}) ? {0} : {1}", "iub": "{0} > {1} ? {0} : {1}"},
-        _maximum_terms,
-        ufunc="maximum",
-        commutative=True,
-        associative=True,
-    )
-)
-minimum: Elemwise = Elemwise(
-    ScalarOp(
-        "minimum",
-        2,
-        of_ufunc("minimum"),
-        np.minimum,
-        {"f": "({0} < {1} || {0} != {0}) ? {0} : {1}", "iub": "{0} < {1} ? {0} : {1}"},
-        _minimum_terms,
-        ufunc="minimum",
-        commutative=True,
-        associative=True,
-    )
-)
+maximum = Elemwise(ScalarOp(ufunc="maximum", commutative=True, associative=True, pullback=_maximum_terms))
+minimum = Elemwise(ScalarOp(ufunc="minimum", commutative=True, associative=True, pullback=_minimum_terms))
 
 int_div = floor_div
 negative = neg

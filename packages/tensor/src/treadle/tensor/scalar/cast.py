@@ -10,15 +10,16 @@ import numpy as np
 from treadle.graph import Form
 from treadle.tensor.broadcasting import zeros_like
 from treadle.tensor.conversion import as_tensor_variable
+from treadle.tensor.dtype_rules import check_conversion, promote, same
 from treadle.tensor.elemwise import Elemwise
-from treadle.tensor.scalar_op import ScalarOp, check_conversion, promote, same
+from treadle.tensor.scalar_op import ScalarOp
 from treadle.tensor.types import DTYPES, TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import Variable
-    from treadle.tensor.scalar_op import Operand, Signature
+    from treadle.tensor.dtype_rules import Dtype, DtypeRule, Operand, Signature
     from treadle.tensor.variable import TensorVariable
 
 
@@ -40,7 +41,7 @@ def _second(x: Any, y: Any) -> Any:
     return np.array(np.broadcast_to(y, np.broadcast_shapes(x.shape, y.shape)))
 
 
-def _cast_rule(dtype: np.dtype[Any]) -> Callable[[Sequence[Operand]], Signature]:
+def _cast_rule(dtype: Dtype) -> DtypeRule:
     def resolve(operands: Sequence[Operand]) -> Signature:
         source = promote(operands)
         check_conversion("cast", source, dtype)
@@ -49,7 +50,7 @@ def _cast_rule(dtype: np.dtype[Any]) -> Callable[[Sequence[Operand]], Signature]
     return resolve
 
 
-def _cast_impl(dtype: np.dtype[Any]) -> Callable[[Any], Any]:
+def _cast_impl(dtype: Dtype) -> Callable[[Any], Any]:
     def convert(x: Any) -> Any:
         with np.errstate(all="ignore"):
             return x.astype(dtype)
@@ -62,36 +63,31 @@ def _as_type(dtype: str, operands: Sequence[Variable]) -> Form:
 
 
 identity = Elemwise(
-    ScalarOp("identity", 1, same, _copy, {"fiub": "{0}"}, lambda ct, out, xs: (ct,), ufunc="positive", idempotent=True)
-)
-second = Elemwise(ScalarOp("second", 2, _second_dtypes, _second, {"fiub": "{1}"}, lambda ct, out, xs: (None, ct)))
-fill = second  # the documented name of the function, beside the method of tensors
+    ScalarOp(
+        name="identity", nin=1, ufunc="positive", dtypes=same, impl=_copy, idempotent=True, inverse="identity",
+        parity="odd", monotone="increasing", pullback=lambda ct, out, xs: (ct,),
+    )
+)  # fmt: skip
+second = Elemwise(ScalarOp(name="second", dtypes=_second_dtypes, impl=_second, pullback=lambda ct, out, xs: (None, ct)))
 switch: Elemwise = Elemwise(
     ScalarOp(
-        "switch",
-        3,
-        _switch_dtypes,
-        np.where,
-        {"fiub": "{0} ? {1} : {2}"},
-        lambda ct, out, xs: (None, switch(xs[0], ct, zeros_like(ct)), switch(xs[0], zeros_like(ct), ct)),
+        name="switch", nin=3, dtypes=_switch_dtypes, impl=np.where,
+        pullback=lambda ct, out, xs: (None, switch(xs[0], ct, zeros_like(ct)), switch(xs[0], zeros_like(ct), ct)),
     )
-)
+)  # fmt: skip
 
-CASTS = {
-    dtype: Elemwise(
+
+def _cast_op(dtype: str) -> Elemwise:
+    kind = np.dtype(dtype)
+    return Elemwise(
         ScalarOp(
-            f"cast_{dtype}",
-            1,
-            _cast_rule(np.dtype(dtype)),
-            _cast_impl(np.dtype(dtype)),
-            {"fiub": "({0} != 0)" if dtype == "bool" else "{0}"},
-            (lambda ct, out, xs: (ct,)) if np.dtype(dtype).kind in "fc" else None,
-            idempotent=True,
-            form=partial(_as_type, dtype),
+            name=f"cast_{dtype}", dtypes=_cast_rule(kind), impl=_cast_impl(kind), form=partial(_as_type, dtype),
+            idempotent=True, pullback=(lambda ct, out, xs: (ct,)) if kind.kind in "fc" else None,
         )
-    )
-    for dtype in DTYPES
-}
+    )  # fmt: skip
+
+
+CASTS = {dtype: _cast_op(dtype) for dtype in DTYPES}
 tensor_copy = identity
 fill = second
 

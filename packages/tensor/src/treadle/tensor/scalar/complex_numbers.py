@@ -12,20 +12,22 @@ import numpy as np
 
 from treadle.graph import Form
 from treadle.tensor.broadcasting import zeros_like
+from treadle.tensor.dtype_rules import of_ufunc, promote
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.scalar.arithmetic import mul, true_div
 from treadle.tensor.scalar.cast import switch
 from treadle.tensor.scalar.comparison import eq
 from treadle.tensor.scalar.trigonometric import cos, sin
-from treadle.tensor.scalar_op import ScalarOp, of_ufunc, promote
+from treadle.tensor.scalar_op import ScalarOp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import Variable
-    from treadle.tensor.scalar_op import Dtype, Operand, Signature
+    from treadle.tensor.dtype_rules import Dtype, Operand, Signature
     from treadle.tensor.variable import TensorVariable
 
+    Inputs = Sequence[TensorVariable]
     Terms = Sequence[Variable | None]
 
 
@@ -56,10 +58,6 @@ def _complex_dtypes(operands: Sequence[Operand]) -> Signature:
     return (_part_dtype(out),) * len(operands), out
 
 
-def _part(name: str) -> Callable[[Any], Any]:
-    return lambda x: np.array(getattr(x, name))
-
-
 def _complex(a: Any, b: Any) -> Any:
     """Put parts together; a + 1j * b would make NaN of infinite parts."""
     made = np.empty(np.broadcast_shapes(a.shape, b.shape), np.result_type(a, 1j))
@@ -67,22 +65,12 @@ def _complex(a: Any, b: Any) -> Any:
     return made
 
 
-def _imag_terms(ct: Any, out: Any, xs: Any) -> Terms:
+def _imag_terms(ct: TensorVariable, out: TensorVariable, xs: Inputs) -> Terms:
     del out
     return (complex_(zeros_like(ct), ct) if xs[0].dtype.startswith("complex") else zeros_like(ct),)
 
 
-def _conj_terms(ct: Any, out: Any, xs: Any) -> Terms:
-    del out, xs
-    return (ct.conj(),)
-
-
-def _complex_terms(ct: Any, out: Any, xs: Any) -> Terms:
-    del out, xs
-    return ct.real, ct.imag
-
-
-def _angle_terms(ct: Any, out: Any, xs: Any) -> Terms:
+def _angle_terms(ct: TensorVariable, out: TensorVariable, xs: Inputs) -> Terms:
     """I / conj(z); 0 where z is 0, and for real numbers."""
     del out
     z = xs[0]
@@ -97,66 +85,35 @@ def _member(name: str) -> Callable[[Sequence[Variable]], Form]:
     return lambda operands: Form.member(operands[0], name)
 
 
-real: Elemwise = Elemwise(
+real = Elemwise(
     ScalarOp(
-        "real",
-        1,
-        _part_dtypes,
-        _part("real"),
-        {"fiub": "{0}"},
-        lambda ct, out, xs: (ct,),
-        idempotent=True,
-        holomorphic=False,
-        form=_member(".real"),
+        name="real", dtypes=_part_dtypes, impl=lambda z: np.array(z.real), form=_member(".real"), idempotent=True,
+        holomorphic=False, pullback=lambda ct, out, xs: (ct,),
     )
-)
-imag: Elemwise = Elemwise(
+)  # fmt: skip
+imag = Elemwise(
     ScalarOp(
-        "imag",
-        1,
-        _part_dtypes,
-        _part("imag"),
-        {"fiub": "0"},
-        _imag_terms,
-        holomorphic=False,
-        form=_member(".imag"),
+        name="imag", dtypes=_part_dtypes, impl=lambda z: np.array(z.imag), form=_member(".imag"), holomorphic=False,
+        pullback=_imag_terms,
     )
-)
-conj: Elemwise = Elemwise(
+)  # fmt: skip
+conj = Elemwise(
     ScalarOp(
-        "conj",
-        1,
-        of_ufunc("conjugate"),
-        np.conjugate,
-        {"fiu": "{0}"},
-        _conj_terms,
-        ufunc="conjugate",
-        holomorphic=False,
+        name="conj", ufunc="conjugate", inverse="conj", holomorphic=False,
+        pullback=lambda ct, out, xs: (ct.conj(),),
     )
-)
-angle: Elemwise = Elemwise(
+)  # fmt: skip
+angle = Elemwise(
     ScalarOp(
-        "angle",
-        1,
-        _angle_dtypes,
-        np.angle,
-        {"f": "atan2{s}(0, {0})"},
-        _angle_terms,
-        holomorphic=False,
-        cost=40,
+        name="angle", nin=1, dtypes=_angle_dtypes, impl=np.angle, holomorphic=False, pullback=_angle_terms
     )
-)
+)  # fmt: skip
 complex_: Elemwise = Elemwise(
     ScalarOp(
-        "complex",
-        2,
-        _complex_dtypes,
-        _complex,
-        {},
-        _complex_terms,
-        holomorphic=False,
+        name="complex", dtypes=_complex_dtypes, impl=_complex, holomorphic=False,
+        pullback=lambda ct, out, xs: (ct.real, ct.imag),
     )
-)
+)  # fmt: skip
 
 conjugate = conj
 

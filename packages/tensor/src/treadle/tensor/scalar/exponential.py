@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,24 +15,18 @@ from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.scalar.arithmetic import add, mul, neg, sub, true_div
 from treadle.tensor.scalar.cast import as_float, cast, switch
 from treadle.tensor.scalar.comparison import eq
-from treadle.tensor.scalar_op import ScalarOp, float_like, of_ufunc
+from treadle.tensor.scalar_op import ScalarOp
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import Variable
+    from treadle.tensor.variable import TensorVariable
 
-    Terms = Sequence[Variable | None]
-
-LOG_2 = float(np.log(2.0))
-LOG_10 = float(np.log(10.0))
-_LOGADDEXP = (
-    "({0} == {1} ? {0} + 0.6931471805599453 : {0} - {1} != {0} - {1} ? {0} - {1} : "
-    "({0} > {1} ? {0} : {1}) + log1p{s}(exp{s}(-fabs{s}({0} - {1}))))"
-)
+LOG_2, LOG_10 = math.log(2), math.log(10)
 
 
-def _power_terms(ct: Any, out: Any, xs: Any) -> Terms:
+def _power_terms(ct: TensorVariable, out: TensorVariable, xs: Sequence[TensorVariable]) -> Sequence[Variable | None]:
     """x**y by x is y x**(y-1); by y it is x**y log x, and 0 where x is 0, as the limit from above."""
     x, y = xs
     fx, fy = as_float(x), as_float(y)
@@ -71,183 +67,94 @@ def _log1mexp(x: Any) -> Any:
 
 exp: Elemwise = Elemwise(
     ScalarOp(
-        "exp",
-        1,
-        of_ufunc("exp"),
-        np.exp,
-        {"f": "exp{s}({0})"},
-        lambda ct, out, xs: (mul(ct, out),),
-        ufunc="exp",
-        cost=20,
+        ufunc="exp", monotone="increasing", inverse="log", image=(0, inf),
+        pullback=lambda ct, out, xs: (mul(ct, out),),
     )
-)
-exp2: Elemwise = Elemwise(
+)  # fmt: skip
+exp2 = Elemwise(
     ScalarOp(
-        "exp2",
-        1,
-        of_ufunc("exp2"),
-        np.exp2,
-        {"f": "exp2{s}({0})"},
-        lambda ct, out, xs: (mul(ct, mul(out, LOG_2)),),
-        ufunc="exp2",
-        cost=20,
+        ufunc="exp2", monotone="increasing", inverse="log2", image=(0, inf),
+        pullback=lambda ct, out, xs: (mul(ct, mul(out, LOG_2)),),
     )
-)
-expm1: Elemwise = Elemwise(
+)  # fmt: skip
+expm1 = Elemwise(
     ScalarOp(
-        "expm1",
-        1,
-        of_ufunc("expm1"),
-        np.expm1,
-        {"f": "expm1{s}({0})"},
-        lambda ct, out, xs: (mul(ct, add(out, 1)),),
-        ufunc="expm1",
-        cost=25,
+        ufunc="expm1", monotone="increasing", inverse="log1p", image=(-1, inf),
+        pullback=lambda ct, out, xs: (mul(ct, add(out, 1)),),
     )
-)
+)  # fmt: skip
 log: Elemwise = Elemwise(
     ScalarOp(
-        "log",
-        1,
-        of_ufunc("log"),
-        np.log,
-        {"f": "log{s}({0})"},
-        lambda ct, out, xs: (true_div(ct, xs[0]),),
-        ufunc="log",
-        cost=20,
+        ufunc="log", monotone="increasing", inverse="exp", domain=(0, inf),
+        pullback=lambda ct, out, xs: (true_div(ct, xs[0]),),
     )
-)
-log2: Elemwise = Elemwise(
+)  # fmt: skip
+log2 = Elemwise(
     ScalarOp(
-        "log2",
-        1,
-        of_ufunc("log2"),
-        np.log2,
-        {"f": "log2{s}({0})"},
-        lambda ct, out, xs: (true_div(ct, mul(xs[0], LOG_2)),),
-        ufunc="log2",
-        cost=20,
+        ufunc="log2", monotone="increasing", inverse="exp2", domain=(0, inf),
+        pullback=lambda ct, out, xs: (true_div(ct, mul(xs[0], LOG_2)),),
     )
-)
-log10: Elemwise = Elemwise(
+)  # fmt: skip
+log10 = Elemwise(
     ScalarOp(
-        "log10",
-        1,
-        of_ufunc("log10"),
-        np.log10,
-        {"f": "log10{s}({0})"},
-        lambda ct, out, xs: (true_div(ct, mul(xs[0], LOG_10)),),
-        ufunc="log10",
-        cost=20,
+        ufunc="log10", monotone="increasing", domain=(0, inf),
+        pullback=lambda ct, out, xs: (true_div(ct, mul(xs[0], LOG_10)),),
     )
-)
-log1p: Elemwise = Elemwise(
+)  # fmt: skip
+log1p = Elemwise(
     ScalarOp(
-        "log1p",
-        1,
-        of_ufunc("log1p"),
-        np.log1p,
-        {"f": "log1p{s}({0})"},
-        lambda ct, out, xs: (true_div(ct, add(xs[0], 1)),),
-        ufunc="log1p",
-        cost=25,
+        ufunc="log1p", monotone="increasing", inverse="expm1", domain=(-1, inf),
+        pullback=lambda ct, out, xs: (true_div(ct, add(xs[0], 1)),),
     )
-)
-sqrt: Elemwise = Elemwise(
+)  # fmt: skip
+sqrt = Elemwise(
     ScalarOp(
-        "sqrt",
-        1,
-        of_ufunc("sqrt"),
-        np.sqrt,
-        {"f": "sqrt{s}({0})"},
-        lambda ct, out, xs: (true_div(mul(ct, 0.5), out),),
-        ufunc="sqrt",
-        cost=6,
+        ufunc="sqrt", monotone="increasing", inverse="sqr", domain=(0, inf), image=(0, inf),
+        pullback=lambda ct, out, xs: (true_div(mul(ct, 0.5), out),),
     )
-)
-sqr: Elemwise = Elemwise(
+)  # fmt: skip
+sqr = Elemwise(
     ScalarOp(
-        "sqr",
-        1,
-        of_ufunc("square"),
-        np.square,
-        {"fiu": "{0} * {0}", "b": "{0}"},
-        lambda ct, out, xs: (mul(ct, mul(xs[0], 2)),),
-        ufunc="square",
+        name="sqr", ufunc="square", parity="even", image=(0, inf),
+        pullback=lambda ct, out, xs: (mul(ct, mul(xs[0], 2)),),
     )
-)
-reciprocal: Elemwise = Elemwise(
+)  # fmt: skip
+reciprocal = Elemwise(
     ScalarOp(
-        "reciprocal",
-        1,
-        of_ufunc("reciprocal"),
-        np.reciprocal,
-        {"f": "1 / {0}", "iu": "tr_reciprocal_{t}({0})"},
-        lambda ct, out, xs: (neg(mul(ct, mul(out, out))),),
-        ufunc="reciprocal",
-        cost=4,
+        ufunc="reciprocal", inverse="reciprocal", parity="odd",
+        pullback=lambda ct, out, xs: (neg(mul(ct, mul(out, out))),),
     )
-)
+)  # fmt: skip
 power: Elemwise = Elemwise(
     ScalarOp(
-        "pow",
-        2,
-        of_ufunc("power"),
-        np.power,
-        {"f": "pow{s}({0}, {1})", "iu": "tr_pow_{t}({0}, {1})"},
-        _power_terms,
-        ufunc="power",
-        cost=40,
-        form=Infix("**", Precedence.POWER, "right", right=Precedence.UNARY).form,
+        name="pow", ufunc="power", form=Infix("**", Precedence.POWER, "right", right=Precedence.UNARY).form,
+        pullback=_power_terms,
     )
-)
+)  # fmt: skip
 sigmoid: Elemwise = Elemwise(
     ScalarOp(
-        "sigmoid",
-        1,
-        float_like,
-        _sigmoid,
-        {"f": "({0} >= 0 ? 1 / (1 + exp{s}(-{0})) : exp{s}({0}) / (1 + exp{s}({0})))"},
-        lambda ct, out, xs: (mul(ct, mul(out, sub(1, out))),),
-        cost=25,
+        name="sigmoid", impl=_sigmoid, monotone="increasing", image=(0, 1),
+        pullback=lambda ct, out, xs: (mul(ct, mul(out, sub(1, out))),),
     )
-)
-softplus: Elemwise = Elemwise(
+)  # fmt: skip
+softplus = Elemwise(
     ScalarOp(
-        "softplus",
-        1,
-        float_like,
-        _softplus,
-        {"f": "(({0} > 0 ? {0} : 0) + log1p{s}(exp{s}(-fabs{s}({0}))))"},
-        lambda ct, out, xs: (mul(ct, sigmoid(xs[0])),),
-        cost=45,
+        name="softplus", impl=_softplus, monotone="increasing", image=(0, inf),
+        pullback=lambda ct, out, xs: (mul(ct, sigmoid(xs[0])),),
     )
-)
-log1mexp: Elemwise = Elemwise(
+)  # fmt: skip
+log1mexp = Elemwise(
     ScalarOp(
-        "log1mexp",
-        1,
-        float_like,
-        _log1mexp,
-        {"f": "({0} > -0.6931471805599453 ? log{s}(-expm1{s}({0})) : log1p{s}(-exp{s}({0})))"},
+        name="log1mexp", impl=_log1mexp, monotone="decreasing", inverse="log1mexp", domain=(-inf, 0), image=(-inf, 0),
         # -exp(x) / (1 - exp(x)), which is minus infinity at either zero: there the output is.
-        lambda ct, out, xs: (neg(mul(ct, exp(sub(xs[0], out)))),),
-        cost=45,
+        pullback=lambda ct, out, xs: (neg(mul(ct, exp(sub(xs[0], out)))),),
     )
-)
-logaddexp: Elemwise = Elemwise(
+)  # fmt: skip
+logaddexp = Elemwise(
     ScalarOp(
-        "logaddexp",
-        2,
-        of_ufunc("logaddexp"),
-        np.logaddexp,
-        {"f": _LOGADDEXP},
-        lambda ct, out, xs: (mul(ct, sigmoid(sub(xs[0], xs[1]))), mul(ct, sigmoid(sub(xs[1], xs[0])))),
-        ufunc="logaddexp",
-        commutative=True,
-        associative=True,
-        cost=45,
+        ufunc="logaddexp", commutative=True, associative=True, identity=-inf,
+        pullback=lambda ct, out, xs: (mul(ct, sigmoid(sub(xs[0], xs[1]))), mul(ct, sigmoid(sub(xs[1], xs[0])))),
     )
-)
+)  # fmt: skip
 
 pow_, square, expit, log1pexp = power, sqr, sigmoid, softplus

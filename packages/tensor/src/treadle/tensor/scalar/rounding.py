@@ -7,21 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle.tensor.arguments import as_choice
-from treadle.tensor.broadcasting import zeros_like
+from treadle.tensor.dtype_rules import of_ufunc, same
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.scalar.cast import cast
-from treadle.tensor.scalar_op import ScalarOp, of_ufunc, same
+from treadle.tensor.scalar_op import ScalarOp
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from treadle.graph import Variable
-    from treadle.tensor.scalar_op import Operand, Signature
-
-
-def _zero(ct: Any, out: Any, xs: Any) -> Sequence[Variable | None]:
-    del out, xs
-    return (zeros_like(ct),)
+    from treadle.tensor.dtype_rules import Operand, Signature
 
 
 def _rint_dtypes(operands: Sequence[Operand]) -> Signature:
@@ -51,40 +45,21 @@ def _rint(x: Any) -> Any:
     return np.array(x) if x.dtype.kind in "iu" else np.rint(x)
 
 
-def _row(name: str, ufunc: str, c: str) -> Elemwise:
-    return Elemwise(
-        ScalarOp(
-            name,
-            1,
-            of_ufunc(ufunc),
-            getattr(np, ufunc),
-            {"f": c, "iub": "{0}"},
-            _zero,
-            ufunc=ufunc,
-            idempotent=True,
-            discrete=True,
-            cost=2,
-        )
+ceil = Elemwise(ScalarOp(ufunc="ceil", idempotent=True, discrete=True, monotone="increasing"))
+floor = Elemwise(ScalarOp(ufunc="floor", idempotent=True, discrete=True, monotone="increasing"))
+trunc = Elemwise(ScalarOp(ufunc="trunc", idempotent=True, discrete=True, monotone="increasing", parity="odd"))
+round_half_to_even = Elemwise(
+    ScalarOp(
+        name="round_half_to_even", dtypes=_rint_dtypes, impl=_rint, idempotent=True, discrete=True,
+        monotone="increasing", parity="odd",
     )
-
-
-ceil: Elemwise = _row("ceil", "ceil", "ceil{s}({0})")
-floor: Elemwise = _row("floor", "floor", "floor{s}({0})")
-trunc: Elemwise = _row("trunc", "trunc", "trunc{s}({0})")
-
-
-def _round_row(
-    name: str, dtypes: Callable[[Sequence[Operand]], Signature], impl: Callable[[Any], Any], c: str
-) -> Elemwise:
-    return Elemwise(
-        ScalarOp(name, 1, dtypes, impl, {"f": c, "iu": "{0}"}, _zero, idempotent=True, discrete=True, cost=2)
+)  # fmt: skip
+round_half_away_from_zero = Elemwise(
+    ScalarOp(
+        name="round_half_away_from_zero", dtypes=_half_away_dtypes, impl=_half_away, idempotent=True, discrete=True,
+        monotone="increasing", parity="odd",
     )
-
-
-round_half_to_even: Elemwise = _round_row("round_half_to_even", _rint_dtypes, _rint, "rint{s}({0})")
-round_half_away_from_zero: Elemwise = _round_row(
-    "round_half_away_from_zero", _half_away_dtypes, _half_away, "round{s}({0})"
-)
+)  # fmt: skip
 
 
 def round_(x: Any, mode: str | None = None) -> Any:

@@ -41,7 +41,7 @@ def _elementwise(op: IfElse, node: Apply, pairs: Any) -> list[Variable]:
     """Return switches on the batched condition: both branches are computed, and must have one shape."""
     batch = most_batch([pair for pair in pairs if isinstance(pair[0].type, TensorType)])
     wide = aligned(pairs[0][0], pairs[0][1], batch)
-    found = []
+    found: list[Variable] = []
     for i, out in enumerate(node.outputs):
         rank = getattr(out.type, "ndim", 0)
         test = dimshuffle(wide, *range(batch), *[NEW] * rank)

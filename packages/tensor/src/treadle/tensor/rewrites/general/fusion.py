@@ -55,8 +55,7 @@ def _is_candidate(node: Apply) -> bool:
         return False
     if any(v.type.numpy_dtype.kind not in "biuf" for v in tensors((*node.inputs, node.outputs[0]))):
         return False
-    loops = op.loop_dtypes(node)
-    return all(d.kind in "biuf" for d in loops) and op.scalar_op.c_text(loops[0].kind) is not None
+    return all(d.kind in "biuf" for d in op.loop_dtypes(node))
 
 
 def _pattern(node: Apply) -> tuple[bool, ...]:
