@@ -17,8 +17,9 @@ import pytest
 import treadle.tensor as tt
 from tests.cache.killing import Killer, in_child
 from treadle.cache import Cache, default_cache
-from treadle.compile import Function, FunctionMaker, cache_key, function
-from treadle.compile.caching import FUNCTIONS, FunctionCache, FunctionCounts
+from treadle.compile import Function, FunctionMaker, function
+from treadle.compile.stored import key as cache_key
+from treadle.compile.stored.programs import FUNCTIONS, FunctionCache, FunctionCounts
 from treadle.config import TreadleError, config
 
 X = np.linspace(-1, 1, 7)
@@ -85,7 +86,7 @@ from pathlib import Path
 import numpy as np
 import treadle.tensor as tt
 from treadle.compile import function
-from treadle.compile.caching import FUNCTIONS
+from treadle.compile.stored.programs import FUNCTIONS
 folder, count = Path(sys.argv[1]), int(sys.argv[2])
 x = tt.dvector("x")
 function([x], x + 1, mode="C")(np.ones(2))  # so that what follows is imported

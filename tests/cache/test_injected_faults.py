@@ -18,7 +18,7 @@ import treadle.tensor as tt
 from tests.cache.injecting import ERRORS, Injector
 from treadle.cache import Cache, digest
 from treadle.compile import function
-from treadle.compile.caching import FUNCTIONS
+from treadle.compile.stored.programs import FUNCTIONS
 from treadle.config import config
 
 KEY = digest("some", b"parts")

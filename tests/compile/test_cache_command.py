@@ -12,8 +12,8 @@ import pytest
 import treadle.tensor as tt
 from treadle.cache import default_cache
 from treadle.compile import Function, Mode, function
-from treadle.compile.caching import FUNCTIONS, LOOKUPS
 from treadle.compile.command_line import main
+from treadle.compile.stored.programs import FUNCTIONS, LOOKUPS
 from treadle.config import config
 from treadle.link.vm import VMLinker
 

@@ -10,11 +10,11 @@ import pytest
 import treadle.tensor as tt
 from tests.compile import redefined
 from treadle.compile import BACKENDS, FunctionMaker, Mode, OpFromGraph, function
-from treadle.compile.cache_key import key_of
-from treadle.compile.caching import FUNCTIONS, is_cached
-from treadle.compile.code_identity import Identity
-from treadle.compile.code_text import UndigestibleError
-from treadle.compile.reads import values_read
+from treadle.compile.stored.code_text import UndigestibleError
+from treadle.compile.stored.fingerprint import Identity
+from treadle.compile.stored.key import key_of
+from treadle.compile.stored.programs import FUNCTIONS, is_cached
+from treadle.compile.stored.reads import values_read
 from treadle.config import config, installed_version
 from treadle.graph import Apply, Op, static_op
 from treadle.link.c import TABLE as C_TABLE

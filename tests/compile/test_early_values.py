@@ -10,7 +10,7 @@ import pytest
 import treadle.tensor as tt
 from tests.compile import reading, redefined
 from treadle.compile import OpFromGraph, function
-from treadle.compile.caching import FUNCTIONS, LOOKUPS
+from treadle.compile.stored.programs import FUNCTIONS, LOOKUPS
 from treadle.config import config
 from treadle.graph import Apply, Op
 from treadle.link.vm import TABLE

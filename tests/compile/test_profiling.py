@@ -16,8 +16,8 @@ import pytest
 
 import treadle.tensor as tt
 from treadle.compile import function
-from treadle.compile.backends import BACKENDS
 from treadle.compile.errors import FunctionTypeError
+from treadle.compile.mode.backends import BACKENDS
 from treadle.compile.monitormode import MonitorMode
 from treadle.compile.profiling import ProfileStats
 from treadle.compile.profiling.programs import TimedProgram

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 import treadle.tensor as tt
-from treadle.compile import function, progress
-from treadle.compile.maker import FunctionMaker
-from treadle.compile.progress import PROGRESS, Progress
+from treadle.compile import function
+from treadle.compile.functions import progress
+from treadle.compile.functions.maker import FunctionMaker
+from treadle.compile.functions.progress import PROGRESS, Progress
 from treadle.config import Spans, collecting, config, span
 
 

@@ -24,7 +24,7 @@ sys.addaudithook(audit)
 import numpy as np
 import treadle.tensor as tt
 from treadle.compile import In, Out, function, shared
-from treadle.compile.caching import FUNCTIONS, LOOKUPS
+from treadle.compile.stored.programs import FUNCTIONS, LOOKUPS
 from treadle.config import config
 from treadle.rewrite import GraphRewriter, Run
 def counted(kind, name, what):
@@ -184,9 +184,9 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 MANY = """
 from treadle.compile import get_mode
-from treadle.compile.cache_key import key_of
+from treadle.compile.stored.key import key_of
 from treadle.compile import FunctionMaker
-import treadle.compile.maker as maker_module
+import treadle.compile.functions.maker as maker_module
 keys = {}
 def kept(self):
     with config.using(self.options):

@@ -12,7 +12,7 @@ import pytest
 import treadle.tensor as tt
 from tests.cache.killing import in_child
 from treadle.compile import function
-from treadle.compile.caching import FUNCTIONS
+from treadle.compile.stored.programs import FUNCTIONS
 from treadle.config import OptionValueError, config
 from treadle.link.c.errors import CompileError
 

@@ -11,7 +11,7 @@ import json, sys
 import numpy as np
 import treadle.tensor as tt
 from treadle.compile import function
-from treadle.compile.caching import FUNCTIONS
+from treadle.compile.stored.programs import FUNCTIONS
 
 x = tt.dmatrix("x")
 y = tt.tanh(tt.dot(x, x.T)).sum(axis=0)[:2]

@@ -11,7 +11,7 @@ import json, sys
 import numpy as np
 import treadle.tensor as tt
 from treadle.compile import function
-from treadle.compile.caching import FUNCTIONS
+from treadle.compile.stored.programs import FUNCTIONS
 
 x = tt.dmatrix("x")
 f = function([x], tt.tanh(x * 2).sum(axis=0)[:2], mode="NUMBA")

@@ -2,15 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-from treadle.compile.aliasing import (
-    add_supervisor_to_fgraph,
-    alias_root,
-    infer_reuse_pattern,
-    insert_deepcopy,
-    view_tree_set,
-)
-from treadle.compile.backends import BACKENDS
-from treadle.compile.dumping import StripPickler, function_dump
 from treadle.compile.errors import (
     AliasedMemoryError,
     BackendWarning,
@@ -27,12 +18,21 @@ from treadle.compile.errors import (
     UnusedInputError,
 )
 from treadle.compile.evaluation import evaluate
-from treadle.compile.executor import Function
-from treadle.compile.extension import brought_names
-from treadle.compile.facade import function
+from treadle.compile.functions.aliasing import (
+    add_supervisor_to_fgraph,
+    alias_root,
+    infer_reuse_pattern,
+    insert_deepcopy,
+    view_tree_set,
+)
+from treadle.compile.functions.dumping import StripPickler, function_dump
+from treadle.compile.functions.facade import function
+from treadle.compile.functions.function import Function
+from treadle.compile.functions.maker import FunctionMaker
+from treadle.compile.functions.rebuilding import rebuild_collect_shared
+from treadle.compile.functions.specification import Specification
+from treadle.compile.functions.values import DUPLICATE
 from treadle.compile.io import In, Out, SymbolicInput, SymbolicOutput
-from treadle.compile.lookup import DUPLICATE
-from treadle.compile.maker import FunctionMaker
 from treadle.compile.mode import (
     FAST_COMPILE,
     FAST_RUN,
@@ -60,9 +60,9 @@ from treadle.compile.mode import (
     register_mode,
     register_optimizer,
 )
+from treadle.compile.mode.backends import BACKENDS
 from treadle.compile.monitormode import MonitorMode
-from treadle.compile.rebuilding import rebuild_collect_shared
-from treadle.compile.specification import Specification
+from treadle.compile.plugins import brought_names
 from treadle.graph import (
     Container,
     DeepCopyOp,

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.table import Table
 
-from treadle.compile import cache_command, rewrites_command
-from treadle.compile.backends import BACKENDS
+from treadle.compile.cli import cache, rewrites
+from treadle.compile.mode.backends import BACKENDS
 from treadle.config import EntryPointLoadError, OptionSourceError, OptionValueError, UnknownOptionError, config
 
 if TYPE_CHECKING:
@@ -21,12 +21,12 @@ def _parser() -> argparse.ArgumentParser:
     text = "Look after treadle's cache, options, backends and rewrites."
     parser = argparse.ArgumentParser(prog="treadle", description=text)
     commands = parser.add_subparsers(dest="command", required=True)
-    cache_command.add_parser(commands)
+    cache.add_parser(commands)
     commands.add_parser("backends", help="which backends are installed, and whether they work here")
     options = commands.add_parser(
         "config", aliases=["options"], help="every option with its value, where that came from, default and meaning"
     )
-    rewrites_command.add_parser(commands)
+    rewrites.add_parser(commands)
     options.add_argument("names", nargs="*", metavar="NAME", help="an option, a section, or the beginning of a name")
     return parser
 
@@ -60,9 +60,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = _parser().parse_args(sys.argv[1:] if arguments is None else arguments)
     console = Console()
     if given.command == "cache":
-        return cache_command.run(console, given)
+        return cache.run(console, given)
     if given.command == "rewrites":
-        return rewrites_command.run(console, given)
+        return rewrites.run(console, given)
     if given.command == "backends":
         return _show_backends(console)
     return _show_options(console, given.names)

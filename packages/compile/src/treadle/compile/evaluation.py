@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from numbers import Number
 from typing import TYPE_CHECKING, Any
 
-from treadle.compile.facade import function
-from treadle.compile.mode import get_mode
+from treadle.compile.functions.facade import function
+from treadle.compile.mode.mode import get_mode
 from treadle.config import config, new_lock, text_of
 from treadle.graph import GraphTypeError, MissingInputError, Variable, explicit_graph_inputs
 
 if TYPE_CHECKING:
-    from treadle.compile.executor import Function
+    from treadle.compile.functions.function import Function
 
 
 class EvaluationCache:

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from treadle.compile.errors import FunctionTypeError
-from treadle.compile.mode import Mode
+from treadle.compile.mode.mode import Mode
 from treadle.config import text_of
 from treadle.graph import debugprint
 from treadle.link.vm import Linker, link_node_by_node

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from treadle.compile.errors import CompileError, FunctionValueError
-from treadle.compile.mode import Mode
+from treadle.compile.mode.mode import Mode
 from treadle.compile.value_text import value_text
 from treadle.config import TreadleWarning, config, lazy_module
 from treadle.graph import Constant, NodeArithmeticError, SharedVariable, debugprint, memory_roots, roots_of

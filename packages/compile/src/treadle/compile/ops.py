@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from treadle.compile.extension import found_name
+from treadle.compile.plugins import found_name
 from treadle.graph import DeepCopyOp, ViewOp, deep_copy_op, view_op
 
 __all__ = ["DeepCopyOp", "ViewOp", "deep_copy_op", "view_op"]

@@ -20,7 +20,7 @@ from treadle.config import (
 if TYPE_CHECKING:
     from treadle.compile import backends
 else:
-    backends = lazy_module("treadle.compile.backends")  # which imports what reading an option does without
+    backends = lazy_module("treadle.compile.mode.backends")  # which imports what reading an option does without
 
 _POSITIVE = INT.where("an integer > 0", lambda value: value > 0)
 _BACKENDS = sorted({*discover("treadle.backends"), *BACKEND_REQUIREMENTS})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any
 
-from treadle.compile.backends import BACKENDS
+from treadle.compile.mode.backends import BACKENDS
 from treadle.config import new_lock
 from treadle.graph import Apply, Constant, FunctionGraph, HasInnerGraph, IfElse, LoweringError, Op, prepare
 from treadle.link.vm import TABLE, VMProgram, lower_node

@@ -9,7 +9,7 @@ from treadle.compile.debugmode.node_checks import Checks
 from treadle.compile.debugmode.program import DebugProgram
 from treadle.compile.debugmode.recording import Recorder, outline
 from treadle.compile.debugmode.rewriting import check_stability
-from treadle.compile.maker import FunctionMaker
+from treadle.compile.functions.maker import FunctionMaker
 from treadle.config import config
 from treadle.graph import FunctionGraph
 

@@ -8,7 +8,7 @@ from treadle.compile.debugmode.implementations import chosen_backends
 from treadle.compile.debugmode.maker import DebugMaker
 from treadle.compile.debugmode.node_checks import KINDS, Checks
 from treadle.compile.errors import FunctionTypeError, FunctionValueError
-from treadle.compile.mode import Mode
+from treadle.compile.mode.mode import Mode
 from treadle.config import config, text_of
 
 if TYPE_CHECKING:

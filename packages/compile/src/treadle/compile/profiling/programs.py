@@ -13,13 +13,13 @@ from treadle.link.vm import Linker, Program, Segment, VMLinker, VMProgram, link_
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from treadle.compile import maker as maker_module
-    from treadle.compile.maker import FunctionMaker
-    from treadle.compile.mode import Mode
+    from treadle.compile.functions import maker as maker_module
+    from treadle.compile.functions.maker import FunctionMaker
+    from treadle.compile.mode.mode import Mode
     from treadle.compile.profiling.recording import FunctionRecord
     from treadle.graph import Apply, FunctionGraph, Type
 else:
-    maker_module = lazy_module("treadle.compile.maker")  # which makes profiles
+    maker_module = lazy_module("treadle.compile.functions.maker")  # which makes profiles
 
 
 class TimedProgram(Program):

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Sequence
 
-    from treadle.compile.maker import FunctionMaker
+    from treadle.compile.functions.maker import FunctionMaker
     from treadle.compile.profiling.memory import LeastPeak, MemoryUse
     from treadle.compile.profiling.recording import NodeRecord
     from treadle.graph import Apply, FunctionGraph, Op

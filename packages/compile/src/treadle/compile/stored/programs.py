@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from treadle.cache import default_cache
-from treadle.compile.cache_key import FunctionKey, key_of
-from treadle.compile.canonical_graph import inner_nodes
-from treadle.compile.code_text import UndigestibleError
-from treadle.compile.stored_graph import StoredGraph, mark_origins, write
+from treadle.compile.stored.canonical_graph import inner_nodes
+from treadle.compile.stored.code_text import UndigestibleError
+from treadle.compile.stored.graph import StoredGraph, mark_origins, write
+from treadle.compile.stored.key import FunctionKey, key_of
 from treadle.config import config, new_lock, span
 from treadle.graph import early_nodes, foreign_code
 from treadle.link.vm import ProgramGraph
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     from treadle.cache import Cache
-    from treadle.compile.maker import FunctionMaker
+    from treadle.compile.functions.maker import FunctionMaker
     from treadle.graph import Apply, Type
     from treadle.link.vm import Linker, Program
 

@@ -14,8 +14,8 @@ from treadle.link.vm import ExportedInput, ExportedOutput, ExportRequest
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from treadle.compile.executor import Function
-    from treadle.compile.maker import FunctionMaker
+    from treadle.compile.functions.function import Function
+    from treadle.compile.functions.maker import FunctionMaker
     from treadle.graph import Variable
 
 _LONGEST_NAME = 200  # with their endings, files have names of at most 255 letters

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from treadle.compile.functions.replacements import read_givens, read_updates, shared_in, with_default_updates
 from treadle.compile.io import Out, as_in, as_out
-from treadle.compile.replacements import read_givens, read_updates, shared_in, with_default_updates
 from treadle.graph import clone_get_equiv
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from treadle.link.vm import Later
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from treadle.compile.canonical_graph import CanonicalGraph
+    from treadle.compile.stored.canonical_graph import CanonicalGraph
     from treadle.rewrite import Report
 
 # What rewrites note on nodes for messages: the nodes that a fused one was made of. Other tags are the user's own.

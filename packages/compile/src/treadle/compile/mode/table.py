@@ -5,17 +5,17 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING, Any
 
-from treadle.compile.backends import BACKENDS, requirements
 from treadle.compile.errors import FunctionTypeError, MissingBackendError
-from treadle.compile.naming import NameTable
-from treadle.compile.optimizers import OPT_FAST_RUN
+from treadle.compile.mode.backends import BACKENDS, requirements
+from treadle.compile.mode.names import NameTable
+from treadle.compile.mode.optimizers import OPT_FAST_RUN
 from treadle.config import BACKEND_REQUIREMENTS, discover, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from treadle.compile.errors import UnknownModeError
-    from treadle.compile.mode import Mode
+    from treadle.compile.mode.mode import Mode
     from treadle.config import EntryPointRef
 
 

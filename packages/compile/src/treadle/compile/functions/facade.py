@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from treadle.compile.errors import FunctionTypeError
-from treadle.compile.mode import get_mode
-from treadle.compile.specification import specify
+from treadle.compile.functions.specification import specify
+from treadle.compile.mode.mode import get_mode
 from treadle.config import frozen, text_of
 
 if TYPE_CHECKING:
-    from treadle.compile.executor import Function
-    from treadle.compile.maker import FunctionMaker
-    from treadle.compile.mode import Mode
+    from treadle.compile.functions.function import Function
+    from treadle.compile.functions.maker import FunctionMaker
+    from treadle.compile.mode.mode import Mode
 
 
 def _check_name(name: object) -> None:

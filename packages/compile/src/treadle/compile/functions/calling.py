@@ -9,17 +9,17 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from treadle.compile.arguments import MISSING, unshared
 from treadle.compile.errors import CallError
-from treadle.compile.locking import LockingText
-from treadle.compile.partial import PartialWriter
+from treadle.compile.functions.arguments import MISSING, unshared
+from treadle.compile.functions.locking import LockingText
+from treadle.compile.functions.partial import PartialWriter
 from treadle.graph import Container, NodeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from treadle.compile.executor import Function
-    from treadle.compile.partial import Writes
+    from treadle.compile.functions.function import Function
+    from treadle.compile.functions.partial import Writes
     from treadle.graph import Type
     from treadle.link.vm import Program
 

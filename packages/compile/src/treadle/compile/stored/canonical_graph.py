@@ -7,15 +7,15 @@ from array import array
 from typing import TYPE_CHECKING, Any
 
 from treadle.cache import SOURCES, digest
-from treadle.compile.code_text import UndigestibleError
-from treadle.compile.definitions import Definitions
+from treadle.compile.stored.code_text import UndigestibleError
+from treadle.compile.stored.user_code import Definitions
 from treadle.config import text_of
 from treadle.graph import Constant, GraphTypeError, HasInnerGraph, encode, toposort
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from treadle.compile.specification import Specification
+    from treadle.compile.functions.specification import Specification
     from treadle.graph import Apply, Container, Op, Type, UserLine, Variable
 
 

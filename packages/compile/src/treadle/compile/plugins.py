@@ -12,7 +12,7 @@ from treadle.config import VERSION, discover, lazy_names, versioned_names
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from treadle.compile.mode import Mode
+    from treadle.compile.mode.mode import Mode
 
 GROUP = "treadle.facade"
 

@@ -7,12 +7,12 @@ import warnings
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from treadle.compile.arguments import PythonSignature, Signature
-from treadle.compile.calling import arguments_of, install_caller
 from treadle.compile.errors import AliasedMemoryError, CallError, FunctionValueError, FunctionWarning
-from treadle.compile.exporting import export_function
-from treadle.compile.locking import Snapshot
-from treadle.compile.lookup import Containers, Slots, Values, finder
+from treadle.compile.functions.arguments import PythonSignature, Signature
+from treadle.compile.functions.calling import arguments_of, install_caller
+from treadle.compile.functions.exporting import export_function
+from treadle.compile.functions.locking import Snapshot
+from treadle.compile.functions.values import Containers, Slots, Values, finder
 from treadle.config import config, text_of
 from treadle.graph import Container, HasInnerGraph, debugprint, html_fragment, retell
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from treadle.compile.functions.maker import FunctionMaker
+    from treadle.compile.functions.values import Duplicate
     from treadle.compile.io import In, Out
-    from treadle.compile.lookup import Duplicate
-    from treadle.compile.maker import FunctionMaker
     from treadle.graph import Apply, FunctionGraph, NodeError, SharedVariable, UserLine, Variable
     from treadle.link.vm import Program
 

@@ -8,7 +8,7 @@ from treadle.compile.errors import UnknownInputError
 from treadle.graph import Container, Variable
 
 if TYPE_CHECKING:
-    from treadle.compile.executor import Function
+    from treadle.compile.functions.function import Function
     from treadle.compile.io import In
 
 

@@ -21,8 +21,8 @@ from treadle.link.vm import replay, unsafe_overwrites, vm_scope
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.compile.maker import FunctionMaker
-    from treadle.compile.specification import Specification
+    from treadle.compile.functions.maker import FunctionMaker
+    from treadle.compile.functions.specification import Specification
     from treadle.graph import Apply, Type, Variable
 
 # What refers to a value that only its cell holds while `PartialWriter` looks at it: two slots of the cell, a local

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from treadle.cache import default_cache
-from treadle.compile.cache_key import key_of
-from treadle.compile.caching import LAST_LOOKUP
-from treadle.compile.code_text import UndigestibleError
-from treadle.compile.maker import FunctionMaker
+from treadle.compile.functions.maker import FunctionMaker
+from treadle.compile.stored.code_text import UndigestibleError
+from treadle.compile.stored.key import key_of
+from treadle.compile.stored.programs import LAST_LOOKUP
 from treadle.config import TreadleError, config
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ class _MakerReader(pickle.Unpickler):
 
     def find_class(self, module: str, name: str) -> Any:
         """Return what a pickle names; what restores a function only returns what it was made from."""
-        if module == "treadle.compile.executor" and name == "_restore":
+        if module == "treadle.compile.functions.function" and name == "_restore":
             return lambda maker, *_: maker
         return super().find_class(module, name)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from treadle.compile.aliasing import add_supervisor_to_fgraph, insert_deepcopy
-from treadle.compile.caching import FUNCTIONS, is_cached
-from treadle.compile.executor import Function
-from treadle.compile.mode import get_mode
-from treadle.compile.partial import split
-from treadle.compile.progress import watched
-from treadle.compile.specification import Specification, specify
+from treadle.compile.functions.aliasing import add_supervisor_to_fgraph, insert_deepcopy
+from treadle.compile.functions.function import Function
+from treadle.compile.functions.partial import split
+from treadle.compile.functions.progress import watched
+from treadle.compile.functions.specification import Specification, specify
+from treadle.compile.mode.mode import get_mode
+from treadle.compile.stored.programs import FUNCTIONS, is_cached
 from treadle.config import config, frozen, lazy_module, span
 from treadle.graph import FunctionGraph, HasInnerGraph, PreserveVariableAttributes, user_line
 from treadle.rewrite import rewrite_inner_graphs
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from treadle.compile import profiling
-    from treadle.compile.mode import Mode
+    from treadle.compile.mode.mode import Mode
     from treadle.config import Snapshot
     from treadle.link.vm import Program
     from treadle.rewrite import Report

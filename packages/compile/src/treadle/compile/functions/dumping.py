@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from treadle.compile.errors import FunctionTypeError
-from treadle.compile.locking import Snapshot
+from treadle.compile.functions.locking import Snapshot
 from treadle.config import text_of
 from treadle.graph import Container, ScratchPad, UserLine
 

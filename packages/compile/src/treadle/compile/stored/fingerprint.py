@@ -9,7 +9,7 @@ from types import BuiltinFunctionType, FunctionType, MappingProxyType, MemberDes
 from typing import Any
 
 from treadle.cache import SOURCES
-from treadle.compile.code_text import (
+from treadle.compile.stored.code_text import (
     UndigestibleError,
     check_name,
     code_texts,
@@ -18,7 +18,7 @@ from treadle.compile.code_text import (
     refusal,
     state_of,
 )
-from treadle.compile.reads import attributes_read, values_read
+from treadle.compile.stored.reads import attributes_read, values_read
 from treadle.graph import GraphTypeError, Op, Type, encode
 
 _NAME = re.compile(rb"[A-Za-z_]\w*(?:\.[A-Za-z_<]\w*>?)+")

@@ -8,11 +8,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treadle.cache import LIBRARIES, SOURCES, digest, processor
-from treadle.compile.backends import BACKENDS
-from treadle.compile.canonical_graph import CanonicalGraph
-from treadle.compile.code_identity import Identity
-from treadle.compile.code_text import UndigestibleError
-from treadle.compile.mode import Mode
+from treadle.compile.mode.backends import BACKENDS
+from treadle.compile.mode.mode import Mode
+from treadle.compile.stored.canonical_graph import CanonicalGraph
+from treadle.compile.stored.code_text import UndigestibleError
+from treadle.compile.stored.fingerprint import Identity
 from treadle.config import discover, installed_version
 from treadle.graph import LoweringTable
 from treadle.rewrite import default_database
@@ -20,8 +20,8 @@ from treadle.rewrite import default_database
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from treadle.compile.maker import FunctionMaker
-    from treadle.compile.specification import Specification
+    from treadle.compile.functions.maker import FunctionMaker
+    from treadle.compile.functions.specification import Specification
     from treadle.link.vm import Backend, Linker
 
 # Changes whenever what an entry holds, or how it is read, does.

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from treadle.compile.errors import FunctionTypeError
-from treadle.compile.naming import NameTable
+from treadle.compile.mode.names import NameTable
 from treadle.config import text_of
 from treadle.graph import AlreadyThere, DestroyHandler, Feature, debugprint
 from treadle.rewrite import GraphRewriter, RewriteDatabaseQuery

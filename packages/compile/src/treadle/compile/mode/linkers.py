@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from treadle.compile.backends import BACKENDS
 from treadle.compile.errors import FunctionTypeError
-from treadle.compile.naming import NameTable
+from treadle.compile.mode.backends import BACKENDS
+from treadle.compile.mode.names import NameTable
 from treadle.config import LINKER_REQUIREMENTS, text_of
 from treadle.link.vm import Backend, Linker, PerformLinker
 

@@ -14,8 +14,8 @@ from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from treadle.cache import LIBRARIES, SOURCES
-from treadle.compile.backends import BACKENDS
-from treadle.compile.code_text import UndigestibleError, refusal
+from treadle.compile.mode.backends import BACKENDS
+from treadle.compile.stored.code_text import UndigestibleError, refusal
 from treadle.config import config, is_own_module
 
 if TYPE_CHECKING:

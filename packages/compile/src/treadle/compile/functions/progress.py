@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich import console as rich_console
     from rich import progress as rich_progress
 
-    from treadle.compile.maker import FunctionMaker
+    from treadle.compile.functions.maker import FunctionMaker
     from treadle.compile.profiling.recording import FunctionRecord
 else:
     rich_console = lazy_module("rich.console")

@@ -8,27 +8,16 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from treadle.compile.backends import BACKENDS
 from treadle.compile.errors import FunctionTypeError, FunctionWarning, ReadOnlyModeError
-from treadle.compile.linkers import backend_of, linker_of, predefined_linkers, register_linker
-from treadle.compile.mode_table import ModeTable
-from treadle.compile.optimizers import (
+from treadle.compile.mode.backends import BACKENDS
+from treadle.compile.mode.linkers import backend_of, linker_of, predefined_linkers
+from treadle.compile.mode.optimizers import (
     OPT_FAST_COMPILE,
     OPT_FAST_RUN,
-    OPT_FAST_RUN_STABLE,
-    OPT_MERGE,
-    OPT_MINIMUM,
     OPT_NONE,
-    OPT_O2,
-    OPT_O3,
-    OPT_STABILIZE,
-    OPT_UNSAFE,
-    AddDestroyHandler,
-    AddFeatureOptimizer,
-    PrintCurrentFunctionGraph,
     predefined_optimizers,
-    register_optimizer,
 )
+from treadle.compile.mode.table import ModeTable
 from treadle.config import config, lazy_module, text_of
 from treadle.link.vm import Backend, Linker
 from treadle.rewrite import GraphRewriter, RewriteDatabase, RewriteDatabaseQuery, default_database, optdb
@@ -36,38 +25,10 @@ from treadle.rewrite import GraphRewriter, RewriteDatabase, RewriteDatabaseQuery
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from treadle.compile import maker
-    from treadle.compile.maker import FunctionMaker
+    from treadle.compile.functions import maker
+    from treadle.compile.functions.maker import FunctionMaker
 else:
-    maker = lazy_module("treadle.compile.maker")  # which needs get_mode
-
-__all__ = [
-    "FAST_COMPILE",
-    "FAST_RUN",
-    "OPT_FAST_COMPILE",
-    "OPT_FAST_RUN",
-    "OPT_FAST_RUN_STABLE",
-    "OPT_MERGE",
-    "OPT_MINIMUM",
-    "OPT_NONE",
-    "OPT_O2",
-    "OPT_O3",
-    "OPT_STABILIZE",
-    "OPT_UNSAFE",
-    "AddDestroyHandler",
-    "AddFeatureOptimizer",
-    "Mode",
-    "PrintCurrentFunctionGraph",
-    "get_default_mode",
-    "get_mode",
-    "optdb",
-    "predefined_linkers",
-    "predefined_modes",
-    "predefined_optimizers",
-    "register_linker",
-    "register_mode",
-    "register_optimizer",
-]
+    maker = lazy_module("treadle.compile.functions.maker")  # which needs get_mode
 
 
 M = TypeVar("M", bound="Mode")
@@ -469,15 +430,6 @@ predefined_modes = ModeTable(Mode, {mode.name: mode for mode in (FAST_COMPILE, F
 
 def _named(name: str) -> Mode:
     found: Mode = predefined_modes[name]
-    return found
-
-
-def __getattr__(name: str) -> Mode:
-    """Return the mode of an installed backend, which is called as the backend is, in capitals."""
-    found = predefined_modes.lasting(name)
-    if found is None:
-        msg = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(msg)
     return found
 
 

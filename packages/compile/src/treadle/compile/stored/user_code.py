@@ -13,8 +13,8 @@ from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
 from treadle.cache import SOURCES, digest
-from treadle.compile.code_identity import AT_RUN_TIME, Identity
-from treadle.compile.code_text import check_name, function_texts, state_of
+from treadle.compile.stored.code_text import check_name, function_texts, state_of
+from treadle.compile.stored.fingerprint import AT_RUN_TIME, Identity
 from treadle.graph import FunctionGraph, HasInnerGraph, Op, Type, encode, toposort
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""The commands of `treadle` that are more than a few lines."""
