@@ -52,6 +52,10 @@ class PerformLinker(LocalLinker, PythonLinker):
         kind: type[Linker | PythonLinker] = PythonLinker if self._scheduler is None else Linker
         return kind.link(self, fgraph, native_outputs)
 
+    # A class with a `link` of its own says with it what keeps the programs.
+    dump = PythonLinker.dump
+    load = PythonLinker.load
+
     def _lower(self, node: Apply, perform: Lower = through_perform) -> Callable[..., Any]:
         return through_thunk(node) if has_own_thunk(node) else perform(node)
 
@@ -116,6 +120,10 @@ class VMLinker(LocalLinker, PythonLinker):
         plain = self._scheduler is None and self.callback is None and self.callback_input is None
         kind: type[Linker | PythonLinker] = PythonLinker if plain else Linker
         return kind.link(self, fgraph, native_outputs)
+
+    # A class with a `link` of its own says with it what keeps the programs.
+    dump = PythonLinker.dump
+    load = PythonLinker.load
 
     def _ways(self, order: Sequence[Apply], lasting: Sequence[Variable]) -> tuple[MakeNode, Callable[..., UpdatingVM]]:
         lazy = self._is_lazy()
