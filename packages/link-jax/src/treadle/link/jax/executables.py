@@ -27,7 +27,7 @@ _CALLED = re.compile(r"custom_call\s*@(\w+)|call_target_name\s*=\s*\"(\w+)\"")
 _LAPACK = "lapack_"
 
 
-class Shelf:
+class ExecutableCache:
     """Where the compiled forms of one program are kept between processes.
 
     Parameters
@@ -42,7 +42,7 @@ class Shelf:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the token; the compile directory is that of the process that loads it."""
-        return Shelf, (self.token,)
+        return ExecutableCache, (self.token,)
 
     def _key(self, about: tuple[Any, ...]) -> str:
         device = jax.devices()[0]
@@ -98,23 +98,23 @@ class Executables:
         Further arguments, which are always the same.
     values
         What the function was made for, in the program's own terms: part of what its forms are kept under.
-    shelf
+    cache
         Returns where they are kept, or None.
     """
 
-    __slots__ = ("_arguments", "_found", "_jitted", "_lock", "_shelf", "_traceable", "_values")
+    __slots__ = ("_arguments", "_cache", "_found", "_jitted", "_lock", "_traceable", "_values")
 
     def __init__(
         self,
         traceable: Callable[[], Callable[..., Any]],
         arguments: Sequence[Any],
         values: tuple[bytes, ...],
-        shelf: Callable[[], Shelf | None],
+        cache: Callable[[], ExecutableCache | None],
     ) -> None:
         self._traceable = traceable
         self._arguments = tuple(arguments)
         self._values = values
-        self._shelf = shelf
+        self._cache = cache
         self._found: dict[tuple[Any, ...], Callable[..., Any]] = {}
         self._jitted: Callable[..., Any] | None = None
         self._lock = new_lock()
@@ -139,9 +139,9 @@ class Executables:
         return found
 
     def _stored_or_compiled(self, shapes: tuple[Any, ...], args: Sequence[Any]) -> Callable[..., Any]:
-        shelf = self._shelf()
+        cache = self._cache()
         about = (self._values, shapes)
-        found = None if shelf is None else shelf.find(about)
+        found = None if cache is None else cache.find(about)
         if found is not None:
             return found
         with early_nodes() as early:
@@ -149,8 +149,8 @@ class Executables:
         with span("compiler"):
             compiled: Callable[..., Any] = lowered.compile()
         # What a user's op computed while the graph was traced is in the form, and may be another in another process.
-        if shelf is not None and foreign_code(early, (*LIBRARIES, "jax", "jaxlib")) is None:
-            shelf.put(about, lowered, compiled)
+        if cache is not None and foreign_code(early, (*LIBRARIES, "jax", "jaxlib")) is None:
+            cache.put(about, lowered, compiled)
         return compiled
 
     def _jit(self) -> Callable[..., Any]:

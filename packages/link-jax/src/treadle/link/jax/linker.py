@@ -9,11 +9,11 @@ import jax
 import numpy as np
 
 from treadle.graph import Branching, Constant, Unsupported
-from treadle.link.jax.executables import Shelf
-from treadle.link.jax.program import JaxProgram, Plan
+from treadle.link.jax.executables import ExecutableCache
+from treadle.link.jax.program import JaxProgram, ProgramSpec
 from treadle.link.jax.scalars import jax_function
 from treadle.link.jax.table import JAX, TakesAssumed
-from treadle.link.jax.tracing import Arm, Choice, Recipe, Step, on_host
+from treadle.link.jax.tracing import Arm, Choice, StagedGraph, Step, on_host
 from treadle.link.vm import ProgramGraph, TableLinker
 from treadle.tensor import Elemwise, TensorType, stage, static_positions
 
@@ -57,24 +57,22 @@ class JaxLinker(TableLinker):
 
     def link_whole(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> JaxProgram:
         """Return a program for the graph; the outputs at `native_outputs` are returned as ``jax.Array``."""
-        recipe = make_recipe(fgraph)
-        plan = Plan(recipe.by_value, recipe.arguments)
-        made = JaxProgram(ProgramGraph.of(fgraph, native_outputs), plan, make_recipe)
-        made.recipe_is(recipe)
-        return made
+        staged = stage_graph(fgraph)
+        spec = ProgramSpec(staged.by_value, staged.arguments)
+        return JaxProgram(ProgramGraph.of(fgraph, native_outputs), spec, stage_graph, staged)
 
     def dump_whole(self, program: Program) -> Any:
         """Return how to call the program, and where its compiled forms are kept from now on."""
         known: Any = program
-        known.plan = replace(known.plan, shelf=Shelf())
-        return known.plan
+        known.spec = replace(known.spec, cache=ExecutableCache())
+        return known.spec
 
     def load_whole(self, data: Any, graph: ProgramGraph) -> JaxProgram:
         """Return the program; it compiles only for shapes that it did not meet before."""
-        return JaxProgram(graph, data, make_recipe)
+        return JaxProgram(graph, data, stage_graph)
 
 
-def make_recipe(fgraph: FunctionGraph) -> Recipe:
+def stage_graph(fgraph: FunctionGraph) -> StagedGraph:
     """Return how to trace a graph.
 
     Raises
@@ -86,7 +84,7 @@ def make_recipe(fgraph: FunctionGraph) -> Recipe:
     # XLA compiles for each value that decides a shape: data is refused, which PyTorch, with integers that vary, takes.
     staging = stage(fgraph, order, data=False)
     steps = JAX.lower(order, lambda node: _step(node, staging), staging.refused)
-    return Recipe(
+    return StagedGraph(
         inputs=tuple(fgraph.inputs),
         outputs=tuple(fgraph.outputs),
         constants=tuple(_constants(fgraph, order)),

@@ -13,7 +13,7 @@ import numpy as np
 from treadle.config import config
 from treadle.graph import NodeError
 from treadle.link.jax.errors import CheckFailedError, ForkedProcessError, RecompilationWarning
-from treadle.link.jax.executables import Executables, Shelf
+from treadle.link.jax.executables import ExecutableCache, Executables
 from treadle.link.jax.variants import Variant, Variants
 from treadle.link.vm import Program, replay
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import Constant, FunctionGraph, Type
-    from treadle.link.jax.tracing import Assumptions, Recipe
+    from treadle.link.jax.tracing import Assumptions, StagedGraph
     from treadle.link.vm import ProgramGraph
 
 
@@ -61,7 +61,7 @@ def forked(home: int) -> ForkedProcessError:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ProgramSpec:
     """What calling a program needs, beside its compiled forms.
 
     Attributes
@@ -70,13 +70,13 @@ class Plan:
         Positions of the inputs whose values decide shapes.
     arguments
         The constants that compiled forms take as arguments.
-    shelf
+    cache
         Where compiled forms are kept between processes; None while they are not.
     """
 
     by_value: tuple[int, ...]
     arguments: tuple[Constant, ...]
-    shelf: Shelf | None = None
+    cache: ExecutableCache | None = None
 
 
 class JaxProgram(Program):
@@ -90,22 +90,28 @@ class JaxProgram(Program):
     the calling thread only.
     """
 
-    __slots__ = ("_arguments", "_compiled", "_graph", "_make_recipe", "_native", "_pid", "_recipe", "_variants", "plan")
+    __slots__ = ("_arguments", "_compiled", "_graph", "_native", "_pid", "_stage", "_staged", "_variants", "spec")
 
     host = False
 
-    def __init__(self, graph: ProgramGraph, plan: Plan, make_recipe: Callable[[FunctionGraph], Recipe]) -> None:
+    def __init__(
+        self,
+        graph: ProgramGraph,
+        spec: ProgramSpec,
+        stage_graph: Callable[[FunctionGraph], StagedGraph],
+        staged: StagedGraph | None = None,
+    ) -> None:
         self._pid = HOME.enter()
         self._graph = graph
-        self._make_recipe = make_recipe
-        self._recipe: Recipe | None = None
-        self.plan = plan
+        self._stage = stage_graph
+        self._staged = staged
+        self.spec = spec
         native = graph.native_outputs
         self._native = tuple(i in native for i in range(len(graph.outputs))) if native else ()
         with jax.enable_x64(True):
-            self._arguments = tuple(jax.device_put(c.data) for c in plan.arguments)  # which compiles nothing
+            self._arguments = tuple(jax.device_put(c.data) for c in spec.arguments)  # which compiles nothing
         self._variants = Variants(self._variant, int(config.jax__static_values))
-        self._compiled: Callable[..., Any] = self._run_variant if plan.by_value else self._variant([]).form
+        self._compiled: Callable[..., Any] = self._run_variant if spec.by_value else self._variant([]).form
 
     @property
     def fgraph(self) -> FunctionGraph:
@@ -113,15 +119,11 @@ class JaxProgram(Program):
         return self._graph.get()
 
     @property
-    def recipe(self) -> Recipe:
+    def staged(self) -> StagedGraph:
         """How the graph is traced; a program that came out of the compile cache makes it when it is needed."""
-        if self._recipe is None:
-            self._recipe = self._make_recipe(self.fgraph)
-        return self._recipe
-
-    def recipe_is(self, recipe: Recipe) -> None:
-        """Take a recipe that was made already."""
-        self._recipe = recipe
+        if self._staged is None:
+            self._staged = self._stage(self.fgraph)
+        return self._staged
 
     def rebound(self, graph: ProgramGraph, data: Any) -> JaxProgram:
         """Return this program for an equal graph of other origin."""
@@ -134,18 +136,18 @@ class JaxProgram(Program):
         about = tuple(x.tobytes() for x in values)
         assumptions: Assumptions = []
         form = Executables(
-            lambda: self._traceable(values, assumptions), self._arguments, about, lambda: self.plan.shelf
+            lambda: self._traceable(values, assumptions), self._arguments, about, lambda: self.spec.cache
         )
         return Variant(form, about, assumptions)
 
     def _traceable(self, values: Sequence[Any], assumptions: Assumptions) -> Callable[..., Any]:
-        recipe = self.recipe
-        inputs = [recipe.inputs[i] for i in self.plan.by_value]
-        return recipe.traceable(dict(zip(inputs, values, strict=True)), assumptions)
+        staged = self.staged
+        inputs = [staged.inputs[i] for i in self.spec.by_value]
+        return staged.traceable(dict(zip(inputs, values, strict=True)), assumptions)
 
     def _deciding(self, values: Sequence[Any]) -> list[Any]:
         """Return those of the inputs whose values decide shapes, as NumPy arrays."""
-        return [np.asarray(values[i]) for i in self.plan.by_value]
+        return [np.asarray(values[i]) for i in self.spec.by_value]
 
     def __call__(self, *inputs: Any) -> Sequence[Any]:
         """Compute the outputs."""
@@ -175,7 +177,7 @@ class JaxProgram(Program):
     def _run_variant(self, *values: Any) -> Any:
         inputs = list(values)
         deciding = self._deciding(values)
-        for at, value in zip(self.plan.by_value, deciding, strict=True):
+        for at, value in zip(self.spec.by_value, deciding, strict=True):
             inputs[at] = value
         return self._variants(deciding, inputs)
 

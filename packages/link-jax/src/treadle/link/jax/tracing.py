@@ -77,7 +77,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class StagedGraph:
     """A graph ready to be traced.
 
     Attributes

@@ -80,7 +80,7 @@ class Variants:
         How many to keep.
     """
 
-    __slots__ = ("_fitting", "_found", "_limit", "_lock", "_make", "_told", "_usual")
+    __slots__ = ("_fitting", "_found", "_limit", "_lock", "_make", "_usual", "_warned")
 
     def __init__(self, make: Callable[[Sequence[Any]], Variant], limit: int) -> None:
         self._make = make
@@ -89,7 +89,7 @@ class Variants:
         # Which form other values fit.
         self._fitting: OrderedDict[Values, Variant] = OrderedDict()
         self._usual: Variant | None = None
-        self._told: set[Apply] = set()
+        self._warned: set[Apply] = set()
         self._lock = new_lock()
 
     def __len__(self) -> int:
@@ -114,7 +114,7 @@ class Variants:
                 self._note(key, other)
                 return result
         result = self._made(key, values, inputs)
-        self._tell(first.assumptions or self._found[key].assumptions, rows)
+        self._warn(first.assumptions or self._found[key].assumptions, rows)
         return result
 
     def _made(self, key: Values, values: Sequence[Any], inputs: Sequence[Any]) -> Any:
@@ -152,7 +152,7 @@ class Variants:
                 if len(self._fitting) > _MOST_REMEMBERED:
                     self._fitting.popitem(last=False)
 
-    def _tell(self, assumptions: Assumptions, rows: Any) -> None:
+    def _warn(self, assumptions: Assumptions, rows: Any) -> None:
         """Name the value that forced a form to be compiled, once; not the end of a tensor met by a slice."""
         differ = rows[0] != rows[1]
         at, changed = 0, []
@@ -160,10 +160,10 @@ class Variants:
             if differ[at : at + size].any():
                 changed.append(node)
             at += size
-        if not changed or changed[0] in self._told or any(map(is_of_fixed_length, changed)):
+        if not changed or changed[0] in self._warned or any(map(is_of_fixed_length, changed)):
             return
-        self._told.add(changed[0])
-        warnings.warn(text_of(changed[0]), RecompilationWarning, stacklevel=2)
+        self._warned.add(changed[0])
+        warnings.warn(recompilation_text(changed[0]), RecompilationWarning, stacklevel=2)
 
 
 def _called(variant: Variant, inputs: Sequence[Any]) -> tuple[Any, Any]:
@@ -190,7 +190,7 @@ def is_of_fixed_length(node: Apply) -> bool:
     return True
 
 
-def text_of(node: Apply) -> str:
+def recompilation_text(node: Apply) -> str:
     """Return what is said about a node whose shape changes with a value."""
     deciding = [node.inputs[at] for at in static_positions(node)]
     numbers = [v for v in explicit_graph_inputs(deciding) if getattr(v.type, "ndim", 2) < 2]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from treadle.graph import FunctionGraph, IfElse
-from treadle.link.torch.carriers import from_host, to_native
+from treadle.link.torch.storage import from_host, to_native
 from treadle.link.torch.table import TORCH
 from treadle.link.vm import Linker, Program, Segment, generate, in_segments
 
@@ -76,9 +76,9 @@ class ChoosingProgram(Program):
         _let_share(outer)
         callables = {node: _callable(node) for node in outer.toposort()}
         self.stretches = [node.op.program for node in outer.toposort() if isinstance(node.op, Segment)]
-        listing = generate(outer, callables, free=True, copy=_copied)
-        self.source = listing.source
-        self._run = listing.run
+        generated = generate(outer, callables, free=True, copy=_copied)
+        self.source = generated.source
+        self._run = generated.run
 
     def __call__(self, *inputs: Any) -> Sequence[Any]:
         """Compute the outputs.

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from treadle.graph import GraphTypeError
-from treadle.link.torch.carriers import CARRIERS, from_host, from_native, to_host, to_native
 from treadle.link.torch.compilation import PROCESS
+from treadle.link.torch.storage import STORAGE_DTYPES, from_host, from_native, to_host, to_native
 from treadle.link.torch.table import TORCH
 from treadle.tensor import ExternalOp, TensorType, wrap_external
 
@@ -93,7 +93,7 @@ class TorchOp(ExternalOp[torch.Tensor]):
             If it is no tensor, or of a dtype that NumPy does not have.
         """
         name = str(result.dtype).removeprefix("torch.") if isinstance(result, torch.Tensor) else ""
-        if name not in CARRIERS:
+        if name not in STORAGE_DTYPES:
             msg = f"a result must be a tensor of a dtype that NumPy has, got {result!r}"
             raise GraphTypeError(msg)
         return TensorType(name, tuple(result.shape))
@@ -104,8 +104,8 @@ def lower_torch_op(op: TorchOp, node: Apply) -> Callable[..., torch.Tensor | Ten
     """Lower to the function itself."""
     del node
 
-    def run(*carriers: torch.Tensor) -> torch.Tensor | Tensors:
-        found = op.function(*(to_native(x, t.dtype) for x, t in zip(carriers, op.itypes, strict=True)))
+    def run(*stored: torch.Tensor) -> torch.Tensor | Tensors:
+        found = op.function(*(to_native(x, t.dtype) for x, t in zip(stored, op.itypes, strict=True)))
         made = tuple(from_native(x, t.dtype) for x, t in zip(found, op.otypes, strict=True))
         return made[0] if len(made) == 1 else made
 

@@ -22,7 +22,7 @@ _NUMBER = itertools.count()
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class GeneratedFunction:
     """A program's function, and what its arguments are.
 
     Attributes
@@ -132,7 +132,7 @@ class _Writer:
         if dead:
             self.lines.append(f"    del {', '.join(dead)}")
 
-    def finish(self, fgraph: FunctionGraph, either: Callable[..., Any]) -> Listing:
+    def finish(self, fgraph: FunctionGraph, either: Callable[..., Any]) -> GeneratedFunction:
         results = [self.tensor(v) for v in fgraph.outputs]
         if self.flags:
             results.insert(0, f"{self.function(either)}({', '.join(self.flags)})")
@@ -142,7 +142,7 @@ class _Writer:
         source = "\n".join(self.lines) + "\n"
         code = compile(source, f"<treadle pytorch {next(_NUMBER)}>", "exec")
         exec(code, self.scope)
-        return Listing(self.scope["run"], source, *self.arguments, tuple(self.constants))
+        return GeneratedFunction(self.scope["run"], source, *self.arguments, tuple(self.constants))
 
 
 def generate(
@@ -151,7 +151,7 @@ def generate(
     lowered: Mapping[Apply, Callable[..., Any] | Checked],
     as_tensor: Callable[[str], Callable[[Any], Any]],
     either: Callable[..., Any],
-) -> Listing:
+) -> GeneratedFunction:
     """Write the function of a graph.
 
     Parameters

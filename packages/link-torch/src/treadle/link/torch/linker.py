@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from treadle.config import config, span
-from treadle.link.torch.carriers import CARRIERS, from_host, to_native
 from treadle.link.torch.choices import ChoosingProgram, has_choices
 from treadle.link.torch.compilation import NOTICES, Compiled, compiler_on_path
 from treadle.link.torch.device import device
@@ -15,6 +14,7 @@ from treadle.link.torch.generation import generate
 from treadle.link.torch.lower.scalar import KERNELS
 from treadle.link.torch.planning import plan_of
 from treadle.link.torch.program import TorchProgram
+from treadle.link.torch.storage import STORAGE_DTYPES, from_host, to_native
 from treadle.link.torch.table import TORCH
 from treadle.link.vm import TableLinker
 from treadle.tensor import Elemwise, TensorType
@@ -41,16 +41,16 @@ def either(*flags: Any) -> Any:
 
 def as_tensor(dtype: str, place: Any) -> Callable[[Any], Any]:
     """Return the function that makes a tensor of a Python integer, or of a tuple of them."""
-    carrier = CARRIERS[dtype]
+    storage = STORAGE_DTYPES[dtype]
 
     def one(value: Any) -> Any:
-        return torch.full((), value, dtype=carrier, device=place)
+        return torch.full((), value, dtype=storage, device=place)
 
     def make(value: Any) -> Any:
         if not isinstance(value, tuple):
             return one(value)
         if not value:
-            return torch.zeros(0, dtype=carrier, device=place)
+            return torch.zeros(0, dtype=storage, device=place)
         return torch.stack([one(v) for v in value])
 
     return make
@@ -130,11 +130,11 @@ class TorchLinker(TableLinker):
         plan = plan_of(fgraph)
         with span("code generation"):
             lowered = self._lowered(plan)
-            listing = generate(fgraph, plan, lowered, lambda dtype: as_tensor(dtype, place), either)
-        run = listing.run
+            generated = generate(fgraph, plan, lowered, lambda dtype: as_tensor(dtype, place), either)
+        run = generated.run
         if may_compile and self._compiles(fgraph, place):
-            run = Compiled(run, len(listing.tensors))
-        return TorchProgram(fgraph, listing, run, place, native_outputs)
+            run = Compiled(run, len(generated.tensors))
+        return TorchProgram(fgraph, generated, run, place, native_outputs)
 
     @staticmethod
     def _lowered(plan: ExecutionPlan) -> dict[Apply, Callable[..., Any] | Checked]:

@@ -9,22 +9,22 @@ import numpy as np
 import torch
 
 from treadle.graph import FunctionGraph, NodeError, NodeValueError
-from treadle.link.torch.carriers import CARRIERS, from_host, from_native, to_host, to_native
 from treadle.link.torch.compilation import PROCESS
+from treadle.link.torch.storage import STORAGE_DTYPES, from_host, from_native, to_host, to_native
 from treadle.link.vm import Program, ProgramGraph, VMLinker, replay
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import Type, Variable
-    from treadle.link.torch.generation import Listing
+    from treadle.link.torch.generation import GeneratedFunction
 
 
 def _loader(var: Variable, place: Any) -> Callable[[Any], Any]:
-    """Return the function that makes an input's value a carrier on the device."""
+    """Return the function that makes an input's value a stored tensor on the device."""
     kind: Any = var.type
     dtype: str = getattr(kind, "dtype", "")
-    if dtype not in CARRIERS:
+    if dtype not in STORAGE_DTYPES:
         return lambda value: value
     to_numpy = kind.to_host
     on_cpu = place.type == "cpu"
@@ -60,21 +60,21 @@ class TorchProgram(Program):
     def __init__(
         self,
         fgraph: FunctionGraph,
-        listing: Listing,
+        generated: GeneratedFunction,
         run: Callable[..., Any],
         place: Any,
         native_outputs: frozenset[int],
     ) -> None:
         self._graph = ProgramGraph.of(fgraph, native_outputs)
-        self._listing = listing
+        self._generated = generated
         self._run = run
         at = {v: i for i, v in enumerate(fgraph.inputs)}
-        first = [v for v in (*listing.tensors, *listing.numbers) if v not in at]
+        first = [v for v in (*generated.tensors, *generated.numbers) if v not in at]
         at |= {v: len(at) + i for i, v in enumerate(first)}
         self._prelude = VMLinker().link(FunctionGraph(fgraph.inputs, first)) if first else None
-        self._tensors = [(_loader(v, place), at[v]) for v in listing.tensors]
-        self._numbers = [at[v] for v in listing.numbers]
-        self._constants = [_loader(v, place)(v.data) for v in listing.constants]
+        self._tensors = [(_loader(v, place), at[v]) for v in generated.tensors]
+        self._numbers = [at[v] for v in generated.numbers]
+        self._constants = [_loader(v, place)(v.data) for v in generated.constants]
         self._shared = frozenset(t.untyped_storage().data_ptr() for t in self._constants)
         self._outputs = [(str(getattr(v.type, "dtype", "")), i in native_outputs) for i, v in enumerate(fgraph.outputs)]
         self._on_cpu = place.type == "cpu"
@@ -94,12 +94,12 @@ class TorchProgram(Program):
     @property
     def source(self) -> str:
         """Text of the generated function."""
-        return self._listing.source
+        return self._generated.source
 
     @property
     def function(self) -> Callable[..., Any]:
         """The generated function, uncompiled: tensors, integers and constants in; a flag or None, and results out."""
-        return self._listing.run
+        return self._generated.run
 
     def __call__(self, *inputs: Any) -> Sequence[Any]:
         """Compute the outputs.
@@ -169,7 +169,7 @@ class TorchProgram(Program):
         taken = {t.untyped_storage().data_ptr() for t in tensors if isinstance(t, torch.Tensor)}
         outputs = []
         for (dtype, native), result in zip(self._outputs, results, strict=True):
-            if dtype not in CARRIERS:
+            if dtype not in STORAGE_DTYPES:
                 outputs.append(result)
                 continue
             tensor = result if native or self._on_cpu else result.cpu()

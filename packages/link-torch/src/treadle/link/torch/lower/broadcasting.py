@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from treadle.link.torch.carriers import settled
 from treadle.link.torch.lower.reduction import total
+from treadle.link.torch.storage import to_output_dtype
 from treadle.link.torch.table import TORCH
 from treadle.tensor import Alloc, SumTo
 
@@ -37,7 +37,7 @@ def sum_to(op: SumTo, node: Apply) -> Callable[..., Any]:
     del op
     out: Any = node.outputs[0].type
     dtype = out.dtype
-    settle = settled(dtype)
+    to_output = to_output_dtype(dtype)
 
     def back(x: Any, *lengths: Any) -> Any:
         extra = x.dim() - len(lengths)
@@ -49,6 +49,6 @@ def sum_to(op: SumTo, node: Apply) -> Callable[..., Any]:
                     msg = "the shape cannot be summed to these lengths"
                     raise ValueError(msg)
                 axes.append(d + extra)
-        return settle(total(x, axes, dtype)).reshape(lengths) if axes else x
+        return to_output(total(x, axes, dtype)).reshape(lengths) if axes else x
 
     return back

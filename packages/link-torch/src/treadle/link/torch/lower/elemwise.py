@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from treadle.link.torch.carriers import converted, converter, settled, working
 from treadle.link.torch.lower.scalar import KERNELS
+from treadle.link.torch.storage import converted, converter, to_output_dtype, working
 from treadle.link.torch.table import TORCH, Checked
 from treadle.tensor import CASTS, Composite, Elemwise
 
@@ -33,7 +33,7 @@ def elemwise(op: Elemwise, node: Apply) -> Lowered:
 
 
 def scalar_function(scalar_op: ScalarOp, sources: Sequence[str], loops: Sequence[str], out: str) -> Lowered:
-    """Return the function of a scalar op from carriers of the source dtypes to a carrier of the dtype `out`."""
+    """Return the function of a scalar op from stored tensors of the source dtypes to one of the dtype `out`."""
     cast = CASTS.get(out)
     if cast is not None and scalar_op is cast.scalar_op:
         conversion = converter(sources[0], out)
@@ -41,19 +41,19 @@ def scalar_function(scalar_op: ScalarOp, sources: Sequence[str], loops: Sequence
     steps = [working(d) for d in loops]
     kernel = KERNELS.make(scalar_op, steps)
     conversions = [converter(s, d) for s, d in zip(sources, steps, strict=True)]
-    settle = settled(out)
+    to_output = to_output_dtype(out)
     if isinstance(kernel, Checked):
         run = kernel.run
 
         def checked(*xs: Any) -> tuple[Any, Any]:
             bad, result = run(*[converted(x, c) for x, c in zip(xs, conversions, strict=True)])
-            return bad, settle(result)
+            return bad, to_output(result)
 
         return Checked(checked)
     function = kernel
 
     def apply(*xs: Any) -> Any:
-        return settle(function(*[converted(x, c) for x, c in zip(xs, conversions, strict=True)]))
+        return to_output(function(*[converted(x, c) for x, c in zip(xs, conversions, strict=True)]))
 
     return apply
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from treadle.link.torch.carriers import converted, converter
 from treadle.link.torch.device import device
+from treadle.link.torch.storage import converted, converter
 from treadle.link.torch.table import TORCH
 from treadle.tensor import ARange, Join
 

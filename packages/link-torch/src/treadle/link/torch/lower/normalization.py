@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from treadle.graph import Unsupported
-from treadle.link.torch.carriers import kind, settled, working
+from treadle.link.torch.storage import kind, to_output_dtype, working
 from treadle.link.torch.table import TORCH
 from treadle.tensor import LogSoftmax, LogSumExp, Softmax
 
@@ -55,7 +55,7 @@ def _in_dtype(function: Callable[[Any, Sequence[int]], Any], axes: tuple[int, ..
     if kind(kind_of.dtype) != "f":
         msg = "only real floating-point numbers are normalised"
         raise Unsupported(msg)
-    first, last = settled(working(kind_of.dtype)), settled(kind_of.dtype)
+    first, last = to_output_dtype(working(kind_of.dtype)), to_output_dtype(kind_of.dtype)
     over = list(axes)
     return lambda x: last(function(first(x), over))
 

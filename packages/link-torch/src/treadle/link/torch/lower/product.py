@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from treadle.link.torch.carriers import converted, converter, kind, settled, working
+from treadle.link.torch.storage import converted, converter, kind, to_output_dtype, working
 from treadle.link.torch.table import TORCH
 from treadle.tensor import Gemm, MatMul
 
@@ -24,13 +24,13 @@ def matmul(op: MatMul, node: Apply) -> Callable[..., Any]:
     kinds: list[Any] = [x.type for x in node.inputs]
     dtype = "int64" if kind(out.dtype) in "bi" else working(out.dtype)
     conversions = [converter(t.dtype, dtype) for t in kinds]
-    settle = converter("int64", "bool") if out.dtype == "bool" else settled(out.dtype)
+    to_output = converter("int64", "bool") if out.dtype == "bool" else to_output_dtype(out.dtype)
 
     def run(a: Any, b: Any) -> Any:
         if a.shape[-1] != b.shape[-2]:
             msg = "the inner lengths differ"
             raise ValueError(msg)
-        return converted(torch.matmul(converted(a, conversions[0]), converted(b, conversions[1])), settle)
+        return converted(torch.matmul(converted(a, conversions[0]), converted(b, conversions[1])), to_output)
 
     return run
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from treadle.graph import Unsupported
-from treadle.link.torch.carriers import SIGN_BIT, converted, converter, kind, settled, working
+from treadle.link.torch.storage import SIGN_BIT, converted, converter, kind, to_output_dtype, working
 from treadle.link.torch.table import TORCH
 from treadle.tensor import ArgReduction, Reduction
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def total(x: Any, axes: Sequence[int], dtype: str) -> Any:
-    """Return the sum of a carrier over one axis or more; integers are added in int64, for the caller to wrap."""
+    """Return the sum of a stored tensor over one axis or more; integers are added in int64, for the caller to wrap."""
     of = kind(dtype)
     if of == "b":
         return torch.any(x, dim=axes)
@@ -94,10 +94,10 @@ def reduction(op: Reduction, node: Apply) -> Callable[..., Any]:
     reduce = _reducer(op.kind, acc)
     # The accumulated value is one of the accumulator's dtype, before it becomes one of the result's.
     middle = "bool" if op.kind in {"all", "any"} else acc
-    settle, last = settled(middle), converter(middle, op.dtype)
+    to_output, last = to_output_dtype(middle), converter(middle, op.dtype)
 
     def run(x: Any) -> Any:
-        return converted(settle(reduce(converted(x, first), axes, acc)), last)
+        return converted(to_output(reduce(converted(x, first), axes, acc)), last)
 
     return run
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from treadle.link.torch.carriers import SIGN_BIT
 from treadle.link.torch.lower.scalar.kernels import KERNELS
+from treadle.link.torch.storage import SIGN_BIT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

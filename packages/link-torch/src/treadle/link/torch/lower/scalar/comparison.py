@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from treadle.link.torch.carriers import SIGN_BIT, kind
 from treadle.link.torch.lower.scalar.kernels import KERNELS
+from treadle.link.torch.storage import SIGN_BIT, kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from treadle.graph import DuplicateRegistrationError, Unsupported
-from treadle.link.torch.carriers import kind
+from treadle.link.torch.storage import kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from treadle.link.torch.table import Checked
     from treadle.tensor import ScalarOp
 
-    # Dtypes to compute with in, one for each operand; a function of carriers of these dtypes out.
+    # Dtypes to compute with in, one for each operand; a function of stored tensors of these dtypes out.
     Maker = Callable[[Sequence[str]], Callable[..., Any] | Checked]
 
 
 class KernelTable:
-    """Kernels by scalar op and kind of dtype (see `treadle.link.torch.carriers.kind`); a second one is refused."""
+    """Kernels by scalar op and kind of dtype (see `treadle.link.torch.storage.kind`); a second one is refused."""
 
     __slots__ = ("_makers",)
 

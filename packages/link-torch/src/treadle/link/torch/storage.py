@@ -1,7 +1,7 @@
-"""Which PyTorch dtype carries which dtype of treadle, and the conversions between them.
+"""In which PyTorch dtype values of a dtype are stored, and the conversions between the dtypes.
 
 PyTorch computes with bool, int8 to int64, uint8, float16 to float64 and complex numbers. The other unsigned integers
-are carried by int64: uint16 and uint32 as their values, uint64 by its bits.
+are stored in int64: uint16 and uint32 as their values, uint64 by its bits.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Convert = Callable[[Any], Any]
 
-CARRIERS: Mapping[str, torch.dtype] = MappingProxyType(
+STORAGE_DTYPES: Mapping[str, torch.dtype] = MappingProxyType(
     {
         name: getattr(torch, "int64" if name in {"uint16", "uint32", "uint64"} else name)
         for name in (
@@ -45,19 +45,19 @@ def width(dtype: str) -> int:
 
 
 def wrapped(x: Any, dtype: str) -> Any:
-    """Return integers carried by int64 reduced to the range of their dtype."""
+    """Return integers stored in int64 reduced to the range of their dtype."""
     mask = MASKS.get(dtype)
     return x if mask is None else torch.bitwise_and(x, mask)
 
 
-def settled(dtype: str) -> Convert:
-    """Return the function that makes a result of some PyTorch dtype a carrier of `dtype`, wrapping integers."""
-    carrier = CARRIERS[dtype]
+def to_output_dtype(dtype: str) -> Convert:
+    """Return the function that stores a result of some PyTorch dtype as one of `dtype`, wrapping integers."""
+    storage = STORAGE_DTYPES[dtype]
     mask = MASKS.get(dtype)
     if dtype == "float16":
         return _to_half
     if mask is None:
-        return lambda x: x.to(carrier)
+        return lambda x: x.to(storage)
     return lambda x: torch.bitwise_and(x.to(torch.int64), mask)
 
 
@@ -73,12 +73,11 @@ def _to_half(x: Any) -> Any:
     return torch.where(inexact, bits + step, bits).view(torch.float32).to(torch.float16)
 
 
-def _unsigned_to_float(x: Any, carrier: Any) -> Any:
+def _unsigned_to_float(x: Any, wide: Any) -> Any:
     """Convert uint64 bits to float. Large values are halved first, the bit lost kept as a sticky one."""
-    half = torch.bitwise_or(torch.bitwise_and(torch.bitwise_right_shift(x, 1), 2**63 - 1), torch.bitwise_and(x, 1)).to(
-        carrier
-    )
-    return torch.where(x < 0, half * 2, x.to(carrier))
+    high = torch.bitwise_and(torch.bitwise_right_shift(x, 1), 2**63 - 1)
+    half = torch.bitwise_or(high, torch.bitwise_and(x, 1)).to(wide)
+    return torch.where(x < 0, half * 2, x.to(wide))
 
 
 def _float_to_unsigned(x: Any) -> Any:
@@ -90,7 +89,7 @@ def _float_to_unsigned(x: Any) -> Any:
 
 
 def converter(source: str, target: str) -> Convert | None:
-    """Return the function that converts carriers from one dtype to another, as NumPy's astype; None if they agree."""
+    """Return the function that converts stored tensors as NumPy's astype; None if the dtypes agree."""
     if source == target:
         return None
     of, to = kind(source), kind(target)
@@ -99,20 +98,20 @@ def converter(source: str, target: str) -> Convert | None:
     if of == "f" and to == "u":
         return _float_to_unsigned
     if of == "f" and to == "i":
-        settle = settled(target)
+        to_output = to_output_dtype(target)
         # Short integers are cut from a longer one, as C compilers do it.
-        return settle if target == "int32" else (lambda x: settle(x.to(torch.int64)))
+        return to_output if target == "int32" else (lambda x: to_output(x.to(torch.int64)))
     if of == "u" and to in "fc":
-        final = settled(target)
+        final = to_output_dtype(target)
         first = torch.float32 if target in {"float16", "float32", "complex64"} else torch.float64
         return lambda x: final(_unsigned_to_float(x, first))
     if of == "i" and target == "float16":
         return lambda x: x.to(torch.float32).to(torch.float16)
-    return settled(target)
+    return to_output_dtype(target)
 
 
 def converted(x: Any, convert: Convert | None) -> Any:
-    """Return a carrier converted, or as it is."""
+    """Return a stored tensor converted, or as it is."""
     return x if convert is None else convert(x)
 
 
@@ -125,7 +124,7 @@ def working(dtype: str) -> str:
 
 
 def from_host(array: Any, dtype: str) -> Any:
-    """Return the carrier of a NumPy array; it shares the array's memory where it can."""
+    """Return a NumPy array as a stored tensor, which shares the array's memory where it can."""
     if dtype in MASKS:
         return torch.from_numpy(array.astype(np.int64))
     if dtype == "uint64":
@@ -140,7 +139,7 @@ def from_host(array: Any, dtype: str) -> Any:
 
 
 def to_host(tensor: Any, dtype: str) -> Any:
-    """Return the NumPy array of a carrier on the CPU; it shares the carrier's memory unless the dtype forbids."""
+    """Return a stored tensor on the CPU as a NumPy array, which shares its memory unless the dtype forbids."""
     array = tensor.numpy()
     if dtype in MASKS:
         return array.astype(dtype)
@@ -148,14 +147,14 @@ def to_host(tensor: Any, dtype: str) -> Any:
 
 
 def from_native(tensor: Any, dtype: str) -> Any:
-    """Return the carrier of a PyTorch tensor of the dtype itself."""
+    """Return a PyTorch tensor of the dtype itself as a stored tensor."""
     if dtype in MASKS:
         return tensor.to(torch.int64)
     return tensor.view(torch.int64) if dtype == "uint64" else tensor
 
 
 def to_native(tensor: Any, dtype: str) -> Any:
-    """Return a carrier as a PyTorch tensor of the dtype itself."""
+    """Return a stored tensor as a PyTorch tensor of the dtype itself."""
     if dtype in MASKS:
         return tensor.to(getattr(torch, dtype))
     return tensor.view(torch.uint64) if dtype == "uint64" else tensor
