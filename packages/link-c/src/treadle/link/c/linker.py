@@ -101,3 +101,7 @@ class StepwiseLinker(CLinker):
 
         del native_outputs
         return link_stretches(fgraph, CLinker())
+
+    # A class with a `link` of its own says with it what keeps the programs.
+    dump = CLinker.dump
+    load = CLinker.load
