@@ -109,6 +109,7 @@ from treadle.graph.ir.shared_variable import CONVERTERS, Container, SharedVariab
 from treadle.graph.ir.test_values import compute_test_value, get_test_value, get_test_values, missing_test_message
 from treadle.graph.ir.thunk import ThunkType, is_thunk_type, made_thunk, prepare
 from treadle.graph.ir.type import HasDataType, HasShape, Type
+from treadle.graph.ir.values import Cell, Compute, SymbolicShape, Value
 from treadle.graph.ir.variable import Constant, ScratchPad, Variable, as_index
 from treadle.graph.lowering import LoweringTable, Unsupported, expand
 from treadle.graph.ops.branches import Block, Branching
@@ -131,7 +132,9 @@ __all__ = [
     "Block",
     "Bookkeeper",
     "Branching",
+    "Cell",
     "ChangesPart",
+    "Compute",
     "Constant",
     "Container",
     "CycleError",
@@ -187,12 +190,14 @@ __all__ = [
     "ShapeInferenceError",
     "SharedVariable",
     "Supervisor",
+    "SymbolicShape",
     "TestValueError",
     "ThunkType",
     "Type",
     "Unsupported",
     "UserLine",
     "Validator",
+    "Value",
     "Variable",
     "VectorizeError",
     "Vectorizer",

@@ -70,7 +70,7 @@ class NodeError(GraphError, RuntimeError):
 
     report: Any = None
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """Pickle class and message, not the graph and the values."""
         return type(self), self.args
 

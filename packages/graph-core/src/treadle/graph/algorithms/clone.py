@@ -130,7 +130,7 @@ def clone(
     return [equiv[v] for v in ins], [equiv[v] for v in outs]
 
 
-def replacement_pairs(what: str, replace: Any) -> list[tuple[Variable, Variable]]:
+def replacement_pairs(what: str, replace: object) -> list[tuple[Variable, Variable]]:
     """Return replacements as pairs of an old and a new variable.
 
     Raises

@@ -37,7 +37,7 @@ def early_nodes() -> Iterator[list[Apply]]:
         _WITNESS.reset(token)
 
 
-def perform_early(node: Apply, values: Sequence[Any], cells: Sequence[list[Any]]) -> None:
+def perform_early(node: Apply, values: Sequence[object], cells: Sequence[list[object]]) -> None:
     """Let a node's op compute with values that are known before the program runs."""
     nodes = _WITNESS.get()
     if nodes is not None:
@@ -71,11 +71,11 @@ def foreign_code(nodes: Iterable[Apply], libraries: Collection[str]) -> str | No
     return None
 
 
-def _is_builtin(thing: Any) -> bool:
+def _is_builtin(thing: object) -> bool:
     return isinstance(thing, BuiltinFunctionType) and thing.__module__ is not None
 
 
-def _closed_over(function: FunctionType) -> list[Any]:
+def _closed_over(function: FunctionType) -> list[object]:
     """Return the values of a function's closure that are there by now."""
     found = []
     for cell in function.__closure__ or ():
@@ -84,7 +84,7 @@ def _closed_over(function: FunctionType) -> list[Any]:
     return found
 
 
-def _parts_of(thing: Any) -> Iterable[Any]:
+def _parts_of(thing: object) -> Iterable[object]:
     """Return what an object that is no class and no function consists of, as far as its code may be somebody else's."""
     if isinstance(thing, tuple | list | set | frozenset):
         return thing
@@ -94,7 +94,7 @@ def _parts_of(thing: Any) -> Iterable[Any]:
         return (thing.func, *thing.args, *thing.keywords.values())
     if isinstance(thing, MethodType):
         return (thing.__self__, thing.__func__)
-    parts: list[Any] = []
+    parts: list[object] = []
     if isinstance(thing, HasInnerGraph):
         inside = toposort(thing.inner_outputs, thing.inner_inputs)
         parts += (part for node in inside for part in (node.op, *(v.type for v in node.outputs)))

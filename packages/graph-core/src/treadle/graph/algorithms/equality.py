@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from _blake2 import blake2b  # see treadle.graph.ir.encoding
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.graph.algorithms.traversal import toposort
 from treadle.graph.ir.encoding import encode
@@ -59,7 +59,7 @@ class _Pairs:
         self.graphs: list[tuple[list[tuple[Variable, Variable]], set[tuple[Variable, Variable]]]] = []
         self._seen: set[tuple[int, int]] = set()
         # Keeps the ops alive of which identities were noted.
-        self._ops: list[Any] = []
+        self._ops: list[object] = []
 
     def add_graphs(
         self,

@@ -38,7 +38,7 @@ class GraphRecord:
         self.variables = [*given, *(out for node in nodes for out in node.outputs)]
         self.variable_positions = {var: i for i, var in enumerate(self.variables)}
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """Pickle as lists of positions."""
         position = self.variable_positions
         states: list[_NodeState] = [
@@ -122,7 +122,7 @@ def _variable_at(record: GraphRecord, position: int) -> Variable:
     return record.variables[position]
 
 
-def _reduce_variable(var: Variable) -> tuple[Any, ...]:
+def _reduce_variable(var: Variable) -> tuple[object, ...]:
     return _variable_at, _record_of(var)
 
 
@@ -139,7 +139,7 @@ def _sink(op: Op, inputs: Sequence[Variable], line: UserLine | None, tag: Scratc
     return node
 
 
-def _reduce_node(node: Apply) -> tuple[Any, ...]:
+def _reduce_node(node: Apply) -> tuple[object, ...]:
     if not node.outputs:
         return _sink, (node.op, list(node.inputs), node.user_line, node._tag)
     return _node_at, _record_of(node.outputs[0])

@@ -265,7 +265,7 @@ def _open_path(stack: list[Any], state: Mapping[Any, bool], start: Any) -> list[
     return found[found.index(start) :][::-1]
 
 
-def cycle_error(items: Sequence[Any]) -> CycleError:
+def cycle_error(items: Sequence[object]) -> CycleError:
     """Return the error for nodes (or other objects) of which each is needed by the next, and the last by the first."""
     names = [str(item.op if isinstance(item, Apply) else item) for item in (*items[:SHOWN_OF_CYCLE], items[0])]
     if len(items) > SHOWN_OF_CYCLE:

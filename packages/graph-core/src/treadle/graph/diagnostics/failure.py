@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from treadle.config import config, lazy_module, text_of
 from treadle.graph.errors import (
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from treadle.graph import printing
     from treadle.graph.ir.apply import Apply
+    from treadle.graph.ir.values import Value
     from treadle.graph.ir.variable import Variable
 else:
     printing = lazy_module("treadle.graph.printing")
@@ -32,7 +33,7 @@ _KINDS: tuple[tuple[type[Exception], type[NodeError]], ...] = (
 )
 
 
-def describe_value(value: Any) -> str:
+def describe_value(value: object) -> str:
     """Return ``float64 of shape (2, 3)`` for an array, the class name for anything else."""
     shape = getattr(value, "shape", None)
     if shape is None:
@@ -55,7 +56,7 @@ class Report(NamedTuple):
 
     text: str
     node: Apply
-    values: Mapping[Variable, Any]
+    values: Mapping[Variable, Value]
 
     def message(self, verbosity: str) -> str:
         """Return the message of one length of the option ``exception_verbosity``: ``low``, ``medium`` or ``high``."""
@@ -90,7 +91,7 @@ def retell(error: NodeError) -> None:
         error.args = (error.report.message(str(config.exception_verbosity)),)
 
 
-def node_error(node: Apply, error: Exception, values: Sequence[Any] | None = None) -> NodeError:
+def node_error(node: Apply, error: Exception, values: Sequence[object] | None = None) -> NodeError:
     """Return the error to raise for a node that failed.
 
     Parameters
@@ -123,6 +124,6 @@ def node_error(node: Apply, error: Exception, values: Sequence[Any] | None = Non
     return made
 
 
-def raise_node_error(node: Apply, error: Exception, values: Sequence[Any] | None = None) -> NoReturn:
+def raise_node_error(node: Apply, error: Exception, values: Sequence[object] | None = None) -> NoReturn:
     """Raise the error for a node that failed (see `node_error`)."""
     raise node_error(node, error, values) from error

@@ -13,7 +13,7 @@ from treadle.config import TreadleError, text_of
 _BEGIN = "Raised by "
 
 
-def note_op(error: BaseException, op: Any, method: str, where: str = "") -> None:
+def note_op(error: BaseException, op: object, method: str, where: str = "") -> None:
     """Add a note to an error: which method of which op raised it, and from which of the user's lines the node comes.
 
     Parameters

@@ -77,7 +77,7 @@ class UserLine:
         """Hash file, line and scope."""
         return hash((self.file, self.line, self.scope))
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """Pickle as file, line and scope, with the kept frames in one flat list."""
         if self.outer is None and not self.inner:
             return UserLine, (self.file, self.line, self.scope)

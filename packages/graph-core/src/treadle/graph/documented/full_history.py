@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from treadle.graph.errors import GraphValueError
 from treadle.graph.fgraph.features.base import Feature
@@ -38,7 +38,7 @@ class FullHistory(Feature):
         Called after each new change, without arguments.
     """
 
-    def __init__(self, callback: Callable[[], Any] | None = None) -> None:
+    def __init__(self, callback: Callable[[], object] | None = None) -> None:
         self.callback = callback
         self.entries: list[HistoryEntry] = []
         self.pointer = -1
@@ -127,6 +127,6 @@ class FullHistory(Feature):
         """Bring the graph to the state after this one; the latest one stays."""
         return self.goto(min(len(self.entries) - 1, self.pointer + 1))
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Leave the states out of pickles: they belong to a graph that is not there."""
         return {**self.__dict__, "entries": [], "pointer": -1, "_fgraph": None, "_marks": []}

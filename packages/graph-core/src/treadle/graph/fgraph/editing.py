@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from treadle.config import text_of
 from treadle.graph.algorithms.clone import replacement_pairs
@@ -59,7 +59,7 @@ class EditableGraph(AbstractFunctionGraph):
         GraphValueError
             If the variable is not in the graph.
         """
-        given: Any = var
+        given: object = var
         if not isinstance(given, Variable):
             listed("FunctionGraph: variable", (given,))
         if var not in self.clients:
@@ -415,7 +415,7 @@ class EditableGraph(AbstractFunctionGraph):
                 self._structure.prune(var, reason)
 
     @staticmethod
-    def _check_place(role: str, index: int, places: Sequence[Any]) -> None:
+    def _check_place(role: str, index: int, places: Sequence[object]) -> None:
         if not isinstance(index, int) or not 0 <= index < len(places):
             msg = f"FunctionGraph: there is no {role} {text_of(index)}, there are {len(places)}. Pass a position."
             raise GraphValueError(msg)

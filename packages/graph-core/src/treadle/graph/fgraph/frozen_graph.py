@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from treadle.graph.ir.apply import Apply
 
 
-def _refuse(*args: Any, **kwargs: Any) -> NoReturn:
+def _refuse(*args: object, **kwargs: object) -> NoReturn:
     del args, kwargs
     msg = "FrozenFunctionGraph: the graph cannot be changed. Change the copy that its unfreeze() returns."
     raise GraphTypeError(msg)
@@ -69,7 +69,7 @@ class FrozenFunctionGraph(AbstractFunctionGraph):
         set_field(self, "_key", None)
         set_field(self, "_hash", None)
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         """Refuse."""
         _refuse()
 
@@ -182,7 +182,7 @@ class FrozenFunctionGraph(AbstractFunctionGraph):
 
     # Identity
 
-    def _signature(self) -> tuple[Any, ...]:
+    def _signature(self) -> tuple[object, ...]:
         """Return what the graph computes as a flat tuple of ops, types and numbers, equal for equal graphs."""
         known = self._key
         if known is None:
@@ -208,7 +208,7 @@ class FrozenFunctionGraph(AbstractFunctionGraph):
             object.__setattr__(self, "_hash", known)
         return known
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """Pickle outputs first: they bring the whole graph along in one record."""
         return _thaw, (list(self.outputs), list(self.inputs))
 
@@ -217,10 +217,10 @@ def _thaw(outputs: list[Variable], inputs: list[Variable]) -> FrozenFunctionGrap
     return FrozenFunctionGraph(inputs, outputs)
 
 
-def _signature(inputs: Sequence[Variable], outputs: Sequence[Variable], order: Iterable[Apply]) -> tuple[Any, ...]:
-    number: dict[Variable, Any] = {var: i for i, var in enumerate(inputs)}
-    written: dict[Any, int] = {}
-    parts: list[Any] = [var.type for var in inputs]
+def _signature(inputs: Sequence[Variable], outputs: Sequence[Variable], order: Iterable[Apply]) -> tuple[object, ...]:
+    number: dict[Variable, object] = {var: i for i, var in enumerate(inputs)}
+    written: dict[object, int] = {}
+    parts: list[object] = [var.type for var in inputs]
 
     def known(var: Variable) -> Any:
         found = number.get(var)
@@ -239,7 +239,7 @@ def _signature(inputs: Sequence[Variable], outputs: Sequence[Variable], order: I
     return (*parts, *(known(out) for out in outputs))
 
 
-def _atom(var: Variable) -> Any:
+def _atom(var: Variable) -> object:
     """Return what stands for a variable without owner: a constant's value, or else the variable."""
     if isinstance(var, Constant):
         try:

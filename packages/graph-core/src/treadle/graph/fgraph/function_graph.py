@@ -183,15 +183,15 @@ class FunctionGraph(EditableGraph):
         if any(known is feature for known in self._observers.features):
             self._observers.detach(feature)
 
-    def install(self, feature: Feature, attributes: Mapping[str, Any]) -> None:
+    def install(self, feature: Feature, attributes: Mapping[str, object]) -> None:
         """Set attributes of the graph until a feature is removed (see `Feature.install`)."""
         self._observers.install(feature, attributes)
 
-    def execute_callbacks(self, name: str, *args: Any) -> None:
+    def execute_callbacks(self, name: str, *args: object) -> None:
         """Call a method of every feature that has it, with the graph and the arguments, in order of attachment."""
         self._observers.execute(_callback(name), args)
 
-    def collect_callbacks(self, name: str, *args: Any) -> dict[Feature, Any]:
+    def collect_callbacks(self, name: str, *args: object) -> dict[Feature, Any]:
         """Return what a method of every feature that has it answers."""
         _callback(name)
         methods = {feature: getattr(feature, name, None) for feature in self._observers.features}
@@ -344,7 +344,7 @@ class FunctionGraph(EditableGraph):
         """
         check_integrity(self, self._structure)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """Pickle what the graph consists of; the features are attached anew when it is loaded."""
         # Outputs first: they bring the whole graph along in one record.
         state = (list(self.outputs), list(self.inputs), list(self.features), self.update_mapping, self.tag)
@@ -356,7 +356,7 @@ class FunctionGraph(EditableGraph):
         self._set_up(inputs, outputs, features, update_mapping, tag)
 
 
-def _callback(name: Any) -> str:
+def _callback(name: object) -> str:
     """Return the name of a callback.
 
     Raises

@@ -77,7 +77,7 @@ class Observers:
         finally:
             self._uninstall(feature)
 
-    def install(self, feature: Feature, attributes: Mapping[str, Any]) -> None:
+    def install(self, feature: Feature, attributes: Mapping[str, object]) -> None:
         """Set attributes of the graph."""
         for name in attributes:
             if hasattr(self._graph, name):
@@ -108,7 +108,7 @@ class Observers:
             known = self._callbacks[name] = tuple(found)
         return known
 
-    def execute(self, name: str, args: Iterable[Any]) -> None:
+    def execute(self, name: str, args: Iterable[object]) -> None:
         """Call a method of every feature."""
         for feature, method in self.callbacks(name):
             try:
@@ -214,7 +214,7 @@ class Observers:
         finally:
             self._telling = False
 
-    def _note_failure(self, number: int, name: str, failed: Callable[..., Any]) -> None:
+    def _note_failure(self, number: int, name: str, failed: Callable[..., object]) -> None:
         """Note who had heard of the news when a feature failed on it."""
         heard = []
         for feature, method in self.callbacks(name):

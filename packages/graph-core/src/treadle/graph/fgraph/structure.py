@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph.fgraph.order import OrderChange
+    from treadle.graph.ir.values import Cell, Value
     from treadle.graph.ir.variable import Variable
 
 Client = tuple[Apply, int]
@@ -38,11 +39,11 @@ class Output(Op):
     def __init__(self, idx: int) -> None:
         self.idx = idx
 
-    def make_node(self, *inputs: Any) -> Apply:
+    def make_node(self, *inputs: Variable) -> Apply:
         """Return the stand-in node of one output variable."""
         return Apply(self, inputs, [])
 
-    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+    def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
         """Do nothing: there are no outputs to compute."""
 
 
@@ -364,5 +365,5 @@ def _sort(table: dict[Any, int]) -> None:
     table.update(items)
 
 
-def _serial_of(item: tuple[Any, int]) -> int:
+def _serial_of(item: tuple[object, int]) -> int:
     return item[1]

@@ -22,7 +22,7 @@ class Comparison(NamedTuple):
     report: Any
 
 
-def _json(data: Any) -> str:
+def _json(data: object) -> str:
     """Return JSON that no name in it can end: a script ends at the first closing tag, wherever that stands."""
     text = json.dumps(data, separators=(",", ":"), ensure_ascii=False)
     for mark in "<>&\u2028\u2029":

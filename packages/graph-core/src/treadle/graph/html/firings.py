@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from treadle.graph.html.records import shown
+from treadle.graph.html.records import Json, shown
 from treadle.graph.ir.apply import Apply
 from treadle.graph.ir.variable import Variable
 
@@ -38,26 +38,26 @@ class _Index:
 
     def __init__(self, record: Record) -> None:
         self._boxes = record.boxes
-        self._lines: dict[Any, dict[str, list[int]]] = {}
+        self._lines: dict[object, dict[str, list[int]]] = {}
         for node, box in record.boxes.items():
             if isinstance(node, Apply) and node.user_line is not None:
                 self._lines.setdefault(node.user_line, {}).setdefault(shown(node.op), []).append(box)
 
-    def exact(self, things: Iterable[Any]) -> list[int]:
+    def exact(self, things: Iterable[object]) -> list[int]:
         """Return the boxes of nodes and variables that are in the graph."""
         return sorted({self._boxes[x] for x in things if isinstance(x, Apply | Variable) and x in self._boxes})
 
-    def at(self, line: Any, ops: Iterable[str]) -> list[int]:
+    def at(self, line: object, ops: Iterable[str]) -> list[int]:
         """Return the boxes that a line made, of some ops."""
         by_op = self._lines.get(line, {})
         return [box for op in ops for box in by_op.get(op, ())]
 
-    def ops_at(self, line: Any) -> set[str]:
+    def ops_at(self, line: object) -> set[str]:
         """Return the ops that a line made."""
         return set(self._lines.get(line, {}))
 
 
-def _row(firing: Any, before: _Index, after: _Index) -> dict[str, Any]:
+def _row(firing: object, before: _Index, after: _Index) -> Json:
     old = _nodes(_part(firing, _BEFORE, 1))
     new = _nodes(_part(firing, _AFTER, 2))
     line = _part(firing, ("user_line",), 3)
@@ -66,7 +66,7 @@ def _row(firing: Any, before: _Index, after: _Index) -> dict[str, Any]:
     if line is None and node is not None:
         line = node.user_line
     name = None if op is None else shown(op)
-    row: dict[str, Any] = {"op": name, "before": before.exact(old), "after": after.exact(new)}
+    row: dict[str, object] = {"op": name, "before": before.exact(old), "after": after.exact(new)}
     # Rewriting works on copies: where the very nodes are not in the graphs given, line and op tell them.
     if not row["before"] and line is not None:
         gone = before.ops_at(line) - after.ops_at(line)
@@ -82,7 +82,7 @@ def _row(firing: Any, before: _Index, after: _Index) -> dict[str, Any]:
     return row
 
 
-def rule_rows(report: Any, before: Record, after: Record) -> list[dict[str, Any]]:
+def rule_rows(report: Any, before: Record, after: Record) -> list[Json]:
     """Return the rules in the order in which they first fired, each with its firings and the boxes they touched.
 
     Parameters
@@ -96,7 +96,7 @@ def rule_rows(report: Any, before: Record, after: Record) -> list[dict[str, Any]
     """
     firings = getattr(report, "firings", report) or ()
     old, new = _Index(before), _Index(after)
-    rows: dict[str, dict[str, Any]] = {}
+    rows: dict[str, Json] = {}
     for firing in firings:
         rule = firing if isinstance(firing, str) else shown(_part(firing, _RULE, 0))
         row = rows.setdefault(rule, {"rule": rule, "firings": []})

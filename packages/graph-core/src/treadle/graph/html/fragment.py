@@ -15,7 +15,7 @@ _MOST_BOXES = 3_000
 _MOST_LINES = 200
 
 
-def _as_text(thing: Any, note: str) -> str:
+def _as_text(thing: object, note: str) -> str:
     text = str(debugprint(thing, file="str"))
     lines = text.splitlines()
     if len(lines) > _MOST_LINES:

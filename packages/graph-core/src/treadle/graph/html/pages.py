@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.config import lazy_module
 
@@ -18,7 +18,7 @@ else:
     records = lazy_module("treadle.graph.html.records")
 
 
-def html_page(graph: Any, *, title: str | None = None, profile: Any = None) -> str:
+def html_page(graph: object, *, title: str | None = None, profile: object = None) -> str:
     """Return an HTML page that shows a graph: one file, which needs no network.
 
     The page can be panned, zoomed and searched, collapsed by name scope and by depth, and shows for each node its op,
@@ -44,7 +44,7 @@ def html_page(graph: Any, *, title: str | None = None, profile: Any = None) -> s
     return document.page(records.record(graph, None, profile), title)
 
 
-def html_comparison(before: Any, after: Any, report: Any = (), *, title: str | None = None) -> str:
+def html_comparison(before: object, after: object, report: object = (), *, title: str | None = None) -> str:
     """Return an HTML page that shows two graphs side by side, with the rules that led from one to the other.
 
     Parameters
@@ -68,14 +68,14 @@ def html_comparison(before: Any, after: Any, report: Any = (), *, title: str | N
     return document.page(pair, title)
 
 
-def write_html(graph: Any, path: str | PathLike[str], *, title: str | None = None, profile: Any = None) -> None:
+def write_html(graph: object, path: str | PathLike[str], *, title: str | None = None, profile: object = None) -> None:
     """Write the page that `html_page` makes to a file, in UTF-8."""
     text = html_page(graph, title=title, profile=profile)
     # A name may hold half of a pair of surrogates, which no file can.
     pathlib.Path(path).write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
-def d3viz(fct: Any, outfile: str | PathLike[str], copy_deps: bool = True) -> None:
+def d3viz(fct: object, outfile: str | PathLike[str], copy_deps: bool = True) -> None:
     """Write an interactive page of a graph or function: `write_html` under a documented older name.
 
     Parameters
@@ -91,7 +91,7 @@ def d3viz(fct: Any, outfile: str | PathLike[str], copy_deps: bool = True) -> Non
     write_html(fct, outfile)
 
 
-def html_fragment(graph: Any, *, height: int = 480) -> str:
+def html_fragment(graph: object, *, height: int = 480) -> str:
     """Return what a notebook shows of a graph (``_repr_html_``).
 
     The page in a frame of its own; the text of `debugprint` with a note where the library is not installed, or

@@ -24,13 +24,16 @@ _LONGEST = 300
 
 shown = partial(text_of, write=str, longest=_LONGEST)
 
+# An object of JSON.
+Json = dict[str, Any]
+
 
 class _Table:
     """Rows that many boxes share, each written once."""
 
     def __init__(self) -> None:
-        self.rows: list[Any] = []
-        self._held: list[Any] = []  # keeps what is known by its id alive, so that no other thing gets the id
+        self.rows: list[object] = []
+        self._held: list[object] = []  # keeps what is known by its id alive, so that no other thing gets the id
         self._keys: dict[Hashable, int] = {}
         self._texts: dict[str, int] = {}
 
@@ -43,7 +46,7 @@ class _Table:
             self._held.append(thing)
         return self.number(id(thing), lambda: row(thing))
 
-    def number(self, key: Hashable, row: Callable[[], Any]) -> int:
+    def number(self, key: Hashable, row: Callable[[], object]) -> int:
         """Return the number of the row for a key, which is made when the key is new; equal rows are one."""
         known = self._keys.get(key)
         if known is None:
@@ -54,7 +57,7 @@ class _Table:
         return known
 
 
-def _parameter(value: Any) -> str:
+def _parameter(value: object) -> str:
     """Return a static parameter as text: one that is a record with a name by class and name, others by their repr."""
     name = getattr(value, "name", None)
     if isinstance(name, str) and hasattr(value, "__dataclass_fields__"):
@@ -63,11 +66,11 @@ def _parameter(value: Any) -> str:
     return re.sub(r" at 0x[0-9a-fA-F]+", "", shown(value, write=repr, longest=4 * _LONGEST))[:_LONGEST]
 
 
-def _op_row(op: Op) -> dict[str, Any]:
+def _op_row(op: Op) -> Json:
     fields = getattr(op, "__dataclass_fields__", None)
     names: Iterable[str] = (n for n, f in fields.items() if f.compare) if fields is not None else op.__props__ or ()
     parameters = [[name, _parameter(getattr(op, name, None))] for name in names]
-    row: dict[str, Any] = {"name": shown(op), "class": type(op).__name__}
+    row: dict[str, object] = {"name": shown(op), "class": type(op).__name__}
     if parameters:
         row["parameters"] = parameters
     for title, changed in (("overwrites", op.destroy_map), ("views", op.view_map)):
@@ -76,8 +79,8 @@ def _op_row(op: Op) -> dict[str, Any]:
     return row
 
 
-def _type_row(kind: Any) -> dict[str, Any]:
-    row: dict[str, Any] = {"text": shown(kind)}
+def _type_row(kind: object) -> Json:
+    row: dict[str, object] = {"text": shown(kind)}
     dtype, shape = getattr(kind, "dtype", None), getattr(kind, "shape", None)
     if dtype is not None:
         row["dtype"] = shown(dtype)
@@ -87,7 +90,7 @@ def _type_row(kind: Any) -> dict[str, Any]:
     return row
 
 
-def _line_row(line: Any) -> dict[str, Any]:
+def _line_row(line: Any) -> Json:
     return {"file": line.file, "line": line.line, "text": shown(line.text)}
 
 
@@ -109,9 +112,9 @@ class Record:
         self._ops, self._types, self._lines, self._scopes = _Table(), _Table(), _Table(), _Table()
         # Positions of the graphs inside ops, in the order in which the ops were met.
         self._inner: dict[int, int] = {}
-        self._holders: list[Any] = []
-        self.graphs: list[dict[str, Any]] = []
-        self.data: dict[str, Any] = {
+        self._holders: list[HasInnerGraph] = []
+        self.graphs: list[Json] = []
+        self.data: Json = {
             "name": name,
             "ops": self._ops.rows,
             "types": self._types.rows,
@@ -141,7 +144,7 @@ class Record:
     def _graph(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], order: Iterable[Apply], names: Mapping[int, str]
     ) -> dict[Apply | Variable, int]:
-        boxes: list[dict[str, Any]] = []
+        boxes: list[dict[str, object]] = []
         places: dict[Apply | Variable, int] = {}
         given = set(inputs)
 
@@ -161,7 +164,11 @@ class Record:
             boxes.append(self._node(node, wires))
         ends = []
         for i, var in enumerate(outputs):
-            box: dict[str, Any] = {"kind": "output", "in": source(var), "name": names.get(i, var.name or f"output {i}")}
+            box: dict[str, object] = {
+                "kind": "output",
+                "in": source(var),
+                "name": names.get(i, var.name or f"output {i}"),
+            }
             if i in names:
                 box["update"] = True
             ends.append(len(boxes))
@@ -169,16 +176,16 @@ class Record:
         self.graphs.append({"boxes": boxes, "inputs": starts, "outputs": ends})
         return places
 
-    def _leaf(self, var: Variable) -> dict[str, Any]:
+    def _leaf(self, var: Variable) -> Json:
         kind = self._type(var)
         if isinstance(var, Constant):
             return {"kind": "constant", "name": shown(var), "out": [[kind]]}
         state = "shared" if getattr(var, "container", None) is not None else "input"
         return {"kind": state, "name": shown(var), "out": [[kind]]}
 
-    def _node(self, node: Apply, wires: list[int]) -> dict[str, Any]:
+    def _node(self, node: Apply, wires: list[int]) -> Json:
         op = node.op
-        box: dict[str, Any] = {"kind": "op", "op": self._ops.of(op, _op_row), "in": wires}
+        box: Json = {"kind": "op", "op": self._ops.of(op, _op_row), "in": wires}
         box["out"] = [
             [self._type(var)] if var.name is None else [self._type(var), shown(var.name)] for var in node.outputs
         ]
@@ -198,7 +205,7 @@ class Record:
     def _type(self, var: Variable) -> int:
         return self._types.of(var.type, _type_row)
 
-    def _inner_number(self, op: Any) -> int:
+    def _inner_number(self, op: HasInnerGraph) -> int:
         known = self._inner.get(id(op))
         if known is None:
             self._holders.append(op)
@@ -206,14 +213,14 @@ class Record:
         return known
 
 
-def _graph_of(thing: Any) -> AbstractFunctionGraph | None:
+def _graph_of(thing: object) -> AbstractFunctionGraph | None:
     inner = (
         thing if isinstance(thing, AbstractFunctionGraph) else getattr(getattr(thing, "maker", None), "fgraph", None)
     )
     return inner if isinstance(inner, AbstractFunctionGraph) else None
 
 
-def _roots(thing: Any) -> list[Variable]:
+def _roots(thing: object) -> list[Variable]:
     if isinstance(thing, Variable):
         return [thing]
     if isinstance(thing, Apply):
@@ -223,14 +230,14 @@ def _roots(thing: Any) -> list[Variable]:
     return _of_node(thing)
 
 
-def _of_node(thing: Any) -> list[Variable]:
+def _of_node(thing: object) -> list[Variable]:
     if isinstance(thing, Apply):
         return list(thing.outputs)
     msg = f"graph page: a variable, node, graph, function or list of variables is needed, got {thing!r}. Pass one."
     raise GraphTypeError(msg)
 
 
-def _updated(thing: Any, fgraph: AbstractFunctionGraph) -> dict[int, str]:
+def _updated(thing: object, fgraph: AbstractFunctionGraph) -> dict[int, str]:
     """Return the names of the inputs that outputs update, by output."""
     mapping: Mapping[int, int] | None = getattr(fgraph, "update_mapping", None)
     if mapping:
@@ -241,7 +248,7 @@ def _updated(thing: Any, fgraph: AbstractFunctionGraph) -> dict[int, str]:
     return {first + i: cells.get(cell, "state") for i, (cell, _) in enumerate(updates)}
 
 
-def _seconds(profile: Any) -> dict[Apply, float]:
+def _seconds(profile: object) -> dict[Apply, float]:
     """Return seconds by node from a mapping, or from what has one as ``apply_time``; keys may be (graph, node)."""
     given = getattr(profile, "apply_time", profile)
     if given is None:
@@ -252,7 +259,7 @@ def _seconds(profile: Any) -> dict[Apply, float]:
     return {(key[1] if isinstance(key, tuple) else key): float(value) for key, value in given.items()}
 
 
-def record(thing: Any, name: str | None = None, profile: Any = None) -> Record:
+def record(thing: object, name: str | None = None, profile: object = None) -> Record:
     """Write a graph as plain data, in time linear in its size.
 
     Parameters

@@ -50,7 +50,7 @@ class Apply(Generic[V_co]):
     __slots__ = ("__weakref__", "_tag", "inputs", "op", "outputs", "user_line")
 
     # Set by treadle.graph.algorithms.serialization.
-    reducer: ClassVar[Callable[[Apply], tuple[Any, ...]]]
+    reducer: ClassVar[Callable[[Apply], tuple[object, ...]]]
 
     def __init__(self, op: Op, inputs: Sequence[V_co], outputs: Sequence[V_co]) -> None:
         self.op = op
@@ -99,7 +99,7 @@ class Apply(Generic[V_co]):
         )
         raise GraphTypeError(msg)
 
-    def _refuse_other(self, role: str, given: Sequence[Any]) -> NoReturn:
+    def _refuse_other(self, role: str, given: Sequence[object]) -> NoReturn:
         at, wrong = next((i, v) for i, v in enumerate(given) if not isinstance(v, Variable))
         msg = f"Apply of {self._op_text()}: {role} {at} must be a variable, got {text_of(wrong)}. Convert it."
         raise GraphTypeError(msg)

@@ -9,7 +9,7 @@ from treadle.graph.errors import GraphTypeError
 from treadle.graph.ir.variable import as_index
 
 
-def as_flag(what: str, value: Any) -> bool:
+def as_flag(what: str, value: object) -> bool:
     """Return an argument as a truth value: True, False (Python's or NumPy's), or the integers 1 and 0.
 
     Parameters
@@ -33,7 +33,7 @@ def as_flag(what: str, value: Any) -> bool:
     raise GraphTypeError(msg)
 
 
-def as_count(what: str, value: Any, least: int = 0, most: int = 10_000) -> int:
+def as_count(what: str, value: object, least: int = 0, most: int = 10_000) -> int:
     """Return an argument as an integer that counts something.
 
     Parameters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.config import lazy_module
 from treadle.graph.errors import GraphValueError
@@ -26,7 +26,7 @@ class _Writing(threading.local):
 _WRITING = _Writing()
 
 
-def reduce_by_place(thing: Any, function: Any, make: Callable[..., Any], *parts: Any) -> tuple[Any, ...]:
+def reduce_by_place(thing: object, function: object, make: Callable[..., object], *parts: object) -> tuple[object, ...]:
     """Return what ``__reduce__`` of an object returns that a decorator made of a function.
 
     pickle writes a function as the place where it is defined, and there stands the object: so its place is written.
@@ -55,15 +55,15 @@ def reduce_by_place(thing: Any, function: Any, make: Callable[..., Any], *parts:
         _WRITING.now.discard(id(thing))
 
 
-def _held(module: str, name: str) -> Any:
+def _held(module: str, name: str) -> object:
     __import__(module)
-    held: Any = sys.modules[module]
+    held: object = sys.modules[module]
     for part in name.split("."):
         held = getattr(held, part, None)
     return held
 
 
-def _found(module: str, name: str, whole: bytes | None = None) -> Any:
+def _found(module: str, name: str, whole: bytes | None = None) -> object:
     """Return what stands in a place; or what is made of the parts that came along, if that is something else.
 
     Raises
@@ -85,6 +85,6 @@ def _found(module: str, name: str, whole: bytes | None = None) -> Any:
     return held if type(held) is type(made) and _code(held) == function.__code__ else made
 
 
-def _code(held: Any) -> Any:
+def _code(held: object) -> object:
     # Objects that decorators make of functions hold these under the name that functools.wraps gives.
     return getattr(getattr(held, "__wrapped__", None), "__code__", None)

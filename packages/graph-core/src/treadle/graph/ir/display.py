@@ -31,7 +31,7 @@ else:
         def __init__(self, name: str) -> None:
             self.__name__ = name
 
-        def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        def __call__(self, *args: object, **kwargs: object) -> Any:
             return getattr(printing, self.__name__)(*args, **kwargs)
 
         @property

@@ -40,7 +40,7 @@ class Encoders:
     __slots__ = ("_by_type",)
 
     def __init__(self) -> None:
-        self._by_type: dict[type, Callable[[Any], bytes]] = {}
+        self._by_type: dict[type, Callable[[object], bytes]] = {}
 
     def register(self, kind: type, encode: Callable[[Any], bytes]) -> None:
         """Use `encode` for instances of `kind` and of its subclasses; a second claim is an error."""
@@ -109,7 +109,7 @@ def _encode_container(value: Any) -> bytes | None:
     return None
 
 
-def _encode_callable(value: Any) -> bytes | None:
+def _encode_callable(value: object) -> bytes | None:
     """Encode classes, what a module holds under its own name, and partials, by name; None for anything else."""
     if isinstance(value, type):
         return tagged("k", qualified_name(value).encode())
@@ -130,12 +130,12 @@ def _encode_callable(value: Any) -> bytes | None:
     return None
 
 
-def _is_importable(value: Any) -> bool:
+def _is_importable(value: object) -> bool:
     """Whether a module holds an object under the name that the object says it has."""
     module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
     if not isinstance(module, str) or not isinstance(name, str):
         return False
-    found: Any = sys.modules.get(module)
+    found: object = sys.modules.get(module)
     for part in name.split("."):
         found = getattr(found, part, None)
     return found is value

@@ -10,6 +10,8 @@ from treadle.graph.errors import GraphError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from treadle.graph.ir.values import Compute
+
 
 class EvaluatorSlot:
     """The evaluator in use: the one `compile` offers where it is installed, else the Python VM's.
@@ -20,9 +22,9 @@ class EvaluatorSlot:
     __slots__ = ("_evaluate",)
 
     def __init__(self) -> None:
-        self._evaluate: Callable[..., Any] | None = None
+        self._evaluate: Callable[..., object] | None = None
 
-    def get(self) -> Callable[..., Any]:
+    def get(self) -> Compute:
         """Return ``evaluate(variable, values, mode, **kwargs)``.
 
         Raises
@@ -42,7 +44,7 @@ class EvaluatorSlot:
             self._evaluate = found[names[0]].load()
         return self._evaluate
 
-    def set(self, evaluate: Callable[..., Any] | None) -> None:
+    def set(self, evaluate: Callable[..., object] | None) -> None:
         """Use another evaluator; None looks it up again at the next use."""
         self._evaluate = evaluate
 
@@ -56,9 +58,9 @@ class InnerCompilerSlot:
     __slots__ = ("_compile",)
 
     def __init__(self) -> None:
-        self._compile: Callable[[Any], Callable[..., Any]] | None = None
+        self._compile: Callable[[object], Callable[..., object]] | None = None
 
-    def get(self) -> Callable[[Any], Callable[..., Any]]:
+    def get(self) -> Callable[[Any], Compute]:
         """Return ``compile(fgraph)``, whose result takes and returns one value for each input and output.
 
         Raises
@@ -78,7 +80,7 @@ class InnerCompilerSlot:
             self._compile = lambda fgraph: backend.linker().link(fgraph)
         return self._compile
 
-    def set(self, compile_: Callable[[Any], Callable[..., Any]] | None) -> None:
+    def set(self, compile_: Callable[[object], Callable[..., object]] | None) -> None:
         """Use another compiler; None returns to the Python VM."""
         self._compile = compile_
 
@@ -86,7 +88,7 @@ class InnerCompilerSlot:
 INNER_COMPILER = InnerCompilerSlot()
 
 
-def compile_inner(fgraph: Any) -> Callable[..., Any]:
+def compile_inner(fgraph: object) -> Compute:
     """Return an inner graph as a function, made by whatever `INNER_COMPILER` holds.
 
     Parameters

@@ -25,7 +25,7 @@ Their globals have ``places``: by line of a ``with``, the cell that it locks. Th
 """
 
 
-def _holds(frame: FrameType, lock: Any) -> int:
+def _holds(frame: FrameType, lock: object) -> int:
     """Return how often a caller's frame holds a lock: its blocks begin in lines before the one that it is at."""
     if frame.f_code.co_filename != CALL_FILE:
         return 0

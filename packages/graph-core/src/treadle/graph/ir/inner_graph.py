@@ -48,7 +48,7 @@ class HasInnerGraph(ABC):
 
         It is compiled at the first use (see `treadle.graph.compile_inner`) and kept.
         """
-        known: Callable[..., Sequence[Any]] | None = self.__dict__.get("_fn")
+        known: Callable[..., Sequence[object]] | None = self.__dict__.get("_fn")
         if known is None:
             known = self.__dict__["_fn"] = INNER_COMPILER.get()(self.fgraph)
         return known

@@ -6,7 +6,7 @@ into another form adds parentheses exactly where they are needed.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from treadle.graph.ir.variable import Variable
 
@@ -51,11 +51,11 @@ class Operand:
         self.level = level
 
 
-def _shown(value: Any) -> str | Operand:
+def _shown(value: object) -> str | Operand:
     return Operand(value) if isinstance(value, Variable) else str(value)
 
 
-def _separated(values: Iterable[Any]) -> list[str | Operand]:
+def _separated(values: Iterable[object]) -> list[str | Operand]:
     parts: list[str | Operand] = []
     for value in values:
         if parts:
@@ -87,7 +87,7 @@ class Form:
         return cls([Operand(variable)])
 
     @classmethod
-    def call(cls, name: str, arguments: Sequence[Any], keywords: Mapping[str, Any] | None = None) -> Form:
+    def call(cls, name: str, arguments: Sequence[object], keywords: Mapping[str, object] | None = None) -> Form:
         """Return ``name(a, b, key=value)``; arguments are variables, or text; values of keywords show their repr."""
         given = _separated(arguments)
         for key, value in (keywords or {}).items():
@@ -100,7 +100,7 @@ class Form:
         return cls([Operand(owner, Precedence.ATOM), text])
 
     @classmethod
-    def method(cls, owner: Variable, name: str, arguments: Sequence[Any] = ()) -> Form:
+    def method(cls, owner: Variable, name: str, arguments: Sequence[object] = ()) -> Form:
         """Return ``owner.name(a, b)``; arguments are variables, or text."""
         return cls([Operand(owner, Precedence.ATOM), f".{name}(", *_separated(arguments), ")"])
 

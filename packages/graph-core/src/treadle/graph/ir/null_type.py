@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from treadle.config import text_of
 from treadle.graph.errors import GraphTypeError
 from treadle.graph.ir.type import Type
+
+if TYPE_CHECKING:
+    from treadle.graph.ir.values import Value
 
 
 class DisconnectedType(Type):
@@ -14,7 +17,7 @@ class DisconnectedType(Type):
 
     __props__ = ()
 
-    def filter(self, data: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
+    def filter(self, data: Value, strict: bool = False, allow_downcast: bool | None = None) -> Value:
         """Refuse every value: there are none of this type."""
         del strict, allow_downcast
         msg = f"DisconnectedType: a disconnected gradient has no values, got {text_of(data)}. Check the cost's inputs."
@@ -39,7 +42,7 @@ class NullType(Type):
     def __init__(self, why: str = "(no reason given)") -> None:
         self.why = why
 
-    def filter(self, data: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
+    def filter(self, data: Value, strict: bool = False, allow_downcast: bool | None = None) -> Value:
         """Refuse every value: there are none of this type."""
         del strict, allow_downcast
         msg = f"NullType: this gradient is not defined ({self.why}), got {text_of(data)}. Do not use it."

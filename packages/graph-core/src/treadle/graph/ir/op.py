@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph.documented.gradients import GradientNames
+    from treadle.graph.fgraph.function_graph import FunctionGraph
     from treadle.graph.ir.notation import Form
     from treadle.graph.ir.thunk import ComputeMap, StorageMap
+    from treadle.graph.ir.values import Cell, SymbolicShape, Value
 
     # What `Op.itypes` and `Op.otypes` list: types, or functions such as ``dmatrix`` that make variables of one.
     Declared = Type | Callable[..., Variable]
@@ -59,7 +61,7 @@ class Op(GradientNames, ABC):
     # Whether make_node is the user's code: the line that calls the op then counts, not one of make_node's own.
     _made_by_user: ClassVar[bool] = False
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, **kwargs: object) -> None:
         """Note whether the class brings a `make_node` of the user's."""
         super().__init_subclass__(**kwargs)
         if "make_node" in cls.__dict__:
@@ -74,7 +76,7 @@ class Op(GradientNames, ABC):
 
     # Building
 
-    def as_input(self, value: Any) -> Variable:
+    def as_input(self, value: object) -> Variable:
         """Return `value` as a variable; ops of a package that has constants override this."""
         if isinstance(value, Variable):
             return value
@@ -109,7 +111,9 @@ class Op(GradientNames, ABC):
         del node
         return self.make_node(*inputs)
 
-    def _make_typed_node(self, inputs: Sequence[Any], itypes: Sequence[Declared], otypes: Sequence[Declared]) -> Apply:
+    def _make_typed_node(
+        self, inputs: Sequence[object], itypes: Sequence[Declared], otypes: Sequence[Declared]
+    ) -> Apply:
         wanted = [self._declared_type(t) for t in itypes]
         if len(inputs) != len(wanted):
             shown = ", ".join(map(str, wanted)) or "nothing"
@@ -139,13 +143,15 @@ class Op(GradientNames, ABC):
 
     @overload
     def __call__(
-        self, *inputs: Any, name: str | None = None, return_list: Literal[True], **kwargs: Any
+        self, *inputs: object, name: str | None = None, return_list: Literal[True], **kwargs: object
     ) -> list[Variable]: ...
 
     @overload
-    def __call__(self, *inputs: Any, name: str | None = None, return_list: bool = False, **kwargs: Any) -> Any: ...
+    def __call__(
+        self, *inputs: object, name: str | None = None, return_list: bool = False, **kwargs: object
+    ) -> Any: ...
 
-    def __call__(self, *inputs: Any, name: str | None = None, return_list: bool = False, **kwargs: Any) -> Any:
+    def __call__(self, *inputs: object, name: str | None = None, return_list: bool = False, **kwargs: object) -> Any:
         """Apply the op and return its default output, or the list of outputs.
 
         Parameters
@@ -206,7 +212,7 @@ class Op(GradientNames, ABC):
     # Computing
 
     @abstractmethod
-    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+    def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
         """Compute the outputs with plain values.
 
         Parameters
@@ -220,7 +226,7 @@ class Op(GradientNames, ABC):
             but of any shape, which may be reused or discarded.
         """
 
-    def do_constant_folding(self, fgraph: Any, node: Apply) -> bool:
+    def do_constant_folding(self, fgraph: FunctionGraph | None, node: Apply) -> bool:
         """Whether a node whose inputs are all constant may be replaced by its value."""
         del fgraph, node
         return True
@@ -408,7 +414,7 @@ class Op(GradientNames, ABC):
         del inputs
         return None
 
-    def infer_shape(self, node: Apply, shapes: Sequence[Any]) -> Sequence[Any] | None:
+    def infer_shape(self, node: Apply, shapes: Sequence[SymbolicShape | None]) -> Sequence[SymbolicShape | None] | None:
         """Return each output's shape (a tuple of integer variables) from the inputs' shapes, or None if unknown."""
         del node, shapes
         return None
@@ -465,7 +471,7 @@ class Op(GradientNames, ABC):
             self.__dict__["_hash"] = known
         return known
 
-    def _identity(self) -> Any:
+    def _identity(self) -> object:
         """Return the canonical encoding; with a parameter that has none, what tells the op apart in this process."""
         try:
             return self.canonical()
@@ -488,7 +494,7 @@ class Op(GradientNames, ABC):
     __repr__ = __str__
 
 
-def _told_apart(parameter: Any) -> Any:
+def _told_apart(parameter: object) -> object:
     """Return a parameter's canonical encoding, or the parameter itself if it has none."""
     try:
         return encode(parameter)

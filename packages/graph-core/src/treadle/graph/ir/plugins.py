@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from threading import get_ident
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from treadle.config import new_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+
+class Entry(Protocol):
+    """What is published under a name."""
+
+    def load(self) -> Any:
+        """Import it and return it."""
 
 
 class PluginLoader:
@@ -24,7 +31,7 @@ class PluginLoader:
 
     __slots__ = ("_find", "_loading", "_lock", "_take", "_taken", "is_complete")
 
-    def __init__(self, find: Callable[[], Mapping[str, Any]], take: Callable[[Any], object]) -> None:
+    def __init__(self, find: Callable[[], Mapping[str, Entry]], take: Callable[[Any], object]) -> None:
         self._find = find
         self._take = take
         self._taken: set[str] = set()

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from treadle.graph.ir.type import Type
+    from treadle.graph.ir.values import Value
 
 _ORDER = itertools.count()
 
@@ -38,15 +39,15 @@ class Container:
 
     __slots__ = ("__weakref__", "_fetch", "_host", "_value", "lock", "order", "type")
 
-    def __init__(self, type: Type, value: Any) -> None:  # noqa: A002 - the documented name
+    def __init__(self, type: Type, value: object) -> None:  # noqa: A002 - the documented name
         self.type = type
         self._value = value
-        self._host: Any = value
-        self._fetch: Callable[[Any], Any] | None = None
+        self._host: object = value
+        self._fetch: Callable[[object], object] | None = None
         self.lock = new_lock()
         self.order = next(_ORDER)
 
-    def read(self) -> Any:
+    def read(self) -> Value:
         """Return the value in whatever form it was written."""
         try:
             with self.lock:
@@ -55,7 +56,7 @@ class Container:
             self._let_go(error)
             raise
 
-    def read_host(self) -> Any:
+    def read_host(self) -> Value:
         """Return the value as a plain host value, converted once.
 
         The lock is taken even where nothing is to be converted: a call that updates several cells holds their locks,
@@ -71,7 +72,7 @@ class Container:
             self._let_go(error)
             raise
 
-    def write(self, value: Any) -> None:
+    def write(self, value: object) -> None:
         """Store a host value, already filtered."""
         try:
             with self.lock:
@@ -81,7 +82,7 @@ class Container:
             self._let_go(error)
             raise
 
-    def change(self, edit: Callable[[Any], Any]) -> None:
+    def change(self, edit: Callable[[object], object]) -> None:
         """Store what a function makes of the host value, which nobody else changes meanwhile."""
         try:
             with self.lock:
@@ -98,17 +99,17 @@ class Container:
             let_go(self.lock, sys._getframe(2))
 
     @property
-    def data(self) -> Any:
+    def data(self) -> Value:
         """The value, as a host value; what is assigned is converted to the cell's type."""
         return self.read_host()
 
     @data.setter
-    def data(self, value: Any) -> None:
+    def data(self, value: object) -> None:
         self.write(self.type.filter(value))
 
     value = data
 
-    def write_native(self, value: Any, fetch: Callable[[Any], Any]) -> None:
+    def write_native(self, value: Value, fetch: Callable[[Value], Value]) -> None:
         """Store a value in a backend's own form; `fetch` turns it into a host value when one is asked for."""
         try:
             with self.lock:
@@ -119,7 +120,7 @@ class Container:
             self._let_go(error)
             raise
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """Pickle type and host value."""
         return Container, (self.type, self.read_host())
 
@@ -148,7 +149,7 @@ class SharedVariable(Variable[T_co]):
     def __init__(
         self,
         type: T_co,  # noqa: A002 - the documented name
-        value: Any = None,
+        value: object = None,
         strict: bool = False,
         allow_downcast: bool | None = None,
         container: Container | None = None,
@@ -175,7 +176,7 @@ class SharedVariable(Variable[T_co]):
         return self._default_update
 
     @default_update.setter
-    def default_update(self, new: Any) -> None:
+    def default_update(self, new: object) -> None:
         if new is None:
             self._default_update = None
             return
@@ -189,7 +190,7 @@ class SharedVariable(Variable[T_co]):
             )
             raise GraphTypeError(msg) from error
 
-    def get_value(self, borrow: bool = False, return_internal_type: bool = False) -> Any:
+    def get_value(self, borrow: bool = False, return_internal_type: bool = False) -> Value:
         """Return the value.
 
         Parameters
@@ -205,7 +206,7 @@ class SharedVariable(Variable[T_co]):
         value = self.container.read_host()
         return value if kept else self.type.copy_value(value)
 
-    def set_value(self, new_value: Any, borrow: bool = False) -> None:
+    def set_value(self, new_value: object, borrow: bool = False) -> None:
         """Set the value.
 
         Parameters
@@ -229,7 +230,7 @@ class SharedVariable(Variable[T_co]):
         """Set every element to zero; in place if `borrow`."""
         in_place = as_flag("zero: borrow", borrow)
 
-        def cleared(old: Any) -> Any:
+        def cleared(old: Value) -> Value:
             writable = getattr(getattr(old, "flags", None), "writeable", True)
             new = old if in_place and writable else self.type.copy_value(old)
             new[...] = 0
@@ -282,11 +283,11 @@ class ConverterTable:
             raise DuplicateRegistrationError(msg)
         self._by_class[kind] = type_of
 
-    def _take(self, table: Mapping[type, Callable[[Any], Type]]) -> None:
+    def _take(self, table: Mapping[type, Callable[[object], Type]]) -> None:
         for kind, convert in table.items():
             self.register(kind, convert)
 
-    def type_of(self, value: Any) -> Type:
+    def type_of(self, value: object) -> Type:
         """Return the type of a variable that is to hold the value.
 
         Raises
@@ -341,7 +342,7 @@ class SharedConstructor:
         self._by_class[kind] = constructor
         return constructor
 
-    def find(self, value: Any) -> Callable[..., SharedVariable] | None:
+    def find(self, value: object) -> Callable[..., SharedVariable] | None:
         """Return the constructor for a value, or None if there is none for its class."""
         if not self._by_class:
             return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.config import config, lazy_module
 from treadle.graph.diagnostics.failure import node_error
@@ -17,11 +17,12 @@ if TYPE_CHECKING:
     import pdb
 
     from treadle.graph.ir.apply import Apply
+    from treadle.graph.ir.values import Value
 else:
     pdb = lazy_module("pdb")
 
 
-def get_test_value(var: Any) -> Any:
+def get_test_value(var: object) -> Value:
     """Return the value a variable has while the graph is built.
 
     Constants and shared variables have their own; others the value in ``tag.test_value``, checked against the type.
@@ -95,7 +96,7 @@ def _debug(error: Exception) -> None:
     debugger.interaction(sys._getframe(2), None)
 
 
-def get_test_values(*args: Any) -> list[Any]:
+def get_test_values(*args: object) -> list[Value]:
     """Return ``[values]`` if every argument has a test value, else report the missing one and return ``[]``.
 
     Meant for ``for a, b in get_test_values(x, y): ...``, which runs once or not at all. One argument gives its value,
@@ -140,7 +141,7 @@ def compute_test_value(node: Apply) -> None:
             return
     run = node.with_distinct_inputs()
     overwritten = {i for inputs in node.op.destroy_map.values() for i in inputs}
-    storage: dict[Variable, list[Any]] = {var: [None] for var in run.outputs}
+    storage: dict[Variable, list[object]] = {var: [None] for var in run.outputs}
     computed: dict[Variable, list[bool]] = {var: [False] for var in run.outputs}
     for i, (var, value) in enumerate(zip(run.inputs, values, strict=True)):
         storage[var] = [var.type.copy_value(value) if i in overwritten else value]

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph.ir.apply import Apply
+    from treadle.graph.ir.values import Cell
     from treadle.graph.ir.variable import Variable
 else:
     inspect = lazy_module("inspect")
@@ -33,8 +34,8 @@ class ThunkType(Protocol):
         before it can go on, or nothing once the outputs are there. False: it is called when all inputs are there.
     """
 
-    inputs: list[list[Any]]
-    outputs: list[list[Any]]
+    inputs: list[Cell]
+    outputs: list[Cell]
     lazy: bool
 
     def __call__(self) -> Any:
@@ -42,7 +43,7 @@ class ThunkType(Protocol):
         ...
 
 
-def is_thunk_type(thunk: Callable[[], Any]) -> ThunkType:
+def is_thunk_type(thunk: Callable[[], object]) -> ThunkType:
     """Return the callable under the type `ThunkType`, so that its attributes can be set (documented name).
 
     Raises
@@ -82,7 +83,7 @@ def made_thunk(
         raise
 
 
-def _takes_impl(method: Any) -> bool:
+def _takes_impl(method: object) -> bool:
     """Whether a method takes the argument ``impl``, by name or among others."""
     code = getattr(method, "__code__", None)
     if code is None or code.co_flags & inspect.CO_VARKEYWORDS:

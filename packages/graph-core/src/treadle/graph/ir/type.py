@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import inspect
     from collections.abc import Callable, Iterator, Sequence
 
+    from treadle.graph.ir.values import Value
     from treadle.graph.ir.variable import Constant, Variable
 else:
     inspect = lazy_module("inspect")
@@ -54,7 +55,7 @@ class Type(ABC):
     constant_type: ClassVar[Any]
 
     @abstractmethod
-    def filter(self, data: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
+    def filter(self, data: Value, strict: bool = False, allow_downcast: bool | None = None) -> Value:
         """Return `data` as a value of this type.
 
         Parameters
@@ -72,7 +73,7 @@ class Type(ABC):
             If `data` cannot be made a value of this type under these rules.
         """
 
-    def accept(self, data: Any, *, strict: bool = False, allow_downcast: bool | None = None) -> Any:
+    def accept(self, data: Value, *, strict: bool = False, allow_downcast: bool | None = None) -> Value:
         """Return what `filter` makes of the data under these rules, whichever of them it knows.
 
         The documented `filter` may take the data alone, or the data and `strict`. One that does not know `strict` is
@@ -94,7 +95,7 @@ class Type(ABC):
         msg = f"{self}: exactly a value of this type is needed (strict), got {text_of(data)}. Convert it first."
         raise GraphTypeError(msg)
 
-    def is_valid_value(self, data: Any, strict: bool = True) -> bool:
+    def is_valid_value(self, data: object, strict: bool = True) -> bool:
         """Whether `filter` accepts the data."""
         try:
             self.accept(data, strict=strict)
@@ -112,7 +113,7 @@ class Type(ABC):
         """Whether every value of `other` is a value of this type."""
         return self == other
 
-    def filter_variable(self, other: Any, allow_convert: bool = True) -> Variable:
+    def filter_variable(self, other: object, allow_convert: bool = True) -> Variable:
         """Return a variable of this type that stands for `other`, a variable or a plain value.
 
         Raises
@@ -141,7 +142,7 @@ class Type(ABC):
             return var
         return None
 
-    def convert(self, given: Any) -> Any:
+    def convert(self, given: Value) -> Value:
         """Return what is given as one of this type: a variable as a variable, a plain value as a value.
 
         Raises
@@ -158,7 +159,7 @@ class Type(ABC):
         variable: Variable[Self] = self.variable_type(self, None, None, name=name)
         return variable
 
-    def make_constant(self, value: Any, name: str | None = None) -> Constant[Self]:
+    def make_constant(self, value: object, name: str | None = None) -> Constant[Self]:
         """Return a constant of this type with the value."""
         constant: Constant[Self] = self.constant_type(self, value, name=name)
         return constant
@@ -177,21 +178,21 @@ class Type(ABC):
     # Values
 
     @staticmethod
-    def values_eq(a: Any, b: Any) -> bool:
+    def values_eq(a: Value, b: Value) -> bool:
         """Whether two values are the same."""
         return bool(a == b)
 
     @classmethod
-    def values_eq_approx(cls, a: Any, b: Any) -> bool:
+    def values_eq_approx(cls, a: Value, b: Value) -> bool:
         """Whether two values are the same up to rounding."""
         return cls.values_eq(a, b)
 
     @staticmethod
-    def may_share_memory(a: Any, b: Any) -> bool:
+    def may_share_memory(a: Value, b: Value) -> bool:
         """Whether writing into one value may change the other."""
         return a is b and not isinstance(a, _IMMUTABLE)
 
-    def owned_alone(self, value: Any, others: int) -> bool:
+    def owned_alone(self, value: Value, others: int) -> bool:
         """Whether a value may be changed because nobody else can see that.
 
         Parameters
@@ -204,15 +205,15 @@ class Type(ABC):
         del value, others
         return False
 
-    def copy_value(self, value: Any) -> Any:
+    def copy_value(self, value: Value) -> Value:
         """Return a value that shares no memory with `value`."""
         return copy.deepcopy(value)
 
-    def to_host(self, value: Any) -> Any:
+    def to_host(self, value: Value) -> Value:
         """Return the value in this type's own form, given in any backend's native form."""
         return self.filter(value)
 
-    def sample(self, seed: int) -> Any:
+    def sample(self, seed: int) -> Value:
         """Return some value of this type, the same for the same seed.
 
         Raises
@@ -223,12 +224,12 @@ class Type(ABC):
         msg = f"{self}: this type has no sample values (seed {seed}). Implement `sample` on {type(self).__name__}."
         raise GraphTypeError(msg)
 
-    def non_finite(self, value: Any) -> tuple[bool, bool]:
+    def non_finite(self, value: Value) -> tuple[bool, bool]:
         """Return whether the value holds a NaN, and whether it holds an infinity."""
         del value
         return False, False
 
-    def nbytes(self, value: Any) -> int:
+    def nbytes(self, value: Value) -> int:
         """Return the size of a value in bytes, 0 where that is unknown."""
         del value
         return 0
@@ -237,23 +238,23 @@ class Type(ABC):
         """Return the size in bytes that every value of this type has, or None if they differ or it is unknown."""
         return None
 
-    def narrowed(self, value: Any) -> Type:
+    def narrowed(self, value: Value) -> Type:
         """Return the narrowest refinement of this type that a value of it belongs to."""
         del value
         return self
 
-    def exceeds(self, value: Any, bound: float) -> bool:
+    def exceeds(self, value: Value, bound: float) -> bool:
         """Return whether the value holds a finite number beyond a bound, on either side."""
         del value, bound
         return False
 
-    def magnitude(self, value: Any) -> float:
+    def magnitude(self, value: Value) -> float:
         """Return the largest absolute value of the finite numbers in the value, 0 where there are none."""
         del value
         return 0.0
 
     @classmethod
-    def agree(cls, a: Any, b: Any, scale: float = 0.0, where_finite: bool = False) -> bool:
+    def agree(cls, a: Value, b: Value, scale: float = 0.0, where_finite: bool = False) -> bool:
         """Whether two values are the same up to rounding.
 
         Parameters
@@ -269,11 +270,11 @@ class Type(ABC):
         return cls.values_eq_approx(a, b)
 
     @staticmethod
-    def describe_difference(a: Any, b: Any) -> str:
+    def describe_difference(a: Value, b: Value) -> str:
         """Return in words how two values differ: for arrays where, and by how much at most."""
         return f"{a!r} against {b!r}"
 
-    def preallocations(self, kind: str, like: Any = None, dims: int = 4) -> Iterator[Any]:
+    def preallocations(self, kind: str, like: Value = None, dims: int = 4) -> Iterator[Value]:
         """Yield output buffers of one documented kind (``c_contiguous``, ``strided`` …) for DebugMode.
 
         Parameters
@@ -340,7 +341,7 @@ class Type(ABC):
 
 
 @cache
-def _takes(function: Callable[..., Any], name: str) -> bool:
+def _takes(function: Callable[..., object], name: str) -> bool:
     """Whether a function takes a keyword argument of this name."""
     parameters = inspect.signature(function).parameters
     return name in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from treadle.graph import html, printing
     from treadle.graph.diagnostics.provenance import UserLine
     from treadle.graph.ir.apply import Apply
+    from treadle.graph.ir.values import Value
 
     # Keys of a mapping may be of any class of variable: a mapping is not covariant in its keys.
     K = TypeVar("K", bound="Variable | str")
@@ -40,7 +41,7 @@ class ScratchPad:
         msg = f"tag: {name!r} was never set on it; set are {', '.join(vars(self)) or 'none'}. Set tag.{name} first."
         raise GraphAttributeError(msg)
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         super().__setattr__(name, value)
 
     def __repr__(self) -> str:
@@ -94,7 +95,7 @@ class Variable(Generic[T_co]):
     __slots__ = ("__weakref__", "_tag", "index", "name", "owner", "type")
 
     # Set by treadle.graph.algorithms.serialization: how a variable inside a graph is pickled without recursion.
-    reducer: ClassVar[Callable[[Variable], tuple[Any, ...]]]
+    reducer: ClassVar[Callable[[Variable], tuple[object, ...]]]
 
     def __init__(self, type: T_co, owner: Apply | None, index: int | None = None, name: str | None = None) -> None:  # noqa: A002 - the documented name
         if name is not None:
@@ -132,10 +133,10 @@ class Variable(Generic[T_co]):
 
     def eval(
         self,
-        inputs_to_values: Mapping[K, Any] | None = None,
-        mode: Any = None,
-        **kwargs: Any,
-    ) -> Any:
+        inputs_to_values: Mapping[K, object] | None = None,
+        mode: object = None,
+        **kwargs: object,
+    ) -> Value:
         """Compute the variable's value.
 
         Parameters
@@ -196,7 +197,7 @@ class Variable(Generic[T_co]):
         return Variable.reducer(self)
 
 
-def _shortened(value: Any) -> str:
+def _shortened(value: object) -> str:
     """Return a value's text on one line, its middle left out where it is long."""
     text = " ".join(str(value).split())
     return text if len(text) <= 40 else f"{text[:30]} … {text[-6:]}"
@@ -249,14 +250,14 @@ class Constant(Variable[T_co]):
 
     __slots__ = ("_signature", "data")
 
-    def __init__(self, type: T_co, data: Any, name: str | None = None) -> None:  # noqa: A002 - the documented name
+    def __init__(self, type: T_co, data: object, name: str | None = None) -> None:  # noqa: A002 - the documented name
         super().__init__(type, None, None, name)
         check_type(type)
         self.data = type.filter(data)
         self._signature: bytes | None = None
 
     @property
-    def value(self) -> Any:
+    def value(self) -> Value:
         """The constant's value."""
         return self.data
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from treadle.graph.ir.op import Op
 
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from treadle.graph.ir.apply import Apply
     from treadle.graph.ir.type import Type
+    from treadle.graph.ir.values import Cell, SymbolicShape, Value
     from treadle.graph.ir.variable import Variable
 
 
@@ -23,7 +24,7 @@ class _SameValue(Op):
         """Return the input's type."""
         return types
 
-    def infer_shape(self, node: Apply, shapes: Sequence[Any]) -> Sequence[Any]:
+    def infer_shape(self, node: Apply, shapes: Sequence[SymbolicShape | None]) -> Sequence[SymbolicShape | None]:
         """Return the input's shape."""
         del node
         return shapes
@@ -50,11 +51,11 @@ class DeepCopyOp(_SameValue):
     variable or with another output, where ``borrow`` does not allow that.
     """
 
-    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+    def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
         """Copy the value."""
         output_storage[0][0] = node.inputs[0].type.copy_value(inputs[0])
 
-    def do_constant_folding(self, fgraph: Any, node: Apply) -> bool:
+    def do_constant_folding(self, fgraph: object, node: Apply) -> bool:
         """Refuse: the copy is to be made in each call."""
         del fgraph, node
         return False
@@ -69,7 +70,7 @@ class ViewOp(_SameValue):
 
     view_map: dict[int, list[int]] = {0: [0]}  # noqa: RUF012 - the documented contract of Op
 
-    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+    def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
         """Return the value."""
         del node
         output_storage[0][0] = inputs[0]

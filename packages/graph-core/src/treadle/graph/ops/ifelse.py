@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph.ir.thunk import ComputeMap, StorageMap, ThunkType
+    from treadle.graph.ir.values import Cell, SymbolicShape, Value
 
 
 class IfElse(Op):
@@ -47,11 +48,11 @@ class IfElse(Op):
         if self.as_view:
             self.view_map = {i: [1 + i, 1 + count + i] for i in range(count)}
 
-    def as_input(self, value: Any) -> Variable:
+    def as_input(self, value: object) -> Variable:
         """Return a variable, or a plain value as a constant of the type that installed packages know for it."""
         return value if isinstance(value, Variable) else CONVERTERS.type_of(value).make_constant(value)
 
-    def make_node(self, *inputs: Any) -> Apply:
+    def make_node(self, *inputs: object) -> Apply:
         """Return the node; the type of each output covers both branches' types.
 
         Raises
@@ -93,7 +94,7 @@ class IfElse(Op):
         """Return the variables of the first and of the second branch."""
         return node.inputs[1 : 1 + self.n_outs], node.inputs[1 + self.n_outs :]
 
-    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+    def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
         """Pass the branch taken on; the values of the other are not looked at."""
         start = 1 if inputs[0] else 1 + self.n_outs
         for i, (out, cell) in enumerate(zip(node.outputs, output_storage, strict=True)):
@@ -134,7 +135,7 @@ class IfElse(Op):
         thunk.lazy = True
         return thunk
 
-    def infer_shape(self, node: Apply, shapes: Sequence[Any]) -> Sequence[Any]:
+    def infer_shape(self, node: Apply, shapes: Sequence[SymbolicShape | None]) -> Sequence[SymbolicShape | None]:
         """Return the branches' shapes where they are known to be the same."""
         del node
         pairs = zip(shapes[1 : 1 + self.n_outs], shapes[1 + self.n_outs :], strict=True)

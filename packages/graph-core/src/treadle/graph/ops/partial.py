@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from treadle.graph.ir.values import Value
 
 
 class ChangesPart(ABC):
@@ -17,13 +19,13 @@ class ChangesPart(ABC):
     """
 
     @abstractmethod
-    def keep_part(self, inputs: Sequence[Any]) -> Any:
+    def keep_part(self, inputs: Sequence[object]) -> Value:
         """Return a copy of the part that will be changed."""
 
     @abstractmethod
-    def change_part(self, inputs: Sequence[Any], kept: Any) -> None:
+    def change_part(self, inputs: Sequence[object], kept: object) -> None:
         """Change the value of the first input; `kept` is what `keep_part` returned for the inputs."""
 
     @abstractmethod
-    def restore_part(self, inputs: Sequence[Any], kept: Any) -> None:
+    def restore_part(self, inputs: Sequence[object], kept: object) -> None:
         """Put back into the first input what was kept."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.graph.ir.apply import Apply
 from treadle.graph.ir.notation import Form
@@ -12,10 +12,11 @@ from treadle.graph.ir.op import Op
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from treadle.graph.ir.values import Cell, SymbolicShape, Value
     from treadle.graph.ir.variable import Variable
 
 
-def print_attributes(op: Print, value: Any) -> None:
+def print_attributes(op: Print, value: object) -> None:
     """Write a line ``message attribute = value`` to standard output for each attribute the op names."""
     for name in op.attrs:
         found = getattr(value, name)
@@ -51,30 +52,30 @@ class Print(Op):
         self,
         message: str = "",
         attrs: Sequence[str] = ("__str__",),
-        global_fn: Callable[[Print, Any], object] = print_attributes,
+        global_fn: Callable[[Print, Value], object] = print_attributes,
     ) -> None:
         self.message = message
         self.attrs = tuple(attrs)
         self.global_fn = global_fn
 
-    def make_node(self, *inputs: Any) -> Apply:
+    def make_node(self, *inputs: object) -> Apply:
         """Return the node; the output has the input's type."""
         (x,) = inputs
         var = self.as_input(x)
         return Apply(self, [var], [var.type.make_variable()])
 
-    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+    def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
         """Show the value and pass it on."""
         del node
         self.global_fn(self, inputs[0])
         output_storage[0][0] = inputs[0]
 
-    def do_constant_folding(self, fgraph: Any, node: Apply) -> bool:
+    def do_constant_folding(self, fgraph: object, node: Apply) -> bool:
         """Never: the value is to be shown at every call."""
         del fgraph, node
         return False
 
-    def infer_shape(self, node: Apply, shapes: Sequence[Any]) -> Sequence[Any]:
+    def infer_shape(self, node: Apply, shapes: Sequence[SymbolicShape | None]) -> Sequence[SymbolicShape | None]:
         """Return the input's shape."""
         del node
         return list(shapes)

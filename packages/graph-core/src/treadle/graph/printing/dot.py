@@ -102,7 +102,7 @@ class DotWriter:
 
     # Pieces
 
-    def name(self, thing: Any) -> str:
+    def name(self, thing: object) -> str:
         """Return the DOT name of a variable or node: ``v0``, ``n1`` … in the order in which they are met."""
         known = self.names.get(thing)
         if known is None:
@@ -223,7 +223,7 @@ class DotWriter:
     def add_inner_graphs(self, order: Sequence[Apply]) -> None:
         """Add the graphs inside ops, and those inside them, each in a cluster of its own."""
         pending = [node.op for node in order if isinstance(node.op, HasInnerGraph)]
-        shown: set[Any] = set()
+        shown: set[object] = set()
         for op in pending:  # it grows while inner graphs are shown
             if op in shown:
                 continue
@@ -238,7 +238,7 @@ class DotWriter:
             pending += [node.op for node in nodes if isinstance(node.op, HasInnerGraph)]
 
 
-def _branching_node(wanted: Any, order: Sequence[Apply]) -> Apply:
+def _branching_node(wanted: object, order: Sequence[Apply]) -> Apply:
     """Return the node that chooses between branches: the one given, or the one of an op of that name.
 
     Raises
@@ -272,12 +272,12 @@ def _branch_borders(node: Apply, order: Sequence[Apply]) -> dict[Apply, str]:
 
 
 def dot_text(
-    graph: Any,
+    graph: object,
     *,
     compact: bool = True,
     with_ids: bool = False,
     high_contrast: bool = True,
-    cond_highlight: Any = None,
+    cond_highlight: object = None,
     color_codes: Mapping[str, str] | None = None,
     max_label_size: int = 70,
     var_with_name_simple: bool = False,
@@ -385,13 +385,13 @@ def drawn(source: str, format: str) -> bytes:  # noqa: A002 - Graphviz's word fo
 
 
 def pydotprint(
-    fct: Any,
-    outfile: Any = None,
+    fct: object,
+    outfile: object = None,
     compact: bool = True,
     format: str = "png",  # noqa: A002 - the documented name
     with_ids: bool = False,
     high_contrast: bool = True,
-    cond_highlight: Any = None,
+    cond_highlight: object = None,
     colorCodes: Mapping[str, str] | None = None,  # noqa: N803 - the documented name
     max_label_size: int = 70,
     scan_graphs: bool = False,
@@ -454,7 +454,7 @@ def pydotprint(
     return None
 
 
-def _target(outfile: Any, format: str) -> tuple[str, str]:  # noqa: A002 - as above
+def _target(outfile: object, format: str) -> tuple[str, str]:  # noqa: A002 - as above
     """Return the file to write, and its format."""
     if outfile is None:
         return f"graph.{format}", format

@@ -51,12 +51,12 @@ class PrinterState:
     """
 
     def __init__(
-        self, pprinter: PPrinter, precedence: float = Precedence.LOWEST, limit: int = LIMIT, **props: Any
+        self, pprinter: PPrinter, precedence: float = Precedence.LOWEST, limit: int = LIMIT, **props: object
     ) -> None:
         self.pprinter = pprinter
         self.precedence = precedence
         self.limit = limit
-        self.memo: dict[Any, str | None] = {}
+        self.memo: dict[object, str | None] = {}
         self.definitions: list[tuple[str, str]] = []
         self._uses: dict[Variable, int] = {}
         self._roots: set[Variable] = set()
@@ -104,7 +104,7 @@ class PrinterState:
                 return name
 
 
-def _in_order(roots: Iterable[Variable], known: Mapping[Any, Any]) -> list[Variable]:
+def _in_order(roots: Iterable[Variable], known: Mapping[object, object]) -> list[Variable]:
     """Return the variables not known yet that the roots are computed from, each after those it needs itself.
 
     Raises
@@ -147,7 +147,7 @@ class PPrinter:
     """
 
     def __init__(self) -> None:
-        self._by_op: dict[Any, Printer] = {}
+        self._by_op: dict[object, Printer] = {}
         self._conditions: list[tuple[Callable[[PrinterState, Variable], bool], Printer]] = []
 
     # Choosing printers
@@ -170,7 +170,7 @@ class PPrinter:
         if not hasattr(printer, "process"):
             msg = f"pprint: a printer with a method process is needed, got {printer!r}. Derive it from Printer."
             raise GraphTypeError(msg)
-        wanted: Any = condition
+        wanted: object = condition
         if isinstance(wanted, Op | type):
             self._by_op[wanted] = printer
         elif callable(wanted):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.graph.diagnostics.notes import note_op
 from treadle.graph.errors import GraphTypeError
@@ -36,11 +36,11 @@ class Printed:
         self,
         outputs: list[Variable],
         fgraph: AbstractFunctionGraph | None,
-        storage: Mapping[Variable, Any] | None = None,
+        storage: Mapping[Variable, object] | None = None,
     ) -> None:
         self.outputs = outputs
         self.fgraph = fgraph
-        self.storage: Mapping[Variable, Any] = {} if storage is None else storage
+        self.storage: Mapping[Variable, object] = {} if storage is None else storage
 
     def updates(self) -> dict[int, Variable]:
         """Return which outputs are new values of which inputs."""
@@ -50,7 +50,7 @@ class Printed:
         return {out: self.fgraph.inputs[at] for out, at in mapping.items()}
 
 
-def _function(thing: Any) -> Printed | None:
+def _function(thing: object) -> Printed | None:
     """Return a compiled function as its rewritten graph, or None for anything else."""
     fgraph = getattr(getattr(thing, "maker", None), "fgraph", None)
     if not isinstance(fgraph, AbstractFunctionGraph):
@@ -59,7 +59,7 @@ def _function(thing: Any) -> Printed | None:
     return Printed(list(fgraph.outputs), fgraph, None if kept is None else kept())
 
 
-def read(what: str, graph: Any) -> list[Printed]:
+def read(what: str, graph: object) -> list[Printed]:
     """Return what to print, in order.
 
     Parameters
@@ -95,7 +95,7 @@ def read(what: str, graph: Any) -> list[Printed]:
     return found
 
 
-def stored_value(var: Variable, storage: Mapping[Variable, Any]) -> str | None:
+def stored_value(var: Variable, storage: Mapping[Variable, object]) -> str | None:
     """Return the text of the value that is kept for a variable, shortened to one line; None where there is none.
 
     Constants have none: their own text is their value.
@@ -116,7 +116,7 @@ def op_text(node: Apply) -> str:
         raise
 
 
-def one_line(value: Any, longest: int) -> str:
+def one_line(value: object, longest: int) -> str:
     """Return a value's text in one line of at most `longest` characters, its middle left out where it is longer."""
     text = " ".join(str(value).split())
     if len(text) <= longest:

@@ -45,7 +45,7 @@ def char_from_number(number: int) -> str:
 
 
 @singledispatch
-def op_debug_information(op: Any, node: Apply) -> Mapping[Variable, str]:
+def op_debug_information(op: object, node: Apply) -> Mapping[Variable, str]:
     """Return what an op says of the inputs of a node, shown by `debugprint` with ``print_op_info=True``.
 
     Register a function for a class of ops with ``@op_debug_information.register(MyOp)``; it returns a text for each
@@ -76,7 +76,7 @@ class Options:
     fgraph_inputs: bool
     lines: bool
 
-    def __init__(self, **given: Any) -> None:
+    def __init__(self, **given: object) -> None:
         vars(self).update(given)
 
 
@@ -85,12 +85,12 @@ class Identities:
 
     __slots__ = ("kind", "used")
 
-    def __init__(self, kind: str, used: MutableMapping[Any, str] | None) -> None:
+    def __init__(self, kind: str, used: MutableMapping[object, str] | None) -> None:
         if kind not in ID_TYPES:
             msg = f"debugprint: id_type must be one of {', '.join(map(repr, ID_TYPES))}, got {kind!r}."
             raise GraphValueError(msg)
         self.kind = kind
-        self.used: MutableMapping[Any, str] = {} if used is None else used
+        self.used: MutableMapping[object, str] = {} if used is None else used
 
     def of(self, thing: GraphNode) -> str:
         """Return `` [id A]``, or nothing where no ids are wanted."""
@@ -113,15 +113,15 @@ class Identities:
 class TreePrinter:
     """One run of debugprint: what has been shown, and how."""
 
-    def __init__(self, options: Options, ids: Identities, done: MutableMapping[Any, str]) -> None:
+    def __init__(self, options: Options, ids: Identities, done: MutableMapping[object, str]) -> None:
         self.options = options
         self.ids = ids
         self.done = done
         self.lines: list[str] = []
         # Ops with graphs of their own that have been met, with the text of the first node of each.
-        self._inner: list[tuple[Any, str]] = []
-        self._inner_ops: set[Any] = set()
-        self._storage: Mapping[Variable, Any] = {}
+        self._inner: list[tuple[HasInnerGraph, str]] = []
+        self._inner_ops: set[object] = set()
+        self._storage: Mapping[Variable, object] = {}
         self._order: dict[Apply, int] = {}
         self._notes: dict[tuple[Apply, Variable], str] = {}
 

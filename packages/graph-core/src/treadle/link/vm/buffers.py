@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.graph import memory_roots, roots_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from treadle.graph import Apply, FunctionGraph, Variable
+    from treadle.graph import Apply, FunctionGraph, Value, Variable
 
 
 class Buffers:
@@ -36,14 +36,14 @@ class Buffers:
         finally:
             mine.taken, mine.spare = outer, mine.taken
 
-    def take(self, var: Variable) -> Any:
+    def take(self, var: Variable) -> Value:
         """Return what may be overwritten to compute a variable, or None."""
-        taken: dict[Variable, Any] | None = getattr(self._of_thread, "taken", None)
+        taken: dict[Variable, object] | None = getattr(self._of_thread, "taken", None)
         return None if taken is None else taken.pop(var, None)
 
-    def leave(self, var: Variable, value: Any) -> None:
+    def leave(self, var: Variable, value: object) -> None:
         """Keep a value for the next call."""
-        taken: dict[Variable, Any] | None = getattr(self._of_thread, "taken", None)
+        taken: dict[Variable, object] | None = getattr(self._of_thread, "taken", None)
         if taken is not None:
             taken[var] = value
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.graph import GraphError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from treadle.graph import FunctionGraph, Variable
+    from treadle.graph import FunctionGraph, Value, Variable
 
     Lengths = Callable[[Callable[[Sequence[Variable]], Sequence[Variable]]], FunctionGraph]
 
@@ -35,7 +35,7 @@ class ExportedInput:
 
     name: str
     role: str
-    value: Any = None
+    value: Value = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from types import CodeType
 
-    from treadle.graph import Apply, Block, FunctionGraph, Roots
+    from treadle.graph import Apply, Block, Compute, FunctionGraph, Roots, Value
 
 CHUNK = 400
 _NUMBER = itertools.count()
@@ -22,7 +22,7 @@ _NUMBER = itertools.count()
 class Listing:
     """A compiled program text: what to call, and which node each line of it runs."""
 
-    run: Callable[..., Any]
+    run: Compute
     source: str
     names: dict[Variable, str]
     nodes: dict[CodeType, dict[int, Apply]]
@@ -96,9 +96,9 @@ def unprotected_inputs(fgraph: FunctionGraph) -> set[Variable]:
 def _results(
     fgraph: FunctionGraph,
     names: dict[Variable, str],
-    scope: dict[str, Any],
+    scope: dict[str, object],
     roots: Roots,
-    copy: Callable[[Any], Any] | None,
+    copy: Callable[[object], object] | None,
 ) -> list[str]:
     """Return the expressions of the outputs: copies where one may be an input's, a constant's or another's memory.
 
@@ -122,15 +122,15 @@ def _tuple(names: Sequence[str]) -> str:
     return ", ".join(names) + ("," if len(names) == 1 else "")
 
 
-def fixed_value(var: Variable) -> Any:
+def fixed_value(var: Variable) -> Value:
     """Return the value of a variable that is neither given nor computed: a constant's or a shared variable's."""
-    known: Any = var
+    known: Value = var
     return known.data if isinstance(var, Constant) else known.container.read_host()
 
 
 def generate(
     fgraph: FunctionGraph,
-    callables: dict[Apply, Callable[..., Any]],
+    callables: dict[Apply, Compute],
     free: bool,
     lazy: bool | None = None,
     copy: Callable[[Any], Any] | None = None,
@@ -182,7 +182,7 @@ def generate(
 
 
 def _calls(
-    order: Sequence[Apply], names: dict[Variable, str], scope: dict[str, Any], copied: dict[Apply, set[int]]
+    order: Sequence[Apply], names: dict[Variable, str], scope: dict[str, object], copied: dict[Apply, set[int]]
 ) -> dict[Apply, str]:
     """Return the expression that calls each node, destroyed inputs copied where that is needed."""
     calls = {}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from treadle.graph import Type
+    from treadle.graph import Type, Value
     from treadle.link.vm.program_graph import ProgramGraph
     from treadle.link.vm.thunks.linker import Linker
 
@@ -30,7 +30,7 @@ class Program(ABC):
     writes: Any = None
 
     @abstractmethod
-    def __call__(self, *inputs: Any) -> Sequence[Any]:
+    def __call__(self, *inputs: object) -> Sequence[Value]:
         """Compute the outputs.
 
         Parameters
@@ -49,7 +49,7 @@ class Program(ABC):
         """
 
     def offer_caller(
-        self, fallback: Callable[..., Any], single: bool, take: Callable[[Callable[..., Any]], None]
+        self, fallback: Callable[..., object], single: bool, take: Callable[[Callable[..., object]], None]
     ) -> None:
         """Hand over a quicker way to call the program, for those that have one; by default there is none.
 
@@ -83,15 +83,15 @@ class Program(ABC):
         del kind, name
         return None
 
-    def fetch(self, value: Any, type_: Type) -> Any:
+    def fetch(self, value: object, type_: Type) -> Value:
         """Return an output in native form as a host value that the caller owns."""
         return type_.to_host(value)
 
-    def wait(self, values: Sequence[Any]) -> None:
+    def wait(self, values: Sequence[object]) -> None:
         """Return when outputs in native form have been computed, where a call does not wait for that itself."""
         del values
 
-    def rebound(self, graph: ProgramGraph, data: Any) -> Program | None:
+    def rebound(self, graph: ProgramGraph, data: object) -> Program | None:
         """Return this program for an equal graph of other origin: what is compiled is shared, errors name its lines.
 
         Parameters

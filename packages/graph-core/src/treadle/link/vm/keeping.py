@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import CodeType
 
-    from treadle.graph import Apply, FunctionGraph, Variable
+    from treadle.graph import Apply, Compute, FunctionGraph, Variable
     from treadle.link.vm.programs import VMProgram
 
 
@@ -60,7 +60,7 @@ def keep(program: VMProgram) -> KeptProgram:
     return KeptProgram(program.fgraph, functions, listing.steps, names, others, listing.source)
 
 
-def restore(kept: KeptProgram, lower: Callable[[Apply], Callable[..., Any]]) -> Listing:
+def restore(kept: KeptProgram, lower: Callable[[Apply], Compute]) -> Listing:
     """Return the functions of a program that was kept.
 
     Parameters

@@ -84,7 +84,7 @@ class ProgramLinker:
 
     # For the compile cache: a linker that implements both is spared linking where an equal graph was linked before.
 
-    def dump(self, program: Program) -> Any:
+    def dump(self, program: Program) -> object:
         """Return what `load` needs to make a program of `link` again, in another process.
 
         Returns
@@ -94,6 +94,7 @@ class ProgramLinker:
         the equal graph at hand. None, the default, if the program cannot be kept.
         """
         del program
+        return None
 
     def load(self, data: Any, graph: ProgramGraph) -> Program:
         """Return the program that `dump` was given, without generating or compiling anything.

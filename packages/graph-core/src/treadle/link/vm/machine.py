@@ -16,7 +16,7 @@ from treadle.link.vm.programs import KeepingProgram, VMProgram, into_buffers, lo
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from treadle.graph import Variable
+    from treadle.graph import Compute, Value, Variable
     from treadle.link.vm.generation import Listing
     from treadle.link.vm.interface import Program
     from treadle.link.vm.program_graph import ProgramGraph
@@ -54,7 +54,7 @@ class PythonLinker(ProgramLinker):
 
         return self._program(fgraph, write)
 
-    def dump(self, program: Program) -> Any:
+    def dump(self, program: Program) -> object:
         """Return what `load` needs; None for a program that runs thunks on storage."""
         return keep(program) if isinstance(program, VMProgram) else None
 
@@ -63,7 +63,7 @@ class PythonLinker(ProgramLinker):
         del graph
         return self._program(data.fgraph, lambda lower: restore(data, lower))
 
-    def _lower(self, node: Apply, perform: Lower = through_perform) -> Callable[..., Any]:
+    def _lower(self, node: Apply, perform: Lower = through_perform) -> Compute:
         """Return what computes a node, given what runs a node's `perform`."""
         return lower_node(node, perform)
 
@@ -77,17 +77,17 @@ class PythonLinker(ProgramLinker):
             return VMProgram(fgraph, write(self._lower))
         buffers, reused = Buffers(), reusable_outputs(fgraph)
 
-        def perform(node: Apply) -> Callable[..., Any]:
+        def perform(node: Apply) -> Compute:
             return into_buffers(node, reused[node], buffers) if node in reused else through_perform(node)
 
         return KeepingProgram(fgraph, write(lambda node: self._lower(node, perform)), buffers)
 
 
-def evaluate(variable: Variable, values: Mapping[Any, Any], mode: Any = None, **kwargs: Any) -> Any:
+def evaluate(variable: Variable, values: Mapping[object, object], mode: object = None, **kwargs: object) -> Value:
     """Compute a variable on the Python VM, unrewritten: the evaluator where `compile` is not installed."""
     del mode, kwargs
     inputs = list(explicit_graph_inputs([variable]))
-    given: list[Any] = []
+    given: list[object] = []
     for var in inputs:
         if var in values or var.name in values:
             given.append(var.type.filter(values[var] if var in values else values[var.name]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from treadle.config import new_lock
 
@@ -42,7 +42,7 @@ class Later(Generic[T]):
         made.get()
         return made
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """Pickle the value; the compile cache keeps it apart instead."""
         return Later.of, (self.get(),)
 

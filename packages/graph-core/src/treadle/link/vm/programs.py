@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.config import new_lock
 from treadle.graph import IfElse, LoweringTable, Op, made_thunk, node_error, note_op, prepare
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from types import TracebackType
 
-    from treadle.graph import Apply, FunctionGraph, Variable
+    from treadle.graph import Apply, Compute, FunctionGraph, Value, Variable
     from treadle.link.vm.buffers import Buffers
     from treadle.link.vm.generation import Listing
 
@@ -27,28 +27,28 @@ def vm_scope() -> AbstractContextManager[None]:
     return (TABLE.scope or nullcontext)()
 
 
-def through_perform(node: Apply) -> Callable[..., Any]:
+def through_perform(node: Apply) -> Compute:
     """Return a function of the node's input values that runs `perform`."""
     perform = node.op.perform
     prepare(node)
     if len(node.outputs) == 1:
 
-        def run_one(*values: Any) -> Any:
-            cell: list[Any] = [None]
+        def run_one(*values: object) -> Value:
+            cell: list[object] = [None]
             perform(node, list(values), [cell])
             return cell[0]
 
         return run_one
 
-    def run(*values: Any) -> tuple[Any, ...]:
-        cells: list[list[Any]] = [[None] for _ in node.outputs]
+    def run(*values: object) -> tuple[Value, ...]:
+        cells: list[list[object]] = [[None] for _ in node.outputs]
         perform(node, list(values), cells)
         return tuple(cell[0] for cell in cells)
 
     return run
 
 
-def into_buffers(node: Apply, reused: Sequence[bool], buffers: Buffers) -> Callable[..., Any]:
+def into_buffers(node: Apply, reused: Sequence[bool], buffers: Buffers) -> Compute:
     """Return a function of the node's input values that runs `perform` on output cells with the last call's values.
 
     Parameters
@@ -64,7 +64,7 @@ def into_buffers(node: Apply, reused: Sequence[bool], buffers: Buffers) -> Calla
     prepare(node)
     outputs = list(zip(node.outputs, reused, strict=True))
 
-    def run(*values: Any) -> Any:
+    def run(*values: object) -> Value:
         cells = [[buffers.take(out) if kept else None] for out, kept in outputs]
         perform(node, list(values), cells)
         results = tuple(cell[0] for cell in cells)
@@ -82,10 +82,10 @@ def has_own_thunk(node: Apply) -> bool:
     return kind.make_thunk not in {Op.make_thunk, IfElse.make_thunk} or kind.make_py_thunk is not Op.make_py_thunk
 
 
-def through_thunk(node: Apply) -> Callable[..., Any]:
+def through_thunk(node: Apply) -> Compute:
     """Return a function of the node's input values that runs its thunk on cells of its own, one call at a time."""
     node = node.with_distinct_inputs()
-    storage: dict[Any, list[Any]] = {v: [None] for v in (*node.inputs, *node.outputs)}
+    storage: dict[Value, list[Value]] = {v: [None] for v in (*node.inputs, *node.outputs)}
     # Inputs are there before the thunk is called: a lazy one need not ask for any.
     computed = {**{v: [True] for v in node.inputs}, **{v: [False] for v in node.outputs}}
     thunk = made_thunk(node, storage, computed, list(node.outputs))
@@ -94,7 +94,7 @@ def through_thunk(node: Apply) -> Callable[..., Any]:
     lock = new_lock()
     single = len(outputs) == 1
 
-    def run(*values: Any) -> Any:
+    def run(*values: object) -> Value:
         with lock:
             for cell, value in zip(inputs, values, strict=True):
                 cell[0] = value
@@ -110,7 +110,7 @@ def through_thunk(node: Apply) -> Callable[..., Any]:
     return run
 
 
-def lower_node(node: Apply, perform: Callable[[Apply], Callable[..., Any]] = through_perform) -> Callable[..., Any]:
+def lower_node(node: Apply, perform: Callable[[Apply], Callable[..., object]] = through_perform) -> Compute:
     """Return a function of the node's input values: its rule's, its own thunk's, or what runs its `perform`.
 
     A rule ``rule(op, node)`` registered in `TABLE` returns such a function (one value, or a tuple of values for
@@ -120,7 +120,7 @@ def lower_node(node: Apply, perform: Callable[[Apply], Callable[..., Any]] = thr
         return through_thunk(node)
     rule = TABLE.find(node.op)
     try:
-        found: Callable[..., Any] | None = None if rule is None else rule(node.op, node)
+        found: Callable[..., object] | None = None if rule is None else rule(node.op, node)
     except Exception as error:
         note_op(error, node.op, "lowering for the VM", node.where())
         raise
@@ -149,11 +149,11 @@ class VMProgram(Program):
         """Text of the generated function."""
         return self._listing.source
 
-    def __call__(self, *inputs: Any) -> Sequence[Any]:
+    def __call__(self, *inputs: object) -> Sequence[Value]:
         """Compute the outputs."""
         try:
             with self._scope():
-                result: Sequence[Any] = self._run(*inputs)
+                result: Sequence[object] = self._run(*inputs)
         except Exception as error:
             raise self._explained(error) from error
         return result
@@ -170,7 +170,7 @@ class VMProgram(Program):
             trace = trace.tb_next
         return error
 
-    def _value(self, var: Variable, local: Mapping[str, Any], scope: Mapping[str, Any]) -> Any:
+    def _value(self, var: Variable, local: Mapping[str, object], scope: Mapping[str, object]) -> object:
         name = self._listing.names[var]
         # A value of a branch that was not taken was not computed.
         return local[name] if name in local else scope.get(name)
@@ -185,7 +185,7 @@ class KeepingProgram(VMProgram):
         super().__init__(fgraph, listing)
         self._buffers = buffers
 
-    def __call__(self, *inputs: Any) -> Sequence[Any]:
+    def __call__(self, *inputs: object) -> Sequence[Value]:
         """Compute the outputs."""
         with self._buffers.taken():
             return super().__call__(*inputs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.link.vm.generation import generate
 from treadle.link.vm.programs import VMProgram, lower_node
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from treadle.graph import FunctionGraph
 
 
-def replay(fgraph: FunctionGraph, inputs: Sequence[Any], error: Exception) -> Exception:
+def replay(fgraph: FunctionGraph, inputs: Sequence[object], error: Exception) -> Exception:
     """Explain another backend's failure: run the graph on the VM and return what it raises.
 
     Parameters

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.graph import Apply, Branching, Constant, DestroyHandler, FunctionGraph, GraphTypeError, Op
 from treadle.link.vm.machine import PythonLinker
@@ -12,7 +12,7 @@ from treadle.link.vm.program_graph import Later, ProgramGraph
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from treadle.graph import Block, Type, Variable
+    from treadle.graph import Block, Cell, Type, Value, Variable
     from treadle.link.vm.interface import Program
     from treadle.link.vm.linker import ProgramLinker
 
@@ -45,7 +45,7 @@ class Segment(Op):
         """The stretch."""
         return self._fgraph.get()
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """Pickle what the linker keeps of the program."""
         data = None if self.linker is None else self.linker.dump(self.program)
         if data is None:
@@ -54,11 +54,11 @@ class Segment(Op):
         types = [v.type for v in self.fgraph.inputs], [v.type for v in self.fgraph.outputs]
         return _restored, (self._fgraph, self.linker, *types, data)
 
-    def make_node(self, *inputs: Any) -> Apply:
+    def make_node(self, *inputs: Variable) -> Apply:
         """Return a node with the stretch's outputs."""
         return Apply(self, inputs, [out.type.make_variable(out.name) for out in self.fgraph.outputs])
 
-    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+    def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
         """Run the program; what it raises names the node inside."""
         del node
         for cell, value in zip(output_storage, self.program(*inputs), strict=True):
@@ -70,7 +70,7 @@ class Segment(Op):
 
 
 def _restored(
-    fgraph: Later[FunctionGraph], linker: ProgramLinker, inputs: Sequence[Type], outputs: Sequence[Type], data: Any
+    fgraph: Later[FunctionGraph], linker: ProgramLinker, inputs: Sequence[Type], outputs: Sequence[Type], data: object
 ) -> Segment:
     graph = ProgramGraph(inputs, outputs, frozenset(), fgraph.get)
     return Segment(fgraph, linker.load(data, graph), linker)

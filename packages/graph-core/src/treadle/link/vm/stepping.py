@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.graph import Constant, FunctionGraph, IfElse, LoweringError
 from treadle.link.vm.generation import generate
@@ -11,11 +11,11 @@ from treadle.link.vm.programs import VMProgram, lower_node
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from treadle.graph import Apply
+    from treadle.graph import Apply, Compute, Value
     from treadle.link.vm.linker import ProgramLinker
 
 
-def link_one_node(node: Apply, linker: ProgramLinker | None) -> Callable[..., Any]:
+def link_one_node(node: Apply, linker: ProgramLinker | None) -> Compute:
     """Return a function of a node's input values, made by a linker of that node alone.
 
     Parameters
@@ -44,7 +44,7 @@ def link_one_node(node: Apply, linker: ProgramLinker | None) -> Callable[..., An
     places = [node.inputs.index(x) for x in taken]
     single = len(node.outputs) == 1
 
-    def run(*values: Any) -> Any:
+    def run(*values: object) -> Value:
         results = program(*[values[i] for i in places])
         return results[0] if single else tuple(results)
 
@@ -54,7 +54,7 @@ def link_one_node(node: Apply, linker: ProgramLinker | None) -> Callable[..., An
 def link_node_by_node(
     fgraph: FunctionGraph,
     linker: ProgramLinker | None,
-    wrap: Callable[[Apply, Callable[..., Any]], Callable[..., Any]],
+    wrap: Callable[[Apply, Callable[..., object]], Callable[..., object]],
     allow_gc: bool = True,
 ) -> VMProgram:
     """Return a program that runs every node by itself and does something around each: measure, check, tell.

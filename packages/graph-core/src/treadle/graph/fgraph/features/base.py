@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from treadle.graph.errors import GraphValueError
 
@@ -74,7 +74,7 @@ class Feature:
         """Return a feature of this kind for a copy of the graph: itself, unless it keeps anything of its graph."""
         return self
 
-    def clone_onto(self, equiv: Mapping[Any, Any]) -> Feature:
+    def clone_onto(self, equiv: Mapping[object, object]) -> Feature:
         """Return a feature for a copy of the graph, given what stands for what in it: what `clone` returns."""
         del equiv
         return self.clone()
@@ -98,7 +98,7 @@ class Feature:
             msg = f"{type(self).__name__}: the feature belongs to another graph. Attach a new one to each graph."
             raise kind(msg)
 
-    def install(self, fgraph: FunctionGraph, **attributes: Any) -> None:
+    def install(self, fgraph: FunctionGraph, **attributes: object) -> None:
         """Set attributes of the graph, mostly functions, until the feature is removed; for use in `on_attach`.
 
         Raises

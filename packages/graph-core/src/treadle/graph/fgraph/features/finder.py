@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.graph.fgraph.features.base import Bookkeeper
 
@@ -60,6 +60,6 @@ class NodeFinder(Bookkeeper):
         """Return the nodes whose op equals `op`, in order of import."""
         return list(self._nodes.get(op, ()))
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Leave the index out of pickles: it is made anew when the feature is attached."""
         return {**self.__dict__, "_fgraph": None, "_nodes": {}}

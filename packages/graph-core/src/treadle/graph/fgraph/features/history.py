@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.graph.errors import GraphValueError
 from treadle.graph.fgraph.features.base import Feature
@@ -67,6 +67,6 @@ class History(Feature):
             del marks[latest]
         fgraph.revert_journal(mark)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Leave checkpoints out of pickles."""
         return {**self.__dict__, "_marks": {}}

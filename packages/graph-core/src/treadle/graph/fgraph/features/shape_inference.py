@@ -36,7 +36,7 @@ def call_infer_shape(
     return found
 
 
-def _takes_graph(infer_shape: Callable[..., Any]) -> bool:
+def _takes_graph(infer_shape: Callable[..., object]) -> bool:
     try:
         parameters = inspect.signature(infer_shape).parameters.values()
     except ValueError:  # a callable without a signature

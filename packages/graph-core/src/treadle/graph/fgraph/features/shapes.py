@@ -31,10 +31,10 @@ class ShapeFeature(Feature):
         arrays: graphs themselves do not.
     """
 
-    def __init__(self, leaf_shape: Callable[[Variable], Sequence[Any] | None]) -> None:
+    def __init__(self, leaf_shape: Callable[[Variable], Sequence[object] | None]) -> None:
         self.leaf_shape = leaf_shape
         self._fgraph: FunctionGraph | None = None
-        self._known: dict[Variable, tuple[Any, ...] | None] = {}
+        self._known: dict[Variable, tuple[object, ...] | None] = {}
         # The nodes whose outputs' known shapes were found from the shape of a variable.
         self._users: dict[Variable, dict[Apply, None]] = {}
         # How many nodes were asked for their shapes.
@@ -96,7 +96,7 @@ class ShapeFeature(Feature):
             raise GraphValueError(msg)
         return None if graph.is_given(var) else var.owner
 
-    def _leaf(self, var: Variable) -> tuple[Any, ...] | None:
+    def _leaf(self, var: Variable) -> tuple[object, ...] | None:
         shape = self.leaf_shape(var)
         return None if shape is None else tuple(shape)
 
@@ -148,6 +148,6 @@ class ShapeFeature(Feature):
                 if self._known.pop(out, self) is not self:
                     pending.extend(self._users.pop(out, ()))
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Leave what is known out of pickles: it is found again when asked for."""
         return {"leaf_shape": self.leaf_shape, "_fgraph": None, "_known": {}, "_users": {}, "inferred": 0}

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from treadle.graph import Constant, GraphTypeError, GraphValueError, SharedVariable, Type, Variable
+from treadle.graph import Cell, Constant, GraphTypeError, GraphValueError, SharedVariable, Type, Variable
 from treadle.graph import Container as StateContainer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from treadle.graph import Apply, FunctionGraph
+    from treadle.graph import Apply, FunctionGraph, Value
 
-Cell = list[Any]
 StorageMap = dict[Variable, Cell]
 
 
@@ -64,7 +63,7 @@ class Container(StateContainer):
         if not isinstance(storage, list) or len(storage) != 1:
             msg = f"Container: storage must be a list of one element, got {storage!r}. Pass [None] for an empty one."
             raise GraphTypeError(msg)
-        given: Any = r
+        given: object = r
         if not isinstance(given, Variable | Type):
             msg = f"Container: a variable or a type is needed, got {r!r}."
             raise GraphTypeError(msg)
@@ -81,7 +80,7 @@ class Container(StateContainer):
         if storage[0] is not None:
             storage[0] = self._filtered(storage[0])
 
-    def _filtered(self, value: Any) -> Any:
+    def _filtered(self, value: object) -> Value:
         if value is None:
             return None
         try:
@@ -92,51 +91,51 @@ class Container(StateContainer):
             raise kind(msg) from error
 
     @property
-    def data(self) -> Any:
+    def data(self) -> Value:
         """The value in the cell; what is assigned is converted to the type."""
         return self.storage[0]
 
     @data.setter
-    def data(self, value: Any) -> None:
+    def data(self, value: object) -> None:
         if self.readonly:
             msg = f"container {self.name or 'without a name'}: it is read-only, got {value!r} to put into it."
             raise GraphTypeError(msg)
         self.storage[0] = self._filtered(value)
 
     @property
-    def value(self) -> Any:
+    def value(self) -> Value:
         """The value in the cell (see `data`)."""
         return self.data
 
     @value.setter
-    def value(self, value: Any) -> None:
+    def value(self, value: object) -> None:
         self.data = value
 
     # As a cell of state
 
-    def read(self) -> Any:
+    def read(self) -> Value:
         """Return the value."""
         return self.storage[0]
 
-    def read_host(self) -> Any:
+    def read_host(self) -> Value:
         """Return the value."""
         return self.storage[0]
 
-    def write(self, value: Any) -> None:
+    def write(self, value: object) -> None:
         """Store a value, already converted."""
         with self.lock:
             self.storage[0] = value
 
-    def change(self, edit: Callable[[Any], Any]) -> None:
+    def change(self, edit: Callable[[object], object]) -> None:
         """Store what a function makes of the value."""
         with self.lock:
             self.storage[0] = edit(self.storage[0])
 
-    def write_native(self, value: Any, fetch: Callable[[Any], Any]) -> None:
+    def write_native(self, value: Value, fetch: Callable[[Value], Value]) -> None:
         """Store a value in a backend's own form as the host value that `fetch` makes of it."""
         self.write(fetch(value))
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """Pickle the rules and the value."""
         return _container, (
             self.type,
@@ -159,7 +158,7 @@ def cell_of(container: Any) -> Cell:
     return cell
 
 
-def _given(what: str, variables: Sequence[Variable], cells: Sequence[Any] | None) -> list[Cell] | None:
+def _given(what: str, variables: Sequence[Variable], cells: Sequence[object] | None) -> list[Cell] | None:
     if cells is None:
         return None
     if len(cells) != len(variables):
@@ -171,8 +170,8 @@ def _given(what: str, variables: Sequence[Variable], cells: Sequence[Any] | None
 def map_storage(
     fgraph: FunctionGraph,
     order: Iterable[Apply],
-    input_storage: Sequence[Any] | None,
-    output_storage: Sequence[Any] | None,
+    input_storage: Sequence[object] | None,
+    output_storage: Sequence[object] | None,
     storage_map: Mapping[Variable, Cell] | None = None,
 ) -> tuple[list[Cell], list[Cell], StorageMap]:
     """Return a cell for each input, each output and each other variable of a graph.
@@ -220,7 +219,7 @@ def spare_outputs(fgraph: FunctionGraph, outputs: Sequence[Cell], known: Storage
     return [(var, cell) for var, cell in zip(fgraph.outputs, outputs, strict=True) if known[var] is not cell]
 
 
-def fixed_value(var: Variable) -> Any:
+def fixed_value(var: Variable) -> Value:
     """Return the value of a constant, or of a shared variable that is no input of its graph.
 
     Raises

@@ -11,8 +11,8 @@ from treadle.link.vm.thunks.vm_linker import PerformLinker
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from treadle.graph import Apply, FunctionGraph, ThunkType, Variable
-    from treadle.link.vm.thunks.containers import Cell, Container, StorageMap
+    from treadle.graph import Apply, Cell, Compute, FunctionGraph, ThunkType, Value, Variable
+    from treadle.link.vm.thunks.containers import Container, StorageMap
 
 
 class JITLinker(PerformLinker):
@@ -33,8 +33,8 @@ class JITLinker(PerformLinker):
         input_storage: Sequence[Cell],
         output_storage: Sequence[Cell],
         storage_map: StorageMap,
-        **kwargs: Any,
-    ) -> Callable[..., Any]:
+        **kwargs: object,
+    ) -> Compute:
         """Return a function of the values of `create_thunk_inputs` that the compiler takes.
 
         Raises
@@ -46,7 +46,7 @@ class JITLinker(PerformLinker):
         method = "fgraph_convert(fgraph, order, input_storage, output_storage, storage_map)"
         raise self._lacks(method)
 
-    def jit_compile(self, fn: Callable[..., Any]) -> Callable[..., Any]:
+    def jit_compile(self, fn: Callable[..., object]) -> Compute:
         """Return the compiled form of a function; of values in, a tuple of the outputs' values out.
 
         Raises
@@ -62,11 +62,11 @@ class JITLinker(PerformLinker):
         """Return the cells whose values the function is called with: by default, those of the graph's inputs."""
         return [storage_map[var] for var in self._accepted().inputs]
 
-    def input_filter(self, inp: Any) -> Any:
+    def input_filter(self, inp: object) -> Value:
         """Return a value as the compiled function takes it."""
         return inp
 
-    def output_filter(self, var: Variable, out: Any) -> Any:
+    def output_filter(self, var: Variable, out: object) -> Value:
         """Return a result as it is put into the output's cell."""
         del var
         return out
@@ -82,7 +82,7 @@ class JITLinker(PerformLinker):
         input_storage: Sequence[Cell],
         output_storage: Sequence[Cell],
         storage_map: StorageMap,
-    ) -> tuple[list[ThunkType], list[Apply], Callable[..., Any]]:
+    ) -> tuple[list[ThunkType], list[Apply], Compute]:
         """Return the one thunk of the graph, the last node in its place, and the compiled function."""
         fgraph = self._accepted()
         convert = self.fgraph_convert(fgraph, order, input_storage, output_storage, storage_map)

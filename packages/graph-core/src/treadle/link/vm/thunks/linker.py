@@ -65,7 +65,7 @@ class Linker(ProgramLinker):
         super().__init__(allow_gc=allow_gc)
         self._scheduler = scheduler
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, **kwargs: object) -> None:
         """Let a class that says how thunks are made, and not how programs are, have programs made of its thunks."""
         super().__init_subclass__(**kwargs)
         own = vars(cls)
@@ -111,7 +111,7 @@ class Linker(ProgramLinker):
         return getattr(type(self), method) is not getattr(Linker, method)
 
     def accept(
-        self: _Self, fgraph: FunctionGraph, no_recycling: Iterable[Variable] | None = None, profile: Any = None
+        self: _Self, fgraph: FunctionGraph, no_recycling: Iterable[Variable] | None = None, profile: object = None
     ) -> _Self:
         """Take a graph to make thunks for; return a linker of it: this one, or a copy if this one has a graph already.
 
@@ -159,10 +159,10 @@ class Linker(ProgramLinker):
 
     def make_thunk(
         self,
-        input_storage: Sequence[Any] | None = None,
-        output_storage: Sequence[Any] | None = None,
+        input_storage: Sequence[object] | None = None,
+        output_storage: Sequence[object] | None = None,
         storage_map: StorageMap | None = None,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> Triple:
         """Return a thunk for the accepted graph, and the containers that it takes inputs from and puts outputs into.
 
@@ -203,10 +203,10 @@ class Linker(ProgramLinker):
 
     def make_all(
         self,
-        input_storage: Sequence[Any] | None = None,
-        output_storage: Sequence[Any] | None = None,
+        input_storage: Sequence[object] | None = None,
+        output_storage: Sequence[object] | None = None,
         storage_map: StorageMap | None = None,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> All:
         """Return what `make_thunk` does, the thunks of all nodes, and the nodes in order.
 
@@ -257,7 +257,7 @@ class Linker(ProgramLinker):
         return self.fgraph
 
 
-def _check_graph(who: str, given: Any) -> None:
+def _check_graph(who: str, given: object) -> None:
     if not isinstance(given, FunctionGraph):
         msg = f"{who}.accept: a FunctionGraph is needed, got {given!r}."
         raise GraphTypeError(msg)
@@ -268,10 +268,10 @@ class LocalLinker(Linker):
 
     def make_thunk(
         self,
-        input_storage: Sequence[Any] | None = None,
-        output_storage: Sequence[Any] | None = None,
+        input_storage: Sequence[object] | None = None,
+        output_storage: Sequence[object] | None = None,
         storage_map: StorageMap | None = None,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> Triple:
         """Return the first three of what `make_all` does."""
         made = self.make_all(input_storage, output_storage, storage_map, **kwargs)
@@ -279,10 +279,10 @@ class LocalLinker(Linker):
 
     def make_all(
         self,
-        input_storage: Sequence[Any] | None = None,
-        output_storage: Sequence[Any] | None = None,
+        input_storage: Sequence[object] | None = None,
+        output_storage: Sequence[object] | None = None,
         storage_map: StorageMap | None = None,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> All:
         """Return a thunk for the accepted graph, containers, the nodes' thunks and the nodes.
 

@@ -14,8 +14,8 @@ from treadle.link.vm.thunks.node_thunks import get_destroy_dependencies, raise_w
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from treadle.graph import Apply, FunctionGraph, Variable
-    from treadle.link.vm.thunks.containers import Cell, StorageMap
+    from treadle.graph import Apply, Cell, FunctionGraph, Value, Variable
+    from treadle.link.vm.thunks.containers import StorageMap
 
     ComputeMap = Mapping[Variable, list[bool]]
 
@@ -48,7 +48,7 @@ class VM(ABC):
         self,
         fgraph: FunctionGraph,
         nodes: Sequence[Apply],
-        thunks: Sequence[Callable[[], Any]],
+        thunks: Sequence[Callable[[], object]],
         pre_call_clear: Iterable[Cell],
     ) -> None:
         if len(nodes) != len(thunks):
@@ -63,7 +63,7 @@ class VM(ABC):
         self.call_counts = [0] * len(self.nodes)
 
     @abstractmethod
-    def __call__(self, output_subset: Sequence[int] | None = None) -> list[Any]:
+    def __call__(self, output_subset: Sequence[int] | None = None) -> list[Value]:
         """Compute outputs.
 
         Parameters
@@ -111,7 +111,7 @@ class UpdatingVM(VM):
         self,
         fgraph: FunctionGraph,
         nodes: Sequence[Apply],
-        thunks: Sequence[Callable[[], Any]],
+        thunks: Sequence[Callable[[], object]],
         pre_call_clear: Iterable[Cell],
         storage_map: StorageMap,
         input_storage: Sequence[Cell],
@@ -121,8 +121,8 @@ class UpdatingVM(VM):
         compute_map: ComputeMap | None = None,
         allow_gc: bool = False,
         dying: Sequence[Sequence[Cell]] | None = None,
-        callback: Callable[..., Any] | None = None,
-        callback_input: Callable[..., Any] | None = None,
+        callback: Callable[..., object] | None = None,
+        callback_input: Callable[..., object] | None = None,
     ) -> None:
         super().__init__(fgraph, nodes, thunks, pre_call_clear)
         self.storage_map = storage_map
@@ -137,7 +137,7 @@ class UpdatingVM(VM):
         self._at = {node: i for i, node in enumerate(self.nodes)}
         self._spare = spare_outputs(fgraph, self.output_storage, storage_map)
 
-    def __call__(self, output_subset: Sequence[int] | None = None) -> list[Any]:
+    def __call__(self, output_subset: Sequence[int] | None = None) -> list[Value]:
         """Compute outputs, all of them or a subset."""
         self.clear_storage()
         for flag in self.compute_map.values():

@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import TextIO
 
-    from treadle.graph import Apply, FunctionGraph, ThunkType, Variable
+    from treadle.graph import Apply, Cell, Compute, FunctionGraph, ThunkType, Variable
     from treadle.link.vm.interface import Program
-    from treadle.link.vm.thunks.containers import Cell, StorageMap
+    from treadle.link.vm.thunks.containers import StorageMap
 
 
 def thunk_of(
     node: Apply,
-    run: Callable[..., Any],
+    run: Compute,
     storage_map: StorageMap,
     compute_map: Mapping[Variable, list[bool]] | None = None,
     no_recycling: Container[Variable] = (),
@@ -147,7 +147,7 @@ def raise_with_op(
 
 def streamline(
     fgraph: FunctionGraph,
-    thunks: Sequence[Callable[[], Any]],
+    thunks: Sequence[Callable[[], object]],
     order: Sequence[Apply],
     post_thunk_old_storage: Sequence[Iterable[Cell]] | None = None,
     no_recycling: Iterable[Cell] | None = None,
@@ -194,7 +194,7 @@ def streamline(
     return run
 
 
-def _check_lengths(wanted: int, **given: Sequence[Any] | None) -> None:
+def _check_lengths(wanted: int, **given: Sequence[object] | None) -> None:
     from_graph = f"one for each of the {wanted} nodes"
     for name, items in given.items():
         if items is not None and len(items) != wanted:

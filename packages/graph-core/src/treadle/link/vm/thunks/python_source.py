@@ -13,13 +13,13 @@ from treadle.link.vm.thunks.containers import fixed_value
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from treadle.graph import FunctionGraph
+    from treadle.graph import Compute, FunctionGraph
     from treadle.link.vm.thunks.containers import StorageMap
 
 _NO_LETTERS = re.compile(r"\W")
 
 
-def get_name_for_object(x: Any) -> str:
+def get_name_for_object(x: object) -> str:
     """Return a name for an object that Python takes: from its name, its op or its class, in that order.
 
     >>> get_name_for_object(3)
@@ -56,11 +56,11 @@ def unique_name_generator(external_names: Collection[str] = (), suffix_sep: str 
     'int_1'
     """
     names: dict[int, str] = {}
-    kept: list[Any] = []  # an id is an object's own only while the object lives
+    kept: list[object] = []  # an id is an object's own only while the object lives
     taken = set(external_names)
     counts: dict[str, int] = {}
 
-    def unique_name(x: Any, force_unique: bool = False) -> str:
+    def unique_name(x: object, force_unique: bool = False) -> str:
         if not force_unique and id(x) in names:
             return names[id(x)]
         stem = get_name_for_object(x)
@@ -81,7 +81,7 @@ def compile_function_src(
     function_name: str,
     global_env: dict[str, Any] | None = None,
     local_env: dict[str, Any] | None = None,
-) -> Callable[..., Any]:
+) -> Compute:
     """Return the function that a source text defines; tracebacks show its lines.
 
     Parameters
@@ -108,24 +108,24 @@ def compile_function_src(
         raise GraphValueError(msg)
     linecache.cache[file] = (len(src), None, src.splitlines(keepends=True), file)
     made.__source__ = src  # where the documentation has it
-    function: Callable[..., Any] = made
+    function: Compute = made
     return function
 
 
 def fgraph_to_python(
     fgraph: FunctionGraph,
-    op_conversion_fn: Callable[..., Callable[..., Any]],
+    op_conversion_fn: Callable[..., Callable[..., object]],
     *,
-    type_conversion_fn: Callable[..., Any] | None = None,
+    type_conversion_fn: Callable[..., object] | None = None,
     order: Sequence[Apply] | None = None,
     storage_map: StorageMap | None = None,
     fgraph_name: str = "fgraph_to_python",
-    global_env: dict[str, Any] | None = None,
-    local_env: dict[str, Any] | None = None,
+    global_env: dict[str, object] | None = None,
+    local_env: dict[str, object] | None = None,
     squeeze_output: bool = False,
     unique_name: Callable[..., str] | None = None,
-    **kwargs: Any,
-) -> Callable[..., Any]:
+    **kwargs: object,
+) -> Compute:
     """Return a Python function that computes the outputs of a graph with other functions, one for each node.
 
     Parameters
@@ -158,7 +158,7 @@ def fgraph_to_python(
         If `op_conversion_fn` does not return a function.
     """
     naming = unique_name_generator((fgraph_name,), "_") if unique_name is None else unique_name
-    scope: dict[str, Any] = {} if global_env is None else global_env
+    scope: dict[str, object] = {} if global_env is None else global_env
     given = set(fgraph.inputs)
     nodes = fgraph.toposort() if order is None else order
     made: set[Variable] = set()
@@ -176,7 +176,7 @@ def fgraph_to_python(
     arguments = [naming(var) for var in fgraph.inputs]
     lines = [f"def {fgraph_name}({', '.join(arguments)}):"]
     for node in nodes:
-        convert: Any = op_conversion_fn(node.op, node=node, **kwargs)
+        convert: object = op_conversion_fn(node.op, node=node, **kwargs)
         if not callable(convert):
             msg = f"fgraph_to_python: op_conversion_fn must return a function for {node.op}, got {convert!r}."
             raise GraphTypeError(msg)

@@ -9,8 +9,7 @@ from treadle.link.vm.thunks.node_thunks import gc_helper
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from treadle.graph import Apply, FunctionGraph, Variable
-    from treadle.link.vm.thunks.containers import Cell
+    from treadle.graph import Apply, Cell, FunctionGraph, Variable
 
 
 def calculate_reallocate_info(

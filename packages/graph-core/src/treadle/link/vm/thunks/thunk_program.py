@@ -15,7 +15,7 @@ from treadle.link.vm.thunks.containers import cell_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from treadle.graph import FunctionGraph
+    from treadle.graph import FunctionGraph, Value
 
     Triple = tuple[Callable[[], Any], Sequence[Any], Sequence[Any]]
 
@@ -54,7 +54,7 @@ class ThunkProgram(Program):
         with config.using(self._options):
             return self._make()
 
-    def __call__(self, *inputs: Any) -> Sequence[Any]:
+    def __call__(self, *inputs: object) -> Sequence[Value]:
         """Compute the outputs."""
         try:
             triple = self._idle.pop()
@@ -104,7 +104,7 @@ def _overwritten_inputs(fgraph: FunctionGraph) -> frozenset[int]:
 def _shared_outputs(fgraph: FunctionGraph) -> frozenset[int]:
     """Return the positions of the outputs that may share memory with inputs, constants or outputs before them."""
     roots = memory_roots(fgraph.toposort())
-    taken: set[Any] = set()
+    taken: set[object] = set()
     found: set[int] = set()
     for i, var in enumerate(fgraph.outputs):
         own = roots_of(var, roots)

@@ -14,7 +14,7 @@ from treadle.link.vm.thunks.node_thunks import thunk_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from treadle.graph import Apply, FunctionGraph, ThunkType, Variable
+    from treadle.graph import Apply, Compute, FunctionGraph, ThunkType, Variable
     from treadle.link.vm.interface import Program
     from treadle.link.vm.machine import Lower
     from treadle.link.vm.thunks.containers import StorageMap
@@ -56,7 +56,7 @@ class PerformLinker(LocalLinker, PythonLinker):
     dump = PythonLinker.dump
     load = PythonLinker.load
 
-    def _lower(self, node: Apply, perform: Lower = through_perform) -> Callable[..., Any]:
+    def _lower(self, node: Apply, perform: Lower = through_perform) -> Compute:
         return through_thunk(node) if has_own_thunk(node) else perform(node)
 
     def _is_lazy(self) -> bool | None:
@@ -96,8 +96,8 @@ class VMLinker(LocalLinker, PythonLinker):
         self,
         allow_gc: bool | None = None,
         use_cloop: bool = False,
-        callback: Callable[..., Any] | None = None,
-        callback_input: Callable[..., Any] | None = None,
+        callback: Callable[..., object] | None = None,
+        callback_input: Callable[..., object] | None = None,
         lazy: bool | None = None,
         schedule: Callable[[FunctionGraph], list[Apply]] | None = None,
         c_thunks: bool | None = None,
@@ -142,7 +142,7 @@ class VMLinker(LocalLinker, PythonLinker):
         return make, machine
 
 
-def _callable_or_none(name: str, given: Any) -> Any:
+def _callable_or_none(name: str, given: object) -> Any:
     if given is not None and not callable(given):
         msg = f"VMLinker: {name} must be a function, got {given!r}."
         raise GraphTypeError(msg)

@@ -14,10 +14,10 @@ from treadle.link.vm.thunks.node_thunks import raise_with_op, thunk_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from treadle.graph import Apply, FunctionGraph, ThunkType, Variable
+    from treadle.graph import Apply, Cell, Compute, FunctionGraph, ThunkType, Variable
     from treadle.link.vm.interface import Program
     from treadle.link.vm.linker import ProgramLinker
-    from treadle.link.vm.thunks.containers import Cell, Container, StorageMap
+    from treadle.link.vm.thunks.containers import Container, StorageMap
     from treadle.link.vm.thunks.linker import Flags, MakeNode
     from treadle.link.vm.thunks.loops import UpdatingVM
 
@@ -57,7 +57,7 @@ class WrapLinker(Linker):
 
     acts_at_nodes = True
 
-    def __init__(self, linkers: Sequence[Linker], wrapper: Callable[..., Any]) -> None:
+    def __init__(self, linkers: Sequence[Linker], wrapper: Callable[..., object]) -> None:
         super().__init__()
         _check(type(self).__name__, linkers, wrapper)
         self.linkers = list(linkers)
@@ -72,15 +72,17 @@ class WrapLinker(Linker):
         new.linkers = [linker.clone(allow_gc) for linker in self.linkers]
         return new
 
-    def pre(self, wrap_linker: WrapLinker, inputs: Sequence[Any], order: Sequence[Apply], thunk_groups: Any) -> None:
+    def pre(
+        self, wrap_linker: WrapLinker, inputs: Sequence[object], order: Sequence[Apply], thunk_groups: object
+    ) -> None:
         """Called before the first node of each call, with the inputs' values; does nothing unless overridden."""
 
     def make_thunk(
         self,
-        input_storage: Sequence[Any] | None = None,
-        output_storage: Sequence[Any] | None = None,
+        input_storage: Sequence[object] | None = None,
+        output_storage: Sequence[object] | None = None,
         storage_map: StorageMap | None = None,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> tuple[Callable[[], Any], list[Container], list[Container]]:
         """Return a thunk for the accepted graph, and the containers of the first linker.
 
@@ -102,7 +104,7 @@ class WrapLinker(Linker):
         return run, made[0][1], made[0][2]
 
 
-def _check(who: str, linkers: Any, wrapper: Any) -> None:
+def _check(who: str, linkers: object, wrapper: object) -> None:
     if not isinstance(linkers, list | tuple) or not linkers or not all(isinstance(k, Linker) for k in linkers):
         msg = f"{who}: a list of one linker or more is needed, got {linkers!r}."
         raise GraphTypeError(msg)
@@ -168,10 +170,10 @@ class WrapLinkerMany(WrapLinker):
         The functions.
     """
 
-    def __init__(self, linkers: Sequence[Linker], wrappers: Sequence[Callable[..., Any]]) -> None:
+    def __init__(self, linkers: Sequence[Linker], wrappers: Sequence[Callable[..., object]]) -> None:
         functions = list(wrappers)
 
-        def call_all(*args: Any) -> None:
+        def call_all(*args: object) -> None:
             for function in functions:
                 function(*args)
 
@@ -198,7 +200,7 @@ class NodewiseLinker(LocalLinker):
     def __init__(
         self,
         linker: ProgramLinker | None = None,
-        wrap: Callable[[Apply, Callable[..., Any]], Callable[..., Any]] | None = None,
+        wrap: Callable[[Apply, Callable[..., object]], Callable[..., object]] | None = None,
         allow_gc: bool | None = None,
     ) -> None:
         super().__init__(allow_gc=allow_gc)
@@ -225,6 +227,6 @@ class NodewiseLinker(LocalLinker):
         return make, Loop
 
 
-def _unchanged(node: Apply, run: Callable[..., Any]) -> Callable[..., Any]:
+def _unchanged(node: Apply, run: Callable[..., object]) -> Compute:
     del node
     return run
