@@ -464,14 +464,14 @@ def test_memory_that_c_uses_again_too_early_is_found() -> None:
 
 @pytest.mark.parametrize("optimizer", [None, "fast_run"])
 def test_wrong_text_of_a_kernel_is_found_alone_and_fused(monkeypatch: pytest.MonkeyPatch, optimizer: Any) -> None:
-    from treadle.link.c.unit import Unit
+    from treadle.link.c.assembly import Assembly
 
-    write = Unit.text
+    write = Assembly.text
 
     def with_a_wrong_sign(self: Any, *args: Any, **options: Any) -> str:
         return re.sub(r"= \(double\)\((\w+) - (\w+)\);", r"= (double)(\1 + \2);", write(self, *args, **options))
 
-    monkeypatch.setattr(Unit, "text", with_a_wrong_sign)
+    monkeypatch.setattr(Assembly, "text", with_a_wrong_sign)
     x, y = tt.dvector("x"), tt.dvector("y")
     f = function([x, y], x * y - 1 / (y + 3), mode=DebugMode(optimizer, linker="cvm", stability_patience=1))
     name = "Composite" if optimizer else "Sub"

@@ -36,8 +36,8 @@ def counted(kind, name, what):
 counted(Run, "apply", "rewrites")
 mode = sys.argv[1]
 if mode in {"C", "CVM"}:
-    from treadle.link.c.unit import Unit
-    counted(Unit, "text", "generated")
+    from treadle.link.c.assembly import Assembly
+    counted(Assembly, "text", "generated")
 if mode == "NUMBA":
     from treadle.link.numba import source
     counted(source, "write_program", "generated")

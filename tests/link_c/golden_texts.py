@@ -13,10 +13,9 @@ import treadle.tensor as tt
 from treadle.compile import get_mode
 from treadle.config import config
 from treadle.graph import FunctionGraph
-from treadle.link.c.layout import Layout
+from treadle.link.c.assembly import Assembly
 from treadle.link.c.runtime import Library
 from treadle.link.c.runtime.core import HEADERS, TYPES
-from treadle.link.c.unit import Unit
 from treadle.link.c.writing import write_unit
 
 if TYPE_CHECKING:
@@ -100,8 +99,7 @@ def written(name: str) -> str:
     fgraph = FunctionGraph(*GRAPHS[name]())
     with config.change_flags(blas__ldflags=""):
         get_mode("C").optimizer.rewrite(fgraph)
-        unit, outputs = write_unit(fgraph, Layout(fgraph).order, kind=Unit)
-        text = unit.text(outputs, _Named(frozenset()))
+        text = Assembly(write_unit(fgraph)).text(_Named(frozenset()))
     return text.replace(HEADERS, "").replace(TYPES, "")
 
 

@@ -32,3 +32,5 @@ MOST_ARGUMENTS = 48
 FIXED = ("type", "pool", "dgemm", "sgemm", "dgemv", "sgemv")
 # Bytes from which a block is large: it may come from the pool, and go back to it.
 LARGE = 65536
+# Nodes in one C function: compilers take more than linear time for long functions.
+CHUNK = 64

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from treadle.tensor import TensorVariable
+
 
 @dataclass(frozen=True, slots=True)
 class CType:
@@ -59,6 +61,11 @@ CTYPES: Mapping[str, CType] = MappingProxyType(
         "float64": CType("f64", "double", "double", 8, "f"),
     }
 )
+
+
+def ctype(var: TensorVariable) -> CType:
+    """Return the C type of a variable's elements."""
+    return CTYPES[var.type.dtype]
 
 
 def loaded(dtype: str, place: str) -> str:

@@ -7,25 +7,25 @@ from typing import TYPE_CHECKING
 
 from treadle.config import new_lock, span
 from treadle.graph import Constant
+from treadle.link.c.assembly import Assembly
 from treadle.link.c.errors import BackendUnavailableError, CompileError
-from treadle.link.c.layout import Layout
 from treadle.link.c.loading import Recipe, assemble, open_library
 from treadle.link.c.runtime import Library
 from treadle.link.c.simd import simd_functions
 from treadle.link.c.support.libraries import SUPPORT
 from treadle.link.c.table import SCALARS
 from treadle.link.c.toolchain import find_toolchain
-from treadle.link.c.unit import NO_NODE, Unit, dtype, marked_node, ndim
+from treadle.link.c.unit import NO_NODE, marked_node
 from treadle.link.c.writing import has_type, write_unit
 from treadle.link.vm import Later, ProgramGraph, VMLinker, in_segments, link_in_segments, passes_by
-from treadle.tensor import Elemwise, FusedReduction
+from treadle.tensor import Elemwise, FusedReduction, tensors
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     from treadle.graph import Apply, FunctionGraph
     from treadle.link.c.toolchain import Toolchain
+    from treadle.link.c.unit import Unit
     from treadle.link.vm import Program, RuleLinker
 
 
@@ -56,8 +56,7 @@ def link_graph(
 ) -> Program:
     """Return a program for the graph; see `CLinker.link`, which is called for the parts of a graph that C lacks."""
     fgraph = linker.expanded(fgraph)
-    order = Layout(fgraph).order
-    linker.refuse(node for node in order if not passes_by(node, has_type))
+    linker.refuse(node for node in fgraph.toposort() if not passes_by(node, has_type))
     if not all(has_type(v.type) for v in (*fgraph.inputs, *fgraph.outputs)):
         return VMLinker().link(in_segments(fgraph, linker, lambda node: not passes_by(node, has_type)))
     toolchain = find_toolchain()
@@ -65,10 +64,10 @@ def link_graph(
         msg = f"c: {toolchain}. Or pick another mode."
         raise BackendUnavailableError(msg)
     with span("code generation"):
-        unit, outputs = write_unit(fgraph, order, keeps_blocks=keeps_blocks, kind=Unit)
-        source = unit.text(outputs, _LIBRARIES.get(toolchain), divide=not toolchain.threads)
-    file, key = compile_unit(toolchain, unit, source, order)
-    recipe = _recipe(unit, key, source, order)
+        unit = write_unit(fgraph, keeps_blocks=keeps_blocks)
+        source = Assembly(unit).text(_LIBRARIES.get(toolchain), divide=not toolchain.threads)
+    file, key = compile_unit(toolchain, unit, source)
+    recipe = _recipe(unit, key, source)
     program = assemble(ProgramGraph.of(fgraph, native_outputs), open_library(file, recipe), recipe)
     SUPPORT.begin(toolchain)
     return program
@@ -79,7 +78,7 @@ def link_stretches(fgraph: FunctionGraph, linker: RuleLinker) -> Program:
     return link_in_segments(linker.expanded(fgraph, whole=True), linker, linker.lowers)
 
 
-def _recipe(unit: Unit, key: str, source: str, order: Sequence[Apply]) -> Recipe:
+def _recipe(unit: Unit, key: str, source: str) -> Recipe:
     """Return the recipe of a program whose text was written.
 
     Raises
@@ -97,21 +96,21 @@ def _recipe(unit: Unit, key: str, source: str, order: Sequence[Apply]) -> Recipe
     return Recipe(
         key=key,
         constants=tuple(constants),
-        inputs=tuple(dtype(v) for v in unit.fgraph.inputs),
+        inputs=tuple(v.type.dtype for v in tensors(unit.fgraph.inputs)),
         outputs=len(unit.fgraph.outputs),
-        uses_blas=unit.uses_blas and not unit.own_blas,
+        uses_blas=bool(unit.routines) and not unit.own_blas,
         info_length=unit.info_length,
         keeps_blocks=unit.keeps_blocks,
         errors=dict(needs.errors),
-        has_arrays=any(ndim(v) for v in unit.fgraph.variables),
+        has_arrays=any(v.type.ndim for v in tensors([*unit.fgraph.variables])),
         pointers=needs.pointers if needs.initialises else None,
         headers=needs.user_headers(),
         source=Later.of(source),
-        nodes=Later.of(tuple(order)),
+        nodes=Later.of(tuple(unit.layout.order)),
     )
 
 
-def compile_unit(toolchain: Toolchain, unit: Unit, source: str, order: Sequence[Apply]) -> tuple[Path, str]:
+def compile_unit(toolchain: Toolchain, unit: Unit, source: str) -> tuple[Path, str]:
     """Compile a unit's text, or find it in the cache; return the library, and the key that it is kept under.
 
     Raises
@@ -119,7 +118,7 @@ def compile_unit(toolchain: Toolchain, unit: Unit, source: str, order: Sequence[
     CompileError
         If the compiler fails, with the node that the line belongs to.
     """
-    needs = unit.requirements
+    needs, order = unit.requirements, unit.layout.order
     chosen = toolchain.extended(needs.flags, needs.libraries)
     try:
         return chosen.library(source), chosen.key(source)

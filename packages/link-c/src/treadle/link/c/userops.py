@@ -5,17 +5,17 @@ from __future__ import annotations
 from functools import update_wrapper
 from typing import TYPE_CHECKING, Any
 
-from treadle.link.c.dtypes import CTYPES
+from treadle.link.c.dtypes import ctype
 from treadle.link.c.errors import CFunctionError
 from treadle.link.c.table import TABLE
-from treadle.link.c.unit import dtype, ndim
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from treadle.graph import Apply, Op, Variable
+    from treadle.graph import Apply, Op
     from treadle.link.c.requirements import CFunction
     from treadle.link.c.unit import Unit
+    from treadle.tensor import TensorNode, TensorVariable
 
     Described = Callable[[Any, Apply], CFunction]
 
@@ -46,12 +46,12 @@ class _Rule:
         update_wrapper(self, describe)
         self._describe = describe
 
-    def __call__(self, op: Op, node: Apply, unit: Unit) -> None:
+    def __call__(self, op: Op, node: TensorNode, unit: Unit) -> None:
         """Write the call."""
         call_function(unit, node, self._describe(op, node))
 
 
-def call_function(unit: Unit, node: Apply, function: CFunction) -> None:
+def call_function(unit: Unit, node: TensorNode, function: CFunction) -> None:
     """Write the call of a user's function into a unit."""
     unit.require(function)
     overwritten = {out: ins[0] for out, ins in (node.op.destroy_map or {}).items()}
@@ -63,41 +63,41 @@ def call_function(unit: Unit, node: Apply, function: CFunction) -> None:
     if function.shape:
         unit.call(f"tr_user({function.shape}({', '.join([*seen, *lengths])}))")
     for k, (at, out) in enumerate(zip(outs, node.outputs, strict=True)):
-        kind = CTYPES[dtype(out)]
+        kind = ctype(out)
         if k in overwritten:
             source = unit.slot(node.inputs[overwritten[k]])
-            unit.call(f"tr_adopt(v + {at}, v + {source}, {ndim(out)}, {kind.size}, tr_move{kind.size})")
+            unit.call(f"tr_adopt(v + {at}, v + {source}, {out.type.ndim}, {kind.size}, tr_move{kind.size})")
             continue
         _write_lengths(unit, function, node, at, out)
-        unit.call(f"tr_alloc(v + {at}, {ndim(out)}, {kind.size})")
+        unit.call(f"tr_alloc(v + {at}, {out.type.ndim}, {kind.size})")
     made = [_seen(unit, f"y{k}", at, out) for k, (at, out) in enumerate(zip(outs, node.outputs, strict=True))]
     unit.call(f"tr_user({function.name}({', '.join([*seen, *made])}))")
     unit.line("}")
 
 
-def _operand(unit: Unit, x: Variable, any_layout: bool) -> int:
+def _operand(unit: Unit, x: TensorVariable, any_layout: bool) -> int:
     """Return the position of an operand that lies as the function wants it."""
     source = unit.slot(x)
-    if any_layout or ndim(x) == 0:
+    if any_layout or x.type.ndim == 0:
         return source
-    size = CTYPES[dtype(x)].size
+    size = ctype(x).size
     copy = unit.scratch()
     unit.line(f"v[{copy}].p = v[{source}].p;")
     unit.line(f"memcpy(v[{copy}].n, v[{source}].n, sizeof v[{source}].n);")
     unit.line(f"memcpy(v[{copy}].s, v[{source}].s, sizeof v[{source}].s);")
-    unit.line(f"if (!tr_is_contiguous(v + {source}, {ndim(x)}, {size}))")
-    unit.call(f"tr_copy(v + {copy}, v + {source}, {ndim(x)}, {size}, tr_move{size})")
+    unit.line(f"if (!tr_is_contiguous(v + {source}, {x.type.ndim}, {size}))")
+    unit.call(f"tr_copy(v + {copy}, v + {source}, {x.type.ndim}, {size}, tr_move{size})")
     return copy
 
 
-def _seen(unit: Unit, name: str, at: int, var: Variable) -> str:
+def _seen(unit: Unit, name: str, at: int, var: TensorVariable) -> str:
     """Write the array as the function sees it, and return the expression that points to it."""
     unit.line(f"int64_t {name}_strides[TR_ND];")
-    unit.line(f"treadle_array {name} = tr_seen(v + {at}, {ndim(var)}, {CTYPES[dtype(var)].size}, {name}_strides);")
+    unit.line(f"treadle_array {name} = tr_seen(v + {at}, {var.type.ndim}, {ctype(var).size}, {name}_strides);")
     return f"&{name}"
 
 
-def _write_lengths(unit: Unit, function: CFunction, node: Apply, at: int, out: Variable) -> None:
+def _write_lengths(unit: Unit, function: CFunction, node: TensorNode, at: int, out: TensorVariable) -> None:
     """Write a result's lengths, or the check of those that the function gave."""
     kind: Any = out.type
     known = [(d, n) for d, n in enumerate(kind.shape) if n is not None]
@@ -107,7 +107,7 @@ def _write_lengths(unit: Unit, function: CFunction, node: Apply, at: int, out: V
         for d in range(kind.ndim):
             unit.call(f"v[{at}].n[{d}] < 0 ? TR_LENGTH : 0")
         return
-    model = next((x for x in node.inputs if ndim(x) == kind.ndim), None)
+    model = next((x for x in node.inputs if x.type.ndim == kind.ndim), None)
     if model is None and None in kind.shape:
         msg = (
             f"CFunction {function.name}: no operand of {node.op} has the rank of its result {kind}. Give it a function "

@@ -1,26 +1,27 @@
-"""ExportUnit: a translation unit that is entered with DLPack tensors, not NumPy's arrays."""
+"""Translation units that are entered with DLPack tensors, not NumPy's arrays."""
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treadle.link.c.assembly import Assembly
 from treadle.link.c.convention import FIXED, USER
-from treadle.link.c.dtypes import CTYPES
+from treadle.link.c.dtypes import CTYPES, CType, ctype
 from treadle.link.c.export.declarations import CODES, NO_BLAS, NOT_READY, OUTPUT
-from treadle.link.c.unit import NO_NODE, Unit, dtype, mark, ndim
+from treadle.link.c.unit import NO_NODE, mark
+from treadle.tensor import tensors
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from treadle.graph import Apply, Variable
+    from treadle.graph import Variable
+    from treadle.link.c.unit import Unit
+    from treadle.tensor import TensorVariable
 
 # DLPack's codes of kinds of dtypes.
 _KINDS = {"i": 0, "u": 1, "f": 2, "b": 6}
-_FIXED_USE = re.compile(r"\bF\[(\d+)\]")
 
 _RUNTIME = f"""\
 static int tr_in(tr_var *v, const DLTensor *x, int nd, int64_t size, int code, const int64_t *known) {{
@@ -115,156 +116,133 @@ static int tr_hand_over(tr_var *v, DLTensor *o, int nd, int64_t size, int code, 
 """.replace("OUTPUT_CODE", str(OUTPUT))
 
 
-@dataclass(slots=True)
-class ExportUnit(Unit):
-    """Collects the C text of a graph that is entered with DLPack tensors.
+class ExportAssembly(Assembly):
+    """Puts together the text of a unit that is entered with DLPack tensors.
 
     Parameters
     ----------
+    unit
+        The unit.
     name
         Prefix of its functions.
-    nodes
-        The graph's nodes in order.
     ranks
         For a unit that computes lengths: the rank and dtype of each output of the function; its own outputs are the
         lengths, one after another. None for a unit that computes the outputs.
     """
 
-    name: str = ""
-    nodes: Sequence[Apply] = ()
-    ranks: Sequence[tuple[int, str]] | None = None
-    needs: list[str] = field(default_factory=list)
+    def __init__(self, unit: Unit, name: str, ranks: Sequence[tuple[int, str]] | None = None) -> None:
+        super().__init__(unit)
+        self._name = name
+        self._ranks = ranks
+        # BLAS routines that the host passes.
+        self._passed = [routine for routine in FIXED if routine in unit.routines and not unit.own_blas]
 
-    def _entry(self, outputs: Sequence[tuple[Variable, int]]) -> str:
+    def _entry(self) -> str:
         """Return the entry point, and what it needs."""
-        body = "\n".join(self._chunks(outputs))
-        used = sorted({int(at) for at in _FIXED_USE.findall(body)})
-        self.needs = [FIXED[at] for at in used if FIXED[at] not in {"type", "pool"}]
-        runs = self.ranks is None
+        unit, name, runs = self.unit, self._name, self._ranks is None
+        count = len(unit.outputs)
         parts = [mark(NO_NODE), self._node_texts(), _RUNTIME, *self._constants()]
         if runs:
             parts.append(_MEMORY)
-        if self.requirements.initialises:
+        if unit.requirements.initialises:
             parts.append("static int64_t treadle_init(const uintptr_t *P);\n")
-        count = len(self.fgraph.outputs) if runs else len(self.ranks or ())
         lines = [
-            f"int32_t {self.name}_{'run' if runs else 'shape'}(const DLTensor *const *inputs,",
+            f"int32_t {name}_{'run' if runs else 'shape'}(const DLTensor *const *inputs,",
             "    DLTensor *const *outputs, const treadle_host *host, treadle_status *status) {",
             "  int64_t r = 0;",
             "  int argument = -1;",
-            *(self._handing_over() if runs else []),
-            *self._openings(),
+        ]
+        if runs:
+            lines.append(
+                f"  const treadle_host *before = tr_host;\n  unsigned char allocated[{max(1, count)}] = {{0}};"
+            )
+        lines += [
+            "  tr_arena own, *arena = &own;",
+            "  memset(arena, 0, offsetof(tr_arena, spare));",
+            *self._arrays("tr_explain(status, TR_MEMORY, -1); "),
             *self._fixed_values(),
-            *self._arguments(outputs),
+            *self._arguments(),
         ]
         if runs:
             lines.append("  if (host && host->allocate) { own.take = tr_host_take; own.give = tr_host_give; }")
-        lines += [f"  if ((r = run{k}(v, F))) goto done;" for k in range(self.chunk_count)]
-        lines += self._results(outputs) if runs else self._lengths(outputs)
-        lines += ["done:"]
+        lines += [*self._runs(), *(self._results() if runs else self._lengths()), "done:"]
         if runs:
             lines.append(
                 f"  if (r) for (int k = 0; k < {count}; k++) "
-                f"if (allocated[k] && outputs[k]->data) {self.name}_free(outputs[k], host);"
+                f"if (allocated[k] && outputs[k]->data) {name}_free(outputs[k], host);"
             )
-        lines += [f"  for (int i = 0; i < {self._count}; i++) tr_free(v + i);", "  tr_drop(arena);"]
-        if self._on_heap():
-            lines.append("  free(v);")
+        lines += self._releases("  tr_drop(arena);")
         if runs:
             lines.append("  tr_host = before;")
         lines += ["  tr_explain(status, r, argument);", "  return (int32_t)(r & 255);", "}"]
         if runs:
             lines.append(
-                f"void {self.name}_free(DLTensor *output, const treadle_host *host) {{\n"
+                f"void {name}_free(DLTensor *output, const treadle_host *host) {{\n"
                 "  if (host && host->allocate) host->release(host->context, output->data);\n"
                 "  else free(output->data);\n  output->data = 0;\n}"
             )
         return "\n".join([*parts, *lines])
 
-    def _handing_over(self) -> list[str]:
-        count = max(1, len(self.fgraph.outputs))
-        return [
-            "  const treadle_host *before = tr_host;",
-            f"  unsigned char allocated[{count}] = {{0}};",
-        ]
-
     def _fixed_values(self) -> list[str]:
         """Return the table of fixed values, made anew in each call from what the host passes."""
-        entries = []
-        for name in FIXED:
-            passed = name in self.needs
-            entries.append(f"host && host->blas ? (uintptr_t)host->blas->{name} : 0" if passed else "0")
+        entries = [
+            f"host && host->blas ? (uintptr_t)host->blas->{name} : 0" if name in self._passed else "0" for name in FIXED
+        ]
         lines = [f"  const uintptr_t F[] = {{{', '.join(entries)}}};"]
-        if self.ranks is None:
+        if self._ranks is None:
             lines.append("  tr_host = host;")
-        lines += [f"  if (!F[{FIXED.index(name)}]) {{ r = {NO_BLAS}; goto done; }}" for name in self.needs]
-        if self.requirements.initialises:
+        lines += [f"  if (!F[{FIXED.index(name)}]) {{ r = {NO_BLAS}; goto done; }}" for name in self._passed]
+        if self.unit.requirements.initialises:
             lines.append(f"  if (treadle_init(0)) {{ r = {NOT_READY}; goto done; }}")
         return lines
 
-    def _openings(self) -> list[str]:
-        lines = ["  tr_arena own, *arena = &own;", "  memset(arena, 0, offsetof(tr_arena, spare));"]
-        if self._on_heap():
-            lines.append(f"  tr_var *v = malloc({self._count} * sizeof *v);")
-            lines.append("  if (!v) { tr_explain(status, TR_MEMORY, -1); return TR_MEMORY; }")
-        else:
-            lines.append(f"  tr_var v[{max(1, self._count)}];")
-        lines.append(f"  for (int i = 0; i < {self._count}; i++) {{ v[i].own = v[i].dst = 0; v[i].arena = arena; }}")
-        return lines
-
-    def _arguments(self, outputs: Sequence[tuple[Variable, int]]) -> list[str]:
+    def _arguments(self) -> list[str]:
+        unit = self.unit
         lines = []
-        for k, var in enumerate(self.fgraph.inputs):
-            lengths: Any = var.type
-            known = any(n is not None for n in lengths.shape)
-            table = self._lengths_table([-1 if n is None else n for n in lengths.shape]) if known else "0"
+        for k, var in enumerate(tensors(unit.fgraph.inputs)):
+            known = any(n is not None for n in var.type.shape)
+            table = _lengths_table([-1 if n is None else n for n in var.type.shape]) if known else "0"
             lines.append(
-                f"  argument = {k}; if ((r = tr_in(v + {self.slots[var]}, inputs[{k}], {ndim(var)}, {_described(var)}, "
-                f"{table}))) goto done;"
+                f"  argument = {k}; if ((r = tr_in(v + {unit.slots[var]}, inputs[{k}], {_described(var)}, {table}))) "
+                "goto done;"
             )
-        for k, var in enumerate(self.constants):
-            shape = self._lengths_table([*np.shape(_value(var)), 1])
-            size = CTYPES[dtype(var)].size
-            lines.append(f"  tr_constant(v + {self.slots[var]}, constant{k}, {ndim(var)}, {size}, {shape});")
-        if self.ranks is None:
-            for k, (var, at) in enumerate(outputs):
-                lines.append(
-                    f"  argument = {len(self.fgraph.inputs) + k}; if ((r = tr_place_output(v + {at}, outputs[{k}], "
-                    f"{ndim(var)}, {_described(var)}))) goto done;"
-                )
-            lines += [f"  allocated[{k}] = !outputs[{k}]->data;" for k in range(len(outputs))]
+        for k, var in enumerate(tensors(unit.constants)):
+            shape = _lengths_table([*np.shape(_value(var)), 1])
+            place = f"v + {unit.slots[var]}, constant{k}"
+            lines.append(f"  tr_constant({place}, {var.type.ndim}, {ctype(var).size}, {shape});")
+        if self._ranks is None:
+            lines += self._for_outputs(lambda k, var, at: f"tr_place_output(v + {at}, outputs[{k}], {_described(var)})")
+            lines += [f"  allocated[{k}] = !outputs[{k}]->data;" for k in range(len(unit.outputs))]
         return [*lines, "  argument = -1; (void)inputs; (void)outputs;"]
 
-    @staticmethod
-    def _lengths_table(numbers: Sequence[int]) -> str:
-        return f"(const int64_t[]){{{', '.join(f'INT64_C({n})' for n in numbers)}}}"
+    def _results(self) -> list[str]:
+        return self._for_outputs(lambda k, var, at: f"tr_hand_over(v + {at}, outputs[{k}], {_described(var)}, host)")
 
-    def _results(self, outputs: Sequence[tuple[Variable, int]]) -> list[str]:
+    def _for_outputs(self, call: Callable[[int, TensorVariable, int], str]) -> list[str]:
+        """Write calls that return a status, one for each output."""
+        first = len(self.unit.fgraph.inputs)
         return [
-            f"  argument = {len(self.fgraph.inputs) + k}; if ((r = tr_hand_over(v + {at}, outputs[{k}], {ndim(var)}, "
-            f"{_described(var)}, host))) goto done;"
-            for k, (var, at) in enumerate(outputs)
+            f"  argument = {first + k}; if ((r = {call(k, var, at)})) goto done;"
+            for k, (var, at) in enumerate(self.unit.outputs)
         ]
 
-    def _lengths(self, outputs: Sequence[tuple[Variable, int]]) -> list[str]:
+    def _lengths(self) -> list[str]:
         lines = []
-        places = iter(outputs)
-        for k, (rank, kind) in enumerate(self.ranks or ()):
-            ctype = CTYPES[kind]
-            lines.append(f"  tr_describe(outputs[{k}], {rank}, {ctype.size}, {_KINDS[ctype.kind]});")
+        places = iter(self.unit.outputs)
+        for k, (rank, dtype) in enumerate(self._ranks or ()):
+            lines.append(f"  tr_describe(outputs[{k}], {rank}, {_kind(CTYPES[dtype])});")
             lines += [f"  outputs[{k}]->shape[{d}] = *(const int64_t *)v[{next(places)[1]}].p;" for d in range(rank)]
         return lines
 
     def _constants(self) -> list[str]:
-        return [
-            f"static const uint64_t constant{k}[] = {{{words(_value(var))}}};\n" for k, var in enumerate(self.constants)
-        ]
+        constants = enumerate(self.unit.constants)
+        return [f"static const uint64_t constant{k}[] = {{{words(_value(var))}}};\n" for k, var in constants]
 
     def _node_texts(self) -> str:
-        texts = [f'  {{"{quoted(str(n.op))}", "{quoted(str(n.user_line or ""))}"}},\n' for n in self.nodes]
+        texts = [f'  {{"{quoted(str(n.op))}", "{quoted(str(n.user_line or ""))}"}},\n' for n in self.unit.layout.order]
         cases = [
             f'  if (code == {USER + number} && node == {node}) return "{quoted(text)}";\n'
-            for (node, number), (_, text) in self.requirements.errors.items()
+            for (node, number), (_, text) in self.unit.requirements.errors.items()
         ]
         general = [f'    case {code}: return "{quoted(text)}";\n' for code, (_, text) in CODES.items()]
         return (
@@ -282,12 +260,11 @@ def initial_values(name: str, values: Sequence[Any]) -> str:
         if value is None:
             continue
         array = np.asarray(value)
-        ctype = CTYPES[array.dtype.name]
         shape = "".join(f"      value->shape[{d}] = INT64_C({n});\n" for d, n in enumerate(array.shape))
         data.append(f"static const uint64_t initial{k}[] = {{{words(array)}}};\n")
         cases.append(
             f"    case {k}:\n      value->data = (void *)initial{k};\n"
-            f"      tr_describe(value, {array.ndim}, {ctype.size}, {_KINDS[ctype.kind]});\n{shape}"
+            f"      tr_describe(value, {array.ndim}, {_kind(CTYPES[array.dtype.name])});\n{shape}"
             "      value->strides = 0;\n      value->byte_offset = 0;\n      return 0;\n"
         )
     return (
@@ -310,10 +287,17 @@ def quoted(text: str) -> str:
     return "".join(chr(b) if b in plain else f"\\{b:03o}" for b in text.encode())
 
 
-def _described(var: Variable) -> str:
+def _lengths_table(numbers: Sequence[int]) -> str:
+    return f"(const int64_t[]){{{', '.join(f'INT64_C({n})' for n in numbers)}}}"
+
+
+def _kind(ctype: CType) -> str:
     """Return the size of an element and DLPack's code of its kind, as arguments."""
-    ctype = CTYPES[dtype(var)]
     return f"{ctype.size}, {_KINDS[ctype.kind]}"
+
+
+def _described(var: TensorVariable) -> str:
+    return f"{var.type.ndim}, {_kind(ctype(var))}"
 
 
 def _value(var: Variable) -> Any:

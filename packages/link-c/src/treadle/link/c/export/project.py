@@ -7,28 +7,28 @@ import shlex
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.config import config
 from treadle.graph import Constant, FunctionGraph, LoweringError
 from treadle.link.c.errors import BackendUnavailableError, ExportError
 from treadle.link.c.export.declarations import ABI_VERSION, declarations, header
-from treadle.link.c.export.entry import ExportUnit, initial_values
-from treadle.link.c.layout import Layout
+from treadle.link.c.export.entry import ExportAssembly, initial_values
 from treadle.link.c.runtime import Library
 from treadle.link.c.simd import simd_functions
 from treadle.link.c.table import TABLE
 from treadle.link.c.toolchain import find_toolchain
-from treadle.link.c.unit import dtype, ndim
 from treadle.link.c.writing import check, write_unit
-from treadle.tensor import shape_i
+from treadle.tensor import shape_i, tensors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.graph import Apply, Variable
+    from treadle.graph import Variable
     from treadle.link.c.toolchain import Toolchain
+    from treadle.link.c.unit import Unit
     from treadle.link.vm import ExportRequest
+    from treadle.tensor import TensorVariable
 
 
 def export_graph(fgraph: FunctionGraph, request: ExportRequest, directory: Path) -> Path:
@@ -62,78 +62,63 @@ def export_graph(fgraph: FunctionGraph, request: ExportRequest, directory: Path)
     if isinstance(toolchain, str):
         msg = f"export: {toolchain}."
         raise BackendUnavailableError(msg)
-    order = Layout(fgraph).order
-    TABLE.lower(order, check)
+    TABLE.lower(fgraph.toposort(), check)
     name = request.name
+    run = _unit(fgraph)
+    _refuse_pointers(run)
+    lengths = _lengths_unit(fgraph, request)
+    ranks = [(var.type.ndim, var.type.dtype) for var in tensors(fgraph.outputs)]
     library = Library(simd_functions(toolchain), portable=True)
-    run = _unit(fgraph, order, name)
-    _refuse_pointers(run, order)
-    lengths = _lengths_unit(fgraph, request, name)
-    sources = {f"{name}.c": _text(*run, library, name), f"{name}_shape.c": _text(*lengths, library, name)}
+    sources = {
+        f"{name}.c": _text(ExportAssembly(run, name), library, name),
+        f"{name}_shape.c": _text(ExportAssembly(lengths, name, ranks), library, name),
+    }
     sources[f"{name}.c"] += initial_values(name, [i.value for i in request.inputs])
-    unit = run[0]
-    blas = sorted({*unit.needs, *lengths[0].needs}) if not unit.own_blas else _linked(sources)
+    blas = sorted(run.routines | lengths.routines)
     directory.mkdir(parents=True, exist_ok=True)
     count = (len(fgraph.inputs), len(fgraph.outputs))
-    (directory / f"{name}.h").write_text(header(name, *count, blas, unit.own_blas), encoding="utf-8")
+    (directory / f"{name}.h").write_text(header(name, *count, blas, run.own_blas), encoding="utf-8")
     for file, text in sources.items():
         (directory / file).write_text(text, encoding="utf-8")
-    chosen = toolchain.extended(unit.requirements.flags, unit.requirements.libraries)
+    chosen = toolchain.extended(run.requirements.flags, run.requirements.libraries)
     target = directory / f"lib{name}{'.dylib' if sys.platform == 'darwin' else '.so'}"
     command = _compile(chosen, [directory / file for file in sources], target)
-    described = _description(fgraph, request, blas, unit.own_blas, [*sources, f"{name}.h", target.name], command)
+    described = _description(fgraph, request, blas, run.own_blas, [*sources, f"{name}.h", target.name], command)
     place = directory / f"{name}.json"
     place.write_text(json.dumps(described, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     return place
 
 
-Written = tuple[ExportUnit, list[tuple["Variable", int]]]
-
-
-def _unit(
-    fgraph: FunctionGraph, order: Sequence[Apply], name: str, ranks: Sequence[tuple[int, str]] | None = None
-) -> Written:
-    unit, outputs = write_unit(fgraph, order, kind=ExportUnit)
-    unit.name, unit.nodes, unit.ranks = name, order, ranks
+def _unit(fgraph: FunctionGraph) -> Unit:
+    unit = write_unit(fgraph)
     for var in unit.constants:
         if not isinstance(var, Constant):
             msg = f"export: {var} is neither an input nor a constant of the graph. Make it an input."
             raise ExportError(msg)
-    return unit, outputs
+    return unit
 
 
-def _lengths_unit(fgraph: FunctionGraph, request: ExportRequest, name: str) -> Written:
+def _lengths_unit(fgraph: FunctionGraph, request: ExportRequest) -> Unit:
     """Write the unit that computes the outputs' lengths: rewritten on its own, to compute no more than it must.
 
     Where that needs what C has no rule for, lengths are read off the outputs.
     """
-    ranks = [(ndim(out), dtype(out)) for out in fgraph.outputs]
     if request.lengths is not None:
         made = request.lengths(_all_lengths)
-        order = Layout(made).order
         with suppress(LoweringError):
-            TABLE.lower(order, check)
-            return _unit(made, order, name, ranks)
+            TABLE.lower(made.toposort(), check)
+            return _unit(made)
     plain = fgraph.clone()
-    outs = _all_lengths(plain.outputs)
-    made = FunctionGraph(plain.inputs, outs, clone=True)
-    return _unit(made, Layout(made).order, name, ranks)
+    return _unit(FunctionGraph(plain.inputs, _all_lengths(plain.outputs), clone=True))
 
 
 def _all_lengths(outputs: Sequence[Variable]) -> list[Variable]:
-    return [shape_i(out, d) for out in outputs for d in range(ndim(out))]
+    return [shape_i(out, d) for out in tensors(outputs) for d in range(out.type.ndim)]
 
 
-def _refuse_pointers(written: Written, order: Sequence[Apply]) -> None:
-    """Refuse functions that only a Python process has.
-
-    Raises
-    ------
-    ExportError
-        If there are any.
-    """
-    unit, _ = written
-    users = unit.requirements.pointer_nodes
+def _refuse_pointers(unit: Unit) -> None:
+    """Refuse functions that only a Python process has."""
+    order, users = unit.layout.order, unit.requirements.pointer_nodes
     if users:
         lines = [
             f"  {order[node].op}{order[node].where()}: {', '.join(f'{p.module}.{p.name}' for p in pointers)}"
@@ -147,16 +132,11 @@ def _refuse_pointers(written: Written, order: Sequence[Apply]) -> None:
         raise ExportError(msg)
 
 
-def _text(unit: ExportUnit, outputs: list[tuple[Variable, int]], library: Library, name: str) -> str:
+def _text(assembly: ExportAssembly, library: Library, name: str) -> str:
     # Of the standard of 2011 is aligned_alloc, which headers show to a compiler of an older one only if asked.
-    return f'#define _ISOC11_SOURCE 1\n#include "{name}.h"\n' + unit.text(outputs, library).replace(
+    return f'#define _ISOC11_SOURCE 1\n#include "{name}.h"\n' + assembly.text(library).replace(
         "int64_t treadle_init(const uintptr_t *P) {", "static int64_t treadle_init(const uintptr_t *P) {"
     )
-
-
-def _linked(sources: dict[str, str]) -> list[str]:
-    names = ("dgemm", "dgemv", "sgemm", "sgemv")
-    return [name for name in names if any(f"{name}_" in text for text in sources.values())]
 
 
 def _compile(toolchain: Toolchain, sources: Sequence[Path], target: Path) -> list[str]:
@@ -169,14 +149,13 @@ def _compile(toolchain: Toolchain, sources: Sequence[Path], target: Path) -> lis
 
 def _description(
     fgraph: FunctionGraph, request: ExportRequest, blas: list[str], linked: bool, files: list[str], command: list[str]
-) -> dict[str, Any]:
-    def array(var: Variable) -> dict[str, Any]:
-        kind: Any = var.type
-        return {"dtype": kind.dtype, "ndim": kind.ndim, "shape": list(kind.shape)}
+) -> dict[str, object]:
+    def array(var: TensorVariable) -> dict[str, object]:
+        return {"dtype": var.type.dtype, "ndim": var.type.ndim, "shape": list(var.type.shape)}
 
     inputs = [
         {"name": item.name, "role": item.role, **array(var), "has_initial_value": item.value is not None}
-        for item, var in zip(request.inputs, fgraph.inputs, strict=True)
+        for item, var in zip(request.inputs, tensors(fgraph.inputs), strict=True)
     ]
     outputs = [
         {
@@ -185,7 +164,7 @@ def _description(
             **array(var),
             "updates": item.updates,
         }
-        for item, var in zip(request.outputs, fgraph.outputs, strict=True)
+        for item, var in zip(request.outputs, tensors(fgraph.outputs), strict=True)
     ]
     return {
         "format": "treadle export",

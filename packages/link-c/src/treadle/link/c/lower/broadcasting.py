@@ -4,37 +4,36 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.link.c.dtypes import CTYPES
+from treadle.link.c.dtypes import CTYPES, ctype
 from treadle.link.c.table import TABLE
-from treadle.link.c.unit import dtype, ndim
 from treadle.tensor import Alloc, SumTo
 
 if TYPE_CHECKING:
-    from treadle.graph import Apply
     from treadle.link.c.unit import Unit
+    from treadle.tensor import TensorNode
 
 
 @TABLE.register(Alloc)
-def alloc(op: Alloc, node: Apply, unit: Unit) -> None:
+def alloc(op: Alloc, node: TensorNode, unit: Unit) -> None:
     """Write a new array and fill it with the value, broadcast."""
     del op
     x, *wanted = node.inputs
-    size = CTYPES[dtype(x)].size
+    size = ctype(x).size
     source, o = unit.slot(x), unit.owns(node.outputs[0])
     for d, n in enumerate(wanted):
         unit.line(f"v[{o}].n[{d}] = {unit.integer(n)};")
         unit.call(f"v[{o}].n[{d}] < 0 ? TR_LENGTH : 0")
     rank = len(wanted)
     unit.call(f"tr_alloc(v + {o}, {rank}, {size})")
-    unit.call(f"tr_transfer(v + {o}, {rank}, v + {source}, {ndim(x)}, tr_move{size})")
+    unit.call(f"tr_transfer(v + {o}, {rank}, v + {source}, {x.type.ndim}, tr_move{size})")
 
 
 @TABLE.register(SumTo)
-def sum_to(op: SumTo, node: Apply, unit: Unit) -> None:
+def sum_to(op: SumTo, node: TensorNode, unit: Unit) -> None:
     """Write a view where nothing is to be summed, else the sum over the broadcast dimensions."""
     del op
     x, *wanted = node.inputs
-    kind = dtype(x)
+    kind = x.type.dtype
     short = CTYPES[kind].short
     # float16 is added up in float32, as NumPy does.
     reducer = f"tr_sum_{short}_{CTYPES[kind].math}_{short}"
@@ -44,4 +43,4 @@ def sum_to(op: SumTo, node: Apply, unit: Unit) -> None:
     for d, n in enumerate(wanted):
         unit.line(f"v[{o}].n[{d}] = {unit.integer(n)};")
     size = CTYPES[kind].size
-    unit.call(f"tr_sum_to(v + {o}, {len(wanted)}, v + {source}, {ndim(x)}, {size}, &{reducer})")
+    unit.call(f"tr_sum_to(v + {o}, {len(wanted)}, v + {source}, {x.type.ndim}, {size}, &{reducer})")

@@ -5,32 +5,32 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.graph import IfElse
-from treadle.link.c.dtypes import CTYPES
+from treadle.link.c.dtypes import CTYPES, ctype
 from treadle.link.c.table import TABLE
-from treadle.link.c.unit import dtype, ndim
+from treadle.tensor import tensors
 
 if TYPE_CHECKING:
-    from treadle.graph import Apply
     from treadle.link.c.unit import Unit
+    from treadle.tensor import TensorNode
 
 
 @TABLE.register(IfElse)
-def ifelse(op: IfElse, node: Apply, unit: Unit) -> None:
+def ifelse(op: IfElse, node: TensorNode, unit: Unit) -> None:
     """Write a test; in either arm the branch's calls, then that each result shows, or takes over, what is chosen."""
-    kind = dtype(node.inputs[0])
+    kind = node.inputs[0].type.dtype
     test = f"*(const {CTYPES[kind].stored} *)v[{unit.slot(node.inputs[0])}].p"
     wide = kind == "float16"
-    arms = op.branches(node)
+    arms = [tensors(arm) for arm in op.branches(node)]
     taken: list[list[str]] = [[], []]
     for branch, calls in zip(arms, taken, strict=True):
         for out, x in zip(node.outputs, branch, strict=True):
             source = unit.slot(x)
             # A block that nothing needs after goes to the result, unless two results would get it.
             ends = int(branch.count(x) == 1 and unit.dying(x, [v for v in node.inputs if v is not x]))
-            size = CTYPES[dtype(x)].size
+            size = ctype(x).size
             unit.owns(out)
             o = unit.views(out, x)
-            calls.append(f"tr_choose(v + {o}, v + {source}, {ndim(x)}, {size}, {ends}, tr_move{size})")
+            calls.append(f"tr_choose(v + {o}, v + {source}, {x.type.ndim}, {size}, {ends}, tr_move{size})")
     unit.line(f"if ({test + ' & 0x7fff' if wide else test}) {{")
     for at, calls in enumerate(taken):
         if at:

@@ -5,30 +5,29 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.graph import DeepCopyOp, ViewOp
-from treadle.link.c.dtypes import CTYPES
+from treadle.link.c.dtypes import ctype
 from treadle.link.c.table import TABLE
-from treadle.link.c.unit import dtype, ndim
 
 if TYPE_CHECKING:
-    from treadle.graph import Apply
     from treadle.link.c.unit import Unit
+    from treadle.tensor import TensorNode
 
 
 @TABLE.register(DeepCopyOp)
-def deep_copy(op: DeepCopyOp, node: Apply, unit: Unit) -> None:
+def deep_copy(op: DeepCopyOp, node: TensorNode, unit: Unit) -> None:
     """Write a copy in C order."""
     del op
     (x,) = node.inputs
-    source, o, size = unit.slot(x), unit.owns(node.outputs[0]), CTYPES[dtype(x)].size
-    unit.call(f"tr_copy(v + {o}, v + {source}, {ndim(x)}, {size}, tr_move{size})")
+    source, o, size = unit.slot(x), unit.owns(node.outputs[0]), ctype(x).size
+    unit.call(f"tr_copy(v + {o}, v + {source}, {x.type.ndim}, {size}, tr_move{size})")
 
 
 @TABLE.register(ViewOp)
-def view(op: ViewOp, node: Apply, unit: Unit) -> None:
+def view(op: ViewOp, node: TensorNode, unit: Unit) -> None:
     """Write the same lengths, strides and memory."""
     del op
     (x,) = node.inputs
     source, o = unit.slot(x), unit.views(node.outputs[0], x)
     unit.line(f"v[{o}].p = v[{source}].p;")
-    for d in range(ndim(x)):
+    for d in range(x.type.ndim):
         unit.line(f"v[{o}].n[{d}] = v[{source}].n[{d}]; v[{o}].s[{d}] = v[{source}].s[{d}];")

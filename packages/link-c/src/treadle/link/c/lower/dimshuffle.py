@@ -8,12 +8,12 @@ from treadle.link.c.table import TABLE
 from treadle.tensor import DimShuffle
 
 if TYPE_CHECKING:
-    from treadle.graph import Apply
     from treadle.link.c.unit import Unit
+    from treadle.tensor import TensorNode
 
 
 @TABLE.register(DimShuffle)
-def dimshuffle(op: DimShuffle, node: Apply, unit: Unit) -> None:
+def dimshuffle(op: DimShuffle, node: TensorNode, unit: Unit) -> None:
     """Write the view."""
     x, o = unit.slot(node.inputs[0]), unit.views(node.outputs[0], node.inputs[0])
     for gone in op.dropped:

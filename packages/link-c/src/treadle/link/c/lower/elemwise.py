@@ -4,42 +4,50 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.link.c.dtypes import CTYPES, converted
+from treadle.link.c.dtypes import CTYPES, converted, ctype
 from treadle.link.c.expression import Expression, Operation, expression
 from treadle.link.c.kernel import Kernel
 from treadle.link.c.table import TABLE
-from treadle.link.c.unit import dtype, is_scalar, ndim
 from treadle.tensor import Elemwise
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.graph import Apply, Variable
     from treadle.link.c.unit import Unit
+    from treadle.tensor import TensorNode, TensorVariable
 
 
 @TABLE.register(Elemwise)
-def elemwise(op: Elemwise, node: Apply, unit: Unit) -> None:
+def elemwise(op: Elemwise, node: TensorNode, unit: Unit) -> None:
     """Write the kernel of the scalar op, or of the composite, and its call."""
     whole = expression(op, node)
-    scalars = frozenset(i for i, x in enumerate(node.inputs) if is_scalar(x))
+    scalars = single_numbers(node)
     kernel = Kernel(whole, scalars)
     slots = [unit.slot(x) for x in node.inputs]
     free = overwritten(node, kernel, unit)
     slots += [unit.owns(x) for x in node.outputs]
-    rank = ndim(node.outputs[0])
+    rank = node.outputs[0].type.ndim
     body = kernel.text() if rank else kernel.scalar_text()
-    emit(unit, body, slots, len(node.inputs), rank, [dtype(x) for x in node.outputs], free)
+    emit(unit, body, slots, len(node.inputs), rank, [x.type.dtype for x in node.outputs], free)
 
 
-def overwritten(node: Apply, kernel: Kernel, unit: Unit) -> list[int]:
+def single_numbers(node: TensorNode) -> frozenset[int]:
+    """Return which inputs are known to be single numbers, whatever their rank."""
+    return frozenset(i for i, x in enumerate(node.inputs) if _is_single(x))
+
+
+def _is_single(var: TensorVariable) -> bool:
+    return all(n == 1 for n in var.type.shape)
+
+
+def overwritten(node: TensorNode, kernel: Kernel, unit: Unit) -> list[int]:
     """Return, for each result, the bits of the operands whose block it may take: none needs them afterwards."""
     dying = [i for i, x in enumerate(node.inputs[:64]) if i not in kernel.scalars and unit.dying(x, node.inputs)]
     masks = []
     for result, allowed in zip(node.outputs, kernel.may_overwrite(), strict=True):
-        size = CTYPES[dtype(result)].size
-        fitting = [i for i in dying if i in allowed and CTYPES[dtype(node.inputs[i])].size == size]
-        masks.append(sum(1 << i for i in fitting if ndim(node.inputs[i]) == ndim(result)))
+        size = ctype(result).size
+        fitting = [i for i in dying if i in allowed and ctype(node.inputs[i]).size == size]
+        masks.append(sum(1 << i for i in fitting if node.inputs[i].type.ndim == result.type.ndim))
     return masks
 
 
@@ -47,7 +55,7 @@ def emit(
     unit: Unit, body: str, slots: list[int], nin: int, rank: int, outs: list[str], free: Sequence[int] = ()
 ) -> None:
     """Write the call of a kernel; `free` holds what `overwritten` returns."""
-    unit.operands(len(slots))
+    unit.ask_operands(len(slots))
     name = unit.kernel(body)
     places = unit.table("int", slots)
     if rank == 0:
@@ -62,14 +70,15 @@ def free_table(unit: Unit, free: Sequence[int]) -> str:
     return unit.table("uint64_t", [f"UINT64_C({mask})" for mask in free]) if any(free) else "0"
 
 
-def cast_to(unit: Unit, var: Variable, wanted: str) -> int:
+def cast_to(unit: Unit, var: TensorVariable, wanted: str) -> int:
     """Return the position of a variable's values in a dtype: its own, or a scratch array's."""
-    own = dtype(var)
+    own = var.type.dtype
     if own == wanted:
         return unit.slot(var)
     source, target = unit.slot(var), unit.scratch()
     operation = Operation((0,), wanted, converted(own, wanted, "{0}"))
-    kernel = Kernel(Expression((own,), (operation,), (1,)), frozenset({0}) if is_scalar(var) else frozenset())
-    body = kernel.text() if ndim(var) else kernel.scalar_text()
-    emit(unit, body, [source, target], 1, ndim(var), [wanted])
+    scalars = frozenset({0} if _is_single(var) else ())
+    kernel = Kernel(Expression((own,), (operation,), (1,)), scalars)
+    body = kernel.text() if var.type.ndim else kernel.scalar_text()
+    emit(unit, body, [source, target], 1, var.type.ndim, [wanted])
     return target

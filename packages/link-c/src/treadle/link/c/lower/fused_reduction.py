@@ -7,28 +7,27 @@ from typing import TYPE_CHECKING
 from treadle.link.c.dtypes import CTYPES
 from treadle.link.c.expression import expression
 from treadle.link.c.kernel import Kernel
-from treadle.link.c.lower.elemwise import free_table, overwritten
+from treadle.link.c.lower.elemwise import free_table, overwritten, single_numbers
 from treadle.link.c.lower.reduction import axes_mask, reducer_name
 from treadle.link.c.table import TABLE
-from treadle.link.c.unit import is_scalar, ndim
 from treadle.tensor import FusedReduction
 
 if TYPE_CHECKING:
-    from treadle.graph import Apply
     from treadle.link.c.unit import Unit
+    from treadle.tensor import TensorNode
 
 
 @TABLE.register(FusedReduction)
-def fused_reduction(op: FusedReduction, node: Apply, unit: Unit) -> None:
+def fused_reduction(op: FusedReduction, node: TensorNode, unit: Unit) -> None:
     """Write the kernel of the composite and its call over tiles, with the reducers of its results."""
     whole = expression(op.elementwise, node)
-    scalars = frozenset(i for i, x in enumerate(node.inputs) if is_scalar(x))
+    scalars = single_numbers(node)
     kernel = Kernel(whole, scalars)
     slots = [unit.slot(x) for x in node.inputs]
     stored = [mask if r is None else 0 for r, mask in zip(op.reductions, overwritten(node, kernel, unit), strict=True)]
     slots += [unit.owns(x) for x in node.outputs]
-    unit.operands(len(slots))
-    unit.rank(ndim(node.inputs[0]))
+    unit.ask_operands(len(slots))
+    unit.ask_rank(node.inputs[0].type.ndim)
     made = [whole.dtype(value) for value in whole.outputs]
     pairs = zip(op.reductions, made, strict=True)
     reducers = ["0" if r is None else f"&{reducer_name(r, dtype)}" for r, dtype in pairs]
@@ -37,6 +36,6 @@ def fused_reduction(op: FusedReduction, node: Apply, unit: Unit) -> None:
     sizes = unit.table("unsigned char", [CTYPES[d].size for d in made])
     table = unit.table("tr_reducer *const", reducers)
     unit.call(
-        f"tr_fused(v, {places}, {len(node.inputs)}, {len(node.outputs)}, {ndim(node.inputs[0])}, "
+        f"tr_fused(v, {places}, {len(node.inputs)}, {len(node.outputs)}, {node.inputs[0].type.ndim}, "
         f"{axes_mask(op.axes)}, {sizes}, {free_table(unit, stored)}, {name}, {table})"
     )

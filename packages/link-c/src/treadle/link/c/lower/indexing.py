@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.link.c.dtypes import CTYPES
+from treadle.link.c.dtypes import CTYPES, ctype
 from treadle.link.c.table import TABLE
-from treadle.link.c.unit import dtype, ndim
 from treadle.tensor import (
     AdvancedIncSubtensor,
     AdvancedSubtensor,
@@ -22,12 +21,14 @@ from treadle.tensor import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from treadle.graph import Apply, Variable
     from treadle.link.c.unit import Unit
+    from treadle.tensor import TensorNode, TensorVariable
+
+    Split = tuple[list[TensorVariable], list[TensorVariable]]
 
 
 @TABLE.register(Subtensor)
-def subtensor(op: Subtensor, node: Apply, unit: Unit) -> None:
+def subtensor(op: Subtensor, node: TensorNode, unit: Unit) -> None:
     """Write the view."""
     x, *parts = node.inputs
     source, o = unit.slot(x), unit.views(node.outputs[0], x)
@@ -35,26 +36,26 @@ def subtensor(op: Subtensor, node: Apply, unit: Unit) -> None:
 
 
 @TABLE.register(IncSubtensor)
-def inc_subtensor(op: IncSubtensor, node: Apply, unit: Unit) -> None:
+def inc_subtensor(op: IncSubtensor, node: TensorNode, unit: Unit) -> None:
     """Write a copy, and the values into a view of it."""
     x, y, *parts = node.inputs
-    kind = dtype(x)
+    kind = x.type.dtype
     size = CTYPES[kind].size
     values, o, part = unit.slot(y), unit.owns(node.outputs[0]), unit.scratch()
     _write_target(op, unit, x, o)
     _view(unit, op.entries, o, part, iter(parts))
     part_rank = sum(isinstance(e, Span) for e in op.entries)
     kernel = f"tr_move{size}" if op.set else f"tr_add_{CTYPES[kind].short}"
-    unit.call(f"tr_transfer(v + {part}, {part_rank}, v + {values}, {ndim(y)}, {kernel})")
+    unit.call(f"tr_transfer(v + {part}, {part_rank}, v + {values}, {y.type.ndim}, {kernel})")
 
 
-def _write_target(op: IncSubtensor | AdvancedIncSubtensor, unit: Unit, x: Variable, o: int) -> None:
+def _write_target(op: IncSubtensor | AdvancedIncSubtensor, unit: Unit, x: TensorVariable, o: int) -> None:
     """Write what makes the array that is changed: the tensor's own block where the op works in place, else a copy."""
-    make, size = "tr_adopt" if op.inplace else "tr_copy", CTYPES[dtype(x)].size
-    unit.call(f"{make}(v + {o}, v + {unit.slot(x)}, {ndim(x)}, {size}, tr_move{size})")
+    make, size = "tr_adopt" if op.inplace else "tr_copy", ctype(x).size
+    unit.call(f"{make}(v + {o}, v + {unit.slot(x)}, {x.type.ndim}, {size}, tr_move{size})")
 
 
-def _view(unit: Unit, entries: Sequence[object], x: int, o: int, parts: Iterator[Variable]) -> None:
+def _view(unit: Unit, entries: Sequence[object], x: int, o: int, parts: Iterator[TensorVariable]) -> None:
     """Write the view that slices and positions pick; arrays of positions leave their dimensions out."""
     unit.line(f"v[{o}].p = v[{x}].p;")
     at = 0
@@ -77,26 +78,26 @@ def _view(unit: Unit, entries: Sequence[object], x: int, o: int, parts: Iterator
 
 
 @TABLE.register(AdvancedSubtensor)
-def advanced_subtensor(op: AdvancedSubtensor, node: Apply, unit: Unit) -> None:
+def advanced_subtensor(op: AdvancedSubtensor, node: TensorNode, unit: Unit) -> None:
     """Write the places that the arrays pick, then a copy from each."""
     x, *parts = node.inputs
     o = unit.owns(node.outputs[0])
-    _gather(unit, op.entries, unit.slot(x), parts, _Result(o, dtype(x), ndim(node.outputs[0])), "")
+    _gather(unit, op.entries, unit.slot(x), parts, _Result(o, x.type.dtype, node.outputs[0].type.ndim), "")
 
 
 @TABLE.register(AdvancedIncSubtensor)
-def advanced_inc_subtensor(op: AdvancedIncSubtensor, node: Apply, unit: Unit) -> None:
+def advanced_inc_subtensor(op: AdvancedIncSubtensor, node: TensorNode, unit: Unit) -> None:
     """Write a copy, the places in it that the arrays pick, then the values into each."""
     x, y, *parts = node.inputs
-    kind = dtype(x)
+    kind = x.type.dtype
     size = CTYPES[kind].size
     values, o = unit.slot(y), unit.owns(node.outputs[0])
     _write_target(op, unit, x, o)
     arrays, _ = _arrays(op.entries, parts)
-    plan = gather_plan(op.entries, [ndim(a) for a in arrays])
+    plan = gather_plan(op.entries, [a.type.ndim for a in arrays])
     rank = plan.array_ndim + sum(isinstance(e, Span) for e in op.entries)
     spread = unit.scratch()
-    fill = f"tr_fill_to(v + {spread}, {rank}, v + {values}, {ndim(y)}, {size}, tr_move{size})"
+    fill = f"tr_fill_to(v + {spread}, {rank}, v + {values}, {y.type.ndim}, {size}, tr_move{size})"
     kernel = f"tr_move{size}" if op.set else f"tr_add_{CTYPES[kind].short}"
     _gather(unit, op.entries, o, parts, _Result(spread, kind, rank, fill), kernel)
 
@@ -113,11 +114,11 @@ class _Result:
         self.prepare = prepare
 
 
-def _arrays(entries: Sequence[object], parts: Sequence[Variable]) -> tuple[list[Variable], list[Variable]]:
+def _arrays(entries: Sequence[object], parts: Sequence[TensorVariable]) -> Split:
     """Split index inputs into arrays of positions and bounds of slices."""
     given = iter(parts)
-    arrays: list[Variable] = []
-    bounds: list[Variable] = []
+    arrays: list[TensorVariable] = []
+    bounds: list[TensorVariable] = []
     for entry in entries:
         if isinstance(entry, Positions):
             arrays.append(next(given))
@@ -127,19 +128,19 @@ def _arrays(entries: Sequence[object], parts: Sequence[Variable]) -> tuple[list[
 
 
 def _gather(
-    unit: Unit, entries: Sequence[object], x: int, parts: Sequence[Variable], result: _Result, scatter: str
+    unit: Unit, entries: Sequence[object], x: int, parts: Sequence[TensorVariable], result: _Result, scatter: str
 ) -> None:
     arrays, bounds = _arrays(entries, parts)
-    plan = gather_plan(entries, [ndim(a) for a in arrays])  # type: ignore[arg-type]  # entries of an index op
+    plan = gather_plan(entries, [a.type.ndim for a in arrays])  # type: ignore[arg-type]  # entries of an index op
     rest = sum(isinstance(e, Span) for e in entries)
     size = CTYPES[result.dtype].size
     part, o = unit.scratch(), result.slot
-    unit.rank(result.rank)
+    unit.ask_rank(result.rank)
     _view(unit, entries, x, part, iter(bounds))
     places = unit.table("int", [unit.slot(a) for a in arrays])
-    ranks = unit.table("int", [ndim(a) for a in arrays])
+    ranks = unit.table("int", [a.type.ndim for a in arrays])
     dims = unit.table("int", plan.indexed)
-    kernels = unit.table("tr_placing", [f"tr_place_{CTYPES[dtype(a)].short}" for a in arrays])
+    kernels = unit.table("tr_placing", [f"tr_place_{ctype(a).short}" for a in arrays])
     middle = plan.array_ndim
     unit.line("{")
     unit.line("int64_t *offsets = 0, n[TR_ND + 1], rs[TR_ND + 1], os = 0, count = 1;")

@@ -7,19 +7,18 @@ from typing import TYPE_CHECKING
 from treadle.link.c.dtypes import CTYPES, converted, loaded, stored
 from treadle.link.c.lower.elemwise import cast_to
 from treadle.link.c.table import TABLE
-from treadle.link.c.unit import dtype, ndim
 from treadle.tensor import ARange, Join
 
 if TYPE_CHECKING:
-    from treadle.graph import Apply
     from treadle.link.c.unit import Unit
+    from treadle.tensor import TensorNode
 
 
 @TABLE.register(Join)
-def join(op: Join, node: Apply, unit: Unit) -> None:
+def join(op: Join, node: TensorNode, unit: Unit) -> None:
     """Write copies of the parts, one after another."""
-    kind = dtype(node.outputs[0])
-    rank, size = ndim(node.outputs[0]), CTYPES[kind].size
+    kind = node.outputs[0].type.dtype
+    rank, size = node.outputs[0].type.ndim, CTYPES[kind].size
     parts = [cast_to(unit, x, kind) for x in node.inputs]
     o = unit.owns(node.outputs[0])
     places = unit.table("int", parts)
@@ -27,14 +26,14 @@ def join(op: Join, node: Apply, unit: Unit) -> None:
 
 
 @TABLE.register(ARange)
-def arange(op: ARange, node: Apply, unit: Unit) -> None:
+def arange(op: ARange, node: TensorNode, unit: Unit) -> None:
     """Write the numbers: the first, then the first plus multiples of the second less the first."""
     o = unit.owns(node.outputs[0])
     ctype = CTYPES[op.dtype]
     unit.line("{")
-    kinds = [dtype(x) for x in node.inputs]
+    kinds = [x.type.dtype for x in node.inputs]
     for name, x in zip(("start", "stop", "step"), node.inputs, strict=True):
-        kind = dtype(x)
+        kind = x.type.dtype
         value = loaded(kind, f"*(const {CTYPES[kind].stored} *)v[{unit.slot(x)}].p")
         unit.line(f"const {CTYPES[kind].computed} {name} = {value};")
         unit.line(f"const {ctype.computed} {name}_ = {converted(kind, op.dtype, name)};")

@@ -4,47 +4,41 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.link.c.dtypes import CTYPES
+from treadle.link.c.dtypes import ctype
 from treadle.link.c.lower.reduction import axes_mask
 from treadle.link.c.table import TABLE
-from treadle.link.c.unit import dtype, ndim
 from treadle.tensor import LogSoftmax, LogSumExp, Softmax
 
 if TYPE_CHECKING:
-    from treadle.graph import Apply
     from treadle.link.c.unit import Unit
+    from treadle.tensor import TensorNode
 
 
 @TABLE.register(Softmax)
-def softmax(op: Softmax, node: Apply, unit: Unit) -> None:
+def softmax(op: Softmax, node: TensorNode, unit: Unit) -> None:
     """Write softmax."""
-    _same_shape(op.axes, node, unit, 0)
+    _normalize(op.axes, node, unit, "TR_SOFTMAX")
 
 
 @TABLE.register(LogSoftmax)
-def log_softmax(op: LogSoftmax, node: Apply, unit: Unit) -> None:
+def log_softmax(op: LogSoftmax, node: TensorNode, unit: Unit) -> None:
     """Write the logarithm of softmax."""
-    _same_shape(op.axes, node, unit, 1)
+    _normalize(op.axes, node, unit, "TR_LOG_SOFTMAX")
 
 
 @TABLE.register(LogSumExp)
-def logsumexp(op: LogSumExp, node: Apply, unit: Unit) -> None:
+def logsumexp(op: LogSumExp, node: TensorNode, unit: Unit) -> None:
     """Write the logarithm of the sum of exponentials."""
-    (x,) = node.inputs
-    source, o = unit.slot(x), unit.owns(node.outputs[0])
-    unit.line(f"tr_keep(v + {source}, {ndim(x)}, {axes_mask(op.axes)}, v + {o});")
-    _emit(op.axes, node, unit, 2)
+    _normalize(op.axes, node, unit, "TR_LOG_SUM_EXP")
 
 
-def _same_shape(axes: tuple[int, ...], node: Apply, unit: Unit, what: int) -> None:
-    source, o = unit.slot(node.inputs[0]), unit.owns(node.outputs[0])
-    unit.line(f"memcpy(v[{o}].n, v[{source}].n, sizeof v[{o}].n);")
-    _emit(axes, node, unit, what)
-
-
-def _emit(axes: tuple[int, ...], node: Apply, unit: Unit, what: int) -> None:
-    (x,) = node.inputs
-    ctype = CTYPES[dtype(x)]
-    source, o = unit.slot(x), unit.slot(node.outputs[0])
-    unit.call(f"tr_alloc(v + {o}, {ndim(node.outputs[0])}, {ctype.size})")
-    unit.call(f"tr_normalize_{ctype.short}(v + {source}, {ndim(x)}, {axes_mask(axes)}, v + {o}, {what})")
+def _normalize(axes: tuple[int, ...], node: TensorNode, unit: Unit, form: str) -> None:
+    (x,), (out,) = node.inputs, node.outputs
+    kind, rank, mask = ctype(x), x.type.ndim, axes_mask(axes)
+    source, o = unit.slot(x), unit.owns(out)
+    if form == "TR_LOG_SUM_EXP":
+        unit.line(f"tr_keep(v + {source}, {rank}, {mask}, v + {o});")
+    else:
+        unit.line(f"memcpy(v[{o}].n, v[{source}].n, sizeof v[{o}].n);")
+    unit.call(f"tr_alloc(v + {o}, {out.type.ndim}, {kind.size})")
+    unit.call(f"tr_normalize_{kind.short}(v + {source}, {rank}, {mask}, v + {o}, {form})")

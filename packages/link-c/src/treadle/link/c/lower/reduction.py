@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.link.c.dtypes import CTYPES
+from treadle.link.c.dtypes import CTYPES, ctype
 from treadle.link.c.table import TABLE
-from treadle.link.c.unit import dtype, ndim
 from treadle.tensor import ArgReduction, Reduction
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.graph import Apply
     from treadle.link.c.unit import Unit
+    from treadle.tensor import TensorNode
 
 
 def axes_mask(axes: Sequence[int]) -> str:
@@ -29,23 +28,23 @@ def reducer_name(op: Reduction, source: str) -> str:
 
 
 @TABLE.register(Reduction)
-def reduction(op: Reduction, node: Apply, unit: Unit) -> None:
+def reduction(op: Reduction, node: TensorNode, unit: Unit) -> None:
     """Write the reduction."""
     (x,) = node.inputs
-    rank, mask = ndim(x), axes_mask(op.axes)
-    name = reducer_name(op, dtype(x))
+    rank, mask = x.type.ndim, axes_mask(op.axes)
+    name = reducer_name(op, x.type.dtype)
     source, o = unit.slot(x), unit.owns(node.outputs[0])
     unit.line(f"tr_keep(v + {source}, {rank}, {mask}, v + {o});")
-    unit.call(f"tr_alloc(v + {o}, {ndim(node.outputs[0])}, {CTYPES[op.dtype].size})")
+    unit.call(f"tr_alloc(v + {o}, {node.outputs[0].type.ndim}, {CTYPES[op.dtype].size})")
     unit.call(f"tr_reduce(v + {source}, {rank}, {mask}, v + {o}, &{name})")
 
 
 @TABLE.register(ArgReduction)
-def arg_reduction(op: ArgReduction, node: Apply, unit: Unit) -> None:
+def arg_reduction(op: ArgReduction, node: TensorNode, unit: Unit) -> None:
     """Write the search."""
     (x,) = node.inputs
-    rank, mask = ndim(x), axes_mask(op.axes)
+    rank, mask = x.type.ndim, axes_mask(op.axes)
     source, o = unit.slot(x), unit.owns(node.outputs[0])
     unit.line(f"tr_keep(v + {source}, {rank}, {mask}, v + {o});")
-    unit.call(f"tr_alloc(v + {o}, {ndim(node.outputs[0])}, 8)")
-    unit.call(f"tr_{op.kind}_{CTYPES[dtype(x)].short}(v + {source}, {rank}, {mask}, v + {o})")
+    unit.call(f"tr_alloc(v + {o}, {node.outputs[0].type.ndim}, 8)")
+    unit.call(f"tr_{op.kind}_{ctype(x).short}(v + {source}, {rank}, {mask}, v + {o})")

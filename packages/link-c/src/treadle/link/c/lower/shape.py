@@ -4,29 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.link.c.dtypes import CTYPES
+from treadle.link.c.dtypes import ctype
 from treadle.link.c.table import TABLE
-from treadle.link.c.unit import dtype, ndim
 from treadle.tensor import Reshape, Shape, ShapeI
 
 if TYPE_CHECKING:
-    from treadle.graph import Apply
     from treadle.link.c.unit import Unit
+    from treadle.tensor import TensorNode
 
 
 @TABLE.register(Shape)
-def shape(op: Shape, node: Apply, unit: Unit) -> None:
+def shape(op: Shape, node: TensorNode, unit: Unit) -> None:
     """Write all lengths into a vector."""
     del op
     x, o = unit.slot(node.inputs[0]), unit.owns(node.outputs[0])
-    rank = ndim(node.inputs[0])
+    rank = node.inputs[0].type.ndim
     unit.line(f"v[{o}].n[0] = {rank};")
     unit.call(f"tr_alloc(v + {o}, 1, 8)")
     unit.line(f"for (int d = 0; d < {rank}; d++) ((int64_t *)v[{o}].p)[d] = v[{x}].n[d];")
 
 
 @TABLE.register(ShapeI)
-def shape_i(op: ShapeI, node: Apply, unit: Unit) -> None:
+def shape_i(op: ShapeI, node: TensorNode, unit: Unit) -> None:
     """Write one length."""
     x, o = unit.slot(node.inputs[0]), unit.owns(node.outputs[0])
     unit.call(f"tr_alloc(v + {o}, 0, 8)")
@@ -34,13 +33,13 @@ def shape_i(op: ShapeI, node: Apply, unit: Unit) -> None:
 
 
 @TABLE.register(Reshape)
-def reshape(op: Reshape, node: Apply, unit: Unit) -> None:
+def reshape(op: Reshape, node: TensorNode, unit: Unit) -> None:
     """Write a view where the elements lie in order, else a copy."""
     x, *wanted = node.inputs
-    size = CTYPES[dtype(x)].size
+    size = ctype(x).size
     source = unit.slot(x)
     unit.owns(node.outputs[0])
     o = unit.views(node.outputs[0], x)
     for d, n in enumerate(wanted):
         unit.line(f"v[{o}].n[{d}] = {unit.integer(n)};")
-    unit.call(f"tr_reshape(v + {o}, {op.ndim}, v + {source}, {ndim(x)}, {size}, tr_move{size})")
+    unit.call(f"tr_reshape(v + {o}, {op.ndim}, v + {source}, {x.type.ndim}, {size}, tr_move{size})")

@@ -10,7 +10,7 @@ from treadle.link.c.dtypes import CTYPES, CType
 from treadle.link.c.runtime.core import CORE
 from treadle.link.c.runtime.fused_reduction import FUSED
 from treadle.link.c.runtime.indexing import INDEXING, adding, adding_points, placing
-from treadle.link.c.runtime.normalization import normalizer
+from treadle.link.c.runtime.normalization import NORMALIZATION, normalizer
 from treadle.link.c.runtime.product import PRODUCT, accumulated, matmul
 from treadle.link.c.runtime.reduction import DRIVER, KINDS, arg_reducer, reducer
 from treadle.link.c.runtime.scalars import scalar_helpers
@@ -45,7 +45,7 @@ class Library:
 
     def __init__(self, simd: frozenset[str], portable: bool = False, threads: int = 0) -> None:
         texts: dict[str, str] = {
-            **CORE, **scalar_helpers(), **DRIVER, **FUSED, **PRODUCT, **INDEXING, **SHAPES, **USERS,
+            **CORE, **scalar_helpers(), **DRIVER, **FUSED, **PRODUCT, **INDEXING, **NORMALIZATION, **SHAPES, **USERS,
             "tr_f64s tr_f32s": VECTOR_TYPES,
         }  # fmt: skip
         if threads:

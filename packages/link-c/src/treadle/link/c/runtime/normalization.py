@@ -1,4 +1,4 @@
-"""C text of softmax and its kin: one pass over each run of elements, which is made contiguous if it is not."""
+"""C text of softmax, its logarithm, and logsumexp: one pass over each run of elements, made contiguous if need be."""
 
 from __future__ import annotations
 
@@ -8,24 +8,30 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from treadle.link.c.dtypes import CType
 
+NORMALIZATION = {
+    "tr_form": """\
+typedef enum { TR_SOFTMAX, TR_LOG_SOFTMAX, TR_LOG_SUM_EXP } tr_form;
+""",
+}
+
 _NORMALIZE = """\
-/* what: 0 for softmax, 1 for its logarithm, 2 for the logarithm of the sum. */
-static int $name(const tr_var *x, int nd, uint64_t mask, tr_var *o, int what) {
+static int $name(const tr_var *x, int nd, uint64_t mask, tr_var *o, tr_form form) {
+  const int sums = form == TR_LOG_SUM_EXP;
   tr_dims t, u;
   int64_t ki[TR_ND] = {0}, ri[TR_ND] = {0}, ui[TR_ND] = {0}, vi[TR_ND] = {0};
   const char *p, *w;
   $Elem *out = ($Elem *)o->p;
   $Acc *run = 0;
   tr_split(x, nd, mask, 1, &t);
-  if (t.kept == 0 || (what < 2 && t.reduced == 0)) return 0;
+  if (t.kept == 0 || (!sums && t.reduced == 0)) return 0;
   const int64_t n = t.reduced;
   const int direct = $direct && t.nr == 1 && (t.rs[0] == sizeof($Elem) || n <= 1);
-  if (what < 2) tr_split(o, nd, mask, 1, &u);
-  const int apart = what < 2 && !(direct && u.nr == 1 && (u.rs[0] == sizeof($Elem) || n <= 1));
+  if (!sums) tr_split(o, nd, mask, 1, &u);
+  const int apart = !sums && !(direct && u.nr == 1 && (u.rs[0] == sizeof($Elem) || n <= 1));
   run = malloc((size_t)(n ? n : 1) * sizeof($Acc));
   if (!run) return TR_MEMORY;
   p = t.p;
-  w = what < 2 ? u.p : 0;
+  w = sums ? 0 : u.p;
   do {
     const $Acc *y = (const $Acc *)p;
     $Acc top = -INFINITY, total = 0, lost = 0;
@@ -38,19 +44,20 @@ static int $name(const tr_var *x, int nd, uint64_t mask, tr_var *o, int what) {
     }
     if (n) top = tr_max_${math}_${math}_${math}_run(y, n);
     if (!(top - top == 0)) top = 0;
-    $Acc *e = what == 0 && !apart ? ($Acc *)w : run;
+    $Acc *e = form == TR_SOFTMAX && !apart ? ($Acc *)w : run;
     for (int64_t i = 0; i < n; i += 256) {
-      const $Acc s = tr_shifted_exp_$math(n - i < 256 ? n - i : 256, y + i, top, what ? 0 : e + i), r = total + s;
+      $Acc *kept = form == TR_SOFTMAX ? e + i : 0;
+      const $Acc s = tr_shifted_exp_$math(n - i < 256 ? n - i : 256, y + i, top, kept), r = total + s;
       lost += (total - r) + s;
       total = r;
     }
     if (lost - lost == 0) total += lost;
-    if (what == 2) {
+    if (sums) {
       *out++ = $store($log(total) + top);
     } else {
-      const $Acc shift = what == 1 ? $log(total) : 0, part = 1 / total;
+      const $Acc shift = form == TR_LOG_SOFTMAX ? $log(total) : 0, part = 1 / total;
       $Acc *to = apart ? run : ($Acc *)w;
-      if (what == 0)
+      if (form == TR_SOFTMAX)
 #pragma omp simd
         for (int64_t j = 0; j < n; j++) to[j] = e[j] * part;
       else
@@ -62,7 +69,7 @@ static int $name(const tr_var *x, int nd, uint64_t mask, tr_var *o, int what) {
         while (tr_next(1, u.nr, u.rn, u.rs, vi, &q));
       }
     }
-    if (what < 2) tr_next(0, u.nk, u.kn, u.ks, ui, &w);
+    if (!sums) tr_next(0, u.nk, u.kn, u.ks, ui, &w);
   } while (tr_next(0, t.nk, t.kn, t.ks, ki, &p));
   free(run);
   return 0;

@@ -1,0 +1,177 @@
+"""The translation unit of a graph: its kernels, the functions that run its nodes, and its entry points."""
+
+from __future__ import annotations
+
+from string import Template
+from typing import TYPE_CHECKING
+
+from treadle.link.c.abi import object_layout
+from treadle.link.c.convention import CHUNK, FIXED, MOST_ARGUMENTS
+from treadle.link.c.division import divided
+from treadle.link.c.dtypes import ctype
+from treadle.link.c.runtime.core import HEADERS, TYPES
+from treadle.link.c.unit import mark
+from treadle.tensor import tensors
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from treadle.link.c.runtime import Library
+    from treadle.link.c.unit import Unit
+
+# Above this many bytes, the arrays' descriptions stand in memory of their own, not on the stack.
+MOST_ON_STACK = 1 << 16
+
+
+class Assembly:
+    """Puts together what rules wrote into a unit; it is entered with NumPy's arrays."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
+
+    def text(self, library: Library, divide: bool = False) -> str:
+        """Return the whole translation unit.
+
+        Parameters
+        ----------
+        library
+            Where helper functions come from.
+        divide
+            Whether a large text may be written for two runs of the compiler at once (see `division`).
+        """
+        unit = self.unit
+        own, init = unit.requirements.preamble(), unit.requirements.initialisation()
+        functions = [*self._kernels(), *self._chunks(), self._entry()]
+        # What is kept between calls must be there once: blocks, and what a user's C keeps.
+        written = divided(functions, library) if divide and not own and not unit.keeps_blocks else None
+        tables = [Template(text).substitute(name=name) for text, name in unit.tables.items()]
+        body = "\n".join([*tables, *(functions if written is None else [written])])
+        type_at, head = object_layout()
+        definitions = (
+            f"#define TR_ND {unit.rank}\n#define TR_OPS {unit.operand_count}\n"
+            f"#define TR_HEAD {head}\n#define TR_TYPE_AT {type_at}\n"
+        )
+        linked = [name for name in FIXED if name in unit.routines and unit.own_blas]
+        blas = "".join(f"extern void {name}_();\n" for name in linked)
+        return f"{HEADERS}{definitions}{TYPES}{blas}{own}{library.needed(body)}{body}\n{init}"
+
+    def _kernels(self) -> list[str]:
+        made = []
+        for (body, name), node in zip(self.unit.kernels.items(), self.unit.kernel_nodes, strict=True):
+            before, _, own = body.rpartition("\f")
+            text = f"{before}static int {name}(int64_t n, char *const *p, const int64_t *s) {own}"
+            made.append(f"{mark(node)}\n{text.replace('@', name)}")
+        return made
+
+    def _chunks(self) -> list[str]:
+        """Return the functions that run the nodes: ``runK`` those that always run, ``bN_K`` those of branches."""
+        layout = self.unit.layout
+        ending = self.unit.frees()
+        made = []
+        for number, positions in enumerate(layout.blocks[:-1]):
+            made += self._block(f"b{number}_", positions, ending)
+        return made + self._block("run", [*layout.blocks[-1], len(layout.order)], ending)
+
+    def _block(self, name: str, positions: Sequence[int], ending: Mapping[int, Sequence[int]]) -> list[str]:
+        made = []
+        for k, start in enumerate(range(0, len(positions), CHUNK)):
+            lines = [f"static int64_t {name}{k}(tr_var *v, const uintptr_t *F) {{", "  int64_t r;"]
+            for index in positions[start : start + CHUNK]:
+                lines += [f"  {mark(index)}", *self.unit.lines[index]]
+                lines += [f"  tr_free(v + {at});" for at in sorted(ending.get(index, ()))]
+            made.append("\n".join([*lines, "  (void)r; (void)F;", "  return 0;", "}"]))
+        return made
+
+    def _runs(self) -> list[str]:
+        """Return the calls of the functions that always run."""
+        count = -(-(len(self.unit.layout.blocks[-1]) + 1) // CHUNK)
+        return [f"  if ((r = run{k}(v, F))) goto done;" for k in range(count)]
+
+    def _arrays(self, no_memory: str) -> list[str]:
+        """Return what makes the arrays' descriptions, and what is done where there is no memory for them."""
+        count = self.unit.count
+        made = [f"  tr_var v[{max(1, count)}];"]
+        if self._on_heap():
+            made = [f"  tr_var *v = malloc({count} * sizeof *v);", f"  if (!v) {{ {no_memory}return TR_MEMORY; }}"]
+        return [*made, f"  for (int i = 0; i < {count}; i++) {{ v[i].own = v[i].dst = 0; v[i].arena = arena; }}"]
+
+    def _releases(self, drop: str) -> list[str]:
+        """Return what frees the arrays, with what gives up the arena."""
+        free = [f"  for (int i = 0; i < {self.unit.count}; i++) tr_free(v + i);", drop]
+        return [*free, "  free(v);"] if self._on_heap() else free
+
+    def _on_heap(self) -> bool:
+        return self.unit.count * (72 + 16 * self.unit.rank) > MOST_ON_STACK
+
+    # The entry points
+
+    def _entry(self) -> str:
+        """Return the entry points: one that takes arguments as an array, and one that takes them one by one."""
+        unit = self.unit
+        count = len(unit.fgraph.inputs) + len(unit.outputs)
+        info = len(unit.outputs) * unit.info_length
+        counts = " ".join(
+            f"info[{info + k}] = arena->{name};" for k, name in enumerate(("made", "reused", "overwritten", "peak"))
+        )
+        leave = [
+            f"  r |= tr_leave(v + {at}, {var.type.ndim}, info ? info + {k * unit.info_length} : 0);"
+            for k, (var, at) in enumerate(unit.outputs)
+        ]
+        lines = [
+            "int64_t treadle_run(const uintptr_t *F, const uintptr_t *a, int64_t *info) {",
+            "  int64_t r = 0;",
+            *self._arena(),
+            *self._arrays("tr_return(arena); " if unit.keeps_blocks else ""),
+            *self._arguments(),
+            *self._runs(),
+            *leave,
+            "done:",
+            *self._releases(f"  if (info) {{ {counts} }}\n  {'tr_return' if unit.keeps_blocks else 'tr_drop'}(arena);"),
+            "  return r;",
+            "}",
+        ]
+        if count <= MOST_ARGUMENTS:
+            names = [f"a{i}" for i in range(count)]
+            lines.append(
+                f"int64_t treadle_call(const uintptr_t *F, {''.join(f'uintptr_t {a}, ' for a in names)}int64_t *info) "
+                f"{{ const uintptr_t a[] = {{{', '.join([*names, '0'])}}}; return treadle_run(F, a, info); }}"
+            )
+        return "\n".join(lines)
+
+    def _arena(self) -> list[str]:
+        if self.unit.keeps_blocks:
+            return [
+                "  tr_arena *arena = tr_lend();",
+                "  if (!arena) return TR_MEMORY;",
+                "  arena->most = 1; arena->made = arena->reused = arena->overwritten = arena->peak = 0;",
+            ]
+        return [
+            f"  const uintptr_t *pool = (const uintptr_t *)F[{FIXED.index('pool')}];",
+            "  tr_arena own, *arena = &own;",
+            "  memset(arena, 0, offsetof(tr_arena, spare));",
+            "  if (pool && pool[0] && pool[1]) { own.take = (void *)pool[0]; own.give = (void *)pool[1]; }",
+        ]
+
+    def _arguments(self) -> list[str]:
+        """Return what reads the arguments, the constants and where outputs are to go."""
+        unit = self.unit
+        nin = len(unit.fgraph.inputs)
+        given = []
+        for var in tensors([*unit.fgraph.inputs, *unit.constants]):
+            lengths = var.type.shape
+            known = any(n is not None for n in lengths)
+            table = unit.table("int64_t", [-1 if n is None else n for n in lengths]) if known else "0"
+            given.append(f"{{{unit.slots[var]}, {var.type.ndim}, {ctype(var).size}, {table}}}")
+        lines = []
+        if given:
+            # A loop over a table: compilers take more than linear time for as many calls.
+            place = f"k < {nin} ? a[k] : F[k + {len(FIXED) - nin}]"
+            descr = f"F[k + {len(FIXED) + len(unit.constants)}]"
+            lines += [
+                f"  for (int k = 0; k < {len(given)}; k++) {{",
+                f"    const tr_given *g = {unit.table('tr_given', given)} + k;",
+                f"    if (tr_enter(v + g->at, {place}, F[0], {descr}, g->nd, g->size, g->shape))",
+                "      { r = TR_CHECK; goto done; }",
+                "  }",
+            ]
+        return lines + [f"  tr_expect(v + {at}, a[{nin + k}]);" for k, (_, at) in enumerate(unit.outputs)]
