@@ -111,7 +111,7 @@ def test_borrowed_outputs_share_memory_on_the_vm() -> None:
 
 
 def test_one_borrowed_output_does_not_expose_another_that_is_not() -> None:
-    y = tt.dvector("x") * 2
+    y: Any = tt.dvector("x") * 2
     f = function([y.owner.inputs[0]], [Out(y, borrow=True), y, Out(y, borrow=True)], mode="VM")
     assert_separate(*f(np.ones(2)))
 
@@ -263,7 +263,7 @@ def test_supervisor_protects_all_but_mutable_inputs() -> None:
 def test_memory_is_followed_through_views() -> None:
     x = tt.dvector("x")
     y = x * 2
-    view = y[1:][::-1]
+    view: Any = y[1:][::-1]
     fgraph = FunctionGraph([x], [view, y + 1], clone=False)
     found: set[Any] = set()
     view_tree_set(fgraph, alias_root(view), found)

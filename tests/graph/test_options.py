@@ -98,7 +98,7 @@ def test_compile_limit_keeps_frames_of_treadles_own_after_the_users() -> None:
 
 def test_compile_limit_shows_treadles_own_frames_while_building_too() -> None:
     with config.change_flags(traceback__compile_limit=2):
-        made = tt.dvector("x") * 2.0
+        made: Any = tt.dvector("x") * 2.0
         assert len([line for line in made.tag.trace if is_own_file(line.file)]) == 2
     assert made.user_line.file == __file__
     assert pickle.loads(pickle.dumps(made)).owner.user_line.trace == made.user_line.trace

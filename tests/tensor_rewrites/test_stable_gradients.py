@@ -162,13 +162,13 @@ def written_out(x: Any) -> Any:
     return tt.exp(x) / tt.exp(x).sum(axis=1, keepdims=True)
 
 
-LOG_SUMS = {
+LOG_SUMS: dict[str, Callable[..., Any]] = {
     "axis dropped": lambda x: tt.log(tt.exp(x).sum(axis=1)).sum(),
     "axis kept": lambda x: tt.log(tt.exp(x).sum(axis=1, keepdims=True)).sum(),
     "op": lambda x: tt.logsumexp(x, axis=1).sum(),
     "mean": lambda x: (tt.log(tt.exp(x).mean(axis=1)) + np.log(3)).sum(),
 }
-CROSS_ENTROPIES = {
+CROSS_ENTROPIES: dict[str, Callable[..., Any]] = {
     "part of written out": lambda x, y: -tt.log(picked(written_out(x), y)).mean(),
     "logarithm of written out": lambda x, y: -picked(tt.log(written_out(x)), y).mean(),
     "part of softmax": lambda x, y: -tt.log(picked(tt.softmax(x, axis=1), y)).mean(),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Self, SupportsIndex
 
 from treadle.config import lazy_module as _lazy_module
 from treadle.tensor import indexing as _indexing
@@ -30,7 +30,13 @@ from treadle.tensor.shape import reshape as _reshape
 from treadle.tensor.shape import shape as _shape
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from numpy.typing import DTypeLike
+
     from treadle.tensor import numpy_functions as _numpy_functions
+    from treadle.tensor.numpy_functions import Ufunc
+    from treadle.tensor.variable import AxisLike, Index, TensorLike, TensorVariable
 else:
     # Few programs hand variables to NumPy's functions.
     _numpy_functions = _lazy_module("treadle.tensor.numpy_functions")
@@ -44,169 +50,169 @@ class Operators:
 
     __slots__ = ()
     # NumPy arrays leave `array + pattern` to the pattern.
-    __array_ufunc__: Any = None
+    __array_ufunc__: ClassVar[Callable[..., object] | None] = None
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: TensorLike) -> TensorVariable:
         """Add."""
         return _arithmetic.add(self, other)
 
-    def __radd__(self, other: Any) -> Any:
+    def __radd__(self, other: TensorLike) -> TensorVariable:
         """Add."""
         return _arithmetic.add(other, self)
 
-    def __sub__(self, other: Any) -> Any:
+    def __sub__(self, other: TensorLike) -> TensorVariable:
         """Subtract."""
         return _arithmetic.sub(self, other)
 
-    def __rsub__(self, other: Any) -> Any:
+    def __rsub__(self, other: TensorLike) -> TensorVariable:
         """Subtract."""
         return _arithmetic.sub(other, self)
 
-    def __mul__(self, other: Any) -> Any:
+    def __mul__(self, other: TensorLike) -> TensorVariable:
         """Multiply."""
         return _arithmetic.mul(self, other)
 
-    def __rmul__(self, other: Any) -> Any:
+    def __rmul__(self, other: TensorLike) -> TensorVariable:
         """Multiply."""
         return _arithmetic.mul(other, self)
 
-    def __truediv__(self, other: Any) -> Any:
+    def __truediv__(self, other: TensorLike) -> TensorVariable:
         """Divide; integers too give floats, unless the option int_division says otherwise."""
         return _division.quotient(self, other)
 
-    def __rtruediv__(self, other: Any) -> Any:
+    def __rtruediv__(self, other: TensorLike) -> TensorVariable:
         """Divide; integers too give floats, unless the option int_division says otherwise."""
         return _division.quotient(other, self)
 
-    def __floordiv__(self, other: Any) -> Any:
+    def __floordiv__(self, other: TensorLike) -> TensorVariable:
         """Divide and round down."""
         return _arithmetic.floor_div(self, other)
 
-    def __rfloordiv__(self, other: Any) -> Any:
+    def __rfloordiv__(self, other: TensorLike) -> TensorVariable:
         """Divide and round down."""
         return _arithmetic.floor_div(other, self)
 
-    def __mod__(self, other: Any) -> Any:
+    def __mod__(self, other: TensorLike) -> TensorVariable:
         """Return the remainder, with the divisor's sign."""
         return _arithmetic.mod(self, other)
 
-    def __rmod__(self, other: Any) -> Any:
+    def __rmod__(self, other: TensorLike) -> TensorVariable:
         """Return the remainder, with the divisor's sign."""
         return _arithmetic.mod(other, self)
 
-    def __divmod__(self, other: Any) -> Any:
+    def __divmod__(self, other: TensorLike) -> tuple[TensorVariable, TensorVariable]:
         """Return quotient and remainder."""
         return _arithmetic.divmod_(self, other)
 
-    def __rdivmod__(self, other: Any) -> Any:
+    def __rdivmod__(self, other: TensorLike) -> tuple[TensorVariable, TensorVariable]:
         """Return quotient and remainder."""
         return _arithmetic.divmod_(other, self)
 
-    def __pow__(self, other: Any) -> Any:
+    def __pow__(self, other: TensorLike) -> TensorVariable:
         """Raise to a power."""
         return _exponential.power(self, other)
 
-    def __rpow__(self, other: Any) -> Any:
+    def __rpow__(self, other: TensorLike) -> TensorVariable:
         """Raise to a power."""
         return _exponential.power(other, self)
 
-    def __neg__(self) -> Any:
+    def __neg__(self) -> TensorVariable:
         """Negate."""
         return _arithmetic.neg(self)
 
-    def __pos__(self) -> Any:
+    def __pos__(self) -> Self:
         """Return the tensor itself."""
         return self
 
-    def __abs__(self) -> Any:
+    def __abs__(self) -> TensorVariable:
         """Return the absolute value."""
         return _arithmetic.abs_(self)
 
-    def __and__(self, other: Any) -> Any:
+    def __and__(self, other: TensorLike) -> TensorVariable:
         """Combine bits by and."""
         return _logic.bitwise_and(self, other)
 
-    def __rand__(self, other: Any) -> Any:
+    def __rand__(self, other: TensorLike) -> TensorVariable:
         """Combine bits by and."""
         return _logic.bitwise_and(other, self)
 
-    def __or__(self, other: Any) -> Any:
+    def __or__(self, other: TensorLike) -> TensorVariable:
         """Combine bits by or."""
         return _logic.bitwise_or(self, other)
 
-    def __ror__(self, other: Any) -> Any:
+    def __ror__(self, other: TensorLike) -> TensorVariable:
         """Combine bits by or."""
         return _logic.bitwise_or(other, self)
 
-    def __xor__(self, other: Any) -> Any:
+    def __xor__(self, other: TensorLike) -> TensorVariable:
         """Combine bits by exclusive or."""
         return _logic.bitwise_xor(self, other)
 
-    def __rxor__(self, other: Any) -> Any:
+    def __rxor__(self, other: TensorLike) -> TensorVariable:
         """Combine bits by exclusive or."""
         return _logic.bitwise_xor(other, self)
 
-    def __invert__(self) -> Any:
+    def __invert__(self) -> TensorVariable:
         """Invert bits."""
         return _logic.invert(self)
 
-    def __lshift__(self, other: Any) -> Any:
+    def __lshift__(self, other: TensorLike) -> TensorVariable:
         """Shift bits left."""
         return _logic.left_shift(self, other)
 
-    def __rlshift__(self, other: Any) -> Any:
+    def __rlshift__(self, other: TensorLike) -> TensorVariable:
         """Shift bits left."""
         return _logic.left_shift(other, self)
 
-    def __rshift__(self, other: Any) -> Any:
+    def __rshift__(self, other: TensorLike) -> TensorVariable:
         """Shift bits right."""
         return _logic.right_shift(self, other)
 
-    def __rrshift__(self, other: Any) -> Any:
+    def __rrshift__(self, other: TensorLike) -> TensorVariable:
         """Shift bits right."""
         return _logic.right_shift(other, self)
 
-    def __lt__(self, other: Any) -> Any:
+    def __lt__(self, other: TensorLike) -> TensorVariable:
         """Compare elements."""
         return _comparison.lt(self, other)
 
-    def __le__(self, other: Any) -> Any:
+    def __le__(self, other: TensorLike) -> TensorVariable:
         """Compare elements."""
         return _comparison.le(self, other)
 
-    def __gt__(self, other: Any) -> Any:
+    def __gt__(self, other: TensorLike) -> TensorVariable:
         """Compare elements."""
         return _comparison.gt(self, other)
 
-    def __ge__(self, other: Any) -> Any:
+    def __ge__(self, other: TensorLike) -> TensorVariable:
         """Compare elements."""
         return _comparison.ge(self, other)
 
-    def eq(self, other: Any) -> Any:
+    def eq(self, other: TensorLike) -> TensorVariable:
         """Compare elements for equality."""
         return _comparison.eq(self, other)
 
-    def neq(self, other: Any) -> Any:
+    def neq(self, other: TensorLike) -> TensorVariable:
         """Compare elements for difference."""
         return _comparison.neq(self, other)
 
-    def __matmul__(self, other: Any) -> Any:
+    def __matmul__(self, other: TensorLike) -> TensorVariable:
         """Multiply as matrices."""
         return _product.matmul(self, other)
 
-    def __rmatmul__(self, other: Any) -> Any:
+    def __rmatmul__(self, other: TensorLike) -> TensorVariable:
         """Multiply as matrices."""
         return _product.matmul(other, self)
 
-    def __ceil__(self) -> Any:
+    def __ceil__(self) -> TensorVariable:
         """Round up."""
         return _rounding.ceil(self)
 
-    def __floor__(self) -> Any:
+    def __floor__(self) -> TensorVariable:
         """Round down."""
         return _rounding.floor(self)
 
-    def __trunc__(self) -> Any:
+    def __trunc__(self) -> TensorVariable:
         """Round towards zero."""
         return _rounding.trunc(self)
 
@@ -220,176 +226,200 @@ class Methods(Operators):
 
     __slots__ = ()
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    def __array_ufunc__(self, ufunc: Ufunc, method: str, *inputs: TensorLike, **kwargs: object) -> object:
         """Apply treadle's counterpart of a ufunc."""
         return _numpy_functions.array_ufunc(ufunc, method, inputs, kwargs)
 
-    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    def __array_function__(
+        self, func: Callable[..., object], types: Iterable[type], args: Sequence[object], kwargs: Mapping[str, object]
+    ) -> object:
         """Apply treadle's counterpart of a function of NumPy's."""
         return _numpy_functions.array_function(func, types, args, kwargs)
 
-    def __getitem__(self, args: Any) -> Any:
+    def __getitem__(self, args: Index) -> TensorVariable:
         """Index as NumPy does."""
         return _indexing.subtensor(self, args)
 
-    def set(self, y: Any) -> Any:
+    def set(self, y: TensorLike) -> TensorVariable:
         """Return the tensor this part was taken from, with the part replaced: ``x[2:4].set(y)``."""
         return _indexing.set_subtensor(self, y)
 
-    def inc(self, y: Any) -> Any:
+    def inc(self, y: TensorLike) -> TensorVariable:
         """Return the tensor this part was taken from, with values added to the part: ``x[i].inc(y)``."""
         return _indexing.inc_subtensor(self, y)
 
-    def take(self, indices: Any, axis: int | None = None) -> Any:
+    def take(self, indices: TensorLike, axis: int | None = None) -> TensorVariable:
         """Pick elements along an axis."""
         return _indexing.take(self, indices, axis)
 
-    def dimshuffle(self, *order: Any) -> Any:
+    def dimshuffle(self, *order: int | str | Sequence[int | str]) -> TensorVariable:
         """Rearrange dimensions, ``"x"`` for a new one."""
         return _dimshuffle(self, *order)
 
-    def transpose(self, *axes: Any) -> Any:
+    def transpose(self, *axes: AxisLike) -> TensorVariable:
         """Permute dimensions; reverse them if no axes are given."""
         if len(axes) == 1 and (axes[0] is None or _several_axes(axes[0]) is not None):
             return _transpose(self, axes[0])
         return _transpose(self, axes or None)
 
     @property
-    def T(self) -> Any:  # noqa: N802 - NumPy's name
+    def T(self) -> TensorVariable:  # noqa: N802 - NumPy's name
         """The tensor with its dimensions reversed."""
         return _transpose(self)
 
     @property
-    def mT(self) -> Any:  # noqa: N802 - NumPy's name
+    def mT(self) -> TensorVariable:  # noqa: N802 - NumPy's name
         """The tensor with its last two dimensions exchanged."""
         return _matrix_transpose(self)
 
-    def swapaxes(self, axis1: int, axis2: int) -> Any:
+    def swapaxes(self, axis1: int, axis2: int) -> TensorVariable:
         """Exchange two dimensions."""
         return _swapaxes(self, axis1, axis2)
 
-    def squeeze(self, axis: Any = None) -> Any:
+    def squeeze(self, axis: AxisLike = None) -> TensorVariable:
         """Drop dimensions of length 1."""
         return _squeeze(self, axis)
 
     @property
-    def shape(self) -> Any:
+    def shape(self) -> TensorVariable:
         """The shape, as a vector of int64."""
         return _shape(self)
 
     @property
-    def size(self) -> Any:
+    def size(self) -> TensorVariable:
         """The number of elements, as an int64 scalar."""
         return _reduction.prod(_shape(self), dtype="int64")
 
-    def reshape(self, *shape: Any, ndim: int | None = None) -> Any:
+    def reshape(self, *shape: TensorLike, ndim: int | None = None) -> TensorVariable:
         """Give the tensor another shape, as one sequence or as several lengths."""
         wanted = shape[0] if len(shape) == 1 else shape
         return _reshape(self, wanted, ndim=ndim)
 
-    def flatten(self, ndim: Any = 1) -> Any:
+    def flatten(self, ndim: SupportsIndex = 1) -> TensorVariable:
         """Join all dimensions from the `ndim`-th on into one."""
         return _flatten(self, ndim)
 
-    def ravel(self) -> Any:
+    def ravel(self) -> TensorVariable:
         """Join all dimensions into one."""
         return _flatten(self)
 
-    def astype(self, dtype: Any) -> Any:
+    def astype(self, dtype: DTypeLike) -> TensorVariable:
         """Convert to another dtype."""
         return _cast.cast(self, dtype)
 
     @property
-    def real(self) -> Any:
+    def real(self) -> TensorVariable:
         """The real part; a tensor of real numbers itself."""
-        return _complex_numbers.real(self) if _is_complex(self) else self
+        return _complex_numbers.real(self) if _is_complex(self) else self  # type: ignore[return-value]  # a variable
 
     @property
-    def imag(self) -> Any:
+    def imag(self) -> TensorVariable:
         """The imaginary part; zeros for real numbers."""
         return _complex_numbers.imag(self)
 
-    def conj(self) -> Any:
+    def conj(self) -> TensorVariable:
         """Return the complex conjugate; of a tensor of real numbers, itself."""
         if not _is_complex(self):
-            return self
+            return self  # type: ignore[return-value]  # a variable
         node: Any = getattr(self, "owner", None)
         return node.inputs[0] if node is not None and node.op == _complex_numbers.conj else _complex_numbers.conj(self)
 
     conjugate = conj
 
-    def copy(self, name: str | None = None) -> Any:
+    def copy(self, name: str | None = None) -> TensorVariable:
         """Return a copy."""
         return _cast.identity(self, name=name)
 
-    def fill(self, value: Any) -> Any:
+    def fill(self, value: TensorLike) -> TensorVariable:
         """Return a tensor of this shape filled with a value."""
         return _cast.second(self, value)
 
-    def zeros_like(self, dtype: Any = None) -> Any:
+    def zeros_like(self, dtype: DTypeLike | None = None) -> TensorVariable:
         """Return zeros of this shape."""
         return zeros_like(self, dtype)
 
-    def ones_like(self, dtype: Any = None) -> Any:
+    def ones_like(self, dtype: DTypeLike | None = None) -> TensorVariable:
         """Return ones of this shape."""
         return ones_like(self, dtype)
 
-    def dot(self, other: Any) -> Any:
+    def dot(self, other: TensorLike) -> TensorVariable:
         """Multiply as numpy.dot."""
         return _product.dot(self, other)
 
-    def sum(self, axis: Any = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None) -> Any:
+    def sum(
+        self,
+        axis: AxisLike = None,
+        dtype: DTypeLike | None = None,
+        keepdims: bool = False,
+        acc_dtype: DTypeLike | None = None,
+    ) -> TensorVariable:
         """Sum over axes."""
         return _reduction.sum_(self, axis, dtype, keepdims, acc_dtype)
 
-    def prod(self, axis: Any = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None) -> Any:
+    def prod(
+        self,
+        axis: AxisLike = None,
+        dtype: DTypeLike | None = None,
+        keepdims: bool = False,
+        acc_dtype: DTypeLike | None = None,
+    ) -> TensorVariable:
         """Multiply over axes."""
         return _reduction.prod(self, axis, dtype, keepdims, acc_dtype)
 
-    def mean(self, axis: Any = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None) -> Any:
+    def mean(
+        self,
+        axis: AxisLike = None,
+        dtype: DTypeLike | None = None,
+        keepdims: bool = False,
+        acc_dtype: DTypeLike | None = None,
+    ) -> TensorVariable:
         """Return the mean over axes."""
         return _reduction.mean(self, axis, dtype, keepdims, acc_dtype)
 
-    def var(self, axis: Any = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False) -> Any:
+    def var(
+        self, axis: AxisLike = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False
+    ) -> TensorVariable:
         """Return the variance over axes."""
         return _reduction.var(self, axis, ddof, keepdims, corrected)
 
-    def std(self, axis: Any = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False) -> Any:
+    def std(
+        self, axis: AxisLike = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False
+    ) -> TensorVariable:
         """Return the standard deviation over axes."""
         return _reduction.std(self, axis, ddof, keepdims, corrected)
 
-    def max(self, axis: Any = None, keepdims: bool = False) -> Any:
+    def max(self, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
         """Return the largest element along axes."""
         return _reduction.max_(self, axis, keepdims)
 
-    def min(self, axis: Any = None, keepdims: bool = False) -> Any:
+    def min(self, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
         """Return the smallest element along axes."""
         return _reduction.min_(self, axis, keepdims)
 
-    def argmax(self, axis: Any = None, keepdims: bool = False) -> Any:
+    def argmax(self, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
         """Return the position of the largest element along axes."""
         return _reduction.argmax(self, axis, keepdims)
 
-    def argmin(self, axis: Any = None, keepdims: bool = False) -> Any:
+    def argmin(self, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
         """Return the position of the smallest element along axes."""
         return _reduction.argmin(self, axis, keepdims)
 
-    def all(self, axis: Any = None, keepdims: bool = False) -> Any:
+    def all(self, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
         """Whether all elements along axes are true."""
         return _reduction.all_(self, axis, keepdims)
 
-    def any(self, axis: Any = None, keepdims: bool = False) -> Any:
+    def any(self, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
         """Whether any element along axes is true."""
         return _reduction.any_(self, axis, keepdims)
 
-    def ptp(self, axis: Any = None) -> Any:
+    def ptp(self, axis: AxisLike = None) -> TensorVariable:
         """Return the range of values along an axis."""
         return _reduction.ptp(self, axis)
 
-    def clip(self, a_min: Any = None, a_max: Any = None) -> Any:
+    def clip(self, a_min: TensorLike | None = None, a_max: TensorLike | None = None) -> TensorVariable:
         """Limit the values to an interval."""
         return _arithmetic.clip(self, a_min, a_max)
 
-    def round(self, mode: str | None = None) -> Any:
+    def round(self, mode: str | None = None) -> TensorVariable:
         """Round to the nearest integer."""
         return _rounding.round_(self, mode)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
@@ -328,7 +328,7 @@ def reshape(x: Any, newshape: Any, ndim: int | None = None) -> TensorVariable:
     return result
 
 
-def flatten(x: Any, ndim: int = 1) -> TensorVariable:
+def flatten(x: Any, ndim: SupportsIndex = 1) -> TensorVariable:
     """Return the tensor with all dimensions from the `ndim`-th on joined into one."""
     var = as_tensor_variable(x)
     rank = as_integer("flatten: ndim", ndim)

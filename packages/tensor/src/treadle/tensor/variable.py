@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from types import EllipsisType
 
 
 class TensorMethods(Methods):
@@ -130,6 +131,12 @@ TensorNode = Apply[TensorVariable]
 
 # What may be passed where a tensor is expected: `as_tensor_variable` takes it.
 TensorLike: TypeAlias = Variable | Apply | Operators | np.ndarray | np.generic | complex | Sequence["TensorLike"]
+
+# One axis, several, or all of them.
+AxisLike: TypeAlias = SupportsIndex | Sequence[SupportsIndex] | np.ndarray | None
+
+# What may stand between the brackets of ``x[...]``.
+Index: TypeAlias = "TensorLike | slice | EllipsisType | tuple[Index, ...] | None"
 
 
 def tensors(variables: Sequence[Variable]) -> list[TensorVariable]:

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from treadle.graph.ir.apply import Apply
     from treadle.graph.ir.values import Value
 
-    # Keys of a mapping may be of any class of variable: a mapping is not covariant in its keys.
-    K = TypeVar("K", bound="Variable | str")
     T_co = TypeVar("T_co", bound=Type, covariant=True, default=Type)
 else:
     from typing import TypeVar
@@ -133,7 +131,7 @@ class Variable(Generic[T_co]):
 
     def eval(
         self,
-        inputs_to_values: Mapping[K, object] | None = None,
+        inputs_to_values: Mapping[Any, Value] | None = None,
         mode: object = None,
         **kwargs: object,
     ) -> Value:

@@ -118,15 +118,15 @@ int_div = floor_div
 negative = neg
 
 
-def clip(x: Any, a_min: Any = None, a_max: Any = None) -> Any:
+def clip(x: Any, a_min: Any = None, a_max: Any = None) -> TensorVariable:
     """Limit a tensor's values to an interval (as numpy.clip); None leaves a side open.
 
     Where a value lies on a bound, half of the gradient flows to each.
     """
-    low = x if a_min is None else maximum(x, a_min)
+    low: TensorVariable = x if a_min is None else maximum(x, a_min)
     return low if a_max is None else minimum(low, a_max)
 
 
-def divmod_(x: Any, y: Any) -> tuple[Any, Any]:
+def divmod_(x: Any, y: Any) -> tuple[TensorVariable, TensorVariable]:
     """Return quotient and remainder (as divmod)."""
     return floor_div(x, y), mod(x, y)

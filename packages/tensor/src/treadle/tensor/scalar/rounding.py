@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.tensor.dtype_rules import Operand, Signature
+    from treadle.tensor.variable import TensorVariable
 
 
 def _rint_dtypes(operands: Sequence[Operand]) -> Signature:
@@ -62,7 +63,7 @@ round_half_away_from_zero = Elemwise(
 )  # fmt: skip
 
 
-def round_(x: Any, mode: str | None = None) -> Any:
+def round_(x: Any, mode: str | None = None) -> TensorVariable:
     """Round to the nearest integer, keeping the dtype.
 
     Parameters
