@@ -73,8 +73,9 @@ def test_difference_is_told_by_size_and_place() -> None:
 
 def test_buffers_have_the_form_of_a_value_and_hold_nothing_of_use() -> None:
     kind = TensorType("float64", (None, 1, None))
-    value = np.zeros((2, 1, 3))
+    value: Any = np.zeros((2, 1, 3))
     for layout, flag in (("c_contiguous", "C_CONTIGUOUS"), ("f_contiguous", "F_CONTIGUOUS")):
+        buffer: Any
         (buffer,) = kind.preallocations(layout, value)
         assert buffer.flags[flag]
         assert buffer.shape == value.shape

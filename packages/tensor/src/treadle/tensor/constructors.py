@@ -260,7 +260,7 @@ def tensor(name: str | None = None, *, dtype: Any = None, shape: Any = None, ndi
 def _generic(rank: str) -> Callable[..., TensorVariable]:
     pattern = RANKS[rank]
 
-    def construct(name: str | None = None, *, dtype: Any = None, shape: Any = None) -> TensorVariable:
+    def construct(name: str | None = None, *, dtype: object = None, shape: object = None) -> TensorVariable:
         made = tensor(name, dtype=dtype, shape=pattern if shape is None else shape)
         given = made.type.shape
         if len(given) != len(pattern):
@@ -279,7 +279,7 @@ def _generic(rank: str) -> Callable[..., TensorVariable]:
 def _typed(letter: str, rank: str) -> Callable[..., TensorVariable]:
     generic = _generic(rank)
 
-    def construct(name: str | None = None, *, shape: Any = None) -> TensorVariable:
+    def construct(name: str | None = None, *, shape: object = None) -> TensorVariable:
         return generic(name, dtype=LETTERS[letter], shape=shape)
 
     construct.__name__ = construct.__qualname__ = letter + rank
@@ -287,7 +287,7 @@ def _typed(letter: str, rank: str) -> Callable[..., TensorVariable]:
     return construct
 
 
-def _names(what: str, given: tuple[Any, ...]) -> list[Any]:
+def _names(what: str, given: tuple[object, ...]) -> list[object]:
     """Return the name of each variable, None for one without."""
     if len(given) != 1:
         return list(given)
@@ -309,7 +309,7 @@ def _names(what: str, given: tuple[Any, ...]) -> list[Any]:
 def _several(one: Callable[..., TensorVariable]) -> Callable[..., list[TensorVariable]]:
     title = plural(one.__name__)
 
-    def construct(*names: Any, **options: Any) -> list[TensorVariable]:
+    def construct(*names: object, **options: object) -> list[TensorVariable]:
         return [one(name, **options) for name in _names(title, names)]
 
     construct.__name__ = construct.__qualname__ = title

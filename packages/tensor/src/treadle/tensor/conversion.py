@@ -15,7 +15,9 @@ from treadle.tensor.types import MOST_DIMENSIONS, TensorType, as_rank
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from treadle.tensor.variable import TensorConstant, TensorVariable
+    from numpy.typing import DTypeLike
+
+    from treadle.tensor.variable import TensorConstant, TensorLike, TensorVariable
 
 
 class ListConversion:
@@ -24,13 +26,15 @@ class ListConversion:
     __slots__ = ("stack",)
 
     def __init__(self) -> None:
-        self.stack: Callable[[Sequence[Any]], TensorVariable] | None = None
+        self.stack: Callable[[Any], TensorVariable] | None = None
 
 
 LISTS = ListConversion()
 
 
-def constant(x: Any, name: str | None = None, ndim: int | None = None, dtype: Any = None) -> TensorConstant:
+def constant(
+    x: TensorLike, name: str | None = None, ndim: int | None = None, dtype: DTypeLike | None = None
+) -> TensorConstant:
     """Return a constant.
 
     Parameters
@@ -68,14 +72,16 @@ def constant(x: Any, name: str | None = None, ndim: int | None = None, dtype: An
     return TensorType(array.dtype, array.shape).make_constant(array, name)
 
 
-def _holds_variables(x: Any, depth: int = 0) -> bool:
+def _holds_variables(x: object, depth: int = 0) -> bool:
     # No array is nested deeper, a list that holds itself for instance.
     if not isinstance(x, list | tuple) or depth > MOST_DIMENSIONS:
         return False
     return any(isinstance(y, Variable) or _holds_variables(y, depth + 1) for y in x)
 
 
-def as_tensor_variable(x: Any, name: str | None = None, ndim: int | None = None, dtype: Any = None) -> TensorVariable:
+def as_tensor_variable(
+    x: TensorLike, name: str | None = None, ndim: int | None = None, dtype: DTypeLike | None = None
+) -> TensorVariable:
     """Return `x` as a tensor variable.
 
     Parameters

@@ -415,7 +415,8 @@ def _all_positions(entries: Sequence[Entry], inputs: Sequence[Any]) -> tuple[tup
     for entry in entries:
         if isinstance(entry, At):
             made.append(Positions())
-            variables.append(next(given) if entry.value is SYMBOLIC else as_tensor_variable(entry.value))
+            number: Any = entry.value
+            variables.append(next(given) if number is SYMBOLIC else as_tensor_variable(number))
         else:
             made.append(entry)
             variables += [next(given) for _ in range(symbolic_count([entry]))]

@@ -40,6 +40,10 @@ from treadle.tensor.types import TensorType
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from numpy.typing import DTypeLike
+
+    from treadle.tensor.variable import TensorLike, TensorVariable
+
     # A ufunc of NumPy's or of another library's.
     Ufunc = Callable[..., Any]
 
@@ -68,11 +72,11 @@ _ADVICE: Mapping[str, str] = MappingProxyType(
 )
 
 
-def _refuse(name: str, what: str, given: Any, advice: str) -> NumpyFunctionError:
+def _refuse(name: str, what: str, given: object, advice: str) -> NumpyFunctionError:
     return NumpyFunctionError(f"{name}: {what} {text_of(given)} has no meaning for symbolic tensors. {advice}")
 
 
-def _check_neutral(name: str, key: str, value: Any) -> None:
+def _check_neutral(name: str, key: str, value: object) -> None:
     """Refuse an argument that treadle's function does not have, unless it changes nothing."""
     if isinstance(value, tuple) and all(v is None for v in value):
         return
@@ -95,68 +99,70 @@ class Counterpart:
         For each of NumPy's parameters that it has, its own name of it.
     """
 
-    function: Callable[..., Any]
+    function: Callable[..., object]
     parameters: Mapping[str, str]
 
 
-def _as(function: Callable[..., Any], parameters: str) -> Counterpart:
+def _as(function: Callable[..., object], parameters: str) -> Counterpart:
     """Return a counterpart; parameters are written ``theirs=ours``, or once where both names agree."""
     pairs = (word.partition("=")[::2] for word in parameters.split())
     return Counterpart(function, {theirs: ours or theirs for theirs, ours in pairs})
 
 
-def _joined(join: Callable[..., Any], tensors: Any, dtype: Any, *axis: Any) -> Any:
+def _joined(
+    join: Callable[..., TensorVariable], tensors: Sequence[TensorLike], dtype: DTypeLike | None, *axis: object
+) -> TensorVariable:
     made = join(tensors, *axis)
     return made if dtype is None else cast.cast(made, dtype)
 
 
-def _concatenate(arrays: Any, axis: Any = 0, dtype: Any = None) -> Any:
+def _concatenate(arrays: Sequence[TensorLike], axis: int | None = 0, dtype: DTypeLike | None = None) -> TensorVariable:
     if axis is None:
         return _joined(joining.concatenate, [flatten(x) for x in arrays], dtype)
     return _joined(joining.concatenate, arrays, dtype, axis)
 
 
-def _stack(arrays: Any, axis: Any = 0, dtype: Any = None) -> Any:
+def _stack(arrays: Sequence[TensorLike], axis: int = 0, dtype: DTypeLike | None = None) -> TensorVariable:
     return _joined(joining.stack, arrays, dtype, axis)
 
 
-def _size(a: Any, axis: Any = None) -> Any:
+def _size(a: TensorLike, axis: int | None = None) -> TensorVariable:
     return as_tensor_variable(a).size if axis is None else shape_i(a, axis)
 
 
 _ROUND, _WHERE = "numpy.round", "numpy.where"
 
 
-def _round(a: Any, decimals: Any = 0) -> Any:
+def _round(a: TensorLike, decimals: object = 0) -> TensorVariable:
     if as_integer(f"{_ROUND}: decimals", decimals) != 0:
         raise _refuse(_ROUND, "decimals =", decimals, "Scale the tensor before and after.")
     return rounding.round_(a)
 
 
-def _where(condition: Any, x: Any = None, y: Any = None) -> Any:
+def _where(condition: TensorLike, x: TensorLike | None = None, y: TensorLike | None = None) -> TensorVariable:
     if x is None or y is None:
         raise _refuse(_WHERE, "one argument alone,", condition, "Pass what to choose from: where(c, x, y).")
     return cast.where(condition, x, y)
 
 
-def _angle(z: Any, deg: Any = False) -> Any:
+def _angle(z: TensorLike, deg: object = False) -> TensorVariable:
     found = complex_numbers.angle(z)
     return trigonometric.rad2deg(found) if as_flag("numpy.angle: deg", deg) else found
 
 
-def _unary(function: Elemwise) -> Callable[[Any], Any]:
+def _unary(function: Elemwise) -> Callable[[TensorLike], TensorVariable]:
     """Return an elementwise function, which takes operands by position only, as one with a named parameter."""
 
-    def apply(x: Any) -> Any:
+    def apply(x: TensorLike) -> TensorVariable:
         return function(x)
 
     return apply
 
 
-def _each(function: Callable[[Any], Any]) -> Callable[..., Any]:
+def _each(function: Callable[[TensorLike], TensorVariable]) -> Callable[..., object]:
     """Return a function of several tensors that returns one result alone, and several as a tuple."""
 
-    def apply(*tensors: Any) -> Any:
+    def apply(*tensors: TensorLike) -> object:
         made = tuple(map(function, tensors))
         return made[0] if len(made) == 1 else made
 
@@ -167,7 +173,7 @@ def _plain(x: Any) -> Any:
     return x.type.numpy_dtype if isinstance(x, Variable) and isinstance(x.type, TensorType) else x
 
 
-def _is_complex(x: Any) -> bool:
+def _is_complex(x: TensorLike) -> bool:
     return bool(as_tensor_variable(x).type.numpy_dtype.kind == "c")
 
 
@@ -311,8 +317,8 @@ def _unknown(name: str) -> NumpyFunctionError:
 
 
 def array_function(
-    func: Callable[..., Any], types: Iterable[type], args: Sequence[Any], kwargs: Mapping[str, Any]
-) -> Any:
+    func: Callable[..., object], types: Iterable[type], args: Sequence[object], kwargs: Mapping[str, object]
+) -> object:
     """Return what a function of NumPy's means for tensors (NEP 18); NotImplemented where others take part.
 
     Raises
@@ -327,7 +333,7 @@ def array_function(
     if found is None:
         raise _unknown(name)
     signature = inspect.signature(func)
-    several: tuple[Any, ...] = ()
+    several: tuple[object, ...] = ()
     given = {}
     for key, value in signature.bind(*args, **kwargs).arguments.items():
         parameter = signature.parameters[key]
@@ -350,12 +356,12 @@ def array_function(
 @cache
 def _elementwise() -> Mapping[Ufunc, Callable[..., Any]]:
     """Return treadle's function for each ufunc of NumPy's that it has."""
-    made: dict[Ufunc, Callable[..., Any]] = {
+    made: dict[Ufunc, Callable[..., object]] = {
         getattr(np, s.ufunc): Elemwise(s)
         for s in map(SCALAR_OPS.__getitem__, SCALAR_OPS.names())
         if s.ufunc is not None
     }
-    others: dict[Ufunc, Callable[..., Any]] = {
+    others: dict[Ufunc, Callable[..., object]] = {
         np.rint: rounding.round_half_to_even,
         np.matmul: product.matmul,
         np.divmod: arithmetic.divmod_,
@@ -379,7 +385,7 @@ _REDUCTIONS: Mapping[Ufunc, tuple[Callable[..., Any], bool]] = MappingProxyType(
 )
 
 
-def array_ufunc(ufunc: Ufunc, method: str, inputs: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+def array_ufunc(ufunc: Ufunc, method: str, inputs: Sequence[TensorLike], kwargs: Mapping[str, Any]) -> object:
     """Return what a ufunc, or a method of one, means for tensors (NEP 13); NotImplemented where others take part.
 
     ``array += x`` makes the name `array` one of the symbolic sum, as it does with all operands that are not changed in
@@ -401,9 +407,10 @@ def array_ufunc(ufunc: Ufunc, method: str, inputs: Sequence[Any], kwargs: Mappin
     function = _elementwise().get(ufunc) or _BY_NAME.get(ufunc.__name__)
     if function is None or method not in {"__call__", "outer"}:
         raise _unknown(name.removeprefix("numpy."))
-    operands = list(map(as_tensor_variable, inputs)) if method == "outer" else list(inputs)
+    operands = list(inputs)
     if method == "outer":
-        operands[0] = shape_padright(operands[0], operands[1].ndim)
+        first, second = map(as_tensor_variable, inputs)
+        operands = [shape_padright(first, second.ndim), second]
     dtype = options.pop("dtype", None)
     for key, value in options.items():
         _check_neutral(name, key, value)
@@ -412,13 +419,15 @@ def array_ufunc(ufunc: Ufunc, method: str, inputs: Sequence[Any], kwargs: Mappin
     return _computed_in(name, function, operands, TensorType(dtype))
 
 
-def _is_ours(x: Any) -> bool:
+def _is_ours(x: object) -> bool:
     """Whether a ufunc's operand leaves it to tensors what the ufunc means."""
     override = getattr(type(x), "__array_ufunc__", None)
     return override is None or override is np.ndarray.__array_ufunc__ or isinstance(x, Variable | np.generic)
 
 
-def _computed_in(name: str, function: Callable[..., Any], operands: Sequence[Any], kind: TensorType) -> Any:
+def _computed_in(
+    name: str, function: Callable[..., object], operands: Sequence[TensorLike], kind: TensorType
+) -> object:
     """Return the result of a function computed in a dtype, which the operands are converted to as NumPy does."""
     tensors = list(map(as_tensor_variable, operands))
     made = function(*(cast.cast(x, kind.dtype) for x in tensors))
@@ -428,7 +437,7 @@ def _computed_in(name: str, function: Callable[..., Any], operands: Sequence[Any
     return made
 
 
-def _reduced(name: str, ufunc: Ufunc, x: Any, options: dict[str, Any]) -> Any:
+def _reduced(name: str, ufunc: Ufunc, x: TensorLike, options: dict[str, object]) -> object:
     if ufunc not in _REDUCTIONS:
         raise _unknown(name.removeprefix("numpy."))
     function, has_dtype = _REDUCTIONS[ufunc]

@@ -34,7 +34,7 @@ DTYPES = (
 
 
 # NumPy takes microseconds to make up the name of a dtype.
-DTYPE_NAMES: Mapping[np.dtype[Any], str] = MappingProxyType({np.dtype(name): name for name in DTYPES})
+DTYPE_NAMES: Mapping[np.dtype, str] = MappingProxyType({np.dtype(name): name for name in DTYPES})
 
 
 def _dtype_name(dtype: Any) -> str:
@@ -62,12 +62,12 @@ def _dtype_name(dtype: Any) -> str:
 _BELOW_REFERENCES = 3
 
 
-def _below(view: Any) -> Any:
+def _below(view: object) -> Any:
     """Return what an array or a buffer is a view of, or None."""
     return view.obj if isinstance(view, memoryview) else getattr(view, "base", None)
 
 
-def _dimension(n: Any) -> int | None:
+def _dimension(n: object) -> int | None:
     if n is None:
         return None
     if isinstance(n, bool | np.bool_):
@@ -80,7 +80,7 @@ def _dimension(n: Any) -> int | None:
     return length
 
 
-def _static_shape(shape: Any) -> Shape:
+def _static_shape(shape: object) -> Shape:
     """Return a shape argument as a tuple of lengths; one length stands for itself."""
     if known_integer(shape) is not None:
         return (_dimension(shape),)
@@ -89,7 +89,7 @@ def _static_shape(shape: Any) -> Shape:
     return result
 
 
-def as_rank(what: str, value: Any) -> int:
+def as_rank(what: str, value: object) -> int:
     """Return an argument as a rank.
 
     Raises
@@ -144,7 +144,7 @@ class TensorType(Type):
     shape: Shape
     ndim: int
     _text: str
-    numpy_dtype: np.dtype[Any]
+    numpy_dtype: np.dtype
 
     def __new__(cls, dtype: Any = "floatX", shape: Sequence[Any] = (), name: str | None = None) -> TensorType:
         """Return the one type of this dtype and shape."""
@@ -172,7 +172,7 @@ class TensorType(Type):
         """Pickle by dtype and shape."""
         return self.dtype, self.shape
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """Pickle by dtype and shape."""
         return TensorType, (self.dtype, self.shape)
 
@@ -184,7 +184,7 @@ class TensorType(Type):
         """Return the type itself: there is one of each."""
         return self
 
-    def clone(self, dtype: Any = None, shape: Sequence[Any] | None = None, **changes: Any) -> TensorType:
+    def clone(self, dtype: object = None, shape: Sequence[object] | None = None, **changes: object) -> TensorType:
         """Return the type with another dtype or shape."""
         if changes:
             msg = f"TensorType.clone: dtype and shape can be changed, got {', '.join(changes)}."
@@ -212,7 +212,7 @@ class TensorType(Type):
     if TYPE_CHECKING:
         # The classes are set by treadle.tensor.variable, which needs this one.
 
-        def make_constant(self, value: Any, name: str | None = None) -> TensorConstant:
+        def make_constant(self, value: object, name: str | None = None) -> TensorConstant:
             """Return a constant of this type with the value."""
 
         def __call__(self, name: str | None = None) -> TensorVariable:
@@ -241,7 +241,7 @@ class TensorType(Type):
 
     # Values
 
-    def filter(self, data: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
+    def filter(self, data: object, strict: bool = False, allow_downcast: bool | None = None) -> np.ndarray:
         """Return the data as an array of this dtype, rank and shape.
 
         Raises
@@ -275,7 +275,7 @@ class TensorType(Type):
             raise TensorTypeError(msg)
         return array if array.dtype.isnative and array.flags.aligned else np.array(array, self.numpy_dtype)
 
-    def _converted(self, data: Any, allow_downcast: bool | None) -> np.ndarray[Any, Any]:
+    def _converted(self, data: Any, allow_downcast: bool | None) -> np.ndarray:
         """Return the data as an array of this dtype, or raise."""
         array = array_of(str(self), data)
         if array.dtype.name not in DTYPES:
@@ -300,7 +300,7 @@ class TensorType(Type):
         )
         raise TensorTypeError(msg)
 
-    def _keeps(self, number: Any, allow_downcast: bool | None) -> bool:
+    def _keeps(self, number: object, allow_downcast: bool | None) -> bool:
         """Whether a Python number may become this dtype: exactly, or as a float of dtype floatX."""
         if isinstance(number, float) and allow_downcast is None and self.dtype == config.floatX:
             return True
@@ -314,7 +314,7 @@ class TensorType(Type):
         # As Python numbers: NumPy would round the number to this dtype first.
         return bool(made.item() == number) or (number != number and self.numpy_dtype.kind in "fc")
 
-    def _holds(self, array: np.ndarray[Any, Any]) -> bool:
+    def _holds(self, array: np.ndarray) -> bool:
         """Whether all values of an array of real numbers fit this dtype exactly."""
         if array.dtype.kind not in "biuf" or self.numpy_dtype.kind not in "biuf":
             return False
@@ -324,13 +324,13 @@ class TensorType(Type):
         return np.array_equal(cast, array, equal_nan=True) and np.array_equal(back, array, equal_nan=True)
 
     @staticmethod
-    def values_eq(a: Any, b: Any) -> bool:
+    def values_eq(a: object, b: object) -> bool:
         """Whether dtype, shape and every element agree, a NaN with a NaN."""
         a, b = np.asarray(a), np.asarray(b)
         return a.dtype == b.dtype and a.shape == b.shape and bool(np.array_equal(a, b, equal_nan=a.dtype.kind in "fc"))
 
     @classmethod
-    def values_eq_approx(cls, a: Any, b: Any, rtol: float | None = None, atol: float | None = None) -> bool:
+    def values_eq_approx(cls, a: object, b: object, rtol: float | None = None, atol: float | None = None) -> bool:
         """Whether dtype and shape agree, and every element up to rounding (looser for shorter floats)."""
         a, b = np.asarray(a), np.asarray(b)
         if a.dtype != b.dtype or a.shape != b.shape:
@@ -343,13 +343,13 @@ class TensorType(Type):
         return bool(np.allclose(a, b, rtol=r, atol=t, equal_nan=True))
 
     @staticmethod
-    def may_share_memory(a: Any, b: Any) -> bool:
+    def may_share_memory(a: object, b: object) -> bool:
         """Whether the arrays' memory may overlap."""
         if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray):
             return a is b
         return bool(np.may_share_memory(a, b))
 
-    def owned_alone(self, value: Any, others: int) -> bool:
+    def owned_alone(self, value: object, others: int) -> bool:
         """Whether an array may be written into: nobody else refers to it or to what its memory is a part of."""
         if others or type(value) is not np.ndarray or not value.flags.writeable:
             return False
@@ -367,11 +367,11 @@ class TensorType(Type):
         tests += [f"{name}.shape[{d}] == {n}" for d, n in enumerate(self.shape) if n is not None]
         return " and ".join(tests), {"ndarray": np.ndarray, f"{self.dtype}_": self.numpy_dtype}
 
-    def copy_value(self, value: Any) -> Any:
+    def copy_value(self, value: object) -> np.ndarray:
         """Return a copy of the array, in the same memory order."""
         return np.array(value, copy=True, order="K")
 
-    def to_host(self, value: Any) -> Any:
+    def to_host(self, value: object) -> np.ndarray:
         """Return a backend's array as a NumPy array of this type."""
         if hasattr(value, "detach"):
             value = value.detach().cpu()
@@ -412,25 +412,25 @@ class TensorType(Type):
         """Return the type with the array's own lengths."""
         return TensorType(self.dtype, value.shape)
 
-    def exceeds(self, value: Any, bound: float) -> bool:
+    def exceeds(self, value: object, bound: float) -> bool:
         """Return whether the array holds a finite number beyond a bound; a complex one by its absolute value."""
         return numbers_exceed(value, self.numpy_dtype, bound)
 
-    def magnitude(self, value: Any) -> float:
+    def magnitude(self, value: object) -> float:
         """Return the largest absolute value of the finite numbers in the array."""
         return magnitude(value)
 
     @classmethod
-    def agree(cls, a: Any, b: Any, scale: float = 0.0, where_finite: bool = False) -> bool:
+    def agree(cls, a: object, b: object, scale: float = 0.0, where_finite: bool = False) -> bool:
         """Whether dtype and shape agree, and every element up to rounding (see `Type.agree`)."""
         return agree(a, b, scale, where_finite, cls.values_eq_approx)
 
     @staticmethod
-    def describe_difference(a: Any, b: Any) -> str:
+    def describe_difference(a: object, b: object) -> str:
         """Return the largest differences of two arrays, absolute and relative, and where the former is."""
         return describe_difference(a, b)
 
-    def preallocations(self, kind: str, like: Any = None, dims: int = 4) -> Iterator[Any]:
+    def preallocations(self, kind: str, like: object = None, dims: int = 4) -> Iterator[np.ndarray]:
         """Yield buffers in one memory layout, filled with what no result should be made of.
 
         Parameters
@@ -479,16 +479,16 @@ def _describe(dtype: str, shape: Shape) -> str:
     return f"{name}({dtype})" if not shape else f"{name}({dtype}, shape={_describe_shape(shape)})"
 
 
-def _describe_data(data: Any) -> str:
+def _describe_data(data: object) -> str:
     if isinstance(data, np.ndarray | np.generic):
         return f"an array of dtype {data.dtype if data.dtype.isnative else data.dtype.str} and shape {data.shape}"
     return f"{type(data).__name__} {text_of(data, longest=60)}"
 
 
-def tensor_type_of(value: Any) -> TensorType:
+def tensor_type_of(value: object) -> TensorType:
     """Return the type that fits a value: its dtype and rank, with no length fixed."""
     array = array_of("shared", value)
-    dtype: Any = config.floatX if isinstance(value, float) else array.dtype
+    dtype: object = config.floatX if isinstance(value, float) else array.dtype
     return TensorType(dtype, (None,) * array.ndim)
 
 
@@ -508,7 +508,7 @@ CONVERTERS: dict[type, Callable[[Any], TensorType]] = {
 _DIGEST_ABOVE = 64
 
 
-def _encode_array(array: np.ndarray[Any, Any]) -> bytes:
+def _encode_array(array: np.ndarray) -> bytes:
     data = np.ascontiguousarray(array)
     shape = ",".join(map(str, array.shape)).encode()
     content = data.tobytes() if data.nbytes <= _DIGEST_ABOVE else blake2b(data.data, digest_size=32).digest()
@@ -519,7 +519,7 @@ def _encode_number(number: np.generic) -> bytes:
     return _encode_array(np.asarray(number))
 
 
-def _encode_dtype(dtype: np.dtype[Any]) -> bytes:
+def _encode_dtype(dtype: np.dtype) -> bytes:
     return tagged("dt", dtype.str.encode())
 
 

@@ -48,7 +48,7 @@ def shape_from_inputs(fgraph: FunctionGraph, node: NodeOf[Shape]) -> TensorVaria
     """Shape of f(x) -> the same from the lengths of x."""
     x = node.inputs[0]
     if None not in x.type.shape:
-        return constant(x.type.shape, dtype=LENGTH) if x.type.shape else constant([], dtype=LENGTH)
+        return constant([n for n in x.type.shape if n is not None], dtype=LENGTH)
     if x.owner is None:
         return None
     shapes = shapes_of(fgraph)

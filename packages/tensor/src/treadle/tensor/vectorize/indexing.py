@@ -138,7 +138,7 @@ def _as_positions(
             inputs += [next(given)[1] for _ in range(symbolic_count([entry]))]
             continue
         if isinstance(entry, At) and entry.value is not SYMBOLIC:
-            number = as_tensor_variable(entry.value)
+            number = as_tensor_variable(entry.value)  # type: ignore[arg-type]  # an integer
             old, new = number, number
         else:
             old, new = next(given)
