@@ -13,7 +13,7 @@ from treadle.tensor.policy import number_dtype
 from treadle.tensor.types import MOST_DIMENSIONS, TensorType, as_rank
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from numpy.typing import DTypeLike
 
