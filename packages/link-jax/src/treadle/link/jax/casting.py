@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+if TYPE_CHECKING:
+    import jax
+    from numpy.typing import DTypeLike
 
-def convert(x: Any, dtype: Any) -> Any:
+
+def convert(x: jax.Array, dtype: DTypeLike) -> jax.Array:
     """Return an array converted as NumPy does: truth to bool, integers wrapped."""
     wanted = np.dtype(dtype)
     own = np.dtype(x.dtype)
@@ -25,19 +29,19 @@ def convert(x: Any, dtype: Any) -> Any:
     return lax.convert_element_type(x, wanted)
 
 
-def widened(x: Any) -> Any:
+def widened(x: jax.Array) -> jax.Array:
     """Return a float16 array as float32, to compute in; any other as it is."""
     return lax.convert_element_type(x, np.float32) if x.dtype == np.float16 else x
 
 
-def _truncated(x: Any, dtype: str) -> Any:
+def _truncated(x: jax.Array, dtype: str) -> jax.Array:
     """Return floats as a signed integer dtype; what does not fit becomes its least value, as on x86 processors."""
     least = np.iinfo(dtype).min
     fits = (x >= float(least)) & (x < -float(least))
     return jnp.where(fits, lax.convert_element_type(x, dtype), np.array(least, dtype))
 
 
-def _to_integer(x: Any, wanted: np.dtype[Any]) -> Any:
+def _to_integer(x: jax.Array, wanted: np.dtype) -> jax.Array:
     """Return floats as integers. NumPy defines values in range only; the others follow what it does on x86."""
     if wanted.name in {"int32", "int64"}:
         return _truncated(x, wanted.name)

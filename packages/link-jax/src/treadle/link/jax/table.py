@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from treadle.graph import DuplicateRegistrationError, LoweringTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import jax
+    import numpy as np
+
+    # What stands for a value while a graph is traced: a NumPy array where it is known already.
+    Value: TypeAlias = jax.Array | np.ndarray
+    Results: TypeAlias = "Value | tuple[Value, ...]"
+    # What a rule makes of a node.
+    Function: TypeAlias = "Callable[..., Results | Checked[Results]]"
+    Lowered: TypeAlias = "Function | TakesAssumed"
+    # A boolean scalar that says whether values are invalid; None if they cannot be.
+    Flag: TypeAlias = jax.Array | None
+
+V = TypeVar("V")
 F = TypeVar("F", bound="Callable[..., Any]")
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(Generic[V]):
     """What a lowering returns where values can be invalid: the results, and whether they are.
 
     Compiled code cannot raise. The program looks at the flag after the call, and if it is set runs the graph again
@@ -30,9 +43,9 @@ class Checked:
         What the lowering took from `Assumed` inputs: pairs of the number it assumed and the number it is.
     """
 
-    value: Any
-    failed: Any
-    assumptions: tuple[tuple[Any, Any], ...] = ()
+    value: V
+    failed: Flag
+    assumptions: tuple[tuple[Value, Value], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +60,8 @@ class Assumed:
         What it is in the call at hand, a JAX array.
     """
 
-    value: Any
-    actual: Any
+    value: np.ndarray
+    actual: jax.Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +71,7 @@ class TakesAssumed:
     The same compiled code then serves all calls of which the assumptions hold.
     """
 
-    run: Callable[..., Any]
+    run: Callable[..., Value | Checked[jax.Array]]
 
 
 class ScalarTable:

@@ -7,7 +7,7 @@ are stored in int64: uint16 and uint32 as their values, uint64 by its bits.
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -15,7 +15,7 @@ import torch
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    Convert = Callable[[Any], Any]
+    Convert = Callable[[torch.Tensor], torch.Tensor]
 
 STORAGE_DTYPES: Mapping[str, torch.dtype] = MappingProxyType(
     {
@@ -44,7 +44,7 @@ def width(dtype: str) -> int:
     return np.dtype(dtype).itemsize * 8
 
 
-def wrapped(x: Any, dtype: str) -> Any:
+def wrapped(x: torch.Tensor, dtype: str) -> torch.Tensor:
     """Return integers stored in int64 reduced to the range of their dtype."""
     mask = MASKS.get(dtype)
     return x if mask is None else torch.bitwise_and(x, mask)
@@ -61,7 +61,7 @@ def to_output_dtype(dtype: str) -> Convert:
     return lambda x: torch.bitwise_and(x.to(torch.int64), mask)
 
 
-def _to_half(x: Any) -> Any:
+def _to_half(x: torch.Tensor) -> torch.Tensor:
     """Round to float16 once. PyTorch goes through float32: that step is made to round to odd, which keeps ties."""
     if x.dtype != torch.float64:
         return x.to(torch.float16)
@@ -73,14 +73,14 @@ def _to_half(x: Any) -> Any:
     return torch.where(inexact, bits + step, bits).view(torch.float32).to(torch.float16)
 
 
-def _unsigned_to_float(x: Any, wide: Any) -> Any:
+def _unsigned_to_float(x: torch.Tensor, wide: torch.dtype) -> torch.Tensor:
     """Convert uint64 bits to float. Large values are halved first, the bit lost kept as a sticky one."""
     high = torch.bitwise_and(torch.bitwise_right_shift(x, 1), 2**63 - 1)
     half = torch.bitwise_or(high, torch.bitwise_and(x, 1)).to(wide)
     return torch.where(x < 0, half * 2, x.to(wide))
 
 
-def _float_to_unsigned(x: Any) -> Any:
+def _float_to_unsigned(x: torch.Tensor) -> torch.Tensor:
     """Convert floats to uint64 bits."""
     limit = 2.0**63
     large = x >= limit
@@ -88,10 +88,10 @@ def _float_to_unsigned(x: Any) -> Any:
     return torch.where(large, torch.bitwise_xor(low, SIGN_BIT), low)
 
 
-def converter(source: str, target: str) -> Convert | None:
-    """Return the function that converts stored tensors as NumPy's astype; None if the dtypes agree."""
+def converter(source: str, target: str) -> Convert:
+    """Return the function that converts stored tensors as NumPy's astype; it hands them through if the dtypes agree."""
     if source == target:
-        return None
+        return lambda x: x
     of, to = kind(source), kind(target)
     if to == "b":
         return lambda x: x != 0
@@ -110,11 +110,6 @@ def converter(source: str, target: str) -> Convert | None:
     return to_output_dtype(target)
 
 
-def converted(x: Any, convert: Convert | None) -> Any:
-    """Return a stored tensor converted, or as it is."""
-    return x if convert is None else convert(x)
-
-
 def working(dtype: str) -> str:
     """Return the dtype to compute with: float16 is computed in float32, as NumPy does."""
     return "float32" if dtype == "float16" else dtype
@@ -123,7 +118,7 @@ def working(dtype: str) -> str:
 # Across the boundary of a program
 
 
-def from_host(array: Any, dtype: str) -> Any:
+def from_host(array: np.ndarray, dtype: str) -> torch.Tensor:
     """Return a NumPy array as a stored tensor, which shares the array's memory where it can."""
     if dtype in MASKS:
         return torch.from_numpy(array.astype(np.int64))
@@ -138,22 +133,22 @@ def from_host(array: Any, dtype: str) -> Any:
         return torch.from_numpy(array.copy())
 
 
-def to_host(tensor: Any, dtype: str) -> Any:
+def to_host(tensor: torch.Tensor, dtype: str) -> np.ndarray:
     """Return a stored tensor on the CPU as a NumPy array, which shares its memory unless the dtype forbids."""
-    array = tensor.numpy()
+    array: np.ndarray = tensor.numpy()
     if dtype in MASKS:
         return array.astype(dtype)
     return array.view(np.uint64) if dtype == "uint64" else array
 
 
-def from_native(tensor: Any, dtype: str) -> Any:
+def from_native(tensor: torch.Tensor, dtype: str) -> torch.Tensor:
     """Return a PyTorch tensor of the dtype itself as a stored tensor."""
     if dtype in MASKS:
         return tensor.to(torch.int64)
     return tensor.view(torch.int64) if dtype == "uint64" else tensor
 
 
-def to_native(tensor: Any, dtype: str) -> Any:
+def to_native(tensor: torch.Tensor, dtype: str) -> torch.Tensor:
     """Return a stored tensor as a PyTorch tensor of the dtype itself."""
     if dtype in MASKS:
         return tensor.to(getattr(torch, dtype))

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 from treadle.graph import LoweringTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    import torch
+
+    # Results of a lowered function, and a tensor of one bool that says whether values are invalid, None if they
+    # cannot be.
+    Results: TypeAlias = torch.Tensor | tuple[torch.Tensor, ...]
+    Flag: TypeAlias = torch.Tensor | None
+    # What a rule makes of a node.
+    Lowered: TypeAlias = "Callable[..., Results] | Checked"
 
 
 def _load() -> None:
@@ -35,4 +44,4 @@ class Checked:
         graph is run again on the Python VM to say why.
     """
 
-    run: Callable[..., tuple[Any, Any]]
+    run: Callable[..., tuple[Flag, Results]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import jax.numpy as jnp
 from jax import lax
@@ -12,28 +12,28 @@ from treadle.link.jax.table import JAX
 from treadle.tensor import Alloc, ShapeError, SumTo
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    import jax
+    import numpy as np
 
-    from treadle.graph import Apply
+    from treadle.link.jax.table import Lowered
+    from treadle.tensor import TensorNode
 
 
 @JAX.register(Alloc)
-def alloc(op: Alloc, node: Apply) -> Callable[..., Any]:
+def alloc(op: Alloc, node: TensorNode) -> Lowered:
     """Lower to a broadcast."""
-    del op, node
 
-    def run(x: Any, *lengths: Any) -> Any:
+    def run(x: jax.Array, *lengths: np.ndarray) -> jax.Array:
         return jnp.broadcast_to(x, tuple(int(n) for n in lengths))
 
     return run
 
 
 @JAX.register(SumTo)
-def sum_to(op: SumTo, node: Apply) -> Callable[..., Any]:
+def sum_to(op: SumTo, node: TensorNode) -> Lowered:
     """Lower to a sum over the dimensions that were broadcast; to nothing where the shapes agree."""
-    del op, node
 
-    def run(x: Any, *lengths: Any) -> Any:
+    def run(x: jax.Array, *lengths: np.ndarray) -> jax.Array:
         wanted = tuple(int(n) for n in lengths)
         if x.shape == wanted:
             return x

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import jax.numpy as jnp
 from jax import lax
@@ -10,15 +10,17 @@ from jax import lax
 from treadle.graph import IfElse, Unsupported
 from treadle.link.jax.casting import convert
 from treadle.link.jax.table import JAX
+from treadle.tensor import tensors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    import jax
 
-    from treadle.graph import Apply
+    from treadle.link.jax.table import Lowered
+    from treadle.tensor import TensorNode
 
 
 @JAX.register(IfElse)
-def ifelse(op: IfElse, node: Apply) -> Callable[..., Any]:
+def ifelse(op: IfElse, node: TensorNode) -> Lowered:
     """Lower to selections between values that are both computed; see `treadle.link.jax.tracing` for the others.
 
     Raises
@@ -26,14 +28,14 @@ def ifelse(op: IfElse, node: Apply) -> Callable[..., Any]:
     Unsupported
         If the branches are known to have different shapes.
     """
-    for first, second in zip(*op.branches(node), strict=True):
-        kinds: list[Any] = [first.type, second.type]
-        if any(n != m and None not in {n, m} for n, m in zip(kinds[0].shape, kinds[1].shape, strict=True)):
-            msg = f"its branches have the shapes {kinds[0].shape} and {kinds[1].shape}, and XLA needs one shape"
-            raise Unsupported(msg)
-    outs: list[Any] = [v.type for v in node.outputs]
+    for first, second in zip(*map(tensors, op.branches(node)), strict=True):
+        one, other = first.type.shape, second.type.shape
+        if any(n != m and None not in {n, m} for n, m in zip(one, other, strict=True)):
+            msg = f"its branches have the shapes {one} and {other}, and XLA needs one shape"
+            raise Unsupported(msg, "give both branches the same shapes")
+    outs = [v.type for v in node.outputs]
 
-    def run(condition: Any, *values: Any) -> Any:
+    def run(condition: jax.Array, *values: jax.Array) -> tuple[jax.Array, ...]:
         pairs = zip(values[: op.n_outs], values[op.n_outs :], outs, strict=True)
         test = jnp.asarray(condition) != 0
         return tuple(lax.select(test, convert(a, t.dtype), convert(b, t.dtype)) for a, b, t in pairs)

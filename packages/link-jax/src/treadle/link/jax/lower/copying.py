@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.graph import DeepCopyOp, ViewOp
 from treadle.link.jax.table import JAX
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from treadle.graph import Apply, Op
+    from treadle.link.jax.table import Lowered
 
 
 @JAX.register(DeepCopyOp)
 @JAX.register(ViewOp)
-def same(op: Op, node: Apply) -> Callable[..., Any]:
+def same(op: Op, node: Apply) -> Lowered:
     """Lower to nothing."""
-    del op, node
     return lambda x: x

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
 
 import jax.numpy as jnp
 import numpy as np
@@ -27,7 +27,15 @@ from treadle.tensor import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from treadle.graph import Apply
+    import jax
+
+    from treadle.link.jax.table import Value
+    from treadle.tensor import At, TensorNode
+
+    # An input of an index: positions are JAX arrays, bounds are known.
+    Given: TypeAlias = jax.Array | np.ndarray | Assumed
+    Bound: TypeAlias = int | Given | None
+    Index: TypeAlias = tuple[slice | jax.Array, ...]
 
 
 @dataclass(slots=True)
@@ -36,6 +44,8 @@ class Window:
 
     Attributes
     ----------
+    of
+        Shape of the array.
     starts
         First position in each dimension: an int, or a JAX scalar for a symbolic position.
     counts
@@ -52,13 +62,20 @@ class Window:
         What is assumed about slices: pairs of a number and what it is.
     """
 
-    starts: list[Any]
-    counts: list[int]
-    steps: list[int]
-    reversed: list[int]
-    dropped: list[int]
-    failures: list[Any]
-    assumptions: list[tuple[Any, Any]]
+    of: tuple[int, ...]
+    starts: list[int | jax.Array] = field(default_factory=list)
+    counts: list[int] = field(default_factory=list)
+    steps: list[int] = field(default_factory=list)
+    reversed: list[int] = field(default_factory=list)
+    dropped: list[int] = field(default_factory=list)
+    failures: list[jax.Array] = field(default_factory=list)
+    assumptions: list[tuple[Value, Value]] = field(default_factory=list)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the part is the array itself."""
+        found = not self.reversed and not self.dropped and tuple(self.counts) == self.of
+        return found and all(isinstance(s, int) for s in self.starts)
 
     @property
     def sizes(self) -> list[int]:
@@ -70,22 +87,24 @@ class Window:
         """Shape of the part."""
         return tuple(n for d, n in enumerate(self.counts) if d not in self.dropped)
 
-    def _origin(self) -> list[Any]:
+    def _origin(self) -> list[jax.Array]:
         return [jnp.asarray(s, "int64") for s in self.starts]
 
-    def _block(self, x: Any) -> Any:
-        if all(isinstance(s, int) for s in self.starts):
-            ends = [s + n for s, n in zip(self.starts, self.sizes, strict=True)]
-            return lax.slice(x, self.starts, ends)
+    def _block(self, x: jax.Array) -> jax.Array:
+        starts = [s for s in self.starts if isinstance(s, int)]
+        if len(starts) == len(self.starts):
+            return lax.slice(x, starts, [s + n for s, n in zip(starts, self.sizes, strict=True)])
         return lax.dynamic_slice(x, self._origin(), self.sizes)
 
-    def read(self, x: Any) -> Any:
+    def read(self, x: jax.Array) -> jax.Array:
         """Return the part."""
+        if self.is_whole:
+            return x
         block = self._block(x)
         taken = lax.slice(block, [0] * block.ndim, block.shape, self.steps)
         return lax.squeeze(lax.rev(taken, self.reversed), self.dropped)
 
-    def write(self, x: Any, values: Any, replace: bool) -> Any:
+    def write(self, x: jax.Array, values: jax.Array, replace: bool) -> jax.Array:
         """Return the array with the part replaced by values, or with values added to it."""
         y = jnp.broadcast_to(values, self.shape)
         if not math.prod(self.counts):
@@ -101,25 +120,27 @@ class Window:
             y = add(self._block(x), y)
         return lax.dynamic_update_slice(x, y, self._origin())
 
-    def checked(self, value: Any) -> Any:
+    def checked(self, value: jax.Array) -> jax.Array | Checked[jax.Array]:
         """Return a value with the flag of the positions, and what is assumed about the slices."""
         if not self.failures and not self.assumptions:
             return value
         return Checked(value, jnp.stack(self.failures).any() if self.failures else None, tuple(self.assumptions))
 
-    def take_slice(self, entry: Span, n: int, given: Iterator[Any]) -> None:
+    def take_slice(self, entry: Span, n: int, given: Iterator[Given]) -> None:
         """Take a slice of the next dimension, n long; one whose bounds may change in length and step only."""
-        bounds = [next(given) if isinstance(b, Symbolic) else b for b in (entry.start, entry.stop, entry.step)]
-        fixed = slice(*(_assumed(b) for b in bounds))
+        begin, end, stride = (
+            next(given) if isinstance(b, Symbolic) else b for b in (entry.start, entry.stop, entry.step)
+        )
+        fixed = slice(_assumed(begin), _assumed(end), _assumed(stride))
         start, stop, step = fixed.indices(n)
         count = len(range(start, stop, step))
         # A step beyond any length takes one element at most, as this one does.
         step = max(-_LONGEST, min(step, _LONGEST))
-        first: Any = start + (count - 1) * step if step < 0 else start
-        if any(isinstance(b, Assumed) for b in bounds):
-            if isinstance(bounds[2], Assumed):
-                self.assumptions.append((np.asarray(fixed.step), bounds[2].actual))
-            first, length = _slice(bounds[0], bounds[1], step, n)
+        first: int | jax.Array = start + (count - 1) * step if step < 0 else start
+        if any(isinstance(b, Assumed) for b in (begin, end, stride)):
+            if isinstance(stride, Assumed):
+                self.assumptions.append((np.asarray(fixed.step), stride.actual))
+            first, length = _slice(begin, end, step, n)
             self.assumptions.append((np.asarray(count), length))
         if step < 0:
             self.reversed.append(len(self.starts))
@@ -132,26 +153,25 @@ class Window:
 _LONGEST = 2**62
 
 
-def _assumed(bound: Any) -> Any:
+def _assumed(bound: Bound) -> int | None:
     """Return a bound as it was when the code was compiled."""
     if bound is None or isinstance(bound, int):
         return bound
     return int(bound.value if isinstance(bound, Assumed) else bound)
 
 
-def _slice(start: Any, stop: Any, step: int, n: int) -> tuple[Any, Any]:
+def _slice(start: Bound, stop: Bound, step: int, n: int) -> tuple[jax.Array, jax.Array]:
     """Return the first position in memory, and the length, of a slice with bounds of the call at hand."""
     low, high = (0, n) if step > 0 else (-1, n - 1)
 
-    def clipped(bound: Any, default: int) -> Any:
+    def clipped(bound: Bound, default: int) -> jax.Array:
         if bound is None:
-            return default
-        if isinstance(bound, Assumed):
-            at = bound.actual
-            if at.dtype == "uint64":
-                at = jnp.minimum(at, np.uint64(np.iinfo("int64").max))
-            bound = lax.convert_element_type(at, "int64")
-        return jnp.clip(jnp.where(bound < 0, bound + n, bound), low, high)
+            return jnp.asarray(default)
+        at = jnp.asarray(bound.actual if isinstance(bound, Assumed) else bound)
+        if at.dtype == "uint64":
+            at = jnp.minimum(at, np.uint64(np.iinfo("int64").max))
+        at = lax.convert_element_type(at, "int64")
+        return jnp.clip(jnp.where(at < 0, at + n, at), low, high)
 
     first, last = (low, high) if step > 0 else (high, low)
     begin, end = clipped(start, first), clipped(stop, last)
@@ -160,10 +180,10 @@ def _slice(start: Any, stop: Any, step: int, n: int) -> tuple[Any, Any]:
     return (begin if step > 0 else begin + (count - 1) * step), count
 
 
-def _window(entries: Sequence[Any], shape: Sequence[int], parts: Sequence[Any]) -> Window:
+def _window(entries: Sequence[At | Span | Positions], shape: tuple[int, ...], parts: Sequence[Given]) -> Window:
     """Return the part that an index picks from an array of this shape; dimensions that arrays index stay whole."""
     given = iter(parts)
-    window = Window([], [], [], [], [], [], [])
+    window = Window(shape)
     for d, (entry, n) in enumerate(zip(entries, shape, strict=True)):
         if isinstance(entry, Span):
             window.take_slice(entry, n, given)
@@ -179,60 +199,32 @@ def _window(entries: Sequence[Any], shape: Sequence[int], parts: Sequence[Any]) 
     return window
 
 
-def _position(value: Any, n: int, failures: list[Any]) -> Any:
+def _position(value: int | Given, n: int, failures: list[jax.Array]) -> int | jax.Array:
     """Return a position counted from the start; one known to be out of bounds is an error, others are flagged."""
+    if n == 0 or (isinstance(value, int) and not -n <= value < n):
+        raise _out_of_bounds(n)
     if isinstance(value, int):
-        if not -n <= value < n:
-            msg = _out_of_bounds(n)
-            raise IndexingError(msg)
         return value % n
-    if n == 0:
-        msg = _out_of_bounds(n)
-        raise IndexingError(msg)
-    position = lax.convert_element_type(value, "int64")
-    least = 0 if np.dtype(value.dtype).kind == "u" else -n
+    given = jnp.asarray(value)
+    position = lax.convert_element_type(given, "int64")
+    least = 0 if given.dtype.kind == "u" else -n
     failures.append((position < least) | (position >= n))
     return jnp.where(position < 0, position + n, position)
 
 
-def _out_of_bounds(n: int) -> str:
-    return f"a position is out of bounds for a dimension of length {n}"
+def _out_of_bounds(n: int) -> IndexingError:
+    return IndexingError(f"a position is out of bounds for a dimension of length {n}")
 
 
-@JAX.register(Subtensor)
-def subtensor(op: Subtensor, node: Apply) -> TakesAssumed:
-    """Lower to a slice, dynamic where positions or bounds are symbolic."""
-    del node
-
-    def run(x: Any, *parts: Any) -> Any:
-        window = _window(op.entries, x.shape, parts)
-        return window.checked(window.read(x))
-
-    return TakesAssumed(run)
-
-
-@JAX.register(IncSubtensor)
-def inc_subtensor(op: IncSubtensor, node: Apply) -> TakesAssumed:
-    """Lower to a slice updated in a new array."""
-    del node
-
-    def run(x: Any, y: Any, *parts: Any) -> Any:
-        window = _window(op.entries, x.shape, parts)
-        return window.checked(window.write(x, y, op.set))
-
-    return TakesAssumed(run)
-
-
-def _gather_index(entries: Sequence[Any], shape: Sequence[int], parts: Sequence[Any]) -> tuple[tuple[Any, ...], Any]:
-    """Return the index for JAX into what the slices pick, and a flag of positions out of bounds (None if none can be).
-
-    Entries and inputs are those of the whole index, the shape is that of the array.
-    """
+def _gather(window: Window, entries: Sequence[At | Span | Positions], parts: Sequence[Given]) -> Index | None:
+    """Return the index of arrays of positions into what the slices pick, None without such; note what can fail."""
+    if not any(isinstance(entry, Positions) for entry in entries):
+        return None
     given = iter(parts)
-    index: list[Any] = []
-    arrays: list[tuple[Any, int]] = []
-    for entry, n in zip(entries, shape, strict=True):
-        if isinstance(entry, Span):
+    index: list[slice | jax.Array] = []
+    arrays: list[tuple[jax.Array, int]] = []
+    for entry, n in zip(entries, window.of, strict=True):
+        if not isinstance(entry, Positions):
             for _ in range(symbolic_count([entry])):
                 next(given)
             index.append(slice(None))
@@ -240,61 +232,45 @@ def _gather_index(entries: Sequence[Any], shape: Sequence[int], parts: Sequence[
         if entry.length not in {None, n}:
             msg = f"a mask of length {entry.length} is given for a dimension of length {n}"
             raise IndexingError(msg)
-        positions = lax.convert_element_type(next(given), "int64")
+        positions = jnp.asarray(next(given), "int64")
         index.append(positions)
         arrays.append((positions, n))
     if not math.prod(np.broadcast_shapes(*(a.shape for a, _ in arrays))):
         # Nothing is taken; NumPy checks single positions all the same.
         arrays = [(a, n) for a, n in arrays if a.ndim == 0]
-    if not arrays:
-        return tuple(index), None
     if any(n == 0 for _, n in arrays):
-        msg = _out_of_bounds(0)
-        raise IndexingError(msg)
-    failed = jnp.stack([jnp.any((a < -n) | (a >= n)) for a, n in arrays]).any()
-    return tuple(index), failed
+        raise _out_of_bounds(0)
+    if arrays:
+        window.failures.append(jnp.stack([jnp.any((a < -n) | (a >= n)) for a, n in arrays]).any())
+    return tuple(index)
 
 
-def _whole(entries: Sequence[Any]) -> bool:
-    return all(not isinstance(e, Span) or e.is_full for e in entries)
+@JAX.register(Subtensor, AdvancedSubtensor)
+def subtensor(op: Subtensor | AdvancedSubtensor, node: TensorNode) -> TakesAssumed:
+    """Lower to a slice, dynamic where positions or bounds are symbolic, and a gather for arrays of positions."""
 
-
-@JAX.register(AdvancedSubtensor)
-def advanced_subtensor(op: AdvancedSubtensor, node: Apply) -> TakesAssumed:
-    """Lower to a gather from what the slices pick."""
-    del node
-    entries = op.entries
-    whole = _whole(entries)
-
-    def run(x: Any, *parts: Any) -> Any:
-        index, failed = _gather_index(entries, x.shape, parts)
-        window = _window(entries, x.shape, parts)
-        if failed is not None:
-            window.failures.append(failed)
-        part = x if whole else window.read(x)
-        return window.checked(part.at[index].get(mode="clip"))
+    def run(x: jax.Array, *parts: Given) -> jax.Array | Checked[jax.Array]:
+        window = _window(op.entries, x.shape, parts)
+        index = _gather(window, op.entries, parts)
+        part = window.read(x)
+        return window.checked(part if index is None else part.at[index].get(mode="clip"))
 
     return TakesAssumed(run)
 
 
-@JAX.register(AdvancedIncSubtensor)
-def advanced_inc_subtensor(op: AdvancedIncSubtensor, node: Apply) -> TakesAssumed:
-    """Lower to a scatter into what the slices pick; each repeated position adds again, to bool as "or"."""
-    del node
-    entries = op.entries
-    whole = _whole(entries)
+@JAX.register(IncSubtensor, AdvancedIncSubtensor)
+def inc_subtensor(op: IncSubtensor | AdvancedIncSubtensor, node: TensorNode) -> TakesAssumed:
+    """Lower to a slice updated in a new array, or a scatter into it; to bool is added by "or"."""
 
-    def run(x: Any, y: Any, *parts: Any) -> Any:
-        index, failed = _gather_index(entries, x.shape, parts)
-        window = _window(entries, x.shape, parts)
-        if failed is not None:
-            window.failures.append(failed)
-        part = x if whole else window.read(x)
-        place = part.at[index]
-        if op.set:
-            part = place.set(y, mode="drop")
-        else:
-            part = place.max(y, mode="drop") if x.dtype == bool else place.add(y, mode="drop")
-        return window.checked(part if whole else window.write(x, part, replace=True))
+    def run(x: jax.Array, y: jax.Array, *parts: Given) -> jax.Array | Checked[jax.Array]:
+        window = _window(op.entries, x.shape, parts)
+        index = _gather(window, op.entries, parts)
+        if index is None:
+            return window.checked(window.write(x, y, op.set))
+        place = window.read(x).at[index]
+        # Each repeated position adds again.
+        write = place.set if op.set else place.max if x.dtype == bool else place.add
+        part = write(y, mode="drop")
+        return window.checked(part if window.is_whole else window.write(x, part, replace=True))
 
     return TakesAssumed(run)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import jax.numpy as jnp
 import numpy as np
@@ -13,33 +13,33 @@ from treadle.link.jax.table import JAX
 from treadle.tensor import ARange, Join, range_length
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    import jax
 
-    from treadle.graph import Apply
+    from treadle.link.jax.table import Lowered, Value
+    from treadle.tensor import TensorNode
 
 
 @JAX.register(Join)
-def join(op: Join, node: Apply) -> Callable[..., Any]:
+def join(op: Join, node: TensorNode) -> Lowered:
     """Lower to a concatenation in the result's dtype."""
-    out: Any = node.outputs[0].type
+    out = node.outputs[0].type
 
-    def run(*tensors: Any) -> Any:
+    def run(*tensors: jax.Array) -> jax.Array:
         return jnp.concatenate([convert(x, out.dtype) for x in tensors], axis=op.axis)
 
     return run
 
 
 @JAX.register(ARange)
-def arange(op: ARange, node: Apply) -> Callable[..., Any]:
+def arange(op: ARange, node: TensorNode) -> Lowered:
     """Lower to start + i * difference, the difference of the first two elements in the result's dtype (NumPy's way)."""
-    del node
     dtype = np.dtype(op.dtype)
     # float16 is computed in float32 and rounded; complex numbers and bool have no ranges of their own in XLA.
     inner = np.dtype("float32") if dtype == np.float16 else dtype
 
-    def run(start: Any, stop: Any, step: Any) -> Any:
+    def run(start: np.ndarray, stop: np.ndarray, step: np.ndarray) -> Value:
         if dtype.kind in "bc":
-            return np.arange(start, stop, step, dtype=dtype)
+            return np.arange(start.item(), stop.item(), step.item(), dtype=dtype)
         with np.errstate(all="ignore"):
             first = np.asarray(start).astype(dtype).astype(inner)
             second = np.asarray(start + step).astype(dtype).astype(inner)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import jax.numpy as jnp
 import numpy as np
@@ -13,22 +13,22 @@ from treadle.link.jax.table import JAX
 from treadle.tensor import Gemm, MatMul
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    import jax
 
-    from treadle.graph import Apply
+    from treadle.link.jax.table import Lowered
+    from treadle.tensor import TensorNode
 
 # What products of these are added in: float16 as NumPy does, and bool is true where any product is.
 _WIDER = {"float16": "float32", "bool": "int32"}
 
 
 @JAX.register(MatMul)
-def matmul(op: MatMul, node: Apply) -> Callable[..., Any]:
+def matmul(op: MatMul, node: TensorNode) -> Lowered:
     """Lower to jax.numpy's matmul at full precision: GPUs round float32 factors to fewer bits otherwise."""
-    del op
-    out: Any = node.outputs[0].type
+    out = node.outputs[0].type
     inner = np.dtype(_WIDER.get(out.dtype, out.dtype))
 
-    def run(a: Any, b: Any) -> Any:
+    def run(a: jax.Array, b: jax.Array) -> jax.Array:
         left, right = convert(a, inner), convert(b, inner)
         if right.ndim == 2 and right.shape[1] == 1:
             # XLA has a faster product for a vector than for a matrix of one column.
@@ -39,15 +39,14 @@ def matmul(op: MatMul, node: Apply) -> Callable[..., Any]:
 
 
 @JAX.register(Gemm)
-def gemm(op: Gemm, node: Apply) -> Callable[..., Any]:
+def gemm(op: Gemm, node: TensorNode) -> Lowered:
     """Lower to a product, scaled and added."""
-    del op, node
 
-    def run(c: Any, alpha: Any, a: Any, b: Any, beta: Any) -> Any:
+    def run(c: jax.Array, alpha: jax.Array, a: jax.Array, b: jax.Array, beta: jax.Array) -> jax.Array:
         return beta * c + alpha * _multiply(a, b)
 
     return run
 
 
-def _multiply(a: Any, b: Any) -> Any:
+def _multiply(a: jax.Array, b: jax.Array) -> jax.Array:
     return jnp.matmul(a, b, precision=lax.Precision.HIGHEST, preferred_element_type=a.dtype)

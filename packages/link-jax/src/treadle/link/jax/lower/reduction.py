@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import jax.numpy as jnp
 
@@ -14,10 +14,14 @@ from treadle.tensor import ArgReduction, Reduction
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import jax
+
     from treadle.graph import Apply
+    from treadle.link.jax.table import Lowered
+    from treadle.tensor import TensorNode
 
 
-def total(x: Any, axes: tuple[int, ...], keepdims: bool = False) -> Any:
+def total(x: jax.Array, axes: tuple[int, ...], keepdims: bool = False) -> jax.Array:
     """Return the sum over axes in the array's own dtype: bool as "or", float16 added in float32."""
     if x.dtype == bool:
         return jnp.any(x, axis=axes, keepdims=keepdims)
@@ -25,29 +29,28 @@ def total(x: Any, axes: tuple[int, ...], keepdims: bool = False) -> Any:
     return convert(jnp.sum(wide, axis=axes, dtype=wide.dtype, keepdims=keepdims), x.dtype)
 
 
-def _product(x: Any, axes: tuple[int, ...]) -> Any:
+def _product(x: jax.Array, axes: tuple[int, ...]) -> jax.Array:
     if x.dtype == bool:
         return jnp.all(x, axis=axes)
     wide = widened(x)
     return convert(jnp.prod(wide, axis=axes, dtype=wide.dtype), x.dtype)
 
 
-def _combine(kind: str) -> Callable[[Any, tuple[int, ...]], Any]:
+def _combine(kind: str) -> Callable[[jax.Array, tuple[int, ...]], jax.Array]:
     if kind == "sum":
         return total
     if kind == "prod":
         return _product
-    function = getattr(jnp, kind)
+    function: Callable[..., jax.Array] = getattr(jnp, kind)
     return lambda x, axes: function(x, axis=axes)
 
 
 @JAX.register(Reduction)
-def reduction(op: Reduction, node: Apply) -> Callable[..., Any]:
+def reduction(op: Reduction, node: Apply) -> Callable[[jax.Array], jax.Array]:
     """Lower to the jax.numpy function, in the accumulator's dtype; no elements have no extremum, as in NumPy."""
-    del node
     combine = _combine(op.kind)
 
-    def run(x: Any) -> Any:
+    def run(x: jax.Array) -> jax.Array:
         values = convert(x, op.acc_dtype)
         return convert(combine(values, op.axes) if op.axes else values, op.dtype)
 
@@ -55,12 +58,11 @@ def reduction(op: Reduction, node: Apply) -> Callable[..., Any]:
 
 
 @JAX.register(ArgReduction)
-def arg_reduction(op: ArgReduction, node: Apply) -> Callable[..., Any]:
+def arg_reduction(op: ArgReduction, node: TensorNode) -> Lowered:
     """Lower to jax.numpy's argmax or argmin over the axes, brought to the end and joined."""
-    del node
-    search = getattr(jnp, op.kind)
+    search: Callable[..., jax.Array] = getattr(jnp, op.kind)
 
-    def run(x: Any) -> Any:
+    def run(x: jax.Array) -> jax.Array:
         kept = [d for d in range(x.ndim) if d not in op.axes]
         moved = jnp.transpose(x, (*kept, *op.axes))
         sizes = moved.shape[: len(kept)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jax import lax
@@ -12,31 +12,29 @@ from treadle.link.jax.table import JAX
 from treadle.tensor import Reshape, Shape, ShapeError, ShapeI
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    import jax
 
-    from treadle.graph import Apply
+    from treadle.link.jax.table import Lowered
+    from treadle.tensor import TensorNode
 
 
 @JAX.register(Shape)
-def shape(op: Shape, node: Apply) -> Callable[..., Any]:
+def shape(op: Shape, node: TensorNode) -> Lowered:
     """Read the shape."""
-    del op, node
     return lambda x: np.array(x.shape, "int64")
 
 
 @JAX.register(ShapeI)
-def shape_i(op: ShapeI, node: Apply) -> Callable[..., Any]:
+def shape_i(op: ShapeI, node: TensorNode) -> Lowered:
     """Read one length."""
-    del node
     return lambda x: np.array(x.shape[op.axis], "int64")
 
 
 @JAX.register(Reshape)
-def reshape(op: Reshape, node: Apply) -> Callable[..., Any]:
+def reshape(op: Reshape, node: TensorNode) -> Lowered:
     """Lower to a reshape; a length of -1 is worked out from the others."""
-    del op, node
 
-    def run(x: Any, *lengths: Any) -> Any:
+    def run(x: jax.Array, *lengths: np.ndarray) -> jax.Array:
         wanted = [int(n) for n in lengths]
         others = math.prod(n for n in wanted if n != -1)
         if wanted.count(-1) == 1 and others > 0:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.link.torch.lower.reduction import total
 from treadle.link.torch.storage import to_output_dtype
@@ -10,17 +10,17 @@ from treadle.link.torch.table import TORCH
 from treadle.tensor import Alloc, SumTo
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    import torch
 
-    from treadle.graph import Apply
+    from treadle.link.torch.table import Lowered
+    from treadle.tensor import TensorNode
 
 
 @TORCH.register(Alloc)
-def alloc(op: Alloc, node: Apply) -> Callable[..., Any]:
+def alloc(op: Alloc, node: TensorNode) -> Lowered:
     """Lower to expand; programs copy results that share memory."""
-    del op, node
 
-    def expand(x: Any, *lengths: Any) -> Any:
+    def expand(x: torch.Tensor, *lengths: int) -> torch.Tensor:
         for n in lengths:
             # PyTorch takes -1 for "as it is".
             if n < 0:
@@ -32,14 +32,13 @@ def alloc(op: Alloc, node: Apply) -> Callable[..., Any]:
 
 
 @TORCH.register(SumTo)
-def sum_to(op: SumTo, node: Apply) -> Callable[..., Any]:
+def sum_to(op: SumTo, node: TensorNode) -> Lowered:
     """Lower to a sum over the dimensions that differ, which are known when the program is traced."""
-    del op
-    out: Any = node.outputs[0].type
+    out = node.outputs[0].type
     dtype = out.dtype
     to_output = to_output_dtype(dtype)
 
-    def back(x: Any, *lengths: Any) -> Any:
+    def back(x: torch.Tensor, *lengths: int) -> torch.Tensor:
         extra = x.dim() - len(lengths)
         axes = list(range(extra))
         for d, m in enumerate(lengths):

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.graph import IfElse
 from treadle.link.torch.table import TORCH
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    import torch
 
-    from treadle.graph import Apply
+    from treadle.link.torch.table import Lowered, Results
+    from treadle.tensor import TensorNode
 
 
 @TORCH.register(IfElse)
-def ifelse(op: IfElse, node: Apply) -> Callable[..., Any]:
+def ifelse(op: IfElse, node: TensorNode) -> Lowered:
     """Lower to a choice made in Python, between the compiled stretches (see `treadle.link.torch.choices`)."""
-    del node
     count = op.n_outs
 
-    def run(condition: Any, *values: Any) -> Any:
+    def run(condition: torch.Tensor, *values: torch.Tensor) -> Results:
         taken = values[:count] if bool(condition) else values[count:]
         return taken[0] if count == 1 else taken
 

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.link.torch.table import TORCH
 from treadle.tensor import DimShuffle
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    import torch
 
-    from treadle.graph import Apply
+    from treadle.link.torch.table import Lowered
+    from treadle.tensor import TensorNode
 
 
 @TORCH.register(DimShuffle)
-def dimshuffle(op: DimShuffle, node: Apply) -> Callable[..., Any]:
+def dimshuffle(op: DimShuffle, node: TensorNode) -> Lowered:
     """Lower to permute, after taking the dropped dimensions at their only position, and new dimensions."""
-    del node
     dropped = op.dropped
     kept = [d for d in range(op.ndim) if d not in dropped]
     order = [kept.index(d) for d in op.order if isinstance(d, int)]
     new = [at for at, d in enumerate(op.order) if not isinstance(d, int)]
 
-    def rearrange(x: Any) -> Any:
+    def rearrange(x: torch.Tensor) -> torch.Tensor:
         for d in reversed(dropped):
             if x.shape[d] != 1:
                 msg = "a dropped dimension must have length 1"

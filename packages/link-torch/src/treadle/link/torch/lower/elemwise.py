@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from treadle.link.torch.lower.scalar import KERNELS
-from treadle.link.torch.storage import converted, converter, to_output_dtype, working
+from treadle.link.torch.storage import converter, to_output_dtype, working
 from treadle.link.torch.table import TORCH, Checked
 from treadle.tensor import CASTS, Composite, Elemwise
 
@@ -36,8 +36,7 @@ def scalar_function(scalar_op: ScalarOp, sources: Sequence[str], loops: Sequence
     """Return the function of a scalar op from stored tensors of the source dtypes to one of the dtype `out`."""
     cast = CASTS.get(out)
     if cast is not None and scalar_op is cast.scalar_op:
-        conversion = converter(sources[0], out)
-        return torch.clone if conversion is None else conversion
+        return torch.clone if sources[0] == out else converter(sources[0], out)
     steps = [working(d) for d in loops]
     kernel = KERNELS.make(scalar_op, steps)
     conversions = [converter(s, d) for s, d in zip(sources, steps, strict=True)]
@@ -46,14 +45,14 @@ def scalar_function(scalar_op: ScalarOp, sources: Sequence[str], loops: Sequence
         run = kernel.run
 
         def checked(*xs: Any) -> tuple[Any, Any]:
-            bad, result = run(*[converted(x, c) for x, c in zip(xs, conversions, strict=True)])
+            bad, result = run(*[c(x) for x, c in zip(xs, conversions, strict=True)])
             return bad, to_output(result)
 
         return Checked(checked)
     function = kernel
 
     def apply(*xs: Any) -> Any:
-        return to_output(function(*[converted(x, c) for x, c in zip(xs, conversions, strict=True)]))
+        return to_output(function(*[c(x) for x, c in zip(xs, conversions, strict=True)]))
 
     return apply
 
@@ -69,7 +68,7 @@ def composite(scalar: Composite, sources: Sequence[str]) -> Checked:
     outputs = scalar.outputs
 
     def run(*xs: Any) -> tuple[Any, Any]:
-        values = [converted(x, c) for x, c in zip(xs, conversions, strict=True)]
+        values = [c(x) for x, c in zip(xs, conversions, strict=True)]
         bad = None
         for function, args in steps:
             flag, value = function(*[values[i] for i in args])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -24,19 +24,20 @@ from treadle.tensor import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from treadle.graph import Apply
+    from treadle.link.torch.table import Flag, Lowered
+    from treadle.tensor import TensorNode
 
     Entry = At | Span | Positions
 
 
-def _limited(bound: Any, n: Any, low: Any, high: Any) -> Any:
+def _limited(bound: int, n: int, low: int, high: int) -> int:
     """Return a bound of a slice counted from the front and kept between two limits, as Python does."""
     if bound < 0:
         bound = bound + n
     return max(low, min(bound, high))
 
 
-def span(n: Any, start: Any, stop: Any, step: Any) -> tuple[Any, Any, Any]:
+def span(n: int, start: int | None, stop: int | None, step: int | None) -> tuple[int, int, int]:
     """Return first position, count and step of a slice of a dimension of length n; all may be symbolic integers."""
     stride = 1 if step is None else step
     if stride == 0:
@@ -57,7 +58,7 @@ def span(n: Any, start: Any, stop: Any, step: Any) -> tuple[Any, Any, Any]:
 _LONGEST = 2**48
 
 
-def _sliced(x: Any, dim: int, n: Any, bounds: Sequence[Any]) -> tuple[Any, bool]:
+def _sliced(x: torch.Tensor, dim: int, n: int, bounds: Sequence[int | None]) -> tuple[torch.Tensor, bool]:
     """Return the view that a slice picks, and whether it is still to be reversed: PyTorch has no negative strides."""
     first, count, step = span(n, *bounds)
     if count == 0:
@@ -73,7 +74,7 @@ def _sliced(x: Any, dim: int, n: Any, bounds: Sequence[Any]) -> tuple[Any, bool]
     return view, step < 0
 
 
-def in_bounds(positions: Any, n: Any) -> tuple[Any, Any]:
+def in_bounds(positions: torch.Tensor, n: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Return positions counted from the front and forced into bounds, and whether one of them was out of bounds."""
     at = positions.to(torch.int64)
     if n == 0:
@@ -104,14 +105,14 @@ class Part:
         Whether a position was out of bounds; None where none is to be checked.
     """
 
-    view: Any
-    positions: list[Any]
+    view: torch.Tensor
+    positions: list[torch.Tensor]
     scalar: bool
     place: int
     reversed: list[int]
-    bad: Any
+    bad: Flag
 
-    def read(self) -> Any:
+    def read(self) -> torch.Tensor:
         """Return the values of the part."""
         if not self.positions:
             return self.view.flip(self.reversed) if self.reversed else self.view
@@ -123,7 +124,7 @@ class Part:
             return result.squeeze(0)
         return result.movedim(list(range(rank)), list(range(self.place, self.place + rank)))
 
-    def laid_out(self, values: Any) -> Any:
+    def laid_out(self, values: torch.Tensor) -> torch.Tensor:
         """Return values, broadcast to the part's shape, with their dimensions in the order of the view's."""
         rank = self.positions[0].dim() if self.positions else 0
         own = list(self.view.shape[len(self.positions) :])
@@ -139,15 +140,15 @@ class Part:
 class _Picker:
     """Applies the entries of an index one by one."""
 
-    def __init__(self, x: Any, parts: Sequence[Any]) -> None:
+    def __init__(self, x: torch.Tensor, parts: Sequence[torch.Tensor | int]) -> None:
         self.view = x
-        self.parts: Iterator[Any] = iter(parts)
+        self.parts: Iterator[torch.Tensor | int] = iter(parts)
         self.dim = 0
         self.dynamic: list[int] = []
-        self.positions: list[Any] = []
+        self.positions: list[torch.Tensor] = []
         self.reversed: list[int] = []
 
-    def given(self, bound: Any) -> Any:
+    def given(self, bound: int | Symbolic | None) -> int | None:
         """Return a bound, from the index inputs where it is symbolic."""
         return next(self.parts) if isinstance(bound, Symbolic) else bound
 
@@ -174,7 +175,7 @@ class _Picker:
             self.dim += 1
 
 
-def part(x: Any, entries: Sequence[Entry], place: int, parts: Sequence[Any]) -> Part:
+def part(x: torch.Tensor, entries: Sequence[Entry], place: int, parts: Sequence[torch.Tensor | int]) -> Part:
     """Return the part of a tensor that an index picks."""
     picker = _Picker(x, parts)
     for entry in entries:
@@ -182,7 +183,7 @@ def part(x: Any, entries: Sequence[Entry], place: int, parts: Sequence[Any]) -> 
     others = [d for d in range(picker.dim) if d not in picker.dynamic]
     # Where nothing is taken, NumPy checks single positions only.
     nothing = any(p.numel() == 0 for p in picker.positions)
-    bad: Any = None
+    bad: Flag = None
     checked = []
     for p, d in zip(picker.positions, picker.dynamic, strict=True):
         if nothing and p.dim():
@@ -199,21 +200,21 @@ def part(x: Any, entries: Sequence[Entry], place: int, parts: Sequence[Any]) -> 
     return Part(view, positions, scalar, place, picker.reversed, bad)
 
 
-def _place(entries: Sequence[Entry], node: Apply, first: int) -> int:
+def _place(entries: Sequence[Entry], node: TensorNode, first: int) -> int:
     """Return where the dimensions of index arrays stand in the result."""
     if not any(isinstance(e, Positions) for e in entries):
         return 0
     return gather_plan(entries, [getattr(v.type, "ndim", 0) for v in node.inputs[first:]]).place
 
 
-def _product(numbers: Sequence[Any]) -> Any:
+def _product(numbers: Sequence[int]) -> int:
     result = 1
     for n in numbers:
         result = result * n
     return result
 
 
-def _add(picked: Part, values: Any) -> None:
+def _add(picked: Part, values: torch.Tensor) -> None:
     """Add values at the positions, repeated ones again and again.
 
     This is scatter_add along one axis. The shorter index_put(accumulate=True) is not to be trusted: compiled for
@@ -231,12 +232,12 @@ def _add(picked: Part, values: Any) -> None:
 
 
 @TORCH.register(Subtensor, AdvancedSubtensor)
-def subtensor(op: Subtensor | AdvancedSubtensor, node: Apply) -> Checked:
+def subtensor(op: Subtensor | AdvancedSubtensor, node: TensorNode) -> Lowered:
     """Lower to views, and an index for tensors of positions."""
     entries = op.entries
     place = _place(entries, node, 1)
 
-    def run(x: Any, *parts: Any) -> tuple[Any, Any]:
+    def run(x: torch.Tensor, *parts: torch.Tensor | int) -> tuple[Flag, torch.Tensor]:
         picked = part(x, entries, place, parts)
         return picked.bad, picked.read()
 
@@ -244,16 +245,16 @@ def subtensor(op: Subtensor | AdvancedSubtensor, node: Apply) -> Checked:
 
 
 @TORCH.register(IncSubtensor, AdvancedIncSubtensor)
-def inc_subtensor(op: IncSubtensor | AdvancedIncSubtensor, node: Apply) -> Checked:
+def inc_subtensor(op: IncSubtensor | AdvancedIncSubtensor, node: TensorNode) -> Lowered:
     """Lower to writing into a view of a copy, or through index_put and scatter_add for tensors of positions."""
-    out: Any = node.outputs[0].type
+    out = node.outputs[0].type
     dtype = out.dtype
     entries, set_ = op.entries, op.set
     place = _place(entries, node, 2)
     # Additions of truth values are counted, and float16 is added up in float32.
     working = {"bool": torch.int64, "float16": torch.float32}.get(dtype) if not set_ else None
 
-    def run(x: Any, y: Any, *parts: Any) -> tuple[Any, Any]:
+    def run(x: torch.Tensor, y: torch.Tensor, *parts: torch.Tensor | int) -> tuple[Flag, torch.Tensor]:
         result = x.clone() if working is None else x.to(working)
         picked = part(result, entries, place, parts)
         values = picked.laid_out(y if working is None else y.to(working))

@@ -2,45 +2,41 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 
-from treadle.link.torch.storage import converted, converter, kind, to_output_dtype, working
+from treadle.link.torch.storage import converter, kind, to_output_dtype, working
 from treadle.link.torch.table import TORCH
 from treadle.tensor import Gemm, MatMul
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from treadle.graph import Apply
+    from treadle.link.torch.table import Lowered
+    from treadle.tensor import TensorNode
 
 
 @TORCH.register(MatMul)
-def matmul(op: MatMul, node: Apply) -> Callable[..., Any]:
+def matmul(op: MatMul, node: TensorNode) -> Lowered:
     """Lower to torch.matmul; integers and bool are multiplied in int64, float16 in float32, and rounded once."""
-    del op
-    out: Any = node.outputs[0].type
-    kinds: list[Any] = [x.type for x in node.inputs]
+    out = node.outputs[0].type
     dtype = "int64" if kind(out.dtype) in "bi" else working(out.dtype)
-    conversions = [converter(t.dtype, dtype) for t in kinds]
+    left, right = (converter(x.type.dtype, dtype) for x in node.inputs)
     to_output = converter("int64", "bool") if out.dtype == "bool" else to_output_dtype(out.dtype)
 
-    def run(a: Any, b: Any) -> Any:
+    def run(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
         if a.shape[-1] != b.shape[-2]:
             msg = "the inner lengths differ"
             raise ValueError(msg)
-        return converted(torch.matmul(converted(a, conversions[0]), converted(b, conversions[1])), to_output)
+        return to_output(torch.matmul(left(a), right(b)))
 
     return run
 
 
 @TORCH.register(Gemm)
-def gemm(op: Gemm, node: Apply) -> Callable[..., Any]:
+def gemm(op: Gemm, node: TensorNode) -> Lowered:
     """Lower to a product, scaled and added."""
-    del op, node
 
-    def run(c: Any, alpha: Any, a: Any, b: Any, beta: Any) -> Any:
+    def run(c: torch.Tensor, alpha: torch.Tensor, a: torch.Tensor, b: torch.Tensor, beta: torch.Tensor) -> torch.Tensor:
         return beta * c + alpha * torch.matmul(a, b)
 
     return run

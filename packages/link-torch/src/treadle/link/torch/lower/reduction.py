@@ -2,50 +2,48 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import torch
 
 from treadle.graph import Unsupported
-from treadle.link.torch.storage import SIGN_BIT, converted, converter, kind, to_output_dtype, working
+from treadle.link.torch.storage import SIGN_BIT, converter, kind, to_output_dtype, working
 from treadle.link.torch.table import TORCH
-from treadle.tensor import ArgReduction, Reduction
+from treadle.tensor import ArgReduction, Reduction, tensors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from treadle.graph import Apply
+    from treadle.link.torch.table import Lowered
+    from treadle.tensor import TensorNode
+
+    Reducer = Callable[..., torch.Tensor]
 
 
-def total(x: Any, axes: Sequence[int], dtype: str) -> Any:
+def total(x: torch.Tensor, axes: Sequence[int], dtype: str) -> torch.Tensor:
     """Return the sum of a stored tensor over one axis or more; integers are added in int64, for the caller to wrap."""
-    of = kind(dtype)
-    if of == "b":
+    if dtype == "bool":
         return torch.any(x, dim=axes)
-    if of in "iu":
-        return torch.sum(x, dim=axes, dtype=torch.int64)
-    if dtype == "float16":
-        return torch.sum(x, dim=axes, dtype=torch.float32)
-    return torch.sum(x, dim=axes)
+    wide = {"f": torch.float32 if dtype == "float16" else None, "c": None}.get(kind(dtype), torch.int64)
+    return torch.sum(x, dim=axes, dtype=wide)
 
 
-def _product(x: Any, axes: Sequence[int], dtype: str) -> Any:
-    of = kind(dtype)
-    if of == "b":
+def _product(x: torch.Tensor, axes: Sequence[int], dtype: str) -> torch.Tensor:
+    if dtype == "bool":
         return torch.all(x, dim=axes)
-    if of in "iu":
+    if kind(dtype) in "iu":
         x = x.to(torch.int64)
     for axis in reversed(axes):
         x = torch.prod(x, dim=axis)
     return x
 
 
-def _extremum(largest: bool) -> Callable[[Any, Sequence[int], str], Any]:
-    reduce = torch.amax if largest else torch.amin
-
-    def extremum(x: Any, axes: Sequence[int], dtype: str) -> Any:
+def _extremum(reduce: Reducer, of_bool: Reducer) -> Reducer:
+    def extremum(x: torch.Tensor, axes: Sequence[int], dtype: str) -> torch.Tensor:
         if dtype == "bool":
-            return torch.any(x, dim=axes) if largest else torch.all(x, dim=axes)
+            return of_bool(x, dim=axes)
         if dtype == "uint64":
             return torch.bitwise_xor(reduce(torch.bitwise_xor(x, SIGN_BIT), dim=axes), SIGN_BIT)
         return reduce(x, dim=axes)
@@ -53,68 +51,61 @@ def _extremum(largest: bool) -> Callable[[Any, Sequence[int], str], Any]:
     return extremum
 
 
-def _all(x: Any, axes: Sequence[int], dtype: str) -> Any:
-    del dtype
-    return torch.all(x != 0, dim=axes)
-
-
-def _any(x: Any, axes: Sequence[int], dtype: str) -> Any:
-    del dtype
-    return torch.any(x != 0, dim=axes)
-
-
-def _reducer(which: str, dtype: str) -> Callable[[Any, Sequence[int], str], Any]:
-    if which in {"max", "min"}:
-        if kind(dtype) == "c":
-            msg = "complex numbers have no order in PyTorch"
-            raise Unsupported(msg)
-        return _extremum(which == "max")
-    found: Callable[[Any, Sequence[int], str], Any] | None = {
+# By kind of reduction: functions of a stored tensor, axes and the dtype.
+_REDUCERS: Mapping[str, Reducer] = MappingProxyType(
+    {
         "sum": total,
         "prod": _product,
-        "all": _all,
-        "any": _any,
-    }.get(which)
-    if found is None:
-        msg = f"the kind of reduction {which!r} is unknown"
-        raise Unsupported(msg)
-    return found
+        "max": _extremum(torch.amax, torch.any),
+        "min": _extremum(torch.amin, torch.all),
+        "all": lambda x, axes, _: torch.all(x != 0, dim=axes),
+        "any": lambda x, axes, _: torch.any(x != 0, dim=axes),
+    }
+)
+
+
+def _refuse_complex(dtype: str) -> None:
+    if kind(dtype) == "c":
+        msg = "complex numbers have no order in PyTorch"
+        raise Unsupported(msg, "compare their abs()")
 
 
 @TORCH.register(Reduction)
-def reduction(op: Reduction, node: Apply) -> Callable[..., Any]:
+def reduction(op: Reduction, node: Apply) -> Callable[[torch.Tensor], torch.Tensor]:
     """Lower to PyTorch's reductions, in the accumulator's dtype."""
-    kind_of: Any = node.inputs[0].type
     acc = working(op.acc_dtype)
-    first = converter(kind_of.dtype, acc)
+    first = converter(tensors(node.inputs)[0].type.dtype, acc)
     axes = list(op.axes)
     if not axes:
         last = converter(acc, op.dtype)
-        return lambda x: converted(converted(x, first), last)
-    reduce = _reducer(op.kind, acc)
+        return lambda x: last(first(x))
+    if op.kind in {"max", "min"}:
+        _refuse_complex(acc)
+    reduce = _REDUCERS.get(op.kind)
+    if reduce is None:
+        msg = f"the kind of reduction {op.kind!r} is unknown"
+        raise Unsupported(msg)
     # The accumulated value is one of the accumulator's dtype, before it becomes one of the result's.
     middle = "bool" if op.kind in {"all", "any"} else acc
     to_output, last = to_output_dtype(middle), converter(middle, op.dtype)
 
-    def run(x: Any) -> Any:
-        return converted(to_output(reduce(converted(x, first), axes, acc)), last)
+    def run(x: torch.Tensor) -> torch.Tensor:
+        return last(to_output(reduce(first(x), axes, acc)))
 
     return run
 
 
 @TORCH.register(ArgReduction)
-def arg_reduction(op: ArgReduction, node: Apply) -> Callable[..., Any]:
+def arg_reduction(op: ArgReduction, node: TensorNode) -> Lowered:
     """Lower to argmax and argmin over the axes joined into one; both take the first, and a NaN before all others."""
-    kind_of: Any = node.inputs[0].type
+    kind_of = node.inputs[0].type
     dtype = kind_of.dtype
-    if kind(dtype) == "c":
-        msg = "complex numbers have no order in PyTorch"
-        raise Unsupported(msg)
+    _refuse_complex(dtype)
     search = torch.argmax if op.kind == "argmax" else torch.argmin
     kept = [d for d in range(kind_of.ndim) if d not in op.axes]
     order = [*kept, *op.axes]
 
-    def run(x: Any) -> Any:
+    def run(x: torch.Tensor) -> torch.Tensor:
         if dtype == "bool":
             x = x.to(torch.uint8)
         elif dtype == "uint64":

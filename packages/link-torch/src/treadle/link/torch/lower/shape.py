@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -10,22 +10,20 @@ from treadle.link.torch.table import TORCH
 from treadle.tensor import Reshape, Shape, ShapeI
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from treadle.link.torch.table import Lowered
+    from treadle.tensor import TensorNode
 
-    from treadle.graph import Apply
 
-
-def length_tensor(n: int, device: Any) -> Any:
+def length_tensor(n: int, device: torch.device) -> torch.Tensor:
     """Return a length as an int64 tensor."""
     return torch.full((), n, dtype=torch.int64, device=device)
 
 
 @TORCH.register(Shape)
-def shape(op: Shape, node: Apply) -> Callable[..., Any]:
+def shape(op: Shape, node: TensorNode) -> Lowered:
     """Lower to a vector of lengths."""
-    del op, node
 
-    def lengths(x: Any) -> Any:
+    def lengths(x: torch.Tensor) -> torch.Tensor:
         if x.dim() == 0:
             return torch.zeros(0, dtype=torch.int64, device=x.device)
         return torch.stack([length_tensor(n, x.device) for n in x.shape])
@@ -34,15 +32,12 @@ def shape(op: Shape, node: Apply) -> Callable[..., Any]:
 
 
 @TORCH.register(ShapeI)
-def shape_i(op: ShapeI, node: Apply) -> Callable[..., Any]:
+def shape_i(op: ShapeI, node: TensorNode) -> Lowered:
     """Lower to one length."""
-    del node
-    axis = op.axis
-    return lambda x: length_tensor(x.shape[axis], x.device)
+    return lambda x: length_tensor(x.shape[op.axis], x.device)
 
 
 @TORCH.register(Reshape)
-def reshape(op: Reshape, node: Apply) -> Callable[..., Any]:
+def reshape(op: Reshape, node: TensorNode) -> Lowered:
     """Lower to reshape."""
-    del op, node
     return lambda x, *lengths: x.reshape(lengths)
