@@ -5,14 +5,13 @@ Entry-point group ``treadle.facade``: each entry is one name of `treadle.compile
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from treadle.config import VERSION, discover, lazy_names, versioned_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
-
-    from treadle.compile.mode.mode import Mode
 
 GROUP = "treadle.facade"
 
@@ -49,20 +48,34 @@ def brought_names(
     allowed: Collection[str] | None = None,
     own: Mapping[str, str] | None = None,
     distribution: str | None = None,
-    modes: Callable[[str], Mode | None] | None = None,
+    modules: Collection[str] = (),
+    modes: str = "",
 ) -> Callable[[str], Any]:
     """Return the ``__getattr__`` of a module that holds what other distributions bring (see `found_name`).
 
-    `own` are names of this one that are loaded when they are first asked for, each with its module; `distribution` is
-    the one that the module is the package of; `modes` returns the mode of a backend by the mode's name.
+    Parameters
+    ----------
+    module, allowed
+        As for `found_name`.
+    own
+        Modules that are loaded when one of their names is first asked for, each with these names, separated by spaces.
+    distribution
+        The one that the module is the package of, if it is.
+    modules
+        Names of modules inside that are loaded when they are first asked for.
+    modes
+        The module with the table of predefined modes: a backend's mode is found by its name. Empty for none.
     """
     late = own or {}
     load = lazy_names(module, late) if distribution is None else versioned_names(module, distribution, late)
-    known = {*late, *(() if distribution is None else (VERSION,))}
+    known = {*" ".join(late.values()).split(), *(() if distribution is None else (VERSION,))}
 
     def found(name: str) -> Any:
         if name in known:
             return load(name)
-        return (modes and modes(name)) or found_name(module, name, allowed)
+        if name in modules:
+            return import_module(f"{module}.{name}")
+        mode = import_module(modes).predefined_modes.lasting(name) if modes and name.isupper() else None
+        return found_name(module, name, allowed) if mode is None else mode
 
     return found

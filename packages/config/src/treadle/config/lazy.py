@@ -45,22 +45,23 @@ def lazy_names(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]
     package
         The package's own name.
     modules
-        For each name the module that defines it.
+        For each module the names that it defines, separated by spaces.
 
     Raises
     ------
     AttributeError
         By the function returned, if the package has no such name.
 
-    >>> lazy_names("example", {"sqrt": "math"})("sqrt")(9)
+    >>> lazy_names("example", {"math": "sqrt floor"})("sqrt")(9)
     3.0
     """
+    homes = {name: module for module, names in modules.items() for name in names.split()}
 
     def found(name: str) -> Any:
-        if name not in modules:
+        if name not in homes:
             msg = f"module {package!r} has no attribute {name!r}"
             raise AttributeError(msg)
-        value = getattr(import_module(modules[name]), name)
+        value = getattr(import_module(homes[name]), name)
         setattr(sys.modules.get(package, found), name, value)  # found without this function from now on
         return value
 
@@ -77,7 +78,7 @@ def versioned_names(package: str, distribution: str, modules: Mapping[str, str] 
     distribution
         The distribution that it is in.
     modules
-        For each name that is imported when it is first asked for, the module that defines it.
+        Modules that are imported when a name is first asked for, as for `lazy_names`.
 
     Raises
     ------

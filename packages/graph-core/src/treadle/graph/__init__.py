@@ -5,10 +5,7 @@ from typing import TYPE_CHECKING
 from treadle.config import versioned_names
 from treadle.graph.algorithms import serialization as serialization
 from treadle.graph.algorithms.clone import clone, clone_get_equiv, clone_node_and_cache, clone_replace, graph_replace
-from treadle.graph.algorithms.connections import connections, io_connection_pattern
-from treadle.graph.algorithms.early import early_nodes, foreign_code, perform_early
 from treadle.graph.algorithms.equality import equal_computations, graph_key
-from treadle.graph.algorithms.memory import Roots, memory_roots, roots_of
 from treadle.graph.algorithms.traversal import (
     ancestors,
     apply_ancestors,
@@ -36,7 +33,6 @@ from treadle.graph.diagnostics.notes import note_op
 from treadle.graph.diagnostics.provenance import UserLine, carried, user_line
 from treadle.graph.diagnostics.scopes import current_scope, name_scope
 from treadle.graph.documented import gradients as gradients
-from treadle.graph.documented.full_history import FullHistory, HistoryEntry
 from treadle.graph.errors import (
     CycleError,
     DrawingLibraryError,
@@ -59,29 +55,6 @@ from treadle.graph.errors import (
     TestValueError,
     VectorizeError,
 )
-from treadle.graph.fgraph.abstract_graph import AbstractFunctionGraph
-from treadle.graph.fgraph.features import (
-    AlreadyThere,
-    Bookkeeper,
-    Feature,
-    History,
-    NodeFinder,
-    NoOutputFromInplace,
-    NoOutputInplaceOnInput,
-    PreserveNames,
-    PreserveVariableAttributes,
-    ReplacementDidNotRemoveError,
-    ReplaceValidate,
-    ShapeFeature,
-    Supervisor,
-    Validator,
-)
-from treadle.graph.fgraph.features.destroy_handler import DestroyHandler, inplace_candidates
-from treadle.graph.fgraph.features.shape_inference import call_infer_shape
-from treadle.graph.fgraph.frozen_graph import FrozenFunctionGraph
-from treadle.graph.fgraph.function_graph import FunctionGraph
-from treadle.graph.fgraph.structure import Output
-from treadle.graph.html import d3viz, html_comparison, html_fragment, html_page, write_html
 from treadle.graph.ir.apply import Apply
 from treadle.graph.ir.arguments import as_count, as_flag
 from treadle.graph.ir.composition import composed, composing, is_composing
@@ -111,13 +84,42 @@ from treadle.graph.ir.thunk import ThunkType, is_thunk_type, made_thunk, prepare
 from treadle.graph.ir.type import HasDataType, HasShape, Type
 from treadle.graph.ir.values import Cell, Compute, SymbolicShape, Value
 from treadle.graph.ir.variable import Constant, ScratchPad, Variable, as_index
-from treadle.graph.lowering import LoweringTable, Unsupported, expand
 from treadle.graph.ops.branches import Block, Branching
 from treadle.graph.ops.copying import DeepCopyOp, ViewOp, deep_copy_op, view_op
 from treadle.graph.ops.ifelse import IfElse
 from treadle.graph.ops.partial import ChangesPart
-from treadle.graph.ops.print_op import Print
-from treadle.graph.vectorization import VECTORIZERS, Vectorizer, VectorizerTable, vectorize_graph, vectorize_node
+
+if TYPE_CHECKING:
+    from treadle.graph.algorithms.connections import connections, io_connection_pattern
+    from treadle.graph.algorithms.early import early_nodes, foreign_code, perform_early
+    from treadle.graph.algorithms.memory import Roots, memory_roots, roots_of
+    from treadle.graph.documented.full_history import FullHistory, HistoryEntry
+    from treadle.graph.fgraph.abstract_graph import AbstractFunctionGraph
+    from treadle.graph.fgraph.features import (
+        AlreadyThere,
+        Bookkeeper,
+        Feature,
+        History,
+        NodeFinder,
+        NoOutputFromInplace,
+        NoOutputInplaceOnInput,
+        PreserveNames,
+        PreserveVariableAttributes,
+        ReplacementDidNotRemoveError,
+        ReplaceValidate,
+        ShapeFeature,
+        Supervisor,
+        Validator,
+    )
+    from treadle.graph.fgraph.features.destroy_handler import DestroyHandler, inplace_candidates
+    from treadle.graph.fgraph.features.shape_inference import call_infer_shape
+    from treadle.graph.fgraph.frozen_graph import FrozenFunctionGraph
+    from treadle.graph.fgraph.function_graph import FunctionGraph
+    from treadle.graph.fgraph.structure import Output
+    from treadle.graph.html import d3viz, html_comparison, html_fragment, html_page, write_html
+    from treadle.graph.lowering import LoweringTable, Unsupported, expand
+    from treadle.graph.ops.print_op import Print
+    from treadle.graph.vectorization import VECTORIZERS, Vectorizer, VectorizerTable, vectorize_graph, vectorize_node
 
 __all__ = [
     "CALL_FILE",
@@ -297,4 +299,28 @@ __all__ = [
 if TYPE_CHECKING:
     __version__: str
 else:
-    __getattr__ = versioned_names(__name__, "graph-core")
+    __getattr__ = versioned_names(
+        __name__,
+        "graph-core",
+        {
+            "treadle.graph.algorithms.connections": "connections io_connection_pattern",
+            "treadle.graph.algorithms.early": "early_nodes foreign_code perform_early",
+            "treadle.graph.algorithms.memory": "Roots memory_roots roots_of",
+            "treadle.graph.documented.full_history": "FullHistory HistoryEntry",
+            "treadle.graph.fgraph.abstract_graph": "AbstractFunctionGraph",
+            "treadle.graph.fgraph.features": (
+                "AlreadyThere Bookkeeper Feature History NodeFinder NoOutputFromInplace NoOutputInplaceOnInput "
+                "PreserveNames PreserveVariableAttributes ReplacementDidNotRemoveError ReplaceValidate ShapeFeature "
+                "Supervisor Validator"
+            ),
+            "treadle.graph.fgraph.features.destroy_handler": "DestroyHandler inplace_candidates",
+            "treadle.graph.fgraph.features.shape_inference": "call_infer_shape",
+            "treadle.graph.fgraph.frozen_graph": "FrozenFunctionGraph",
+            "treadle.graph.fgraph.function_graph": "FunctionGraph",
+            "treadle.graph.fgraph.structure": "Output",
+            "treadle.graph.html": "d3viz html_comparison html_fragment html_page write_html",
+            "treadle.graph.lowering": "LoweringTable Unsupported expand",
+            "treadle.graph.ops.print_op": "Print",
+            "treadle.graph.vectorization": "VECTORIZERS Vectorizer VectorizerTable vectorize_graph vectorize_node",
+        },
+    )

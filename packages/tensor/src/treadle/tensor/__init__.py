@@ -46,12 +46,8 @@ from treadle.tensor.errors import (
     ShapeError,
     TensorTypeError,
 )
-from treadle.tensor.external_op import ExternalOp, wrap_external
 from treadle.tensor.families import FAMILIES, load_families
-from treadle.tensor.from_function import FromFunctionOp, as_op, wrap_py
 from treadle.tensor.from_graph import OpFromGraph
-from treadle.tensor.fused_reduction import FusedReduction
-from treadle.tensor.gradient import grad
 from treadle.tensor.index import At, Gather, Positions, Span, Symbolic, filled_index, gather_plan, symbolic_count
 from treadle.tensor.indexing import (
     AdvancedIncSubtensor,
@@ -63,7 +59,6 @@ from treadle.tensor.indexing import (
     take,
 )
 from treadle.tensor.joining import ARange, Join, arange, concatenate, eye, hstack, join, range_length, stack, vstack
-from treadle.tensor.normalization import LogSoftmax, LogSumExp, Softmax, log_softmax, logsumexp, softmax
 from treadle.tensor.operators import Operators
 from treadle.tensor.product import Gemm, MatMul, dot, matmul, outer, tensordot
 from treadle.tensor.reduction import (
@@ -183,7 +178,6 @@ from treadle.tensor.scalar.trigonometric import (
 from treadle.tensor.scalar_op import SCALAR_OPS, ScalarOp
 from treadle.tensor.scalar_table import ScalarTable
 from treadle.tensor.shape import Reshape, Shape, ShapeI, flatten, reshape, shape, shape_i
-from treadle.tensor.staging import Staging, stage, static_positions
 from treadle.tensor.types import CONVERTERS, DTYPES, TensorType
 from treadle.tensor.variable import (
     TensorConstant,
@@ -198,6 +192,14 @@ from treadle.tensor.variable import (
 # isort: split
 from treadle.tensor import constructors
 from treadle.tensor.constructors import *  # noqa: F403 - one name for each dtype and rank, listed there
+
+if TYPE_CHECKING:
+    from treadle.tensor.external_op import ExternalOp, wrap_external
+    from treadle.tensor.from_function import FromFunctionOp, as_op, wrap_py
+    from treadle.tensor.fused_reduction import FusedReduction
+    from treadle.tensor.gradient import grad
+    from treadle.tensor.normalization import LogSoftmax, LogSumExp, Softmax, log_softmax, logsumexp, softmax
+    from treadle.tensor.staging import Staging, stage, static_positions
 
 __all__ = [
     "CASTS",
@@ -436,4 +438,15 @@ __all__ += constructors.__all__
 if TYPE_CHECKING:
     __version__: str
 else:
-    __getattr__ = versioned_names(__name__, "tensor")
+    __getattr__ = versioned_names(
+        __name__,
+        "tensor",
+        {
+            "treadle.tensor.external_op": "ExternalOp wrap_external",
+            "treadle.tensor.from_function": "FromFunctionOp as_op wrap_py",
+            "treadle.tensor.fused_reduction": "FusedReduction",
+            "treadle.tensor.gradient": "grad",
+            "treadle.tensor.normalization": "LogSoftmax LogSumExp Softmax log_softmax logsumexp softmax",
+            "treadle.tensor.staging": "Staging stage static_positions",
+        },
+    )

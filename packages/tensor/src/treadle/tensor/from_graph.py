@@ -5,12 +5,12 @@ from __future__ import annotations
 from operator import and_
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from treadle.config import text_of
+from treadle import graph
+from treadle.config import lazy_module, text_of
 from treadle.graph import (
     Apply,
     Constant,
     DisconnectedType,
-    FrozenFunctionGraph,
     GraphTypeError,
     GraphValueError,
     HasInnerGraph,
@@ -25,15 +25,17 @@ from treadle.graph import (
     io_connection_pattern,
 )
 from treadle.tensor.conversion import as_tensor_variable
-from treadle.tensor.gradient import grad
-from treadle.tensor.jvp import jvp
 from treadle.tensor.shape import lengths
 from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from treadle.graph import Type
+    from treadle.graph import FrozenFunctionGraph, Type
+    from treadle.tensor import gradient, jvp
+else:
+    gradient = lazy_module("treadle.tensor.gradient")
+    jvp = lazy_module("treadle.tensor.jvp")
 
 # A gradient, or a directional derivative, given by the user: a function, an op, or one of these for each variable.
 Override = Any
@@ -136,7 +138,7 @@ class OpFromGraph(Op, HasInnerGraph):
         plain: list[Variable] = [v.type.make_variable(v.name) for v in implicit]
         if implicit:
             outs = graph_replace(outs, dict(zip(implicit, plain, strict=True)), strict=False)
-        self._graph = FrozenFunctionGraph([*ins, *plain], outs)
+        self._graph = graph.FrozenFunctionGraph([*ins, *plain], outs)
         self.pullback_override = _one_override("gradient", _named(pullback, lop_overrides, grad_overrides))
         self.pushforward_override = _one_override("directional derivative", _named(pushforward, None, rop_overrides))
         _check_count("gradients", self.pullback_override, len(ins), "inputs")
@@ -172,7 +174,7 @@ class OpFromGraph(Op, HasInnerGraph):
         """Return the op with another graph that computes the same, such as a rewritten one."""
         new = object.__new__(type(self))
         new.__dict__.update(self.__getstate__())
-        new._graph = FrozenFunctionGraph(fgraph.inputs, fgraph.outputs)
+        new._graph = graph.FrozenFunctionGraph(fgraph.inputs, fgraph.outputs)
         return new
 
     def __getstate__(self) -> dict[str, Any]:
@@ -325,7 +327,7 @@ class OpFromGraph(Op, HasInnerGraph):
         kind, override = self.pushforward_override
         if kind == "none":
             made = self.fgraph.bind(list(inputs))
-            return jvp(made, list(inputs), list(tangents))
+            return jvp.jvp(made, list(inputs), list(tangents))
         explicit, moves = list(inputs[: self.explicit_count]), list(tangents[: self.explicit_count])
         if kind.endswith("short"):
             plain = [None if t is None or isinstance(t.type, DisconnectedType) else t for t in moves]
@@ -361,7 +363,7 @@ def _inner_gradients(
             seeds[out] = seeds[out] + ct if out in seeds else ct
     if not seeds:
         return [DisconnectedType()() for _ in inner]
-    found: Sequence[Any] = grad(
+    found: Sequence[Any] = gradient.grad(
         None, list(inner), known_grads=seeds, disconnected_inputs="ignore", return_disconnected="disconnected",
         null_gradients="return", add_names=False,
     )  # fmt: skip

@@ -59,4 +59,4 @@ __all__ = [
 ]
 
 # The modes of installed backends, by their names.
-__getattr__ = brought_names(__name__, allowed=(), modes=predefined_modes.lasting)
+__getattr__ = brought_names(__name__, allowed=(), modes="treadle.compile.mode.mode")

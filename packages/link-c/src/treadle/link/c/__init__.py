@@ -28,10 +28,10 @@ __getattr__ = versioned_names(
     __name__,
     "link-c",
     {
-        "CFunction": "treadle.link.c.requirements",
-        "CLinker": "treadle.link.c.linker",
-        "CPointer": "treadle.link.c.capsules",
-        "OpWiseCLinker": "treadle.link.c.opwise",
-        "c_function": "treadle.link.c.userops",
+        "treadle.link.c.requirements": "CFunction",
+        "treadle.link.c.linker": "CLinker",
+        "treadle.link.c.capsules": "CPointer",
+        "treadle.link.c.opwise": "OpWiseCLinker",
+        "treadle.link.c.userops": "c_function",
     },
 )

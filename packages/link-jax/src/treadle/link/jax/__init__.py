@@ -24,5 +24,9 @@ __all__ = [
     "wrap_jax",
 ]
 __getattr__ = versioned_names(
-    __name__, "link-jax", dict.fromkeys(("JAXOp", "wrap_jax"), "treadle.link.jax.external_op")
+    __name__,
+    "link-jax",
+    {
+        "treadle.link.jax.external_op": "JAXOp wrap_jax",
+    },
 )

@@ -18,11 +18,10 @@ else:
         __name__,
         "link-numba",
         {
-            "ArrayValue": "treadle.link.numba.values",
-            "GraphWriter": "treadle.link.numba.writer",
-            "NumbaLinker": "treadle.link.numba.linker",
-            "SCALARS": "treadle.link.numba.scalar_code",
-            "ScalarValue": "treadle.link.numba.values",
+            "treadle.link.numba.values": "ArrayValue ScalarValue",
+            "treadle.link.numba.writer": "GraphWriter",
+            "treadle.link.numba.linker": "NumbaLinker",
+            "treadle.link.numba.scalar_code": "SCALARS",
         },
     )
 

@@ -25,7 +25,7 @@ __getattr__ = versioned_names(
     __name__,
     "link-torch",
     {
-        "KERNELS": "treadle.link.torch.lower.scalar",
-        **dict.fromkeys(("TorchOp", "wrap_torch"), "treadle.link.torch.external_op"),
+        "treadle.link.torch.lower.scalar": "KERNELS",
+        "treadle.link.torch.external_op": "TorchOp wrap_torch",
     },
 )
