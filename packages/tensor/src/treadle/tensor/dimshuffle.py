@@ -51,6 +51,11 @@ class DimShuffle(Op):
         """Take anything that can be made a tensor."""
         return as_tensor_variable(value)
 
+    def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
+        """Promise what holds for every element of the input."""
+        node: Any = output.owner
+        return fact == "nonnegative" and holds(fact, node.inputs[0])
+
     @property
     def dropped(self) -> tuple[int, ...]:
         """The input's dimensions that the result does not have."""

@@ -139,6 +139,12 @@ class Reduction(_OverAxes):
         del node
         output_storage[0][0] = self.apply(inputs[0])
 
+    def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
+        """Promise that nothing but numbers of 0 or more makes 0 or more; integers wrap around."""
+        node: Any = output.owner
+        kinds = {node.inputs[0].type.numpy_dtype.kind, np.dtype(self.dtype).kind}
+        return fact == "nonnegative" and kinds == {"f"} and holds(fact, node.inputs[0])
+
     def known_values(self, node: Apply, known: Callable[[Variable], Known]) -> Known:
         """Return the reduction of a vector that is known."""
         kind: Any = node.inputs[0].type

@@ -100,6 +100,11 @@ class ShapeI(Op):
         del node
         output_storage[0][0] = np.array(inputs[0].shape[self.axis], LENGTH)
 
+    def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
+        """Promise that a length is not negative."""
+        del output, holds
+        return fact == "nonnegative"
+
     def known_values(self, node: Apply, known: Callable[[Variable], Known]) -> Known:
         """Return the length, if it is part of the type."""
         del known

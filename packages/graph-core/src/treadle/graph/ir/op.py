@@ -419,6 +419,21 @@ class Op(GradientNames, ABC):
         del node, shapes
         return None
 
+    def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
+        """Whether the op promises a fact of one of its results, for rewrites that ask for it.
+
+        Parameters
+        ----------
+        fact
+            Its name. The rules of treadle.tensor ask for ``nonnegative``: no element is below 0, or a negative zero.
+        output
+            The result: an output of a node of this op.
+        holds
+            ``(fact, variable) -> bool``: whether a fact is known to hold for another variable, such as an input.
+        """
+        del fact, output, holds
+        return False
+
     # Identity
 
     def _parameter_names(self) -> Sequence[str] | None:

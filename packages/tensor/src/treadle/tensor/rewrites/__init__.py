@@ -1,7 +1,7 @@
 """treadle.tensor.rewrites: the rules over tensors: by family of ops, over elementwise functions, and general ones."""
 
 from treadle.tensor.rewrites.analysis.patterns import TensorPattern, is_commutative, is_integer, is_real
-from treadle.tensor.rewrites.analysis.predicates import constant_value
+from treadle.tensor.rewrites.analysis.predicates import constant_value, holds
 from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes
 from treadle.tensor.rewrites.broadcasting import RULES as BROADCASTING
 from treadle.tensor.rewrites.conditional import RULES as CONDITIONAL
@@ -66,6 +66,7 @@ __all__ = [
     "SymbolicShapes",
     "TensorPattern",
     "constant_value",
+    "holds",
     "is_commutative",
     "is_integer",
     "is_real",

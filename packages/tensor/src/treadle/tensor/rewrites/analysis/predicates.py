@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treadle.graph import Constant
+from treadle.graph import Constant, Op
 from treadle.tensor.broadcasting import Alloc
 from treadle.tensor.dimshuffle import DimShuffle
 from treadle.tensor.elemwise import Elemwise
-from treadle.tensor.reduction import Reduction
 from treadle.tensor.scalar_op import ScalarOp
-from treadle.tensor.shape import ShapeI
 from treadle.tensor.types import TensorType
+from treadle.tensor.variable import tensors
 
 if TYPE_CHECKING:
-    from typing import Generic, TypeVar
+    from typing import Generic, TypeGuard, TypeVar
 
-    from treadle.graph import Apply, FunctionGraph, Op, Variable
+    from treadle.graph import Apply, FunctionGraph, Variable
     from treadle.tensor.variable import TensorNode, TensorVariable
 
     OpClass = TypeVar("OpClass", bound=Op)
@@ -82,6 +82,12 @@ def scalar_name(node: Apply | None) -> str | None:
     return node.op.scalar_op.name
 
 
+def is_cast(node: Apply | None) -> TypeGuard[NodeOf[Elemwise]]:
+    """Whether a node converts its operand to another dtype."""
+    name = scalar_name(node)
+    return name is not None and name.startswith("cast_")
+
+
 def constant_value(var: Variable) -> Any:
     """Return the number that every element of a constant has, or None; dimshuffles of constants are seen through."""
     while var.owner is not None:
@@ -117,63 +123,74 @@ def never_shrinks(scale: Any, dtype: str, divides: bool = False) -> bool:
     return bool(0 < abs(scale) <= 1 if divides else abs(scale) >= 1)
 
 
-# Functions whose result is 0 or more, never a negative zero, or NaN.
-_NONNEGATIVE_ROWS = frozenset({"exp", "exp2", "sqr", "abs", "sigmoid", "softplus", "cosh", "arccosh", "arccos"})
-# Functions that are 0 or more if all their operands are.
-_KEEPING_SIGN = frozenset(
-    {
-        "add",
-        "mul",
-        "true_div",
-        "maximum",
-        "minimum",
-        "floor",
-        "ceil",
-        "trunc",
-        "identity",
-        "reciprocal",
-        "log1p",
-        "sinh",
-        "sqrt",
-    }
-)
+# What the functions of several operands, and those whose traits do not say so, keep: a result of 0 or more if all their
+# operands are.
+_KEEPING_SIGN = frozenset({"add", "mul", "true_div", "maximum", "minimum", "reciprocal"})
+# Of integers, which wrap around, only what picks an operand is sure.
+_PICKING = frozenset({"maximum", "minimum", "identity"})
 
 
-def is_nonnegative(var: TensorVariable, depth: int = 3) -> bool:
+def holds(fact: str, var: Variable, depth: int = 4) -> bool:
+    """Whether a fact is known to hold for a tensor: `is_nonnegative`, or what its op promises (`Op.promises`).
+
+    Parameters
+    ----------
+    fact
+        Its name. ``nonnegative`` is what the rules of this package ask for.
+    var
+        The tensor.
+    depth
+        How many nodes below it are asked at most, one below the other.
+    """
+    if fact == "nonnegative":
+        return is_nonnegative(tensors((var,))[0], depth)
+    return var.owner is not None and _promised(fact, var, depth)
+
+
+def _promised(fact: str, var: Variable, depth: int) -> bool:
+    op = var.owner.op  # type: ignore[union-attr]  # it was looked at
+    if type(op).promises is Op.promises or depth <= 0:
+        return False
+    return op.promises(fact, var, lambda asked, x: holds(asked, x, depth - 1))
+
+
+def is_nonnegative(var: TensorVariable, depth: int = 4) -> bool:
     """Whether no element of a tensor is below 0, or a negative zero, for certain; it may be NaN.
 
-    Decided by its dtype, its value, or the functions that it comes from, to a depth that is bounded.
+    Decided by its dtype, its value, or the ops that it comes from, to a depth that is bounded.
     """
-    kind = var.type
-    if getattr(kind, "numpy_dtype", None) is None or kind.numpy_dtype.kind == "c":
-        return False
-    if kind.numpy_dtype.kind in "bu":
-        return True
+    kind = var.type.numpy_dtype.kind
+    if kind in "buc":
+        return kind != "c"
     value = constant_value(var)
-    if value is not None or var.owner is None:
+    node = var.owner
+    if value is not None or node is None:
         # A negative zero would make a quotient minus infinity.
         return value is not None and value >= 0 and math.copysign(1, value) > 0
-    node = var.owner
-    if isinstance(node.op, ShapeI):
-        return True
-    if isinstance(node.op, DimShuffle):
-        return is_nonnegative(node.inputs[0], depth)
-    if isinstance(node.op, Reduction):
-        return (
-            depth > 0 and kind_of(var) == "f" == kind_of(node.inputs[0]) and is_nonnegative(node.inputs[0], depth - 1)
-        )
-    name = scalar_name(node)
-    if name is None or any(kind_of(x) != kind_of(var) for x in node.inputs):
+    if not isinstance(node.op, Elemwise):
+        return _promised("nonnegative", var, depth)
+    scalar_op = node.op.scalar_op
+    if not isinstance(scalar_op, ScalarOp) or any(kind_of(x) != kind for x in node.inputs):
         return False
-    if kind.numpy_dtype.kind == "i":
-        # Integers wrap around: only what picks an operand is sure.
-        return depth > 0 and name in {"maximum", "minimum", "identity"} and _all_or_any(node, name, depth)
-    if name in _NONNEGATIVE_ROWS:
+    if kind == "f" and is_image_nonnegative(scalar_op):
         return True
-    return depth > 0 and name in _KEEPING_SIGN and _all_or_any(node, name, depth)
-
-
-def _all_or_any(node: TensorNode, name: str, depth: int) -> bool:
-    """Whether the operands of a function that keeps signs make it nonnegative."""
+    kept = scalar_op.name in _PICKING if kind == "i" else scalar_op.name in _KEEPING_SIGN or grows_from_zero(scalar_op)
     each = (is_nonnegative(x, depth - 1) for x in node.inputs)
-    return any(each) if name == "maximum" else all(each)
+    return depth > 0 and kept and (any(each) if scalar_op.name == "maximum" else all(each))
+
+
+def is_image_nonnegative(scalar_op: ScalarOp) -> bool:
+    """Whether every result of a function is 0 or more, or NaN.
+
+    One that is defined from 0 on, such as sqrt, may give back a negative zero.
+    """
+    return scalar_op.image[0] >= 0 and scalar_op.domain[0] != 0
+
+
+@cache
+def grows_from_zero(scalar_op: ScalarOp) -> bool:
+    """Whether a function of one operand is increasing, and 0 or more at 0."""
+    if scalar_op.nin != 1 or scalar_op.monotone != "increasing":
+        return False
+    with np.errstate(all="ignore"):
+        return bool(scalar_op.impl(np.zeros(())) >= 0)

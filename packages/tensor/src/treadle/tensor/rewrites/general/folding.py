@@ -8,7 +8,7 @@ from treadle.graph import Constant
 from treadle.rewrite import Phase, RuleSet, fold
 from treadle.tensor.broadcasting import Alloc
 from treadle.tensor.elemwise import Elemwise
-from treadle.tensor.rewrites.analysis.predicates import kind_of, scalar_name
+from treadle.tensor.rewrites.analysis.predicates import is_cast, kind_of
 from treadle.tensor.variable import tensors
 
 if TYPE_CHECKING:
@@ -30,8 +30,5 @@ def exact_constant_folding(fgraph: FunctionGraph, node: Apply) -> Sequence[Varia
             return None
     if isinstance(node.op, Alloc):
         return None
-    if isinstance(node.op, Elemwise) and kind_of(tensors(node.outputs)[0]) not in "biu":
-        name = scalar_name(node)
-        if name is None or not name.startswith("cast_"):
-            return None
-    return fold(fgraph, node)
+    may_round = isinstance(node.op, Elemwise) and kind_of(tensors(node.outputs)[0]) not in "biu"
+    return None if may_round and not is_cast(node) else fold(fgraph, node)

@@ -10,7 +10,7 @@ from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.errors import DtypeError
 from treadle.tensor.rewrites.analysis.patterns import BOTH
-from treadle.tensor.rewrites.analysis.predicates import scalar_name
+from treadle.tensor.rewrites.analysis.predicates import is_cast
 from treadle.tensor.scalar.cast import CASTS, cast, identity
 from treadle.tensor.scalar_op import ScalarOp
 
@@ -53,8 +53,7 @@ def cast_of_cast(node: NodeOf[Elemwise]) -> TensorVariable | None:
     Not where a float would become an integer: what happens out of range depends on the float.
     """
     inner = node.inputs[0].owner
-    name = scalar_name(inner)
-    if inner is None or name is None or not name.startswith("cast_"):
+    if not is_cast(inner):
         return None
     x = inner.inputs[0]
     middle = node.inputs[0].type
@@ -92,15 +91,14 @@ def operand_cast_in_vain(node: NodeOf[Elemwise]) -> TensorVariable | None:
             inputs = trial
     if all(a is b for a, b in zip(inputs, node.inputs, strict=True)):
         return None
-    result: TensorVariable = op(*inputs)
-    return result
+    return op(*inputs)
 
 
 def _cast_source(x: TensorVariable) -> TensorVariable | None:
     """Return what a variable is a cast of, if the cast loses nothing."""
-    name = scalar_name(x.owner)
-    if x.owner is None or name is None or not name.startswith("cast_"):
+    node = x.owner
+    if not is_cast(node):
         return None
-    source = x.owner.inputs[0]
-    a, b = (getattr(v.type, "numpy_dtype", np.dtype(object)) for v in (source, x))
+    source = node.inputs[0]
+    a, b = source.type.numpy_dtype, x.type.numpy_dtype
     return source if a.kind != "c" and b.kind != "c" and _is_exact(a, b) else None

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.rewrite import RuleSet
 from treadle.tensor.broadcasting import full_like, ones_like, zeros_like
+from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE, TensorPattern, is_commutative
 from treadle.tensor.rewrites.analysis.predicates import constant_value, is_nonnegative, kind_of
 from treadle.tensor.rewrites.analysis.replacements import broadcast_like
@@ -24,40 +25,40 @@ from treadle.tensor.scalar.comparison import (
     neq,
 )
 from treadle.tensor.scalar.logic import logical_not
+from treadle.tensor.scalar_op import SCALAR_OPS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from treadle.graph import FunctionGraph
-    from treadle.tensor.elemwise import Elemwise
+    from treadle.tensor.rewrites.analysis.patterns import Condition
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
     from treadle.tensor.variable import TensorNode, TensorVariable
 
 RULES = RuleSet("comparison", is_commutative=is_commutative, value_of=constant_value, features=(SymbolicShapes,))
 COMPARISONS = (eq, neq, lt, le, gt, ge)
+# Each comparison with its operands exchanged.
+_CONVERSE = {op: Elemwise(SCALAR_OPS[SCALAR_OPS[op.scalar_op.name].converse or ""]) for op in COMPARISONS}
 
 x = TensorPattern("x")
 
 
-def _law(name: str, lhs: Any, rhs: Any, when: Any = None) -> None:
+def _law(name: str, lhs: object, rhs: object, when: Condition | None = None) -> None:
     RULES.law(name, lhs, rhs, phase=EARLY_AND_LATE, when=when, tags=BOTH)
 
 
 def _always(node: TensorNode, match: Mapping[str, TensorVariable]) -> TensorVariable:
     """True everywhere."""
-    del node
     return ones_like(match["x"], "bool")
 
 
 def _never(node: TensorNode, match: Mapping[str, TensorVariable]) -> TensorVariable:
     """False everywhere."""
-    del node
     return zeros_like(match["x"], "bool")
 
 
 def _has_no_nan(node: TensorNode, match: Mapping[str, TensorVariable]) -> bool:
     """Whether what is compared has no NaN."""
-    del node
     return kind_of(match["x"]) in "biu"
 
 
@@ -74,16 +75,13 @@ _law("minus_infinity_among_integers", isneginf(x), _never, when=_has_no_nan)
 _law("finite_among_integers", isfinite(x), _always, when=_has_no_nan)
 
 
-_MIRRORED = {eq: eq, neq: neq, lt: gt, le: ge, gt: lt, ge: le}
-
-
-def _compared(node: TensorNode) -> tuple[Any, Any, Any]:
+def _compared(node: NodeOf[Elemwise]) -> tuple[Elemwise, TensorVariable, float | None]:
     """Return the comparison with the constant on its right: the op, the left operand, the number; or no number."""
     a, b = node.inputs
     value = constant_value(b)
     if value is not None:
         return node.op, a, value
-    return _MIRRORED[node.op], b, constant_value(a)  # type: ignore[index]  # tracked ops
+    return _CONVERSE[node.op], b, constant_value(a)
 
 
 @RULES.rule(EARLY_AND_LATE, *COMPARISONS, tags=BOTH, needs_graph=True)

@@ -6,6 +6,7 @@ where the inner function, computed as written, overflows.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from treadle.rewrite import RuleSet
@@ -19,7 +20,7 @@ from treadle.tensor.rewrites.analysis.patterns import (
     is_real,
     is_signed,
 )
-from treadle.tensor.rewrites.analysis.predicates import constant_value, is_nonnegative, scalar_name
+from treadle.tensor.rewrites.analysis.predicates import constant_value, is_nonnegative, kind_of
 from treadle.tensor.scalar.arithmetic import abs_, neg
 from treadle.tensor.scalar.cast import switch
 from treadle.tensor.scalar.comparison import ge, le, neq
@@ -38,6 +39,7 @@ from treadle.tensor.scalar.exponential import (
     sqrt,
 )
 from treadle.tensor.scalar.logic import invert, logical_not
+from treadle.tensor.scalar.rounding import ceil, floor, round_half_away_from_zero, round_half_to_even, trunc
 from treadle.tensor.scalar.trigonometric import (
     arccosh,
     arcsinh,
@@ -48,10 +50,12 @@ from treadle.tensor.scalar.trigonometric import (
     sinh,
     tanh,
 )
+from treadle.tensor.scalar_op import SCALAR_OPS, ScalarOp
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from treadle.tensor.rewrites.analysis.patterns import Condition
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
     from treadle.tensor.variable import TensorNode, TensorVariable
 
@@ -64,11 +68,11 @@ x = TensorPattern("x")
 _UNDONE = "where the inner function, as computed, leaves the range, loses digits or drops the sign of a zero"
 
 
-def _law(name: str, lhs: Any, rhs: Any, when: Any = is_real, differs: str = "") -> None:
+def _law(name: str, lhs: object, rhs: object, when: Condition | None = is_real, differs: str = "") -> None:
     RULES.law(name, lhs, rhs, phase=EARLY_AND_LATE, when=when, tags=BOTH, differs=differs)
 
 
-def _undoing(name: str, lhs: Any, rhs: Any) -> None:
+def _undoing(name: str, lhs: object, rhs: object) -> None:
     _law(name, lhs, rhs, differs=_UNDONE)
 
 
@@ -77,49 +81,47 @@ _law("negative_of_negative", neg(neg(x)), x, when=None)
 _law("invert_of_invert", invert(invert(x)), x, when=None)
 _law("inverse_of_not", invert(logical_not(x)), neq(x, 0), when=None)
 
-# Defined everywhere.
-_undoing("reciprocal_of_reciprocal", reciprocal(reciprocal(x)), x)
-_undoing("arcsinh_of_sinh", arcsinh(sinh(x)), x)
-_undoing("sinh_of_arcsinh", sinh(arcsinh(x)), x)
-_undoing("arccosh_of_cosh", arccosh(cosh(x)), abs_(x))
-_undoing("arctanh_of_tanh", arctanh(tanh(x)), x)
-_undoing("log2_of_exp2", log2(exp2(x)), x)
-_undoing("deg2rad_of_rad2deg", deg2rad(rad2deg(x)), x)
-_undoing("rad2deg_of_deg2rad", rad2deg(deg2rad(x)), x)
-_undoing("sqrt_of_sqr", sqrt(sqr(x)), abs_(x))
-_undoing("exp_of_softplus", exp(softplus(x)), 1 + exp(x))
-_undoing("expm1_of_softplus", expm1(softplus(x)), exp(x))
 
-
-# Defined on a part of the numbers.
-def _where_nonnegative(value: Any, var: Any) -> TensorVariable:
+def _where_nonnegative(value: TensorVariable, var: TensorVariable) -> TensorVariable:
     """Return a value where a variable is 0 or more, otherwise NaN."""
-    result: TensorVariable = value if is_nonnegative(var) else switch(ge(var, 0), value, NAN)
-    return result
+    return value if is_nonnegative(var) else switch(ge(var, 0), value, NAN)
 
 
 def _itself_if_nonnegative(node: TensorNode, match: Mapping[str, TensorVariable]) -> TensorVariable:
     """The argument where it is 0 or more, else NaN."""
-    del node
     return _where_nonnegative(match["x"], match["x"])
 
 
 def _x_minus_one_if_nonnegative(node: TensorNode, match: Mapping[str, TensorVariable]) -> TensorVariable:
     """The argument less 1 where it is 0 or more, else NaN."""
-    del node
-    var: Any = match["x"]
-    return _where_nonnegative(var - 1, var)
+    return _where_nonnegative(match["x"] - 1, match["x"])
 
 
-_undoing("exp_of_log", exp(log(x)), _itself_if_nonnegative)
-_undoing("exp2_of_log2", exp2(log2(x)), _itself_if_nonnegative)
-_undoing("sqr_of_sqrt", sqr(sqrt(x)), _itself_if_nonnegative)
+def _inverse_of(f: Elemwise) -> None:
+    """Declare g(f(x)) -> x for the inverse of a function, where x is in its domain; NaN elsewhere."""
+    inner: ScalarOp = f.scalar_op  # type: ignore[assignment]  # a single function
+    outer = SCALAR_OPS[str(inner.inverse)]
+    low, high = inner.domain
+    inside: Any = x
+    if low == 0:
+        inside = _itself_if_nonnegative
+    elif high == -low != math.inf:
+        inside = switch(le(abs_(x), high), x, NAN)
+    elif low != -math.inf:
+        inside = switch(ge(x, low), x, NAN)
+    _undoing(f"{outer.name}_of_{inner.name}", Elemwise(outer)(f(x)), inside)
+
+
+for _function in (reciprocal, sinh, arcsinh, tanh, exp2, rad2deg, deg2rad, log, log2, sqrt, log1p, arccosh, arctanh):
+    _inverse_of(_function)
+
+_undoing("arccosh_of_cosh", arccosh(cosh(x)), abs_(x))
+_undoing("sqrt_of_sqr", sqrt(sqr(x)), abs_(x))
+_undoing("exp_of_softplus", exp(softplus(x)), 1 + exp(x))
+_undoing("expm1_of_softplus", expm1(softplus(x)), exp(x))
 _undoing("expm1_of_log", expm1(log(x)), _x_minus_one_if_nonnegative)
 _undoing("exp_of_log1p", exp(log1p(x)), switch(ge(x, -1), 1 + x, NAN))
-_undoing("expm1_of_log1p", expm1(log1p(x)), switch(ge(x, -1), x, NAN))
 _undoing("exp_of_log1mexp", exp(log1mexp(x)), switch(le(x, 0), -expm1(x), NAN))
-_undoing("cosh_of_arccosh", cosh(arccosh(x)), switch(ge(x, 1), x, NAN))
-_undoing("tanh_of_arctanh", tanh(arctanh(x)), switch(le(abs_(x), 1), x, NAN))
 _undoing("sigmoid_of_logit", sigmoid(log(x / (1 - x))), switch(le(abs_(x - 0.5), 0.5), x, NAN))
 
 
@@ -137,7 +139,7 @@ def abs_of_nonnegative(node: NodeOf[Elemwise]) -> TensorVariable | None:
 
 @RULES.rule(EARLY_AND_LATE, Elemwise, tags=BOTH)
 def idempotent_twice(node: NodeOf[Elemwise]) -> TensorVariable | None:
-    """f(f(x)) -> f(x) where the function's row says that it is idempotent."""
+    """f(f(x)) -> f(x) where the function is idempotent."""
     op = node.op
     inner = node.inputs[0].owner
     if not getattr(op.scalar_op, "idempotent", False) or inner is None or inner.op != op:
@@ -145,17 +147,8 @@ def idempotent_twice(node: NodeOf[Elemwise]) -> TensorVariable | None:
     return node.inputs[0]
 
 
-@RULES.rule(EARLY_AND_LATE, Elemwise, tags=BOTH, depth=1)
+@RULES.rule(EARLY_AND_LATE, ceil, floor, trunc, round_half_to_even, round_half_away_from_zero, tags=BOTH, depth=1)
 def rounding_of_integer(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """round(i) -> i, for the rounding functions and integers."""
-    if scalar_name(node) not in _ROUNDING:
-        return None
-    i, out = node.inputs[0].type, node.outputs[0].type
-    return node.inputs[0] if i == out and getattr(i, "numpy_dtype", None) is not None and _is_integer(i) else None
-
-
-_ROUNDING = frozenset({"ceil", "floor", "trunc", "round_half_to_even", "round_half_away_from_zero"})
-
-
-def _is_integer(kind: Any) -> bool:
-    return kind.numpy_dtype.kind in "iu"
+    i = node.inputs[0]
+    return i if i.type == node.outputs[0].type and kind_of(i) in "iu" else None
