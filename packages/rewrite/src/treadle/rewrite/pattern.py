@@ -275,8 +275,8 @@ class Law:
     def __init__(
         self,
         name: str,
-        lhs: Pattern,
-        rhs: Any,
+        lhs: object,
+        rhs: object,
         when: Callable[..., bool] | None,
         is_commutative: Callable[[Op], bool] | None,
         value_of: Callable[[Variable], Any] | None,

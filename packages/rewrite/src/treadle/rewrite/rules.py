@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from treadle.graph import DuplicateRegistrationError, Op
 from treadle.rewrite.errors import RewriterTypeError, RuleDefinitionError
 from treadle.rewrite.interface import GraphRewriter, NodeRewriter
-from treadle.rewrite.pattern import Law, Pattern
+from treadle.rewrite.pattern import Law
 from treadle.rewrite.phase import Phase
 from treadle.rewrite.tags import NOT_IEEE
 
@@ -271,8 +271,8 @@ class RuleSet:
     def law(
         self,
         name: str,
-        lhs: Pattern,
-        rhs: Any,
+        lhs: object,
+        rhs: object,
         *,
         phase: Phase | Sequence[Phase] = Phase.STABILIZE,
         when: Callable[[Apply[V], Mapping[str, V]], bool] | None = None,

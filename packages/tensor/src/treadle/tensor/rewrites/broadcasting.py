@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.broadcasting import Alloc, SumTo
@@ -53,7 +53,7 @@ def alloc_of_dimshuffle(node: NodeOf[Alloc]) -> TensorVariable | None:
     inner = made_by(node.inputs[0], DimShuffle)
     if inner is None:
         return None
-    op: Any = inner.op
+    op = inner.op
     order = list(op.order)
     while order and order[0] == NEW:
         del order[0]
@@ -121,11 +121,11 @@ def _spread_late(fgraph: FunctionGraph, shapes: SymbolicShapes, node: TensorNode
         inner is None and any(n != 1 for n in x.type.shape) for inner, x in zip(allocated, node.inputs, strict=True)
     ):
         return None
-    values: list[Any] = [x if a is None else a.inputs[0] for a, x in zip(allocated, node.inputs, strict=True)]
+    values = [x if a is None else a.inputs[0] for a, x in zip(allocated, node.inputs, strict=True)]
     if any(n != 1 for x in values for n in x.type.shape):
         return None
-    lengths = [shapes.variable(n, fgraph, avoid=node.outputs[0]) for n in shapes.of(node.outputs[0])]
-    if any(n is None for n in lengths):
+    lengths = shapes.variables(shapes.of(node.outputs[0]), fgraph, avoid=node.outputs[0])
+    if lengths is None:
         return None
     scalars = [dimshuffle(x, *()) if x.ndim else x for x in values]
     return if_fits(node, Alloc()(node.op(*scalars), *lengths))
@@ -150,7 +150,7 @@ def sum_to_known_shape(fgraph: FunctionGraph, node: NodeOf[SumTo]) -> TensorVari
     return made if out.type.is_super(made.type) else None
 
 
-def _summed(x: Any, axes: tuple[int, ...], extra: int) -> Any:
+def _summed(x: TensorVariable, axes: tuple[int, ...], extra: int) -> TensorVariable:
     """Return a tensor summed over axes, which are kept with length 1 but for the first ones."""
     if not axes:
         return x

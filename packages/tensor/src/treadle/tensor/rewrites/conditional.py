@@ -11,30 +11,30 @@ from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.dimshuffle import DimShuffle
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
-from treadle.tensor.rewrites.analysis.predicates import is_used_once, kind_of, scalar_name
+from treadle.tensor.rewrites.analysis.predicates import is_used_once, kind_of, made_by, scalar_name
 from treadle.tensor.variable import tensors
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import TypeGuard
 
     from treadle.graph import Apply, Block, FunctionGraph
+    from treadle.tensor.rewrites.analysis.predicates import NodeOf
 
 RULES = RuleSet("ifelse")
 
 
-def _rebuilt(node: Apply, condition: Variable, pairs: Sequence[tuple[Variable, Variable]]) -> list[Variable]:
+def _rebuilt(node: NodeOf[IfElse], condition: Variable, pairs: Sequence[tuple[Variable, Variable]]) -> list[Variable]:
     """Return a choice like that of a node between other values."""
-    op: Any = node.op
-    new = IfElse(len(pairs), op.as_view, op.name)
+    new = IfElse(len(pairs), node.op.as_view, node.op.name)
     return new(condition, *(x for x, _ in pairs), *(y for _, y in pairs), return_list=True)
 
 
-def _pairs(node: Apply) -> list[tuple[Variable, Variable]]:
-    op: Any = node.op
-    return list(zip(*op.branches(node), strict=True))
+def _pairs(node: NodeOf[IfElse]) -> list[tuple[Variable, Variable]]:
+    return list(zip(*node.op.branches(node), strict=True))
 
 
-def _fitting(node: Apply, made: Sequence[Any]) -> Sequence[Any] | None:
+def _fitting(node: NodeOf[IfElse], made: Sequence[Any]) -> Sequence[Any] | None:
     """Return replacements of a node's outputs, None among them for those that stay, if all types fit."""
     fits = all(new is None or old.type.is_super(new.type) for old, new in zip(node.outputs, made, strict=True))
     return made if fits else None
@@ -48,13 +48,12 @@ def _truth(var: Variable) -> bool | None:
 
 
 @RULES.rule(EARLY_AND_LATE, IfElse, tags=BOTH)
-def ifelse_of_constant(node: Apply) -> Sequence[Variable] | None:
+def ifelse_of_constant(node: NodeOf[IfElse]) -> Sequence[Variable] | None:
     """ifelse(constant, x, y) -> x or y."""
     truth = _truth(node.inputs[0])
     if truth is None:
         return None
-    op: Any = node.op
-    return _fitting(node, op.branches(node)[0 if truth else 1])
+    return _fitting(node, node.op.branches(node)[0 if truth else 1])
 
 
 def _is_same(x: Variable, y: Variable) -> bool:
@@ -62,7 +61,7 @@ def _is_same(x: Variable, y: Variable) -> bool:
 
 
 @RULES.rule(EARLY_AND_LATE, IfElse, tags=BOTH)
-def ifelse_of_same(node: Apply) -> Sequence[Variable | None] | None:
+def ifelse_of_same(node: NodeOf[IfElse]) -> Sequence[Variable | None] | None:
     """ifelse(c, x, x) -> x."""
     pairs = _pairs(node)
     kept = [pair for pair in pairs if not _is_same(*pair)]
@@ -73,7 +72,7 @@ def ifelse_of_same(node: Apply) -> Sequence[Variable | None] | None:
 
 
 @RULES.rule(EARLY_AND_LATE, IfElse, tags=BOTH)
-def ifelse_of_not(node: Apply) -> Sequence[Variable] | None:
+def ifelse_of_not(node: NodeOf[IfElse]) -> Sequence[Variable] | None:
     """ifelse(not c, x, y) -> ifelse(c, y, x)."""
     inner = node.inputs[0].owner
     negated = scalar_name(inner)
@@ -85,7 +84,7 @@ def ifelse_of_not(node: Apply) -> Sequence[Variable] | None:
 
 
 @RULES.rule(EARLY_AND_LATE, IfElse, tags=BOTH)
-def ifelse_in_ifelse(node: Apply) -> Sequence[Variable] | None:
+def ifelse_in_ifelse(node: NodeOf[IfElse]) -> Sequence[Variable] | None:
     """ifelse(c, ifelse(c, x, y), z) -> ifelse(c, x, z), and so in the other branch."""
     condition = node.inputs[0]
     found = [(_taken(x, condition, 0), _taken(y, condition, 1)) for x, y in _pairs(node)]
@@ -102,7 +101,7 @@ def _taken(var: Variable, condition: Variable, side: int) -> Variable:
 
 
 @RULES.rule(Phase.SPECIALIZE, IfElse, tags=BOTH, needs_graph=True)
-def ifelse_of_unused(fgraph: FunctionGraph, node: Apply) -> Mapping[Variable, Variable] | None:
+def ifelse_of_unused(fgraph: FunctionGraph, node: NodeOf[IfElse]) -> Mapping[Variable, Variable] | None:
     """ifelse(c, (x, u), (y, v)) of which only the first is used -> ifelse(c, x, y)."""
     used = [i for i, out in enumerate(node.outputs) if fgraph.clients[out]]
     if len(used) == len(node.outputs) or not used:
@@ -120,13 +119,18 @@ def ifelse_lift_single_if(fgraph: FunctionGraph, node: Apply) -> Variable | None
     """
     if len(node.inputs) != 1 or len(node.outputs) != 1:
         return None
-    (var,) = node.inputs
-    inner = var.owner
-    if inner is None or not isinstance(inner.op, IfElse) or not is_used_once(fgraph, var):
+    (var,) = tensors(node.inputs)
+    inner = made_by(var, IfElse)
+    if inner is None or not is_used_once(fgraph, var):
         return None
     first, second = _pairs(inner)[var.index or 0]
     made = IfElse(1, name=inner.op.name)(inner.inputs[0], node.op(first), node.op(second))
     return made if node.outputs[0].type.is_super(made.type) else None
+
+
+def is_choice(node: Apply) -> TypeGuard[NodeOf[IfElse]]:
+    """Whether a node is a choice between branches."""
+    return isinstance(node.op, IfElse)
 
 
 @RULES.graph_pass(Phase.SPECIALIZE, tags=BOTH)
@@ -138,20 +142,18 @@ def cond_merge_ifs(fgraph: FunctionGraph) -> int:
     """
     home = Branching.of(fgraph).home
     level: dict[Variable, int] = {}
-    groups: dict[tuple[Variable, int, Block, bool], list[Apply]] = {}
+    groups: dict[tuple[Variable, int, Block, bool], list[NodeOf[IfElse]]] = {}
     for node in fgraph.toposort():
         at = max((level.get(x, 0) for x in node.inputs), default=0)
-        op = node.op
-        if isinstance(op, IfElse):
-            groups.setdefault((node.inputs[0], at, home[node], op.as_view), []).append(node)
+        if is_choice(node):
+            groups.setdefault((node.inputs[0], at, home[node], node.op.as_view), []).append(node)
             at += 1
         level.update(dict.fromkeys(node.outputs, at))
     merged = [group for group in groups.values() if len(group) > 1]
     for group in merged:
         pairs = [pair for node in group for pair in _pairs(node)]
         made = _rebuilt(group[0], group[0].inputs[0], pairs)
-        owner: Any = made[0].owner
-        owner.user_line = group[0].user_line
+        made[0].owner.user_line = group[0].user_line  # type: ignore[union-attr]  # the new node
         old = [out for node in group for out in node.outputs]
         fgraph.replace_all(zip(old, made, strict=True), "cond_merge_ifs")
     return len(merged)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.rewrite import RuleSet
 from treadle.tensor.broadcasting import Alloc
@@ -37,9 +37,8 @@ def dimshuffle_of_dimshuffle(node: NodeOf[DimShuffle]) -> TensorVariable | None:
     inner = made_by(node.inputs[0], DimShuffle)
     if inner is None:
         return None
-    outer: Any = node.op
-    first: Any = inner.op
-    return dimshuffle(inner.inputs[0], *(NEW if d == NEW else first.order[d] for d in outer.order))
+    first = inner.op.order
+    return dimshuffle(inner.inputs[0], *(first[d] if isinstance(d, int) else NEW for d in node.op.order))
 
 
 @RULES.rule(EARLY_AND_LATE, DimShuffle, tags=(*BOTH, "local_dimshuffle_alloc", "local_alloc_sink_dimshuffle"))

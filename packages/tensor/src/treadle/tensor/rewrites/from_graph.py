@@ -11,7 +11,8 @@ from treadle.tensor.rewrites.analysis.patterns import BOTH
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from treadle.graph import Apply, FunctionGraph, Variable
+    from treadle.graph import FunctionGraph, Variable
+    from treadle.tensor.rewrites.analysis.predicates import NodeOf
 
 RULES = RuleSet("from_graph")
 
@@ -22,25 +23,23 @@ def _expanded(op: OpFromGraph, chosen: Callable[[OpFromGraph], bool]) -> Functio
     # The same op of the same variables is put in once: gradients of nested ops compute much of each other again.
     known: dict[tuple[Any, ...], Sequence[Variable]] = {}
     while True:
-        inner = [node for node in fgraph.toposort() if isinstance(node.op, OpFromGraph) and chosen(node.op)]
+        nodes = fgraph.toposort()
+        inner = [(node, node.op) for node in nodes if isinstance(node.op, OpFromGraph) and chosen(node.op)]
         if not inner:
             return fgraph
-        for node in inner:
-            at: Any = node.op
-            key = (at, *node.inputs)
+        for node, op in inner:
+            key = (op, *node.inputs)
             if key not in known:
-                known[key] = at.fgraph.bind(node.inputs)
+                known[key] = op.fgraph.bind(node.inputs)
             fgraph.replace_all(zip(node.outputs, known[key], strict=True), "expanded")
 
 
 @RULES.rule(Phase.CANONICALIZE, OpFromGraph, tags=BOTH, depth=1)
-def inline_ofg_expansion(node: Apply) -> Sequence[Variable] | None:
+def inline_ofg_expansion(node: NodeOf[OpFromGraph]) -> Sequence[Variable] | None:
     """An op made of a graph with ``inline=True`` -> the graph."""
-    op: Any = node.op
-    if not op.is_inline:
+    if not node.op.is_inline:
         return None
-    found: Sequence[Variable] = _expanded(op, lambda inner: inner.is_inline).freeze().bind(node.inputs)
-    return found
+    return _expanded(node.op, lambda inner: inner.is_inline).freeze().bind(node.inputs)
 
 
 def _is_plain(op: OpFromGraph) -> bool:
@@ -55,15 +54,13 @@ def _is_plain(op: OpFromGraph) -> bool:
     depth=1,
     differs="where the rules of these forms differ",
 )
-def late_inline_OpFromGraph(node: Apply) -> Sequence[Variable] | None:  # noqa: N802 - the documented name
+def late_inline_OpFromGraph(node: NodeOf[OpFromGraph]) -> Sequence[Variable] | None:  # noqa: N802 - the documented name
     """An op made of a graph -> the graph in its canonical and stable form.
 
     Not where a subclass computes otherwise than by the graph.
     """
-    op: Any = node.op
-    if not _is_plain(op):
+    if not _is_plain(node.op):
         return None
-    inner = _expanded(op, _is_plain)
+    inner = _expanded(node.op, _is_plain)
     rewrite_graph(inner, include=("canonicalize", "stabilize"))
-    found: Sequence[Variable] = inner.freeze().bind(node.inputs)
-    return found
+    return inner.freeze().bind(node.inputs)

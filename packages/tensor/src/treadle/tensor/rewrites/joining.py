@@ -19,25 +19,24 @@ from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes, sha
 from treadle.tensor.rewrites.indexing.index_algebra import FULL, Stretch, same, taken
 from treadle.tensor.rewrites.indexing.subtensor import items_of
 from treadle.tensor.scalar.cast import cast
+from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import FunctionGraph
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
-    from treadle.tensor.variable import TensorNode, TensorVariable
+    from treadle.tensor.variable import TensorVariable
 
 RULES = RuleSet("joining", features=(SymbolicShapes,))
 # Joins of joins are made flat up to so many parts, so that the work on a long chain of them stays linear.
 MOST_PARTS = 256
 
 
-def _joined(node: TensorNode, parts: Sequence[Any]) -> TensorVariable | None:
+def _joined(node: NodeOf[Join], parts: Sequence[TensorVariable]) -> TensorVariable | None:
     """Return the join of other parts, in the dtype of a node's result."""
-    op: Any = node.op
-    kind = node.outputs[0].type
-    made = parts[0] if len(parts) == 1 else Join(op.axis)(*parts)
-    return if_fits(node, cast(made, kind.dtype))
+    made = parts[0] if len(parts) == 1 else Join(node.op.axis)(*parts)
+    return if_fits(node, cast(made, node.outputs[0].dtype))
 
 
 @RULES.rule(EARLY_AND_LATE, Join, tags=(*BOTH, "local_join_1", "useless"), depth=1)
@@ -58,7 +57,7 @@ def join_with_nothing(node: NodeOf[Join]) -> TensorVariable | None:
 @RULES.rule(EARLY_AND_LATE, Join, tags=(*BOTH, "local_join_make_vector"), needs_graph=True)
 def join_of_joins(fgraph: FunctionGraph, node: NodeOf[Join]) -> TensorVariable | None:
     """join(join(x, y), z) -> join(x, y, z), where the inner join is used only here."""
-    parts: list[Any] = []
+    parts: list[TensorVariable] = []
     for x in node.inputs:
         inner = made_by(x, Join)
         if inner is not None and inner.op == node.op and is_used_once(fgraph, x):
@@ -72,30 +71,34 @@ def join_of_joins(fgraph: FunctionGraph, node: NodeOf[Join]) -> TensorVariable |
 def join_of_constants(node: NodeOf[Join]) -> TensorVariable | None:
     """join(x, 1st constant, 2nd constant) -> join(x, both constants joined)."""
     op = node.op
-    parts: list[Any] = []
+    parts: list[TensorVariable] = []
     for x in node.inputs:
-        last = parts[-1] if parts else None
-        if isinstance(x, Constant) and isinstance(last, Constant) and x.type == _with_length(x, last, op.axis):
-            parts[-1] = constant(np.concatenate([last.data, x.data], axis=op.axis))
-        else:
+        both = _joined_constants(parts[-1], x, op.axis) if parts else None
+        if both is None:
             parts.append(x)
+        else:
+            parts[-1] = both
     return _joined(node, parts) if len(parts) < len(node.inputs) else None
 
 
-def _with_length(x: Any, other: Any, axis: int) -> Any:
-    """Return the type of another constant, with the length of x along the axis: they are alike if it is x's."""
-    shape = other.type.shape
-    return type(x.type)(other.type.dtype, (*shape[:axis], x.type.shape[axis], *shape[axis + 1 :]))
+def _joined_constants(a: TensorVariable, b: TensorVariable, axis: int) -> TensorVariable | None:
+    """Return the join of two constants, whose types may differ in their lengths along the axis only; else None."""
+    if not isinstance(a, Constant) or not isinstance(b, Constant):
+        return None
+    shape = a.type.shape
+    if b.type != TensorType(a.type.dtype, (*shape[:axis], b.type.shape[axis], *shape[axis + 1 :])):
+        return None
+    return constant(np.concatenate([a.data, b.data], axis=axis))
 
 
 @RULES.rule(EARLY_AND_LATE, Join, tags=(*BOTH, "local_join_of_alloc", "local_join_to_repeat"), needs_graph=True)
 def join_of_same(fgraph: FunctionGraph, node: NodeOf[Join]) -> TensorVariable | None:
     """join(alloc(x, n), alloc(x, m)) -> alloc(x, n + m); join(x, x, x) -> alloc(x, 3), where x has length 1 there."""
     op = node.op
-    first: Any = node.inputs[0]
+    first = node.inputs[0]
     if len(node.inputs) < 2 or len({x.type.dtype for x in node.inputs}) > 1:
         return None
-    value: Any
+    value: TensorVariable | None
     if all(x is first for x in node.inputs) and first.type.shape[op.axis] == 1:
         value = first
     else:
@@ -106,8 +109,8 @@ def join_of_same(fgraph: FunctionGraph, node: NodeOf[Join]) -> TensorVariable | 
     each = [shapes.of(x) for x in node.inputs]
     if any(a[: op.axis] != each[0][: op.axis] or a[op.axis + 1 :] != each[0][op.axis + 1 :] for a in each[1:]):
         return None
-    lengths = [shapes.variable(n, fgraph, avoid=node.outputs[0]) for n in shapes.of(node.outputs[0])]
-    return None if any(n is None for n in lengths) else if_fits(node, Alloc()(value, *lengths))
+    lengths = shapes.variables(shapes.of(node.outputs[0]), fgraph, avoid=node.outputs[0])
+    return None if lengths is None else if_fits(node, Alloc()(value, *lengths))
 
 
 def _same_number(a: TensorVariable, b: TensorVariable | None) -> bool:
@@ -118,7 +121,7 @@ def _same_number(a: TensorVariable, b: TensorVariable | None) -> bool:
 def join_of_consecutive_slices(node: NodeOf[Join]) -> TensorVariable | None:
     """join(x[:n], x[n:]) -> x; join(x[2:4], x[4:7]) -> x[2:7]."""
     op = node.op
-    parts: list[Any] = []
+    parts: list[TensorVariable] = []
     for x in node.inputs:
         made = _together(parts[-1], x, op.axis) if parts else None
         if made is None:
@@ -144,8 +147,7 @@ def _together(left: TensorVariable, right: TensorVariable, axis: int) -> TensorV
     if first.step not in {None, 1} or second.step not in {None, 1} or not _meet(first, second):
         return None
     both = Stretch(first.start, second.stop)
-    made: TensorVariable = taken(a.inputs[0], [*one[:d], FULL if both.is_full else both, *one[d + 1 :]])
-    return made
+    return taken(a.inputs[0], [*one[:d], FULL if both.is_full else both, *one[d + 1 :]])
 
 
 def _meet(first: Stretch, second: Stretch) -> bool:

@@ -45,7 +45,7 @@ MOST_FACTORS = 24
 def product_over_length_one(fgraph: FunctionGraph, node: NodeOf[MatMul]) -> TensorVariable | None:
     """matmul(column, row) -> column * row, where that is no factor of another product: then the order matters more."""
     a, b = node.inputs
-    kinds: list[Any] = [a.type, b.type]
+    kinds = [a.type, b.type]
     # An inner length that only one of the two is known to have stays an error if the other differs.
     if kinds[0].shape[-1] != 1 or kinds[1].shape[-2] != 1 or _is_inside_chain(fgraph, node):
         return None
@@ -71,8 +71,8 @@ def product_of_uniform(fgraph: FunctionGraph, node: NodeOf[MatMul]) -> TensorVar
         shapes = shapes_of(fgraph)
         if shapes.of(node.inputs[0])[1] != shapes.of(node.inputs[1])[0]:
             return None
-        shape = [shapes.variable(n, fgraph, avoid=node.outputs[0]) for n in shapes.of(node.outputs[0])]
-        if any(n is None for n in shape):
+        shape = shapes.variables(shapes.of(node.outputs[0]), fgraph, avoid=node.outputs[0])
+        if shape is None:
             return None
         return if_fits(node, Alloc()(dimshuffle(totals, *((NEW, 0) if at == 0 else (0, NEW))), *shape))
     return None
@@ -117,7 +117,7 @@ def product_of_scaled(fgraph: FunctionGraph, node: NodeOf[MatMul]) -> TensorVari
     return None
 
 
-def _scaled(var: TensorVariable) -> tuple[Any, Any] | None:
+def _scaled(var: TensorVariable) -> tuple[TensorVariable | None, TensorVariable] | None:
     """Return the finite number and the tensor that a product is of; no number for a negative."""
     name = scalar_name(var.owner)
     if var.owner is None or name not in {"neg", "mul"}:
@@ -133,7 +133,7 @@ def _scaled(var: TensorVariable) -> tuple[Any, Any] | None:
     return None
 
 
-def _is_finite_number(var: Any) -> bool:
+def _is_finite_number(var: TensorVariable) -> bool:
     """Whether a tensor of one element is known, finite and not 0."""
     value = constant_value(var) if all(n == 1 for n in var.type.shape) else None
     return value is not None and value != 0 and bool(np.isfinite(value))
@@ -212,9 +212,10 @@ def chain_of_products(fgraph: FunctionGraph, node: NodeOf[MatMul]) -> TensorVari
     factors, written = _collected(fgraph, node)
     if len(factors) < 3 or len({x.type.dtype for x in factors}) > 1:
         return None
-    sizes = [factors[0].type.shape[0], *(x.type.shape[1] for x in factors)]
-    if None in sizes:
-        order = _towards_vector(sizes)
+    lengths = [factors[0].type.shape[0], *(x.type.shape[1] for x in factors)]
+    sizes = [n for n in lengths if n is not None]
+    if len(sizes) < len(lengths):
+        order = _towards_vector(lengths)
     else:
         cost, order = _best_order(sizes)
         if cost >= sum(sizes[i] * sizes[k] * sizes[j] for i, k, j in written):
@@ -238,12 +239,12 @@ def _is_inside_chain(fgraph: FunctionGraph, node: TensorNode) -> bool:
     return len(clients) == 1 and isinstance(clients[0][0].op, MatMul)
 
 
-def _collected(fgraph: FunctionGraph, root: TensorNode) -> tuple[list[Any], list[_Step]]:
+def _collected(fgraph: FunctionGraph, root: TensorNode) -> tuple[list[TensorVariable], list[_Step]]:
     """Return the factors of a chain of products of matrices, and the steps in which they are multiplied."""
-    factors: list[Any] = []
+    factors: list[TensorVariable] = []
     steps: list[_Step] = []
     ranges: list[tuple[int, int]] = []
-    stack: list[tuple[Any, bool]] = [(root.outputs[0], False)]
+    stack: list[tuple[TensorVariable, bool]] = [(root.outputs[0], False)]
     nodes = 0
     while stack:
         var, is_done = stack.pop()
@@ -295,7 +296,7 @@ def _best_order(sizes: Sequence[int]) -> tuple[int, list[_Step]]:
     return cost[0, n], sorted(steps, key=_length)
 
 
-def _multiplied(factors: Sequence[Any], steps: Sequence[_Step]) -> Any:
+def _multiplied(factors: Sequence[TensorVariable], steps: Sequence[_Step]) -> TensorVariable:
     """Return factors multiplied in steps, each of which comes after those that it needs."""
     made = {(i, i + 1): x for i, x in enumerate(factors)}
     for i, k, j in steps:
@@ -350,7 +351,7 @@ def _gemm(fgraph: FunctionGraph, node: Apply) -> TensorVariable | None:
     return None
 
 
-def _may_agree(a: Any, b: Any) -> bool:
+def _may_agree(a: TensorVariable, b: TensorVariable) -> bool:
     """Whether no dimension is known to be 1 in one of two tensors only."""
     return all((n == 1) == (m == 1) for n, m in zip(a.type.shape, b.type.shape, strict=True))
 
@@ -373,7 +374,7 @@ def _term(fgraph: FunctionGraph, var: TensorVariable, sign: float) -> tuple[Any,
             if at is None or node.inputs[at].type.dtype != kind.dtype:
                 return None
             found, var = _times(_as_scalar(node.inputs[at]), alpha), node.inputs[1 - at]
-        elif isinstance(node.op, DimShuffle) and _drops_only(node):
+        elif (shuffle := made_by(var, DimShuffle)) is not None and _drops_only(shuffle):
             found, var = alpha, node.inputs[0]
         else:
             return None
@@ -383,16 +384,14 @@ def _term(fgraph: FunctionGraph, var: TensorVariable, sign: float) -> tuple[Any,
     return None
 
 
-def _as_scalar(x: Any) -> Any:
+def _as_scalar(x: TensorVariable) -> TensorVariable:
     """Return a tensor of one element as a scalar: the one it was made of, if it was made of one."""
-    node = made_by(x, DimShuffle)
-    while node is not None and x.ndim:
+    while x.ndim and (node := made_by(x, DimShuffle)) is not None:
         x = node.inputs[0]
-        node = made_by(x, DimShuffle)
     return dimshuffle(x, *()) if x.ndim else x
 
 
-def _times(a: Any, b: Any) -> Any:
+def _times(a: TensorVariable, b: TensorVariable) -> TensorVariable | None:
     """Return the product of two scalars, None where it may leave the range: no rule will fold constants any more."""
     x, y = constant_value(a), constant_value(b)
     if x is not None and y is not None:
@@ -409,13 +408,20 @@ def _times(a: Any, b: Any) -> Any:
 _MOST_STEPS = 6
 
 
-def _drops_only(node: TensorNode) -> bool:
+def _drops_only(node: NodeOf[DimShuffle]) -> bool:
     """Whether a dimshuffle makes a vector of a matrix of one row or column."""
-    op: Any = node.op
+    op = node.op
     return op.ndim == 2 and len(op.order) == 1 and op.order[0] != NEW
 
 
-def _accumulated(c: Any, alpha: Any, a: Any, b: Any, beta: Any, term: Any) -> Any:
+def _accumulated(
+    c: TensorVariable,
+    alpha: TensorVariable,
+    a: TensorVariable,
+    b: TensorVariable,
+    beta: TensorVariable,
+    term: TensorVariable,
+) -> TensorVariable:
     """Return the accumulated product, of vectors as of matrices of one row or column."""
     if term.ndim == 2:
         return Gemm()(c, alpha, a, b, beta)

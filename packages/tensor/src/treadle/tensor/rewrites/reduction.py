@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from treadle.tensor.conversion import constant
 from treadle.tensor.dimshuffle import NEW, DimShuffle, dimshuffle
 from treadle.tensor.joining import Join
 from treadle.tensor.reduction import ArgReduction, Reduction
+from treadle.tensor.rewrites.analysis.int_arithmetic import number as as_number
 from treadle.tensor.rewrites.analysis.int_arithmetic import times
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.predicates import (
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
     from treadle.graph import FunctionGraph
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
+    from treadle.tensor.types import TensorType
     from treadle.tensor.variable import TensorNode, TensorVariable
 
 RULES = RuleSet("reduction", features=(SymbolicShapes,))
@@ -46,7 +48,7 @@ _COMBINED: Any = {"sum": add, "prod": mul, "max": maximum, "min": minimum, "all"
 _OTHER = {"max": "min", "min": "max", "all": "any", "any": "all", "argmax": "argmin", "argmin": "argmax"}
 
 
-def _cast_through(op: Any, x: Any) -> Any:
+def _cast_through(op: Reduction, x: TensorVariable) -> TensorVariable:
     """Return single elements as a reduction gives them: in the dtype it combines in, then in that of the result."""
     return cast(cast(x, op.acc_dtype), op.dtype)
 
@@ -91,8 +93,8 @@ def useless_position(fgraph: FunctionGraph, node: NodeOf[ArgReduction]) -> Tenso
     if any(x.type.shape[d] != 1 for d in op.axes):
         return None
     shapes = shapes_of(fgraph)
-    lengths = [shapes.variable(n, fgraph, avoid=node.outputs[0]) for n in shapes.of(node.outputs[0])]
-    return None if any(n is None for n in lengths) else if_fits(node, Alloc()(constant(0, dtype="int64"), *lengths))
+    lengths = shapes.variables(shapes.of(node.outputs[0]), fgraph, avoid=node.outputs[0])
+    return None if lengths is None else if_fits(node, Alloc()(constant(0, dtype="int64"), *lengths))
 
 
 @RULES.rule(EARLY_AND_LATE, Reduction, tags=(*BOTH, "local_reduce_chain"), needs_graph=True)
@@ -102,7 +104,7 @@ def reduction_of_reduction(fgraph: FunctionGraph, node: NodeOf[Reduction]) -> Te
     inner = made_by(node.inputs[0], Reduction)
     if inner is None or not is_used_once(fgraph, node.inputs[0]):
         return None
-    first: Any = inner.op
+    first = inner.op
     if (first.kind, first.dtype, first.acc_dtype) != (op.kind, op.dtype, op.acc_dtype):
         return None
     # Inner sums of half precision that overflow must not disappear in the dtype that they are computed in.
@@ -111,8 +113,7 @@ def reduction_of_reduction(fgraph: FunctionGraph, node: NodeOf[Reduction]) -> Te
     x = inner.inputs[0]
     left = [d for d in range(x.ndim) if d not in first.axes]
     axes = tuple(sorted((*first.axes, *(left[d] for d in op.axes))))
-    made: TensorVariable = Reduction(op.kind, axes, op.dtype, op.acc_dtype)(x)
-    return made
+    return Reduction(op.kind, axes, op.dtype, op.acc_dtype)(x)
 
 
 @RULES.rule(EARLY_AND_LATE, Reduction, ArgReduction, tags=BOTH)
@@ -169,7 +170,7 @@ def reduction_of_join(fgraph: FunctionGraph, node: NodeOf[Reduction]) -> TensorV
     op = node.op
     kind = var.type
     at = inner.op.axis
-    parts: list[Any] = [cast(x, kind.dtype) for x in inner.inputs]
+    parts = [cast(x, kind.dtype) for x in inner.inputs]
     if at not in op.axes:
         reduced = [Reduction(op.kind, op.axes, op.dtype, op.acc_dtype)(x) for x in parts]
         return if_fits(node, Join(at - sum(d < at for d in op.axes))(*reduced))
@@ -202,21 +203,21 @@ def reduction_of_alloc(fgraph: FunctionGraph, node: NodeOf[Reduction]) -> Tensor
     spread = [d for d in op.axes if d < extra or own[d - extra] != whole[d]]
     if not spread or any(d >= extra and x.type.shape[d - extra] != 1 for d in spread):
         return None
-    counts = [shapes.variable(whole[d], fgraph, avoid=node.inputs[0]) for d in spread]
-    if any(n is None for n in counts) or not _is_sure(op, x, counts):
+    counts = shapes.variables([whole[d] for d in spread], fgraph, avoid=node.inputs[0])
+    if counts is None or not _is_sure(op, x, counts):
         return None
     real = tuple(d - extra for d in op.axes if d not in spread)
     value = Reduction(op.kind, real, op.acc_dtype, op.acc_dtype)(x) if real else cast(x, op.acc_dtype)
     unit = _moved([d - extra for d in spread if d >= extra], real)
     value = dimshuffle(value, *(d for d in range(value.ndim) if d not in unit))
     value = cast(_repeated(op, value, counts), op.dtype)
-    rest = [shapes.variable(n, fgraph, avoid=node.outputs[0]) for n in shapes.of(node.outputs[0])]
-    if any(n is None for n in rest):
+    rest = shapes.variables(shapes.of(node.outputs[0]), fgraph, avoid=node.outputs[0])
+    if rest is None:
         return None
     return if_fits(node, Alloc()(value, *rest) if rest else value)
 
 
-def _is_sure(op: Any, x: Any, counts: Sequence[Any]) -> bool:
+def _is_sure(op: Reduction, x: TensorVariable, counts: Sequence[TensorVariable]) -> bool:
     """Whether a number of elements of 0 cannot make a difference."""
     if all(isinstance(n, Constant) and n.data.item() > 0 for n in counts):
         return True
@@ -234,16 +235,12 @@ def _is_sure(op: Any, x: Any, counts: Sequence[Any]) -> bool:
     return op.kind == "prod" or not np.signbit([value.data.real, value.data.imag]).any()
 
 
-def _repeated(op: Any, value: Any, counts: Sequence[Any]) -> Any:
+def _repeated(op: Reduction, value: TensorVariable, counts: Sequence[TensorVariable]) -> TensorVariable:
     """Return the reduction of a value repeated, in the dtype that the reduction combines in."""
     if op.kind not in {"sum", "prod"}:
         return value
-    if all(isinstance(n, Constant) for n in counts):
-        count: Any = constant(math.prod(int(n.data) for n in counts), dtype=LENGTH)
-    else:
-        count = counts[0]
-        for n in counts[1:]:
-            count = times(count, n)
+    number = reduce(times, map(as_number, counts))
+    count = constant(number, dtype=LENGTH) if isinstance(number, int) else number
     if op.kind == "sum":
         return mul(value, cast(count, op.acc_dtype))
     # The number may be more than a short dtype holds. Integers wrap around in the widest dtype, and then in their own.
@@ -327,7 +324,7 @@ def _factors(node: TensorNode, name: str) -> list[tuple[Any, Any]]:
     return [(a, b), (b, a)] if name == "mul" else [(b, a)]
 
 
-def _is_scale(c: Any, axes: Sequence[int], kind: Any, name: str) -> bool:
+def _is_scale(c: TensorVariable, axes: Sequence[int], kind: TensorType, name: str) -> bool:
     """Whether an operand may be taken out of a sum over axes."""
     if any(c.type.shape[d] != 1 for d in axes) or not axes:
         return False

@@ -52,11 +52,10 @@ def shape_from_inputs(fgraph: FunctionGraph, node: NodeOf[Shape]) -> TensorVaria
     if x.owner is None:
         return None
     shapes = shapes_of(fgraph)
-    lengths: list[Any] = [shapes.variable(n, fgraph, avoid=x) for n in shapes.of(x)]
-    if any(n is None for n in lengths):
+    lengths = shapes.variables(shapes.of(x), fgraph, avoid=x)
+    if lengths is None:
         return None
-    made: TensorVariable = Join(0)(*(n.dimshuffle("x") for n in lengths))
-    return made
+    return Join(0)(*(n.dimshuffle("x") for n in lengths))
 
 
 # Reshape
@@ -130,8 +129,8 @@ def reshape_of_alloc(fgraph: FunctionGraph, node: NodeOf[Reshape]) -> TensorVari
     wanted = shapes.of(node.outputs[0])
     if shapes.multiplied(shapes.of(node.inputs[0])) != shapes.multiplied(wanted):
         return None
-    lengths = [shapes.variable(n, fgraph, avoid=node.outputs[0]) for n in wanted]
-    return None if any(n is None for n in lengths) else if_fits(node, Alloc()(value, *lengths))
+    lengths = shapes.variables(wanted, fgraph, avoid=node.outputs[0])
+    return None if lengths is None else if_fits(node, Alloc()(value, *lengths))
 
 
 @RULES.rule(EARLY_AND_LATE, Reshape, Alloc, SumTo, tags=(*BOTH, "ShapeOpt"), depth=1)
@@ -141,5 +140,5 @@ def lengths_become_known(node: NodeOf[Reshape | Alloc | SumTo]) -> TensorVariabl
     known = [n is None and isinstance(m, Constant) for n, m in zip(out.shape, node.inputs[1:], strict=True)]
     if not any(known):
         return None
-    made: Any = node.op(*node.inputs)
+    made = node.op(*node.inputs)
     return None if made.type == out else if_fits(node, made)

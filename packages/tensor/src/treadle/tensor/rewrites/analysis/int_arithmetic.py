@@ -30,8 +30,7 @@ def number(value: int | TensorVariable) -> Number:
         return int(value.data.item())
     if value.dtype == LENGTH:
         return value
-    made: Number = CASTS[LENGTH](value)
-    return made
+    return CASTS[LENGTH](value)
 
 
 def plus(a: Number, b: Number) -> Number:
@@ -40,8 +39,7 @@ def plus(a: Number, b: Number) -> Number:
         return a + b
     if b == 0:
         return a
-    made: Number = b if a == 0 else add(a, b)
-    return made
+    return b if a == 0 else add(a, b)
 
 
 def minus(a: Number, b: Number) -> Number:
@@ -50,8 +48,7 @@ def minus(a: Number, b: Number) -> Number:
         return a - b
     if a is b:
         return 0
-    made: Number = plus(a, -b) if isinstance(b, int) else sub(a, b)
-    return made
+    return plus(a, -b) if isinstance(b, int) else sub(a, b)
 
 
 def times(a: Number, b: Number) -> Number:
@@ -60,8 +57,7 @@ def times(a: Number, b: Number) -> Number:
         return a * b
     if b == 1:
         return a
-    made: Number = b if a == 1 else mul(a, b)
-    return made
+    return b if a == 1 else mul(a, b)
 
 
 def whole_quotient(a: Number, b: Number) -> Number:
@@ -70,24 +66,21 @@ def whole_quotient(a: Number, b: Number) -> Number:
         return a // b if b else 0
     if b == 1:
         return a
-    made: Number = floor_div(a, b)
-    return made
+    return floor_div(a, b)
 
 
 def least(a: Number, b: Number) -> Number:
     """Return the smaller number."""
     if isinstance(a, int) and isinstance(b, int):
         return min(a, b)
-    made: Number = a if a is b else minimum(a, b)
-    return made
+    return a if a is b else minimum(a, b)
 
 
 def greatest(a: Number, b: Number) -> Number:
     """Return the larger number."""
     if isinstance(a, int) and isinstance(b, int):
         return max(a, b)
-    made: Number = a if a is b else maximum(a, b)
-    return made
+    return a if a is b else maximum(a, b)
 
 
 def is_natural(a: Number) -> bool:
@@ -112,8 +105,7 @@ def clamped(bound: Number, n: Number, forward: bool) -> Number:
         return greatest(plus(n, bound), low)
     if is_natural(bound):
         return least(bound, high)
-    made: Number = switch(lt(bound, 0), greatest(plus(bound, n), low), least(bound, high))
-    return made
+    return switch(lt(bound, 0), greatest(plus(bound, n), low), least(bound, high))
 
 
 def slice_start(n: Number, start: Number | None, step: int) -> Number:
@@ -164,7 +156,7 @@ def _steps(span: Number, stride: Number) -> Number:
     return span if stride == 1 else whole_quotient(plus(span, minus(stride, 1)), stride)
 
 
-def range_length(start: Any, stop: Any, step: Any) -> Number:
+def range_length(start: TensorVariable, stop: TensorVariable, step: TensorVariable) -> Number:
     """Return how many numbers a range has: of integer scalars, or of floats as NumPy counts them."""
     if all(getattr(x.type, "numpy_dtype", np.dtype(LENGTH)).kind in "iub" for x in (start, stop, step)):
         first, last, stride = number(start), number(stop), number(step)
@@ -179,5 +171,4 @@ def range_length(start: Any, stop: Any, step: Any) -> Number:
     floats = [x.type.numpy_dtype for x in (start, stop, step) if x.type.numpy_dtype.kind == "f"]
     to = CASTS[np.result_type(*floats).name]
     rounded = ceil(CASTS["float64"](true_div(sub(to(stop), to(start)), to(step))))
-    made: Number = CASTS[LENGTH](maximum(rounded, 0.0))
-    return made
+    return CASTS[LENGTH](maximum(rounded, 0.0))

@@ -11,10 +11,13 @@ from treadle.tensor.rewrites.analysis.predicates import kind_of
 from treadle.tensor.scalar_op import ScalarOp
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from treadle.graph import Op
     from treadle.tensor.variable import TensorNode, TensorVariable
+
+    # A condition of a pattern: of the node, and what its holes have matched.
+    Condition = Callable[[TensorNode, Mapping[str, TensorVariable]], bool]
 
 # Tags of rules for the modes of these names.
 BOTH = ("fast_run", "fast_compile")
@@ -61,13 +64,11 @@ def is_not_complex(node: TensorNode, match: Mapping[str, TensorVariable]) -> boo
 
 def is_number(node: TensorNode, match: Mapping[str, TensorVariable]) -> bool:
     """Whether nothing matched is complex or bool."""
-    del node
     return all(kind_of(x) in "iuf" for x in match.values())
 
 
 def is_signed(node: TensorNode, match: Mapping[str, TensorVariable]) -> bool:
     """Whether everything matched is a float or a signed integer."""
-    del node
     return all(kind_of(x) in "if" for x in match.values())
 
 

@@ -24,7 +24,7 @@ def broadcast_shape(shapes: SymbolicShapes, *variables: TensorVariable) -> tuple
     return tuple(shapes.broadcast(at) for at in zip(*padded, strict=True))
 
 
-def cast_like(out: TensorVariable, value: Any) -> TensorVariable | None:
+def cast_like(out: TensorVariable, value: TensorVariable) -> TensorVariable | None:
     """Return a value in an output's dtype and rank, or None if its type neither equals nor refines the output's."""
     kind = out.type
     if value.ndim > kind.ndim:
@@ -62,7 +62,7 @@ def broadcast_like(
     return result if kind.is_super(result.type) else None
 
 
-def if_fits(node: Apply, made: Any) -> TensorVariable | None:
+def if_fits(node: Apply, made: TensorVariable) -> TensorVariable | None:
     """Return a replacement of a node's output if its type equals or refines the output's."""
     return made if made is not None and node.outputs[0].type.is_super(made.type) else None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from treadle.graph import Constant, Feature, Variable
@@ -24,9 +25,10 @@ from treadle.tensor.shape import LENGTH, ShapeI
 from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from treadle.graph import Apply, FunctionGraph
+    from treadle.tensor.rewrites.analysis.int_arithmetic import Number
     from treadle.tensor.variable import TensorVariable
 
 # A length: the atoms that it is the broadcast of. None of them means 1; two lengths with the same atoms are equal.
@@ -220,7 +222,7 @@ class SymbolicShapes(Feature):
         order, leaves = scalar_tree(var)
         found: dict[Variable, Length] = {leaf: self._of_leaf(leaf) for leaf in leaves}
         for item in order:
-            node: Any = item.owner
+            node: Apply = item.owner  # type: ignore[assignment]  # a sum or product
             operands = [found[stripped(x)[0]] for x in node.inputs]
             found[item] = self.joined(operands) if node.op is add else self.multiplied(operands)
         return found[stripped(var)[0]]
@@ -257,22 +259,25 @@ class SymbolicShapes(Feature):
         ready = self._built.get(length)
         if ready is not None and ready in fgraph:
             return ready
-        made: dict[Length, Any] = {}
+        made: dict[Length, Number] = {}
         stack = [length]
         while stack:
             current = stack[-1]
-            described = [self._described[at] for at in _sorted(current)]
+            described = [self._described[at] for at in sorted(current)]
             waiting = [p for _, *parts in described for p in parts if isinstance(p, frozenset) and p not in made]
             if waiting:
                 stack.extend(waiting)
                 continue
             stack.pop()
-            numbers = [self._number(item, fgraph, avoid, made) for item in described]
-            if any(n is None for n in numbers):
-                return None
+            numbers = []
+            for item in described:
+                scalar = self._number(item, fgraph, avoid, made)
+                if scalar is None:
+                    return None
+                numbers.append(scalar)
             made[current] = broadcast_number(numbers) if numbers else 1
-        result = made[length]
-        result = constant(result, dtype=LENGTH) if isinstance(result, int) else result
+        number_ = made[length]
+        result = constant(number_, dtype=LENGTH) if isinstance(number_, int) else number_
         self._built[length] = result
         return result
 
@@ -280,7 +285,9 @@ class SymbolicShapes(Feature):
         """Whether a length is known as that of a variable only."""
         return any(self._described[at][0] == "length" and self._described[at][1] is var for at in length)
 
-    def _number(self, described: tuple[Any, ...], fgraph: FunctionGraph, avoid: Any, made: dict[Length, Any]) -> Any:
+    def _number(
+        self, described: tuple[Any, ...], fgraph: FunctionGraph, avoid: Variable | None, made: dict[Length, Number]
+    ) -> Number | None:
         kind, *rest = described
         formula = _FORMULAS.get(kind)
         if formula is not None:
@@ -313,41 +320,19 @@ class SymbolicShapes(Feature):
         return current
 
 
-def _sorted(length: Length) -> list[int]:
-    return sorted(length)
-
-
-def _in_order(lengths: Any) -> list[Length]:
-    return sorted(lengths, key=_sorted)
-
-
-def _either(given: Any, otherwise: Any) -> Any:
-    """Return a length that was given, or what -1 stands for."""
-    return switch(lt(given, 0), otherwise, given)
-
-
-def _total(*numbers: Any) -> Any:
-    result = numbers[0]
-    for n in numbers[1:]:
-        result = plus(result, n)
-    return result
-
-
-def _product(*numbers: Any) -> Any:
-    result = numbers[0]
-    for n in numbers[1:]:
-        result = times(result, n)
-    return result
+def _in_order(lengths: Iterable[Length]) -> list[Length]:
+    return sorted(lengths, key=sorted)
 
 
 # How the kinds of atoms that are formulas of other lengths are computed.
-_FORMULAS: Any = {
-    "sum": _total,
-    "product": _product,
+_FORMULAS: Mapping[str, Callable[..., Number]] = {
+    "sum": lambda *numbers: reduce(plus, numbers),
+    "product": lambda *numbers: reduce(times, numbers),
     "quotient": whole_quotient,
     "broadcast": lambda *numbers: broadcast_number(numbers),
     "slice": slice_length,
-    "either": _either,
+    # A length that was given, or what -1 stands for.
+    "either": lambda given, otherwise: switch(lt(given, 0), otherwise, given),
 }
 
 

@@ -24,7 +24,7 @@ from treadle.tensor.rewrites.analysis.predicates import filling, is_used_once, m
 from treadle.tensor.rewrites.analysis.replacements import credited, if_fits
 from treadle.tensor.rewrites.analysis.symbolic_shapes import ONE, SymbolicShapes, shapes_of
 from treadle.tensor.rewrites.dimshuffle import dimshuffle_of_dimshuffle, dimshuffle_of_reshape
-from treadle.tensor.rewrites.indexing.index_algebra import FULL, Point, Stretch, static_length, taken
+from treadle.tensor.rewrites.indexing.index_algebra import FULL, Point, Stretch, as_slice, static_length, taken
 from treadle.tensor.rewrites.indexing.subtensor import items_of, subtensor_of_subtensor
 from treadle.tensor.rewrites.shape import reshape_of_dimshuffle, reshape_of_reshape, useless_reshape
 from treadle.tensor.scalar.cast import cast
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import FunctionGraph, Op
+    from treadle.tensor.rewrites.analysis.int_arithmetic import Number
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length
     from treadle.tensor.rewrites.indexing.index_algebra import Item
@@ -43,7 +44,9 @@ RULES = RuleSet("lifting", features=(SymbolicShapes,))
 _VIEWS = (Subtensor, DimShuffle, Reshape)
 
 
-def index_below(items: Sequence[Item], own: Sequence[Length], whole: Sequence[Length], x: Any) -> list[Item] | None:
+def index_below(
+    items: Sequence[Item], own: Sequence[Length], whole: Sequence[Length], x: TensorVariable
+) -> list[Item] | None:
     """Return the index of an operand that was broadcast to what the items index; None where that is uncertain.
 
     `own` and `whole` are the lengths of operand and result.
@@ -69,11 +72,11 @@ def subtensor_of_dimshuffle(node: NodeOf[Subtensor]) -> TensorVariable | None:
     inner = made_by(node.inputs[0], DimShuffle)
     if inner is None:
         return None
-    op: Any = inner.op
+    op = inner.op
     below: list[Item] = [FULL] * op.ndim
     order: list[int | str] = []
     for item, d in zip(items_of(node), op.order, strict=True):
-        if d == NEW:
+        if isinstance(d, str):
             if isinstance(item, Stretch) and static_length(item, 1) == 1:
                 order.append(NEW)
             elif not (isinstance(item, Point) and item.at in {0, -1}):
@@ -105,13 +108,13 @@ def subtensor_of_alloc(fgraph: FunctionGraph, node: NodeOf[Subtensor]) -> Tensor
     lost = [d for d, item in enumerate(items) if d < extra or below[d - extra] is not item]
     if not all(_is_within(items[d], node.inputs[0], d) for d in lost):
         return None
-    lengths = [shapes.variable(n, fgraph, avoid=node.outputs[0]) for n in shapes.of(node.outputs[0])]
-    if any(n is None for n in lengths):
+    lengths = shapes.variables(shapes.of(node.outputs[0]), fgraph, avoid=node.outputs[0])
+    if lengths is None:
         return None
     return if_fits(node, Alloc()(taken(x, below), *lengths))
 
 
-def _is_within(item: Item, x: Any, d: int) -> bool:
+def _is_within(item: Item, x: TensorVariable, d: int) -> bool:
     """Whether an index cannot be out of bounds: otherwise the error must stay."""
     n = x.type.shape[d]
     return isinstance(item, Stretch) or (
@@ -130,7 +133,7 @@ def subtensor_of_join(fgraph: FunctionGraph, node: NodeOf[Subtensor]) -> TensorV
     inner = made_by(node.inputs[0], Join)
     if inner is None:
         return None
-    op: Any = inner.op
+    op = inner.op
     items = items_of(node)
     item = items[op.axis]
     made = _part_at(inner, item) if isinstance(item, Point) else _parts_between(fgraph, inner, item)
@@ -142,9 +145,9 @@ def subtensor_of_join(fgraph: FunctionGraph, node: NodeOf[Subtensor]) -> TensorV
     return if_fits(node, cast(taken(result, [*items[: op.axis], left, *items[op.axis + 1 :]]), kind.dtype))
 
 
-def _part_at(inner: TensorNode, item: Point) -> tuple[list[Any], Item] | None:
+def _part_at(inner: NodeOf[Join], item: Point) -> tuple[list[TensorVariable], Item] | None:
     """Return the part of a join that a position is in, and the position there."""
-    op: Any = inner.op
+    op = inner.op
     at = item.at
     if not isinstance(at, int):
         return None
@@ -160,14 +163,14 @@ def _part_at(inner: TensorNode, item: Point) -> tuple[list[Any], Item] | None:
     return [parts[-1]], Point(at)
 
 
-def _parts_between(fgraph: FunctionGraph, inner: TensorNode, item: Any) -> tuple[list[Any], Item] | None:
+def _parts_between(fgraph: FunctionGraph, inner: NodeOf[Join], item: Item) -> tuple[list[TensorVariable], Item] | None:
     """Return the parts of a join that a slice is made of, and what is to be taken of these."""
-    op: Any = inner.op
+    op = inner.op
     parts = list(inner.inputs)
-    sizes = [part.type.shape[op.axis] for part in parts]
+    sizes = [n for part in parts if (n := part.type.shape[op.axis]) is not None]
     if not isinstance(item, Stretch):
         return None
-    if item.is_known and None not in sizes:
+    if item.is_known and len(sizes) == len(parts):
         return _known_parts(parts, sizes, item)
     if item.step not in {None, 1}:
         return None
@@ -182,15 +185,16 @@ def _parts_between(fgraph: FunctionGraph, inner: TensorNode, item: Any) -> tuple
     return parts[first:last], FULL
 
 
-def _place(shapes: SymbolicShapes, bound: Any, ends: Sequence[Length]) -> int | None:
+def _place(shapes: SymbolicShapes, bound: Number, ends: Sequence[Length]) -> int | None:
     """Return after how many parts a bound of a slice stands; None if it is not between two parts for certain."""
     length = shapes.fixed(bound) if isinstance(bound, int) else shapes.of_scalar(bound)
     return ends.index(length) if length in ends else None
 
 
-def _known_parts(parts: list[Any], sizes: Sequence[int], item: Stretch) -> tuple[list[Any], Item] | None:
-    bounds: Any = (item.start, item.stop, item.step)
-    positions = range(sum(sizes))[slice(*bounds)]
+def _known_parts(
+    parts: list[TensorVariable], sizes: Sequence[int], item: Stretch
+) -> tuple[list[TensorVariable], Item] | None:
+    positions = range(sum(sizes))[as_slice(item)]
     if not positions:
         return None
     low, high = min(positions[0], positions[-1]), max(positions[0], positions[-1])
@@ -223,8 +227,8 @@ def subtensor_of_reshape(fgraph: FunctionGraph, node: NodeOf[Subtensor]) -> Tens
         return None
     part = taken(x, [*items[:count], *[FULL] * (x.ndim - count)])
     kept = sum(isinstance(i, Stretch) for i in items[:count])
-    rest = [shapes.variable(n, fgraph, avoid=node.inputs[0]) for n in whole[count:]]
-    if any(n is None for n in rest):
+    rest = shapes.variables(whole[count:], fgraph, avoid=node.inputs[0])
+    if rest is None:
         return None
     lengths = [*(shape_i(part, d) for d in range(kept)), *rest]
     return if_fits(node, Reshape(len(lengths))(part, *lengths))
@@ -281,8 +285,7 @@ def _moved_down(fgraph: FunctionGraph, node: TensorNode) -> TensorVariable | Non
         crossing = _CROSSED.get((type(node.op), type(below.op)))
     if crossing is None or not is_used_once(fgraph, node.inputs[0]):
         return None
-    made: TensorVariable | None = crossing(fgraph, node, below)
-    return made
+    return crossing(fgraph, node, below)
 
 
 def _one_with(fgraph: FunctionGraph, node: TensorNode) -> TensorVariable | None:
@@ -320,10 +323,11 @@ def _index_of_elementwise(fgraph: FunctionGraph, node: TensorNode, inner: Tensor
     return if_fits(node, inner.op(*indexed))
 
 
-def _index_of_reduction(fgraph: FunctionGraph, node: TensorNode, inner: TensorNode) -> TensorVariable | None:
+def _index_of_reduction(
+    fgraph: FunctionGraph, node: TensorNode, inner: NodeOf[Reduction | ArgReduction | LogSumExp]
+) -> TensorVariable | None:
     """sum(x, axes)[i] -> sum(x[i in the other dimensions], axes)."""
-    del fgraph
-    op: Any = inner.op
+    op = inner.op
     given = items_of(node)
     if not _picks_less(given):
         return None
@@ -343,10 +347,11 @@ def _kept(items: Sequence[Item], axes: Sequence[int]) -> tuple[int, ...]:
     return tuple(d - sum(isinstance(i, Point) for i in items[:d]) for d in axes)
 
 
-def _index_of_softmax(fgraph: FunctionGraph, node: TensorNode, inner: TensorNode) -> TensorVariable | None:
+def _index_of_softmax(
+    fgraph: FunctionGraph, node: TensorNode, inner: NodeOf[Softmax | LogSoftmax]
+) -> TensorVariable | None:
     """softmax(x, axes)[i] -> softmax(x[i in the other dimensions], axes)[i along the axes]."""
-    del fgraph
-    op: Any = inner.op
+    op = inner.op
     items = items_of(node)
     outside = [FULL if d in op.axes else item for d, item in enumerate(items)]
     if not _picks_less(outside):
@@ -376,7 +381,7 @@ def _index_of_matmul(fgraph: FunctionGraph, node: TensorNode, inner: TensorNode)
     return if_fits(node, dimshuffle(made, *(d for d in range(made.ndim) if d not in dropped)))
 
 
-def _matrix(x: Any, is_vector: bool, at: int) -> Any:
+def _matrix(x: TensorVariable, is_vector: bool, at: int) -> TensorVariable:
     """Put back the row or column dimension that a point has dropped."""
     if not is_vector:
         return x
@@ -385,10 +390,9 @@ def _matrix(x: Any, is_vector: bool, at: int) -> Any:
     return dimshuffle(x, *order)
 
 
-def _index_of_join(fgraph: FunctionGraph, node: TensorNode, inner: TensorNode) -> TensorVariable | None:
+def _index_of_join(fgraph: FunctionGraph, node: TensorNode, inner: NodeOf[Join]) -> TensorVariable | None:
     """join(a, b)[i] -> join(a[i], b[i]), for an index in other dimensions than the joined one."""
-    del fgraph
-    op: Any = inner.op
+    op = inner.op
     items = items_of(node)
     others = [*items[: op.axis], FULL, *items[op.axis + 1 :]]
     if not _picks_less(others):
@@ -402,27 +406,27 @@ def _index_of_join(fgraph: FunctionGraph, node: TensorNode, inner: TensorNode) -
 # A transpose
 
 
-def _dimshuffle_of_elementwise(fgraph: FunctionGraph, node: TensorNode, inner: TensorNode) -> TensorVariable | None:
+def _dimshuffle_of_elementwise(
+    fgraph: FunctionGraph, node: NodeOf[DimShuffle], inner: TensorNode
+) -> TensorVariable | None:
     """dimshuffle(f(x)) -> f(dimshuffle(x)), where one operand at most needs a node more."""
-    del fgraph
     # A scalar is made a tensor once it is computed.
     if len(inner.outputs) != 1 or getattr(node.inputs[0].type, "ndim", 0) == 0:
         return None
     if sum(not _is_cheap(x) for x in inner.inputs) > 1:
         return None
-    op: Any = node.op
+    op = node.op
     return if_fits(node, inner.op(*(dimshuffle(x, *op.order) for x in inner.inputs)))
 
 
-def _is_cheap(x: Any) -> bool:
+def _is_cheap(x: TensorVariable) -> bool:
     """Whether the dimshuffle of an operand disappears into what makes it."""
     return isinstance(x, Constant) or made_by(x, DimShuffle, Alloc) is not None
 
 
-def _transpose_of_matmul(fgraph: FunctionGraph, node: TensorNode, inner: TensorNode) -> TensorVariable | None:
+def _transpose_of_matmul(fgraph: FunctionGraph, node: NodeOf[DimShuffle], inner: TensorNode) -> TensorVariable | None:
     """transpose(matmul(a, b)) -> matmul(transpose(b), transpose(a))."""
-    del fgraph
-    op: Any = node.op
+    op = node.op
     swapped = (*range(op.ndim - 2), op.ndim - 1, op.ndim - 2)
     if op.order != swapped:
         return None
@@ -435,7 +439,6 @@ def _transpose_of_matmul(fgraph: FunctionGraph, node: TensorNode, inner: TensorN
 
 def _reshape_of_elementwise(fgraph: FunctionGraph, node: TensorNode, inner: TensorNode) -> TensorVariable | None:
     """reshape(f(x, number), lengths) -> f(reshape(x, lengths), number)."""
-    del fgraph
     numbers = [filling(x) if _is_unit(x) else None for x in inner.inputs]
     if len(inner.outputs) != 1 or sum(value is None for value in numbers) != 1:
         return None
@@ -447,7 +450,7 @@ def _reshape_of_elementwise(fgraph: FunctionGraph, node: TensorNode, inner: Tens
     return if_fits(node, inner.op(*operands))
 
 
-def _is_unit(x: Any) -> bool:
+def _is_unit(x: TensorVariable) -> bool:
     return isinstance(x, Constant) and all(n == 1 for n in x.type.shape)
 
 

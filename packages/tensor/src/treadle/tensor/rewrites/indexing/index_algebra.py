@@ -129,17 +129,18 @@ def is_whole(item: Item, n: int | None) -> bool:
         return False
     if item.is_full:
         return True
-    return n is not None and item.is_known and range(n)[_slice(item)] == range(n) and (n > 0 or item.stride == 1)
+    return n is not None and item.is_known and range(n)[as_slice(item)] == range(n) and (n > 0 or item.stride == 1)
 
 
 def static_length(item: Stretch, n: int | None) -> int | None:
     """Return the length of a slice of a dimension, None where it is unknown."""
     if item.is_full:
         return n
-    return len(range(n)[_slice(item)]) if n is not None and item.is_known else None
+    return len(range(n)[as_slice(item)]) if n is not None and item.is_known else None
 
 
-def _slice(item: Stretch) -> slice:
+def as_slice(item: Stretch) -> slice:
+    """Return a stretch whose bounds are known as Python's slice."""
     return slice(item.start, item.stop, item.step)
 
 
@@ -179,7 +180,7 @@ def canonical(item: Item, n: int | None) -> Item:
     if not isinstance(item, Stretch) or _is(item.step, 0):
         return item
     if n is not None and item.is_known:
-        return _of_range(range(n)[_slice(item)], n)
+        return _of_range(range(n)[as_slice(item)], n)
     step = None if _is(item.step, 1) else item.step
     start = None if _is(item.start, 0) and isinstance(item.stride, int) and item.stride > 0 else item.start
     return item if step is item.step and start is item.start else Stretch(start, item.stop, step)
@@ -224,7 +225,7 @@ def _followed(inner: Stretch, outer: Item, n: int | None) -> Item | None:
     if isinstance(outer, Stretch) and outer.is_full:
         return inner
     if n is not None and inner.is_known and _is_known(outer):
-        return _from_range(range(n)[_slice(inner)], outer, n)
+        return _from_range(range(n)[as_slice(inner)], outer, n)
     if not isinstance(inner.stride, int) or inner.stride == 0:
         return None
     if inner.start is None and inner.stop is None and inner.stride == -1:
@@ -238,7 +239,7 @@ def _is_known(item: Item) -> bool:
 
 def _from_range(positions: range, outer: Point | Stretch, n: int) -> Item | None:
     if isinstance(outer, Stretch):
-        return None if outer.step == 0 else _of_range(positions[_slice(outer)], n)
+        return None if outer.step == 0 else _of_range(positions[as_slice(outer)], n)
     at: Any = outer.at
     return Point(positions[at]) if -len(positions) <= at < len(positions) else None
 
@@ -263,8 +264,7 @@ def _signed(bound: Number) -> Number:
     """Return a bound as int64: an unsigned one would wrap around below zero."""
     if isinstance(bound, int) or getattr(bound.type, "dtype", "") == LENGTH:
         return bound
-    made: Number = CASTS[LENGTH](bound)
-    return made
+    return CASTS[LENGTH](bound)
 
 
 def _natural(bound: Number | None) -> bool:
@@ -341,7 +341,7 @@ def _of_all_but_last(inner: Stretch, outer: Stretch) -> Stretch | None:
 
 def _of_last(inner: Stretch, outer: Stretch) -> Stretch | None:
     """Return a slice of x[a:], a negative."""
-    a: Any = inner.start
+    a = inner.start
     d: Any = outer.start
     if not (d is None or _negative(d)) or not (outer.stop is None or _negative(outer.stop)):
         return None

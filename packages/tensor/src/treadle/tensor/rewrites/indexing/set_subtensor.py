@@ -35,8 +35,10 @@ if TYPE_CHECKING:
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
     from treadle.tensor.variable import TensorNode, TensorVariable
 
+    Write = IncSubtensor | AdvancedIncSubtensor
+
 RULES = RuleSet("increments", features=(SymbolicShapes,))
-_WRITES = (IncSubtensor, AdvancedIncSubtensor)
+_WRITES: tuple[type[Write], ...] = (IncSubtensor, AdvancedIncSubtensor)
 
 
 def is_distinct(node: TensorNode) -> bool:
@@ -64,7 +66,7 @@ def _all_different(item: Picks, n: int | None) -> bool:
 
 def _follows(other: Picks, item: Picks) -> bool:
     kind: Any = other.positions.type
-    own: Any = item.positions.type
+    own = item.positions.type
     return bool(kind.ndim == 0 or (kind.ndim == 1 and kind.shape == own.shape))
 
 
@@ -79,7 +81,7 @@ _SIGN = "in the sign of a zero: 0 + -0.0 is 0"
     depth=3,
     differs=_SIGN,
 )
-def increment_of_zeros(node: NodeOf[IncSubtensor | AdvancedIncSubtensor]) -> TensorVariable | None:
+def increment_of_zeros(node: NodeOf[Write]) -> TensorVariable | None:
     """inc(zeros, y, at i) -> set(zeros, y, at i), where no element is picked twice."""
     op = node.op
     if op.set or not is_zero(node.inputs[0]) or not is_distinct(node):
@@ -94,7 +96,7 @@ def increment_of_zeros(node: NodeOf[IncSubtensor | AdvancedIncSubtensor]) -> Ten
     needs_graph=True,
     differs=_SIGN,
 )
-def useless_write(fgraph: FunctionGraph, node: NodeOf[IncSubtensor | AdvancedIncSubtensor]) -> TensorVariable | None:
+def useless_write(fgraph: FunctionGraph, node: NodeOf[Write]) -> TensorVariable | None:
     """inc(x, 0, at i) -> x; set(x, x[i], at i) -> x; set(filled with c, c, at i) -> filled with c."""
     x, y = node.inputs[:2]
     op = node.op
@@ -109,7 +111,7 @@ def useless_write(fgraph: FunctionGraph, node: NodeOf[IncSubtensor | AdvancedInc
     return x if equal else None
 
 
-def _fits_part(fgraph: FunctionGraph, node: TensorNode) -> bool:
+def _fits_part(fgraph: FunctionGraph, node: NodeOf[Write]) -> bool:
     """Whether the values that a node writes are certain to broadcast to the part, within bounds."""
     x = node.inputs[0]
     y = node.inputs[1]
@@ -135,12 +137,11 @@ def _are_within(item: Picks, n: int | None) -> bool:
     return bool(data.size == 0 or (data.min() >= -n and data.max() < n))
 
 
-def _part(node: TensorNode) -> TensorVariable:
+def _part(node: NodeOf[Write]) -> TensorVariable:
     """Return the part that a node writes, of the tensor that it writes into."""
-    op: Any = node.op
+    op = node.op
     take = Subtensor if isinstance(op, IncSubtensor) else AdvancedSubtensor
-    made: TensorVariable = take(op.entries)(node.inputs[0], *node.inputs[2:])
-    return made
+    return take(op.entries)(node.inputs[0], *node.inputs[2:])
 
 
 def _is_read_of(node: TensorNode, y: TensorVariable) -> bool:
@@ -150,7 +151,7 @@ def _is_read_of(node: TensorNode, y: TensorVariable) -> bool:
 
 
 @RULES.rule(EARLY_AND_LATE, *_WRITES, tags=(*BOTH, "local_set_to_inc_subtensor"), depth=3, needs_graph=True)
-def set_of_sum(fgraph: FunctionGraph, node: NodeOf[IncSubtensor | AdvancedIncSubtensor]) -> TensorVariable | None:
+def set_of_sum(fgraph: FunctionGraph, node: NodeOf[Write]) -> TensorVariable | None:
     """set(x, x[i] + y, at i) -> inc(x, y, at i), where no element is picked twice."""
     op = node.op
     total = node.inputs[1].owner
@@ -172,13 +173,13 @@ def set_of_sum(fgraph: FunctionGraph, node: NodeOf[IncSubtensor | AdvancedIncSub
     needs_graph=True,
     differs="where y + z leaves the range",
 )
-def write_of_write(fgraph: FunctionGraph, node: NodeOf[IncSubtensor | AdvancedIncSubtensor]) -> TensorVariable | None:
+def write_of_write(fgraph: FunctionGraph, node: NodeOf[Write]) -> TensorVariable | None:
     """set(write(x, y, at i), z, at i) -> set(x, z, at i); inc(write(x, y, at i), z, at i) -> write(x, y + z, at i)."""
     inner = made_by(node.inputs[0], *_WRITES)
     if inner is None or type(inner.op) is not type(node.op) or not all_same(items_of(inner), items_of(node)):
         return None
     op = node.op
-    below: Any = inner.op
+    below = inner.op
     x, y = inner.inputs[:2]
     z = node.inputs[1]
     if op.set:
@@ -190,7 +191,7 @@ def write_of_write(fgraph: FunctionGraph, node: NodeOf[IncSubtensor | AdvancedIn
     return if_fits(node, below(x, add(y, z), *node.inputs[2:]))
 
 
-def _broadcasts(fgraph: FunctionGraph, node: TensorNode, y: TensorVariable, z: TensorVariable) -> bool:
+def _broadcasts(fgraph: FunctionGraph, node: NodeOf[Write], y: TensorVariable, z: TensorVariable) -> bool:
     """Whether the sum of two values is certain to have no dimension that neither of them has of the part."""
     shapes = shapes_of(fgraph)
     a, b = shapes.of(y), shapes.of(z)
@@ -223,7 +224,7 @@ def write_of_everything(fgraph: FunctionGraph, node: NodeOf[IncSubtensor]) -> Te
     tags=(*BOTH, "local_useless_inc_subtensor_alloc", "shape_unsafe", "local_setsubtensor_of_allocs"),
     needs_graph=True,
 )
-def write_of_alloc(fgraph: FunctionGraph, node: NodeOf[IncSubtensor | AdvancedIncSubtensor]) -> TensorVariable | None:
+def write_of_alloc(fgraph: FunctionGraph, node: NodeOf[Write]) -> TensorVariable | None:
     """write(x, alloc(y, shape of the part), at i) -> write(x, y, at i): writing broadcasts anyway."""
     inner = made_by(node.inputs[1], Alloc)
     if inner is None:
@@ -270,11 +271,11 @@ def sum_with_increment(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorV
 _MOST_INCREMENTS = 64
 
 
-def _base_of_zeros(fgraph: FunctionGraph, node: TensorNode) -> TensorVariable | None:
+def _base_of_zeros(fgraph: FunctionGraph, node: NodeOf[Write]) -> TensorVariable | None:
     """Return the zeros that a node writes into, other increments in between; None if it is something else."""
     base = node.inputs[0]
     for _ in range(_MOST_INCREMENTS):
-        above: Any = node.op
+        above = node.op
         if above.set and not is_distinct(node):
             return None
         if is_zero(base):
@@ -287,18 +288,16 @@ def _base_of_zeros(fgraph: FunctionGraph, node: TensorNode) -> TensorVariable | 
     return None
 
 
-def _onto(x: TensorVariable, node: TensorNode) -> TensorVariable:
+def _onto(x: TensorVariable, node: NodeOf[Write]) -> TensorVariable:
     """Return a tensor with the increments that a node and those below it make on zeros."""
     chain = []
-    current: TensorNode | None = node
-    while current is not None and isinstance(current.op, _WRITES):
+    current: NodeOf[Write] | None = node
+    while current is not None:
         chain.append(current)
-        current = current.inputs[0].owner
-    made = x
+        current = made_by(current.inputs[0], *_WRITES)
     for write in reversed(chain):
-        op: Any = write.op
-        made = replace(op, set=False)(made, *write.inputs[1:])
-    return made
+        x = replace(write.op, set=False)(x, *write.inputs[1:])
+    return x
 
 
 @RULES.rule(EARLY_AND_LATE, AdvancedIncSubtensor, tags=(*BOTH, "local_adv_idx_to_slice"), depth=1)

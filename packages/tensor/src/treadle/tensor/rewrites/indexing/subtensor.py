@@ -22,6 +22,7 @@ from treadle.tensor.rewrites.indexing.index_algebra import (
     Point,
     Stretch,
     all_same,
+    as_slice,
     canonical,
     followed,
     has_unchecked_mask,
@@ -41,12 +42,14 @@ if TYPE_CHECKING:
     from treadle.tensor.rewrites.indexing.index_algebra import Item
     from treadle.tensor.variable import TensorNode, TensorVariable
 
+    Indexed = Subtensor | AdvancedSubtensor | IncSubtensor | AdvancedIncSubtensor
+
 RULES = RuleSet("indexing", features=(SymbolicShapes,))
 
 
 def items_of(node: TensorNode) -> list[Item]:
     """Return a node's index."""
-    op: Any = node.op
+    op: Indexed = node.op  # type: ignore[assignment]  # its callers know
     return unpacked(op.entries, node.inputs[first_part(node) :])
 
 
@@ -73,7 +76,7 @@ _INDEXED = (Subtensor, AdvancedSubtensor, IncSubtensor, AdvancedIncSubtensor)
 
 @RULES.rule(EARLY_AND_LATE, *_INDEXED, tags=(*BOTH, "local_subtensor_shape_constant"), depth=1)
 def constant_positions(
-    node: NodeOf[Subtensor | AdvancedSubtensor | IncSubtensor | AdvancedIncSubtensor],
+    node: NodeOf[Indexed],
 ) -> TensorVariable | None:
     """x[i], i known -> x[its value]: shapes become known, and backends compile the index in."""
     first = first_part(node)
@@ -83,14 +86,13 @@ def constant_positions(
     return _with(node, items_of(node))
 
 
-def _with(node: TensorNode, items: list[Item]) -> TensorVariable | None:
+def _with(node: NodeOf[Indexed], items: list[Item]) -> TensorVariable | None:
     """Return a node with another index."""
-    op: Any = node.op
+    op = node.op
     entries, parts = packed(items)
     if entries == op.entries or any(isinstance(e, Span) and e.step == 0 for e in entries):
         return None
-    made: TensorVariable = replace(op, entries=entries)(*node.inputs[: first_part(node)], *parts)
-    return if_fits(node, made)
+    return if_fits(node, replace(op, entries=entries)(*node.inputs[: first_part(node)], *parts))
 
 
 @RULES.rule(
@@ -101,7 +103,7 @@ def _with(node: TensorNode, items: list[Item]) -> TensorVariable | None:
     after=["constant_positions"],
 )
 def canonical_positions(
-    node: NodeOf[Subtensor | AdvancedSubtensor | IncSubtensor | AdvancedIncSubtensor],
+    node: NodeOf[Indexed],
 ) -> TensorVariable | None:
     """x[0:n:1, -1] -> x[:, n - 1] for known lengths n, so that equal indices look equal."""
     x = node.inputs[0]
@@ -198,7 +200,7 @@ def _rank(item: Any) -> int:
     return int(item.positions.type.ndim)
 
 
-def _as_stretch(fgraph: FunctionGraph, x: Any, d: int, item: Any) -> Stretch | None:
+def _as_stretch(fgraph: FunctionGraph, x: TensorVariable, d: int, item: Any) -> Stretch | None:
     """Return the slice that positions of a dimension are, if they are one."""
     if item.length is not None:
         return None
@@ -264,22 +266,21 @@ def read_of_write(fgraph: FunctionGraph, node: NodeOf[Subtensor | AdvancedSubten
     if has_unchecked_mask(items_of(node)):
         return None
     x, y = inner.inputs[:2]
-    op: Any = inner.op
+    op = inner.op
     shapes = shapes_of(fgraph)
     wanted = shapes.of(node.outputs[0])
     if op.set:
         if shapes.of(y) == wanted:
             return if_fits(node, y)
-        lengths = [shapes.variable(n, fgraph, avoid=node.outputs[0]) for n in wanted]
-        if any(n is None for n in lengths):
+        lengths = shapes.variables(wanted, fgraph, avoid=node.outputs[0])
+        if lengths is None:
             return None
         return if_fits(node, Alloc()(y, *lengths))
     own = shapes.of(y)
     padded = (frozenset[int](),) * (len(wanted) - len(own)) + own
     if any(shapes.broadcast((n, m)) != m for n, m in zip(padded, wanted, strict=True)):
         return None
-    op = node.op
-    return if_fits(node, add(op(x, *node.inputs[1:]), y))
+    return if_fits(node, add(node.op(x, *node.inputs[1:]), y))
 
 
 def _distinct(node: TensorNode) -> bool:
@@ -307,7 +308,7 @@ def read_inside_write(fgraph: FunctionGraph, node: NodeOf[Subtensor]) -> TensorV
     x = inner.inputs[0]
     y = inner.inputs[1]
     written = items_of(inner)
-    op: Any = inner.op
+    op = inner.op
     rank = sum(isinstance(item, Stretch) for item in written)
     if not op.set or y.type.ndim != rank or all_same(written, read):
         return None
@@ -345,13 +346,12 @@ def _covered(item: Item, n: int | None) -> range | None:
         return range(at, at + 1) if at >= 0 else None
     if not isinstance(item, Stretch) or not item.is_known or item.step == 0:
         return None
-    bounds: Any = (item.start, item.stop, item.step)
     if n is not None:
-        return range(n)[slice(*bounds)]
-    if not isinstance(item.stride, int) or item.stride < 0 or item.stop is None:
+        return range(n)[as_slice(item)]
+    start, stop, stride = item.start or 0, item.stop, item.stride
+    if not (isinstance(start, int) and isinstance(stop, int) and isinstance(stride, int)) or stride < 0:
         return None
-    start: Any = item.start or 0
-    return range(start, bounds[1], item.stride) if start >= 0 and bounds[1] >= 0 else None
+    return range(start, stop, stride) if start >= 0 and stop >= 0 else None
 
 
 def _apart(written: Item, read: Item) -> bool:

@@ -7,7 +7,7 @@ logarithms and of written-out softmaxes consist of, becomes one exponential of a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.conversion import constant
@@ -15,7 +15,7 @@ from treadle.tensor.dimshuffle import NEW, DimShuffle
 from treadle.tensor.normalization import LogSumExp, Softmax
 from treadle.tensor.reduction import Reduction
 from treadle.tensor.rewrites.analysis.patterns import EVERY_MODE
-from treadle.tensor.rewrites.analysis.predicates import constant_value, is_nonnegative, kind_of, scalar_name
+from treadle.tensor.rewrites.analysis.predicates import constant_value, is_nonnegative, kind_of, made_by, scalar_name
 from treadle.tensor.rewrites.analysis.replacements import broadcast_like, cast_like
 from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes
 from treadle.tensor.rewrites.normalization.softmax import expansion_of, sum_of_exponentials
@@ -36,7 +36,7 @@ RULES = RuleSet("logarithm", features=(SymbolicShapes,))
 MOST_TERMS = 32
 
 
-def _exponent_of(term: Operand, dtype: str) -> Any:
+def _exponent_of(term: Operand, dtype: str) -> TensorVariable | None:
     """Return the logarithm of a term that is exp(x), c * exp(x) or c, for a constant c > 0, or None."""
     if term.sign < 0:
         return None
@@ -54,7 +54,7 @@ def _exponent_of(term: Operand, dtype: str) -> Any:
     return None
 
 
-def _argument_of_exp(var: TensorVariable, dtype: str) -> Any:
+def _argument_of_exp(var: TensorVariable, dtype: str) -> TensorVariable | None:
     """Return x if a variable is exp(x), dimensions of it rearranged or not, and x has a dtype; else None."""
     node = var.owner
     shuffle = node if node is not None and isinstance(node.op, DimShuffle) else None
@@ -68,7 +68,7 @@ def _argument_of_exp(var: TensorVariable, dtype: str) -> Any:
     return x if shuffle is None else shuffle.op(x)
 
 
-def _log_of_sum(var: TensorVariable) -> Any:
+def _log_of_sum(var: TensorVariable) -> TensorVariable | None:
     """Return the logarithm of a sum of two exponentials or more, or of one and constants; else None."""
     kind = var.type
     if scalar_name(var.owner) != "add":
@@ -89,7 +89,7 @@ def _log_of_sum(var: TensorVariable) -> Any:
 def log_of_sum_of_exps(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """log(exp(x) + exp(y)) -> logaddexp(x, y), and so for more terms, multiples of exponentials, and constants."""
     out = node.outputs[0]
-    inner: Any = node.inputs[0]
+    inner = node.inputs[0]
     if kind_of(out) != "f" or inner.dtype != out.dtype:
         return None
     made = _log_of_sum(inner)
@@ -119,7 +119,7 @@ def log_of_sum_of_exp(node: NodeOf[Elemwise]) -> TensorVariable | None:
     return None if made is None else cast_like(node.outputs[0], made)
 
 
-def _log_of_reduced(var: TensorVariable) -> Any:
+def _log_of_reduced(var: TensorVariable) -> TensorVariable | None:
     """Return the logarithm of a sum of exp over axes, through a dimshuffle above it; else None."""
     inner = var.owner
     if inner is None:
@@ -188,7 +188,7 @@ def _opened(operands: list[Operand], parity: int) -> tuple[list[Operand], int]:
     return result, parity
 
 
-def _shuffled(op: DimShuffle, var: Any) -> Any:
+def _shuffled(op: DimShuffle, var: TensorVariable) -> TensorVariable:
     """TensorNode a dimshuffle to a tensor; to a tensor that is dimshuffled, as one."""
     inner = var.owner
     if inner is None or not isinstance(inner.op, DimShuffle):
@@ -225,7 +225,7 @@ def sum_of_quotients_by_sum_of_exps(node: NodeOf[Reduction]) -> TensorVariable |
         order = shuffle.op.order
         if any(order[d] != NEW for d in op.axes):
             continue
-        rest: Any = product_of([p for p in operands if p is not o], parity, x.dtype)
+        rest = product_of([p for p in operands if p is not o], parity, x.dtype)
         if rest is None:
             continue
         kept = DimShuffle(tuple(e for d, e in enumerate(order) if d not in op.axes), shuffle.op.ndim)
@@ -233,7 +233,7 @@ def sum_of_quotients_by_sum_of_exps(node: NodeOf[Reduction]) -> TensorVariable |
     return None
 
 
-def _log_of_factor(var: TensorVariable) -> Any:
+def _log_of_factor(var: TensorVariable) -> TensorVariable | None:
     """Return the logarithm of a factor that is a sum of exponentials, along axes or of a few terms; else None."""
     reduced = _log_of_reduced(var)
     return reduced if reduced is not None else _log_of_sum(var)
@@ -268,34 +268,26 @@ def quotient_by_sum_of_exps(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> Te
             if made is None:
                 continue
             rest = [o for o in operands if o is not e and o is not total]
-            value = product_of([*_without_inverse(rest, made), *_unless_met(rest, made)], parity, out.dtype)
-            if value is None:
-                return None
-            return broadcast_like(fgraph, out, value, [e.var, total.var])
+            inverse = _inverse_of(rest, made)
+            factors = [o for o in rest if o is not inverse] if inverse is not None else [*rest, Operand(made, 1)]
+            value = product_of(factors, parity, out.dtype)
+            return None if value is None else broadcast_like(fgraph, out, value, [e.var, total.var])
     return None
 
 
-def _unless_met(rest: list[Operand], made: Any) -> list[Operand]:
-    return [] if _inverse_of(rest, made) is not None else [Operand(made, 1)]
-
-
-def _without_inverse(rest: list[Operand], made: Any) -> list[Operand]:
-    met = _inverse_of(rest, made)
-    return [o for o in rest if o is not met]
-
-
-def _inverse_of(rest: list[Operand], made: Any) -> Operand | None:
+def _inverse_of(rest: list[Operand], made: TensorVariable) -> Operand | None:
     """Return the factor by which a softmax is divided again, if there is one and something else is left."""
-    if not isinstance(made.owner.op, Softmax) or len(rest) < 2:
+    softmax = made_by(made, Softmax)
+    if softmax is None or len(rest) < 2:
         return None
     for o in rest:
-        other = o.var.owner
-        if o.sign < 0 and other is not None and other.op == made.owner.op and other.inputs[0] is made.owner.inputs[0]:
+        other = made_by(o.var, Softmax)
+        if o.sign < 0 and other is not None and other.op == softmax.op and other.inputs[0] is softmax.inputs[0]:
             return o
     return None
 
 
-def _ratio_of(e: TensorVariable, total: TensorVariable, dtype: str) -> Any:
+def _ratio_of(e: TensorVariable, total: TensorVariable, dtype: str) -> TensorVariable | None:
     """Return the quotient of an exponential and a sum of exponentials in a form that cannot overflow, or None."""
     x = e.owner.inputs[0] if e.owner is not None else None
     if x is None or x.dtype != dtype:

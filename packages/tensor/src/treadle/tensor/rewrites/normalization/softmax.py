@@ -77,8 +77,7 @@ def log_of_softmax(node: NodeOf[Elemwise]) -> TensorVariable | None:
     inner = node.inputs[0].owner
     if inner is None or not isinstance(inner.op, Softmax):
         return None
-    made: TensorVariable = LogSoftmax(inner.op.axes)(inner.inputs[0])
-    return made
+    return LogSoftmax(inner.op.axes)(inner.inputs[0])
 
 
 @RULES.rule(Phase.STABILIZE, log, tags=EVERY_MODE, depth=3, differs=STABLE)
@@ -90,8 +89,7 @@ def log_of_part_of_softmax(node: NodeOf[Elemwise]) -> TensorVariable | None:
     inner = part.inputs[0].owner
     if inner is None or not isinstance(inner.op, Softmax):
         return None
-    made: TensorVariable = part.op(LogSoftmax(inner.op.axes)(inner.inputs[0]), *part.inputs[1:])
-    return made
+    return part.op(LogSoftmax(inner.op.axes)(inner.inputs[0]), *part.inputs[1:])
 
 
 @RULES.rule(Phase.STABILIZE, exp, tags=EVERY_MODE, differs=STABLE)
@@ -100,8 +98,7 @@ def exp_of_log_softmax(node: NodeOf[Elemwise]) -> TensorVariable | None:
     inner = node.inputs[0].owner
     if inner is None or not isinstance(inner.op, LogSoftmax):
         return None
-    made: TensorVariable = Softmax(inner.op.axes)(inner.inputs[0])
-    return made
+    return Softmax(inner.op.axes)(inner.inputs[0])
 
 
 @RULES.rule(Phase.STABILIZE, sub, tags=EVERY_MODE, depth=3, differs=STABLE)
@@ -124,7 +121,7 @@ def _dtype(var: TensorVariable) -> str:
     return str(getattr(var, "dtype", ""))
 
 
-def _without(operands: list[Operand], var: TensorVariable, parity: int) -> Any:
+def _without(operands: list[Operand], var: TensorVariable, parity: int) -> TensorVariable | None:
     """Return a product without one division by a variable, or None if it has none."""
     for i, o in enumerate(operands):
         if o.sign < 0 and o.var is var:
@@ -139,13 +136,13 @@ def _is_zeros(var: TensorVariable) -> bool:
     return bool(constant_value(inner) == 0)
 
 
-def _scattered(var: TensorVariable, s: TensorVariable) -> Any:
+def _scattered(var: TensorVariable, s: TensorVariable) -> TensorVariable | None:
     """Return zeros with values put in, times s, where the values are divided by the same part of s; else None."""
     node = var.owner
     if node is None or not isinstance(node.op, IncSubtensor | AdvancedIncSubtensor) or not _is_zeros(node.inputs[0]):
         return None
     take = (Subtensor if isinstance(node.op, IncSubtensor) else AdvancedSubtensor)(node.op.entries)
-    values: Any = node.inputs[1]
+    values = node.inputs[1]
     operands, parity = operands_of(values, PRODUCT_SIGNS, MOST_FACTORS)
     for o in operands:
         part = o.var.owner
@@ -156,7 +153,7 @@ def _scattered(var: TensorVariable, s: TensorVariable) -> Any:
     return None
 
 
-def _times(var: TensorVariable, s: TensorVariable) -> Any:
+def _times(var: TensorVariable, s: TensorVariable) -> TensorVariable | None:
     """Return a tensor times s in a form without division by s; None if it does not divide by s."""
     operands, parity = operands_of(var, PRODUCT_SIGNS, MOST_FACTORS)
     plain = _without(operands, s, parity)

@@ -33,10 +33,16 @@ from treadle.tensor.scalar.exponential import power, reciprocal, sqr, sqrt
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from numpy.typing import NDArray
+
     from treadle.graph import FunctionGraph
     from treadle.tensor.elemwise import Elemwise
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
     from treadle.tensor.variable import TensorNode, TensorVariable
+
+    # What a part of a tree has become, None where it was taken out; and what has become of leaves, by their numbers.
+    Part = TensorVariable | None
+    Changes = Mapping[int, Part]
 
 RULES = RuleSet("algebra", features=(SymbolicShapes,))
 
@@ -70,9 +76,9 @@ class Tree(NamedTuple):
     leaves: tuple[Leaf, ...]
     steps: tuple[int | TensorNode, ...]
 
-    def rebuilt(self, changes: Mapping[int, Any], combine: Callable[[TensorNode, Sequence[Any]], Any]) -> Any:
+    def rebuilt(self, changes: Changes, combine: Callable[[TensorNode, Sequence[Part]], Part]) -> Part:
         """Return the tree's value with some leaves changed, None standing for a leaf that is taken out."""
-        stack: list[tuple[Any, bool]] = []
+        stack: list[tuple[Part, bool]] = []
         for step in self.steps:
             if isinstance(step, int):
                 changed = step in changes
@@ -83,7 +89,7 @@ class Tree(NamedTuple):
             del stack[-count:]
             if any(changed for _, changed in parts):
                 # Narrow integers must not meet each other before they are made the tree's dtype.
-                dtype = _dtype(step.outputs[0])
+                dtype = step.outputs[0].dtype
                 values = [None if value is None else cast(value, dtype) for value, _ in parts]
                 stack.append((combine(step, values), True))
             else:
@@ -91,14 +97,8 @@ class Tree(NamedTuple):
         return stack[0][0]
 
 
-def _dtype(var: TensorVariable) -> str:
-    kind = var.type
-    return str(kind.dtype)
-
-
 def _always(node: TensorNode) -> bool:
     """Let every node belong to a tree."""
-    del node
     return True
 
 
@@ -128,7 +128,7 @@ def tree_of(
     joins: Callable[[TensorNode], bool] = _always,
 ) -> Tree:
     """Return the whole sum or product that ends in a node, of nodes that join it."""
-    dtype = _dtype(root.outputs[0])
+    dtype = root.outputs[0].dtype
     leaves: list[Leaf] = []
     steps: list[int | TensorNode] = []
     pending: list[tuple[TensorVariable, int, TensorNode | None]] = [(root.outputs[0], 1, None)]
@@ -154,7 +154,7 @@ def _opens(fgraph: FunctionGraph, root: TensorNode, node: TensorNode, dtype: str
 
     A quotient right below the root is looked into even if it has other uses: what is divided may cancel.
     """
-    if _dtype(node.outputs[0]) != dtype:
+    if node.outputs[0].dtype != dtype:
         return False
     return len(fgraph.clients[node.outputs[0]]) == 1 or (
         scalar_name(node) == "true_div" and node.outputs[0] in root.inputs
@@ -183,7 +183,7 @@ def _number(leaf: Leaf) -> Any:
 # Sums
 
 
-def _combined_sum(node: TensorNode, parts: Sequence[Any]) -> Any:
+def _combined_sum(node: TensorNode, parts: Sequence[Part]) -> Part:
     """Return a node of a sum computed from parts, None standing for zero."""
     if len(parts) == 1:
         return None if parts[0] is None else neg(parts[0])
@@ -196,9 +196,9 @@ def _combined_sum(node: TensorNode, parts: Sequence[Any]) -> Any:
     return sub(a, b) if subtracted else add(a, b)
 
 
-def _summed(tree: Tree, numbers: Sequence[int], dtype: str) -> Any:
+def _summed(tree: Tree, numbers: Sequence[int], dtype: str) -> NDArray[Any] | None:
     """Return the sum of constant leaves as an array, or None if it is not to be had."""
-    total: Any = np.zeros((), dtype)
+    total = np.zeros((), dtype)
     size = 0
     with np.errstate(all="ignore"):
         for i in numbers:
@@ -231,7 +231,7 @@ def constants_in_sum(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVar
     The sum of the constants must be finite. A zero is left out.
     """
     out = node.outputs[0]
-    dtype = _dtype(out)
+    dtype = out.dtype
     if kind_of(out) not in "iuf" or is_inner(fgraph, node, SUM_SIGNS):
         return None
     tree = tree_of(fgraph, node, SUM_SIGNS)
@@ -241,7 +241,7 @@ def constants_in_sum(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVar
     total = _summed(tree, numbers, dtype)
     if total is None:
         return None
-    changes: dict[int, Any] = dict.fromkeys(numbers)
+    changes: dict[int, Part] = dict.fromkeys(numbers)
     if np.any(total != 0):
         at = next((i for i in numbers if tree.leaves[i].sign > 0), None)
         with np.errstate(all="ignore"):
@@ -251,10 +251,10 @@ def constants_in_sum(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVar
     return None if made is None else broadcast_like(fgraph, out, made, [tree.leaves[i].var for i in numbers])
 
 
-def _scaled(leaf: Leaf, dtype: str) -> tuple[TensorVariable, Any]:
+def _scaled(leaf: Leaf, dtype: str) -> tuple[TensorVariable, float]:
     """Return what a term of a sum is a multiple of, and the factor."""
     node = leaf.var.owner
-    if node is None or _dtype(leaf.var) != dtype:
+    if node is None or leaf.var.dtype != dtype:
         return leaf.var, 1
     name = scalar_name(node)
     if name == "neg":
@@ -263,13 +263,12 @@ def _scaled(leaf: Leaf, dtype: str) -> tuple[TensorVariable, Any]:
         return leaf.var, 1
     for c, x in (node.inputs, node.inputs[::-1]):
         value = constant_value(c)
-        kind: Any = c.type
-        if value is not None and all(n == 1 for n in kind.shape) and _dtype(x) == dtype and math.isfinite(value):
+        if value is not None and all(n == 1 for n in c.type.shape) and x.dtype == dtype and math.isfinite(value):
             return x, value
     return leaf.var, 1
 
 
-def _multiple(base: Any, factor: Any, dtype: str) -> Any:
+def _multiple(base: TensorVariable, factor: float, dtype: str) -> TensorVariable:
     """Return a multiple of a term."""
     if factor == 1:
         return base
@@ -294,11 +293,11 @@ def like_terms_in_sum(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVa
     A term of floats whose factors cancel goes only where another term stays: x - x is NaN where x is infinite.
     """
     out = node.outputs[0]
-    dtype = _dtype(out)
+    dtype = out.dtype
     if kind_of(out) not in "iuf" or is_inner(fgraph, node, SUM_SIGNS):
         return None
     tree = tree_of(fgraph, node, SUM_SIGNS)
-    groups: dict[TensorVariable, list[tuple[int, Any]]] = {}
+    groups: dict[TensorVariable, list[tuple[int, float]]] = {}
     for i, leaf in enumerate(tree.leaves):
         base, factor = _scaled(leaf, dtype)
         if not isinstance(base, Constant):
@@ -320,10 +319,10 @@ def like_terms_in_sum(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVa
 
 
 def _collected(
-    tree: Tree, repeated: Sequence[tuple[TensorVariable, Sequence[tuple[int, Any]]]], dtype: str, exact: bool
-) -> dict[int, Any] | None:
+    tree: Tree, repeated: Sequence[tuple[TensorVariable, Sequence[tuple[int, float]]]], dtype: str, exact: bool
+) -> dict[int, Part] | None:
     """Return what becomes of the leaves of repeated terms; None if a factor is not finite."""
-    changes: dict[int, Any] = {}
+    changes: dict[int, Part] = {}
     for base, terms in repeated:
         total = sum(factor for _, factor in terms)
         if exact:
@@ -341,12 +340,12 @@ def _collected(
 # Products
 
 
-def _combined_product(node: TensorNode, parts: Sequence[Any]) -> Any:
+def _combined_product(node: TensorNode, parts: Sequence[Part]) -> Part:
     """Return a node of a product computed from parts, None standing for one."""
     name = scalar_name(node)
     if len(parts) == 1:
         if name == "neg":
-            return neg(parts[0]) if parts[0] is not None else constant(-np.ones((), _dtype(node.outputs[0])))
+            return neg(parts[0]) if parts[0] is not None else constant(-np.ones((), node.outputs[0].dtype))
         return None if parts[0] is None else reciprocal(parts[0])
     a, b = parts
     if b is None:
@@ -387,7 +386,7 @@ def constants_in_product(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> Tenso
     them; not in half precision, where their product may be out of range. Integers are only multiplied.
     """
     out = node.outputs[0]
-    dtype = _dtype(out)
+    dtype = out.dtype
     if kind_of(out) not in "iuf" or dtype == "float16":
         return None
     joins = _scales if kind_of(out) == "f" else _always
@@ -406,7 +405,7 @@ def constants_in_product(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> Tenso
         value = ratio[0] / ratio[1] if tree.leaves[at].sign > 0 else ratio[1] / ratio[0]
     else:
         value = wrapped(math.prod(int(_number(tree.leaves[i])) for i in numbers), dtype)
-    changes: dict[int, Any] = dict.fromkeys(numbers)
+    changes: dict[int, Part] = dict.fromkeys(numbers)
     if value != 1:
         changes[at] = constant(value, dtype=dtype)
     made = tree.rebuilt(changes, _combined_product)
@@ -417,7 +416,7 @@ def base_and_exponent(var: TensorVariable) -> tuple[TensorVariable, float]:
     """Return what a factor is a power of, and the constant exponent."""
     node = var.owner
     name = scalar_name(node)
-    if node is None or name is None or name not in _EXPONENTS or _dtype(node.inputs[0]) != _dtype(var):
+    if node is None or name is None or name not in _EXPONENTS or node.inputs[0].dtype != var.dtype:
         return var, 1
     if name != "pow":
         return node.inputs[0], _EXPONENTS[name]
@@ -431,23 +430,22 @@ def base_and_exponent(var: TensorVariable) -> tuple[TensorVariable, float]:
 _EXPONENTS: Mapping[str, float] = {"pow": 0, "sqr": 2, "sqrt": 0.5, "reciprocal": -1}
 
 
-def _power(base: Any, exponent: float) -> Any:
+def _power(base: TensorVariable, exponent: float) -> TensorVariable:
     if exponent == 1:
         return base
-    known: dict[float, Any] = {2: sqr, -1: reciprocal, 0.5: sqrt}
-    found = known.get(exponent)
-    return found(base) if found is not None else power(base, constant(exponent, dtype=_dtype(base)))
+    found = {2: sqr, -1: reciprocal, 0.5: sqrt}.get(exponent)
+    return found(base) if found is not None else power(base, constant(exponent, dtype=base.dtype))
 
 
-def _cancelled(tree: Tree) -> tuple[dict[int, Any], int]:
+def _cancelled(tree: Tree) -> tuple[dict[int, Part], int]:
     """Return what becomes of factors that occur above and below, and how many factors are left."""
     dtype = ""
     groups: dict[TensorVariable, list[tuple[int, float]]] = {}
     for i, leaf in enumerate(tree.leaves):
-        dtype = dtype or _dtype(leaf.var)
+        dtype = dtype or leaf.var.dtype
         base, exponent = base_and_exponent(leaf.var)
         groups.setdefault(base, []).append((i, exponent * leaf.sign))
-    changes: dict[int, Any] = {}
+    changes: dict[int, Part] = {}
     left = len(groups)
     for base, factors in groups.items():
         exponents = [e for _, e in factors]
@@ -487,7 +485,7 @@ def common_factors(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVaria
     there.
     """
     out = node.outputs[0]
-    dtype = _dtype(out)
+    dtype = out.dtype
     if kind_of(out) != "f" or is_inner(fgraph, node, PRODUCT_SIGNS):
         return None
     tree = tree_of(fgraph, node, PRODUCT_SIGNS)
@@ -496,7 +494,7 @@ def common_factors(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVaria
     ):
         return None
     changes, left = _cancelled(tree)
-    if not changes or left == 0 or any(_dtype(tree.leaves[i].var) != dtype for i in changes):
+    if not changes or left == 0 or any(tree.leaves[i].var.dtype != dtype for i in changes):
         return None
     made = tree.rebuilt(changes, _combined_product)
     return None if made is None else broadcast_like(fgraph, out, made, [tree.leaves[i].var for i in changes])

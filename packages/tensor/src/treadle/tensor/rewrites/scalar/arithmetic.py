@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from treadle.graph import FunctionGraph
     from treadle.tensor.elemwise import Elemwise
+    from treadle.tensor.rewrites.analysis.patterns import Condition
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
     from treadle.tensor.variable import TensorNode, TensorVariable
 
@@ -41,7 +42,7 @@ RULES = RuleSet("arithmetic", is_commutative=is_commutative, value_of=constant_v
 x, y, c = TensorPattern("x"), TensorPattern("y"), TensorPattern("c")
 
 
-def _law(name: str, lhs: Any, rhs: Any, when: Any = None, differs: str = "") -> None:
+def _law(name: str, lhs: object, rhs: object, when: Condition | None = None, differs: str = "") -> None:
     RULES.law(name, lhs, rhs, phase=EARLY_AND_LATE, when=when, tags=BOTH, differs=differs)
 
 
@@ -82,7 +83,6 @@ _law("quotient_of_abs", abs_(x) / abs_(y), abs_(x / y), when=is_real)
 
 def _zeros(node: TensorNode, match: Mapping[str, TensorVariable]) -> TensorVariable:
     """Zeros."""
-    del node
     return zeros_like(match["x"])
 
 
@@ -98,7 +98,7 @@ _law("zero_over_integer", floor_div(0, x), _zeros, when=is_integer)
 def quotient_by_power_of_two(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """(x / 2**n) -> x * 2**-n, which is exact."""
     out = node.outputs[0]
-    divisor: Any = node.inputs[1]
+    divisor = node.inputs[1]
     value = constant_value(divisor)
     if value is None or kind_of(out) != "f" or any(n != 1 for n in divisor.type.shape):
         return None
@@ -113,7 +113,7 @@ def quotient_by_power_of_two(node: NodeOf[Elemwise]) -> TensorVariable | None:
 def one_over(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVariable | None:
     """1 / x -> reciprocal(x)."""
     out = node.outputs[0]
-    x_: Any = node.inputs[1]
+    x_ = node.inputs[1]
     if constant_value(node.inputs[0]) != 1 or x_.dtype != out.dtype or kind_of(out) != "f":
         return None
     return broadcast_like(fgraph, out, reciprocal(x_), [node.inputs[0]])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.rewrite import RuleSet
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE, TensorPattern, is_commutative
@@ -24,11 +24,10 @@ x = TensorPattern("x")
 
 def _is_complex(node: TensorNode, match: Mapping[str, TensorVariable]) -> bool:
     """Whether what is matched is complex."""
-    del node
     return kind_of(match["x"]) == "c"
 
 
-def _law(name: str, lhs: Any, rhs: Any) -> None:
+def _law(name: str, lhs: object, rhs: object) -> None:
     RULES.law(name, lhs, rhs, phase=EARLY_AND_LATE, when=_is_complex, tags=BOTH)
 
 

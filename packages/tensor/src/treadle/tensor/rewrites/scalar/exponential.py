@@ -9,7 +9,7 @@ products of several exponentials, and what gradients leave of them, are the matt
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.rewrites.analysis.patterns import EVERY_MODE, TensorPattern, is_commutative, is_real
@@ -41,11 +41,11 @@ x, y, c = (TensorPattern(name) for name in "xyc")
 STABLE = "where what is computed on the way overflows, underflows, cancels or is infinite"
 
 
-def _exact(name: str, lhs: Any, rhs: Any) -> None:
+def _exact(name: str, lhs: object, rhs: object) -> None:
     RULES.law(name, lhs, rhs, phase=Phase.STABILIZE, when=is_real, tags=EVERY_MODE)
 
 
-def _stable(name: str, lhs: Any, rhs: Any) -> None:
+def _stable(name: str, lhs: object, rhs: object) -> None:
     RULES.law(name, lhs, rhs, phase=Phase.STABILIZE, when=is_real, tags=EVERY_MODE, differs=STABLE)
 
 

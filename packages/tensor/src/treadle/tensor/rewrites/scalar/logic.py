@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from treadle.graph import FunctionGraph
     from treadle.tensor.elemwise import Elemwise
+    from treadle.tensor.rewrites.analysis.patterns import Condition
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
     from treadle.tensor.variable import TensorNode, TensorVariable
 
@@ -39,7 +40,7 @@ RULES = RuleSet("logic", is_commutative=is_commutative, value_of=constant_value,
 x, y = TensorPattern("x"), TensorPattern("y")
 
 
-def _law(name: str, lhs: Any, rhs: Any, when: Any = None) -> None:
+def _law(name: str, lhs: object, rhs: object, when: Condition | None = None) -> None:
     RULES.law(name, lhs, rhs, phase=EARLY_AND_LATE, when=when, tags=BOTH)
 
 
@@ -72,7 +73,6 @@ _law("xor_of_inverses", bitwise_xor(invert(x), invert(y)), bitwise_xor(x, y), wh
 
 def _compares_integers(node: TensorNode, match: Mapping[str, TensorVariable]) -> bool:
     """Whether what is compared has no NaN."""
-    del node
     return all(kind_of(v) in "biu" for v in match.values())
 
 
@@ -96,7 +96,7 @@ def _with_constant(node: TensorNode) -> tuple[Any, Any]:
     return None, None
 
 
-def _is_full(value: Any, var: Any) -> bool:
+def _is_full(value: float, var: TensorVariable) -> bool:
     """Whether a number has all bits of a dtype set."""
     dtype = var.type.numpy_dtype
     if dtype.kind == "b":

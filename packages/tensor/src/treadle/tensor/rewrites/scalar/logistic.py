@@ -84,7 +84,7 @@ class Argument:
     bounded: bool = False
     quotient: bool = False
 
-    def at(self, sign: int) -> Any:
+    def at(self, sign: int) -> TensorVariable:
         """Return the argument, or its negative."""
         known = self.written.get(sign)
         return known if known is not None else neg(self.written[-sign])
@@ -186,7 +186,7 @@ def _stable_factors(argument: Argument) -> list[Operand]:
     return made
 
 
-def product_of(factors: Sequence[Operand], parity: int, dtype: str) -> Any:
+def product_of(factors: Sequence[Operand], parity: int, dtype: str) -> TensorVariable | None:
     """Return the product of factors in a dtype, those with negative exponents below; None for no factors."""
     result = _chain([cast(f.var, dtype) for f in factors if f.sign > 0])
     below = _chain([cast(f.var, dtype) for f in factors if f.sign < 0])
@@ -195,8 +195,8 @@ def product_of(factors: Sequence[Operand], parity: int, dtype: str) -> Any:
     return neg(result) if parity and result is not None else result
 
 
-def _chain(factors: Sequence[Any]) -> Any:
-    result: Any = None
+def _chain(factors: Sequence[TensorVariable]) -> TensorVariable | None:
+    result: TensorVariable | None = None
     at = 0
     while at < len(factors):
         factor = factors[at]
@@ -271,7 +271,7 @@ def _meets(term: TensorVariable, keys: set[Any], dtype: str) -> bool:
     return any(key in keys and any(e < 0 for e in argument.exponents.values()) for key, argument in found.items())
 
 
-def _sum_of(terms: Sequence[Operand]) -> Any:
+def _sum_of(terms: Sequence[Operand]) -> TensorVariable:
     result: Any = None
     for term in terms:
         if result is None:

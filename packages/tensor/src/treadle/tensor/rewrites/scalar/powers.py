@@ -7,7 +7,7 @@ numbers the square root is taken in a way that agrees with the power everywhere.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.broadcasting import ones_like
@@ -30,10 +30,11 @@ from treadle.tensor.scalar.comparison import eq
 from treadle.tensor.scalar.exponential import exp, log, log2, log10, power, reciprocal, sqr, sqrt
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from treadle.graph import FunctionGraph
     from treadle.tensor.elemwise import Elemwise
+    from treadle.tensor.rewrites.analysis.patterns import Condition
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
     from treadle.tensor.variable import TensorNode, TensorVariable
 
@@ -44,13 +45,19 @@ MOST_EXPONENT = 64
 x, y, a, b = (TensorPattern(name) for name in "xyab")
 
 
-def _law(name: str, lhs: Any, rhs: Any, when: Any = None, phase: Any = EARLY_AND_LATE, differs: str = "") -> None:
+def _law(
+    name: str,
+    lhs: object,
+    rhs: object,
+    when: Condition | None = None,
+    phase: Phase | Sequence[Phase] = EARLY_AND_LATE,
+    differs: str = "",
+) -> None:
     RULES.law(name, lhs, rhs, phase=phase, when=when, tags=BOTH, differs=differs)
 
 
 def _ones(node: TensorNode, match: Mapping[str, TensorVariable]) -> TensorVariable:
     """Ones."""
-    del node
     return ones_like(match["x"])
 
 
@@ -72,7 +79,7 @@ _law(
 )
 
 
-def _root(base: Any) -> Any:
+def _root(base: TensorVariable) -> TensorVariable:
     """Return the square root of a number of which a power is taken: as the power has it at minus infinity.
 
     The sign that it has at a negative zero is for the caller to drop.
@@ -80,17 +87,15 @@ def _root(base: Any) -> Any:
     return sqrt(base if is_nonnegative(base) else switch(eq(base, -math.inf), math.inf, base))
 
 
-def _without_sign(base: Any, value: Any) -> Any:
+def _without_sign(base: TensorVariable, value: TensorVariable) -> TensorVariable:
     """Return a power of a number with an exponent that is half an odd number: never below 0, at a negative zero too."""
     return value if is_nonnegative(base) else abs_(value)
 
 
 def _inverse_root(node: TensorNode, match: Mapping[str, TensorVariable]) -> TensorVariable:
     """The reciprocal of the square root, without the sign of a negative zero, and 0 at minus infinity."""
-    del node
-    base: Any = match["x"]
-    result: TensorVariable = _without_sign(base, reciprocal(_root(base)))
-    return result
+    base = match["x"]
+    return _without_sign(base, reciprocal(_root(base)))
 
 
 _law("power_minus_half", x**-0.5, _inverse_root, when=is_real, phase=Phase.SPECIALIZE)
@@ -147,7 +152,7 @@ def power_to_squares(node: NodeOf[Elemwise]) -> TensorVariable | None:
     reciprocal of a power would be 0 where the result is a subnormal number.
     """
     out = node.outputs[0]
-    base: Any = node.inputs[0]
+    base = node.inputs[0]
     exponent = _exponent(node.inputs[1])
     if exponent is None or base.dtype != out.dtype or kind_of(out) not in "iuf" or abs(exponent) < 1.5:
         return None
@@ -161,23 +166,22 @@ def power_to_squares(node: NodeOf[Elemwise]) -> TensorVariable | None:
     return cast_like(out, made)
 
 
-def _to_the(base: Any, n: int) -> Any:
+def _to_the(base: TensorVariable, n: int) -> TensorVariable:
     """Return a positive whole power, by repeated squaring."""
-    result = None
+    result: TensorVariable | None = None
     square = base
-    while n:
-        if n & 1:
+    while n > 1:
+        if n % 2:
             result = square if result is None else mul(result, square)
-        n >>= 1
-        if n:
-            square = sqr(square)
-    return result
+        n //= 2
+        square = sqr(square)
+    return square if result is None else mul(result, square)
 
 
-def _power_of(fgraph: FunctionGraph, var: TensorVariable, dtype: str) -> tuple[Any, float | None, bool]:
+def _power_of(fgraph: FunctionGraph, var: TensorVariable, dtype: str) -> tuple[TensorVariable, float | None, bool]:
     """Return base and constant exponent of a factor, and whether it is a power that nothing else uses."""
     node = var.owner
-    if node is None or scalar_name(node) != "pow" or any(getattr(v, "dtype", "") != dtype for v in node.inputs):
+    if node is None or scalar_name(node) != "pow" or any(v.dtype != dtype for v in node.inputs):
         return var, 1.0, False
     return node.inputs[0], _exponent(node.inputs[1]), len(fgraph.clients[var]) == 1
 
@@ -206,19 +210,12 @@ def product_of_powers(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVa
 # Exponentials
 
 
-def _exponentials(fgraph: FunctionGraph, node: TensorNode) -> tuple[Any, Any] | None:
+def _exponentials(fgraph: FunctionGraph, node: TensorNode) -> list[TensorVariable] | None:
     """Return the arguments, if both operands are exp of a float of the result's dtype and one is used only here."""
-    found: list[Any] = []
-    dtype = getattr(node.outputs[0], "dtype", "")
-    for var in node.inputs:
-        if scalar_name(var.owner) != "exp" or var.owner is None:
-            return None
-        found.append(var.owner.inputs[0])
-    if any(v.dtype != dtype for v in found):
+    found = [v.owner.inputs[0] for v in node.inputs if v.owner is not None and v.owner.op == exp]
+    if len(found) < 2 or any(v.dtype != node.outputs[0].dtype for v in found):
         return None
-    if all(len(fgraph.clients[var]) > 1 for var in node.inputs):
-        return None
-    return found[0], found[1]
+    return None if all(len(fgraph.clients[var]) > 1 for var in node.inputs) else found
 
 
 @RULES.rule(
@@ -255,11 +252,10 @@ def quotient_by_exponential(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> Te
     Not for x / exp(y) of another x: exp(-y) may overflow where the quotient does not.
     """
     out = node.outputs[0]
-    below: Any = node.inputs[1]
-    if kind_of(out) != "f" or scalar_name(below.owner) != "exp" or below.dtype != out.dtype:
+    one, below = node.inputs
+    inner = below.owner
+    if kind_of(out) != "f" or inner is None or inner.op != exp or below.dtype != out.dtype:
         return None
-    if len(fgraph.clients[below]) > 1 or kind_of(below.owner.inputs[0]) != "f":
+    if len(fgraph.clients[below]) > 1 or kind_of(inner.inputs[0]) != "f" or constant_value(one) != 1:
         return None
-    if constant_value(node.inputs[0]) != 1:
-        return None
-    return broadcast_like(fgraph, out, exp(neg(below.owner.inputs[0])), [node.inputs[0]])
+    return broadcast_like(fgraph, out, exp(neg(inner.inputs[0])), [one])

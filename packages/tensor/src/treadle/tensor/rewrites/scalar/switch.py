@@ -21,7 +21,8 @@ from treadle.tensor.scalar.cast import cast, second, switch
 from treadle.tensor.scalar.logic import invert, logical_not
 
 if TYPE_CHECKING:
-    from treadle.graph import FunctionGraph
+    from treadle.graph import FunctionGraph, Op
+    from treadle.tensor.rewrites.analysis.patterns import Condition
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
     from treadle.tensor.variable import TensorNode, TensorVariable
 
@@ -30,7 +31,7 @@ RULES = RuleSet("switch", is_commutative=is_commutative, value_of=constant_value
 x, y, c = TensorPattern("x"), TensorPattern("y"), TensorPattern("c")
 
 
-def _law(name: str, lhs: Any, rhs: Any, when: Any = None) -> None:
+def _law(name: str, lhs: object, rhs: object, when: Condition | None = None) -> None:
     RULES.law(name, lhs, rhs, phase=EARLY_AND_LATE, when=when, tags=BOTH)
 
 
@@ -60,7 +61,9 @@ def switch_of_same(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVaria
     return _broadcast_like(fgraph, node, yes, condition)
 
 
-def _broadcast_like(fgraph: FunctionGraph, node: TensorNode, chosen: Any, other: Any) -> TensorVariable | None:
+def _broadcast_like(
+    fgraph: FunctionGraph, node: TensorNode, chosen: TensorVariable, other: TensorVariable
+) -> TensorVariable | None:
     """Return one operand of a node in the node's dtype, and in its shape, which the other operand may widen."""
     out = node.outputs[0]
     value = cast(chosen, out.dtype)
@@ -74,11 +77,11 @@ def _broadcast_like(fgraph: FunctionGraph, node: TensorNode, chosen: Any, other:
 def switch_in_switch(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVariable | None:
     """switch(c, switch(c, x, y), z) -> switch(c, x, z), and so in the other branch."""
     condition = node.inputs[0]
-    branches: list[Any] = list(node.inputs[1:])
+    branches = list(node.inputs[1:])
     dropped = []
     for at in (0, 1):
         inner = branches[at].owner
-        if scalar_name(inner) == "switch" and inner.inputs[0] is condition:
+        if inner is not None and inner.op == switch and inner.inputs[0] is condition:
             dropped.append(inner.inputs[2 - at])
             branches[at] = cast(inner.inputs[1 + at], branches[at].dtype)
     if not dropped:
@@ -132,10 +135,9 @@ def product_with_switch(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> Tensor
         at = 2 if zeros[0] else 1
         factors = [*node.inputs]
         # In the switch's dtype: what is multiplied must not wrap around, or be rounded, before.
-        factors[i] = cast(inner.inputs[at], getattr(operand, "dtype", out.dtype))
-        branches: list[Any] = [None, np.zeros((), out.dtype), np.zeros((), out.dtype)]
-        branches[at] = node.op(*factors)
-        return cast_like(out, switch(inner.inputs[0], *branches[1:]))
+        factors[i] = cast(inner.inputs[at], operand.dtype)
+        zero, made = constant(np.zeros((), out.dtype)), node.op(*factors)
+        return cast_like(out, switch(inner.inputs[0], *((made, zero) if at == 1 else (zero, made))))
     return None
 
 
@@ -162,7 +164,7 @@ def sum_of_switches(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVari
 # Extrema
 
 
-def _bound(op: Any, dtype: np.dtype[Any]) -> Any:
+def _bound(op: Op, dtype: np.dtype[Any]) -> float:
     """Return the number that an extremum with it does not change."""
     if dtype.kind == "f":
         return -np.inf if op == maximum else np.inf
