@@ -71,7 +71,6 @@ class NodeError(GraphError, RuntimeError):
     report: Any = None
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle class and message, not the graph and the values."""
         return type(self), self.args
 
 

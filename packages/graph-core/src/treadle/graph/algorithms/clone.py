@@ -131,13 +131,7 @@ def clone(
 
 
 def replacement_pairs(what: str, replace: object) -> list[tuple[Variable, Variable]]:
-    """Return replacements as pairs of an old and a new variable.
-
-    Raises
-    ------
-    GraphTypeError
-        If they are neither a mapping nor pairs, or hold something else than variables.
-    """
+    """Return replacements as pairs of an old and a new variable."""
     items = () if replace is None else replace.items() if isinstance(replace, Mapping) else replace
     # A variable can be indexed without end.
     items = None if isinstance(items, Variable) else as_list(items)

@@ -39,7 +39,6 @@ class GraphRecord:
         self.variable_positions = {var: i for i, var in enumerate(self.variables)}
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle as lists of positions."""
         position = self.variable_positions
         states: list[_NodeState] = [
             (

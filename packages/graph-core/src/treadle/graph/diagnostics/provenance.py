@@ -65,7 +65,6 @@ class UserLine:
         return linecache.getline(self.file, self.line).strip()
 
     def __eq__(self, other: object) -> bool:
-        """Compare file, line and scope."""
         return (
             isinstance(other, UserLine)
             and self.file == other.file
@@ -74,7 +73,6 @@ class UserLine:
         )
 
     def __hash__(self) -> int:
-        """Hash file, line and scope."""
         return hash((self.file, self.line, self.scope))
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -92,7 +90,6 @@ class UserLine:
         return f"{shown} in {self.scope}" if self.scope else shown
 
     def __repr__(self) -> str:
-        """Show file and line, and the scope where there is one."""
         return f"UserLine({self.file!r}, {self.line}{f', {self.scope!r}' if self.scope else ''})"
 
 

@@ -103,5 +103,4 @@ class name_scope:  # noqa: N801 - read as a function: ``with name_scope("encoder
         return run_inside(self, f"name_scope({self.name!r})", function)
 
     def __repr__(self) -> str:
-        """Show the name."""
         return f"name_scope({self.name!r})"

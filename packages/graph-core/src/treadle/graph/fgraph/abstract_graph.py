@@ -76,6 +76,5 @@ class AbstractFunctionGraph(ABC):
         return html.html_fragment(self)
 
     def __repr__(self) -> str:
-        """Show inputs, outputs and size."""
         ins, outs = (", ".join(map(str, vs)) for vs in (self.inputs, self.outputs))
         return f"{type(self).__name__}([{ins}] -> [{outs}], {len(self)} nodes)"

@@ -44,11 +44,9 @@ class EditableGraph(AbstractFunctionGraph):
         return self.clients.keys()
 
     def __contains__(self, item: object) -> bool:
-        """Whether a variable or node is in the graph."""
         return item in self.clients or item in self._nodes
 
     def __len__(self) -> int:
-        """Return the number of nodes."""
         return len(self._structure.nodes)
 
     def get_clients(self, var: Variable) -> list[Client]:

@@ -70,11 +70,9 @@ class FrozenFunctionGraph(AbstractFunctionGraph):
         set_field(self, "_hash", None)
 
     def __setattr__(self, name: str, value: object) -> None:
-        """Refuse."""
         _refuse()
 
     def __delattr__(self, name: str) -> None:
-        """Refuse."""
         _refuse()
 
     add_input = remove_input = add_output = remove_output = remove_node = import_var = import_node = _refuse
@@ -116,11 +114,9 @@ class FrozenFunctionGraph(AbstractFunctionGraph):
         return list(self._order)
 
     def __contains__(self, item: object) -> bool:
-        """Whether a variable or node is in the graph."""
         return item in self._graph
 
     def __len__(self) -> int:
-        """Return the number of nodes."""
         return len(self._order)
 
     # Use
@@ -135,14 +131,12 @@ class FrozenFunctionGraph(AbstractFunctionGraph):
 
     def clone(self, check_integrity: bool = False) -> FrozenFunctionGraph:
         """Return the graph itself: it never changes."""
-        del check_integrity
         return self
 
     def clone_get_equiv(
         self, check_integrity: bool = False, attach_feature: bool = False
     ) -> tuple[FunctionGraph, dict[Any, Any]]:
         """Return a copy that can be changed, and which of its variables and nodes stands for which of this graph's."""
-        del attach_feature
         equiv = clone_get_equiv(self.inputs, self.outputs)
         new = FunctionGraph([equiv[v] for v in self.inputs], [equiv[v] for v in self.outputs], clone=False)
         if check_integrity:
@@ -195,13 +189,11 @@ class FrozenFunctionGraph(AbstractFunctionGraph):
         return tagged("G", self.stable_key().encode())
 
     def __eq__(self, other: object) -> bool:
-        """Compare what is computed."""
         if self is other:
             return True
         return isinstance(other, FrozenFunctionGraph) and self._signature() == other._signature()
 
     def __hash__(self) -> int:
-        """Hash what is computed."""
         known = self._hash
         if known is None:
             known = hash(self._signature())

@@ -357,13 +357,7 @@ class FunctionGraph(EditableGraph):
 
 
 def _callback(name: object) -> str:
-    """Return the name of a callback.
-
-    Raises
-    ------
-    GraphTypeError
-        If it is no text.
-    """
+    """Return the name of a callback."""
     if isinstance(name, str):
         return name
     msg = f"FunctionGraph: callbacks are called by name, got {text_of(name)}. Pass a text such as 'on_import'."

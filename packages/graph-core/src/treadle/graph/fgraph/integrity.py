@@ -14,13 +14,7 @@ if TYPE_CHECKING:
 
 
 def check_integrity(graph: AbstractFunctionGraph, core: GraphStructure) -> None:
-    """Compare the tables with a walk from the outputs.
-
-    Raises
-    ------
-    GraphValueError
-        If they disagree.
-    """
+    """Compare the tables with a walk from the outputs."""
     needed = set(toposort(graph.outputs, graph.inputs))
     known = set(core.nodes)
     if not needed <= known:

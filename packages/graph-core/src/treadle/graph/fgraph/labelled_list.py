@@ -50,7 +50,6 @@ class LabelledList:
             self.insert(node, None)
 
     def __iter__(self) -> Iterator[Apply]:
-        """Yield the nodes in order."""
         slot = self._head.following
         while slot.node is not None:
             yield slot.node

@@ -125,13 +125,7 @@ class Observers:
     # Edits
 
     def begin(self) -> int:
-        """Begin an edit; return the place in the journal to go back to if it fails.
-
-        Raises
-        ------
-        GraphValueError
-            If a feature begins it while an edit is being taken back.
-        """
+        """Begin an edit; return the place in the journal to go back to if it fails."""
         if self._reverting:
             msg = "FunctionGraph: a feature edits the graph while an edit is taken back. Do nothing at 'revert'."
             raise GraphValueError(msg)
@@ -260,13 +254,11 @@ class Transaction:
         self._mark = 0
 
     def __enter__(self) -> None:
-        """Begin."""
         self._mark = self._observers.begin()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Finish, or take everything back."""
         if kind is not None:
             self._observers.fail(self._mark)
             return

@@ -44,7 +44,6 @@ class OrderStatistics:
         self.repairs = self.rebuilds = self.placed = self.visited = self.edges = self.relabelled = 0
 
     def __repr__(self) -> str:
-        """Show all counts."""
         return f"OrderStatistics({', '.join(f'{n}={getattr(self, n)}' for n in self.__slots__)})"
 
 
@@ -175,13 +174,7 @@ class MaintainedOrder:
     # Questions
 
     def sequence(self, final: bool = False) -> list[Apply]:
-        """Return all nodes in order, as of the last repair.
-
-        Parameters
-        ----------
-        final
-            Whether nodes that have left the graph need not be remembered: no removal will be taken back.
-        """
+        """Return all nodes in order, as of the last repair; if `final`, no removal will be taken back."""
         if self._sorted is None:
             self._sorted = list(self.find_places())
         if len(self._sorted) == len(self._nodes):
@@ -207,19 +200,7 @@ class MaintainedOrder:
     # Repair
 
     def repair(self, log: list[OrderChange] | None = None) -> None:
-        """Bring the order up to date.
-
-        Parameters
-        ----------
-        log
-            Where to write what `undo` needs.
-
-        Raises
-        ------
-        CycleError
-            If there is no order. What was edited stays noted, so that the next question raises it again unless an
-            edit has broken the cycle.
-        """
+        """Bring the order up to date; `log` takes what `undo` needs. A cycle is raised until an edit has broken it."""
         if self.is_clean:
             return
         waiting = len(self._unplaced) + len(self._edges) + len(self._constraints)
@@ -324,13 +305,7 @@ class MaintainedOrder:
         return self.find_places().slots[node].label
 
     def _ahead(self, start: Apply, target: Apply, high: int, found: dict[Apply, Apply | None]) -> Iterator[Apply]:
-        """Find what needs `start` and stands before a label, with what led to it; yield once for each edge.
-
-        Raises
-        ------
-        CycleError
-            If `target` is among it.
-        """
+        """Find what needs `start` and stands before a label, with what led to it; yield once for each edge."""
         slots, count = self.find_places().slots, self.statistics
         pending = [start]
         while pending:
@@ -346,13 +321,7 @@ class MaintainedOrder:
                 yield user
 
     def _behind(self, start: Apply, target: Apply, low: int, found: dict[Apply, Apply | None]) -> Iterator[Apply]:
-        """Find what `start` needs and stands behind a label, with what led to it; yield once for each edge.
-
-        Raises
-        ------
-        CycleError
-            If `target` is among it.
-        """
+        """Find what `start` needs and stands behind a label, with what led to it; yield once for each edge."""
         slots, count = self.find_places().slots, self.statistics
         pending = [start]
         while pending:

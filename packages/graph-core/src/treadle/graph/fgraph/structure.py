@@ -71,7 +71,6 @@ class Clients(dict[Client, int]):
     __hash__ = None
 
     def __repr__(self) -> str:
-        """Show the list of pairs."""
         return repr(list(self))
 
 

@@ -31,13 +31,7 @@ def _json(data: object) -> str:
 
 
 def page(content: Record | Comparison, title: str | None) -> str:
-    """Return a whole HTML page that needs nothing from outside.
-
-    Raises
-    ------
-    DrawingLibraryError
-        If the library that lays out and draws is missing.
-    """
+    """Return a whole HTML page that needs nothing from outside."""
     if isinstance(content, Comparison):
         graphs = [{**content.before.data, "label": "before"}, {**content.after.data, "label": "after"}]
         rules = rule_rows(content.report, content.before, content.after)

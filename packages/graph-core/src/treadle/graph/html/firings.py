@@ -83,17 +83,7 @@ def _row(firing: object, before: _Index, after: _Index) -> Json:
 
 
 def rule_rows(report: Any, before: Record, after: Record) -> list[Json]:
-    """Return the rules in the order in which they first fired, each with its firings and the boxes they touched.
-
-    Parameters
-    ----------
-    report
-        What has ``firings``, such as the report of a rewrite, or the firings themselves: objects with ``rule`` and,
-        where known, ``op``, ``user_line``, ``phase``, ``node`` and ``after``; or tuples
-        ``(rule, node, nodes after, user line)``, cut anywhere after the rule.
-    before, after
-        The two graphs.
-    """
+    """Return the rules in the order in which they first fired, each with its firings and the boxes they touched."""
     firings = getattr(report, "firings", report) or ()
     old, new = _Index(before), _Index(after)
     rows: dict[str, Json] = {}

@@ -126,17 +126,7 @@ class Record:
     def add(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], order: Iterable[Apply], names: Mapping[int, str]
     ) -> None:
-        """Add the outer graph, then the graphs inside its ops, and those inside them.
-
-        Parameters
-        ----------
-        inputs, outputs
-            Of the outer graph; inputs that are not used are shown too.
-        order
-            Its nodes in order of evaluation.
-        names
-            What outputs are for, by position, where it is known: the name of the input that one updates.
-        """
+        """Add the outer graph, then the graphs inside its ops, and those inside them."""
         self.boxes = self._graph(inputs, outputs, order, names)
         for op in self._holders:  # grows on the way
             self._graph(op.inner_inputs, op.inner_outputs, order_nodes(op.inner_outputs, None), {})
@@ -260,22 +250,7 @@ def _seconds(profile: object) -> dict[Apply, float]:
 
 
 def record(thing: object, name: str | None = None, profile: object = None) -> Record:
-    """Write a graph as plain data, in time linear in its size.
-
-    Parameters
-    ----------
-    thing
-        A variable, node, FunctionGraph, compiled function, or a sequence of variables and nodes.
-    name
-        What the page calls it; the name of the function or variable if None.
-    profile
-        Seconds by node.
-
-    Raises
-    ------
-    GraphTypeError
-        If it is none of these.
-    """
+    """Write a graph as plain data, in time linear in its size."""
     fgraph = _graph_of(thing)
     outputs = list(fgraph.outputs) if fgraph is not None else _roots(thing)
     if name is None:

@@ -60,13 +60,7 @@ def _folder() -> Path:
 
 
 def library() -> dict[str, str]:
-    """Return the text of Netron's modules by file name, and the licence they come with as ``licence``.
-
-    Raises
-    ------
-    DrawingLibraryError
-        If Netron is not installed, or its modules are not those that the page's program can use.
-    """
+    """Return the text of Netron's modules by file name, and the licence they come with as ``licence``."""
     folder = _folder()
     try:
         version = importlib.metadata.version("netron")

@@ -258,14 +258,12 @@ class Apply(Generic[V_co]):
         return f"{part}{line}" if rewrite is None else f"{part}{line}, made by the rewrite {rewrite!r}"
 
     def __str__(self) -> str:
-        """Show op and inputs."""
         return f"{self.op}({', '.join(map(str, self.inputs))})"
 
     __repr__ = __str__
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         """Pickle through one flat record of the whole graph (see `treadle.graph.algorithms.serialization`)."""
-        del protocol
         return Apply.reducer(self)
 
 

@@ -64,13 +64,7 @@ def _held(module: str, name: str) -> object:
 
 
 def _found(module: str, name: str, whole: bytes | None = None) -> object:
-    """Return what stands in a place; or what is made of the parts that came along, if that is something else.
-
-    Raises
-    ------
-    GraphValueError
-        If nothing stands there, and nothing came along.
-    """
+    """Return what stands in a place; or what is made of the parts that came along, if that is something else."""
     held = _held(module, name)
     if whole is None:
         if held is None:

@@ -19,12 +19,10 @@ class DisconnectedType(Type):
 
     def filter(self, data: Value, strict: bool = False, allow_downcast: bool | None = None) -> Value:
         """Refuse every value: there are none of this type."""
-        del strict, allow_downcast
         msg = f"DisconnectedType: a disconnected gradient has no values, got {text_of(data)}. Check the cost's inputs."
         raise GraphTypeError(msg)
 
     def __str__(self) -> str:
-        """Show the name."""
         return "Disconnected"
 
 
@@ -44,12 +42,10 @@ class NullType(Type):
 
     def filter(self, data: Value, strict: bool = False, allow_downcast: bool | None = None) -> Value:
         """Refuse every value: there are none of this type."""
-        del strict, allow_downcast
         msg = f"NullType: this gradient is not defined ({self.why}), got {text_of(data)}. Do not use it."
         raise GraphTypeError(msg)
 
     def __str__(self) -> str:
-        """Show the name."""
         return "Null"
 
 

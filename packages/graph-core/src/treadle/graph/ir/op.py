@@ -85,7 +85,6 @@ class Op(GradientNames, ABC):
 
     def infer(self, *types: Type) -> Sequence[Type]:
         """Return the output types for input types; the base of the default `make_node`."""
-        del types
         msg = f"{self}: the op defines neither make_node, infer nor itypes/otypes. Implement one of them."
         raise MethodNotDefinedError(msg)
 
@@ -108,7 +107,6 @@ class Op(GradientNames, ABC):
 
         An op whose `make_node` takes plain numbers may override it, so that these stay plain numbers.
         """
-        del node
         return self.make_node(*inputs)
 
     def _make_typed_node(
@@ -228,7 +226,6 @@ class Op(GradientNames, ABC):
 
     def do_constant_folding(self, fgraph: FunctionGraph | None, node: Apply) -> bool:
         """Whether a node whose inputs are all constant may be replaced by its value."""
-        del fgraph, node
         return True
 
     def printed_form(self, node: Apply) -> Form | Sequence[Form] | None:
@@ -239,7 +236,6 @@ class Op(GradientNames, ABC):
         Where the op has several outputs, a single form is marked with the position of the output asked for; a list
         holds a form for each.
         """
-        del node
         return None
 
     def inplace_on_inputs(self, allowed_inplace_inputs: Sequence[int]) -> Op:
@@ -250,7 +246,6 @@ class Op(GradientNames, ABC):
         allowed_inplace_inputs
             Positions of inputs whose values nothing else needs.
         """
-        del allowed_inplace_inputs
         return self
 
     # Derivatives
@@ -282,7 +277,6 @@ class Op(GradientNames, ABC):
         MethodNotDefinedError
             If the op does not define it.
         """
-        del inputs, outputs, cotangents
         msg = f"{self}: the op defines no gradient. Implement pullback (or L_op, or grad) on {type(self).__name__}."
         raise MethodNotDefinedError(msg)
 
@@ -307,7 +301,6 @@ class Op(GradientNames, ABC):
         MethodNotDefinedError
             If the op does not define it.
         """
-        del inputs, outputs, tangents
         msg = f"{self}: the op defines no R_op. Implement pushforward (or R_op) on {type(self).__name__}."
         raise MethodNotDefinedError(msg)
 
@@ -325,7 +318,6 @@ class Op(GradientNames, ABC):
         It may be called several times, also with different `impl` (``"py"``, ``"c"``), so an op that prepares
         something guards against doing so twice. The maps are None where the node is run without cells.
         """
-        del node, storage_map, compute_map, impl
 
     def make_py_thunk(
         self,
@@ -411,12 +403,10 @@ class Op(GradientNames, ABC):
         inputs
             The node's inputs.
         """
-        del inputs
         return None
 
     def infer_shape(self, node: Apply, shapes: Sequence[SymbolicShape | None]) -> Sequence[SymbolicShape | None] | None:
         """Return each output's shape (a tuple of integer variables) from the inputs' shapes, or None if unknown."""
-        del node, shapes
         return None
 
     def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
@@ -501,7 +491,6 @@ class Op(GradientNames, ABC):
         return (state, whole[1]) if isinstance(whole, tuple) else state
 
     def __str__(self) -> str:
-        """Show class and static parameters."""
         names = self._parameter_names() or ()
         shown = ", ".join(f"{n}={getattr(self, n)!r}" for n in names)
         return f"{type(self).__name__}({shown})" if shown else type(self).__name__

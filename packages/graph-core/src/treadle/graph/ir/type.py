@@ -202,7 +202,6 @@ class Type(ABC):
         others
             How many references to it there are that its owner does not know of.
         """
-        del value, others
         return False
 
     def copy_value(self, value: Value) -> Value:
@@ -226,12 +225,10 @@ class Type(ABC):
 
     def non_finite(self, value: Value) -> tuple[bool, bool]:
         """Return whether the value holds a NaN, and whether it holds an infinity."""
-        del value
         return False, False
 
     def nbytes(self, value: Value) -> int:
         """Return the size of a value in bytes, 0 where that is unknown."""
-        del value
         return 0
 
     def static_nbytes(self) -> int | None:
@@ -240,17 +237,14 @@ class Type(ABC):
 
     def narrowed(self, value: Value) -> Type:
         """Return the narrowest refinement of this type that a value of it belongs to."""
-        del value
         return self
 
     def exceeds(self, value: Value, bound: float) -> bool:
         """Return whether the value holds a finite number beyond a bound, on either side."""
-        del value, bound
         return False
 
     def magnitude(self, value: Value) -> float:
         """Return the largest absolute value of the finite numbers in the value, 0 where there are none."""
-        del value
         return 0.0
 
     @classmethod
@@ -266,7 +260,6 @@ class Type(ABC):
         where_finite
             Whether only what is finite in `a` counts, as for a rewrite, which may make an expression stable.
         """
-        del scale, where_finite
         return cls.values_eq_approx(a, b)
 
     @staticmethod
@@ -286,7 +279,6 @@ class Type(ABC):
         dims
             Of how many innermost dimensions all combinations of strides or lengths are tried.
         """
-        del kind, like, dims
         return iter(())
 
     def guard(self, name: str) -> tuple[str, dict[str, Any]] | None:
@@ -301,7 +293,6 @@ class Type(ABC):
         -------
         The expression, and the names it uses beside builtins; None if there is no quick test.
         """
-        del name
         return None
 
     # Identity
@@ -321,7 +312,6 @@ class Type(ABC):
         return [getattr(self, p) for p in type(self).__props__ or ()]
 
     def __eq__(self, other: object) -> bool:
-        """Compare class and `__props__`; without them, identity."""
         if self is other:
             return True
         if type(self) is not type(other) or type(self).__props__ is None:
@@ -329,13 +319,11 @@ class Type(ABC):
         return isinstance(other, Type) and self._values() == other._values()
 
     def __hash__(self) -> int:
-        """Hash class and `__props__`; without them, identity."""
         if type(self).__props__ is None:
             return object.__hash__(self)
         return hash((type(self), *self._values()))
 
     def __repr__(self) -> str:
-        """Show class and `__props__`."""
         shown = ", ".join(f"{p}={getattr(self, p)!r}" for p in type(self).__props__ or ())
         return f"{type(self).__name__}({shown})"
 

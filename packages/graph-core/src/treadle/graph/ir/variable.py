@@ -43,7 +43,6 @@ class ScratchPad:
         super().__setattr__(name, value)
 
     def __repr__(self) -> str:
-        """Show the attributes."""
         shown = ", ".join(f"{k}={v!r}" for k, v in vars(self).items())
         return f"ScratchPad({shown})"
 
@@ -61,13 +60,7 @@ def _check_name(name: object) -> None:
 
 
 def check_type(given: object) -> None:
-    """Refuse what is no type, where values are filtered through it.
-
-    Raises
-    ------
-    GraphTypeError
-        If it is none.
-    """
+    """Refuse what is no type, where values are filtered through it."""
     if not hasattr(given, "filter"):
         msg = f"Variable: a type is needed, got {text_of(given)}. Pass an instance of a class derived from Type."
         raise GraphTypeError(msg)
@@ -202,20 +195,7 @@ def _shortened(value: object) -> str:
 
 
 def listed(what: str, variables: Any) -> list[Variable]:
-    """Return variables as a list.
-
-    Parameters
-    ----------
-    what
-        What they are, for the error.
-    variables
-        Any iterable of variables.
-
-    Raises
-    ------
-    GraphTypeError
-        If there is one variable in place of a list, or something else than variables in it.
-    """
+    """Return variables as a list."""
     if isinstance(variables, Variable) or not hasattr(type(variables), "__iter__"):
         msg = f"{what}: a list of variables is needed, got {text_of(variables)}. Put what is meant into a list."
         raise GraphTypeError(msg)
@@ -290,7 +270,6 @@ class Constant(Variable[T_co]):
         return self.type.make_constant(self.data, name)
 
     def __str__(self) -> str:
-        """Show name and value, the value cut where it is long."""
         text = _shortened(self.data)
         return f"{self.name}{{{text}}}" if self.name is not None else text
 

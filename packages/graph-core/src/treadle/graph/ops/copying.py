@@ -26,21 +26,18 @@ class _SameValue(Op):
 
     def infer_shape(self, node: Apply, shapes: Sequence[SymbolicShape | None]) -> Sequence[SymbolicShape | None]:
         """Return the input's shape."""
-        del node
         return shapes
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Pass the cotangent on."""
-        del inputs, outputs
         return list(cotangents)
 
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
     ) -> Sequence[Variable | None]:
         """Pass the tangent on."""
-        del inputs, outputs
         return list(tangents)
 
 
@@ -57,7 +54,6 @@ class DeepCopyOp(_SameValue):
 
     def do_constant_folding(self, fgraph: object, node: Apply) -> bool:
         """Refuse: the copy is to be made in each call."""
-        del fgraph, node
         return False
 
 
@@ -72,7 +68,6 @@ class ViewOp(_SameValue):
 
     def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
         """Return the value."""
-        del node
         output_storage[0][0] = inputs[0]
 
 

@@ -110,7 +110,6 @@ class IfElse(Op):
         impl: str | None = None,
     ) -> ThunkType:
         """Return a lazy thunk: a call returns the positions of the inputs it needs next, nothing once it is done."""
-        del no_recycling, impl
         inputs = [storage_map[v] for v in node.inputs]
         outputs = [storage_map[v] for v in node.outputs]
         given = None if compute_map is None else [compute_map[v] for v in node.inputs]
@@ -137,7 +136,6 @@ class IfElse(Op):
 
     def infer_shape(self, node: Apply, shapes: Sequence[SymbolicShape | None]) -> Sequence[SymbolicShape | None]:
         """Return the branches' shapes where they are known to be the same."""
-        del node
         pairs = zip(shapes[1 : 1 + self.n_outs], shapes[1 + self.n_outs :], strict=True)
         return [a if a is not None and b is not None and _same(a, b) else None for a, b in pairs]
 
@@ -145,7 +143,6 @@ class IfElse(Op):
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Each output depends on its variables in both branches; the condition only chooses."""
-        del node
         count = self.n_outs
         return [[False] * count, *([o == i % count for o in range(count)] for i in range(2 * count))]
 
@@ -157,7 +154,6 @@ class IfElse(Op):
         `treadle.tensor.grad` does better: nothing is computed for the branch not taken, so that an infinite
         derivative there does no harm.
         """
-        del outputs
         count = self.n_outs
         first: list[Variable | None] = []
         second: list[Variable | None] = []
@@ -175,7 +171,6 @@ class IfElse(Op):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
     ) -> Sequence[Variable | None]:
         """Choose between the tangents of the branches."""
-        del outputs
         count = self.n_outs
         found: list[Variable | None] = []
         for i in range(count):
@@ -199,7 +194,6 @@ class IfElse(Op):
         return forms[0] if self.n_outs == 1 else forms
 
     def __str__(self) -> str:
-        """Show the name, and how outputs relate to memory."""
         return f"if{{{self.name or ''}{',inplace' if self.as_view else ''}}}"
 
     __repr__ = __str__
@@ -230,13 +224,7 @@ def chosen(condition: Variable, first: Variable, second: Variable) -> Variable:
 
 
 def zeros_of(var: Variable) -> Variable:
-    """Return zeros of a variable's type and shape, through its method ``zeros_like``.
-
-    Raises
-    ------
-    GraphTypeError
-        If its class has none.
-    """
+    """Return zeros of a variable's type and shape, through its method ``zeros_like``."""
     make: Callable[[], Variable] | None = getattr(var, "zeros_like", None)
     if make is None:
         msg = f"IfElse: there are no zeros of type {var.type}, got {var}. Give its variables a method zeros_like."

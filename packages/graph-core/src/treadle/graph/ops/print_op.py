@@ -66,32 +66,27 @@ class Print(Op):
 
     def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
         """Show the value and pass it on."""
-        del node
         self.global_fn(self, inputs[0])
         output_storage[0][0] = inputs[0]
 
     def do_constant_folding(self, fgraph: object, node: Apply) -> bool:
         """Never: the value is to be shown at every call."""
-        del fgraph, node
         return False
 
     def infer_shape(self, node: Apply, shapes: Sequence[SymbolicShape | None]) -> Sequence[SymbolicShape | None]:
         """Return the input's shape."""
-        del node
         return list(shapes)
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Pass the cotangent on."""
-        del inputs, outputs
         return list(cotangents)
 
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
     ) -> Sequence[Variable | None]:
         """Pass the tangent on."""
-        del inputs, outputs
         return list(tangents)
 
     def printed_form(self, node: Apply) -> Form:
@@ -99,7 +94,6 @@ class Print(Op):
         return Form.call(f"Print({self.message!r})" if self.message else "Print()", node.inputs)
 
     def __str__(self) -> str:
-        """Show message and attributes."""
         return f"Print(message={self.message!r}, attrs={self.attrs!r})"
 
     __repr__ = __str__

@@ -239,13 +239,7 @@ class DotWriter:
 
 
 def _branching_node(wanted: object, order: Sequence[Apply]) -> Apply:
-    """Return the node that chooses between branches: the one given, or the one of an op of that name.
-
-    Raises
-    ------
-    GraphValueError
-        If there is no such node, or more than one.
-    """
+    """Return the node that chooses between branches: the one given, or the one of an op of that name."""
     if isinstance(wanted, Variable):
         wanted = wanted.owner
     if isinstance(wanted, Apply):
@@ -359,15 +353,7 @@ def _indented(lines: Iterable[str]) -> list[str]:
 
 
 def drawn(source: str, format: str) -> bytes:  # noqa: A002 - Graphviz's word for it
-    """Return a picture of a DOT text, drawn by the program `dot`.
-
-    Raises
-    ------
-    MissingProgramError
-        If the program is not installed.
-    PictureError
-        If it cannot draw the picture, for instance in a format that it does not know.
-    """
+    """Return a picture of a DOT text, drawn by the program `dot`."""
     program = shutil.which("dot")
     if program is None:
         msg = (

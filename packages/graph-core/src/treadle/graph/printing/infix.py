@@ -105,13 +105,7 @@ class PrinterState:
 
 
 def _in_order(roots: Iterable[Variable], known: Mapping[object, object]) -> list[Variable]:
-    """Return the variables not known yet that the roots are computed from, each after those it needs itself.
-
-    Raises
-    ------
-    CycleError
-        If one of them needs itself.
-    """
+    """Return the variables not known yet that the roots are computed from, each after those it needs itself."""
     order: dict[Variable, None] = {}
     begun: set[Variable] = set()
     pending = [(root, False) for root in reversed(list(roots))]

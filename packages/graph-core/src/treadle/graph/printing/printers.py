@@ -67,13 +67,7 @@ def written(form: Form, pstate: PrinterState) -> Text:
 
 
 def node_of(var: Variable, what: str) -> Apply:
-    """Return the node that computes a variable.
-
-    Raises
-    ------
-    GraphTypeError
-        If none does.
-    """
+    """Return the node that computes a variable."""
     if var.owner is None:
         msg = f"{what}: only variables that an op computes can be written so, got {var} of type {var.type}."
         raise GraphTypeError(msg)
@@ -230,7 +224,6 @@ class LeafPrinter(Printer):
 
     def process(self, var: Variable, pstate: PrinterState) -> str:
         """Return name or type."""
-        del pstate
         return Text(str(var))
 
 
@@ -239,7 +232,6 @@ class ConstantPrinter(Printer):
 
     def process(self, var: Variable, pstate: PrinterState) -> str:
         """Return name or value."""
-        del pstate
         if var.name is not None or not isinstance(var, Constant):
             return Text(str(var.name if var.name is not None else var))
         text = repr(var.data) if isinstance(var.data, str | bytes) else str(var.data)

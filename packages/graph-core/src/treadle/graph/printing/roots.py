@@ -60,20 +60,7 @@ def _function(thing: object) -> Printed | None:
 
 
 def read(what: str, graph: object) -> list[Printed]:
-    """Return what to print, in order.
-
-    Parameters
-    ----------
-    what
-        The function asked, for the error.
-    graph
-        A variable, node, FunctionGraph, compiled function, or a list or tuple of them, nested or not.
-
-    Raises
-    ------
-    GraphTypeError
-        For anything else.
-    """
+    """Return what to print, in order."""
     found: list[Printed] = []
     pending = [graph]
     while pending:

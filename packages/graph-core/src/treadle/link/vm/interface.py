@@ -80,7 +80,6 @@ class Program(ABC):
         The expression, and what it uses by name. Arguments for which it holds are passed on as they are. None, the
         default, has all native arguments made host values first.
         """
-        del kind, name
         return None
 
     def fetch(self, value: object, type_: Type) -> Value:
@@ -105,7 +104,6 @@ class Program(ABC):
         -------
         The program. None, the default, has the linker load one.
         """
-        del graph, data
         return None
 
 

@@ -61,15 +61,7 @@ def keep(program: VMProgram) -> KeptProgram:
 
 
 def restore(kept: KeptProgram, lower: Callable[[Apply], Compute]) -> Listing:
-    """Return the functions of a program that was kept.
-
-    Parameters
-    ----------
-    kept
-        What `keep` returned.
-    lower
-        Returns what computes a node.
-    """
+    """Return the functions of a program that was kept."""
     scope: dict[str, Any] = dict(kept.others)
     made = {out for node in kept.steps.values() for out in node.outputs}
     given = set(kept.fgraph.inputs)

@@ -63,7 +63,6 @@ class ProgramLinker:
         MethodNotDefinedError
             If the linker does not implement it.
         """
-        del fgraph, native_outputs
         msg = (
             f"{type(self).__name__}: a linker must implement link(fgraph), make_thunk() or make_all(), and has "
             "none of them."
@@ -78,7 +77,6 @@ class ProgramLinker:
         ExportUnsupportedError
             By default: if the backend cannot.
         """
-        del fgraph, request, directory
         msg = f"{type(self).__name__}: this backend cannot export functions. Compile the function in mode C."
         raise ExportUnsupportedError(msg)
 
@@ -93,7 +91,6 @@ class ProgramLinker:
         graph itself: what the user gave, and the lines of the user's program, are not stored with it, but taken from
         the equal graph at hand. None, the default, if the program cannot be kept.
         """
-        del program
         return None
 
     def load(self, data: Any, graph: ProgramGraph) -> Program:
@@ -111,7 +108,6 @@ class ProgramLinker:
         Exception
             Of any kind, if that is not possible: the graph is then linked.
         """
-        del graph
         msg = f"{type(self).__name__}.load: cannot load {type(data).__name__}. Override it together with `dump`."
         raise MethodNotDefinedError(msg)
 

@@ -47,7 +47,6 @@ class PythonLinker(ProgramLinker):
 
     def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> Program:
         """Return a program for the graph; every op has `perform`, so nothing is refused."""
-        del native_outputs
 
         def write(lower: Lower) -> Listing:
             return generate(fgraph, {node: lower(node) for node in fgraph.toposort()}, free=True, lazy=self._is_lazy())
@@ -60,7 +59,6 @@ class PythonLinker(ProgramLinker):
 
     def load(self, data: Any, graph: ProgramGraph) -> Program:
         """Return the program; what computes its nodes is made anew."""
-        del graph
         return self._program(data.fgraph, lambda lower: restore(data, lower))
 
     def _lower(self, node: Apply, perform: Lower = through_perform) -> Compute:

@@ -43,7 +43,6 @@ class Later(Generic[T]):
         return made
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle the value; the compile cache keeps it apart instead."""
         return Later.of, (self.get(),)
 
     def get(self) -> T:

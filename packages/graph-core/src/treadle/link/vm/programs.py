@@ -49,17 +49,7 @@ def through_perform(node: Apply) -> Compute:
 
 
 def into_buffers(node: Apply, reused: Sequence[bool], buffers: Buffers) -> Compute:
-    """Return a function of the node's input values that runs `perform` on output cells with the last call's values.
-
-    Parameters
-    ----------
-    node
-        The node.
-    reused
-        Which of its outputs may be computed into the memory of the last call.
-    buffers
-        Where the values are kept.
-    """
+    """Return a function of the node's input values that runs `perform` on output cells with the last call's values."""
     perform = node.op.perform
     prepare(node)
     outputs = list(zip(node.outputs, reused, strict=True))

@@ -46,7 +46,6 @@ class Segment(Op):
         return self._fgraph.get()
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle what the linker keeps of the program."""
         data = None if self.linker is None else self.linker.dump(self.program)
         if data is None:
             msg = f"{self}: {type(self.program).__name__} has nothing to be kept by."
@@ -60,12 +59,10 @@ class Segment(Op):
 
     def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
         """Run the program; what it raises names the node inside."""
-        del node
         for cell, value in zip(output_storage, self.program(*inputs), strict=True):
             cell[0] = value
 
     def __str__(self) -> str:
-        """Show how many nodes there are."""
         return f"Segment({len(self.fgraph)} nodes)"
 
 

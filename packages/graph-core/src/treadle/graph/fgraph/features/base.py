@@ -67,7 +67,6 @@ class Feature:
 
     def orderings(self, fgraph: FunctionGraph) -> dict[Apply, Sequence[Apply]]:
         """Return, for nodes, others that must run before them."""
-        del fgraph
         return {}
 
     def clone(self) -> Feature:
@@ -76,7 +75,6 @@ class Feature:
 
     def clone_onto(self, equiv: Mapping[object, object]) -> Feature:
         """Return a feature for a copy of the graph, given what stands for what in it: what `clone` returns."""
-        del equiv
         return self.clone()
 
     def refuse_second(self, graph: FunctionGraph | None, kind: type[GraphValueError] = GraphValueError) -> None:

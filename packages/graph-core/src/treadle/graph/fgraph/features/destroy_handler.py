@@ -159,7 +159,6 @@ class DestroyHandler(Feature):
 
     def orderings(self, fgraph: FunctionGraph) -> dict[Apply, Sequence[Apply]]:
         """Return, for each node that overwrites something, those that must run before it."""
-        del fgraph
         found: dict[Apply, list[Apply]] = {}
         for first, second in self._orderings:
             found.setdefault(second, []).append(first)
@@ -239,7 +238,6 @@ class DestroyHandler(Feature):
 
     def on_import(self, fgraph: FunctionGraph, node: Apply, reason: str | None) -> None:
         """Take a node in."""
-        del fgraph, reason
         self._inputs[node] = list(node.inputs)
         for var in node.outputs:
             self._memory(var)
@@ -254,7 +252,6 @@ class DestroyHandler(Feature):
 
     def on_prune(self, fgraph: FunctionGraph, node: Apply, reason: str | None) -> None:
         """Let a node go."""
-        del fgraph, reason
         inputs = self._inputs.pop(node)
         for i in _overwritten(node):
             self._destroy(node, inputs[i], -1)
@@ -271,7 +268,6 @@ class DestroyHandler(Feature):
         self, fgraph: FunctionGraph, node: Apply, i: int, var: Variable, new_var: Variable, reason: str | None = None
     ) -> None:
         """Follow a changed input."""
-        del fgraph, reason
         self._inputs[node][i] = new_var
         destroyed = _overwritten(node).count(i)
         views = [out for place, out in _views(node) if place == i]
@@ -290,13 +286,11 @@ class DestroyHandler(Feature):
 
     def on_add_output(self, fgraph: FunctionGraph, node: Apply, reason: str | None) -> None:
         """Take in who reads an output."""
-        del fgraph, reason
         self._inputs[node] = list(node.inputs)
         self._add_read(node, node.inputs[0])
 
     def on_remove_output(self, fgraph: FunctionGraph, node: Apply, reason: str | None) -> None:
         """Let go who read an output."""
-        del fgraph, reason
         (var,) = self._inputs.pop(node)
         self._remove_read(node, var)
 

@@ -35,7 +35,6 @@ class NodeFinder(Bookkeeper):
 
     def on_detach(self, fgraph: FunctionGraph) -> None:
         """Forget every node."""
-        del fgraph
         self._fgraph = None
         self._nodes.clear()
 
@@ -45,12 +44,10 @@ class NodeFinder(Bookkeeper):
 
     def on_import(self, fgraph: FunctionGraph, node: Apply, reason: str | None) -> None:
         """Index the node."""
-        del fgraph, reason
         self._nodes.setdefault(node.op, {})[node] = None
 
     def on_prune(self, fgraph: FunctionGraph, node: Apply, reason: str | None) -> None:
         """Drop the node."""
-        del fgraph, reason
         found = self._nodes.get(node.op, {})
         found.pop(node, None)
         if not found:

@@ -22,7 +22,6 @@ class PreserveNames(Feature):
         self, fgraph: FunctionGraph, node: Apply, i: int, var: Variable, new_var: Variable, reason: str | None = None
     ) -> None:
         """Pass the name on."""
-        del fgraph, node, i
         if reason != REVERT and var.name is not None and new_var.name is None:
             new_var.name = var.name
 

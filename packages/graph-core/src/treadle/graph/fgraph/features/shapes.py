@@ -54,7 +54,6 @@ class ShapeFeature(Feature):
 
     def on_detach(self, fgraph: FunctionGraph) -> None:
         """Forget all shapes."""
-        del fgraph
         self._fgraph = None
         self._known.clear()
         self._users.clear()
@@ -123,7 +122,6 @@ class ShapeFeature(Feature):
         self, fgraph: FunctionGraph, node: Apply, i: int, var: Variable, new_var: Variable, reason: str | None = None
     ) -> None:
         """Forget the shapes that depend on the node's outputs."""
-        del fgraph, i, new_var, reason
         users = self._users.get(var)
         if users is not None:
             users.pop(node, None)
@@ -131,7 +129,6 @@ class ShapeFeature(Feature):
 
     def on_prune(self, fgraph: FunctionGraph, node: Apply, reason: str | None) -> None:
         """Forget the shapes of the node's outputs."""
-        del fgraph, reason
         self._forget(node)
         for x in node.inputs:
             users = self._users.get(x)

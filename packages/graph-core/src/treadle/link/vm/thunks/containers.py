@@ -136,7 +136,6 @@ class Container(StateContainer):
         self.write(fetch(value))
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle the rules and the value."""
         return _container, (
             self.type,
             self.storage,
@@ -144,7 +143,6 @@ class Container(StateContainer):
         )
 
     def __repr__(self) -> str:
-        """Show name, type and value."""
         return f"<container {self.name or 'without a name'} of {self.type}: {self.storage[0]!r}>"
 
 
@@ -220,13 +218,7 @@ def spare_outputs(fgraph: FunctionGraph, outputs: Sequence[Cell], known: Storage
 
 
 def fixed_value(var: Variable) -> Value:
-    """Return the value of a constant, or of a shared variable that is no input of its graph.
-
-    Raises
-    ------
-    GraphValueError
-        If the variable has no value.
-    """
+    """Return the value of a constant, or of a shared variable that is no input of its graph."""
     if isinstance(var, Constant):
         return var.data
     if isinstance(var, SharedVariable):

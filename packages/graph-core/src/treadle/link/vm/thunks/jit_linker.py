@@ -42,7 +42,6 @@ class JITLinker(PerformLinker):
         MethodNotDefinedError
             If the subclass does not implement it.
         """
-        del fgraph, order, input_storage, output_storage, storage_map, kwargs
         method = "fgraph_convert(fgraph, order, input_storage, output_storage, storage_map)"
         raise self._lacks(method)
 
@@ -54,7 +53,6 @@ class JITLinker(PerformLinker):
         MethodNotDefinedError
             If the subclass does not implement it.
         """
-        del fn
         method = "jit_compile(fn)"
         raise self._lacks(method)
 
@@ -68,7 +66,6 @@ class JITLinker(PerformLinker):
 
     def output_filter(self, var: Variable, out: object) -> Value:
         """Return a result as it is put into the output's cell."""
-        del var
         return out
 
     def _lacks(self, method: str) -> MethodNotDefinedError:
@@ -107,7 +104,6 @@ class JITLinker(PerformLinker):
         **kwargs: Any,
     ) -> tuple[Any, list[Container], list[Container], list[Any], list[Apply]]:
         """Return the thunk of the whole graph, containers, the thunk in a list, and the node it stands for."""
-        del kwargs
         fgraph = self._accepted()
         order = self.schedule(fgraph)
         inputs, outputs, known = map_storage(fgraph, order, input_storage, output_storage, storage_map)

@@ -212,7 +212,6 @@ class Linker(ProgramLinker):
 
         By default each node is a program of this linker by itself; one that it refuses runs in Python.
         """
-        del kwargs
         fgraph = self._accepted()
         order = self.schedule(fgraph)
         inputs, outputs, known = map_storage(fgraph, order, input_storage, output_storage, storage_map)
@@ -243,7 +242,6 @@ class Linker(ProgramLinker):
 
     def _ways(self, order: Sequence[Apply], lasting: Sequence[Variable]) -> tuple[MakeNode, Callable[..., UpdatingVM]]:
         """Return what makes the thunks of nodes for `make_all`, and what runs them; `lasting` must not be reused."""
-        del order, lasting
 
         def make(node: Apply, known: StorageMap, flags: Flags) -> ThunkType:
             return thunk_of(node, link_one_node(node, self), known, flags, self.no_recycling)
@@ -291,7 +289,6 @@ class LocalLinker(Linker):
         MethodNotDefinedError
             If the subclass does not implement it.
         """
-        del input_storage, output_storage, storage_map, kwargs
         msg = (
             f"{type(self).__name__}: a LocalLinker must implement make_all, which returns a thunk, input containers, "
             "output containers, the thunks of the nodes and the nodes."

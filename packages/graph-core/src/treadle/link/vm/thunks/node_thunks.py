@@ -24,21 +24,7 @@ def thunk_of(
     compute_map: Mapping[Variable, list[bool]] | None = None,
     no_recycling: Container[Variable] = (),
 ) -> ThunkType:
-    """Return a thunk that computes a node with a function of its input values.
-
-    Parameters
-    ----------
-    node
-        The node.
-    run
-        Takes the values of the node's inputs, returns the output's or a tuple of several.
-    storage_map
-        Where values come from and go to.
-    compute_map
-        Flags to set once the outputs are there, if given.
-    no_recycling
-        Variables whose cells are emptied before each run.
-    """
+    """Return a thunk that computes a node with a function of its input values."""
     inputs = [storage_map[var] for var in node.inputs]
     outputs = [storage_map[var] for var in node.outputs]
     flags = [] if compute_map is None else [compute_map[var] for var in node.outputs]

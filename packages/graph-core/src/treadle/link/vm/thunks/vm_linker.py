@@ -63,7 +63,6 @@ class PerformLinker(LocalLinker, PythonLinker):
         return None
 
     def _ways(self, order: Sequence[Apply], lasting: Sequence[Variable]) -> tuple[MakeNode, Callable[..., UpdatingVM]]:
-        del order
         return lambda node, known, flags: made_thunk(node, known, flags, lasting, "py"), Loop
 
 

@@ -214,11 +214,9 @@ class NodewiseLinker(LocalLinker):
 
     def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> Program:
         """Return a program for the graph; nodes that the linker refuses run in Python, so nothing is refused."""
-        del native_outputs
         return link_node_by_node(fgraph, self.linker, self.wrap or _unchanged, self._frees())
 
     def _ways(self, order: Sequence[Apply], lasting: Sequence[Variable]) -> tuple[MakeNode, Callable[..., UpdatingVM]]:
-        del order, lasting
         wrap = self.wrap or _unchanged
 
         def make(node: Apply, known: StorageMap, flags: Flags) -> ThunkType:
