@@ -198,7 +198,7 @@ if TYPE_CHECKING:
     from treadle.tensor.from_function import FromFunctionOp, as_op, wrap_py
     from treadle.tensor.fused_reduction import FusedReduction
     from treadle.tensor.gradient import grad
-    from treadle.tensor.normalization import LogSoftmax, LogSumExp, Softmax, log_softmax, logsumexp, softmax
+    from treadle.tensor.normalization import LogSoftmax, LogSumExp, Peak, Softmax, log_softmax, logsumexp, softmax
     from treadle.tensor.staging import Staging, stage, static_positions
 
 __all__ = [
@@ -237,6 +237,7 @@ __all__ = [
     "NumpyFunctionError",
     "OpFromGraph",
     "Operators",
+    "Peak",
     "Positions",
     "Reduction",
     "Reshape",
@@ -446,7 +447,7 @@ else:
             "treadle.tensor.from_function": "FromFunctionOp as_op wrap_py",
             "treadle.tensor.fused_reduction": "FusedReduction",
             "treadle.tensor.gradient": "grad",
-            "treadle.tensor.normalization": "LogSoftmax LogSumExp Softmax log_softmax logsumexp softmax",
+            "treadle.tensor.normalization": "LogSoftmax LogSumExp Peak Softmax log_softmax logsumexp softmax",
             "treadle.tensor.staging": "Staging stage static_positions",
         },
     )

@@ -53,6 +53,11 @@ class FusedReduction(Op):
         pairs = zip(whole.outputs, self.reductions, strict=True)
         return whole, tuple(None if r is None else r.make_node(x) for x, r in pairs)
 
+    def decompose(self, *inputs: Variable) -> Sequence[Variable]:
+        """Return the functions, and the reductions of their results."""
+        values = self.elementwise.make_node(*inputs).outputs
+        return [x if r is None else r(x) for x, r in zip(values, self.reductions, strict=True)]
+
     def as_input(self, value: Any) -> Variable:
         """Take anything that can be made a tensor."""
         return as_tensor_variable(value)

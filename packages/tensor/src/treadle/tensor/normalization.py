@@ -1,48 +1,39 @@
-"""Softmax, logsumexp and their kin: stable by construction, the largest element taken out first."""
+"""Softmax, log-softmax and logsumexp: stable by construction, the largest element taken out first."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from treadle.graph import Form, Op, as_flag, static_op
+from treadle.graph import Form, as_flag, static_op
 from treadle.tensor.axes import axis_keyword, normalize_axes
-from treadle.tensor.conversion import as_tensor_variable
+from treadle.tensor.broadcasting import full
+from treadle.tensor.conversion import as_tensor_variable, constant
+from treadle.tensor.dimshuffle import squeeze
 from treadle.tensor.fields import fix_axes
-from treadle.tensor.reduction import expanded, sum_
-from treadle.tensor.scalar.arithmetic import mul, sub
-from treadle.tensor.scalar.cast import cast
-from treadle.tensor.scalar.exponential import exp
+from treadle.tensor.joining import join
+from treadle.tensor.reduction import OverAxes, expanded, max_, sum_
+from treadle.tensor.scalar.arithmetic import add, mul, sub, true_div
+from treadle.tensor.scalar.cast import cast, switch
+from treadle.tensor.scalar.comparison import isfinite
+from treadle.tensor.scalar.exponential import exp, log
+from treadle.tensor.shape import lengths
 from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from treadle.graph import Apply, Type, Variable
     from treadle.tensor.variable import TensorVariable
 
 
-def _shifted(x: Any, axes: tuple[int, ...]) -> tuple[Any, Any]:
-    """Return x minus its largest element along the axes, and that element; an infinite one is not taken out."""
-    top = np.max(x, axis=axes, keepdims=True, initial=-np.inf)
-    top = np.where(np.isfinite(top), top, 0).astype(x.dtype)
-    return x - top, top
-
-
-class _OverAxes(Op):
-    """Base of ops over axes of one float tensor."""
-
-    axes: tuple[int, ...]
-
-    def as_input(self, value: Any) -> Variable:
-        """Take anything that can be made a tensor."""
-        return as_tensor_variable(value)
-
-
 @static_op
-class Softmax(_OverAxes):
-    """exp(x) over its sum along axes."""
+class Peak(OverAxes):
+    """The largest element along axes, which are kept with length 1; minus infinity over no elements."""
 
     axes: tuple[int, ...]
 
@@ -51,20 +42,88 @@ class Softmax(_OverAxes):
         fix_axes(self)
 
     def infer(self, *types: Type) -> Sequence[Type]:
-        """Return the input's type."""
-        return types
-
-    def printed_form(self, node: Apply) -> Form:
-        """Write ``softmax(x, axis=0)``."""
-        (x,) = node.inputs
-        return Form.call("softmax", [x], axis_keyword(self.axes, getattr(x.type, "ndim", 0)))
+        """Return the input's type with axes of length 1."""
+        x = self.checked(types[0])
+        return [TensorType(x.dtype, tuple(1 if d in self.axes else n for d, n in enumerate(x.shape)))]
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
         """Compute with NumPy."""
         del node
+        output_storage[0][0] = np.asarray(np.max(inputs[0], axis=self.axes, keepdims=True, initial=-np.inf))
+
+    def decompose(self, *inputs: Variable) -> Sequence[Variable]:
+        """Return the maximum, with minus infinity added where there may be no elements."""
+        x: Any = inputs[0]
+        for axis in self.axes:
+            if not x.type.shape[axis]:
+                shape = [1 if d == axis else n for d, n in enumerate(lengths(x))]
+                x = join(axis, x, full(shape, -np.inf, dtype=x.dtype))
+        return [max_(x, axis=self.axes, keepdims=True)]
+
+
+class _Normalization(OverAxes):
+    """Base of the ops over axes of one float tensor."""
+
+    user_name: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        """Bring the fields to one form."""
+        fix_axes(self)
+
+    def infer(self, *types: Type) -> Sequence[Type]:
+        """Return the input's type."""
+        return [self.checked(types[0])]
+
+    def printed_form(self, node: Apply) -> Form:
+        """Write ``softmax(x, axis=0)``."""
+        (x,) = node.inputs
+        return Form.call(self.user_name, [x], axis_keyword(self.axes, getattr(x.type, "ndim", 0)))
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+        """Compute with NumPy; an infinite element is not taken out."""
+        del node
+        x = inputs[0]
         with np.errstate(all="ignore"):
-            e = np.exp(_shifted(inputs[0], self.axes)[0])
-            output_storage[0][0] = np.asarray(e / e.sum(axis=self.axes, keepdims=True))
+            top = np.max(x, axis=self.axes, keepdims=True, initial=-np.inf)
+            top = np.where(np.isfinite(top), top, 0).astype(x.dtype)
+            output_storage[0][0] = np.asarray(self.compute(x - top, top))
+
+    def decompose(self, *inputs: Variable) -> Sequence[Variable]:
+        """Return the formula, computed in float32 for float16; an infinite element is not taken out."""
+        x: Any = inputs[0]
+        wide: Any = cast(x, "float32") if x.dtype == "float16" else x
+        top: Any = Peak(self.axes)(wide)
+        top = switch(isfinite(top), top, constant(0, dtype=wide.dtype))
+        return [cast(self.formula(sub(wide, top), top), x.dtype)]
+
+    @abstractmethod
+    def compute(self, shifted: NDArray[Any], top: NDArray[Any]) -> NDArray[Any]:
+        """Return the result for NumPy arrays: x less its largest element, and that element."""
+
+    @abstractmethod
+    def formula(self, shifted: TensorVariable, top: TensorVariable) -> TensorVariable:
+        """Return the result as an expression of the same."""
+
+
+@static_op
+class Softmax(_Normalization):
+    """exp(x) over its sum along axes."""
+
+    axes: tuple[int, ...]
+    user_name = "softmax"
+
+    def compute(self, shifted: NDArray[Any], top: NDArray[Any]) -> NDArray[Any]:
+        """Divide the exponentials by their sum."""
+        del top
+        e = np.exp(shifted)
+        result: NDArray[Any] = e / e.sum(axis=self.axes, keepdims=True)
+        return result
+
+    def formula(self, shifted: TensorVariable, top: TensorVariable) -> TensorVariable:
+        """Divide the exponentials by their sum."""
+        del top
+        e = exp(shifted)
+        return true_div(e, sum_(e, axis=self.axes, keepdims=True))
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
@@ -76,30 +135,22 @@ class Softmax(_OverAxes):
 
 
 @static_op
-class LogSoftmax(_OverAxes):
+class LogSoftmax(_Normalization):
     """The logarithm of softmax along axes: x - logsumexp(x)."""
 
     axes: tuple[int, ...]
+    user_name = "log_softmax"
 
-    def __post_init__(self) -> None:
-        """Bring the fields to one form."""
-        fix_axes(self)
+    def compute(self, shifted: NDArray[Any], top: NDArray[Any]) -> NDArray[Any]:
+        """Subtract the logarithm of the sum of exponentials."""
+        del top
+        result: NDArray[Any] = shifted - np.log(np.exp(shifted).sum(axis=self.axes, keepdims=True))
+        return result
 
-    def infer(self, *types: Type) -> Sequence[Type]:
-        """Return the input's type."""
-        return types
-
-    def printed_form(self, node: Apply) -> Form:
-        """Write ``log_softmax(x, axis=0)``."""
-        (x,) = node.inputs
-        return Form.call("log_softmax", [x], axis_keyword(self.axes, getattr(x.type, "ndim", 0)))
-
-    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
-        """Compute with NumPy."""
-        del node
-        with np.errstate(all="ignore"):
-            shifted, _ = _shifted(inputs[0], self.axes)
-            output_storage[0][0] = np.asarray(shifted - np.log(np.exp(shifted).sum(axis=self.axes, keepdims=True)))
+    def formula(self, shifted: TensorVariable, top: TensorVariable) -> TensorVariable:
+        """Subtract the logarithm of the sum of exponentials."""
+        del top
+        return sub(shifted, log(sum_(exp(shifted), axis=self.axes, keepdims=True)))
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
@@ -111,32 +162,26 @@ class LogSoftmax(_OverAxes):
 
 
 @static_op
-class LogSumExp(_OverAxes):
+class LogSumExp(_Normalization):
     """The logarithm of the sum of exponentials along axes, which are dropped."""
 
     axes: tuple[int, ...]
-
-    def __post_init__(self) -> None:
-        """Bring the fields to one form."""
-        fix_axes(self)
+    user_name = "logsumexp"
 
     def infer(self, *types: Type) -> Sequence[Type]:
         """Return the input's type without the axes."""
-        x: Any = types[0]
+        x = self.checked(types[0])
         return [TensorType(x.dtype, tuple(n for d, n in enumerate(x.shape) if d not in self.axes))]
 
-    def printed_form(self, node: Apply) -> Form:
-        """Write ``logsumexp(x, axis=0)``."""
-        (x,) = node.inputs
-        return Form.call("logsumexp", [x], axis_keyword(self.axes, getattr(x.type, "ndim", 0)))
+    def compute(self, shifted: NDArray[Any], top: NDArray[Any]) -> NDArray[Any]:
+        """Return the logarithm of the sum of exponentials."""
+        total: NDArray[Any] = np.log(np.exp(shifted).sum(axis=self.axes, keepdims=True)) + top
+        return total.squeeze(self.axes)
 
-    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
-        """Compute with NumPy."""
-        del node
-        with np.errstate(all="ignore"):
-            shifted, top = _shifted(inputs[0], self.axes)
-            total = np.log(np.exp(shifted).sum(axis=self.axes, keepdims=True)) + top
-            output_storage[0][0] = np.asarray(np.squeeze(total, self.axes))
+    def formula(self, shifted: TensorVariable, top: TensorVariable) -> TensorVariable:
+        """Return the logarithm of the sum of exponentials."""
+        total = add(log(sum_(exp(shifted), axis=self.axes, keepdims=True)), top)
+        return squeeze(total, self.axes)
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]

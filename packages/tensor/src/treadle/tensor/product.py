@@ -141,10 +141,14 @@ class Gemm(Op):
         del node
         output_storage[0][0] = self.apply(*inputs)
 
+    def decompose(self, *inputs: Variable) -> Sequence[Variable]:
+        """Return the product, scaled and added."""
+        c, alpha, a, b, beta = inputs
+        return [add(mul(beta, c), mul(alpha, MatMul()(a, b)))]
+
     def printed_form(self, node: Apply) -> Form:
         """Write ``beta * c + alpha * (a @ b)``."""
-        c, alpha, a, b, beta = node.inputs
-        return Form.like(add(mul(beta, c), mul(alpha, MatMul()(a, b))))
+        return Form.like(self.decompose(*node.inputs)[0])
 
     @staticmethod
     def apply(c: Any, alpha: Any, a: Any, b: Any, beta: Any) -> Any:

@@ -75,7 +75,7 @@ def _without(x: Any, axes: Sequence[int]) -> tuple[int | None, ...]:
     return tuple(n for d, n in enumerate(x.shape) if d not in axes)
 
 
-class _OverAxes(Op):
+class OverAxes(Op):
     """Base of ops that reduce one tensor over axes."""
 
     axes: tuple[int, ...]
@@ -84,17 +84,25 @@ class _OverAxes(Op):
         """Take anything that can be made a tensor."""
         return as_tensor_variable(value)
 
-    def _check(self, x: Any) -> None:
+    def checked(self, x: Type) -> TensorType:
+        """Return the input's type.
+
+        Raises
+        ------
+        TensorTypeError
+            If it is no tensor, or does not have the axes.
+        """
         if not isinstance(x, TensorType):
             msg = f"{self}: a tensor is needed, got {x}."
             raise TensorTypeError(msg)
         if normalize_axes(str(self), self.axes, x.ndim) != self.axes or list(self.axes) != sorted(self.axes):
             msg = f"{self}: the op's axes must be non-negative and ascending. Use the function of that name."
             raise TensorTypeError(msg)
+        return x
 
 
 @static_op
-class Reduction(_OverAxes):
+class Reduction(OverAxes):
     """Combine all elements along axes.
 
     Parameters
@@ -121,8 +129,7 @@ class Reduction(_OverAxes):
 
     def infer(self, *types: Type) -> Sequence[Type]:
         """Return the type without the reduced axes."""
-        x: Any = types[0]
-        self._check(x)
+        x = self.checked(types[0])
         if x.dtype.startswith("complex") or self.acc_dtype.startswith("complex"):
             inner = np.dtype(self.acc_dtype)
             check_conversion(self.kind, x.numpy_dtype, inner)
@@ -274,7 +281,7 @@ def _over_different_others(values: Sequence[Any], axes: tuple[int, ...], factor:
 
 
 @static_op
-class ArgReduction(_OverAxes):
+class ArgReduction(OverAxes):
     """Position of the first extremum along axes, counted in C order over them; the first NaN wins.
 
     Parameters
@@ -294,8 +301,7 @@ class ArgReduction(_OverAxes):
 
     def infer(self, *types: Type) -> Sequence[Type]:
         """Return an int64 type without the reduced axes."""
-        (x,) = types
-        self._check(x)
+        x = self.checked(types[0])
         return [TensorType("int64", _without(x, self.axes))]
 
     def printed_form(self, node: Apply) -> Form:

@@ -43,21 +43,6 @@ def _several(values: list[Any], shape: tuple[int, ...]) -> Any:
     return made[0] if len(made) == 1 else made
 
 
-def fused(op: tt.FusedReduction, node: Apply) -> Callable[..., Any]:
-    """The functions, then the reductions of their results."""
-    whole, parts = op.parts(node)
-    made: list[Any] = [None if part is None else reduction(part.op, part) for part in parts]  # type: ignore[arg-type]  # it is one
-    steps = elemwise(op.elementwise, whole)
-
-    def run(*xs: Any) -> Any:
-        values = steps(*xs)
-        several = values if isinstance(values, tuple) else (values,)
-        results = tuple(v if r is None else r(v) for v, r in zip(several, made, strict=True))
-        return results[0] if len(results) == 1 else results
-
-    return run
-
-
 def dimshuffle(op: tt.DimShuffle, node: Apply) -> Callable[..., Any]:
     """Drop, permute, insert."""
     del node
@@ -175,48 +160,6 @@ def put(op: tt.IncSubtensor | tt.AdvancedIncSubtensor, node: Apply) -> Callable[
     return run
 
 
-def _shifted(x: Any, axes: tuple[int, ...]) -> tuple[Any, Any]:
-    top = np.max(x, axis=axes, keepdims=True, initial=-np.inf)
-    top = np.where(np.isfinite(top), top, 0).astype(x.dtype)
-    return x - top, top
-
-
-def softmax(op: tt.Softmax, node: Apply) -> Callable[..., Any]:
-    """Exponentials over their sum."""
-    del node
-    axes = op.axes
-
-    def run(x: Any) -> Any:
-        e = np.exp(_shifted(x, axes)[0])
-        return e / e.sum(axis=axes, keepdims=True)
-
-    return run
-
-
-def log_softmax(op: tt.LogSoftmax, node: Apply) -> Callable[..., Any]:
-    """Less the logarithm of the sum of exponentials."""
-    del node
-    axes = op.axes
-
-    def run(x: Any) -> Any:
-        shifted, _ = _shifted(x, axes)
-        return shifted - np.log(np.exp(shifted).sum(axis=axes, keepdims=True))
-
-    return run
-
-
-def logsumexp(op: tt.LogSumExp, node: Apply) -> Callable[..., Any]:
-    """The logarithm of the sum of exponentials."""
-    del node
-    axes = op.axes
-
-    def run(x: Any) -> Any:
-        shifted, top = _shifted(x, axes)
-        return np.asarray(np.log(np.exp(shifted).sum(axis=axes)) + top.squeeze(axes))
-
-    return run
-
-
 def shape(op: tt.Shape, node: Apply) -> Callable[..., Any]:
     """All lengths."""
     del op, node
@@ -245,10 +188,10 @@ def choice(op: IfElse, node: Apply) -> Callable[..., Any]:
 def register(table: LoweringTable) -> None:
     """Enter the rules into the tape's table."""
     for rule, *ops in (
-        (elemwise, tt.Elemwise), (fused, tt.FusedReduction), (dimshuffle, tt.DimShuffle), (reshape, tt.Reshape),
+        (elemwise, tt.Elemwise), (dimshuffle, tt.DimShuffle), (reshape, tt.Reshape),
         (alloc, tt.Alloc), (sum_to, tt.SumTo), (reduction, tt.Reduction), (arg_reduction, tt.ArgReduction),
         (matmul, tt.MatMul), (join, tt.Join), (arange, tt.ARange), (take, tt.Subtensor, tt.AdvancedSubtensor),
-        (put, tt.IncSubtensor, tt.AdvancedIncSubtensor), (softmax, tt.Softmax), (log_softmax, tt.LogSoftmax),
-        (logsumexp, tt.LogSumExp), (shape, tt.Shape), (shape_i, tt.ShapeI), (choice, IfElse),
+        (put, tt.IncSubtensor, tt.AdvancedIncSubtensor),
+        (shape, tt.Shape), (shape_i, tt.ShapeI), (choice, IfElse),
     ):  # fmt: skip
         table.register(*ops)(rule)

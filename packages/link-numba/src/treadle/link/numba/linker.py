@@ -51,12 +51,12 @@ class NumbaLinker(TableLinker):
     def check(self, node: Apply) -> None:
         """Refuse a node without a rule, or of dtypes that are not lowered."""
         from treadle.link.numba.lower.elemwise import refusal
-        from treadle.tensor import Elemwise, FusedReduction
+        from treadle.tensor import Elemwise
 
         TABLE.rule(node)
         reason = next((r for r in (_refused_type(v.type) for v in (*node.inputs, *node.outputs)) if r), "")
-        if not reason and isinstance(node.op, Elemwise | FusedReduction):
-            reason = refusal(node.op if isinstance(node.op, Elemwise) else node.op.elementwise, node)
+        if not reason and isinstance(node.op, Elemwise):
+            reason = refusal(node.op, node)
         if reason:
             raise Unsupported(reason)
 

@@ -1,18 +1,21 @@
-"""Records of Softmax, LogSoftmax and LogSumExp."""
+"""Records of Softmax, LogSoftmax, LogSumExp, and of the largest element that they take out."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import Any
 
+import numpy as np
 from scipy import special
 
 from treadle import tensor as tt
 from treadle.testing.domain import REAL, Domain
 from treadle.testing.records.structured import in_dtype_of, of_shape
-from treadle.testing.sample import Operand, Sample
+from treadle.testing.sample import FLOATS, INTEGERS, Operand, Sample
 
 F = "normalization"
+# It is of floats, with minus infinity for no elements.
+LEFT_OUT = {tt.Peak: ("bool", *INTEGERS)}
 # Numbers whose exponentials overflow.
 _HUGE = Domain(-2000.0, 2000.0, special=False)
 _LOSSY = {"float32": (1e-4, 1e-4), "float64": (1e-11, 1e-11)}
@@ -58,6 +61,15 @@ SAMPLES: tuple[Sample, ...] = (
             tolerances={"float32": (1e-3, 1e-3), "float64": (1e-9, 1e-9)},
         )
         for name, build, oracle in _FUNCTIONS
+    ),
+    Sample(
+        "peak",
+        F,
+        tt.Peak((0,)),
+        lambda x: np.max(x, axis=0, keepdims=True, initial=-np.inf),
+        _matrix(REAL),
+        dtypes=FLOATS,
+        variants=_WITH_EMPTY,
     ),
     Sample(
         "logsumexp_kept",

@@ -10,7 +10,7 @@ from jax import lax
 
 from treadle.link.jax.casting import convert
 from treadle.link.jax.table import JAX
-from treadle.tensor import Gemm, MatMul
+from treadle.tensor import MatMul
 
 if TYPE_CHECKING:
     import jax
@@ -34,16 +34,6 @@ def matmul(op: MatMul, node: TensorNode) -> Lowered:
             # XLA has a faster product for a vector than for a matrix of one column.
             return convert(_multiply(left, right[:, 0])[:, None], out.dtype)
         return convert(_multiply(left, right), out.dtype)
-
-    return run
-
-
-@JAX.register(Gemm)
-def gemm(op: Gemm, node: TensorNode) -> Lowered:
-    """Lower to a product, scaled and added."""
-
-    def run(c: jax.Array, alpha: jax.Array, a: jax.Array, b: jax.Array, beta: jax.Array) -> jax.Array:
-        return beta * c + alpha * _multiply(a, b)
 
     return run
 

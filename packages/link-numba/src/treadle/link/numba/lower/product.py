@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from treadle.graph import applys_between
 from treadle.link.numba.blas import GEMM, GEMV
 from treadle.link.numba.dtypes import STORAGES, Storage
 from treadle.link.numba.library import LIBRARY
 from treadle.link.numba.loops import nest
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.unit import Unit, make_kernel
-from treadle.tensor import Gemm, MatMul, as_tensor_variable, matmul
+from treadle.tensor import MatMul
 
 if TYPE_CHECKING:
     from treadle.graph import Apply, Variable
@@ -107,18 +106,6 @@ def lower_matmul(op: MatMul, node: Apply, writer: GraphWriter) -> None:
     else:
         arguments.append(f"as_{storage.memory}({made.address})")
     writer.call(multiplication(len(batch), storage), arguments, checked=blas)
-
-
-@TABLE.register(Gemm)
-def lower_gemm(op: Gemm, node: Apply, writer: GraphWriter) -> None:
-    """Multiply, then scale and add."""
-    del op
-    c, alpha, a, b, beta = (as_tensor_variable(x) for x in node.inputs)
-    result = beta * c + alpha * matmul(a, b)
-    for step in applys_between(node.inputs, [result]):
-        rule: Any = TABLE.find(step.op)
-        rule(step.op, step, writer)
-    writer.bind(node.outputs[0], writer.value(result))
 
 
 def _batch_strides(writer: GraphWriter, x: ArrayValue, batch: tuple[str, ...]) -> list[str]:

@@ -8,7 +8,7 @@ import torch
 
 from treadle.link.torch.storage import converter, kind, to_output_dtype, working
 from treadle.link.torch.table import TORCH
-from treadle.tensor import Gemm, MatMul
+from treadle.tensor import MatMul
 
 if TYPE_CHECKING:
     from treadle.link.torch.table import Lowered
@@ -28,15 +28,5 @@ def matmul(op: MatMul, node: TensorNode) -> Lowered:
             msg = "the inner lengths differ"
             raise ValueError(msg)
         return to_output(torch.matmul(left(a), right(b)))
-
-    return run
-
-
-@TORCH.register(Gemm)
-def gemm(op: Gemm, node: TensorNode) -> Lowered:
-    """Lower to a product, scaled and added."""
-
-    def run(c: torch.Tensor, alpha: torch.Tensor, a: torch.Tensor, b: torch.Tensor, beta: torch.Tensor) -> torch.Tensor:
-        return beta * c + alpha * torch.matmul(a, b)
 
     return run
