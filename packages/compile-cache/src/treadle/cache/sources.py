@@ -165,7 +165,11 @@ def _python_files(folder: Path) -> Iterator[str]:
 
 
 def _loaded_of(root: str) -> list[ModuleType]:
-    """Return the loaded modules of a root; a copy is made at once, while other threads may import."""
+    """Return the loaded modules of a root; only those of a package are worth a walk over thousands of modules."""
+    loaded = sys.modules.get(root)
+    if loaded is not None and not hasattr(loaded, "__path__"):
+        return [loaded]
+    # A copy is made at once, while other threads may import.
     return [m for name, m in sys.modules.copy().items() if name == root or name.startswith(f"{root}.")]
 
 
