@@ -1,11 +1,12 @@
-"""The functions that generated source is made of, as Numba intrinsics. Imported when a graph is linked."""
+"""The functions that generated source is made of, as Numba intrinsics. Imported when a unit is compiled."""
 
-# ruff: noqa: ARG001 - Numba calls these functions with parameters that it fixes, used or not
+# ruff: noqa: ARG001, ARG005 - what writes a call is given four things, used or not
 
 from __future__ import annotations
 
+import inspect
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from llvmlite import ir
 from numba import types
@@ -17,9 +18,17 @@ from treadle.config import new_lock
 from treadle.link.numba.vector_math import VECTOR_MATH
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-TYPES = {
+    from numba.core.base import BaseContext
+    from numba.core.extending import _Intrinsic as Intrinsic
+    from numba.core.types import Type as NumbaType
+    from numba.core.typing.templates import Signature
+
+    # Writes a call: context, builder, signature and the arguments' values in, the result's value out.
+    Write = Callable[[BaseContext, ir.IRBuilder, Signature, Sequence[ir.Value]], ir.Value]
+
+TYPES: dict[str, NumbaType] = {
     "b1": types.boolean,
     **{f"i{n}": getattr(types, f"int{8 * n}") for n in (1, 2, 4, 8)},
     **{f"u{n}": getattr(types, f"uint{8 * n}") for n in (1, 2, 4, 8)},
@@ -28,208 +37,168 @@ TYPES = {
 }
 ITEMSIZE = {code: int(code[1:]) for code in TYPES}
 ALIGNMENT = 64
+_WORD = ir.IntType(64)
 
 
-def type_of(code: str) -> Any:
+def type_of(code: str) -> NumbaType:
     """Return the Numba type of a code of `treadle.link.numba.unit.Unit.signature`."""
-    if code.startswith("*"):
-        return types.CPointer(TYPES[code[1:]])
+    made: NumbaType
     if code.startswith("array:"):
         _, element, ndim = code.split(":")
-        return types.Array(TYPES[element], int(ndim), "A", readonly=True)
-    return TYPES[code]
+        made = types.Array(TYPES[element], int(ndim), "A", readonly=True)
+    else:
+        made = types.CPointer(TYPES[code[1:]]) if code.startswith("*") else TYPES[code]
+    return made
 
 
-def _as_pointer(code: str) -> Any:
+def _primitive(write: Write, result: NumbaType | None, *takes: NumbaType | None) -> Intrinsic:
+    """Return the intrinsic of a result and parameters; None stands for the one type that they may have in common."""
+
+    def typing(context: BaseContext, *given: NumbaType) -> tuple[Signature, Write]:
+        common = next((kind for kind, wanted in zip(given, takes, strict=True) if wanted is None), given[0])
+        returned, *kinds = [common if kind is None else kind for kind in (result, *takes)]
+        return returned(*kinds), write
+
+    # Numba looks at how many parameters there are, and calls by position.
+    names = ("context", *(f"x{k}" for k in range(len(takes))))
+    plain = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    typing.__signature__ = inspect.Signature([inspect.Parameter(name, plain) for name in names])  # type: ignore[attr-defined]
+    made: Intrinsic = intrinsic(typing)
+    return made
+
+
+def _as_pointer(code: str) -> Intrinsic:
     """An address as a pointer to elements."""
     kind = types.CPointer(TYPES[code])
 
-    def typing(context: Any, address: Any) -> Any:
-        def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            return builder.inttoptr(args[0], context.get_value_type(kind))
+    def write(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
+        return builder.inttoptr(args[0], context.get_value_type(kind))
 
-        return kind(address), generate
-
-    return intrinsic(typing)
+    return _primitive(write, kind, types.int64)
 
 
-def _shifted(code: str) -> Any:
+def _shifted(code: str) -> Intrinsic:
     """A pointer moved on by some elements."""
     kind = types.CPointer(TYPES[code])
-
-    def typing(context: Any, pointer: Any, count: Any) -> Any:
-        def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            return builder.gep(args[0], [args[1]])
-
-        return kind(kind, types.int64), generate
-
-    return intrinsic(typing)
+    return _primitive(lambda context, builder, sig, args: builder.gep(args[0], [args[1]]), kind, kind, types.int64)
 
 
-def _explode(ndim: int) -> Any:
+def _explode(ndim: str) -> Intrinsic:
     """An array as its address, lengths, and strides in elements."""
+    rank = int(ndim)
 
-    def typing(context: Any, array: Any) -> Any:
-        result = types.UniTuple(types.int64, 1 + 2 * ndim)
+    def write(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
+        kind = sig.args[0]
+        found = context.make_array(kind)(context, builder, args[0])
+        size = context.get_abi_sizeof(context.get_data_type(kind.dtype))
+        shift = ir.Constant(_WORD, size.bit_length() - 1)
+        strides = cgutils.unpack_tuple(builder, found.strides, rank)
+        words = [
+            builder.ptrtoint(found.data, _WORD),
+            *cgutils.unpack_tuple(builder, found.shape, rank),
+            *(builder.ashr(stride, shift) for stride in strides),
+        ]
+        return context.make_tuple(builder, sig.return_type, words)
 
-        def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            kind = sig.args[0]
-            found = context.make_array(kind)(context, builder, args[0])
-            size = context.get_abi_sizeof(context.get_data_type(kind.dtype))
-            words = [builder.ptrtoint(found.data, ir.IntType(64))]
-            words += cgutils.unpack_tuple(builder, found.shape, ndim)
-            shift = ir.Constant(ir.IntType(64), size.bit_length() - 1)
-            words += [builder.ashr(s, shift) for s in cgutils.unpack_tuple(builder, found.strides, ndim)]
-            return context.make_tuple(builder, sig.return_type, words)
-
-        return result(array), generate
-
-    return intrinsic(typing)
+    return _primitive(write, types.UniTuple(types.int64, 1 + 2 * rank), None)
 
 
-def _wrap(code: str, ndim: int) -> Any:
+def _wrap(code: str, ndim: str) -> Intrinsic:
     """A buffer and a tuple of lengths as an array that owns the buffer, in C order."""
-    kind = types.Array(TYPES[code], ndim, "C")
-    size = ITEMSIZE[code]
+    rank, size = int(ndim), ITEMSIZE[code]
+    kind = types.Array(TYPES[code], rank, "C")
 
-    def typing(context: Any, buffer: Any, lengths: Any) -> Any:
-        def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            dims = cgutils.unpack_tuple(builder, args[1], ndim)
-            made = context.make_array(kind)(context, builder)
-            info = builder.inttoptr(args[0], cgutils.voidptr_t)
-            data = builder.bitcast(context.nrt.meminfo_data(builder, info), made.data.type)
-            step = ir.Constant(ir.IntType(64), size)
-            strides: list[Any] = []
-            for n in reversed(dims):
-                strides.insert(0, step)
-                step = builder.mul(step, n)
-            populate_array(made, data=data, shape=dims, strides=strides, itemsize=size, meminfo=info)
-            return made._getvalue()
-
-        return kind(buffer, lengths), generate
-
-    return intrinsic(typing)
-
-
-# Buffers: reference-counted blocks of Numba's runtime, as integers, so that an array can own one.
-
-
-def _buffer_new(context: Any, nbytes: Any) -> Any:
-    """A new buffer, 0 if there is no memory."""
-
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        made = context.nrt.meminfo_alloc_aligned_unchecked(builder, args[0], ALIGNMENT)
-        return builder.ptrtoint(made, ir.IntType(64))
-
-    return types.int64(types.int64), generate
-
-
-def _buffer_data(context: Any, buffer: Any) -> Any:
-    """The address of a buffer's first byte."""
-
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    def write(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
+        dims = cgutils.unpack_tuple(builder, args[1], rank)
+        made = context.make_array(kind)(context, builder)
         info = builder.inttoptr(args[0], cgutils.voidptr_t)
-        return builder.ptrtoint(context.nrt.meminfo_data(builder, info), ir.IntType(64))
+        data = builder.bitcast(context.nrt.meminfo_data(builder, info), made.data.type)
+        step = ir.Constant(_WORD, size)
+        strides: list[ir.Value] = []
+        for n in reversed(dims):
+            strides.insert(0, step)
+            step = builder.mul(step, n)
+        populate_array(made, data=data, shape=dims, strides=strides, itemsize=size, meminfo=info)
+        return made._getvalue()
 
-    return types.int64(types.int64), generate
+    return _primitive(write, kind, types.int64, None)
 
 
-def _buffer_free(context: Any, buffer: Any) -> Any:
-    """Give a buffer back; 0 is none."""
+# Buffers: reference-counted blocks of Numba's runtime, as integers, so that an array can own one; 0 is none.
 
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        info = builder.inttoptr(args[0], cgutils.voidptr_t)
-        context.nrt.decref(builder, types.MemInfoPointer(types.voidptr), info)
-        return context.get_dummy_value()
 
-    return types.none(types.int64), generate
+def _buffer_new(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
+    return builder.ptrtoint(context.nrt.meminfo_alloc_aligned_unchecked(builder, args[0], ALIGNMENT), _WORD)
+
+
+def _buffer_data(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
+    info = builder.inttoptr(args[0], cgutils.voidptr_t)
+    return builder.ptrtoint(context.nrt.meminfo_data(builder, info), _WORD)
+
+
+def _buffer_free(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
+    info = builder.inttoptr(args[0], cgutils.voidptr_t)
+    context.nrt.decref(builder, types.MemInfoPointer(types.voidptr), info)
+    return context.get_dummy_value()
 
 
 # Arithmetic that Python's operators do not spell
 
 
-def _pick(context: Any, condition: Any, a: Any, b: Any) -> Any:
-    """One of two values, without a branch."""
-
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return builder.select(args[0], args[1], args[2])
-
-    return a(types.boolean, a, a), generate
-
-
-def _reordered(name: str) -> Any:
+def _reordered(instruction: str) -> Intrinsic:
     """An addition or multiplication that may be reordered with others of its kind, but keeps NaN and infinity."""
 
-    def typing(context: Any, a: Any, b: Any) -> Any:
-        def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            return getattr(builder, name)(args[0], args[1], flags=("reassoc",))
+    def write(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
+        return getattr(builder, instruction)(*args, flags=("reassoc",))
 
-        return a(a, a), generate
-
-    return intrinsic(typing)
+    return _primitive(write, None, None, None)
 
 
-def _bits(source: str, target: str) -> Any:
+def _bits(source: str, target: str) -> Intrinsic:
     """The bits of a value as a value of another type of that size."""
     kind = TYPES[target]
 
-    def typing(context: Any, value: Any) -> Any:
-        def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            return builder.bitcast(args[0], context.get_value_type(kind))
+    def write(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
+        return builder.bitcast(args[0], context.get_value_type(kind))
 
-        return kind(TYPES[source]), generate
-
-    return intrinsic(typing)
+    return _primitive(write, kind, TYPES[source])
 
 
-def _instruction(name: str, nin: int) -> Any:
+def _instruction(name: str, nin: int = 1) -> Intrinsic:
     """A floating-point function that LLVM has as an instruction, such as ``llvm.floor``."""
 
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    def write(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
         kind = context.get_value_type(sig.return_type)
-        function = builder.module.declare_intrinsic(name, [kind], ir.FunctionType(kind, [kind] * nin))
+        function = builder.module.declare_intrinsic(f"llvm.{name}", [kind], ir.FunctionType(kind, [kind] * nin))
         return builder.call(function, args)
 
-    def typing_one(context: Any, a: Any) -> Any:
-        return a(a), generate
-
-    def typing_two(context: Any, a: Any, b: Any) -> Any:
-        return a(a, a), generate
-
-    return intrinsic(typing_one if nin == 1 else typing_two)
+    return _primitive(write, None, *[None] * nin)
 
 
-def _libm(name: str, code: str) -> Any:
+def _libm(name: str, code: str) -> Intrinsic:
     """A function of the C library's libm; it carries the name of its vector form, which LLVM then uses in loops."""
     symbol = name if code == "f8" else f"{name}f"
     vector = VECTOR_MATH.form(symbol)
     kind = TYPES[code]
-    nin = 2 if name in {"pow", "atan2", "fmod"} else 1
 
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    def write(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
         module = builder.module
         element = context.get_value_type(kind)
         function = module.globals.get(symbol)
         if function is None:
-            function = ir.Function(module, ir.FunctionType(element, [element] * nin), symbol)
+            function = ir.Function(module, ir.FunctionType(element, [element] * len(args)), symbol)
             function.attributes.add("nounwind")
             # llvmlite knows only some attributes by name; the set takes any text.
             set.add(function.attributes, "memory(none)")
             if vector is not None:
                 set.add(function.attributes, f'"vector-function-abi-variant"="{vector.symbol}({vector.symbol})"')
-                _declare_vector_form(module, vector.symbol, ir.VectorType(element, vector.lanes), nin)
+                _declare_vector_form(module, vector.symbol, ir.VectorType(element, vector.lanes), len(args))
         return builder.call(function, args)
 
-    def typing_one(context: Any, a: Any) -> Any:
-        return kind(kind), generate
-
-    def typing_two(context: Any, a: Any, b: Any) -> Any:
-        return kind(kind, kind), generate
-
-    return intrinsic(typing_one if nin == 1 else typing_two)
+    return _primitive(write, kind, *[kind] * (2 if name in {"pow", "atan2", "fmod"} else 1))
 
 
-def _declare_vector_form(module: Any, symbol: str, kind: Any, nin: int) -> None:
+def _declare_vector_form(module: ir.Module, symbol: str, kind: ir.Type, nin: int) -> None:
     """Declare a vector function so that it is still there when LLVM's vectoriser looks for it."""
     function = ir.Function(module, ir.FunctionType(kind, [kind] * nin), symbol)
     pointer = ir.PointerType(ir.IntType(8))
@@ -248,103 +217,91 @@ def _declare_vector_form(module: Any, symbol: str, kind: Any, nin: int) -> None:
 # BLAS: functions with Fortran's convention, every argument by address
 
 
-def _by_address(builder: Any, value: Any) -> Any:
-    place = cgutils.alloca_once_value(builder, value)
-    return builder.bitcast(place, cgutils.voidptr_t)
-
-
-def _call_fortran(builder: Any, address: Any, places: list[Any]) -> None:
+def _fortran(builder: ir.IRBuilder, address: ir.Value, arguments: Sequence[ir.Value]) -> None:
+    """Write the call of a routine at an address; pointers among the arguments are passed as they are."""
+    places = []
+    for value in arguments:
+        place = value if isinstance(value.type, ir.PointerType) else cgutils.alloca_once_value(builder, value)
+        places.append(builder.bitcast(place, cgutils.voidptr_t))
     kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t] * len(places))
     builder.call(builder.inttoptr(address, kind.as_pointer()), places)
 
 
-def _gemm(code: str) -> Any:
+def _blas(code: str, letters: int, layout: str) -> Write:
+    """Return what writes the call of a BLAS routine, whose arguments stand in the order of the routine's own.
+
+    Parameters
+    ----------
+    code
+        Type code of the elements.
+    letters
+        How many arguments come first that are letters.
+    layout
+        The others: ``i`` for a number, ``p`` for an address, ``1`` and ``0`` for the factors, which are not passed.
+    """
+
+    def write(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
+        real = context.get_value_type(TYPES[code])
+        address, *given = args
+        made = [builder.trunc(x, ir.IntType(8)) for x in given[:letters]]
+        rest = iter(given[letters:])
+        for what in layout:
+            if what in "01":
+                made.append(ir.Constant(real, float(what)))
+            else:
+                value = next(rest)
+                short = what == "i"
+                made.append(
+                    builder.trunc(value, ir.IntType(32)) if short else builder.inttoptr(value, cgutils.voidptr_t)
+                )
+        _fortran(builder, address, made)
+        return context.get_dummy_value()
+
+    return write
+
+
+def _gemm(code: str) -> Intrinsic:
     """C = op(a) op(b), column-major, by the routine at an address; its letters N and T say what op is."""
-    kind = TYPES[code]
-
-    def typing(
-        context: Any, routine: Any, ta: Any, tb: Any, m: Any, n: Any, k: Any,
-        a: Any, lda: Any, b: Any, ldb: Any, c: Any, ldc: Any,
-    ) -> Any:  # fmt: skip
-        def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            routine, ta, tb, m, n, k, a, lda, b, ldb, c, ldc = args
-            real = context.get_value_type(kind)
-            letters = [_by_address(builder, builder.trunc(x, ir.IntType(8))) for x in (ta, tb)]
-            m, n, k, lda, ldb, ldc = (
-                _by_address(builder, builder.trunc(x, ir.IntType(32))) for x in (m, n, k, lda, ldb, ldc)
-            )
-            one, zero = (_by_address(builder, ir.Constant(real, x)) for x in (1.0, 0.0))
-            a, b, c = (builder.inttoptr(x, cgutils.voidptr_t) for x in (a, b, c))
-            _call_fortran(builder, routine, [*letters, m, n, k, one, a, lda, b, ldb, zero, c, ldc])
-            return context.get_dummy_value()
-
-        return types.none(*[types.int64] * 12), generate
-
-    return intrinsic(typing)
+    # Takes the routine, ta, tb, m, n, k, a, lda, b, ldb, c and ldc.
+    return _primitive(_blas(code, 2, "iii1pipi0pi"), types.none, *[types.int64] * 12)
 
 
-def _gemv(code: str) -> Any:
+def _gemv(code: str) -> Intrinsic:
     """Y = op(a) x for a column-major matrix, by the routine at an address."""
-    kind = TYPES[code]
-
-    def typing(
-        context: Any, routine: Any, ta: Any, m: Any, n: Any, a: Any, lda: Any, x: Any, incx: Any, y: Any, incy: Any
-    ) -> Any:
-        def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            routine, ta, m, n, a, lda, x, incx, y, incy = args
-            real = context.get_value_type(kind)
-            letter = _by_address(builder, builder.trunc(ta, ir.IntType(8)))
-            m, n, lda, incx, incy = (
-                _by_address(builder, builder.trunc(v, ir.IntType(32))) for v in (m, n, lda, incx, incy)
-            )
-            one, zero = (_by_address(builder, ir.Constant(real, v)) for v in (1.0, 0.0))
-            a, x, y = (builder.inttoptr(v, cgutils.voidptr_t) for v in (a, x, y))
-            _call_fortran(builder, routine, [letter, m, n, one, a, lda, x, incx, zero, y, incy])
-            return context.get_dummy_value()
-
-        return types.none(*[types.int64] * 10), generate
-
-    return intrinsic(typing)
+    # Takes the routine, ta, m, n, a, lda, x, incx, y and incy.
+    return _primitive(_blas(code, 1, "ii1pipi0pi"), types.none, *[types.int64] * 10)
 
 
-def _made(name: str) -> Any:
-    """Make the primitive of a name, None if there is none."""
-    if name in TYPES:
-        return TYPES[name]
-    stem, _, rest = name.partition("_")
-    if stem in _FAMILIES and rest:
-        return _FAMILIES[stem](*rest.rsplit("_", 1) if "_" in rest else (rest,))
-    return None
-
-
-_FAMILIES: dict[str, Callable[..., Any]] = {
+# By the stem of their names; what follows it says for which types.
+_FAMILIES: dict[str, Callable[..., Intrinsic]] = {
     "as": _as_pointer,
     "shifted": _shifted,
-    "explode": lambda ndim: _explode(int(ndim)),
-    "wrap": lambda code, ndim: _wrap(code, int(ndim)),
+    "explode": _explode,
+    "wrap": _wrap,
     "libm": _libm,
     "gemm": _gemm,
     "gemv": _gemv,
     "bits": _bits,
 }
-_SINGLE: dict[str, Callable[[], Any]] = {
+_SINGLE: dict[str, Callable[[], Intrinsic | float]] = {
     "INF": lambda: math.inf,
-    "buffer_new": lambda: intrinsic(_buffer_new),
-    "buffer_data": lambda: intrinsic(_buffer_data),
-    "buffer_free": lambda: intrinsic(_buffer_free),
-    "pick": lambda: intrinsic(_pick),
+    "buffer_new": lambda: _primitive(_buffer_new, types.int64, types.int64),
+    "buffer_data": lambda: _primitive(_buffer_data, types.int64, types.int64),
+    "buffer_free": lambda: _primitive(_buffer_free, types.none, types.int64),
+    # One of two values, without a branch.
+    "pick": lambda: _primitive(lambda context, b, sig, args: b.select(*args), None, types.boolean, None, None),
     "add_any": lambda: _reordered("fadd"),
     "mul_any": lambda: _reordered("fmul"),
-    "fabs": lambda: _instruction("llvm.fabs", 1),
-    "sqrt": lambda: _instruction("llvm.sqrt", 1),
-    "floor": lambda: _instruction("llvm.floor", 1),
-    "ceil": lambda: _instruction("llvm.ceil", 1),
-    "trunc": lambda: _instruction("llvm.trunc", 1),
-    "rint": lambda: _instruction("llvm.rint", 1),
-    "half_away": lambda: _instruction("llvm.round", 1),
-    "larger": lambda: _instruction("llvm.maximum", 2),
-    "smaller": lambda: _instruction("llvm.minimum", 2),
-    "copysign": lambda: _instruction("llvm.copysign", 2),
+    "fabs": lambda: _instruction("fabs"),
+    "sqrt": lambda: _instruction("sqrt"),
+    "floor": lambda: _instruction("floor"),
+    "ceil": lambda: _instruction("ceil"),
+    "trunc": lambda: _instruction("trunc"),
+    "rint": lambda: _instruction("rint"),
+    "half_away": lambda: _instruction("round"),
+    "larger": lambda: _instruction("maximum", 2),
+    "smaller": lambda: _instruction("minimum", 2),
+    "copysign": lambda: _instruction("copysign", 2),
 }
 
 
@@ -353,15 +310,24 @@ class Primitives:
 
     def __init__(self) -> None:
         self._lock = new_lock()
-        self._made: dict[str, Any] = {}
+        self._made: dict[str, Intrinsic | NumbaType | float | None] = {}
 
-    def find(self, name: str) -> Any:
+    def find(self, name: str) -> Intrinsic | NumbaType | float | None:
         """Return the primitive of a name, None if there is none."""
         if name not in self._made:
             with self._lock:
                 if name not in self._made:
-                    self._made[name] = _SINGLE[name]() if name in _SINGLE else _made(name)
+                    self._made[name] = self._make(name)
         return self._made[name]
+
+    @staticmethod
+    def _make(name: str) -> Intrinsic | NumbaType | float | None:
+        if name in _SINGLE or name in TYPES:
+            return _SINGLE[name]() if name in _SINGLE else TYPES[name]
+        stem, _, rest = name.partition("_")
+        if stem not in _FAMILIES or not rest:
+            return None
+        return _FAMILIES[stem](*rest.rsplit("_", 1))
 
 
 PRIMITIVES = Primitives()
