@@ -48,7 +48,7 @@ from treadle.tensor.errors import (
 )
 from treadle.tensor.families import FAMILIES, load_families
 from treadle.tensor.from_graph import OpFromGraph
-from treadle.tensor.index import At, Gather, Positions, Span, Symbolic, filled_index, gather_plan, symbolic_count
+from treadle.tensor.index import At, Entry, Gather, Positions, Span, Symbolic, filled_index, gather_plan, symbolic_count
 from treadle.tensor.indexing import (
     AdvancedIncSubtensor,
     AdvancedSubtensor,
@@ -220,6 +220,7 @@ __all__ = [
     "DisconnectedInputError",
     "DtypeError",
     "Elemwise",
+    "Entry",
     "ExternalOp",
     "FromFunctionOp",
     "FusedReduction",

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from treadle.graph import Apply, Type
     from treadle.tensor.reduction import Reduction
+    from treadle.tensor.variable import TensorNode
 
 
 @static_op
@@ -47,11 +48,11 @@ class FusedReduction(Op):
         """The functions without the reductions."""
         return Elemwise(self.composite)
 
-    def parts(self, node: Apply) -> tuple[Apply, tuple[Apply | None, ...]]:
+    def parts(self, node: Apply) -> tuple[TensorNode, tuple[TensorNode | None, ...]]:
         """Return nodes that compute the same one after another: the functions, and the reduction of each result."""
-        whole = self.elementwise.make_node(*node.inputs)
+        whole: TensorNode = self.elementwise.make_node(*node.inputs)  # type: ignore[assignment]  # makes tensors
         pairs = zip(whole.outputs, self.reductions, strict=True)
-        return whole, tuple(None if r is None else r.make_node(x) for x, r in pairs)
+        return whole, tuple(None if r is None else r.make_node(x) for x, r in pairs)  # type: ignore[misc]  # as above
 
     def decompose(self, *inputs: Variable) -> Sequence[Variable]:
         """Return the functions, and the reductions of their results."""

@@ -6,13 +6,14 @@ import ctypes
 import importlib.util
 from importlib.machinery import ExtensionFileLoader
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.config import new_lock
 from treadle.config.errors import TreadleError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from types import ModuleType
 
 GEMM, GEMV = "gemm", "gemv"
 ROUTINES = tuple(f"{letter}{stem}" for letter in "sd" for stem in (GEMM, GEMV))
@@ -28,7 +29,7 @@ class Blas:
 
     def __init__(self) -> None:
         self._lock = new_lock()
-        self._capsules: Mapping[str, Any] | None = None
+        self._capsules: Mapping[str, object] | None = None
 
     def address(self, name: str) -> int:
         """Return the address of a routine with Fortran's convention and 32-bit integers.
@@ -52,7 +53,7 @@ class Blas:
         return _capsule_pointer(capsule, text)
 
 
-def _extension() -> Any:
+def _extension() -> ModuleType:
     """Load ``scipy.linalg.cython_blas`` by its file, without the much slower import of ``scipy.linalg``."""
     spec = importlib.util.find_spec("scipy")
     folders = [Path(p) / "linalg" for p in (spec.submodule_search_locations or [])] if spec is not None else []
@@ -73,13 +74,13 @@ def _extension() -> Any:
     return module
 
 
-def _capsule_name(capsule: Any) -> bytes:
+def _capsule_name(capsule: object) -> bytes:
     get = ctypes.pythonapi.PyCapsule_GetName
     get.restype, get.argtypes = ctypes.c_char_p, [ctypes.py_object]
     return bytes(get(capsule))
 
 
-def _capsule_pointer(capsule: Any, name: bytes) -> int:
+def _capsule_pointer(capsule: object, name: bytes) -> int:
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     return int(get(capsule, name))

@@ -10,7 +10,7 @@ import sys
 from collections import OrderedDict
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import llvmlite
 import numba
@@ -25,7 +25,8 @@ from treadle.link.numba.dispatcher import dispatcher
 from treadle.link.numba.vector_math import VECTOR_MATH
 
 if TYPE_CHECKING:
-    from treadle.link.numba.translation import Compiled
+    from numba.core.dispatcher import Dispatcher
+
     from treadle.link.numba.unit import Unit
 
 CAPACITY = 4096
@@ -54,7 +55,7 @@ class UnitCompiler:
 
     def __init__(self) -> None:
         self._lock = new_lock()
-        self._known: OrderedDict[str, Any] = OrderedDict()
+        self._known: OrderedDict[str, Dispatcher] = OrderedDict()
         self._counts = Counts()
         self._stamp = ""
 
@@ -80,7 +81,7 @@ class UnitCompiler:
         """Return the key of a compiled unit (parameters as for `get`)."""
         return digest("numba", self.stamp(), unit.key, f"entry {entry}", f"fastmath {config.numba__fastmath}")
 
-    def stored(self, key: str, stamp: str, unit: Unit) -> Any:
+    def stored(self, key: str, stamp: str, unit: Unit) -> Dispatcher:
         """Return the compiled function of a unit that is called from Python, as it is in memory or in the cache.
 
         Parameters
@@ -112,12 +113,12 @@ class UnitCompiler:
             self._remember(key, made)
         return made
 
-    def _remember(self, key: str, made: Any) -> None:
+    def _remember(self, key: str, made: Dispatcher) -> None:
         self._known[key] = made
         if len(self._known) > CAPACITY:
             self._known.popitem(last=False)
 
-    def get(self, unit: Unit, entry: bool = False) -> Any:
+    def get(self, unit: Unit, entry: bool = False) -> Dispatcher:
         """Return the compiled function of a unit.
 
         Parameters
@@ -141,32 +142,32 @@ class UnitCompiler:
     def _count(self, name: str) -> None:
         self._counts = replace(self._counts, **{name: getattr(self._counts, name) + 1})
 
-    def _make(self, unit: Unit, key: str, entry: bool) -> Any:
+    def _make(self, unit: Unit, key: str, entry: bool) -> Dispatcher:
         if not (entry and config.numba__cache):
-            return self._compile(unit, entry).function
-        fresh: list[Any] = []
+            return self._compile(unit, entry)[0]
+        fresh: list[Dispatcher] = []
 
         def make() -> bytes:
-            made = self._compile(unit, entry)
-            fresh.append(made.function)
-            data: bytes = dumps(made.result._reduce())
+            function, result = self._compile(unit, entry)
+            fresh.append(function)
+            data: bytes = dumps(result._reduce())
             return data
 
         payload = default_cache().get_or_create(key, make, {"backend": "numba", "unit": unit.name})
         return fresh[0] if fresh else self._load(unit, payload, entry)
 
-    def _compile(self, unit: Unit, entry: bool) -> Compiled:
+    def _compile(self, unit: Unit, entry: bool) -> tuple[Dispatcher, CompileResult]:
         from treadle.link.numba.translation import compile_unit
 
-        made = compile_unit(unit, entry, {u.name: self.get(u) for u in unit.uses})
+        function, result, analysed = compile_unit(unit, entry, {u.name: self.get(u) for u in unit.uses})
         self._count("compiled")
-        if made.analysed:
+        if analysed:
             self._count("analysed")
-        return made
+        return function, result
 
-    def _load(self, unit: Unit, payload: bytes, entry: bool) -> Any:
+    def _load(self, unit: Unit, payload: bytes, entry: bool) -> Dispatcher:
         function = dispatcher(unit, {}, no_cpython_wrapper=not entry)
-        context = function.targetdescr.target_context
+        context = function.targetdescr.target_context  # type: ignore[attr-defined]  # numba has no types
         with span("loading"), global_compiler_lock:
             # What loaded code calls; `context.refresh` would do more, which only compiling needs (0.3 s of imports).
             rtsys.initialize(context)

@@ -11,10 +11,12 @@ from treadle.config import config
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from numba.core.dispatcher import Dispatcher
+
     from treadle.link.numba.unit import Unit
 
 
-def dispatcher(unit: Unit, scope: Mapping[str, Any], **options: Any) -> Any:
+def dispatcher(unit: Unit, scope: Mapping[str, object], **options: object) -> Dispatcher:
     """Return the object.
 
     Parameters
@@ -28,11 +30,12 @@ def dispatcher(unit: Unit, scope: Mapping[str, Any], **options: Any) -> Any:
     """
     code = compile(unit.source, f"<treadle numba {unit.name}>", "exec")
     # The name of a real module: Numba looks it up when it loads what it saved.
-    namespace = {"__name__": __name__, **scope}
+    namespace: dict[str, Any] = {"__name__": __name__, **scope}
     exec(code, namespace)
     jit = numba.njit(
         nogil=True, error_model="numpy", fastmath=bool(config.numba__fastmath), no_cfunc_wrapper=True, **options
     )
     function = namespace[unit.name]
     function.stays_apart = unit.is_kernel
-    return jit(function)
+    made: Dispatcher = jit(function)
+    return made

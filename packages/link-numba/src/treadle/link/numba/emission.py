@@ -10,31 +10,40 @@ from __future__ import annotations
 
 import ast
 import operator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils, funcdesc, typing
+from numba.extending import _Intrinsic
 
 from treadle.link.numba.primitives import PRIMITIVES, TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from numba.core.base import BaseContext
+    from numba.core.codegen import JITCodeLibrary
+    from numba.core.compiler import CompileResult
+    from numba.core.types import Type as NumbaType
+    from numba.core.typing import BaseContext as TypingContext
+    from numba.core.typing.templates import Signature
+
     from treadle.link.numba.unit import Unit
 
-    Write = Callable[[Any], Any]  # takes the builder, returns LLVM's value
-    Statement = Callable[[Any], None]
+    Write = Callable[[ir.IRBuilder], ir.Value]
+    Statement = Callable[[ir.IRBuilder], None]
+    Callees = Mapping[str, CompileResult]
 
-_BINARY: dict[type, Any] = {
+_BINARY: dict[type, Callable[..., object]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.BitAnd: operator.and_, ast.BitOr: operator.or_,
     ast.BitXor: operator.xor, ast.LShift: operator.lshift, ast.RShift: operator.rshift,
 }  # fmt: skip
-_UNARY: dict[type, Any] = {
+_UNARY: dict[type, Callable[..., object]] = {
     ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert, ast.Not: operator.not_,
 }  # fmt: skip
-_COMPARISONS: dict[type, Any] = {
+_COMPARISONS: dict[type, Callable[..., object]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
     ast.GtE: operator.ge,
 }  # fmt: skip
@@ -51,15 +60,15 @@ class BeyondError(Exception):
 class Value(NamedTuple):
     """A typed expression: its Numba type, and what writes it."""
 
-    kind: Any
+    kind: NumbaType
     write: Write
 
 
 class Resolved(NamedTuple):
     """What Numba makes of an operator for some types: its signature, and what writes the call."""
 
-    signature: Any
-    write: Callable[[Any, Sequence[Any]], Any]
+    signature: Signature
+    write: Callable[[ir.IRBuilder, Sequence[ir.Value]], ir.Value]
 
 
 class Target:
@@ -71,12 +80,12 @@ class Target:
         Numba's; the second is made for the flags.
     """
 
-    def __init__(self, typing_context: Any, context: Any) -> None:
+    def __init__(self, typing_context: TypingContext, context: BaseContext) -> None:
         self.typing = typing_context
         self.context = context
-        self._resolved: dict[tuple[Any, ...], Resolved] = {}
+        self._resolved: dict[tuple[object, tuple[NumbaType, ...]], Resolved] = {}
 
-    def resolve(self, function: Any, kinds: tuple[Any, ...]) -> Resolved:
+    def resolve(self, function: Callable[..., object], kinds: tuple[NumbaType, ...]) -> Resolved:
         """Return Numba's implementation of an operator or builtin function for types."""
         key = (function, kinds)
         found = self._resolved.get(key)
@@ -89,15 +98,15 @@ class Target:
             found = self._resolved[key] = Resolved(signature, self.context.get_function(kind, signature))
         return found
 
-    def primitive(self, name: str, kinds: tuple[Any, ...]) -> Resolved:
+    def primitive(self, primitive: _Intrinsic, kinds: tuple[NumbaType, ...]) -> Resolved:
         """Return one of treadle's primitives for types."""
-        key = (name, kinds)
+        key = (primitive, kinds)
         found = self._resolved.get(key)
         if found is None:
-            signature, generate = PRIMITIVES.find(name)._defn(self.typing, *kinds)
+            signature, generate = primitive._defn(self.typing, *kinds)
             context = self.context
 
-            def write(builder: Any, args: Sequence[Any]) -> Any:
+            def write(builder: ir.IRBuilder, args: Sequence[ir.Value]) -> ir.Value:
                 return generate(context, builder, signature, args)
 
             found = self._resolved[key] = Resolved(signature, write)
@@ -109,7 +118,7 @@ class Target:
         # A tuple of types for variable arguments stands for any number.
         kinds = wanted if len(wanted) == len(arguments) else [a.kind for a in arguments]
 
-        def write(builder: Any) -> Any:
+        def write(builder: ir.IRBuilder) -> ir.Value:
             args = [
                 value if a.kind == kind else cast(builder, value, a.kind, kind)
                 for a, kind in zip(arguments, kinds, strict=True)
@@ -141,7 +150,7 @@ class Emitter:
         Numba's results for the units that it calls.
     """
 
-    def __init__(self, target: Target, unit: Unit, kinds: Sequence[Any], callees: Mapping[str, Any]) -> None:
+    def __init__(self, target: Target, unit: Unit, kinds: Sequence[NumbaType], callees: Callees) -> None:
         (function,) = ast.parse(unit.source).body
         if not isinstance(function, ast.FunctionDef):
             raise BeyondError(unit.name)
@@ -149,16 +158,16 @@ class Emitter:
         self.callees = callees
         names = [a.arg for a in function.args.args]
         self._lasting = _lasting(function)
-        self._kinds: dict[str, Any] = dict(zip(names, kinds, strict=True))
-        self._values: dict[str, Any] = {}
-        self._places: dict[str, Any] = {}
-        self.returned: Any = None
+        self._kinds: dict[str, NumbaType] = dict(zip(names, kinds, strict=True))
+        self._values: dict[str, ir.Value] = {}
+        self._places: dict[str, ir.Value] = {}
+        self.returned: NumbaType | None = None
         self.parameters = names
         self._body = self._block(function.body)
         if self.returned is None:
             raise BeyondError(unit.name)
 
-    def write(self, builder: Any, arguments: Sequence[Any]) -> None:
+    def write(self, builder: ir.IRBuilder, arguments: Sequence[ir.Value]) -> None:
         """Write the function's body; the builder stands in its entry."""
         context = self.target.context
         for name, kind in self._kinds.items():
@@ -170,7 +179,7 @@ class Emitter:
         if not builder.block.is_terminated:
             builder.unreachable()
 
-    def _store(self, builder: Any, name: str, value: Any) -> None:
+    def _store(self, builder: ir.IRBuilder, name: str, value: ir.Value) -> None:
         place = self._places.get(name)
         if place is None:
             self._values[name] = value
@@ -182,7 +191,7 @@ class Emitter:
     def _block(self, body: Sequence[ast.stmt]) -> Statement:
         statements = [self._statement(s) for s in body]
 
-        def write(builder: Any) -> None:
+        def write(builder: ir.IRBuilder) -> None:
             for statement in statements:
                 if builder.block.is_terminated:
                     break
@@ -202,12 +211,12 @@ class Emitter:
             return lambda _: None
         value = self.value(node.value)
 
-        def write(builder: Any) -> None:
+        def write(builder: ir.IRBuilder) -> None:
             value.write(builder)
 
         return write
 
-    def _declare(self, name: str, kind: Any) -> None:
+    def _declare(self, name: str, kind: NumbaType) -> None:
         if self._kinds.setdefault(name, kind) != kind:
             msg = f"{name} is of several types"
             raise BeyondError(msg)
@@ -233,7 +242,7 @@ class Emitter:
         for name, kind in zip(names, value.kind, strict=True):
             self._declare(name, kind)
 
-        def write(builder: Any) -> None:
+        def write(builder: ir.IRBuilder) -> None:
             made = cgutils.unpack_tuple(builder, value.write(builder), len(names))
             for name, part in zip(names, made, strict=True):
                 self._store(builder, name, part)
@@ -250,7 +259,7 @@ class Emitter:
             raise BeyondError(msg)
         self.returned = value.kind
 
-        def write(builder: Any) -> None:
+        def write(builder: ir.IRBuilder) -> None:
             builder.ret(value.write(builder))
 
         return write
@@ -259,7 +268,7 @@ class Emitter:
         test = self.target.as_boolean(self.value(node.test))
         first, second = self._block(node.body), self._block(node.orelse)
 
-        def write(builder: Any) -> None:
+        def write(builder: ir.IRBuilder) -> None:
             yes, after = builder.append_basic_block("then"), builder.append_basic_block("after")
             no = builder.append_basic_block("else") if node.orelse else after
             builder.cbranch(test.write(builder), yes, no)
@@ -290,16 +299,16 @@ class Emitter:
         body = self._block(node.body)
         word = ir.IntType(64)
 
-        def write(builder: Any) -> None:
+        def write(builder: ir.IRBuilder) -> None:
             start = bounds[0].write(builder) if len(bounds) == 2 else ir.Constant(word, 0)
             stop = bounds[-1].write(builder)
             place = cgutils.alloca_once(builder, word, name=f"{name}.next")
             builder.store(start, place)
 
-            def test(builder: Any) -> Any:
+            def test(builder: ir.IRBuilder) -> ir.Value:
                 return builder.icmp_signed("<", builder.load(place), stop)
 
-            def run(builder: Any) -> None:
+            def run(builder: ir.IRBuilder) -> None:
                 at = builder.load(place)
                 builder.store(builder.add(at, ir.Constant(word, 1), flags=("nsw",)), place)
                 self._store(builder, name, at)
@@ -311,7 +320,7 @@ class Emitter:
 
     @staticmethod
     def _loop(test: Write, body: Statement) -> Statement:
-        def write(builder: Any) -> None:
+        def write(builder: ir.IRBuilder) -> None:
             head, inside, after = (builder.append_basic_block(n) for n in ("head", "body", "after"))
             builder.branch(head)
             builder.position_at_end(head)
@@ -334,7 +343,7 @@ class Emitter:
         made: Value = maker(node)
         return made
 
-    def _constant(self, kind: Any, value: Any) -> Value:
+    def _constant(self, kind: NumbaType, value: object) -> Value:
         made = self.target.context.get_constant(kind, value)
         return Value(kind, lambda _: made)
 
@@ -354,13 +363,13 @@ class Emitter:
                 raise BeyondError(name)
             return self._constant(types.float64, number)
 
-        def read(builder: Any) -> Any:
+        def read(builder: ir.IRBuilder) -> ir.Value:
             place = self._places.get(name)
             return self._values[name] if place is None else builder.load(place)
 
         return Value(kind, read)
 
-    def _operation(self, function: Any, *arguments: Value) -> Value:
+    def _operation(self, function: Callable[..., object] | None, *arguments: Value) -> Value:
         if function is None:
             msg = "an operator that generated text has no need of"
             raise BeyondError(msg)
@@ -393,7 +402,7 @@ class Emitter:
     def _shortcut(self, parts: Sequence[Value], stops_at: bool) -> Value:
         """Return the first of some truths that decides, or the last."""
 
-        def write(builder: Any) -> Any:
+        def write(builder: ir.IRBuilder) -> ir.Value:
             end = builder.append_basic_block("decided")
             incoming = []
             for part in parts[:-1]:
@@ -418,7 +427,7 @@ class Emitter:
         if first.kind != second.kind:
             raise BeyondError(ast.dump(node))
 
-        def write(builder: Any) -> Any:
+        def write(builder: ir.IRBuilder) -> ir.Value:
             yes, no, end = (builder.append_basic_block(n) for n in ("yes", "no", "end"))
             builder.cbranch(test.write(builder), yes, no)
             incoming = []
@@ -457,11 +466,12 @@ class Emitter:
         kinds = tuple(a.kind for a in arguments)
         if name == "abs":
             return self._operation(abs, *arguments)
-        if not hasattr(PRIMITIVES.find(name), "_defn"):
+        primitive = PRIMITIVES.find(name)
+        if not isinstance(primitive, _Intrinsic):
             raise BeyondError(name)
-        return self.target.call(self.target.primitive(name, kinds), arguments)
+        return self.target.call(self.target.primitive(primitive, kinds), arguments)
 
-    def _cast(self, kind: Any, value: Value) -> Value:
+    def _cast(self, kind: NumbaType, value: Value) -> Value:
         cast = self.target.context.cast
         return value if value.kind == kind else Value(kind, lambda b: cast(b, value.write(b), value.kind, kind))
 
@@ -471,7 +481,7 @@ class Emitter:
             msg = "an extreme of other numbers than int64"
             raise BeyondError(msg)
 
-        def write(builder: Any) -> Any:
+        def write(builder: ir.IRBuilder) -> ir.Value:
             made, *others = [a.write(builder) for a in arguments]
             for other in others:
                 made = builder.select(builder.icmp_signed(sign, made, other), made, other)
@@ -479,7 +489,7 @@ class Emitter:
 
         return Value(types.int64, write)
 
-    def _unit_call(self, callee: Any, arguments: Sequence[Value]) -> Value:
+    def _unit_call(self, callee: CompileResult, arguments: Sequence[Value]) -> Value:
         context = self.target.context
         signature = callee.signature
         plain = (callee.metadata or {}).get(_PLAIN)
@@ -487,14 +497,14 @@ class Emitter:
             msg = f"{callee.fndesc} was left to Numba's frontend, and may raise"
             raise BeyondError(msg)
 
-        def write(builder: Any, args: Sequence[Any]) -> Any:
+        def write(builder: ir.IRBuilder, args: Sequence[ir.Value]) -> ir.Value:
             context.add_linking_libs([callee.library])
             return builder.call(_declared(builder.module, plain, context, signature), args)
 
         return self.target.call(Resolved(signature, write), arguments)
 
 
-def _declared(module: Any, name: str, context: Any, signature: Any) -> Any:
+def _declared(module: ir.Module, name: str, context: BaseContext, signature: Signature) -> ir.Function:
     """Return the function of a unit in a module: it takes and returns plain values, and raises nothing."""
     kinds = [context.get_value_type(kind) for kind in signature.args]
     kind = ir.FunctionType(context.get_value_type(signature.return_type), kinds)
@@ -530,7 +540,9 @@ def _lasting(function: ast.FunctionDef) -> set[str]:
     return found
 
 
-def emit(target: Target, unit: Unit, kinds: Sequence[Any], callees: Mapping[str, Any], library: Any) -> dict[str, Any]:
+def emit(
+    target: Target, unit: Unit, kinds: Sequence[NumbaType], callees: Callees, library: JITCodeLibrary
+) -> dict[str, object]:
     """Write a unit into a library; return what Numba's result for it consists of.
 
     Units call each other with plain values. Callers that Numba compiles find a function of Numba's convention beside.
@@ -569,7 +581,7 @@ def emit(target: Target, unit: Unit, kinds: Sequence[Any], callees: Mapping[str,
     return {"signature": signature, "fndesc": described, "metadata": {_PLAIN: name}}
 
 
-def _entered(function: Any) -> Any:
+def _entered(function: ir.Function) -> ir.IRBuilder:
     """Return a builder at the start of a function, behind the block that variables in memory are made in."""
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     start = builder.append_basic_block("start")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.config import config, span
 from treadle.graph import Unsupported
@@ -14,8 +14,11 @@ from treadle.link.vm import ProgramGraph, TableLinker
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from treadle.graph import Apply, Constant, FunctionGraph, Type
-    from treadle.link.numba.program import NumbaProgram
+    from treadle.link.numba.program import NumbaProgram, Recipe
     from treadle.link.vm import Program
 
 
@@ -85,11 +88,11 @@ class NumbaLinker(TableLinker):
         recipe = Recipe(key, COMPILER.stamp(), *made, written.constants, written.uses_blas)
         return NumbaProgram(ProgramGraph.of(fgraph, native_outputs), run, table, kept, recipe)
 
-    def dump_whole(self, program: Program) -> Any:
+    def dump_whole(self, program: Program) -> Recipe | None:
         """Return the program's recipe; None where option ``numba__cache`` keeps its machine code out of the cache."""
         return program.recipe if config.numba__cache else None  # type: ignore[attr-defined]  # a NumbaProgram
 
-    def load_whole(self, data: Any, graph: ProgramGraph) -> NumbaProgram:
+    def load_whole(self, data: Recipe, graph: ProgramGraph) -> NumbaProgram:
         """Return the program of a recipe, with its machine code from the cache.
 
         Raises
@@ -113,7 +116,7 @@ def _refused_type(kind: Type) -> str:
     return "" if kind.dtype in STORAGES else f"Numba has no lowering for dtype {kind.dtype} here"
 
 
-def _table(constants: Sequence[Constant], uses_blas: bool) -> tuple[Any, list[Any]]:
+def _table(constants: Sequence[Constant], uses_blas: bool) -> tuple[NDArray[np.int64], list[np.ndarray]]:
     """Return the words that the compiled function reads: addresses of BLAS routines, then the constants.
 
     A constant of rank 0 stands in its word, any other is pointed to.
@@ -125,7 +128,7 @@ def _table(constants: Sequence[Constant], uses_blas: bool) -> tuple[Any, list[An
     words = np.zeros(len(ROUTINES) + len(constants), np.int64)
     if uses_blas:
         words[: len(ROUTINES)] = [BLAS.address(name) for name in ROUTINES]
-    kept: list[Any] = []
+    kept: list[np.ndarray] = []
     for at, constant in enumerate(constants, len(ROUTINES)):
         data = np.ascontiguousarray(constant.data)
         if constant.data.ndim == 0:

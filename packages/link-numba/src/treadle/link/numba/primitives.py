@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numba.core.base import BaseContext
-    from numba.core.extending import _Intrinsic as Intrinsic
     from numba.core.types import Type as NumbaType
     from numba.core.typing.templates import Signature
+    from numba.extending import _Intrinsic as Intrinsic
 
     # Writes a call: context, builder, signature and the arguments' values in, the result's value out.
     Write = Callable[[BaseContext, ir.IRBuilder, Signature, Sequence[ir.Value]], ir.Value]

@@ -9,11 +9,14 @@ import numpy as np
 from treadle.graph import NodeError, NodeIndexError, NodeMemoryError, NodeValueError
 from treadle.link.numba.status import INDEX, MEMORY, OK, SHAPE, VALUE
 from treadle.link.vm import Program, replay
+from treadle.tensor import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from treadle.graph import Constant, FunctionGraph
+    from numpy.typing import NDArray
+
+    from treadle.graph import Constant, FunctionGraph, Type
     from treadle.link.vm import ProgramGraph
 
 # What to raise for a status of the compiled code, if running the graph again on the Python VM finds nothing wrong.
@@ -72,7 +75,12 @@ class NumbaProgram(Program):
     __slots__ = ("_graph", "_halves", "_kept", "_run", "_table", "_where", "recipe")
 
     def __init__(
-        self, graph: ProgramGraph, run: Callable[..., Any], table: Any, kept: Sequence[Any], recipe: Recipe
+        self,
+        graph: ProgramGraph,
+        run: Callable[..., Sequence[Any]],
+        table: NDArray[np.int64],
+        kept: Sequence[np.ndarray],
+        recipe: Recipe,
     ) -> None:
         self._graph = graph
         self.recipe = recipe
@@ -80,13 +88,8 @@ class NumbaProgram(Program):
         self._table = table
         self._where = int(table.ctypes.data)
         self._kept = tuple(kept)
-        inputs: Sequence[Any] = graph.inputs
-        outputs: Sequence[Any] = graph.outputs
         # Numba has no arrays of float16: their bits travel as uint16.
-        self._halves = (
-            tuple(i for i, t in enumerate(inputs) if t.dtype == "float16"),
-            tuple(i for i, t in enumerate(outputs) if t.dtype == "float16"),
-        )
+        self._halves = _halves(graph.inputs), _halves(graph.outputs)
 
     @property
     def fgraph(self) -> FunctionGraph:
@@ -98,21 +101,17 @@ class NumbaProgram(Program):
         """The generated text."""
         return self.recipe.source
 
-    def rebound(self, graph: ProgramGraph, data: Any) -> NumbaProgram:
+    def rebound(self, graph: ProgramGraph, data: object) -> NumbaProgram:
         """Return this program for an equal graph of other origin."""
         del data
         return NumbaProgram(graph, self._run, self._table, self._kept, self.recipe)
 
-    def __call__(self, *inputs: Any) -> Sequence[Any]:
+    def __call__(self, *inputs: Any) -> Sequence[np.ndarray]:
         """Compute the outputs."""
         halves, out_halves = self._halves
-        given: Any = inputs
+        given: Sequence[np.ndarray] = inputs
         if halves:
-            given = list(inputs)
-            for i in halves:
-                given[i] = given[i].view(np.uint16)
-        status: int
-        outputs: list[Any]
+            given = [x.view(np.uint16) if i in halves else x for i, x in enumerate(inputs)]
         status, *outputs = self._run(self._where, *given)
         if status != OK:
             raise self._failure(status, inputs)
@@ -120,7 +119,12 @@ class NumbaProgram(Program):
             outputs[i] = outputs[i].view(np.float16)
         return outputs
 
-    def _failure(self, status: int, inputs: Sequence[Any]) -> Exception:
+    def _failure(self, status: int, inputs: Sequence[np.ndarray]) -> Exception:
         kind, text = _ERRORS.get(status, (NodeError, f"the program stopped with status {status}"))
         msg = f"numba: {text}. Run the graph on the Python VM (mode FAST_COMPILE) to see where."
         return replay(self.fgraph, inputs, kind(msg))
+
+
+def _halves(kinds: Sequence[Type]) -> tuple[int, ...]:
+    """Return which of the types are of float16."""
+    return tuple(i for i, kind in enumerate(kinds) if isinstance(kind, TensorType) and kind.dtype == "float16")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.config import text_of
 from treadle.graph import Apply, Block, Branching, LoweringError
@@ -133,7 +133,7 @@ class _Blocks:
         before = writer.slots
         writer.add(f"# {_one_line(str(node.op))}")
         if branches is None:
-            rule: Any = TABLE.find(node.op)
+            rule = TABLE.rule(node)
             returned = rule(node.op, node, writer)
             if returned is not None or not all(out in writer.values for out in node.outputs):
                 raise _rule_error(rule, node, returned)
@@ -159,7 +159,7 @@ class _Blocks:
         return Arm([call, f"if {status} != 0:", f"    return STOP({status})"], values)
 
 
-def _rule_error(rule: Any, node: Apply, returned: Any) -> LoweringError:
+def _rule_error(rule: object, node: Apply, returned: object) -> LoweringError:
     """Return the error of a rule that did not write its node."""
     name = getattr(rule, "__qualname__", repr(rule))
     what = "bound no value for an output" if returned is None else f"returned {text_of(returned)}"
@@ -286,11 +286,10 @@ def _entry(
     params = [("table", "i8")]
     lines = [f"frame = open_frame({writer.slots})"]
     for i, (var, names) in enumerate(zip(fgraph.inputs, writer.input_names, strict=True)):
-        storage = writer.storage(var)
-        kind: Any = var.type
+        storage, ndim = writer.storage(var), (len(names) - 1) // 2
         code = "b1" if storage.dtype == "bool" else storage.memory
-        params.append((f"a{i}", f"array:{code}:{kind.ndim}"))
-        lines.append(f"{', '.join(names)}{',' if len(names) == 1 else ''} = explode_{kind.ndim}(a{i})")
+        params.append((f"a{i}", f"array:{code}:{ndim}"))
+        lines.append(f"{', '.join(names)}{',' if len(names) == 1 else ''} = explode_{ndim}(a{i})")
     arguments = ["table", "frame", *(name for names in writer.input_names for name in names)]
     lines.append(f"{', '.join(['status', *wanted])} = {graph.name}({', '.join(arguments)})")
     for i, r in enumerate(results):

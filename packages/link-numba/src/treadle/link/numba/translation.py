@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 from numba.core import callconv, compiler, typed_passes, untyped_passes
 from numba.core.codegen import JITCodeLibrary
@@ -17,7 +17,13 @@ from treadle.link.numba.primitives import PRIMITIVES, type_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from llvmlite import ir
+    from numba.core.dispatcher import Dispatcher
+    from numba.core.types import Type as NumbaType
+
     from treadle.link.numba.unit import Unit
+
+    Compiled = tuple[Dispatcher, compiler.CompileResult, bool]
 
 
 class PartLibrary(JITCodeLibrary):  # type: ignore[misc]  # numba has no types
@@ -25,7 +31,7 @@ class PartLibrary(JITCodeLibrary):  # type: ignore[misc]  # numba has no types
 
     stays_apart: bool = False
 
-    def add_ir_module(self, ir_module: Any) -> None:
+    def add_ir_module(self, ir_module: ir.Module) -> None:
         """Take the unit's code; a kernel stays a function of its own, so that effort grows with their number only."""
         for function in ir_module.functions:
             if not function.is_declaration and self.stays_apart and "NRT" not in function.name:
@@ -43,7 +49,7 @@ class PartLibrary(JITCodeLibrary):  # type: ignore[misc]  # numba has no types
 class LeanCompiler(compiler.CompilerBase):  # type: ignore[misc]  # numba has no types
     """Numba's pipeline without the passes that generated source has no need of (closures, rewrites, inlining)."""
 
-    def define_pipelines(self) -> list[Any]:
+    def define_pipelines(self) -> list[PassManager]:
         """Return the one pipeline; pointers among the arguments of a kernel do not overlap."""
         self.state.flags.noalias = True
         passes = PassManager("treadle")
@@ -64,7 +70,7 @@ class LeanCompiler(compiler.CompilerBase):  # type: ignore[misc]  # numba has no
 class PartCompiler(LeanCompiler):
     """The pipeline for units that only other units call."""
 
-    def define_pipelines(self) -> list[Any]:
+    def define_pipelines(self) -> list[PassManager]:
         """Return the pipeline, which stops before machine code."""
         self.state.flags.no_compile = True
         library = PartLibrary(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
@@ -73,16 +79,8 @@ class PartCompiler(LeanCompiler):
         return super().define_pipelines()
 
 
-class Compiled(NamedTuple):
-    """A compiled unit: Numba's function, its result for the types, and whether its frontend analysed the text."""
-
-    function: Any
-    result: Any
-    analysed: bool
-
-
-def compile_unit(unit: Unit, entry: bool, used: Mapping[str, Any]) -> Compiled:
-    """Compile a unit.
+def compile_unit(unit: Unit, entry: bool, used: Mapping[str, Dispatcher]) -> Compiled:
+    """Compile a unit; return Numba's function, its result for the types, and whether its frontend analysed the text.
 
     Parameters
     ----------
@@ -108,16 +106,18 @@ def compile_unit(unit: Unit, entry: bool, used: Mapping[str, Any]) -> Compiled:
                 result = _emitted(unit, function, types, used)
                 analysed = result is None
                 if analysed:
-                    result = function._compiler.compile(types, None)
+                    result = function._compiler.compile(types, None)  # type: ignore[attr-defined]  # numba has no types
                 # Numba then finds the code where it compiles a caller.
                 key = object()
                 result.target_context.insert_user_function(key, result.fndesc, [result.library])
                 result = function.overloads[types] = result._replace(entry_point=key)
     function.disable_compile()
-    return Compiled(function, result, analysed)
+    return function, result, analysed
 
 
-def _emitted(unit: Unit, function: Any, types: tuple[Any, ...], used: Mapping[str, Any]) -> Any:
+def _emitted(
+    unit: Unit, function: Dispatcher, types: tuple[NumbaType, ...], used: Mapping[str, Dispatcher]
+) -> compiler.CompileResult | None:
     """Write the code of a function for callers in compiled code; None if its text is left to Numba's frontend."""
     target = _TARGETS.get(function)
     library = PartLibrary(target.context.codegen(), unit.name)
@@ -143,14 +143,14 @@ class _Targets:
     def __init__(self) -> None:
         self._made: dict[bool, Target] = {}
 
-    def get(self, function: Any) -> Target:
+    def get(self, function: Dispatcher) -> Target:
         fast = bool(config.numba__fastmath)
         if fast not in self._made:
-            described = function.targetdescr
+            described = function.targetdescr  # type: ignore[attr-defined]  # numba has no types
             described.typing_context.refresh()
             base = described.target_context
             base.refresh()
-            flags: dict[str, Any] = {"fastmath": function.targetoptions["fastmath"]} if fast else {}
+            flags: dict[str, object] = {"fastmath": function.targetoptions["fastmath"]} if fast else {}
             made = base.subtarget(enable_nrt=True, error_model=callconv.create_error_model("numpy", base), **flags)
             self._made[fast] = Target(described.typing_context, made)
         return self._made[fast]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.graph import Constant, MissingInputError, as_index
 from treadle.link.numba.blas import ROUTINES
@@ -11,6 +11,7 @@ from treadle.link.numba.dtypes import STORAGES, Storage, converted
 from treadle.link.numba.loops import Array, elementwise, still_where
 from treadle.link.numba.status import MEMORY, SHAPE
 from treadle.link.numba.values import ArrayValue, ScalarValue, Value, is_literal, product
+from treadle.tensor import tensors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,7 +50,7 @@ class GraphWriter:
         self.made: set[str] = set()
         self.constants: list[Constant] = []
         self.uses_blas = False
-        self.input_names = [_input_names(i, v) for i, v in enumerate(fgraph.inputs)]
+        self.input_names = [_input_names(i, v.type.ndim) for i, v in enumerate(tensors(fgraph.inputs))]
         self._inputs = dict(zip(fgraph.inputs, self.input_names, strict=True))
         self.units: dict[str, Unit] = {}
         self.codes: dict[str, str] = {}
@@ -62,8 +63,7 @@ class GraphWriter:
 
     def storage(self, var: Variable) -> Storage:
         """Return the dtype of a variable."""
-        kind: Any = var.type
-        return STORAGES[kind.dtype]
+        return STORAGES[var.type.dtype]  # type: ignore[attr-defined]  # a tensor
 
     def value(self, var: Variable) -> Value:
         """Return what a variable is; inputs and constants are taken up when they are first asked for."""
@@ -195,8 +195,8 @@ class GraphWriter:
 
     def known_dims(self, var: Variable, dims: Sequence[str]) -> tuple[str, ...]:
         """Return lengths, with those that the type knows as literals."""
-        kind: Any = var.type
-        return tuple(m if n is None else str(n) for n, m in zip(kind.shape, dims, strict=True))
+        lengths = var.type.shape  # type: ignore[attr-defined]  # a tensor
+        return tuple(m if n is None else str(n) for n, m in zip(lengths, dims, strict=True))
 
     def strides_in(self, value: ArrayValue, dims: Sequence[str]) -> tuple[str, ...]:
         """Return the strides of an array that is broadcast to lengths."""
@@ -336,7 +336,6 @@ class GraphWriter:
         return made
 
 
-def _input_names(i: int, var: Variable) -> list[str]:
+def _input_names(i: int, ndim: int) -> list[str]:
     """Return the names of an input's address, lengths and strides."""
-    kind: Any = var.type
-    return [f"a{i}_p", *(f"a{i}_n{d}" for d in range(kind.ndim)), *(f"a{i}_s{d}" for d in range(kind.ndim))]
+    return [f"a{i}_p", *(f"a{i}_n{d}" for d in range(ndim)), *(f"a{i}_s{d}" for d in range(ndim))]

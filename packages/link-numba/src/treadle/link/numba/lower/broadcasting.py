@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.link.numba.lower.reduction import accumulate, bind_result, cleared
 from treadle.link.numba.status import SHAPE
@@ -12,12 +12,12 @@ from treadle.link.numba.values import ArrayValue, ScalarValue, is_literal
 from treadle.tensor import Alloc, SumTo
 
 if TYPE_CHECKING:
-    from treadle.graph import Apply
     from treadle.link.numba.writer import GraphWriter
+    from treadle.tensor import TensorNode
 
 
 @TABLE.register(Alloc)
-def lower_alloc(op: Alloc, node: Apply, writer: GraphWriter) -> None:
+def lower_alloc(op: Alloc, node: TensorNode, writer: GraphWriter) -> None:
     """Fill a new array with a value that broadcasts to it."""
     del op
     x, *wanted = node.inputs
@@ -47,7 +47,7 @@ def padded(value: ArrayValue, ndim: int) -> ArrayValue:
 
 
 @TABLE.register(SumTo)
-def lower_sum_to(op: SumTo, node: Apply, writer: GraphWriter) -> None:
+def lower_sum_to(op: SumTo, node: TensorNode, writer: GraphWriter) -> None:
     """Sum over what was broadcast; where nothing was, the result is the array itself."""
     del op
     x, *wanted = node.inputs
@@ -66,7 +66,7 @@ def lower_sum_to(op: SumTo, node: Apply, writer: GraphWriter) -> None:
         writer.bind(out, value)
         return
     # The result is made in any case: deciding at run time to share would tie two lifetimes together.
-    inner: Any = "float32" if value.storage.dtype == "float16" else value.storage.dtype
+    inner = "float32" if value.storage.dtype == "float16" else value.storage.dtype
     made = cleared(writer, dims or ["1"], inner, "sum")
     strides = ["0"] * extra
     for n, m, s in zip(value.dims[extra:], dims, made.strides if dims else (), strict=True):

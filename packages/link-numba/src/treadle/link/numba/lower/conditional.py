@@ -9,11 +9,11 @@ from treadle.link.numba.choices import Arm, write_choice
 from treadle.link.numba.table import TABLE
 
 if TYPE_CHECKING:
-    from treadle.graph import Apply
     from treadle.link.numba.writer import GraphWriter
+    from treadle.tensor import TensorNode
 
 
 @TABLE.register(IfElse)
-def lower_ifelse(op: IfElse, node: Apply, writer: GraphWriter) -> None:
+def lower_ifelse(op: IfElse, node: TensorNode, writer: GraphWriter) -> None:
     """Choose between two values."""
     write_choice(writer, node, [Arm([], [writer.value(v) for v in branch]) for branch in op.branches(node)])

@@ -9,12 +9,12 @@ from treadle.link.numba.table import TABLE
 from treadle.link.numba.values import ScalarValue
 
 if TYPE_CHECKING:
-    from treadle.graph import Apply
     from treadle.link.numba.writer import GraphWriter
+    from treadle.tensor import TensorNode
 
 
 @TABLE.register(DeepCopyOp)
-def lower_deep_copy(op: DeepCopyOp, node: Apply, writer: GraphWriter) -> None:
+def lower_deep_copy(op: DeepCopyOp, node: TensorNode, writer: GraphWriter) -> None:
     """Copy an array; a scalar is a value already."""
     del op
     value = writer.value(node.inputs[0])
@@ -25,7 +25,7 @@ def lower_deep_copy(op: DeepCopyOp, node: Apply, writer: GraphWriter) -> None:
 
 
 @TABLE.register(ViewOp)
-def lower_view(op: ViewOp, node: Apply, writer: GraphWriter) -> None:
+def lower_view(op: ViewOp, node: TensorNode, writer: GraphWriter) -> None:
     """Name the value anew."""
     del op
     writer.bind(node.outputs[0], writer.value(node.inputs[0]))

@@ -11,12 +11,12 @@ from treadle.link.numba.values import ScalarValue
 from treadle.tensor import DimShuffle
 
 if TYPE_CHECKING:
-    from treadle.graph import Apply
     from treadle.link.numba.writer import GraphWriter
+    from treadle.tensor import TensorNode
 
 
 @TABLE.register(DimShuffle)
-def lower_dimshuffle(op: DimShuffle, node: Apply, writer: GraphWriter) -> None:
+def lower_dimshuffle(op: DimShuffle, node: TensorNode, writer: GraphWriter) -> None:
     """Rearrange lengths and strides."""
     (x,), (out,) = node.inputs, node.outputs
     value = writer.value(x)

@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.link.numba.dtypes import STORAGES, converted, is_name
 from treadle.link.numba.scalar_code import can_fail, step_text, why_not
 from treadle.link.numba.status import VALUE
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.values import ArrayValue, ScalarValue, Value
-from treadle.tensor import Composite, Elemwise, Step
+from treadle.tensor import Composite, Elemwise, Step, tensors
 
 if TYPE_CHECKING:
-    from treadle.graph import Apply, Variable
+    from treadle.graph import Apply
     from treadle.link.numba.writer import GraphWriter
+    from treadle.tensor import TensorNode, TensorVariable
 
 
 def as_composite(op: Elemwise, node: Apply) -> Composite:
     """Return the node's function as a composite: of one step, if it is a scalar op."""
     if isinstance(op.scalar_op, Composite):
         return op.scalar_op
-    kinds: list[Any] = [v.type for v in node.inputs]
-    out: Any = node.outputs[0].type
-    nin = len(kinds)
+    nin = len(node.inputs)
     loops = tuple(d.name for d in op.loop_dtypes(node))
-    step = Step(op.scalar_op, tuple(range(nin)), loops, out.dtype)
-    return Composite(nin, tuple(k.dtype for k in kinds), (step,), (nin,))
+    step = Step(op.scalar_op, tuple(range(nin)), loops, tensors(node.outputs)[0].type.dtype)
+    return Composite(nin, tuple(v.type.dtype for v in tensors(node.inputs)), (step,), (nin,))
 
 
 def refusal(op: Elemwise, node: Apply) -> str:
@@ -71,11 +70,11 @@ def body_of(composite: Composite, given: list[tuple[str, str]]) -> tuple[list[st
 
 
 @TABLE.register(Elemwise)
-def lower_elemwise(op: Elemwise, node: Apply, writer: GraphWriter) -> None:
+def lower_elemwise(op: Elemwise, node: TensorNode, writer: GraphWriter) -> None:
     """Write a loop over all elements, or plain statements for scalars."""
     composite = as_composite(op, node)
     checks = any(can_fail(step.scalar_op, step.loops) for step in composite.steps)
-    kind: Any = node.outputs[0].type
+    kind = node.outputs[0].type
     if kind.ndim == 0:
         _lower_scalars(composite, node, writer, checks)
         return
@@ -90,7 +89,7 @@ def lower_elemwise(op: Elemwise, node: Apply, writer: GraphWriter) -> None:
     writer.run_elementwise(_stem(op), inputs, outputs, body, checks=checks)
 
 
-def as_operand(writer: GraphWriter, var: Variable) -> Value:
+def as_operand(writer: GraphWriter, var: TensorVariable) -> Value:
     """Return an operand; an array of one element, known so from its type, becomes a scalar read before the loop."""
     value = writer.value(var)
     if isinstance(value, ArrayValue) and all(n == "1" for n in value.dims):
@@ -103,7 +102,7 @@ def _stem(op: Elemwise) -> str:
     return "fused" if isinstance(op.scalar_op, Composite) else op.scalar_op.name
 
 
-def _lower_scalars(composite: Composite, node: Apply, writer: GraphWriter, checks: bool) -> None:
+def _lower_scalars(composite: Composite, node: TensorNode, writer: GraphWriter, checks: bool) -> None:
     given = []
     for v in node.inputs:
         storage = writer.storage(v)

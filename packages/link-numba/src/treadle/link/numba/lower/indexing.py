@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.link.numba.library import LIBRARY
 from treadle.link.numba.loops import Array, lengths, nest
@@ -28,15 +28,14 @@ from treadle.tensor import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from treadle.graph import Apply, Variable
     from treadle.link.numba.dtypes import Storage
     from treadle.link.numba.writer import GraphWriter
-    from treadle.tensor import Gather
+    from treadle.tensor import Entry, Gather, TensorNode, TensorVariable
 
 
 def basic_part(
-    writer: GraphWriter, value: ArrayValue, entries: Sequence[Any], given: Iterator[Variable]
-) -> tuple[ArrayValue, list[Variable]]:
+    writer: GraphWriter, value: ArrayValue, entries: Sequence[Entry], given: Iterator[TensorVariable]
+) -> tuple[ArrayValue, list[TensorVariable]]:
     """Write the arithmetic of slices and positions, and return the part and the index arrays met on the way.
 
     Dimensions that index arrays pick from stay whole.
@@ -44,7 +43,7 @@ def basic_part(
     dims: list[str] = []
     strides: list[str] = []
     shifts: list[str] = []
-    arrays: list[Variable] = []
+    arrays: list[TensorVariable] = []
     for entry, n, s in zip(entries, value.dims, value.strides, strict=True):
         if isinstance(entry, Positions):
             arrays.append(next(given))
@@ -70,13 +69,13 @@ def basic_part(
     return view, arrays
 
 
-def _bound(writer: GraphWriter, bound: Any, given: Iterator[Variable]) -> str:
+def _bound(writer: GraphWriter, bound: object, given: Iterator[TensorVariable]) -> str:
     if isinstance(bound, Symbolic):
         return writer.let(writer.scalar(next(given), "int64"), "r")
     return str(bound)
 
 
-def _position(writer: GraphWriter, entry: At, n: str, given: Iterator[Variable]) -> str:
+def _position(writer: GraphWriter, entry: At, n: str, given: Iterator[TensorVariable]) -> str:
     at = _bound(writer, entry.value, given)
     if is_literal(at) and is_literal(n):
         return str(int(at) % int(n)) if -int(n) <= int(at) < int(n) else _never(writer)
@@ -90,7 +89,7 @@ def _never(writer: GraphWriter) -> str:
     return "0"
 
 
-def _span(writer: GraphWriter, entry: Span, n: str, s: str, given: Iterator[Variable]) -> tuple[str, str, str]:
+def _span(writer: GraphWriter, entry: Span, n: str, s: str, given: Iterator[TensorVariable]) -> tuple[str, str, str]:
     """Return first position, length and stride of a slice."""
     if entry.is_full:
         return "0", n, s
@@ -122,7 +121,7 @@ def _stride(writer: GraphWriter, step: str, s: str) -> str:
 
 
 @TABLE.register(Subtensor)
-def lower_subtensor(op: Subtensor, node: Apply, writer: GraphWriter) -> None:
+def lower_subtensor(op: Subtensor, node: TensorNode, writer: GraphWriter) -> None:
     """Take a view."""
     x, *parts = node.inputs
     (out,) = node.outputs
@@ -138,7 +137,7 @@ def lower_subtensor(op: Subtensor, node: Apply, writer: GraphWriter) -> None:
     writer.bind(out, replace(part, dims=dims))
 
 
-def _fresh(writer: GraphWriter, node: Apply) -> ArrayValue:
+def _fresh(writer: GraphWriter, node: TensorNode) -> ArrayValue:
     """Return a copy of the first input to write into, or the input itself where nothing else needs it."""
     (out,) = node.outputs
     x = node.inputs[0]
@@ -151,12 +150,12 @@ def _fresh(writer: GraphWriter, node: Apply) -> ArrayValue:
     return made
 
 
-def _changed(op: Any, storage: Storage, old: str, new: str) -> str:
+def _changed(op: IncSubtensor | AdvancedIncSubtensor, storage: Storage, old: str, new: str) -> str:
     return new if op.set else combined("sum", storage, old, new)
 
 
 @TABLE.register(IncSubtensor)
-def lower_inc_subtensor(op: IncSubtensor, node: Apply, writer: GraphWriter) -> None:
+def lower_inc_subtensor(op: IncSubtensor, node: TensorNode, writer: GraphWriter) -> None:
     """Write into a part of a copy."""
     x, y, *parts = node.inputs
     target: Value = writer.value(x)
@@ -249,11 +248,10 @@ class _Picked:
     """An index with arrays, worked out at the point of writing: lengths, and the arguments of its kernel."""
 
     def __init__(
-        self, writer: GraphWriter, part: ArrayValue, entries: Sequence[Any], arrays: Sequence[Variable]
+        self, writer: GraphWriter, part: ArrayValue, entries: Sequence[Entry], arrays: Sequence[TensorVariable]
     ) -> None:
         positions = [_index_array(writer, v) for v in arrays]
-        kinds: list[Any] = [v.type for v in arrays]
-        self.plan = gather_plan(entries, [k.ndim for k in kinds])
+        self.plan = gather_plan(entries, [v.type.ndim for v in arrays])
         self.storages = [p.storage for p in positions]
         ndim = self.plan.array_ndim
         positions = [padded(p, ndim) if ndim else p for p in positions]
@@ -289,7 +287,7 @@ class _Picked:
         writer.call(unit, [*self.arguments, *array.arguments(y.address, strides)], checked=True)
 
 
-def _index_array(writer: GraphWriter, var: Variable) -> ArrayValue:
+def _index_array(writer: GraphWriter, var: TensorVariable) -> ArrayValue:
     value = writer.value(var)
     if isinstance(value, ArrayValue):
         return value
@@ -299,13 +297,13 @@ def _index_array(writer: GraphWriter, var: Variable) -> ArrayValue:
 
 
 @TABLE.register(AdvancedSubtensor)
-def lower_advanced_subtensor(op: AdvancedSubtensor, node: Apply, writer: GraphWriter) -> None:
+def lower_advanced_subtensor(op: AdvancedSubtensor, node: TensorNode, writer: GraphWriter) -> None:
     """Read every element that is picked."""
     x, *parts = node.inputs
     (out,) = node.outputs
     part, arrays = basic_part(writer, writer.array(x), op.entries, iter(parts))
     picked = _Picked(writer, part, op.entries, arrays)
-    kind: Any = out.type
+    kind = out.type
     body = ["y[y_q] = x[x_q]"]
     if kind.ndim:
         picked.run(writer, part, body, writer.new_output(out, picked.dims))
@@ -316,7 +314,7 @@ def lower_advanced_subtensor(op: AdvancedSubtensor, node: Apply, writer: GraphWr
 
 
 @TABLE.register(AdvancedIncSubtensor)
-def lower_advanced_inc_subtensor(op: AdvancedIncSubtensor, node: Apply, writer: GraphWriter) -> None:
+def lower_advanced_inc_subtensor(op: AdvancedIncSubtensor, node: TensorNode, writer: GraphWriter) -> None:
     """Change every element that is picked, in a copy; repeated positions are changed again."""
     _, y, *parts = node.inputs
     values = writer.value(y)

@@ -11,12 +11,12 @@ from treadle.link.numba.values import ArrayValue
 from treadle.tensor import ARange, Join
 
 if TYPE_CHECKING:
-    from treadle.graph import Apply
     from treadle.link.numba.writer import GraphWriter
+    from treadle.tensor import TensorNode
 
 
 @TABLE.register(Join)
-def lower_join(op: Join, node: Apply, writer: GraphWriter) -> None:
+def lower_join(op: Join, node: TensorNode, writer: GraphWriter) -> None:
     """Copy each part to its place in the result."""
     parts = [writer.array(v) for v in node.inputs]
     dims = list(parts[0].dims)
@@ -37,7 +37,7 @@ def lower_join(op: Join, node: Apply, writer: GraphWriter) -> None:
 
 
 @TABLE.register(ARange)
-def lower_arange(op: ARange, node: Apply, writer: GraphWriter) -> None:
+def lower_arange(op: ARange, node: TensorNode, writer: GraphWriter) -> None:
     """Work out the length, then the first value and the difference of the first two, as NumPy does."""
     (out,) = node.outputs
     storage = STORAGES[op.dtype]
@@ -56,7 +56,7 @@ def lower_arange(op: ARange, node: Apply, writer: GraphWriter) -> None:
     )
 
 
-def _counted(writer: GraphWriter, node: Apply) -> tuple[str, str, str]:
+def _counted(writer: GraphWriter, node: TensorNode) -> tuple[str, str, str]:
     """Return start, step and length of a range of integers."""
     start, stop, step = (writer.let(writer.scalar(v, "int64"), "r") for v in node.inputs)
     writer.stop_if(f"{step} == 0", VALUE)
@@ -70,7 +70,7 @@ def _counted(writer: GraphWriter, node: Apply) -> tuple[str, str, str]:
     return start, step, count
 
 
-def _measured(writer: GraphWriter, node: Apply) -> tuple[str, str, str]:
+def _measured(writer: GraphWriter, node: TensorNode) -> tuple[str, str, str]:
     """Return start, step and length of a range of floats."""
     start, stop, step = (writer.let(f"f8({writer.scalar(v, 'float64')})", "r", "f8") for v in node.inputs)
     writer.stop_if(f"{step} == 0", VALUE)

@@ -16,8 +16,8 @@ from treadle.tensor import LogSoftmax, LogSumExp, Softmax
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.graph import Apply
     from treadle.link.numba.writer import GraphWriter
+    from treadle.tensor import TensorNode
 
 
 def _kernel(stem: str, kept: int, reduced: int, source: Storage, target: Storage) -> Unit:
@@ -78,7 +78,7 @@ def _run(
     writer.call(unit, [*(value.dims[d] for d in order), *source, *target])
 
 
-def _as_array(writer: GraphWriter, node: Apply) -> ArrayValue:
+def _as_array(writer: GraphWriter, node: TensorNode) -> ArrayValue:
     """Return the input; a scalar is written into an array of rank 0."""
     value = writer.value(node.inputs[0])
     if isinstance(value, ArrayValue):
@@ -89,7 +89,7 @@ def _as_array(writer: GraphWriter, node: Apply) -> ArrayValue:
 
 
 @TABLE.register(Softmax, LogSoftmax)
-def lower_softmax(op: Softmax | LogSoftmax, node: Apply, writer: GraphWriter) -> None:
+def lower_softmax(op: Softmax | LogSoftmax, node: TensorNode, writer: GraphWriter) -> None:
     """Write the result element by element."""
     stem = "softmax" if isinstance(op, Softmax) else "log_softmax"
     value = _as_array(writer, node)
@@ -103,7 +103,7 @@ def lower_softmax(op: Softmax | LogSoftmax, node: Apply, writer: GraphWriter) ->
 
 
 @TABLE.register(LogSumExp)
-def lower_log_sum_exp(op: LogSumExp, node: Apply, writer: GraphWriter) -> None:
+def lower_log_sum_exp(op: LogSumExp, node: TensorNode, writer: GraphWriter) -> None:
     """Write one result for each kept position."""
     value = _as_array(writer, node)
     kept = [value.dims[d] for d in range(value.ndim) if d not in op.axes]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.link.numba.blas import GEMM, GEMV
 from treadle.link.numba.dtypes import STORAGES, Storage
@@ -13,9 +13,9 @@ from treadle.link.numba.unit import Unit, make_kernel
 from treadle.tensor import MatMul
 
 if TYPE_CHECKING:
-    from treadle.graph import Apply, Variable
     from treadle.link.numba.values import ArrayValue
     from treadle.link.numba.writer import GraphWriter
+    from treadle.tensor import TensorNode, TensorVariable
 
 
 def _loops(storage: Storage) -> list[str]:
@@ -83,14 +83,14 @@ def multiplication(batch: int, storage: Storage) -> Unit:
 
 
 @TABLE.register(MatMul)
-def lower_matmul(op: MatMul, node: Apply, writer: GraphWriter) -> None:
+def lower_matmul(op: MatMul, node: TensorNode, writer: GraphWriter) -> None:
     """Multiply, after converting both factors to the dtype of the product."""
     del op
     (out,) = node.outputs
     storage = writer.storage(out)
     a, b = (_as(writer, v, storage) for v in node.inputs)
     inner = writer.same(a.dims[-1], b.dims[-2])
-    kind: Any = out.type
+    kind = out.type
     batch = writer.broadcast_dims([a.dims[:-2], b.dims[:-2]], kind.shape[:-2])
     made = writer.new_output(out, (*batch, a.dims[-2], b.dims[-1]))
     arguments = [*batch, a.dims[-2], b.dims[-1], inner]
@@ -113,7 +113,7 @@ def _batch_strides(writer: GraphWriter, x: ArrayValue, batch: tuple[str, ...]) -
     return ["0" if n == "1" else (s if n == m else writer.let(f"stride_in({s}, {n}, {m})", "s")) for n, m, s in pairs]
 
 
-def _as(writer: GraphWriter, var: Variable, storage: Storage) -> ArrayValue:
+def _as(writer: GraphWriter, var: TensorVariable, storage: Storage) -> ArrayValue:
     value = writer.array(var)
     if value.storage == storage:
         return value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,8 +18,8 @@ from treadle.tensor import ArgReduction, Reduction
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.graph import Apply, Variable
     from treadle.link.numba.writer import GraphWriter
+    from treadle.tensor import TensorNode, TensorVariable
 
 
 def identity(kind: str, storage: Storage) -> str:
@@ -123,9 +123,9 @@ def accumulate(
     writer.call(unit, [*value.dims, *source, *target])
 
 
-def bind_result(writer: GraphWriter, out: Variable, made: ArrayValue, inner: str) -> None:
+def bind_result(writer: GraphWriter, out: TensorVariable, made: ArrayValue, inner: str) -> None:
     """Bind an output to an array, converted, or to its only element where the rank is 0."""
-    kind: Any = out.type
+    kind = out.type
     if kind.ndim == 0:
         text = made.storage.loaded(f"as_{made.storage.memory}({made.address})[0]")
         writer.bind_scalar(out, converted(writer.let(text, code=made.storage.code), inner, kind.dtype))
@@ -136,7 +136,7 @@ def bind_result(writer: GraphWriter, out: Variable, made: ArrayValue, inner: str
 
 
 @TABLE.register(Reduction)
-def lower_reduction(op: Reduction, node: Apply, writer: GraphWriter) -> None:
+def lower_reduction(op: Reduction, node: TensorNode, writer: GraphWriter) -> None:
     """Start from the identity and combine all elements into the result."""
     (x,), (out,) = node.inputs, node.outputs
     value = writer.value(x)
@@ -196,7 +196,7 @@ def search(kind: str, kept: int, reduced: int, storage: Storage) -> Unit:
 
 
 @TABLE.register(ArgReduction)
-def lower_arg_reduction(op: ArgReduction, node: Apply, writer: GraphWriter) -> None:
+def lower_arg_reduction(op: ArgReduction, node: TensorNode, writer: GraphWriter) -> None:
     """Search each part of the array in C order."""
     (x,), (out,) = node.inputs, node.outputs
     value = writer.value(x)

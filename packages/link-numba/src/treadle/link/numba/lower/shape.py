@@ -13,12 +13,12 @@ from treadle.tensor import Reshape, Shape, ShapeI
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.graph import Apply
     from treadle.link.numba.writer import GraphWriter
+    from treadle.tensor import TensorNode
 
 
 @TABLE.register(Shape)
-def lower_shape(op: Shape, node: Apply, writer: GraphWriter) -> None:
+def lower_shape(op: Shape, node: TensorNode, writer: GraphWriter) -> None:
     """Write the lengths into a vector."""
     del op
     value = writer.value(node.inputs[0])
@@ -28,14 +28,14 @@ def lower_shape(op: Shape, node: Apply, writer: GraphWriter) -> None:
 
 
 @TABLE.register(ShapeI)
-def lower_shape_i(op: ShapeI, node: Apply, writer: GraphWriter) -> None:
+def lower_shape_i(op: ShapeI, node: TensorNode, writer: GraphWriter) -> None:
     """Read one length."""
     n = writer.array(node.inputs[0]).dims[op.axis]
     writer.bind(node.outputs[0], ScalarValue(n, writer.storage(node.outputs[0])))
 
 
 @TABLE.register(Reshape)
-def lower_reshape(op: Reshape, node: Apply, writer: GraphWriter) -> None:
+def lower_reshape(op: Reshape, node: TensorNode, writer: GraphWriter) -> None:
     """Give other lengths to the array, copied into C order if it is not."""
     del op
     x, *wanted = node.inputs
