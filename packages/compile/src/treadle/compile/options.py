@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from treadle.config import (
     BACKEND_REQUIREMENTS,
@@ -13,14 +13,8 @@ from treadle.config import (
     Kind,
     Option,
     discover,
-    lazy_module,
     subset,
 )
-
-if TYPE_CHECKING:
-    from treadle.compile import backends
-else:
-    backends = lazy_module("treadle.compile.mode.backends")  # which imports what reading an option does without
 
 _POSITIVE = INT.where("an integer > 0", lambda value: value > 0)
 _BACKENDS = sorted({*discover("treadle.backends"), *BACKEND_REQUIREMENTS})
@@ -78,15 +72,13 @@ def _further_aliases(name: str) -> set[str]:
 
 
 def _fastest_linker() -> str:
-    """Return the name of the fastest backend that works here, the first of its further ones if it has any."""
-    backend = backends.BACKENDS.fastest()
-    return "vm" if backend is None else (*backend.aliases, backend.name)[0]
+    """Return `auto`, which loads the backends to look for the fastest; that of the VM where there is no other."""
+    return "auto" if len(discover("treadle.backends")) > 1 else "vm"
 
 
 def _has_c() -> bool:
-    """Whether there is a backend for nodes in C, and it works here."""
-    found = backends.BACKENDS.load("c")
-    return found is not None and found.unavailable() is None
+    """Whether there is a backend for nodes in C; where it does not work, they are left out."""
+    return "c" in discover("treadle.backends")
 
 
 def _tags(name: str, doc: str) -> Option[str]:
@@ -113,11 +105,9 @@ _CHOICE: tuple[Option[object], ...] = (
         "linker",
         _fastest_linker,
         "What links graphs in mode Mode: py (each op's own perform), vm (the Python VM), another installed backend, or "
-        "one that was registered; _nogc keeps intermediate values. auto takes the fastest that works on this machine, "
-        "as the default does.",
+        "one that was registered; _nogc keeps intermediate values. auto takes the fastest that works on this machine.",
         LINKER,
-        affects_code=False,  # the linker itself is in the key
-        default_text="the installed backend of the highest priority that works on this machine",
+        default_text="auto where a backend is installed beside the Python VM, else vm",
     ),
     Option.enum(
         "optimizer",
@@ -246,7 +236,7 @@ _DEBUG_MODE: tuple[Option[object], ...] = (
         "DebugMode__check_c",
         default=_has_c,
         doc="Run nodes in C.",
-        default_text="True where a backend for C works on this machine",
+        default_text="True where a backend for C is installed; it is left out where it does not work",
     ),
     *(
         Option.boolean(f"DebugMode__{name}", default=True, doc=doc)

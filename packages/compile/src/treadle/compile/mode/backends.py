@@ -11,8 +11,6 @@ from treadle.compile.errors import BackendWarning, MissingBackendError
 from treadle.config import BACKEND_REQUIREMENTS, LINKER_REQUIREMENTS, EntryPointLoadError, discover, new_lock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from treadle.config import EntryPointRef
     from treadle.link.vm import Backend
 
@@ -99,36 +97,21 @@ class BackendTable:
 
         One of a higher priority that is installed but cannot work is told once, as a warning.
         """
-        found = self.fastest(self._warn_once)
-        if found is None:
-            raise MissingBackendError(self._missing("default"))
-        return found
-
-    def fastest(self, tell: Callable[[str, str], None] | None = None) -> Backend | None:
-        """Return the backend of the highest priority that works on this machine, or None.
-
-        Parameters
-        ----------
-        tell
-            Called with the name of each backend of a higher priority, and why it cannot work.
-        """
-        ranked: list[tuple[int, str, Backend]] = []
+        ranked: list[Backend] = []
         for name in self.names():
             try:
                 backend = self.load(name)
             except EntryPointLoadError as error:
-                if tell is not None:
-                    tell(name, str(error))
+                self._warn_once(name, str(error))
                 continue
             if backend is not None and backend.priority is not None:
-                ranked.append((-backend.priority, backend.name, backend))
-        for _, name, backend in sorted(ranked, key=lambda entry: entry[:2]):
+                ranked.append(backend)
+        for backend in sorted(ranked, key=lambda b: (-(b.priority or 0), b.name)):
             why = backend.unavailable()
             if why is None:
                 return backend
-            if tell is not None:
-                tell(name, why)
-        return None
+            self._warn_once(backend.name, why)
+        raise MissingBackendError(self._missing("default"))
 
     def libraries(self) -> frozenset[str]:
         """Return the names of the libraries that the installed backends compute with."""

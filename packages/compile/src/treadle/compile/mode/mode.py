@@ -36,9 +36,7 @@ M = TypeVar("M", bound="Mode")
 
 def _chosen_linker(given: Any) -> str | Backend | Linker:
     if given is None:
-        # The default value names the backend that is likely the fastest; `auto` finds out, and says why another is
-        # taken.
-        return "auto" if config.source("linker") == "default" else str(config.linker)
+        return str(config.linker)
     if isinstance(given, type) and issubclass(given, Linker):
         return given()
     if isinstance(given, str):

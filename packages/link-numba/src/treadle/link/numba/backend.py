@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from treadle.config import installed_version
 from treadle.link.vm import Backend
 
 if TYPE_CHECKING:
@@ -19,10 +19,8 @@ def _linker() -> Linker:
 
 
 def _stamp() -> str:
-    try:
-        return f"{version('link-numba')} numba {version('numba')} llvmlite {version('llvmlite')}"
-    except PackageNotFoundError:
-        return "not installed"
+    own, numba, llvmlite = map(installed_version, ("link-numba", "numba", "llvmlite"))
+    return f"{own} numba {numba} llvmlite {llvmlite}"
 
 
 def _unavailable() -> str | None:
