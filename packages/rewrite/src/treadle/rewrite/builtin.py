@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.graph import Constant, perform_early
 from treadle.rewrite.phase import Phase
@@ -32,7 +32,7 @@ def fold(fgraph: FunctionGraph, node: Apply) -> Sequence[Variable] | None:
     limit = max(FOLDING_LIMIT, sum(x.type.nbytes(x.data) for x in node.inputs if isinstance(x, Constant)))
     if any((out.type.static_nbytes() or 0) > limit for out in node.outputs):
         return None
-    cells: list[list[Any]] = [[None] for _ in node.outputs]
+    cells: list[list[object]] = [[None] for _ in node.outputs]
     try:
         perform_early(node, _given(node), cells)
     except (ArithmeticError, LookupError, NotImplementedError, TypeError, ValueError):
@@ -45,7 +45,7 @@ def fold(fgraph: FunctionGraph, node: Apply) -> Sequence[Variable] | None:
     ]
 
 
-def _given(node: Apply) -> list[Any]:
+def _given(node: Apply) -> list[object]:
     """Return the constant inputs' values, copied where the op may overwrite them."""
     overwritten = {i for inputs in node.op.destroy_map.values() for i in inputs}
     constants = [x for x in node.inputs if isinstance(x, Constant)]

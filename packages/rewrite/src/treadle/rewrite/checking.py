@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.config import lazy_module, text_of
 from treadle.graph import Constant, SharedVariable, order_nodes
@@ -41,7 +41,7 @@ class Samples:
     """
 
     def __init__(self, fgraph: FunctionGraph, seed: int) -> None:
-        self._values: dict[Variable, Any] = {}
+        self._values: dict[Variable, object] = {}
         for i, var in enumerate(fgraph.inputs):
             if isinstance(var, SharedVariable):
                 self._values[var] = var.get_value(borrow=True)
@@ -51,7 +51,7 @@ class Samples:
             except TypeError:
                 self._values[var] = _UNKNOWN
 
-    def value(self, var: Variable) -> Any:
+    def value(self, var: Variable) -> object:
         """Return the value of a variable, or a marker where it cannot be computed."""
         known = self._values
         if var not in known:
@@ -64,7 +64,7 @@ class Samples:
     def _compute(self, node: Apply) -> None:
         known = self._values
         given = [x.data if isinstance(x, Constant) else known.get(x, _UNKNOWN) for x in node.inputs]
-        results: Sequence[Any] = [_UNKNOWN] * len(node.outputs)
+        results: Sequence[object] = [_UNKNOWN] * len(node.outputs)
         if not any(value is _UNKNOWN for value in given):
             overwritten = {i for places in node.op.destroy_map.values() for i in places}
             given = [node.inputs[i].type.copy_value(v) if i in overwritten else v for i, v in enumerate(given)]
@@ -122,7 +122,7 @@ class Checker:
             report.unchecked += 1
 
     @staticmethod
-    def _fault(old: Variable, new: Variable, before: Any, after: Any) -> str | None:
+    def _fault(old: Variable, new: Variable, before: object, after: object) -> str | None:
         """Return what is wrong with a value that took another's place, or None."""
         if after is _UNKNOWN:
             return f"made a value that cannot be computed, which was {text_of(before, str)}"

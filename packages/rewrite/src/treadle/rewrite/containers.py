@@ -13,6 +13,8 @@ from treadle.rewrite.ordering import in_order
 from treadle.rewrite.query import as_position
 
 if TYPE_CHECKING:
+    from treadle.rewrite.database import Member, Selected, Traits
+    from treadle.rewrite.interface import Rewriter
     from treadle.rewrite.query import RewriteDatabaseQuery
 
 
@@ -32,7 +34,7 @@ class EquilibriumDB(RewriteDatabase):
     def register(
         self,
         name: str,
-        rewriter: Any,
+        rewriter: Rewriter | RewriteDatabase,
         *tags: str,
         use_db_name_as_tag: bool = True,
         replace: bool = False,
@@ -56,10 +58,10 @@ class EquilibriumDB(RewriteDatabase):
         RewriterTypeError
             If one of them is asked for, and it is no rewriter of whole graphs.
         """
-        traits = {"final": final_rewriter, "cleanup": cleanup}
+        traits: Traits = {"final": final_rewriter, "cleanup": cleanup}
         self._register(name, rewriter, tags, use_db_name_as_tag, replace or overwrite_existing, traits)
 
-    def _checked_traits(self, name: str, member: Any, traits: dict[str, Any]) -> dict[str, Any]:
+    def _checked_traits(self, name: str, member: Member, traits: Traits) -> Traits:
         if traits["final"] and traits["cleanup"]:
             msg = f"register {name!r}: a rewriter is either final_rewriter or cleanup, not both."
             raise RuleDefinitionError(msg)
@@ -68,7 +70,7 @@ class EquilibriumDB(RewriteDatabase):
             raise RewriterTypeError(msg)
         return traits
 
-    def _made(self, query: RewriteDatabaseQuery, selected: list[tuple[Entry, Any]]) -> EquilibriumGraphRewriter:
+    def _made(self, query: RewriteDatabaseQuery, selected: Selected) -> EquilibriumGraphRewriter:
         del query
         kinds: dict[str, list[Any]] = {"final": [], "cleanup": [], "usual": []}
         for entry, member in selected:
@@ -94,7 +96,7 @@ class SequenceDB(RewriteDatabase):
     def register(
         self,
         name: str,
-        rewriter: Any,
+        rewriter: Rewriter | RewriteDatabase,
         *tags: str,
         use_db_name_as_tag: bool = True,
         replace: bool = False,
@@ -113,17 +115,18 @@ class SequenceDB(RewriteDatabase):
         RewriterTypeError
             If the position is something else, or the rewriter is one of nodes.
         """
-        traits = {"position": as_position(f"register {name!r}", position)}
+        at = as_position(f"register {name!r}", position)
+        traits: Traits = {} if at == "last" else {"position": float(at)}
         self._register(name, rewriter, tags, use_db_name_as_tag, replace or overwrite_existing, traits)
 
-    def _checked_traits(self, name: str, member: Any, traits: dict[str, Any]) -> dict[str, Any]:
+    def _checked_traits(self, name: str, member: Member, traits: Traits) -> Traits:
         if isinstance(member, NodeRewriter):
             msg = (
                 f"register {name!r}: members of a SequenceDB rewrite whole graphs, got {member!r}. Wrap it in in2out, "
                 "or register it in a database of local rules, such as 'canonicalize'."
             )
             raise RewriterTypeError(msg)
-        if traits["position"] == "last":
+        if "position" not in traits:
             taken = [entry.traits["position"] for entry in self._entries.values() if entry.name != name]
             return {**traits, "position": max(taken) + 1.0 if taken else 0.0}
         return traits
@@ -138,7 +141,7 @@ class SequenceDB(RewriteDatabase):
         """
         return float(self._entry(name).traits["position"])
 
-    def _made(self, query: RewriteDatabaseQuery, selected: list[tuple[Entry, Any]]) -> SequentialGraphRewriter:
+    def _made(self, query: RewriteDatabaseQuery, selected: Selected) -> SequentialGraphRewriter:
         cutoff = config.optdb__position_cutoff if query.position_cutoff is None else query.position_cutoff
         placed = [(entry.traits["position"], entry.name, member) for entry, member in selected]
         last = max((position for position, *_ in placed), default=-1.0)

@@ -6,7 +6,7 @@ import copy
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 from treadle.config import config, discover, lazy_module, new_lock
 from treadle.graph import DuplicateRegistrationError
@@ -23,8 +23,21 @@ if TYPE_CHECKING:
 else:
     difflib = lazy_module("difflib")
 
+# What a database holds; and what a query selects: members, each with what it gives.
+Member: TypeAlias = "Rewriter | RewriteDatabase"
+Selected: TypeAlias = "list[tuple[Entry, Any]]"
+
 # Longer histories of distinct queries than this are forgotten.
 MOST_KEPT = 64
+
+
+class Traits(TypedDict, total=False):
+    """What kinds of databases note about a member, and where it was declared, if that is known."""
+
+    place: str
+    position: float
+    final: bool
+    cleanup: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +57,10 @@ class Entry:
     """
 
     name: str
-    member: Any
+    member: Member
     tags: frozenset[str]
     place: str
-    traits: dict[str, Any]
+    traits: Traits
 
 
 class RewriteDatabase:
@@ -66,14 +79,14 @@ class RewriteDatabase:
         self._entries: dict[str, Entry] = {}
         self._around: list[RewriteDatabase] = []
         self._lock = new_lock()
-        self._answers: dict[Any, Any] = {}
+        self._answers: dict[object, Any] = {}
 
     # Registering
 
     def register(
         self,
         name: str,
-        rewriter: Any,
+        rewriter: Rewriter | RewriteDatabase,
         *tags: str,
         use_db_name_as_tag: bool = True,
         replace: bool = False,
@@ -106,11 +119,11 @@ class RewriteDatabase:
     def _register(
         self,
         name: str,
-        member: Any,
+        member: Member,
         tags: tuple[str, ...],
         use_db_name_as_tag: bool,
         may_replace: bool,
-        traits: dict[str, Any],
+        traits: Traits,
     ) -> None:
         self._check_kind(name, member)
         place = traits.pop("place", None) or caller()
@@ -130,7 +143,7 @@ class RewriteDatabase:
                 member._around.append(self)
             self._changed()
 
-    def _check_kind(self, name: Any, member: Any) -> None:
+    def _check_kind(self, name: object, member: object) -> None:
         """Refuse what is no rewriter, no database, no name."""
         if not isinstance(name, str) or not name:
             msg = f"register: a name is a string, got {name!r}."
@@ -142,7 +155,7 @@ class RewriteDatabase:
             )
             raise RewriterTypeError(msg)
 
-    def _checked_traits(self, name: str, member: Any, traits: dict[str, Any]) -> dict[str, Any]:
+    def _checked_traits(self, name: str, member: Member, traits: Traits) -> Traits:
         """Return what the kind of database notes about a member; refuse what it cannot take."""
         del name, member
         return traits
@@ -175,7 +188,7 @@ class RewriteDatabase:
                 )
                 raise DuplicateRegistrationError(msg)
 
-    def _check_elsewhere(self, name: str, member: Any, place: str, may_replace: bool) -> None:
+    def _check_elsewhere(self, name: str, member: Member, place: str, may_replace: bool) -> None:
         """Refuse an id that another rule has in the databases around: what is printed must be what is excluded."""
         for entry in self._family():
             if entry.name == name and entry.member is not member and not (may_replace and name in self._entries):
@@ -246,7 +259,7 @@ class RewriteDatabase:
         """Whether a member has this name or carries this tag."""
         return any(tag in entry.tags for entry in self.entries())
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Member]:
         """Iterate over the members, in order of registration."""
         return iter([entry.member for entry in self.entries()])
 
@@ -328,13 +341,13 @@ class RewriteDatabase:
         for sub in query.subquery.values():
             self.check_tags(sub)
 
-    def selected(self, query: RewriteDatabaseQuery) -> list[tuple[Entry, Any]]:
+    def selected(self, query: RewriteDatabaseQuery) -> Selected:
         """Return the members that a query selects, each with what it gives: itself, or a database's answer.
 
         A database is entered unless it is excluded; what it gives counts if it has selected something. If the query
         has a subquery of its name, the database must carry the query's own tags.
         """
-        found: list[tuple[Entry, Any]] = []
+        found: Selected = []
         for entry in self.entries():
             if entry.tags & query.exclude:
                 continue
@@ -356,7 +369,7 @@ class RewriteDatabase:
         """Whether a query selects anything here."""
         return bool(self.selected(query))
 
-    def select(self, *parts: RewriteDatabaseQuery | str, **subqueries: RewriteDatabaseQuery) -> list[Any]:
+    def select(self, *parts: RewriteDatabaseQuery | str, **subqueries: RewriteDatabaseQuery) -> list[Rewriter]:
         """Return the rewriters that a query selects, here and in databases inside, each once.
 
         Raises
@@ -368,7 +381,7 @@ class RewriteDatabase:
         self.check_tags(query)
         return list(dict.fromkeys(self._leaves(query)))
 
-    def _leaves(self, query: RewriteDatabaseQuery) -> Iterator[Any]:
+    def _leaves(self, query: RewriteDatabaseQuery) -> Iterator[Rewriter]:
         for entry, _ in self.selected(query):
             if isinstance(entry.member, RewriteDatabase):
                 yield from entry.member._leaves(query.subquery.get(entry.name, query.without_extras()))
@@ -409,11 +422,11 @@ class RewriteDatabase:
             answers[key] = known
         return known
 
-    def _options(self) -> Any:
+    def _options(self) -> object:
         """Return the options that an answer depends on, of databases inside as well."""
         return config.optdb__position_cutoff, config.optdb__max_use_ratio
 
-    def _made(self, query: RewriteDatabaseQuery, selected: list[tuple[Entry, Any]]) -> Any:
+    def _made(self, query: RewriteDatabaseQuery, selected: Selected) -> Any:
         """Return the rewriters selected; kinds of databases make one rewriter of them."""
         del query
         return tuple(dict.fromkeys(answer for _, answer in selected))
@@ -427,7 +440,7 @@ class RewriteDatabase:
         return f"<{type(self).__name__} {self.name!r}, {len(self._entries)} members>"
 
 
-def _named(name: str, member: Any) -> Any:
+def _named(name: str, member: Member) -> Member:
     """Return a member under the name it is registered by."""
     if isinstance(member, Rule | GraphPass):
         return member if member.name == name else replace(member, name=name)

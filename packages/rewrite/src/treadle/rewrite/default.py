@@ -18,6 +18,8 @@ from treadle.rewrite.rules import GraphPass, Rule, RuleSet
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from treadle.rewrite.database import Member
+    from treadle.rewrite.interface import Rewriter
     from treadle.rewrite.query import RewriteDatabaseQuery
 
 _BOTH = ("fast_run", "fast_compile")
@@ -59,7 +61,7 @@ class PhasedDatabase(SequenceDB):
 
     def _fill(self, rule_sets: list[RuleSet]) -> None:
         for phase in Phase:
-            kind: Any = SequenceDB() if phase in _SEQUENCES else EquilibriumDB(ignore_newtrees=False)
+            kind = SequenceDB() if phase in _SEQUENCES else EquilibriumDB(ignore_newtrees=False)
             self.register(phase.tag, kind, *_TAGS[phase], position=phase.position)
         if CORE in rule_sets:
             self.register("merge", MergeOptimizer(), *_BOTH, "merge1", position=0)
@@ -104,10 +106,10 @@ class PhasedDatabase(SequenceDB):
         tags = sorted(item.tags.difference(other.tag for other in item.phases if other is not phase) - {item.name})
         database._register(item.name, item, tuple(tags), False, False, {**_TRAITS, "place": item.place})
 
-    def leaves(self) -> Iterator[Any]:
+    def leaves(self) -> Iterator[Rewriter]:
         """Yield all rules and other rewriters, each once, in the order of the phases."""
         met: dict[int, None] = {}
-        pending: list[Any] = [self]
+        pending: list[RewriteDatabase] = [self]
         while pending:
             database = pending.pop(0)
             for entry in placed_entries(database):
@@ -131,7 +133,7 @@ class PhasedDatabase(SequenceDB):
         try:
             return super()._entry(tag)
         except UnknownTagError:
-            pending: list[Any] = [entry.member for entry in self.entries()]
+            pending: list[Member] = [entry.member for entry in self.entries()]
             while pending:
                 database = pending.pop(0)
                 if isinstance(database, RewriteDatabase):
@@ -143,7 +145,10 @@ class PhasedDatabase(SequenceDB):
 
 
 _CHANGES = ("changes",)  # among the answers that are forgotten when something changes
-_TRAITS = {"final": False, "cleanup": False, "position": "last"}
+_TRAITS = {
+    "final": False,
+    "cleanup": False,
+}
 
 
 class DefaultDatabase(PhasedDatabase):
@@ -154,7 +159,7 @@ class DefaultDatabase(PhasedDatabase):
 
     def __init__(self) -> None:
         SequenceDB.__init__(self)
-        self._published: dict[int, tuple[Any, str]] = {}
+        self._published: dict[int, tuple[Member | None, str]] = {}
         self._declared = set()
         self._filled = False
         self._filling = False
@@ -179,7 +184,7 @@ class DefaultDatabase(PhasedDatabase):
             finally:
                 self._filling = False
 
-    def changes(self) -> tuple[tuple[Any, str], ...]:
+    def changes(self) -> tuple[tuple[Member | None, str], ...]:
         """Return what was registered or tagged otherwise than the installed packages' rule sets say.
 
         Each is a pair of the member, None where it was taken out, and a text of its name, tags and position. Nothing
@@ -188,7 +193,7 @@ class DefaultDatabase(PhasedDatabase):
         if not self._filled:
             return ()
         answers = self._answers
-        found: tuple[tuple[Any, str], ...] | None = answers.get(_CHANGES)
+        found: tuple[tuple[Member | None, str], ...] | None = answers.get(_CHANGES)
         if found is None:
             now, published = self._described(), self._published
             changed = [pair for key, pair in now.items() if key not in published or published[key][1] != pair[1]]
@@ -196,9 +201,9 @@ class DefaultDatabase(PhasedDatabase):
             found = answers[_CHANGES] = (*changed, *gone)
         return found
 
-    def _described(self) -> dict[int, tuple[Any, str]]:
+    def _described(self) -> dict[int, tuple[Member | None, str]]:
         """Return every registration with a text of its name, tags and position, by identity of the member."""
-        texts: dict[int, tuple[Any, list[str]]] = {}
+        texts: dict[int, tuple[Member, list[str]]] = {}
         pending: list[RewriteDatabase] = [self]
         met = {id(self)}
         while pending:

@@ -14,7 +14,7 @@ from treadle.rewrite.documented.databases import optdb
 from treadle.rewrite.documented.substitution import PatternNodeRewriter
 from treadle.rewrite.errors import RewriterTypeError, UnknownTagError
 from treadle.rewrite.interface import GraphRewriter, NodeRewriter, looks_at
-from treadle.rewrite.pattern import Law
+from treadle.rewrite.pattern import Law, Tracked
 from treadle.rewrite.query import RewriteDatabaseQuery, as_query
 from treadle.rewrite.report import Report
 from treadle.rewrite.rules import Rule
@@ -111,7 +111,7 @@ def _placed(database: RewriteDatabase) -> list[tuple[RewriteDatabase, Entry]]:
     return [(database, entry) for entry in reversed(placed_entries(database))]
 
 
-def _tracked(rewriter: Any) -> Sequence[Any]:
+def _tracked(rewriter: object) -> Sequence[Tracked]:
     tracked = rewriter.tracks() if isinstance(rewriter, NodeRewriter) else ()
     return () if tracked is None else tracked
 
@@ -133,12 +133,12 @@ def _card(name: str, found: Sequence[tuple[RewriteDatabase, Entry]]) -> RuleCard
     )
 
 
-def _text(rewriter: Any) -> str:
+def _text(rewriter: object) -> str:
     function = getattr(rewriter, "apply", None) if isinstance(rewriter, Rule) else getattr(rewriter, "fn", None)
     return inspect.getdoc(function if function is not None else rewriter) or ""
 
 
-def rules_for(op: Any = None, tag: str | None = None, database: RewriteDatabase | None = None) -> list[RuleCard]:
+def rules_for(op: object = None, tag: str | None = None, database: RewriteDatabase | None = None) -> list[RuleCard]:
     """Return the rules that look at an op, in the order in which they first run.
 
     Parameters
@@ -168,7 +168,7 @@ def rules_for(op: Any = None, tag: str | None = None, database: RewriteDatabase 
     return [_card(name, entries) for name, entries in found.items()]
 
 
-def _op_of(given: Any, rewriters: Sequence[Any]) -> list[Op | type[Op]]:
+def _op_of(given: object, rewriters: Sequence[object]) -> list[Tracked]:
     """Return the ops or classes of ops that are meant: several, where they have one name."""
     if isinstance(given, Variable):
         given = given.owner
@@ -176,7 +176,7 @@ def _op_of(given: Any, rewriters: Sequence[Any]) -> list[Op | type[Op]]:
         given = given.op
     if isinstance(given, Op) or (isinstance(given, type) and issubclass(given, Op)):
         return [given]
-    names: dict[str, list[Any]] = {}
+    names: dict[str, list[Tracked]] = {}
     if isinstance(given, str):
         classes: list[Any] = [Op]
         for kind in classes:
@@ -195,7 +195,7 @@ def _op_of(given: Any, rewriters: Sequence[Any]) -> list[Op | type[Op]]:
     return names[given.lower()]
 
 
-def _concerns(rewriter: Any, wanted: Op | type[Op]) -> bool:
+def _concerns(rewriter: object, wanted: Tracked) -> bool:
     """Whether a rewriter of nodes looks at an op, or at ops of a class."""
     if not isinstance(rewriter, NodeRewriter):
         return False
@@ -208,7 +208,7 @@ def _concerns(rewriter: Any, wanted: Op | type[Op]) -> bool:
 
 
 def show_rewrites(
-    graph: Any, query: RewriteDatabaseQuery | str = "fast_run", database: RewriteDatabase | None = None
+    graph: object, query: RewriteDatabaseQuery | str = "fast_run", database: RewriteDatabase | None = None
 ) -> Report:
     """Return the report of which rules changed a graph, in order, with the user's lines.
 
@@ -233,7 +233,7 @@ def show_rewrites(
 
 
 def comparison_page(
-    graph: Any,
+    graph: object,
     query: RewriteDatabaseQuery | str = "fast_run",
     database: RewriteDatabase | None = None,
     *,
@@ -264,7 +264,7 @@ def comparison_page(
     return html_comparison(graph, fgraph, report, title=title)
 
 
-def _copy(graph: Any) -> tuple[FunctionGraph, dict[Any, Any]]:
+def _copy(graph: object) -> tuple[FunctionGraph, dict[Any, Any]]:
     """Return a copy of a graph, and which of its nodes and variables stands for which."""
     if isinstance(graph, FunctionGraph):
         return graph.clone_get_equiv(attach_feature=False)
@@ -277,10 +277,10 @@ def _copy(graph: Any) -> tuple[FunctionGraph, dict[Any, Any]]:
 
 def why_not(
     rule: str,
-    node: Any,
+    node: object,
     query: RewriteDatabaseQuery | str = "fast_run",
     database: RewriteDatabase | None = None,
-    graph: Any = None,
+    graph: object = None,
 ) -> Explanation:
     """Say why a rule does not apply to a node, by the first condition that fails; or that it does.
 
@@ -348,7 +348,7 @@ def _unselected(
     return f"the query includes {', '.join(sorted(query.include)) or 'nothing'}, and it carries {carried}"
 
 
-def _of_whole(rule: str, target: Apply, rewriter: GraphRewriter, whole: Any) -> Explanation:
+def _of_whole(rule: str, target: Apply, rewriter: GraphRewriter, whole: object) -> Explanation:
     """Say whether a rewriter of whole graphs replaced a node."""
     fgraph, equiv = _copy(whole)
     report = rewriter.rewrite(fgraph, keep_nodes=True)
@@ -360,7 +360,7 @@ def _of_whole(rule: str, target: Apply, rewriter: GraphRewriter, whole: Any) -> 
     )
 
 
-def _tried(rule: str, rewriter: NodeRewriter, target: Apply, everything: GraphRewriter, whole: Any) -> Explanation:
+def _tried(rule: str, rewriter: NodeRewriter, target: Apply, everything: GraphRewriter, whole: object) -> Explanation:
     """Try a rule on a node as it is written, and look whether it applied in a whole run."""
     fgraph, equiv = _copy(whole)
     written, written_equiv = _copy(whole)

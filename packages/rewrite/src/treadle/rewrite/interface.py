@@ -49,7 +49,7 @@ class GraphRewriter(Rewriter, ABC):
     sets_lines: ClassVar[bool] = False
 
     @abstractmethod
-    def apply(self, fgraph: FunctionGraph) -> Any:
+    def apply(self, fgraph: FunctionGraph) -> object:
         """Change the graph, through its methods `replace`, `replace_all` and the like.
 
         Returns

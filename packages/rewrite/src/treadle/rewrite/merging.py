@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.graph import Constant, Feature, GraphTypeError, Output
 from treadle.rewrite.interface import GraphRewriter
@@ -28,7 +28,7 @@ class MergeFeature(Feature):
     def __init__(self) -> None:
         # By class of op and inputs first: where that tells nodes apart, nobody asks for an op's hash, which for a
         # large op costs more than all the rest.
-        self._nodes: dict[tuple[Any, ...], Apply | dict[Op, Apply]] = {}
+        self._nodes: dict[tuple[object, ...], Apply | dict[Op, Apply]] = {}
         self._constants: dict[bytes, Constant] = {}
         self._known: dict[Constant, Constant] = {}
         self.pending: list[Apply] = []

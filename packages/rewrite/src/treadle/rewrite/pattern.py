@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from itertools import permutations, product
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from treadle.graph import Apply, Constant, Op, Variable
 from treadle.rewrite.errors import RuleDefinitionError
@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 
 # Commutative ops with more operands than this are matched in the order written: there would be too many others.
 MOST_OPERANDS = 4
+
+# An op, or a class of ops.
+Tracked = Op | type[Op]
+# What a pattern applies an op to.
+Part: TypeAlias = "Pattern | complex | Constant"
 
 _Self = TypeVar("_Self", bound="Pattern")
 
@@ -47,16 +52,16 @@ class Pattern:
     def __init__(self, name: str | None = None) -> None:
         self.pattern_name = name
         self.pattern_op: Any = None
-        self.pattern_args: tuple[Any, ...] = ()
-        self.pattern_tests: tuple[tuple[int, Any], ...] = ()
+        self.pattern_args: tuple[Part, ...] = ()
+        self.pattern_tests: tuple[tuple[int, object], ...] = ()
         self.pattern_output: int | None = None
 
-    def __apply_op__(self, op: Op, inputs: Sequence[Any]) -> Pattern:
+    def __apply_op__(self, op: Op, inputs: Sequence[object]) -> Pattern:
         """Return the pattern of an op applied to inputs, of which this pattern is one."""
         return self.pattern_of(op, inputs)
 
     @classmethod
-    def pattern_of(cls: type[_Self], op: Any, inputs: Sequence[Any]) -> _Self:
+    def pattern_of(cls: type[_Self], op: Tracked, inputs: Sequence[Any]) -> _Self:
         """Return the pattern of an op, or of any op of a class, applied to patterns, numbers and constants.
 
         Raises
@@ -73,18 +78,18 @@ class Pattern:
         made.pattern_args = tuple(inputs)
         return made
 
-    def _narrowed(self: _Self, kind: int, wanted: Any) -> _Self:
+    def _narrowed(self: _Self, kind: int, wanted: object) -> _Self:
         made = type(self)(self.pattern_name)
         made.pattern_op, made.pattern_args = self.pattern_op, self.pattern_args
         made.pattern_output = self.pattern_output
         made.pattern_tests = (*self.pattern_tests, (kind, wanted))
         return made
 
-    def that(self: _Self, test: Callable[[Variable], Any]) -> _Self:
+    def that(self: _Self, test: Callable[[Variable], object]) -> _Self:
         """Return a pattern that matches only variables for which the test is true."""
         return self._narrowed(_TEST, test)
 
-    def valued(self: _Self, test: Callable[[Any], Any] | None = None) -> _Self:
+    def valued(self: _Self, test: Callable[[Any], object] | None = None) -> _Self:
         """Return a pattern that matches only variables that hold one known number, for which the test is true."""
         return self._narrowed(_VALUE, test)
 
@@ -145,10 +150,10 @@ class _Order(NamedTuple):
     """An applied op with its operands in one order."""
 
     pattern: Pattern
-    args: tuple[Any, ...]
+    args: tuple[object, ...]
 
 
-def _orders(pattern: Any, is_commutative: Callable[[Op], bool]) -> Iterator[Any]:
+def _orders(pattern: object, is_commutative: Callable[[Op], bool]) -> Iterator[Any]:
     """Yield the pattern with the operands of its commutative ops in every order."""
     if not isinstance(pattern, Pattern) or pattern.pattern_op is None:
         yield pattern
@@ -168,7 +173,7 @@ def _compile(order: _Order) -> _Program:
     nodes: list[_Check] = []
     others: list[_Check] = []
     places: dict[str, int] = {}
-    pending: list[Any] = list(order.args)
+    pending: list[object] = list(order.args)
     at = 0
     # `pending` grows as inner nodes are met, in the order in which matching lays out their inputs.
     while at < len(pending):
@@ -191,13 +196,13 @@ def _compile(order: _Order) -> _Program:
     return _Program((*nodes, *others), tuple(places.items()))
 
 
-def _depth(pattern: Any) -> int:
+def _depth(pattern: object) -> int:
     if not isinstance(pattern, Pattern) or pattern.pattern_op is None:
         return 0
     return 1 + max((_depth(x) for x in pattern.pattern_args), default=0)
 
 
-def _names(pattern: Any) -> set[str]:
+def _names(pattern: object) -> set[str]:
     if not isinstance(pattern, Pattern):
         return set()
     if pattern.pattern_op is None:
@@ -205,7 +210,7 @@ def _names(pattern: Any) -> set[str]:
     return set().union(*(_names(x) for x in pattern.pattern_args))
 
 
-def _ops(pattern: Any) -> Iterator[Any]:
+def _ops(pattern: object) -> Iterator[Tracked]:
     """Yield the ops that a pattern applies."""
     if isinstance(pattern, Pattern) and pattern.pattern_op is not None:
         yield pattern.pattern_op
@@ -213,7 +218,7 @@ def _ops(pattern: Any) -> Iterator[Any]:
             yield from _ops(part)
 
 
-def _counts_uses(pattern: Any) -> bool:
+def _counts_uses(pattern: object) -> bool:
     if not isinstance(pattern, Pattern):
         return False
     return any(kind == _ONCE for kind, _ in pattern.pattern_tests) or any(map(_counts_uses, pattern.pattern_args))
@@ -224,7 +229,7 @@ def _never(op: Op) -> bool:
     return False
 
 
-def _unknown(var: Variable) -> Any:
+def _unknown(var: Variable) -> None:
     del var
 
 
@@ -279,7 +284,7 @@ class Law:
         rhs: object,
         when: Callable[..., bool] | None,
         is_commutative: Callable[[Op], bool] | None,
-        value_of: Callable[[Variable], Any] | None,
+        value_of: Callable[[Variable], complex | None] | None,
     ) -> None:
         if not isinstance(lhs, Pattern) or lhs.pattern_op is None:
             msg = f"law {name!r}: the left side is an op applied to patterns, got {lhs!r}."
@@ -304,7 +309,7 @@ class Law:
         self.needs_graph = _counts_uses(lhs)
 
     @staticmethod
-    def _check_right_side(name: str, lhs: Pattern, part: Any, rhs: Any) -> None:
+    def _check_right_side(name: str, lhs: Pattern, part: object, rhs: object) -> None:
         if isinstance(part, Pattern):
             unbound = _names(part) - _names(lhs)
             if unbound:
@@ -391,7 +396,7 @@ class Law:
             return value is not None and (wanted is None or bool(wanted(value)))
         return fgraph is not None and len(fgraph.clients.get(var, ())) == 1
 
-    def _build(self, node: Apply, match: Mapping[str, Variable]) -> Any:
+    def _build(self, node: Apply, match: Mapping[str, Variable]) -> object:
         """Return the replacement, if its types are kept or refined."""
         rhs = self._rhs
         if isinstance(rhs, list | tuple):
@@ -453,7 +458,7 @@ def standing_for(node: Apply) -> Variable | None:
     return node.default_output() if len(node.outputs) == 1 or node.op.default_output is not None else None
 
 
-def placed(node: Apply, made: Any) -> Any:
+def placed(node: Apply, made: object) -> object:
     """Return one replacement of a node with several outputs as that of the output that stands for it, or None."""
     if not isinstance(made, Variable) or len(node.outputs) == 1:
         return made
@@ -468,7 +473,7 @@ def _is_output(var: Variable, owner: Apply, output: int | None) -> bool:
     return len(owner.outputs) == 1 or var.index == owner.op.default_output
 
 
-def fits(node: Apply, made: Sequence[Any]) -> bool:
+def fits(node: Apply, made: Sequence[object]) -> bool:
     """Whether variables, one for each output of a node, keep or refine the outputs' types."""
     return len(made) == len(node.outputs) and all(
         new is None or (isinstance(new, Variable) and old.type.is_super(new.type))
@@ -476,13 +481,13 @@ def fits(node: Apply, made: Sequence[Any]) -> bool:
     )
 
 
-def _name_of(function: Any) -> str:
+def _name_of(function: object) -> str:
     name = getattr(function, "__name__", None) or type(function).__name__
     code = getattr(function, "__code__", None)
     return name if code is None else f"{name} (line {code.co_firstlineno} of {code.co_filename.rpartition('/')[2]})"
 
 
-def _told(check: _Check, var: Variable, places: Sequence[Variable], value: Any) -> str:
+def _told(check: _Check, var: Variable, places: Sequence[Variable], value: object) -> str:
     """Return in words why a check fails."""
     if check.kind in {_NODE, _CLASS}:
         found = f"{var}, which no op computes" if var.owner is None else f"the result of {var.owner.op}"
@@ -500,7 +505,7 @@ def _told(check: _Check, var: Variable, places: Sequence[Variable], value: Any) 
     return f"the result of the pattern's part {check.part} is used more than once"
 
 
-def built(part: Any, node: Apply, match: Mapping[str, Variable]) -> Any:
+def built(part: object, node: Apply, match: Mapping[str, Variable]) -> object:
     """Return what a part of a right side makes: a pattern, or a function of (node, match)."""
     return part(node, match) if callable(part) and not isinstance(part, Pattern) else build(part, match)
 

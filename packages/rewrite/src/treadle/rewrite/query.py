@@ -47,7 +47,7 @@ class RewriteDatabaseQuery:
     subquery: Mapping[str, RewriteDatabaseQuery]
     position_cutoff: float | None
     extra_rewrites: tuple[tuple[GraphRewriter, float | str], ...]
-    _key: tuple[Any, ...]
+    _key: tuple[object, ...]
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class RewriteDatabaseQuery:
         key = (self.include, self.require, self.exclude, subs, self.position_cutoff, self.extra_rewrites)
         object.__setattr__(self, "_key", key)
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         msg = f"RewriteDatabaseQuery: a query never changes, so {name} cannot be set. Use including, excluding …"
         raise AttributeError(msg)
 
@@ -87,7 +87,7 @@ class RewriteDatabaseQuery:
         """Hash all parts."""
         return hash(self._key)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """Pickle as the arguments."""
         subquery = dict(self.subquery)
         return RewriteDatabaseQuery, (
@@ -146,14 +146,14 @@ def _tags(name: str, given: Any) -> frozenset[str]:
     return found
 
 
-def _extra(pair: Any) -> tuple[GraphRewriter, float | str]:
+def _extra(pair: object) -> tuple[GraphRewriter, float | str]:
     if not isinstance(pair, tuple | list) or len(pair) != 2 or not isinstance(pair[0], GraphRewriter):
         msg = f"RewriteDatabaseQuery: an extra rewrite is a pair (GraphRewriter, position), got {pair!r}."
         raise RewriterTypeError(msg)
     return pair[0], as_position("extra rewrite", pair[1])
 
 
-def as_position(subject: str, given: Any) -> float | str:
+def as_position(subject: str, given: object) -> float | str:
     """Return a position given as a number or as ``"last"``.
 
     Raises

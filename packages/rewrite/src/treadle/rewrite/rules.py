@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from treadle.graph import DuplicateRegistrationError, Op
 from treadle.rewrite.errors import RewriterTypeError, RuleDefinitionError
 from treadle.rewrite.interface import GraphRewriter, NodeRewriter
-from treadle.rewrite.pattern import Law
+from treadle.rewrite.pattern import Law, Tracked
 from treadle.rewrite.phase import Phase
 from treadle.rewrite.tags import NOT_IEEE
 
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from treadle.graph import Apply, Feature, FunctionGraph, Variable
 
-# An op, or a class of ops.
-Tracked = Op | type[Op]
 _Function = TypeVar("_Function", bound="Callable[..., Any]")
 V = TypeVar("V", bound="Variable")
 
@@ -138,7 +136,7 @@ class RuleSet:
 
     name: str
     is_commutative: Callable[[Op], bool] | None = None
-    value_of: Callable[[Variable], Any] | None = None
+    value_of: Callable[[Variable], complex | None] | None = None
     features: tuple[type[Feature], ...] = ()
     declares: tuple[str, ...] = ()
     _rules: dict[str, Rule | GraphPass] = field(default_factory=dict)
@@ -336,7 +334,7 @@ class RuleSet:
         return frozenset((self.name, *given, *mark, *(phase.tag for phase in phases)))
 
     @staticmethod
-    def _check_tracked(name: str, tracked: Sequence[Any]) -> None:
+    def _check_tracked(name: str, tracked: Sequence[object]) -> None:
         for item in tracked:
             if not isinstance(item, Op) and not (isinstance(item, type) and issubclass(item, Op)):
                 msg = f"rule {name!r}: tracks ops or classes of ops, got {item!r}. Name the op itself."
@@ -347,7 +345,7 @@ def _phases(phase: Phase | Sequence[Phase]) -> tuple[Phase, ...]:
     return (phase,) if isinstance(phase, Phase) else tuple(phase)
 
 
-def _law_of(name: str, function: Callable[..., Any]) -> str:
+def _law_of(name: str, function: object) -> str:
     text = inspect.getdoc(function)
     if not text:
         msg = f"rule {name!r}: has no docstring. State its law in the first line, as in 'log(exp(x)) -> x.'"
@@ -369,6 +367,6 @@ def _place_of_caller() -> str:
     return f"{Path(file).name}:{frame.f_lineno}"
 
 
-def _place_of(function: Callable[..., Any]) -> str:
+def _place_of(function: object) -> str:
     code = getattr(function, "__code__", None)
     return f"{Path(code.co_filename).name}:{code.co_firstlineno}" if code is not None else repr(function)

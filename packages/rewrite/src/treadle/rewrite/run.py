@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from treadle.rewrite.merging import MergeFeature
     from treadle.rewrite.report import RuleCost
 
-    Callback = Callable[[Exception, Any, Apply], Any]
+    Callback = Callable[[Exception, Any, Apply], object]
 else:
     pdb = lazy_module("pdb")
     checking = lazy_module("treadle.rewrite.checking")
@@ -172,7 +172,7 @@ class Run(Feature):
 
     # Changing the graph
 
-    def replace(self, name: str, cost: RuleCost, node: Apply, made: Any, guarded: bool) -> bool:
+    def replace(self, name: str, cost: RuleCost, node: Apply, made: object, guarded: bool) -> bool:
         """Put what a rule returned in a node's place; return whether anything changed.
 
         Raises
@@ -482,7 +482,7 @@ class Run(Feature):
             pending += [x.owner for x in node.inputs if x.owner in fresh]
 
 
-def replacements(name: str, node: Apply, made: Any) -> tuple[list[tuple[Variable, Variable]], Sequence[Variable]]:
+def replacements(name: str, node: Apply, made: object) -> tuple[list[tuple[Variable, Variable]], Sequence[Variable]]:
     """Return what is to be replaced by what, and what must be gone, from the forms in which a rule may answer.
 
     Raises

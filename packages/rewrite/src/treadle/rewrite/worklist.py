@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from treadle.rewrite.pattern import Law
 from treadle.rewrite.rules import Rule
@@ -36,7 +36,7 @@ class Slot(NamedTuple):
 
     rule: NodeRewriter
     name: str
-    apply: Callable[..., Any]
+    apply: Callable[..., object]
     needs_graph: bool
     inner: Op | None
     depth: int
@@ -103,7 +103,7 @@ def inner_of(rule: NodeRewriter) -> Op | None:
     return rule.apply.inner if isinstance(rule, Rule) and isinstance(rule.apply, Law) else None
 
 
-def _traits_of(rule: NodeRewriter) -> tuple[NodeRewriter, str, Callable[..., Any], bool, Op | None, int]:
+def _traits_of(rule: NodeRewriter) -> tuple[NodeRewriter, str, Callable[..., object], bool, Op | None, int]:
     if isinstance(rule, Rule):
         return rule, rule.name, rule.apply, rule.needs_graph, inner_of(rule), rule.depth
     return rule, str(rule), rule.transform, True, None, depth_of(rule)
@@ -125,14 +125,14 @@ class Plan:
         # None where the ops below the node decide which rules are worth trying.
         self.always = slots if all(slot.inner is None for slot in slots) else None
         self._every = slots
-        self._known: dict[Any, tuple[Slot, ...]] = {}
+        self._known: dict[object, tuple[Slot, ...]] = {}
 
     def slots(self, node: Apply, number: Callable[[Op], int], inner: frozenset[type]) -> tuple[Slot, ...]:
         """Return the rules to try on a node; `inner` holds the classes of ops that rules look for below."""
         if self.always is not None:
             return self.always
         below = [number(op) if type(op := x.owner.op) in inner else None for x in node.inputs if x.owner is not None]
-        key: Any = tuple(below) if len(below) <= FEW_INPUTS else frozenset(below)
+        key: object = tuple(below) if len(below) <= FEW_INPUTS else frozenset(below)
         found = self._known.get(key)
         if found is None:
             ops = {x.owner.op for x in node.inputs if x.owner is not None and type(x.owner.op) in inner}
@@ -185,7 +185,7 @@ class Worklist:
         self._queue: deque[Apply] = deque()
         self._queued: set[Apply] = set()
         self._single = index.single
-        self._plans: dict[Any, Plan] = {}
+        self._plans: dict[object, Plan] = {}
         self._slots: list[Slot | None] = [None] * len(index.rules)
         self._stopped: set[int] = set()
         self._hits: dict[str, int] = {}

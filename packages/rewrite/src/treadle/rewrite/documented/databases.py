@@ -13,7 +13,9 @@ from treadle.rewrite.interface import GraphRewriter
 from treadle.rewrite.ordering import in_order
 
 if TYPE_CHECKING:
+    from treadle.rewrite.database import Member, Selected, Traits
     from treadle.rewrite.documented.walking import Order
+    from treadle.rewrite.interface import Rewriter
     from treadle.rewrite.query import RewriteDatabaseQuery
     from treadle.rewrite.rules import RuleSet
     from treadle.rewrite.run import Callback
@@ -32,16 +34,17 @@ class LocalGroupDB(RewriteDatabase):
         super().__init__()
         self.apply_all_rewrites = apply_all_rewrites
 
-    def _checked_traits(self, name: str, member: Any, traits: dict[str, Any]) -> dict[str, Any]:
+    def _checked_traits(self, name: str, member: Member, traits: Traits) -> Traits:
         if isinstance(member, GraphRewriter):
             msg = f"register {name!r}: members of a LocalGroupDB rewrite nodes, got {member!r}."
             raise RewriterTypeError(msg)
         return traits
 
-    def _made(self, query: RewriteDatabaseQuery, selected: list[tuple[Entry, Any]]) -> SequentialNodeRewriter:
+    def _made(self, query: RewriteDatabaseQuery, selected: Selected) -> SequentialNodeRewriter:
         del query
-        members: list[Any] = [member for _, member in selected]
-        made = SequentialNodeRewriter(*in_order(members), apply_all_rewrites=self.apply_all_rewrites)
+        made = SequentialNodeRewriter(
+            *in_order([member for _, member in selected]), apply_all_rewrites=self.apply_all_rewrites
+        )
         made.name = self.name or made.name
         return made
 
@@ -75,7 +78,7 @@ class TopoDB(RewriteDatabase):
         self.ignore_newtrees = ignore_newtrees
         self.failure_callback = failure_callback
 
-    def register(self, name: str, rewriter: Any, *tags: str, **traits: Any) -> None:
+    def register(self, name: str, rewriter: Rewriter | RewriteDatabase, *tags: str, **traits: Any) -> None:
         """Register a rewriter of nodes in the database inside (parameters and errors as for any database)."""
         if traits.get("use_db_name_as_tag", True) and self.name and not self.db.name:
             tags = (*tags, self.name)
@@ -88,7 +91,7 @@ class TopoDB(RewriteDatabase):
     def _entry(self, tag: str) -> Entry:
         return self.db._entry(tag)
 
-    def _made(self, query: RewriteDatabaseQuery, selected: list[tuple[Entry, Any]]) -> WalkingGraphRewriter:
+    def _made(self, query: RewriteDatabaseQuery, selected: Selected) -> WalkingGraphRewriter:
         del selected
         node_rewriter = self.db.answer(query)
         return WalkingGraphRewriter(node_rewriter, self.order, self.ignore_newtrees, self.failure_callback, self.name)
@@ -109,7 +112,7 @@ class ProxyDB(RewriteDatabase):
         self.db = db
         db._around.append(self)
 
-    def register(self, name: str, rewriter: Any, *tags: str, **traits: Any) -> None:
+    def register(self, name: str, rewriter: Rewriter | RewriteDatabase, *tags: str, **traits: Any) -> None:
         """Register in the other database."""
         self.db.register(name, rewriter, *tags, **traits)
 

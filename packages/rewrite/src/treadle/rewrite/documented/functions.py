@@ -13,10 +13,11 @@ if TYPE_CHECKING:
 
     from treadle.graph import Apply, FunctionGraph
 
-Requirement = Any  # a class of features, or a function of the graph
+    # A class of features, or a function of the graph.
+    Requirement = type[Feature] | Callable[[FunctionGraph], object]
 
 
-def _attach(fgraph: FunctionGraph, requirements: Sequence[Requirement]) -> None:
+def _attach(fgraph: FunctionGraph, requirements: Sequence[Any]) -> None:
     """Attach features given by their classes, unless the graph has them; call whatever else is given."""
     for item in requirements:
         if not (isinstance(item, type) and issubclass(item, Feature)):
@@ -42,7 +43,7 @@ class FromFunctionNodeRewriter(NodeRewriter):
 
     def __init__(
         self,
-        fn: Callable[[FunctionGraph, Apply], Any],
+        fn: Callable[[FunctionGraph, Apply], object],
         tracks: Sequence[Op | type[Op]] | None,
         requirements: Sequence[Requirement] = (),
         depth: int | None = None,
@@ -78,13 +79,13 @@ class FromFunctionGraphRewriter(GraphRewriter):
         Classes of features to attach to the graph, or functions of the graph to call.
     """
 
-    def __init__(self, fn: Callable[[FunctionGraph], Any], requirements: Sequence[Requirement] = ()) -> None:
+    def __init__(self, fn: Callable[[FunctionGraph], object], requirements: Sequence[Requirement] = ()) -> None:
         self.fn = fn
         self.name = getattr(fn, "__name__", "")
         self.__doc__ = fn.__doc__
         self.requirements = tuple(requirements)
 
-    def apply(self, fgraph: FunctionGraph) -> Any:
+    def apply(self, fgraph: FunctionGraph) -> object:
         """Return what the function returns."""
         return self.fn(fgraph)
 
@@ -99,7 +100,7 @@ def _check_function(what: str, fn: object) -> None:
         raise RewriterTypeError(msg)
 
 
-def _check_tracked(tracks: Any) -> None:
+def _check_tracked(tracks: object) -> None:
     if not isinstance(tracks, list | tuple | set | frozenset) or not tracks:
         msg = f"node_rewriter: tracks must be None or a list of ops and classes of ops, got {tracks!r}."
         raise RewriterTypeError(msg)
@@ -115,7 +116,7 @@ def node_rewriter(
     requirements: Sequence[Requirement] = (),
     *,
     depth: int | None = None,
-) -> Callable[[Callable[[FunctionGraph, Apply], Any]], FromFunctionNodeRewriter]:
+) -> Callable[[Callable[[FunctionGraph, Apply], object]], FromFunctionNodeRewriter]:
     """Return a decorator that makes a rewriter of nodes out of ``(fgraph, node)``.
 
     Parameters
@@ -139,20 +140,20 @@ def node_rewriter(
         _check_tracked(tracks)
     needed = (*requirements, DestroyHandler) if inplace else tuple(requirements)
 
-    def decorate(fn: Callable[[FunctionGraph, Apply], Any]) -> FromFunctionNodeRewriter:
+    def decorate(fn: Callable[[FunctionGraph, Apply], object]) -> FromFunctionNodeRewriter:
         _check_function("node_rewriter", fn)
         return FromFunctionNodeRewriter(fn, tracks, needed, depth)
 
     return decorate
 
 
-def graph_rewriter(fn: Callable[[FunctionGraph], Any]) -> FromFunctionGraphRewriter:
+def graph_rewriter(fn: Callable[[FunctionGraph], object]) -> FromFunctionGraphRewriter:
     """Make a rewriter of whole graphs out of ``(fgraph)``; the function calls the graph's methods to change it."""
     _check_function("graph_rewriter", fn)
     return FromFunctionGraphRewriter(fn)
 
 
-def inplace_graph_rewriter(fn: Callable[[FunctionGraph], Any]) -> FromFunctionGraphRewriter:
+def inplace_graph_rewriter(fn: Callable[[FunctionGraph], object]) -> FromFunctionGraphRewriter:
     """Make a rewriter of whole graphs that overwrites inputs: a destroy handler watches the graph."""
     _check_function("inplace_graph_rewriter", fn)
     return FromFunctionGraphRewriter(fn, (DestroyHandler,))

@@ -82,7 +82,7 @@ def rewrite_graph(
     return fgraph.outputs[0] if isinstance(graph, Variable) else list(fgraph.outputs)
 
 
-def _whole(rewriter: Any) -> GraphRewriter:
+def _whole(rewriter: object) -> GraphRewriter:
     """Return a rewriter of whole graphs, made of one of nodes if need be."""
     if isinstance(rewriter, GraphRewriter):
         return rewriter

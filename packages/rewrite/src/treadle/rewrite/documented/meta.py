@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import nullcontext
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.config import config, lazy_module
 from treadle.graph import Constant, FunctionGraph
@@ -80,9 +80,9 @@ class MetaNodeRewriter(NodeRewriter):
         return chosen
 
 
-def _values(node: Apply) -> list[Any] | None:
+def _values(node: Apply) -> list[object] | None:
     """Return values of a node's inputs, or None where one has none."""
-    values = []
+    values: list[object] = []
     for x in node.inputs:
         if isinstance(x, Constant):
             values.append(x.data)
@@ -97,7 +97,7 @@ def _values(node: Apply) -> list[Any] | None:
     return values
 
 
-def _seconds(node: Apply, outputs: Sequence[Variable], values: Sequence[Any]) -> float | None:
+def _seconds(node: Apply, outputs: Sequence[Variable], values: Sequence[object]) -> float | None:
     """Return the seconds that outputs take to compute from a node's inputs, or None where that fails."""
     given = {x: v for x, v in zip(node.inputs, values, strict=True) if not isinstance(x, Constant)}
     vm.TABLE.load()

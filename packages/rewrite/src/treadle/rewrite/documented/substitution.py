@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from treadle.graph import Constant, Op
+from treadle.graph import Constant, Op, Variable
 from treadle.rewrite.errors import RuleDefinitionError, require_kind
 from treadle.rewrite.interface import NodeRewriter
 from treadle.rewrite.pattern import Law, Pattern, placed, standing_for
@@ -14,7 +14,7 @@ from treadle.rewrite.run import replacements
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from treadle.graph import Apply, FunctionGraph, Variable
+    from treadle.graph import Apply, FunctionGraph
 
 
 class SubstitutionNodeRewriter(NodeRewriter):
@@ -130,15 +130,15 @@ class PatternNodeRewriter(NodeRewriter):
 
     def __init__(
         self,
-        in_pattern: Any,
+        in_pattern: object,
         out_pattern: Any,
         allow_multiple_clients: bool = False,
         name: str | None = None,
         tracks: Sequence[Op | type[Op]] = (),
-        get_nodes: Callable[[FunctionGraph, Apply], Sequence[Any]] | None = None,
+        get_nodes: Callable[[FunctionGraph, Apply], Sequence[Apply | Variable]] | None = None,
         *,
         is_commutative: Callable[[Op], bool] | None = None,
-        value_of: Callable[[Variable], Any] | None = None,
+        value_of: Callable[[Variable], complex | None] | None = None,
     ) -> None:
         if tracks and get_nodes is None:
             msg = "PatternNodeRewriter: tracks is given without get_nodes. Give both, or neither."
@@ -167,9 +167,9 @@ class PatternNodeRewriter(NodeRewriter):
         if self.get_nodes is None:
             return self._transform(fgraph, node)
         for found in self.get_nodes(fgraph, node):
-            root = getattr(found, "owner", found)
+            root = found.owner if isinstance(found, Variable) else found
             made = None if root is None else self._transform(fgraph, root)
-            if made is not None:
+            if root is not None and made is not None:
                 pairs, gone = replacements(self.name, root, made)
                 return {**dict(pairs), "remove": gone}
         return None
@@ -189,7 +189,7 @@ class PatternNodeRewriter(NodeRewriter):
         return self.name
 
 
-def _matched(node: Apply, match: Mapping[str, Variable]) -> dict[str, Any]:
+def _matched(node: Apply, match: Mapping[str, Variable]) -> dict[str, object]:
     del node
     return {"match": match}
 
@@ -238,5 +238,5 @@ def _pattern(given: Any, once: bool, inside_once: bool) -> Any:
     return made.only_used_once if once else made
 
 
-def _is_op(given: Any) -> bool:
+def _is_op(given: object) -> bool:
     return isinstance(given, Op) or (isinstance(given, type) and issubclass(given, Op))

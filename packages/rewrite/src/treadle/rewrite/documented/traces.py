@@ -34,7 +34,7 @@ def copy_stack_trace(from_var: Variable | Sequence[Variable], to_var: _Variables
     """
     sources = _variables(from_var)
     line = next((var.user_line for var in sources if var.user_line is not None), None)
-    traces: list[Any] = []
+    traces: list[object] = []
     for var in sources:
         traces += list(getattr(var.tag, "trace", ())) if var._tag is not None else []
     for var in _variables(to_var):
@@ -47,7 +47,7 @@ def copy_stack_trace(from_var: Variable | Sequence[Variable], to_var: _Variables
 
 
 def check_stack_trace(
-    f_or_fgraph: Any, ops_to_check: Any = "last", bug_print: Literal["raise", "warn", "ignore"] = "raise"
+    f_or_fgraph: object, ops_to_check: object = "last", bug_print: Literal["raise", "warn", "ignore"] = "raise"
 ) -> bool:
     """Whether nodes know the user's line that they come from.
 
@@ -84,7 +84,7 @@ def check_stack_trace(
     return not lost
 
 
-def _chosen(fgraph: FunctionGraph, wanted: Any) -> list[Apply]:
+def _chosen(fgraph: FunctionGraph, wanted: object) -> list[Apply]:
     if wanted == "last":
         return [out.owner for out in fgraph.outputs if out.owner is not None]
     nodes = fgraph.toposort()
