@@ -7,9 +7,10 @@ import os
 import pickle
 import re
 import secrets
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import jax
+import numpy as np
 from jax.experimental import serialize_executable
 
 from treadle.cache import LIBRARIES, default_cache, digest
@@ -19,7 +20,15 @@ from treadle.graph import early_nodes, foreign_code
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from jax import stages
+
     from treadle.cache import Cache
+    from treadle.link.jax.table import Array
+    from treadle.link.jax.tracing import Outcome
+
+    Shapes = tuple[tuple[int, ...], ...]
+    # The values that a form is compiled for, and the shapes.
+    Key = tuple[tuple[bytes, ...], Shapes]
 
 # XLA may keep a wider float where a narrower one is asked for; a cast then does not round.
 _COMPILER_OPTIONS = {"xla_allow_excess_precision": False}
@@ -40,18 +49,18 @@ class ExecutableCache:
         self.token = secrets.token_hex(32) if token is None else token
         self._cache: Cache = default_cache()
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """Pickle the token; the compile directory is that of the process that loads it."""
         return ExecutableCache, (self.token,)
 
-    def _key(self, about: tuple[Any, ...]) -> str:
+    def _key(self, about: Key) -> str:
         device = jax.devices()[0]
         # Such as the precision of matrix products, which the user may set from one call to the next.
         settings = [f"{name} {getattr(jax.config, name, value)!r}" for name, value in sorted(jax.config.values.items())]
         flags = os.environ.get("XLA_FLAGS", "")
         return digest("jax executable", self.token, device.platform, device.device_kind, repr(about), flags, *settings)
 
-    def find(self, about: tuple[Any, ...]) -> Callable[..., Any] | None:
+    def find(self, about: Key) -> Callable[..., Outcome] | None:
         """Return the compiled form for values and shapes, if it was kept; damaged ones count as missing."""
         payload = self._cache.get(self._key(about))
         if payload is None:
@@ -60,12 +69,12 @@ class ExecutableCache:
             libraries, data = pickle.loads(payload)
             if libraries:
                 _initialise_lapack()
-            found: Callable[..., Any] = serialize_executable.deserialize_and_load(*data)
+            found: Callable[..., Outcome] = serialize_executable.deserialize_and_load(*data)
         except Exception:  # noqa: BLE001 - whatever JAX finds wrong with it, the form is compiled anew
             return None
         return found
 
-    def put(self, about: tuple[Any, ...], lowered: Any, compiled: Any) -> None:
+    def put(self, about: Key, lowered: stages.Lowered, compiled: stages.Compiled) -> None:
         """Keep a compiled form, unless it calls libraries that are not known to be there when it is loaded."""
         called = {a or b for a, b in _CALLED.findall(lowered.as_text())}
         if any(not name.startswith(_LAPACK) for name in called):
@@ -83,8 +92,7 @@ def _initialise_lapack() -> None:
     """Let JAX find LAPACK's functions: compiled code calls them through pointers that are empty before."""
     from jaxlib import lapack
 
-    prepare: Any = lapack.prepare_lapack_call  # which has no types
-    prepare("potrf", jax.numpy.dtype("float64"))
+    lapack.prepare_lapack_call("potrf", np.dtype("float64"))  # type: ignore[no-untyped-call]  # JAX does not say
 
 
 class Executables:
@@ -106,8 +114,8 @@ class Executables:
 
     def __init__(
         self,
-        traceable: Callable[[], Callable[..., Any]],
-        arguments: Sequence[Any],
+        traceable: Callable[[], Callable[..., Outcome]],
+        arguments: Sequence[jax.Array],
         values: tuple[bytes, ...],
         cache: Callable[[], ExecutableCache | None],
     ) -> None:
@@ -115,11 +123,11 @@ class Executables:
         self._arguments = tuple(arguments)
         self._values = values
         self._cache = cache
-        self._found: dict[tuple[Any, ...], Callable[..., Any]] = {}
-        self._jitted: Callable[..., Any] | None = None
+        self._found: dict[Shapes, Callable[..., Outcome]] = {}
+        self._jitted: stages.Wrapped | None = None
         self._lock = new_lock()
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Array) -> Outcome:
         """Compute."""
         shapes = tuple([x.shape for x in args])
         found = self._found.get(shapes)
@@ -129,31 +137,32 @@ class Executables:
             return found(*args, *self._arguments)
         except (TypeError, ValueError):
             # Arrays of other devices or layouts than those that it was compiled for.
-            return self._jit()(*args, *self._arguments)
+            outcome: Outcome = self._jit()(*args, *self._arguments)
+            return outcome
 
-    def _make(self, shapes: tuple[Any, ...], args: Sequence[Any]) -> Callable[..., Any]:
+    def _make(self, shapes: Shapes, args: Sequence[Array]) -> Callable[..., Outcome]:
         with self._lock:
             found = self._found.get(shapes)
             if found is None:
                 found = self._found[shapes] = self._stored_or_compiled(shapes, args)
         return found
 
-    def _stored_or_compiled(self, shapes: tuple[Any, ...], args: Sequence[Any]) -> Callable[..., Any]:
+    def _stored_or_compiled(self, shapes: Shapes, args: Sequence[Array]) -> Callable[..., Outcome]:
         cache = self._cache()
         about = (self._values, shapes)
         found = None if cache is None else cache.find(about)
         if found is not None:
             return found
         with early_nodes() as early:
-            lowered = self._jit().lower(*args, *self._arguments)  # type: ignore[attr-defined]  # what jax.jit returns
+            lowered = self._jit().lower(*args, *self._arguments)
         with span("compiler"):
-            compiled: Callable[..., Any] = lowered.compile()
+            compiled = lowered.compile()
         # What a user's op computed while the graph was traced is in the form, and may be another in another process.
         if cache is not None and foreign_code(early, (*LIBRARIES, "jax", "jaxlib")) is None:
             cache.put(about, lowered, compiled)
         return compiled
 
-    def _jit(self) -> Callable[..., Any]:
+    def _jit(self) -> stages.Wrapped:
         if self._jitted is None:
             self._jitted = jax.jit(self._traceable(), compiler_options=_COMPILER_OPTIONS)
         return self._jitted

@@ -13,14 +13,15 @@ from treadle.link.jax.executables import ExecutableCache
 from treadle.link.jax.program import JaxProgram, ProgramSpec
 from treadle.link.jax.scalars import jax_function
 from treadle.link.jax.table import JAX, TakesAssumed
-from treadle.link.jax.tracing import Arm, Choice, StagedGraph, Step, on_host
+from treadle.link.jax.tracing import Arm, Choice, StagedGraph, Step
 from treadle.link.vm import ProgramGraph, TableLinker
 from treadle.tensor import Elemwise, TensorType, stage, static_positions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from treadle.graph import Apply, Block, FunctionGraph, Type, Variable
+    from treadle.link.jax.table import Lowered
     from treadle.link.vm import Program
     from treadle.tensor import Staging
 
@@ -51,7 +52,7 @@ class JaxLinker(TableLinker):
         with jax.enable_x64(True):
             return jax.device_put(value) if isinstance(value, np.ndarray) else value
 
-    def check(self, node: Apply) -> Callable[..., Any]:
+    def check(self, node: Apply) -> Lowered:
         """Return what the node's rule makes of it."""
         return _lower(node)
 
@@ -119,23 +120,23 @@ def _in_blocks(branching: Branching, steps: Mapping[Apply, Step]) -> tuple[Step 
 
 
 def _step(node: Apply, staging: Staging) -> Step:
-    host = on_host(node) if staging.on_host(node) else None
-    try:
-        function: Any = _lower(node)
-    except Unsupported:
-        if host is None:
-            raise
-        function = None
+    on_host = staging.on_host(node)
     static = frozenset(static_positions(node))
-    if isinstance(function, TakesAssumed):
-        return Step(function.run, node, static, takes_assumed=True, on_host=host)
-    return Step(function, node, static, on_host=host)
+    try:
+        lowered = _lower(node)
+    except Unsupported:
+        if not on_host:
+            raise
+        return Step(None, node, static, on_host=True)
+    if isinstance(lowered, TakesAssumed):
+        return Step(lowered.run, node, static, takes_assumed=True, on_host=on_host)
+    return Step(lowered, node, static, on_host=on_host)
 
 
-def _lower(node: Apply) -> Callable[..., Any]:
+def _lower(node: Apply) -> Lowered:
     """Return what the node's rule makes of it; it raises `Unsupported` for a node that it refuses, or has no rule."""
-    function: Callable[..., Any] = JAX.rule(node)(node.op, node)
-    return function
+    lowered: Lowered = JAX.rule(node)(node.op, node)
+    return lowered
 
 
 def _constants(fgraph: FunctionGraph, order: Sequence[Apply]) -> list[Constant]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import copy
 from dataclasses import dataclass
 from os import getpid
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import jax
 import numpy as np
@@ -16,12 +16,16 @@ from treadle.link.jax.errors import CheckFailedError, ForkedProcessError, Recomp
 from treadle.link.jax.executables import ExecutableCache, Executables
 from treadle.link.jax.variants import Variant, Variants
 from treadle.link.vm import Program, replay
+from treadle.tensor import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from treadle.graph import Constant, FunctionGraph, Type
-    from treadle.link.jax.tracing import Assumptions, StagedGraph
+    from jax.extend.core import ClosedJaxpr
+
+    from treadle.graph import Constant, FunctionGraph, Type, Value
+    from treadle.link.jax.table import Array
+    from treadle.link.jax.tracing import Assumptions, Outcome, StagedGraph
     from treadle.link.vm import ProgramGraph
 
 
@@ -111,7 +115,7 @@ class JaxProgram(Program):
         with jax.enable_x64(True):
             self._arguments = tuple(jax.device_put(c.data) for c in spec.arguments)  # which compiles nothing
         self._variants = Variants(self._variant, int(config.jax__static_values))
-        self._compiled: Callable[..., Any] = self._run_variant if spec.by_value else self._variant([]).form
+        self._compiled: Callable[..., Outcome] = self._run_variant if spec.by_value else self._variant([]).form
 
     @property
     def fgraph(self) -> FunctionGraph:
@@ -125,14 +129,14 @@ class JaxProgram(Program):
             self._staged = self._stage(self.fgraph)
         return self._staged
 
-    def rebound(self, graph: ProgramGraph, data: Any) -> JaxProgram:
+    def rebound(self, graph: ProgramGraph, data: object) -> JaxProgram:
         """Return this program for an equal graph of other origin."""
         del data
         other = copy(self)
         other._graph = graph
         return other
 
-    def _variant(self, values: Sequence[Any]) -> Variant:
+    def _variant(self, values: Sequence[np.ndarray]) -> Variant:
         about = tuple(x.tobytes() for x in values)
         assumptions: Assumptions = []
         form = Executables(
@@ -140,16 +144,16 @@ class JaxProgram(Program):
         )
         return Variant(form, about, assumptions)
 
-    def _traceable(self, values: Sequence[Any], assumptions: Assumptions) -> Callable[..., Any]:
+    def _traceable(self, values: Sequence[np.ndarray], assumptions: Assumptions) -> Callable[..., Outcome]:
         staged = self.staged
         inputs = [staged.inputs[i] for i in self.spec.by_value]
         return staged.traceable(dict(zip(inputs, values, strict=True)), assumptions)
 
-    def _deciding(self, values: Sequence[Any]) -> list[Any]:
+    def _deciding(self, values: Sequence[Array]) -> list[np.ndarray]:
         """Return those of the inputs whose values decide shapes, as NumPy arrays."""
         return [np.asarray(values[i]) for i in self.spec.by_value]
 
-    def __call__(self, *inputs: Any) -> Sequence[Any]:
+    def __call__(self, *inputs: Value) -> Sequence[Value]:
         """Compute the outputs."""
         if getpid() != self._pid:
             raise forked(self._pid)
@@ -164,7 +168,7 @@ class JaxProgram(Program):
                 return self(*native)
             self._fail(inputs, error)
 
-    def _run(self, inputs: Sequence[Any]) -> Sequence[Any]:
+    def _run(self, inputs: Sequence[Array]) -> list[Array]:
         with jax.enable_x64(True):
             values, failed, _ = self._compiled(*inputs)
             if failed is not None and np.asarray(failed):
@@ -174,14 +178,14 @@ class JaxProgram(Program):
                 return self._finish(inputs, values)
             return [np.array(x) for x in values]
 
-    def _run_variant(self, *values: Any) -> Any:
+    def _run_variant(self, *values: Array) -> Outcome:
         inputs = list(values)
         deciding = self._deciding(values)
         for at, value in zip(self.spec.by_value, deciding, strict=True):
             inputs[at] = value
         return self._variants(deciding, inputs)
 
-    def _finish(self, inputs: Sequence[Any], values: Sequence[Any]) -> Sequence[Any]:
+    def _finish(self, inputs: Sequence[Array], values: Sequence[jax.Array]) -> list[Array]:
         """Return the outputs, each in the form asked for.
 
         JAX reads a NumPy input while it computes, after its own call has returned (tried: a change of the input then
@@ -192,12 +196,12 @@ class JaxProgram(Program):
                 x.block_until_ready()
         return [x if native else np.array(x) for x, native in zip(values, self._native, strict=True)]
 
-    def _as_native(self, value: Any, at: int) -> Any:
+    def _as_native(self, value: object, at: int) -> Value:
         if isinstance(value, np.ndarray | jax.Array):
             return value
         return self._graph.inputs[at].to_host(value)
 
-    def _fail(self, inputs: Sequence[Any], error: Exception) -> NoReturn:
+    def _fail(self, inputs: Sequence[Value], error: Exception) -> NoReturn:
         """Raise what the graph raises on the Python VM, which names the node."""
         found = replay(self.fgraph, inputs, error)
         if found is error:
@@ -205,26 +209,23 @@ class JaxProgram(Program):
             found = NodeError(msg)
         raise found from error
 
-    def native_guard(self, kind: Type, name: str) -> tuple[str, dict[str, Any]] | None:
+    def native_guard(self, kind: Type, name: str) -> tuple[str, dict[str, object]] | None:
         """Return an expression that holds for JAX arrays of exactly the dtype and rank."""
-        shape: Any = getattr(kind, "shape", None)
-        if shape is None or any(n is not None for n in shape):
+        if not isinstance(kind, TensorType) or any(n is not None for n in kind.shape):
             return None
-        dtype: Any = kind.numpy_dtype  # type: ignore[attr-defined]  # a tensor
-        text = f"isinstance({name}, {name}_array) and {name}.dtype == {name}_dtype and {name}.ndim == {len(shape)}"
-        return text, {f"{name}_array": jax.Array, f"{name}_dtype": dtype}
+        text = f"isinstance({name}, {name}_array) and {name}.dtype == {name}_dtype and {name}.ndim == {kind.ndim}"
+        return text, {f"{name}_array": jax.Array, f"{name}_dtype": kind.numpy_dtype}
 
-    def fetch(self, value: Any, type_: Type) -> Any:
+    def fetch(self, value: object, type_: Type) -> np.ndarray:
         """Return a native output as a NumPy array that the caller owns."""
         del type_
         return np.array(value)
 
-    def wait(self, values: Sequence[Any]) -> None:
+    def wait(self, values: Sequence[object]) -> None:
         """Return when outputs in native form have been computed."""
-        wait: Any = jax.block_until_ready  # which has no types
-        wait(values)
+        jax.block_until_ready(values)  # type: ignore[no-untyped-call]  # JAX does not say
 
-    def jaxpr(self, *inputs: Any) -> Any:
+    def jaxpr(self, *inputs: Array) -> ClosedJaxpr:
         """Return what JAX compiles for these inputs, as a ``ClosedJaxpr``."""
         with jax.enable_x64(True):
             return jax.make_jaxpr(self._traceable(self._deciding(inputs), []))(*inputs, *self._arguments)

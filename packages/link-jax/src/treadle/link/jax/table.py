@@ -14,20 +14,20 @@ if TYPE_CHECKING:
     import numpy as np
 
     # What stands for a value while a graph is traced: a NumPy array where it is known already.
-    Value: TypeAlias = jax.Array | np.ndarray
-    Results: TypeAlias = "Value | tuple[Value, ...]"
+    Array: TypeAlias = jax.Array | np.ndarray
+    Results: TypeAlias = "Array | tuple[Array, ...]"
     # What a rule makes of a node.
     Function: TypeAlias = "Callable[..., Results | Checked[Results]]"
     Lowered: TypeAlias = "Function | TakesAssumed"
     # A boolean scalar that says whether values are invalid; None if they cannot be.
     Flag: TypeAlias = jax.Array | None
 
-V = TypeVar("V")
+V_co = TypeVar("V_co", covariant=True)
 F = TypeVar("F", bound="Callable[..., Any]")
 
 
 @dataclass(frozen=True, slots=True)
-class Checked(Generic[V]):
+class Checked(Generic[V_co]):
     """What a lowering returns where values can be invalid: the results, and whether they are.
 
     Compiled code cannot raise. The program looks at the flag after the call, and if it is set runs the graph again
@@ -43,9 +43,9 @@ class Checked(Generic[V]):
         What the lowering took from `Assumed` inputs: pairs of the number it assumed and the number it is.
     """
 
-    value: V
+    value: V_co
     failed: Flag
-    assumptions: tuple[tuple[Value, Value], ...] = ()
+    assumptions: tuple[tuple[Array, Array], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class TakesAssumed:
     The same compiled code then serves all calls of which the assumptions hold.
     """
 
-    run: Callable[..., Value | Checked[jax.Array]]
+    run: Callable[..., Array | Checked[jax.Array]]
 
 
 class ScalarTable:

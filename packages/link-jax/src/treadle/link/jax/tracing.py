@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import jax.numpy as jnp
 import numpy as np
@@ -14,15 +14,26 @@ from treadle.config import span
 from treadle.graph import perform_early
 from treadle.link.jax.errors import BranchShapeError
 from treadle.link.jax.table import Assumed, Checked
+from treadle.tensor import tensors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    import jax
+
     from treadle.graph import Apply, Constant, Variable
+    from treadle.link.jax.table import Array, Flag, Function
+
+    # The nodes whose shapes compiled code takes for granted, and how many numbers of each.
+    Assumptions = list[tuple[Apply, int]]
+    # Outputs, whether values were invalid (None if that cannot be), and two rows: the numbers that were assumed, and
+    # what they are (None if nothing was assumed). Where the rows differ, the outputs are not valid.
+    Outcome = tuple[tuple[jax.Array, ...], Flag, Flag]
+    # A branch: whether its values are invalid, whether what it assumed does not hold, and its results.
+    BranchFunction = Callable[[], tuple[jax.Array, ...]]
 
 
-# The nodes whose shapes compiled code takes for granted, and how many numbers of each.
-Assumptions = list[tuple["Apply", int]]
+V = TypeVar("V", np.ndarray, "jax.Array")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +52,14 @@ class Step:
     takes_assumed
         Whether it takes them as `Assumed` too.
     on_host
-        The function that computes the node with NumPy while the graph is traced, because its value decides a shape;
-        None for all other nodes.
+        Whether the node is computed with NumPy while the graph is traced, because its value decides a shape.
     """
 
-    function: Callable[..., Any] | None
+    function: Function | None
     node: Apply
     static: frozenset[int]
     takes_assumed: bool = False
-    on_host: Callable[..., Any] | None = None
+    on_host: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,28 +116,23 @@ class StagedGraph:
         """The constants that are arguments of the compiled code."""
         return tuple(c for c in self.constants if c not in self.known)
 
-    def traceable(self, values: Mapping[Variable, Any], assumptions: Assumptions) -> Callable[..., Any]:
-        """Return the function to compile.
+    def traceable(self, values: Mapping[Variable, np.ndarray], assumptions: Assumptions) -> Callable[..., Outcome]:
+        """Return the function to compile, of all inputs and the `arguments`.
 
         Parameters
         ----------
         values
-            NumPy arrays of the inputs taken by value, which the code is compiled for.
+            Those of the inputs taken by value, which the code is compiled for.
         assumptions
             Where to list the nodes whose shapes they decide, as the code assumes, and how many numbers of each.
-
-        Returns
-        -------
-        A function of all inputs and the `arguments`. It returns a tuple of the outputs, a flag that is set if values
-        were invalid (None if that cannot be), and an array of two rows: the numbers that were assumed, and what they
-        are (None if nothing was assumed). Where the rows differ, the outputs are not valid.
         """
-        fixed: dict[Variable, Any] = {c: c.data for c in self.constants if c in self.known}
+        fixed: dict[Variable, Array] = {c: c.data for c in self.constants if c in self.known}
         fixed.update(values)
         free = [*self.inputs, *self.arguments]
 
-        def run(*args: Any) -> tuple[tuple[Any, ...], Any, Any]:
-            trace = Trace(dict(zip(free, args, strict=True)) | fixed)
+        def run(*args: jax.Array) -> Outcome:
+            made: dict[Variable, Array] = dict(zip(free, args, strict=True))
+            trace = Trace(made | fixed)
             trace.actual.update((v, x) for v, x in zip(free, args, strict=True) if v in values)
             with span("code generation"):
                 trace.run(self.steps)
@@ -153,23 +158,22 @@ class Assumption:
     """
 
     node: Apply
-    assumed: Any
-    actual: Any
+    assumed: np.ndarray
+    actual: Array
 
 
-def _in_rows(assumptions: Sequence[Assumption]) -> Any:
+def _in_rows(assumptions: Sequence[Assumption]) -> Flag:
     """Return what is assumed and what is, as two rows of integers."""
     if not assumptions:
         return None
-    assumed = np.concatenate([_bits(a.assumed, np).ravel() for a in assumptions])
-    return jnp.stack([jnp.asarray(assumed), jnp.concatenate([_bits(a.actual, jnp).ravel() for a in assumptions])])
+    assumed = np.concatenate([_bits(a.assumed).ravel() for a in assumptions])
+    actual = jnp.concatenate([_bits(jnp.asarray(a.actual)).ravel() for a in assumptions])
+    return jnp.stack([jnp.asarray(assumed), actual])
 
 
-def _bits(value: Any, numpy: Any) -> Any:
+def _bits(value: V) -> V:
     """Return numbers as int64, floats by their bits."""
-    if np.dtype(value.dtype).kind in "biu":
-        return numpy.asarray(value).astype("int64")
-    return numpy.asarray(value).astype("float64").view("int64")
+    return value.astype("int64") if value.dtype.kind in "biu" else value.astype("float64").view("int64")
 
 
 class Trace:
@@ -187,17 +191,17 @@ class Trace:
         What is taken for granted about the numbers in `actual`.
     """
 
-    def __init__(self, made: dict[Variable, Any], actual: dict[Variable, Any] | None = None) -> None:
+    def __init__(self, made: dict[Variable, Array], actual: dict[Variable, Array] | None = None) -> None:
         self.made = made
         self.actual = {} if actual is None else actual
-        self.failures: list[Any] = []
+        self.failures: list[jax.Array] = []
         self.assumptions: list[Assumption] = []
 
-    def present(self, var: Variable) -> Any:
+    def present(self, var: Variable) -> Array:
         """Return a variable's value in the call at hand."""
         return self.actual[var] if var in self.actual else self.made[var]
 
-    def failed(self) -> Any:
+    def failed(self) -> Flag:
         """Return whether values were invalid; None if that cannot be."""
         return reduce(jnp.logical_or, self.failures) if self.failures else None
 
@@ -210,15 +214,17 @@ class Trace:
         for step in steps:
             if isinstance(step, Choice):
                 self._choose(step)
-            elif step.on_host is None:
-                self.made.update(zip(step.node.outputs, self._traced(step), strict=True))
+            elif step.on_host:
+                self._known(step)
             else:
-                self._known(step, step.on_host)
+                self.made.update(zip(step.node.outputs, self._traced(step), strict=True))
 
-    def _known(self, step: Step, on_host: Callable[..., Any]) -> None:
+    def _known(self, step: Step) -> None:
         """Compute a node that decides a shape: with NumPy, and for the call at hand."""
         node = step.node
-        self.made.update(zip(node.outputs, on_host(*[self.made[v] for v in node.inputs]), strict=True))
+        cells: list[list[Any]] = [[None] for _ in node.outputs]
+        perform_early(node, [np.asarray(self.made[v]) for v in node.inputs], cells)
+        self.made.update(zip(node.outputs, (cell[0] for cell in cells), strict=True))
         varying = [v for v in node.inputs if v in self.actual]
         if step.function is not None and varying:
             self.actual.update(zip(node.outputs, self._traced(step), strict=True))
@@ -226,10 +232,10 @@ class Trace:
         for var in varying:
             self.assume(node, var)
 
-    def _traced(self, step: Step) -> Sequence[Any]:
+    def _traced(self, step: Step) -> Sequence[Array]:
         """Return the outputs of a lowered node."""
-        function: Any = step.function
-        result = function(*[self._argument(step, at, v) for at, v in enumerate(step.node.inputs)])
+        assert step.function is not None
+        result = step.function(*[self._argument(step, at, v) for at, v in enumerate(step.node.inputs)])
         if isinstance(result, Checked):
             if result.failed is not None:
                 self.failures.append(result.failed)
@@ -237,12 +243,12 @@ class Trace:
             result = result.value
         return result if isinstance(result, tuple) else (result,)
 
-    def _argument(self, step: Step, at: int, var: Variable) -> Any:
+    def _argument(self, step: Step, at: int, var: Variable) -> Array | Assumed:
         if at not in step.static:
             return jnp.asarray(self.present(var))
         if var in self.actual:
             if step.takes_assumed:
-                return Assumed(self.made[var], self.actual[var])
+                return Assumed(np.asarray(self.made[var]), jnp.asarray(self.actual[var]))
             self.assume(step.node, var)
         return self.made[var]
 
@@ -257,11 +263,11 @@ class Trace:
             self.run(arm.steps)
             self.made.update(zip(step.node.outputs, (self.present(v) for v in arm.results), strict=True))
             return
-        kinds: list[Any] = [v.type for v in step.node.outputs]
+        kinds = [v.type for v in tensors(step.node.outputs)]
         inside: list[Trace] = []
 
-        def traced(arm: Arm) -> Callable[[], tuple[Any, ...]]:
-            def run() -> tuple[Any, ...]:
+        def traced(arm: Arm) -> BranchFunction:
+            def run() -> tuple[jax.Array, ...]:
                 # No other branch knows the variables that are made here.
                 own = Trace(self.made, self.actual)
                 own.run(arm.steps)
@@ -288,11 +294,11 @@ class Trace:
         self.made.update(zip(step.node.outputs, values, strict=True))
 
 
-def _cond(node: Apply, condition: Any, first: Callable[[], Any], second: Callable[[], Any]) -> Any:
-    shapes: list[Any] = []
+def _cond(node: Apply, condition: jax.Array, first: BranchFunction, second: BranchFunction) -> tuple[jax.Array, ...]:
+    shapes: list[list[tuple[int, ...]]] = []
 
-    def noted(arm: Callable[[], Any]) -> Callable[[], Any]:
-        def run() -> Any:
+    def noted(arm: BranchFunction) -> BranchFunction:
+        def run() -> tuple[jax.Array, ...]:
             values = arm()
             shapes.append([x.shape for x in values])
             return values
@@ -300,7 +306,7 @@ def _cond(node: Apply, condition: Any, first: Callable[[], Any], second: Callabl
         return run
 
     try:
-        return lax.cond(condition, noted(first), noted(second))
+        found: tuple[jax.Array, ...] = lax.cond(condition, noted(first), noted(second))
     except TypeError as error:
         if len(shapes) != 2 or shapes[0] == shapes[1]:
             raise
@@ -309,20 +315,10 @@ def _cond(node: Apply, condition: Any, first: Callable[[], Any], second: Callabl
             f"{node.where()}. Give both branches the same shapes, or pick another mode."
         )
         raise BranchShapeError(msg) from error
+    return found
 
 
-def _own(value: Any, args: Sequence[Any]) -> Any:
+def _own(value: Array, args: Sequence[jax.Array]) -> jax.Array:
     """Return an output as an array of its own: JAX would hand an argument through, memory and all."""
     array = jnp.asarray(value)
     return jnp.array(array, copy=True) if any(array is x for x in args) else array
-
-
-def on_host(node: Apply) -> Callable[..., Any]:
-    """Return a function that computes a node with NumPy while the graph is traced."""
-
-    def run(*values: Any) -> Any:
-        cells: list[list[Any]] = [[None] for _ in node.outputs]
-        perform_early(node, [np.asarray(x) for x in values], cells)
-        return tuple(cell[0] for cell in cells)
-
-    return run

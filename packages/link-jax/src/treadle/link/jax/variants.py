@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import Apply
-    from treadle.link.jax.tracing import Assumptions
+    from treadle.link.jax.table import Array
+    from treadle.link.jax.tracing import Assumptions, Outcome
 
 # For so many combinations of values it is remembered which form they fit.
 _MOST_REMEMBERED = 10_000
@@ -54,15 +55,15 @@ class Variant:
         How often its assumptions held.
     """
 
-    form: Callable[..., Any]
+    form: Callable[..., Outcome]
     made_for: Values
     assumptions: Assumptions
     assumed: bytes = b""
     uses: int = 0
 
-    def fits(self, key: Values, rows: Any) -> bool:
+    def fits(self, key: Values, rows: np.ndarray) -> bool:
         """Whether a result is right: the form was made for these values, or its assumptions held."""
-        return rows is None or self.made_for == key or not (rows[0] != rows[1]).any()
+        return self.made_for == key or not (rows[0] != rows[1]).any()
 
 
 class Variants:
@@ -82,7 +83,7 @@ class Variants:
 
     __slots__ = ("_fitting", "_found", "_limit", "_lock", "_make", "_usual", "_warned")
 
-    def __init__(self, make: Callable[[Sequence[Any]], Variant], limit: int) -> None:
+    def __init__(self, make: Callable[[Sequence[np.ndarray]], Variant], limit: int) -> None:
         self._make = make
         self._limit = limit
         self._found: OrderedDict[Values, Variant] = OrderedDict()
@@ -95,7 +96,7 @@ class Variants:
     def __len__(self) -> int:
         return len(self._found)
 
-    def __call__(self, values: Sequence[Any], inputs: Sequence[Any]) -> Any:
+    def __call__(self, values: Sequence[np.ndarray], inputs: Sequence[Array]) -> Outcome:
         """Return what a form that fits returns for inputs of which some, `values`, decide shapes."""
         key = tuple(x.tobytes() for x in values)
         with self._lock:
@@ -103,21 +104,21 @@ class Variants:
         if first is None:
             return self._made(key, values, inputs)
         result, rows = _called(first, inputs)
-        if first.fits(key, rows):
+        if rows is None or first.fits(key, rows):
             self._note(key, first)
             return result
         with self._lock:
             alike = [v for v in self._found.values() if v.assumed == rows[1].tobytes() and v is not first]
         for other in alike[:1]:
             result, found = _called(other, inputs)
-            if other.fits(key, found):
+            if found is None or other.fits(key, found):
                 self._note(key, other)
                 return result
         result = self._made(key, values, inputs)
         self._warn(first.assumptions or self._found[key].assumptions, rows)
         return result
 
-    def _made(self, key: Values, values: Sequence[Any], inputs: Sequence[Any]) -> Any:
+    def _made(self, key: Values, values: Sequence[np.ndarray], inputs: Sequence[Array]) -> Outcome:
         """Return what the form made for the values returns."""
         with self._lock:
             variant = self._found.get(key)
@@ -152,7 +153,7 @@ class Variants:
                 if len(self._fitting) > _MOST_REMEMBERED:
                     self._fitting.popitem(last=False)
 
-    def _warn(self, assumptions: Assumptions, rows: Any) -> None:
+    def _warn(self, assumptions: Assumptions, rows: np.ndarray) -> None:
         """Name the value that forced a form to be compiled, once; not the end of a tensor met by a slice."""
         differ = rows[0] != rows[1]
         at, changed = 0, []
@@ -166,7 +167,7 @@ class Variants:
         warnings.warn(recompilation_text(changed[0]), RecompilationWarning, stacklevel=2)
 
 
-def _called(variant: Variant, inputs: Sequence[Any]) -> tuple[Any, Any]:
+def _called(variant: Variant, inputs: Sequence[Array]) -> tuple[Outcome, np.ndarray | None]:
     """Return what a form returns, and the rows of its assumptions as a NumPy array."""
     result = variant.form(*inputs)
     return result, None if result[2] is None else np.asarray(result[2])
@@ -174,7 +175,7 @@ def _called(variant: Variant, inputs: Sequence[Any]) -> tuple[Any, Any]:
 
 def is_of_fixed_length(node: Apply) -> bool:
     """Whether a node is an index whose slices have lengths that do not depend on values, but for the tensor's end."""
-    op: Any = node.op
+    op = node.op
     if not isinstance(op, Subtensor | AdvancedSubtensor | IncSubtensor | AdvancedIncSubtensor):
         return False
     first = 1 if isinstance(op, Subtensor | AdvancedSubtensor) else 2

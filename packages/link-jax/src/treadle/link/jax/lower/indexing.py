@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     import jax
 
-    from treadle.link.jax.table import Value
+    from treadle.link.jax.table import Array
     from treadle.tensor import At, TensorNode
 
     # An input of an index: positions are JAX arrays, bounds are known.
@@ -69,7 +69,7 @@ class Window:
     reversed: list[int] = field(default_factory=list)
     dropped: list[int] = field(default_factory=list)
     failures: list[jax.Array] = field(default_factory=list)
-    assumptions: list[tuple[Value, Value]] = field(default_factory=list)
+    assumptions: list[tuple[Array, Array]] = field(default_factory=list)
 
     @property
     def is_whole(self) -> bool:

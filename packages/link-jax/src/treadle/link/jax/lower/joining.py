@@ -15,7 +15,7 @@ from treadle.tensor import ARange, Join, range_length
 if TYPE_CHECKING:
     import jax
 
-    from treadle.link.jax.table import Lowered, Value
+    from treadle.link.jax.table import Array, Lowered
     from treadle.tensor import TensorNode
 
 
@@ -37,7 +37,7 @@ def arange(op: ARange, node: TensorNode) -> Lowered:
     # float16 is computed in float32 and rounded; complex numbers and bool have no ranges of their own in XLA.
     inner = np.dtype("float32") if dtype == np.float16 else dtype
 
-    def run(start: np.ndarray, stop: np.ndarray, step: np.ndarray) -> Value:
+    def run(start: np.ndarray, stop: np.ndarray, step: np.ndarray) -> Array:
         if dtype.kind in "bc":
             return np.arange(start.item(), stop.item(), step.item(), dtype=dtype)
         with np.errstate(all="ignore"):
