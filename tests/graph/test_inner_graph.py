@@ -139,7 +139,7 @@ def test_inner_compiler_can_be_exchanged() -> None:
 
 
 def test_missing_backend_is_an_error_that_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("treadle.graph.ir.evaluator.discover", lambda _: {})
+    monkeypatch.setattr("treadle.graph.ir.inner_graph.discover", lambda _: {})
     INNER_COMPILER.set(None)
     with pytest.raises(GraphError, match=r"its backend vm is missing\. Sync the environment"):
         INNER_COMPILER.get()

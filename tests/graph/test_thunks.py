@@ -142,7 +142,7 @@ def test_failure_of_a_node_is_told_once() -> None:
 
 
 def test_evaluator_must_be_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("treadle.graph.ir.evaluator.discover", lambda _: {})
+    monkeypatch.setattr("treadle.graph.ir.inner_graph.discover", lambda _: {})
     EVALUATOR.set(None)
     with pytest.raises(GraphError, match=r"no installed distribution offers an evaluator\. Install `compile`"):
         number("x").eval({})

@@ -28,10 +28,8 @@ from treadle.graph.algorithms.traversal import (
     walk,
     walk_toposort,
 )
-from treadle.graph.diagnostics.failure import node_error, raise_node_error, retell
-from treadle.graph.diagnostics.notes import note_op
-from treadle.graph.diagnostics.provenance import UserLine, carried, user_line
-from treadle.graph.diagnostics.scopes import current_scope, name_scope
+from treadle.graph.diagnostics.failure import node_error, note_op, raise_node_error, retell
+from treadle.graph.diagnostics.provenance import UserLine, carried, current_scope, name_scope, user_line
 from treadle.graph.documented import gradients as gradients
 from treadle.graph.errors import (
     CycleError,
@@ -72,9 +70,8 @@ from treadle.graph.ir.display import (
     pydotprint,
 )
 from treadle.graph.ir.encoding import ENCODERS, digest, encode, encode_dataclass, tagged
-from treadle.graph.ir.evaluator import EVALUATOR, INNER_COMPILER, compile_inner
 from treadle.graph.ir.holding import CALL_FILE, let_go, settle
-from treadle.graph.ir.inner_graph import HasInnerGraph
+from treadle.graph.ir.inner_graph import EVALUATOR, INNER_COMPILER, HasInnerGraph, compile_inner
 from treadle.graph.ir.notation import Form, Infix, Operand, Precedence, Prefix
 from treadle.graph.ir.null_type import DisconnectedType, NullType
 from treadle.graph.ir.op import Op, static_op
@@ -112,7 +109,7 @@ if TYPE_CHECKING:
         Validator,
     )
     from treadle.graph.fgraph.features.destroy_handler import DestroyHandler, inplace_candidates
-    from treadle.graph.fgraph.features.shape_inference import call_infer_shape
+    from treadle.graph.fgraph.features.shapes import call_infer_shape
     from treadle.graph.fgraph.frozen_graph import FrozenFunctionGraph
     from treadle.graph.fgraph.function_graph import FunctionGraph
     from treadle.graph.fgraph.structure import Output
@@ -314,7 +311,7 @@ else:
                 "Supervisor Validator"
             ),
             "treadle.graph.fgraph.features.destroy_handler": "DestroyHandler inplace_candidates",
-            "treadle.graph.fgraph.features.shape_inference": "call_infer_shape",
+            "treadle.graph.fgraph.features.shapes": "call_infer_shape",
             "treadle.graph.fgraph.frozen_graph": "FrozenFunctionGraph",
             "treadle.graph.fgraph.function_graph": "FunctionGraph",
             "treadle.graph.fgraph.structure": "Output",

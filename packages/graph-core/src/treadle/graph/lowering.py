@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from treadle.config import discover
 from treadle.graph.algorithms.traversal import applys_between
-from treadle.graph.diagnostics.notes import note_op
+from treadle.graph.diagnostics.failure import note_op
 from treadle.graph.errors import DuplicateRegistrationError, GraphTypeError, LoweringError
 from treadle.graph.ir.composition import composing
 from treadle.graph.ir.inner_graph import HasInnerGraph

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 from treadle.config import discover
 from treadle.graph.algorithms.clone import replacement_pairs
 from treadle.graph.algorithms.traversal import toposort
-from treadle.graph.diagnostics.notes import note_op
+from treadle.graph.diagnostics.failure import note_op
 from treadle.graph.errors import DuplicateRegistrationError, GraphTypeError, GraphValueError, VectorizeError
 from treadle.graph.ir.apply import Apply
 from treadle.graph.ir.composition import composed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from treadle.config import text_of
-from treadle.graph.diagnostics.notes import note_feature
+from treadle.graph.diagnostics.failure import note_feature
 from treadle.graph.errors import GraphTypeError, GraphValueError
 from treadle.graph.fgraph.features import AlreadyThere, Feature
 from treadle.graph.fgraph.journal import Listed, Pruned

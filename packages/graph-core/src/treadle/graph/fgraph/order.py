@@ -283,7 +283,10 @@ class MaintainedOrder:
             raise cycle_error([first])
         ahead: dict[Apply, Apply | None] = {second: None}
         behind: dict[Apply, Apply | None] = {first: None}
-        searches = (self._ahead(second, first, high, ahead), self._behind(first, second, low, behind))
+        searches = (
+            self._search(second, first, True, high, ahead),
+            self._search(first, second, False, low, behind),
+        )
         at = 0
         while next(searches[at], None) is not None:
             at = 1 - at
@@ -304,37 +307,29 @@ class MaintainedOrder:
     def _label(self, node: Apply) -> int:
         return self.find_places().slots[node].label
 
-    def _ahead(self, start: Apply, target: Apply, high: int, found: dict[Apply, Apply | None]) -> Iterator[Apply]:
-        """Find what needs `start` and stands before a label, with what led to it; yield once for each edge."""
-        slots, count = self.find_places().slots, self.statistics
-        pending = [start]
-        while pending:
-            node = pending.pop()
-            count.visited += 1
-            for user in self._successors(node):
-                count.edges += 1
-                if user is target:
-                    raise cycle_error([*_way(node, found)[::-1], target])
-                if user not in found and slots[user].label < high:
-                    found[user] = node
-                    pending.append(user)
-                yield user
+    def _search(
+        self, start: Apply, target: Apply, forward: bool, limit: int, found: dict[Apply, Apply | None]
+    ) -> Iterator[Apply]:
+        """Find what needs `start` and stands before a label, or what it needs and stands behind; yield at each edge.
 
-    def _behind(self, start: Apply, target: Apply, low: int, found: dict[Apply, Apply | None]) -> Iterator[Apply]:
-        """Find what `start` needs and stands behind a label, with what led to it; yield once for each edge."""
+        What is found is noted with what led to it. A way to `target` is a cycle.
+        """
         slots, count = self.find_places().slots, self.statistics
+        neighbours = self._successors if forward else self._predecessors
         pending = [start]
         while pending:
             node = pending.pop()
             count.visited += 1
-            for need in self._predecessors(node):
+            for other in neighbours(node):
                 count.edges += 1
-                if need is target:
-                    raise cycle_error([target, *_way(node, found)])
-                if need not in found and slots[need].label > low:
-                    found[need] = node
-                    pending.append(need)
-                yield need
+                if other is target:
+                    way = _way(node, found)
+                    raise cycle_error([*way[::-1], target] if forward else [target, *way])
+                label = slots[other].label
+                if other not in found and (label < limit if forward else label > limit):
+                    found[other] = node
+                    pending.append(other)
+                yield other
 
     # The sort of the whole graph
 

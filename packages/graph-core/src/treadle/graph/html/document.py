@@ -1,17 +1,123 @@
-"""The page itself: data, style, program and library in one file."""
+"""The page itself: data, style, program and library in one file; and its frame in a notebook."""
 
 from __future__ import annotations
 
 import html
+import importlib.metadata
+import importlib.util
 import json
 import re
+from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from treadle.graph.errors import DrawingLibraryError
 from treadle.graph.html.firings import rule_rows
-from treadle.graph.html.sources import asset, library, program
+from treadle.graph.html.records import record
+from treadle.graph.printing import debugprint
 
 if TYPE_CHECKING:
     from treadle.graph.html.records import Record
+
+
+# Each module, and what this program relies on finding in it.
+_MODULES = {
+    "dagre.js": ("dagre.layout = (nodes, edges, layout, state)", "export const {"),
+    "grapher.js": ("grapher.Graph = class", "grapher.Node = class", "grapher.Edge = class", "export const {"),
+}
+_PROGRAM = (
+    *("model.js", "visibility.js", "nesting.js", "layout.js", "shapes.js", "drawing.js"),
+    *("details.js", "search.js", "controls.js", "rules.js", "start.js"),
+)
+_INSTALL = "Run pip install graph-core[html]."
+
+LICENCE = """\
+Layout and drawing: Netron {version}, copyright (c) Lutz Roeder, with dagre, copyright (c) 2012-2014 Chris Pettitt.
+Both are under the MIT licence:
+
+Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated
+documentation files (the "Software"), to deal in the Software without restriction, including without limitation the
+rights to use, copy, modify, merge, publish, distribute, sublicense, and/or sell copies of the Software, and to permit
+persons to whom the Software is furnished to do so, subject to the following conditions:
+
+The above copyright notice and this permission notice shall be included in all copies or substantial portions of the
+Software.
+
+THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT NOT LIMITED TO THE
+WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR
+COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR
+OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
+"""
+
+
+def asset(name: str) -> str:
+    """Return the text of one of treadle's own files."""
+    return (resources.files("treadle.graph.html") / "assets" / name).read_text(encoding="utf-8")
+
+
+def program() -> str:
+    """Return the page's program: the files in ``assets``, in the order in which they use each other."""
+    return "\n".join(asset(name) for name in _PROGRAM)
+
+
+def _folder() -> Path:
+    """Return where Netron is installed, without importing it: its import starts a web server's modules."""
+    found = importlib.util.find_spec("netron")
+    places = list(found.submodule_search_locations or ()) if found is not None else []
+    if not places:
+        msg = f"graph page: Netron, which lays the graph out and draws it, is not installed. {_INSTALL}"
+        raise DrawingLibraryError(msg)
+    return Path(places[0])
+
+
+def library() -> dict[str, str]:
+    """Return the text of Netron's modules by file name, and the licence they come with as ``licence``."""
+    folder = _folder()
+    try:
+        version = importlib.metadata.version("netron")
+    except importlib.metadata.PackageNotFoundError:  # it lies on the path without having been installed
+        version = "of unknown version"
+    texts = {"licence": LICENCE.format(version=version)}
+    for name, needed in _MODULES.items():
+        path = folder / name
+        text = path.read_text(encoding="utf-8") if path.is_file() else ""
+        # Inside a page a script ends at its first closing tag, wherever that stands.
+        if not all(part in text for part in needed) or "</script" in text.lower() or "<!--" in text:
+            msg = f"graph page: {name} of Netron {version} is not a module that this version can use. {_INSTALL}"
+            raise DrawingLibraryError(msg)
+        texts[name] = text
+    return texts
+
+
+# A notebook keeps what its cells show: a page of more boxes than this belongs in a file of its own.
+_MOST_BOXES = 3_000
+_MOST_LINES = 200
+
+
+def _as_text(thing: object, note: str) -> str:
+    text = str(debugprint(thing, file="str"))
+    lines = text.splitlines()
+    if len(lines) > _MOST_LINES:
+        lines = [*lines[:_MOST_LINES], f"… and {len(lines) - _MOST_LINES} lines more"]
+    shown = html.escape("\n".join(lines))
+    return f"<pre>{shown}</pre><p><small>{html.escape(note)}</small></p>"
+
+
+def notebook_fragment(thing: Any, height: int) -> str:
+    """Return the page of a graph inside a frame; its text if the library is missing or the graph is very large."""
+    made = record(thing)
+    count = sum(len(graph["boxes"]) for graph in made.graphs)
+    if count > _MOST_BOXES:
+        return _as_text(thing, f"{count} boxes are too many for a notebook: treadle.graph.write_html makes a file.")
+    try:
+        text = page(made, None)
+    except DrawingLibraryError as error:
+        return _as_text(thing, str(error))
+    # The frame may run the page's program, but is a stranger to the notebook around it.
+    return (
+        f'<iframe sandbox="allow-scripts" srcdoc="{html.escape(text)}" title="{html.escape(made.data["name"])}" '
+        f'style="width: 100%; height: {height}px; border: 1px solid #8886; border-radius: 6px"></iframe>'
+    )
 
 
 class Comparison(NamedTuple):

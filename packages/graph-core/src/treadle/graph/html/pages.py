@@ -10,11 +10,10 @@ if TYPE_CHECKING:
     import pathlib
     from os import PathLike
 
-    from treadle.graph.html import document, fragment, records
+    from treadle.graph.html import document, records
 else:
     pathlib = lazy_module("pathlib")
     document = lazy_module("treadle.graph.html.document")
-    fragment = lazy_module("treadle.graph.html.fragment")
     records = lazy_module("treadle.graph.html.records")
 
 
@@ -104,4 +103,4 @@ def html_fragment(graph: object, *, height: int = 480) -> str:
     height
         Of the frame, in pixels.
     """
-    return fragment.notebook_fragment(graph, height)
+    return document.notebook_fragment(graph, height)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn
 
 from treadle.config import config, text_of
-from treadle.graph.diagnostics.notes import note_op
+from treadle.graph.diagnostics.failure import note_op
 from treadle.graph.diagnostics.provenance import UserLine, user_line
 from treadle.graph.errors import GraphTypeError, GraphValueError
 from treadle.graph.ir.variable import Constant, ScratchPad, Variable

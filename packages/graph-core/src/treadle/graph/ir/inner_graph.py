@@ -1,18 +1,98 @@
-"""HasInnerGraph: the contract of ops that hold a graph of their own."""
+"""HasInnerGraph, the contract of ops that hold a graph of their own; and what computes graphs and variables."""
 
 from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from treadle.graph.ir.evaluator import INNER_COMPILER
+from treadle.config import discover
+from treadle.graph.errors import GraphError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Self
 
+    from treadle.graph.ir.values import Compute
     from treadle.graph.ir.variable import Variable
+
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+
+class Slot(Generic[F]):
+    """A function that an installed package brings, or that was set.
+
+    Parameters
+    ----------
+    find
+        Looks the function up, at its first use.
+    """
+
+    __slots__ = ("_find", "_function")
+
+    def __init__(self, find: Callable[[], F]) -> None:
+        self._find = find
+        self._function: F | None = None
+
+    def get(self) -> F:
+        """Return the function.
+
+        Raises
+        ------
+        GraphError
+            If no installed distribution offers one.
+        """
+        if self._function is None:
+            self._function = self._find()
+        return self._function
+
+    def set(self, function: F | None) -> None:
+        """Use another function; None looks it up again at the next use."""
+        self._function = function
+
+
+def _evaluator() -> Compute:
+    """Return the evaluator that `compile` offers, where it is installed, else the Python VM's, which is named last."""
+    found = discover("treadle.evaluators")
+    name = min(found, key=lambda name: (name == "vm", name), default=None)
+    if name is None:
+        msg = (
+            "eval: no installed distribution offers an evaluator. "
+            "Install `compile`, or sync the environment again if it was installed just now."
+        )
+        raise GraphError(msg)
+    evaluate: Compute = found[name].load()
+    return evaluate
+
+
+def _inner_compiler() -> Callable[[object], Compute]:
+    found = discover("treadle.backends")
+    if "vm" not in found:
+        msg = (
+            "compile_inner: the distribution graph-core is not installed properly, its backend vm is missing. "
+            "Sync the environment again."
+        )
+        raise GraphError(msg)
+    backend = found["vm"].load()
+    return lambda fgraph: backend.linker().link(fgraph)
+
+
+# ``evaluate(variable, values, mode, **kwargs)``, of the entry-point group ``treadle.evaluators``.
+EVALUATOR = Slot(_evaluator)
+# ``compile(fgraph)``, whose result takes and returns one value for each input and output: the Python VM, unless set.
+INNER_COMPILER = Slot(_inner_compiler)
+
+
+def compile_inner(fgraph: object) -> Compute:
+    """Return an inner graph as a function, made by whatever `INNER_COMPILER` holds.
+
+    Parameters
+    ----------
+    fgraph
+        A FunctionGraph, which must not be changed afterwards.
+    """
+    return INNER_COMPILER.get()(fgraph)
 
 
 class HasInnerGraph(ABC):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from treadle.config import lazy_module
-from treadle.graph.diagnostics.notes import note_op
+from treadle.graph.diagnostics.failure import note_op
 from treadle.graph.errors import GraphTypeError
 
 if TYPE_CHECKING:

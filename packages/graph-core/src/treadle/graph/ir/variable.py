@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TextIO
 from treadle.config import TreadleError, config, lazy_module, text_of
 from treadle.graph.errors import GraphAttributeError, GraphTypeError
 from treadle.graph.ir.encoding import digest, encode, tagged
-from treadle.graph.ir.evaluator import EVALUATOR
+from treadle.graph.ir.inner_graph import EVALUATOR
 from treadle.graph.ir.type import Type
 
 if TYPE_CHECKING:

@@ -3,8 +3,7 @@
 from treadle.graph.ir.notation import Form, Infix, Operand, Precedence, Prefix
 from treadle.graph.ops.print_op import Print
 from treadle.graph.printing.description import as_string, default_node_formatter, op_as_string
-from treadle.graph.printing.dot import dot_text, pydotprint
-from treadle.graph.printing.errors import MissingProgramError, PictureError
+from treadle.graph.printing.dot import MissingProgramError, PictureError, dot_text, pydotprint
 from treadle.graph.printing.infix import PPrinter, PrinterState, pp, pprint
 from treadle.graph.printing.printers import (
     ConstantPrinter,

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.config import lazy_module
 from treadle.graph.algorithms.traversal import ancestors, toposort
-from treadle.graph.errors import GraphTypeError, GraphValueError
+from treadle.graph.errors import GraphError, GraphTypeError, GraphValueError
 from treadle.graph.ir.apply import Apply
 from treadle.graph.ir.inner_graph import HasInnerGraph
 from treadle.graph.ir.shared_variable import SharedVariable
 from treadle.graph.ir.variable import Constant, Variable
-from treadle.graph.printing.errors import MissingProgramError, PictureError
 from treadle.graph.printing.roots import op_text, read
 
 if TYPE_CHECKING:
@@ -23,6 +22,14 @@ if TYPE_CHECKING:
 else:
     shutil = lazy_module("shutil")
     subprocess = lazy_module("subprocess")
+
+
+class MissingProgramError(GraphError, FileNotFoundError):
+    """A program that is needed to draw a picture is not installed."""
+
+
+class PictureError(GraphError, RuntimeError):
+    """A picture could not be drawn."""
 
 
 # Frames nested more deeply are not indented further, so that the text stays of linear size.

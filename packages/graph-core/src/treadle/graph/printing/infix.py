@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from treadle.graph.algorithms.traversal import toposort
-from treadle.graph.diagnostics.notes import note_op
+from treadle.graph.diagnostics.failure import note_op
 from treadle.graph.errors import GraphTypeError
 from treadle.graph.ir.notation import Precedence
 from treadle.graph.ir.op import Op

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.graph.diagnostics.notes import note_op
+from treadle.graph.diagnostics.failure import note_op
 from treadle.graph.errors import GraphTypeError
 from treadle.graph.fgraph.abstract_graph import AbstractFunctionGraph
 from treadle.graph.ir.apply import Apply

@@ -4,22 +4,27 @@ from typing import TYPE_CHECKING
 
 from treadle.config import versioned_names
 from treadle.link.vm.backend import BACKEND
-from treadle.link.vm.exporting import ExportedInput, ExportedOutput, ExportRequest, ExportUnsupportedError
 from treadle.link.vm.generation import generate, unsafe_overwrites
-from treadle.link.vm.interface import Backend, Program
+from treadle.link.vm.interface import (
+    Backend,
+    ExportedInput,
+    ExportedOutput,
+    ExportRequest,
+    ExportUnsupportedError,
+    Later,
+    Program,
+    ProgramGraph,
+)
 from treadle.link.vm.linker import ProgramLinker
 from treadle.link.vm.machine import PythonLinker, evaluate
-from treadle.link.vm.program_graph import Later, ProgramGraph
-from treadle.link.vm.programs import TABLE, VMProgram, lower_node, vm_scope
-from treadle.link.vm.replaying import replay
+from treadle.link.vm.programs import TABLE, VMProgram, link_node_by_node, link_one_node, lower_node, replay, vm_scope
 from treadle.link.vm.segments import Segment, in_segments, link_in_segments, segments
-from treadle.link.vm.stepping import link_node_by_node, link_one_node
 from treadle.link.vm.table_linker import NativeEnds, PythonStepWarning, RuleLinker, TableLinker, passes_by
 from treadle.link.vm.thunks.containers import Container, StorageMap, map_storage
 from treadle.link.vm.thunks.jit_linker import JITLinker
 from treadle.link.vm.thunks.linker import Linker, LocalLinker
 from treadle.link.vm.thunks.loops import VM, Loop, Stack, UpdatingVM
-from treadle.link.vm.thunks.reallocation import calculate_reallocate_info
+from treadle.link.vm.thunks.node_thunks import calculate_reallocate_info
 from treadle.link.vm.thunks.thunk_program import ThunkProgram
 from treadle.link.vm.thunks.vm_linker import PerformLinker, VMLinker
 from treadle.link.vm.thunks.wrap_linker import NodewiseLinker, WrapLinker, WrapLinkerMany

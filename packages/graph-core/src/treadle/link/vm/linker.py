@@ -6,15 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.config import config
 from treadle.graph import MethodNotDefinedError
-from treadle.link.vm.exporting import ExportUnsupportedError
+from treadle.link.vm.interface import ExportUnsupportedError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from treadle.graph import FunctionGraph
-    from treadle.link.vm.exporting import ExportRequest
-    from treadle.link.vm.interface import Program
-    from treadle.link.vm.program_graph import ProgramGraph
+    from treadle.link.vm.interface import ExportRequest, Program, ProgramGraph
 
 
 class ProgramLinker:

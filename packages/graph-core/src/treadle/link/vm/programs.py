@@ -1,22 +1,113 @@
-"""Programs of the Python VM: a graph as one generated function, each node through its rule, its thunk or `perform`."""
+"""Programs of the Python VM: a graph as one generated function, each node through its rule, its thunk or `perform`.
+
+Where values are not freed (``allow_gc=False``), a program keeps memory for its next call.
+"""
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+import threading
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from treadle.config import new_lock
-from treadle.graph import IfElse, LoweringTable, Op, made_thunk, node_error, note_op, prepare
+from treadle.graph import (
+    Constant,
+    FunctionGraph,
+    IfElse,
+    LoweringError,
+    LoweringTable,
+    Op,
+    made_thunk,
+    memory_roots,
+    node_error,
+    note_op,
+    prepare,
+    roots_of,
+)
+from treadle.link.vm.generation import generate
 from treadle.link.vm.interface import Program
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
     from types import TracebackType
 
     from treadle.graph import Apply, Compute, FunctionGraph, Value, Variable
-    from treadle.link.vm.buffers import Buffers
     from treadle.link.vm.generation import Listing
+    from treadle.link.vm.linker import ProgramLinker
+
+
+class Buffers:
+    """Values that nodes computed in the last call of each thread: ``perform`` finds them in its output cells.
+
+    A call takes all of them and leaves its own, so that a call within a call has none in common with it.
+    """
+
+    __slots__ = ("_of_thread",)
+
+    def __init__(self) -> None:
+        self._of_thread = threading.local()
+
+    @contextmanager
+    def taken(self) -> Iterator[None]:
+        """Let the calls of nodes inside use the values of the last call."""
+        mine = self._of_thread
+        outer = getattr(mine, "taken", None)
+        mine.taken, mine.spare = getattr(mine, "spare", None) or {}, None
+        try:
+            yield
+        finally:
+            mine.taken, mine.spare = outer, mine.taken
+
+    def take(self, var: Variable) -> Value:
+        """Return what may be overwritten to compute a variable, or None."""
+        taken: dict[Variable, object] | None = getattr(self._of_thread, "taken", None)
+        return None if taken is None else taken.pop(var, None)
+
+    def leave(self, var: Variable, value: object) -> None:
+        """Keep a value for the next call."""
+        taken: dict[Variable, object] | None = getattr(self._of_thread, "taken", None)
+        if taken is not None:
+            taken[var] = value
+
+    def clear(self) -> None:
+        """Forget the values of all threads."""
+        self._of_thread = threading.local()
+
+
+def reusable_outputs(fgraph: FunctionGraph) -> dict[Apply, list[bool]]:
+    """Return for each node which outputs' memory nobody has after a call: no output of the graph, no input, no view."""
+    order = fgraph.toposort()
+    roots = memory_roots(order)
+    escaping = {root for out in fgraph.outputs for root in roots_of(out, roots)}
+    found = {}
+    for node in order:
+        own = [out not in roots and out not in escaping for out in node.outputs]
+        if any(own):
+            found[node] = own
+    return found
+
+
+def replay(fgraph: FunctionGraph, inputs: Sequence[object], error: Exception) -> Exception:
+    """Explain another backend's failure: run the graph on the VM and return what it raises.
+
+    Parameters
+    ----------
+    fgraph
+        The graph that failed.
+    inputs
+        The values it failed on.
+    error
+        What the backend raised, returned if the VM finds nothing wrong.
+    """
+    host = [v.type.to_host(x) for v, x in zip(fgraph.inputs, inputs, strict=True)]
+    try:
+        callables = {node: lower_node(node) for node in fgraph.toposort()}
+        VMProgram(fgraph, generate(fgraph, callables, free=False))(*host)
+    except Exception as found:  # noqa: BLE001 - whatever it is, it is the answer
+        return found
+    return error
+
 
 TABLE = LoweringTable("vm")
 
@@ -183,3 +274,65 @@ class KeepingProgram(VMProgram):
     def free(self) -> None:
         """Give the memory back."""
         self._buffers.clear()
+
+
+def link_one_node(node: Apply, linker: ProgramLinker | None) -> Compute:
+    """Return a function of a node's input values, made by a linker of that node alone.
+
+    Parameters
+    ----------
+    node
+        The node; it is left as it is.
+    linker
+        What lowers it; None for the Python VM. A node that it refuses runs on the Python VM too, and so does one
+        that overwrites an input, since a program by itself would overwrite a copy. A choice (`IfElse`) runs there
+        because the values of the branch not taken are None.
+
+    Returns
+    -------
+    A function that takes one host value for each input of the node and returns the output's value, or a tuple of them
+    for several outputs.
+    """
+    if linker is None or node.op.destroy_map or isinstance(node.op, IfElse):
+        return lower_node(node)
+    taken = dict.fromkeys(x for x in node.inputs if not isinstance(x, Constant))
+    alone = FunctionGraph(list(taken), node.outputs, clone=True)
+    try:
+        program = linker.link(alone)
+    except LoweringError:
+        return lower_node(node)
+    # The program knows a value that the node takes twice once, and constants by themselves.
+    places = [node.inputs.index(x) for x in taken]
+    single = len(node.outputs) == 1
+
+    def run(*values: object) -> Value:
+        results = program(*[values[i] for i in places])
+        return results[0] if single else tuple(results)
+
+    return run
+
+
+def link_node_by_node(
+    fgraph: FunctionGraph,
+    linker: ProgramLinker | None,
+    wrap: Callable[[Apply, Callable[..., object]], Callable[..., object]],
+    allow_gc: bool = True,
+) -> VMProgram:
+    """Return a program that runs every node by itself and does something around each: measure, check, tell.
+
+    Values between nodes are host values, so that they can be looked at whatever the backend is.
+
+    Parameters
+    ----------
+    fgraph
+        The graph.
+    linker
+        Lowers the nodes one at a time; None for the Python VM, which also takes those that the linker refuses.
+    wrap
+        Is called with each node and the function that computes it, and returns the function to use instead: one value
+        for each input in, the output's value or a tuple of several out.
+    allow_gc
+        Whether to drop every value after its last use.
+    """
+    callables = {node: wrap(node, link_one_node(node, linker)) for node in fgraph.toposort()}
+    return VMProgram(fgraph, generate(fgraph, callables, allow_gc))

@@ -6,8 +6,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from treadle.graph import Apply, Branching, Constant, DestroyHandler, FunctionGraph, GraphTypeError, Op
+from treadle.link.vm.interface import Later, ProgramGraph
 from treadle.link.vm.machine import PythonLinker
-from treadle.link.vm.program_graph import Later, ProgramGraph
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

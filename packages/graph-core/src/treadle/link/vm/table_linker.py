@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.config import TreadleWarning, config, user_depth
 from treadle.graph import DeepCopyOp, LoweringTable, Unsupported, expand
-from treadle.link.vm.interface import Program
-from treadle.link.vm.keeping import KeptProgram
-from treadle.link.vm.machine import PythonLinker
-from treadle.link.vm.program_graph import ProgramGraph
+from treadle.link.vm.interface import Program, ProgramGraph
+from treadle.link.vm.machine import KeptProgram, PythonLinker
 from treadle.link.vm.segments import Segment, in_segments
 from treadle.link.vm.thunks.linker import Linker
 

@@ -1,8 +1,6 @@
 """Features: observers and extensions of a FunctionGraph."""
 
-from treadle.graph.fgraph.features.base import AlreadyThere, Bookkeeper, Feature
-from treadle.graph.fgraph.features.finder import NodeFinder
-from treadle.graph.fgraph.features.history import History
+from treadle.graph.fgraph.features.base import AlreadyThere, Bookkeeper, Feature, NodeFinder
 from treadle.graph.fgraph.features.protection import (
     NoOutputFromInplace,
     NoOutputInplaceOnInput,
@@ -11,7 +9,7 @@ from treadle.graph.fgraph.features.protection import (
     Supervisor,
 )
 from treadle.graph.fgraph.features.shapes import ShapeFeature
-from treadle.graph.fgraph.features.validation import ReplacementDidNotRemoveError, ReplaceValidate, Validator
+from treadle.graph.fgraph.features.validation import History, ReplacementDidNotRemoveError, ReplaceValidate, Validator
 
 __all__ = [
     "AlreadyThere",

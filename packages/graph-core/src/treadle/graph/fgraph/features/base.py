@@ -1,4 +1,4 @@
-"""Feature: observers and extensions of a FunctionGraph."""
+"""Feature: observers and extensions of a FunctionGraph; and the nodes of a graph by op."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ if TYPE_CHECKING:
 
     from treadle.graph.fgraph.function_graph import FunctionGraph
     from treadle.graph.ir.apply import Apply
+    from treadle.graph.ir.op import Op
     from treadle.graph.ir.variable import Variable
+
 
 # The reason that features are told when a step is taken back.
 REVERT = "revert"
@@ -119,3 +121,53 @@ class Bookkeeper(Feature):
         """Prune every node."""
         for node in fgraph.toposort():
             self.on_prune(fgraph, node, "on_detach")
+
+
+class NodeFinder(Bookkeeper):
+    """Feature that finds the nodes of an op: ``fgraph.get_nodes(op)``."""
+
+    def __init__(self) -> None:
+        self._fgraph: FunctionGraph | None = None
+        self._nodes: dict[Op, dict[Apply, None]] = {}
+
+    def on_attach(self, fgraph: FunctionGraph) -> None:
+        """Index every node, and install ``get_nodes``.
+
+        Raises
+        ------
+        GraphValueError
+            If the feature belongs to another graph.
+        """
+        self.refuse_second(self._fgraph)
+        self.install(fgraph, get_nodes=self.get_nodes)
+        self._nodes.clear()
+        super().on_attach(fgraph)
+        self._fgraph = fgraph
+
+    def on_detach(self, fgraph: FunctionGraph) -> None:
+        """Forget every node."""
+        self._fgraph = None
+        self._nodes.clear()
+
+    def clone(self) -> NodeFinder:
+        """Return a finder for another graph."""
+        return type(self)()
+
+    def on_import(self, fgraph: FunctionGraph, node: Apply, reason: str | None) -> None:
+        """Index the node."""
+        self._nodes.setdefault(node.op, {})[node] = None
+
+    def on_prune(self, fgraph: FunctionGraph, node: Apply, reason: str | None) -> None:
+        """Drop the node."""
+        found = self._nodes.get(node.op, {})
+        found.pop(node, None)
+        if not found:
+            self._nodes.pop(node.op, None)
+
+    def get_nodes(self, op: Op) -> list[Apply]:
+        """Return the nodes whose op equals `op`, in order of import."""
+        return list(self._nodes.get(op, ()))
+
+    def __getstate__(self) -> dict[str, object]:
+        """Leave the index out of pickles: it is made anew when the feature is attached."""
+        return {**self.__dict__, "_fgraph": None, "_nodes": {}}

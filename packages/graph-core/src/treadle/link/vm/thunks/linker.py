@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from treadle.graph import FunctionGraph, GraphTypeError, GraphValueError, MethodNotDefinedError, memory_roots, roots_of
 from treadle.link.vm.linker import ProgramLinker
-from treadle.link.vm.stepping import link_one_node
+from treadle.link.vm.programs import link_one_node
 from treadle.link.vm.thunks.containers import containers, map_storage
 from treadle.link.vm.thunks.loops import Loop
 from treadle.link.vm.thunks.node_thunks import ProgramThunk, cells_to_free, thunk_of

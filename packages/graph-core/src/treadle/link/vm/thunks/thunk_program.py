@@ -8,8 +8,7 @@ from treadle.config import config
 from treadle.graph import NodeError, ViewOp, memory_roots, roots_of
 from treadle.link.vm.generation import unprotected_inputs
 from treadle.link.vm.interface import Program
-from treadle.link.vm.programs import vm_scope
-from treadle.link.vm.replaying import replay
+from treadle.link.vm.programs import replay, vm_scope
 from treadle.link.vm.thunks.containers import cell_of
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from treadle.graph import GraphTypeError, GraphValueError
-from treadle.link.vm.stepping import link_node_by_node, link_one_node
+from treadle.link.vm.programs import link_node_by_node, link_one_node
 from treadle.link.vm.thunks.containers import cell_of
 from treadle.link.vm.thunks.linker import Linker, LocalLinker
 from treadle.link.vm.thunks.loops import Loop
