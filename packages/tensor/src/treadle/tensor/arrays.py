@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -73,7 +74,8 @@ def refuse_masked(what: str, value: Any, depth: int = 0) -> None:
     MaskedArrayError
         If there is one.
     """
-    if isinstance(value, np.ma.MaskedArray):
+    masked = sys.modules.get("numpy.ma")  # where nobody has loaded it, there are none, and loading it is slow
+    if masked is not None and isinstance(value, masked.MaskedArray):
         msg = (
             f"{what}: tensors have no mask, got {text_of(value)}. Pass value.filled(...), and where(mask, ...) or "
             "positions to leave elements out."
