@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treadle.config import lazy_module
 from treadle.graph import Apply, Form, Op, Variable, static_op
 from treadle.tensor.conversion import as_tensor_variable, constant
 from treadle.tensor.errors import ShapeError, TensorTypeError
@@ -16,8 +17,11 @@ from treadle.tensor.types import TensorType
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from treadle.tensor import vectorize
     from treadle.tensor.types import Shape
     from treadle.tensor.variable import TensorVariable
+else:
+    vectorize = lazy_module("treadle.tensor.vectorize")
 
 
 def broadcast_static(what: str, shapes: Sequence[Shape]) -> Shape:
@@ -111,6 +115,12 @@ class Alloc(_ToLengths):
         x, *wanted = inputs
         output_storage[0][0] = np.array(np.broadcast_to(x, tuple(int(n) for n in wanted)))
 
+    def vectorize_node(self, node: Apply, x: TensorVariable, *wanted: TensorVariable) -> Apply:
+        """Broadcast each value of the batch."""
+        batch = vectorize.batch_ndim(node.inputs[0], x)
+        given = vectorize.checked_lengths(node, wanted)
+        return self.make_node(vectorize.aligned(node.inputs[0], x, batch, len(wanted)), *lengths(x)[:batch], *given)
+
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
@@ -149,6 +159,15 @@ class SumTo(_ToLengths):
         del node
         x, *wanted = inputs
         output_storage[0][0] = sum_array_to(x, tuple(int(n) for n in wanted))
+
+    def vectorize_node(self, node: Apply, x: TensorVariable, *wanted: TensorVariable) -> Apply:
+        """Sum each value of the batch: first over the dimensions that it has too many, which stand behind the batch."""
+        batch = vectorize.batch_ndim(node.inputs[0], x)
+        given = vectorize.checked_lengths(node, wanted)
+        extra = x.ndim - batch - len(wanted)
+        if extra:
+            x = x.sum(axis=tuple(range(batch, batch + extra)), dtype=x.dtype, acc_dtype=x.dtype)
+        return self.make_node(x, *lengths(x)[:batch], *given)
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]

@@ -6,14 +6,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treadle.graph import IfElse, Variable
+from treadle.config import lazy_module
+from treadle.graph import VECTORIZERS, IfElse, Variable
 from treadle.tensor.conversion import as_tensor_variable, constant
+from treadle.tensor.dimshuffle import NEW, dimshuffle
 from treadle.tensor.errors import ShapeError, TensorTypeError
-from treadle.tensor.scalar.cast import cast
+from treadle.tensor.scalar.cast import cast, switch
 from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from treadle.graph import Apply
+    from treadle.tensor import vectorize
+else:
+    vectorize = lazy_module("treadle.tensor.vectorize")
 
 
 def ifelse(condition: Any, then_branch: Any, else_branch: Any, name: str | None = None) -> Any:
@@ -113,3 +120,42 @@ def _converted(x: Any, other: Any) -> Variable:
     if isinstance(x, bool | int | float | complex) and isinstance(kind, TensorType):
         return constant(x, dtype=np.result_type(kind.numpy_dtype, x).name)
     return as_tensor_variable(x)
+
+
+@VECTORIZERS.register(IfElse)
+def vectorize_ifelse(op: IfElse, node: Apply, *inputs: Any) -> Any:
+    """Choose between batches, or elementwise between the branches where the condition has a batch."""
+    pairs = list(zip(node.inputs, inputs, strict=True))
+    others = [(old, new) for old, new in pairs[1:] if not isinstance(old.type, TensorType)]
+    vectorize.refuse_batched(
+        [(old, new) for old, new in others if hasattr(new.type, "ndim")], f"{op}: a value that is no tensor"
+    )
+    condition = pairs[0]
+    if isinstance(condition[0].type, TensorType) and vectorize.batch_ndim(*condition):
+        return _elementwise(op, node, pairs)
+    branches: list[Variable] = []
+    first, second = pairs[1 : 1 + op.n_outs], pairs[1 + op.n_outs :]
+    made = [_together(a, b) for a, b in zip(first, second, strict=True)]
+    branches = [*(a for a, _ in made), *(b for _, b in made)]
+    return op.make_node(condition[1], *branches)
+
+
+def _together(first: Any, second: Any) -> tuple[Any, Any]:
+    """Return two values that belong together with the same batch dimensions."""
+    if not isinstance(first[0].type, TensorType) or vectorize.most_batch([first, second]) == 0:
+        return first[1], second[1]
+    a, b = vectorize.spread_all([first, second])
+    return a, b
+
+
+def _elementwise(op: IfElse, node: Apply, pairs: Any) -> list[Variable]:
+    """Return switches on the batched condition: both branches are computed, and must have one shape."""
+    batch = vectorize.most_batch([pair for pair in pairs if isinstance(pair[0].type, TensorType)])
+    wide = vectorize.aligned(pairs[0][0], pairs[0][1], batch)
+    found: list[Variable] = []
+    for i, out in enumerate(node.outputs):
+        rank = getattr(out.type, "ndim", 0)
+        test = dimshuffle(wide, *range(batch), *[NEW] * rank)
+        first, second = (vectorize.aligned(pairs[at][0], pairs[at][1], batch) for at in (1 + i, 1 + op.n_outs + i))
+        found.append(switch(test, first, second))
+    return found

@@ -137,6 +137,13 @@ class DimShuffle(Op):
             else (view[tuple(np.newaxis if d == NEW else slice(None) for d in self.order)])
         )
 
+    def vectorize_node(self, node: Apply, x: TensorVariable) -> Apply:
+        """Rearrange the dimensions behind the batch."""
+        del node
+        batch = x.ndim - self.ndim
+        order = (*range(batch), *(d + batch if isinstance(d, int) else d for d in self.order))
+        return DimShuffle(order, x.ndim).make_node(x)
+
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:

@@ -391,6 +391,11 @@ class Elemwise(Op):
         connected = isinstance(scalar, Composite) or scalar.pullback is not None or scalar.discrete
         return [[connected] * len(node.outputs) for _ in node.inputs]
 
+    def vectorize_node(self, node: Apply, *inputs: Variable) -> Apply:
+        """Apply the function: batch dimensions stand in front of dimensions that broadcast together as before."""
+        del node
+        return self.make_node(*inputs)
+
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from treadle.config import text_of
+from treadle.config import lazy_module, text_of
 from treadle.graph import (
     Apply,
     DisconnectedType,
@@ -19,6 +19,7 @@ from treadle.graph import (
     Op,
     Type,
     Variable,
+    VectorizeError,
     reduce_by_place,
 )
 from treadle.tensor.conversion import as_tensor_variable
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
+
+    from treadle.tensor import vectorize
+else:
+    vectorize = lazy_module("treadle.tensor.vectorize")
 
 # An array of the library.
 A = TypeVar("A")
@@ -212,6 +217,34 @@ class ExternalOp(Op, Generic[A]):
             # The gradients of a batch are a batch of gradients; a loop could not be differentiated.
             function = Batched(along.op._derivative(wrt, results), (True,) * len(itypes), along.rank)
         return type(self)(itypes, [self.itypes[i] for i in wrt], function, f"{self.name}_vjp")
+
+    def vectorize_node(self, node: Apply, *inputs: Variable) -> Apply:
+        """Let the library map its function over the batch.
+
+        Raises
+        ------
+        VectorizeError
+            If a value is no tensor.
+        """
+        others = [var for var in (*node.inputs, *node.outputs) if not isinstance(var.type, TensorType)]
+        if others:
+            msg = f"{self}: a value that is no tensor has no batch, got {others[0]} of type {others[0].type}"
+            raise VectorizeError(msg)
+        pairs = list(zip(node.inputs, inputs, strict=True))
+        # A loop takes all inputs apart.
+        whole = type(self).batch is ExternalOp.batch
+        batched = tuple(whole or vectorize.batch_ndim(old, new) > 0 for old, new in pairs)
+        along = [pair for pair, varies in zip(pairs, batched, strict=True) if varies]
+        spread = iter(vectorize.spread_all(along))
+        wide: list[Any] = [next(spread) if varies else new for (_, new), varies in zip(pairs, batched, strict=True)]
+        rank = vectorize.most_batch(pairs)
+        lengths = next(x.type.shape[:rank] for x, varies in zip(wide, batched, strict=True) if varies)
+        otypes = [
+            TensorType(out.type.dtype, (*lengths, *out.type.shape))
+            for out in node.outputs
+            if isinstance(out.type, TensorType)
+        ]
+        return self.over_batch(Batched(self, batched, rank), [x.type for x in wide], otypes).make_node(*wide)
 
     def over_batch(self, batch: Batched[A], itypes: Sequence[Type], otypes: Sequence[Type]) -> ExternalOp[A]:
         """Return the op that calls the function along a batch."""

@@ -233,6 +233,11 @@ class OpFromGraph(Op, HasInnerGraph):
         made = self.fgraph.bind(node.inputs)
         return [tuple(lengths(out)) if isinstance(out.type, TensorType) else None for out in made]
 
+    def vectorize_node(self, node: Apply, *inputs: Variable) -> list[Variable]:
+        """Return what the inner graph computes of the inputs with batches; a gradient that was given is lost."""
+        del node
+        return graph.vectorize_graph(self.inner_outputs, list(zip(self.inner_inputs, inputs, strict=True)))
+
     # Derivatives
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:

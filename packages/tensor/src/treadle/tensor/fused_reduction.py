@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treadle.config import lazy_module
 from treadle.graph import Form, Op, Variable, static_op
 from treadle.tensor.broadcasting import broadcast_static
 from treadle.tensor.conversion import as_tensor_variable
@@ -17,8 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import Apply, Type
+    from treadle.tensor import vectorize
     from treadle.tensor.reduction import Reduction
     from treadle.tensor.variable import TensorNode
+else:
+    vectorize = lazy_module("treadle.tensor.vectorize")
 
 
 @static_op
@@ -101,6 +106,17 @@ class FusedReduction(Op):
     def blame(self, node: Apply, values: Sequence[Any]) -> Apply | None:
         """Return the original node at fault, where shapes clash."""
         return self.elementwise.blame(node, values)
+
+    def vectorize_node(self, node: Apply, *inputs: Variable) -> Apply:
+        """Shift the axes behind the batch."""
+        pairs = list(zip(node.inputs, inputs, strict=True))
+        batch = vectorize.most_batch(pairs)
+        reductions = tuple(
+            None if r is None else dataclasses.replace(r, axes=tuple(axis + batch for axis in r.axes))
+            for r in self.reductions
+        )
+        fused = FusedReduction(self.composite, reductions)
+        return fused.make_node(*(vectorize.aligned(old, new, batch) for old, new in pairs))
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]

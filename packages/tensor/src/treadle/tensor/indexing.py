@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from treadle.config import lazy_module
 from treadle.graph import Apply, ChangesPart, Form, Op, Operand, as_flag, static_op
 from treadle.tensor.axes import normalize_axis
 from treadle.tensor.broadcasting import broadcast_static, sum_to, zeros_like
@@ -35,9 +36,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import Variable
+    from treadle.tensor import index_batching
     from treadle.tensor.index import Entry
     from treadle.tensor.known_values import Known
     from treadle.tensor.variable import TensorVariable
+else:
+    index_batching = lazy_module("treadle.tensor.index_batching")
 
 
 def basic_shape(entries: Sequence[Entry], shape: Sequence[int | None]) -> tuple[int | None, ...]:
@@ -104,6 +108,11 @@ class _Take(_Indexed):
         kind: Any = x.type
         shape = self._result_shape(x, parts)
         return Apply(self, [x, *parts], [TensorType(kind.dtype, shape).make_variable()])
+
+    def vectorize_node(self, node: Apply, *inputs: Variable) -> Variable:
+        """Pick the same part, or for each of the batch its own, of each tensor of the batch."""
+        found: Variable = index_batching.vectorize_take(self, node, *inputs)
+        return found
 
     def printed_form(self, node: Apply) -> Form:
         """Write ``x[1:, i]``."""
@@ -266,6 +275,11 @@ class _Put(_Indexed, ChangesPart):
         if self.set:
             return values.kind != "c" or own.kind == "c"
         return np.can_cast(np.result_type(values, own), own, "same_kind")
+
+    def vectorize_node(self, node: Apply, *inputs: Variable) -> Variable:
+        """Write into each tensor of the batch, of which every one needed gets a copy."""
+        found: Variable = index_batching.vectorize_put(self, node, *inputs)
+        return found
 
     def printed_form(self, node: Apply) -> Form:
         """Write ``set_subtensor(x[1:], y)`` or ``inc_subtensor(x[1:], y)``."""

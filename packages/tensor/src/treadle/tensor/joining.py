@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treadle.config import text_of
+from treadle.config import lazy_module, text_of
 from treadle.graph import Apply, Form, Op, as_index, composed, static_op
 from treadle.tensor.arguments import as_integer, as_items
 from treadle.tensor.axes import normalize_axis
@@ -27,8 +27,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import Type, Variable
+    from treadle.tensor import vectorize
     from treadle.tensor.known_values import Known
     from treadle.tensor.variable import TensorVariable
+else:
+    vectorize = lazy_module("treadle.tensor.vectorize")
 
 
 @static_op
@@ -93,6 +96,11 @@ class Join(Op):
                 return None
             result += found
         return result
+
+    def vectorize_node(self, node: Apply, *inputs: Variable) -> Apply:
+        """Join behind the batch, of which every part gets a copy."""
+        pairs = list(zip(node.inputs, inputs, strict=True))
+        return Join(self.axis + vectorize.most_batch(pairs)).make_node(*vectorize.spread_all(pairs))
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
@@ -229,6 +237,11 @@ class ARange(Op):
     @property
     def _is_smooth(self) -> bool:
         return np.dtype(self.dtype).kind in "fc"
+
+    def vectorize_node(self, node: Apply, *inputs: Variable) -> Apply:
+        """Return the range, whose bounds must be the same for the whole batch."""
+        vectorize.refuse_batched(zip(node.inputs, inputs, strict=True), "the lengths of ranges")
+        return self.make_node(*inputs)
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]

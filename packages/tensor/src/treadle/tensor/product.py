@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treadle.config import text_of
+from treadle.config import lazy_module, text_of
 from treadle.graph import Form, Infix, Op, Precedence, composed, static_op
 from treadle.tensor.arguments import as_items, known_integer
 from treadle.tensor.axes import normalize_axes
@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import Apply, Type, Variable
+    from treadle.tensor import vectorize
     from treadle.tensor.variable import TensorVariable
+else:
+    vectorize = lazy_module("treadle.tensor.vectorize")
 
 
 @static_op
@@ -73,6 +76,12 @@ class MatMul(Op):
         del node
         a, b = inputs
         output_storage[0][0] = np.matmul(a, b)
+
+    def vectorize_node(self, node: Apply, *inputs: Variable) -> Apply:
+        """Multiply: batch dimensions are further dimensions of the stacks."""
+        pairs = list(zip(node.inputs, inputs, strict=True))
+        batch = vectorize.most_batch(pairs)
+        return self.make_node(*(vectorize.aligned(old, new, batch) for old, new in pairs))
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
@@ -160,6 +169,12 @@ class Gemm(Op):
             result *= alpha
         result += c if beta == 1 else beta * c
         return result
+
+    def vectorize_node(self, node: Apply, *inputs: Variable) -> Sequence[Variable]:
+        """Write out what BLAS has for single matrices only."""
+        pairs = list(zip(node.inputs, inputs, strict=True))
+        batch = vectorize.most_batch(pairs)
+        return self.decompose(*(vectorize.aligned(old, new, batch, 2) for old, new in pairs))
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treadle.config import lazy_module
 from treadle.graph import Form, Op, Variable, as_flag, composed, static_op
 from treadle.tensor.arguments import as_number
 from treadle.tensor.axes import axis_keyword, normalize_axes
@@ -29,8 +30,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import Apply, Type, Variable
+    from treadle.tensor import vectorize
     from treadle.tensor.known_values import Known
     from treadle.tensor.variable import TensorVariable
+else:
+    vectorize = lazy_module("treadle.tensor.vectorize")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +103,12 @@ class OverAxes(Op):
             msg = f"{self}: the op's axes must be non-negative and ascending. Use the function of that name."
             raise TensorTypeError(msg)
         return x
+
+    def vectorize_node(self, node: Apply, x: TensorVariable) -> Apply:
+        """Shift the axes behind the batch."""
+        batch = vectorize.batch_ndim(node.inputs[0], x)
+        shifted: OverAxes = replace(self, axes=tuple(axis + batch for axis in self.axes))  # type: ignore[type-var]  # a dataclass
+        return shifted.make_node(x)
 
 
 @static_op
@@ -222,6 +232,13 @@ class ProductOfOthers(OpFromGraph):
         x, *along = (v.type.make_variable() for v in (elements, *directions))
         super().__init__([x, *along], [_value_of_others(x, along, axes)], inline=True, name="product_of_others")
         self.axes = axes
+
+    def vectorize_node(self, node: Apply, *inputs: Variable) -> list[Variable]:
+        """Shift the axes behind the batch, of which every input gets a copy."""
+        pairs = list(zip(node.inputs, inputs, strict=True))
+        x, *directions = vectorize.spread_all(pairs)
+        axes = tuple(axis + vectorize.most_batch(pairs) for axis in self.axes)
+        return ProductOfOthers(x, directions, axes).make_node(x, *directions).outputs
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
-from treadle.config import text_of
+from treadle.config import lazy_module, text_of
 from treadle.graph import Apply, Form, Op, as_index, static_op
 from treadle.tensor.arguments import as_integer, known_integer
 from treadle.tensor.axes import normalize_axis
@@ -23,8 +23,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from treadle.graph import Type, Variable
+    from treadle.tensor import vectorize
     from treadle.tensor.known_values import Known
     from treadle.tensor.variable import TensorVariable
+else:
+    vectorize = lazy_module("treadle.tensor.vectorize")
 
 LENGTH = "int64"
 
@@ -61,6 +64,11 @@ class Shape(Op):
         """Say that nothing flows back: a shape does not change smoothly."""
         del node
         return [[False]]
+
+    def vectorize_node(self, node: Apply, x: TensorVariable) -> TensorVariable:
+        """Return the shape behind the batch: it is the same for all of it, so that its lengths stay scalars."""
+        whole: TensorVariable = self(x)
+        return whole[vectorize.batch_ndim(node.inputs[0], x) :]
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
@@ -115,6 +123,10 @@ class ShapeI(Op):
         """Say that nothing flows back: a length does not change smoothly."""
         del node
         return [[False]]
+
+    def vectorize_node(self, node: Apply, x: TensorVariable) -> TensorVariable:
+        """Return the length of the dimension behind the batch."""
+        return shape_i(x, self.axis + vectorize.batch_ndim(node.inputs[0], x))
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
@@ -292,6 +304,12 @@ class Reshape(Op):
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Say that the tensor is connected, the lengths are not."""
         return [[True], *([False] for _ in node.inputs[1:])]
+
+    def vectorize_node(self, node: Apply, x: TensorVariable, *wanted: TensorVariable) -> Apply:
+        """Give each value of the batch the shape."""
+        batch = vectorize.batch_ndim(node.inputs[0], x)
+        given = vectorize.reshape_lengths(node, x, wanted)
+        return Reshape(self.ndim + batch).make_node(x, *lengths(x)[:batch], *given)
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]

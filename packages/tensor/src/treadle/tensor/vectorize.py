@@ -5,18 +5,23 @@ The batch dimensions of several variables are broadcast together, from the right
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
-from treadle.graph import VectorizeError
+from treadle.graph import VectorizeError, as_index
 from treadle.tensor.broadcasting import alloc
 from treadle.tensor.conversion import as_tensor_variable, constant
 from treadle.tensor.dimshuffle import NEW, dimshuffle
+from treadle.tensor.scalar.arithmetic import floor_div, maximum, mul
 from treadle.tensor.scalar.cast import switch
 from treadle.tensor.scalar.comparison import eq
-from treadle.tensor.shape import LENGTH, lengths
+from treadle.tensor.shape import LENGTH, ShapeI, lengths
+from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from treadle.graph import Apply, VectorizerTable
 
 Pair = tuple[Any, Any]
 
@@ -131,3 +136,40 @@ def complete(old: Any, new: Any, replaced: Sequence[Pair]) -> Any:
     if batch_ndim(old, new) >= most_batch(replaced):
         return new
     return spread(old, as_tensor_variable(new), batch_lengths(replaced))
+
+
+def checked_lengths(node: Apply, wanted: Sequence[Any]) -> Sequence[Any]:
+    """Return the lengths that a node takes after its first input: they may have no batch dimensions."""
+    refuse_batched(zip(node.inputs[1:], wanted, strict=True), "lengths")
+    return wanted
+
+
+def reshape_lengths(node: Apply, x: Any, wanted: Sequence[Any]) -> list[Any]:
+    """Return the lengths of a reshape for each value of the batch, and for -1 what it stands for."""
+    own = lengths(x)[batch_ndim(node.inputs[0], x) :]
+    kind: Any = node.outputs[0].type
+    given = list(checked_lengths(node, wanted))
+    for at, length in enumerate(wanted):
+        known = as_index(length)
+        if (known is not None and known >= 0) or (length.owner is not None and isinstance(length.owner.op, ShapeI)):
+            continue
+        meant = kind.shape[at]
+        if meant is None:
+            others = [*wanted[:at], *wanted[at + 1 :]]
+            meant = floor_div(_product(own), maximum(_product(others), 1))
+        given[at] = meant if known == -1 else switch(eq(length, -1), meant, length)
+    return given
+
+
+def _product(items: Sequence[Any]) -> Any:
+    known = [as_index(n) for n in items]
+    result: Any = math.prod(n for n in known if n is not None)
+    for item, n in zip(items, known, strict=True):
+        if n is None:
+            result = item if result == 1 else mul(result, item)
+    return result
+
+
+def register(table: VectorizerTable) -> None:
+    """Register how tensors get the batch dimensions that they lack; the rules are methods of the ops."""
+    table.register_completion(TensorType)(complete)

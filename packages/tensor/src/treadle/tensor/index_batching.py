@@ -16,12 +16,11 @@ from treadle.tensor.index import SYMBOLIC, At, Positions, Span, gather_plan, sym
 from treadle.tensor.indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Subtensor
 from treadle.tensor.joining import arange
 from treadle.tensor.shape import shape_i
-from treadle.tensor.vectorize.batching import Pair, aligned, batch_ndim, most_batch, refuse_batched, spread_all
+from treadle.tensor.vectorize import Pair, aligned, batch_ndim, most_batch, refuse_batched, spread_all
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.graph import VectorizerTable
     from treadle.tensor.index import Entry
 
 Label = tuple[str, int]
@@ -152,7 +151,7 @@ def _permuted(x: Any, found: Sequence[Label], wanted: Sequence[Label]) -> Any:
     return dimshuffle(x, *(found.index(label) for label in wanted))
 
 
-def vectorize_take(op: Subtensor | AdvancedSubtensor, node: Apply, *inputs: Any) -> Any:
+def vectorize_take(op: Any, node: Apply, *inputs: Any) -> Any:
     """Pick the same part, or for each of the batch its own, of each tensor of the batch."""
     pairs = list(zip(node.inputs, inputs, strict=True))
     own = batch_ndim(*pairs[0])
@@ -161,7 +160,7 @@ def vectorize_take(op: Subtensor | AdvancedSubtensor, node: Apply, *inputs: Any)
     return _permuted(kind(plan.entries)(inputs[0], *plan.inputs), plan.found, plan.wanted)
 
 
-def vectorize_put(op: IncSubtensor | AdvancedIncSubtensor, node: Apply, *inputs: Any) -> Any:
+def vectorize_put(op: Any, node: Apply, *inputs: Any) -> Any:
     """Write into each tensor of the batch, of which every one needed gets a copy."""
     pairs = list(zip(node.inputs, inputs, strict=True))
     batch = most_batch(pairs)
@@ -171,9 +170,3 @@ def vectorize_put(op: IncSubtensor | AdvancedIncSubtensor, node: Apply, *inputs:
     values = _permuted(values, plan.wanted, plan.found)
     kind = AdvancedIncSubtensor if any(isinstance(e, Positions) for e in plan.entries) else IncSubtensor
     return kind(plan.entries, op.set)(x, values, *plan.inputs)
-
-
-def register(table: VectorizerTable) -> None:
-    """Register the rules."""
-    table.register(Subtensor, AdvancedSubtensor)(vectorize_take)
-    table.register(IncSubtensor, AdvancedIncSubtensor)(vectorize_put)
