@@ -44,8 +44,8 @@ if mode == "NUMBA":
     from treadle.link.numba.compiler import COMPILER
 if mode == "JAX":
     import jax
-    from treadle.link.jax.tracing import Recipe
-    counted(Recipe, "traceable", "generated")
+    from treadle.link.jax.tracing import StagedGraph
+    counted(StagedGraph, "traceable", "generated")
     counts["compiled"] = 0
     def heard(event, seconds, **_):
         counts["compiled"] += "backend_compile" in event

@@ -124,12 +124,12 @@ class Subject:
 
 # What is no business of arguments: it prints, waits for a debugger, or is told what to do by files.
 SKIPPED = frozenset(("dprint", "eval", "clone", "reducer"))
-# What backends read, which no user makes.
+# What backends read and libraries are wrapped with, which no user makes.
 RECORDS = frozenset(
     (
         "At",
         "Composite",
-        "constant_difference",
+        "ExternalOp",
         "Gather",
         "Kind",
         "Positions",
@@ -140,8 +140,12 @@ RECORDS = frozenset(
         "Symbolic",
         "filled_index",
         "gather_plan",
+        "load_families",
         "range_length",
+        "stage",
+        "static_positions",
         "symbolic_count",
+        "wrap_external",
     )
 )
 
