@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from filelock import FileLock
@@ -170,9 +171,17 @@ def test_claim_that_is_not_refreshed_is_taken_over(tmp_path: Path) -> None:
         holder.wait()
 
 
-def test_claim_that_is_refreshed_is_not_taken_over(tmp_path: Path) -> None:
+def test_claim_that_is_refreshed_is_not_taken_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "cache"
-    held, done = threading.Event(), threading.Event()
+    held, done, refreshed = threading.Event(), threading.Event(), threading.Semaphore(0)
+    touch = os.utime
+
+    def note(path: Path, **options: Any) -> None:
+        touch(path, **options)
+        if path.suffix == ".claim":
+            refreshed.release()
+
+    monkeypatch.setattr("treadle.cache.claims.os.utime", note)
     seen: list[bool] = []
 
     def make() -> bytes:
@@ -191,7 +200,8 @@ def test_claim_that_is_refreshed_is_not_taken_over(tmp_path: Path) -> None:
 
     threads.append(threading.Thread(target=take))
     threads[1].start()
-    time.sleep(2)  # two lifetimes of a claim
+    # A claim lives twice as long as it takes until it is refreshed.
+    assert all(refreshed.acquire(timeout=60) for _ in range(3))
     assert seen == []
     done.set()
     for thread in threads:

@@ -12,7 +12,7 @@ import contextlib
 import os
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -22,8 +22,28 @@ from treadle.link.c.errors import BackendUnavailableError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
+    from types import ModuleType
+
+    from cffi import FFI
+
+    Function = Callable[..., int]
 
 _WORD = 8
+
+
+class SharedLibrary(Protocol):
+    """A library that cffi loaded."""
+
+    def load_function(self, kind: object, name: str) -> Function:
+        """Return a function of a C type."""
+
+
+class _Cffi(NamedTuple):
+    """cffi's core module, an object of its class, and C's function that frees a block."""
+
+    backend: ModuleType
+    ffi: FFI
+    free: Function
 
 
 class Bridge:
@@ -31,40 +51,36 @@ class Bridge:
 
     def __init__(self) -> None:
         self._lock = new_lock()
-        self._ffi: Any = None
-        self._backend: Any = None
-        self._free: Any = None
+        self._loaded: _Cffi | None = None
         self._forked = False
-        self._threaded: Any = None
+        self._threaded: SharedLibrary | None = None
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._note_fork)
 
     def _note_fork(self) -> None:
         self._forked = True
 
-    def _load(self) -> None:
-        if self._ffi is not None:
-            return
-        with self._lock:
-            if self._ffi is None:
-                backend: Any = import_module("_cffi_backend")
-                ffi = backend.FFI()
-                _check_layout(ffi)
-                self._backend = backend
-                self._free = backend.load_library(None, 0).load_function(ffi.typeof("void(*)(void *)"), "free")
-                self._ffi = ffi
+    def _load(self) -> _Cffi:
+        if self._loaded is None:
+            with self._lock:
+                if self._loaded is None:
+                    backend = import_module("_cffi_backend")
+                    ffi = backend.FFI()
+                    _check_layout(ffi)
+                    free = backend.load_library(None, 0).load_function(ffi.typeof("void(*)(void *)"), "free")
+                    self._loaded = _Cffi(backend, ffi, free)
+        return self._loaded
 
     @property
-    def ffi(self) -> Any:
+    def ffi(self) -> FFI:
         """The cffi object."""
-        self._load()
-        return self._ffi
+        return self._load().ffi
 
-    def open(self, path: Path, forever: bool = False) -> Any:
+    def open(self, path: Path, forever: bool = False) -> SharedLibrary:
         """Load a shared library: for as long as it is referred to, or until the process has ended."""
-        self._load()
-        flags = self._backend.RTLD_NOW | self._backend.RTLD_NODELETE if forever else 0
-        library = self._backend.load_library(str(path), flags)
+        backend = self._load().backend
+        flags = backend.RTLD_NOW | backend.RTLD_NODELETE if forever else 0
+        library: SharedLibrary = backend.load_library(str(path), flags)
         with contextlib.suppress(AttributeError):
             alone = library.load_function(self.ffi.typeof("void(*)(void)"), "treadle_alone")
             # One library with threads stays for good, and libgomp with it: its threads wait in libgomp's own code.
@@ -74,25 +90,26 @@ class Bridge:
                 alone()
         return library
 
-    def function(self, library: Any, name: str, arguments: int) -> Callable[..., int]:
+    def function(self, library: SharedLibrary, name: str, arguments: int) -> Function:
         """Return a function of a library that takes addresses and returns a status."""
         kind = self.ffi.typeof(f"int64_t(*)({', '.join(['uintptr_t'] * arguments)})")
-        found: Callable[..., int] = library.load_function(kind, name)
-        return found
+        return library.load_function(kind, name)
 
-    def words(self, values: Sequence[int]) -> Any:
+    def words(self, values: Sequence[int]) -> object:
         """Return an array of addresses in C memory, freed with the object."""
-        return self.ffi.new("uintptr_t[]", list(values))
+        block: object = self.ffi.new("uintptr_t[]", list(values))
+        return block
 
-    def owned(self, block: int, size: int, give: Any = None) -> Any:
+    def owned(self, block: int, size: int, give: Function | None = None) -> Any:
         """Return a writable buffer on a block; it is given to a C function with the buffer, C's free if None."""
-        return self.ffi.buffer(self.ffi.gc(self.ffi.cast("void *", block), give or self._free, size), size)
+        _, ffi, free = self._load()
+        return ffi.buffer(ffi.gc(ffi.cast("void *", block), give or free, size), size)
 
-    def function_address(self, library: Any, name: str) -> int:
+    def function_address(self, library: SharedLibrary, name: str) -> int:
         """Return the address of a function of a library."""
-        return int(self.ffi.cast("uintptr_t", library.load_function(self.ffi.typeof("void(*)(void)"), name)))
+        return self.address(library.load_function(self.ffi.typeof("void(*)(void)"), name))
 
-    def address(self, block: Any) -> int:
+    def address(self, block: object) -> int:
         """Return the address of C memory."""
         return int(self.ffi.cast("uintptr_t", block))
 
@@ -106,7 +123,7 @@ def object_layout() -> tuple[int, int]:
     return head - _WORD, head
 
 
-def _check_layout(ffi: Any) -> None:
+def _check_layout(ffi: FFI) -> None:
     """Compare an array's fields, read from memory, with what NumPy says.
 
     Raises

@@ -157,7 +157,7 @@ class Assembly:
         unit = self.unit
         nin = len(unit.fgraph.inputs)
         given = []
-        for var in tensors([*unit.fgraph.inputs, *unit.constants]):
+        for var in (*tensors(unit.fgraph.inputs), *unit.constants):
             lengths = var.type.shape
             known = any(n is not None for n in lengths)
             table = unit.table("int64_t", [-1 if n is None else n for n in lengths]) if known else "0"

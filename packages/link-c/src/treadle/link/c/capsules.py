@@ -74,7 +74,7 @@ def _address(pointer: CPointer) -> int:
     return capsule_pointer(capsule, pointer.signature, f"{pointer.module}.{pointer.name}")
 
 
-def capsule_pointer(capsule: Any, signature: str, name: str, advice: str = "Check its version") -> int:
+def capsule_pointer(capsule: object, signature: str, name: str, advice: str = "Check its version") -> int:
     """Return the pointer in a capsule, whose own name is the function's C type.
 
     Raises
@@ -84,10 +84,10 @@ def capsule_pointer(capsule: Any, signature: str, name: str, advice: str = "Chec
     """
     api = ctypes.pythonapi
     # Function objects of this call's own: other packages set other types on the shared ones.
-    get_name: Callable[[Any], bytes | None] = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(
+    get_name: Callable[[object], bytes | None] = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(
         ("PyCapsule_GetName", api)
     )
-    get_pointer: Callable[[Any, bytes | None], int] = ctypes.PYFUNCTYPE(
+    get_pointer: Callable[[object, bytes | None], int] = ctypes.PYFUNCTYPE(
         ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p
     )(("PyCapsule_GetPointer", api))
     found = get_name(capsule)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.config import config
 from treadle.link.c.loading import Recipe, restored
@@ -57,11 +57,11 @@ class CLinker(RuleLinker):
         free = config.allow_gc if self.allow_gc is None else self.allow_gc
         return link_graph(fgraph, native_outputs, self, keeps_blocks=not free)
 
-    def dump(self, program: Program) -> Any:
+    def dump(self, program: Program) -> object:
         """Return the recipe of a program that is all in C; of any other, its steps, among them the programs in C."""
         return program.recipe if isinstance(program, CProgram) else VMLinker().dump(program)
 
-    def load(self, data: Any, graph: ProgramGraph) -> Program:
+    def load(self, data: object, graph: ProgramGraph) -> Program:
         """Return the program of a recipe, or of steps.
 
         Raises

@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING
 
 from treadle.config import new_lock, span
-from treadle.graph import Constant
 from treadle.link.c.assembly import Assembly
 from treadle.link.c.errors import BackendUnavailableError, CompileError
 from treadle.link.c.loading import Recipe, assemble, open_library
@@ -79,23 +78,11 @@ def link_stretches(fgraph: FunctionGraph, linker: RuleLinker) -> Program:
 
 
 def _recipe(unit: Unit, key: str, source: str) -> Recipe:
-    """Return the recipe of a program whose text was written.
-
-    Raises
-    ------
-    BackendUnavailableError
-        If it reads a value that is neither an input nor a constant.
-    """
-    constants = []
-    for var in unit.constants:
-        if not isinstance(var, Constant):
-            msg = f"c: {var} is neither an input nor a constant of the graph. Make it an input."
-            raise BackendUnavailableError(msg)
-        constants.append(var)
+    """Return the recipe of a program whose text was written."""
     needs = unit.requirements
     return Recipe(
         key=key,
-        constants=tuple(constants),
+        constants=tuple(unit.constants),
         inputs=tuple(v.type.dtype for v in tensors(unit.fgraph.inputs)),
         outputs=len(unit.fgraph.outputs),
         uses_blas=bool(unit.routines) and not unit.own_blas,

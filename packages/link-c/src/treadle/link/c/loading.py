@@ -5,13 +5,12 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from treadle.cache import default_cache
 from treadle.config import new_lock, span
-from treadle.graph import Constant
 from treadle.link.c.abi import BRIDGE
 from treadle.link.c.blas import blas_pointers
 from treadle.link.c.convention import FIXED, MOST_ARGUMENTS
@@ -24,8 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from treadle.graph import Apply
+    from treadle.link.c.abi import SharedLibrary
     from treadle.link.c.capsules import CPointer
     from treadle.link.vm import ProgramGraph
+    from treadle.tensor import TensorConstant
 
 _INITIALISING = new_lock()
 
@@ -61,7 +62,7 @@ class Recipe:
     """
 
     key: str
-    constants: tuple[Constant, ...]
+    constants: tuple[TensorConstant, ...]
     inputs: tuple[str, ...]
     outputs: int
     uses_blas: bool
@@ -75,7 +76,7 @@ class Recipe:
     nodes: Later[Sequence[Apply]]
 
 
-def open_library(file: Path, recipe: Recipe) -> Any:
+def open_library(file: Path, recipe: Recipe) -> SharedLibrary:
     """Load a library, and let what users' functions need run once.
 
     Raises
@@ -107,13 +108,12 @@ def open_library(file: Path, recipe: Recipe) -> Any:
     return library
 
 
-def assemble(graph: ProgramGraph, library: Any, recipe: Recipe) -> CProgram:
+def assemble(graph: ProgramGraph, library: SharedLibrary, recipe: Recipe) -> CProgram:
     """Return the program: fill the table of fixed values and find the entry point."""
     # As in CProgram._plain: the array's dtype must be NumPy's own object.
-    constants: Sequence[Any] = recipe.constants
-    values = [each.data.astype(np.dtype(each.type.dtype), order="C", subok=False) for each in constants]
+    values = [each.data.astype(np.dtype(each.type.dtype), order="C", subok=False) for each in recipe.constants]
     pointers = blas_pointers() if recipe.uses_blas else {}
-    descriptors = [np.dtype(name) for name in (*recipe.inputs, *(each.type.dtype for each in constants))]
+    descriptors = [np.dtype(name) for name in (*recipe.inputs, *(each.type.dtype for each in recipe.constants))]
     fixed = BRIDGE.words(
         [
             id(np.ndarray),

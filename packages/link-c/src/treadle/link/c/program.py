@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -14,13 +14,17 @@ from treadle.link.c.convention import LARGE, MOST_ARGUMENTS, USER, Status
 from treadle.link.c.support.libraries import SUPPORT
 from treadle.link.c.support.pool import POOL
 from treadle.link.vm import Program, replay
+from treadle.tensor import tensors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from types import ModuleType
 
     from treadle.graph import Apply, FunctionGraph
+    from treadle.link.c.abi import SharedLibrary
     from treadle.link.c.loading import Recipe
     from treadle.link.vm import ProgramGraph
+    from treadle.tensor import TensorType
 
 _ERRORS: dict[int, tuple[type[Exception], str]] = {
     Status.SHAPE: (ValueError, "the shapes of the inputs do not fit together"),
@@ -57,11 +61,11 @@ class Binary:
         What the program consists of beside it.
     """
 
-    library: Any
+    library: SharedLibrary
     run: Callable[..., int]
     entry: int
     fixed: int
-    keep: tuple[Any, ...]
+    keep: tuple[object, ...]
     recipe: Recipe
 
 
@@ -101,7 +105,7 @@ class CProgram(Program):
         self._graph = graph
         self._binary = binary
         self.recipe = binary.recipe
-        kinds: Sequence[Any] = graph.outputs
+        kinds: Sequence[TensorType] = graph.outputs  # type: ignore[assignment]  # C has no others
         self._kinds = [t.numpy_dtype for t in kinds]
         self._shapes = [tuple(n or 0 for n in t.shape) for t in kinds]
         self._direct = len(graph.inputs) + len(kinds) <= MOST_ARGUMENTS
@@ -129,7 +133,7 @@ class CProgram(Program):
         """Return this program for an equal graph of other origin; `data` is its recipe, naming the other's nodes."""
         return CProgram(graph, replace(self._binary, recipe=data))
 
-    def __call__(self, *inputs: Any) -> Sequence[Any]:
+    def __call__(self, *inputs: object) -> Sequence[np.ndarray]:
         """Compute the outputs."""
         if not self._told:
             outputs = self._quick(*inputs)
@@ -137,7 +141,7 @@ class CProgram(Program):
                 return outputs
         return self._general(inputs)[0]
 
-    def counted(self, *inputs: Any) -> tuple[Sequence[Any], BlockCounts]:
+    def counted(self, *inputs: object) -> tuple[Sequence[np.ndarray], BlockCounts]:
         """Compute the outputs, and say how many blocks of memory that took."""
         outputs, counts = self._general(inputs)
         return outputs, BlockCounts(*counts)
@@ -150,14 +154,14 @@ class CProgram(Program):
         POOL.release()
 
     def offer_caller(
-        self, fallback: Callable[..., Any], single: bool, take: Callable[[Callable[..., Any]], None]
+        self, fallback: Callable[..., object], single: bool, take: Callable[[Callable[..., object]], None]
     ) -> None:
         """Hand `take` a caller of the helper extension: now, or when the extension is made, or never."""
         results = [*zip(self._kinds, self._shapes, strict=True)]
         release = self.recipe.has_arrays
         binary, inputs = self._binary, len(self._graph.inputs)
 
-        def make(extension: Any) -> None:
+        def make(extension: ModuleType) -> None:
             take(
                 extension.caller(
                     binary.entry, binary.fixed, POOL.cell, inputs, self.recipe.info_length, results, fallback, single,
@@ -167,7 +171,7 @@ class CProgram(Program):
 
         SUPPORT.when_ready(make)
 
-    def _general(self, inputs: Sequence[Any], again: bool = True) -> tuple[Sequence[Any], Sequence[int]]:
+    def _general(self, inputs: Sequence[object], again: bool = True) -> tuple[Sequence[np.ndarray], Sequence[int]]:
         """Run with a place for lengths to be told; explain a failure. Return the outputs, and counts of blocks."""
         binary = self._binary
         if len(inputs) != len(self.recipe.inputs):
@@ -192,9 +196,9 @@ class CProgram(Program):
             self._wrap(outputs, info)
         elif self._direct and self._misses <= MOST_MISSES:
             self._told = False
-        return outputs, info[told : told + 4]
+        return cast("list[np.ndarray]", outputs), info[told : told + 4]
 
-    def _wrap(self, outputs: list[Any], info: Any) -> None:
+    def _wrap(self, outputs: list[np.ndarray | None], info: Sequence[int]) -> None:
         """Make arrays of the results that the program itself made; remember their lengths."""
         length = self.recipe.info_length
         expected = [x is None for x in outputs]
@@ -208,7 +212,7 @@ class CProgram(Program):
         self._misses += not all(expected)
         self._told = large or not self._direct or self._misses > MOST_MISSES
 
-    def _plain(self, inputs: Sequence[Any]) -> list[Any]:
+    def _plain(self, inputs: Sequence[object]) -> list[np.ndarray]:
         """Return the inputs as plain, aligned arrays of their types.
 
         Raises
@@ -217,8 +221,8 @@ class CProgram(Program):
             If one is not of its type.
         """
         values = []
-        for var, x in zip(self.fgraph.inputs, inputs, strict=True):
-            kind: Any = var.type
+        for var, x in zip(tensors(self.fgraph.inputs), inputs, strict=True):
+            kind = var.type
             array = np.asarray(x)
             known = all(n is None or n == m for n, m in zip(kind.shape, array.shape, strict=False))
             if array.ndim != kind.ndim or array.dtype != kind.numpy_dtype or not known:
@@ -231,7 +235,7 @@ class CProgram(Program):
             values.append(array.astype(np.dtype(kind.dtype), order="C"))
         return values
 
-    def _fail(self, status: int, inputs: Sequence[Any]) -> None:
+    def _fail(self, status: int, inputs: Sequence[object]) -> None:
         """Raise what the status says, with the node and the user's line."""
         code, index = status & 0xFF, status >> 8
         if code > USER:
@@ -247,11 +251,11 @@ class CProgram(Program):
         raise found from original
 
 
-def _size(shape: Sequence[int], kind: Any) -> int:
+def _size(shape: Sequence[int], kind: np.dtype) -> int:
     return prod(shape) * int(kind.itemsize)
 
 
-def _array(block: int, shape: tuple[int, ...], kind: Any, pooled: bool) -> Any:
+def _array(block: int, shape: tuple[int, ...], kind: np.dtype, pooled: bool) -> np.ndarray:
     """Return an array on a block of C memory, which is given back with its last view."""
     size = _size(shape, kind)
     memory = BRIDGE.owned(block, max(size, 1), POOL.give() if pooled else None)
@@ -259,8 +263,8 @@ def _array(block: int, shape: tuple[int, ...], kind: Any, pooled: bool) -> Any:
 
 
 def quick_call(
-    run: Callable[..., int], fixed: int, shapes: Sequence[tuple[int, ...]], kinds: Sequence[Any], inputs: int
-) -> Callable[..., list[Any] | None]:
+    run: Callable[..., int], fixed: int, shapes: Sequence[tuple[int, ...]], kinds: Sequence[np.dtype], inputs: int
+) -> Callable[..., list[np.ndarray] | None]:
     """Write the function that calls an entry point with results of the expected lengths; it returns None if it fails.
 
     Parameters
@@ -282,5 +286,5 @@ def quick_call(
     lines += [f"    if run(fixed, {addresses}0): return None", f"    return [{', '.join(makes)}]"]
     scope: dict[str, Any] = {"run": run, "fixed": fixed, "shapes": shapes, "kinds": tuple(kinds), "empty": np.empty}
     exec(compile("\n".join(lines), "<treadle C call>", "exec"), scope)
-    made: Callable[..., list[Any] | None] = scope["call"]
+    made: Callable[..., list[np.ndarray] | None] = scope["call"]
     return made

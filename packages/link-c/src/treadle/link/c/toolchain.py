@@ -17,7 +17,7 @@ import threading
 import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.cache import default_cache, digest
 from treadle.config import config, new_lock, span
@@ -27,6 +27,8 @@ from treadle.link.c.errors import CompileError, CompilerWarning
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from treadle.link.c.abi import SharedLibrary
 
 # -ffp-contract=off: a product and a sum give the same whether they are fused into one loop or not.
 # -Werror=implicit-function-declaration: a name that C lacks is found at its line, not when the library is loaded.
@@ -287,7 +289,7 @@ class _OpenMP:
 
     def __init__(self) -> None:
         self._lock = new_lock()
-        self._known: dict[str, Any] = {}
+        self._known: dict[str, SharedLibrary | None] = {}
 
     def works(self, toolchain: Toolchain) -> bool:
         key = toolchain.key("openmp")
@@ -297,7 +299,7 @@ class _OpenMP:
             return self._known[key] is not None
 
     @staticmethod
-    def _try(toolchain: Toolchain) -> Any:
+    def _try(toolchain: Toolchain) -> SharedLibrary | None:
         """Return the library, or None."""
         text = "#include <omp.h>\nint treadle_threads(void) { return omp_get_max_threads(); }\n"
         try:

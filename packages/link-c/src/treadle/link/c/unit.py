@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from treadle.config import config
+from treadle.graph import Constant, MissingInputError
 from treadle.link.c.convention import CHUNK, FIXED
 from treadle.link.c.dtypes import ctype
 from treadle.link.c.layout import Layout
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from treadle.graph import FunctionGraph, Variable
     from treadle.link.c.requirements import CFunction
-    from treadle.tensor import TensorVariable
+    from treadle.tensor import TensorConstant, TensorVariable
 
 # In place of a node's position: the text belongs to none.
 NO_NODE = -1
@@ -81,7 +82,7 @@ class Unit:
         self.layout = Layout(fgraph)
         order = self.layout.order
         given = {*fgraph.inputs, *(out for node in order for out in node.outputs)}
-        self.constants = [v for v in fgraph.variables if v not in given]
+        self.constants = [_constant(v) for v in fgraph.variables if v not in given]
         self.own_blas = bool(config.blas__ldflags)
         self.routines: set[str] = set()
         self.requirements = Requirements()
@@ -249,6 +250,20 @@ class Unit:
                 # What was made before a choice ends after it, whichever branch is taken.
                 ending.setdefault(self.layout.outward(node, self._homes[at]), []).append(at)
         return ending
+
+
+def _constant(var: Variable) -> TensorConstant:
+    """Return a variable that is neither an input nor computed.
+
+    Raises
+    ------
+    MissingInputError
+        If it has no value.
+    """
+    if not isinstance(var, Constant):
+        msg = f"c: {var} is neither an input nor a constant of the graph. Make it an input."
+        raise MissingInputError(msg)
+    return var  # type: ignore[return-value]  # of a tensor, since C has its type
 
 
 def mark(node: int) -> str:

@@ -99,21 +99,23 @@ def _seen(unit: Unit, name: str, at: int, var: TensorVariable) -> str:
 
 def _write_lengths(unit: Unit, function: CFunction, node: TensorNode, at: int, out: TensorVariable) -> None:
     """Write a result's lengths, or the check of those that the function gave."""
-    kind: Any = out.type
-    known = [(d, n) for d, n in enumerate(kind.shape) if n is not None]
+    kind = out.type
     if function.shape:
-        for d, n in known:
-            unit.call(f"v[{at}].n[{d}] != {n} ? TR_SHAPE : 0")
+        for d, n in enumerate(kind.shape):
+            if n is not None:
+                unit.call(f"v[{at}].n[{d}] != {n} ? TR_SHAPE : 0")
         for d in range(kind.ndim):
             unit.call(f"v[{at}].n[{d}] < 0 ? TR_LENGTH : 0")
         return
     model = next((x for x in node.inputs if x.type.ndim == kind.ndim), None)
-    if model is None and None in kind.shape:
-        msg = (
-            f"CFunction {function.name}: no operand of {node.op} has the rank of its result {kind}. Give it a function "
-            "of C that says how long the result is (shape=)."
-        )
-        raise CFunctionError(msg)
-    for d, n in enumerate(kind.shape):
-        length = f"INT64_C({n})" if n is not None else f"v[{unit.slot(model)}].n[{d}]"  # type: ignore[arg-type]  # checked above
-        unit.line(f"v[{at}].n[{d}] = {length};")
+    for d, known in enumerate(kind.shape):
+        if known is not None:
+            unit.line(f"v[{at}].n[{d}] = INT64_C({known});")
+        elif model is not None:
+            unit.line(f"v[{at}].n[{d}] = v[{unit.slot(model)}].n[{d}];")
+        else:
+            msg = (
+                f"CFunction {function.name}: no operand of {node.op} has the rank of its result {kind}. Give it a "
+                "function of C that says how long the result is (shape=)."
+            )
+            raise CFunctionError(msg)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from treadle.tensor import tensors
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from treadle.graph import Variable
     from treadle.link.c.unit import Unit
     from treadle.tensor import TensorVariable
 
@@ -206,8 +205,8 @@ class ExportAssembly(Assembly):
                 f"  argument = {k}; if ((r = tr_in(v + {unit.slots[var]}, inputs[{k}], {_described(var)}, {table}))) "
                 "goto done;"
             )
-        for k, var in enumerate(tensors(unit.constants)):
-            shape = _lengths_table([*np.shape(_value(var)), 1])
+        for k, var in enumerate(unit.constants):
+            shape = _lengths_table([*var.data.shape, 1])
             place = f"v + {unit.slots[var]}, constant{k}"
             lines.append(f"  tr_constant({place}, {var.type.ndim}, {ctype(var).size}, {shape});")
         if self._ranks is None:
@@ -236,7 +235,7 @@ class ExportAssembly(Assembly):
 
     def _constants(self) -> list[str]:
         constants = enumerate(self.unit.constants)
-        return [f"static const uint64_t constant{k}[] = {{{words(_value(var))}}};\n" for k, var in constants]
+        return [f"static const uint64_t constant{k}[] = {{{words(var.data)}}};\n" for k, var in constants]
 
     def _node_texts(self) -> str:
         texts = [f'  {{"{quoted(str(n.op))}", "{quoted(str(n.user_line or ""))}"}},\n' for n in self.unit.layout.order]
@@ -253,7 +252,7 @@ class ExportAssembly(Assembly):
         )
 
 
-def initial_values(name: str, values: Sequence[Any]) -> str:
+def initial_values(name: str, values: Sequence[object]) -> str:
     """Return the text of the function that gives inputs' values at the time of the export; None: it has none."""
     data, cases = [], []
     for k, value in enumerate(values):
@@ -273,7 +272,7 @@ def initial_values(name: str, values: Sequence[Any]) -> str:
     )
 
 
-def words(value: Any) -> str:
+def words(value: object) -> str:
     """Return an array's bytes as C's 64-bit numbers, in the order of this machine's memory."""
     raw = np.ascontiguousarray(value).tobytes()
     raw += b"\0" * (-len(raw) % 8 or (8 if not raw else 0))
@@ -298,8 +297,3 @@ def _kind(ctype: CType) -> str:
 
 def _described(var: TensorVariable) -> str:
     return f"{var.type.ndim}, {_kind(ctype(var))}"
-
-
-def _value(var: Variable) -> Any:
-    constant: Any = var
-    return constant.data

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from treadle.config import config
-from treadle.graph import Constant, FunctionGraph, LoweringError
+from treadle.graph import FunctionGraph, LoweringError
 from treadle.link.c.errors import BackendUnavailableError, ExportError
 from treadle.link.c.export.declarations import ABI_VERSION, declarations, header
 from treadle.link.c.export.entry import ExportAssembly, initial_values
@@ -64,7 +64,7 @@ def export_graph(fgraph: FunctionGraph, request: ExportRequest, directory: Path)
         raise BackendUnavailableError(msg)
     TABLE.lower(fgraph.toposort(), check)
     name = request.name
-    run = _unit(fgraph)
+    run = write_unit(fgraph)
     _refuse_pointers(run)
     lengths = _lengths_unit(fgraph, request)
     ranks = [(var.type.ndim, var.type.dtype) for var in tensors(fgraph.outputs)]
@@ -89,15 +89,6 @@ def export_graph(fgraph: FunctionGraph, request: ExportRequest, directory: Path)
     return place
 
 
-def _unit(fgraph: FunctionGraph) -> Unit:
-    unit = write_unit(fgraph)
-    for var in unit.constants:
-        if not isinstance(var, Constant):
-            msg = f"export: {var} is neither an input nor a constant of the graph. Make it an input."
-            raise ExportError(msg)
-    return unit
-
-
 def _lengths_unit(fgraph: FunctionGraph, request: ExportRequest) -> Unit:
     """Write the unit that computes the outputs' lengths: rewritten on its own, to compute no more than it must.
 
@@ -107,9 +98,9 @@ def _lengths_unit(fgraph: FunctionGraph, request: ExportRequest) -> Unit:
         made = request.lengths(_all_lengths)
         with suppress(LoweringError):
             TABLE.lower(made.toposort(), check)
-            return _unit(made)
+            return write_unit(made)
     plain = fgraph.clone()
-    return _unit(FunctionGraph(plain.inputs, _all_lengths(plain.outputs), clone=True))
+    return write_unit(FunctionGraph(plain.inputs, _all_lengths(plain.outputs), clone=True))
 
 
 def _all_lengths(outputs: Sequence[Variable]) -> list[Variable]:

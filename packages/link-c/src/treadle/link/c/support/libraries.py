@@ -14,7 +14,7 @@ import sysconfig
 import threading
 from importlib import machinery, util
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,7 +25,8 @@ from treadle.link.c.support.pool import POOL
 from treadle.link.c.support.pool_text import POOL as POOL_TEXT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from types import ModuleType
 
     from treadle.link.c.toolchain import Toolchain
 
@@ -41,8 +42,8 @@ class SupportLibraries:
         self._lock = new_lock()
         self._begun = False
         self._done = threading.Event()
-        self._extension: Any = None
-        self._waiting: list[Callable[[Any], None]] = []
+        self._extension: ModuleType | None = None
+        self._waiting: list[Callable[[ModuleType], None]] = []
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._give_up)
 
@@ -55,7 +56,7 @@ class SupportLibraries:
             self._done.set()
 
     @property
-    def extension(self) -> Any:
+    def extension(self) -> ModuleType | None:
         """The helper extension, None while there is none."""
         return self._extension
 
@@ -79,7 +80,7 @@ class SupportLibraries:
         )
         worker.start()
 
-    def when_ready(self, take: Callable[[Any], None]) -> None:
+    def when_ready(self, take: Callable[[ModuleType], None]) -> None:
         """Hand the extension to a function: now, or when it is made, or never."""
         with self._lock:
             if not self._done.is_set():
@@ -118,7 +119,7 @@ class SupportLibraries:
         loader.exec_module(module)
         self._extension = module
 
-    def _work(self, options: Any, missing: Sequence[_Work]) -> None:
+    def _work(self, options: Mapping[str, object], missing: Sequence[_Work]) -> None:
         threading.Event().wait(DELAY)
         with config.using(options):
             for work in missing:

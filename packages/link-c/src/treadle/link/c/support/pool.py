@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.config import new_lock
 from treadle.link.c.abi import BRIDGE
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from treadle.link.c.abi import Function
 
 # The pool holds a sixteenth of the machine's memory at most, and not more than this.
 MOST_BYTES = 1 << 28
@@ -46,12 +48,12 @@ class Pool:
 
     def __init__(self) -> None:
         self._lock = new_lock()
-        self._cell: Any = None
+        self._cell: object = None
         self._address = 0
-        self._kept: tuple[Any, ...] = ()
-        self._give: Any = None
-        self._counts: Any = None
-        self._limit: Any = None
+        self._kept: tuple[object, ...] = ()
+        self._give: Function | None = None
+        self._counts: Function | None = None
+        self._limit: Function | None = None
 
     @property
     def cell(self) -> int:
@@ -88,7 +90,7 @@ class Pool:
             self._kept = (library, take)
             self._limit, self._counts, self._give = limit, counts, give
 
-    def give(self) -> Any:
+    def give(self) -> Function | None:
         """Return the C function that gives a block back."""
         return self._give
 
