@@ -290,5 +290,5 @@ def test_caches_of_functions_do_not_mix_directories(tmp_path: Path) -> None:
     maker = FunctionMaker([x := tt.dvector("x")], [x * 3], mode="VM")
     for name in "ab":
         with config.change_flags(base_compiledir=str(tmp_path / name)):
-            cache.program_of(maker)
+            cache.find_or_make(maker)
     assert (cache.counts.made, cache.counts.shared) == (2, 0)

@@ -261,7 +261,7 @@ class NanGuardMode(Mode):
     @property
     def optimizer(self) -> GraphRewriter:
         """What rewrites the graph; fusion, which would hide values, only if the mode includes it."""
-        fuses = self.rewriter is not None or "fusion" in self.query.include or "fusion" in self.query.exclude
+        fuses = self.own_rewriter is not None or "fusion" in self.query.include or "fusion" in self.query.exclude
         return super().optimizer if fuses else self.excluding("fusion").optimizer
 
     def make_linker(self) -> GuardLinker:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from treadle.compile import profiling
     from treadle.compile.mode.mode import Mode
     from treadle.config import Snapshot
-    from treadle.link.vm import Program
+    from treadle.link.vm import Linker, Program
     from treadle.rewrite import Report
 else:
     profiling = lazy_module("treadle.compile.profiling")
@@ -103,6 +103,15 @@ class FunctionMaker:
         self._program: Program | None = None
         self._fgraph: FunctionGraph | None = None
         self._load_fgraph: Callable[[], FunctionGraph] | None = None
+        self._linker: Linker | None = None
+
+    @property
+    def linker(self) -> Linker:
+        """The linker of the function: its text is in the cache key, and it links, keeps and loads the program."""
+        if self._linker is None:
+            with span("import"):
+                self._linker = self.mode.make_linker()
+        return self._linker
 
     @property
     def fgraph(self) -> FunctionGraph:
@@ -175,8 +184,7 @@ class FunctionMaker:
 
     def link(self, fgraph: FunctionGraph) -> Program:
         """Return the program of a rewritten graph."""
-        with span("import"):
-            linker = self.mode.make_linker()
+        linker = self.linker
         # Where nodes are looked at, all of them run; values that stay on a device are not written into from here.
         whole = linker.acts_at_nodes or "native_values" in self.mode.backend.capabilities
         parts = None if whole else split(fgraph, self.specification)
@@ -189,10 +197,10 @@ class FunctionMaker:
     def compile(self) -> Program:
         """Return the program: from the compile cache, where one was made of an equal graph, else a new one."""
         if type(self) is FunctionMaker and self._given is None and is_cached(self):
-            return FUNCTIONS.program_of(self)
-        return self.build()
+            return FUNCTIONS.find_or_make(self)
+        return self.make()
 
-    def build(self, fgraph: FunctionGraph | None = None) -> Program:
+    def make(self, fgraph: FunctionGraph | None = None) -> Program:
         """Return a new program: graph, rewriting, linking.
 
         Parameters

@@ -164,7 +164,7 @@ class Mode:
         return self.query if self._rewriter is None else self._rewriter
 
     @property
-    def rewriter(self) -> GraphRewriter | None:
+    def own_rewriter(self) -> GraphRewriter | None:
         """The mode's own rewriter of whole graphs, None if it asks a database."""
         return self._rewriter
 
@@ -446,7 +446,7 @@ def register_mode(name: str, mode: Mode) -> None:
 
 def _with_options(mode: Mode) -> Mode:
     """Apply the options that add to, cut or restrict the rewrites of every named mode; not of one that has no query."""
-    if mode.rewriter is not None:
+    if mode.own_rewriter is not None:
         return mode
     for option, change in (
         ("optimizer_excluding", "excluding"),

@@ -42,8 +42,6 @@ class FunctionKey:
         What made it up, by name: short texts and digests.
     graph
         The graph before rewriting.
-    linker, backend
-        What is to link it.
     barred
         Ops whose lowering no other process can tell from others: programs of graphs that hold one, once rewritten, are
         not to be kept. (Others are: their key says which ops these are.)
@@ -54,8 +52,6 @@ class FunctionKey:
     text: str
     parts: Mapping[str, str]
     graph: CanonicalGraph
-    linker: Linker
-    backend: Backend
     barred: tuple[type, ...]
     libraries: frozenset[str]
 
@@ -69,7 +65,7 @@ def key_of(maker: FunctionMaker) -> FunctionKey:
         If something that the program depends on cannot be told from others in another process.
     """
     mode = maker.mode
-    backend, linker = mode.backend, mode.make_linker()
+    backend, linker = mode.backend, maker.linker
     graph = CanonicalGraph(maker.specification)
     identity = Identity()
     lowerings, barred = _lowerings(identity)
@@ -89,7 +85,7 @@ def key_of(maker: FunctionMaker) -> FunctionKey:
     libraries = _libraries(backend, parts)
     parts.update({f"version of {name}": str(installed_version(name)) for name in libraries})
     text = digest("function", *(part for name in sorted(parts) for part in (name, parts[name])))
-    return FunctionKey(text, parts, graph, linker, backend, barred, libraries)
+    return FunctionKey(text, parts, graph, barred, libraries)
 
 
 def _signature(maker: FunctionMaker) -> str:
@@ -117,7 +113,7 @@ def _mode(mode: Mode, linker: Linker, backend: Backend, identity: Identity) -> s
         identity.of(list(query.subquery.values())) if query.subquery else "",
         identity.of([list(pair) for pair in query.extra_rewrites]) if query.extra_rewrites else "",
     ]
-    if type(mode) is not Mode or mode.rewriter is not None or mode.db is not None:
+    if type(mode) is not Mode or mode.own_rewriter is not None or mode.db is not None:
         texts.append(identity.of(mode))
     return digest(*texts)[:32]
 

@@ -129,17 +129,27 @@ class FunctionCache:
         with self._lock:
             self._programs.clear()
 
-    def program_of(self, maker: FunctionMaker) -> Program:
-        """Return the program of a maker: another function's, one from the cache, or a new one."""
+    def find_or_make(self, maker: FunctionMaker) -> Program:
+        """Return the program of a maker: another function's, one from the cache, or a new one, which is kept."""
         with span("cache key"):
             key = self._key(maker)
         if key is None:
             self._count("unkept")
-            return maker.build()
-        found = self._shared(maker, key)
-        if found is None:
-            found = self._stored(maker, key)
-        return found
+            return maker.make()
+        found = self._from_memory(maker, key)
+        if found is not None:
+            return found
+        cache = default_cache()
+        payload = cache.get(key.text)
+        found = self._from_entry(maker, key, payload)
+        if found is not None:
+            return found
+        with cache.claim(key.text) as made:
+            # Another thread may have made it meanwhile, or another process.
+            found = self._from_memory(maker, key)
+            if found is None and made != payload:
+                found = self._from_entry(maker, key, made)
+            return self._make(cache, maker, key) if found is None else found
 
     @staticmethod
     def _key(maker: FunctionMaker) -> FunctionKey | None:
@@ -149,14 +159,14 @@ class FunctionCache:
         except UndigestibleError as error:
             LOOKUPS.note(None, "not kept", str(error), maker.name)
             return None
-        if not _is_kept_by(key.linker):
-            LOOKUPS.note(key, "not kept", f"{type(key.linker).__name__} does not keep programs", maker.name)
+        if not _is_kept_by(maker.linker):
+            LOOKUPS.note(key, "not kept", f"{type(maker.linker).__name__} does not keep programs", maker.name)
             return None
         return key
 
     # In memory
 
-    def _shared(self, maker: FunctionMaker, key: FunctionKey) -> Program | None:
+    def _from_memory(self, maker: FunctionMaker, key: FunctionKey) -> Program | None:
         place = (str(default_cache().directory), key.text)
         with self._lock:
             known = self._programs.get(place)
@@ -183,25 +193,9 @@ class FunctionCache:
 
     # In the compile directory
 
-    def _stored(self, maker: FunctionMaker, key: FunctionKey) -> Program:
-        cache = default_cache()
-        payload = cache.get(key.text)
-        if payload is not None:
-            program = self._loaded(maker, key, payload)
-            if program is not None:
-                return program
-        with cache.claim(key.text) as made:
-            # Another thread may have made it meanwhile, or another process.
-            found = self._shared(maker, key)
-            if found is not None:
-                return found
-            if made is not None and made != payload:
-                program = self._loaded(maker, key, made)
-                if program is not None:
-                    return program
-            return self._made(cache, maker, key)
-
-    def _loaded(self, maker: FunctionMaker, key: FunctionKey, payload: bytes) -> Program | None:
+    def _from_entry(self, maker: FunctionMaker, key: FunctionKey, payload: bytes | None) -> Program | None:
+        if payload is None:
+            return None
         try:
             stored = _unpack(payload)
         except struct.error:
@@ -213,11 +207,11 @@ class FunctionCache:
             LOOKUPS.note(key, "hit", "", maker.name)
         return program
 
-    def _made(self, cache: Cache, maker: FunctionMaker, key: FunctionKey) -> Program:
+    def _make(self, cache: Cache, maker: FunctionMaker, key: FunctionKey) -> Program:
         fgraph = maker.create_fgraph()
         marked = mark_origins(fgraph, key.graph)
         with early_nodes() as early:
-            program = maker.build(fgraph)
+            program = maker.make(fgraph)
         try:
             _check_early(early, key.libraries)
             stored = _written(maker, key, program, marked)
@@ -241,7 +235,7 @@ class FunctionCache:
             found = program.rebound(graph, data) if program is not None else None
             if found is None:
                 with span("load"):
-                    found = key.linker.load(data, graph)
+                    found = maker.linker.load(data, graph)
         except Exception as error:  # noqa: BLE001 - whatever is wrong with an entry, it counts as missing
             LOOKUPS.note(key, "miss", f"the entry cannot be used: {type(error).__name__}: {error}", maker.name)
             return None
@@ -296,13 +290,13 @@ def _check_early(nodes: Iterable[Apply], libraries: Collection[str]) -> None:
 
 def _written(maker: FunctionMaker, key: FunctionKey, program: Program, marked: bool) -> _Stored:
     fgraph, report = maker.fgraph, maker.report
-    data = key.linker.dump(program) if marked else None
+    data = maker.linker.dump(program) if marked else None
     if report is not None and report.failures:
         # The next process is to be told as well, and to stop where it asks for that.
         msg = f"rule {report.failures[0][0]!r} failed"
         raise pickle.PicklingError(msg)
     if data is None or report is None:
-        msg = f"{type(key.linker).__name__} cannot keep {type(program).__name__}"
+        msg = f"{type(maker.linker).__name__} cannot keep {type(program).__name__}"
         raise pickle.PicklingError(msg)
     nodes = (*fgraph.apply_nodes, *inner_nodes(fgraph.apply_nodes)) if key.barred else ()
     for node in nodes:
@@ -318,7 +312,7 @@ def _described(key: FunctionKey, maker: FunctionMaker) -> dict[str, str]:
     """Return what listings tell about an entry."""
     return {
         "function": maker.name or "",
-        "backend": key.backend.name,
+        "backend": maker.mode.backend.name,
         "nodes": str(len(key.graph.nodes)),
         "parts": json.dumps(dict(key.parts), sort_keys=True),
     }
