@@ -1,6 +1,8 @@
 """debugprint and its kin: graphs as trees of text."""
 
 import io
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,7 +21,6 @@ from treadle.graph import (
     Variable,
     debugprint,
     dprint,
-    printing,
 )
 from treadle.graph.printing import char_from_number, get_node_by_id, min_informative_str, op_debug_information
 
@@ -298,10 +299,13 @@ def test_variables_and_graphs_print_themselves() -> None:
     assert dprint(x, file="str") == "x [id A]"
 
 
-def test_functions_offered_in_front_are_those_of_the_printing_modules() -> None:
-    assert debugprint.__wrapped__ is printing.debugprint  # type: ignore[attr-defined]  # deferred
-    assert debugprint.__doc__ == printing.debugprint.__doc__
-    assert repr(debugprint) == repr(printing.debugprint)
+def test_printing_is_loaded_when_it_is_asked_for() -> None:
+    program = (
+        "import sys, treadle.graph as g; before = 'treadle.graph.printing' in sys.modules; "
+        "print(before, g.printing.debugprint is g.debugprint)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "False True\n"
 
 
 def test_labels_go_on_after_z() -> None:

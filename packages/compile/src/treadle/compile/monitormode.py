@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.compile.errors import FunctionTypeError
 from treadle.compile.mode.mode import Mode
-from treadle.config import text_of
-from treadle.graph import debugprint
+from treadle.config import lazy_module, text_of
 from treadle.link.vm import Linker, link_node_by_node
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from treadle.graph import Apply, FunctionGraph
+    from treadle.graph import Apply, FunctionGraph, printing
     from treadle.link.vm import Program
 
     Hook = Callable[[FunctionGraph, int, Apply, "MonitoredNode"], Any]
+else:
+    printing = lazy_module("treadle.graph.printing")
 
 
 class MonitoredNode:
@@ -184,7 +185,7 @@ def detect_nan(fgraph: FunctionGraph, i: int, node: Apply, fn: Any) -> None:
         if out.type.non_finite(cell[0])[0]:
             write = sys.stdout.write
             write("*** NaN detected ***\n")
-            write(f"{str(debugprint(node, file='str')).rstrip()}\n")
+            write(f"{str(printing.debugprint(node, file='str')).rstrip()}\n")
             write(f"Inputs : {[given[0] for given in fn.inputs]}\n")
             write(f"Outputs: {[made[0] for made in fn.outputs]}\n")
             return

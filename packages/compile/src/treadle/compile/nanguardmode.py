@@ -11,17 +11,18 @@ from treadle.compile.errors import CompileError, FunctionValueError
 from treadle.compile.mode.mode import Mode
 from treadle.compile.value_text import value_text
 from treadle.config import TreadleWarning, config, lazy_module
-from treadle.graph import Constant, NodeArithmeticError, SharedVariable, debugprint, memory_roots, roots_of
+from treadle.graph import Constant, NodeArithmeticError, SharedVariable, memory_roots, roots_of
 from treadle.link.vm import Linker, Program, link_node_by_node
 
 if TYPE_CHECKING:
     import pdb
     from collections.abc import Callable, Sequence
 
-    from treadle.graph import Apply, FunctionGraph, Roots, Variable
+    from treadle.graph import Apply, FunctionGraph, Roots, Variable, printing
     from treadle.rewrite import GraphRewriter
 else:
     pdb = lazy_module("pdb")
+    printing = lazy_module("treadle.graph.printing")
 
 # What counts as a big number.
 BIG = 1e10
@@ -103,7 +104,7 @@ class Guard:
         self.report(
             f"NanGuardMode: {found} in output {at} of {node.op}, {var} of type {var.type}{node.where()}: "
             f"{value_text(value)}.\nInputs:{inputs}\nBuilt by:{lines or ' an unknown line'}\nGraph from the output to "
-            f"the inputs:\n{str(debugprint(var, file='str', depth=_DEPTH, print_type=True)).rstrip()}"
+            f"the inputs:\n{str(printing.debugprint(var, file='str', depth=_DEPTH, print_type=True)).rstrip()}"
         )
 
 

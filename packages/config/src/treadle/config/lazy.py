@@ -45,7 +45,7 @@ def lazy_names(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]
     package
         The package's own name.
     modules
-        For each module the names that it defines, separated by spaces.
+        For each module the names that it defines, separated by spaces; its own name stands for itself.
 
     Raises
     ------
@@ -61,7 +61,8 @@ def lazy_names(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]
         if name not in homes:
             msg = f"module {package!r} has no attribute {name!r}"
             raise AttributeError(msg)
-        value = getattr(import_module(homes[name]), name)
+        module = import_module(homes[name])
+        value = module if homes[name] == f"{package}.{name}" else getattr(module, name)
         setattr(sys.modules.get(package, found), name, value)  # found without this function from now on
         return value
 

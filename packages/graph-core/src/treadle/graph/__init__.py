@@ -57,18 +57,6 @@ from treadle.graph.ir.apply import Apply
 from treadle.graph.ir.arguments import as_count, as_flag
 from treadle.graph.ir.composition import composed, composing, is_composing
 from treadle.graph.ir.decorated import reduce_by_place
-from treadle.graph.ir.display import (
-    as_string,
-    debugprint,
-    default_node_formatter,
-    dot_text,
-    dprint,
-    op_as_string,
-    pp,
-    pprint,
-    printing,
-    pydotprint,
-)
 from treadle.graph.ir.encoding import ENCODERS, digest, encode, encode_dataclass, tagged
 from treadle.graph.ir.holding import CALL_FILE, let_go, settle
 from treadle.graph.ir.inner_graph import EVALUATOR, INNER_COMPILER, HasInnerGraph, compile_inner
@@ -87,6 +75,7 @@ from treadle.graph.ops.ifelse import IfElse
 from treadle.graph.ops.partial import ChangesPart
 
 if TYPE_CHECKING:
+    from treadle.graph import printing
     from treadle.graph.algorithms.connections import connections, io_connection_pattern
     from treadle.graph.algorithms.early import early_nodes, foreign_code, perform_early
     from treadle.graph.algorithms.memory import Roots, memory_roots, roots_of
@@ -116,6 +105,17 @@ if TYPE_CHECKING:
     from treadle.graph.html import d3viz, html_comparison, html_fragment, html_page, write_html
     from treadle.graph.lowering import LoweringTable, Unsupported, expand
     from treadle.graph.ops.print_op import Print
+    from treadle.graph.printing import (
+        as_string,
+        debugprint,
+        default_node_formatter,
+        dot_text,
+        dprint,
+        op_as_string,
+        pp,
+        pprint,
+        pydotprint,
+    )
     from treadle.graph.vectorization import VECTORIZERS, Vectorizer, VectorizerTable, vectorize_graph, vectorize_node
 
 __all__ = [
@@ -318,6 +318,9 @@ else:
             "treadle.graph.html": "d3viz html_comparison html_fragment html_page write_html",
             "treadle.graph.lowering": "LoweringTable Unsupported expand",
             "treadle.graph.ops.print_op": "Print",
+            "treadle.graph.printing": (
+                "as_string debugprint default_node_formatter dot_text dprint op_as_string pp pprint printing pydotprint"
+            ),
             "treadle.graph.vectorization": "VECTORIZERS Vectorizer VectorizerTable vectorize_graph vectorize_node",
         },
     )

@@ -16,8 +16,8 @@ from treadle.graph.algorithms.traversal import (
     walk,
 )
 from treadle.graph.ir.apply import Apply, Node
-from treadle.graph.ir.display import as_string, default_node_formatter, op_as_string
 from treadle.graph.ir.variable import Constant, Variable
+from treadle.graph.printing import as_string, default_node_formatter, op_as_string
 
 __all__ = [
     "Apply",

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 from treadle.compile.debugmode.demand import MISSING
 from treadle.compile.errors import CompileError
 from treadle.compile.value_text import value_text
-from treadle.config import TreadleWarning
-from treadle.graph import debugprint
+from treadle.config import TreadleWarning, lazy_module
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.graph import Apply, Variable
+    from treadle.graph import Apply, Variable, printing
+else:
+    printing = lazy_module("treadle.graph.printing")
 
 # How much of the graph above a value is printed.
 _DEPTH = 4
@@ -56,7 +57,7 @@ def source(var: Variable) -> str:
 
 def graph_of(var: Variable) -> str:
     """Return the nearest nodes of the graph that computes a variable, as printed."""
-    return str(debugprint(var, file="str", depth=_DEPTH, print_type=True)).rstrip()
+    return str(printing.debugprint(var, file="str", depth=_DEPTH, print_type=True)).rstrip()
 
 
 def given(values: Sequence[Any] | None) -> str:

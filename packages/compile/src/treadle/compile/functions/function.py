@@ -13,8 +13,8 @@ from treadle.compile.functions.calling import arguments_of, install_caller
 from treadle.compile.functions.exporting import export_function
 from treadle.compile.functions.locking import Snapshot
 from treadle.compile.functions.values import Containers, Slots, Values, finder
-from treadle.config import config, text_of
-from treadle.graph import Container, HasInnerGraph, debugprint, html_fragment, retell
+from treadle.config import config, lazy_module, text_of
+from treadle.graph import Container, HasInnerGraph, html_fragment, retell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from treadle.compile.functions.maker import FunctionMaker
     from treadle.compile.functions.values import Duplicate
     from treadle.compile.io import In, Out
-    from treadle.graph import Apply, FunctionGraph, NodeError, SharedVariable, UserLine, Variable
+    from treadle.graph import Apply, FunctionGraph, NodeError, SharedVariable, UserLine, Variable, printing
     from treadle.link.vm import Program
+else:
+    printing = lazy_module("treadle.graph.printing")
 
 
 class Function:
@@ -329,7 +331,7 @@ class Function:
 
     def dprint(self, **options: Any) -> Any:
         """Print the rewritten graph (options as for `debugprint`)."""
-        return debugprint(self, **options)
+        return printing.debugprint(self, **options)
 
     def _repr_html_(self) -> str:
         """Show the rewritten graph in a notebook."""

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.compile.errors import FunctionTypeError
 from treadle.compile.mode.names import NameTable
-from treadle.config import text_of
-from treadle.graph import AlreadyThere, DestroyHandler, Feature, debugprint
+from treadle.config import lazy_module, text_of
+from treadle.graph import AlreadyThere, DestroyHandler, Feature
 from treadle.rewrite import GraphRewriter, RewriteDatabaseQuery
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from treadle.graph import FunctionGraph
+    from treadle.graph import FunctionGraph, printing
+else:
+    printing = lazy_module("treadle.graph.printing")
 
 OPT_NONE = RewriteDatabaseQuery()
 OPT_MERGE = RewriteDatabaseQuery(include=("merge",))
@@ -153,4 +155,4 @@ class PrintCurrentFunctionGraph(GraphRewriter):
         """Print the graph to standard output."""
         write: Callable[[str], Any] = sys.stdout.write
         write(f"PrintCurrentFunctionGraph: {self.header}\n")
-        write(f"{str(debugprint(fgraph, file='str')).rstrip()}\n")
+        write(f"{str(printing.debugprint(fgraph, file='str')).rstrip()}\n")

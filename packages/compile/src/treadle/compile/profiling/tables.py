@@ -15,7 +15,8 @@ from treadle.compile.profiling.totals import (
     rewriting_seconds,
     span_seconds,
 )
-from treadle.graph import Branching, debugprint
+from treadle.config import lazy_module
+from treadle.graph import Branching
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
     from treadle.compile.profiling.memory import MemoryUse
     from treadle.compile.profiling.recording import FunctionRecord, Timer
     from treadle.compile.profiling.totals import Total
-    from treadle.graph import Variable
+    from treadle.graph import Variable, printing
+else:
+    printing = lazy_module("treadle.graph.printing")
 
 _RULES_SHOWN = 5
 _RULES_ASKED_FOR = 50  # with option profile_optimizer
@@ -276,7 +279,7 @@ def profile_text(title: str, records: Sequence[FunctionRecord], layout: Layout) 
     if layout.graphs:
         for record in records:
             if record.fgraph is not None:
-                graph = str(debugprint(record.fgraph, file="str"))
+                graph = str(printing.debugprint(record.fgraph, file="str"))
                 lines += _titled(f"Graph of {record.title}", graph.splitlines())
     return "\n".join(line[: layout.width].rstrip() for line in lines) + "\n"
 
