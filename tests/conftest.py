@@ -72,3 +72,13 @@ def length(huge: bool) -> int:
 def width(huge: bool) -> int:
     """Return how many inputs a wide node or a wide sum has."""
     return 20_000 if huge else 2_000
+
+
+@pytest.fixture
+def quick_xla() -> Iterator[None]:
+    """Let XLA leave out what takes half of its time: most of what makes its programs fast."""
+    import jax
+
+    jax.config.update("jax_disable_most_optimizations", True)
+    yield
+    jax.config.update("jax_disable_most_optimizations", False)

@@ -28,16 +28,28 @@ BREADTH = [
     for backend in BACKENDS
     for parameter in contract(backend, KINDS, flags=EAGER if backend == "pytorch" else None)
 ]
+# XLA's optimisations take half of its time: what is checked in breadth runs without them, rewritten graphs with them.
+XLA = contract("jax", [kind for kind in KINDS if kind != "rewritten"]) if "jax" in BACKENDS else []
 INDUCTOR = contract("pytorch", ("once",), flags={"torch__compile": True}) if "pytorch" in BACKENDS else []
 
 
 @pytest.mark.parametrize(("backend", "check", "flags"), BREADTH)
-def test_backend_keeps_the_contract(backend: str, check: Check, flags: Mapping[str, Any] | None) -> None:
+def test_backend_keeps_the_contract(
+    backend: str, check: Check, flags: Mapping[str, object] | None, request: pytest.FixtureRequest
+) -> None:
+    if backend == "jax" and check.kind != "rewritten":
+        request.getfixturevalue("quick_xla")
+    run_check(backend, check, flags)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("backend", "check", "flags"), XLA)
+def test_optimised_jax_keeps_the_contract(backend: str, check: Check, flags: Mapping[str, object] | None) -> None:
     run_check(backend, check, flags)
 
 
 @pytest.mark.parametrize(("backend", "check", "flags"), INDUCTOR)
-def test_compiled_pytorch_keeps_the_contract(backend: str, check: Check, flags: Mapping[str, Any] | None) -> None:
+def test_compiled_pytorch_keeps_the_contract(backend: str, check: Check, flags: Mapping[str, object] | None) -> None:
     run_check(backend, check, flags)
 
 
