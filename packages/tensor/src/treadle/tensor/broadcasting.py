@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.tensor import vectorize
+    from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.types import Shape
     from treadle.tensor.variable import TensorVariable
 else:
@@ -51,6 +52,9 @@ def broadcast_static(what: str, shapes: Sequence[Shape]) -> Shape:
 class _ToLengths(Op):
     """Base of ops whose inputs are a tensor and the lengths of the result."""
 
+    # Inputs that the shape depends on.
+    shape_inputs = slice(1, None)
+
     _output_type_depends_on_input_value = True
 
     def as_input(self, value: Any) -> Variable:
@@ -78,6 +82,11 @@ class _ToLengths(Op):
         return tuple(range(1, self._most_inputs))
 
     _most_inputs = 65
+
+    def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
+        """Return the lengths that are given."""
+        del out
+        return [shapes.of_scalar(x) for x in node.inputs[1:]]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Say that the tensor is connected, the lengths are not."""

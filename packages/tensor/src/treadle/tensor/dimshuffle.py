@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from treadle.graph import Apply, Type, Variable
     from treadle.tensor.known_values import Known
+    from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variable import TensorVariable
 
 NEW = "x"
@@ -136,6 +137,12 @@ class DimShuffle(Op):
             if self.dropped
             else (view[tuple(np.newaxis if d == NEW else slice(None) for d in self.order)])
         )
+
+    def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
+        """Rearrange the lengths."""
+        del out
+        own = shapes.of(node.inputs[0])
+        return [own[d] if isinstance(d, int) else shapes.fixed(1) for d in self.order]
 
     def vectorize_node(self, node: Apply, x: TensorVariable) -> Apply:
         """Rearrange the dimensions behind the batch."""

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from treadle.graph import Type
     from treadle.tensor.dtype_rules import Dtype, Operand
     from treadle.tensor.known_values import Known
+    from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variable import TensorVariable
 
 
@@ -390,6 +391,12 @@ class Elemwise(Op):
         scalar = self.scalar_op
         connected = isinstance(scalar, Composite) or scalar.pullback is not None or scalar.discrete
         return [[connected] * len(node.outputs) for _ in node.inputs]
+
+    def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
+        """Broadcast the lengths of the inputs."""
+        del out
+        each = [shapes.of(x) for x in node.inputs]
+        return [shapes.broadcast(own) for own in zip(*each, strict=True)]
 
     def vectorize_node(self, node: Apply, *inputs: Variable) -> Apply:
         """Apply the function: batch dimensions stand in front of dimensions that broadcast together as before."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from treadle.graph import Apply, Type
     from treadle.tensor import vectorize
     from treadle.tensor.reduction import Reduction
+    from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variable import TensorNode
 else:
     vectorize = lazy_module("treadle.tensor.vectorize")
@@ -106,6 +107,12 @@ class FusedReduction(Op):
     def blame(self, node: Apply, values: Sequence[Any]) -> Apply | None:
         """Return the original node at fault, where shapes clash."""
         return self.elementwise.blame(node, values)
+
+    def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
+        """Return the lengths of what is stored; what is reduced lacks the axes."""
+        whole = self.elementwise.symbolic_shape(node, out, shapes)
+        is_stored = self.reductions[node.outputs.index(out)] is None
+        return whole if is_stored else [n for d, n in enumerate(whole) if d not in self.axes]
 
     def vectorize_node(self, node: Apply, *inputs: Variable) -> Apply:
         """Shift the axes behind the batch."""

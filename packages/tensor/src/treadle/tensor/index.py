@@ -502,3 +502,23 @@ def index_types(variables: Sequence[Variable]) -> list[TensorType]:
             raise IndexingError(msg)
         kinds.append(var.type)
     return kinds
+
+
+def add_at(x: Any, index: Any, y: Any, ndim: int) -> None:
+    """Add to picked elements, a part of some rank, again for each repeated position."""
+    if y.ndim:
+        # ufunc.at reads past the end of a vector that is to be broadcast to a matrix of positions (NumPy 2.4).
+        y = y.reshape((1,) * (ndim - y.ndim) + y.shape)
+    (np.logical_or if x.dtype == bool else np.add).at(x, index, y)
+
+
+def picks_once(index: tuple[Any, ...], shape: tuple[int, ...]) -> bool:
+    """Whether an index surely picks no element twice: there, gathering and adding is faster than adding one by one."""
+    arrays = [(i, n) for i, n in zip(index, shape, strict=True) if isinstance(i, np.ndarray)]
+    if not arrays:
+        return True
+    if len(arrays) > 1:
+        return False
+    positions, length = arrays[0]
+    sorted_ = np.sort(positions % max(length, 1), axis=None)
+    return bool((sorted_[1:] != sorted_[:-1]).all())

@@ -19,12 +19,14 @@ from treadle.tensor.index import (
     At,
     Positions,
     Span,
+    add_at,
     bound_inputs,
     filled_index,
     gather_plan,
     index_pieces,
     index_types,
     parse,
+    picks_once,
     span_length,
     symbolic_count,
 )
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from treadle.tensor import index_batching
     from treadle.tensor.index import Entry
     from treadle.tensor.known_values import Known
+    from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variable import TensorVariable
 else:
     index_batching = lazy_module("treadle.tensor.index_batching")
@@ -108,6 +111,26 @@ class _Take(_Indexed):
         kind: Any = x.type
         shape = self._result_shape(x, parts)
         return Apply(self, [x, *parts], [TensorType(kind.dtype, shape).make_variable()])
+
+    def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
+        """Return the lengths of the slices; among them those of the arrays, broadcast."""
+        del out
+        parts = iter(node.inputs[1:])
+        each: list[Sequence[Length]] = []
+        rest: list[Length | None] = []
+        for entry, n in zip(self.entries, shapes.of(node.inputs[0]), strict=True):
+            if isinstance(entry, Positions):
+                each.append(shapes.of(next(parts)))
+            elif isinstance(entry, Span):
+                rest.append(shapes.sliced(entry, n, parts))
+            elif entry.value is SYMBOLIC:
+                next(parts)
+        if not each:
+            return rest
+        plan = gather_plan(self.entries, [len(own) for own in each])
+        padded = [[shapes.fixed(1)] * (plan.array_ndim - len(own)) + list(own) for own in each]
+        middle = [shapes.broadcast(own) for own in zip(*padded, strict=True)]
+        return [*rest[: plan.place], *middle, *rest[plan.place :]]
 
     def vectorize_node(self, node: Apply, *inputs: Variable) -> Variable:
         """Pick the same part, or for each of the batch its own, of each tensor of the batch."""
@@ -218,6 +241,9 @@ class _Put(_Indexed, ChangesPart):
     set: bool
     inplace: bool
 
+    # Inputs that the shape depends on.
+    shape_inputs = slice(1)
+
     def keep_part(self, inputs: Sequence[Any]) -> Any:
         """Return a copy of the part."""
         x, _, *parts = inputs
@@ -229,10 +255,10 @@ class _Put(_Indexed, ChangesPart):
         index = filled_index(self.entries, parts)
         if self.set:
             x[index] = y
-        elif _picks_once(index, x.shape):
+        elif picks_once(index, x.shape):
             x[index] = kept + y
         else:
-            _add_at(x, index, y, kept.ndim)
+            add_at(x, index, y, kept.ndim)
 
     def restore_part(self, inputs: Sequence[Any], kept: Any) -> None:
         """Write the part as it was."""
@@ -276,6 +302,11 @@ class _Put(_Indexed, ChangesPart):
             return values.kind != "c" or own.kind == "c"
         return np.can_cast(np.result_type(values, own), own, "same_kind")
 
+    def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
+        """Return the tensor's lengths."""
+        del out
+        return shapes.of(node.inputs[0])
+
     def vectorize_node(self, node: Apply, *inputs: Variable) -> Variable:
         """Write into each tensor of the batch, of which every one needed gets a copy."""
         found: Variable = index_batching.vectorize_put(self, node, *inputs)
@@ -300,26 +331,6 @@ class _Put(_Indexed, ChangesPart):
             to_x = type(self)(self.entries, set=True)(ct, zeros_like(y), *parts)  # type: ignore[call-arg]  # both subclasses have these fields
         del x
         return [to_x, to_values, *(None for _ in parts)]
-
-
-def _add_at(x: Any, index: Any, y: Any, ndim: int) -> None:
-    """Add to picked elements, a part of some rank, again for each repeated position."""
-    if y.ndim:
-        # ufunc.at reads past the end of a vector that is to be broadcast to a matrix of positions (NumPy 2.4).
-        y = y.reshape((1,) * (ndim - y.ndim) + y.shape)
-    (np.logical_or if x.dtype == bool else np.add).at(x, index, y)
-
-
-def _picks_once(index: tuple[Any, ...], shape: tuple[int, ...]) -> bool:
-    """Whether an index surely picks no element twice: there, gathering and adding is faster than adding one by one."""
-    arrays = [(i, n) for i, n in zip(index, shape, strict=True) if isinstance(i, np.ndarray)]
-    if not arrays:
-        return True
-    if len(arrays) > 1:
-        return False
-    positions, length = arrays[0]
-    sorted_ = np.sort(positions % max(length, 1), axis=None)
-    return bool((sorted_[1:] != sorted_[:-1]).all())
 
 
 @static_op
@@ -402,7 +413,7 @@ class AdvancedIncSubtensor(_Put):
         if self.set:
             result[index] = y
         else:
-            _add_at(result, index, y, self._part_ndim(parts))
+            add_at(result, index, y, self._part_ndim(parts))
         output_storage[0][0] = result
 
     def _part_ndim(self, parts: Sequence[Any]) -> int:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from treadle.graph import Type, Variable
     from treadle.tensor import vectorize
     from treadle.tensor.known_values import Known
+    from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variable import TensorVariable
 else:
     vectorize = lazy_module("treadle.tensor.vectorize")
@@ -96,6 +97,14 @@ class Join(Op):
                 return None
             result += found
         return result
+
+    def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
+        """Add the lengths along the axis."""
+        del out
+        each = [shapes.of(x) for x in node.inputs]
+        found = list(each[0])
+        found[self.axis] = shapes.joined([own[self.axis] for own in each])
+        return found
 
     def vectorize_node(self, node: Apply, *inputs: Variable) -> Apply:
         """Join behind the batch, of which every part gets a copy."""
@@ -237,6 +246,17 @@ class ARange(Op):
     @property
     def _is_smooth(self) -> bool:
         return np.dtype(self.dtype).kind in "fc"
+
+    def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
+        """Count: ``range(n)`` has length n."""
+        del out
+        start, stop, step = node.inputs
+        if as_index(start) == 0 and as_index(step) == 1:
+            kind: Any = stop.type
+            n = shapes.of_scalar(stop) if kind.numpy_dtype.kind in "iu" and kind.dtype != "uint64" else None
+            if n is not None and shapes.is_natural(n):
+                return [n]
+        return [shapes.atom("range", start, stop, step)]
 
     def vectorize_node(self, node: Apply, *inputs: Variable) -> Apply:
         """Return the range, whose bounds must be the same for the whole batch."""

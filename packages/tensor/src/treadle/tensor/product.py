@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from treadle.graph import Apply, Type, Variable
     from treadle.tensor import vectorize
+    from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variable import TensorVariable
 else:
     vectorize = lazy_module("treadle.tensor.vectorize")
@@ -76,6 +77,13 @@ class MatMul(Op):
         del node
         a, b = inputs
         output_storage[0][0] = np.matmul(a, b)
+
+    def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
+        """Return rows of the first, columns of the second, and the lengths of the stacks broadcast together."""
+        del out
+        a, b = (shapes.of(x) for x in node.inputs)
+        batch = [shapes.broadcast(pair) for pair in zip(a[:-2], b[:-2], strict=True)]
+        return [*batch, a[-2], b[-1]]
 
     def vectorize_node(self, node: Apply, *inputs: Variable) -> Apply:
         """Multiply: batch dimensions are further dimensions of the stacks."""
@@ -169,6 +177,12 @@ class Gemm(Op):
             result *= alpha
         result += c if beta == 1 else beta * c
         return result
+
+    def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
+        """Broadcast the matrix and the product."""
+        del out
+        c, _, a, b, _ = (shapes.of(x) for x in node.inputs)
+        return [shapes.broadcast((c[0], a[0])), shapes.broadcast((c[1], b[1]))]
 
     def vectorize_node(self, node: Apply, *inputs: Variable) -> Sequence[Variable]:
         """Write out what BLAS has for single matrices only."""

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from treadle.graph import Apply, Type, Variable
     from treadle.tensor import vectorize
     from treadle.tensor.known_values import Known
+    from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variable import TensorVariable
 else:
     vectorize = lazy_module("treadle.tensor.vectorize")
@@ -103,6 +104,12 @@ class OverAxes(Op):
             msg = f"{self}: the op's axes must be non-negative and ascending. Use the function of that name."
             raise TensorTypeError(msg)
         return x
+
+    def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
+        """Return the lengths of the other dimensions; where the axes are kept, the result has all dimensions."""
+        own = shapes.of(node.inputs[0])
+        kept = getattr(out.type, "ndim", 0) == len(own)
+        return own if kept else [n for d, n in enumerate(own) if d not in self.axes]
 
     def vectorize_node(self, node: Apply, x: TensorVariable) -> Apply:
         """Shift the axes behind the batch."""

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from treadle.graph import Type, Variable
     from treadle.tensor import vectorize
     from treadle.tensor.known_values import Known
+    from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variable import TensorVariable
 else:
     vectorize = lazy_module("treadle.tensor.vectorize")
@@ -304,6 +305,18 @@ class Reshape(Op):
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Say that the tensor is connected, the lengths are not."""
         return [[True], *([False] for _ in node.inputs[1:])]
+
+    def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
+        """Return the lengths that are given, and what is left for -1."""
+        del out
+        wanted = [shapes.of_scalar(x) for x in node.inputs[1:]]
+        found = list(wanted)
+        size = shapes.of(node.inputs[0])
+        for d, n in enumerate(wanted):
+            if not shapes.is_natural(n):
+                rest = shapes.divided(size, [other for i, other in enumerate(wanted) if i != d])
+                found[d] = rest if shapes.value(n) == -1 else shapes.atom("either", n, rest)
+        return found
 
     def vectorize_node(self, node: Apply, x: TensorVariable, *wanted: TensorVariable) -> Apply:
         """Give each value of the batch the shape."""

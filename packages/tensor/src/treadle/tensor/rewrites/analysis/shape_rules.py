@@ -7,22 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.config import config
 from treadle.graph import Constant, IfElse, Op, ShapeInferenceError, Variable, call_infer_shape
-from treadle.tensor.broadcasting import Alloc, SumTo
 from treadle.tensor.dimshuffle import DimShuffle
-from treadle.tensor.elemwise import Elemwise
-from treadle.tensor.fused_reduction import FusedReduction
-from treadle.tensor.index import At, Positions, Span, Symbolic, gather_plan
-from treadle.tensor.indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Subtensor
-from treadle.tensor.joining import ARange, Join
-from treadle.tensor.normalization import LogSoftmax, LogSumExp, Softmax
-from treadle.tensor.product import Gemm, MatMul
-from treadle.tensor.reduction import ArgReduction, Reduction
+from treadle.tensor.index import At, Span, Symbolic
+from treadle.tensor.indexing import Subtensor
 from treadle.tensor.scalar.arithmetic import add, mul
 from treadle.tensor.scalar.cast import CASTS
-from treadle.tensor.shape import LENGTH, Reshape, Shape, ShapeI, as_lengths, lengths
+from treadle.tensor.shape import LENGTH, Shape, ShapeI, as_lengths, lengths
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from treadle.graph import Apply
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
@@ -124,99 +117,15 @@ def needed_by(var: Variable, shapes: SymbolicShapes) -> Sequence[Variable]:
     if node is None or None not in getattr(kind, "shape", ()):
         return ()
     op = node.op
-    if isinstance(op, Alloc | SumTo):
-        return _asked_by(node.inputs[1:])
-    if isinstance(op, Reshape | Subtensor | AdvancedSubtensor):
-        return [node.inputs[0], *_array_inputs(node), *_asked_by(_scalar_inputs(node))]
-    if type(op) in RULES:
-        return node.inputs[:1] if type(op) in _FIRST_ONLY else node.inputs
+    if rule_of(op) is not None:
+        inputs = node.inputs[getattr(op, "shape_inputs", slice(None))]
+        scalars = [x for x in inputs if getattr(x.type, "ndim", 1) == 0]
+        return [*(x for x in inputs if getattr(x.type, "ndim", 0)), *_asked_by(scalars)]
     if type(op).infer_shape is Op.infer_shape:
         return ()
     # What an op's own infer_shape says is made once, before it is looked at.
     made = own_shape(node, var, shapes)
     return () if made is None else [*(x for x in node.inputs if hasattr(x.type, "ndim")), *_asked_by(made)]
-
-
-def _scalar_inputs(node: Apply) -> list[Variable]:
-    return [x for x in node.inputs[1:] if getattr(x.type, "ndim", 1) == 0]
-
-
-def _array_inputs(node: Apply) -> list[Variable]:
-    return [x for x in node.inputs[1:] if getattr(x.type, "ndim", 0) > 0]
-
-
-# The rules: (shapes, node, output) -> the length of each dimension, None where nothing is known
-
-
-def _elementwise(shapes: SymbolicShapes, node: Apply, out: Variable) -> Found:
-    del out
-    each = [shapes.of(x) for x in node.inputs]
-    return [shapes.broadcast(own) for own in zip(*each, strict=True)]
-
-
-def _fused(shapes: SymbolicShapes, node: Apply, out: Variable) -> Found:
-    op: Any = node.op
-    whole = _elementwise(shapes, node, out)
-    is_stored = op.reductions[node.outputs.index(out)] is None
-    return whole if is_stored else [n for d, n in enumerate(whole) if d not in op.axes]
-
-
-def _rearranged(shapes: SymbolicShapes, node: Apply, out: Variable) -> Found:
-    del out
-    own = shapes.of(node.inputs[0])
-    op: Any = node.op
-    return [own[d] if isinstance(d, int) else frozenset() for d in op.order]
-
-
-def _given(shapes: SymbolicShapes, node: Apply, out: Variable) -> Found:
-    del out
-    return [shapes.of_scalar(x) for x in node.inputs[1:]]
-
-
-def _reshaped(shapes: SymbolicShapes, node: Apply, out: Variable) -> Found:
-    del out
-    wanted = [shapes.of_scalar(x) for x in node.inputs[1:]]
-    uncertain = [d for d, n in enumerate(wanted) if not shapes.is_natural(n)]
-    found = list(wanted)
-    size = shapes.of(node.inputs[0])
-    for d in uncertain:
-        others = [n for i, n in enumerate(wanted) if i != d]
-        rest = shapes.divided(size, others)
-        found[d] = rest if shapes.value(wanted[d]) == -1 else shapes.atom("either", wanted[d], rest)
-    return found
-
-
-def _reduced(shapes: SymbolicShapes, node: Apply, out: Variable) -> Found:
-    del out
-    op: Any = node.op
-    return [n for d, n in enumerate(shapes.of(node.inputs[0])) if d not in op.axes]
-
-
-def _unchanged(shapes: SymbolicShapes, node: Apply, out: Variable) -> Found:
-    del out
-    return shapes.of(node.inputs[0])
-
-
-def _multiplied(shapes: SymbolicShapes, node: Apply, out: Variable) -> Found:
-    del out
-    a, b = (shapes.of(x) for x in node.inputs)
-    batch = [shapes.broadcast(pair) for pair in zip(a[:-2], b[:-2], strict=True)]
-    return [*batch, a[-2], b[-1]]
-
-
-def _accumulated(shapes: SymbolicShapes, node: Apply, out: Variable) -> Found:
-    del out
-    c, _, a, b, _ = (shapes.of(x) for x in node.inputs)
-    return [shapes.broadcast((c[0], a[0])), shapes.broadcast((c[1], b[1]))]
-
-
-def _joined(shapes: SymbolicShapes, node: Apply, out: Variable) -> Found:
-    del out
-    each = [shapes.of(x) for x in node.inputs]
-    op: Any = node.op
-    first: list[Length | None] = list(each[0])
-    first[op.axis] = shapes.joined([own[op.axis] for own in each])
-    return first
 
 
 def _bounds(shapes: SymbolicShapes, span: Span, parts: Any) -> list[Any] | None:
@@ -228,7 +137,7 @@ def _bounds(shapes: SymbolicShapes, span: Span, parts: Any) -> list[Any] | None:
     return [None if b is None else shapes.fixed(b) if isinstance(b, int) else shapes.of_scalar(b) for b in given]
 
 
-def _spanned(shapes: SymbolicShapes, span: Span, n: Length, parts: Any) -> Length | None:
+def slice_of(shapes: SymbolicShapes, span: Span, n: Length, parts: Any) -> Length | None:
     """Return the length of a slice of a dimension."""
     bounds = _bounds(shapes, span, parts)
     if span.is_full:
@@ -251,58 +160,11 @@ def _spanned(shapes: SymbolicShapes, span: Span, n: Length, parts: Any) -> Lengt
     return shapes.atom("slice", n, start, stop, step)
 
 
-def _taken(shapes: SymbolicShapes, node: Apply, out: Variable) -> Found:
-    del out
-    op: Any = node.op
-    parts = iter(node.inputs[1:])
-    found: list[Length | None] = []
-    for entry, n in zip(op.entries, shapes.of(node.inputs[0]), strict=True):
-        if isinstance(entry, Span):
-            found.append(_spanned(shapes, entry, n, parts))
-        elif isinstance(entry.value, Symbolic):
-            next(parts)
-    return found
-
-
-def _gathered(shapes: SymbolicShapes, node: Apply, out: Variable) -> Found:
-    del out
-    op: Any = node.op
-    parts = iter(node.inputs[1:])
-    arrays: list[Variable] = []
-    rest: list[Length | None] = []
-    for entry, n in zip(op.entries, shapes.of(node.inputs[0]), strict=True):
-        if isinstance(entry, Positions):
-            arrays.append(next(parts))
-        else:
-            rest.append(_spanned(shapes, entry, n, parts))
-    each = [shapes.of(x) for x in arrays]
-    plan = gather_plan(op.entries, [len(own) for own in each])
-    padded = [(frozenset[int](),) * (plan.array_ndim - len(own)) + own for own in each]
-    middle = [shapes.broadcast(own) for own in zip(*padded, strict=True)]
-    return [*rest[: plan.place], *middle, *rest[plan.place :]]
-
-
-def _counted(shapes: SymbolicShapes, node: Apply, out: Variable) -> Found:
-    del out
-    start, stop, step = node.inputs
-    starts_at_zero = isinstance(start, Constant) and start.data.item() == 0
-    if starts_at_zero and isinstance(step, Constant) and step.data.item() == 1 and _is_length(stop):
-        n = shapes.of_scalar(stop)
-        if shapes.is_natural(n):
-            return [n]
-    return [shapes.atom("range", start, stop, step)]
-
-
-def _chosen(shapes: SymbolicShapes, node: Apply, out: Variable) -> Found:
+def _chosen(node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
     op: Any = node.op
     at = node.outputs.index(out)
     first, second = (shapes.of(x) for x in (node.inputs[1 + at], node.inputs[1 + op.n_outs + at]))
     return [a if a == b else None for a, b in zip(first, second, strict=True)]
-
-
-def _is_length(var: Variable) -> bool:
-    kind: Any = var.type
-    return bool(kind.numpy_dtype.kind in "iu" and kind.dtype != "uint64")
 
 
 def own_shape(node: Apply, out: Variable, shapes: SymbolicShapes) -> list[Variable] | None:
@@ -349,28 +211,7 @@ def _made(shapes: SymbolicShapes, node: Apply, scalar: Variable) -> Length:
     return shapes.atom("made", scalar, *node.inputs)
 
 
-RULES: Any = {
-    Elemwise: _elementwise,
-    DimShuffle: _rearranged,
-    Alloc: _given,
-    SumTo: _given,
-    Reshape: _reshaped,
-    FusedReduction: _fused,
-    Reduction: _reduced,
-    ArgReduction: _reduced,
-    LogSumExp: _reduced,
-    Softmax: _unchanged,
-    LogSoftmax: _unchanged,
-    IncSubtensor: _unchanged,
-    AdvancedIncSubtensor: _unchanged,
-    MatMul: _multiplied,
-    Gemm: _accumulated,
-    Join: _joined,
-    Subtensor: _taken,
-    AdvancedSubtensor: _gathered,
-    ARange: _counted,
-    IfElse: _chosen,
-}
-_FIRST_ONLY = frozenset(
-    {DimShuffle, Reduction, ArgReduction, LogSumExp, Softmax, LogSoftmax, IncSubtensor, AdvancedIncSubtensor}
-)
+def rule_of(op: Op) -> Callable[[Apply, Variable, SymbolicShapes], Sequence[Length | None]] | None:
+    """Return what gives the lengths of an op's result: None if at most its infer_shape knows."""
+    # Choices are an op of the graph package, which knows no shapes.
+    return _chosen if isinstance(op, IfElse) else getattr(op, "symbolic_shape", None)

@@ -17,7 +17,15 @@ from treadle.tensor.rewrites.analysis.int_arithmetic import (
     times,
     whole_quotient,
 )
-from treadle.tensor.rewrites.analysis.shape_rules import RULES, inferred, measured, needed_by, scalar_tree, stripped
+from treadle.tensor.rewrites.analysis.shape_rules import (
+    inferred,
+    measured,
+    needed_by,
+    rule_of,
+    scalar_tree,
+    slice_of,
+    stripped,
+)
 from treadle.tensor.scalar.arithmetic import add
 from treadle.tensor.scalar.cast import switch
 from treadle.tensor.scalar.comparison import lt
@@ -25,9 +33,10 @@ from treadle.tensor.shape import LENGTH, ShapeI
 from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from treadle.graph import Apply, FunctionGraph
+    from treadle.tensor.index import Span
     from treadle.tensor.rewrites.analysis.int_arithmetic import Number
     from treadle.tensor.variable import TensorVariable
 
@@ -179,6 +188,10 @@ class SymbolicShapes(Feature):
             return self.fixed(n // d if d else 0)
         return self.atom("quotient", over, under)
 
+    def sliced(self, span: Span, length: Length, parts: Iterator[Variable]) -> Length | None:
+        """Return the length of a slice of a dimension; its symbolic bounds are the next of the parts."""
+        return slice_of(self, span, length, parts)
+
     # Lengths of variables
 
     def of(self, var: Variable) -> Lengths:
@@ -207,8 +220,8 @@ class SymbolicShapes(Feature):
             return ()
         found: Sequence[Length | None] = [None] * kind.ndim
         if var.owner is not None and None in kind.shape:
-            rule = RULES.get(type(var.owner.op), inferred)
-            found = rule(self, var.owner, var)
+            rule = rule_of(var.owner.op)
+            found = inferred(self, var.owner, var) if rule is None else rule(var.owner, var, self)
         result = []
         for d, n in enumerate(kind.shape):
             length = self.fixed(n) if n is not None else found[d]
