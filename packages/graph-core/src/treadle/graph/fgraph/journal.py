@@ -29,12 +29,11 @@ class Step(ABC):
     def undo(self, graph: GraphStructure) -> None:
         """Take the step back; every later step has been taken back before."""
 
-    def news(self) -> Sequence[News]:
-        """Return what features are told after the step, one after the other."""
-        return ()
+    def news(self, back: bool = False) -> Sequence[News]:
+        """Return what features are told after the step, one after the other.
 
-    def undone(self) -> Sequence[News]:
-        """Return the reverse of each of the news, told from the last to the first after the step was taken back."""
+        `back`: the reverse of each, told from the last to the first after the step was taken back.
+        """
         return ()
 
 
@@ -57,13 +56,10 @@ class Imported(Step):
         for var in self.fresh:
             del clients[var]
 
-    def news(self) -> Sequence[News]:
-        """Tell of each import."""
-        return [("on_import", (node, self.reason)) for node in self.nodes]
-
-    def undone(self) -> Sequence[News]:
-        """Tell of each removal."""
-        return [("on_prune", (node, REVERT)) for node in self.nodes]
+    def news(self, back: bool = False) -> Sequence[News]:
+        """Tell of each node."""
+        name, reason = ("on_prune", REVERT) if back else ("on_import", self.reason)
+        return [(name, (node, reason)) for node in self.nodes]
 
 
 class Pruned(Step):
@@ -94,13 +90,9 @@ class Pruned(Step):
             graph.relist(x, node, i, serial)
         graph.order.restore(node, self.slot)
 
-    def news(self) -> Sequence[News]:
-        """Tell of the removal."""
-        return (("on_prune", (self.node, self.reason)),)
-
-    def undone(self) -> Sequence[News]:
-        """Tell of the return."""
-        return (("on_import", (self.node, REVERT)),)
+    def news(self, back: bool = False) -> Sequence[News]:
+        """Tell of the removal, or of the return."""
+        return (("on_import", (self.node, REVERT)) if back else ("on_prune", (self.node, self.reason)),)
 
 
 class Changed(Step):
@@ -119,13 +111,10 @@ class Changed(Step):
         graph.set_input(node, i, self.old)
         graph.relist(self.old, node, i, self.serial)
 
-    def news(self) -> Sequence[News]:
+    def news(self, back: bool = False) -> Sequence[News]:
         """Tell of the change."""
-        return (("on_change_input", (self.node, self.i, self.old, self.new, self.reason)),)
-
-    def undone(self) -> Sequence[News]:
-        """Tell of the change back."""
-        return (("on_change_input", (self.node, self.i, self.new, self.old, REVERT)),)
+        change = (self.new, self.old, REVERT) if back else (self.old, self.new, self.reason)
+        return (("on_change_input", (self.node, self.i, *change)),)
 
 
 class Listed(Step):
@@ -181,13 +170,10 @@ class OutputChanged(Step):
         graph.number_outputs(self.index)
         graph.relist(self.var, self.node, 0, self.serial)
 
-    def news(self) -> Sequence[News]:
+    def news(self, back: bool = False) -> Sequence[News]:
         """Tell of the output."""
-        return (("on_add_output" if self.added else "on_remove_output", (self.node, self.reason)),)
-
-    def undone(self) -> Sequence[News]:
-        """Tell of the opposite."""
-        return (("on_remove_output" if self.added else "on_add_output", (self.node, REVERT)),)
+        name = "on_remove_output" if self.added is back else "on_add_output"
+        return ((name, (self.node, REVERT if back else self.reason)),)
 
 
 class InputChanged(Step):
@@ -207,13 +193,10 @@ class InputChanged(Step):
             graph.inputs.insert(self.index, self.var)
             graph.given[self.var] = None
 
-    def news(self) -> Sequence[News]:
+    def news(self, back: bool = False) -> Sequence[News]:
         """Tell of the input."""
-        return (("on_add_input" if self.added else "on_remove_input", (self.var, self.reason)),)
-
-    def undone(self) -> Sequence[News]:
-        """Tell of the opposite."""
-        return (("on_remove_input" if self.added else "on_add_input", (self.var, REVERT)),)
+        name = "on_remove_input" if self.added is back else "on_add_input"
+        return ((name, (self.var, REVERT if back else self.reason)),)
 
 
 class MappingChanged(Step):

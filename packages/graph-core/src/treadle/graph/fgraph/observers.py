@@ -161,7 +161,7 @@ class Observers:
                 if place < told:
                     failed = heard if heard is not None and heard[0] == place else None
                     # Told at once: a feature may look at the graph as it was between two steps.
-                    error = self._tell_back(step.undone(), failed)
+                    error = self._tell_back(step.news(back=True), failed)
                     first_error = first_error or error
         finally:
             self._reverting = False

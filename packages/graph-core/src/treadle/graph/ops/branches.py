@@ -1,4 +1,4 @@
-"""Which nodes belong to a branch of a choice: those that nothing outside of the branch needs.
+"""Which nodes belong to a branch of a conditional: those that nothing outside of the branch needs.
 
 A branch is a block of nodes inside another block; the outermost holds what always runs. A node stands in the innermost
 block that holds all its uses.
@@ -28,9 +28,9 @@ class Block:
     parent
         The block around it; None for the outermost.
     owner
-        The choice that it is a branch of; None for the outermost.
+        The conditional that it is a branch of; None for the outermost.
     results
-        What the choice takes from it.
+        What the conditional takes from it.
     depth
         Number of blocks around it.
     """
@@ -82,7 +82,7 @@ class Branching:
     before
         For some nodes, others that must run before them: readers of what they overwrite.
     lazy
-        Whether a choice computes the branch taken only; all do if None.
+        Whether a conditional computes the branch taken only; all do if None.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class Branching:
     blocks
         All blocks, inner ones before those around them.
     inside
-        The two branches of every lazy choice.
+        The two branches of every lazy conditional.
     home
         The block of every node.
     """
@@ -108,9 +108,9 @@ class Branching:
         self.root = Block()
         self.inside: dict[Apply, tuple[Block, Block]] = {}
         self.home: dict[Apply, Block] = {}
-        choices = [node for node in order if isinstance(node.op, IfElse) and (lazy is None or lazy(node))]
-        if choices:
-            self._place(order, outputs, before or {}, set(choices))
+        conditionals = [node for node in order if isinstance(node.op, IfElse) and (lazy is None or lazy(node))]
+        if conditionals:
+            self._place(order, outputs, before or {}, set(conditionals))
         else:
             self.root.nodes = list(order)
             self.home = dict.fromkeys(order, self.root)
@@ -131,7 +131,7 @@ class Branching:
         order: Sequence[Apply],
         outputs: Sequence[Variable],
         before: Mapping[Apply, Sequence[Apply]],
-        choices: set[Apply],
+        conditionals: set[Apply],
     ) -> None:
         needed: dict[Apply, Block] = {}
         place = {node: at for at, node in enumerate(order)}
@@ -152,7 +152,7 @@ class Branching:
             self.home[node] = block
             block.nodes.append(node)
             op = node.op
-            if node in choices and isinstance(op, IfElse):
+            if node in conditionals and isinstance(op, IfElse):
                 first, second = (Block(block, node, results) for results in op.branches(node))
                 self.inside[node] = (first, second)
                 need(node.inputs[:1], block)
@@ -175,7 +175,7 @@ class Branching:
         return met
 
     def linear(self) -> list[Apply]:
-        """Return all nodes in an order in which each branch stands together, right before its choice."""
+        """Return all nodes in an order in which each branch stands together, right before its conditional."""
         if not self.inside:
             return list(self.root.nodes)
         order: list[Apply] = []
@@ -202,7 +202,7 @@ class Branching:
 
         Notes
         -----
-        What was made before a choice and is needed in a branch ends with the choice, whichever branch is taken.
+        What was made before a conditional and is needed in a branch ends with the conditional, whichever is taken.
         """
         alive = set(keep)
         dying: dict[Apply, list[Variable]] = {node: [] for node in order}

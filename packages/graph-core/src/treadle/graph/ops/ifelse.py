@@ -1,4 +1,4 @@
-"""IfElse: a choice between two branches by a condition; only the branch taken is computed."""
+"""IfElse, the conditional: one of two branches, and only the branch taken is computed."""
 
 from __future__ import annotations
 

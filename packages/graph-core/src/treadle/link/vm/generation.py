@@ -229,7 +229,7 @@ class _ProgramWriter:
         return [v for v in dict.fromkeys(variables) if not self.names[v].startswith("c")]
 
     def _used(self, node: Apply) -> list[Variable]:
-        """Return what a node takes from around it: of a choice, the condition and what the branches take."""
+        """Return what a node takes from around it: of a conditional, the condition and what the branches take."""
         branches = self.branching.inside.get(node)
         if branches is None:
             return node.inputs
@@ -310,13 +310,13 @@ class _ProgramWriter:
             self.writer.add(f"    {assigned} = {self.calls[node]}", node)
         else:
             within = {v for block in branches for v in self.written[block].leaves}
-            self._write_choice(node, branches, assigned)
+            self._write_conditional(node, branches, assigned)
         dead = [self.names[v] for v in self._passed(dying) if v not in within]
         if dead:
             self.writer.add(f"    del {', '.join(dead)}")
 
-    def _write_choice(self, node: Apply, branches: tuple[Block, Block], assigned: str) -> None:
-        """Write the test of a condition, and for each way the branch's call and the choice's own."""
+    def _write_conditional(self, node: Apply, branches: tuple[Block, Block], assigned: str) -> None:
+        """Write the test of a condition, and for each way the branch's call and the conditional's own."""
         op: Any = node.op
         function = self.calls[node].partition("(")[0]
         condition = self.names[node.inputs[0]]

@@ -158,7 +158,7 @@ def into_buffers(node: Apply, reused: Sequence[bool], buffers: Buffers) -> Compu
 
 
 def has_own_thunk(node: Apply) -> bool:
-    """Whether the node's op brings its own way to make thunks; what makes a choice lazy the VM writes itself."""
+    """Whether the node's op brings its own way to make thunks; what makes a conditional lazy the VM writes itself."""
     kind = type(node.op)
     return kind.make_thunk not in {Op.make_thunk, IfElse.make_thunk} or kind.make_py_thunk is not Op.make_py_thunk
 
@@ -285,7 +285,7 @@ def link_one_node(node: Apply, linker: ProgramLinker | None) -> Compute:
         The node; it is left as it is.
     linker
         What lowers it; None for the Python VM. A node that it refuses runs on the Python VM too, and so does one
-        that overwrites an input, since a program by itself would overwrite a copy. A choice (`IfElse`) runs there
+        that overwrites an input, since a program by itself would overwrite a copy. A conditional (`IfElse`) runs there
         because the values of the branch not taken are None.
 
     Returns

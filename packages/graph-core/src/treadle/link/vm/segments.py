@@ -94,8 +94,8 @@ def segments(
     A node's level counts how often the way to it from the inputs changes between accepted and other nodes. Nodes of
     one level and kind form one stretch: a way out of a stretch and back into it would have raised the level.
 
-    A choice is accepted if all nodes of its branches are; they then stand in one stretch with it. The branches of any
-    other choice have stretches of their own, so that the one not taken does not run.
+    A conditional is accepted if all nodes of its branches are; they then stand in one stretch with it. The branches of
+    any other conditional have stretches of their own, so that the one not taken does not run.
     """
     nodes = list(order)
     return _grouped(Branching(nodes, _ends(nodes), before), accepts, before)
@@ -107,8 +107,8 @@ def _ends(order: Sequence[Apply]) -> list[Variable]:
     return [out for node in order for out in node.outputs if out not in used]
 
 
-def _accepted_choices(branching: Branching, accepts: Callable[[Apply], bool]) -> set[Apply]:
-    """Return the choices that are accepted with all of their branches."""
+def _accepted_conditionals(branching: Branching, accepts: Callable[[Apply], bool]) -> set[Apply]:
+    """Return the conditionals that are accepted with all of their branches."""
     whole: dict[Block, bool] = {}
     found = set()
     for block in branching.blocks:
@@ -126,8 +126,8 @@ def _grouped(
     branching: Branching, accepts: Callable[[Apply], bool], before: Mapping[Apply, Sequence[Apply]]
 ) -> list[tuple[bool, list[Apply]]]:
     """Group the nodes of a graph in blocks; see `segments`."""
-    accepted = _accepted_choices(branching, accepts)
-    # The outermost accepted choice that a block belongs to.
+    accepted = _accepted_conditionals(branching, accepts)
+    # The outermost accepted conditional that a block belongs to.
     leader: dict[Block, Apply | None] = {}
     for block in reversed(branching.blocks):
         owner = block.owner
