@@ -82,6 +82,12 @@ def scalar_name(node: Apply | None) -> str | None:
     return node.op.scalar_op.name
 
 
+def argument_of(name: str, var: TensorVariable) -> TensorVariable | None:
+    """Return x if a tensor is f(x), for the elementwise function of a name."""
+    node = var.owner
+    return node.inputs[0] if node is not None and scalar_name(node) == name else None
+
+
 def is_cast(node: Apply | None) -> TypeGuard[NodeOf[Elemwise]]:
     """Whether a node converts its operand to another dtype."""
     name = scalar_name(node)

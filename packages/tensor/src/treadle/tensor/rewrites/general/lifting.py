@@ -31,7 +31,7 @@ from treadle.tensor.scalar.cast import cast
 from treadle.tensor.shape import Reshape, shape_i
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from treadle.graph import FunctionGraph, Op
     from treadle.tensor.rewrites.analysis.int_arithmetic import Number
@@ -376,9 +376,8 @@ def _index_of_matmul(fgraph: FunctionGraph, node: TensorNode, inner: TensorNode)
     left = _matrix(taken(a, [*above[0], row, FULL]), isinstance(row, Point), -2)
     right = _matrix(taken(b, [*above[1], FULL, column]), isinstance(column, Point), -1)
     made = MatMul()(left, right)
-    dropped = {made.ndim - 2} if isinstance(row, Point) else set()
-    dropped |= {made.ndim - 1} if isinstance(column, Point) else set()
-    return if_fits(node, dimshuffle(made, *(d for d in range(made.ndim) if d not in dropped)))
+    kept = [d for d, i in zip((-2, -1), (row, column), strict=True) if not isinstance(i, Point)]
+    return if_fits(node, dimshuffle(made, *range(made.ndim - 2), *(made.ndim + d for d in kept)))
 
 
 def _matrix(x: TensorVariable, is_vector: bool, at: int) -> TensorVariable:
@@ -411,17 +410,12 @@ def _dimshuffle_of_elementwise(
 ) -> TensorVariable | None:
     """dimshuffle(f(x)) -> f(dimshuffle(x)), where one operand at most needs a node more."""
     # A scalar is made a tensor once it is computed.
-    if len(inner.outputs) != 1 or getattr(node.inputs[0].type, "ndim", 0) == 0:
+    if len(inner.outputs) != 1 or node.inputs[0].ndim == 0:
         return None
-    if sum(not _is_cheap(x) for x in inner.inputs) > 1:
+    # The dimshuffle of a constant, an alloc or a dimshuffle disappears into it.
+    if sum(not isinstance(x, Constant) and made_by(x, DimShuffle, Alloc) is None for x in inner.inputs) > 1:
         return None
-    op = node.op
-    return if_fits(node, inner.op(*(dimshuffle(x, *op.order) for x in inner.inputs)))
-
-
-def _is_cheap(x: TensorVariable) -> bool:
-    """Whether the dimshuffle of an operand disappears into what makes it."""
-    return isinstance(x, Constant) or made_by(x, DimShuffle, Alloc) is not None
+    return if_fits(node, inner.op(*(dimshuffle(x, *node.op.order) for x in inner.inputs)))
 
 
 def _transpose_of_matmul(fgraph: FunctionGraph, node: NodeOf[DimShuffle], inner: TensorNode) -> TensorVariable | None:
@@ -439,7 +433,9 @@ def _transpose_of_matmul(fgraph: FunctionGraph, node: NodeOf[DimShuffle], inner:
 
 def _reshape_of_elementwise(fgraph: FunctionGraph, node: TensorNode, inner: TensorNode) -> TensorVariable | None:
     """reshape(f(x, number), lengths) -> f(reshape(x, lengths), number)."""
-    numbers = [filling(x) if _is_unit(x) else None for x in inner.inputs]
+    numbers = [
+        filling(x) if isinstance(x, Constant) and all(n == 1 for n in x.type.shape) else None for x in inner.inputs
+    ]
     if len(inner.outputs) != 1 or sum(value is None for value in numbers) != 1:
         return None
     out = node.outputs[0]
@@ -448,10 +444,6 @@ def _reshape_of_elementwise(fgraph: FunctionGraph, node: TensorNode, inner: Tens
         for x, value in zip(inner.inputs, numbers, strict=True)
     ]
     return if_fits(node, inner.op(*operands))
-
-
-def _is_unit(x: TensorVariable) -> bool:
-    return isinstance(x, Constant) and all(n == 1 for n in x.type.shape)
 
 
 _CROSSED_BY_INDEX: Any = {
@@ -469,20 +461,16 @@ _CROSSED: Any = {
     (DimShuffle, MatMul): _transpose_of_matmul,
     (Reshape, Elemwise): _reshape_of_elementwise,
 }
+
+
+def _alone(rule: Callable[..., TensorVariable | None]) -> Callable[..., TensorVariable | None]:
+    """Let a rule that looks at the node alone be given the graph too."""
+    return lambda _, node: rule(node)
+
+
 # What makes one view of two.
 _TOGETHER: Any = {
-    Subtensor: (
-        lambda _, node: subtensor_of_subtensor(node),
-        lambda _, node: subtensor_of_dimshuffle(node),
-        subtensor_of_reshape,
-    ),
-    DimShuffle: (
-        lambda _, node: dimshuffle_of_dimshuffle(node),
-        lambda _, node: dimshuffle_of_reshape(node),
-    ),
-    Reshape: (
-        useless_reshape,
-        lambda _, node: reshape_of_reshape(node),
-        lambda _, node: reshape_of_dimshuffle(node),
-    ),
+    Subtensor: (_alone(subtensor_of_subtensor), _alone(subtensor_of_dimshuffle), subtensor_of_reshape),
+    DimShuffle: (_alone(dimshuffle_of_dimshuffle), _alone(dimshuffle_of_reshape)),
+    Reshape: (useless_reshape, _alone(reshape_of_reshape), _alone(reshape_of_dimshuffle)),
 }

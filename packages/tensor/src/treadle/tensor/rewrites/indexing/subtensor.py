@@ -102,23 +102,19 @@ def _with(node: NodeOf[Indexed], items: list[Item]) -> TensorVariable | None:
     depth=1,
     after=["constant_positions"],
 )
-def canonical_positions(
-    node: NodeOf[Indexed],
-) -> TensorVariable | None:
+def canonical_positions(node: NodeOf[Indexed]) -> TensorVariable | None:
     """x[0:n:1, -1] -> x[:, n - 1] for known lengths n, so that equal indices look equal."""
     x = node.inputs[0]
     items = items_of(node)
     made = [canonical(item, n) for item, n in zip(items, x.type.shape, strict=True)]
-    return (
-        None
-        if all(a is b or (same(a, b) and _alike(a, b)) for a, b in zip(items, made, strict=True))
-        else _with(node, made)
-    )
+    return None if all(map(_are_alike, items, made)) else _with(node, made)
 
 
-def _alike(a: Item, b: Item) -> bool:
-    """Whether two equal items are written alike too."""
-    return not isinstance(a, Stretch) or not isinstance(b, Stretch) or (a.start, a.step) == (b.start, b.step)
+def _are_alike(a: Item, b: Item) -> bool:
+    """Whether two items are equal and written alike."""
+    if a is b or not isinstance(a, Stretch) or not isinstance(b, Stretch):
+        return a is b or same(a, b)
+    return same(a, b) and (a.start, a.step) == (b.start, b.step)
 
 
 @RULES.rule(EARLY_AND_LATE, Subtensor, tags=(*BOTH, "local_subtensor_remove_broadcastable_index"), depth=1)
@@ -150,8 +146,7 @@ def element_of_shape(node: NodeOf[Subtensor]) -> TensorVariable | None:
         return shape_i(x, item.at) if isinstance(item.at, int) else None
     if not isinstance(item, Stretch) or not item.is_known:
         return None
-    bounds: Any = (item.start, item.stop, item.step)
-    chosen = [dimshuffle(shape_i(x, d), "x") for d in range(x.ndim)[slice(*bounds)]]
+    chosen = [dimshuffle(shape_i(x, d), "x") for d in range(x.ndim)[as_slice(item)]]
     return if_fits(node, Join(0)(*chosen)) if chosen else None
 
 
@@ -188,16 +183,12 @@ def positions_that_are_a_slice(fgraph: FunctionGraph, node: NodeOf[AdvancedSubte
     x = node.inputs[0]
     items = items_of(node)
     at = [d for d, item in enumerate(items) if isinstance(item, Picks)]
-    if all(_rank(items[d]) == 0 for d in at):
+    if all(i.positions.ndim == 0 for i in items if isinstance(i, Picks)):
         return if_fits(node, taken(x, [Point(i.positions) if isinstance(i, Picks) else i for i in items]))
     if len(at) != 1:
         return None
     stretch = _as_stretch(fgraph, x, at[0], items[at[0]])
     return None if stretch is None else if_fits(node, taken(x, [*items[: at[0]], stretch, *items[at[0] + 1 :]]))
-
-
-def _rank(item: Any) -> int:
-    return int(item.positions.type.ndim)
 
 
 def _as_stretch(fgraph: FunctionGraph, x: TensorVariable, d: int, item: Any) -> Stretch | None:
@@ -230,14 +221,16 @@ def subtensor_of_picked(fgraph: FunctionGraph, node: NodeOf[Subtensor]) -> Tenso
         return None
     items, outer = items_of(inner), items_of(node)
     at = [d for d, item in enumerate(items) if isinstance(item, Picks)]
-    if len(at) != 1 or _rank(items[at[0]]) != 1:
+    if len(at) != 1:
         return None
     d = at[0]
-    if isinstance(outer[d], Picks) or not all(
-        isinstance(o, Stretch) and o.is_full for i, o in enumerate(outer) if i != d
+    chosen: Any = items[d]
+    if (
+        chosen.positions.ndim != 1
+        or isinstance(outer[d], Picks)
+        or not all(isinstance(o, Stretch) and o.is_full for i, o in enumerate(outer) if i != d)
     ):
         return None
-    chosen: Any = items[d]
     positions = taken(chosen.positions, [outer[d]])
     x = inner.inputs[0]
     if positions.ndim == 0:
@@ -286,13 +279,9 @@ def read_of_write(fgraph: FunctionGraph, node: NodeOf[Subtensor | AdvancedSubten
 def _distinct(node: TensorNode) -> bool:
     """Whether an index is certain to pick no element twice."""
     arrays = [item for item in items_of(node) if isinstance(item, Picks)]
-    return not arrays or (len(arrays) == 1 and increasing(arrays[0].positions) is not None and _one_sign(arrays[0]))
-
-
-def _one_sign(item: Picks) -> bool:
-    """Whether positions all count from one end: from both, two of them may be the same."""
-    found: Any = increasing(item.positions)
-    return bool((found[0] < 0) == (found[-1] < 0))
+    found = increasing(arrays[0].positions) if len(arrays) == 1 else None
+    # Of positions that count from both ends, two may be the same.
+    return not arrays or (found is not None and (found[0] < 0) == (found[-1] < 0))
 
 
 @RULES.rule(EARLY_AND_LATE, Subtensor, tags=(*BOTH, "local_slice_read_of_write"), needs_graph=True)

@@ -7,6 +7,8 @@ logarithms and of written-out softmaxes consist of, becomes one exponential of a
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from treadle.rewrite import Phase, RuleSet
@@ -15,7 +17,14 @@ from treadle.tensor.dimshuffle import NEW, DimShuffle
 from treadle.tensor.normalization import LogSumExp, Softmax
 from treadle.tensor.reduction import Reduction
 from treadle.tensor.rewrites.analysis.patterns import EVERY_MODE
-from treadle.tensor.rewrites.analysis.predicates import constant_value, is_nonnegative, kind_of, made_by, scalar_name
+from treadle.tensor.rewrites.analysis.predicates import (
+    argument_of,
+    constant_value,
+    is_nonnegative,
+    kind_of,
+    made_by,
+    scalar_name,
+)
 from treadle.tensor.rewrites.analysis.replacements import broadcast_like, cast_like
 from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes
 from treadle.tensor.rewrites.normalization.softmax import expansion_of, sum_of_exponentials
@@ -56,33 +65,22 @@ def _exponent_of(term: Operand, dtype: str) -> TensorVariable | None:
 
 def _argument_of_exp(var: TensorVariable, dtype: str) -> TensorVariable | None:
     """Return x if a variable is exp(x), dimensions of it rearranged or not, and x has a dtype; else None."""
-    node = var.owner
-    shuffle = node if node is not None and isinstance(node.op, DimShuffle) else None
-    if shuffle is not None:
-        node = shuffle.inputs[0].owner
-    if node is None or scalar_name(node) != "exp":
-        return None
-    x = node.inputs[0]
-    if x.dtype != dtype:
+    shuffle = made_by(var, DimShuffle)
+    x = argument_of("exp", var if shuffle is None else shuffle.inputs[0])
+    if x is None or x.dtype != dtype:
         return None
     return x if shuffle is None else shuffle.op(x)
 
 
 def _log_of_sum(var: TensorVariable) -> TensorVariable | None:
     """Return the logarithm of a sum of two exponentials or more, or of one and constants; else None."""
-    kind = var.type
     if scalar_name(var.owner) != "add":
         return None
     terms, _ = operands_of(var, SUM_SIGNS, MOST_TERMS)
-    if sum(constant_value(t.var) is None for t in terms) < 1:
+    if all(constant_value(t.var) is not None for t in terms):
         return None
-    exponents = [_exponent_of(term, kind.dtype) for term in terms]
-    if any(e is None for e in exponents):
-        return None
-    result = exponents[0]
-    for other in exponents[1:]:
-        result = logaddexp(result, other)
-    return result
+    exponents = [_exponent_of(term, var.dtype) for term in terms]
+    return None if None in exponents else reduce(logaddexp, exponents)
 
 
 @RULES.rule(Phase.STABILIZE, log, tags=(*EVERY_MODE, "symbolic_op_recognition"), depth=4, differs=STABLE)
@@ -103,11 +101,8 @@ def log_of_difference_of_exps(node: NodeOf[Elemwise]) -> TensorVariable | None:
     inner = node.inputs[0].owner
     if inner is None or scalar_name(inner) != "sub" or kind_of(out) != "f":
         return None
-    owners = [v.owner for v in inner.inputs]
-    if any(scalar_name(o) != "exp" for o in owners):
-        return None
-    x, y = (o.inputs[0] for o in owners if o is not None)
-    if any(getattr(v, "dtype", "") != out.dtype for v in (x, y)):
+    x, y = (argument_of("exp", v) for v in inner.inputs)
+    if x is None or y is None or x.dtype != out.dtype or y.dtype != out.dtype:
         return None
     return cast_like(out, add(x, log1mexp(sub(y, x))))
 
@@ -121,11 +116,8 @@ def log_of_sum_of_exp(node: NodeOf[Elemwise]) -> TensorVariable | None:
 
 def _log_of_reduced(var: TensorVariable) -> TensorVariable | None:
     """Return the logarithm of a sum of exp over axes, through a dimshuffle above it; else None."""
-    inner = var.owner
-    if inner is None:
-        return None
-    shuffle = inner if isinstance(inner.op, DimShuffle) else None
-    found = sum_of_exponentials(inner.inputs[0].owner if shuffle is not None else inner)
+    shuffle = made_by(var, DimShuffle)
+    found = sum_of_exponentials((var if shuffle is None else shuffle.inputs[0]).owner)
     if found is None:
         return None
     made = LogSumExp(found[1])(found[0])
@@ -157,14 +149,14 @@ def log_of_scaled_sum_of_exp(node: NodeOf[Elemwise]) -> TensorVariable | None:
 @RULES.rule(Phase.STABILIZE, log, depth=2, differs=STABLE)
 def log_of_prod(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """log(prod(x, axes)) -> sum(log(x), axes), where x is 0 or more for certain."""
-    inner = node.inputs[0].owner
+    inner = made_by(node.inputs[0], Reduction)
     out = node.outputs[0]
-    if inner is None or not isinstance(inner.op, Reduction) or inner.op.kind != "prod" or kind_of(out) != "f":
+    if inner is None or inner.op.kind != "prod" or kind_of(out) != "f":
         return None
     x = inner.inputs[0]
     if x.dtype != out.dtype or inner.op.dtype != out.dtype or not is_nonnegative(x):
         return None
-    return cast_like(out, Reduction("sum", inner.op.axes, inner.op.dtype, inner.op.acc_dtype)(log(x)))
+    return cast_like(out, replace(inner.op, kind="sum")(log(x)))
 
 
 # Quotients by sums
@@ -189,21 +181,19 @@ def _opened(operands: list[Operand], parity: int) -> tuple[list[Operand], int]:
 
 
 def _shuffled(op: DimShuffle, var: TensorVariable) -> TensorVariable:
-    """TensorNode a dimshuffle to a tensor; to a tensor that is dimshuffled, as one."""
-    inner = var.owner
-    if inner is None or not isinstance(inner.op, DimShuffle):
+    """Apply a dimshuffle to a tensor; to a tensor that is dimshuffled, as one."""
+    inner = made_by(var, DimShuffle)
+    if inner is None:
         return op(var)
-    order = tuple(d if d == NEW else inner.op.order[int(d)] for d in op.order)
+    order = tuple(d if isinstance(d, str) else inner.op.order[d] for d in op.order)
     x = inner.inputs[0]
     return x if order == tuple(range(inner.op.ndim)) else DimShuffle(order, inner.op.ndim)(x)
 
 
 def _is_total(var: TensorVariable) -> bool:
     """Whether a tensor is a sum of exponentials along axes, with dimensions added or not."""
-    node = var.owner
-    if node is not None and isinstance(node.op, DimShuffle):
-        node = node.inputs[0].owner
-    return sum_of_exponentials(node) is not None
+    shuffle = made_by(var, DimShuffle)
+    return sum_of_exponentials((var if shuffle is None else shuffle.inputs[0]).owner) is not None
 
 
 @RULES.rule(Phase.STABILIZE, Reduction, tags=EVERY_MODE, depth=5, differs=STABLE)
@@ -219,8 +209,8 @@ def sum_of_quotients_by_sum_of_exps(node: NodeOf[Reduction]) -> TensorVariable |
         return None
     operands, parity = operands_of(x, PRODUCT_SIGNS, MOST_FACTORS)
     for o in operands:
-        shuffle = o.var.owner
-        if o.sign > 0 or shuffle is None or not isinstance(shuffle.op, DimShuffle) or not _is_total(o.var):
+        shuffle = made_by(o.var, DimShuffle)
+        if o.sign > 0 or shuffle is None or not _is_total(o.var):
             continue
         order = shuffle.op.order
         if any(order[d] != NEW for d in op.axes):
@@ -231,12 +221,6 @@ def sum_of_quotients_by_sum_of_exps(node: NodeOf[Reduction]) -> TensorVariable |
         kept = DimShuffle(tuple(e for d, e in enumerate(order) if d not in op.axes), shuffle.op.ndim)
         return cast_like(node.outputs[0], true_div(op(rest), _shuffled(kept, shuffle.inputs[0])))
     return None
-
-
-def _log_of_factor(var: TensorVariable) -> TensorVariable | None:
-    """Return the logarithm of a factor that is a sum of exponentials, along axes or of a few terms; else None."""
-    reduced = _log_of_reduced(var)
-    return reduced if reduced is not None else _log_of_sum(var)
 
 
 @RULES.rule(
@@ -296,5 +280,6 @@ def _ratio_of(e: TensorVariable, total: TensorVariable, dtype: str) -> TensorVar
     found = sum_of_exponentials(expansion[0]) if expansion is not None else None
     if found is not None and expansion is not None and found[0] is x and found[1] == expansion[1]:
         return Softmax(found[1])(x)
-    scale = _log_of_factor(total)
+    reduced = _log_of_reduced(total)
+    scale = _log_of_sum(total) if reduced is None else reduced
     return None if scale is None or scale.dtype != dtype else exp(sub(x, scale))

@@ -1,8 +1,8 @@
-"""Stable forms of softmax and its kin, and of the gradients of its logarithm."""
+"""Stable forms of softmax and log_softmax, and of the gradients of the logarithm of softmax."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.broadcasting import Alloc
@@ -11,7 +11,7 @@ from treadle.tensor.indexing import AdvancedIncSubtensor, AdvancedSubtensor, Inc
 from treadle.tensor.normalization import LogSoftmax, LogSumExp, Softmax
 from treadle.tensor.reduction import Reduction
 from treadle.tensor.rewrites.analysis.patterns import EVERY_MODE
-from treadle.tensor.rewrites.analysis.predicates import constant_value, scalar_name
+from treadle.tensor.rewrites.analysis.predicates import argument_of, constant_value, kind_of, made_by, scalar_name
 from treadle.tensor.rewrites.analysis.replacements import cast_like
 from treadle.tensor.rewrites.scalar.algebra import PRODUCT_SIGNS
 from treadle.tensor.rewrites.scalar.exponential import STABLE
@@ -30,15 +30,12 @@ RULES = RuleSet("normalization")
 # Recognising sums of exponentials
 
 
-def sum_of_exponentials(node: TensorNode | None) -> tuple[Any, tuple[int, ...]] | None:
+def sum_of_exponentials(node: TensorNode | None) -> tuple[TensorVariable, tuple[int, ...]] | None:
     """Return x and the axes, if a node is the sum of exp(x) over axes, all in one float dtype."""
     if node is None or not isinstance(node.op, Reduction) or node.op.kind != "sum":
         return None
-    inner = node.inputs[0].owner
-    if scalar_name(inner) != "exp" or inner is None:
-        return None
-    x = inner.inputs[0]
-    if x.type.numpy_dtype.kind != "f" or x.dtype != node.op.dtype or x.dtype != getattr(inner.outputs[0], "dtype", ""):
+    x = argument_of("exp", node.inputs[0])
+    if x is None or kind_of(x) != "f" or x.dtype != node.op.dtype or x.dtype != node.inputs[0].dtype:
         return None
     return x, node.op.axes
 
@@ -61,10 +58,10 @@ def expansion_of(node: TensorNode | None, ndim: int) -> tuple[TensorNode, tuple[
 def exp_over_sum_of_exp(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """exp(x) / sum(exp(x), axes, keepdims) -> softmax(x, axes)."""
     above, below = node.inputs
-    if scalar_name(above.owner) != "exp" or above.owner is None:
+    x = argument_of("exp", above)
+    if x is None:
         return None
-    x = above.owner.inputs[0]
-    expansion = expansion_of(below.owner, x.type.ndim)
+    expansion = expansion_of(below.owner, x.ndim)
     found = sum_of_exponentials(expansion[0]) if expansion is not None else None
     if expansion is None or found is None or found[0] is not x or found[1] != expansion[1]:
         return None
@@ -74,20 +71,16 @@ def exp_over_sum_of_exp(node: NodeOf[Elemwise]) -> TensorVariable | None:
 @RULES.rule(Phase.STABILIZE, log, tags=EVERY_MODE, differs=STABLE)
 def log_of_softmax(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """log(softmax(x)) -> log_softmax(x)."""
-    inner = node.inputs[0].owner
-    if inner is None or not isinstance(inner.op, Softmax):
-        return None
-    return LogSoftmax(inner.op.axes)(inner.inputs[0])
+    inner = made_by(node.inputs[0], Softmax)
+    return None if inner is None else LogSoftmax(inner.op.axes)(inner.inputs[0])
 
 
 @RULES.rule(Phase.STABILIZE, log, tags=EVERY_MODE, depth=3, differs=STABLE)
 def log_of_part_of_softmax(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """log(softmax(x)[i]) -> log_softmax(x)[i]."""
-    part = node.inputs[0].owner
-    if part is None or not isinstance(part.op, Subtensor | AdvancedSubtensor):
-        return None
-    inner = part.inputs[0].owner
-    if inner is None or not isinstance(inner.op, Softmax):
+    part = made_by(node.inputs[0], Subtensor, AdvancedSubtensor)
+    inner = None if part is None else made_by(part.inputs[0], Softmax)
+    if part is None or inner is None:
         return None
     return part.op(LogSoftmax(inner.op.axes)(inner.inputs[0]), *part.inputs[1:])
 
@@ -95,10 +88,8 @@ def log_of_part_of_softmax(node: NodeOf[Elemwise]) -> TensorVariable | None:
 @RULES.rule(Phase.STABILIZE, exp, tags=EVERY_MODE, differs=STABLE)
 def exp_of_log_softmax(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """exp(log_softmax(x)) -> softmax(x)."""
-    inner = node.inputs[0].owner
-    if inner is None or not isinstance(inner.op, LogSoftmax):
-        return None
-    return Softmax(inner.op.axes)(inner.inputs[0])
+    inner = made_by(node.inputs[0], LogSoftmax)
+    return None if inner is None else Softmax(inner.op.axes)(inner.inputs[0])
 
 
 @RULES.rule(Phase.STABILIZE, sub, tags=EVERY_MODE, depth=3, differs=STABLE)
@@ -117,23 +108,18 @@ def argument_minus_logsumexp(node: NodeOf[Elemwise]) -> TensorVariable | None:
 # Gradients of logarithms of softmax: what was divided by the softmax is multiplied by it again.
 
 
-def _dtype(var: TensorVariable) -> str:
-    return str(getattr(var, "dtype", ""))
-
-
 def _without(operands: list[Operand], var: TensorVariable, parity: int) -> TensorVariable | None:
     """Return a product without one division by a variable, or None if it has none."""
     for i, o in enumerate(operands):
         if o.sign < 0 and o.var is var:
-            return product_of([*operands[:i], *operands[i + 1 :]], parity, _dtype(var))
+            return product_of([*operands[:i], *operands[i + 1 :]], parity, var.dtype)
     return None
 
 
 def _is_zeros(var: TensorVariable) -> bool:
-    """Whether a tensor is zeros, spread or not."""
-    node = var.owner
-    inner = node.inputs[0] if node is not None and isinstance(node.op, Alloc) else var
-    return bool(constant_value(inner) == 0)
+    """Whether a tensor is zeros, broadcast or not."""
+    node = made_by(var, Alloc)
+    return bool(constant_value(var if node is None else node.inputs[0]) == 0)
 
 
 def _scattered(var: TensorVariable, s: TensorVariable) -> TensorVariable | None:
@@ -162,13 +148,13 @@ def _times(var: TensorVariable, s: TensorVariable) -> TensorVariable | None:
     for i, o in enumerate(operands):
         made = _scattered(o.var, s) if o.sign > 0 else None
         if made is not None:
-            return product_of([*operands[:i], Operand(made, 1), *operands[i + 1 :]], parity, _dtype(s))
+            return product_of([*operands[:i], Operand(made, 1), *operands[i + 1 :]], parity, s.dtype)
     return None
 
 
 def _softmax_and_other(node: TensorNode) -> list[tuple[TensorVariable, TensorVariable]]:
-    pairs = [(node.inputs[0], node.inputs[1]), (node.inputs[1], node.inputs[0])]
-    return [(s, other) for s, other in pairs if s.owner is not None and isinstance(s.owner.op, Softmax)]
+    a, b = node.inputs
+    return [(s, other) for s, other in ((a, b), (b, a)) if made_by(s, Softmax) is not None]
 
 
 @RULES.rule(Phase.STABILIZE, mul, tags=(*EVERY_MODE, "symbolic_op_recognition"), depth=5, differs=STABLE)
