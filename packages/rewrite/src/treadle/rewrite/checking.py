@@ -30,15 +30,7 @@ _UNKNOWN = _Unknown()
 
 
 class Samples:
-    """Values of a graph's variables for one set of sample inputs. Rewriting keeps values, so each is computed once.
-
-    Parameters
-    ----------
-    fgraph
-        The graph; shared variables have the values that they hold.
-    seed
-        Which sample the types of the other inputs make.
-    """
+    """Values of a graph's variables for one set of sample inputs. Rewriting keeps values, so each is computed once."""
 
     def __init__(self, fgraph: FunctionGraph, seed: int) -> None:
         self._values: dict[Variable, object] = {}
@@ -78,13 +70,7 @@ class Samples:
 
 
 class Checker:
-    """Evaluates each change of a run before and after it.
-
-    Parameters
-    ----------
-    fgraph
-        The graph.
-    """
+    """Evaluates each change of a run before and after it."""
 
     def __init__(self, fgraph: FunctionGraph) -> None:
         vm.TABLE.load()
@@ -97,12 +83,6 @@ class Checker:
 
         Where a value before the change is infinite or not a number, another one after it is no fault: stable forms
         are there to be better. Where it could not be computed, nothing is decided.
-
-        Raises
-        ------
-        RuleFaultError
-            If a value, its shape or its dtype changes, or can no longer be computed. It names the rule, the node, the
-            user's line and the values.
         """
         decided = False
         with self._scope():

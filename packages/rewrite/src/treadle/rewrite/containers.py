@@ -131,6 +131,10 @@ class SequenceDB(RewriteDatabase):
             return {**traits, "position": max(taken) + 1.0 if taken else 0.0}
         return traits
 
+    def in_running_order(self) -> list[Entry]:
+        """Return what is registered, by position."""
+        return sorted(self.entries(), key=lambda entry: entry.traits["position"])
+
     def position(self, name: str) -> float:
         """Return the position of a member.
 
@@ -153,9 +157,3 @@ class SequenceDB(RewriteDatabase):
         for at in dict.fromkeys(position for position, *_ in placed):
             ordered += in_order([member for position, _, member in placed if position == at])
         return SequentialGraphRewriter(*ordered, name=self.name)
-
-
-def placed_entries(database: RewriteDatabase) -> list[Entry]:
-    """Return what is registered in a database, by position where its members have one that counts."""
-    entries = list(database.entries())
-    return sorted(entries, key=lambda e: e.traits["position"]) if isinstance(database, SequenceDB) else entries

@@ -255,6 +255,17 @@ class RewriteDatabase:
         with self._lock:
             return list(self._entries.values())
 
+    def in_running_order(self) -> list[Entry]:
+        """Return what is registered, in the order in which it runs as far as that is fixed."""
+        return self.entries()
+
+    def walk(self) -> Iterator[tuple[RewriteDatabase, Entry]]:
+        """Yield what is registered here and in the databases inside, in running order, each with its database."""
+        for entry in self.in_running_order():
+            yield self, entry
+            if isinstance(entry.member, RewriteDatabase):
+                yield from entry.member.walk()
+
     def __contains__(self, tag: object) -> bool:
         """Whether a member has this name or carries this tag."""
         return any(tag in entry.tags for entry in self.entries())
@@ -302,12 +313,8 @@ class RewriteDatabase:
     @property
     def own_tags(self) -> frozenset[str]:
         """Every tag that something registered here, or in a database inside, carries."""
-        tags: set[str] = set()
-        for entry in self.entries():
-            tags |= entry.tags
-            if isinstance(entry.member, RewriteDatabase):
-                tags |= entry.member.own_tags
-        return frozenset(tags)
+        inside = (entry.member.own_tags for entry in self.entries() if isinstance(entry.member, RewriteDatabase))
+        return frozenset().union(*(entry.tags for entry in self.entries()), *inside)
 
     @property
     def tags(self) -> frozenset[str]:

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.config import discover
 from treadle.rewrite.builtin import RULES as CORE
-from treadle.rewrite.containers import EquilibriumDB, SequenceDB, placed_entries
+from treadle.rewrite.containers import EquilibriumDB, SequenceDB
 from treadle.rewrite.database import Entry, RewriteDatabase
 from treadle.rewrite.errors import RuleDefinitionError, UnknownTagError
 from treadle.rewrite.inplace import RULES as INPLACE
+from treadle.rewrite.interface import Rewriter
 from treadle.rewrite.merging import MergeOptimizer
 from treadle.rewrite.ordering import in_order
 from treadle.rewrite.phase import Phase
@@ -18,8 +19,7 @@ from treadle.rewrite.rules import GraphPass, Rule, RuleSet
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from treadle.rewrite.database import Member
-    from treadle.rewrite.interface import Rewriter
+    from treadle.rewrite.database import Member, Traits
     from treadle.rewrite.query import RewriteDatabaseQuery
 
 _BOTH = ("fast_run", "fast_compile")
@@ -104,20 +104,13 @@ class PhasedDatabase(SequenceDB):
             database = database[inner]
         # In each phase, a rule carries the tag of that phase only.
         tags = sorted(item.tags.difference(other.tag for other in item.phases if other is not phase) - {item.name})
-        database._register(item.name, item, tuple(tags), False, False, {**_TRAITS, "place": item.place})
+        traits: Traits = {"final": False, "cleanup": False, "place": item.place}
+        database._register(item.name, item, tuple(tags), False, False, traits)
 
     def leaves(self) -> Iterator[Rewriter]:
-        """Yield all rules and other rewriters, each once, in the order of the phases."""
-        met: dict[int, None] = {}
-        pending: list[RewriteDatabase] = [self]
-        while pending:
-            database = pending.pop(0)
-            for entry in placed_entries(database):
-                if isinstance(entry.member, RewriteDatabase):
-                    pending.append(entry.member)
-                elif id(entry.member) not in met:
-                    met[id(entry.member)] = None
-                    yield entry.member
+        """Return all rules and other rewriters, each once, in the order of the phases."""
+        found = {id(entry.member): entry.member for _, entry in self.walk()}
+        return (member for member in found.values() if isinstance(member, Rewriter))
 
     def __contains__(self, tag: object) -> bool:
         """Whether there is something of this name, or a tag of this name, here or in a database inside."""
@@ -133,22 +126,13 @@ class PhasedDatabase(SequenceDB):
         try:
             return super()._entry(tag)
         except UnknownTagError:
-            pending: list[Member] = [entry.member for entry in self.entries()]
-            while pending:
-                database = pending.pop(0)
-                if isinstance(database, RewriteDatabase):
-                    for entry in database.entries():
-                        if entry.name == tag:
-                            return entry
-                        pending.append(entry.member)
+            for _, entry in self.walk():
+                if entry.name == tag:
+                    return entry
             raise
 
 
 _CHANGES = ("changes",)  # among the answers that are forgotten when something changes
-_TRAITS = {
-    "final": False,
-    "cleanup": False,
-}
 
 
 class DefaultDatabase(PhasedDatabase):

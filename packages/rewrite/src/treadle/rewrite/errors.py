@@ -22,13 +22,7 @@ class RewriterTypeError(RuleDefinitionError, TypeError):
 
 
 def require_kind(subject: str, wanted: str, given: object, *kinds: type) -> None:
-    """Refuse what is of another kind than wanted.
-
-    Raises
-    ------
-    RewriterTypeError
-        If it is of none of the kinds.
-    """
+    """Refuse what is of another kind than wanted."""
     if not isinstance(given, kinds):
         msg = f"{subject}: {wanted} is needed, got {given!r}."
         raise RewriterTypeError(msg)

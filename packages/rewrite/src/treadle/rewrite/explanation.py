@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.config import lazy_module
 from treadle.graph import Apply, FunctionGraph, Op, Variable, html_comparison
-from treadle.rewrite.containers import placed_entries
 from treadle.rewrite.database import Entry, RewriteDatabase
 from treadle.rewrite.documented.databases import optdb
 from treadle.rewrite.documented.substitution import PatternNodeRewriter
@@ -96,19 +95,8 @@ class Explanation:
 
 
 def _registered(database: RewriteDatabase) -> Iterator[tuple[RewriteDatabase, Entry]]:
-    """Yield every rewriter with the database that it is registered in, in running order."""
-    stack = _placed(database)
-    while stack:
-        home, entry = stack.pop()
-        if isinstance(entry.member, RewriteDatabase):
-            stack += _placed(entry.member)
-        else:
-            yield home, entry
-
-
-def _placed(database: RewriteDatabase) -> list[tuple[RewriteDatabase, Entry]]:
-    """Return what is registered in a database, the last to run first."""
-    return [(database, entry) for entry in reversed(placed_entries(database))]
+    """Return every rewriter with the database that it is registered in, in running order."""
+    return ((home, entry) for home, entry in database.walk() if not isinstance(entry.member, RewriteDatabase))
 
 
 def _tracked(rewriter: object) -> Sequence[Tracked]:

@@ -76,14 +76,7 @@ def protected_variables(fgraph: FunctionGraph) -> set[Variable]:
 def allowed_inputs(node: Apply, roots: Roots, dying: frozenset[Variable]) -> list[int]:
     """Return the positions of inputs that a node may overwrite, those of an output's very type first.
 
-    Parameters
-    ----------
-    node
-        The node.
-    roots
-        Whose memory each view may use.
-    dying
-        The variables whose memory nothing reads after the node, and which belong to nobody else.
+    `dying` are the variables whose memory nothing reads after the node, and which belong to nobody else.
     """
     own = [roots_of(x, roots) for x in node.inputs]
     found = []
@@ -97,13 +90,7 @@ def allowed_inputs(node: Apply, roots: Roots, dying: frozenset[Variable]) -> lis
 
 
 def in_place_version(op: Op, allowed: Sequence[int]) -> Op | None:
-    """Return the version of an op that overwrites some of the allowed inputs, or None if there is none.
-
-    Raises
-    ------
-    RewriteError
-        If the op's answer overwrites something else.
-    """
+    """Return the version of an op that overwrites some of the allowed inputs, or None if there is none."""
     made = op.inplace_on_inputs(allowed)
     overwritten = {i for inputs in made.destroy_map.values() for i in inputs}
     if made is op or not overwritten:

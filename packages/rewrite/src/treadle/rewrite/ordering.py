@@ -17,11 +17,6 @@ def in_order(items: Sequence[_Item]) -> list[_Item]:
     """Return rewriters in an order that keeps every before and after, otherwise in the order given.
 
     Names of rules that are not among the items do not matter; rewriters need not have a before and after.
-
-    Raises
-    ------
-    RuleDefinitionError
-        If the constraints contradict each other; the message names the rules.
     """
     number = {item.name: i for i, item in enumerate(items)}
     followers: list[set[int]] = [set() for _ in items]

@@ -154,13 +154,7 @@ def _extra(pair: object) -> tuple[GraphRewriter, float | str]:
 
 
 def as_position(subject: str, given: object) -> float | str:
-    """Return a position given as a number or as ``"last"``.
-
-    Raises
-    ------
-    RewriterTypeError
-        If it is something else.
-    """
+    """Return a position given as a number or as ``"last"``."""
     if given == "last":
         return "last"
     if isinstance(given, bool) or not isinstance(given, int | float) or given != given:

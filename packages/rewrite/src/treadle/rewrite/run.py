@@ -483,13 +483,7 @@ class Run(Feature):
 
 
 def replacements(name: str, node: Apply, made: object) -> tuple[list[tuple[Variable, Variable]], Sequence[Variable]]:
-    """Return what is to be replaced by what, and what must be gone, from the forms in which a rule may answer.
-
-    Raises
-    ------
-    RewriteError
-        If the answer has another form.
-    """
+    """Return what is to be replaced by what, and what must be gone, from the forms in which a rule may answer."""
     outputs = node.outputs
     if isinstance(made, Variable):
         if len(outputs) == 1:

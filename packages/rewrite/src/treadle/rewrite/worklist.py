@@ -145,23 +145,10 @@ class Worklist:
     """Local rules at work on one graph.
 
     Nodes wait in a queue, at first all of them, each after those it needs. What a replacement brings in is looked at
-    next; what uses it, or can see it through its inputs, is looked at again.
+    next (last, unless `new_first`); what uses it, or can see it through its inputs, is looked at again. `again` is
+    ``"touched"`` for that, ``"new"`` to look again only at what comes in, ``"never"`` to look at each node once.
 
-    Parameters
-    ----------
-    run
-        The run that this is part of.
-    index
-        The rules.
-    ratio
-        How many changes one rule may make for each node of the graph before it is stopped.
-    new_first
-        Whether what a replacement brings in is looked at before everything else, or after it.
-    again
-        ``"touched"``: whatever a change touches is looked at again. ``"new"``: only what it brings in.
-        ``"never"``: every node is looked at once.
-    callback
-        Called with (error, run, node) where a rule fails, in place of what ``on_opt_error`` says.
+    `ratio` is how many changes one rule may make for each node of the graph before it is stopped.
     """
 
     def __init__(
