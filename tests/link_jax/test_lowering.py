@@ -52,7 +52,7 @@ def known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(JAX._rules, HalveKnown, halve)
 
 
-def test_all_structured_ops_have_a_rule() -> None:
+def test_structured_ops_without_simpler_ones_have_a_rule() -> None:
     ops = {
         tt.Elemwise, tt.DimShuffle, tt.Shape, tt.ShapeI, tt.Reshape, tt.Alloc, tt.SumTo, tt.Reduction, tt.ArgReduction,
         tt.MatMul, tt.Join, tt.ARange, tt.Subtensor, tt.IncSubtensor, tt.AdvancedSubtensor, tt.AdvancedIncSubtensor,

@@ -8,7 +8,7 @@ shape.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -20,7 +20,7 @@ from treadle.link.vm import Linker, Program, Segment, generate, in_segments
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from treadle.graph import Apply, Type
+    from treadle.graph import Apply, Compute, Type, Value
     from treadle.link.torch.program import TorchProgram
 
 # A stretch of so few nodes that makes single numbers, a condition most often, is not worth a compilation.
@@ -66,7 +66,7 @@ class ChoosingProgram(Program):
         self,
         fgraph: FunctionGraph,
         link: Callable[[FunctionGraph, frozenset[int], bool], TorchProgram],
-        place: Any,
+        place: torch.device,
         native_outputs: frozenset[int],
     ) -> None:
         self.fgraph = fgraph
@@ -80,7 +80,7 @@ class ChoosingProgram(Program):
         self.source = generated.source
         self._run = generated.run
 
-    def __call__(self, *inputs: Any) -> Sequence[Any]:
+    def __call__(self, *inputs: Value) -> Sequence[Value]:
         """Compute the outputs.
 
         Raises
@@ -96,18 +96,18 @@ class ChoosingProgram(Program):
             for i, (x, v) in enumerate(zip(results, self.fgraph.outputs, strict=True))
         ]
 
-    def _native_form(self, value: Any, type_: Type) -> Any:
+    def _native_form(self, value: Value, type_: Type) -> Value:
         if isinstance(value, torch.Tensor):
             return value
         dtype = getattr(type_, "dtype", "")
         return to_native(from_host(value, dtype), dtype).to(self._place)
 
-    def fetch(self, value: Any, type_: Type) -> Any:
+    def fetch(self, value: Value, type_: Type) -> Value:
         """Return an output in native form as a NumPy array that the caller owns."""
         return type_.copy_value(type_.to_host(value))
 
 
-def _copied(value: Any) -> Any:
+def _copied(value: Value) -> Value:
     """Return a copy of a value that something else may hold too."""
     return value.clone() if isinstance(value, torch.Tensor) else value.copy()
 
@@ -122,13 +122,12 @@ def _let_share(outer: FunctionGraph) -> None:
             outer.replace_all(zip(node.outputs, made.outputs, strict=True))
 
 
-def _callable(node: Apply) -> Callable[..., Any]:
+def _callable(node: Apply) -> Compute:
     op = node.op
     if isinstance(op, Segment):
         program = op.program
         if len(node.outputs) == 1:
             return lambda *values: program(*values)[0]
         return lambda *values: tuple(program(*values))
-    rule: Any = TORCH.find(op)
-    found: Callable[..., Any] = rule(op, node)
+    found: Compute = TORCH.rule(node)(op, node)
     return found

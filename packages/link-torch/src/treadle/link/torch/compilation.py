@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -16,6 +16,8 @@ from treadle.link.torch.folder import inductor_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from treadle.graph import Value
 
 # Lengths 0 and 1, and equal ones, are compiled separately: a program of many inputs has many such cases.
 RECOMPILATIONS = 200
@@ -84,7 +86,7 @@ class Compiled:
     with the lock.
     """
 
-    def __init__(self, function: Callable[..., Any], tensors: int) -> None:
+    def __init__(self, function: Callable[..., Sequence[object]], tensors: int) -> None:
         self._function = function
         self._compiled = torch.compile(
             function,
@@ -94,29 +96,30 @@ class Compiled:
             recompile_limit=RECOMPILATIONS,
         )
         self._count = tensors
-        self._known: set[Any] = set()
+        self._known: set[object] = set()
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Value) -> Sequence[object]:
         """Call the function; the first arguments are tensors, then integers, then constants."""
-        met = (tuple([x.shape for x in args[: self._count]]), self._integers(args))
+        met = (
+            tuple([x.shape for x in args[: self._count]]),
+            tuple([x for x in args[self._count :] if not isinstance(x, torch.Tensor)]),
+        )
         if met not in self._known:
             return self._first_call(met, args)
         try:
-            return self._compiled(*args)
+            found: Sequence[object] = self._compiled(*args)
         except Exception:  # noqa: BLE001 - whatever it is, the second attempt raises it again
             return self._first_call(met, args)
+        return found
 
-    def _integers(self, args: Sequence[Any]) -> tuple[Any, ...]:
-        return tuple(x for x in args[self._count :] if not isinstance(x, torch.Tensor))
-
-    def _first_call(self, met: Any, args: Sequence[Any]) -> Any:
+    def _first_call(self, met: object, args: Sequence[Value]) -> Sequence[object]:
         # Imported by torch.compile anyway; importing it takes seconds, so not before.
         from torch._dynamo.convert_frame import compile_lock
         from torch._dynamo.exc import FailOnRecompileLimitHit
 
         with span("compiler"), compile_lock, inductor_folder():
             try:
-                result = self._compiled(*args)
+                result: Sequence[object] = self._compiled(*args)
             except FailOnRecompileLimitHit:
                 NOTICES.warn(
                     "recompilations",

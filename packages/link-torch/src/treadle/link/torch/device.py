@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 
 from treadle.config import OptionValueError, config
 
 
-def device() -> Any:
+def device() -> torch.device:
     """Return the device named by the option ``torch__device``.
 
     Raises

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.graph import Constant
 from treadle.link.torch.numbers import length_of, on_numbers
 from treadle.link.torch.table import Checked
-from treadle.tensor import static_positions
+from treadle.tensor import static_positions, tensors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
-    from treadle.graph import Apply, FunctionGraph, Variable
+    import torch
+
+    from treadle.graph import Apply, Compute, FunctionGraph, Value, Variable
+    from treadle.link.torch.numbers import Host
     from treadle.link.torch.planning import ExecutionPlan
+    from treadle.link.torch.table import Flag, Lowered
 
 # torch.compile remembers which dimensions change by the file and line of a function: each needs a name of its own.
 _NUMBER = itertools.count()
@@ -40,7 +44,7 @@ class GeneratedFunction:
         Constants passed as tensors.
     """
 
-    run: Callable[..., Any]
+    run: Callable[..., Sequence[Value]]
     source: str
     tensors: tuple[Variable, ...]
     numbers: tuple[Variable, ...]
@@ -55,11 +59,11 @@ def _literal(constant: Constant) -> str:
 
 class _Writer:
     def __init__(
-        self, fgraph: FunctionGraph, plan: ExecutionPlan, as_tensor: Callable[[str], Callable[[Any], Any]]
+        self, fgraph: FunctionGraph, plan: ExecutionPlan, as_tensor: Callable[[str], Callable[[Host], torch.Tensor]]
     ) -> None:
         self.plan = plan
         self.as_tensor = as_tensor
-        self.scope: dict[str, Any] = {}
+        self.scope: dict[str, Compute] = {}
         self.lines: list[str] = []
         self.flags: list[str] = []
         given = [*fgraph.inputs, *plan.prelude]
@@ -83,7 +87,7 @@ class _Writer:
             dying[node] = [v for v in dead if v not in self.plan.hosts]
         return dying
 
-    def function(self, run: Callable[..., Any]) -> str:
+    def function(self, run: Compute) -> str:
         name = f"f{len(self.scope)}"
         self.scope[name] = run
         return name
@@ -95,9 +99,10 @@ class _Writer:
     def tensor(self, var: Variable) -> str:
         """Return the name of a tensor, made from the Python integer where there is only that."""
         if var not in self.names:
-            kind: Any = var.type
+            (tensor,) = tensors([var])
             name = f"v{len(self.names)}"
-            self.lines.append(f"    {name} = {self.function(self.as_tensor(kind.dtype))}({self.numbers[var]})")
+            made = self.function(self.as_tensor(tensor.type.dtype))
+            self.lines.append(f"    {name} = {made}({self.numbers[var]})")
             self.names[var] = name
         return self.names[var]
 
@@ -107,13 +112,14 @@ class _Writer:
         if read is not None:
             called = f"{self.function(read)}({self.tensor(node.inputs[0])})"
         else:
-            compute: Any = on_numbers(node)
+            compute = on_numbers(node)
+            assert compute is not None
             called = f"{self.function(compute)}({', '.join(self.number(v) for v in node.inputs)})"
         name = f"h{len(self.numbers)}"
         self.numbers[out] = name
         self.lines.append(f"    {name} = {called}")
 
-    def write(self, node: Apply, lowered: Callable[..., Any] | Checked) -> None:
+    def write(self, node: Apply, lowered: Lowered) -> None:
         static = set(static_positions(node))
         args = [self.number(v) if i in static else self.tensor(v) for i, v in enumerate(node.inputs)]
         targets = []
@@ -132,7 +138,7 @@ class _Writer:
         if dead:
             self.lines.append(f"    del {', '.join(dead)}")
 
-    def finish(self, fgraph: FunctionGraph, either: Callable[..., Any]) -> GeneratedFunction:
+    def finish(self, fgraph: FunctionGraph, either: Callable[..., Flag]) -> GeneratedFunction:
         results = [self.tensor(v) for v in fgraph.outputs]
         if self.flags:
             results.insert(0, f"{self.function(either)}({', '.join(self.flags)})")
@@ -148,9 +154,9 @@ class _Writer:
 def generate(
     fgraph: FunctionGraph,
     plan: ExecutionPlan,
-    lowered: Mapping[Apply, Callable[..., Any] | Checked],
-    as_tensor: Callable[[str], Callable[[Any], Any]],
-    either: Callable[..., Any],
+    lowered: Mapping[Apply, Lowered],
+    as_tensor: Callable[[str], Callable[[Host], torch.Tensor]],
+    either: Callable[..., Flag],
 ) -> GeneratedFunction:
     """Write the function of a graph.
 

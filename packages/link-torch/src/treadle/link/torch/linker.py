@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -20,33 +20,33 @@ from treadle.link.vm import TableLinker
 from treadle.tensor import Elemwise, TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from treadle.graph import Apply, FunctionGraph, Type
-    from treadle.link.torch.planning import ExecutionPlan
-    from treadle.link.torch.table import Checked
+    from treadle.graph import Apply, FunctionGraph, Type, Value
+    from treadle.link.torch.numbers import Host
+    from treadle.link.torch.table import Flag, Lowered
     from treadle.link.vm import Program, ProgramGraph
 
 __all__ = ["TorchLinker"]
 
 
-def either(*flags: Any) -> Any:
+def either(*flags: Flag) -> Flag:
     """Return whether one of the flags is set, None where none is a tensor."""
-    result = None
+    result: Flag = None
     for flag in flags:
         if flag is not None:
             result = flag if result is None else result | flag
     return result
 
 
-def as_tensor(dtype: str, place: Any) -> Callable[[Any], Any]:
+def as_tensor(dtype: str, place: torch.device) -> Callable[[Host], torch.Tensor]:
     """Return the function that makes a tensor of a Python integer, or of a tuple of them."""
     storage = STORAGE_DTYPES[dtype]
 
-    def one(value: Any) -> Any:
+    def one(value: int) -> torch.Tensor:
         return torch.full((), value, dtype=storage, device=place)
 
-    def make(value: Any) -> Any:
+    def make(value: Host) -> torch.Tensor:
         if not isinstance(value, tuple):
             return one(value)
         if not value:
@@ -56,8 +56,8 @@ def as_tensor(dtype: str, place: Any) -> Callable[[Any], Any]:
     return make
 
 
-def _lower(node: Apply) -> Callable[..., Any] | Checked:
-    found: Callable[..., Any] | Checked = TORCH.rule(node)(node.op, node)
+def _lower(node: Apply) -> Lowered:
+    found: Lowered = TORCH.rule(node)(node.op, node)
     return found
 
 
@@ -87,14 +87,14 @@ class TorchLinker(TableLinker):
             isinstance(node.op, Elemwise) and not all(KERNELS.has(s) for s in node.op.scalar_ops)
         )
 
-    def to_native(self, value: Any, kind: Type) -> Any:
+    def to_native(self, value: Value, kind: Type) -> Value:
         """Return a NumPy array as a ``torch.Tensor`` of its own."""
         if not isinstance(kind, TensorType):
             return value
         dtype = kind.dtype
         return to_native(from_host(value.copy(), dtype), dtype).to(device())
 
-    def check(self, node: Apply) -> Callable[..., Any] | Checked:
+    def check(self, node: Apply) -> Lowered:
         """Return what the node's rule makes of it."""
         return _lower(node)
 
@@ -114,12 +114,12 @@ class TorchLinker(TableLinker):
             return ChoosingProgram(fgraph, self._link_stretch, device(), native_outputs)
         return self._link_stretch(fgraph, native_outputs)
 
-    def dump_whole(self, program: Program) -> Any:
+    def dump_whole(self, program: Program) -> FunctionGraph:
         """Return the rewritten graph: its text is written anew, and compiled code is in Inductor's folder."""
-        known: Any = program
-        return known.fgraph
+        assert isinstance(program, TorchProgram | ChoosingProgram)
+        return program.fgraph
 
-    def load_whole(self, data: Any, graph: ProgramGraph) -> Program:
+    def load_whole(self, data: FunctionGraph, graph: ProgramGraph) -> Program:
         """Return the program of the rewritten graph."""
         return self.link_whole(data, graph.native_outputs)
 
@@ -129,19 +129,15 @@ class TorchLinker(TableLinker):
         place = device()
         plan = plan_of(fgraph)
         with span("code generation"):
-            lowered = self._lowered(plan)
+            nodes = (node for node in plan.nodes if node.outputs[0] not in plan.hosts)
+            lowered = TORCH.lower(nodes, _lower, plan.refused)
             generated = generate(fgraph, plan, lowered, lambda dtype: as_tensor(dtype, place), either)
-        run = generated.run
+        run: Callable[..., Sequence[Value]] = generated.run
         if may_compile and self._compiles(fgraph, place):
             run = Compiled(run, len(generated.tensors))
         return TorchProgram(fgraph, generated, run, place, native_outputs)
 
-    @staticmethod
-    def _lowered(plan: ExecutionPlan) -> dict[Apply, Callable[..., Any] | Checked]:
-        nodes = (node for node in plan.nodes if node.outputs[0] not in plan.hosts)
-        return TORCH.lower(nodes, _lower, plan.refused)
-
-    def _compiles(self, fgraph: FunctionGraph, place: Any) -> bool:
+    def _compiles(self, fgraph: FunctionGraph, place: torch.device) -> bool:
         wanted = config.torch__compile if self.compiled is None else self.compiled
         # torch.compile has no code for complex numbers: it would call the same functions as the uncompiled program.
         if not wanted or any(getattr(v.type, "dtype", "").startswith("complex") for v in fgraph.variables):

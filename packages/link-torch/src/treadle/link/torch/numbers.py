@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -24,26 +24,34 @@ from treadle.tensor import (
     Span,
     Subtensor,
     Symbolic,
+    TensorType,
+    tensors,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
+
+    import torch
 
     from treadle.graph import Apply
+    from treadle.tensor import TensorVariable
 
-# A host value is an integer, or a tuple of integers for a vector.
-Host = Any
+    # A value on the host: an integer, or a tuple of integers for a vector.
+    Host: TypeAlias = int | tuple[int, ...]
+    HostFunction: TypeAlias = Callable[..., Host]
+
+_SIGNED = frozenset({"bool", "int8", "int16", "int32", "int64"})
 
 
-def _floor_div(a: Any, b: Any) -> Any:
+def _floor_div(a: int, b: int) -> int:
     return 0 if b == 0 else a // b
 
 
-def _mod(a: Any, b: Any) -> Any:
+def _mod(a: int, b: int) -> int:
     return 0 if b == 0 else a % b
 
 
-_SCALARS: Mapping[str, Callable[..., Any]] = MappingProxyType(
+_SCALARS: Mapping[str, Callable[..., int]] = MappingProxyType(
     {
         "add": operator.add,
         "sub": operator.sub,
@@ -75,22 +83,22 @@ _SCALARS: Mapping[str, Callable[..., Any]] = MappingProxyType(
 )
 
 
-def _wrapper(dtype: str) -> Callable[[Any], Any] | None:
+def _wrapper(dtype: str) -> Callable[[int], int]:
     """Return the function that wraps an integer to a short dtype. Lengths in int64 have no room to overflow."""
     if dtype in {"int64", "bool"}:
-        return None
+        return lambda a: a
     half = 2 ** (np.dtype(dtype).itemsize * 8 - 1)
 
-    def wrap(a: Any) -> Any:
+    def wrap(a: int) -> int:
         return a if -half <= a < half else (a + half) % (2 * half) - half
 
     return wrap
 
 
-def _over_vectors(function: Callable[..., Any]) -> Callable[..., Any]:
+def _over_vectors(function: Callable[..., int]) -> Callable[..., tuple[int, ...]]:
     """Return a function of integers as one of vectors of one length (or of length 1)."""
 
-    def each(*vectors: Any) -> Any:
+    def each(*vectors: tuple[int, ...]) -> tuple[int, ...]:
         size = 1
         for v in vectors:
             if len(v) != 1:
@@ -104,34 +112,30 @@ def _over_vectors(function: Callable[..., Any]) -> Callable[..., Any]:
     return each
 
 
-def _is_number(var: Any) -> bool:
-    return getattr(var.type, "ndim", 9) <= 1 and getattr(var.type, "dtype", "") in {
-        "bool",
-        "int8",
-        "int16",
-        "int32",
-        "int64",
-    }
+def _is_number(var: TensorVariable) -> bool:
+    kind = var.type
+    return isinstance(kind, TensorType) and kind.ndim <= 1 and kind.dtype in _SIGNED
 
 
-def _elemwise(op: Elemwise, node: Apply) -> Callable[..., Any] | None:
+def _elemwise(op: Elemwise, node: Apply) -> HostFunction | None:
     scalar_op = op.scalar_op
     if isinstance(scalar_op, Composite) or any(d.kind not in "bi" for d in op.loop_dtypes(node)):
         return None
     function = _SCALARS.get(scalar_op.name)
-    out: Any = node.outputs[0].type
+    (out,) = (v.type for v in tensors(node.outputs))
     if function is None or (
         out.dtype == "bool" and scalar_op.name not in {"eq", "neq", "lt", "le", "gt", "ge", "identity"}
     ):
         return None
-    wrap = _wrapper(out.dtype)
-    plain = function
-    scalar = plain if wrap is None else (lambda *xs: wrap(plain(*xs)))
+    wrap, plain = _wrapper(out.dtype), function
+
+    def scalar(*xs: int) -> int:
+        return wrap(plain(*xs))
+
     return _over_vectors(scalar) if out.ndim else scalar
 
 
-def _dimshuffle(op: DimShuffle, node: Apply) -> Callable[..., Any] | None:
-    del node
+def _dimshuffle(op: DimShuffle) -> HostFunction | None:
     if op.order == ("x",) and op.ndim == 0:
         return lambda a: (a,)
     if op.order == (0,) and op.ndim == 1:
@@ -141,27 +145,14 @@ def _dimshuffle(op: DimShuffle, node: Apply) -> Callable[..., Any] | None:
     return None
 
 
-def _only(vector: Any) -> Any:
+def _only(vector: tuple[int, ...]) -> int:
     if len(vector) != 1:
         msg = "a dropped dimension must have length 1"
         raise ValueError(msg)
     return vector[0]
 
 
-def _join(op: Join, node: Apply) -> Callable[..., Any] | None:
-    del op, node
-
-    def join(*vectors: Any) -> Any:
-        result: tuple[Any, ...] = ()
-        for v in vectors:
-            result = result + v
-        return result
-
-    return join
-
-
-def _subtensor(op: Subtensor, node: Apply) -> Callable[..., Any] | None:
-    del node
+def _subtensor(op: Subtensor) -> HostFunction | None:
     (entry,) = op.entries
     if isinstance(entry, At):
         value = entry.value
@@ -174,14 +165,13 @@ def _subtensor(op: Subtensor, node: Apply) -> Callable[..., Any] | None:
     return lambda v: v[cut]
 
 
-def _reduction(op: Reduction, node: Apply) -> Callable[..., Any] | None:
-    del node
+def _reduction(op: Reduction) -> HostFunction | None:
     combine = {"sum": operator.add, "prod": operator.mul}.get(op.kind)
     if combine is None or op.axes != (0,) or op.dtype != "int64" or op.acc_dtype != "int64":
         return None
     first = 0 if op.kind == "sum" else 1
 
-    def reduce(vector: Any) -> Any:
+    def reduce(vector: tuple[int, ...]) -> int:
         result = first
         for a in vector:
             result = combine(result, a)
@@ -190,16 +180,7 @@ def _reduction(op: Reduction, node: Apply) -> Callable[..., Any] | None:
     return reduce
 
 
-_RULES: Sequence[tuple[type, Callable[..., Callable[..., Any] | None]]] = (
-    (Elemwise, _elemwise),
-    (DimShuffle, _dimshuffle),
-    (Join, _join),
-    (Subtensor, _subtensor),
-    (Reduction, _reduction),
-)
-
-
-def length_of(node: Apply) -> Callable[[Any], Host] | None:
+def length_of(node: Apply) -> Callable[[torch.Tensor], Host] | None:
     """Return the function that reads a shape off a tensor, for the ops that do; else None."""
     op = node.op
     if isinstance(op, ShapeI):
@@ -210,11 +191,17 @@ def length_of(node: Apply) -> Callable[[Any], Host] | None:
     return None
 
 
-def on_numbers(node: Apply) -> Callable[..., Host] | None:
+def on_numbers(node: Apply) -> HostFunction | None:
     """Return a function of Python integers (tuples for vectors) that computes the node, or None if there is none."""
-    if not all(_is_number(v) for v in (*node.inputs, *node.outputs)):
+    if not all(_is_number(v) for v in tensors([*node.inputs, *node.outputs])):
         return None
-    for op_type, rule in _RULES:
-        if isinstance(node.op, op_type):
-            return rule(node.op, node)
-    return None
+    op = node.op
+    if isinstance(op, Elemwise):
+        return _elemwise(op, node)
+    if isinstance(op, DimShuffle):
+        return _dimshuffle(op)
+    if isinstance(op, Join):
+        return lambda *vectors: tuple([n for v in vectors for n in v])
+    if isinstance(op, Subtensor):
+        return _subtensor(op)
+    return _reduction(op) if isinstance(op, Reduction) else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -12,24 +12,24 @@ from treadle.graph import FunctionGraph, NodeError, NodeValueError
 from treadle.link.torch.compilation import PROCESS
 from treadle.link.torch.storage import STORAGE_DTYPES, from_host, from_native, to_host, to_native
 from treadle.link.vm import Program, ProgramGraph, VMLinker, replay
+from treadle.tensor import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from treadle.graph import Type, Variable
+    from treadle.graph import Type, Value, Variable
     from treadle.link.torch.generation import GeneratedFunction
 
 
-def _loader(var: Variable, place: Any) -> Callable[[Any], Any]:
+def _loader(var: Variable, place: torch.device) -> Callable[[Value], Value]:
     """Return the function that makes an input's value a stored tensor on the device."""
-    kind: Any = var.type
-    dtype: str = getattr(kind, "dtype", "")
-    if dtype not in STORAGE_DTYPES:
+    kind = var.type
+    if not isinstance(kind, TensorType):
         return lambda value: value
-    to_numpy = kind.to_host
+    dtype, to_numpy = kind.dtype, kind.to_host
     on_cpu = place.type == "cpu"
 
-    def load(value: Any) -> Any:
+    def load(value: Value) -> torch.Tensor:
         if isinstance(value, np.ndarray):
             tensor = from_host(value, dtype)
             return tensor if on_cpu else tensor.to(place)
@@ -40,7 +40,7 @@ def _loader(var: Variable, place: Any) -> Callable[[Any], Any]:
     return load
 
 
-def _number(value: Any) -> Any:
+def _number(value: Value) -> int | tuple[int, ...]:
     """Return an input that decides shapes as a Python integer, or a tuple of them."""
     if isinstance(value, torch.Tensor):
         value = value.detach().cpu()
@@ -61,8 +61,8 @@ class TorchProgram(Program):
         self,
         fgraph: FunctionGraph,
         generated: GeneratedFunction,
-        run: Callable[..., Any],
-        place: Any,
+        run: Callable[..., Sequence[Value]],
+        place: torch.device,
         native_outputs: frozenset[int],
     ) -> None:
         self._graph = ProgramGraph.of(fgraph, native_outputs)
@@ -84,7 +84,7 @@ class TorchProgram(Program):
         """The graph."""
         return self._graph.get()
 
-    def rebound(self, graph: ProgramGraph, data: Any) -> TorchProgram:
+    def rebound(self, graph: ProgramGraph, data: object) -> TorchProgram:
         """Return this program for an equal graph of other origin."""
         del data
         other = copy(self)
@@ -97,11 +97,11 @@ class TorchProgram(Program):
         return self._generated.source
 
     @property
-    def function(self) -> Callable[..., Any]:
+    def function(self) -> Callable[..., Sequence[Value]]:
         """The generated function, uncompiled: tensors, integers and constants in; a flag or None, and results out."""
         return self._generated.run
 
-    def __call__(self, *inputs: Any) -> Sequence[Any]:
+    def __call__(self, *inputs: Value) -> Sequence[Value]:
         """Compute the outputs.
 
         Raises
@@ -129,42 +129,36 @@ class TorchProgram(Program):
             raise self._explained(inputs, original) from original
         return outputs
 
-    def _computed(self, inputs: Sequence[Any]) -> list[Any] | None:
+    def _computed(self, inputs: Sequence[Value]) -> list[Value] | None:
         """Return the outputs, or None if values were found invalid."""
-        values = inputs if self._prelude is None else (*inputs, *self._before(inputs))
+        values = inputs
+        if self._prelude is not None:
+            host = [v.type.to_host(x) for v, x in zip(self.fgraph.inputs, inputs, strict=True)]
+            values = (*inputs, *self._prelude(*host))
         tensors = [load(values[i]) for load, i in self._tensors]
         numbers = [_number(values[i]) for i in self._numbers]
         bad, *results = self._run(*tensors, *numbers, *self._constants)
         return None if bad is not None and bool(bad) else self._owned(tensors, results)
 
-    def native_guard(self, kind: Type, name: str) -> tuple[str, dict[str, Any]] | None:
+    def native_guard(self, kind: Type, name: str) -> tuple[str, dict[str, object]] | None:
         """Return an expression that holds for PyTorch tensors of exactly the dtype and rank."""
-        shape: Any = getattr(kind, "shape", None)
-        if shape is None or any(n is not None for n in shape):
+        if not isinstance(kind, TensorType) or any(n is not None for n in kind.shape):
             return None
-        dtype = getattr(torch, kind.dtype)  # type: ignore[attr-defined]  # a tensor
-        text = f"type({name}) is {name}_tensor and {name}.dtype is {name}_dtype and {name}.ndim == {len(shape)}"
-        return text, {f"{name}_tensor": torch.Tensor, f"{name}_dtype": dtype}
+        text = f"type({name}) is {name}_tensor and {name}.dtype is {name}_dtype and {name}.ndim == {kind.ndim}"
+        return text, {f"{name}_tensor": torch.Tensor, f"{name}_dtype": getattr(torch, kind.dtype)}
 
-    def fetch(self, value: Any, type_: Type) -> Any:
+    def fetch(self, value: Value, type_: Type) -> Value:
         """Return an output in native form as a NumPy array that the caller owns."""
         found = type_.to_host(value)
         return np.array(found) if isinstance(found, np.ndarray) else found
 
-    def wait(self, values: Sequence[Any]) -> None:
+    def wait(self, values: Sequence[object]) -> None:
         """Return when outputs in native form have been computed: a device other than the CPU works on its own."""
         del values
         if not self._on_cpu:
             torch.accelerator.synchronize()
 
-    def _before(self, inputs: Sequence[Any]) -> Sequence[Any]:
-        """Compute what is computed before the program."""
-        host = [v.type.to_host(x) for v, x in zip(self.fgraph.inputs, inputs, strict=True)]
-        prelude: Any = self._prelude
-        computed: Sequence[Any] = prelude(*host)
-        return computed
-
-    def _owned(self, tensors: Sequence[Any], results: Sequence[Any]) -> list[Any]:
+    def _owned(self, tensors: Sequence[Value], results: Sequence[Value]) -> list[Value]:
         """Return the outputs; one that shares memory, or is a part of a larger block, is copied."""
         taken = {t.untyped_storage().data_ptr() for t in tensors if isinstance(t, torch.Tensor)}
         outputs = []
@@ -182,7 +176,7 @@ class TorchProgram(Program):
             outputs.append(to_native(tensor, dtype) if native else to_host(tensor, dtype))
         return outputs
 
-    def _explained(self, inputs: Sequence[Any], error: Exception) -> Exception:
+    def _explained(self, inputs: Sequence[Value], error: Exception) -> Exception:
         """Return what the Python VM says about these inputs, or the error itself where it finds nothing wrong."""
         found = replay(self.fgraph, inputs, error)
         if found is not error:
