@@ -59,7 +59,8 @@ def foreign_code(nodes: Iterable[Apply], libraries: Collection[str]) -> str | No
         if id(thing) in met:
             continue
         met[id(thing)] = thing  # kept, so that nothing else gets its number
-        code = thing if isinstance(thing, type | FunctionType) or _is_builtin(thing) else type(thing)
+        is_builtin = isinstance(thing, BuiltinFunctionType) and thing.__module__ is not None
+        code = thing if is_builtin or isinstance(thing, type | FunctionType) else type(thing)
         module = code.__module__
         root = module.partition(".")[0] if isinstance(module, str) else ""
         if not (is_own_module(module) or root in libraries or root in sys.stdlib_module_names):
@@ -69,10 +70,6 @@ def foreign_code(nodes: Iterable[Apply], libraries: Collection[str]) -> str | No
         elif isinstance(thing, FunctionType):
             pending += _closed_over(thing)
     return None
-
-
-def _is_builtin(thing: object) -> bool:
-    return isinstance(thing, BuiltinFunctionType) and thing.__module__ is not None
 
 
 def _closed_over(function: FunctionType) -> list[object]:

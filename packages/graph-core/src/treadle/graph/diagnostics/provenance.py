@@ -180,17 +180,14 @@ class UserLine:
 
     def __str__(self) -> str:
         """Show as ``model.py:41 "z = solve(L, y)"``, with the name scope where there is one."""
-        place = f"{_slashed(self.file).rpartition('/')[2]}:{self.line}" if self.line else self.file
+        name = self.file.replace("\\", "/").rpartition("/")[2]
+        place = f"{name}:{self.line}" if self.line else self.file
         text = self.text
         shown = f'{place} "{text}"' if text else place
         return f"{shown} in {self.scope}" if self.scope else shown
 
     def __repr__(self) -> str:
         return f"UserLine({self.file!r}, {self.line}{f', {self.scope!r}' if self.scope else ''})"
-
-
-def _slashed(path: str) -> str:
-    return path.replace("\\", "/")
 
 
 def _restored(frames: list[tuple[str, int, str]], count: int) -> UserLine:

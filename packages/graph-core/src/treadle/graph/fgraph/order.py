@@ -8,6 +8,7 @@ edits at once are answered by one linear sort instead.
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from treadle.graph.algorithms.traversal import cycle_error, order_nodes
@@ -239,7 +240,7 @@ class MaintainedOrder:
         new = order_nodes(outs, lambda var: var.owner in slots or var in inputs)
         for node in reversed(new):
             users = (slots[user] for user in self._successors(node))
-            places.insert(node, min(users, key=_label_of, default=None))
+            places.insert(node, min(users, key=attrgetter("label"), default=None))
         self.statistics.placed += len(new)
         self._unplaced.clear()
         self._sorted = None
@@ -381,10 +382,6 @@ class MaintainedOrder:
             self.forget()
         self._edges.clear()
         self._constraints.clear()
-
-
-def _label_of(slot: Slot) -> int:
-    return slot.label
 
 
 def _way(node: Apply, found: dict[Apply, Apply | None]) -> list[Apply]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from treadle.graph.errors import CycleError
@@ -359,10 +360,6 @@ def _moved(place: int, removed: int) -> int:
 
 def _sort(table: dict[Any, int]) -> None:
     """Bring a table into the order of its serial numbers."""
-    items = sorted(table.items(), key=_serial_of)
+    items = sorted(table.items(), key=itemgetter(1))
     table.clear()
     table.update(items)
-
-
-def _serial_of(item: tuple[object, int]) -> int:
-    return item[1]

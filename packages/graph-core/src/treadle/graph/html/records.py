@@ -90,10 +90,6 @@ def _type_row(kind: object) -> Json:
     return row
 
 
-def _line_row(line: Any) -> Json:
-    return {"file": line.file, "line": line.line, "text": shown(line.text)}
-
-
 class Record:
     """A graph as plain data.
 
@@ -181,7 +177,9 @@ class Record:
         ]
         line = node.user_line
         if line is not None and line.line:
-            box["line"] = self._lines.number((line.file, line.line), lambda: _line_row(line))
+            box["line"] = self._lines.number(
+                (line.file, line.line), lambda: {"file": line.file, "line": line.line, "text": shown(line.text)}
+            )
         scope = getattr(node, "scope", None)
         if scope:
             box["scope"] = self._scopes.number(scope, lambda: shown(scope))

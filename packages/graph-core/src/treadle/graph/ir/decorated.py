@@ -76,9 +76,6 @@ def _found(module: str, name: str, whole: bytes | None = None) -> object:
         return held
     function, make, parts = pickle.loads(whole)
     made = make(*parts)
-    return held if type(held) is type(made) and _code(held) == function.__code__ else made
-
-
-def _code(held: object) -> object:
     # Objects that decorators make of functions hold these under the name that functools.wraps gives.
-    return getattr(getattr(held, "__wrapped__", None), "__code__", None)
+    code = getattr(getattr(held, "__wrapped__", None), "__code__", None)
+    return held if type(held) is type(made) and code == function.__code__ else made

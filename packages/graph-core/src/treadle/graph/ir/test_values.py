@@ -60,10 +60,6 @@ def _made(var: Variable) -> str:
     return "" if var.owner is None else var.owner.where()
 
 
-def _needed_at(node: Apply) -> str:
-    return "" if node.user_line is None else f" The node was built at {node.user_line}."
-
-
 def missing_test_message(text: str) -> None:
     """Report a missing test value as option ``compute_test_value`` says.
 
@@ -137,7 +133,8 @@ def compute_test_value(node: Apply) -> None:
         try:
             values.append(get_test_value(var))
         except TestValueError as error:
-            missing_test_message(f"{node.op}: input {i}: {error}{_needed_at(node)}")
+            line = "" if node.user_line is None else f" The node was built at {node.user_line}."
+            missing_test_message(f"{node.op}: input {i}: {error}{line}")
             return
     run = node.with_distinct_inputs()
     overwritten = {i for inputs in node.op.destroy_map.values() for i in inputs}

@@ -53,12 +53,6 @@ class ScratchPad:
         return new
 
 
-def _check_name(name: object) -> None:
-    if not isinstance(name, str):
-        msg = f"Variable: a name must be a string, got {text_of(name)}. Pass name='...' or leave it out."
-        raise GraphTypeError(msg)
-
-
 def check_type(given: object) -> None:
     """Refuse what is no type, where values are filtered through it."""
     if not hasattr(given, "filter"):
@@ -89,8 +83,10 @@ class Variable(Generic[T_co]):
     reducer: ClassVar[Callable[[Variable], tuple[object, ...]]]
 
     def __init__(self, type: T_co, owner: Apply | None, index: int | None = None, name: str | None = None) -> None:  # noqa: A002 - the documented name
-        if name is not None:
-            _check_name(name)
+        given: object = name
+        if not (given is None or isinstance(given, str)):
+            msg = f"Variable: a name must be a string, got {text_of(given)}. Pass name='...' or leave it out."
+            raise GraphTypeError(msg)
         self.type = type
         self.owner = owner
         self.index = index

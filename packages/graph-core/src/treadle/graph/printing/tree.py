@@ -153,10 +153,6 @@ class TreePrinter:
 
     # Lines
 
-    def _described(self, var: Variable) -> str:
-        """Return the text of a variable's line."""
-        return self._leaf(var) if var.owner is None else self._computed(var, var.owner)
-
     def _leaf(self, var: Variable) -> str:
         return f"{var}{self._types(var)}{self.ids.of(var)}{self._tail(var)}"
 
@@ -201,7 +197,7 @@ class TreePrinter:
         while pending:
             var, lead, below, level, note = pending.pop()
             node = var.owner
-            text = self._described(var)
+            text = self._leaf(var) if var.owner is None else self._computed(var, var.owner)
             self.lines.append(f"{lead}{text}{note}")
             if node is None:
                 continue

@@ -129,7 +129,10 @@ class Linker(ProgramLinker):
         GraphTypeError
             If no graph is given.
         """
-        _check_graph(type(self).__name__, fgraph)
+        given: object = fgraph
+        if not isinstance(given, FunctionGraph):
+            msg = f"{type(self).__name__}.accept: a FunctionGraph is needed, got {given!r}."
+            raise GraphTypeError(msg)
         if self.fgraph is not None and self.fgraph is not fgraph:
             other = copy.copy(self)
             other.fgraph = None
@@ -253,12 +256,6 @@ class Linker(ProgramLinker):
             msg = f"{type(self).__name__}: it has no graph yet. Call accept(fgraph) first."
             raise GraphValueError(msg)
         return self.fgraph
-
-
-def _check_graph(who: str, given: object) -> None:
-    if not isinstance(given, FunctionGraph):
-        msg = f"{who}.accept: a FunctionGraph is needed, got {given!r}."
-        raise GraphTypeError(msg)
 
 
 class LocalLinker(Linker):

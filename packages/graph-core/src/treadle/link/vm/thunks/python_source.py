@@ -185,7 +185,9 @@ def fgraph_to_python(
         taken = [text(var) for var in node.inputs]
         made.update(node.outputs)
         targets = [naming(var) for var in node.outputs]
-        lines.append(f"    {_tuple(targets, bare_single=True)} = {name}({', '.join(taken)})  # {_comment(node)}")
+        lines.append(
+            f"    {_tuple(targets, bare_single=True)} = {name}({', '.join(taken)})  # {' '.join(str(node.op).split())}"
+        )
     results = [text(var) for var in fgraph.outputs]
     lines.append(f"    return {_tuple(results, bare_single=squeeze_output)}")
     return compile_function_src("\n".join(lines) + "\n", fgraph_name, scope, local_env)
@@ -195,7 +197,3 @@ def _tuple(names: Sequence[str], *, bare_single: bool) -> str:
     if len(names) == 1:
         return names[0] if bare_single else f"({names[0]},)"
     return f"({', '.join(names)})"
-
-
-def _comment(node: Apply) -> str:
-    return " ".join(str(node.op).split())
