@@ -39,9 +39,9 @@ def rewrite_inner_graphs(fgraph: FunctionGraph, rewriter: GraphRewriter, report:
             continue
         if op not in inside:
             inside[op] = op.fgraph.unfreeze()
-            told = rewriter.rewrite(inside[op])
+            inner_report = rewriter.rewrite(inside[op])
             if report is not None:
-                report.failures += told.failures
+                report.failures += inner_report.failures
         waiting = [inner for inner in _ops_of(inside[op]) if inner not in made]
         if waiting:
             pending += waiting

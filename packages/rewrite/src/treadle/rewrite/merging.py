@@ -11,7 +11,7 @@ from treadle.rewrite.run import running
 if TYPE_CHECKING:
     from treadle.graph import Apply, FunctionGraph, Op, Variable
 
-# The reason that features are told where equal constants become one: nothing about the node changes but an identity.
+# The reason given to features where equal constants become one object: the node itself does not change.
 SAME_CONSTANT = "merge_constants"
 
 

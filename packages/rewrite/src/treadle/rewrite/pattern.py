@@ -419,7 +419,7 @@ class Law:
             if out is None:
                 return f"the node has {len(node.outputs)} outputs, and none of them stands for it"
             if not self._passes(kind, out, wanted, [], fgraph):
-                return _told(_Check(kind, 0, wanted, self._lhs), out, [], self._value_of(out))
+                return _explained(_Check(kind, 0, wanted, self._lhs), out, [], self._value_of(out))
         best, text = (-1, -1), None
         for program in self._programs:
             reached, others, found = self._first_failure(program, node, fgraph)
@@ -440,7 +440,7 @@ class Law:
                 known = [c for c in others if c.place < len(places)]
                 before = program.checks[:count]
                 passing = sum(self._run(_Program((*before, c), ()), node, fgraph) is not None for c in known)
-                text = _told(check, places[check.place], places, self._value_of(places[check.place]))
+                text = _explained(check, places[check.place], places, self._value_of(places[check.place]))
                 return count, passing, text
         places = self._run(program, node, fgraph) or []
         match = {name: places[at] for name, at in program.places}
@@ -487,7 +487,7 @@ def _name_of(function: object) -> str:
     return name if code is None else f"{name} (line {code.co_firstlineno} of {code.co_filename.rpartition('/')[2]})"
 
 
-def _told(check: _Check, var: Variable, places: Sequence[Variable], value: object) -> str:
+def _explained(check: _Check, var: Variable, places: Sequence[Variable], value: object) -> str:
     """Return in words why a check fails."""
     if check.kind in {_NODE, _CLASS}:
         found = f"{var}, which no op computes" if var.owner is None else f"the result of {var.owner.op}"

@@ -196,7 +196,7 @@ class RuleSet:
         differs
             Where the rule gives another value than the expression as written, as a phrase that ends the sentence
             "Differs ...", if it does so at operands of floats: at NaN, infinities, zeros of either sign and subnormal
-            numbers, outside of a function's domain, or where a value on the way leaves the range. The law says so
+            numbers, outside of a function's domain, or where an intermediate value leaves the range. The law says so
             then, and the rule carries the tag ``not_ieee``.
 
         Raises

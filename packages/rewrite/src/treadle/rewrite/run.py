@@ -45,8 +45,8 @@ def feature_of(fgraph: FunctionGraph, kind: type[_FeatureKind]) -> _FeatureKind 
 
 
 @dataclass(frozen=True, slots=True)
-class Conduct:
-    """How a run behaves: the options that it reads once, when it starts.
+class RunOptions:
+    """The options that a run reads once, when it starts.
 
     Attributes
     ----------
@@ -72,10 +72,10 @@ class Conduct:
     profile: bool = False
 
     @staticmethod
-    def from_options() -> Conduct:
-        """Return the conduct that the options ask for."""
+    def from_options() -> RunOptions:
+        """Return the options as they are now."""
         ignored = str(config.optimizer_verbose_ignore).split(",")
-        return Conduct(
+        return RunOptions(
             config.on_opt_error,
             config.optimizer_verbose,
             frozenset(name.strip() for name in ignored if name.strip()),
@@ -100,9 +100,9 @@ class Run(Feature):
         Name of the rewriter of whole graphs that runs, empty while rules of single nodes do.
     """
 
-    def __init__(self, fgraph: FunctionGraph, conduct: Conduct, keep_nodes: bool) -> None:
+    def __init__(self, fgraph: FunctionGraph, options: RunOptions, keep_nodes: bool) -> None:
         self.fgraph = fgraph
-        self.conduct = conduct
+        self.options = options
         self.report = Report(nodes_before=len(fgraph))
         self.numbers = OpNumbers()
         self.merging: MergeFeature | None = None
@@ -194,7 +194,7 @@ class Run(Feature):
                 raise RewriteError(msg)
         if self.checker is not None:
             self.checker.check(name, node, pairs, self.report)
-        if (guarded and not self.conduct.deferred) or gone:
+        if (guarded and not self.options.deferred) or gone:
             if not self._replace_if_valid(pairs, gone, name, cost):
                 return False
         elif len(pairs) == 1:
@@ -309,14 +309,14 @@ class Run(Feature):
         if self.keep_nodes:
             firing = firing._replace(before=node, after=tuple(new))
         self.record(firing)
-        if line is None and self.conduct.traces != "off":
+        if line is None and self.options.traces != "off":
             self._missing_trace(name, new)
 
     def record(self, firing: Firing) -> None:
         """Record a change, and say it if asked to."""
         self.report.firings.append(firing)
-        conduct = self.conduct
-        if conduct.verbose and firing.rule not in conduct.unmentioned:
+        options = self.options
+        if options.verbose and firing.rule not in options.unmentioned:
             sys.stdout.write(f"{firing}\n")
 
     def _missing_trace(self, name: str, nodes: Sequence[Apply]) -> None:
@@ -328,9 +328,9 @@ class Run(Feature):
             f"rule {name!r}: {lost[0].op} has lost the user's line. Set user_line on the nodes that the rule makes, or "
             "call copy_stack_trace."
         )
-        if self.conduct.traces == "raise":
+        if self.options.traces == "raise":
             raise MissingTraceError(msg)
-        if self.conduct.traces == "warn":
+        if self.options.traces == "warn":
             warnings.warn(msg, RewriteWarning, stacklevel=2)
         for node in lost:
             node.tag.trace = [f"rewrite {name}"]
@@ -347,7 +347,7 @@ class Run(Feature):
         if callback is not None and node is not None:
             callback(error, self, node)
             return
-        on_error = self.conduct.on_error
+        on_error = self.options.on_error
         if on_error == "raise":
             raise RewriteError(msg) from error
         if on_error == "warn":
@@ -359,9 +359,9 @@ class Run(Feature):
         """Deal with rules that go on and on, as the option on_opt_error says."""
         self.report.looping.append(name)
         self.report.loops.append(loop)
-        if self.conduct.on_error == "raise":
+        if self.options.on_error == "raise":
             raise RewriteError(msg)
-        if self.conduct.on_error != "ignore":
+        if self.options.on_error != "ignore":
             warnings.warn(msg, RewriteWarning, stacklevel=2)
 
     # Rewriters of whole graphs
@@ -380,7 +380,7 @@ class Run(Feature):
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
         """Where checks are put off (option cycle_detection), check the block's changes at its end, or undo them all."""
-        if not self.conduct.deferred or not self.guarded:
+        if not self.options.deferred or not self.guarded:
             yield
             return
         cost = self.report.cost(name or "rewriting")
@@ -468,7 +468,7 @@ class Run(Feature):
             if self.keep_nodes:
                 firing = firing._replace(before=before, after=(after,) if inside and after is not None else ())
             self.record(firing)
-        if self.conduct.traces != "off":
+        if self.options.traces != "off":
             self._missing_trace(name, self.new)
 
     def _carry_line(self, before: Apply, after: Apply, fresh: set[Apply], *, always: bool) -> None:
@@ -521,7 +521,7 @@ def running(fgraph: FunctionGraph, *, checks: bool = False, keep_nodes: bool = F
     if run is not None:
         yield run
         return
-    run = Run(fgraph, Conduct.from_options(), keep_nodes)
+    run = Run(fgraph, RunOptions.from_options(), keep_nodes)
     if checks:
         run.checker = checking.Checker(fgraph)
     start = perf_counter()
@@ -536,5 +536,5 @@ def running(fgraph: FunctionGraph, *, checks: bool = False, keep_nodes: bool = F
         yield run
     run.report.nodes_after = len(fgraph)
     run.report.seconds = perf_counter() - start
-    if run.conduct.profile:
+    if run.options.profile:
         sys.stdout.write(f"{run.report.profile()}\n")

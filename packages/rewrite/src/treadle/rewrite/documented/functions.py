@@ -32,7 +32,7 @@ class FromFunctionNodeRewriter(NodeRewriter):
     Parameters
     ----------
     fn
-        The function; what it may return is told in `NodeRewriter.transform`.
+        The function; `NodeRewriter.transform` says what it may return.
     tracks
         Ops and classes of ops it looks at; every node if None.
     requirements
@@ -128,7 +128,7 @@ def node_rewriter(
     requirements
         Classes of features to attach to the graph, or functions of the graph to call.
     depth
-        How many levels of nodes it looks at, its own included. If that is not told, the engine tries it again after
+        How many levels of nodes it looks at, its own included. If that is not said, the engine tries it again after
         every change.
 
     Raises

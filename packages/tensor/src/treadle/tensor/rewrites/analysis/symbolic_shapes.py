@@ -1,4 +1,11 @@
-"""What is known about lengths: for each dimension of each variable, what it is equal to in terms of the inputs."""
+"""Symbolic shapes: what the length of each dimension of each variable is equal to, in terms of the inputs.
+
+A dimension's length is a set of atoms, small integers, that it is the broadcast of: the empty set is 1, and two lengths
+are certain to be equal if their sets are. An atom stands for a description, such as ``("known", 3)``,
+``("length", x, 0)`` or ``("sum", a, b)``. Rules compare lengths (`SymbolicShapes.of`), and build scalars of them from
+what is still in the graph (`SymbolicShapes.variable`). How each op makes the shapes of its results is in
+`shape_rules`; what users' ops say is asked by `Op.infer_shape`.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +61,7 @@ class SymbolicShapes(Feature):
     """Feature that says what each length is equal to: lazily, and once for each variable.
 
     An atom is a known number, the length of one dimension of a variable about which nothing more is known, an integer
-    scalar, or a formula (a sum, a product, the length of a slice …) of lengths. Rewriting keeps values, lengths too, so
+    scalar, or a formula (a sum, a product, the length of a slice …) of lengths. Rewriting keeps values, and so lengths:
     what was found once stays true.
     """
 

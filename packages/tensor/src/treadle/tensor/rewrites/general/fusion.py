@@ -2,14 +2,14 @@
 
 Three steps make the groups, each in one walk over the graph, and none can make a cycle:
 
-1. A node joins the group of its clients if all of them are in that one group: nothing leads out of such a group but
-   its root. The values inside it may have smaller shapes, as long as the same dimensions are known to have length 1.
+1. A node joins the group of its clients if all of them are in that one group: only the root of such a group is used
+   outside of it. The values inside it may have smaller shapes, as long as the same dimensions are known to have
+   length 1.
 2. Groups of one level and one shape come together, with several outputs, if one uses another or both read an array of
-   that shape. A group's level counts how often the way to it from the inputs changes shape, or passes a node that is
-   not elementwise: a way out of a merged group and back into it would have raised the level. Shapes must be certain to
-   be equal, whatever the inputs turn out to be, since all outputs of a node come from one loop. What belongs to a
-   branch of a choice stays in it: a way out of a branch passes the choice, which is not elementwise.
-
+   that shape. A group's level counts how often a path from the inputs to it changes shape or passes a node that is
+   not elementwise: a path that leaves a merged group and comes back would have raised the level. Shapes must be
+   certain to be equal, whatever the inputs turn out to be, since all outputs of a node come from one loop. What belongs
+   to a branch of a conditional stays in it: paths out of a branch pass the conditional, which is not elementwise.
 3. Groups join the one group that all their clients belong to, as nodes did in the first step.
 
 Then reductions join the node that makes what they reduce, so that it need not be stored. They take nothing else, so

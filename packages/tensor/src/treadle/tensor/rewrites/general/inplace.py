@@ -1,4 +1,4 @@
-"""In-place work of tensors' ops, in a pass for each kind, so that modes may leave one out."""
+"""In-place work of tensor ops, a pass for each kind, so that modes may leave one out."""
 
 from __future__ import annotations
 

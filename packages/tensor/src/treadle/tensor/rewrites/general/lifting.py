@@ -164,7 +164,7 @@ def _part_at(inner: NodeOf[Join], item: Point) -> tuple[list[TensorVariable], It
 
 
 def _parts_between(fgraph: FunctionGraph, inner: NodeOf[Join], item: Item) -> tuple[list[TensorVariable], Item] | None:
-    """Return the parts of a join that a slice is made of, and what is to be taken of these."""
+    """Return the parts of a join that a slice is made of, and the index to apply to their join."""
     op = inner.op
     parts = list(inner.inputs)
     sizes = [n for part in parts if (n := part.type.shape[op.axis]) is not None]

@@ -1,4 +1,4 @@
-"""Algebra of index entries: with their bounds at hand, put one after another, compared, and made canonical."""
+"""Algebra of index entries with their bounds filled in: composed, compared, and brought to a canonical form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules for writes: set and increment, what is written twice or in vain, and sums of increments."""
+"""Rules for set_subtensor and inc_subtensor: writes that follow each other or change nothing, sums of increments."""
 
 from __future__ import annotations
 

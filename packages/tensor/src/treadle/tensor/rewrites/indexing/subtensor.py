@@ -1,4 +1,4 @@
-"""Rules for indices: canonical ones, one after another, of shapes and joins, and of what was written before."""
+"""Rules for reads of parts of tensors: canonical indices, indices of indices, reads of shapes and of written parts."""
 
 from __future__ import annotations
 

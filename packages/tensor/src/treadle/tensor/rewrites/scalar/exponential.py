@@ -38,7 +38,7 @@ RULES = RuleSet("exponential", is_commutative=is_commutative, value_of=constant_
 x, y, c = (TensorPattern(name) for name in "xyc")
 
 
-STABLE = "where what is computed on the way overflows, underflows, cancels or is infinite"
+STABLE = "where an intermediate value overflows, underflows, cancels or is infinite"
 
 
 def _exact(name: str, lhs: object, rhs: object) -> None:
