@@ -1,0 +1,55 @@
+"""./dev new-op: its skeleton fits the sources, and fails only where something is to be filled in."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.repo.tree import ROOT
+
+PACKAGES = ("packages/tensor", "packages/link-testing")
+
+
+def run(*command: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+    paths = os.pathsep.join(str(cwd / package / "src") for package in PACKAGES)
+    environment = {**os.environ, "PYTHONPATH": paths}
+    return subprocess.run(
+        [sys.executable, *command], cwd=cwd, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "call", "files"),
+    [
+        (("cumulated", "--family", "reduction"), "tt.cumulated(tt.dvector())", 3),
+        (("softest", "--family", "normalization"), "tt.softest(tt.dvector())", 3),
+        (("sorted_along",), "tt.sorted_along(tt.dvector())", 4),
+        (("sinc", "--family", "trigonometric", "--elementwise"), "tt.sinc([1.0]).eval()", 3),
+    ],
+)
+def test_a_skeleton_fits_and_says_what_is_missing(
+    tmp_path: Path, arguments: tuple[str, ...], call: str, files: int
+) -> None:
+    for package in PACKAGES:
+        shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    made = run(ROOT / "tools" / "new_op.py", *arguments, "--root", tmp_path, cwd=tmp_path)
+    assert made.returncode == 0, made.stderr
+    changed = made.stdout.split()
+    assert len(changed) == files
+    for check in (("check", "--no-cache"), ("format", "--no-cache", "--check")):
+        done = run("-m", "ruff", *check, *changed, cwd=tmp_path)
+        assert done.returncode == 0, done.stdout
+    name = arguments[0]
+    told = run("-c", f"import treadle.tensor as tt, treadle.testing; print(tt.{name}); {call}", cwd=tmp_path)
+    assert told.stdout, told.stderr
+    assert "NotImplementedError" in told.stderr
+    assert "fill in" in told.stderr
+
+
+def test_a_name_that_is_none_is_refused(tmp_path: Path) -> None:
+    done = run(ROOT / "tools" / "new_op.py", "CumSum", cwd=tmp_path)
+    assert "is no name in lower case" in done.stderr

@@ -1,0 +1,238 @@
+"""Write the skeleton of an op: ``./dev new-op NAME [--family FAMILY] [--elementwise]``.
+
+It is one class or scalar op with its user function in the family's module, its names in the package's table of
+contents, and one sample record. What is to be filled in raises NotImplementedError.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+# Names by module.
+Imports = dict[str, tuple[str, ...]]
+
+ROOT = Path(__file__).resolve().parent.parent
+TENSOR = Path("packages/tensor/src/treadle/tensor")
+RECORDS = Path("packages/link-testing/src/treadle/testing/records")
+
+OP = '''
+
+@static_op
+class {kind}(Op):
+    """To be filled in: what it computes."""
+
+    def as_input(self, value: TensorLike) -> Variable:
+        """Take anything that can be made a tensor."""
+        return as_tensor_variable(value)
+
+    def infer(self, *types: Type) -> Sequence[Type]:
+        """Return the type of the result; refuse inputs that do not fit."""
+        msg = f"{{self}}: fill in the type of the result."
+        raise NotImplementedError(msg)
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+        """Compute with NumPy: the reference for every backend."""
+        msg = f"{{self}}: fill in the result, output_storage[0][0]."
+        raise NotImplementedError(msg)
+
+    def infer_shape(self, node: Apply, shapes: Sequence[Any]) -> Sequence[Any] | None:
+        """Return the shape of the result by those of the inputs; without this method it is read off the result."""
+        msg = f"{{self}}: fill in the shape of the result, or remove the method."
+        raise NotImplementedError(msg)
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Return the gradient for each input, None where nothing flows back."""
+        msg = f"{{self}}: fill in the gradient."
+        raise NotImplementedError(msg)
+
+    def vectorize_node(self, node: Apply, *inputs: Variable) -> Apply:
+        """Return the node for inputs with more leading dimensions."""
+        msg = f"{{self}}: fill in the node for a batch."
+        raise NotImplementedError(msg)
+
+    def decompose(self, *inputs: Variable) -> Sequence[Variable] | None:
+        """Return the result in simpler ops, for backends without a rule; remove the method if there is no such form."""
+        msg = f"{{self}}: fill in the result in simpler ops, or remove the method."
+        raise NotImplementedError(msg)
+
+
+def {name}(x: TensorLike) -> TensorVariable:
+    """To be filled in: what it returns (as numpy.…)."""
+    result: TensorVariable = {kind}()(x)
+    return result
+'''
+OP_IMPORTS: Imports = {
+    "treadle.graph": ("Op", "static_op"),
+    "treadle.tensor.conversion": ("as_tensor_variable",),
+    "typing": ("TYPE_CHECKING", "Any"),
+}
+OP_TYPES: Imports = {
+    "collections.abc": ("Sequence",),
+    "treadle.graph": ("Apply", "Type", "Variable"),
+    "treadle.tensor.variable": ("TensorLike", "TensorVariable"),
+}
+SCALAR_OP = """
+
+def _numpy_{name}(x: NDArray[Any]) -> NDArray[Any]:
+    msg = "{name}: fill in the function on NumPy arrays."
+    raise NotImplementedError(msg)
+
+
+def _{name}_terms(ct: TensorVariable, out: TensorVariable, xs: Sequence[TensorVariable]) -> Sequence[Variable]:
+    msg = "{name}: fill in the gradient."
+    raise NotImplementedError(msg)
+
+
+{name} = Elemwise(ScalarOp(name="{name}", impl=_numpy_{name}, pullback=_{name}_terms))
+"""
+SCALAR_IMPORTS: Imports = {
+    "treadle.tensor.elemwise": ("Elemwise",),
+    "treadle.tensor.scalar_op": ("ScalarOp",),
+    "typing": ("TYPE_CHECKING", "Any"),
+}
+SCALAR_TYPES: Imports = {
+    "collections.abc": ("Sequence",),
+    "numpy.typing": ("NDArray",),
+    "treadle.graph": ("Variable",),
+    "treadle.tensor.variable": ("TensorVariable",),
+}
+EXPECTED = """def _expected_{name}(x: Any) -> Any:
+    msg = "{name}: fill in what NumPy or SciPy returns."
+    raise NotImplementedError(msg)
+
+
+"""
+SAMPLE = """    Sample(
+        "{name}", F, tt.{name}, _expected_{name}, (of_shape((3, 4), empty=(0, 4), long=(11, 97)),), wrt=(0,)
+    ),
+"""
+SCALAR_SAMPLE = '    elementwise(F, "{name}", tt.{name}, _expected_{name}, REAL, wrt=(0,)),\n'
+SAMPLE_IMPORTS: Imports = {
+    "treadle": ("tensor as tt",),
+    "treadle.testing.records.structured": ("of_shape",),
+    "treadle.testing.sample": ("Sample",),
+    "typing": ("Any",),
+}
+SCALAR_SAMPLE_IMPORTS: Imports = {
+    "treadle": ("tensor as tt",),
+    "treadle.testing.domain": ("REAL",),
+    "treadle.testing.records.elementwise": ("elementwise",),
+    "treadle.testing.sample": ("Sample",),
+    "typing": ("Any",),
+}
+
+
+def known_names(text: str) -> set[str]:
+    """Return the names that a module imports or defines."""
+    found = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            found.update(alias.asname or alias.name for alias in node.names)
+    return found
+
+
+def with_imports(text: str, imports: Imports, types: Imports) -> str:
+    """Return a module's text with what it does not import yet; ruff brings the lines into order."""
+    known = known_names(text)
+
+    def lines(wanted: Imports, indent: str) -> str:
+        missing = [(m, n) for m, names in wanted.items() for n in names if n.rpartition(" ")[2] not in known]
+        return "".join(f"{indent}from {module} import {name}\n" for module, name in missing)
+
+    first = "from __future__ import annotations\n"
+    text = text.replace(first, f"{first}\n{lines(imports, '')}", 1)
+    more = lines(types, "    ")
+    if more and "\nif TYPE_CHECKING:\n" in text:
+        return text.replace("\nif TYPE_CHECKING:\n", f"\nif TYPE_CHECKING:\n{more}", 1)
+    if more:
+        last = [node for node in ast.parse(text).body if isinstance(node, ast.Import | ast.ImportFrom)][-1].end_lineno
+        rows = text.splitlines(keepends=True)
+        text = "".join([*rows[:last], f"\nif TYPE_CHECKING:\n{more}", *rows[last:]])
+    return text
+
+
+def add_record(path: Path, family: str, name: str, elementwise: bool) -> None:
+    """Add a sample, and what is expected of it, to the records of a family."""
+    if path.exists():
+        text = path.read_text(encoding="utf-8")
+    else:
+        text = (
+            f'"""Records of {family}."""\n\nfrom __future__ import annotations\n\nF = "{family}"\n\n'
+            "SAMPLES: tuple[Sample, ...] = (\n)\n"
+        )
+    at = text.index("SAMPLES: tuple")
+    end = text.index("\n)", at) + 1
+    sample = (SCALAR_SAMPLE if elementwise else SAMPLE).format(name=name)
+    text = f"{text[:at]}{EXPECTED.format(name=name)}{text[at:end]}{sample}{text[end:]}"
+    imports = SCALAR_SAMPLE_IMPORTS if elementwise else SAMPLE_IMPORTS
+    path.write_text(with_imports(text, imports, {}), encoding="utf-8")
+
+
+def add_names(path: Path, module: str, names: list[str]) -> None:
+    """List names in the package's table of contents: with those that are imported when asked for, or at once."""
+    text = path.read_text(encoding="utf-8")
+    quoted = "".join(f'    "{name}",\n' for name in names)
+    text = text.replace("__all__ = [\n", f"__all__ = [\n{quoted}", 1)
+    lazy = re.search(rf'"{re.escape(module)}": "', text)
+    line = f"from {module} import {', '.join(names)}\n"
+    if lazy:
+        text = f'{text[: lazy.end()]}{" ".join(names)} "\n            "{text[lazy.end() :]}'
+        text = text.replace("if TYPE_CHECKING:\n", f"if TYPE_CHECKING:\n    {line}", 1)
+    else:
+        text = text.replace("from treadle.tensor.", f"{line}from treadle.tensor.", 1)
+    path.write_text(text, encoding="utf-8")
+
+
+def write(root: Path, name: str, family: str, elementwise: bool) -> list[Path]:
+    """Write the skeleton into a checkout; return the files that changed."""
+    kind = "".join(part.capitalize() for part in name.split("_"))
+    folder = root / TENSOR / "scalar" if elementwise else root / TENSOR
+    source, record = folder / f"{family}.py", root / RECORDS / f"{family}.py"
+    changed = [source, root / TENSOR / "__init__.py", record]
+    if not source.exists():
+        source.write_text(f'"""{kind}."""\n\nfrom __future__ import annotations\n', encoding="utf-8")
+        families = root / TENSOR / "families.py"
+        text = families.read_text(encoding="utf-8")
+        mark = "    # Structured ops" if elementwise else ")\n\n\ndef load_families"
+        families.write_text(text.replace(mark, f'    "{family}",\n{mark}', 1), encoding="utf-8")
+        changed.append(families)
+    text = source.read_text(encoding="utf-8").rstrip("\n") + "\n"
+    text += (SCALAR_OP if elementwise else OP).format(name=name, kind=kind)
+    imports, types = (SCALAR_IMPORTS, SCALAR_TYPES) if elementwise else (OP_IMPORTS, OP_TYPES)
+    source.write_text(with_imports(text, imports, types), encoding="utf-8")
+    add_names(
+        changed[1],
+        f"treadle.tensor.{'scalar.' if elementwise else ''}{family}",
+        [name] if elementwise else [kind, name],
+    )
+    add_record(record, family, name, elementwise)
+    ruff = (sys.executable, "-m", "ruff")
+    subprocess.run([*ruff, "check", "--quiet", "--select", "I,RUF022", "--fix", *changed], cwd=root, check=True)
+    subprocess.run([*ruff, "format", "--quiet", *changed], cwd=root, check=True)
+    return changed
+
+
+def main() -> int:
+    """Write the skeleton that the arguments describe."""
+    parser = argparse.ArgumentParser(prog="./dev new-op", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("name", help="name of the user function, such as cumulative_sum")
+    parser.add_argument("--family", help="module that it belongs to; a new one of the op's name by default")
+    parser.add_argument("--elementwise", action="store_true", help="whether it is a function of single elements")
+    parser.add_argument("--root", type=Path, default=ROOT, help="the checkout; this one by default")
+    given = parser.parse_args()
+    if not given.name.isidentifier() or given.name != given.name.lower():
+        parser.error(f"{given.name!r} is no name in lower case. Take one such as cumulative_sum.")
+    for path in write(given.root, given.name, given.family or given.name, given.elementwise):
+        print(path.relative_to(given.root))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
