@@ -340,7 +340,7 @@ def _gemm(fgraph: FunctionGraph, node: Apply) -> TensorVariable | None:
             continue
         product = _term(fgraph, term, 1.0 if is_sum or at == 0 else -1.0)
         # A row or column that is added to each of the product's costs nothing as part of what is computed elementwise.
-        if product is None or not _may_agree(term, other):
+        if product is None or [n == 1 for n in term.type.shape] != [n == 1 for n in other.type.shape]:
             continue
         alpha, inner = product
         a, b = inner.inputs
@@ -349,11 +349,6 @@ def _gemm(fgraph: FunctionGraph, node: Apply) -> TensorVariable | None:
         sign = -1.0 if not is_sum and at == 0 else 1.0
         return if_fits(node, _accumulated(other, alpha, a, b, constant(sign, dtype=out.dtype), term))
     return None
-
-
-def _may_agree(a: TensorVariable, b: TensorVariable) -> bool:
-    """Whether no dimension is known to be 1 in one of two tensors only."""
-    return all((n == 1) == (m == 1) for n, m in zip(a.type.shape, b.type.shape, strict=True))
 
 
 def _term(fgraph: FunctionGraph, var: TensorVariable, sign: float) -> tuple[Any, TensorNode] | None:

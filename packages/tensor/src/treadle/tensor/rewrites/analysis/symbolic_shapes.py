@@ -274,7 +274,8 @@ class SymbolicShapes(Feature):
 
         None if that needs a variable that is not in the graph any more, or the one to avoid.
         """
-        if avoid is not None and self._is_of(length, avoid):
+        # A length that is known as that of the variable only.
+        if any(self._described[at][0] == "length" and self._described[at][1] is avoid for at in length):
             return None
         ready = self._built.get(length)
         if ready is not None and ready in fgraph:
@@ -300,10 +301,6 @@ class SymbolicShapes(Feature):
         result = constant(number_, dtype=LENGTH) if isinstance(number_, int) else number_
         self._built[length] = result
         return result
-
-    def _is_of(self, length: Length, var: Variable) -> bool:
-        """Whether a length is known as that of a variable only."""
-        return any(self._described[at][0] == "length" and self._described[at][1] is var for at in length)
 
     def _number(
         self, described: tuple[Any, ...], fgraph: FunctionGraph, avoid: Variable | None, made: dict[Length, Number]

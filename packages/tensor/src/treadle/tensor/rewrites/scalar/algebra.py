@@ -212,10 +212,6 @@ def _summed(tree: Tree, numbers: Sequence[int], dtype: str) -> NDArray[Any] | No
     return total if np.isfinite(total).all() else None
 
 
-def _is_constant(leaf: Leaf) -> bool:
-    return isinstance(leaf.var, Constant) or constant_value(leaf.var) is not None
-
-
 @RULES.rule(
     EARLY_AND_LATE,
     add,
@@ -235,7 +231,8 @@ def constants_in_sum(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVar
     if kind_of(out) not in "iuf" or is_inner(fgraph, node, SUM_SIGNS):
         return None
     tree = tree_of(fgraph, node, SUM_SIGNS)
-    numbers = [i for i, leaf in enumerate(tree.leaves) if _is_constant(leaf)]
+    leaves = enumerate(tree.leaves)
+    numbers = [i for i, (var, _) in leaves if isinstance(var, Constant) or constant_value(var) is not None]
     if len(numbers) < 2 or len(numbers) == len(tree.leaves):
         return None
     total = _summed(tree, numbers, dtype)

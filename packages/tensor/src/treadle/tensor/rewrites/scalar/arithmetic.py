@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
     from treadle.graph import FunctionGraph
     from treadle.tensor.elemwise import Elemwise
-    from treadle.tensor.rewrites.analysis.patterns import Condition
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
     from treadle.tensor.variable import TensorNode, TensorVariable
 
@@ -42,9 +42,7 @@ RULES = RuleSet("arithmetic", is_commutative=is_commutative, value_of=constant_v
 x, y, c = TensorPattern("x"), TensorPattern("y"), TensorPattern("c")
 
 
-def _law(name: str, lhs: object, rhs: object, when: Condition | None = None, differs: str = "") -> None:
-    RULES.law(name, lhs, rhs, phase=EARLY_AND_LATE, when=when, tags=BOTH, differs=differs)
-
+_law = partial(RULES.law, phase=EARLY_AND_LATE, tags=BOTH)
 
 # Neutral operands. Complex infinities times a real number have a part that is NaN.
 _law("sum_with_zero", x + 0, x, differs="where x is a negative zero: the sum is a positive one")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from treadle.rewrite import RuleSet
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from treadle.graph import FunctionGraph
-    from treadle.tensor.rewrites.analysis.patterns import Condition
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
     from treadle.tensor.variable import TensorNode, TensorVariable
 
@@ -43,8 +43,7 @@ _CONVERSE = {op: Elemwise(SCALAR_OPS[SCALAR_OPS[op.scalar_op.name].converse or "
 x = TensorPattern("x")
 
 
-def _law(name: str, lhs: object, rhs: object, when: Condition | None = None) -> None:
-    RULES.law(name, lhs, rhs, phase=EARLY_AND_LATE, when=when, tags=BOTH)
+_law = partial(RULES.law, phase=EARLY_AND_LATE, tags=BOTH)
 
 
 def _always(node: TensorNode, match: Mapping[str, TensorVariable]) -> TensorVariable:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from treadle.rewrite import RuleSet
@@ -27,9 +28,7 @@ def _is_complex(node: TensorNode, match: Mapping[str, TensorVariable]) -> bool:
     return kind_of(match["x"]) == "c"
 
 
-def _law(name: str, lhs: object, rhs: object) -> None:
-    RULES.law(name, lhs, rhs, phase=EARLY_AND_LATE, when=_is_complex, tags=BOTH)
-
+_law = partial(RULES.law, phase=EARLY_AND_LATE, when=_is_complex, tags=BOTH)
 
 _law("conj_of_conj", conj(conj(x)), x)
 _law("real_of_conj", real(conj(x)), real(x))

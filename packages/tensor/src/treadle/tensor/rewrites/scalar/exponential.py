@@ -9,6 +9,7 @@ products of several exponentials, and what gradients leave of them, are the matt
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from treadle.rewrite import Phase, RuleSet
@@ -41,13 +42,8 @@ x, y, c = (TensorPattern(name) for name in "xyc")
 STABLE = "where an intermediate value overflows, underflows, cancels or is infinite"
 
 
-def _exact(name: str, lhs: object, rhs: object) -> None:
-    RULES.law(name, lhs, rhs, phase=Phase.STABILIZE, when=is_real, tags=EVERY_MODE)
-
-
-def _stable(name: str, lhs: object, rhs: object) -> None:
-    RULES.law(name, lhs, rhs, phase=Phase.STABILIZE, when=is_real, tags=EVERY_MODE, differs=STABLE)
-
+_exact = partial(RULES.law, phase=Phase.STABILIZE, when=is_real, tags=EVERY_MODE)
+_stable = partial(_exact, differs=STABLE)
 
 # Signs are taken out of products, so that the other laws meet what they are about.
 _exact("stable_negative_of_negative", neg(neg(x)), x)

@@ -7,6 +7,7 @@ where the inner function, computed as written, overflows.
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from treadle.rewrite import RuleSet
@@ -55,7 +56,6 @@ from treadle.tensor.scalar_op import SCALAR_OPS, ScalarOp
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from treadle.tensor.rewrites.analysis.patterns import Condition
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
     from treadle.tensor.variable import TensorNode, TensorVariable
 
@@ -68,13 +68,8 @@ x = TensorPattern("x")
 _UNDONE = "where the inner function, as computed, leaves the range, loses digits or drops the sign of a zero"
 
 
-def _law(name: str, lhs: object, rhs: object, when: Condition | None = is_real, differs: str = "") -> None:
-    RULES.law(name, lhs, rhs, phase=EARLY_AND_LATE, when=when, tags=BOTH, differs=differs)
-
-
-def _undoing(name: str, lhs: object, rhs: object) -> None:
-    _law(name, lhs, rhs, differs=_UNDONE)
-
+_law = partial(RULES.law, phase=EARLY_AND_LATE, when=is_real, tags=BOTH)
+_undoing = partial(_law, differs=_UNDONE)
 
 # Exact.
 _law("negative_of_negative", neg(neg(x)), x, when=None)

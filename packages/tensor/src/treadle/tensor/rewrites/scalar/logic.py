@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
     from treadle.graph import FunctionGraph
     from treadle.tensor.elemwise import Elemwise
-    from treadle.tensor.rewrites.analysis.patterns import Condition
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
     from treadle.tensor.variable import TensorNode, TensorVariable
 
@@ -40,8 +40,7 @@ RULES = RuleSet("logic", is_commutative=is_commutative, value_of=constant_value,
 x, y = TensorPattern("x"), TensorPattern("y")
 
 
-def _law(name: str, lhs: object, rhs: object, when: Condition | None = None) -> None:
-    RULES.law(name, lhs, rhs, phase=EARLY_AND_LATE, when=when, tags=BOTH)
+_law = partial(RULES.law, phase=EARLY_AND_LATE, tags=BOTH)
 
 
 def _zeros(node: TensorNode, match: Mapping[str, TensorVariable]) -> TensorVariable:

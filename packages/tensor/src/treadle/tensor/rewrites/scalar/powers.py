@@ -7,6 +7,7 @@ numbers the square root is taken in a way that agrees with the power everywhere.
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING
 
 from treadle.rewrite import Phase, RuleSet
@@ -30,11 +31,10 @@ from treadle.tensor.scalar.comparison import eq
 from treadle.tensor.scalar.exponential import exp, log, log2, log10, power, reciprocal, sqr, sqrt
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from treadle.graph import FunctionGraph
     from treadle.tensor.elemwise import Elemwise
-    from treadle.tensor.rewrites.analysis.patterns import Condition
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
     from treadle.tensor.variable import TensorNode, TensorVariable
 
@@ -45,15 +45,7 @@ MOST_EXPONENT = 64
 x, y, a, b = (TensorPattern(name) for name in "xyab")
 
 
-def _law(
-    name: str,
-    lhs: object,
-    rhs: object,
-    when: Condition | None = None,
-    phase: Phase | Sequence[Phase] = EARLY_AND_LATE,
-    differs: str = "",
-) -> None:
-    RULES.law(name, lhs, rhs, phase=phase, when=when, tags=BOTH, differs=differs)
+_law = partial(RULES.law, phase=EARLY_AND_LATE, tags=BOTH)
 
 
 def _ones(node: TensorNode, match: Mapping[str, TensorVariable]) -> TensorVariable:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,8 +22,9 @@ from treadle.tensor.scalar.cast import cast, second, switch
 from treadle.tensor.scalar.logic import invert, logical_not
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from treadle.graph import FunctionGraph, Op
-    from treadle.tensor.rewrites.analysis.patterns import Condition
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
     from treadle.tensor.variable import TensorNode, TensorVariable
 
@@ -31,12 +33,15 @@ RULES = RuleSet("switch", is_commutative=is_commutative, value_of=constant_value
 x, y, c = TensorPattern("x"), TensorPattern("y"), TensorPattern("c")
 
 
-def _law(name: str, lhs: object, rhs: object, when: Condition | None = None) -> None:
-    RULES.law(name, lhs, rhs, phase=EARLY_AND_LATE, when=when, tags=BOTH)
+def _has_bool_condition(node: TensorNode, match: Mapping[str, TensorVariable]) -> bool:
+    """Whether the condition is of dtype bool."""
+    return kind_of(match["c"]) == "b"
 
+
+_law = partial(RULES.law, phase=EARLY_AND_LATE, tags=BOTH)
 
 _law("switch_of_not", switch(logical_not(c), x, y), switch(c, y, x))
-_law("switch_of_inverse", switch(invert(c), x, y), switch(c, y, x), when=lambda _, match: kind_of(match["c"]) == "b")
+_law("switch_of_inverse", switch(invert(c), x, y), switch(c, y, x), when=_has_bool_condition)
 _law("maximum_with_itself", maximum(x, x), x)
 _law("minimum_with_itself", minimum(x, x), x)
 
