@@ -28,13 +28,7 @@ def digest(*parts: bytes | str) -> str:
 
 
 def check_key(key: str) -> str:
-    """Return `key` if it is one, since it becomes a file name.
-
-    Raises
-    ------
-    CacheKeyError
-        If it is anything but 64 hexadecimal digits.
-    """
+    """Return `key` if it is one, since it becomes a file name."""
     if not _KEY.fullmatch(key):
         msg = f"cache key: {key!r} is not 64 lower-case hexadecimal digits. Make keys with treadle.cache.digest."
         raise CacheKeyError(msg)

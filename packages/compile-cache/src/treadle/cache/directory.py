@@ -18,14 +18,7 @@ class UnusableDirectoryError(Exception):
 
 
 def prepare(directory: Path) -> Path:
-    """Make the directory, private, if it is not there, and prove that it can be written; the mode of one that is stays.
-
-    Raises
-    ------
-    UnusableDirectoryError
-        If it belongs to another user, or others can write to it; nothing was written to it then. Or if it cannot be
-        made or written.
-    """
+    """Make the directory, private, if it is not there, and prove that it can be written; its mode stays if it is."""
     try:
         str(directory).encode()  # compilers and loaders of libraries take no other names
         make_folder(directory, parents=True)
@@ -54,13 +47,7 @@ def fault_of(status: os.stat_result) -> str:
 
 
 def make_folder(folder: Path, *, parents: bool = False) -> None:
-    """Make a folder that is private and marked as the cache's; one that is there stays as it is.
-
-    Raises
-    ------
-    OSError
-        If it cannot be made.
-    """
+    """Make a folder that is private and marked as the cache's; one that is there stays as it is."""
     try:
         folder.mkdir(mode=_PRIVATE, parents=parents)
     except FileExistsError:
@@ -70,13 +57,7 @@ def make_folder(folder: Path, *, parents: bool = False) -> None:
 
 
 def make_shard(shard: Path) -> None:
-    """Make a folder inside the cache's directory, or check that the one there is the user's own and no link.
-
-    Raises
-    ------
-    OSError
-        If it cannot be made, or cannot be used.
-    """
+    """Make a folder inside the cache's directory, or check that the one there is the user's own and no link."""
     make_folder(shard)
     fault = fault_of(shard.lstat())
     if fault:

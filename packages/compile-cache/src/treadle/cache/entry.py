@@ -31,13 +31,7 @@ def pack(key: str, payload: bytes, meta: Mapping[str, str]) -> bytes:
 
 
 def unpack(key: str, data: bytes) -> Entry:
-    """Return the entry that the bytes of a file hold.
-
-    Raises
-    ------
-    CacheFormatError
-        If it is not an entry, of another version, cut short, damaged, or that of another key.
-    """
+    """Return the entry that the bytes of a file hold."""
     if len(data) < _HEADER.size or not data.startswith(MAGIC):
         raise CacheFormatError(_message(key, "not a cache entry"))
     _, version, description_size, payload_size, checksum = _HEADER.unpack_from(data)

@@ -59,13 +59,7 @@ class UnsafeFileError(OSError):
 
 @contextmanager
 def _opened(path: Path, access: Access) -> Iterator[FileIO]:
-    """Open a regular file in a folder that is no link, for reading; both are checked once they are open.
-
-    Raises
-    ------
-    OSError
-        If there is none, or it may not be read.
-    """
+    """Open a regular file in a folder that is no link, for reading; both are checked once they are open."""
     if not _BY_FOLDER:
         handle = os.open(path, os.O_RDONLY | _FILE | _BINARY)
     else:
@@ -93,13 +87,7 @@ def _check(path: Path, handle: int, access: Access) -> os.stat_result:
 
 
 def read_entry(path: Path, access: Access) -> bytes:
-    """Return the bytes of an entry; of a file that cannot be one, only its beginning.
-
-    Raises
-    ------
-    OSError
-        If there is none, or it may not be read.
-    """
+    """Return the bytes of an entry; of a file that cannot be one, only its beginning."""
     with _opened(path, access) as file:
         found = bytearray(file.read(_CHUNK))
         # What is longer than its header says is damaged: it may be longer than the memory.
@@ -113,13 +101,7 @@ def read_entry(path: Path, access: Access) -> bytes:
 
 
 def checksum_of(path: Path, access: Access) -> str:
-    """Return the checksum of a file's content, as it stands in a materialised file's name.
-
-    Raises
-    ------
-    OSError
-        If there is none, or it may not be read.
-    """
+    """Return the checksum of a file's content, as it stands in a materialised file's name."""
     state = hashlib.blake2b(digest_size=16)
     with _opened(path, access) as file:
         if os.fstat(file.fileno()).st_size > _LARGEST:
@@ -131,13 +113,7 @@ def checksum_of(path: Path, access: Access) -> str:
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file so that readers see all of it or nothing; what is in its place, a link too, is replaced.
-
-    Raises
-    ------
-    OSError
-        If it cannot be written; nothing is left behind.
-    """
+    """Write a file so that readers see all of it or nothing; what is in its place, a link too, is replaced."""
     handle, name = tempfile.mkstemp(prefix=".write-", dir=path.parent)
     temporary = Path(name)
     try:

@@ -219,13 +219,7 @@ class Store:
         return folder if is_marked(folder) or is_marked(root) else None
 
     def _restore(self) -> None:
-        """Make the directory again.
-
-        Raises
-        ------
-        OSError
-            If that is not possible.
-        """
+        """Make the directory again."""
         try:
             prepare(self.directory)
         except UnusableDirectoryError as error:
@@ -257,13 +251,7 @@ class Store:
         return sorted(path for folder in folders if folder for path in _fitting(folder, f"{key}-", suffix))
 
     def add_file(self, key: str, suffix: str, make: Callable[[Path], None]) -> Path:
-        """Have `make` write a file in a folder of its own, and keep it under its checksum.
-
-        Raises
-        ------
-        FileNotFoundError
-            If `make` did not write the file.
-        """
+        """Have `make` write a file in a folder of its own, and keep it under its checksum."""
         folder = self.folder(key)
         if folder is not None:
             work = None

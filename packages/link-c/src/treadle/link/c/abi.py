@@ -124,13 +124,7 @@ def object_layout() -> tuple[int, int]:
 
 
 def _check_layout(ffi: FFI) -> None:
-    """Compare an array's fields, read from memory, with what NumPy says.
-
-    Raises
-    ------
-    BackendUnavailableError
-        If they differ.
-    """
+    """Compare an array's fields, read from memory, with what NumPy says."""
     sample = np.zeros((3, 5), "int16")[::2, 1:]
     _, head = object_layout()
     words = ffi.cast("intptr_t *", id(sample))

@@ -39,13 +39,7 @@ _POINTERS = _Pointers()
 
 
 def blas_pointers() -> Mapping[str, int]:
-    """Return the addresses of dgemm, sgemm, dgemv and sgemv.
-
-    Raises
-    ------
-    BackendUnavailableError
-        If SciPy's module is missing, or its routines have other parameters than expected.
-    """
+    """Return the addresses of dgemm, sgemm, dgemv and sgemv."""
     return _POINTERS.read()
 
 

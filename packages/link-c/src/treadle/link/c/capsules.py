@@ -75,13 +75,7 @@ def _address(pointer: CPointer) -> int:
 
 
 def capsule_pointer(capsule: object, signature: str, name: str, advice: str = "Check its version") -> int:
-    """Return the pointer in a capsule, whose own name is the function's C type.
-
-    Raises
-    ------
-    BackendUnavailableError
-        If that is another type than `signature`.
-    """
+    """Return the pointer in a capsule, whose own name is the function's C type."""
     api = ctypes.pythonapi
     # Function objects of this call's own: other packages set other types on the shared ones.
     get_name: Callable[[object], bytes | None] = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(

@@ -98,13 +98,7 @@ def _recipe(unit: Unit, key: str, source: str) -> Recipe:
 
 
 def compile_unit(toolchain: Toolchain, unit: Unit, source: str) -> tuple[Path, str]:
-    """Compile a unit's text, or find it in the cache; return the library, and the key that it is kept under.
-
-    Raises
-    ------
-    CompileError
-        If the compiler fails, with the node that the line belongs to.
-    """
+    """Compile a unit's text, or find it in the cache; return the library, and the key that it is kept under."""
     needs, order = unit.requirements, unit.layout.order
     chosen = toolchain.extended(needs.flags, needs.libraries)
     try:

@@ -77,15 +77,7 @@ class Recipe:
 
 
 def open_library(file: Path, recipe: Recipe) -> SharedLibrary:
-    """Load a library, and let what users' functions need run once.
-
-    Raises
-    ------
-    CompileError
-        If the library cannot be loaded.
-    BackendUnavailableError
-        If a function that is passed as a pointer is not there, or an initialisation fails.
-    """
+    """Load a library, and let what users' functions need run once."""
     try:
         with span("loading"):
             library = BRIDGE.open(file)
@@ -137,13 +129,7 @@ def assemble(graph: ProgramGraph, library: SharedLibrary, recipe: Recipe) -> CPr
 
 
 def restored(graph: ProgramGraph, recipe: Recipe) -> CProgram:
-    """Return the program of a recipe whose library is in the compile cache.
-
-    Raises
-    ------
-    LookupError
-        If the library is not there any more, or a file that its text included has changed.
-    """
+    """Return the program of a recipe whose library is in the compile cache."""
     for name, known in recipe.headers.items():
         if content_digest(Path(name)) != known:
             msg = f"c: {name} was changed."

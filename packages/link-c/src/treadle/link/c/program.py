@@ -213,13 +213,7 @@ class CProgram(Program):
         self._told = large or not self._direct or self._misses > MOST_MISSES
 
     def _plain(self, inputs: Sequence[object]) -> list[np.ndarray]:
-        """Return the inputs as plain, aligned arrays of their types.
-
-        Raises
-        ------
-        TypeError
-            If one is not of its type.
-        """
+        """Return the inputs as plain, aligned arrays of their types."""
         values = []
         for var, x in zip(tensors(self.fgraph.inputs), inputs, strict=True):
             kind = var.type

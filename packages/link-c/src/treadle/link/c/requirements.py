@@ -133,13 +133,7 @@ class Requirements:
         return bool(self._init or self._pointers)
 
     def add(self, function: CFunction, node: int) -> None:
-        """Add what a function of a node needs.
-
-        Raises
-        ------
-        CFunctionError
-            If another function, or pointer, has its name.
-        """
+        """Add what a function of a node needs."""
         self._headers.update(dict.fromkeys(function.headers))
         for text in (*function.support, function.text):
             if text:

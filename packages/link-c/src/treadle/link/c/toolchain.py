@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
-import hashlib
 import os
 import platform
 import re
 import shlex
 import shutil
 import signal
-import subprocess
 import sys
 import threading
 import warnings
@@ -19,16 +17,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from treadle.cache import default_cache, digest
-from treadle.config import config, new_lock, span
+from treadle.cache import default_cache, digest, processor
+from treadle.config import config, lazy_module, new_lock, span
 from treadle.link.c.abi import BRIDGE
 from treadle.link.c.division import MACRO, RUNS
 from treadle.link.c.errors import CompileError, CompilerWarning
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Sequence
 
     from treadle.link.c.abi import SharedLibrary
+else:
+    # Programs that are loaded run no compiler.
+    subprocess = lazy_module("subprocess")
 
 # -ffp-contract=off: a product and a sum give the same whether they are fused into one loop or not.
 # -Werror=implicit-function-declaration: a name that C lacks is found at its line, not when the library is loaded.
@@ -91,13 +93,7 @@ class Toolchain:
         return digest("link-c", text, *self.flags, "", *self.libraries, self.identity, self.processor)
 
     def library(self, text: str) -> Path:
-        """Return the shared library made of a C text, from the cache if it was made before.
-
-        Raises
-        ------
-        CompileError
-            If the compiler refuses the text.
-        """
+        """Return the shared library made of a C text, from the cache if it was made before."""
 
         def make(path: Path) -> None:
             source = path.with_suffix(".c")
@@ -118,14 +114,7 @@ class Toolchain:
             raise CompileError(msg) from error
 
     def compile(self, source: Path, target: Path, *more: Path) -> None:
-        """Make a library of a file, and of more of them.
-
-        Raises
-        ------
-        CompileError
-            If it cannot be run, fails, is killed or takes longer than option ``gcc__timeout`` allows: with the
-            command, what it said, and the line of C it said it about.
-        """
+        """Make a library of a file, and of more of them."""
         with span("compiler"):
             self._run(self.command(source, target, *more), source, *more)
 
@@ -271,7 +260,9 @@ def find_toolchain(threads: bool = True) -> Toolchain | str:
     clang = sys.platform == "darwin" or "clang" in real.name or "clang" in Path(driver).name
     flags, libraries = _flags(clang)
     identity = f"{real} {about.st_size} {about.st_mtime_ns}"
-    found = Toolchain(driver, identity, flags, libraries, _processor(), bool(config.cmodule__compilation_warning))
+    found = Toolchain(
+        driver, identity, flags, libraries, f"{processor()} {_c_library()}", bool(config.cmodule__compilation_warning)
+    )
     return _with_threads(found) if threads and config.openmp else found
 
 
@@ -333,40 +324,6 @@ def _flags(clang: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
         flags = [flag for flag in flags if not flag.startswith("-O")]
     after = [flag for flag in given if _FOR_LINKER.fullmatch(flag)]
     return tuple(flags), (*after, *shlex.split(str(config.blas__ldflags)), "-lm")
-
-
-def _processor() -> str:
-    """Return a digest of the processor's model and features, and of the C library's version."""
-    return _PROCESSOR.read()
-
-
-class _Processor:
-    """Reads the description of the processor once."""
-
-    def __init__(self) -> None:
-        self._known: str | None = None
-
-    def read(self) -> str:
-        if self._known is None:
-            self._known = hashlib.blake2b("\n".join(_description()).encode(), digest_size=16).hexdigest()
-        return self._known
-
-
-_PROCESSOR = _Processor()
-
-
-def _description() -> Sequence[str]:
-    about = [platform.system(), platform.machine(), _c_library()]
-    try:
-        with Path("/proc/cpuinfo").open() as lines:
-            for line in lines:
-                if not line.strip():
-                    break
-                if line.startswith(("model", "flags", "Features", "vendor", "cpu family", "CPU ")):
-                    about.append(line.strip())
-    except OSError:
-        about.append(platform.processor())
-    return about
 
 
 def _c_library() -> str:

@@ -253,13 +253,7 @@ class Unit:
 
 
 def _constant(var: Variable) -> TensorConstant:
-    """Return a variable that is neither an input nor computed.
-
-    Raises
-    ------
-    MissingInputError
-        If it has no value.
-    """
+    """Return a variable that is neither an input nor computed."""
     if not isinstance(var, Constant):
         msg = f"c: {var} is neither an input nor a constant of the graph. Make it an input."
         raise MissingInputError(msg)

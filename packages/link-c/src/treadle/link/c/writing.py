@@ -59,13 +59,7 @@ def write_unit(fgraph: FunctionGraph, *, keeps_blocks: bool = False) -> Unit:
 
 
 def check(node: Apply) -> None:
-    """Refuse a node that has no rule, or is of dtypes that C lacks.
-
-    Raises
-    ------
-    Unsupported
-        With the reason.
-    """
+    """Refuse a node that has no rule, or is of dtypes that C lacks."""
     TABLE.rule(node)
     for var in (*node.inputs, *node.outputs):
         if not has_type(var.type):

@@ -32,13 +32,7 @@ class Blas:
         self._capsules: Mapping[str, object] | None = None
 
     def address(self, name: str) -> int:
-        """Return the address of a routine with Fortran's convention and 32-bit integers.
-
-        Raises
-        ------
-        BlasError
-            If SciPy does not have it in that form.
-        """
+        """Return the address of a routine with Fortran's convention and 32-bit integers."""
         with self._lock:
             if self._capsules is None:
                 self._capsules = _extension().__pyx_capi__

@@ -90,11 +90,6 @@ class UnitCompiler:
             The key it was compiled under, and what it depends on (see `stamp`).
         unit
             Name, text and signature of the function; what it uses is in the machine code.
-
-        Raises
-        ------
-        LookupError
-            If it is in neither, or depends on something else than this process has.
         """
         if stamp != self.stamp():  # which also loads the functions on vectors that the machine code calls
             msg = f"numba: the machine code of {unit.name} is for another machine or version."

@@ -546,11 +546,6 @@ def emit(
     """Write a unit into a library; return what Numba's result for it consists of.
 
     Units call each other with plain values. Callers that Numba compiles find a function of Numba's convention beside.
-
-    Raises
-    ------
-    BeyondError
-        If its text is beyond what is written at once; nothing was written then.
     """
     emitter = Emitter(target, unit, kinds, callees)
     context = target.context

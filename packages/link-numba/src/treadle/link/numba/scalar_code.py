@@ -113,11 +113,6 @@ class ScalarTexts:
             For kinds of the dtype computed with, such as ``"f"`` or ``"iu"``, a Python expression: ``{0}`` ``{1}``
             ``{2}`` are the operands, ``{t}`` is the code of that dtype (``f8``), and ``libm_exp_{t}`` and its like
             are the functions of libm.
-
-        Raises
-        ------
-        DuplicateRegistrationError
-            If the scalar op has a text already.
         """
         if self.has(name):
             msg = f"numba: the scalar op {name!r} has a text already. Remove one of the two."
