@@ -131,7 +131,7 @@ SCALAR_SAMPLE_IMPORTS: Imports = {
 
 def known_names(text: str) -> set[str]:
     """Return the names that a module imports or defines."""
-    found = set()
+    found: set[str] = set()
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import | ast.ImportFrom):
             found.update(alias.asname or alias.name for alias in node.names)

@@ -101,6 +101,24 @@ except LoweringError as error:
     assert "Strange of Vector(float64, shape=(?,)), built at model.py:" in said
 
 
+def test_ops_that_decompose_need_no_rule(installed: Path, tmp_path: Path) -> None:
+    program = """
+import numpy as np
+import treadle.tensor as tt
+from treadle.compile import function
+from treadle_tape.backend import TAPE
+
+x = tt.dmatrix("x")
+outputs = [tt.softmax(x, 1), tt.log_softmax(x, 0), tt.logsumexp(x, (0, 1)), tt.logsumexp(x, 0)]
+made, plain = (function([x], outputs, mode=mode) for mode in ("TAPE", "VM"))
+for value in (np.array([[1.0, -2.0], [800.0, np.inf]]), np.full((2, 2), -np.inf), np.zeros((0, 3))):
+    for found, wanted in zip(made(value), plain(value), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-14)
+print(any(TAPE.find(op) for op in (tt.Softmax((0,)), tt.LogSoftmax((0,)), tt.LogSumExp((0,)), tt.Peak((0,)))))
+"""
+    assert run_with_plugin(installed, "-c", program, cwd=tmp_path).strip() == "False"
+
+
 def test_backend_imports_public_names_only() -> None:
     public = {"treadle", "treadle.graph", "treadle.link.vm", "treadle.tensor"}
     for path in FOLDER.rglob("*.py"):

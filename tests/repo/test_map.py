@@ -1,0 +1,33 @@
+"""The map in CONTRIBUTING.md says where things are."""
+
+import re
+
+import pytest
+
+from tests.repo.tree import ROOT, shown
+from treadle.tensor import FAMILIES
+
+ROW = re.compile(r"^\| (?P<what>.+?) \| `(?P<path>[^`]*<family>\.py)`.* \| (?P<which>all|some) \|$", re.MULTILINE)
+ROWS = [row.groupdict() for row in ROW.finditer((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))]
+# Modules beside those of families that are published, shared, or of elementwise functions of all families.
+SHARED = {"__init__", "elementwise", "registration", "scalar", "structured", "table"}
+
+
+def test_the_map_has_rows_of_both_kinds() -> None:
+    assert {row["which"] for row in ROWS} == {"all", "some"}
+    assert len(ROWS) > 5
+
+
+def test_every_family_has_its_ops_where_the_map_says() -> None:
+    places = [row["path"] for row in ROWS if row["which"] == "all"]
+    found = {f: [p for p in places if (ROOT / p.replace("<family>", f)).is_file()] for f in FAMILIES}
+    assert {family: paths for family, paths in found.items() if len(paths) != 1} == {}
+
+
+@pytest.mark.parametrize("path", [row["path"] for row in ROWS if row["which"] == "some"])
+def test_what_stands_in_a_place_of_the_map_is_of_a_family(path: str) -> None:
+    # A row for C stands for the other compiling backends too.
+    places = {path, *(path.replace("link-c", f"link-{x}").replace("/c/", f"/{x}/") for x in ("numba", "jax", "torch"))}
+    found = [file for place in places for file in ROOT.glob(place.replace("<family>", "*"))]
+    assert len(found) > 4
+    assert [shown(file) for file in found if file.stem not in {*FAMILIES, *SHARED}] == []
