@@ -15,6 +15,7 @@ from treadle.graph import GraphTypeError, MissingInputError, Variable, explicit_
 
 if TYPE_CHECKING:
     from treadle.compile.functions.function import Function
+    from treadle.graph import Value
 
 
 class EvaluationCache:
@@ -22,10 +23,10 @@ class EvaluationCache:
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self._functions: OrderedDict[Any, Function] = OrderedDict()
+        self._functions: OrderedDict[object, Function] = OrderedDict()
         self._lock = new_lock()
 
-    def get(self, key: Any) -> Function | None:
+    def get(self, key: object) -> Function | None:
         """Return a function, marked as used last."""
         with self._lock:
             found = self._functions.get(key)
@@ -33,7 +34,7 @@ class EvaluationCache:
                 self._functions.move_to_end(key)
             return found
 
-    def put(self, key: Any, made: Function) -> None:
+    def put(self, key: object, made: Function) -> None:
         """Keep a function, and drop the one used longest ago beyond the size."""
         with self._lock:
             self._functions[key] = made
@@ -44,13 +45,13 @@ class EvaluationCache:
 CACHE = EvaluationCache(64)
 
 
-def _by_variable(variable: Variable, values: Mapping[Any, Any], unused: str) -> dict[Variable, Any]:
+def _by_variable(variable: Variable, values: Mapping[Value, Value], unused: str) -> dict[Variable, Value]:
     """Return the values by variable; names are looked up among the graph's inputs."""
     named: dict[str, list[Variable]] = {}
     for var in explicit_graph_inputs([variable]):
         if var.name is not None:
             named.setdefault(var.name, []).append(var)
-    result: dict[Variable, Any] = {}
+    result: dict[Variable, Value] = {}
     for key, value in values.items():
         if isinstance(key, Variable):
             result[key] = value
@@ -71,7 +72,7 @@ def _by_variable(variable: Variable, values: Mapping[Any, Any], unused: str) -> 
     return result
 
 
-def evaluate(variable: Variable, values: Mapping[Any, Any], mode: Any = None, **kwargs: Any) -> Any:
+def evaluate(variable: Variable, values: Mapping[Value, Value], mode: Any = None, **kwargs: Any) -> Value:
     """Return a variable's value for values of its inputs (see `Variable.eval`).
 
     Raises
@@ -103,7 +104,7 @@ def evaluate(variable: Variable, values: Mapping[Any, Any], mode: Any = None, **
     return compiled(*given.values())
 
 
-def _frozen(value: Any) -> Any:
+def _frozen(value: Value) -> Value:
     """Return a key that is equal only for arguments of `function` that mean the same."""
     if isinstance(value, Mapping):
         return dict, tuple((_frozen(k), _frozen(v)) for k, v in value.items())
@@ -115,7 +116,7 @@ def _frozen(value: Any) -> Any:
     return value
 
 
-def _is_hashable(key: Any) -> bool:
+def _is_hashable(key: object) -> bool:
     try:
         hash(key)
     except TypeError:

@@ -12,6 +12,8 @@ from treadle.graph import Constant, Container, SharedVariable, Variable, as_flag
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from treadle.graph import Value
+
 
 class In:
     """An input of a function.
@@ -63,9 +65,9 @@ class In:
 
     def __init__(
         self,
-        variable: Any,
-        name: Any = None,
-        value: Any = None,
+        variable: object,
+        name: object = None,
+        value: Value = None,
         update: Any = None,
         mutable: bool | None = None,
         strict: bool = False,
@@ -120,7 +122,7 @@ class In:
             raise FunctionTypeError(msg)
         return cell
 
-    def _filtered(self, allow_downcast: bool | None) -> Any:
+    def _filtered(self, allow_downcast: bool | None) -> Value:
         """Return the default as a value of the variable's type."""
         try:
             return self.variable.type.accept(self.value, strict=self.strict, allow_downcast=allow_downcast)
@@ -148,7 +150,7 @@ class In:
         new.container = Container(type_, value)
         return new
 
-    def duplicated(self, values: Mapping[Container, Any]) -> In:
+    def duplicated(self, values: Mapping[Container, Value]) -> In:
         """Return the input with the default that `values` has, in another cell; a cell that was given stays."""
         new = copy.copy(self)
         if self.container is not None and self.container is not self._given_container():
@@ -181,7 +183,7 @@ class Out:
 
     __slots__ = ("borrow", "variable")
 
-    def __init__(self, variable: Any, borrow: bool = False) -> None:
+    def __init__(self, variable: object, borrow: bool = False) -> None:
         if not isinstance(variable, Variable):
             msg = f"Out: an output must be a variable, got {text_of(variable)}. Wrap values with tt.as_tensor_variable."
             raise FunctionTypeError(msg)
@@ -211,7 +213,7 @@ def check_downcast(what: str, rule: object) -> None:
         raise FunctionValueError(msg)
 
 
-def as_in(given: Any) -> In:
+def as_in(given: Value) -> In:
     """Return an input given as In or as a variable.
 
     Raises
@@ -240,7 +242,7 @@ def as_in(given: Any) -> In:
     return given if isinstance(given, In) else In(given)
 
 
-def as_out(given: Any) -> Out:
+def as_out(given: Value) -> Out:
     """Return an output given as Out or as a variable.
 
     Raises

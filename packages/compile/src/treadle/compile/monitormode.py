@@ -13,7 +13,7 @@ from treadle.link.vm import Linker, link_node_by_node
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from treadle.graph import Apply, FunctionGraph, printing
+    from treadle.graph import Apply, Cell, Compute, FunctionGraph, Value, printing
     from treadle.link.vm import Program
 
     Hook = Callable[[FunctionGraph, int, Apply, "MonitoredNode"], Any]
@@ -35,10 +35,10 @@ class MonitoredNode:
 
     lazy = False
 
-    def __init__(self, run: Callable[..., Any], values: tuple[Any, ...], count: int) -> None:
+    def __init__(self, run: Compute, values: tuple[Value, ...], count: int) -> None:
         self._run = run
-        self.inputs: list[list[Any]] = [[value] for value in values]
-        self.outputs: list[list[Any]] = [[None] for _ in range(count)]
+        self.inputs: list[Cell] = [[value] for value in values]
+        self.outputs: list[Cell] = [[None] for _ in range(count)]
 
     def __call__(self) -> None:
         """Run the node on what is in the inputs' cells."""
@@ -50,7 +50,7 @@ class MonitoredNode:
             cell[0] = value
 
     @property
-    def result(self) -> Any:
+    def result(self) -> Value:
         """What is in the outputs' cells: a value, or a tuple of several."""
         if len(self.outputs) == 1:
             return self.outputs[0][0]
@@ -83,15 +83,15 @@ class MonitorLinker(Linker):
         del native_outputs
         numbers = {node: i for i, node in enumerate(fgraph.toposort())}
 
-        def wrap(node: Apply, run: Callable[..., Any]) -> Callable[..., Any]:
+        def wrap(node: Apply, run: Compute) -> Compute:
             return self._monitored(fgraph, numbers[node], node, run)
 
         return link_node_by_node(fgraph, self.linker, wrap, self._frees())
 
-    def _monitored(self, fgraph: FunctionGraph, i: int, node: Apply, run: Callable[..., Any]) -> Callable[..., Any]:
+    def _monitored(self, fgraph: FunctionGraph, i: int, node: Apply, run: Compute) -> Compute:
         pre, post, count = self.pre_func, self.post_func, len(node.outputs)
 
-        def monitored(*values: Any) -> Any:
+        def monitored(*values: Value) -> Value:
             fn = MonitoredNode(run, values, count)
             if pre is not None:
                 pre(fgraph, i, node, fn)
@@ -160,7 +160,7 @@ class MonitorMode(Mode):
         return MonitorLinker(self._own_node_linker(), self.pre_func, self.post_func)
 
 
-def _hook(name: str, given: Any) -> Any:
+def _hook(name: str, given: Value) -> Any:
     if given is not None and not callable(given):
         msg = f"MonitorMode: {name} must be a function (fgraph, i, node, fn), got {text_of(given)}."
         raise FunctionTypeError(msg)

@@ -16,9 +16,9 @@ from treadle.link.vm import Linker, Program, link_node_by_node
 
 if TYPE_CHECKING:
     import pdb
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from treadle.graph import Apply, FunctionGraph, Roots, Variable, printing
+    from treadle.graph import Apply, Compute, FunctionGraph, Roots, Value, Variable, printing
     from treadle.rewrite import GraphRewriter
 else:
     pdb = lazy_module("pdb")
@@ -55,7 +55,7 @@ class Guard:
     big: bool
     action: str
 
-    def found(self, var: Variable, value: Any) -> str | None:
+    def found(self, var: Variable, value: Value) -> str | None:
         """Return what is found in a value, None if nothing is minded."""
         names = []
         if self.nan or self.inf:
@@ -81,14 +81,14 @@ class Guard:
         else:
             raise NanGuardError(message)
 
-    def check_input(self, var: Variable, value: Any) -> None:
+    def check_input(self, var: Variable, value: Value) -> None:
         """Look at the value of an input or of a shared variable."""
         found = self.found(var, value)
         if found is not None:
             what = "shared variable" if isinstance(var, SharedVariable) else "input"
             self.report(f"NanGuardMode: {found} in the {what} {var} of type {var.type}: {value_text(value)}.")
 
-    def check_output(self, node: Apply, at: int, value: Any, given: Sequence[Any]) -> None:
+    def check_output(self, node: Apply, at: int, value: Value, given: Sequence[Value]) -> None:
         """Look at a value that a node has computed."""
         var = node.outputs[at]
         found = self.found(var, value)
@@ -140,7 +140,7 @@ class GuardedProgram(Program):
         self._inputs = [(i, x) for i, x in enumerate(fgraph.inputs) if is_guarded(x)]
         self._program = link_node_by_node(fgraph, linker, self._guarded, allow_gc)
 
-    def __call__(self, *inputs: Any) -> Sequence[Any]:
+    def __call__(self, *inputs: Value) -> Sequence[Value]:
         """Compute the outputs.
 
         Raises
@@ -154,7 +154,7 @@ class GuardedProgram(Program):
             self.guard.check_input(var, inputs[i])
         return self._program(*inputs)
 
-    def _guarded(self, node: Apply, function: Callable[..., Any]) -> Callable[..., Any]:
+    def _guarded(self, node: Apply, function: Compute) -> Compute:
         """Return a function that computes a node and looks at what comes out."""
         places = [i for i, out in enumerate(node.outputs) if is_guarded(out) and not is_constant(out, self._roots)]
         if not places:
@@ -162,7 +162,7 @@ class GuardedProgram(Program):
         check = self.guard.check_output
         single = len(node.outputs) == 1
 
-        def run(*values: Any) -> Any:
+        def run(*values: Value) -> Value:
             made = function(*values)
             for i in places:
                 check(node, i, made if single else made[i], values)

@@ -85,7 +85,7 @@ def _tags(name: str, doc: str) -> Option[str]:
     return Option.string(name, default="", doc=doc, read_only=True, scoped=True)
 
 
-MODE: Kind[Any] = Kind(
+MODE: Kind[object] = Kind(
     "mode", _parse_mode, "one of " + ", ".join(map(repr, _MODES)) + ", the name of another installed backend, or a Mode"
 )
 LINKER: Kind[str] = Kind(

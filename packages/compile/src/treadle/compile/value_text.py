@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from treadle.config import text_of
 
+if TYPE_CHECKING:
+    from treadle.graph import Value
 
-def value_text(value: Any) -> str:
+
+def value_text(value: Value) -> str:
     """Return a value as text, with dtype and shape, cut where it is long."""
     shape = getattr(value, "shape", None)
     text = text_of(value, str)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.graph import Constant, IfElse, SharedVariable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from treadle.graph import Apply, Variable
+    from treadle.graph import Apply, Value, Variable
 
 
 class _Missing:
@@ -23,7 +23,7 @@ class _Missing:
 MISSING = _Missing()
 
 
-def lacks(node: Apply, given: Sequence[Any]) -> bool:
+def lacks(node: Apply, given: Sequence[Value]) -> bool:
     """Whether values are missing that a node cannot do without."""
     if not isinstance(node.op, IfElse):
         return any(value is MISSING for value in given)
@@ -48,11 +48,11 @@ class Values:
 
     def __init__(
         self,
-        given: Mapping[Variable, Any],
+        given: Mapping[Variable, Value],
         inputs_of: Callable[[Apply], Sequence[Variable]],
-        run: Callable[[Apply, list[Any]], Sequence[Any]],
+        run: Callable[[Apply, list[object]], Sequence[object]],
     ) -> None:
-        self.known: dict[Variable, Any] = dict(given)
+        self.known: dict[Variable, Value] = dict(given)
         self._inputs_of = inputs_of
         self._run = run
 
@@ -61,7 +61,7 @@ class Values:
         for var in variables:
             self[var]
 
-    def __getitem__(self, var: Variable) -> Any:
+    def __getitem__(self, var: Variable) -> Value:
         """Return a variable's value, computing what is needed for it."""
         if not self._has(var) and var.owner is not None:
             self._walk(var.owner)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from treadle.graph import Apply, Variable, printing
 else:
     printing = lazy_module("treadle.graph.printing")
+    from treadle.graph import Apply, Value, Variable
 
 # How much of the graph above a value is printed.
 _DEPTH = 4
@@ -60,7 +61,7 @@ def graph_of(var: Variable) -> str:
     return str(printing.debugprint(var, file="str", depth=_DEPTH, print_type=True)).rstrip()
 
 
-def given(values: Sequence[Any] | None) -> str:
+def given(values: Sequence[Value] | None) -> str:
     """Return the values that a node was given."""
     return "" if not values else " The inputs were " + "; ".join(map(value_text, values)) + "."
 
@@ -84,10 +85,10 @@ class BadThunkOutput(DebugModeError, ArithmeticError):  # noqa: N818 - the docum
         self,
         r: Variable,
         thunk1: str,
-        val1: Any,
+        val1: Value,
         thunk2: str,
-        val2: Any,
-        inputs_val: Sequence[Any] = (),
+        val2: Value,
+        inputs_val: Sequence[Value] = (),
         hint: str = "",
     ) -> None:
         self.r, self.thunk1, self.val1, self.thunk2, self.val2 = r, thunk1, val1, thunk2, val2
@@ -124,7 +125,7 @@ class BadOptimization(DebugModeError, ArithmeticError):  # noqa: N818 - the docu
     """
 
     def __init__(
-        self, old_r: Variable, new_r: Variable, old_r_val: Any, new_r_val: Any, reason: Any, hint: str = ""
+        self, old_r: Variable, new_r: Variable, old_r_val: Value, new_r_val: Value, reason: object, hint: str = ""
     ) -> None:
         self.old_r, self.new_r, self.old_r_val, self.new_r_val = old_r, new_r, old_r_val, new_r_val
         self.reason = reason
@@ -152,7 +153,7 @@ class BadDestroyMap(DebugModeError, ValueError):  # noqa: N818 - the documented 
         What ran: ``perform``, the name of a backend, and so on.
     """
 
-    def __init__(self, node: Apply, idx: int, old_val: Any, new_val: Any, perform: str) -> None:
+    def __init__(self, node: Apply, idx: int, old_val: Value, new_val: Value, perform: str) -> None:
         self.node, self.idx, self.old_val, self.new_val, self.perform = node, idx, old_val, new_val, perform
         var = node.inputs[idx]
         super().__init__(
@@ -182,7 +183,7 @@ class BadViewMap(DebugModeError, ValueError):  # noqa: N818 - the documented nam
         self,
         node: Apply,
         output_idx: int,
-        out_storage: Any,
+        out_storage: Value,
         in_alias_idx: Sequence[int] = (),
         out_alias_idx: Sequence[int] = (),
         perform: str = "perform",
@@ -217,7 +218,7 @@ class InvalidValueError(DebugModeError, ValueError):
     """
 
     def __init__(
-        self, r: Variable, v: Any, client_node: Apply | None = None, hint: str = "", inputs_val: Sequence[Any] = ()
+        self, r: Variable, v: Value, client_node: Apply | None = None, hint: str = "", inputs_val: Sequence[Value] = ()
     ) -> None:
         self.r, self.v, self.client_node, self.hint = r, v, client_node, hint
         taken = f" It goes to {described(client_node)}." if client_node is not None else ""

@@ -13,10 +13,10 @@ from treadle.link.vm import TABLE, VMProgram, lower_node
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from treadle.graph import AbstractFunctionGraph, Cell, Compute, Value
     from treadle.link.vm import Backend, Linker
 
     Run = Callable[[Sequence[Any], Sequence[list[Any]]], None]
-    Compute = Callable[..., Sequence[Any]]
 
 
 def own_thunk(op: Op) -> bool:
@@ -42,7 +42,7 @@ class Implementations:
         self,
         backends: Sequence[Backend],
         python: bool,
-        make_inner: Callable[[Any], Callable[..., Sequence[Any]]],
+        make_inner: Callable[[AbstractFunctionGraph], Compute],
     ) -> None:
         self.backends = tuple(backends)
         self.python = python
@@ -64,15 +64,16 @@ class Implementations:
             node = self._with_checked_inner(node)
         perform = node.op.perform
 
-        def run(values: Sequence[Any], cells: Sequence[list[Any]]) -> None:
+        def run(values: Sequence[Value], cells: Sequence[Cell]) -> None:
             perform(node, list(values), list(cells))
 
         return run
 
     def _with_checked_inner(self, node: Apply) -> Apply:
         """Return the node with an op whose inner graph is checked too, while it is computed."""
-        op: Any = copy.copy(node.op)
-        op.__dict__["_fn"] = self._make_inner(op.fgraph)
+        op = copy.copy(node.op)
+        if isinstance(op, HasInnerGraph):
+            op.__dict__["_fn"] = self._make_inner(op.fgraph)
         made = Apply(op, node.inputs, [out.clone() for out in node.outputs])
         made.user_line = node.user_line
         return made
@@ -102,10 +103,10 @@ class Implementations:
         return found
 
 
-def _listed(node: Apply, function: Callable[..., Any]) -> Compute:
+def _listed(node: Apply, function: Compute) -> Compute:
     single = len(node.outputs) == 1
 
-    def compute(*values: Any) -> Sequence[Any]:
+    def compute(*values: Value) -> Sequence[Value]:
         made = function(*values)
         return [made] if single else list(made)
 
@@ -125,7 +126,7 @@ def one_node_program(node: Apply, linker: Linker) -> Compute | None:
         return None
     places = [node.inputs.index(x) for x in taken]
 
-    def compute(*values: Any) -> Sequence[Any]:
+    def compute(*values: Value) -> Sequence[Value]:
         return list(program(*[values[i] for i in places]))
 
     return compute

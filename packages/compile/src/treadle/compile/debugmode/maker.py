@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.compile.debugmode.implementations import Implementations
 from treadle.compile.debugmode.node_checks import Checks
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.compile.debugmode.mode import DebugMode
-    from treadle.graph import Variable
+    from treadle.graph import AbstractFunctionGraph, Compute, Variable
     from treadle.link.vm import Program
     from treadle.rewrite import Report
 
@@ -69,11 +69,11 @@ class DebugMaker(FunctionMaker):
         linkers = {mode.backend.name: mode.make_linker(), **{b.name: b.linker() for b in backends}}
         return DebugProgram(fgraph, implementations, checks, linkers, self._recorder, self._before)
 
-    def _checked_inner(self, checks: Checks) -> Callable[[Any], Callable[..., Any]]:
+    def _checked_inner(self, checks: Checks) -> Callable[[AbstractFunctionGraph], Compute]:
         """Return what makes checking functions of inner graphs."""
         backends, python = self.mode.backends_to_check(), self.mode.check_py_code
 
-        def make(fgraph: Any) -> DebugProgram:
+        def make(fgraph: AbstractFunctionGraph) -> DebugProgram:
             # A copy: what is inside an op may be a graph that cannot change, which has no clients and features.
             own = FunctionGraph(fgraph.inputs, fgraph.outputs, clone=True)
             return DebugProgram(own, Implementations(backends, python, make), checks)

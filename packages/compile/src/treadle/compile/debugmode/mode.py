@@ -150,11 +150,11 @@ class DebugMode(Mode):
         return chosen_backends(wanted if self.check_c_code else False, self.backends)
 
 
-def _or(given: Any, option: Any) -> Any:
+def _or(given: object, option: object) -> Any:
     return option if given is None else given
 
 
-def _count(name: str, given: Any, least: int, most: int | None) -> int:
+def _count(name: str, given: object, least: int, most: int | None) -> int:
     number = int(given) if isinstance(given, int) else None
     if number is None or number < least or (most is not None and number > most):
         bound = f"at least {least}" if most is None else f"from {least} to {most}"
@@ -163,7 +163,7 @@ def _count(name: str, given: Any, least: int, most: int | None) -> int:
     return number
 
 
-def _names(given: Any) -> tuple[str, ...]:
+def _names(given: object) -> tuple[str, ...]:
     """Return names given as a text or as a sequence.
 
     Raises
@@ -178,7 +178,7 @@ def _names(given: Any) -> tuple[str, ...]:
     return tuple(part for part in parts if part)
 
 
-def _kinds(given: Any) -> tuple[str, ...]:
+def _kinds(given: object) -> tuple[str, ...]:
     names = _names(given)
     unknown = [name for name in names if name != "ALL" and name not in KINDS]
     if unknown:

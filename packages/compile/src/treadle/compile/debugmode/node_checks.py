@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.compile.debugmode.comparison import is_close, is_same
 from treadle.compile.debugmode.demand import MISSING
@@ -23,8 +23,8 @@ from treadle.graph import LoweringError, NodeError, node_error
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from treadle.compile.debugmode.implementations import Compute, Implementations
-    from treadle.graph import Apply, Variable
+    from treadle.compile.debugmode.implementations import Implementations
+    from treadle.graph import Apply, Cell, Compute, Value, Variable
 
 # The kinds of memory that the option check_preallocated_output names; "ALL" stands for all of them.
 KINDS = ("initial", "previous", "c_contiguous", "f_contiguous", "strided", "wrong_size")
@@ -75,10 +75,10 @@ class NodeChecker:
     checks: Checks
     used_inside: Callable[[Variable], bool]
     is_constant: Callable[[Variable], bool]
-    _earlier: dict[Variable, Any] = field(default_factory=dict)
+    _earlier: dict[Variable, Value] = field(default_factory=dict)
     _warned: set[Apply] = field(default_factory=set)
 
-    def run(self, node: Apply, given: list[Any]) -> Sequence[Any]:
+    def run(self, node: Apply, given: list[Value]) -> Sequence[Value]:
         """Return the outputs of a node for values of its inputs, `MISSING` for those of a branch not taken.
 
         Raises
@@ -104,7 +104,7 @@ class NodeChecker:
             self._compare(node, given, name, results, *other)
         return results
 
-    def compare(self, node: Apply, given: list[Any]) -> None:
+    def compare(self, node: Apply, given: list[Value]) -> None:
         """Compare the implementations of a node, whether or not its results are finite.
 
         Raises
@@ -118,11 +118,11 @@ class NodeChecker:
 
     # Running
 
-    def copies(self, node: Apply, given: Sequence[Any]) -> list[Any]:
+    def copies(self, node: Apply, given: Sequence[Value]) -> list[Value]:
         """Return values that a node may do anything with; None for what was not computed."""
         return [None if v is MISSING else x.type.copy_value(v) for x, v in zip(node.inputs, given, strict=True)]
 
-    def perform(self, node: Apply, values: Sequence[Any], cells: Sequence[list[Any]]) -> None:
+    def perform(self, node: Apply, values: Sequence[Value], cells: Sequence[Cell]) -> None:
         """Run `perform`; an error names the node and the user's line.
 
         Raises
@@ -138,10 +138,10 @@ class NodeChecker:
         except Exception as error:
             raise node_error(node, error, values) from error
 
-    def _through_perform(self, node: Apply, given: Sequence[Any]) -> list[Any]:
+    def _through_perform(self, node: Apply, given: Sequence[Value]) -> list[Value]:
         values = self.copies(node, given)
         kept = list(values)
-        cells: list[list[Any]] = [[None] for _ in node.outputs]
+        cells: list[Cell] = [[None] for _ in node.outputs]
         self.perform(node, values, cells)
         results = [cell[0] for cell in cells]
         self._check_types(node, given, "perform", results)
@@ -151,7 +151,7 @@ class NodeChecker:
         # Views of what is overwritten later would change with it.
         return [out.type.copy_value(value) for out, value in zip(node.outputs, results, strict=True)]
 
-    def _compute(self, node: Apply, given: Sequence[Any], name: str, compute: Compute) -> list[Any]:
+    def _compute(self, node: Apply, given: Sequence[Value], name: str, compute: Compute) -> list[Value]:
         """Run another implementation, and check that it leaves its inputs alone and its results are its own."""
         values = self.copies(node, given)
         results = list(compute(*values))
@@ -161,13 +161,13 @@ class NodeChecker:
 
     # Checking what perform did
 
-    def _check_destroyed(self, node: Apply, given: Sequence[Any], after: Sequence[Any], name: str) -> None:
+    def _check_destroyed(self, node: Apply, given: Sequence[Value], after: Sequence[Value], name: str) -> None:
         declared = {i for places in node.op.destroy_map.values() for i in places}
         for i, (x, before, now) in enumerate(zip(node.inputs, given, after, strict=True)):
             if before is not MISSING and i not in declared and not is_same(x.type, before, now):
                 raise BadDestroyMap(node, i, before, now, name)
 
-    def _check_views(self, node: Apply, values: Sequence[Any], results: Sequence[Any], name: str) -> None:
+    def _check_views(self, node: Apply, values: Sequence[Value], results: Sequence[Value], name: str) -> None:
         views, destroyed = node.op.view_map, node.op.destroy_map
         owned: list[int] = []
         for o, (out, result) in enumerate(zip(node.outputs, results, strict=True)):
@@ -183,7 +183,7 @@ class NodeChecker:
                     raise BadViewMap(node, o, result, out_alias_idx=same, perform=name)
                 owned.append(o)
 
-    def _check_reuse(self, node: Apply, values: Sequence[Any], results: Sequence[Any]) -> None:
+    def _check_reuse(self, node: Apply, values: Sequence[Value], results: Sequence[Value]) -> None:
         """Warn of an op that says it works in place or returns a view, where memory would do, and does not."""
         if not self.checks.warn_not_reused or node in self._warned:
             return
@@ -202,7 +202,7 @@ class NodeChecker:
                 warnings.warn(msg, DebugModeWarning, stacklevel=2)
 
     @staticmethod
-    def _check_types(node: Apply, given: Sequence[Any], name: str, results: Sequence[Any]) -> None:
+    def _check_types(node: Apply, given: Sequence[Value], name: str, results: Sequence[Value]) -> None:
         for out, value in zip(node.outputs, results, strict=True):
             try:
                 out.type.accept(value, strict=True)
@@ -210,7 +210,7 @@ class NodeChecker:
                 hint = f"{name} made a value that is none of its type ({error})"
                 raise InvalidValueError(out, value, hint=hint, inputs_val=_computed(given)) from error
 
-    def _check_finite(self, node: Apply, given: Sequence[Any], name: str, results: Sequence[Any]) -> None:
+    def _check_finite(self, node: Apply, given: Sequence[Value], name: str, results: Sequence[Value]) -> None:
         if self.checks.finite:
             for out, value in zip(node.outputs, results, strict=True):
                 if self.is_constant(out):
@@ -219,7 +219,7 @@ class NodeChecker:
 
     # Memory given beforehand
 
-    def _try_memory(self, node: Apply, given: Sequence[Any], results: Sequence[Any]) -> None:
+    def _try_memory(self, node: Apply, given: Sequence[Value], results: Sequence[Value]) -> None:
         """Run `perform` again with every kind of memory that is asked for."""
         for kind in self.checks.preallocated:
             for buffers in self._buffers(kind, node, results):
@@ -237,7 +237,7 @@ class NodeChecker:
             copied = (out.type.copy_value(value) for out, value in zip(node.outputs, results, strict=True))
             self._earlier.update(zip(node.outputs, copied, strict=True))
 
-    def _buffers(self, kind: str, node: Apply, results: Sequence[Any]) -> list[list[Any]]:
+    def _buffers(self, kind: str, node: Apply, results: Sequence[Value]) -> list[Cell]:
         """Return buffers for the outputs, in all the ways of one kind."""
         pairs = list(zip(node.outputs, results, strict=True))
         if kind == "previous":
@@ -255,7 +255,7 @@ class NodeChecker:
     # Other implementations
 
     def _compare(
-        self, node: Apply, given: Sequence[Any], first: str, results: Sequence[Any], name: str, compute: Compute
+        self, node: Apply, given: Sequence[Value], first: str, results: Sequence[Value], name: str, compute: Compute
     ) -> None:
         try:
             made = self._compute(node, given, name, compute)
@@ -270,14 +270,20 @@ class NodeChecker:
 
     @staticmethod
     def _failure(
-        node: Apply, given: Sequence[Any], first: str, results: Sequence[Any], name: str, error: Exception
+        node: Apply, given: Sequence[Value], first: str, results: Sequence[Value], name: str, error: Exception
     ) -> BadThunkOutput:
         """Return the error about an implementation that fails where another one does not."""
         text = f"{name} fails where {first} does not: {str(error).rstrip('.')}"
         return BadThunkOutput(node.outputs[0], first, results[0], name, MISSING, _computed(given), text)
 
     def _check_same(
-        self, node: Apply, given: Sequence[Any], first: str, results: Sequence[Any], name: str, made: Sequence[Any]
+        self,
+        node: Apply,
+        given: Sequence[Value],
+        first: str,
+        results: Sequence[Value],
+        name: str,
+        made: Sequence[Value],
     ) -> None:
         values = _computed(given)
         for out, value, other in zip(node.outputs, results, made, strict=True):
@@ -288,7 +294,7 @@ class NodeChecker:
             hint = "" if valid else f"the latter is none of type {out.type}"
             raise BadThunkOutput(out, first, value, name, other, values, hint)
 
-    def _check_strides(self, out: Variable, first: str, value: Any, name: str, other: Any) -> None:
+    def _check_strides(self, out: Variable, first: str, value: Value, name: str, other: Value) -> None:
         level = self.checks.strides
         a, b = getattr(value, "strides", None), getattr(other, "strides", None)
         if not level or "given beforehand" in name or a == b:
@@ -299,13 +305,15 @@ class NodeChecker:
         warnings.warn(str(error), DebugModeWarning, stacklevel=2)
 
 
-def scale_of(node: Apply, given: Sequence[Any]) -> float:
+def scale_of(node: Apply, given: Sequence[Value]) -> float:
     """Return the size of the largest number among a node's inputs."""
     sizes = (x.type.magnitude(v) for x, v in zip(node.inputs, given, strict=True) if v is not MISSING)
     return max(sizes, default=0.0)
 
 
-def check_finite(var: Variable, value: Any, hint: str, client: Apply | None = None, given: Sequence[Any] = ()) -> None:
+def check_finite(
+    var: Variable, value: Value, hint: str, client: Apply | None = None, given: Sequence[Value] = ()
+) -> None:
     """Refuse a value that is not finite.
 
     Raises
@@ -319,11 +327,11 @@ def check_finite(var: Variable, value: Any, hint: str, client: Apply | None = No
         raise InvalidValueError(var, value, client, f"{hint} ({what})", given)
 
 
-def _computed(given: Sequence[Any]) -> list[Any]:
+def _computed(given: Sequence[Value]) -> list[Value]:
     return [value for value in given if value is not MISSING]
 
 
-def _can_be_viewed(value: Any, result: Any) -> bool:
+def _can_be_viewed(value: Value, result: Value) -> bool:
     """Whether a view of an array can be what came out: it has as many elements, of the same dtype, in one piece.
 
     Of an array with gaps, or of one element, an op may have to make a copy.
@@ -337,6 +345,6 @@ def _can_be_viewed(value: Any, result: Any) -> bool:
     )
 
 
-def _same_form(a: Any, b: Any) -> bool:
+def _same_form(a: Value, b: Value) -> bool:
     """Whether two values have the same dtype and shape, so that one may take the other's memory."""
     return all(getattr(a, name, None) == getattr(b, name, None) for name in ("dtype", "shape"))

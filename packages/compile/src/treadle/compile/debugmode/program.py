@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.compile.debugmode.demand import Values
 from treadle.compile.debugmode.errors import InvalidValueError
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from treadle.compile.debugmode.implementations import Implementations
     from treadle.compile.debugmode.node_checks import Checks
     from treadle.compile.debugmode.recording import Recorder
-    from treadle.graph import FunctionGraph, Variable
+    from treadle.graph import FunctionGraph, Value, Variable
     from treadle.link.vm import Linker
 
 
@@ -89,7 +89,7 @@ class DebugProgram(Program):
     def _is_constant(self, var: Variable) -> bool:
         return all(isinstance(root, Constant) for root in roots_of(var, self._roots))
 
-    def __call__(self, *inputs: Any) -> Sequence[Any]:
+    def __call__(self, *inputs: Value) -> Sequence[Value]:
         """Compute the outputs and check everything.
 
         Raises
@@ -102,7 +102,7 @@ class DebugProgram(Program):
         with self._scope():
             return self._checked(inputs)
 
-    def _checked(self, inputs: Sequence[Any]) -> list[Any]:
+    def _checked(self, inputs: Sequence[Value]) -> list[Value]:
         graph = self.fgraph
         given = {x: x.type.copy_value(v) for x, v in zip(graph.inputs, inputs, strict=True)}
         for x, value in given.items():
@@ -115,7 +115,7 @@ class DebugProgram(Program):
             whole.check(list(given.values()), values.known)
         return [out.type.copy_value(values[out]) for out in graph.outputs]
 
-    def _check_input(self, var: Variable, value: Any) -> None:
+    def _check_input(self, var: Variable, value: Value) -> None:
         """Refuse an input's value that is none of its type, or not finite.
 
         Raises

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.compile.debugmode.comparison import is_close
 from treadle.compile.debugmode.demand import MISSING, Values, lacks
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from treadle.compile.debugmode.node_checks import NodeChecker
     from treadle.compile.debugmode.recording import Change, Recorder
-    from treadle.graph import Apply, Variable
+    from treadle.graph import Apply, Cell, Value, Variable
 
 # How many nodes before and after a change are looked at to tell a wrong rule from a wrong op.
 _SUSPECTS = 40
@@ -39,7 +39,7 @@ class RewriteCheck:
         self._outputs = list(outputs)
         self._checker = checker
 
-    def check(self, given: Mapping[Variable, Any]) -> None:
+    def check(self, given: Mapping[Variable, Value]) -> None:
         """Compare on values of the inputs.
 
         Nodes are computed as they came into the graph: as long as no change was wrong, that is what they compute later
@@ -64,12 +64,12 @@ class RewriteCheck:
                 self._check_ops(change, values)
                 raise BadOptimization(change.old, change.new, before, after, change.reason, hint)
 
-    def _run(self, node: Apply, given: list[Any]) -> Sequence[Any]:
+    def _run(self, node: Apply, given: list[Value]) -> Sequence[Value]:
         """Run `perform`; what fails has no value, and the program tells if that matters."""
         nothing = [MISSING] * len(node.outputs)
         if lacks(node, given):
             return nothing
-        cells: list[list[Any]] = [[None] for _ in node.outputs]
+        cells: list[Cell] = [[None] for _ in node.outputs]
         try:
             self._checker.implementations.reference(node)(self._checker.copies(node, given), cells)
         except Exception:  # noqa: BLE001 - an op of anyone's may raise anything
@@ -77,7 +77,7 @@ class RewriteCheck:
         return [cell[0] for cell in cells]
 
     @staticmethod
-    def _fault(change: Change, before: Any, after: Any, values: Values) -> str | None:
+    def _fault(change: Change, before: Value, after: Value, values: Values) -> str | None:
         """Return what is wrong with a change, empty if the values tell; None if it is right."""
         old, new = change.old, change.new
         if after is MISSING:

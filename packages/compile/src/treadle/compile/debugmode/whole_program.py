@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.compile.debugmode.comparison import is_close, is_same
 from treadle.compile.debugmode.demand import MISSING
@@ -13,7 +13,7 @@ from treadle.graph import DestroyHandler, FunctionGraph, IfElse, LoweringError, 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from treadle.graph import Apply, Roots, Variable
+    from treadle.graph import Apply, Roots, Value, Variable
     from treadle.link.vm import Linker, Program
 
 # How many programs are made to find the node with which a whole program begins to be wrong.
@@ -47,7 +47,7 @@ class WholeProgram:
         self._mutable = mutable
         self._roots: Roots = memory_roots(fgraph.toposort())
 
-    def check(self, given: Sequence[Any], values: Mapping[Variable, Any]) -> None:
+    def check(self, given: Sequence[Value], values: Mapping[Variable, Value]) -> None:
         """Run the program twice on the inputs' values and compare.
 
         A program may guess lengths from the call before, and keep memory: so the second call counts as much as the
@@ -77,7 +77,7 @@ class WholeProgram:
                 hint = f"its second call overwrote the first one's result: {out.type.describe_difference(before, now)}"
                 raise BadThunkOutput(out, "the first call", before, self.name, now, hint=hint)
 
-    def _run(self, given: Sequence[Any], values: Mapping[Variable, Any]) -> Sequence[Any]:
+    def _run(self, given: Sequence[Value], values: Mapping[Variable, Value]) -> Sequence[Value]:
         inputs = self._fgraph.inputs
         handed = [x.type.copy_value(v) for x, v in zip(inputs, given, strict=True)]
         try:
@@ -100,7 +100,7 @@ class WholeProgram:
         return list(results)
 
     def _compare(
-        self, given: Sequence[Any], values: Mapping[Variable, Any], results: Sequence[Any], which: str
+        self, given: Sequence[Value], values: Mapping[Variable, Value], results: Sequence[Value], which: str
     ) -> None:
         for out, found in zip(self._fgraph.outputs, results, strict=True):
             fault = self._fault(out, values, found)
@@ -109,7 +109,7 @@ class WholeProgram:
                 raise BadThunkOutput(out, "its nodes, one by one,", values[out], self.name, found, hint=hint)
 
     @staticmethod
-    def _fault(var: Variable, values: Mapping[Variable, Any], found: Any) -> str | None:
+    def _fault(var: Variable, values: Mapping[Variable, Value], found: Value) -> str | None:
         """Return what is wrong with a value that a program computed, None if nothing is."""
         if not var.type.is_valid_value(found, strict=True):
             return f"the latter is none of type {var.type}"
@@ -118,7 +118,7 @@ class WholeProgram:
         scale = max([var.type.magnitude(value), *(x.type.magnitude(values[x]) for x in near)])
         return None if is_close(var.type, value, found, scale) else var.type.describe_difference(value, found)
 
-    def _check_owned(self, x: Variable, value: Any, results: Sequence[Any]) -> None:
+    def _check_owned(self, x: Variable, value: Value, results: Sequence[Value]) -> None:
         """Refuse results that share memory with an argument, unless the graph says so."""
         for out, result in zip(self._fgraph.outputs, results, strict=True):
             if x not in roots_of(out, self._roots) and out.type.may_share_memory(result, value):
@@ -128,9 +128,9 @@ class WholeProgram:
                 )
                 raise DebugModeError(msg)
 
-    def _check_sharing(self, results: Sequence[Any]) -> None:
+    def _check_sharing(self, results: Sequence[Value]) -> None:
         """Refuse results that share memory, unless the graph says so: each belongs to the caller."""
-        owned: list[tuple[Variable, Any]] = []
+        owned: list[tuple[Variable, Value]] = []
         for out, value in zip(self._fgraph.outputs, results, strict=True):
             own = roots_of(out, self._roots)
             for other, known in owned:
@@ -147,7 +147,7 @@ class WholeProgram:
 
     # Where it begins
 
-    def _narrowed(self, given: Sequence[Any], values: Mapping[Variable, Any]) -> str:
+    def _narrowed(self, given: Sequence[Value], values: Mapping[Variable, Value]) -> str:
         """Return where programs of parts of the graph begin to be wrong, in words."""
         order = [n for n in self._fgraph.toposort() if all(out in values for out in n.outputs)]
         for node in order[:_TRIES]:
@@ -167,7 +167,7 @@ class WholeProgram:
         return part
 
     def _part_is_right(
-        self, part: FunctionGraph, node: Apply, given: Sequence[Any], values: Mapping[Variable, Any]
+        self, part: FunctionGraph, node: Apply, given: Sequence[Value], values: Mapping[Variable, Value]
     ) -> bool:
         handed = [x.type.copy_value(v) for x, v in zip(self._fgraph.inputs, given, strict=True)]
         try:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from treadle.compile.io import In
     from treadle.config import Snapshot
-    from treadle.graph import Type
+    from treadle.graph import Type, Value
 else:
     difflib = lazy_module("difflib")
     inspect = lazy_module("inspect")
@@ -63,7 +63,7 @@ class Signature:
             parts.append(text + " = default" if item.container is not None else text)
         return f"{self.title}({', '.join(parts)})"
 
-    def match(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
+    def match(self, args: Sequence[Value], kwargs: Mapping[str, object]) -> list[Value]:
         """Return for each input the argument given, or MISSING.
 
         Raises
@@ -71,7 +71,7 @@ class Signature:
         CallError
             If arguments are too many, unknown, ambiguous or given twice.
         """
-        slots: list[Any] = [MISSING] * len(self.inputs)
+        slots: list[Value] = [MISSING] * len(self.inputs)
         if len(args) > len(self.open):
             msg = f"{self.title}: {len(self.open)} arguments at most, got {len(args)}. Call {self}."
             raise CallError(msg)
@@ -88,7 +88,7 @@ class Signature:
             slots[self._place(key, slots)] = value
         return slots
 
-    def _place(self, key: str, slots: Sequence[Any]) -> int:
+    def _place(self, key: str, slots: Sequence[Value]) -> int:
         places = self._by_name[key]
         if len(places) > 1:
             msg = (
@@ -105,7 +105,7 @@ class Signature:
             raise CallError(msg)
         return place
 
-    def check_complete(self, slots: Sequence[Any]) -> None:
+    def check_complete(self, slots: Sequence[Value]) -> None:
         """Check that every input without default has an argument.
 
         Raises
@@ -121,7 +121,7 @@ class Signature:
         msg = f"{self.title}: {'; '.join(shown)}, {verb} missing. Call {self}."
         raise CallError(msg)
 
-    def convert(self, i: int, value: Any, options: Snapshot) -> Any:
+    def convert(self, i: int, value: Value, options: Snapshot) -> Value:
         """Return an argument as a value of its input's type.
 
         Parameters
@@ -169,7 +169,7 @@ class Signature:
     def _parameter(item: In) -> inspect.Parameter:
         kinds = inspect.Parameter
         default = kinds.empty if item.container is None else item.container.read_host()
-        name: Any = item.name
+        name = str(item.name)
         return kinds(name, kinds.POSITIONAL_OR_KEYWORD, default=default)
 
 
@@ -185,7 +185,7 @@ class PythonSignature:
         return found
 
 
-def unshared(type_: Type, value: Any, others: Sequence[Any]) -> Any:
+def unshared(type_: Type, value: Value, others: Sequence[Value]) -> Value:
     """Return an argument that may be overwritten: a copy where it is read-only or shares memory with another value.
 
     Parameters

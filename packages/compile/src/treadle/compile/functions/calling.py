@@ -7,7 +7,7 @@ tested, which cells are read and written, what the result looks like.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.compile.errors import CallError
 from treadle.compile.functions.arguments import MISSING, unshared
@@ -16,18 +16,18 @@ from treadle.compile.functions.partial import PartialWriter
 from treadle.graph import Container, NodeError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from treadle.compile.functions.function import Function
     from treadle.compile.functions.partial import Writes
-    from treadle.graph import Type
+    from treadle.graph import Compute, Type, Value
     from treadle.link.vm import Program
 
 # Longer results are built by list() and dict().
 _MOST_RESULTS = 8
 
 
-def _fetched(program: Program, type_: Type, value: Any) -> Any:
+def _fetched(program: Program, type_: Type, value: Value) -> Value:
     return program.fetch(value, type_)
 
 
@@ -51,7 +51,7 @@ class _Writer:
         self.partial: Writes | None = function.program.writes
         self.values = [*(f"x{i}" for i in range(len(self.inputs))), *(f"s{k}" for k in range(len(self.spec.shared)))]
         self.results = self._results()
-        self.scope: dict[str, Any] = {
+        self.scope: dict[str, object] = {
             "MISSING": MISSING,
             "NodeError": NodeError,
             "bind": function.bind,
@@ -68,7 +68,7 @@ class _Writer:
         self._write_arguments(given)
         self._write_state()
 
-    def compiled(self) -> Callable[..., Any]:
+    def compiled(self) -> Compute:
         """Return the caller."""
         return self.text.compiled(["  except NodeError as error:", "    explain(error)", "    raise"])
 
@@ -123,7 +123,7 @@ class _Writer:
 
     def _write_state(self) -> None:
         cells = [s.container for s in self.spec.shared]
-        kept: list[Any] = [self.inputs[i].container for i in self.defaults]
+        kept: list[Value] = [self.inputs[i].container for i in self.defaults]
         names = self.text.enter([*cells, *kept, *self.writes])
         self._write_reads(names)
         if not self.writes:
@@ -137,7 +137,7 @@ class _Writer:
 
     def _write_reads(self, names: dict[Container, str]) -> None:
         for i in self.defaults:
-            cell: Any = self.inputs[i].container
+            cell: Value = self.inputs[i].container
             implicit = self.inputs[i].implicit
             if not implicit:
                 self.add(f"if x{i} is MISSING:")
@@ -174,7 +174,7 @@ class _Writer:
         """Put new values into their cells, all of them after all were computed, and all or none of them."""
         changes = self._changes(names)
         if self.partial is not None:
-            self._write_partial(changes)
+            self._write_partial(self.partial, changes)
         elif len(changes) < 2:
             for text in changes:
                 self.add(text)
@@ -194,8 +194,7 @@ class _Writer:
             self.add(f"  {text}")
         self.add("  raise")
 
-    def _write_partial(self, changes: Sequence[str]) -> None:
-        partial_: Any = self.partial
+    def _write_partial(self, partial_: Writes, changes: Sequence[str]) -> None:
         writer = PartialWriter(self.function.maker, partial_)
         constants = tuple(c.data for c in partial_.constants)
         self.scope |= {"write": writer.write, "undo": writer.undo, "constants": constants}
@@ -248,7 +247,7 @@ def install_caller(function: Function) -> None:
     _take_quicker(function, writer, made)
 
 
-def _take_quicker(function: Function, writer: _Writer, made: Callable[..., Any]) -> None:
+def _take_quicker(function: Function, writer: _Writer, made: Compute) -> None:
     """Let the program's quicker caller, where it has one, take the program's place; or the whole caller's.
 
     It takes the whole caller's place where that would only pass arguments on: what it does not take as they are, it
@@ -260,7 +259,7 @@ def _take_quicker(function: Function, writer: _Writer, made: Callable[..., Any])
         program.offer_caller(program, False, partial(scope.__setitem__, "program"))
         return
 
-    def take(quicker: Callable[..., Any]) -> None:
+    def take(quicker: Compute) -> None:
         # The function may have a new caller by now.
         if function.__call__ is made:
             function.__call__ = quicker
@@ -268,7 +267,9 @@ def _take_quicker(function: Function, writer: _Writer, made: Callable[..., Any])
     program.offer_caller(made, spec.single, take)
 
 
-def arguments_of(function: Function, args: Sequence[Any], rest: Sequence[Any], kw: dict[str, Any]) -> list[Any]:
+def arguments_of(
+    function: Function, args: Sequence[Value], rest: Sequence[Value], kw: dict[str, object]
+) -> list[Value]:
     """Return a value, or MISSING where the default is used, for each input that takes an argument."""
     signature, options = function.signature, function.maker.options
     while args and args[-1] is MISSING:

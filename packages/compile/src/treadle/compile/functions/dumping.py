@@ -49,7 +49,7 @@ class StripPickler(pickle.Pickler):
         self._tags = {"trace", *_names(extra_tag_to_remove)}
         self._strip_values = strip_values
 
-    def reducer_override(self, obj: Any) -> Any:
+    def reducer_override(self, obj: object) -> Any:
         """Say how an object is pickled that is not pickled as usual."""
         if type(obj) is ScratchPad:
             return _restore_pad, ({name: value for name, value in vars(obj).items() if name not in self._tags},)
@@ -73,7 +73,7 @@ def _names(given: Any) -> list[str]:
     return names
 
 
-def _restore_pad(attributes: dict[str, Any]) -> ScratchPad:
+def _restore_pad(attributes: dict[str, object]) -> ScratchPad:
     pad = ScratchPad()
     vars(pad).update(attributes)
     return pad
@@ -81,17 +81,17 @@ def _restore_pad(attributes: dict[str, Any]) -> ScratchPad:
 
 def function_dump(
     filename: str | Path,
-    inputs: Any,
-    outputs: Any = None,
-    mode: Any = None,
+    inputs: object,
+    outputs: object = None,
+    mode: object = None,
     updates: Any = None,
-    givens: Any = None,
-    no_default_updates: Any = False,
+    givens: object = None,
+    no_default_updates: object = False,
     accept_inplace: bool = False,
     name: str | None = None,
     rebuild_strict: bool = True,
     allow_input_downcast: bool | None = None,
-    profile: Any = None,
+    profile: object = None,
     on_unused_input: str | None = None,
     extra_tag_to_remove: str | Iterable[str] | None = None,
     trust_input: bool = False,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.compile.errors import FunctionValueError
 from treadle.config import config, text_of
@@ -44,7 +44,9 @@ def _request(maker: FunctionMaker, name: str) -> ExportRequest:
     values = [None if cell is None else cell.read_host() for cell in cells]
     places = {cell: at for at, cell in enumerate(cells) if cell is not None}
     inputs = [ExportedInput(n, role, value) for n, role, value in zip(names, roles, values, strict=True)]
-    own: list[Any] = list(spec.keys) if spec.keys is not None else [o.variable.name or "output" for o in spec.outputs]
+    own: list[object] = (
+        list(spec.keys) if spec.keys is not None else [o.variable.name or "output" for o in spec.outputs]
+    )
     updated = [names[places[cell]] if cell in places else "" for cell, _ in spec.updates]
     labels = _unique([*own, *(f"new_{n}" for n in updated)])
     targets: list[str | None] = [*(None for _ in own), *updated]
@@ -59,7 +61,7 @@ def _request(maker: FunctionMaker, name: str) -> ExportRequest:
     return ExportRequest(name, tuple(inputs), tuple(outputs), lengths)
 
 
-def _unique(names: Iterable[Any]) -> list[str]:
+def _unique(names: Iterable[object]) -> list[str]:
     """Return names as identifiers, made different by numbers."""
     taken: set[str] = set()
     made = []

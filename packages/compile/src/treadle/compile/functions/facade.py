@@ -22,17 +22,17 @@ def _check_name(name: object) -> None:
 
 
 def function(
-    inputs: Any,
-    outputs: Any = None,
+    inputs: object,
+    outputs: object = None,
     mode: Mode | str | None = None,
     updates: Any = None,
-    givens: Any = None,
-    no_default_updates: Any = False,
+    givens: object = None,
+    no_default_updates: object = False,
     accept_inplace: bool = False,
     name: str | None = None,
     rebuild_strict: bool = True,
     allow_input_downcast: bool | None = None,
-    profile: Any = None,
+    profile: object = None,
     on_unused_input: str | None = None,
     trust_input: bool = False,
 ) -> Function:

@@ -17,13 +17,23 @@ from treadle.config import config, lazy_module, text_of
 from treadle.graph import Container, HasInnerGraph, html_fragment, retell
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from treadle.compile.functions.maker import FunctionMaker
     from treadle.compile.functions.values import Duplicate
     from treadle.compile.io import In, Out
-    from treadle.graph import Apply, FunctionGraph, NodeError, SharedVariable, UserLine, Variable, printing
+    from treadle.graph import (
+        Apply,
+        Compute,
+        FunctionGraph,
+        NodeError,
+        SharedVariable,
+        UserLine,
+        Value,
+        Variable,
+        printing,
+    )
     from treadle.link.vm import Program
 else:
     printing = lazy_module("treadle.graph.printing")
@@ -83,7 +93,7 @@ class Function:
         "source_line",
     )
 
-    __call__: Callable[..., Any]
+    __call__: Compute
     __signature__ = PythonSignature()
     source_line: UserLine | None
     aliased_strategies: ClassVar[tuple[str, ...]] = ("warn", "ignore", "raise")
@@ -118,7 +128,7 @@ class Function:
 
     # What the caller calls
 
-    def bind(self, args: Sequence[Any], rest: Sequence[Any], kwargs: dict[str, Any]) -> list[Any]:
+    def bind(self, args: Sequence[Value], rest: Sequence[Value], kwargs: dict[str, object]) -> list[Value]:
         """Match arguments to inputs and convert them: the slow, explaining way.
 
         Raises
@@ -133,7 +143,7 @@ class Function:
         with config.using(self.maker.options):
             retell(error)
 
-    def call_subset(self, args: Sequence[Any], rest: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    def call_subset(self, args: Sequence[Value], rest: Sequence[Value], kwargs: dict[str, object]) -> Value:
         """Compute some of the outputs: those that the keyword argument ``output_subset`` lists."""
         wanted = kwargs.pop("output_subset")
         if wanted is None:
@@ -150,13 +160,13 @@ class Function:
         keys = self.maker.specification.keys
         return results if keys is None else dict(zip([keys[i] for i in places], results, strict=True))
 
-    def _positions(self, wanted: Any) -> tuple[int, ...]:
+    def _positions(self, wanted: object) -> tuple[int, ...]:
         """Return the positions of the outputs that positions or keys name."""
         spec = self.maker.specification
         known = range(len(spec.outputs))
         by_key = {} if spec.keys is None else {key: i for i, key in enumerate(spec.keys)}
         if isinstance(wanted, list | tuple):
-            found: list[Any] = [by_key.get(item, item) for item in wanted if _hashable(item)]
+            found: list[Value] = [by_key.get(item, item) for item in wanted if _hashable(item)]
             places = tuple(int(i) for i in found if isinstance(i, Integral) and i in known)
             if len(places) == len(wanted):
                 return places
@@ -191,7 +201,7 @@ class Function:
         """The cell for every position, variable and name; `DUPLICATE` for a name that several inputs have."""
         return finder(self._kept)
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: object) -> Value:
         """Return the value kept for an input, by position, variable or name.
 
         Raises
@@ -201,7 +211,7 @@ class Function:
         """
         return self.value[key]
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: object, value: Value) -> None:
         """Set the default of an input, or the value of a shared variable, by position, variable or name.
 
         Raises
@@ -217,7 +227,7 @@ class Function:
         """Whether exactly one input or shared variable has this position, variable or name."""
         return key in self.value
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Value:
         """Refuse: looking up values by position does not make a function a sequence."""
         msg = f"{self.signature.title}: a function cannot be walked through. Its outputs are in f.outputs."
         raise CallError(msg)
@@ -337,7 +347,7 @@ class Function:
         """Show the rewritten graph in a notebook."""
         return html_fragment(self)
 
-    def stored_values(self) -> dict[Variable, Any]:
+    def stored_values(self) -> dict[Variable, Value]:
         """Return the values that the function keeps, by input of the rewritten graph: state and inputs' defaults."""
         places = zip(self.maker.fgraph.inputs, self.maker.specification.cells(), strict=True)
         return {var: cell.read_host() for var, cell in places if cell is not None}
@@ -352,10 +362,10 @@ class Function:
     def copy(
         self,
         share_memory: bool = False,
-        swap: Mapping[Any, Any] | None = None,
+        swap: Mapping[object, object] | None = None,
         delete_updates: bool = False,
         name: str | None = None,
-        profile: Any = None,
+        profile: object = None,
     ) -> Function:
         """Return another function that computes the same.
 
@@ -396,7 +406,7 @@ class Function:
         """Return what `copy` does, under the same name."""
         return self.copy(name=self.name)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Function:
+    def __deepcopy__(self, memo: dict[int, object]) -> Function:
         """Return a function with a graph and state of its own."""
         maker, snapshot = copy.deepcopy((self.maker, self._snapshot()), memo)
         made: Function = maker.create()
@@ -452,7 +462,7 @@ class Function:
                 return
 
 
-def _hashable(item: Any) -> bool:
+def _hashable(item: object) -> bool:
     return type(item).__hash__ is not None
 
 

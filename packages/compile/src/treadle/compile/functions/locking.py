@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from treadle.graph import CALL_FILE, settle
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from treadle.graph import Container
+    from treadle.graph import Compute, Container, Value
 
 # More locks than this are taken together, which then costs less than a block for each.
 _MOST_BLOCKS = 8
@@ -32,7 +32,7 @@ class LockingText:
         Globals of its statements.
     """
 
-    def __init__(self, head: str, scope: dict[str, Any]) -> None:
+    def __init__(self, head: str, scope: dict[str, object]) -> None:
         self.scope = scope
         self.depth = self._outside = 2
         self._head = head
@@ -76,7 +76,7 @@ class LockingText:
             if result is not None:
                 self.add("return result")
 
-    def compiled(self, handlers: Sequence[str] = ()) -> Callable[..., Any]:
+    def compiled(self, handlers: Sequence[str] = ()) -> Compute:
         """Return the function, which handles exceptions as some lines say."""
         # What comes while an exception passes through the blocks above.
         last = f"    {_FREE}" if self._together else "    settle(error)"
@@ -85,8 +85,7 @@ class LockingText:
         found = ((at, _LOCKED.fullmatch(line)) for at, line in enumerate(lines, 1))
         self.scope |= {"settle": settle, "places": {at: self.scope[match[1]] for at, match in found if match}}
         exec(compile("\n".join(lines), CALL_FILE, "exec"), self.scope)
-        made: Callable[..., Any] = self.scope[self._head.removeprefix("def ").partition("(")[0]]
-        return made
+        return cast("Compute", self.scope[self._head.removeprefix("def ").partition("(")[0]])
 
 
 class Snapshot:
@@ -121,7 +120,7 @@ class Snapshot:
         return _snapshot_of, (list(self._values), list(self._values.values()))
 
 
-def _snapshot_of(cells: Sequence[Container], values: Sequence[Any]) -> Snapshot:
+def _snapshot_of(cells: Sequence[Container], values: Sequence[Value]) -> Snapshot:
     made = Snapshot(())
     made._values = dict(zip(cells, values, strict=True))
     return made

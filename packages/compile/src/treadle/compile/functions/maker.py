@@ -78,11 +78,11 @@ class FunctionMaker:
 
     def __init__(
         self,
-        inputs: Any,
-        outputs: Any = None,
+        inputs: object,
+        outputs: object = None,
         mode: Mode | str | None = None,
         accept_inplace: bool = False,
-        profile: Any = None,
+        profile: object = None,
         on_unused_input: str | None = None,
         name: str | None = None,
         trust_input: bool = False,
@@ -227,7 +227,7 @@ class FunctionMaker:
                 program = profiling.instrumented(record, program, self)
             return self.function_class(self, program, self.name, self.trust_input)
 
-    def variant(self, specification: Specification, name: str | None, profile: Any = None) -> FunctionMaker:
+    def variant(self, specification: Specification, name: str | None, profile: object = None) -> FunctionMaker:
         """Return a maker of another function, in the same mode and under the same options.
 
         Parameters
@@ -280,7 +280,7 @@ def _clone_of(maker: FunctionMaker) -> FunctionGraph:
     return maker.fgraph.clone()
 
 
-def _profile_for(given: Any, name: str | None) -> profiling.ProfileStats | None:
+def _profile_for(given: object, name: str | None) -> profiling.ProfileStats | None:
     """As `profiling.profile_for`, without loading it where nothing is to be recorded."""
     unasked = given is None and not config.profile and not config.print_global_stats
     return None if unasked or given is False else profiling.profile_for(given, name)

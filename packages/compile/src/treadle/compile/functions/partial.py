@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import itertools
 from sys import getrefcount
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from treadle.graph import ChangesPart, Constant, Container, DestroyHandler, FunctionGraph, Supervisor, view_op
 from treadle.link.vm import replay, unsafe_overwrites, vm_scope
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from treadle.compile.functions.maker import FunctionMaker
     from treadle.compile.functions.specification import Specification
-    from treadle.graph import Apply, Type, Variable
+    from treadle.graph import Apply, Type, Value, Variable
 
 # What refers to a value that only its cell holds while `PartialWriter` looks at it: two slots of the cell, a local
 # variable of the caller and its list of targets, and the argument of getrefcount.
@@ -141,10 +141,7 @@ def _chain(fgraph: FunctionGraph, k: int) -> tuple[Variable, list[Apply]]:
 
 
 def _changer(node: Apply) -> ChangesPart:
-    # `_chain` has found no others.
-    op: Any = node.op
-    changer: ChangesPart = op
-    return changer
+    return cast("ChangesPart", node.op)  # `_chain` has found no others
 
 
 def _may_be_written(fgraph: FunctionGraph, spec: Specification, k: int, root: Variable, first: Apply) -> bool:
@@ -179,7 +176,7 @@ class PartialWriter:
         self._shared = [u.input >= len(spec.inputs) for u in writes.updates]
         self._steps = [u.steps for u in writes.updates]
 
-    def write(self, targets: list[Any], values: Sequence[Any], kept: list[Any]) -> None:
+    def write(self, targets: list[Value], values: Sequence[Value], kept: list[Value]) -> None:
         """Write.
 
         Parameters
@@ -203,7 +200,7 @@ class PartialWriter:
                     op.change_part(inputs, part)
         kept.append(None)
 
-    def undo(self, kept: list[Any], error: BaseException, inputs: Sequence[Any]) -> None:
+    def undo(self, kept: list[Value], error: BaseException, inputs: Sequence[Value]) -> None:
         """Take back what was written, and raise the error of the node that failed.
 
         Parameters
@@ -222,7 +219,7 @@ class PartialWriter:
             if found is not error:
                 raise found from error
 
-    def _copied(self, inputs: Sequence[Any]) -> list[Any]:
+    def _copied(self, inputs: Sequence[Value]) -> list[Value]:
         mutable = self._maker.specification.mutable_inputs()
         given = self._maker.specification.inputs
         return [given[i].variable.type.copy_value(x) if i in mutable else x for i, x in enumerate(inputs)]

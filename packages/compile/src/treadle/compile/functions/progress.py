@@ -7,7 +7,7 @@ import sys
 import threading
 from contextlib import contextmanager, nullcontext
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.config import Spans, collecting, config, lazy_module, new_condition
 
@@ -38,7 +38,7 @@ class _Compilation:
         self.title = title
         self.spans = spans
         self.begun = monotonic()
-        self.task: Any = None  # its line in the display, once it is shown
+        self.task: rich_progress.TaskID | None = None  # its line in the display, once it is shown
 
     def text(self) -> str:
         """Return what it is doing now."""
@@ -168,7 +168,7 @@ def is_wanted() -> bool:
     return bool(config.progress) and _is_terminal(sys.stderr)
 
 
-def _is_terminal(stream: Any) -> bool:
+def _is_terminal(stream: object) -> bool:
     """Whether a stream, which may be None, closed, or any object of the user's, is a terminal."""
     asks = getattr(stream, "isatty", None)
     return asks is not None and not getattr(stream, "closed", False) and bool(asks())

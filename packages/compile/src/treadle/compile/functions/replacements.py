@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Updates = dict[SharedVariable, Variable]
 
 
-def pairs(what: str, given: Any) -> list[tuple[Any, Any]]:
+def pairs(what: str, given: object) -> list[tuple[Any, Any]]:
     """Return updates or givens, a mapping or an iterable of pairs, as a list of pairs.
 
     Raises
@@ -38,7 +38,7 @@ def pairs(what: str, given: Any) -> list[tuple[Any, Any]]:
     raise FunctionTypeError(msg)
 
 
-def _shown(new: Any) -> str:
+def _shown(new: object) -> str:
     """Return an expression with its type and where it was built."""
     if not isinstance(new, Variable):
         return text_of(new)
@@ -46,7 +46,7 @@ def _shown(new: Any) -> str:
     return f"{new} of type {new.type}{where}"
 
 
-def _given(old: Variable, new: Any, strict: bool) -> Variable:
+def _given(old: Variable, new: object, strict: bool) -> Variable:
     if not strict:
         return new if isinstance(new, Variable) else CONVERTERS.type_of(new).make_constant(new)
     try:
@@ -60,7 +60,7 @@ def _given(old: Variable, new: Any, strict: bool) -> Variable:
         raise FunctionTypeError(msg) from error
 
 
-def read_givens(given: Any, inputs: Sequence[In], strict: bool) -> dict[Variable, Variable]:
+def read_givens(given: object, inputs: Sequence[In], strict: bool) -> dict[Variable, Variable]:
     """Return which variable takes the place of which.
 
     Raises
@@ -94,7 +94,7 @@ def read_givens(given: Any, inputs: Sequence[In], strict: bool) -> dict[Variable
     return result
 
 
-def read_updates(given: Any) -> Updates:
+def read_updates(given: object) -> Updates:
     """Return the new values of shared variables.
 
     Raises
@@ -103,7 +103,7 @@ def read_updates(given: Any) -> Updates:
         If they are no pairs of a shared variable and an expression of its type, or if one variable has two.
     """
     updates: Updates = {}
-    cells: dict[Container, tuple[Any, Any]] = {}
+    cells: dict[Container, tuple[object, object]] = {}
     for target, new in pairs("updates", given):
         value = _update(target, new)
         if target.container in cells:
@@ -119,7 +119,7 @@ def read_updates(given: Any) -> Updates:
     return updates
 
 
-def _update(target: Any, new: Any) -> Variable:
+def _update(target: object, new: object) -> Variable:
     if not isinstance(target, SharedVariable):
         shown = f"{target} of type {target.type}" if isinstance(target, Variable) else text_of(target)
         msg = (
@@ -154,7 +154,7 @@ def shared_in(
     return list(found)
 
 
-def _barred(given: Any) -> set[Container] | None:
+def _barred(given: object) -> set[Container] | None:
     """Return the cells that take no default update; None for all."""
     if given is None or given is False:
         return set()
@@ -175,7 +175,7 @@ def with_default_updates(
     outputs: Sequence[Variable],
     inputs: Collection[Variable],
     replaced: Mapping[Variable, Variable],
-    excluded: Any,
+    excluded: object,
 ) -> Updates:
     """Add the default updates of shared variables that are used, until no further one is.
 

@@ -46,7 +46,7 @@ class Specification:
 
     inputs: tuple[In, ...]
     outputs: tuple[Out, ...]
-    keys: tuple[Any, ...] | None
+    keys: tuple[object, ...] | None
     single: bool
     shared: tuple[SharedVariable, ...]
     updates: tuple[tuple[Container, Variable], ...]
@@ -153,7 +153,7 @@ class Specification:
         shared = tuple(shared_in(wanted, self._given(), {}))
         return replace(self, outputs=outputs, keys=None, single=False, shared=shared)
 
-    def swapped(self, swap: Any) -> Specification:
+    def swapped(self, swap: object) -> Specification:
         """Return the same with some shared variables in the places of others.
 
         Raises
@@ -183,7 +183,7 @@ class Specification:
             updated=tuple(by_cell.get(s.container, s) for s in self.updated),
         )
 
-    def _swappable(self, old: Any) -> SharedVariable:
+    def _swappable(self, old: object) -> SharedVariable:
         known = {s.container for s in self.shared} | {cell for cell, _ in self.updates}
         if isinstance(old, SharedVariable) and old.container in known:
             return old
@@ -192,7 +192,7 @@ class Specification:
         raise FunctionValueError(msg)
 
 
-def _replacement(old: SharedVariable, new: Any) -> SharedVariable:
+def _replacement(old: SharedVariable, new: object) -> SharedVariable:
     if isinstance(new, SharedVariable) and new.type == old.type:
         return new
     shown = f"{new} of type {new.type}" if isinstance(new, SharedVariable) else text_of(new)
@@ -200,7 +200,7 @@ def _replacement(old: SharedVariable, new: Any) -> SharedVariable:
     raise FunctionTypeError(msg)
 
 
-def _read_outputs(given: Any) -> tuple[list[Out], tuple[Any, ...] | None, bool]:
+def _read_outputs(given: object) -> tuple[list[Out], tuple[Any, ...] | None, bool]:
     """Return outputs, keys of a dict, and whether a single bare one was given."""
     if given is None:
         return [], None, False
@@ -287,11 +287,11 @@ def _refuse_missing(inputs: Sequence[In], var: Variable, clients: Mapping[Variab
 
 
 def specify(
-    inputs: Any,
-    outputs: Any,
+    inputs: object,
+    outputs: object,
     updates: Any = None,
-    givens: Any = None,
-    no_default_updates: Any = False,
+    givens: object = None,
+    no_default_updates: object = False,
     rebuild_strict: bool = True,
     on_unused_input: str | None = None,
     allow_input_downcast: bool | None = None,

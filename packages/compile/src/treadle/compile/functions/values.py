@@ -10,6 +10,7 @@ from treadle.graph import Container, Variable
 if TYPE_CHECKING:
     from treadle.compile.functions.function import Function
     from treadle.compile.io import In
+    from treadle.graph import Value
 
 
 class Duplicate:
@@ -38,7 +39,7 @@ class Slots:
         self._state = spec.state()
         variables = [*(i.variable for i in spec.inputs), *self._state]
         names = [*(i.name for i in spec.inputs), *(s.name for s in self._state)]
-        self.places: dict[Any, int | Duplicate] = {}
+        self.places: dict[object, int | Duplicate] = {}
         for at, (var, name) in enumerate(zip(variables, names, strict=True)):
             self.places[at] = at
             self.places[var] = at
@@ -58,7 +59,7 @@ class Slots:
             return known
         return self._empty.setdefault(at, Container(inputs[at].variable.type, None))
 
-    def place(self, key: Any) -> int:
+    def place(self, key: object) -> int:
         """Return the position of an input.
 
         Raises
@@ -83,7 +84,7 @@ class Slots:
             raise UnknownInputError(msg)
         return found
 
-    def write(self, at: int, value: Any) -> None:
+    def write(self, at: int, value: Value) -> None:
         """Convert a value under the input's rules and put it into its cell; an input without default gets one."""
         spec = self.function.maker.specification
         if at >= len(spec.inputs):
@@ -109,7 +110,7 @@ class Containers:
     def __init__(self, slots: Slots) -> None:
         self._slots = slots
 
-    def __getitem__(self, key: Any) -> Container:
+    def __getitem__(self, key: object) -> Container:
         """Return the cell.
 
         Raises
@@ -136,7 +137,7 @@ class Values:
     def __init__(self, slots: Slots) -> None:
         self._slots = slots
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: object) -> Value:
         """Return a copy of the default or of the shared variable's value; None for an input without default.
 
         Raises
@@ -148,7 +149,7 @@ class Values:
         value = cell.read_host()
         return None if value is None else cell.type.copy_value(value)
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: object, value: Value) -> None:
         """Set the default of an input, or the value of a shared variable.
 
         Raises

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.compile.errors import FunctionTypeError
 from treadle.compile.mode.backends import BACKENDS
@@ -29,7 +29,7 @@ class LinkerTable(NameTable[Linker]):
         return str(name).lower()
 
     def _checked(self, name: str, given: Linker) -> Linker:
-        given_: Any = given
+        given_: object = given
         if not isinstance(given_, Linker):
             msg = f"register_linker {name!r}: a Linker is needed, got {text_of(given)}. Pass an instance."
             raise FunctionTypeError(msg)
@@ -116,7 +116,7 @@ def linker_of(backend: Backend) -> Linker:
     FunctionTypeError
         If the backend makes something else.
     """
-    made: Any = backend.linker()
+    made: object = backend.linker()
     if not isinstance(made, Linker):
         msg = f"backend {backend.name}: its linker must be a treadle.link.vm.Linker, got {text_of(made)}."
         raise FunctionTypeError(msg)

@@ -34,7 +34,7 @@ else:
 M = TypeVar("M", bound="Mode")
 
 
-def _chosen_linker(given: Any) -> str | Backend | Linker:
+def _chosen_linker(given: object) -> str | Backend | Linker:
     if given is None:
         return str(config.linker)
     if isinstance(given, type) and issubclass(given, Linker):
@@ -47,7 +47,7 @@ def _chosen_linker(given: Any) -> str | Backend | Linker:
     raise FunctionTypeError(msg)
 
 
-def _chosen_rewrites(given: Any) -> tuple[RewriteDatabaseQuery, GraphRewriter | None]:
+def _chosen_rewrites(given: object) -> tuple[RewriteDatabaseQuery, GraphRewriter | None]:
     """Return the query and the rewriter of a mode: one of the two says nothing."""
     found = given
     if given is None or isinstance(given, str):
@@ -63,7 +63,7 @@ def _chosen_rewrites(given: Any) -> tuple[RewriteDatabaseQuery, GraphRewriter | 
     raise FunctionTypeError(msg)
 
 
-def _checked_database(given: Any) -> RewriteDatabase | None:
+def _checked_database(given: object) -> RewriteDatabase | None:
     if given is None or given is optdb:
         return None
     if isinstance(given, RewriteDatabase):
@@ -123,7 +123,7 @@ class Mode:
     def __init__(
         self,
         linker: str | Backend | Linker | type[Linker] | None = None,
-        optimizer: Any = "default",
+        optimizer: object = "default",
         db: RewriteDatabase | None = None,
         name: str | None = None,
     ) -> None:
@@ -140,11 +140,11 @@ class Mode:
             query=query,
         )
 
-    def _set(self, **values: Any) -> None:
+    def _set(self, **values: object) -> None:
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         """Refuse to change what makes the mode; attributes of subclasses can be set."""
         if name in Mode.__slots__:
             msg = f"{self.name}: modes do not change, got {name} = {value!r}. Take clone, including or excluding."
@@ -285,11 +285,11 @@ class Mode:
 
     def clone(
         self: M,
-        link_kwargs: dict[str, Any] | None = None,
-        optimizer: Any = "",
+        link_kwargs: dict[str, object] | None = None,
+        optimizer: object = "",
         *,
         linker: str | Backend | Linker | type[Linker] | None = None,
-        **changes: Any,
+        **changes: object,
     ) -> M:
         """Return a mode of this kind, with something changed.
 
@@ -389,7 +389,7 @@ def _slots(kind: type) -> tuple[str, ...]:
     return tuple(name for name in names if name not in {"__dict__", "__weakref__"})
 
 
-def _restored(kind: type[M], parameters: dict[str, Any]) -> M:
+def _restored(kind: type[M], parameters: dict[str, object]) -> M:
     new = object.__new__(kind)
     new._set(**parameters)
     return new
@@ -459,7 +459,7 @@ def _with_options(mode: Mode) -> Mode:
     return mode
 
 
-def get_mode(orig_string: Any = None) -> Mode:
+def get_mode(orig_string: object = None) -> Mode:
     """Return a mode by name, in any capitals; the default mode (option ``mode``) for None, and a mode as it is.
 
     The options ``optimizer_excluding``, ``optimizer_including`` and ``optimizer_requiring`` change modes given by name,

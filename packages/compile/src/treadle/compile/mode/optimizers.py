@@ -34,7 +34,7 @@ OPT_STABILIZE = RewriteDatabaseQuery(include=("fast_run",), position_cutoff=1.50
 class OptimizerTable(NameTable[Any]):
     """Sets of rewrites by name: queries, or rewriters of whole graphs. The object None has the set ``"None"``."""
 
-    def _checked(self, name: str, given: Any) -> Any:
+    def _checked(self, name: str, given: object) -> Any:
         if not isinstance(given, RewriteDatabaseQuery | GraphRewriter):
             msg = (
                 f"register_optimizer {name!r}: a RewriteDatabaseQuery or a GraphRewriter is needed, "
@@ -110,7 +110,7 @@ class AddFeatureOptimizer(GraphRewriter):
         return f"AddFeatureOptimizer({type(self.feature).__name__})"
 
 
-def _checked_feature(given: Any) -> Feature:
+def _checked_feature(given: object) -> Feature:
     if isinstance(given, Feature):
         return given
     msg = f"AddFeatureOptimizer: a Feature is needed, got {text_of(given)}. Pass an instance, not its class."
@@ -153,6 +153,6 @@ class PrintCurrentFunctionGraph(GraphRewriter):
 
     def apply(self, fgraph: FunctionGraph) -> None:
         """Print the graph to standard output."""
-        write: Callable[[str], Any] = sys.stdout.write
+        write: Callable[[str], object] = sys.stdout.write
         write(f"PrintCurrentFunctionGraph: {self.header}\n")
         write(f"{str(printing.debugprint(fgraph, file='str')).rstrip()}\n")

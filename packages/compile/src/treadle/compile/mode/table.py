@@ -47,7 +47,7 @@ class ModeTable(NameTable[Any]):
     def _key(self, name: object) -> str:
         return str(name).upper()
 
-    def _checked(self, name: str, given: Any) -> Any:
+    def _checked(self, name: str, given: object) -> Any:
         if not isinstance(given, self.mode_class):
             msg = f"register_mode {name!r}: a Mode is needed, got {text_of(given)}."
             raise FunctionTypeError(msg)

@@ -11,13 +11,13 @@ from treadle.graph import memory_roots, roots_of
 from treadle.link.vm import Linker, Program, Segment, VMLinker, VMProgram, link_node_by_node
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from treadle.compile.functions import maker as maker_module
     from treadle.compile.functions.maker import FunctionMaker
     from treadle.compile.mode.mode import Mode
     from treadle.compile.profiling.recording import FunctionRecord
-    from treadle.graph import Apply, FunctionGraph, Type
+    from treadle.graph import Apply, Compute, FunctionGraph, Type, Value
 else:
     maker_module = lazy_module("treadle.compile.functions.maker")  # which makes profiles
 
@@ -40,12 +40,12 @@ class TimedProgram(Program):
         self.writes = program.writes
         self._run = record.timed_program(program)
 
-    def __call__(self, *inputs: Any) -> Sequence[Any]:
+    def __call__(self, *inputs: Value) -> Sequence[Value]:
         """Compute the outputs."""
-        results: Sequence[Any] = self._run(*inputs)
+        results: Sequence[Value] = self._run(*inputs)
         return results
 
-    def fetch(self, value: Any, type_: Type) -> Any:
+    def fetch(self, value: Value, type_: Type) -> Value:
         """Return an output in native form as a host value that the caller owns."""
         return self.program.fetch(value, type_)
 
@@ -74,14 +74,14 @@ class ComparedProgram(TimedProgram):
         self.whole = whole
         self._calls = itertools.count(1)
 
-    def __call__(self, *inputs: Any) -> Sequence[Any]:
+    def __call__(self, *inputs: Value) -> Sequence[Value]:
         """Compute the outputs."""
         number = next(self._calls)
         if number > 1 and not number & (number - 1):
             self._compare(inputs, measured=number > 2)
         return super().__call__(*inputs)
 
-    def _compare(self, inputs: Sequence[Any], *, measured: bool) -> None:
+    def _compare(self, inputs: Sequence[Value], *, measured: bool) -> None:
         start = perf_counter_ns()
         self.whole(*inputs)
         took = perf_counter_ns() - start
@@ -143,7 +143,7 @@ def instrumented(record: FunctionRecord, program: Program, maker: FunctionMaker)
 def _stepped(record: FunctionRecord, fgraph: FunctionGraph, linker: Linker) -> Program:
     noting = None if isinstance(linker, VMLinker) else _Noting(linker)
 
-    def wrap(node: Apply, compute: Callable[..., Any]) -> Callable[..., Any]:
+    def wrap(node: Apply, compute: Compute) -> Compute:
         compiled = noting is not None and noting.take()
         return record.timed_node(node, compute, record.backend if compiled else "py")
 

@@ -5,17 +5,16 @@ from __future__ import annotations
 import threading
 from collections import deque
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from treadle.config import Span, Spans, collecting, new_lock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from treadle.graph import Apply, FunctionGraph
+    from treadle.graph import Apply, Compute, FunctionGraph, Value
     from treadle.link.vm import Program
     from treadle.rewrite import Report
 
+Shape: TypeAlias = tuple[int, ...]
 # How many of the latest events a function keeps for its trace.
 MOST_EVENTS = 100_000
 
@@ -39,7 +38,7 @@ class Event(NamedTuple):
     end: int
     thread: int
     node: Apply | None
-    shapes: tuple[Any, ...]
+    shapes: tuple[Shape | None, ...]
 
 
 class Timer:
@@ -107,8 +106,8 @@ class NodeRecord:
         self.timer = Timer()
         self.backend = backend
         self.sizes: tuple[int, ...] = ()
-        self.shapes: tuple[Any, ...] = ()
-        self.strides: tuple[Any, ...] = ()
+        self.shapes: tuple[Shape | None, ...] = ()
+        self.strides: tuple[Shape | None, ...] = ()
 
     def reset(self) -> None:
         """Forget everything that was measured."""
@@ -187,7 +186,7 @@ class FunctionRecord:
         self.compile_start = 0
         self.compile_ns = 0
         self.report: Report | None = None
-        self.source_line: Any = None
+        self.source_line: object = None
         self.events: deque[Event] = deque(maxlen=MOST_EVENTS)
         self._ignore_first_call = ignore_first_call
         self._claimed = False
@@ -212,7 +211,7 @@ class FunctionRecord:
             first, self._claimed = not self._claimed, True
         return first
 
-    def timed_call(self, call: Callable[..., Any]) -> Callable[..., Any]:
+    def timed_call(self, call: Compute) -> Compute:
         """Return the callable behind ``Function.__call__``, timed. A call that raises is not counted.
 
         Neither is one inside another call of the same profile, such as that of the part of a function that computes
@@ -220,7 +219,7 @@ class FunctionRecord:
         """
         state, calling = self._state, self._calling
 
-        def run(*args: Any, **kwargs: Any) -> Any:
+        def run(*args: Value, **kwargs: object) -> Value:
             if calling.busy:
                 return call(*args, **kwargs)
             first = self._claim_first()
@@ -244,11 +243,11 @@ class FunctionRecord:
 
         return run
 
-    def timed_program(self, program: Program) -> Callable[..., Any]:
+    def timed_program(self, program: Program) -> Compute:
         """Return a program's call, timed until its results are there; runs that raise are not counted."""
         state, waits = self._state, not program.host
 
-        def run(*inputs: Any) -> Any:
+        def run(*inputs: Value) -> Value:
             start = perf_counter_ns()
             results = program(*inputs)
             if waits:
@@ -260,7 +259,7 @@ class FunctionRecord:
 
         return run
 
-    def timed_node(self, node: Apply, compute: Callable[..., Any], backend: str) -> Callable[..., Any]:
+    def timed_node(self, node: Apply, compute: Compute, backend: str) -> Compute:
         """Return the function of a node's values, timed. What nodes inside of it take does not count as its own."""
         record = self.nodes[node] = NodeRecord(backend)
         add, state, log = record.timer.add, self._state, self.events
@@ -268,7 +267,7 @@ class FunctionRecord:
         single = len(node.outputs) == 1
         ident = threading.get_ident
 
-        def run(*values: Any) -> Any:
+        def run(*values: Value) -> Value:
             outside = state.inner
             state.inner = 0
             start = perf_counter_ns()
@@ -297,7 +296,7 @@ class FunctionRecord:
         kept = {name: value for name, value in self.__dict__.items() if name not in left_out}
         return {**kept, "span_records": (list(self.spans.ended), dict(self.spans.counts))}
 
-    def __setstate__(self, kept: dict[str, Any]) -> None:
+    def __setstate__(self, kept: dict[str, Value]) -> None:
         """Restore what was pickled, with new locks."""
         spans, counts = kept.pop("span_records")
         self.__dict__.update(kept)

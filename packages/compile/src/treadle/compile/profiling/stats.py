@@ -376,7 +376,7 @@ class ProfileStats:
         """Pickle the numbers; what is loaded counts on from there, and is not printed at exit."""
         return {**self.__dict__, "_calling": None}
 
-    def __setstate__(self, kept: dict[str, Any]) -> None:
+    def __setstate__(self, kept: dict[str, object]) -> None:
         """Restore what was pickled."""
         self.__dict__.update(kept)
         self._calling = Calling()
@@ -409,7 +409,7 @@ class ProfileStats:
         file.write("".join(f"{line[:width].rstrip()}\n" for line in lines))
 
 
-def profile_for(given: Any, name: str | None) -> ProfileStats | None:
+def profile_for(given: object, name: str | None) -> ProfileStats | None:
     """Return the profile that the argument ``profile`` of `function` asks for.
 
     Parameters

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.compile.profiling.memory import least_memory, memory_use
 from treadle.compile.profiling.totals import (
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from treadle.graph import Variable, printing
 else:
     printing = lazy_module("treadle.graph.printing")
+    from treadle.graph import Op, Variable
 
 _RULES_SHOWN = 5
 _RULES_ASKED_FOR = 50  # with option profile_optimizer
@@ -157,7 +158,7 @@ def _rules_section(records: Sequence[FunctionRecord], limit: int) -> list[str]:
 # Nodes
 
 
-def _totals_section(title: str, totals: Mapping[Any, Total], limit: int) -> list[str]:
+def _totals_section(title: str, totals: Mapping[Op, Total] | Mapping[type, Total], limit: int) -> list[str]:
     everything = sum(t.seconds for t in totals.values())
     lines = [f"{'time':>6} {'sum':>6} {'seconds':>11} {'per run':>11} {'runs':>9} {'nodes':>6}  {'by':<8} name"]
     sum_ = 0.0

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
 
     from treadle.compile.profiling.recording import FunctionRecord, NodeRecord
-    from treadle.graph import Apply
+    from treadle.graph import Apply, Op
+
+G = TypeVar("G", bound="Hashable")  # what nodes have in common
 
 
 @dataclass(slots=True)
@@ -50,11 +52,9 @@ def all_nodes(records: Iterable[FunctionRecord]) -> list[tuple[FunctionRecord, A
     return sorted(found, key=lambda item: -item[2].timer.own)
 
 
-def totals_by(
-    records: Iterable[FunctionRecord], key: Callable[[Apply], Hashable], name: Callable[[Any], str]
-) -> dict[Any, Total]:
+def totals_by(records: Iterable[FunctionRecord], key: Callable[[Apply], G], name: Callable[[G], str]) -> dict[G, Total]:
     """Return totals of the nodes that ran, by something that they have in common, the costliest first."""
-    totals: dict[Any, Total] = {}
+    totals: dict[G, Total] = {}
     for _, node, known in all_nodes(records):
         if known.timer.count:
             group = key(node)
@@ -69,7 +69,7 @@ def by_class(records: Iterable[FunctionRecord]) -> dict[type, Total]:
     return totals_by(records, lambda node: type(node.op), lambda kind: f"{kind.__module__}.{kind.__qualname__}")
 
 
-def by_op(records: Iterable[FunctionRecord]) -> dict[Any, Total]:
+def by_op(records: Iterable[FunctionRecord]) -> dict[Op, Total]:
     """Return totals by the op."""
     return totals_by(records, lambda node: node.op, str)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from treadle.compile.profiling.recording import Event, FunctionRecord
     from treadle.config import Span
@@ -18,13 +18,26 @@ if TYPE_CHECKING:
 _TICKS = 64
 
 
+class _Entry(TypedDict, total=False):
+    """An entry of a trace, as its format names the parts."""
+
+    name: str
+    cat: str
+    ph: str
+    ts: float
+    dur: float
+    pid: int
+    tid: int
+    args: Mapping[str, object]
+
+
 def _ticks(ns: int) -> int:
     return ns * _TICKS // 1000
 
 
 def _complete(
-    name: str, category: str, start: int, end: int, origin: int, thread: int, args: dict[str, Any]
-) -> dict[str, Any]:
+    name: str, category: str, start: int, end: int, origin: int, thread: int, args: Mapping[str, object]
+) -> _Entry:
     begin, stop = _ticks(start - origin), _ticks(end - origin)
     return {
         "name": name,
@@ -38,7 +51,7 @@ def _complete(
     }
 
 
-def _of_node(event: Event, origin: int, thread: int, function: str) -> dict[str, Any]:
+def _of_node(event: Event, origin: int, thread: int, function: str) -> _Entry:
     node = event.node
     if node is None:
         return _complete(function, "call", event.start, event.end, origin, thread, {"function": function})
@@ -52,7 +65,7 @@ def _of_node(event: Event, origin: int, thread: int, function: str) -> dict[str,
     return _complete(str(node.op), "node", event.start, event.end, origin, thread, args)
 
 
-def _of_span(span: Span, origin: int, thread: int, function: str) -> dict[str, Any]:
+def _of_span(span: Span, origin: int, thread: int, function: str) -> _Entry:
     args = {"function": function, "phase": " / ".join(span.path)}
     return _complete(span.path[-1], "compile", span.start, span.end, origin, thread, args)
 
@@ -63,7 +76,7 @@ def _origin(records: Sequence[FunctionRecord]) -> int:
     return min(starts, default=0)
 
 
-def trace_of(records: Sequence[FunctionRecord]) -> dict[str, Any]:
+def trace_of(records: Sequence[FunctionRecord]) -> dict[str, object]:
     """Return the trace of some functions: their compilations, calls and nodes, as the object that the file holds."""
     origin = _origin(records)
     threads: dict[int, int] = {}
@@ -71,7 +84,7 @@ def trace_of(records: Sequence[FunctionRecord]) -> dict[str, Any]:
     def number(ident: int) -> int:
         return threads.setdefault(ident, len(threads) + 1)
 
-    events: list[dict[str, Any]] = []
+    events: list[_Entry] = []
     for record in records:
         title = record.title
         spans = (*record.spans.ended, *record.call_spans)
@@ -84,7 +97,7 @@ def trace_of(records: Sequence[FunctionRecord]) -> dict[str, Any]:
     return {"traceEvents": [*names, *events], "displayTimeUnit": "ms"}
 
 
-def _name(kind: str, thread: int, name: str) -> dict[str, Any]:
+def _name(kind: str, thread: int, name: str) -> _Entry:
     return {"name": kind, "ph": "M", "ts": 0, "pid": os.getpid(), "tid": thread, "args": {"name": name}}
 
 

@@ -23,7 +23,7 @@ class UndigestibleError(TreadleError, TypeError):
     """What a function is made of cannot be told from others in another process, so the function is not kept."""
 
 
-def refusal(thing: Any, reason: str) -> str:
+def refusal(thing: object, reason: str) -> str:
     """Return the message of an `UndigestibleError`."""
     # The text of a value, such as the environment, may hold what is nobody's business: it is written to a file.
     code = isinstance(thing, type | FunctionType | MethodType | ModuleType | Op | Type)
@@ -31,7 +31,7 @@ def refusal(thing: Any, reason: str) -> str:
     return f"compile cache: {shown} cannot be told from others in another process: {reason}."
 
 
-def state_of(thing: Any) -> dict[str, Any]:
+def state_of(thing: object) -> dict[str, Any]:
     """Return the attributes of an object, by name: those in slots too, those that are derived from others not."""
     names = [name for base in type(thing).__mro__ for name in _slots_of(base)]
     state = {name: getattr(thing, name) for name in names if hasattr(thing, name)}
@@ -49,17 +49,17 @@ def check_name(thing: Any) -> None:
     """Raise an error if a class or function is not what its module holds under its name."""
     if "<locals>" in thing.__qualname__:
         raise UndigestibleError(refusal(thing, "it was made inside a function, whose values it may use"))
-    found: Any = sys.modules.get(thing.__module__)
+    found: object = sys.modules.get(thing.__module__)
     for name in thing.__qualname__.split("."):
         found = getattr(found, name, None)
     if found is not thing:
         raise UndigestibleError(refusal(thing, "its module holds something else under its name"))
 
 
-def functions_of(member: Any) -> list[FunctionType]:
+def functions_of(member: object) -> list[FunctionType]:
     """Return the functions that a member of a class is made of; none for a value."""
     if isinstance(member, property):
-        parts: tuple[Any, ...] = (member.fget, member.fset, member.fdel)
+        parts: tuple[object, ...] = (member.fget, member.fset, member.fdel)
     elif isinstance(member, staticmethod | classmethod):
         parts = (member.__func__,)
     elif isinstance(member, cached_property):
@@ -69,13 +69,13 @@ def functions_of(member: Any) -> list[FunctionType]:
     return [part for part in parts if isinstance(part, FunctionType)]
 
 
-def member_texts(member: Any) -> Iterable[str]:
+def member_texts(member: object) -> Iterable[str]:
     """Return texts of a member of a class, as far as it has some that are the same in every process."""
     functions = functions_of(member)
     return [text for part in functions for text in function_texts(part)] if functions else [_value_text(member)]
 
 
-def _value_text(value: Any) -> str:
+def _value_text(value: object) -> str:
     """Return a text of a value as far as it has one that is the same in every process."""
     try:
         return encode(value).hex()
@@ -105,7 +105,7 @@ def function_texts(function: FunctionType) -> list[str]:
     return texts
 
 
-def _used(name: str, value: Any, texts: list[str]) -> list[FunctionType]:
+def _used(name: str, value: object, texts: list[str]) -> list[FunctionType]:
     """Add the text of a value that code uses; return the user's function that it is."""
     if isinstance(value, FunctionType):
         return [value] if SOURCES.is_users(value.__module__) else []

@@ -48,11 +48,11 @@ class Identity:
         self.modules: set[str] = set()
         self._text: list[str] = []
         self._met: dict[int, int] = {}
-        self._kept: list[Any] = []
-        self._pending: list[Any] = []
+        self._kept: list[object] = []
+        self._pending: list[object] = []
         self._members: set[int] = set()
 
-    def of(self, thing: Any) -> str:
+    def of(self, thing: object) -> str:
         """Return a text that is equal for objects that do the same, in every process.
 
         Raises
@@ -81,7 +81,7 @@ class Identity:
                     self.modules.add(module)
                     break
 
-    def _add(self, thing: Any) -> None:
+    def _add(self, thing: object) -> None:
         if thing is None or isinstance(thing, bool | int | float | complex | str | bytes):
             self._text.append(f"{type(thing).__name__} {thing!r}")
             return
@@ -93,7 +93,7 @@ class Identity:
         self._kept.append(thing)
         self._add_object(thing)
 
-    def _add_object(self, thing: Any) -> None:
+    def _add_object(self, thing: object) -> None:
         if isinstance(thing, type):
             self._add_named("class", thing)
         elif isinstance(thing, FunctionType):
@@ -115,7 +115,7 @@ class Identity:
         else:
             self._add_instance(thing)
 
-    def _add_parts(self, head: str, parts: list[Any]) -> None:
+    def _add_parts(self, head: str, parts: list[object]) -> None:
         self._text.append(head)
         self._pending += reversed(parts)
 
@@ -132,7 +132,7 @@ class Identity:
 
         What runs while a program is made is followed into what it reads; the rest enters as far as it has a text.
         """
-        rest: list[tuple[str, Any]] = []
+        rest: list[tuple[str, object]] = []
         early: list[FunctionType] = []
         late = AT_RUN_TIME if issubclass(kind, Op | Type) else frozenset()
         for base in kind.__mro__:
@@ -174,7 +174,7 @@ class Identity:
         self._text.append(f"line {function.__code__.co_firstlineno}")
         self._pending += [function.__defaults__, function.__kwdefaults__]
 
-    def _add_encoded(self, thing: Any) -> None:
+    def _add_encoded(self, thing: object) -> None:
         try:
             encoding = encode(thing)
         except GraphTypeError as error:
@@ -183,7 +183,7 @@ class Identity:
         self._text.append(encoding.hex())
         self._pending.append(type(thing))
 
-    def _add_instance(self, thing: Any) -> None:
+    def _add_instance(self, thing: object) -> None:
         kind = type(thing)
         try:
             encoding = encode(thing)
@@ -200,7 +200,7 @@ class Identity:
         state = state_of(thing)
         self._pending.append({name: state[name] for name in sorted(state)})
 
-    def _add_behind(self, thing: Any, kind: type) -> None:
+    def _add_behind(self, thing: object, kind: type) -> None:
         """Add what an encoding only names: the function that a decorator wrapped, what a user's object consists of."""
         wrapped = getattr(thing, "__wrapped__", None)
         if SOURCES.is_users(kind.__module__):

@@ -72,7 +72,7 @@ class Rewritten:
     nodes: list[Apply]
     report: Report
     names: dict[str, int]
-    later: list[Any]
+    later: list[object]
 
 
 def _names_of(graph: CanonicalGraph) -> dict[str, int]:
@@ -83,7 +83,7 @@ def _names_of(graph: CanonicalGraph) -> dict[str, int]:
     return names
 
 
-def at_hand(kind: str, *place: Any) -> Any:
+def at_hand(kind: str, *place: object) -> Any:
     """Stand in entries for what is taken from the graph at hand; the reader of an entry has its own way to find it.
 
     Raises
@@ -108,13 +108,13 @@ def _reduced(fgraph: FunctionGraph) -> tuple[Any, ...]:
 class _Writer(pickle.Pickler):
     """Writes objects of the user's graph as positions."""
 
-    def __init__(self, file: io.BytesIO, graph: CanonicalGraph, known: dict[int, tuple[Any, ...]]) -> None:
+    def __init__(self, file: io.BytesIO, graph: CanonicalGraph, known: dict[int, tuple[object, ...]]) -> None:
         super().__init__(file, _PROTOCOL)
         self._graph = graph
         self._known = known
         self._lines: dict[UserLine, int] | None = None
         self._values: dict[bytes, int] | None = None
-        self.later: list[Any] = []
+        self.later: list[object] = []
 
     def reducer_override(self, obj: Any) -> Any:
         """Return how an object is written, where that is another way than its own."""
@@ -133,7 +133,7 @@ class _Writer(pickle.Pickler):
             return at_hand, ("later", len(self.later) - 1)
         return self._reduced_value(obj)
 
-    def _reduced_value(self, obj: Any) -> Any:
+    def _reduced_value(self, obj: object) -> Any:
         if isinstance(obj, Constant) and getattr(obj.data, "nbytes", 0) >= _LARGE:
             at = self._like(obj)
             return NotImplemented if at is None else (at_hand, ("constant", at))
@@ -158,7 +158,7 @@ class _Writer(pickle.Pickler):
         return self._values.get(constant.signature())
 
 
-def _set_graph(fgraph: FunctionGraph, given: tuple[tuple[Any, ...], list[tuple[Apply, list[Apply]]]]) -> None:
+def _set_graph(fgraph: FunctionGraph, given: tuple[tuple[object, ...], list[tuple[Apply, list[Apply]]]]) -> None:
     state, notes = given
     fgraph.__setstate__(state)
     for node, origins in notes:
@@ -166,7 +166,7 @@ def _set_graph(fgraph: FunctionGraph, given: tuple[tuple[Any, ...], list[tuple[A
 
 
 class _Reader(pickle.Unpickler):
-    def __init__(self, data: bytes, find: Callable[..., Any]) -> None:
+    def __init__(self, data: bytes, find: Callable[..., object]) -> None:
         super().__init__(io.BytesIO(data))
         self._find = find
 
@@ -177,7 +177,7 @@ class _Reader(pickle.Unpickler):
 
 def _user_objects(graph: CanonicalGraph) -> dict[int, tuple[Any, ...]]:
     """Return references to what the user's graph holds, by identity."""
-    known: dict[int, tuple[Any, ...]] = {}
+    known: dict[int, tuple[object, ...]] = {}
     for at, node in enumerate(graph.nodes):
         if isinstance(node.op, HasInnerGraph):
             known.setdefault(id(node.op), ("op", at))
@@ -188,7 +188,7 @@ def _user_objects(graph: CanonicalGraph) -> dict[int, tuple[Any, ...]]:
 
 def _rewritten_objects(fgraph: FunctionGraph, nodes: Sequence[Apply]) -> dict[int, tuple[Any, ...]]:
     """Return references to what the rewritten graph consists of, by identity."""
-    known: dict[int, tuple[Any, ...]] = {id(fgraph): ("graph",)}
+    known: dict[int, tuple[object, ...]] = {id(fgraph): ("graph",)}
     known.update((id(v), ("input", at)) for at, v in enumerate(fgraph.inputs))
     for at, node in enumerate(nodes):
         known[id(node)] = ("node", at)
@@ -196,7 +196,7 @@ def _rewritten_objects(fgraph: FunctionGraph, nodes: Sequence[Apply]) -> dict[in
     return known
 
 
-def write(graph: CanonicalGraph, fgraph: FunctionGraph, report: Report, program: Any) -> tuple[bytes, bytes]:
+def write(graph: CanonicalGraph, fgraph: FunctionGraph, report: Report, program: object) -> tuple[bytes, bytes]:
     """Return the bytes of a program's data, and those of the rewritten graph.
 
     Parameters

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from treadle.cache import LIBRARIES, SOURCES, digest, processor
 from treadle.compile.mode.backends import BACKENDS
@@ -172,7 +172,7 @@ def _lowerings(identity: Identity) -> tuple[str, tuple[type, ...]]:
     return digest(*sorted(texts))[:32], tuple(barred)
 
 
-def _rule_text(rule: Any, identity: Identity) -> str | None:
+def _rule_text(rule: object, identity: Identity) -> str | None:
     """Return a text that is equal for rules that do the same, None if there is none; add the modules it depends on."""
     own = Identity()
     try:
@@ -193,7 +193,7 @@ def _code(graph: CanonicalGraph, linker: Linker, backend: Backend, identity: Ide
     identity.modules |= graph.modules
     identity.modules.update(_OURS)
     identity.modules.add(type(linker).__module__)
-    made_by: Any = backend.linker
+    made_by: object = backend.linker
     identity.modules.add(made_by.func.__module__ if isinstance(made_by, partial) else made_by.__module__)
     found = SOURCES.stamps(identity.modules)
     unknown = sorted(name for name, stamp in found.items() if stamp is None)

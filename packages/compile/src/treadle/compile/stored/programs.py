@@ -97,7 +97,7 @@ class Lookups:
         if self._last is None:
             return {}
         text, parts, outcome, reason, name = self._last
-        about: dict[str, Any] = {"outcome": outcome, "reason": reason, "function": name}
+        about: dict[str, object] = {"outcome": outcome, "reason": reason, "function": name}
         if text is not None:
             about |= {"key": text, "parts": dict(parts)}
         return about

@@ -71,7 +71,7 @@ def _resolved(function: FunctionType, chain: tuple[str, ...]) -> tuple[bool, Any
     """Return whether there is a value, and the value: of a variable, or of what modules and classes hold."""
     scope = function.__globals__
     if chain[0].startswith("import "):
-        value: Any = sys.modules.get(chain[0].removeprefix("import "))
+        value: object = sys.modules.get(chain[0].removeprefix("import "))
         if value is None:
             raise UndigestibleError(refusal(function, f"it runs {chain[0]}, which is not loaded"))
     elif chain[0] in scope:
@@ -94,7 +94,7 @@ def _check_module(function: FunctionType, module: ModuleType, name: str) -> None
         raise UndigestibleError(refusal(function, f"it uses {place}"))
 
 
-def _is_same_everywhere(function: FunctionType, name: str, value: Any, modules: set[str]) -> bool:
+def _is_same_everywhere(function: FunctionType, name: str, value: object, modules: set[str]) -> bool:
     """Whether a value needs no look: a function or class of a library, of treadle, or of an installed package."""
     if value is config:
         return True  # its options are in the key

@@ -28,8 +28,8 @@ class Definitions:
 
     def __init__(self) -> None:
         self._met: set[int] = set()
-        self._kept: list[Any] = []
-        self._texts: dict[Any, str] = {}
+        self._kept: list[object] = []
+        self._texts: dict[object, str] = {}
         self._identity = Identity()
 
     @property
@@ -41,7 +41,7 @@ class Definitions:
         """Return a text of each."""
         return sorted(self._texts.values())
 
-    def add(self, things: Iterable[Any]) -> None:
+    def add(self, things: Iterable[object]) -> None:
         """Take in the classes of ops, types and values, and what their parameters consist of.
 
         Raises
@@ -50,7 +50,7 @@ class Definitions:
             If a class or function of the user's is not what its module holds under its name, or reads what no key can
             hold while a program is made.
         """
-        pending: list[Any] = list(things)
+        pending: list[object] = list(things)
         while pending:
             thing = pending.pop()
             if type(thing) in _ATOMS or id(thing) in self._met:
@@ -75,12 +75,12 @@ class Definitions:
             return [thing.__self__, thing.__func__]
         return self._parts_of_instance(thing)
 
-    def _parts_of_instance(self, thing: Any) -> Iterable[Any]:
+    def _parts_of_instance(self, thing: object) -> Iterable[Any]:
         kind = type(thing)
         self._define(kind)
         if kind is FunctionGraph:
             return ()
-        parts: list[Any] = []
+        parts: list[object] = []
         if isinstance(thing, HasInnerGraph):
             for node in toposort(thing.inner_outputs, thing.inner_inputs):
                 parts += (node.op, *(out.type for out in node.outputs))
@@ -95,7 +95,7 @@ class Definitions:
                     parts.append(value)
         return parts
 
-    def _define(self, thing: Any) -> None:
+    def _define(self, thing: object) -> None:
         if thing in self._texts or not SOURCES.is_users(thing.__module__):
             return
         if not isinstance(thing, type):
@@ -106,7 +106,7 @@ class Definitions:
         if SOURCES.is_users(thing.__module__):
             self._texts[thing] = f"{thing.__module__}.{thing.__qualname__} {digest(*texts)[:32]}"
 
-    def _define_undeclared(self, thing: Any, state: dict[str, Any]) -> None:
+    def _define_undeclared(self, thing: object, state: dict[str, object]) -> None:
         """Take in what an object holds beside its declared parameters, which alone tell it from others in a graph."""
         declared = _declared(thing)
         rest = {name: state[name] for name in sorted(state) if name not in declared}
