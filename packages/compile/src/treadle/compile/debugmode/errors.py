@@ -12,10 +12,9 @@ from treadle.config import TreadleWarning, lazy_module
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.graph import Apply, Variable, printing
+    from treadle.graph import Apply, Value, Variable, printing
 else:
     printing = lazy_module("treadle.graph.printing")
-    from treadle.graph import Apply, Value, Variable
 
 # How much of the graph above a value is printed.
 _DEPTH = 4

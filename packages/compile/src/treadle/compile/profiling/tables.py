@@ -24,10 +24,9 @@ if TYPE_CHECKING:
     from treadle.compile.profiling.memory import MemoryUse
     from treadle.compile.profiling.recording import FunctionRecord, Timer
     from treadle.compile.profiling.totals import Total
-    from treadle.graph import Variable, printing
+    from treadle.graph import Op, Variable, printing
 else:
     printing = lazy_module("treadle.graph.printing")
-    from treadle.graph import Op, Variable
 
 _RULES_SHOWN = 5
 _RULES_ASKED_FOR = 50  # with option profile_optimizer
