@@ -25,12 +25,12 @@ from treadle.graph import (
 from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.nesting import flatten
 from treadle.tensor.types import TensorType
+from treadle.tensor.variable import tensors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from numpy.typing import NDArray
-
+    from treadle.graph import Cell, Compute, Value
     from treadle.tensor import vectorize
 else:
     vectorize = lazy_module("treadle.tensor.vectorize")
@@ -76,7 +76,7 @@ class ExternalOp(Op, Generic[A]):
     itypes: Sequence[Type]
     otypes: Sequence[Type]
 
-    def __init__(self, itypes: Sequence[Type], otypes: Sequence[Type], function: Callable[..., Any], name: str) -> None:
+    def __init__(self, itypes: Sequence[Type], otypes: Sequence[Type], function: Compute, name: str) -> None:
         self.itypes = list(itypes)
         self.otypes = list(otypes)
         self.function = function
@@ -84,7 +84,7 @@ class ExternalOp(Op, Generic[A]):
 
     # What a library says
 
-    def call(self, *arrays: NDArray[Any]) -> Sequence[object]:
+    def call(self, *arrays: np.ndarray) -> Sequence[object]:
         """Return the function's results for NumPy arrays, as NumPy arrays; the base's passes them on as they are."""
         found: Sequence[object] = self.function(*arrays)
         return found
@@ -106,13 +106,13 @@ class ExternalOp(Op, Generic[A]):
         """
         del batched
 
-        def each(*arrays: Any) -> list[Any]:
+        def each(*arrays: Value) -> list[Value]:
             found = [function(*[x[i, ...] for x in arrays]) for i in range(len(arrays[0]))]
             if found:
-                columns: Iterable[Any] = zip(*found, strict=True)
+                columns: Iterable[Sequence[Value]] = zip(*found, strict=True)
                 return [np.stack(column) for column in columns]
             # A call on ones tells the results' shapes.
-            examples: Any = function(*[np.ones(x.shape[1:], x.dtype) for x in arrays])
+            examples: Sequence[Value] = function(*[np.ones(x.shape[1:], x.dtype) for x in arrays])
             return [np.empty((0, *x.shape), x.dtype) for x in map(np.asarray, examples)]
 
         return each
@@ -126,7 +126,7 @@ class ExternalOp(Op, Generic[A]):
         return function(*[np.ones([n or 0 for n in t.shape], t.numpy_dtype) for t in types])
 
     @staticmethod
-    def type_of(result: Any) -> TensorType:
+    def type_of(result: Value) -> TensorType:
         """Return the type of one of the arrays that `evaluate` returned.
 
         Raises
@@ -148,7 +148,7 @@ class ExternalOp(Op, Generic[A]):
         found: Sequence[A] = self.function(*arrays)
         return found
 
-    def values(self, *arrays: Any) -> list[Any]:
+    def values(self, *arrays: Value) -> list[Value]:
         """Return the results for NumPy arrays as values of the otypes; they may share memory with anything.
 
         Raises
@@ -171,7 +171,7 @@ class ExternalOp(Op, Generic[A]):
                 raise GraphTypeError(msg) from error
         return made
 
-    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+    def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
         """Call the function, and check what it returns; see `values`."""
         found = self.values(*inputs)
         for i, (out, value, cell) in enumerate(zip(node.outputs, found, output_storage, strict=True)):
@@ -236,7 +236,7 @@ class ExternalOp(Op, Generic[A]):
         batched = tuple(whole or vectorize.batch_ndim(old, new) > 0 for old, new in pairs)
         along = [pair for pair, varies in zip(pairs, batched, strict=True) if varies]
         spread = iter(vectorize.spread_all(along))
-        wide: list[Any] = [next(spread) if varies else new for (_, new), varies in zip(pairs, batched, strict=True)]
+        wide = tensors([next(spread) if varies else new for (_, new), varies in zip(pairs, batched, strict=True)])
         rank = vectorize.most_batch(pairs)
         lengths = next(x.type.shape[:rank] for x, varies in zip(wide, batched, strict=True) if varies)
         otypes = [
@@ -498,6 +498,6 @@ class FlatFunction:
         args, kwargs = self.structure.unflatten(leaves)
         return self.wrapped.__wrapped__(*args, **kwargs)
 
-    def __call__(self, *arrays: object) -> tuple[Any, ...]:
+    def __call__(self, *arrays: object) -> tuple[Value, ...]:
         """Return the arrays among what the function returns."""
         return tuple(self.flatten(self.whole(*arrays))[0])

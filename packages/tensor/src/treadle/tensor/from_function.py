@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.config import text_of
 from treadle.graph import (
@@ -22,14 +22,17 @@ from treadle.tensor.types import TensorType
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import NDArray
+    import numpy as np
 
+    from treadle.graph import Compute, SymbolicShape
+
+    Shapes = Sequence[SymbolicShape | None]
     # What `wrap_py` takes as types: one or several, or functions such as ``dvector`` that make variables of one.
     Declared = Type | Callable[[], Variable]
     Pullback = Callable[..., Variable | Sequence[Variable | None] | None]
 
 
-class FromFunctionOp(ExternalOp["NDArray[Any]"]):
+class FromFunctionOp(ExternalOp["np.ndarray"]):
     """An op that calls a Python function; `wrap_py` makes it.
 
     Two of them are equal if they call the same function and have the same types.
@@ -67,23 +70,23 @@ class FromFunctionOp(ExternalOp["NDArray[Any]"]):
         self.given_pullback = _function_or_none("pullback", pullback)
 
     @property
-    def fn(self) -> Callable[..., Any]:
+    def fn(self) -> Compute:
         """The function, under its documented name."""
         return self.function
 
     # Under the name that ``inspect`` looks for.
     __wrapped__ = fn
 
-    def call(self, *arrays: Any) -> Sequence[object]:
+    def call(self, *arrays: np.ndarray) -> Sequence[object]:
         """Return the function's results."""
         found = self.function(*arrays)
         return found if isinstance(found, list | tuple) else [found]
 
-    def apply(self, *arrays: Any) -> list[Any]:
+    def apply(self, *arrays: np.ndarray) -> list[np.ndarray]:
         """Return the results as values of the otypes; a batch is made of such."""
         return self.values(*arrays)
 
-    def infer_shape(self, node: Apply, shapes: Sequence[Any]) -> Sequence[Any] | None:
+    def infer_shape(self, node: Apply, shapes: Shapes) -> Shapes | None:
         """Return what the function given says."""
         if self.given_infer_shape is None:
             return None
@@ -105,9 +108,7 @@ class FromFunctionOp(ExternalOp["NDArray[Any]"]):
         found = self.given_pullback(list(inputs), list(outputs), list(cotangents))
         return [found] if isinstance(found, Variable) or found is None else list(found)
 
-    def over_batch(
-        self, batch: Batched[NDArray[Any]], itypes: Sequence[Type], otypes: Sequence[Type]
-    ) -> FromFunctionOp:
+    def over_batch(self, batch: Batched[np.ndarray], itypes: Sequence[Type], otypes: Sequence[Type]) -> FromFunctionOp:
         """Return the op that calls the function for each element of a batch."""
         pullback = None if self.given_pullback is None else BatchedPullback(self)
         return FromFunctionOp(batch, itypes, otypes, pullback=pullback)
@@ -126,7 +127,7 @@ class FromFunctionOp(ExternalOp["NDArray[Any]"]):
         """Hash what `__eq__` compares."""
         return hash(self._key())
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """Pickle a decorated function by the place where it is defined, any other with its parts."""
         parts = (self.function, self.itypes, self.otypes, self.given_infer_shape, self.given_pullback)
         return reduce_by_place(self, self.function, type(self), *parts)
@@ -162,7 +163,7 @@ class BatchedPullback:
         return hash(self.op)
 
 
-def _function_or_none(what: str, given: object) -> Callable[..., Any] | None:
+def _function_or_none(what: str, given: object) -> Compute | None:
     if given is None or callable(given):
         return given
     msg = f"wrap_py: {what} must be a function, got {text_of(given)}. Leave it out, or pass one."
@@ -192,7 +193,7 @@ def _types(what: str, given: object) -> list[Type]:
 def wrap_py(
     itypes: Declared | Sequence[Declared],
     otypes: Declared | Sequence[Declared],
-    infer_shape: Callable[..., Sequence[Any]] | None = None,
+    infer_shape: Callable[..., Shapes] | None = None,
     *,
     pullback: Pullback | None = None,
 ) -> Callable[[Callable[..., object]], FromFunctionOp]:

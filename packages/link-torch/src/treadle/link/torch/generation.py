@@ -6,15 +6,16 @@ import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import torch
+
 from treadle.graph import Constant
 from treadle.link.torch.numbers import length_of, on_numbers
+from treadle.link.torch.storage import STORAGE_DTYPES
 from treadle.link.torch.table import Checked
 from treadle.tensor import static_positions, tensors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-
-    import torch
 
     from treadle.graph import Apply, Compute, FunctionGraph, Value, Variable
     from treadle.link.torch.numbers import Host
@@ -57,12 +58,36 @@ def _literal(constant: Constant) -> str:
     return repr(tuple(found)) if isinstance(found, list) else repr(found)
 
 
+def either(*flags: Flag) -> Flag:
+    """Return whether one of the flags is set, None where none is a tensor."""
+    result: Flag = None
+    for flag in flags:
+        if flag is not None:
+            result = flag if result is None else result | flag
+    return result
+
+
+def as_tensor(dtype: str, place: torch.device) -> Callable[[Host], torch.Tensor]:
+    """Return the function that makes a tensor of a Python integer, or of a tuple of them."""
+    storage = STORAGE_DTYPES[dtype]
+
+    def one(value: int) -> torch.Tensor:
+        return torch.full((), value, dtype=storage, device=place)
+
+    def make(value: Host) -> torch.Tensor:
+        if not isinstance(value, tuple):
+            return one(value)
+        if not value:
+            return torch.zeros(0, dtype=storage, device=place)
+        return torch.stack([one(v) for v in value])
+
+    return make
+
+
 class _Writer:
-    def __init__(
-        self, fgraph: FunctionGraph, plan: ExecutionPlan, as_tensor: Callable[[str], Callable[[Host], torch.Tensor]]
-    ) -> None:
+    def __init__(self, fgraph: FunctionGraph, plan: ExecutionPlan, place: torch.device) -> None:
         self.plan = plan
-        self.as_tensor = as_tensor
+        self.place = place
         self.scope: dict[str, Compute] = {}
         self.lines: list[str] = []
         self.flags: list[str] = []
@@ -76,16 +101,13 @@ class _Writer:
         self.names = self.tensors | self.constants
         parameters = [*self.tensors.values(), *self.numbers.values(), *self.constants.values()]
         self.lines.append(f"def run({', '.join(parameters)}):")
-        self.last_use = self._last_uses(fgraph)
-
-    def _last_uses(self, fgraph: FunctionGraph) -> dict[Apply, list[Variable]]:
-        alive = {*fgraph.inputs, *fgraph.outputs, *self.plan.prelude}
-        dying: dict[Apply, list[Variable]] = {}
-        for node in reversed(self.plan.nodes):
+        # The tensors that no later node needs, by node.
+        self.last_use: dict[Apply, list[Variable]] = {}
+        alive = {*fgraph.inputs, *fgraph.outputs, *plan.prelude}
+        for node in reversed(plan.nodes):
             dead = [v for v in dict.fromkeys(node.inputs) if v not in alive and not isinstance(v, Constant)]
             alive.update(dead)
-            dying[node] = [v for v in dead if v not in self.plan.hosts]
-        return dying
+            self.last_use[node] = [v for v in dead if v not in plan.hosts]
 
     def function(self, run: Compute) -> str:
         name = f"f{len(self.scope)}"
@@ -101,7 +123,7 @@ class _Writer:
         if var not in self.names:
             (tensor,) = tensors([var])
             name = f"v{len(self.names)}"
-            made = self.function(self.as_tensor(tensor.type.dtype))
+            made = self.function(as_tensor(tensor.type.dtype, self.place))
             self.lines.append(f"    {name} = {made}({self.numbers[var]})")
             self.names[var] = name
         return self.names[var]
@@ -109,42 +131,33 @@ class _Writer:
     def write_number(self, node: Apply) -> None:
         (out,) = node.outputs
         read = length_of(node)
-        if read is not None:
-            called = f"{self.function(read)}({self.tensor(node.inputs[0])})"
-        else:
-            compute = on_numbers(node)
-            assert compute is not None
-            called = f"{self.function(compute)}({', '.join(self.number(v) for v in node.inputs)})"
+        compute = on_numbers(node) if read is None else read
+        assert compute is not None  # as the plan has found
+        args = [self.number(v) if read is None else self.tensor(v) for v in node.inputs]
         name = f"h{len(self.numbers)}"
         self.numbers[out] = name
-        self.lines.append(f"    {name} = {called}")
+        self.lines.append(f"    {name} = {self.function(compute)}({', '.join(args)})")
 
     def write(self, node: Apply, lowered: Lowered) -> None:
         static = set(static_positions(node))
         args = [self.number(v) if i in static else self.tensor(v) for i, v in enumerate(node.inputs)]
-        targets = []
         for out in node.outputs:
             self.names[out] = f"v{len(self.names)}"
-            targets.append(self.names[out])
+        targets = [self.names[out] for out in node.outputs]
         target = targets[0] if len(targets) == 1 else f"({', '.join(targets)},)"
+        run = lowered.run if isinstance(lowered, Checked) else lowered
         if isinstance(lowered, Checked):
-            flag = f"e{len(self.flags)}"
-            self.flags.append(flag)
-            target, run = f"{flag}, {target}", lowered.run
-        else:
-            run = lowered
+            self.flags.append(f"e{len(self.flags)}")
+            target = f"{self.flags[-1]}, {target}"
         self.lines.append(f"    {target} = {self.function(run)}({', '.join(args)})")
         dead = [self.names[v] for v in self.last_use.get(node, ()) if v in self.names]
         if dead:
             self.lines.append(f"    del {', '.join(dead)}")
 
-    def finish(self, fgraph: FunctionGraph, either: Callable[..., Flag]) -> GeneratedFunction:
+    def finish(self, fgraph: FunctionGraph) -> GeneratedFunction:
         results = [self.tensor(v) for v in fgraph.outputs]
-        if self.flags:
-            results.insert(0, f"{self.function(either)}({', '.join(self.flags)})")
-        else:
-            results.insert(0, "None")
-        self.lines.append(f"    return [{', '.join(results)}]")
+        flag = f"{self.function(either)}({', '.join(self.flags)})" if self.flags else "None"
+        self.lines.append(f"    return [{', '.join([flag, *results])}]")
         source = "\n".join(self.lines) + "\n"
         code = compile(source, f"<treadle pytorch {next(_NUMBER)}>", "exec")
         exec(code, self.scope)
@@ -152,29 +165,13 @@ class _Writer:
 
 
 def generate(
-    fgraph: FunctionGraph,
-    plan: ExecutionPlan,
-    lowered: Mapping[Apply, Lowered],
-    as_tensor: Callable[[str], Callable[[Host], torch.Tensor]],
-    either: Callable[..., Flag],
+    fgraph: FunctionGraph, plan: ExecutionPlan, lowered: Mapping[Apply, Lowered], place: torch.device
 ) -> GeneratedFunction:
-    """Write the function of a graph.
-
-    Parameters
-    ----------
-    fgraph, plan
-        The graph and how its values are computed.
-    lowered
-        What to call for each node that computes tensors.
-    as_tensor
-        Given a dtype, the function that makes a tensor of a Python integer or tuple.
-    either
-        Combines flags (each a tensor of one bool, or None) into one.
-    """
-    writer = _Writer(fgraph, plan, as_tensor)
+    """Write the function of a graph for a device, given what to call for each node that computes tensors."""
+    writer = _Writer(fgraph, plan, place)
     for node in plan.nodes:
         if node in lowered:
             writer.write(node, lowered[node])
         else:
             writer.write_number(node)
-    return writer.finish(fgraph, either)
+    return writer.finish(fgraph)

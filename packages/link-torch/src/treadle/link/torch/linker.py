@@ -14,7 +14,7 @@ from treadle.link.torch.generation import generate
 from treadle.link.torch.lower.scalar import KERNELS
 from treadle.link.torch.planning import plan_of
 from treadle.link.torch.program import TorchProgram
-from treadle.link.torch.storage import STORAGE_DTYPES, from_host, to_native
+from treadle.link.torch.storage import from_host, to_native
 from treadle.link.torch.table import TORCH
 from treadle.link.vm import TableLinker
 from treadle.tensor import Elemwise, TensorType
@@ -23,37 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import Apply, FunctionGraph, Type, Value
-    from treadle.link.torch.numbers import Host
-    from treadle.link.torch.table import Flag, Lowered
+    from treadle.link.torch.table import Lowered
     from treadle.link.vm import Program, ProgramGraph
 
 __all__ = ["TorchLinker"]
-
-
-def either(*flags: Flag) -> Flag:
-    """Return whether one of the flags is set, None where none is a tensor."""
-    result: Flag = None
-    for flag in flags:
-        if flag is not None:
-            result = flag if result is None else result | flag
-    return result
-
-
-def as_tensor(dtype: str, place: torch.device) -> Callable[[Host], torch.Tensor]:
-    """Return the function that makes a tensor of a Python integer, or of a tuple of them."""
-    storage = STORAGE_DTYPES[dtype]
-
-    def one(value: int) -> torch.Tensor:
-        return torch.full((), value, dtype=storage, device=place)
-
-    def make(value: Host) -> torch.Tensor:
-        if not isinstance(value, tuple):
-            return one(value)
-        if not value:
-            return torch.zeros(0, dtype=storage, device=place)
-        return torch.stack([one(v) for v in value])
-
-    return make
 
 
 def _lower(node: Apply) -> Lowered:
@@ -91,8 +64,7 @@ class TorchLinker(TableLinker):
         """Return a NumPy array as a ``torch.Tensor`` of its own."""
         if not isinstance(kind, TensorType):
             return value
-        dtype = kind.dtype
-        return to_native(from_host(value.copy(), dtype), dtype).to(device())
+        return to_native(from_host(value.copy(), kind.dtype), kind.dtype).to(device())
 
     def check(self, node: Apply) -> Lowered:
         """Return what the node's rule makes of it."""
@@ -131,7 +103,7 @@ class TorchLinker(TableLinker):
         with span("code generation"):
             nodes = (node for node in plan.nodes if node.outputs[0] not in plan.hosts)
             lowered = TORCH.lower(nodes, _lower, plan.refused)
-            generated = generate(fgraph, plan, lowered, lambda dtype: as_tensor(dtype, place), either)
+            generated = generate(fgraph, plan, lowered, place)
         run: Callable[..., Sequence[Value]] = generated.run
         if may_compile and self._compiles(fgraph, place):
             run = Compiled(run, len(generated.tensors))
