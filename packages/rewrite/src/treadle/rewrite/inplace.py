@@ -32,10 +32,9 @@ def _followers(fgraph: FunctionGraph, order: Sequence[Apply]) -> dict[Apply, dic
         for x in node.inputs:
             if x.owner is not None:
                 after[x.owner][node] = None
-    for feature in fgraph.features:
-        for node, others in feature.orderings(fgraph).items():
-            for other in others:
-                after[other][node] = None
+    for node, others in fgraph.orderings().items():
+        for other in others:
+            after[other][node] = None
     return after
 
 

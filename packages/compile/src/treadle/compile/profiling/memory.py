@@ -124,13 +124,10 @@ class _Blocks:
 
 def _problem(fgraph: FunctionGraph, order: Sequence[Apply], blocks: _Blocks) -> Problem:
     at = blocks.at
-    before: dict[Apply, set[Apply]] = {}
-    for feature in fgraph.features:
-        for node, others in feature.orderings(fgraph).items():
-            before.setdefault(node, set()).update(others)
+    before = fgraph.orderings()
     needs = []
     for node in order:
-        needed = {x.owner for x in node.inputs if x.owner is not None} | before.get(node, set())
+        needed = {*(x.owner for x in node.inputs if x.owner is not None), *before.get(node, ())}
         needs.append(frozenset(at[other] for other in needed if other in at))
     listed = [(blocks.size(v), at[v.owner], blocks.used_by(v)) for v in blocks.owners if v.owner is not None]
     return Problem(needs, listed)

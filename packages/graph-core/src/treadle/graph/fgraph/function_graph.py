@@ -223,12 +223,23 @@ class FunctionGraph(EditableGraph):
         core = self._structure
         core.repair()
         order = core.order.sequence(final=not core.keeping)
-        extra: dict[Apply, list[Apply]] = {}
-        for feature, orderings in self._observers.callbacks("orderings"):
-            if not getattr(feature, "keeps_orderings", False):
-                for node, before in orderings(self).items():
-                    extra.setdefault(node, []).extend(before)
+        extra = self.orderings(kept=False)
         return order if not extra else self._constrained(order, extra)
+
+    def orderings(self, kept: bool = True) -> dict[Apply, list[Apply]]:
+        """Return for nodes the others that features put before them.
+
+        Parameters
+        ----------
+        kept
+            Whether those that features keep in the graph's own order are among them.
+        """
+        found: dict[Apply, list[Apply]] = {}
+        for feature, orderings in self._observers.callbacks("orderings"):
+            if kept or not getattr(feature, "keeps_orderings", False):
+                for node, before in orderings(self).items():
+                    found.setdefault(node, []).extend(before)
+        return found
 
     def _constrained(self, order: Iterable[Apply], extra: Mapping[Apply, Iterable[Apply]]) -> list[Apply]:
         """Order anew, under constraints beyond the data flow, keeping close to the given order."""

@@ -120,11 +120,7 @@ class Branching:
     @staticmethod
     def of(fgraph: FunctionGraph, lazy: Callable[[Apply], bool] | None = None) -> Branching:
         """Return a graph as blocks, what its features say about the order included."""
-        before: dict[Apply, list[Apply]] = {}
-        for feature in fgraph.features:
-            for node, others in feature.orderings(fgraph).items():
-                before.setdefault(node, []).extend(others)
-        return Branching(fgraph.toposort(), fgraph.outputs, before, lazy)
+        return Branching(fgraph.toposort(), fgraph.outputs, fgraph.orderings(), lazy)
 
     def _place(
         self,

@@ -100,22 +100,26 @@ def _results(
     roots: Roots,
     copy: Callable[[object], object] | None,
 ) -> list[str]:
-    """Return the expressions of the outputs: copies where one may be an input's, a constant's or another's memory.
+    """Return the expressions of the outputs: copies where one may be an input's, a constant's or another's memory."""
+    results = [names[var] for var in fgraph.outputs]
+    for i in sharing_outputs(fgraph, roots):
+        scope[f"copy{i}"] = copy or fgraph.outputs[i].type.copy_value
+        results[i] = f"copy{i}({results[i]})"
+    return results
 
-    An output of `ViewOp` is meant to share memory.
-    """
+
+def sharing_outputs(fgraph: FunctionGraph, roots: Roots) -> list[int]:
+    """Return the positions of the outputs that may share memory with inputs, constants or outputs before them."""
     taken: set[Variable] = set()
-    results = []
+    found: list[int] = []
     for i, var in enumerate(fgraph.outputs):
         own = roots_of(var, roots)
+        # An output of `ViewOp` is meant to share memory.
         shares = var.owner is not None and isinstance(var.owner.op, ViewOp)
         if not shares and any(root.owner is None or root in taken for root in own):
-            scope[f"copy{i}"] = copy or var.type.copy_value
-            results.append(f"copy{i}({names[var]})")
-        else:
-            results.append(names[var])
+            found.append(i)
         taken |= own
-    return results
+    return found
 
 
 def _tuple(names: Sequence[str]) -> str:

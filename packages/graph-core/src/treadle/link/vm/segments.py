@@ -189,10 +189,7 @@ def in_segments(fgraph: FunctionGraph, linker: ProgramLinker, accepts: Callable[
 
 
 def _groups_of(fgraph: FunctionGraph, accepts: Callable[[Apply], bool]) -> list[tuple[bool, list[Apply]]]:
-    before: dict[Apply, list[Apply]] = {}
-    for feature in fgraph.features:
-        for node, others in feature.orderings(fgraph).items():
-            before.setdefault(node, []).extend(others)
+    before = fgraph.orderings()
     return _grouped(Branching(fgraph.toposort(), fgraph.outputs, before), accepts, before)
 
 

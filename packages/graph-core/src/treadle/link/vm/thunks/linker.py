@@ -55,6 +55,8 @@ class Linker(ProgramLinker):
     no_recycling: Sequence[Variable] = ()
     profile: Any = None
     _scheduler: Callable[[FunctionGraph], list[Apply]] | None = None
+    # Whether thunks of graphs are made of those of their nodes.
+    _links_nodes = False
 
     def __init__(
         self,
@@ -80,7 +82,7 @@ class Linker(ProgramLinker):
         MethodNotDefinedError
             If the linker has neither `link` nor `make_thunk` nor `make_all`.
         """
-        if not (self._defines("make_thunk") or self._defines("make_all")):
+        if not (self._links_nodes or self._defines("make_thunk") or self._defines("make_all")):
             return super().link(fgraph, native_outputs)
         lasting = [var for var in dict.fromkeys(fgraph.outputs) if var.owner is not None]
         bound: object = copy.copy(self).accept(fgraph, no_recycling=lasting, profile=self.profile)
@@ -196,7 +198,7 @@ class Linker(ProgramLinker):
         >>> float(sum_box.data)
         3.0
         """
-        if self._defines("make_all"):
+        if self._links_nodes or self._defines("make_all"):
             made = self.make_all(input_storage, output_storage, storage_map, **kwargs)
             return made[0], made[1], made[2]
         fgraph = self._accepted()
@@ -261,16 +263,7 @@ class Linker(ProgramLinker):
 class LocalLinker(Linker):
     """A linker whose way to work is one thunk for each node: a subclass implements `make_all`."""
 
-    def make_thunk(
-        self,
-        input_storage: Sequence[object] | None = None,
-        output_storage: Sequence[object] | None = None,
-        storage_map: StorageMap | None = None,
-        **kwargs: object,
-    ) -> Triple:
-        """Return the first three of what `make_all` does."""
-        made = self.make_all(input_storage, output_storage, storage_map, **kwargs)
-        return made[0], made[1], made[2]
+    _links_nodes = True
 
     def make_all(
         self,

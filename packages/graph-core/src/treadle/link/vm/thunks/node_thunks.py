@@ -284,10 +284,7 @@ def get_destroy_dependencies(fgraph: FunctionGraph) -> dict[Apply, list[Variable
 
     These are results of nodes that read what the node overwrites.
     """
-    orderings: dict[Apply, list[Apply]] = {}
-    for feature in fgraph.features:
-        for node, others in feature.orderings(fgraph).items():
-            orderings.setdefault(node, []).extend(others)
+    orderings = fgraph.orderings()
     return {node: [out for n in orderings.get(node, ()) for out in n.outputs] for node in fgraph.toposort()}
 
 

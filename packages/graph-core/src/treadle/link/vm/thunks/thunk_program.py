@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from treadle.config import config
-from treadle.graph import NodeError, ViewOp, memory_roots, roots_of
-from treadle.link.vm.generation import unprotected_inputs
+from treadle.graph import NodeError, memory_roots, roots_of
+from treadle.link.vm.generation import sharing_outputs, unprotected_inputs
 from treadle.link.vm.interface import Program
 from treadle.link.vm.programs import replay, vm_scope
 from treadle.link.vm.thunks.containers import cell_of
@@ -40,7 +40,7 @@ class ThunkProgram(Program):
         self._options = config.snapshot()
         self._idle: list[Triple] = [make()]
         self._saved = _overwritten_inputs(fgraph)
-        self._copied = _shared_outputs(fgraph)
+        self._copied = sharing_outputs(fgraph, memory_roots(fgraph.toposort()))
 
     @property
     def vm(self) -> Any:
@@ -98,18 +98,3 @@ def _overwritten_inputs(fgraph: FunctionGraph) -> frozenset[int]:
     }
     destroyed -= unprotected_inputs(fgraph)
     return frozenset(i for i, var in enumerate(fgraph.inputs) if var in destroyed)
-
-
-def _shared_outputs(fgraph: FunctionGraph) -> frozenset[int]:
-    """Return the positions of the outputs that may share memory with inputs, constants or outputs before them."""
-    roots = memory_roots(fgraph.toposort())
-    taken: set[object] = set()
-    found: set[int] = set()
-    for i, var in enumerate(fgraph.outputs):
-        own = roots_of(var, roots)
-        # An output of `ViewOp` is meant to share memory.
-        shares = var.owner is not None and isinstance(var.owner.op, ViewOp)
-        if not shares and any(root.owner is None or root in taken for root in own):
-            found.add(i)
-        taken |= own
-    return frozenset(found)
