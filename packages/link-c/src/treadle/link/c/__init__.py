@@ -4,13 +4,13 @@ from typing import TYPE_CHECKING
 
 from treadle.config import versioned_names
 from treadle.link.c.backend import BACKEND, WITH_STEPS
-from treadle.link.c.table import SCALARS, TABLE
 
 if TYPE_CHECKING:
     from treadle.link.c.capsules import CPointer
     from treadle.link.c.linker import CLinker
     from treadle.link.c.opwise import OpWiseCLinker
     from treadle.link.c.requirements import CFunction
+    from treadle.link.c.table import SCALARS, TABLE
     from treadle.link.c.userops import c_function
 
 __all__ = [
@@ -32,6 +32,7 @@ __getattr__ = versioned_names(
         "treadle.link.c.linker": "CLinker",
         "treadle.link.c.capsules": "CPointer",
         "treadle.link.c.opwise": "OpWiseCLinker",
+        "treadle.link.c.table": "SCALARS TABLE",
         "treadle.link.c.userops": "c_function",
     },
 )

@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING
 
 from treadle.config import versioned_names
 from treadle.link.numba.backend import BACKEND
-from treadle.link.numba.table import TABLE
 
 if TYPE_CHECKING:
     from treadle.link.numba.linker import NumbaLinker
     from treadle.link.numba.scalar_code import SCALARS
+    from treadle.link.numba.table import TABLE
     from treadle.link.numba.values import ArrayValue, ScalarValue
     from treadle.link.numba.writer import GraphWriter
 
@@ -22,6 +22,7 @@ else:
             "treadle.link.numba.writer": "GraphWriter",
             "treadle.link.numba.linker": "NumbaLinker",
             "treadle.link.numba.scalar_code": "SCALARS",
+            "treadle.link.numba.table": "TABLE",
         },
     )
 
