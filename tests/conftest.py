@@ -79,6 +79,6 @@ def quick_xla() -> Iterator[None]:
     """Let XLA leave out what takes half of its time: most of what makes its programs fast."""
     import jax
 
-    jax.config.update("jax_disable_most_optimizations", True)
+    jax.config.update("jax_disable_most_optimizations", True)  # type: ignore[no-untyped-call]
     yield
-    jax.config.update("jax_disable_most_optimizations", False)
+    jax.config.update("jax_disable_most_optimizations", False)  # type: ignore[no-untyped-call]

@@ -17,7 +17,6 @@ LIMITS = {
     "link-c": 8,
     "link-jax": 57,
     "link-numba": 28,
-    "link-testing": 43,
     "link-torch": 55,
     "rewrite": 17,
     "tensor": 35,

@@ -11,6 +11,7 @@ import treadle.tensor as tt
 from treadle.compile import function, shared
 from treadle.graph import Variable, VectorizeError, variable_depends_on, vectorize_graph
 from treadle.testing import SAMPLES, Sample, linked
+from treadle.testing.parts import as_tuple
 
 # What is not the same for the whole batch, of these inputs, would make results of different shapes.
 RAGGED = {
@@ -59,8 +60,7 @@ def widened(var: Any, batch: int, name: str) -> Any:
 
 
 def built(sample: Sample, inputs: Sequence[Any]) -> list[Variable]:
-    made = sample.build(*inputs)
-    return list(made) if isinstance(made, tuple | list) else [made]
+    return list(as_tuple(sample.build(*inputs)))
 
 
 def assert_same(found: Any, expected: Any, sample: Sample) -> None:

@@ -12,6 +12,7 @@ from tests.tensor_rewrites.graphs import rewrite, run, text
 from treadle.graph import Apply, Op
 from treadle.tensor import DimShuffle, Elemwise, Join, Shape, ShapeI
 from treadle.tensor.rewrites import SymbolicShapes
+from treadle.testing.parts import as_tuple
 from treadle.testing.records.table import SAMPLES
 
 if TYPE_CHECKING:
@@ -41,8 +42,7 @@ def check_shapes(sample: Sample, variant: str, query: str) -> None:
     arrays = sample.arrays(dtype, variant)
     pairs = enumerate(zip(arrays, sample.operands, strict=True))
     inputs = [tt.tensor(f"x{i}", dtype=a.dtype, shape=o.static_shape(known=False)) for i, (a, o) in pairs]
-    built = sample.build(*inputs)
-    results = list(built) if isinstance(built, tuple) else [built]
+    results = as_tuple(sample.build(*inputs))
     plain, _ = rewrite(inputs, results, "merge")
     fgraph, _ = rewrite(inputs, [tt.shape(var) for var in results], query)
     assert all(works_on_lengths_only(node) for node in fgraph.apply_nodes), sample

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from treadle.testing.domain import Array
 
 
-def difference(found: Any, expected: Array, tolerance: tuple[float, float], signed_zeros: bool = False) -> str | None:
+def difference(
+    found: object, expected: Array, tolerance: tuple[float, float], signed_zeros: bool = False
+) -> str | None:
     """Return how a result differs from what was expected, or None.
 
     Parameters
@@ -60,7 +62,7 @@ def fits_static_shape(found: Array, static: Sequence[int | None]) -> bool:
     return len(static) == found.ndim and all(n is None or n == m for n, m in zip(static, found.shape, strict=True))
 
 
-def unowned(results: Sequence[Any], inputs: Sequence[Array]) -> Iterator[tuple[int, str]]:
+def unowned(results: Sequence[object], inputs: Sequence[Array]) -> Iterator[tuple[int, str]]:
     """Yield (position, problem) for each result that its caller cannot use as its own."""
     for at, found in enumerate(results):
         if not isinstance(found, np.ndarray):

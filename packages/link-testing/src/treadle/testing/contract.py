@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from contextlib import AbstractContextManager
 
+    from treadle.testing.domain import Array
+    from treadle.testing.linking import Link, Program
+
 KINDS = ("values", "known", "scalars", "rewritten", "first", "second")
 # Dtypes of each kind of check: every one for values, representative ones for the others.
 DTYPES: Mapping[str, tuple[str, ...]] = {
@@ -118,12 +121,12 @@ def checks(kinds: Sequence[str] = KINDS) -> list[Check]:
     return [check for check in found if check.samples()]
 
 
-def _in_force(flags: Mapping[str, Any] | None) -> AbstractContextManager[Any]:
+def _in_force(flags: Mapping[str, object] | None) -> AbstractContextManager[None]:
     """Return the context in which options are set. What samples wrap, functions of Python, may be steps of Python."""
     return config.change_flags(**{"on_python_step": "ignore", **(flags or {})})
 
 
-def run_check(backend: str, check: Check, flags: Mapping[str, Any] | None = None) -> None:
+def run_check(backend: str, check: Check, flags: Mapping[str, object] | None = None) -> None:
     """Check a backend.
 
     All samples are compiled as one function. If that cannot be linked or called, each is compiled alone, to name
@@ -169,7 +172,7 @@ def _built(check: Check) -> tuple[list[Part], list[str]]:
     return parts, problems
 
 
-def _group_problems(backend: str, link: Any, parts: Sequence[Part], variants: Sequence[str]) -> list[str]:
+def _group_problems(backend: str, link: Link, parts: Sequence[Part], variants: Sequence[str]) -> list[str]:
     if not parts:
         return []
     try:
@@ -189,7 +192,7 @@ def _described(part: Part, error: Exception) -> str:
     return f"{part.sample.name}[{part.dtype}]: {type(error).__name__}: {text}"
 
 
-def _problems(backend: str, link: Any, parts: Sequence[Part], variants: Sequence[str]) -> list[str]:
+def _problems(backend: str, link: Link, parts: Sequence[Part], variants: Sequence[str]) -> list[str]:
     """Compile the parts as one function, call it with every variant, and judge the results."""
     inputs = [v for part in parts for v in part.inputs]
     outputs = [v for part in parts for v in part.outputs]
@@ -217,7 +220,7 @@ def _problems(backend: str, link: Any, parts: Sequence[Part], variants: Sequence
 
 
 def _judged(
-    parts: Sequence[Part], variant: str, given: Sequence[Sequence[Any]], results: Sequence[Any]
+    parts: Sequence[Part], variant: str, given: Sequence[Sequence[Array]], results: Sequence[Array]
 ) -> list[tuple[str, str]]:
     """Return (sample, line) for each problem."""
     found = []
@@ -233,7 +236,7 @@ def _judged(
     return found
 
 
-def _ownership(parts: Sequence[Part], run: Any, values: Sequence[Any], results: Sequence[Any]) -> list[str]:
+def _ownership(parts: Sequence[Part], run: Program, values: Sequence[Array], results: Sequence[Array]) -> list[str]:
     """Check that results belong to the caller, and that a second call, after they are overwritten, gives the same."""
     names = [part.sample.name for part in parts for _ in part.outputs]
     found = [f"{names[at]}: {problem}" for at, problem in unowned(results, values)]
@@ -255,7 +258,7 @@ def contract(
     backend: str,
     kinds: Sequence[str] = KINDS,
     gaps: Mapping[str, str] | None = None,
-    flags: Mapping[str, Any] | None = None,
+    flags: Mapping[str, object] | None = None,
 ) -> list[Any]:
     """Return the contract of a backend as pytest parameters: (backend, check, flags).
 
@@ -296,7 +299,7 @@ def contract_tests(
     backend: str,
     kinds: Sequence[str] = KINDS,
     gaps: Mapping[str, str] | None = None,
-    flags: Mapping[str, Any] | None = None,
+    flags: Mapping[str, object] | None = None,
 ) -> type:
     """Return the contract of a backend, failures included, as a class of tests.
 
@@ -319,7 +322,9 @@ def contract_tests(
         """What every backend must do."""
 
         @pytest.mark.parametrize(("name", "check", "options"), contract(backend, kinds, gaps, flags))
-        def test_results_are_those_of_numpy(self, name: str, check: Check, options: Mapping[str, Any] | None) -> None:
+        def test_results_are_those_of_numpy(
+            self, name: str, check: Check, options: Mapping[str, object] | None
+        ) -> None:
             run_check(name, check, options)
 
         @pytest.mark.parametrize("failure", failing)

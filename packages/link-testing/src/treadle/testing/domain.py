@@ -42,7 +42,7 @@ class Domain:
     zero: bool = True
     special: bool = True
 
-    def draw(self, rng: np.random.Generator, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
+    def draw(self, rng: np.random.Generator, dtype: np.dtype, shape: tuple[int, ...]) -> Array:
         """Return an array of ordinary samples."""
         if dtype.kind == "b":
             return np.asarray(rng.random(shape) < 0.5)
@@ -54,7 +54,7 @@ class Domain:
             values = values + 1j * rng.uniform(-1, 1, shape)
         return np.asarray(values).astype(dtype)
 
-    def _integers(self, rng: np.random.Generator, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
+    def _integers(self, rng: np.random.Generator, dtype: np.dtype, shape: tuple[int, ...]) -> Array:
         info = np.iinfo(dtype)
         low, high = max(int(np.ceil(self.low)), info.min), min(int(np.floor(self.high)), info.max)
         values = np.asarray(rng.integers(low, high + 1, shape))
@@ -65,7 +65,7 @@ class Domain:
         count = int(np.prod(shape))
         return np.asarray(rng.permutation(np.linspace(self.low, self.high, count)).reshape(shape))
 
-    def _away(self, values: Any) -> Any:
+    def _away(self, values: Array) -> Array:
         """Move values that are too near to a kink to a distance from it."""
         for kink in self.kinks:
             offset = values - kink
@@ -75,7 +75,7 @@ class Domain:
             values = np.where(np.abs(offset) < KINK_MARGIN, values + side * KINK_MARGIN, values)
         return values
 
-    def specials(self, dtype: np.dtype[Any]) -> Array:
+    def specials(self, dtype: np.dtype) -> Array:
         """Return the special values of a dtype, as a vector; ordinary ones where they are not allowed."""
         if dtype.kind == "b":
             return np.array([True, False])

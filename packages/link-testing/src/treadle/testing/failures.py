@@ -15,6 +15,7 @@ from treadle.testing.linking import compiled, linked
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from treadle.tensor import TensorVariable
     from treadle.testing.domain import Array
 
 
@@ -37,7 +38,7 @@ class Failure:
     """
 
     name: str
-    build: Callable[..., Any]
+    build: Callable[..., TensorVariable]
     arrays: tuple[Array, ...]
     error: type[Exception] | tuple[type[Exception], ...]
     op: str
@@ -137,11 +138,12 @@ def run_failure(backend: str, failure: Failure, rewritten: bool = False) -> str:
 USER_FILE, USER_LINE = "<contract>", 41
 
 
-def _built_by_a_user(build: Callable[..., Any], variables: list[Any]) -> Any:
+def _built_by_a_user(build: Callable[..., TensorVariable], variables: list[TensorVariable]) -> TensorVariable:
     """Build from a line that counts as the user's, whoever runs the contract."""
-    scope = {"build": build, "variables": variables}
+    scope: dict[str, Any] = {"build": build, "variables": variables}
     exec(compile("\n" * (USER_LINE - 1) + "result = build(*variables)", USER_FILE, "exec"), scope)
-    return scope["result"]
+    result: TensorVariable = scope["result"]
+    return result
 
 
 def _checked(backend: str, failure: Failure, error: NodeError) -> str:

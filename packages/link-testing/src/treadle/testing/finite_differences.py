@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -67,5 +67,5 @@ def mixed_slope(
     return (4 * difference(h) - difference(2 * h)) / 3
 
 
-def _moved(arrays: Sequence[Array], direction: Sequence[Array | None], by: float) -> list[Any]:
+def _moved(arrays: Sequence[Array], direction: Sequence[Array | None], by: float) -> list[Array]:
     return [x if d is None else x + by * d for x, d in zip(arrays, direction, strict=True)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +14,10 @@ from treadle.testing.errors import GradientError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from numpy.typing import DTypeLike
+
+    from treadle.compile import Mode
+    from treadle.tensor import TensorLike
     from treadle.testing.domain import Array
 
 # Step and error allowed, relative and absolute, by dtype: the step balances truncation and rounding.
@@ -22,15 +26,15 @@ ALLOWED = {"float16": 1e-1, "float32": 1e-2, "float64": 1e-4}
 
 
 def verify_grad(
-    fun: Callable[..., Any],
-    pt: Sequence[Any],
+    fun: Callable[..., TensorLike],
+    pt: Sequence[object],
     n_tests: int = 2,
     rng: np.random.Generator | None = None,
     eps: float | None = None,
-    out_type: Any = None,
+    out_type: DTypeLike | None = None,
     abs_tol: float | None = None,
     rel_tol: float | None = None,
-    mode: Any = None,
+    mode: Mode | str | None = None,
     cast_to_output_type: bool = False,
     no_debug_ref: bool = True,
 ) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.compile import function
 from treadle.config import discover
@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 
     from treadle.graph import Variable
     from treadle.link.vm import Backend
+    from treadle.testing.domain import Array
+
+    # What a backend makes of a graph; that results are arrays is for the contract to check.
+    Program = Callable[..., Sequence[Array]]
+    Link = Callable[[str, Sequence[Variable], Sequence[Variable]], Program]
 
 GROUP = "treadle.backends"
 
@@ -41,7 +46,7 @@ def find_backend(name: str) -> Backend:
     return backend
 
 
-def linked(backend: str, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> Callable[..., Sequence[Any]]:
+def linked(backend: str, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> Program:
     """Return the graph as a program of a backend, without any rewriting.
 
     The variables may be used again afterwards: the graph is a copy.
@@ -49,15 +54,12 @@ def linked(backend: str, inputs: Sequence[Variable], outputs: Sequence[Variable]
     fgraph = FunctionGraph(list(inputs), list(outputs), clone=True)
     program = find_backend(backend).linker().link(fgraph)
 
-    def run(*values: Any) -> Sequence[Any]:
+    def run(*values: object) -> Sequence[Array]:
         return program(*(v.type.filter(x) for v, x in zip(inputs, values, strict=True)))
 
     return run
 
 
-def compiled(backend: str, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> Callable[..., Sequence[Any]]:
+def compiled(backend: str, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> Program:
     """Return the graph as a function in the backend's mode, rewriting included."""
-    made: Callable[..., Sequence[Any]] = function(
-        list(inputs), list(outputs), mode=backend.upper(), on_unused_input="ignore"
-    )
-    return made
+    return function(list(inputs), list(outputs), mode=backend.upper(), on_unused_input="ignore")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from treadle.testing.sample import LAYOUTS, Sample
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from treadle.tensor import TensorVariable
     from treadle.testing.domain import Array
 
 # Relative error allowed between derivatives and finite differences.
@@ -40,15 +41,15 @@ class Part:
 
     sample: Sample
     dtype: str
-    inputs: list[Any] = field(default_factory=list)
-    outputs: list[Any] = field(default_factory=list)
+    inputs: list[TensorVariable] = field(default_factory=list)
+    outputs: list[TensorVariable] = field(default_factory=list)
     variants: tuple[str, ...] = ()
 
     def arrays(self, variant: str) -> tuple[Array, ...]:
         """Return values of the inputs."""
         return self.sample.arrays(self.dtype, variant)
 
-    def problems(self, variant: str, arrays: Sequence[Array], results: Sequence[Any]) -> list[str]:
+    def problems(self, variant: str, arrays: Sequence[Array], results: Sequence[Array]) -> list[str]:
         """Return what is wrong with the results."""
         signed = self.sample.signed_zeros and variant == "special"
         found = []
@@ -63,12 +64,12 @@ class Part:
         return found
 
 
-def as_tuple(built: Any) -> tuple[Any, ...]:
+def as_tuple(built: object) -> tuple[TensorVariable, ...]:
     """Return one variable or several as a tuple of tensors."""
     return tuple(tt.as_tensor(v) for v in (built if isinstance(built, tuple | list) else (built,)))
 
 
-def variables(sample: Sample, dtype: str, known: bool) -> list[Any]:
+def variables(sample: Sample, dtype: str, known: bool) -> list[TensorVariable]:
     """Return input variables for a sample; with all lengths `known`, or as few as it needs."""
     return [
         tt.tensor(f"{sample.name}_{at}", dtype=operand.dtype or dtype, shape=operand.static_shape(known))
@@ -125,7 +126,7 @@ class SlopePart(Part):
     def _floats(self, given: Sequence[Array]) -> list[Array]:
         return [y for y in self.sample.expected(given) if y.dtype.kind in "fc"]
 
-    def problems(self, variant: str, arrays: Sequence[Array], results: Sequence[Any]) -> list[str]:
+    def problems(self, variant: str, arrays: Sequence[Array], results: Sequence[Array]) -> list[str]:
         """Return where derivatives have another shape or dtype than the input, or another slope."""
         del variant
         count = len(self.sample.operands)
@@ -159,8 +160,8 @@ class SlopePart(Part):
         return []
 
 
-def _dot(results: Sequence[Any], weights: Sequence[Any]) -> Any:
-    total: Any = tt.constant(0.0, dtype="float64")
+def _dot(results: Sequence[TensorVariable], weights: Sequence[TensorVariable]) -> TensorVariable:
+    total: TensorVariable = tt.constant(0.0, dtype="float64")
     for y, w in zip(results, weights, strict=True):
         total = total + tt.sum(y * w.conj()).real
     return total

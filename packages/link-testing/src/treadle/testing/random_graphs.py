@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from hypothesis import strategies
@@ -16,6 +16,7 @@ from treadle.testing.linking import compiled, linked
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from treadle.tensor import TensorVariable
     from treadle.testing.domain import Array
 
 # All lengths are this or 1, so that everything broadcasts; which of the two is not known when graphs are built.
@@ -37,7 +38,7 @@ class Recipe:
 
     steps: tuple[tuple[int, int, int], ...]
 
-    def build(self, inputs: Sequence[Any]) -> Any:
+    def build(self, inputs: Sequence[TensorVariable]) -> TensorVariable:
         """Return the last result, for inputs of `SHAPES`."""
         pool = list(inputs)
         for function, i, j in self.steps:
@@ -46,29 +47,29 @@ class Recipe:
         return pool[-1]
 
 
-def _as_square(x: Any) -> Any:
+def _as_square(x: TensorVariable) -> TensorVariable:
     return x + tt.zeros((LENGTH, LENGTH), dtype="float64")
 
 
-def _rows_joined(x: Any, y: Any) -> Any:
+def _rows_joined(x: TensorVariable, y: TensorVariable) -> TensorVariable:
     return tt.join(0, _as_square(x), _as_square(y))[1 : 1 + LENGTH]
 
 
-def _row_written(x: Any, y: Any) -> Any:
+def _row_written(x: TensorVariable, y: TensorVariable) -> TensorVariable:
     return _as_square(x)[1].set(_as_square(y)[0])
 
 
-def _row_increased(x: Any, y: Any) -> Any:
+def _row_increased(x: TensorVariable, y: TensorVariable) -> TensorVariable:
     return tt.inc_subtensor(_as_square(x)[[0, 2, 0]], tt.tanh(_as_square(y)))
 
 
-def _in_float32(x: Any, y: Any) -> Any:
+def _in_float32(x: TensorVariable, y: TensorVariable) -> TensorVariable:
     """Make float32 of whole numbers, which lose nothing."""
     del y
     return (x * 0 + 2).astype("float32").astype("float64") * x
 
 
-_STEPS: tuple[Callable[[Any, Any], Any], ...] = (
+_STEPS: tuple[Callable[[TensorVariable, TensorVariable], TensorVariable], ...] = (
     lambda x, y: x + y,
     lambda x, y: x - y,
     lambda x, y: tt.tanh(x) * tt.sin(y),
@@ -103,7 +104,7 @@ recipes = strategies.builds(
 )
 
 
-def input_variables() -> list[Any]:
+def input_variables() -> list[TensorVariable]:
     """Return the inputs that recipes are built on; no length is known."""
     return [tt.tensor(f"x{i}", dtype="float64", ndim=len(shape)) for i, shape in enumerate(SHAPES)]
 

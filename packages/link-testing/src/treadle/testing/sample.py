@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 import zlib
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
@@ -14,6 +14,10 @@ from treadle.testing.errors import DuplicateSampleError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    # What a sample builds, of variables, or what NumPy makes of arrays: one result or a tuple of them.
+    Function = Callable[..., object]
+    Axis = int | tuple[int, ...] | None
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 SIGNED = INTEGERS[:4]
@@ -66,7 +70,7 @@ class Operand:
     shapes: Mapping[str, tuple[int, ...]]
     domain: Domain = REAL
     dtype: str | None = None
-    values: Callable[[np.random.Generator, tuple[int, ...]], Any] | None = None
+    values: Callable[[np.random.Generator, tuple[int, ...]], object] | None = None
     static: tuple[int | None, ...] = ()
 
     def array(self, rng: np.random.Generator, dtype: str, variant: str) -> Array:
@@ -83,6 +87,22 @@ class Operand:
         """Return the static shape to declare: of the plain variant where all is `known`."""
         plain = self.shapes["plain"]
         return plain if known else self.static or (None,) * len(plain)
+
+
+class Checked(TypedDict, total=False):
+    """How a sample is checked, as `Sample` describes it."""
+
+    dtypes: tuple[str, ...]
+    wrt: tuple[int, ...]
+    order: int
+    tolerances: Mapping[str, tuple[float, float]]
+
+
+class Traits(Checked, total=False):
+    """How a sample is checked, and with what."""
+
+    variants: tuple[str, ...]
+    optional: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +143,8 @@ class Sample:
 
     name: str
     family: str
-    build: Callable[..., Any]
-    oracle: Callable[..., Any]
+    build: Function
+    oracle: Function
     operands: tuple[Operand, ...]
     dtypes: tuple[str, ...] = REALS
     wrt: tuple[int, ...] = ()

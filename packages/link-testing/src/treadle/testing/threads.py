@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -12,19 +12,23 @@ from treadle.testing.errors import HammerError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from treadle.testing.domain import Array
+
+T = TypeVar("T")
+
 THREADS = 8
 CALLS = 2_500
 
 
 def hammer(
-    function: Callable[..., Any],
-    arguments: Callable[[int], tuple[Any, ...]],
-    expected: Callable[[int], Any] | None,
+    function: Callable[..., T],
+    arguments: Callable[[int], tuple[object, ...]],
+    expected: Callable[[int], object] | None,
     threads: int = THREADS,
     calls: int = CALLS,
     distinct: int = 50,
     tolerance: float = 1e-9,
-) -> list[Any]:
+) -> list[T]:
     """Call a function from several threads, which start each round together.
 
     Parameters
@@ -52,9 +56,9 @@ def hammer(
         If a call raised, or an answer is wrong; it says how many, and which is the first.
     """
     given = [arguments(k) for k in range(distinct)]
-    wanted = [None if expected is None else np.asarray(expected(k)) for k in range(distinct)]
+    wanted = [] if expected is None else [np.asarray(expected(k)) for k in range(distinct)]
     barrier = threading.Barrier(threads)
-    answers: list[list[Any]] = [[] for _ in range(threads)]
+    answers: list[list[T]] = [[] for _ in range(threads)]
     raised: list[BaseException] = []
 
     def work(thread: int) -> None:
@@ -82,13 +86,14 @@ def hammer(
     return [answer for own in answers for answer in own]
 
 
-def _check(answers: list[list[Any]], wanted: list[Any], distinct: int, tolerance: float) -> None:
+def _check(answers: list[list[T]], wanted: list[Array], distinct: int, tolerance: float) -> None:
     wrong = 0
     example = ""
     for thread, own in enumerate(answers):
         for call, answer in enumerate(own):
             right = wanted[(call + thread * 7) % distinct]
-            if np.shape(answer) != right.shape or not np.allclose(answer, right, rtol=tolerance, atol=tolerance):
+            found = np.asarray(answer)
+            if found.shape != right.shape or not np.allclose(found, right, rtol=tolerance, atol=tolerance):
                 wrong += 1
                 example = example or f"thread {thread}, call {call}: {answer!r}, expected {right!r}"
     if wrong:

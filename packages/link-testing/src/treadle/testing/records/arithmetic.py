@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from treadle.testing.domain import AWAY_FROM_INTEGERS, AWAY_FROM_ZERO, NONZERO, 
 from treadle.testing.records.elementwise import elementwise
 from treadle.testing.sample import FLOATS, NUMBERS, Sample
 
+if TYPE_CHECKING:
+    from treadle.testing.domain import Array
+
 F = "arithmetic"
 # x // y jumps where x / y is an integer: x from (0.1, 0.9) y.
 _SMALL_SHARE = Domain(0.2, 0.8)
@@ -18,7 +21,7 @@ _DIVISOR = Domain(1.0, 3.0)
 _SECOND_HALF = Domain(-3.0, 3.0, distinct=True)
 
 
-def _half_open(x: Any, y: Any) -> Any:
+def _half_open(x: Array, y: Array) -> object:
     return np.minimum(np.maximum(x, np.asarray(-1, x.dtype)), y)
 
 

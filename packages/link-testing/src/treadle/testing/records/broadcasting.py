@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,17 +11,21 @@ from treadle.testing.domain import WIDE
 from treadle.testing.records.structured import NO_SPECIAL, number, of_shape
 from treadle.testing.sample import NUMBERS, Sample
 
+if TYPE_CHECKING:
+    from treadle.testing.domain import Array
+    from treadle.testing.sample import Function
+
 F = "broadcasting"
 # Sums flow back to numbers only.
 LEFT_OUT = {tt.SumTo: ("bool",)}
 _MATRIX = of_shape((3, 4), broadcast=(1, 4), empty=(0, 4), long=(11, 97), domain=WIDE)
 
 
-def _filled(x: Any, n: Any, m: Any) -> Any:
+def _filled(x: Array, n: Array, m: Array) -> Array:
     return np.array(np.broadcast_to(x, (int(n), int(m))))
 
 
-def _summed(x: Any, y: Any) -> Any:
+def _summed(x: Array, y: Array) -> object:
     """Sum x to the shape of y, in x's dtype."""
     extra = x.ndim - y.ndim
     total = x.sum(axis=tuple(range(extra)), dtype=x.dtype)
@@ -29,7 +33,7 @@ def _summed(x: Any, y: Any) -> Any:
     return total.sum(axis=axes, keepdims=True, dtype=x.dtype)
 
 
-def _like(value: float) -> Any:
+def _like(value: float) -> Function:
     return lambda x: np.full(x.shape, value, x.dtype)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,26 +12,27 @@ from treadle.testing.records.elementwise import elementwise
 from treadle.testing.sample import REALS, Sample
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from treadle.testing.domain import Array
+    from treadle.testing.sample import Function
 
 F = "cast"
 # Floats that every integer dtype holds: what happens to others, NumPy leaves open.
 _EVERYWHERE = Domain(0.0, 100.0, special=False)
 
 
-def _cast_to(dtype: str) -> Callable[[Any], Any]:
+def _cast_to(dtype: str) -> Function:
     return tt.CASTS[dtype]
 
 
-def _as_type(dtype: str) -> Callable[[Any], Any]:
+def _as_type(dtype: str) -> Function:
     return lambda x: x.astype(dtype)
 
 
-def _second(x: Any, y: Any) -> Any:
+def _second(x: Array, y: Array) -> Array:
     return np.array(np.broadcast_to(y, np.broadcast_shapes(x.shape, y.shape)))
 
 
-def _choose(c: Any, x: Any, y: Any) -> Any:
+def _choose(c: Array, x: Array, y: Array) -> Array:
     return np.where(c, x, y)
 
 

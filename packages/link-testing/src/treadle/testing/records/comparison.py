@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,14 +11,17 @@ from treadle.testing.domain import SMALL
 from treadle.testing.records.elementwise import elementwise
 from treadle.testing.sample import Sample
 
+if TYPE_CHECKING:
+    from treadle.testing.domain import Array
+
 F = "comparison"
 
 
-def _is_plus_infinity(x: Any) -> Any:
+def _is_plus_infinity(x: Array) -> object:
     return x == np.inf
 
 
-def _is_minus_infinity(x: Any) -> Any:
+def _is_minus_infinity(x: Array) -> object:
     return x == -np.inf
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,7 +14,10 @@ from treadle.testing.records.structured import of_shape, positions
 from treadle.testing.sample import Sample
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from typing import Unpack
+
+    from treadle.testing.domain import Array
+    from treadle.testing.sample import Checked, Function, Operand, Traits
 
 F = "complex"
 _PLANE = Domain(-2.0, 2.0, special=False)
@@ -27,29 +30,42 @@ _LOSSY = {"complex64": (2e-4, 2e-5), "complex128": (1e-10, 1e-11)}
 _MATRIX = of_shape((3, 4), domain=_OFF_ZERO)
 
 
-def _of(name: str, build: Callable[..., Any], oracle: Callable[..., Any], *domains: Domain, **record: Any) -> Sample:
+def _of(
+    name: str,
+    build: Function,
+    oracle: Function,
+    *domains: Domain,
+    fixed: tuple[str | None, ...] = (),
+    **record: Unpack[Checked],
+) -> Sample:
     """Return the record of an elementwise function of complex numbers, or of these and floats."""
-    given = {"dtypes": _COMPLEX, "wrt": tuple(range(len(domains))), "tolerances": _LOSSY, **record}
-    return elementwise(F, name, build, oracle, *domains, takes_all=False, **given)
+    given: Checked = {"dtypes": _COMPLEX, "wrt": tuple(range(len(domains))), "tolerances": _LOSSY, **record}
+    return elementwise(F, name, build, oracle, *domains, fixed=fixed, takes_all=False, **given)
 
 
-def _with(name: str, build: Callable[..., Any], oracle: Callable[..., Any], *operands: Any, **record: Any) -> Sample:
-    given = {"dtypes": _COMPLEX, "wrt": tuple(range(len(operands))), "tolerances": _LOSSY, **record}
-    return Sample(name, F, build, oracle, operands, variants=("plain", "fortran", "strided", "reversed"), **given)
+def _with(name: str, build: Function, oracle: Function, *operands: Operand, **record: Unpack[Traits]) -> Sample:
+    given: Traits = {
+        "dtypes": _COMPLEX,
+        "wrt": tuple(range(len(operands))),
+        "tolerances": _LOSSY,
+        "variants": ("plain", "fortran", "strided", "reversed"),
+        **record,
+    }
+    return Sample(name, F, build, oracle, operands, **given)
 
 
-def _complex(a: Any, b: Any) -> Any:
+def _complex(a: Array, b: Array) -> Array:
     """Put the parts together; 1j * b would make NaN of an infinite b."""
     made = np.zeros(np.broadcast_shapes(a.shape, b.shape), np.result_type(a, b, 1j))
     made.real, made.imag = a, b
     return made
 
 
-def _polar(r: Any, phi: Any) -> Any:
+def _polar(r: Array, phi: Array) -> Array:
     return _complex(r * np.cos(phi), r * np.sin(phi))
 
 
-_ONE_OPERAND: tuple[tuple[str, Any, Any, Domain], ...] = (
+_ONE_OPERAND: tuple[tuple[str, Function, Function, Domain], ...] = (
     ("neg", tt.neg, np.negative, _PLANE),
     ("abs", tt.abs, np.absolute, _OFF_ZERO),
     ("sign", tt.sign, np.sign, _OFF_ZERO),
@@ -74,7 +90,7 @@ _ONE_OPERAND: tuple[tuple[str, Any, Any, Domain], ...] = (
     ("powers", lambda z: (z**2, z**3, z**-1.0), lambda z: (z**2, z**3, z**-1.0), _RIGHT),
 )
 # Functions that PyTorch does not have, or that it computes otherwise for some complex numbers.
-_RARE: tuple[tuple[str, Any, Any, Domain], ...] = (
+_RARE: tuple[tuple[str, Function, Function, Domain], ...] = (
     ("exp2", tt.exp2, np.exp2, _PLANE),
     ("expm1", tt.expm1, np.expm1, _PLANE),
     ("log2", tt.log2, np.log2, _RIGHT),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,34 +11,38 @@ from treadle.testing.domain import WIDE
 from treadle.testing.records.structured import NO_SPECIAL, number, of_shape
 from treadle.testing.sample import FLOATS, Sample
 
+if TYPE_CHECKING:
+    from treadle.tensor import TensorVariable
+    from treadle.testing.domain import Array
+
 F = "conditional"
 _X = of_shape((3, 4), broadcast=(1, 4), empty=(0, 4), long=(11, 97))
 _Y = of_shape((3, 4), broadcast=(1, 4), empty=(0, 4), long=(11, 97))
 _WIDE = of_shape((3, 4), broadcast=(1, 4), empty=(0, 4), long=(11, 97), domain=WIDE)
 
 
-def _products(c: Any, x: Any, y: Any) -> Any:
+def _products(c: TensorVariable, x: TensorVariable, y: TensorVariable) -> object:
     return tt.ifelse(c, x * x, y * x)
 
 
-def _nested(c: Any, x: Any, y: Any) -> Any:
+def _nested(c: TensorVariable, x: TensorVariable, y: TensorVariable) -> object:
     return tt.ifelse(c > 1, x * y, tt.ifelse(c > 0, x * x, y))
 
 
-def _guarded(c: Any, x: Any) -> Any:
+def _guarded(c: TensorVariable, x: TensorVariable) -> object:
     # The logarithm of numbers below 0, and its derivatives, must leave no trace.
     return tt.ifelse(c, tt.log(x), x * x)
 
 
-def _plain(c: Any, x: Any, y: Any) -> Any:
+def _plain(c: TensorVariable, x: TensorVariable, y: TensorVariable) -> object:
     return tt.ifelse(c, x, y)
 
 
-def _flipped(c: Any, x: Any) -> Any:
+def _flipped(c: TensorVariable, x: TensorVariable) -> object:
     return tt.ifelse(c, x[::-1], x) * x
 
 
-def _chosen(c: Any, x: Any, y: Any) -> Any:
+def _chosen(c: Array, x: Array, y: Array) -> Array:
     return np.asarray(x if c else y)
 
 

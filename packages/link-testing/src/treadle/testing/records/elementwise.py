@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,7 +10,10 @@ from treadle.testing.domain import REAL, Domain
 from treadle.testing.sample import LONG, PLAIN, REALS, Operand, Sample
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
+
+    from treadle.testing.domain import Array
+    from treadle.testing.sample import Function
 
 # One operand broadcasts against the next where lengths turn out to be 1 at run time.
 _BROADCAST = ((3, 1), (1, 4), (1, 1))
@@ -41,8 +44,8 @@ def operands(domains: tuple[Domain, ...], dtypes: tuple[str | None, ...] = ()) -
 def elementwise(
     family: str,
     name: str,
-    build: Callable[..., Any],
-    oracle: Callable[..., Any],
+    build: Function,
+    oracle: Function,
     *domains: Domain,
     dtypes: tuple[str, ...] = REALS,
     wrt: tuple[int, ...] | None = None,
@@ -81,10 +84,10 @@ def elementwise(
     )
 
 
-def in_float64(function: Callable[..., Any]) -> Callable[..., Any]:
+def in_float64(function: Function) -> Function:
     """Return an oracle that computes in float64 and rounds to the dtype NumPy's exp would give."""
 
-    def oracle(*arrays: Any) -> Any:
+    def oracle(*arrays: Array) -> Array:
         dtype = np.result_type(*(np.exp(x[:0].ravel()).dtype if x.ndim else np.exp(x).dtype for x in arrays))
         return np.asarray(function(*(x.astype("float64") for x in arrays))).astype(dtype)
 

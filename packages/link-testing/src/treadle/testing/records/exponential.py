@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import special
@@ -12,17 +12,20 @@ from treadle.testing.domain import NEGATIVE, NONZERO, POSITIVE, REAL, SMALL, WID
 from treadle.testing.records.elementwise import elementwise, in_float64
 from treadle.testing.sample import FLOATS, INTEGERS, NUMBERS, SIGNED, Sample
 
+if TYPE_CHECKING:
+    from treadle.testing.domain import Array
+
 F = "exponential"
 _EXPONENT = Domain(0.0, 3.0, special=False)
 _BASE = Domain(0.3, 3.0)
 _LOSSY = {"float16": (5e-3, 5e-3)}
 
 
-def _log1mexp(x: Any) -> Any:
+def _log1mexp(x: Array) -> Array:
     return np.where(x > -np.log(2.0), np.log(-np.expm1(x)), np.log1p(-np.exp(x)))
 
 
-def _powers(x: Any) -> Any:
+def _powers(x: Array) -> tuple[Array, ...]:
     """Return the powers; special values are left out, since NumPy's own power of 0.5 is a square root, or not."""
     return tuple(np.power(x, np.full(x.shape, y, x.dtype)) for y in (2, 3, 0.5, -1.0))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,36 +10,45 @@ from treadle import tensor as tt
 from treadle.testing.records.structured import NO_SPECIAL, of_shape
 from treadle.testing.sample import Sample
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from treadle.graph import Apply, FunctionGraph, Type, Variable
+    from treadle.tensor import TensorVariable
+    from treadle.testing.domain import Array
+
 F = "from_function"
 _X = of_shape((3, 4), broadcast=(1, 4), empty=(0, 4), long=(11, 97))
 
 
-def _square(x: Any) -> Any:
+def _square(x: Array) -> Array:
     return x * x
 
 
-def _squared(x: Any) -> Any:
+def _squared(x: TensorVariable) -> object:
     wrap = tt.wrap_py([x.type], [x.type], lambda _fgraph, _node, shapes: shapes, pullback=_slope)
     return wrap(_square)(x)
 
 
-def _slope(inputs: Any, outputs: Any, cotangents: Any) -> Any:
+def _slope(
+    inputs: Sequence[TensorVariable], outputs: Sequence[TensorVariable], cotangents: Sequence[TensorVariable]
+) -> list[TensorVariable]:
     del outputs
     return [cotangents[0] * inputs[0] * 2]
 
 
-def _ends(x: Any) -> Any:
+def _ends(x: Array) -> tuple[Array, Array]:
     # The first result shares the argument's memory.
     return x[::-1], np.array(x.shape[0])
 
 
-def _end_shapes(fgraph: Any, node: Any, shapes: Any) -> Any:
+def _end_shapes(fgraph: FunctionGraph, node: Apply, shapes: Sequence[object]) -> list[object]:
     del fgraph, node
     return [shapes[0], ()]
 
 
-def _turned(x: Any) -> Any:
-    kinds: list[Any] = [tt.TensorType(x.dtype, (None, None)), tt.lscalar]
+def _turned(x: TensorVariable) -> object:
+    kinds: list[Type | Callable[[], Variable]] = [tt.TensorType(x.dtype, (None, None)), tt.lscalar]
     return tuple(tt.wrap_py([x.type], kinds, _end_shapes)(_ends)(x))
 
 

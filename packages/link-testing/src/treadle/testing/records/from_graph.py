@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,39 +10,43 @@ from treadle import tensor as tt
 from treadle.testing.records.structured import NO_SPECIAL, in_dtype_of, of_shape
 from treadle.testing.sample import FLOATS, Sample
 
+if TYPE_CHECKING:
+    from treadle.tensor import TensorVariable
+    from treadle.testing.domain import Array
+
 F = "from_graph"
 _X = of_shape((3, 4), broadcast=(1, 4), empty=(0, 4), long=(11, 97))
 _Y = of_shape((3, 4), broadcast=(3, 1), empty=(1, 4), long=(11, 97))
 
 
-def _fresh(*variables: Any) -> list[Any]:
+def _fresh(*variables: TensorVariable) -> list[TensorVariable]:
     return [v.type.make_variable() for v in variables]
 
 
-def _product(x: Any, y: Any) -> Any:
+def _product(x: TensorVariable, y: TensorVariable) -> object:
     a, b = _fresh(x, y)
     return tt.OpFromGraph([a, b], [a * b * a])(x, y)
 
 
-def _inline(x: Any, y: Any) -> Any:
+def _inline(x: TensorVariable, y: TensorVariable) -> object:
     a, b = _fresh(x, y)
     return tuple(tt.OpFromGraph([a, b], [a * b, a], inline=True)(x, y))
 
 
-def _nested(x: Any) -> Any:
+def _nested(x: TensorVariable) -> object:
     (a,) = _fresh(x)
     inner = tt.OpFromGraph([a], [tt.tanh(a)])
     outer = tt.OpFromGraph([a], [inner(a) * inner(a * a)])
     return outer(x)
 
 
-def _with_choice(x: Any) -> Any:
+def _with_choice(x: TensorVariable) -> object:
     (a,) = _fresh(x)
     op = tt.OpFromGraph([a], [tt.ifelse(a.shape[0] > 1, tt.sin(a), tt.cos(a))])
     return op(x)
 
 
-def _chosen(x: Any) -> Any:
+def _chosen(x: Array) -> Array:
     return np.sin(x) if x.shape[0] > 1 else np.cos(x)
 
 

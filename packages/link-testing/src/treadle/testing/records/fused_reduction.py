@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,41 +12,43 @@ from treadle.testing.domain import Domain
 from treadle.testing.records.structured import NO_SPECIAL, of_shape
 from treadle.testing.sample import MAJOR, REALS, Sample
 
+if TYPE_CHECKING:
+    from treadle.tensor import TensorVariable
+    from treadle.testing.domain import Array
+    from treadle.testing.sample import Axis
+
 F = "fused_reduction"
 _SMALL = Domain(-3.0, 3.0, special=False)
 _LOSSY = {"float32": (1e-4, 1e-3), "float64": (1e-11, 1e-9)}
 
 
-def _build(x: Any, y: Any, axis: Any, alone: bool = False) -> Any:
+def _build(x: TensorVariable, y: TensorVariable, axis: Axis, alone: bool = False) -> object:
     z = x * y + x
-    mul: Any = tt.mul.scalar_op
-    add: Any = tt.add.scalar_op
-    over: list[Any] = [tt.sum(z, axis=axis).owner, tt.max(z, axis=axis).owner]
+    nodes = [v.get_parents()[0] for v in (tt.sum(z, axis=axis), tt.max(z, axis=axis))]
+    over = [node.op for node in nodes if isinstance(node.op, tt.Reduction)]
     dtypes = (x.dtype, x.dtype)
     steps = (
-        tt.Step(mul, (0, 1), dtypes, x.dtype),
-        tt.Step(add, (2, 0), dtypes, x.dtype),
+        tt.Step(tt.SCALAR_OPS["mul"], (0, 1), dtypes, x.dtype),
+        tt.Step(tt.SCALAR_OPS["add"], (2, 0), dtypes, x.dtype),
     )
     if alone:
         # One output, which is a value, not a tuple of one.
-        return tt.FusedReduction(tt.Composite(2, dtypes, steps, (3,)), (over[0].op,))(x, y)
-    op = tt.FusedReduction(tt.Composite(2, dtypes, steps, (2, 3, 3)), (None, *(node.op for node in over)))
+        return tt.FusedReduction(tt.Composite(2, dtypes, steps, (3,)), (over[0],))(x, y)
+    op = tt.FusedReduction(tt.Composite(2, dtypes, steps, (2, 3, 3)), (None, *over))
     return tuple(op(x, y, return_list=True))
 
 
-def _oracle(x: Any, y: Any, axis: Any) -> Any:
+def _oracle(x: Array, y: Array, axis: Axis) -> tuple[Array, ...]:
     product = np.asarray(x * y)
     value = np.asarray(product + x)
     return product, np.sum(value, axis=axis), np.max(value, axis=axis)
 
 
-def _sum(x: Any, y: Any, axis: Any) -> Any:
+def _sum(x: Array, y: Array, axis: Axis) -> object:
     return np.sum(np.asarray(x * y + x), axis=axis)
 
 
-def _operand(shape: tuple[int, ...], **given: Any) -> Any:
-    return of_shape(shape, domain=_SMALL, **given)
-
+_operand = partial(of_shape, domain=_SMALL)
 
 _MATRIX = _operand((3, 4), broadcast=(1, 4), empty=(3, 4), long=(11, 97))
 _SHORT_ROWS = _operand((40, 3), broadcast=(40, 1), empty=(40, 3), long=(700, 3))

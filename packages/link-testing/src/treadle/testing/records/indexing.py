@@ -12,7 +12,15 @@ from treadle.testing.records.structured import SAME_SHAPE, number, of_shape, pos
 from treadle.testing.sample import MAJOR, REALS, Operand, Sample
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+    from typing import Any, Unpack
+
+    from treadle.tensor import TensorVariable
+    from treadle.testing.domain import Array
+    from treadle.testing.sample import Traits
+
+    # An index expression: it indexes variables and arrays alike.
+    Take = Callable[..., Any]
 
 F = "indexing"
 _X = of_shape((5, 4), domain=WIDE)
@@ -29,41 +37,42 @@ def _dtypes(name: str) -> tuple[str, ...]:
     return REALS if name in _EVERYWHERE else MAJOR
 
 
-def _taking(name: str, take: Callable[..., Any], *operands: Operand, **record: Any) -> Sample:
-    """Return the record of an index expression; one function indexes variables and arrays."""
-
-    def oracle(*arrays: Any) -> Any:
-        return np.array(take(arrays[0], *(int(a) if a.ndim == 0 else a for a in arrays[1:])))
-
-    return Sample(name, F, take, oracle, operands, _dtypes(name), (0,), **{"variants": SAME_SHAPE, **record})
+def _parts(arrays: Sequence[Array]) -> list[int | Array]:
+    return [int(a) if a.ndim == 0 else a for a in arrays]
 
 
-def _writing(name: str, take: Callable[..., Any], *operands: Operand, **record: Any) -> tuple[Sample, ...]:
+def _taking(name: str, take: Take, *operands: Operand, **record: Unpack[Traits]) -> Sample:
+    """Return the record of an index expression."""
+
+    def oracle(x: Array, *parts: Array) -> Array:
+        return np.array(take(x, *_parts(parts)))
+
+    given: Traits = {"dtypes": _dtypes(name), "wrt": (0,), "variants": SAME_SHAPE, **record}
+    return Sample(name, F, take, oracle, operands, **given)
+
+
+def _writing(
+    name: str, take: Take, *operands: Operand, repeats: bool = False, **record: Unpack[Traits]
+) -> tuple[Sample, ...]:
     """Return the two records of writing to an index expression: set and increment."""
 
-    def part(x: Any, *parts: Any) -> Any:
-        """Return the index itself, from an object whose only ability is to be indexed."""
-        del x
-        return take(_ITSELF, *(int(a) if a.ndim == 0 else a for a in parts))
-
-    def set_oracle(x: Any, y: Any, *parts: Any) -> Any:
+    def set_oracle(x: Array, y: Array, *parts: Array) -> Array:
         result = x.copy()
-        result[part(x, *parts)] = y
+        result[take(_ITSELF, *_parts(parts))] = y
         return result
 
-    def inc_oracle(x: Any, y: Any, *parts: Any) -> Any:
+    def inc_oracle(x: Array, y: Array, *parts: Array) -> Array:
         result = x.copy()
-        (np.logical_or if x.dtype == bool else np.add).at(result, part(x, *parts), y)
+        (np.logical_or if x.dtype == bool else np.add).at(result, take(_ITSELF, *_parts(parts)), y)
         return result
 
-    def set_build(x: Any, y: Any, *parts: Any) -> Any:
+    def set_build(x: TensorVariable, y: TensorVariable, *parts: TensorVariable) -> TensorVariable:
         return tt.set_subtensor(take(x, *parts), y)
 
-    def inc_build(x: Any, y: Any, *parts: Any) -> Any:
+    def inc_build(x: TensorVariable, y: TensorVariable, *parts: TensorVariable) -> TensorVariable:
         return tt.inc_subtensor(take(x, *parts), y)
 
-    made: dict[str, Any] = {"wrt": (0, 1), "variants": SAME_SHAPE, "dtypes": _dtypes(name), **record}
-    repeats = made.pop("repeats", False)
+    made: Traits = {"wrt": (0, 1), "variants": SAME_SHAPE, "dtypes": _dtypes(name), **record}
     increment = Sample(f"inc_{name}", F, inc_build, inc_oracle, operands, **made)
     # Which of several values is set at one position is not defined.
     return (increment,) if repeats else (Sample(f"set_{name}", F, set_build, set_oracle, operands, **made), increment)
@@ -74,7 +83,7 @@ class _Itself:
 
     __slots__ = ()
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: object) -> object:
         return index
 
 

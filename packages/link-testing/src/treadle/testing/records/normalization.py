@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import special
@@ -13,18 +13,21 @@ from treadle.testing.domain import REAL, Domain
 from treadle.testing.records.structured import in_dtype_of, of_shape
 from treadle.testing.sample import FLOATS, INTEGERS, Operand, Sample
 
+if TYPE_CHECKING:
+    from treadle.testing.sample import Function
+
 F = "normalization"
 # It is of floats, with minus infinity for no elements.
 LEFT_OUT = {tt.Peak: ("bool", *INTEGERS)}
 # Numbers whose exponentials overflow.
 _HUGE = Domain(-2000.0, 2000.0, special=False)
 _LOSSY = {"float32": (1e-4, 1e-4), "float64": (1e-11, 1e-11)}
-_FUNCTIONS: tuple[tuple[str, Any, Any], ...] = (
+_FUNCTIONS: tuple[tuple[str, Function, Function], ...] = (
     ("softmax", tt.softmax, special.softmax),
     ("log_softmax", tt.log_softmax, special.log_softmax),
     ("logsumexp", tt.logsumexp, special.logsumexp),
 )
-_AXES: tuple[tuple[str, Any], ...] = (("all", None), ("first", 0), ("last", -1))
+_AXES: tuple[tuple[str, int | None], ...] = (("all", None), ("first", 0), ("last", -1))
 
 
 def _matrix(domain: Domain, static: tuple[int | None, ...] = ()) -> tuple[Operand, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,7 +12,9 @@ from treadle.testing.records.structured import NO_SPECIAL, of_shape
 from treadle.testing.sample import FLOATS, INTEGERS, Operand, Sample
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from typing import Unpack
+
+    from treadle.testing.sample import Function, Traits
 
 F = "product"
 # BLAS has two real dtypes.
@@ -20,12 +22,9 @@ LEFT_OUT = {tt.Gemm: ("bool", *INTEGERS)}
 _LOSSY = {"float32": (1e-4, 1e-4), "float64": (1e-11, 1e-11)}
 
 
-def _product(
-    name: str, build: Callable[..., Any], oracle: Callable[..., Any], *operands: Operand, **record: Any
-) -> Sample:
-    return Sample(
-        name, F, build, oracle, operands, variants=NO_SPECIAL, **{"wrt": (0, 1), "tolerances": _LOSSY, **record}
-    )
+def _product(name: str, build: Function, oracle: Function, *operands: Operand, **record: Unpack[Traits]) -> Sample:
+    given: Traits = {"variants": NO_SPECIAL, "wrt": (0, 1), "tolerances": _LOSSY, **record}
+    return Sample(name, F, build, oracle, operands, **given)
 
 
 _A = of_shape((3, 4), broadcast=(1, 4), empty=(3, 0), long=(11, 97), domain=SMALL)

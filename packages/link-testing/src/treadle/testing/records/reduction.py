@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,14 +13,17 @@ from treadle.testing.records.structured import NO_SPECIAL, of_shape
 from treadle.testing.sample import FLOATS, MAJOR, NUMBERS, REALS, VARIANTS, Operand, Sample
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from typing import Unpack
+
+    from treadle.testing.domain import Array
+    from treadle.testing.sample import Axis, Function, Traits
 
 F = "reduction"
 _NEAR_ONE = Domain(0.7, 1.3)
 _LOSSY = {"float32": (1e-4, 1e-4), "float64": (1e-11, 1e-11)}
 
 # Name, axis, whether it is kept, and rank.
-_PLACES: tuple[tuple[str, Any, bool, int], ...] = (
+_PLACES: tuple[tuple[str, Axis, bool, int], ...] = (
     ("all", None, False, 2),
     ("first", 0, False, 2),
     ("last_kept", -1, True, 2),
@@ -36,16 +39,16 @@ def _operand(ndim: int, domain: Domain, empty: bool) -> Operand:
     return of_shape((3, 4), broadcast=(1, 4), empty=(3, 0) if empty else (3, 4), long=(11, 97), domain=domain)
 
 
-def _over(name: str, axis: Any, keepdims: bool) -> Callable[[Any], Any]:
+def _over(name: str, axis: Axis, keepdims: bool) -> Function:
     return lambda x: getattr(tt, name)(x, axis=axis, keepdims=keepdims)
 
 
-def _numpy_over(name: str, axis: Any, keepdims: bool) -> Callable[[Any], Any]:
+def _numpy_over(name: str, axis: Axis, keepdims: bool) -> Function:
     return lambda x: getattr(np, name)(x, axis=axis, keepdims=keepdims)
 
 
-def _position_over(name: str, axis: Any, keepdims: bool) -> Callable[[Any], Any]:
-    def oracle(x: Any) -> Any:
+def _position_over(name: str, axis: Axis, keepdims: bool) -> Function:
+    def oracle(x: Array) -> Array:
         if isinstance(axis, tuple):
             # Several axes are counted in C order.
             flat = x.transpose(1, 0, 2).reshape(x.shape[1], x.shape[0] * x.shape[2])
@@ -55,29 +58,24 @@ def _position_over(name: str, axis: Any, keepdims: bool) -> Callable[[Any], Any]
     return oracle
 
 
-def _everywhere(name: str, domain: Domain, *, empty: bool, **record: Any) -> tuple[Sample, ...]:
+def _everywhere(name: str, domain: Domain, *, empty: bool, **record: Unpack[Traits]) -> tuple[Sample, ...]:
     oracle = _position_over if name.startswith("arg") else _numpy_over
-    return tuple(
-        Sample(
-            f"{name}_{place}",
-            F,
-            _over(name, axis, keepdims),
-            oracle(name, axis, keepdims),
-            (_operand(ndim, domain, empty),),
-            # Two places at every dtype, all of them at the major ones.
-            REALS if place in {"all", "outer"} else MAJOR,
-            **record,
-        )
-        for place, axis, keepdims, ndim in _PLACES
-    )
+    found = []
+    for place, axis, keepdims, ndim in _PLACES:
+        # Two places at every dtype, all of them at the major ones.
+        given: Traits = {"dtypes": REALS if place in {"all", "outer"} else MAJOR, **record}
+        operands = (_operand(ndim, domain, empty),)
+        build, expected = _over(name, axis, keepdims), oracle(name, axis, keepdims)
+        found.append(Sample(f"{name}_{place}", F, build, expected, operands, **given))
+    return tuple(found)
 
 
-def _float_mean(function: Callable[..., Any]) -> Callable[..., Any]:
+def _float_mean(function: Function) -> Function:
     """Return an oracle of means: integers give float64, as in NumPy."""
 
-    def oracle(x: Any) -> Any:
+    def oracle(x: Array) -> Array:
         with np.errstate(all="ignore"):
-            return function(x.astype("float64")).astype(x.dtype if x.dtype.kind == "f" else "float64")
+            return np.asarray(function(x.astype("float64"))).astype(x.dtype if x.dtype.kind == "f" else "float64")
 
     return oracle
 

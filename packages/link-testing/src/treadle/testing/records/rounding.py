@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,24 +11,28 @@ from treadle.testing.domain import AWAY_FROM_HALVES, AWAY_FROM_INTEGERS
 from treadle.testing.records.elementwise import elementwise
 from treadle.testing.sample import NUMBERS, Sample
 
+if TYPE_CHECKING:
+    from treadle.tensor import TensorVariable
+    from treadle.testing.domain import Array
+
 F = "rounding"
 
 
-def _to_even(x: Any) -> Any:
+def _to_even(x: Array) -> Array:
     """Round as numpy.round does: integers stay integers."""
     return np.round(x)
 
 
-def _away_from_zero(x: Any) -> Any:
+def _away_from_zero(x: Array) -> Array:
     return np.copysign(np.floor(np.abs(x) + 0.5), x).astype(x.dtype) if x.dtype.kind == "f" else x
 
 
-def _exact_halves(x: Any) -> Any:
+def _exact_halves(x: TensorVariable) -> object:
     """Return halves, made from any numbers: where rounding functions differ."""
     return tt.round_half_to_even(tt.floor(x) + 0.5), tt.round_half_away_from_zero(tt.floor(x) + 0.5)
 
 
-def _exact_halves_oracle(x: Any) -> Any:
+def _exact_halves_oracle(x: Array) -> tuple[Array, ...]:
     halves = np.floor(x) + 0.5
     return np.rint(halves), _away_from_zero(halves)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,16 +11,20 @@ from treadle.testing.domain import WIDE
 from treadle.testing.records.structured import number, of_shape
 from treadle.testing.sample import Sample
 
+if TYPE_CHECKING:
+    from treadle.testing.domain import Array
+    from treadle.testing.sample import Function
+
 F = "shape"
 _MATRIX = (of_shape((3, 4), broadcast=(1, 4), empty=(0, 4), long=(11, 97), domain=WIDE),)
 _CUBE = (of_shape((2, 3, 4), broadcast=(1, 3, 1), empty=(2, 0, 4), long=(5, 7, 33), domain=WIDE),)
 
 
-def _lengths(x: Any) -> Any:
+def _lengths(x: Array) -> Array:
     return np.array(x.shape, "int64")
 
 
-def _length(axis: int) -> Any:
+def _length(axis: int) -> Function:
     return lambda x: np.array(x.shape[axis], "int64")
 
 

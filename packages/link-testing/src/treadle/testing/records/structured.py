@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from treadle.testing.domain import REAL, Domain
 from treadle.testing.sample import Operand
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from treadle.testing.domain import Array
+    from treadle.testing.sample import Function
 
 Shape = tuple[int, ...]
 # Variants of ops whose operands have no special values or other shapes.
@@ -35,7 +38,7 @@ def of_shape(
 def positions(*values: int, dtype: str = "int64", shape: Shape | None = None) -> Operand:
     """Return an operand with fixed integers: a vector, or an array of a shape."""
 
-    def array(rng: Any, wanted: Shape) -> Any:
+    def array(rng: np.random.Generator, wanted: Shape) -> object:
         del rng, wanted
         return list(values) if shape is None else _nested(list(values), shape)
 
@@ -47,18 +50,18 @@ def number(value: float, dtype: str = "int64") -> Operand:
     return Operand({"plain": ()}, dtype=dtype, values=lambda *_: value)
 
 
-def _nested(values: list[int], shape: Shape) -> Any:
+def _nested(values: list[int], shape: Shape) -> object:
     if not shape:
         return values[0]
     step = len(values) // shape[0]
     return [_nested(values[i * step : (i + 1) * step], shape[1:]) for i in range(shape[0])]
 
 
-def in_dtype_of(function: Callable[..., Any]) -> Callable[..., Any]:
+def in_dtype_of(function: Function) -> Function:
     """Return an oracle that computes in float64 and rounds to the dtype of its first float array (else float64)."""
 
-    def oracle(*arrays: Any) -> Any:
+    def oracle(*arrays: Array) -> object:
         dtype = arrays[0].dtype if arrays[0].dtype.kind == "f" else "float64"
-        return function(*(x.astype("float64") for x in arrays)).astype(dtype)
+        return np.asarray(function(*(x.astype("float64") for x in arrays))).astype(dtype)
 
     return oracle
