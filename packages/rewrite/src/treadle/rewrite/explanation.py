@@ -13,11 +13,12 @@ from treadle.rewrite.documented.databases import optdb
 from treadle.rewrite.documented.substitution import PatternNodeRewriter
 from treadle.rewrite.errors import RewriterTypeError, UnknownTagError
 from treadle.rewrite.interface import GraphRewriter, NodeRewriter, looks_at
-from treadle.rewrite.pattern import Law, Tracked
+from treadle.rewrite.pattern import Law
 from treadle.rewrite.query import RewriteDatabaseQuery, as_query
 from treadle.rewrite.report import Report
 from treadle.rewrite.rules import Rule
 from treadle.rewrite.run import replacements
+from treadle.rewrite.tracked import Tracked, is_among, name_of
 
 if TYPE_CHECKING:
     import difflib
@@ -115,7 +116,7 @@ def _card(name: str, found: Sequence[tuple[RewriteDatabase, Entry]]) -> RuleCard
         first,
         tuple(dict.fromkeys(database.name or "top" for database, _ in found)),
         tuple(tags),
-        tuple(item.__name__ if isinstance(item, type) else str(item) for item in _tracked(rewriter)),
+        tuple(map(name_of, _tracked(rewriter))),
         getattr(rewriter, "place", "") or found[0][1].place,
         text,
     )
@@ -171,7 +172,7 @@ def _op_of(given: object, rewriters: Sequence[object]) -> list[Tracked]:
             classes += kind.__subclasses__()
             names.setdefault(kind.__name__.lower(), []).append(kind)
     for item in (item for rewriter in rewriters for item in _tracked(rewriter)):
-        names.setdefault((item.__name__ if isinstance(item, type) else str(item)).lower(), []).append(item)
+        names.setdefault(name_of(item).lower(), []).append(item)
     if not isinstance(given, str):
         msg = f"rules: an op, a class of ops, a node, a variable or a name is needed, got {given!r}."
         raise RewriterTypeError(msg)
@@ -192,7 +193,7 @@ def _concerns(rewriter: object, wanted: Tracked) -> bool:
         return True
     if isinstance(wanted, type):
         return any(issubclass(wanted, i) if isinstance(i, type) else isinstance(i, wanted) for i in tracked)
-    return any(isinstance(wanted, item) if isinstance(item, type) else item == wanted for item in tracked)
+    return is_among(wanted, tracked)
 
 
 def show_rewrites(
@@ -311,7 +312,7 @@ def why_not(
     if not isinstance(rewriter, NodeRewriter):
         return _of_whole(rule, target, where.query(asked), whole)
     if not looks_at(rewriter, target):
-        tracked = ", ".join(item.__name__ if isinstance(item, type) else str(item) for item in _tracked(rewriter))
+        tracked = ", ".join(map(name_of, _tracked(rewriter)))
         return Explanation(rule, False, f"it looks at {tracked}, and the node is {target.op}{target.where()}")
     return _tried(rule, rewriter, target, where.query(asked), whole)
 

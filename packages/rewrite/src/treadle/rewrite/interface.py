@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from treadle.rewrite.run import running
+from treadle.rewrite.tracked import is_among
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -128,7 +129,4 @@ class NodeRewriter(Rewriter, ABC):
 def looks_at(rewriter: NodeRewriter, node: Apply) -> bool:
     """Whether a rewriter tracks a node's op."""
     tracked = rewriter.tracks()
-    if tracked is None:
-        return True
-    op = node.op
-    return any(isinstance(op, item) if isinstance(item, type) else op == item for item in tracked)
+    return tracked is None or is_among(node.op, tracked)

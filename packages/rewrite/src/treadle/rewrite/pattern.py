@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from treadle.graph import Apply, Constant, Op, Variable
 from treadle.rewrite.errors import RuleDefinitionError
+from treadle.rewrite.tracked import Tracked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 # Commutative ops with more operands than this are matched in the order written: there would be too many others.
 MOST_OPERANDS = 4
 
-# An op, or a class of ops.
-Tracked = Op | type[Op]
 # What a pattern applies an op to.
 Part: TypeAlias = "Pattern | complex | Constant"
 

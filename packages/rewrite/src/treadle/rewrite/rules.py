@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from treadle.graph import DuplicateRegistrationError, Op
-from treadle.rewrite.errors import RewriterTypeError, RuleDefinitionError
+from treadle.rewrite.errors import RuleDefinitionError
 from treadle.rewrite.interface import GraphRewriter, NodeRewriter
-from treadle.rewrite.pattern import Law, Tracked
+from treadle.rewrite.pattern import Law
 from treadle.rewrite.phase import Phase
 from treadle.rewrite.tags import NOT_IEEE
+from treadle.rewrite.tracked import Tracked, check_tracked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -209,7 +210,7 @@ class RuleSet:
 
         def declare(function: _Function) -> _Function:
             identity = name or function.__name__
-            self._check_tracked(identity, tracked)
+            check_tracked(f"rule {identity!r}", tracked)
             phases = _phases(phase)
             self.add(
                 Rule(
@@ -332,13 +333,6 @@ class RuleSet:
         given = [tag for phase in phases for tag in phase.default_tags] if tags is None else tags
         mark = (NOT_IEEE,) if differs else ()
         return frozenset((self.name, *given, *mark, *(phase.tag for phase in phases)))
-
-    @staticmethod
-    def _check_tracked(name: str, tracked: Sequence[object]) -> None:
-        for item in tracked:
-            if not isinstance(item, Op) and not (isinstance(item, type) and issubclass(item, Op)):
-                msg = f"rule {name!r}: tracks ops or classes of ops, got {item!r}. Name the op itself."
-                raise RewriterTypeError(msg)
 
 
 def _phases(phase: Phase | Sequence[Phase]) -> tuple[Phase, ...]:

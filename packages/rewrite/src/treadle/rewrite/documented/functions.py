@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from treadle.graph import DestroyHandler, Feature, Op
 from treadle.rewrite.errors import RewriterTypeError
 from treadle.rewrite.interface import GraphRewriter, NodeRewriter
+from treadle.rewrite.tracked import check_tracked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -100,16 +101,6 @@ def _check_function(what: str, fn: object) -> None:
         raise RewriterTypeError(msg)
 
 
-def _check_tracked(tracks: object) -> None:
-    if not isinstance(tracks, list | tuple | set | frozenset) or not tracks:
-        msg = f"node_rewriter: tracks must be None or a list of ops and classes of ops, got {tracks!r}."
-        raise RewriterTypeError(msg)
-    for item in tracks:
-        if not isinstance(item, Op) and not (isinstance(item, type) and issubclass(item, Op)):
-            msg = f"node_rewriter: tracks ops and classes of ops, got {item!r}. Name the op itself."
-            raise RewriterTypeError(msg)
-
-
 def node_rewriter(
     tracks: Sequence[Op | type[Op]] | None,
     inplace: bool = False,
@@ -137,7 +128,10 @@ def node_rewriter(
         If `tracks` is empty, or holds something that is no op or class of ops.
     """
     if tracks is not None:
-        _check_tracked(tracks)
+        if not isinstance(tracks, list | tuple | set | frozenset) or not tracks:
+            msg = f"node_rewriter: tracks must be None or a list of ops and classes of ops, got {tracks!r}."
+            raise RewriterTypeError(msg)
+        check_tracked("node_rewriter", tracks)
     needed = (*requirements, DestroyHandler) if inplace else tuple(requirements)
 
     def decorate(fn: Callable[[FunctionGraph, Apply], object]) -> FromFunctionNodeRewriter:

@@ -10,6 +10,7 @@ from treadle.rewrite.errors import RuleDefinitionError, require_kind
 from treadle.rewrite.interface import NodeRewriter
 from treadle.rewrite.pattern import Law, Pattern, placed, standing_for
 from treadle.rewrite.run import replacements
+from treadle.rewrite.tracked import is_among, is_tracked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -175,8 +176,7 @@ class PatternNodeRewriter(NodeRewriter):
         return None
 
     def _transform(self, fgraph: FunctionGraph, node: Apply) -> Any:
-        root = self.op
-        if not (isinstance(node.op, root) if isinstance(root, type) else node.op == root):
+        if not is_among(node.op, (self.op,)):
             return None
         made = self.law(fgraph, node)
         if self._fgraph_made and made is not None:
@@ -231,12 +231,8 @@ def _pattern(given: Any, once: bool, inside_once: bool) -> Any:
             msg = f"pattern: a constraint narrows a hole or an applied op, got {given!r}."
             raise RuleDefinitionError(msg)
         return inner.that(given["constraint"])
-    if not isinstance(given, tuple | list) or not given or not _is_op(given[0]):
+    if not isinstance(given, tuple | list) or not given or not is_tracked(given[0]):
         msg = f"pattern: give (op, *patterns), a name, a number, a constant or a dict, got {given!r}."
         raise RuleDefinitionError(msg)
     made = Pattern.pattern_of(given[0], [_pattern(x, inside_once, inside_once) for x in given[1:]])
     return made.only_used_once if once else made
-
-
-def _is_op(given: object) -> bool:
-    return isinstance(given, Op) or (isinstance(given, type) and issubclass(given, Op))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from treadle.graph import Apply, FunctionGraph, Op, Variable
 from treadle.rewrite.errors import MissingTraceError, RewriterTypeError, RewriteWarning
+from treadle.rewrite.tracked import is_among
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -97,8 +98,4 @@ def _chosen(fgraph: FunctionGraph, wanted: object) -> list[Apply]:
     if not isinstance(wanted, list | tuple | set | frozenset):
         msg = f"check_stack_trace: ops_to_check is 'last', 'all', ops, classes of ops or a function, got {wanted!r}."
         raise RewriterTypeError(msg)
-    return [
-        node
-        for node in nodes
-        if any(isinstance(node.op, item) if isinstance(item, type) else node.op == item for item in wanted)
-    ]
+    return [node for node in nodes if is_among(node.op, wanted)]
