@@ -201,26 +201,14 @@ SymbolicOutput = Out
 
 
 def check_downcast(what: str, rule: object) -> None:
-    """Check a rule for downcasts.
-
-    Raises
-    ------
-    FunctionValueError
-        If it is neither True, False nor None.
-    """
+    """Check a rule for downcasts."""
     if rule is not None and not isinstance(rule, bool):
         msg = f"{what}: the rule for downcasts must be True, False or None, got {text_of(rule)}."
         raise FunctionValueError(msg)
 
 
 def as_in(given: Value) -> In:
-    """Return an input given as In or as a variable.
-
-    Raises
-    ------
-    FunctionTypeError
-        If it is something else, a constant, or a shared variable.
-    """
+    """Return an input given as In or as a variable."""
     if isinstance(given, list | tuple):
         shown = ", ".join(map(str, given))
         msg = (
@@ -243,13 +231,7 @@ def as_in(given: Value) -> In:
 
 
 def as_out(given: Value) -> Out:
-    """Return an output given as Out or as a variable.
-
-    Raises
-    ------
-    FunctionTypeError
-        If it is something else.
-    """
+    """Return an output given as Out or as a variable."""
     if isinstance(given, Out):
         return given
     if not isinstance(given, Variable):

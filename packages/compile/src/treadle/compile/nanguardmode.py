@@ -66,13 +66,7 @@ class Guard:
         return " and ".join(names) or None
 
     def report(self, message: str) -> None:
-        """Do about a find what the option says.
-
-        Raises
-        ------
-        NanGuardError
-            If that is to raise.
-        """
+        """Do about a find what the option says."""
         if self.action == "warn":
             warnings.warn(message, NanGuardWarning, stacklevel=2)
         elif self.action == "pdb":
@@ -141,15 +135,7 @@ class GuardedProgram(Program):
         self._program = link_node_by_node(fgraph, linker, self._guarded, allow_gc)
 
     def __call__(self, *inputs: Value) -> Sequence[Value]:
-        """Compute the outputs.
-
-        Raises
-        ------
-        NanGuardError
-            If there is a value that is minded.
-        NodeError
-            If a node fails; it names the op and the user's line.
-        """
+        """Compute the outputs."""
         for i, var in self._inputs:
             self.guard.check_input(var, inputs[i])
         return self._program(*inputs)

@@ -27,11 +27,6 @@ def found_name(module: str, name: str, allowed: Collection[str] | None = None) -
         The name.
     allowed
         The names that the module has; all that are found if None.
-
-    Raises
-    ------
-    AttributeError
-        If there is no such name, as Python expects of modules.
     """
     if not name.startswith("_") and (allowed is None or name in allowed):
         found = discover(GROUP).get(name)

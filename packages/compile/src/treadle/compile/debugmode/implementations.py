@@ -141,11 +141,6 @@ def chosen_backends(check_c: bool | None, names: Sequence[str]) -> list[Backend]
         Whether C is one of them; None where the option says so, and C works here.
     names
         Names of others; ``all`` for every one that is installed and works here.
-
-    Raises
-    ------
-    MissingBackendError
-        If one that is asked for is not installed, or cannot work here.
     """
     wanted: dict[str, Backend] = {}
     if check_c:

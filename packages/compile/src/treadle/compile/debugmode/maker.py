@@ -33,13 +33,7 @@ class DebugMaker(FunctionMaker):
     _before: Sequence[Variable] = ()
 
     def prepare_fgraph(self, fgraph: FunctionGraph) -> Report:
-        """Rewrite the graph and record it, then rewrite equal graphs to see whether the same comes out.
-
-        Raises
-        ------
-        StochasticOrder
-            If it does not.
-        """
+        """Rewrite the graph and record it, then rewrite equal graphs to see whether the same comes out."""
         before = list(fgraph.outputs)
         recorder = Recorder()
         report = self._recorded(fgraph, recorder)

@@ -164,13 +164,7 @@ def _count(name: str, given: object, least: int, most: int | None) -> int:
 
 
 def _names(given: object) -> tuple[str, ...]:
-    """Return names given as a text or as a sequence.
-
-    Raises
-    ------
-    FunctionTypeError
-        If they are given otherwise.
-    """
+    """Return names given as a text or as a sequence."""
     parts = given.split(":") if isinstance(given, str) else given
     if not isinstance(parts, list | tuple | set | frozenset) or not all(isinstance(part, str) for part in parts):
         msg = f"DebugMode: names must be given as a text with ':' between them, or as a list, got {text_of(given)}."

@@ -79,15 +79,7 @@ class NodeChecker:
     _warned: set[Apply] = field(default_factory=set)
 
     def run(self, node: Apply, given: list[Value]) -> Sequence[Value]:
-        """Return the outputs of a node for values of its inputs, `MISSING` for those of a branch not taken.
-
-        Raises
-        ------
-        NodeError
-            If the node fails.
-        DebugModeError
-            If something is wrong with it.
-        """
+        """Return the outputs of a node for values of its inputs, `MISSING` for those of a branch not taken."""
         others = self.implementations.others(node)
         # Only a program of a backend stands in for Python; what Python runs itself is checked as such.
         start = None if self.implementations.python else next((o for o in others if "backend" in o[0]), None)
@@ -105,13 +97,7 @@ class NodeChecker:
         return results
 
     def compare(self, node: Apply, given: list[Value]) -> None:
-        """Compare the implementations of a node, whether or not its results are finite.
-
-        Raises
-        ------
-        DebugModeError
-            If they differ, or `perform` does what the op's maps do not say.
-        """
+        """Compare the implementations of a node, whether or not its results are finite."""
         results = self._through_perform(node, given)
         for other in self.implementations.others(node):
             self._compare(node, given, "perform", results, *other)
@@ -123,13 +109,7 @@ class NodeChecker:
         return [None if v is MISSING else x.type.copy_value(v) for x, v in zip(node.inputs, given, strict=True)]
 
     def perform(self, node: Apply, values: Sequence[Value], cells: Sequence[Cell]) -> None:
-        """Run `perform`; an error names the node and the user's line.
-
-        Raises
-        ------
-        NodeError
-            If it fails.
-        """
+        """Run `perform`; an error names the node and the user's line."""
         try:
             self.implementations.reference(node)(values, cells)
         except (DebugModeError, NodeError) as error:
@@ -314,13 +294,7 @@ def scale_of(node: Apply, given: Sequence[Value]) -> float:
 def check_finite(
     var: Variable, value: Value, hint: str, client: Apply | None = None, given: Sequence[Value] = ()
 ) -> None:
-    """Refuse a value that is not finite.
-
-    Raises
-    ------
-    InvalidValueError
-        If it holds a NaN or an infinity.
-    """
+    """Refuse a value that is not finite."""
     nan, infinite = var.type.non_finite(value)
     if nan or infinite:
         what = " and ".join(name for name, there in (("NaN", nan), ("infinity", infinite)) if there)

@@ -90,15 +90,7 @@ class DebugProgram(Program):
         return all(isinstance(root, Constant) for root in roots_of(var, self._roots))
 
     def __call__(self, *inputs: Value) -> Sequence[Value]:
-        """Compute the outputs and check everything.
-
-        Raises
-        ------
-        DebugModeError
-            If something is wrong.
-        NodeError
-            If a node fails; it names the op and the user's line.
-        """
+        """Compute the outputs and check everything."""
         with self._scope():
             return self._checked(inputs)
 
@@ -116,13 +108,7 @@ class DebugProgram(Program):
         return [out.type.copy_value(values[out]) for out in graph.outputs]
 
     def _check_input(self, var: Variable, value: Value) -> None:
-        """Refuse an input's value that is none of its type, or not finite.
-
-        Raises
-        ------
-        InvalidValueError
-            If it is one.
-        """
+        """Refuse an input's value that is none of its type, or not finite."""
         client = next((n for n, _ in self.fgraph.clients.get(var, ()) if not isinstance(n.op, Output)), None)
         try:
             var.type.accept(value, strict=True)

@@ -44,13 +44,6 @@ class RewriteCheck:
 
         Nodes are computed as they came into the graph: as long as no change was wrong, that is what they compute later
         too. So the first change that is found wrong is the one at fault.
-
-        Raises
-        ------
-        BadOptimization
-            If a change was wrong.
-        DebugModeError
-            If it seems so because an op is wrong.
         """
         values = Values(given, self._recorder.first_inputs, self._run)
         values.compute(self._outputs)
@@ -115,11 +108,6 @@ def check_stability(recorder: Recorder, first: Sequence[str], script: Sequence[s
         What was done, in words, then the graph that came out.
     number
         Which run it was, counted from 1.
-
-    Raises
-    ------
-    StochasticOrder
-        If they differ; the first difference is told.
     """
     if first == script:
         return

@@ -59,11 +59,6 @@ class WholeProgram:
             Values of the graph's inputs.
         values
             What the nodes computed one by one.
-
-        Raises
-        ------
-        DebugModeError
-            If the program is wrong.
         """
         outputs = self._fgraph.outputs
         first = self._run(given, values)

@@ -64,13 +64,7 @@ class Signature:
         return f"{self.title}({', '.join(parts)})"
 
     def match(self, args: Sequence[Value], kwargs: Mapping[str, object]) -> list[Value]:
-        """Return for each input the argument given, or MISSING.
-
-        Raises
-        ------
-        CallError
-            If arguments are too many, unknown, ambiguous or given twice.
-        """
+        """Return for each input the argument given, or MISSING."""
         slots: list[Value] = [MISSING] * len(self.inputs)
         if len(args) > len(self.open):
             msg = f"{self.title}: {len(self.open)} arguments at most, got {len(args)}. Call {self}."
@@ -106,13 +100,7 @@ class Signature:
         return place
 
     def check_complete(self, slots: Sequence[Value]) -> None:
-        """Check that every input without default has an argument.
-
-        Raises
-        ------
-        CallError
-            If not; all that are missing are named.
-        """
+        """Check that every input without default has an argument."""
         missing = [i for i in self._required if slots[i] is MISSING]
         if not missing:
             return
@@ -132,11 +120,6 @@ class Signature:
             The argument.
         options
             The options that were in force when the function was made.
-
-        Raises
-        ------
-        CallError
-            If it cannot be one under the input's rules; what would be accepted is said.
         """
         item = self.inputs[i]
         type_ = item.variable.type

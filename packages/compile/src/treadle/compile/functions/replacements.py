@@ -19,13 +19,7 @@ Updates = dict[SharedVariable, Variable]
 
 
 def pairs(what: str, given: object) -> list[tuple[Any, Any]]:
-    """Return updates or givens, a mapping or an iterable of pairs, as a list of pairs.
-
-    Raises
-    ------
-    FunctionTypeError
-        If they are something else.
-    """
+    """Return updates or givens, a mapping or an iterable of pairs, as a list of pairs."""
     if given is None:
         return []
     items = given.items() if isinstance(given, Mapping) else given
@@ -61,15 +55,7 @@ def _given(old: Variable, new: object, strict: bool) -> Variable:
 
 
 def read_givens(given: object, inputs: Sequence[In], strict: bool) -> dict[Variable, Variable]:
-    """Return which variable takes the place of which.
-
-    Raises
-    ------
-    FunctionTypeError, FunctionValueError
-        If they are no pairs of variables, replace an input or one variable twice, or depend on each other.
-    TypeError
-        If `strict` and a replacement is of another type.
-    """
+    """Return which variable takes the place of which."""
     result: dict[Variable, Variable] = {}
     explicit = {i.variable for i in inputs}
     for old, new in pairs("givens", given):
@@ -95,13 +81,7 @@ def read_givens(given: object, inputs: Sequence[In], strict: bool) -> dict[Varia
 
 
 def read_updates(given: object) -> Updates:
-    """Return the new values of shared variables.
-
-    Raises
-    ------
-    FunctionTypeError, FunctionValueError
-        If they are no pairs of a shared variable and an expression of its type, or if one variable has two.
-    """
+    """Return the new values of shared variables."""
     updates: Updates = {}
     cells: dict[Container, tuple[object, object]] = {}
     for target, new in pairs("updates", given):
@@ -191,11 +171,6 @@ def with_default_updates(
         What stands for what.
     excluded
         True for no default updates, or the shared variables that are to have none.
-
-    Raises
-    ------
-    FunctionTypeError
-        If `excluded` is something else.
     """
     barred = _barred(excluded)
     if barred is None:

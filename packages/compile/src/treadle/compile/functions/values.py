@@ -60,13 +60,7 @@ class Slots:
         return self._empty.setdefault(at, Container(inputs[at].variable.type, None))
 
     def place(self, key: object) -> int:
-        """Return the position of an input.
-
-        Raises
-        ------
-        UnknownInputError
-            If there is none, or several have the name; the keys that are known are listed.
-        """
+        """Return the position of an input."""
         try:
             found = self.places.get(key)
         except TypeError:  # what cannot be hashed is no key
@@ -111,13 +105,7 @@ class Containers:
         self._slots = slots
 
     def __getitem__(self, key: object) -> Container:
-        """Return the cell.
-
-        Raises
-        ------
-        UnknownInputError
-            If no input, or several, answer to the key.
-        """
+        """Return the cell."""
         return self._slots.cell(self._slots.place(key))
 
     def __contains__(self, key: object) -> bool:
@@ -138,27 +126,13 @@ class Values:
         self._slots = slots
 
     def __getitem__(self, key: object) -> Value:
-        """Return a copy of the default or of the shared variable's value; None for an input without default.
-
-        Raises
-        ------
-        UnknownInputError
-            If no input, or several, answer to the key.
-        """
+        """Return a copy of the default or of the shared variable's value; None for an input without default."""
         cell = self._slots.cell(self._slots.place(key))
         value = cell.read_host()
         return None if value is None else cell.type.copy_value(value)
 
     def __setitem__(self, key: object, value: Value) -> None:
-        """Set the default of an input, or the value of a shared variable.
-
-        Raises
-        ------
-        UnknownInputError
-            If no input, or several, answer to the key.
-        TypeError
-            If the value is not of the input's type.
-        """
+        """Set the default of an input, or the value of a shared variable."""
         self._slots.write(self._slots.place(key), value)
 
     def __contains__(self, key: object) -> bool:

@@ -109,13 +109,7 @@ def register_linker(name: str, linker: Linker) -> None:
 
 
 def linker_of(backend: Backend) -> Linker:
-    """Return a new linker of a backend, with the tags that the backend declares where its class declares none.
-
-    Raises
-    ------
-    FunctionTypeError
-        If the backend makes something else.
-    """
+    """Return a new linker of a backend, with the tags that the backend declares where its class declares none."""
     made: object = backend.linker()
     if not isinstance(made, Linker):
         msg = f"backend {backend.name}: its linker must be a treadle.link.vm.Linker, got {text_of(made)}."

@@ -418,11 +418,6 @@ def profile_for(given: object, name: str | None) -> ProfileStats | None:
         None (as options ``profile`` and ``print_global_stats`` say), a bool, a title, or a ProfileStats.
     name
         The function's name.
-
-    Raises
-    ------
-    FunctionTypeError
-        If it is something else.
     """
     if given is None:
         if config.profile:

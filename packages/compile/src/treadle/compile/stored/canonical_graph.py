@@ -37,11 +37,6 @@ class CanonicalGraph:
         Encodings of the ops and types, which name the classes and functions that they stand for.
     modules
         Modules that the user's among these use.
-
-    Raises
-    ------
-    UndigestibleError
-        If an op, a type or a constant has no encoding that is the same in every process.
     """
 
     def __init__(self, specification: Specification) -> None:

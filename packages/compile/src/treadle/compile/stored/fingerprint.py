@@ -53,14 +53,7 @@ class Identity:
         self._members: set[int] = set()
 
     def of(self, thing: object) -> str:
-        """Return a text that is equal for objects that do the same, in every process.
-
-        Raises
-        ------
-        UndigestibleError
-            If the object is, or holds, something whose identity no other process can tell: a function that was made
-            inside another one, a lock, an open file.
-        """
+        """Return a text that is equal for objects that do the same, in every process."""
         self._text = []
         self._met.clear()
         self._kept.clear()

@@ -84,13 +84,7 @@ def _names_of(graph: CanonicalGraph) -> dict[str, int]:
 
 
 def at_hand(kind: str, *place: object) -> Any:
-    """Stand in entries for what is taken from the graph at hand; the reader of an entry has its own way to find it.
-
-    Raises
-    ------
-    UnpicklingError
-        Outside of an entry.
-    """
+    """Stand in entries for what is taken from the graph at hand; the reader of an entry has its own way to find it."""
     msg = f"compile cache: {kind} {place} means something in an entry only."
     raise pickle.UnpicklingError(msg)
 
@@ -207,11 +201,6 @@ def write(graph: CanonicalGraph, fgraph: FunctionGraph, report: Report, program:
         The graph after rewriting, and which rewrites fired.
     program
         What the linker keeps; it may refer to parts of the rewritten graph.
-
-    Raises
-    ------
-    Exception
-        Of any kind, if something in them cannot be pickled.
     """
     users = _user_objects(graph)
     nodes = fgraph.toposort()

@@ -57,13 +57,7 @@ class FunctionKey:
 
 
 def key_of(maker: FunctionMaker) -> FunctionKey:
-    """Return the key of the program that a maker makes.
-
-    Raises
-    ------
-    UndigestibleError
-        If something that the program depends on cannot be told from others in another process.
-    """
+    """Return the key of the program that a maker makes."""
     mode = maker.mode
     backend, linker = mode.backend, maker.linker
     graph = CanonicalGraph(maker.specification)

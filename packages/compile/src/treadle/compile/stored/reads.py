@@ -40,11 +40,6 @@ def values_read(function: FunctionType, modules: set[str]) -> Iterator[tuple[str
     """Yield the names that a function reads outside of itself, each with its value; libraries' functions are left out.
 
     The libraries of backends that it uses are added to `modules`.
-
-    Raises
-    ------
-    UndigestibleError
-        If it reads something that no key can hold: a file, the environment, the clock, a module as a whole.
     """
     yield "defaults", function.__defaults__
     yield "keywords", function.__kwdefaults__

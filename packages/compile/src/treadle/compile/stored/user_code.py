@@ -42,14 +42,7 @@ class Definitions:
         return sorted(self._texts.values())
 
     def add(self, things: Iterable[object]) -> None:
-        """Take in the classes of ops, types and values, and what their parameters consist of.
-
-        Raises
-        ------
-        UndigestibleError
-            If a class or function of the user's is not what its module holds under its name, or reads what no key can
-            hold while a program is made.
-        """
+        """Take in the classes of ops, types and values, and what their parameters consist of."""
         pending: list[object] = list(things)
         while pending:
             thing = pending.pop()
