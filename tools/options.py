@@ -30,8 +30,9 @@ Of `section__option`, the file's `[section]` and `config.section.option` stand f
 wins over an assignment, that over `TREADLE_FLAGS`, that over files (the later ones first), and these over the default.
 `print(config)` and `treadle config` show every option with its value and where that comes from.
 
-*Fixed by use*: assignment is refused after the option was first read. *Block*: `change_flags` works all the same. *No
-effect*: it is accepted for the sake of existing set-ups; setting it to something else than its default warns once.
+*Fixed by use*: assignment is refused after the option was first read. *Block*: `change_flags` works all the same. The
+options of the last table are accepted for the sake of existing set-ups; setting one to something else than its default
+warns once.
 """
 
 
@@ -50,9 +51,7 @@ def traits(option: Option[object]) -> str:
     notes = []
     if option.read_only:
         notes.append("Fixed by use; block." if option.scoped else "Fixed by use.")
-    if option.no_effect:
-        notes.append(f"No effect: {option.no_effect}")
-    if not option.no_effect and not option.affects_code:
+    if not option.affects_code:
         notes.append("Not in cache keys.")
     return " ".join(notes)
 
@@ -67,7 +66,14 @@ def page() -> str:
             f"| `{option.name}` | {cell(default(option))} | {cell(option.kind.allowed)} | {cell(option.doc)} "
             f"| {cell(traits(option))} |"
             for option in ours
-            if option.owner == owner
+            if option.owner == owner and not option.no_effect
         ]
         lines.append("")
-    return "\n".join(lines)
+    lines += ["## Options without effect", "", "| option | of | default | values | why |", "|---|---|---|---|---|"]
+    lines += [
+        f"| `{option.name}` | {option.owner} | {cell(default(option))} | {cell(option.kind.allowed)} "
+        f"| {cell(option.no_effect)} |"
+        for option in ours
+        if option.no_effect
+    ]
+    return "\n".join([*lines, ""])

@@ -274,7 +274,9 @@ def test_predefined_sets_are_as_documented() -> None:
     assert str(predefined_optimizers["o2"]) == "+fast_compile +fusion"
     assert str(predefined_optimizers["o3"]) == "+fast_run -inplace"
     assert str(predefined_optimizers["fast_run_stable"]) == "+fast_run &stable"
-    assert predefined_optimizers["stabilize"].position_cutoff == 1.5000001
+    stabilize = predefined_optimizers["stabilize"]
+    assert isinstance(stabilize, RewriteDatabaseQuery)
+    assert stabilize.position_cutoff == 1.5000001
     assert predefined_optimizers["None"] == predefined_optimizers.get(None) == RewriteDatabaseQuery()  # type: ignore[call-overload]
     with config.change_flags(optimizer="unsafe"):
         assert get_mode("Mode").query == predefined_optimizers["unsafe"]

@@ -11,10 +11,14 @@ from treadle.config import LINKER_REQUIREMENTS, text_of
 from treadle.link.vm import Backend, Linker, PerformLinker
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable
 
 _VM = ("auto", "py", "vm", "vm_nogc")
 _NO_GC = "_nogc"
+
+
+def _small(name: object) -> str:
+    return str(name).lower()
 
 
 class LinkerTable(NameTable[Linker]):
@@ -25,23 +29,12 @@ class LinkerTable(NameTable[Linker]):
     backends are known whether or not these are installed.
     """
 
-    def _key(self, name: object) -> str:
-        return str(name).lower()
-
-    def _checked(self, name: str, given: Linker) -> Linker:
-        given_: object = given
-        if not isinstance(given_, Linker):
-            msg = f"register_linker {name!r}: a Linker is needed, got {text_of(given)}. Pass an instance."
-            raise FunctionTypeError(msg)
-        return given
-
-    def __iter__(self) -> Iterator[str]:
-        """Iterate over the names, those of installed backends included."""
-        return iter(dict.fromkeys((*_VM, *LINKER_REQUIREMENTS, *BACKENDS.names(), *self.own_names())))
+    def _further_names(self) -> Iterable[str]:
+        return (*_VM, *LINKER_REQUIREMENTS, *BACKENDS.names())
 
     def __contains__(self, name: object) -> bool:
         """Whether a linker has the name."""
-        key = self._key(name)
+        key = str(name).lower()
         return key in self._items or key in _VM or key in LINKER_REQUIREMENTS or key in BACKENDS.names()
 
     def check(self, name: str) -> None:
@@ -55,16 +48,6 @@ class LinkerTable(NameTable[Linker]):
         if name not in self:
             BACKENDS.check(name)
 
-    def __getitem__(self, name: str) -> Linker:
-        """Return a new linker.
-
-        Raises
-        ------
-        MissingBackendError
-            If no linker has the name, or its backend is not installed or cannot work here.
-        """
-        return self.make(name)
-
     def backend(self, name: str) -> Backend:
         """Return the backend of a linker's name.
 
@@ -73,18 +56,24 @@ class LinkerTable(NameTable[Linker]):
         MissingBackendError
             If no linker has the name, or its backend is not installed or cannot work here.
         """
-        key = self._key(name)
+        key = name.lower()
         if key in self._items:
-            return backend_of(self._items[key])
+            return backend_of(self._items[key][1])
         if key == "auto":
             return BACKENDS.default()
         return BACKENDS.find("vm" if key == "py" else key)
 
-    def make(self, name: str) -> Linker:
-        """Return a new linker (see `__getitem__`)."""
-        key = self._key(name)
+    def __getitem__(self, name: str) -> Linker:
+        """Return a new linker.
+
+        Raises
+        ------
+        MissingBackendError
+            If no linker has the name, or its backend is not installed or cannot work here.
+        """
+        key = name.lower()
         if key in self._items:
-            return self._items[key].clone()
+            return self._items[key][1].clone()
         backend = self.backend(name)
         if key == "py":
             return PerformLinker()
@@ -92,7 +81,7 @@ class LinkerTable(NameTable[Linker]):
         return made.clone(allow_gc=False) if key.endswith(_NO_GC) else made
 
 
-predefined_linkers = LinkerTable("linker", {})
+predefined_linkers = LinkerTable("linker", Linker, "a Linker is needed, got {}. Pass an instance.", fold=_small)
 
 
 def register_linker(name: str, linker: Linker) -> None:

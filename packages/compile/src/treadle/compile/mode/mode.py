@@ -208,7 +208,7 @@ class Mode:
     def make_linker(self) -> Linker:
         """Return a new linker of the mode."""
         if isinstance(self._choice, str):
-            made = predefined_linkers.make(self._choice)
+            made = predefined_linkers[self._choice]
         else:
             made = linker_of(self._choice) if isinstance(self._choice, Backend) else self._choice.clone()
         if not self._link_options:
@@ -427,8 +427,7 @@ predefined_modes = ModeTable(Mode, {mode.name: mode for mode in (FAST_COMPILE, F
 
 
 def _named(name: str) -> Mode:
-    found: Mode = predefined_modes[name]
-    return found
+    return predefined_modes[name]
 
 
 def register_mode(name: str, mode: Mode) -> None:
@@ -482,8 +481,7 @@ def get_mode(orig_string: object = None) -> Mode:
         raise FunctionTypeError(msg)
     if mode.upper() == _DEPRECATED:
         warnings.warn("mode DEBUG_MODE: the name is deprecated, write DebugMode.", DeprecationWarning, stacklevel=3)
-    found: Mode = predefined_modes[mode]
-    return _with_options(found)
+    return _with_options(predefined_modes[mode])
 
 
 def get_default_mode() -> Mode:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from treadle.compile.errors import FunctionTypeError, UnknownNameError
@@ -11,7 +12,7 @@ from treadle.config import new_lock, text_of
 from treadle.graph import DuplicateRegistrationError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 T = TypeVar("T")
 
@@ -23,14 +24,29 @@ class NameTable(Mapping[str, T], Generic[T]):
     ----------
     kind
         What it holds, for messages: ``mode``, ``linker`` or ``optimizer``.
+    accepts
+        The classes of what may be registered.
+    needed
+        The end of the message about anything else, with a place for what was given.
     first
         What it holds at first.
+    fold
+        Returns the form of a name by which things are found: capitals may not matter.
     """
 
-    def __init__(self, kind: str, first: Mapping[str, T]) -> None:
+    def __init__(
+        self,
+        kind: str,
+        accepts: type[T] | tuple[type[T], ...],
+        needed: str,
+        first: Mapping[str, T] = MappingProxyType({}),
+        fold: Callable[[object], str] = str,
+    ) -> None:
         self.kind = kind
-        self._items: dict[str, T] = dict(first)
-        self._written: dict[str, str] = {}
+        self._accepts = accepts
+        self._needed = needed
+        self._fold = fold
+        self._items: dict[str, tuple[str, T]] = {fold(name): (name, thing) for name, thing in first.items()}
         self._lock = new_lock()
 
     def register(self, name: str, thing: T) -> None:
@@ -46,22 +62,29 @@ class NameTable(Mapping[str, T], Generic[T]):
         if not isinstance(name, str) or not name:
             msg = f"register_{self.kind}: the name must be a string, got {text_of(name)}."
             raise FunctionTypeError(msg)
-        checked = self._checked(name, thing)
+        if not isinstance(thing, self._accepts):
+            msg = f"register_{self.kind} {name!r}: {self._needed.format(text_of(thing))}"
+            raise FunctionTypeError(msg)
         with self._lock:
             if name in self:
                 msg = f"register_{self.kind} {name!r}: the name is taken. Choose another one."
                 raise DuplicateRegistrationError(msg)
-            self._items[self._key(name)] = checked
-            self._written[self._key(name)] = name
+            self._items[self._fold(name)] = (name, thing)
 
-    def _checked(self, name: str, given: T) -> T:
-        """Return what is to be registered; refuse what is of a wrong kind."""
-        del name
-        return given
+    def _further_names(self) -> Iterable[str]:
+        """Return the names of what is found otherwise, such as the installed backends."""
+        return ()
 
-    def _key(self, name: object) -> str:
-        """Return the form of a name by which things are found."""
-        return str(name)
+    def _find(self, name: str) -> T:
+        """Return what a further name stands for."""
+        raise self._unknown(name)
+
+    def names(self) -> dict[str, str]:
+        """Return all names as they are written, by the form in which they are looked up."""
+        found: dict[str, str] = {}
+        for name in (*self._further_names(), *(written for written, _ in list(self._items.values()))):
+            found.setdefault(self._fold(name), name)
+        return found
 
     def __getitem__(self, name: str) -> T:
         """Return what has a name.
@@ -71,32 +94,33 @@ class NameTable(Mapping[str, T], Generic[T]):
         UnknownNameError
             If nothing has; the message lists near names.
         """
-        try:
-            return self._items[self._key(name)]
-        except KeyError:
-            raise self.unknown(name) from None
+        key = self._fold(name)
+        if key in self._items:
+            return self._items[key][1]
+        written = self.names().get(key)
+        if written is None:
+            raise self._unknown(name)
+        return self._find(written)
 
-    def unknown(self, name: object) -> UnknownNameError:
+    def _unknown(self, name: object) -> UnknownNameError:
         """Return the error for a name that nothing has."""
-        names = list(self)
-        near = difflib.get_close_matches(str(name).lower(), [n.lower() for n in names], n=3)
-        meant = [n for n in names if n.lower() in near]
-        hint = f" Did you mean {' or '.join(meant)}?" if meant else ""
-        msg = f"{self.kind}: none is called {name!r}.{hint} Known: {', '.join(names)}."
-        return UnknownNameError(msg)
+        return UnknownNameError(self._message(f"{self.kind}: none is called {name!r}.", name))
+
+    def _message(self, head: str, name: object) -> str:
+        """Return the head of a message with the nearest names, and all names."""
+        names = self.names()
+        near = difflib.get_close_matches(self._fold(name), names, n=3)
+        hint = f" Did you mean {' or '.join(names[n] for n in near)}?" if near else ""
+        return f"{head}{hint} Known: {', '.join(names.values())}."
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the names."""
-        return iter(self.own_names())
-
-    def own_names(self) -> list[str]:
-        """Return the names that things were given here, as they were written."""
-        return [self._written.get(key, key) for key in list(self._items)]
+        return iter(self.names().values())
 
     def __len__(self) -> int:
         """Return the number of names."""
-        return len(list(iter(self)))
+        return len(self.names())
 
     def __contains__(self, name: object) -> bool:
         """Whether something has the name."""
-        return self._key(name) in self._items
+        return self._fold(name) in self._items or self._fold(name) in self.names()

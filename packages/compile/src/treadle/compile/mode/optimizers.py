@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.compile.errors import FunctionTypeError
 from treadle.compile.mode.names import NameTable
@@ -31,24 +31,11 @@ OPT_UNSAFE = OPT_O3.including("unsafe")
 OPT_STABILIZE = RewriteDatabaseQuery(include=("fast_run",), position_cutoff=1.5000001)
 
 
-class OptimizerTable(NameTable[Any]):
-    """Sets of rewrites by name: queries, or rewriters of whole graphs. The object None has the set ``"None"``."""
-
-    def _checked(self, name: str, given: object) -> Any:
-        if not isinstance(given, RewriteDatabaseQuery | GraphRewriter):
-            msg = (
-                f"register_optimizer {name!r}: a RewriteDatabaseQuery or a GraphRewriter is needed, "
-                f"got {text_of(given)}."
-            )
-            raise FunctionTypeError(msg)
-        return given
-
-    def _key(self, name: object) -> str:
-        return "None" if name is None else str(name)
-
-
-predefined_optimizers = OptimizerTable(
+# The object None has the set called "None".
+predefined_optimizers: NameTable[RewriteDatabaseQuery | GraphRewriter] = NameTable(
     "optimizer",
+    (RewriteDatabaseQuery, GraphRewriter),
+    "a RewriteDatabaseQuery or a GraphRewriter is needed, got {}.",
     {
         "None": OPT_NONE,
         "merge": OPT_MERGE,

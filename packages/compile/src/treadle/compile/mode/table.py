@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.compile.errors import FunctionTypeError, MissingBackendError
 from treadle.compile.mode.backends import BACKENDS, requirements
@@ -12,14 +11,14 @@ from treadle.compile.mode.optimizers import OPT_FAST_RUN
 from treadle.config import BACKEND_REQUIREMENTS, discover, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from treadle.compile.errors import UnknownModeError
     from treadle.compile.mode.mode import Mode
     from treadle.config import EntryPointRef
 
 
-class ModeTable(NameTable[Any]):
+class ModeTable(NameTable["Mode"]):
     """Modes by name, in any capitals: ours, one for each installed backend, those of entry points, registered ones.
 
     Parameters
@@ -38,55 +37,20 @@ class ModeTable(NameTable[Any]):
     """
 
     def __init__(self, kind: type[Mode], named: Mapping[str, Mode], made: Mapping[str, Callable[[], Mode]]) -> None:
-        super().__init__("mode", {})
+        super().__init__("mode", kind, "a Mode is needed, got {}.", fold=lambda name: str(name).upper())
         self.mode_class = kind
         self._named = named
         self._made = made
         self._of_backends: dict[str, Mode] = {}
 
-    def _key(self, name: object) -> str:
-        return str(name).upper()
-
-    def _checked(self, name: str, given: object) -> Any:
-        if not isinstance(given, self.mode_class):
-            msg = f"register_mode {name!r}: a Mode is needed, got {text_of(given)}."
-            raise FunctionTypeError(msg)
-        return given
-
-    def names(self) -> dict[str, str]:
-        """Return all names as they are written, by their capitals."""
-        found: dict[str, str] = {}
+    def _further_names(self) -> Iterable[str]:
         backends = (name.upper() for name in (*BACKENDS.names(), *BACKEND_REQUIREMENTS))
-        for name in (*self._named, *self._made, *backends, *discover("treadle.modes"), *self.own_names()):
-            found.setdefault(name.upper(), name)
-        return found
+        return (*self._named, *self._made, *backends, *discover("treadle.modes"))
 
-    def __iter__(self) -> Iterator[str]:
-        """Iterate over the names."""
-        return iter(list(self.names().values()))
-
-    def __contains__(self, name: object) -> bool:
-        """Whether a mode has the name."""
-        return self._key(name) in self.names()
-
-    def __getitem__(self, name: str) -> Any:
-        """Return the mode of a name.
-
-        Raises
-        ------
-        UnknownModeError
-            If no mode has the name; the message lists near ones.
-        """
-        names = self.names()
-        key = self._key(name)
-        if key not in names:
-            raise self.unknown(name)
-        if key in self._items:
-            return self._items[key]
-        written = names[key]
-        if written in self._made:
-            return self._made[written]()
-        return self.lasting(written) or self._published(discover("treadle.modes")[written])
+    def _find(self, name: str) -> Mode:
+        if name in self._made:
+            return self._made[name]()
+        return self.lasting(name) or self._published(discover("treadle.modes")[name])
 
     def lasting(self, name: str) -> Mode | None:
         """Return the predefined mode that has exactly this name, and is the same at each time of asking, or None.
@@ -102,16 +66,10 @@ class ModeTable(NameTable[Any]):
             self._of_backends[name] = self.mode_class(backend, OPT_FAST_RUN, name=name)
         return self._of_backends[name]
 
-    def unknown(self, name: object) -> UnknownModeError:
-        """Return the error for a name that no mode has."""
-        names = self.names()
-        near = difflib.get_close_matches(self._key(name), names, n=3)
-        hint = f" Did you mean {' or '.join(names[n] for n in near)}?" if near else ""
-        msg = (
-            f"mode: no mode is called {name!r}.{hint} Known: {', '.join(self)}. A backend that is not installed "
-            f"comes with pip install {' or '.join(requirements())}."
-        )
-        return MissingBackendError(msg)
+    def _unknown(self, name: object) -> UnknownModeError:
+        known = self._message(f"mode: no mode is called {name!r}.", name)
+        extras = " or ".join(requirements())
+        return MissingBackendError(f"{known} A backend that is not installed comes with pip install {extras}.")
 
     def _published(self, entry: EntryPointRef) -> Mode:
         """Return the mode that an entry point names."""
