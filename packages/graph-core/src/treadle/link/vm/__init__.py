@@ -3,31 +3,69 @@
 from typing import TYPE_CHECKING
 
 from treadle.config import versioned_names
-from treadle.link.vm.backend import BACKEND
-from treadle.link.vm.generation import generate, unsafe_overwrites
-from treadle.link.vm.interface import (
-    Backend,
-    ExportedInput,
-    ExportedOutput,
-    ExportRequest,
-    ExportUnsupportedError,
-    Later,
-    Program,
-    ProgramGraph,
-)
-from treadle.link.vm.linker import ProgramLinker
-from treadle.link.vm.machine import PythonLinker, evaluate
-from treadle.link.vm.programs import TABLE, VMProgram, link_node_by_node, link_one_node, lower_node, replay, vm_scope
-from treadle.link.vm.segments import Segment, in_segments, link_in_segments, segments
-from treadle.link.vm.table_linker import NativeEnds, PythonStepWarning, RuleLinker, TableLinker, passes_by
-from treadle.link.vm.thunks.containers import Container, StorageMap, map_storage
-from treadle.link.vm.thunks.jit_linker import JITLinker
-from treadle.link.vm.thunks.linker import Linker, LocalLinker
-from treadle.link.vm.thunks.loops import VM, Loop, Stack, UpdatingVM
-from treadle.link.vm.thunks.node_thunks import calculate_reallocate_info
-from treadle.link.vm.thunks.thunk_program import ThunkProgram
-from treadle.link.vm.thunks.vm_linker import PerformLinker, VMLinker
-from treadle.link.vm.thunks.wrap_linker import NodewiseLinker, WrapLinker, WrapLinkerMany
+
+if TYPE_CHECKING:
+    from treadle.link.vm.backend import BACKEND
+    from treadle.link.vm.generation import generate, unsafe_overwrites
+    from treadle.link.vm.interface import (
+        Backend,
+        ExportedInput,
+        ExportedOutput,
+        ExportRequest,
+        ExportUnsupportedError,
+        Later,
+        Program,
+        ProgramGraph,
+    )
+    from treadle.link.vm.linker import ProgramLinker
+    from treadle.link.vm.machine import PythonLinker, evaluate
+    from treadle.link.vm.programs import (
+        TABLE,
+        VMProgram,
+        link_node_by_node,
+        link_one_node,
+        lower_node,
+        replay,
+        vm_scope,
+    )
+    from treadle.link.vm.segmentation import Segment, in_segments, link_in_segments, segments
+    from treadle.link.vm.table_linker import NativeEnds, PythonStepWarning, RuleLinker, TableLinker, passes_by
+    from treadle.link.vm.thunks.containers import Container, StorageMap, map_storage
+    from treadle.link.vm.thunks.jit_linker import JITLinker
+    from treadle.link.vm.thunks.linker import Linker, LocalLinker
+    from treadle.link.vm.thunks.loops import VM, Loop, Stack, UpdatingVM
+    from treadle.link.vm.thunks.node_thunks import calculate_reallocate_info
+    from treadle.link.vm.thunks.thunk_program import ThunkProgram
+    from treadle.link.vm.thunks.vm_linker import PerformLinker, VMLinker
+    from treadle.link.vm.thunks.wrap_linker import NodewiseLinker, WrapLinker, WrapLinkerMany
+
+    __version__: str
+else:
+    # Each module is loaded when one of its names is first asked for.
+    __getattr__ = versioned_names(
+        __name__,
+        "graph-core",
+        {
+            "treadle.link.vm.backend": "BACKEND",
+            "treadle.link.vm.generation": "generate unsafe_overwrites",
+            "treadle.link.vm.interface": (
+                "Backend ExportedInput ExportedOutput ExportRequest ExportUnsupportedError Later Program ProgramGraph"
+            ),
+            "treadle.link.vm.linker": "ProgramLinker",
+            "treadle.link.vm.machine": "PythonLinker evaluate",
+            "treadle.link.vm.programs": "TABLE VMProgram link_node_by_node link_one_node lower_node replay vm_scope",
+            "treadle.link.vm.segmentation": "Segment in_segments link_in_segments segments",
+            "treadle.link.vm.table_linker": "NativeEnds PythonStepWarning RuleLinker TableLinker passes_by",
+            "treadle.link.vm.thunks.containers": "Container StorageMap map_storage",
+            "treadle.link.vm.thunks.jit_linker": "JITLinker",
+            "treadle.link.vm.thunks.linker": "Linker LocalLinker",
+            "treadle.link.vm.thunks.loops": "VM Loop Stack UpdatingVM",
+            "treadle.link.vm.thunks.node_thunks": "calculate_reallocate_info",
+            "treadle.link.vm.thunks.thunk_program": "ThunkProgram",
+            "treadle.link.vm.thunks.vm_linker": "PerformLinker VMLinker",
+            "treadle.link.vm.thunks.wrap_linker": "NodewiseLinker WrapLinker WrapLinkerMany",
+        },
+    )
 
 __all__ = [
     "BACKEND",
@@ -78,8 +116,3 @@ __all__ = [
     "unsafe_overwrites",
     "vm_scope",
 ]
-
-if TYPE_CHECKING:
-    __version__: str
-else:
-    __getattr__ = versioned_names(__name__, "graph-core")

@@ -10,7 +10,7 @@ from treadle.config import TreadleWarning, config, user_depth
 from treadle.graph import DeepCopyOp, LoweringTable, Unsupported, expand
 from treadle.link.vm.interface import Program, ProgramGraph
 from treadle.link.vm.machine import KeptProgram, PythonLinker
-from treadle.link.vm.segments import Segment, in_segments
+from treadle.link.vm.segmentation import Segment, in_segments
 from treadle.link.vm.thunks.linker import Linker
 
 if TYPE_CHECKING:
