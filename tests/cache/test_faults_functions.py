@@ -159,10 +159,12 @@ def test_threads_that_make_functions_at_once_get_the_right_ones(folder: Path, di
     assert counts.loaded + counts.shared == (0 if different else 11)
 
 
-@pytest.mark.parametrize("mode", ["VM", "C", "NUMBA", "JAX"])
+@pytest.mark.parametrize("mode", ["C", "NUMBA", "JAX"])
 def test_damaged_entry_of_a_function_is_made_anew(folder: Path, mode: str) -> None:
     assert is_right(make(mode))
-    for path in folder.rglob("*.entry"):
+    entries = list(folder.rglob("*.entry"))
+    assert entries
+    for path in entries:
         data = path.read_bytes()
         path.write_bytes(data[: len(data) // 2])
     FUNCTIONS.forget()
