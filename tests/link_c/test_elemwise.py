@@ -167,7 +167,7 @@ def test_long_composite_is_cut_into_loops(link: Callable[..., Any]) -> None:
     x, y = tt.dvector("x"), tt.dvector("y")
     out = op(x, y)
     values = [np.random.default_rng(k).normal(size=100) for k in range(2)]
-    expected = scalar.values(values)[1001]
+    (expected,) = scalar.results(values)
     np.testing.assert_allclose(link([x, y], [out])(*values)[0], expected, rtol=1e-9)
 
 

@@ -26,7 +26,7 @@ def _called() -> Iterator[tuple[str, str]]:
     """Yield the functions that scalar ops call, for every dtype."""
     for name in SCALAR_OPS.names():
         for kind in CTYPES.values():
-            for found in CALLED.findall(SCALARS.find(name, kind.kind) or ""):
+            for found in CALLED.findall(SCALARS.find(SCALAR_OPS[name], kind.kind) or ""):
                 yield name, found.replace("{s}", kind.suffix).replace("{t}", kind.math)
 
 

@@ -12,7 +12,7 @@ import treadle.tensor as tt
 from tests.link_jax.programs import assert_like_vm, link
 from treadle.config import config
 from treadle.graph import DuplicateRegistrationError, LoweringError, NodeError, Op
-from treadle.link.jax import JAX, SCALARS, Checked, ScalarTable
+from treadle.link.jax import JAX, SCALARS, Checked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -62,9 +62,11 @@ def test_structured_ops_without_simpler_ones_have_a_rule() -> None:
 
 def test_all_nodes_without_a_lowering_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     JAX.load()
-    monkeypatch.delitem(SCALARS._functions, "sigmoid")
+    SCALARS.covers(tt.floor_div)
+    monkeypatch.delitem(SCALARS._entries, "floor_div")
+    monkeypatch.setattr(SCALARS, "_of_ufunc", None)
     x = tt.dvector("x")
-    outputs = [Halve()(x), tt.sigmoid(x) + 1]  # both
+    outputs = [Halve()(x), x // 2 + 1]  # both
     with config.change_flags(on_python_step="raise"), pytest.raises(LoweringError) as caught:
         link([x], outputs)
     text = str(caught.value)
@@ -95,11 +97,8 @@ def test_a_flag_that_numpy_does_not_confirm_is_an_error_all_the_same() -> None:
 
 
 def test_second_lowering_of_a_scalar_op_is_refused() -> None:
-    table = ScalarTable()
-    table.register("row")(np.negative)
-    with pytest.raises(DuplicateRegistrationError, match="'row' has a lowering already"):
-        table.register("row")(np.negative)
-    assert SCALARS.get("no such scalar op") is None
+    with pytest.raises(DuplicateRegistrationError, match=r"jax: the scalar op 'floor_div' is registered .* 'f'"):
+        SCALARS.register("floor_div", {"f": np.floor_divide})
 
 
 def test_tables_load_the_rules_at_the_first_lookup() -> None:

@@ -12,8 +12,7 @@ import treadle.tensor as tt
 from tests.link_torch.programs import link
 from treadle.config import config
 from treadle.graph import DuplicateRegistrationError, LoweringError, NodeError, Op, Unsupported, static_op
-from treadle.link.torch import TORCH, Checked
-from treadle.link.torch.lower.scalar import KERNELS
+from treadle.link.torch import SCALARS, TORCH, Checked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -107,4 +106,4 @@ def test_a_failure_that_only_pytorch_has_names_the_way_out(monkeypatch: pytest.M
 
 def test_a_second_kernel_for_a_scalar_op_is_refused() -> None:
     with pytest.raises(DuplicateRegistrationError, match="add"):
-        KERNELS.function("add", "f", torch.add)
+        SCALARS.register("add", {"f": torch.add})

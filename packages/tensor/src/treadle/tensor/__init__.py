@@ -17,6 +17,7 @@ from treadle.tensor.broadcasting import (
     zeros,
     zeros_like,
 )
+from treadle.tensor.composite import Composite, Step
 from treadle.tensor.conditional import ifelse
 from treadle.tensor.conversion import as_tensor, as_tensor_variable, constant
 from treadle.tensor.differences import constant_difference
@@ -34,7 +35,7 @@ from treadle.tensor.dimshuffle import (
     swapaxes,
     transpose,
 )
-from treadle.tensor.elemwise import Composite, Elemwise, Step
+from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.errors import (
     AxisError,
     DisconnectedInputError,
@@ -176,7 +177,7 @@ from treadle.tensor.scalar.trigonometric import (
     tanh,
 )
 from treadle.tensor.scalar_op import SCALAR_OPS, ScalarOp
-from treadle.tensor.scalar_table import ScalarTable
+from treadle.tensor.scalar_table import ALL_KINDS, ScalarTable
 from treadle.tensor.shape import Reshape, Shape, ShapeI, flatten, reshape, shape, shape_i
 from treadle.tensor.types import CONVERTERS, DTYPES, TensorType
 from treadle.tensor.variable import (
@@ -202,6 +203,7 @@ if TYPE_CHECKING:
     from treadle.tensor.staging import Staging, stage, static_positions
 
 __all__ = [
+    "ALL_KINDS",
     "CASTS",
     "CONVERTERS",
     "DTYPES",

@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import reduce
 from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 import numpy as np
 
 from treadle.config import config
-from treadle.graph import Apply, Constant, Form, Op, Variable, encode_dataclass, static_op
+from treadle.graph import Apply, Constant, Form, Op, Variable, graph_replace, static_op, toposort
 from treadle.tensor.broadcasting import broadcast_static, sum_to, zeros_like
+from treadle.tensor.composite import Composite, Step
 from treadle.tensor.conversion import as_tensor_variable, constant, cotangent_of
 from treadle.tensor.dimshuffle import DimShuffle, shape_padleft
 from treadle.tensor.errors import DtypeError, TensorTypeError
 from treadle.tensor.known_values import aligned
 from treadle.tensor.policy import narrowed, operands_follow_policy
-from treadle.tensor.scalar_op import ScalarOp
+from treadle.tensor.scalar_op import SCALAR_OPS, ScalarOp
 from treadle.tensor.types import DTYPE_NAMES, TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import Type
+    from treadle.tensor.composite import Takes
     from treadle.tensor.dtype_rules import Dtype, Operand
     from treadle.tensor.known_values import Known
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
-    from treadle.tensor.variable import TensorVariable
+    from treadle.tensor.variable import TensorNode, TensorVariable
 
 
 def _python_number(var: Variable) -> Any:
@@ -33,75 +36,6 @@ def _python_number(var: Variable) -> Any:
     if var.owner is not None and isinstance(var.owner.op, DimShuffle):
         var = var.owner.inputs[0]
     return getattr(var.tag, "python_number", None) if isinstance(var, Constant) else None
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One scalar operation of a `Composite`.
-
-    Parameters
-    ----------
-    scalar_op
-        The function.
-    args
-        Its operands: numbers below the composite's `nin` are its inputs, ``nin + k`` is the result of step k.
-    loops
-        Dtypes to compute with, one for each operand.
-    out
-        Dtype of the result.
-    """
-
-    scalar_op: ScalarOp
-    args: tuple[int, ...]
-    loops: tuple[str, ...]
-    out: str
-
-
-@dataclass(frozen=True, slots=True)
-class Composite:
-    """Several scalar functions in one: a straight line of steps, computed element by element without temporaries.
-
-    Parameters
-    ----------
-    nin
-        Number of inputs.
-    dtypes
-        Dtype of each input.
-    steps
-        The operations, in order.
-    outputs
-        Which values are the results, numbered as in `Step.args`.
-    """
-
-    nin: int
-    dtypes: tuple[str, ...]
-    steps: tuple[Step, ...]
-    outputs: tuple[int, ...]
-
-    @property
-    def name(self) -> str:
-        """The names of the steps."""
-        return "Composite{" + " ".join(step.scalar_op.name for step in self.steps) + "}"
-
-    def canonical(self) -> bytes:
-        """Return the canonical encoding."""
-        return encode_dataclass(self)
-
-    def values(self, inputs: Sequence[Any]) -> list[Any]:
-        """Return the inputs and the result of every step, computed with NumPy."""
-        values = [x if x.dtype.name == d else x.astype(d) for x, d in zip(inputs, self.dtypes, strict=True)]
-        for step in self.steps:
-            args = [
-                values[i] if values[i].dtype.name == d else values[i].astype(d)
-                for i, d in zip(step.args, step.loops, strict=True)
-            ]
-            result = np.asarray(step.scalar_op.impl(*args))
-            values.append(result if result.dtype.name == step.out else result.astype(step.out))
-        return values
-
-    def __str__(self) -> str:
-        """Show the names of the steps."""
-        return self.name
 
 
 def _as_broadcast(inputs: Sequence[Variable]) -> list[Variable]:
@@ -116,7 +50,7 @@ def _as_broadcast(inputs: Sequence[Variable]) -> list[Variable]:
 
 def _unfused(scalar: Composite, node: Apply, operands: Sequence[Variable]) -> list[Variable]:
     """Return the outputs of a composite's node as a graph of single functions, to be printed."""
-    values = list(operands)
+    values = [*operands, *(constant(number, dtype=dtype) for number, dtype in scalar.constants)]
     shape = getattr(node.outputs[0].type, "shape", ())
     for step in scalar.steps:
         made = Apply(
@@ -155,7 +89,7 @@ class Elemwise(Op):
         scalar = self.scalar_op
         if not isinstance(scalar, Composite):
             return replace(self, inplace=((0, allowed_inplace_inputs[0]),)) if len(allowed_inplace_inputs) else self
-        dtypes = [*scalar.dtypes, *(step.out for step in scalar.steps)]
+        dtypes = scalar.value_dtypes
         free = list(allowed_inplace_inputs)
         pairs = []
         for o, value in enumerate(scalar.outputs):
@@ -296,7 +230,7 @@ class Elemwise(Op):
         scalar = self.scalar_op
         shape = kinds[0].shape if len(kinds) == 1 else broadcast_static(scalar.name, [t.shape for t in kinds])
         if isinstance(scalar, Composite):
-            dtypes = [*scalar.dtypes, *(step.out for step in scalar.steps)]
+            dtypes = scalar.value_dtypes
             return [TensorType(dtypes[i], shape) for i in scalar.outputs]
         _, out = scalar.signature([t.numpy_dtype for t in kinds])
         return [TensorType(DTYPE_NAMES.get(out, out), shape)]
@@ -307,6 +241,49 @@ class Elemwise(Op):
         if isinstance(self.scalar_op, Composite):
             return tuple(np.dtype(d) for d in self.scalar_op.dtypes)
         return self.scalar_op.signature([t.numpy_dtype for t in kinds])[0]
+
+    # Lowering
+
+    def expanded(self, node: Apply, takes: Takes) -> Composite:
+        """Return the node's function as steps that a backend computes itself, bodies in place of the other scalar ops.
+
+        Parameters
+        ----------
+        node
+            A node of this op.
+        takes
+            Whether the backend computes a scalar op itself, for operands converted to some dtypes.
+        """
+        return self._as_composite(cast("TensorNode", node).inputs).expanded(takes)
+
+    def _as_composite(self, inputs: Sequence[TensorVariable]) -> Composite:
+        scalar = self.scalar_op
+        if isinstance(scalar, Composite):
+            return scalar
+        loops, out = scalar.signature([x.type.numpy_dtype for x in inputs])
+        steps = (Step(scalar, tuple(range(scalar.nin)), tuple(DTYPE_NAMES[d] for d in loops), DTYPE_NAMES[out]),)
+        return Composite(scalar.nin, tuple(x.type.dtype for x in inputs), steps, (scalar.nin,))
+
+    def decompose(self, *inputs: Variable) -> Sequence[Variable] | None:
+        """Return a scalar op's body, or the steps of a composite one by one: a backend may lack some of them."""
+        scalar = self.scalar_op
+        if isinstance(scalar, Composite):
+            whole = scalar
+        elif scalar.body is None:
+            return None
+        else:
+            single = self._as_composite(cast("Sequence[TensorVariable]", inputs))
+            whole = single.expanded(lambda inner, _: inner is not scalar)
+        values = [*inputs, *(constant(number, dtype=dtype) for number, dtype in whole.constants)]
+        for step in whole.steps:
+            values.append(Elemwise(step.scalar_op)(*(values[i] for i in step.args)))
+        wanted = self.infer(*[x.type for x in inputs])
+        # A result that depends on some of the inputs only has the shape of all.
+        fill = Elemwise(SCALAR_OPS["second"])
+        return [
+            out if out.type == kind else reduce(lambda made, x: fill(x, made), inputs, out)
+            for out, kind in zip((values[i] for i in whole.outputs), wanted, strict=True)
+        ]
 
     # Printing
 
@@ -352,11 +329,11 @@ class Elemwise(Op):
         """Return the outputs, none of them in an input's memory."""
         scalar = self.scalar_op
         if isinstance(scalar, Composite):
-            values = scalar.values(inputs)
+            results = scalar.results(inputs)
             if len(scalar.outputs) == 1:
-                return [self._owned(values[scalar.outputs[0]], inputs)]
+                return [self._owned(results[0], inputs)]
             shape = np.broadcast_shapes(*(x.shape for x in inputs))
-            return [self._owned(np.broadcast_to(values[i], shape), inputs) for i in scalar.outputs]
+            return [self._owned(np.broadcast_to(x, shape), inputs) for x in results]
         loops = self.loop_dtypes(node)
         args = [x if x.dtype == d else x.astype(d) for x, d in zip(inputs, loops, strict=True)]
         with np.errstate(all="ignore"):
@@ -376,7 +353,7 @@ class Elemwise(Op):
         origins: Sequence[Apply] | None = getattr(node.tag, "origins", None)
         if not isinstance(self.scalar_op, Composite) or origins is None:
             return None
-        shapes = [np.shape(x) for x in values]
+        shapes = [*(np.shape(x) for x in values), *(() for _ in self.scalar_op.constants)]
         for step, origin in zip(self.scalar_op.steps, origins, strict=True):
             try:
                 shapes.append(np.broadcast_shapes(*(shapes[i] for i in step.args)))
@@ -389,7 +366,10 @@ class Elemwise(Op):
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Say that every input is connected, unless the function is a predicate."""
         scalar = self.scalar_op
-        connected = isinstance(scalar, Composite) or scalar.pullback is not None or scalar.discrete
+        if isinstance(scalar, Composite) or scalar.pullback is not None or scalar.discrete:
+            connected = True
+        else:
+            connected = scalar.body is not None and cast("TensorNode", node).outputs[0].dtype != "bool"
         return [[connected] * len(node.outputs) for _ in node.inputs]
 
     def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
@@ -416,6 +396,8 @@ class Elemwise(Op):
             msg = f"{self}: a fused node has no gradient. Differentiate before compiling."
             raise DtypeError(msg)
         xs, (out,), (ct,) = (cast("Sequence[TensorVariable]", vs) for vs in (inputs, outputs, cotangents))
+        if scalar.pullback is None and scalar.body is not None:
+            return self._pulled_back(xs, ct)
         if scalar.pullback is None:
             return [zeros_like(x) if scalar.discrete and x.type.numpy_dtype.kind in "fc" else None for x in xs]
         conjugated = scalar.holomorphic and out.type.numpy_dtype.kind == "c"
@@ -423,6 +405,23 @@ class Elemwise(Op):
         if conjugated:
             terms = [None if t is None else t.conj() for t in cast("Sequence[TensorVariable | None]", terms)]
         return [None if t is None else self._term(t, x, xs) for t, x in zip(terms, xs, strict=True)]
+
+    def _pulled_back(self, inputs: Sequence[TensorVariable], cotangent: TensorVariable) -> list[Variable | None]:
+        """Return what flows back through the body."""
+        # One variable may be several operands: each gets its own term.
+        operands = [x.type.make_variable() for x in inputs]
+        (out,) = self.decompose(*operands) or ()
+        found: dict[Variable, Variable] = {out: cotangent}
+        for node in reversed(toposort([out], operands)):
+            if node.outputs[0] in found:
+                terms = node.op.pullback(node.inputs, node.outputs, [found[node.outputs[0]]])
+                for x, term in zip(node.inputs, terms, strict=True):
+                    if term is not None:
+                        found[x] = Elemwise(SCALAR_OPS["add"])(found[x], term) if x in found else term
+        reached = [x for x in operands if x in found]
+        terms = graph_replace([found[x] for x in reached], dict(zip(operands, inputs, strict=True)), strict=False)
+        made: dict[Variable, Variable] = dict(zip(reached, terms, strict=True))
+        return [made.get(x) for x in operands]
 
     @staticmethod
     def _term(term: Variable, x: TensorVariable, inputs: Sequence[TensorVariable]) -> Variable | None:

@@ -10,8 +10,9 @@ import numpy as np
 from treadle.config import lazy_module
 from treadle.graph import Form, Op, Variable, static_op
 from treadle.tensor.broadcasting import broadcast_static
+from treadle.tensor.composite import Composite
 from treadle.tensor.conversion import as_tensor_variable
-from treadle.tensor.elemwise import Composite, Elemwise
+from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.errors import DtypeError, TensorTypeError
 from treadle.tensor.types import TensorType
 
@@ -89,7 +90,7 @@ class FusedReduction(Op):
             msg = f"{self}: {self.composite.nin} inputs of one rank are needed, got {shown}."
             raise TensorTypeError(msg)
         shape = broadcast_static(str(self), [t.shape for t in kinds])
-        dtypes = [*self.composite.dtypes, *(step.out for step in self.composite.steps)]
+        dtypes = self.composite.value_dtypes
         whole = [TensorType(dtypes[i], shape) for i in self.composite.outputs]
         pairs = zip(whole, self.reductions, strict=True)
         return [kind if reduction is None else reduction.infer(kind)[0] for kind, reduction in pairs]
@@ -97,9 +98,8 @@ class FusedReduction(Op):
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
         """Compute the steps with NumPy, then reduce."""
         del node
-        values = self.composite.values(inputs)
         shape = np.broadcast_shapes(*(x.shape for x in inputs))
-        results = [values[i] for i in self.composite.outputs]
+        results = self.composite.results(inputs)
         for cell, value, reduction in zip(output_storage, results, self.reductions, strict=True):
             whole = np.broadcast_to(value, shape)
             cell[0] = np.array(whole) if reduction is None else reduction.apply(whole)

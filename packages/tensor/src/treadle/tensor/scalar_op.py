@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from treadle.config import lazy_module
 from treadle.graph import DuplicateRegistrationError, tagged
 from treadle.tensor.dtype_rules import float_like, of_ufunc
 from treadle.tensor.errors import DtypeError
@@ -16,11 +18,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import Form, Variable
-    from treadle.tensor.dtype_rules import DtypeRule, Operand, Signature
+    from treadle.tensor import composite
+    from treadle.tensor.composite import Composite
+    from treadle.tensor.dtype_rules import Dtype, DtypeRule, Operand, Signature
     from treadle.tensor.variable import TensorVariable
 
+    Body = Callable[..., Variable]
     Impl = Callable[..., Any]
     Pullback = Callable[[TensorVariable, TensorVariable, Sequence[TensorVariable]], Sequence[Variable | None]]
+
+else:
+    # It is made of scalar ops.
+    composite = lazy_module("treadle.tensor.composite")
 
 INFINITY = float("inf")
 
@@ -74,11 +83,17 @@ class ScalarOp:
     dtypes
         Dtype rule: operands to (dtypes to compute with, dtype of the result). Without a ufunc it is that of a function
         of real numbers, `treadle.tensor.dtype_rules.float_like`.
+    body
+        The function in terms of others, applied to tensors: what backends compute, unless they take the scalar op
+        itself. It is computed in the dtypes of the rule, float32 in place of float16, and so has to be stable there.
+        A scalar op without a body is a primitive: each backend has a text or function for it.
     impl
-        The function on NumPy arrays of the dtypes to compute with: the reference for every backend.
+        The function on NumPy arrays of the dtypes to compute with: the reference for every backend. Without a ufunc
+        it is the body.
     pullback
         ``(cotangent, output, inputs) -> one term for each input``, broadcast like the output; a term may be None
-        where nothing flows back. Without one, nothing flows back at all, or zero if the function is `discrete`.
+        where nothing flows back. Without one it is the body's; without a body too, nothing flows back at all, or zero
+        if the function is `discrete`.
     form
         How a formula shows it, where it is no call of a function with this name: ``Infix("+", Precedence.SUM).form``.
     commutative, associative
@@ -109,6 +124,7 @@ class ScalarOp:
     nin: int = 0
     ufunc: str | None = None
     dtypes: DtypeRule = _derived
+    body: Body | None = None
     impl: Impl = _derived
     pullback: Pullback | None = None
     form: Callable[[Sequence[Variable]], Form] | None = None
@@ -124,17 +140,21 @@ class ScalarOp:
     image: tuple[float, float] = (-INFINITY, INFINITY)
     discrete: bool = False
     holomorphic: bool = True
+    # The body for operands of some dtypes, see `treadle.tensor.composite`.
+    formulas: dict[tuple[str, ...], Composite] = field(default_factory=dict, repr=False, init=False)
+    evaluators: dict[tuple[Dtype, ...], Impl] = field(default_factory=dict, repr=False, init=False)
     _signatures: dict[tuple[Operand, ...], Signature] = field(default_factory=dict, repr=False, init=False)
 
     def __post_init__(self) -> None:
         """Fill in what follows from the ufunc, and enter the scalar op into the table."""
         ufunc: np.ufunc | None = None if self.ufunc is None else getattr(np, self.ufunc)
         self._derive("name", self.name or self.ufunc)
-        self._derive("nin", self.nin or (ufunc.nin if ufunc else len(inspect.signature(self.impl).parameters)))
+        told = self.body or self.impl
+        self._derive("nin", self.nin or (ufunc.nin if ufunc else len(inspect.signature(told).parameters)))
         if self.dtypes is _derived:
             self._derive("dtypes", float_like if self.ufunc is None else of_ufunc(self.ufunc))
         if self.impl is _derived:
-            self._derive("impl", ufunc)
+            self._derive("impl", ufunc or partial(_evaluated, self))
         SCALAR_OPS.add(self)
 
     def _derive(self, name: str, value: object) -> None:
@@ -178,3 +198,12 @@ class ScalarOp:
 def _scalar_op_named(name: str) -> ScalarOp:
     """Return a scalar op by name: how a pickled one is found again."""
     return SCALAR_OPS[name]
+
+
+def _evaluated(scalar_op: ScalarOp, *operands: np.ndarray) -> np.ndarray:
+    """Return the value of a scalar op's body, computed with NumPy."""
+    key = tuple([x.dtype for x in operands])
+    if key not in scalar_op.evaluators:
+        scalar_op.evaluators[key] = composite.evaluator(scalar_op, key)
+    result: np.ndarray = scalar_op.evaluators[key](*operands)
+    return result

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 from treadle.graph import DuplicateRegistrationError
+from treadle.tensor.elemwise import Elemwise
+from treadle.tensor.fused_reduction import FusedReduction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from treadle.graph import Op
+    from treadle.tensor.scalar_op import ScalarOp
+
 E = TypeVar("E")
+F = TypeVar("F")
 ALL_KINDS = "biufc"
 
 
@@ -27,13 +32,17 @@ class ScalarTable(Generic[E]):
         Name of the backend, for messages.
     module
         The module, or package, that registers the backend's own entries; it is imported at the first lookup.
+    of_ufunc
+        What the backend has by the names of NumPy's ufuncs, for a kind of dtype: for scalar ops without entry and body.
     """
 
-    __slots__ = ("_entries", "backend", "module")
+    __slots__ = ("_entries", "_loaded", "_of_ufunc", "backend", "module")
 
-    def __init__(self, backend: str, module: str) -> None:
+    def __init__(self, backend: str, module: str, of_ufunc: Callable[[str, str], E | None] | None = None) -> None:
         self.backend = backend
         self.module = module
+        self._of_ufunc = of_ufunc
+        self._loaded = False
         self._entries: dict[str, dict[str, E]] = {}
 
     def register(self, name: str, entries: Mapping[str, E]) -> None:
@@ -52,6 +61,9 @@ class ScalarTable(Generic[E]):
         DuplicateRegistrationError
             If there is something for one of the kinds already.
         """
+        if not self._loaded:
+            # The backend's own entries come first, so that it is a second one that is refused.
+            import_module(self.module)
         known = self._entries.setdefault(name, {})
         for kinds, entry in entries.items():
             for kind in kinds:
@@ -63,21 +75,35 @@ class ScalarTable(Generic[E]):
                     raise DuplicateRegistrationError(msg)
                 known[kind] = entry
 
-    def function(self, *names: str, kinds: str = ALL_KINDS) -> Callable[[E], E]:
+    def function(self, *names: str, kinds: str = ALL_KINDS) -> Callable[[F], F]:
         """Return a decorator that registers a function for scalar ops, which it computes for some kinds of dtype."""
 
-        def decorate(entry: E) -> E:
+        def decorate(entry: F) -> F:
             for name in names:
-                self.register(name, {kinds: entry})
+                self.register(name, {kinds: cast("E", entry)})
             return entry
 
         return decorate
 
-    def find(self, name: str, kind: str) -> E | None:
-        """Return what is registered for a scalar op and a kind of dtype, or None."""
-        if self.module not in sys.modules:
+    def _load(self) -> None:
+        if not self._loaded:
             import_module(self.module)
-        return self._entries.get(name, {}).get(kind)
+            self._loaded = True
+
+    def find(self, scalar_op: ScalarOp, kind: str) -> E | None:
+        """Return what is registered for a scalar op and a kind of dtype, or known by its ufunc's name; else None."""
+        self._load()
+        found = self._entries.get(scalar_op.name, {}).get(kind)
+        if found is None and self._of_ufunc is not None and scalar_op.body is None and scalar_op.ufunc is not None:
+            return self._of_ufunc(scalar_op.ufunc, kind)
+        return found
+
+    def covers(self, op: Op) -> bool:
+        """Whether something is registered for each scalar op that an op applies, or it has a body."""
+        self._load()
+        elementwise = op.elementwise if isinstance(op, FusedReduction) else op
+        scalar_ops = elementwise.scalar_ops if isinstance(elementwise, Elemwise) else ()
+        return all(s.body is not None or any(self.find(s, kind) is not None for kind in ALL_KINDS) for s in scalar_ops)
 
     def entries(self, name: str) -> list[E]:
         """Return all that is registered for a scalar op so far."""

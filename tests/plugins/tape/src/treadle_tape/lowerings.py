@@ -30,8 +30,7 @@ def elemwise(op: tt.Elemwise, node: Apply) -> Callable[..., Any]:
     """Convert to the dtypes of the scalar op, and apply it."""
     scalar_op = op.scalar_op
     if isinstance(scalar_op, tt.Composite):
-        outputs = scalar_op.outputs
-        return lambda *xs: _several([scalar_op.values(xs)[i] for i in outputs], np.broadcast_shapes(*map(np.shape, xs)))
+        return lambda *xs: _several(scalar_op.results(xs), np.broadcast_shapes(*map(np.shape, xs)))
     loops, out, function = op.loop_dtypes(node), _dtype(node), scalar_op.impl
     return lambda *xs: np.asarray(function(*(x.astype(d, copy=False) for x, d in zip(xs, loops, strict=True)))).astype(
         out, copy=False

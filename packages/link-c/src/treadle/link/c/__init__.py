@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from treadle.link.c.linker import CLinker
     from treadle.link.c.opwise import OpWiseCLinker
     from treadle.link.c.requirements import CFunction
-    from treadle.link.c.table import SCALARS, TABLE
+    from treadle.link.c.scalars import SCALARS
+    from treadle.link.c.table import TABLE
     from treadle.link.c.userops import c_function
 
 __all__ = [
@@ -29,10 +30,11 @@ __getattr__ = versioned_names(
     "link-c",
     {
         "treadle.link.c.requirements": "CFunction",
+        "treadle.link.c.scalars": "SCALARS",
         "treadle.link.c.linker": "CLinker",
         "treadle.link.c.capsules": "CPointer",
         "treadle.link.c.opwise": "OpWiseCLinker",
-        "treadle.link.c.table": "SCALARS TABLE",
+        "treadle.link.c.table": "TABLE",
         "treadle.link.c.userops": "c_function",
     },
 )

@@ -10,9 +10,9 @@ from treadle.link.c.assembly import Assembly
 from treadle.link.c.errors import BackendUnavailableError, CompileError
 from treadle.link.c.loading import Recipe, assemble, open_library
 from treadle.link.c.runtime import Library
+from treadle.link.c.scalars import SCALARS
 from treadle.link.c.simd import simd_functions
 from treadle.link.c.support.libraries import SUPPORT
-from treadle.link.c.table import SCALARS
 from treadle.link.c.toolchain import find_toolchain
 from treadle.link.c.unit import NO_NODE, marked_node
 from treadle.link.c.writing import has_type, write_unit

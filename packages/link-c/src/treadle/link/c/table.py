@@ -1,9 +1,8 @@
-"""The lowering tables of the C backend: of ops, and of scalar ops."""
+"""The lowering table of the C backend."""
 
 from __future__ import annotations
 
 from treadle.graph import LoweringTable
-from treadle.tensor import ScalarTable
 
 
 def _load() -> None:
@@ -13,6 +12,3 @@ def _load() -> None:
 
 
 TABLE = LoweringTable("c", _load)
-# C expressions: {0} {1} {2} are the operands, {s} is the suffix of C's math functions (f for float32), {t} the short
-# name of the dtype computed with (f64, i8 …). The kind is that of the first operand's dtype.
-SCALARS: ScalarTable[str] = ScalarTable("c", "treadle.link.c.lower.scalar")

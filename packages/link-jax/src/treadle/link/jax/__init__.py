@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING
 from treadle.config import versioned_names
 from treadle.link.jax.backend import BACKEND
 from treadle.link.jax.errors import ForkedProcessError, RecompilationWarning
-from treadle.link.jax.table import JAX, SCALARS, Assumed, Checked, ScalarTable, TakesAssumed
+from treadle.link.jax.table import JAX, Assumed, Checked, TakesAssumed
 
 if TYPE_CHECKING:
     from treadle.link.jax.external_op import JAXOp, wrap_jax
+    from treadle.link.jax.scalars import SCALARS
 
 __all__ = [
     "BACKEND",
@@ -19,7 +20,6 @@ __all__ = [
     "ForkedProcessError",
     "JAXOp",
     "RecompilationWarning",
-    "ScalarTable",
     "TakesAssumed",
     "wrap_jax",
 ]
@@ -28,5 +28,6 @@ __getattr__ = versioned_names(
     "link-jax",
     {
         "treadle.link.jax.external_op": "JAXOp wrap_jax",
+        "treadle.link.jax.scalars": "SCALARS",
     },
 )

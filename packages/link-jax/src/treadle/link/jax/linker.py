@@ -11,11 +11,11 @@ import numpy as np
 from treadle.graph import Branching, Constant, Unsupported
 from treadle.link.jax.executables import ExecutableCache
 from treadle.link.jax.program import JaxProgram, ProgramSpec
-from treadle.link.jax.scalars import jax_function
+from treadle.link.jax.scalars import SCALARS
 from treadle.link.jax.table import JAX, TakesAssumed
 from treadle.link.jax.tracing import Arm, Choice, StagedGraph, Step
 from treadle.link.vm import ProgramGraph, TableLinker
-from treadle.tensor import Elemwise, TensorType, stage, static_positions
+from treadle.tensor import TensorType, stage, static_positions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -42,9 +42,7 @@ class JaxLinker(TableLinker):
 
     def lacks_rule(self, node: Apply) -> bool:
         """Whether there is no rule for a node's op, or no function for an elementwise function of it."""
-        return super().lacks_rule(node) or (
-            isinstance(node.op, Elemwise) and any(jax_function(s) is None for s in node.op.scalar_ops)
-        )
+        return super().lacks_rule(node) or not SCALARS.covers(node.op)
 
     def to_native(self, value: Any, kind: Type) -> Any:
         """Return a NumPy array as a ``jax.Array``."""

@@ -1,34 +1,43 @@
-"""Elementwise functions whose NumPy meaning needs more than the jax.numpy function of the same name."""
+"""The table of functions of JAX arrays for scalar ops."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 from treadle.graph import Unsupported
-from treadle.link.jax.casting import convert
-from treadle.link.jax.table import SCALARS, Checked
+from treadle.link.jax.table import Checked
+from treadle.tensor import ScalarTable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    import jax
 
     from treadle.tensor import ScalarOp
 
-LOG_2 = float(np.log(2.0))
+# Takes JAX arrays of one shape and of the dtypes computed with (float32 in place of float16).
+ScalarFunction: TypeAlias = "Callable[..., jax.Array | Checked[jax.Array]]"
 
 
-def jax_function(scalar_op: ScalarOp) -> Callable[..., Any] | None:
-    """Return the function of JAX arrays that is registered for a scalar op, or jax.numpy's, or None."""
-    function = SCALARS.get(scalar_op.name)
-    if function is None and scalar_op.ufunc is not None:
-        function = getattr(jnp, scalar_op.ufunc, None)
-    return function
+def _of_ufunc(name: str, kind: str) -> ScalarFunction | None:
+    """Return the function of jax.numpy that has a ufunc's name."""
+    import jax.numpy as jnp
+
+    del kind
+    return getattr(jnp, name, None)
 
 
-def scalar_function(scalar_op: ScalarOp, loops: Sequence[Any], out: Any) -> Callable[..., Any]:
+# The kind is that of the first operand's dtype.
+SCALARS: ScalarTable[ScalarFunction] = ScalarTable("jax", "treadle.link.jax.lower.scalar", _of_ufunc)
+
+
+def takes(scalar_op: ScalarOp, loops: Sequence[str]) -> bool:
+    """Whether there is a function for a scalar op, for operands converted to some dtypes."""
+    return SCALARS.find(scalar_op, np.dtype(loops[0]).kind) is not None
+
+
+def scalar_function(scalar_op: ScalarOp, loops: Sequence[str], out: str) -> ScalarFunction:
     """Return a scalar op as a function of JAX arrays of one shape.
 
     Parameters
@@ -43,246 +52,25 @@ def scalar_function(scalar_op: ScalarOp, loops: Sequence[Any], out: Any) -> Call
     Raises
     ------
     Unsupported
-        If the scalar op is neither in `SCALARS` nor a ufunc that jax.numpy has.
+        If there is no function for it.
     """
-    function = jax_function(scalar_op)
+    from treadle.link.jax.casting import convert
+
+    function = SCALARS.find(scalar_op, np.dtype(loops[0]).kind)
     if function is None:
         msg = (
             f"the scalar op {scalar_op.name!r} is no ufunc of jax.numpy; "
             "register a function for it in treadle.link.jax.SCALARS"
         )
         raise Unsupported(msg)
-    wide = ["float32" if np.dtype(d) == np.float16 else d for d in loops]
-    called: Callable[..., Any] = function
+    wide = ["float32" if d == "float16" else d for d in loops]
 
-    def run(*args: Any) -> Any:
+    def run(*args: jax.Array) -> jax.Array | Checked[jax.Array]:
         operands = [convert(convert(x, d), w) for x, d, w in zip(args, loops, wide, strict=True)]
-        result = called(*operands)
+        result = function(*operands)
         if isinstance(result, Checked):
             return Checked(convert(result.value, out), result.failed)
-        return convert(result, out)
+        converted: jax.Array = convert(result, out)
+        return converted
 
     return run
-
-
-def _kind(x: Any) -> str:
-    return str(np.dtype(x.dtype).kind)
-
-
-# Copies, choices and casts: the conversion to the output dtype is done by `scalar_function`.
-
-
-@SCALARS.register(
-    "identity", "cast_bool", "cast_int8", "cast_int16", "cast_int32", "cast_int64", "cast_uint8", "cast_uint16",
-    "cast_uint32", "cast_uint64", "cast_float16", "cast_float32", "cast_float64", "cast_complex64", "cast_complex128",
-)  # fmt: skip
-def _identity(x: Any) -> Any:
-    return x
-
-
-@SCALARS.register("second")
-def _second(x: Any, y: Any) -> Any:
-    del x
-    return y
-
-
-@SCALARS.register("switch")
-def _switch(condition: Any, x: Any, y: Any) -> Any:
-    return jnp.where(condition, x, y)
-
-
-# Arithmetic
-
-
-@SCALARS.register("add")
-def add(x: Any, y: Any) -> Any:
-    """Add; bool as "or"."""
-    return lax.bitwise_or(x, y) if _kind(x) == "b" else lax.add(x, y)
-
-
-@SCALARS.register("mul")
-def multiply(x: Any, y: Any) -> Any:
-    """Multiply; bool as "and"."""
-    return lax.bitwise_and(x, y) if _kind(x) == "b" else lax.mul(x, y)
-
-
-@SCALARS.register("sqr")
-def _square(x: Any) -> Any:
-    return multiply(x, x)
-
-
-@SCALARS.register("true_div")
-def _true_divide(x: Any, y: Any) -> Any:
-    return lax.div(x, y)
-
-
-def _safe_divisor(x: Any, y: Any) -> Any:
-    """Return the divisor with 1 where division is not defined: where it is zero, or the quotient overflows."""
-    unsafe = y == 0
-    if _kind(y) == "i":
-        unsafe |= (x == np.iinfo(x.dtype).min) & (y == -1)
-    return jnp.where(unsafe, jnp.ones_like(y), y)
-
-
-@SCALARS.register("floor_div")
-def _floor_divide(x: Any, y: Any) -> Any:
-    """Divide and round down; for integers x // 0 is 0, and the least integer // -1 is itself."""
-    if _kind(x) == "f":
-        return _float_floor_divide(x, y)
-    safe = _safe_divisor(x, y)
-    quotient, rest = lax.div(x, safe), lax.rem(x, safe)
-    down = (rest != 0) & ((rest < 0) != (safe < 0))
-    return jnp.where(y == 0, jnp.zeros_like(x), jnp.where(down, quotient - jnp.ones_like(x), quotient))
-
-
-def _float_floor_divide(x: Any, y: Any) -> Any:
-    """Divide the exact difference of x and its remainder, then snap to the nearest integer (as Python's float //)."""
-    rest = lax.rem(x, y)
-    quotient = (x - rest) / y
-    quotient = jnp.where((rest != 0) & ((y < 0) != (rest < 0)), quotient - 1, quotient)
-    low = jnp.floor(quotient)
-    snapped = jnp.where(quotient - low > 0.5, low + 1, low)
-    zero = jnp.copysign(jnp.zeros_like(x), x / y)
-    return jnp.where(y == 0, x / y, jnp.where(quotient == 0, zero, snapped))
-
-
-@SCALARS.register("mod")
-def _remainder(x: Any, y: Any) -> Any:
-    """Return the remainder with the sign of the divisor; for integers x % 0 is 0."""
-    if _kind(x) == "f":
-        rest = lax.rem(x, y)
-        moved = jnp.where((y < 0) != (rest < 0), rest + y, rest)
-        return jnp.where(y == 0, rest, jnp.where(rest == 0, jnp.copysign(jnp.zeros_like(x), y), moved))
-    safe = _safe_divisor(x, y)
-    rest = lax.rem(x, safe)
-    moved = jnp.where((rest != 0) & ((rest < 0) != (safe < 0)), rest + safe, rest)
-    return jnp.where(y == 0, jnp.zeros_like(x), moved)
-
-
-@SCALARS.register("reciprocal")
-def _reciprocal(x: Any) -> Any:
-    if _kind(x) in "fc":
-        return 1 / x
-    with np.errstate(all="ignore"):
-        # What NumPy gives for 1 / 0 depends on the dtype; it is asked once, while the graph is traced.
-        of_zero = np.reciprocal(np.zeros((), x.dtype))
-    keeps = (x == 1) | (x == -1) if _kind(x) == "i" else x == 1
-    return jnp.where(x == 0, of_zero, jnp.where(keeps, x, jnp.zeros_like(x)))
-
-
-@SCALARS.register("pow")
-def _power(x: Any, y: Any) -> Any:
-    """Raise to a power; integers by squaring, wrapping, and a negative exponent of an integer is an error."""
-    if _kind(x) in "fc":
-        return jnp.power(x, y)
-    zero, one = jnp.zeros_like(y), jnp.ones_like(y)
-    negative = y < 0
-
-    def step(state: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
-        base, left, done = state
-        done = jnp.where(lax.bitwise_and(left, one) != 0, done * base, done)
-        return base * base, lax.shift_right_logical(left, one), done
-
-    start = (x, jnp.where(negative, zero, y), jnp.ones_like(x))
-    _, _, result = lax.while_loop(lambda state: jnp.any(state[1] != 0), step, start)
-    return result if _kind(y) == "u" else Checked(result, jnp.any(negative))
-
-
-# Comparisons: NumPy compares int64 with uint64 exactly, without converting one to the other.
-
-
-def _comparison(name: str, mirrored: str, when_negative: bool) -> None:
-    function, mirror = getattr(jnp, name), getattr(jnp, mirrored)
-
-    def compare(x: Any, y: Any) -> Any:
-        if x.dtype == y.dtype:
-            return function(x, y)
-        if _kind(x) == "i":
-            # A negative signed operand is below every unsigned one.
-            return jnp.where(x < 0, when_negative, function(x.astype(y.dtype), y))
-        return jnp.where(y < 0, mirror(-1, 0), mirror(y.astype(x.dtype), x))
-
-    names = {
-        "equal": "eq",
-        "not_equal": "neq",
-        "less": "lt",
-        "less_equal": "le",
-        "greater": "gt",
-        "greater_equal": "ge",
-    }
-    SCALARS.register(names[name])(compare)
-
-
-_comparison("equal", "equal", False)
-_comparison("not_equal", "not_equal", True)
-_comparison("less", "greater", True)
-_comparison("less_equal", "greater_equal", True)
-_comparison("greater", "less", False)
-_comparison("greater_equal", "less_equal", False)
-
-
-@SCALARS.register("isposinf")
-def _isposinf(x: Any) -> Any:
-    return x == np.inf if _kind(x) in "fc" else jnp.zeros(x.shape, bool)
-
-
-@SCALARS.register("isneginf")
-def _isneginf(x: Any) -> Any:
-    return x == -np.inf if _kind(x) in "fc" else jnp.zeros(x.shape, bool)
-
-
-# Shifts by the width or more, or by a negative number, move everything out.
-
-
-@SCALARS.register("left_shift")
-def _left_shift(x: Any, y: Any) -> Any:
-    return lax.shift_left(x, y)
-
-
-@SCALARS.register("right_shift")
-def _right_shift(x: Any, y: Any) -> Any:
-    return lax.shift_right_arithmetic(x, y) if _kind(x) == "i" else lax.shift_right_logical(x, y)
-
-
-# Rounding leaves integers alone.
-
-
-def _rounding(name: str, function: Callable[[Any], Any]) -> None:
-    def rounded(x: Any) -> Any:
-        return function(x) if _kind(x) in "fc" else x
-
-    SCALARS.register(name)(rounded)
-
-
-_rounding("ceil", jnp.ceil)
-_rounding("floor", jnp.floor)
-_rounding("trunc", jnp.trunc)
-_rounding("round_half_to_even", jnp.rint)
-_rounding("round_half_away_from_zero", lambda x: lax.round(x, lax.RoundingMethod.AWAY_FROM_ZERO))
-
-
-# Parts of complex numbers, and complex numbers from their parts.
-
-SCALARS.register("real")(jnp.real)
-SCALARS.register("imag")(jnp.imag)
-SCALARS.register("angle")(jnp.angle)
-SCALARS.register("complex")(lax.complex)
-
-
-# Stable functions built from exponentials, by the formulas of the scalar ops.
-
-
-@SCALARS.register("sigmoid")
-def _sigmoid(x: Any) -> Any:
-    e = jnp.exp(-jnp.abs(x))
-    return jnp.where(x >= 0, 1 / (1 + e), e / (1 + e))
-
-
-@SCALARS.register("softplus")
-def _softplus(x: Any) -> Any:
-    return jnp.maximum(x, 0) + jnp.log1p(jnp.exp(-jnp.abs(x)))
-
-
-@SCALARS.register("log1mexp")
-def _log1mexp(x: Any) -> Any:
-    return jnp.where(x > -LOG_2, jnp.log(-jnp.expm1(x)), jnp.log1p(-jnp.exp(x)))

@@ -1,11 +1,11 @@
-"""The tables of lowerings to JAX: one for ops, one for elementwise functions."""
+"""The table of lowerings to JAX, and what a lowering may take and return."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
-from treadle.graph import DuplicateRegistrationError, LoweringTable
+from treadle.graph import LoweringTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     Flag: TypeAlias = jax.Array | None
 
 V_co = TypeVar("V_co", covariant=True)
-F = TypeVar("F", bound="Callable[..., Any]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,42 +73,6 @@ class TakesAssumed:
     run: Callable[..., Array | Checked[jax.Array]]
 
 
-class ScalarTable:
-    """Elementwise functions by scalar op name, for the scalar ops that are not a NumPy ufunc that jax.numpy has too.
-
-    Each takes JAX arrays of one shape and of the computing dtypes (float32 in place of float16), and returns
-    one, or a `Checked`.
-    """
-
-    __slots__ = ("_functions",)
-
-    def __init__(self) -> None:
-        self._functions: dict[str, Callable[..., Any]] = {}
-
-    def register(self, *names: str) -> Callable[[F], F]:
-        """Return a decorator that makes a function the lowering of the named scalar ops.
-
-        Raises
-        ------
-        DuplicateRegistrationError
-            If one of them has a lowering already.
-        """
-
-        def decorate(function: F) -> F:
-            for name in names:
-                if name in self._functions:
-                    msg = f"jax: the scalar op {name!r} has a lowering already. Remove one of the two."
-                    raise DuplicateRegistrationError(msg)
-                self._functions[name] = function
-            return function
-
-        return decorate
-
-    def get(self, name: str) -> Callable[..., Any] | None:
-        """Return the function registered for a scalar op, or None."""
-        return self._functions.get(name)
-
-
 def _load() -> None:
     from treadle.tensor import load_families
 
@@ -120,4 +83,3 @@ def _load() -> None:
 # The inputs at the op's ``static_inputs`` come as NumPy arrays, all others as JAX arrays; it may return NumPy arrays
 # for what the shapes of its inputs alone decide, and a `Checked`.
 JAX = LoweringTable("jax", _load)
-SCALARS = ScalarTable()

@@ -7,7 +7,7 @@ from treadle.link.numba.backend import BACKEND
 
 if TYPE_CHECKING:
     from treadle.link.numba.linker import NumbaLinker
-    from treadle.link.numba.scalar_code import SCALARS
+    from treadle.link.numba.scalars import SCALARS
     from treadle.link.numba.table import TABLE
     from treadle.link.numba.values import ArrayValue, ScalarValue
     from treadle.link.numba.writer import GraphWriter
@@ -21,7 +21,7 @@ else:
             "treadle.link.numba.values": "ArrayValue ScalarValue",
             "treadle.link.numba.writer": "GraphWriter",
             "treadle.link.numba.linker": "NumbaLinker",
-            "treadle.link.numba.scalar_code": "SCALARS",
+            "treadle.link.numba.scalars": "SCALARS",
             "treadle.link.numba.table": "TABLE",
         },
     )

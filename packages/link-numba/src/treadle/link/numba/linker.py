@@ -39,13 +39,11 @@ class NumbaLinker(TableLinker):
 
         Where the result is of a dtype that is not lowered, that is the reason to refuse the node.
         """
-        from treadle.link.numba.scalar_code import SCALARS
-        from treadle.tensor import Elemwise
+        from treadle.link.numba.scalars import SCALARS
 
         if super().lacks_rule(node):
             return True
-        lowered = all(self.holds(v.type) for v in node.outputs)
-        return lowered and isinstance(node.op, Elemwise) and not all(SCALARS.has(s.name) for s in node.op.scalar_ops)
+        return all(self.holds(v.type) for v in node.outputs) and not SCALARS.covers(node.op)
 
     def holds(self, kind: Type) -> bool:
         """Whether a type is one of tensors of a dtype that is lowered."""

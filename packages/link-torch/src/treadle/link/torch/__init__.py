@@ -9,11 +9,11 @@ from treadle.link.torch.table import TORCH, Checked
 
 if TYPE_CHECKING:
     from treadle.link.torch.external_op import TorchOp, wrap_torch
-    from treadle.link.torch.lower.scalar import KERNELS
+    from treadle.link.torch.scalars import SCALARS
 
 __all__ = [
     "BACKEND",
-    "KERNELS",
+    "SCALARS",
     "TORCH",
     "Checked",
     "ForkedProcessError",
@@ -25,7 +25,7 @@ __getattr__ = versioned_names(
     __name__,
     "link-torch",
     {
-        "treadle.link.torch.lower.scalar": "KERNELS",
+        "treadle.link.torch.scalars": "SCALARS",
         "treadle.link.torch.external_op": "TorchOp wrap_torch",
     },
 )

@@ -11,13 +11,13 @@ from treadle.link.torch.choices import ChoosingProgram, has_choices
 from treadle.link.torch.compilation import NOTICES, Compiled, compiler_on_path
 from treadle.link.torch.device import device
 from treadle.link.torch.generation import generate
-from treadle.link.torch.lower.scalar import KERNELS
 from treadle.link.torch.planning import plan_of
 from treadle.link.torch.program import TorchProgram
+from treadle.link.torch.scalars import SCALARS
 from treadle.link.torch.storage import from_host, to_native
 from treadle.link.torch.table import TORCH
 from treadle.link.vm import TableLinker
-from treadle.tensor import Elemwise, TensorType
+from treadle.tensor import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -44,7 +44,7 @@ class TorchLinker(TableLinker):
     """
 
     table = TORCH
-    scalars = "treadle.link.torch.KERNELS"
+    scalars = "treadle.link.torch.SCALARS"
 
     def __init__(self, compiled: bool | None = None) -> None:
         super().__init__()
@@ -56,9 +56,7 @@ class TorchLinker(TableLinker):
 
     def lacks_rule(self, node: Apply) -> bool:
         """Whether there is no rule for a node's op, or no kernel for an elementwise function of it."""
-        return super().lacks_rule(node) or (
-            isinstance(node.op, Elemwise) and not all(KERNELS.has(s) for s in node.op.scalar_ops)
-        )
+        return super().lacks_rule(node) or not SCALARS.covers(node.op)
 
     def to_native(self, value: Value, kind: Type) -> Value:
         """Return a NumPy array as a ``torch.Tensor`` of its own."""

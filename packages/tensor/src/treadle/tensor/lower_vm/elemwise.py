@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle.link.vm import TABLE
-from treadle.tensor.elemwise import Composite, Elemwise
+from treadle.tensor.composite import Composite
+from treadle.tensor.elemwise import Elemwise
 
 if TYPE_CHECKING:
     from collections.abc import Callable

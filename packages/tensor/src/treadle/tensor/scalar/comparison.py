@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 import numpy as np
 
 from treadle.graph import Infix, Precedence
@@ -22,10 +24,10 @@ le = _comparison("le", "less_equal", "<=", "ge")
 gt = _comparison("gt", "greater", ">", "lt")
 ge = _comparison("ge", "greater_equal", ">=", "le")
 
-isnan = Elemwise(ScalarOp(ufunc="isnan", dtypes=predicate))
-isinf = Elemwise(ScalarOp(ufunc="isinf", dtypes=predicate))
-isfinite = Elemwise(ScalarOp(ufunc="isfinite", dtypes=predicate))
-isposinf = Elemwise(ScalarOp(name="isposinf", dtypes=real_predicate, impl=lambda x: x == np.inf))
-isneginf = Elemwise(ScalarOp(name="isneginf", dtypes=real_predicate, impl=lambda x: x == -np.inf))
+isnan = Elemwise(ScalarOp(ufunc="isnan", dtypes=predicate, body=lambda x: neq(x, x)))
+isinf = Elemwise(ScalarOp(ufunc="isinf", dtypes=predicate, body=lambda x: eq(abs(x), inf)))
+isfinite = Elemwise(ScalarOp(ufunc="isfinite", dtypes=predicate, body=lambda x: lt(abs(x), inf)))
+isposinf = Elemwise(ScalarOp(name="isposinf", dtypes=real_predicate, impl=np.isposinf, body=lambda x: eq(x, inf)))
+isneginf = Elemwise(ScalarOp(name="isneginf", dtypes=real_predicate, impl=np.isneginf, body=lambda x: eq(x, -inf)))
 
 greater, greater_equal, less, less_equal, equal, not_equal = gt, ge, lt, le, eq, neq

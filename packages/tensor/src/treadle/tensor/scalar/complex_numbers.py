@@ -17,7 +17,7 @@ from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.scalar.arithmetic import mul, true_div
 from treadle.tensor.scalar.cast import switch
 from treadle.tensor.scalar.comparison import eq
-from treadle.tensor.scalar.trigonometric import cos, sin
+from treadle.tensor.scalar.trigonometric import arctan2, cos, sin
 from treadle.tensor.scalar_op import ScalarOp
 
 if TYPE_CHECKING:
@@ -105,7 +105,8 @@ conj = Elemwise(
 )  # fmt: skip
 angle = Elemwise(
     ScalarOp(
-        name="angle", nin=1, dtypes=_angle_dtypes, impl=np.angle, holomorphic=False, pullback=_angle_terms
+        name="angle", dtypes=_angle_dtypes, impl=np.angle, body=lambda z: arctan2(imag(z), real(z)), holomorphic=False,
+        pullback=_angle_terms,
     )
 )  # fmt: skip
 complex_: Elemwise = Elemwise(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,9 +12,9 @@ from treadle.graph import Infix, Precedence
 from treadle.tensor.broadcasting import zeros_like
 from treadle.tensor.conversion import uniform_value
 from treadle.tensor.elemwise import Elemwise
-from treadle.tensor.scalar.arithmetic import add, mul, neg, sub, true_div
+from treadle.tensor.scalar.arithmetic import add, maximum, mul, neg, sub, true_div
 from treadle.tensor.scalar.cast import as_float, cast, switch
-from treadle.tensor.scalar.comparison import eq
+from treadle.tensor.scalar.comparison import eq, ge, gt
 from treadle.tensor.scalar_op import ScalarOp
 
 if TYPE_CHECKING:
@@ -46,23 +46,32 @@ def _power_terms(ct: TensorVariable, out: TensorVariable, xs: Sequence[TensorVar
     return by_x, by_y
 
 
-def _sigmoid(x: Any) -> Any:
+def _sigmoid(x: TensorVariable) -> TensorVariable:
     """Compute 1 / (1 + exp(-x)) from the exponential of -|x|, which cannot overflow."""
+    e = exp(-abs(x))
+    return true_div(switch(ge(x, 0), 1, e), 1 + e)
+
+
+# The stable functions in NumPy: their bodies step by step take twice the time on small arrays.
+
+
+def _numpy_sigmoid(x: np.ndarray) -> np.ndarray:
     with np.errstate(all="ignore"):
         e = np.exp(-np.abs(x))
-        return np.where(x >= 0, 1 / (1 + e), e / (1 + e)).astype(x.dtype)
+        result: np.ndarray = (np.where(x >= 0, 1, e) / (1 + e)).astype(x.dtype)
+    return result
 
 
-def _softplus(x: Any) -> Any:
-    """Compute log(1 + exp(x)) as max(x, 0) + log1p(exp(-|x|)), which cannot overflow."""
+def _numpy_softplus(x: np.ndarray) -> np.ndarray:
     with np.errstate(all="ignore"):
-        return (np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))).astype(x.dtype)
+        result: np.ndarray = (np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))).astype(x.dtype)
+    return result
 
 
-def _log1mexp(x: Any) -> Any:
-    """Compute log(1 - exp(x)) for x < 0: log(-expm1(x)) near zero, log1p(-exp(x)) below -log 2 (Maechler 2012)."""
+def _numpy_log1mexp(x: np.ndarray) -> np.ndarray:
     with np.errstate(all="ignore"):
-        return np.where(x > -LOG_2, np.log(-np.expm1(x)), np.log1p(-np.exp(x))).astype(x.dtype)
+        result: np.ndarray = np.where(x > -LOG_2, np.log(-np.expm1(x)), np.log1p(-np.exp(x))).astype(x.dtype)
+    return result
 
 
 exp: Elemwise = Elemwise(
@@ -115,7 +124,7 @@ sqrt = Elemwise(
 )  # fmt: skip
 sqr = Elemwise(
     ScalarOp(
-        name="sqr", ufunc="square", parity="even", image=(0, inf),
+        name="sqr", ufunc="square", parity="even", image=(0, inf), body=lambda x: mul(x, x),
         pullback=lambda ct, out, xs: (mul(ct, mul(xs[0], 2)),),
     )
 )  # fmt: skip
@@ -133,26 +142,32 @@ power: Elemwise = Elemwise(
 )  # fmt: skip
 sigmoid: Elemwise = Elemwise(
     ScalarOp(
-        name="sigmoid", impl=_sigmoid, monotone="increasing", image=(0, 1),
+        name="sigmoid", body=_sigmoid, impl=_numpy_sigmoid, monotone="increasing", image=(0, 1),
         pullback=lambda ct, out, xs: (mul(ct, mul(out, sub(1, out))),),
     )
 )  # fmt: skip
 softplus = Elemwise(
     ScalarOp(
-        name="softplus", impl=_softplus, monotone="increasing", image=(0, inf),
+        # log(1 + exp(x)), which cannot overflow so.
+        name="softplus", body=lambda x: maximum(x, 0) + log1p(exp(-abs(x))), impl=_numpy_softplus,
+        monotone="increasing", image=(0, inf),
         pullback=lambda ct, out, xs: (mul(ct, sigmoid(xs[0])),),
     )
 )  # fmt: skip
 log1mexp = Elemwise(
     ScalarOp(
-        name="log1mexp", impl=_log1mexp, monotone="decreasing", inverse="log1mexp", domain=(-inf, 0), image=(-inf, 0),
+        # log(1 - exp(x)) for x < 0, each formula where it loses nothing (Maechler 2012).
+        name="log1mexp", body=lambda x: switch(gt(x, -LOG_2), log(-expm1(x)), log1p(-exp(x))),
+        impl=_numpy_log1mexp, monotone="decreasing", inverse="log1mexp", domain=(-inf, 0), image=(-inf, 0),
         # -exp(x) / (1 - exp(x)), which is minus infinity at either zero: there the output is.
         pullback=lambda ct, out, xs: (neg(mul(ct, exp(sub(xs[0], out)))),),
     )
 )  # fmt: skip
 logaddexp = Elemwise(
     ScalarOp(
+        # Equal operands, infinite ones too, stand apart.
         ufunc="logaddexp", commutative=True, associative=True, identity=-inf,
+        body=lambda x, y: switch(eq(x, y), x + LOG_2, maximum(x, y) + log1p(exp(-abs(x - y)))),
         pullback=lambda ct, out, xs: (mul(ct, sigmoid(sub(xs[0], xs[1]))), mul(ct, sigmoid(sub(xs[1], xs[0])))),
     )
 )  # fmt: skip

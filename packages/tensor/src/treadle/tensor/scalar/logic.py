@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from treadle.graph import Infix, Precedence, Prefix
 from treadle.tensor.elemwise import Elemwise
+from treadle.tensor.scalar.comparison import eq, neq
 from treadle.tensor.scalar_op import ScalarOp
 
 
@@ -22,9 +23,13 @@ bitwise_xor = _bitwise("xor", "^", Precedence.XOR, identity=0)
 invert = Elemwise(ScalarOp(ufunc="invert", inverse="invert", form=Prefix("~").form))
 left_shift = Elemwise(ScalarOp(ufunc="left_shift", form=Infix("<<", Precedence.SHIFT).form))
 right_shift = Elemwise(ScalarOp(ufunc="right_shift", form=Infix(">>", Precedence.SHIFT).form))
-logical_and = Elemwise(ScalarOp(ufunc="logical_and", commutative=True))
-logical_or = Elemwise(ScalarOp(ufunc="logical_or", commutative=True))
-logical_xor = Elemwise(ScalarOp(ufunc="logical_xor", commutative=True))
-logical_not = Elemwise(ScalarOp(ufunc="logical_not"))
+logical_and = Elemwise(
+    ScalarOp(ufunc="logical_and", commutative=True, body=lambda x, y: bitwise_and(neq(x, 0), neq(y, 0)))
+)
+logical_or = Elemwise(
+    ScalarOp(ufunc="logical_or", commutative=True, body=lambda x, y: bitwise_or(neq(x, 0), neq(y, 0)))
+)
+logical_xor = Elemwise(ScalarOp(ufunc="logical_xor", commutative=True, body=lambda x, y: neq(neq(x, 0), neq(y, 0))))
+logical_not = Elemwise(ScalarOp(ufunc="logical_not", body=lambda x: eq(x, 0)))
 
 and_, or_, xor, bitwise_not = bitwise_and, bitwise_or, bitwise_xor, invert

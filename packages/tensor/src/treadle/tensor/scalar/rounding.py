@@ -9,7 +9,9 @@ import numpy as np
 from treadle.tensor.arguments import as_choice
 from treadle.tensor.dtype_rules import of_ufunc, same
 from treadle.tensor.elemwise import Elemwise
-from treadle.tensor.scalar.cast import cast
+from treadle.tensor.scalar.arithmetic import add, sign
+from treadle.tensor.scalar.cast import cast, switch
+from treadle.tensor.scalar.comparison import ge
 from treadle.tensor.scalar_op import ScalarOp
 
 if TYPE_CHECKING:
@@ -34,12 +36,18 @@ def _half_away_dtypes(operands: Sequence[Operand]) -> Signature:
     return loops, out
 
 
-def _half_away(x: Any) -> Any:
+def _half_away(x: TensorVariable) -> TensorVariable:
     """Round to the nearest integer, halves away from zero (C's round)."""
+    whole = trunc(x)
+    return switch(ge(abs(x - whole), 0.5), add(whole, sign(x)), whole)
+
+
+def _numpy_half_away(x: np.ndarray) -> np.ndarray:
     if x.dtype.kind != "f":
         return np.array(x)
     whole = np.trunc(x)
-    return np.where(np.abs(x - whole) >= 0.5, whole + np.sign(x), whole).astype(x.dtype)
+    rounded: np.ndarray = np.where(np.abs(x - whole) >= 0.5, whole + np.sign(x), whole).astype(x.dtype)
+    return rounded
 
 
 def _rint(x: Any) -> Any:
@@ -57,8 +65,8 @@ round_half_to_even = Elemwise(
 )  # fmt: skip
 round_half_away_from_zero = Elemwise(
     ScalarOp(
-        name="round_half_away_from_zero", dtypes=_half_away_dtypes, impl=_half_away, idempotent=True, discrete=True,
-        monotone="increasing", parity="odd",
+        name="round_half_away_from_zero", dtypes=_half_away_dtypes, body=_half_away, impl=_numpy_half_away,
+        idempotent=True, discrete=True, monotone="increasing", parity="odd",
     )
 )  # fmt: skip
 

@@ -83,11 +83,9 @@ arctanh = Elemwise(
     )
 )  # fmt: skip
 deg2rad = Elemwise(
-    ScalarOp(ufunc="deg2rad", parity="odd", monotone="increasing", inverse="rad2deg",
-             pullback=lambda ct, out, xs: (mul(ct, DEGREE),))
-)  # fmt: skip
+    ScalarOp(ufunc="deg2rad", parity="odd", monotone="increasing", inverse="rad2deg", body=lambda x: x * DEGREE)
+)
 rad2deg = Elemwise(
-    ScalarOp(ufunc="rad2deg", parity="odd", monotone="increasing", inverse="deg2rad",
-             pullback=lambda ct, out, xs: (mul(ct, 1 / DEGREE),))
-)  # fmt: skip
+    ScalarOp(ufunc="rad2deg", parity="odd", monotone="increasing", inverse="deg2rad", body=lambda x: x * (1 / DEGREE))
+)
 arctan2 = Elemwise(ScalarOp(ufunc="arctan2", pullback=_arctan2_terms))

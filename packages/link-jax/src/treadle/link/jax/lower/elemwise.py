@@ -3,47 +3,54 @@
 from __future__ import annotations
 
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import jax.numpy as jnp
 
 from treadle.link.jax.casting import convert
-from treadle.link.jax.scalars import scalar_function
+from treadle.link.jax.scalars import scalar_function, takes
 from treadle.link.jax.table import JAX, Checked
 from treadle.tensor import Composite, Elemwise
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import jax
+
     from treadle.graph import Apply
+    from treadle.link.jax.table import Function
+
+    Arrays = tuple[jax.Array, ...]
 
 
 @JAX.register(Elemwise)
-def elemwise(op: Elemwise, node: Apply) -> Callable[..., Any]:
-    """Lower to the scalar op's function, the inputs broadcast at their run-time shapes."""
+def elemwise(op: Elemwise, node: Apply) -> Function:
+    """Lower to the functions of the steps, the inputs broadcast at their run-time shapes."""
+    steps = composite(op.expanded(node, takes))
     if isinstance(op.scalar_op, Composite):
-        return composite(op.scalar_op)
-    out: Any = node.outputs[0].type
-    function = scalar_function(op.scalar_op, op.loop_dtypes(node), out.numpy_dtype)
+        return steps
 
-    def run(*inputs: Any) -> Any:
-        return function(*jnp.broadcast_arrays(*inputs))
+    def run(*inputs: jax.Array) -> jax.Array | Checked[jax.Array]:
+        found = steps(*inputs)
+        return Checked(found.value[0], found.failed) if isinstance(found, Checked) else found[0]
 
     return run
 
 
-def composite(composite: Composite) -> Callable[..., Any]:
+def composite(composite: Composite) -> Callable[..., Arrays | Checked[Arrays]]:
     """Lower a fused function step by step."""
     functions = [scalar_function(step.scalar_op, step.loops, step.out) for step in composite.steps]
 
-    def run(*inputs: Any) -> Any:
+    def run(*inputs: jax.Array) -> Arrays | Checked[Arrays]:
         broadcast = jnp.broadcast_arrays(*inputs)
         values = [convert(x, d) for x, d in zip(broadcast, composite.dtypes, strict=True)]
-        failures: list[Any] = []
+        values += [jnp.full(broadcast[0].shape, number, dtype) for number, dtype in composite.constants]
+        failures: list[jax.Array] = []
         for step, function in zip(composite.steps, functions, strict=True):
             result = function(*(values[i] for i in step.args))
             if isinstance(result, Checked):
-                failures.append(result.failed)
+                if result.failed is not None:
+                    failures.append(result.failed)
                 result = result.value
             values.append(result)
         outputs = tuple(values[i] for i in composite.outputs)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from treadle.link.numba.dtypes import STORAGES, converted, is_name
-from treadle.link.numba.scalar_code import can_fail, step_text, why_not
+from treadle.link.numba.scalars import can_fail, step_text, takes, why_not
 from treadle.link.numba.status import VALUE
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.values import ArrayValue, ScalarValue, Value
-from treadle.tensor import Composite, Elemwise, Step, tensors
+from treadle.tensor import Composite, Elemwise
 
 if TYPE_CHECKING:
     from treadle.graph import Apply
@@ -18,21 +20,9 @@ if TYPE_CHECKING:
     from treadle.tensor import TensorNode, TensorVariable
 
 
-def as_composite(op: Elemwise, node: Apply) -> Composite:
-    """Return the node's function as a composite: of one step, if it is a scalar op."""
-    if isinstance(op.scalar_op, Composite):
-        return op.scalar_op
-    nin = len(node.inputs)
-    loops = tuple(d.name for d in op.loop_dtypes(node))
-    step = Step(op.scalar_op, tuple(range(nin)), loops, tensors(node.outputs)[0].type.dtype)
-    return Composite(nin, tuple(v.type.dtype for v in tensors(node.inputs)), (step,), (nin,))
-
-
 def refusal(op: Elemwise, node: Apply) -> str:
     """Return why the node cannot be lowered, or an empty text."""
-    composite = as_composite(op, node)
-    reasons = (why_not(step.scalar_op, step.loops, step.out) for step in composite.steps)
-    return next((reason for reason in reasons if reason), "")
+    return next((reason for step in op.expanded(node, takes).steps if (reason := why_not(step))), "")
 
 
 def body_of(composite: Composite, given: list[tuple[str, str]]) -> tuple[list[str], list[str], dict[str, str]]:
@@ -60,20 +50,30 @@ def body_of(composite: Composite, given: list[tuple[str, str]]) -> tuple[list[st
         (named(converted(text, dtype, wanted), wanted), wanted)
         for (text, dtype), wanted in zip(given, composite.dtypes, strict=True)
     ]
+    values += [(_literal(number, dtype), dtype) for number, dtype in composite.constants]
     for step in composite.steps:
-        loops = step.loops
-        operands = [(named(converted(*values[i], loop), loop), loop) for i, loop in zip(step.args, loops, strict=True)]
-        if can_fail(step.scalar_op, loops):
+        pairs = zip(step.args, step.loops, strict=True)
+        operands = [(named(converted(*values[i], loop), loop), loop) for i, loop in pairs]
+        if can_fail(step):
             lines += [f"if {operands[1][0]} < 0:", f"    bad = {VALUE}"]
-        values.append((named(step_text(step.scalar_op, operands, loops, step.out), step.out), step.out))
+        values.append((named(step_text(step, operands), step.out), step.out))
     return lines, [values[i][0] for i in composite.outputs], codes
+
+
+def _literal(number: complex, dtype: str) -> str:
+    """Return a constant as Python text."""
+    value = np.asarray(number, dtype).item()
+    if isinstance(value, bool):
+        return str(value)
+    code = STORAGES[dtype].code
+    return f"{code}({'INF - INF' if value != value else repr(value).replace('inf', 'INF')})"
 
 
 @TABLE.register(Elemwise)
 def lower_elemwise(op: Elemwise, node: TensorNode, writer: GraphWriter) -> None:
     """Write a loop over all elements, or plain statements for scalars."""
-    composite = as_composite(op, node)
-    checks = any(can_fail(step.scalar_op, step.loops) for step in composite.steps)
+    composite = op.expanded(node, takes)
+    checks = any(map(can_fail, composite.steps))
     kind = node.outputs[0].type
     if kind.ndim == 0:
         _lower_scalars(composite, node, writer, checks)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 
-from treadle.link.torch.lower.scalar import KERNELS
-from treadle.link.torch.storage import converter, to_output_dtype, working
+from treadle.link.torch.scalars import kernel_of, takes
+from treadle.link.torch.storage import converter, from_host, to_output_dtype, working
 from treadle.link.torch.table import TORCH, Checked
-from treadle.tensor import CASTS, Composite, Elemwise
+from treadle.tensor import CASTS, Composite, Elemwise, tensors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,13 +24,12 @@ if TYPE_CHECKING:
 @TORCH.register(Elemwise)
 def elemwise(op: Elemwise, node: Apply) -> Lowered:
     """Lower a scalar op to its kernel, a composite to the kernels of its steps."""
-    scalar = op.scalar_op
-    kinds: list[Any] = [x.type for x in node.inputs]
-    sources = [t.dtype for t in kinds]
-    if isinstance(scalar, Composite):
-        return composite(scalar, sources)
-    out: Any = node.outputs[0].type
-    return scalar_function(scalar, sources, [d.name for d in op.loop_dtypes(node)], out.dtype)
+    whole = op.expanded(node, takes)
+    sources = [x.type.dtype for x in tensors(node.inputs)]
+    step = whole.steps[0]
+    if step.scalar_op is not op.scalar_op:
+        return composite(whole, sources)
+    return scalar_function(step.scalar_op, sources, step.loops, step.out)
 
 
 def scalar_function(scalar_op: ScalarOp, sources: Sequence[str], loops: Sequence[str], out: str) -> Lowered:
@@ -38,7 +38,7 @@ def scalar_function(scalar_op: ScalarOp, sources: Sequence[str], loops: Sequence
     if cast is not None and scalar_op is cast.scalar_op:
         return torch.clone if sources[0] == out else converter(sources[0], out)
     steps = [working(d) for d in loops]
-    kernel = KERNELS.make(scalar_op, steps)
+    kernel = kernel_of(scalar_op, steps)
     conversions = [converter(s, d) for s, d in zip(sources, steps, strict=True)]
     to_output = to_output_dtype(out)
     if isinstance(kernel, Checked):
@@ -59,16 +59,20 @@ def scalar_function(scalar_op: ScalarOp, sources: Sequence[str], loops: Sequence
 
 def composite(scalar: Composite, sources: Sequence[str]) -> Checked:
     """Return the function of a fused node; torch.compile fuses its steps again."""
-    dtypes = [*scalar.dtypes, *(step.out for step in scalar.steps)]
+    dtypes = scalar.value_dtypes
     conversions = [converter(s, d) for s, d in zip(sources, scalar.dtypes, strict=True)]
     steps: list[tuple[Callable[..., Any], tuple[int, ...]]] = []
     for step in scalar.steps:
         lowered = scalar_function(step.scalar_op, [dtypes[i] for i in step.args], step.loops, step.out)
         steps.append((lowered.run if isinstance(lowered, Checked) else _unchecked(lowered), step.args))
     outputs = scalar.outputs
+    # Constants as they are stored: 64 bits without a sign as those of a signed integer.
+    held = [from_host(np.asarray(number, dtype), dtype) for number, dtype in scalar.constants]
+    numbers = [(x.item(), x.dtype) for x in held]
 
     def run(*xs: Any) -> tuple[Any, Any]:
         values = [c(x) for x, c in zip(xs, conversions, strict=True)]
+        values += [torch.full((), number, dtype=dtype, device=xs[0].device) for number, dtype in numbers]
         bad = None
         for function, args in steps:
             flag, value = function(*[values[i] for i in args])

@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING
 
 from treadle.graph import Apply, Branching, Constant
 from treadle.rewrite import Phase, RuleSet
-from treadle.tensor.elemwise import Composite, Elemwise, Step
+from treadle.tensor.composite import Composite, Step
+from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.fused_reduction import FusedReduction
 from treadle.tensor.reduction import Reduction
 from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes, shapes_of

@@ -1,25 +1,5 @@
-"""Elementwise functions, by the families of `treadle.tensor.scalar`."""
+"""Functions for scalar ops, by the families of `treadle.tensor.scalar`."""
 
-from treadle.link.torch.lower.scalar import (
-    arithmetic,
-    cast,
-    comparison,
-    complex_numbers,
-    exponential,
-    logic,
-    rounding,
-    trigonometric,
-)
-from treadle.link.torch.lower.scalar.kernels import KERNELS
+from treadle.tensor import load_families
 
-__all__ = [
-    "KERNELS",
-    "arithmetic",
-    "cast",
-    "comparison",
-    "complex_numbers",
-    "exponential",
-    "logic",
-    "rounding",
-    "trigonometric",
-]
+load_families(__name__)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from treadle.link.torch.lower.scalar.kernels import KERNELS
+from treadle.link.torch.scalars import SCALARS, ByDtypes
 from treadle.link.torch.storage import SIGN_BIT
 
 if TYPE_CHECKING:
@@ -19,18 +19,18 @@ for _name, _function in (
     ("mul", torch.mul),
     ("neg", torch.neg),
 ):
-    KERNELS.function(_name, "iufc", _function)
-KERNELS.function("add", "b", torch.logical_or)
-KERNELS.function("mul", "b", torch.logical_and)
-KERNELS.function("true_div", "fc", torch.true_divide)
-KERNELS.function("abs", "ifc", torch.abs)
-KERNELS.function("abs", "bu", torch.clone)
-KERNELS.function("maximum", "if", torch.maximum)
-KERNELS.function("minimum", "if", torch.minimum)
-KERNELS.function("maximum", "b", torch.logical_or)
-KERNELS.function("minimum", "b", torch.logical_and)
-KERNELS.function("sign", "i", torch.sign)
-KERNELS.function("sign", "c", torch.sgn)
+    SCALARS.register(_name, {"iufc": _function})
+SCALARS.register("add", {"b": torch.logical_or})
+SCALARS.register("mul", {"b": torch.logical_and})
+SCALARS.register("true_div", {"fc": torch.true_divide})
+SCALARS.register("abs", {"ifc": torch.abs})
+SCALARS.register("abs", {"bu": torch.clone})
+SCALARS.register("maximum", {"if": torch.maximum})
+SCALARS.register("minimum", {"if": torch.minimum})
+SCALARS.register("maximum", {"b": torch.logical_or})
+SCALARS.register("minimum", {"b": torch.logical_and})
+SCALARS.register("sign", {"i": torch.sign})
+SCALARS.register("sign", {"c": torch.sgn})
 
 
 def unsigned_less(a: Any, b: Any) -> Any:
@@ -38,32 +38,28 @@ def unsigned_less(a: Any, b: Any) -> Any:
     return torch.bitwise_xor(a, SIGN_BIT) < torch.bitwise_xor(b, SIGN_BIT)
 
 
-@KERNELS.register("maximum", "u")
-def maximum_of_unsigned(loops: Sequence[str]) -> Callable[..., Any]:
+@SCALARS.function("maximum", kinds="u")
+def maximum_of_unsigned(a: Any, b: Any) -> Any:
     """The larger of two uint64."""
-    del loops
-    return lambda a, b: torch.where(unsigned_less(a, b), b, a)
+    return torch.where(unsigned_less(a, b), b, a)
 
 
-@KERNELS.register("minimum", "u")
-def minimum_of_unsigned(loops: Sequence[str]) -> Callable[..., Any]:
+@SCALARS.function("minimum", kinds="u")
+def minimum_of_unsigned(a: Any, b: Any) -> Any:
     """The smaller of two uint64."""
-    del loops
-    return lambda a, b: torch.where(unsigned_less(b, a), b, a)
+    return torch.where(unsigned_less(b, a), b, a)
 
 
-@KERNELS.register("sign", "u")
-def sign_of_unsigned(loops: Sequence[str]) -> Callable[..., Any]:
+@SCALARS.function("sign", kinds="u")
+def sign_of_unsigned(x: Any) -> Any:
     """1 for any uint64 but 0."""
-    del loops
-    return lambda x: (x != 0).to(torch.int64)
+    return (x != 0).to(torch.int64)
 
 
-@KERNELS.register("sign", "f")
-def sign(loops: Sequence[str]) -> Callable[..., Any]:
+@SCALARS.function("sign", kinds="f")
+def sign(x: Any) -> Any:
     """The sign; NaN for NaN, where torch.sign gives 0."""
-    del loops
-    return lambda x: torch.where(torch.isnan(x), x, torch.sign(x))
+    return torch.where(torch.isnan(x), x, torch.sign(x))
 
 
 def _float_divmod(a: Any, b: Any) -> tuple[Any, Any]:
@@ -80,18 +76,16 @@ def _float_divmod(a: Any, b: Any) -> tuple[Any, Any]:
     return torch.where(by_zero, a / b, quotient), torch.where(by_zero, rest, remainder)
 
 
-@KERNELS.register("floor_div", "f")
-def float_floor_div(loops: Sequence[str]) -> Callable[..., Any]:
+@SCALARS.function("floor_div", kinds="f")
+def float_floor_div(a: Any, b: Any) -> Any:
     """The floor of the quotient, without the rounding error of the quotient."""
-    del loops
-    return lambda a, b: _float_divmod(a, b)[0]
+    return _float_divmod(a, b)[0]
 
 
-@KERNELS.register("mod", "f")
-def float_mod(loops: Sequence[str]) -> Callable[..., Any]:
+@SCALARS.function("mod", kinds="f")
+def float_mod(a: Any, b: Any) -> Any:
     """The remainder with the divisor's sign."""
-    del loops
-    return lambda a, b: _float_divmod(a, b)[1]
+    return _float_divmod(a, b)[1]
 
 
 def _integer_division(loops: Sequence[str], divide: Callable[..., Any], negate: bool) -> Callable[..., Any]:
@@ -116,13 +110,15 @@ def _integer_division(loops: Sequence[str], divide: Callable[..., Any], negate: 
     return signed
 
 
-@KERNELS.register("floor_div", "i")
+@SCALARS.function("floor_div", kinds="i")
+@ByDtypes
 def integer_floor_div(loops: Sequence[str]) -> Callable[..., Any]:
     """The floor of the quotient of integers."""
     return _integer_division(loops, lambda a, b: torch.div(a, b, rounding_mode="floor"), negate=True)
 
 
-@KERNELS.register("mod", "i")
+@SCALARS.function("mod", kinds="i")
+@ByDtypes
 def integer_mod(loops: Sequence[str]) -> Callable[..., Any]:
     """The remainder with the divisor's sign."""
     return _integer_division(loops, torch.remainder, negate=False)
@@ -142,19 +138,22 @@ def _unsigned_quotient(a: Any, b: Any) -> Any:
     return torch.where(large, torch.logical_not(unsigned_less(a, b)).to(torch.int64), near)
 
 
-@KERNELS.register("floor_div", "u")
+@SCALARS.function("floor_div", kinds="u")
+@ByDtypes
 def unsigned_floor_div(loops: Sequence[str]) -> Callable[..., Any]:
     """The quotient of uint64."""
     return _integer_division(loops, _unsigned_quotient, negate=False)
 
 
-@KERNELS.register("mod", "u")
+@SCALARS.function("mod", kinds="u")
+@ByDtypes
 def unsigned_mod(loops: Sequence[str]) -> Callable[..., Any]:
     """The remainder of uint64."""
     return _integer_division(loops, lambda a, b: a - _unsigned_quotient(a, b) * b, negate=False)
 
 
-@KERNELS.register("reciprocal", "iu")
+@SCALARS.function("reciprocal", kinds="iu")
+@ByDtypes
 def integer_reciprocal(loops: Sequence[str]) -> Callable[..., Any]:
     """1 / x cut to an integer: x itself for 1 and -1, else 0; for 0 whatever NumPy gives on this machine."""
     dtype = np.dtype(loops[-1])

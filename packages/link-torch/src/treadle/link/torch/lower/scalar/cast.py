@@ -1,4 +1,4 @@
-"""Copies and choices; casts are conversions, see `treadle.link.torch.lower.elemwise`."""
+"""Copies, casts and choices."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ from typing import Any
 
 import torch
 
-from treadle.link.torch.lower.scalar.kernels import KERNELS
+from treadle.link.torch.scalars import SCALARS
+from treadle.tensor import CASTS
 
 
 def _second(x: Any, y: Any) -> Any:
     return torch.broadcast_tensors(x, y)[1]
 
 
-KERNELS.function("identity", "biufc", torch.clone)
-KERNELS.function("second", "biufc", _second)
-KERNELS.function("switch", "biufc", torch.where)
+# Operands are converted to the dtype of the result before.
+for _cast in CASTS.values():
+    SCALARS.register(_cast.name, {"biufc": torch.clone})
+SCALARS.register("identity", {"biufc": torch.clone})
+SCALARS.register("second", {"biufc": _second})
+SCALARS.register("switch", {"biufc": torch.where})

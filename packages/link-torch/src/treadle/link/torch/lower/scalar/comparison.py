@@ -1,4 +1,4 @@
-"""Comparisons and predicates."""
+"""Comparisons."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from treadle.link.torch.lower.scalar.kernels import KERNELS
+from treadle.link.torch.scalars import SCALARS, ByDtypes
 from treadle.link.torch.storage import SIGN_BIT, kind
 
 if TYPE_CHECKING:
@@ -55,33 +55,38 @@ def _equal(loops: Sequence[str]) -> Callable[..., Any]:
     return equal
 
 
-@KERNELS.register("eq", "biufc")
+@SCALARS.function("eq", kinds="biufc")
+@ByDtypes
 def eq(loops: Sequence[str]) -> Callable[..., Any]:
     """Equality."""
     return _equal(loops)
 
 
-@KERNELS.register("neq", "biufc")
+@SCALARS.function("neq", kinds="biufc")
+@ByDtypes
 def neq(loops: Sequence[str]) -> Callable[..., Any]:
     """The opposite of equality, which holds for NaN."""
     equal = _equal(loops)
     return lambda a, b: torch.logical_not(equal(a, b))
 
 
-@KERNELS.register("lt", "biuf")
+@SCALARS.function("lt", kinds="biuf")
+@ByDtypes
 def lt(loops: Sequence[str]) -> Callable[..., Any]:
     """Less."""
     return _less(loops)
 
 
-@KERNELS.register("gt", "biuf")
+@SCALARS.function("gt", kinds="biuf")
+@ByDtypes
 def gt(loops: Sequence[str]) -> Callable[..., Any]:
     """Greater: less with the operands exchanged."""
     less = _less(loops[::-1])
     return lambda a, b: less(b, a)
 
 
-@KERNELS.register("le", "biuf")
+@SCALARS.function("le", kinds="biuf")
+@ByDtypes
 def le(loops: Sequence[str]) -> Callable[..., Any]:
     """Less or equal: for floats not the opposite of greater, because of NaN."""
     if kind(loops[-1]) == "f":
@@ -90,27 +95,11 @@ def le(loops: Sequence[str]) -> Callable[..., Any]:
     return lambda a, b: torch.logical_not(less(b, a))
 
 
-@KERNELS.register("ge", "biuf")
+@SCALARS.function("ge", kinds="biuf")
+@ByDtypes
 def ge(loops: Sequence[str]) -> Callable[..., Any]:
     """Greater or equal."""
     if kind(loops[-1]) == "f":
         return _whole(torch.ge)
     less = _less(loops)
     return lambda a, b: torch.logical_not(less(a, b))
-
-
-def _never(x: Any) -> Any:
-    return torch.zeros_like(x, dtype=torch.bool)
-
-
-def _always(x: Any) -> Any:
-    return torch.ones_like(x, dtype=torch.bool)
-
-
-for _name in ("isnan", "isinf", "isposinf", "isneginf"):
-    KERNELS.function(_name, "biu", _never)
-KERNELS.function("isfinite", "biu", _always)
-KERNELS.function("isposinf", "f", lambda x: x == float("inf"))
-KERNELS.function("isneginf", "f", lambda x: x == float("-inf"))
-for _name in ("isnan", "isinf", "isfinite"):
-    KERNELS.function(_name, "c", getattr(torch, _name))

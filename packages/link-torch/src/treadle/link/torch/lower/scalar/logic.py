@@ -1,4 +1,4 @@
-"""Bitwise and logical functions, and shifts."""
+"""Bitwise functions and shifts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from treadle.link.torch.lower.scalar.kernels import KERNELS
+from treadle.link.torch.scalars import SCALARS, ByDtypes
 from treadle.link.torch.storage import width
 
 if TYPE_CHECKING:
@@ -18,12 +18,11 @@ for _name, _function in (
     ("xor", torch.bitwise_xor),
     ("invert", torch.bitwise_not),
 ):
-    KERNELS.function(_name, "biu", _function)
-for _name in ("logical_and", "logical_or", "logical_xor", "logical_not"):
-    KERNELS.function(_name, "biufc", getattr(torch, _name))
+    SCALARS.register(_name, {"biu": _function})
 
 
-@KERNELS.register("left_shift", "iu")
+@SCALARS.function("left_shift", kinds="iu")
+@ByDtypes
 def left_shift(loops: Sequence[str]) -> Callable[..., Any]:
     """Shift to the left; by the width or more, or by less than nothing, it is 0."""
     bits = width(loops[-1])
@@ -36,7 +35,8 @@ def left_shift(loops: Sequence[str]) -> Callable[..., Any]:
     return shift
 
 
-@KERNELS.register("right_shift", "i")
+@SCALARS.function("right_shift", kinds="i")
+@ByDtypes
 def right_shift(loops: Sequence[str]) -> Callable[..., Any]:
     """Shift to the right, keeping the sign; by the width or more it is the sign, 0 or -1."""
     bits = width(loops[-1])
@@ -51,15 +51,10 @@ def right_shift(loops: Sequence[str]) -> Callable[..., Any]:
     return shift
 
 
-@KERNELS.register("right_shift", "u")
-def unsigned_right_shift(loops: Sequence[str]) -> Callable[..., Any]:
+@SCALARS.function("right_shift", kinds="u")
+def unsigned_right_shift(a: Any, b: Any) -> Any:
     """Shift uint64 bits to the right, zeros coming in: one place first, which clears the sign, then the rest."""
-    del loops
-
-    def shift(a: Any, b: Any) -> Any:
-        inside = (b > 0) & (b < 64)
-        once = torch.bitwise_and(torch.bitwise_right_shift(a, 1), 2**63 - 1)
-        shifted = torch.bitwise_right_shift(once, torch.where(inside, b - 1, torch.zeros_like(b)))
-        return torch.where(inside, shifted, torch.where(b == 0, a, torch.zeros_like(a)))
-
-    return shift
+    inside = (b > 0) & (b < 64)
+    once = torch.bitwise_and(torch.bitwise_right_shift(a, 1), 2**63 - 1)
+    shifted = torch.bitwise_right_shift(once, torch.where(inside, b - 1, torch.zeros_like(b)))
+    return torch.where(inside, shifted, torch.where(b == 0, a, torch.zeros_like(a)))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import torch
 
-from treadle.link.torch.lower.scalar.kernels import KERNELS
+from treadle.link.torch.scalars import SCALARS
 
 # Compiled code makes 0.0 of arctanh(-0.0).
-KERNELS.function("arctanh", "f", lambda x: torch.where(x == 0, x, torch.atanh(x)))
+SCALARS.register("arctanh", {"f": lambda x: torch.where(x == 0, x, torch.atanh(x))})
 for _name in ("sin", "cos", "tan", "sinh", "cosh", "tanh"):
-    KERNELS.function(_name, "c", getattr(torch, _name))
+    SCALARS.register(_name, {"c": getattr(torch, _name)})

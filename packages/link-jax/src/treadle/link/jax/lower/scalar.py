@@ -1,0 +1,203 @@
+"""Scalar ops whose NumPy meaning needs more than the jax.numpy function of the same name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from treadle.link.jax.scalars import SCALARS
+from treadle.link.jax.table import Checked
+from treadle.tensor import ALL_KINDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def _kind(x: Any) -> str:
+    return str(np.dtype(x.dtype).kind)
+
+
+# Copies, choices and casts: the conversion to the output dtype is done by `scalar_function`.
+
+
+@SCALARS.function(
+    "identity", "cast_bool", "cast_int8", "cast_int16", "cast_int32", "cast_int64", "cast_uint8", "cast_uint16",
+    "cast_uint32", "cast_uint64", "cast_float16", "cast_float32", "cast_float64", "cast_complex64", "cast_complex128",
+)  # fmt: skip
+def _identity(x: Any) -> Any:
+    return x
+
+
+@SCALARS.function("second")
+def _second(x: Any, y: Any) -> Any:
+    del x
+    return y
+
+
+@SCALARS.function("switch")
+def _switch(condition: Any, x: Any, y: Any) -> Any:
+    return jnp.where(condition, x, y)
+
+
+# Arithmetic
+
+
+@SCALARS.function("add")
+def add(x: Any, y: Any) -> Any:
+    """Add; bool as "or"."""
+    return lax.bitwise_or(x, y) if _kind(x) == "b" else lax.add(x, y)
+
+
+@SCALARS.function("mul")
+def multiply(x: Any, y: Any) -> Any:
+    """Multiply; bool as "and"."""
+    return lax.bitwise_and(x, y) if _kind(x) == "b" else lax.mul(x, y)
+
+
+@SCALARS.function("true_div")
+def _true_divide(x: Any, y: Any) -> Any:
+    return lax.div(x, y)
+
+
+def _safe_divisor(x: Any, y: Any) -> Any:
+    """Return the divisor with 1 where division is not defined: where it is zero, or the quotient overflows."""
+    unsafe = y == 0
+    if _kind(y) == "i":
+        unsafe |= (x == np.iinfo(x.dtype).min) & (y == -1)
+    return jnp.where(unsafe, jnp.ones_like(y), y)
+
+
+@SCALARS.function("floor_div")
+def _floor_divide(x: Any, y: Any) -> Any:
+    """Divide and round down; for integers x // 0 is 0, and the least integer // -1 is itself."""
+    if _kind(x) == "f":
+        return _float_floor_divide(x, y)
+    safe = _safe_divisor(x, y)
+    quotient, rest = lax.div(x, safe), lax.rem(x, safe)
+    down = (rest != 0) & ((rest < 0) != (safe < 0))
+    return jnp.where(y == 0, jnp.zeros_like(x), jnp.where(down, quotient - jnp.ones_like(x), quotient))
+
+
+def _float_floor_divide(x: Any, y: Any) -> Any:
+    """Divide the exact difference of x and its remainder, then snap to the nearest integer (as Python's float //)."""
+    rest = lax.rem(x, y)
+    quotient = (x - rest) / y
+    quotient = jnp.where((rest != 0) & ((y < 0) != (rest < 0)), quotient - 1, quotient)
+    low = jnp.floor(quotient)
+    snapped = jnp.where(quotient - low > 0.5, low + 1, low)
+    zero = jnp.copysign(jnp.zeros_like(x), x / y)
+    return jnp.where(y == 0, x / y, jnp.where(quotient == 0, zero, snapped))
+
+
+@SCALARS.function("mod")
+def _remainder(x: Any, y: Any) -> Any:
+    """Return the remainder with the sign of the divisor; for integers x % 0 is 0."""
+    if _kind(x) == "f":
+        rest = lax.rem(x, y)
+        moved = jnp.where((y < 0) != (rest < 0), rest + y, rest)
+        return jnp.where(y == 0, rest, jnp.where(rest == 0, jnp.copysign(jnp.zeros_like(x), y), moved))
+    safe = _safe_divisor(x, y)
+    rest = lax.rem(x, safe)
+    moved = jnp.where((rest != 0) & ((rest < 0) != (safe < 0)), rest + safe, rest)
+    return jnp.where(y == 0, jnp.zeros_like(x), moved)
+
+
+@SCALARS.function("reciprocal")
+def _reciprocal(x: Any) -> Any:
+    if _kind(x) in "fc":
+        return 1 / x
+    with np.errstate(all="ignore"):
+        # What NumPy gives for 1 / 0 depends on the dtype; it is asked once, while the graph is traced.
+        of_zero = np.reciprocal(np.zeros((), x.dtype))
+    keeps = (x == 1) | (x == -1) if _kind(x) == "i" else x == 1
+    return jnp.where(x == 0, of_zero, jnp.where(keeps, x, jnp.zeros_like(x)))
+
+
+@SCALARS.function("pow")
+def _power(x: Any, y: Any) -> Any:
+    """Raise to a power; integers by squaring, wrapping, and a negative exponent of an integer is an error."""
+    if _kind(x) in "fc":
+        return jnp.power(x, y)
+    zero, one = jnp.zeros_like(y), jnp.ones_like(y)
+    negative = y < 0
+
+    def step(state: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
+        base, left, done = state
+        done = jnp.where(lax.bitwise_and(left, one) != 0, done * base, done)
+        return base * base, lax.shift_right_logical(left, one), done
+
+    start = (x, jnp.where(negative, zero, y), jnp.ones_like(x))
+    _, _, result = lax.while_loop(lambda state: jnp.any(state[1] != 0), step, start)
+    return result if _kind(y) == "u" else Checked(result, jnp.any(negative))
+
+
+# Comparisons: NumPy compares int64 with uint64 exactly, without converting one to the other.
+
+
+def _comparison(name: str, mirrored: str, when_negative: bool) -> None:
+    function, mirror = getattr(jnp, name), getattr(jnp, mirrored)
+
+    def compare(x: Any, y: Any) -> Any:
+        if x.dtype == y.dtype:
+            return function(x, y)
+        if _kind(x) == "i":
+            # A negative signed operand is below every unsigned one.
+            return jnp.where(x < 0, when_negative, function(x.astype(y.dtype), y))
+        return jnp.where(y < 0, mirror(-1, 0), mirror(y.astype(x.dtype), x))
+
+    names = {
+        "equal": "eq",
+        "not_equal": "neq",
+        "less": "lt",
+        "less_equal": "le",
+        "greater": "gt",
+        "greater_equal": "ge",
+    }
+    SCALARS.register(names[name], {ALL_KINDS: compare})
+
+
+_comparison("equal", "equal", False)
+_comparison("not_equal", "not_equal", True)
+_comparison("less", "greater", True)
+_comparison("less_equal", "greater_equal", True)
+_comparison("greater", "less", False)
+_comparison("greater_equal", "less_equal", False)
+
+
+# Shifts by the width or more, or by a negative number, move everything out.
+
+
+@SCALARS.function("left_shift")
+def _left_shift(x: Any, y: Any) -> Any:
+    return lax.shift_left(x, y)
+
+
+@SCALARS.function("right_shift")
+def _right_shift(x: Any, y: Any) -> Any:
+    return lax.shift_right_arithmetic(x, y) if _kind(x) == "i" else lax.shift_right_logical(x, y)
+
+
+# Rounding leaves integers alone.
+
+
+def _rounding(name: str, function: Callable[[Any], Any]) -> None:
+    def rounded(x: Any) -> Any:
+        return function(x) if _kind(x) in "fc" else x
+
+    SCALARS.register(name, {ALL_KINDS: rounded})
+
+
+_rounding("ceil", jnp.ceil)
+_rounding("floor", jnp.floor)
+_rounding("trunc", jnp.trunc)
+_rounding("round_half_to_even", jnp.rint)
+
+
+# Parts of complex numbers, and complex numbers from their parts.
+
+SCALARS.register("real", {ALL_KINDS: jnp.real})
+SCALARS.register("imag", {ALL_KINDS: jnp.imag})
+SCALARS.register("complex", {ALL_KINDS: lax.complex})

@@ -1,0 +1,64 @@
+"""Numba texts of scalar ops: Python expressions, with functions that the compiler's library has."""
+
+from __future__ import annotations
+
+from treadle.link.numba.scalars import SCALARS
+from treadle.tensor import CASTS
+
+for _name, _texts in {
+    "add": {"fiu": "{0} + {1}", "b": "{0} | {1}"},
+    "sub": {"fiu": "{0} - {1}"},
+    "mul": {"fiu": "{0} * {1}", "b": "{0} & {1}"},
+    "true_div": {"f": "{0} / {1}"},
+    "floor_div": {"fiu": "floor_div_{t}({0}, {1})"},
+    "mod": {"fiu": "mod_{t}({0}, {1})"},
+    "neg": {"fiu": "-{0}"},
+    "sign": {
+        "f": "pick({0} > 0, {t}(1), pick({0} < 0, {t}(-1), pick({0} == 0, {t}(0), {0})))",
+        "iu": "i8({0} > 0) - i8({0} < 0)",
+    },
+    "abs": {"f": "fabs({0})", "i": "pick({0} < 0, {t}(-{0}), {0})", "ub": "{0}"},
+    "maximum": {"f": "larger({0}, {1})", "iu": "pick({0} > {1}, {0}, {1})", "b": "{0} | {1}"},
+    "minimum": {"f": "smaller({0}, {1})", "iu": "pick({0} < {1}, {0}, {1})", "b": "{0} & {1}"},
+    "identity": {"fiub": "{0}"},
+    "second": {"fiub": "{1}"},
+    "switch": {"fiub": "pick({0}, {1}, {2})"},
+    "real": {"fiub": "{0}"},
+    "imag": {"fiu": "{t}(0)", "b": "False"},
+    "conj": {"fiu": "{0}"},
+    # Comparisons.
+    "eq": {"fiub": "{0} == {1}"},
+    "neq": {"fiub": "{0} != {1}"},
+    "lt": {"fiub": "{0} < {1}"},
+    "le": {"fiub": "{0} <= {1}"},
+    "gt": {"fiub": "{0} > {1}"},
+    "ge": {"fiub": "{0} >= {1}"},
+    # Logic.
+    "and": {"iub": "{0} & {1}"},
+    "or": {"iub": "{0} | {1}"},
+    "xor": {"iub": "{0} ^ {1}"},
+    "invert": {"iu": "~{0}", "b": "{0} == 0"},
+    "left_shift": {"iu": "left_shift_{t}({0}, {1})"},
+    "right_shift": {"iu": "right_shift_{t}({0}, {1})"},
+    # Rounding.
+    "ceil": {"f": "ceil({0})", "iub": "{0}"},
+    "floor": {"f": "floor({0})", "iub": "{0}"},
+    "trunc": {"f": "trunc({0})", "iub": "{0}"},
+    "round_half_to_even": {"f": "rint({0})", "iub": "{0}"},
+    # Powers.
+    "sqrt": {"f": "sqrt({0})"},
+    "reciprocal": {"f": "{t}(1) / {0}", "i": "i8(1.0 / f8({0}))", "u": "u8({0} == 1)", "b": "{0}"},
+    "pow": {"f": "libm_pow_{t}({0}, {1})", "iu": "pow_{t}({0}, {1})"},
+    "arctan2": {"f": "libm_atan2_{t}({0}, {1})"},
+}.items():
+    SCALARS.register(_name, _texts)
+
+# Operands are converted to the dtype of the result in any case.
+for _cast in CASTS.values():
+    SCALARS.register(_cast.name, {"fiub": "{0}"})
+
+# Functions of one operand that libm has under NumPy's name, or another.
+for _name in ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh", "tanh"):
+    SCALARS.register(_name, {"f": f"libm_{_name}_{{t}}({{0}})"})
+for _name in ("sin", "cos", "tan", "sinh", "cosh", "tanh"):
+    SCALARS.register(f"arc{_name}", {"f": f"libm_a{_name}_{{t}}({{0}})"})

@@ -1,0 +1,63 @@
+"""The table of Numba texts of scalar ops, and how steps are written with them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.link.numba.dtypes import STORAGES, converted
+from treadle.tensor import ScalarTable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from treadle.tensor import ScalarOp, Step
+
+# Python expressions: {0} {1} {2} are the operands, {t} is the code of the dtype computed with (f8), and libm_exp_{t} is
+# a function of libm.
+SCALARS: ScalarTable[str] = ScalarTable("numba", "treadle.link.numba.lower.scalar")
+# The dtype that these compute with is that of their last operand: the first is a condition, or passed over.
+_LED_BY_LAST = frozenset({"switch", "second"})
+# Functions whose results are operands, but for their sign: they need no rounding.
+_EXACT = frozenset({"identity", "second", "switch", "abs", "neg"})
+
+
+def _lead(scalar_op: ScalarOp, loops: Sequence[str]) -> str:
+    return loops[-1] if scalar_op.name in _LED_BY_LAST else loops[0]
+
+
+def takes(scalar_op: ScalarOp, loops: Sequence[str]) -> bool:
+    """Whether there is a text of a scalar op, for operands converted to some dtypes."""
+    lead = _lead(scalar_op, loops)
+    return lead in STORAGES and SCALARS.find(scalar_op, STORAGES[lead].kind) is not None
+
+
+def step_text(step: Step, operands: Sequence[tuple[str, str]]) -> str:
+    """Return the expression of a step applied to operands, each a variable or number with its dtype."""
+    scalar_op, loops, out = step.scalar_op, step.loops, step.out
+    args = [converted(text, dtype, loop) for (text, dtype), loop in zip(operands, loops, strict=True)]
+    if scalar_op.name.startswith("cast_"):
+        return converted(args[0], loops[0], out)
+    lead = STORAGES[_lead(scalar_op, loops)]
+    filled = (SCALARS.find(scalar_op, lead.kind) or "").replace("{t}", lead.code)
+    for i, arg in enumerate(args):
+        filled = filled.replace(f"{{{i}}}", arg)
+    if out == "bool":
+        return filled
+    if out == "float16":
+        return filled if scalar_op.name in _EXACT else f"half_f4({filled})"
+    return filled if filled in args or lead.kind == "f" else f"{STORAGES[out].code}({filled})"
+
+
+def can_fail(step: Step) -> bool:
+    """Whether a step refuses some values at run time: integers to negative powers."""
+    return step.scalar_op.name == "pow" and STORAGES[step.loops[0]].kind == "i"
+
+
+def why_not(step: Step) -> str:
+    """Return why a step cannot be lowered, or an empty text."""
+    missing = [d for d in (*step.loops, step.out) if d not in STORAGES]
+    if missing:
+        return f"the dtype {missing[0]} is not lowered by this backend"
+    if not takes(step.scalar_op, step.loops):
+        return f"the elementwise function {step.scalar_op.name} has no text for {step.loops[0]}"
+    return ""
