@@ -16,6 +16,7 @@ from jax.experimental import serialize_executable
 from treadle.cache import LIBRARIES, default_cache, digest
 from treadle.config import new_lock, span
 from treadle.graph import early_nodes, foreign_code
+from treadle.link.jax.backend import BACKEND
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,15 +38,10 @@ _LAPACK = "lapack_"
 
 
 class ExecutableCache:
-    """Where the compiled forms of one program are kept between processes.
-
-    Parameters
-    ----------
-    token
-        What tells the program from all others; a new one is made up if None.
-    """
+    """Where the compiled forms of one program are kept between processes."""
 
     def __init__(self, token: str | None = None) -> None:
+        # What tells the program from all others.
         self.token = secrets.token_hex(32) if token is None else token
         self._cache: Cache = default_cache()
 
@@ -158,7 +154,7 @@ class Executables:
         with span("compiler"):
             compiled = lowered.compile()
         # What a user's op computed while the graph was traced is in the form, and may be another in another process.
-        if cache is not None and foreign_code(early, (*LIBRARIES, "jax", "jaxlib")) is None:
+        if cache is not None and foreign_code(early, (*LIBRARIES, *BACKEND.libraries)) is None:
             cache.put(about, lowered, compiled)
         return compiled
 

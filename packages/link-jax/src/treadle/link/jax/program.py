@@ -66,20 +66,13 @@ def forked(home: int) -> ForkedProcessError:
 
 @dataclass(frozen=True, slots=True)
 class ProgramSpec:
-    """What calling a program needs, beside its compiled forms.
+    """What calling a program needs, beside its compiled forms."""
 
-    Attributes
-    ----------
-    by_value
-        Positions of the inputs whose values decide shapes.
-    arguments
-        The constants that compiled forms take as arguments.
-    cache
-        Where compiled forms are kept between processes; None while they are not.
-    """
-
+    # Positions of the inputs whose values decide shapes.
     by_value: tuple[int, ...]
+    # The constants that compiled forms take.
     arguments: tuple[Constant, ...]
+    # Where compiled forms are kept between processes; None while they are not.
     cache: ExecutableCache | None = None
 
 

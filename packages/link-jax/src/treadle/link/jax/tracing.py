@@ -38,27 +38,14 @@ V = TypeVar("V", np.ndarray, "jax.Array")
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One node: a function, and where its values come from and go to.
-
-    Attributes
-    ----------
-    function
-        Takes one value for each input; returns one value, a tuple of them, or a `Checked`. None where the node has no
-        lowering.
-    node
-        The node.
-    static
-        Positions of the inputs that the function takes as NumPy arrays.
-    takes_assumed
-        Whether it takes them as `Assumed` too.
-    on_host
-        Whether the node is computed with NumPy while the graph is traced, because its value decides a shape.
-    """
+    """One node, and the function that it is lowered to, None where it has no lowering."""
 
     function: Function | None
     node: Apply
+    # Positions of the inputs that the function takes as NumPy arrays, and whether it takes them as `Assumed` too.
     static: frozenset[int]
     takes_assumed: bool = False
+    # Whether the node is computed with NumPy while the graph is traced, because its value decides a shape.
     on_host: bool = False
 
 
@@ -72,15 +59,7 @@ class Arm:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A choice of which only the branch taken is computed.
-
-    Attributes
-    ----------
-    node
-        The node that chooses.
-    arms
-        The branch taken where the condition is true, then the other.
-    """
+    """A choice of which only the branch taken is computed: the first where the condition is true."""
 
     node: Apply
     arms: tuple[Arm, Arm]
@@ -88,17 +67,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class StagedGraph:
-    """A graph ready to be traced.
-
-    Attributes
-    ----------
-    inputs, outputs, constants
-        The graph's variables of these kinds.
-    steps
-        Its nodes, in order.
-    known
-        Variables whose values are NumPy arrays during tracing.
-    """
+    """A graph ready to be traced; `known` are the variables whose values are NumPy arrays then."""
 
     inputs: tuple[Variable, ...]
     outputs: tuple[Variable, ...]
@@ -145,17 +114,7 @@ class StagedGraph:
 
 @dataclass(frozen=True, slots=True)
 class Assumption:
-    """A number that compiled code assumes, because it decides a shape.
-
-    Attributes
-    ----------
-    node
-        The node whose shape it decides.
-    assumed
-        What it is taken for, a NumPy array.
-    actual
-        What it is, a JAX array of the same shape.
-    """
+    """A number that compiled code assumes, because it decides a node's shape; and what it is in the call at hand."""
 
     node: Apply
     assumed: np.ndarray

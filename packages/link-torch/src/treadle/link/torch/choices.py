@@ -23,19 +23,17 @@ if TYPE_CHECKING:
     from treadle.graph import Apply, Compute, Type, Value
     from treadle.link.torch.program import TorchProgram
 
+    # Takes a stretch, the positions of outputs to leave as tensors, and whether the stretch may be compiled.
+    LinkStretch = Callable[[FunctionGraph, frozenset[int], bool], TorchProgram]
+
 # A stretch of so few nodes that makes single numbers, a condition most often, is not worth a compilation.
 FEW = 3
-
-
-def has_choices(fgraph: FunctionGraph) -> bool:
-    """Whether a graph chooses between branches."""
-    return any(isinstance(node.op, IfElse) for node in fgraph.apply_nodes)
 
 
 class _Stretches(Linker):
     """Links stretches to programs whose results stay PyTorch tensors."""
 
-    def __init__(self, link: Callable[[FunctionGraph, frozenset[int], bool], TorchProgram]) -> None:
+    def __init__(self, link: LinkStretch) -> None:
         self._link = link
 
     def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> TorchProgram:
@@ -46,26 +44,14 @@ class _Stretches(Linker):
 
 
 class ChoosingProgram(Program):
-    """A graph with choices.
-
-    Parameters
-    ----------
-    fgraph
-        The graph.
-    link
-        Links a stretch, with the outputs to leave as tensors, and whether to compile it.
-    place
-        The device.
-    native_outputs
-        Positions of outputs to return as PyTorch tensors.
-    """
+    """A graph with choices, between stretches that `link` links."""
 
     host = False
 
     def __init__(
         self,
         fgraph: FunctionGraph,
-        link: Callable[[FunctionGraph, frozenset[int], bool], TorchProgram],
+        link: LinkStretch,
         place: torch.device,
         native_outputs: frozenset[int],
     ) -> None:
@@ -76,7 +62,9 @@ class ChoosingProgram(Program):
         _let_share(outer)
         callables = {node: _callable(node) for node in outer.toposort()}
         self.stretches = [node.op.program for node in outer.toposort() if isinstance(node.op, Segment)]
-        generated = generate(outer, callables, free=True, copy=_copied)
+        generated = generate(
+            outer, callables, free=True, copy=lambda x: x.clone() if isinstance(x, torch.Tensor) else x.copy()
+        )
         self.source = generated.source
         self._run = generated.run
 
@@ -105,11 +93,6 @@ class ChoosingProgram(Program):
     def fetch(self, value: Value, type_: Type) -> Value:
         """Return an output in native form as a NumPy array that the caller owns."""
         return type_.copy_value(type_.to_host(value))
-
-
-def _copied(value: Value) -> Value:
-    """Return a copy of a value that something else may hold too."""
-    return value.clone() if isinstance(value, torch.Tensor) else value.copy()
 
 
 def _let_share(outer: FunctionGraph) -> None:

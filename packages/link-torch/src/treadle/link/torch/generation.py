@@ -28,21 +28,9 @@ _NUMBER = itertools.count()
 
 @dataclass(frozen=True, slots=True)
 class GeneratedFunction:
-    """A program's function, and what its arguments are.
+    """A program's function, its text, and what its arguments are: tensors, Python integers and constants, in turn.
 
-    Attributes
-    ----------
-    run
-        The function: arguments in the order tensors, numbers, constants; a list out, first whether values were
-        found invalid (None where nothing is checked), then the outputs.
-    source
-        Its text.
-    tensors
-        Variables passed as tensors: inputs of the graph, and values computed before the program.
-    numbers
-        Variables passed as Python integers.
-    constants
-        Constants passed as tensors.
+    It returns first whether values were found invalid (None where nothing is checked), then the outputs.
     """
 
     run: Callable[..., Sequence[Value]]

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import torch
 
 from treadle.config import config, span
-from treadle.link.torch.choices import ChoosingProgram, has_choices
+from treadle.graph import IfElse
+from treadle.link.torch.choices import ChoosingProgram
 from treadle.link.torch.compilation import NOTICES, Compiled, compiler_on_path
 from treadle.link.torch.device import device
 from treadle.link.torch.generation import generate
@@ -79,7 +80,7 @@ class TorchLinker(TableLinker):
         OptionValueError
             If the device of the option ``torch__device`` cannot be used.
         """
-        if has_choices(fgraph):
+        if any(isinstance(node.op, IfElse) for node in fgraph.apply_nodes):
             self.refuse(fgraph.toposort())
             return ChoosingProgram(fgraph, self._link_stretch, device(), native_outputs)
         return self._link_stretch(fgraph, native_outputs)

@@ -40,34 +40,18 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Window:
-    """The part of an array that slices and positions pick: a block, of which every so manyth element is taken.
+    """The part of an array that slices and positions pick: a block, of which every so manyth element is taken."""
 
-    Attributes
-    ----------
-    of
-        Shape of the array.
-    starts
-        First position in each dimension: an int, or a JAX scalar for a symbolic position.
-    counts
-        How many elements are taken in each dimension.
-    steps
-        Distance between them, 1 or more.
-    reversed
-        Dimensions taken backwards.
-    dropped
-        Dimensions that the part does not have.
-    failures
-        Flags of positions out of bounds.
-    assumptions
-        What is assumed about slices: pairs of a number and what it is.
-    """
-
+    # Shape of the array; for each dimension, the first position (a JAX scalar if it is symbolic), how many elements
+    # are taken, and the distance between them, 1 or more.
     of: tuple[int, ...]
     starts: list[int | jax.Array] = field(default_factory=list)
     counts: list[int] = field(default_factory=list)
     steps: list[int] = field(default_factory=list)
+    # Dimensions taken backwards, and those that the part does not have.
     reversed: list[int] = field(default_factory=list)
     dropped: list[int] = field(default_factory=list)
+    # Flags of positions out of bounds, and what is assumed about slices: pairs of a number and what it is.
     failures: list[jax.Array] = field(default_factory=list)
     assumptions: list[tuple[Array, Array]] = field(default_factory=list)
 
