@@ -204,6 +204,7 @@ static int tr_is_contiguous(const tr_var *x, int nd, int64_t size) {
 }
 """,
     # Neighbouring dimensions that all operands run through evenly are one; the last that is left is the kernel's.
+    # m dimensions are left, of lengths n, at index i, with strides c[dimension][operand]; q: the operands' elements.
     "tr_iterate": """\
 static int tr_iterate(int ops, int nd, const int64_t *shape, char *const *p, int64_t (*st)[TR_OPS], tr_kernel k) {
   int64_t n[TR_ND], i[TR_ND], c[TR_ND][TR_OPS];

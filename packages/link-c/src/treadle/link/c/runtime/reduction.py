@@ -22,6 +22,8 @@ typedef struct {
   int empty;
 } tr_reducer;
 """,
+    # The kept dimensions of an operand, nk of them with lengths kn and strides ks, and the reduced ones, nr with rn and
+    # rs; kept and reduced: how many elements they have; p: where the walk begins.
     "tr_split tr_dims": """\
 typedef struct {
   int nk, nr;
