@@ -11,7 +11,7 @@ from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.reduction import Reduction
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.predicates import made_by, scalar_name
-from treadle.tensor.rewrites.analysis.replacements import broadcast_shape, if_fits
+from treadle.tensor.rewrites.analysis.replacements import alloc_like, broadcast_shape, if_fits
 from treadle.tensor.rewrites.analysis.symbolic_shapes import ONE, SymbolicShapes, shapes_of
 from treadle.tensor.scalar.cast import second
 from treadle.tensor.shape import lengths
@@ -29,7 +29,7 @@ def useless_alloc(fgraph: FunctionGraph, node: NodeOf[Alloc]) -> TensorVariable 
     """alloc(x, shape of x) -> x."""
     x, out = node.inputs[0], node.outputs[0]
     shapes = shapes_of(fgraph)
-    if getattr(x.type, "ndim", -1) != len(node.inputs) - 1 or shapes.of(x) != shapes.of(out):
+    if x.ndim != len(node.inputs) - 1 or shapes.of(x) != shapes.of(out):
         return None
     return x if out.type.is_super(x.type) else None
 
@@ -57,7 +57,7 @@ def alloc_of_dimshuffle(node: NodeOf[Alloc]) -> TensorVariable | None:
     order = list(op.order)
     while order and order[0] == NEW:
         del order[0]
-    if len(order) == len(op.order):
+    if len(order) == len(inner.op.order):
         return None
     return if_fits(node, Alloc()(dimshuffle(inner.inputs[0], *order), *node.inputs[1:]))
 
@@ -70,17 +70,14 @@ def alloc_of_dimshuffle(node: NodeOf[Alloc]) -> TensorVariable | None:
 )
 def second_to_alloc(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVariable | None:
     """second(x, y) -> y, or alloc(y, shape of x): x itself is not needed."""
-    x = node.inputs[0]
-    y = node.inputs[1]
+    x, y = node.inputs
     out = node.outputs[0]
     shapes = shapes_of(fgraph)
     if shapes.of(y) == shapes.of(out):
         return y if out.type.is_super(y.type) else None
     if any(n != 1 for n in y.type.shape):
         return None
-    scalar = dimshuffle(y, *()) if y.ndim else y
-    made: TensorVariable = Alloc()(scalar, *lengths(x))
-    return made if out.type.is_super(made.type) else None
+    return if_fits(node, Alloc()(dimshuffle(y, *()) if y.ndim else y, *lengths(x)))
 
 
 def _unspread(x: TensorVariable) -> TensorVariable | None:
@@ -109,12 +106,11 @@ def operand_broadcast_in_vain(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> 
         if broadcast_shape(shapes, *trial) == target:
             inputs = trial
     if all(a is b for a, b in zip(inputs, node.inputs, strict=True)):
-        return _spread_late(fgraph, shapes, node)
-    made: TensorVariable = node.op(*inputs)
-    return made if node.outputs[0].type.is_super(made.type) else None
+        return _spread_late(fgraph, node)
+    return if_fits(node, node.op(*inputs))
 
 
-def _spread_late(fgraph: FunctionGraph, shapes: SymbolicShapes, node: TensorNode) -> TensorVariable | None:
+def _spread_late(fgraph: FunctionGraph, node: TensorNode) -> TensorVariable | None:
     """Return alloc(f(x, y), lengths) for f(alloc(x, lengths), y) where y has length 1 in every dimension."""
     allocated = [made_by(x, Alloc) for x in node.inputs]
     if len(node.outputs) != 1 or any(
@@ -124,11 +120,7 @@ def _spread_late(fgraph: FunctionGraph, shapes: SymbolicShapes, node: TensorNode
     values = [x if a is None else a.inputs[0] for a, x in zip(allocated, node.inputs, strict=True)]
     if any(n != 1 for x in values for n in x.type.shape):
         return None
-    lengths = shapes.variables(shapes.of(node.outputs[0]), fgraph, avoid=node.outputs[0])
-    if lengths is None:
-        return None
-    scalars = [dimshuffle(x, *()) if x.ndim else x for x in values]
-    return if_fits(node, Alloc()(node.op(*scalars), *lengths))
+    return alloc_like(fgraph, node, node.op(*(dimshuffle(x, *()) if x.ndim else x for x in values)))
 
 
 @RULES.rule(EARLY_AND_LATE, SumTo, tags=(*BOTH, "ShapeOpt"), needs_graph=True)

@@ -8,13 +8,12 @@ import numpy as np
 
 from treadle.graph import Constant
 from treadle.rewrite import RuleSet
-from treadle.tensor.broadcasting import Alloc
 from treadle.tensor.conversion import constant
 from treadle.tensor.indexing import Subtensor
 from treadle.tensor.joining import Join
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.predicates import filling, is_used_once, made_by
-from treadle.tensor.rewrites.analysis.replacements import if_fits
+from treadle.tensor.rewrites.analysis.replacements import alloc_like, if_fits
 from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes, shapes_of
 from treadle.tensor.rewrites.indexing.index_algebra import FULL, Stretch, same, taken
 from treadle.tensor.rewrites.indexing.subtensor import items_of
@@ -109,8 +108,7 @@ def join_of_same(fgraph: FunctionGraph, node: NodeOf[Join]) -> TensorVariable | 
     each = [shapes.of(x) for x in node.inputs]
     if any(a[: op.axis] != each[0][: op.axis] or a[op.axis + 1 :] != each[0][op.axis + 1 :] for a in each[1:]):
         return None
-    lengths = shapes.variables(shapes.of(node.outputs[0]), fgraph, avoid=node.outputs[0])
-    return None if lengths is None else if_fits(node, Alloc()(value, *lengths))
+    return alloc_like(fgraph, node, value)
 
 
 def _same_number(a: TensorVariable, b: TensorVariable | None) -> bool:

@@ -22,7 +22,7 @@ from treadle.tensor.rewrites.analysis.predicates import (
     never_shrinks,
     scalar_name,
 )
-from treadle.tensor.rewrites.analysis.replacements import credited, if_fits
+from treadle.tensor.rewrites.analysis.replacements import alloc_like, credited, if_fits
 from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes, shapes_of
 from treadle.tensor.scalar.arithmetic import mul, neg
 from treadle.tensor.scalar.cast import cast
@@ -45,12 +45,11 @@ MOST_FACTORS = 24
 def product_over_length_one(fgraph: FunctionGraph, node: NodeOf[MatMul]) -> TensorVariable | None:
     """matmul(column, row) -> column * row, where that is no factor of another product: then the order matters more."""
     a, b = node.inputs
-    kinds = [a.type, b.type]
     # An inner length that only one of the two is known to have stays an error if the other differs.
-    if kinds[0].shape[-1] != 1 or kinds[1].shape[-2] != 1 or _is_inside_chain(fgraph, node):
+    if a.type.shape[-1] != 1 or b.type.shape[-2] != 1 or _is_inside_chain(fgraph, node):
         return None
-    out = node.outputs[0].type
-    return if_fits(node, mul(cast(a, out.dtype), cast(b, out.dtype)))
+    dtype = node.outputs[0].dtype
+    return if_fits(node, mul(cast(a, dtype), cast(b, dtype)))
 
 
 @RULES.rule(EARLY_AND_LATE, MatMul, tags=(*BOTH, "local_0_dot_x"), needs_graph=True)
@@ -63,7 +62,7 @@ def product_of_uniform(fgraph: FunctionGraph, node: NodeOf[MatMul]) -> TensorVar
         value = filling(node.inputs[at])
         if value is None or made_by(node.inputs[at], Alloc) is None:
             continue
-        other: Any = cast(node.inputs[1 - at], out.dtype)
+        other = cast(node.inputs[1 - at], out.dtype)
         # Half precision is added in single.
         acc = "float32" if out.dtype == "float16" else out.dtype
         scaled = mul(cast(value, out.dtype), other)
@@ -71,22 +70,17 @@ def product_of_uniform(fgraph: FunctionGraph, node: NodeOf[MatMul]) -> TensorVar
         shapes = shapes_of(fgraph)
         if shapes.of(node.inputs[0])[1] != shapes.of(node.inputs[1])[0]:
             return None
-        shape = shapes.variables(shapes.of(node.outputs[0]), fgraph, avoid=node.outputs[0])
-        if shape is None:
-            return None
-        return if_fits(node, Alloc()(dimshuffle(totals, *((NEW, 0) if at == 0 else (0, NEW))), *shape))
+        return alloc_like(fgraph, node, dimshuffle(totals, *((NEW, 0) if at == 0 else (0, NEW))))
     return None
 
 
 @RULES.rule(EARLY_AND_LATE, MatMul, tags=(*BOTH, "local_0_dot_x"), depth=1, needs_graph=True)
 def product_over_nothing(fgraph: FunctionGraph, node: NodeOf[MatMul]) -> TensorVariable | None:
     """matmul(a, b) over an inner length of 0 -> zeros."""
-    out = node.outputs[0].type
     shapes = shapes_of(fgraph)
     if shapes.value(shapes.of(node.inputs[0])[-1]) != 0 or shapes.value(shapes.of(node.inputs[1])[-2]) != 0:
         return None
-    shape = [shapes.variable(n, fgraph, avoid=node.outputs[0]) for n in shapes.of(node.outputs[0])]
-    return None if any(n is None for n in shape) else if_fits(node, Alloc()(constant(0, dtype=out.dtype), *shape))
+    return alloc_like(fgraph, node, constant(0, dtype=node.outputs[0].dtype))
 
 
 @RULES.rule(
@@ -110,7 +104,7 @@ def product_of_scaled(fgraph: FunctionGraph, node: NodeOf[MatMul]) -> TensorVari
         if found is None or not is_used_once(fgraph, var):
             continue
         scale, x = found
-        if getattr(x.type, "dtype", "") != out.dtype:
+        if x.dtype != out.dtype:
             continue
         made = MatMul()(*(x if i == at else y for i, y in enumerate(node.inputs)))
         return if_fits(node, neg(made) if scale is None else mul(scale, made))

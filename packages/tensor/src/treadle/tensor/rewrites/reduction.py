@@ -25,7 +25,7 @@ from treadle.tensor.rewrites.analysis.predicates import (
     never_shrinks,
     scalar_name,
 )
-from treadle.tensor.rewrites.analysis.replacements import if_fits
+from treadle.tensor.rewrites.analysis.replacements import alloc_like, if_fits
 from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes, shapes_of
 from treadle.tensor.scalar.arithmetic import add, maximum, minimum, mul, neg, true_div
 from treadle.tensor.scalar.cast import cast
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from treadle.graph import FunctionGraph
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
     from treadle.tensor.types import TensorType
-    from treadle.tensor.variable import TensorNode, TensorVariable
+    from treadle.tensor.variable import TensorVariable
 
 RULES = RuleSet("reduction", features=(SymbolicShapes,))
 # A reduction over the joined axis becomes an expression of that many parts at most.
@@ -92,9 +92,7 @@ def useless_position(fgraph: FunctionGraph, node: NodeOf[ArgReduction]) -> Tenso
     x = node.inputs[0]
     if any(x.type.shape[d] != 1 for d in op.axes):
         return None
-    shapes = shapes_of(fgraph)
-    lengths = shapes.variables(shapes.of(node.outputs[0]), fgraph, avoid=node.outputs[0])
-    return None if lengths is None else if_fits(node, Alloc()(constant(0, dtype="int64"), *lengths))
+    return alloc_like(fgraph, node, constant(0, dtype="int64"))
 
 
 @RULES.rule(EARLY_AND_LATE, Reduction, tags=(*BOTH, "local_reduce_chain"), needs_graph=True)
@@ -145,7 +143,7 @@ def reduction_of_reshape(node: NodeOf[Reduction | ArgReduction]) -> TensorVariab
     """sum(reshape(x, lengths)) -> sum(x), over all axes."""
     inner = made_by(node.inputs[0], Reshape)
     op = node.op
-    if inner is None or len(op.axes) != getattr(node.inputs[0].type, "ndim", -1):
+    if inner is None or len(op.axes) != node.inputs[0].ndim:
         return None
     x = inner.inputs[0]
     every = tuple(range(x.ndim))
@@ -210,11 +208,7 @@ def reduction_of_alloc(fgraph: FunctionGraph, node: NodeOf[Reduction]) -> Tensor
     value = Reduction(op.kind, real, op.acc_dtype, op.acc_dtype)(x) if real else cast(x, op.acc_dtype)
     unit = _moved([d - extra for d in spread if d >= extra], real)
     value = dimshuffle(value, *(d for d in range(value.ndim) if d not in unit))
-    value = cast(_repeated(op, value, counts), op.dtype)
-    rest = shapes.variables(shapes.of(node.outputs[0]), fgraph, avoid=node.outputs[0])
-    if rest is None:
-        return None
-    return if_fits(node, Alloc()(value, *rest) if rest else value)
+    return alloc_like(fgraph, node, cast(_repeated(op, value, counts), op.dtype))
 
 
 def _is_sure(op: Reduction, x: TensorVariable, counts: Sequence[TensorVariable]) -> bool:
@@ -310,18 +304,14 @@ def sum_of_scaled(fgraph: FunctionGraph, node: NodeOf[Reduction]) -> TensorVaria
         return None
     if not is_used_once(fgraph, node.inputs[0]):
         return None
-    for c, x in _factors(inner, name):
+    a, b = inner.inputs
+    for c, x in ((a, b), (b, a)) if name == "mul" else ((b, a),):
         if _is_scale(c, op.axes, kind, name):
             kept = [d for d in range(kind.ndim) if d not in op.axes]
             scale = dimshuffle(c, *kept)
             total = op(x)
             return if_fits(node, mul(scale, total) if name == "mul" else true_div(total, scale))
     return None
-
-
-def _factors(node: TensorNode, name: str) -> list[tuple[Any, Any]]:
-    a, b = node.inputs
-    return [(a, b), (b, a)] if name == "mul" else [(b, a)]
 
 
 def _is_scale(c: TensorVariable, axes: Sequence[int], kind: TensorType, name: str) -> bool:

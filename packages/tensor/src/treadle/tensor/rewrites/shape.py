@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.graph import Constant
 from treadle.rewrite import RuleSet
@@ -12,7 +12,7 @@ from treadle.tensor.dimshuffle import NEW, DimShuffle, dimshuffle
 from treadle.tensor.joining import Join
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.predicates import filling, made_by
-from treadle.tensor.rewrites.analysis.replacements import if_fits
+from treadle.tensor.rewrites.analysis.replacements import alloc_like, if_fits
 from treadle.tensor.rewrites.analysis.symbolic_shapes import ONE, SymbolicShapes, shapes_of
 from treadle.tensor.rewrites.dimshuffle import keeps_order
 from treadle.tensor.shape import LENGTH, Reshape, Shape, ShapeI
@@ -32,15 +32,14 @@ RULES = RuleSet("shape", features=(SymbolicShapes,))
 def length_from_inputs(fgraph: FunctionGraph, node: NodeOf[ShapeI]) -> TensorVariable | None:
     """Length of dimension d of f(x) -> the same from the lengths of x."""
     x = node.inputs[0]
-    op = node.op
-    kind = x.type
-    known = kind.shape[op.axis]
+    axis = node.op.axis
+    known = x.type.shape[axis]
     if known is not None:
         return constant(known, dtype=LENGTH)
     if x.owner is None:
         return None
     shapes = shapes_of(fgraph)
-    return shapes.variable(shapes.of(x)[op.axis], fgraph, avoid=x)
+    return shapes.variable(shapes.of(x)[axis], fgraph, avoid=x)
 
 
 @RULES.rule(EARLY_AND_LATE, Shape, tags=(*BOTH, "ShapeOpt", "local_shape_to_shape_i"), needs_graph=True)
@@ -112,8 +111,7 @@ def _long(lengths: Sequence[Length]) -> list[Length]:
 def reshape_of_dimshuffle(node: NodeOf[Reshape]) -> TensorVariable | None:
     """reshape(dimshuffle(x), lengths) -> reshape(x, lengths), where no two dimensions change places."""
     inner = made_by(node.inputs[0], DimShuffle)
-    op: Any = None if inner is None else inner.op
-    if inner is None or not keeps_order(op.order):
+    if inner is None or not keeps_order(inner.op.order):
         return None
     return if_fits(node, node.op(inner.inputs[0], *node.inputs[1:]))
 
@@ -126,11 +124,9 @@ def reshape_of_alloc(fgraph: FunctionGraph, node: NodeOf[Reshape]) -> TensorVari
     if inner is None or value is None:
         return None
     shapes = shapes_of(fgraph)
-    wanted = shapes.of(node.outputs[0])
-    if shapes.multiplied(shapes.of(node.inputs[0])) != shapes.multiplied(wanted):
+    if shapes.multiplied(shapes.of(node.inputs[0])) != shapes.multiplied(shapes.of(node.outputs[0])):
         return None
-    lengths = shapes.variables(wanted, fgraph, avoid=node.outputs[0])
-    return None if lengths is None else if_fits(node, Alloc()(value, *lengths))
+    return alloc_like(fgraph, node, value)
 
 
 @RULES.rule(EARLY_AND_LATE, Reshape, Alloc, SumTo, tags=(*BOTH, "ShapeOpt"), depth=1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from treadle.tensor.broadcasting import Alloc
 from treadle.tensor.dimshuffle import shape_padleft
 from treadle.tensor.rewrites.analysis.symbolic_shapes import ONE, shapes_of
 from treadle.tensor.scalar.cast import cast, second
@@ -60,6 +61,14 @@ def broadcast_like(
             result = second(other, result)
             own = shapes.of(result)
     return result if kind.is_super(result.type) else None
+
+
+def alloc_like(fgraph: FunctionGraph, node: TensorNode, value: TensorVariable) -> TensorVariable | None:
+    """Return a value broadcast to the shape of a node's output; None if its lengths cannot be built otherwise."""
+    out = node.outputs[0]
+    shapes = shapes_of(fgraph)
+    lengths = shapes.variables(shapes.of(out), fgraph, avoid=out)
+    return None if lengths is None else if_fits(node, Alloc()(value, *lengths) if lengths else value)
 
 
 def if_fits(node: Apply, made: TensorVariable) -> TensorVariable | None:

@@ -21,7 +21,7 @@ from treadle.tensor.product import MatMul
 from treadle.tensor.reduction import ArgReduction, Reduction
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.predicates import filling, is_used_once, made_by
-from treadle.tensor.rewrites.analysis.replacements import credited, if_fits
+from treadle.tensor.rewrites.analysis.replacements import alloc_like, credited, if_fits
 from treadle.tensor.rewrites.analysis.symbolic_shapes import ONE, SymbolicShapes, shapes_of
 from treadle.tensor.rewrites.dimshuffle import dimshuffle_of_dimshuffle, dimshuffle_of_reshape
 from treadle.tensor.rewrites.indexing.index_algebra import FULL, Point, Stretch, as_slice, static_length, taken
@@ -108,10 +108,7 @@ def subtensor_of_alloc(fgraph: FunctionGraph, node: NodeOf[Subtensor]) -> Tensor
     lost = [d for d, item in enumerate(items) if d < extra or below[d - extra] is not item]
     if not all(_is_within(items[d], node.inputs[0], d) for d in lost):
         return None
-    lengths = shapes.variables(shapes.of(node.outputs[0]), fgraph, avoid=node.outputs[0])
-    if lengths is None:
-        return None
-    return if_fits(node, Alloc()(taken(x, below), *lengths))
+    return alloc_like(fgraph, node, taken(x, below))
 
 
 def _is_within(item: Item, x: TensorVariable, d: int) -> bool:

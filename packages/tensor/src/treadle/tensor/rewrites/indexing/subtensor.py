@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.graph import Constant
 from treadle.rewrite import RuleSet
-from treadle.tensor.broadcasting import Alloc
 from treadle.tensor.dimshuffle import dimshuffle
 from treadle.tensor.index import Span
 from treadle.tensor.indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Subtensor
 from treadle.tensor.joining import ARange, Join
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.predicates import is_used_once, made_by
-from treadle.tensor.rewrites.analysis.replacements import if_fits
+from treadle.tensor.rewrites.analysis.replacements import alloc_like, if_fits
 from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes, shapes_of
 from treadle.tensor.rewrites.indexing.index_algebra import (
     FULL,
@@ -263,12 +262,7 @@ def read_of_write(fgraph: FunctionGraph, node: NodeOf[Subtensor | AdvancedSubten
     shapes = shapes_of(fgraph)
     wanted = shapes.of(node.outputs[0])
     if op.set:
-        if shapes.of(y) == wanted:
-            return if_fits(node, y)
-        lengths = shapes.variables(wanted, fgraph, avoid=node.outputs[0])
-        if lengths is None:
-            return None
-        return if_fits(node, Alloc()(y, *lengths))
+        return if_fits(node, y) if shapes.of(y) == wanted else alloc_like(fgraph, node, y)
     own = shapes.of(y)
     padded = (frozenset[int](),) * (len(wanted) - len(own)) + own
     if any(shapes.broadcast((n, m)) != m for n, m in zip(padded, wanted, strict=True)):
