@@ -30,15 +30,7 @@ class Assembly:
         self.unit = unit
 
     def text(self, library: Library, divide: bool = False) -> str:
-        """Return the whole translation unit.
-
-        Parameters
-        ----------
-        library
-            Where helper functions come from.
-        divide
-            Whether a large text may be written for two runs of the compiler at once (see `division`).
-        """
+        """Return the whole translation unit; if `divide`, for two runs of the compiler at once where that pays."""
         unit = self.unit
         own, init = unit.requirements.preamble(), unit.requirements.initialisation()
         functions = [*self._kernels(), *self._chunks(), self._entry()]

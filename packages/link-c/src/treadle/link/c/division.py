@@ -27,15 +27,7 @@ _STATIC = re.compile(r"^static ((?:int k|int64_t (?:run|b\d+_))\d+\([^)]*\)) \{"
 
 
 def divided(functions: Sequence[str], library: Library) -> str | None:
-    """Return functions' text, divided into shares, None where that does not pay.
-
-    Parameters
-    ----------
-    functions
-        Each with a name of its own: kernels, stretches of nodes, and those that others call from outside.
-    library
-        Where helper functions come from: a share that needs one compiles it.
-    """
+    """Return functions' text, divided into shares, None where that does not pay."""
     helpers = [library.helpers(text) for text in functions]
     every = {name: body for found in helpers for name, body in found.items()}
     if sum(map(len, functions)) + sum(map(len, every.values())) < LEAST or _processors() < RUNS:

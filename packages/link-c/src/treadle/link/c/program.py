@@ -259,19 +259,7 @@ def _array(block: int, shape: tuple[int, ...], kind: np.dtype, pooled: bool) -> 
 def quick_call(
     run: Callable[..., int], fixed: int, shapes: Sequence[tuple[int, ...]], kinds: Sequence[np.dtype], inputs: int
 ) -> Callable[..., list[np.ndarray] | None]:
-    """Write the function that calls an entry point with results of the expected lengths; it returns None if it fails.
-
-    Parameters
-    ----------
-    run, fixed
-        The entry point, which takes arguments one by one, and the address of its fixed values.
-    shapes
-        The expected shapes; read anew in each call.
-    kinds
-        Dtypes of the results.
-    inputs
-        Number of arguments.
-    """
+    """Write the function that calls an entry point with results of the shapes of that moment; None if it fails."""
     takes = [f"x{i}" for i in range(inputs)]
     makes = [f"y{k}" for k in range(len(kinds))]
     lines = [f"def call({', '.join(takes)}):"]

@@ -82,15 +82,7 @@ class UnitCompiler:
         return digest("numba", self.stamp(), unit.key, f"entry {entry}", f"fastmath {config.numba__fastmath}")
 
     def stored(self, key: str, stamp: str, unit: Unit) -> Dispatcher:
-        """Return the compiled function of a unit that is called from Python, as it is in memory or in the cache.
-
-        Parameters
-        ----------
-        key, stamp
-            The key it was compiled under, and what it depends on (see `stamp`).
-        unit
-            Name, text and signature of the function; what it uses is in the machine code.
-        """
+        """Return the function of a unit called from Python that was compiled under a key, which depends on a stamp."""
         if stamp != self.stamp():  # which also loads the functions on vectors that the machine code calls
             msg = f"numba: the machine code of {unit.name} is for another machine or version."
             raise LookupError(msg)
@@ -114,15 +106,7 @@ class UnitCompiler:
             self._known.popitem(last=False)
 
     def get(self, unit: Unit, entry: bool = False) -> Dispatcher:
-        """Return the compiled function of a unit.
-
-        Parameters
-        ----------
-        unit
-            The unit.
-        entry
-            Whether it is called from Python; only such functions can be.
-        """
+        """Return the compiled function of a unit; only an `entry` can be called from Python."""
         key = self.key(unit, entry)
         with self._lock:
             found = self._known.get(key)

@@ -17,17 +17,7 @@ if TYPE_CHECKING:
 
 
 def dispatcher(unit: Unit, scope: Mapping[str, object], **options: object) -> Dispatcher:
-    """Return the object.
-
-    Parameters
-    ----------
-    unit
-        The unit.
-    scope
-        What its text names.
-    options
-        Numba's, beside those of all units.
-    """
+    """Return the object for a text that names what `scope` holds; `options` go beside those that all units have."""
     code = compile(unit.source, f"<treadle numba {unit.name}>", "exec")
     # The name of a real module: Numba looks it up when it loads what it saved.
     namespace: dict[str, Any] = {"__name__": __name__, **scope}

@@ -80,16 +80,9 @@ class PartCompiler(LeanCompiler):
 
 
 def compile_unit(unit: Unit, entry: bool, used: Mapping[str, Dispatcher]) -> Compiled:
-    """Compile a unit; return Numba's function, its result for the types, and whether its frontend analysed the text.
+    """Compile a unit that calls the functions `used`; only an `entry` can be called from Python.
 
-    Parameters
-    ----------
-    unit
-        The unit.
-    entry
-        Whether it is called from Python; only such functions can be.
-    used
-        The functions of the units that it calls, by name.
+    Returned are Numba's function, its result for the types, and whether its frontend analysed the text.
     """
     scope = {name: PRIMITIVES.find(name) for name in unit.names()}
     scope = {name: value for name, value in scope.items() if value is not None}

@@ -104,19 +104,7 @@ def declarations(name: str) -> str:
 
 
 def header(name: str, inputs: int, outputs: int, blas: list[str], linked: bool) -> str:
-    """Return the text of the header.
-
-    Parameters
-    ----------
-    name
-        Prefix of the functions.
-    inputs, outputs
-        How many there are.
-    blas
-        Which BLAS routines are needed.
-    linked
-        Whether they are linked, not passed by the host.
-    """
+    """Return the text of the header."""
     note = "None is needed."
     if blas:
         how = "is linked" if linked else "must be passed: functions as in Fortran's BLAS, with 32-bit integers"

@@ -26,15 +26,7 @@ def refusal(op: Elemwise, node: Apply) -> str:
 
 
 def body_of(composite: Composite, given: list[tuple[str, str]]) -> tuple[list[str], list[str], dict[str, str]]:
-    """Return the statements of a composite, the expressions of its outputs, and the type codes of names.
-
-    Parameters
-    ----------
-    composite
-        The steps.
-    given
-        Variable and dtype of each input.
-    """
+    """Return the statements of a composite, the expressions of its outputs, and the type codes of names."""
     lines: list[str] = []
     codes: dict[str, str] = {}
 
