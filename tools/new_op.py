@@ -23,19 +23,15 @@ RECORDS = Path("packages/link-testing/src/treadle/testing/records")
 OP = '''
 
 @static_op
-class {kind}(Op):
+class {kind}(TensorOp):
     """To be filled in: what it computes."""
-
-    def as_input(self, value: TensorLike) -> Variable:
-        """Take anything that can be made a tensor."""
-        return as_tensor_variable(value)
 
     def infer(self, *types: Type) -> Sequence[Type]:
         """Return the type of the result; refuse inputs that do not fit."""
         msg = f"{{self}}: fill in the type of the result."
         raise NotImplementedError(msg)
 
-    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+    def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Compute with NumPy: the reference for every backend."""
         msg = f"{{self}}: fill in the result, output_storage[0][0]."
         raise NotImplementedError(msg)
@@ -69,8 +65,9 @@ def {name}(x: TensorLike) -> TensorVariable:
     return result
 '''
 OP_IMPORTS: Imports = {
-    "treadle.graph": ("Op", "static_op"),
-    "treadle.tensor.conversion": ("as_tensor_variable",),
+    "": ("numpy as np",),
+    "treadle.graph": ("static_op",),
+    "treadle.tensor.tensor_op": ("TensorOp",),
     "typing": ("TYPE_CHECKING", "Any"),
 }
 OP_TYPES: Imports = {
@@ -144,7 +141,7 @@ def with_imports(text: str, imports: Imports, types: Imports) -> str:
 
     def lines(wanted: Imports, indent: str) -> str:
         missing = [(m, n) for m, names in wanted.items() for n in names if n.rpartition(" ")[2] not in known]
-        return "".join(f"{indent}from {module} import {name}\n" for module, name in missing)
+        return "".join(f"{indent}{f'from {module} ' if module else ''}import {name}\n" for module, name in missing)
 
     first = "from __future__ import annotations\n"
     text = text.replace(first, f"{first}\n{lines(imports, '')}", 1)

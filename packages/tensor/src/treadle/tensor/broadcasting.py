@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle.config import lazy_module
-from treadle.graph import Apply, Form, Op, Variable, static_op
+from treadle.graph import Apply, Form, Variable, static_op
 from treadle.tensor.conversion import as_tensor_variable, constant
 from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.shape import as_lengths, length_inputs, lengths, static_lengths
+from treadle.tensor.tensor_op import TensorOp
 from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
@@ -49,17 +50,13 @@ def broadcast_static(what: str, shapes: Sequence[Shape]) -> Shape:
     return tuple(result)
 
 
-class _ToLengths(Op):
+class _ToLengths(TensorOp):
     """Base of ops whose inputs are a tensor and the lengths of the result."""
 
     # Inputs that the shape depends on.
     shape_inputs = slice(1, None)
 
     _output_type_depends_on_input_value = True
-
-    def as_input(self, value: Any) -> Variable:
-        """Take anything that can be made a tensor."""
-        return as_tensor_variable(value)
 
     def make_node(self, *inputs: Any) -> Apply:
         """Return the node; lengths that are constant become part of the type."""
@@ -118,7 +115,7 @@ class Alloc(_ToLengths):
         """Write ``alloc(x, n, m)``."""
         return Form.call("alloc", node.inputs)
 
-    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+    def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Return a new array."""
         del node
         x, *wanted = inputs
@@ -163,7 +160,7 @@ class SumTo(_ToLengths):
         """Write ``sum_to(x, n, m)``."""
         return Form.call("sum_to", node.inputs)
 
-    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+    def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Return the sum."""
         del node
         x, *wanted = inputs

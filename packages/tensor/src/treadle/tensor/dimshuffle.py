@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle.config import text_of
-from treadle.graph import Form, Op, static_op
+from treadle.graph import Form, static_op
 from treadle.tensor.axes import named_axes, normalize_axes, normalize_axis, several_axes
 from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.errors import AxisError, ShapeError
 from treadle.tensor.fields import fix_axes, fix_integers
+from treadle.tensor.tensor_op import TensorOp
 from treadle.tensor.types import TensorType, as_rank
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ NEW = "x"
 
 
 @static_op
-class DimShuffle(Op):
+class DimShuffle(TensorOp):
     """Rearrange dimensions; the result is a view.
 
     Parameters
@@ -47,10 +48,6 @@ class DimShuffle(Op):
         """Bring the fields to one form."""
         fix_axes(self, "order")
         fix_integers(self, "ndim")
-
-    def as_input(self, value: Any) -> Variable:
-        """Take anything that can be made a tensor."""
-        return as_tensor_variable(value)
 
     def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
         """Promise what holds for every element of the input."""
@@ -109,7 +106,7 @@ class DimShuffle(Op):
             return Form.method(x, "squeeze", [str(self.dropped[0] if len(self.dropped) == 1 else self.dropped)])
         return Form.method(x, "dimshuffle", [repr(d) for d in self.order])
 
-    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+    def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Return a view of the array."""
         del node
         output_storage[0][0] = self.apply(inputs[0])

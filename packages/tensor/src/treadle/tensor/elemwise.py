@@ -18,6 +18,7 @@ from treadle.tensor.errors import DtypeError, TensorTypeError
 from treadle.tensor.known_values import aligned
 from treadle.tensor.policy import narrowed, operands_follow_policy
 from treadle.tensor.scalar_op import SCALAR_OPS, ScalarOp
+from treadle.tensor.tensor_op import TensorOp
 from treadle.tensor.types import DTYPE_NAMES, TensorType
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def _unfused(scalar: Composite, node: Apply, operands: Sequence[Variable]) -> li
 
 
 @static_op
-class Elemwise(Op):
+class Elemwise(TensorOp):
     """A scalar function applied elementwise.
 
     Inputs are broadcast as NumPy does, at run time too: an unknown dimension may turn out to be 1.
@@ -133,10 +134,6 @@ class Elemwise(Op):
             self, *inputs: object, name: str | None = None, return_list: bool = False, **kwargs: object
         ) -> TensorVariable | list[Variable]:
             """Apply the function; see `Op.__call__`."""
-
-    def as_input(self, value: Any) -> Variable:
-        """Take anything that can be made a tensor."""
-        return as_tensor_variable(value)
 
     def make_node(self, *inputs: Any) -> Apply:
         """Return the node: inputs padded to one rank, Python numbers given the dtype that the others decide.
@@ -300,7 +297,7 @@ class Elemwise(Op):
 
     # Computing
 
-    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+    def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Compute with NumPy, in the dtypes of the rule."""
         results = self._results(node, inputs)
         for o, i in self.inplace:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle.config import lazy_module
-from treadle.graph import Form, Op, Variable, static_op
+from treadle.graph import Form, Variable, static_op
 from treadle.tensor.broadcasting import broadcast_static
 from treadle.tensor.composite import Composite
-from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.errors import DtypeError, TensorTypeError
+from treadle.tensor.tensor_op import TensorOp
 from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ else:
 
 
 @static_op
-class FusedReduction(Op):
+class FusedReduction(TensorOp):
     """A composite of elementwise functions, and reductions of its results, which are never stored as a whole.
 
     Fusion makes such nodes; they have no gradient.
@@ -66,10 +66,6 @@ class FusedReduction(Op):
         values = self.elementwise.make_node(*inputs).outputs
         return [x if r is None else r(x) for x, r in zip(values, self.reductions, strict=True)]
 
-    def as_input(self, value: Any) -> Variable:
-        """Take anything that can be made a tensor."""
-        return as_tensor_variable(value)
-
     def infer(self, *types: Type) -> Sequence[Type]:
         """Return the type of each result, reduced or stored.
 
@@ -95,7 +91,7 @@ class FusedReduction(Op):
         pairs = zip(whole, self.reductions, strict=True)
         return [kind if reduction is None else reduction.infer(kind)[0] for kind, reduction in pairs]
 
-    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+    def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Compute the steps with NumPy, then reduce."""
         del node
         shape = np.broadcast_shapes(*(x.shape for x in inputs))

@@ -32,6 +32,7 @@ from treadle.tensor.index import (
 )
 from treadle.tensor.scalar.cast import cast
 from treadle.tensor.shape import LENGTH, Shape, shape_i
+from treadle.tensor.tensor_op import TensorOp
 from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
@@ -64,14 +65,10 @@ def advanced_shape(
     return (*rest[: plan.place], *middle, *rest[plan.place :])
 
 
-class _Indexed(Op):
+class _Indexed(TensorOp):
     """Base of the four index ops: static entries, symbolic parts as inputs."""
 
     entries: tuple[Entry, ...]
-
-    def as_input(self, value: Any) -> Variable:
-        """Take anything that can be made a tensor."""
-        return as_tensor_variable(value)
 
     def _result_shape(self, x: Any, parts: Sequence[Variable]) -> tuple[int | None, ...]:
         """Return the static shape of the part that the index picks."""
@@ -166,7 +163,7 @@ class Subtensor(_Take):
         """Positions of the bounds of slices, which decide the result's shape."""
         return bound_inputs(self.entries, 1)
 
-    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+    def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Index with NumPy."""
         del node
         output_storage[0][0] = np.asarray(inputs[0][filled_index(self.entries, inputs[1:])])
@@ -214,7 +211,7 @@ class AdvancedSubtensor(_Take):
         """Positions of the bounds of slices."""
         return bound_inputs(self.entries, 1)
 
-    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+    def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Index with NumPy."""
         del node
         output_storage[0][0] = np.array(inputs[0][filled_index(self.entries, inputs[1:], inputs[0].shape)])
@@ -356,7 +353,7 @@ class IncSubtensor(_Put):
         """Positions of the bounds of slices."""
         return bound_inputs(self.entries, 2)
 
-    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+    def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Write with NumPy, into a copy unless the op works in place."""
         del node
         x, y, *parts = inputs
@@ -404,7 +401,7 @@ class AdvancedIncSubtensor(_Put):
         """Positions of the bounds of slices."""
         return bound_inputs(self.entries, 2)
 
-    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+    def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Write with NumPy, into a copy unless the op works in place."""
         del node
         x, y, *parts = inputs

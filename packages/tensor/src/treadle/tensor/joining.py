@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle.config import lazy_module, text_of
-from treadle.graph import Apply, Form, Op, as_index, composed, static_op
+from treadle.graph import Apply, Form, as_index, composed, static_op
 from treadle.tensor.arguments import as_integer, as_items
 from treadle.tensor.axes import normalize_axis
 from treadle.tensor.conversion import LISTS, as_tensor_variable, constant, cotangent_of
@@ -21,6 +21,7 @@ from treadle.tensor.reduction import sum_
 from treadle.tensor.scalar.arithmetic import add, mul
 from treadle.tensor.scalar.cast import cast
 from treadle.tensor.shape import shape_i
+from treadle.tensor.tensor_op import TensorOp
 from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ else:
 
 
 @static_op
-class Join(Op):
+class Join(TensorOp):
     """Put tensors of one rank one after another along an axis.
 
     Parameters
@@ -50,10 +51,6 @@ class Join(Op):
     def __post_init__(self) -> None:
         """Bring the fields to one form."""
         fix_integers(self, "axis")
-
-    def as_input(self, value: Any) -> Variable:
-        """Take anything that can be made a tensor."""
-        return as_tensor_variable(value)
 
     def infer(self, *types: Type) -> Sequence[Type]:
         """Return the joined type."""
@@ -82,7 +79,7 @@ class Join(Op):
         """Write ``join(0, a, b)``."""
         return Form.call("join", [str(self.axis), *node.inputs])
 
-    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+    def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Join with NumPy."""
         del node
         output_storage[0][0] = np.concatenate(inputs, axis=self.axis)
@@ -192,7 +189,7 @@ LISTS.stack = _nested
 
 
 @static_op
-class ARange(Op):
+class ARange(TensorOp):
     """Numbers from start to stop in steps. Inputs: start, stop, step, scalars.
 
     Parameters
@@ -210,10 +207,6 @@ class ARange(Op):
         """Bring the fields to one form."""
         fix_dtypes(self, "dtype")
 
-    def as_input(self, value: Any) -> Variable:
-        """Take anything that can be made a tensor."""
-        return as_tensor_variable(value)
-
     def make_node(self, *inputs: Any) -> Apply:
         """Return the node; the length is known where all three inputs are constant."""
         variables = [self.as_input(x) for x in inputs]
@@ -228,11 +221,11 @@ class ARange(Op):
         """Write ``arange(start, stop, step)``."""
         return Form.call("arange", node.inputs)
 
-    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+    def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Fill with NumPy."""
         del node
         # Unsigned bounds would wrap around in NumPy's own subtraction of one from the other.
-        bounds = [int(x) if x.dtype.kind in "iub" else x for x in inputs]
+        bounds: list[Any] = [int(x) if x.dtype.kind in "iub" else x for x in inputs]
         if bounds[2] == 0:
             msg = "the step is 0, so the range never ends"
             raise ValueError(msg)

@@ -46,7 +46,7 @@ class Peak(OverAxes):
         x = self.checked(types[0])
         return [TensorType(x.dtype, tuple(1 if d in self.axes else n for d, n in enumerate(x.shape)))]
 
-    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+    def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Compute with NumPy."""
         del node
         output_storage[0][0] = np.asarray(np.max(inputs[0], axis=self.axes, keepdims=True, initial=-np.inf))
@@ -79,7 +79,7 @@ class _Normalization(OverAxes):
         (x,) = node.inputs
         return Form.call(self.user_name, [x], axis_keyword(self.axes, getattr(x.type, "ndim", 0)))
 
-    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+    def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Compute with NumPy; an infinite element is not taken out."""
         del node
         x = inputs[0]

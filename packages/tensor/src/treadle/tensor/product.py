@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle.config import lazy_module, text_of
-from treadle.graph import Form, Infix, Op, Precedence, composed, static_op
+from treadle.graph import Form, Infix, Precedence, composed, static_op
 from treadle.tensor.arguments import as_items, known_integer
 from treadle.tensor.axes import normalize_axes
 from treadle.tensor.broadcasting import broadcast_static, sum_to
@@ -20,6 +20,7 @@ from treadle.tensor.scalar.cast import switch
 from treadle.tensor.scalar.comparison import eq
 from treadle.tensor.scalar.logic import bitwise_and
 from treadle.tensor.shape import lengths, reshape
+from treadle.tensor.tensor_op import TensorOp
 from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
@@ -34,12 +35,8 @@ else:
 
 
 @static_op
-class MatMul(Op):
+class MatMul(TensorOp):
     """Product of stacks of matrices: inputs of one rank, 2 or more; all dimensions but the last two broadcast."""
-
-    def as_input(self, value: Any) -> Variable:
-        """Take anything that can be made a tensor."""
-        return as_tensor_variable(value)
 
     def infer(self, *types: Type) -> Sequence[Type]:
         """Return the type of the product; bool times bool is bool, as in NumPy."""
@@ -72,7 +69,7 @@ class MatMul(Op):
             return None
         return _PRODUCT.form([a if row is None else row, b if column is None else column])
 
-    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+    def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Multiply with NumPy."""
         del node
         a, b = inputs
@@ -126,17 +123,13 @@ def _stacked_term(term: Any, x: Any) -> Variable | None:
 
 
 @static_op
-class Gemm(Op):
+class Gemm(TensorOp):
     """Accumulated product of matrices, beta * c + alpha * (a @ b): one call of BLAS.
 
     Rewriting makes it, for backends that gain from it. Inputs, in order: the matrix `c`, the scalar `alpha`, the
     matrices `a` and `b`, the scalar `beta`, all float32 or all float64. Matrix and product broadcast together as in
     the expression; the one call does where they turn out to have one shape.
     """
-
-    def as_input(self, value: Any) -> Variable:
-        """Take anything that can be made a tensor."""
-        return as_tensor_variable(value)
 
     def infer(self, *types: Type) -> Sequence[Type]:
         """Return the type of the result."""
@@ -153,7 +146,7 @@ class Gemm(Op):
         product: Any = MatMul().infer(a, b)[0]
         return [TensorType(c.dtype, broadcast_static("gemm", [c.shape, product.shape]))]
 
-    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+    def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Multiply with NumPy, and add."""
         del node
         output_storage[0][0] = self.apply(*inputs)

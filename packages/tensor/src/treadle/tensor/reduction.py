@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle.config import lazy_module
-from treadle.graph import Form, Op, Variable, as_flag, composed, static_op
+from treadle.graph import Form, Variable, as_flag, composed, static_op
 from treadle.tensor.arguments import as_number
 from treadle.tensor.axes import axis_keyword, normalize_axes
 from treadle.tensor.conversion import as_tensor_variable, constant, cotangent_of
@@ -24,6 +24,7 @@ from treadle.tensor.scalar.cast import cast, second, switch
 from treadle.tensor.scalar.comparison import eq, neq
 from treadle.tensor.scalar.exponential import sqr, sqrt
 from treadle.tensor.shape import shape_i
+from treadle.tensor.tensor_op import TensorOp
 from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
@@ -80,14 +81,10 @@ def _without(x: Any, axes: Sequence[int]) -> tuple[int | None, ...]:
     return tuple(n for d, n in enumerate(x.shape) if d not in axes)
 
 
-class OverAxes(Op):
+class OverAxes(TensorOp):
     """Base of ops that reduce one tensor over axes."""
 
     axes: tuple[int, ...]
-
-    def as_input(self, value: Any) -> Variable:
-        """Take anything that can be made a tensor."""
-        return as_tensor_variable(value)
 
     def checked(self, x: Type) -> TensorType:
         """Return the input's type.
@@ -158,7 +155,7 @@ class Reduction(OverAxes):
         (x,) = node.inputs
         return Form.call(self.kind, [x], axis_keyword(self.axes, getattr(x.type, "ndim", 0)))
 
-    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+    def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Reduce with NumPy, which sums pairwise."""
         del node
         output_storage[0][0] = self.apply(inputs[0])
@@ -333,7 +330,7 @@ class ArgReduction(OverAxes):
         (x,) = node.inputs
         return Form.call(self.kind, [x], axis_keyword(self.axes, getattr(x.type, "ndim", 0)))
 
-    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+    def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Search with NumPy."""
         del node
         x = inputs[0]

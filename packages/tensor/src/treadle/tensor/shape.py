@@ -17,6 +17,7 @@ from treadle.tensor.conversion import as_tensor_variable, constant
 from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.fields import fix_integers
 from treadle.tensor.known_values import known_value, known_values
+from treadle.tensor.tensor_op import TensorOp
 from treadle.tensor.types import TensorType, as_rank
 
 if TYPE_CHECKING:
@@ -34,12 +35,8 @@ LENGTH = "int64"
 
 
 @static_op
-class Shape(Op):
+class Shape(TensorOp):
     """The shape of a tensor, as a vector of int64."""
-
-    def as_input(self, value: Any) -> Variable:
-        """Take anything that can be made a tensor."""
-        return as_tensor_variable(value)
 
     def infer(self, *types: Type) -> Sequence[Type]:
         """Return a vector as long as the rank."""
@@ -50,7 +47,7 @@ class Shape(Op):
         """Write ``x.shape``."""
         return Form.member(node.inputs[0], ".shape")
 
-    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+    def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Return the array's shape."""
         del node
         output_storage[0][0] = np.array(inputs[0].shape, LENGTH)
@@ -80,7 +77,7 @@ class Shape(Op):
 
 
 @static_op
-class ShapeI(Op):
+class ShapeI(TensorOp):
     """The length of one dimension, as an int64 scalar."""
 
     axis: int
@@ -88,10 +85,6 @@ class ShapeI(Op):
     def __post_init__(self) -> None:
         """Bring the fields to one form."""
         fix_integers(self, "axis")
-
-    def as_input(self, value: Any) -> Variable:
-        """Take anything that can be made a tensor."""
-        return as_tensor_variable(value)
 
     def infer(self, *types: Type) -> Sequence[Type]:
         """Return a scalar type."""
@@ -104,7 +97,7 @@ class ShapeI(Op):
         """Write ``x.shape[0]``."""
         return Form.member(node.inputs[0], f".shape[{self.axis}]")
 
-    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+    def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Return one length."""
         del node
         output_storage[0][0] = np.array(inputs[0].shape[self.axis], LENGTH)
@@ -240,7 +233,7 @@ def length_inputs(op: Op, given: Sequence[Variable]) -> None:
 
 
 @static_op
-class Reshape(Op):
+class Reshape(TensorOp):
     """The same elements, in C order, in another shape; the result may be a view.
 
     Inputs: the tensor, then one int64 scalar for each dimension of the result; one of them may be -1.
@@ -254,10 +247,6 @@ class Reshape(Op):
     def __post_init__(self) -> None:
         """Bring the fields to one form."""
         fix_integers(self, "ndim")
-
-    def as_input(self, value: Any) -> Variable:
-        """Take anything that can be made a tensor."""
-        return as_tensor_variable(value)
 
     def make_node(self, *inputs: Any) -> Apply:
         """Return the node; a shape whose lengths are constant becomes part of the type."""
@@ -296,7 +285,7 @@ class Reshape(Op):
         x, *wanted = node.inputs
         return Form.method(x, "reshape", wanted or ["()"])
 
-    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+    def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Return the array in the other shape."""
         del node
         x, *wanted = inputs
