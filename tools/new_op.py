@@ -77,27 +77,19 @@ OP_TYPES: Imports = {
 }
 SCALAR_OP = """
 
-def _numpy_{name}(x: NDArray[Any]) -> NDArray[Any]:
-    msg = "{name}: fill in the function on NumPy arrays."
+def _{name}(x: TensorVariable) -> TensorVariable:
+    msg = "{name}: fill in the function in terms of others."
     raise NotImplementedError(msg)
 
 
-def _{name}_terms(ct: TensorVariable, out: TensorVariable, xs: Sequence[TensorVariable]) -> Sequence[Variable]:
-    msg = "{name}: fill in the gradient."
-    raise NotImplementedError(msg)
-
-
-{name} = Elemwise(ScalarOp(name="{name}", impl=_numpy_{name}, pullback=_{name}_terms))
+{name} = Elemwise(ScalarOp(name="{name}", body=_{name}))
 """
 SCALAR_IMPORTS: Imports = {
     "treadle.tensor.elemwise": ("Elemwise",),
     "treadle.tensor.scalar_op": ("ScalarOp",),
-    "typing": ("TYPE_CHECKING", "Any"),
+    "typing": ("TYPE_CHECKING",),
 }
 SCALAR_TYPES: Imports = {
-    "collections.abc": ("Sequence",),
-    "numpy.typing": ("NDArray",),
-    "treadle.graph": ("Variable",),
     "treadle.tensor.variable": ("TensorVariable",),
 }
 EXPECTED = """def _expected_{name}(x: Any) -> Any:
@@ -187,14 +179,31 @@ def add_names(path: Path, module: str, names: list[str]) -> None:
     path.write_text(text, encoding="utf-8")
 
 
+def add_family(path: Path, family: str) -> None:
+    """List a family of elementwise functions in the package's table of contents."""
+    text = path.read_text(encoding="utf-8")
+    lines = (
+        f"from treadle.tensor.scalar import {family} as _{family}\n"
+        f"from treadle.tensor.scalar.{family} import *  # noqa: F403 - the family's functions\n"
+    )
+    text = text.replace("from treadle.tensor.scalar import ", f"{lines}from treadle.tensor.scalar import ", 1)
+    text = text.replace("__all__ += _arithmetic", f"__all__ += _{family}.__all__\n__all__ += _arithmetic", 1)
+    path.write_text(text, encoding="utf-8")
+
+
 def write(root: Path, name: str, family: str, elementwise: bool) -> list[Path]:
     """Write the skeleton into a checkout; return the files that changed."""
     kind = "".join(part.capitalize() for part in name.split("_"))
     folder = root / TENSOR / "scalar" if elementwise else root / TENSOR
     source, record = folder / f"{family}.py", root / RECORDS / f"{family}.py"
-    changed = [source, root / TENSOR / "__init__.py", record]
+    contents = root / TENSOR / "__init__.py"
+    changed = [source, record] if elementwise else [source, contents, record]
     if not source.exists():
-        source.write_text(f'"""{kind}."""\n\nfrom __future__ import annotations\n', encoding="utf-8")
+        names = "\n__all__ = [\n]\n" if elementwise else ""
+        source.write_text(f'"""{kind}."""\n\nfrom __future__ import annotations\n{names}', encoding="utf-8")
+        if elementwise:
+            add_family(contents, family)
+            changed.append(contents)
         families = root / TENSOR / "families.py"
         text = families.read_text(encoding="utf-8")
         mark = "    # Structured ops" if elementwise else ")\n\n\ndef load_families"
@@ -203,12 +212,12 @@ def write(root: Path, name: str, family: str, elementwise: bool) -> list[Path]:
     text = source.read_text(encoding="utf-8").rstrip("\n") + "\n"
     text += (SCALAR_OP if elementwise else OP).format(name=name, kind=kind)
     imports, types = (SCALAR_IMPORTS, SCALAR_TYPES) if elementwise else (OP_IMPORTS, OP_TYPES)
-    source.write_text(with_imports(text, imports, types), encoding="utf-8")
-    add_names(
-        changed[1],
-        f"treadle.tensor.{'scalar.' if elementwise else ''}{family}",
-        [name] if elementwise else [kind, name],
-    )
+    text = with_imports(text, imports, types)
+    if elementwise:
+        text = text.replace("__all__ = [\n", f'__all__ = [\n    "{name}",\n', 1)
+    else:
+        add_names(contents, f"treadle.tensor.{family}", [kind, name])
+    source.write_text(text, encoding="utf-8")
     add_record(record, family, name, elementwise)
     ruff = (sys.executable, "-m", "ruff")
     subprocess.run([*ruff, "check", "--quiet", "--select", "I,RUF022", "--fix", *changed], cwd=root, check=True)

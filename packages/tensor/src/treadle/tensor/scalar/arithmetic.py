@@ -23,6 +23,23 @@ if TYPE_CHECKING:
     Terms = Sequence[Variable | None]
 
 
+__all__ = [
+    "add",
+    "clip",
+    "floor_div",
+    "int_div",
+    "maximum",
+    "minimum",
+    "mod",
+    "mul",
+    "neg",
+    "negative",
+    "sign",
+    "sub",
+    "true_div",
+]
+
+
 def scaled_by(derivative: Callable[[TensorVariable, TensorVariable], TensorVariable]) -> Pullback:
     """Return the pullback of a function of one operand, from its derivative as a function of result and operand."""
     return lambda ct, out, xs: (mul(ct, derivative(out, xs[0])),)

@@ -23,6 +23,18 @@ if TYPE_CHECKING:
     from treadle.tensor.variable import TensorVariable
 
 
+__all__ = [
+    "CASTS",
+    "cast",
+    "fill",
+    "identity",
+    "second",
+    "switch",
+    "tensor_copy",
+    "where",
+]
+
+
 def _copy(x: Any) -> Any:
     return np.array(x)
 

@@ -11,6 +11,26 @@ from treadle.tensor.dtype_rules import predicate, real_predicate
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.scalar_op import ScalarOp
 
+__all__ = [
+    "eq",
+    "equal",
+    "ge",
+    "greater",
+    "greater_equal",
+    "gt",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "isneginf",
+    "isposinf",
+    "le",
+    "less",
+    "less_equal",
+    "lt",
+    "neq",
+    "not_equal",
+]
+
 
 def _comparison(name: str, ufunc: str, operator: str, converse: str) -> Elemwise:
     form = Infix(operator, Precedence.COMPARISON, "none").form

@@ -31,6 +31,16 @@ if TYPE_CHECKING:
     Terms = Sequence[Variable | None]
 
 
+__all__ = [
+    "angle",
+    "complex_from_polar",
+    "conj",
+    "conjugate",
+    "imag",
+    "real",
+]
+
+
 def _part_dtype(dtype: Dtype) -> Dtype:
     return np.empty(0, dtype).real.dtype
 

@@ -23,6 +23,27 @@ if TYPE_CHECKING:
     from treadle.graph import Variable
     from treadle.tensor.variable import TensorVariable
 
+__all__ = [
+    "exp",
+    "exp2",
+    "expit",
+    "expm1",
+    "log",
+    "log1mexp",
+    "log1p",
+    "log1pexp",
+    "log2",
+    "log10",
+    "logaddexp",
+    "power",
+    "reciprocal",
+    "sigmoid",
+    "softplus",
+    "sqr",
+    "sqrt",
+    "square",
+]
+
 LOG_2, LOG_10 = math.log(2), math.log(10)
 
 

@@ -7,6 +7,23 @@ from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.scalar.comparison import eq, neq
 from treadle.tensor.scalar_op import ScalarOp
 
+__all__ = [
+    "and_",
+    "bitwise_and",
+    "bitwise_not",
+    "bitwise_or",
+    "bitwise_xor",
+    "invert",
+    "left_shift",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+    "or_",
+    "right_shift",
+    "xor",
+]
+
 
 def _bitwise(name: str, operator: str, precedence: float, identity: int | None = None) -> Elemwise:
     form = Infix(operator, precedence).form

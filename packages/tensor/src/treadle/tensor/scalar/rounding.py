@@ -21,6 +21,16 @@ if TYPE_CHECKING:
     from treadle.tensor.variable import TensorVariable
 
 
+__all__ = [
+    "ceil",
+    "floor",
+    "iround",
+    "round_half_away_from_zero",
+    "round_half_to_even",
+    "trunc",
+]
+
+
 def _rint_dtypes(operands: Sequence[Operand]) -> Signature:
     """Dtype rule of numpy.round: integers stay as they are, bool becomes float16."""
     (dtype,), _ = same(operands)

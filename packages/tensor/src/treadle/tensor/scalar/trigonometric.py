@@ -16,6 +16,24 @@ if TYPE_CHECKING:
     from treadle.graph import Variable
     from treadle.tensor.variable import TensorVariable
 
+__all__ = [
+    "arccos",
+    "arccosh",
+    "arcsin",
+    "arcsinh",
+    "arctan",
+    "arctan2",
+    "arctanh",
+    "cos",
+    "cosh",
+    "deg2rad",
+    "rad2deg",
+    "sin",
+    "sinh",
+    "tan",
+    "tanh",
+]
+
 DEGREE = pi / 180
 
 
