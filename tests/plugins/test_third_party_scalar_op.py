@@ -1,0 +1,103 @@
+"""Elementwise functions from outside, by public names alone: primitives with an entry for each backend, and bodies."""
+
+from collections.abc import Callable
+from importlib import import_module
+from math import pi
+from typing import Any
+
+import numpy as np
+import pytest
+
+import treadle.tensor as tt
+from treadle.compile import Mode, function
+from treadle.config import config
+from treadle.graph import DuplicateRegistrationError
+from treadle.tensor import SCALAR_OPS, Elemwise, ScalarOp
+from treadle.testing import verify_grad
+
+MODES = ["VM", "C", "CVM", "NUMBA", "JAX", "PYTORCH"]
+# What each backend takes for x cubed.
+CUBES: dict[str, Any] = {
+    "c": "{0} * {0} * {0}",
+    "numba": "{0} * {0} * {0}",
+    "jax": lambda x: x * x * x,
+    "torch": lambda x: x * x * x,
+}
+VALUE = np.array([-800.0, -2.5, -1.0, -0.0, 0.0, 0.3, 1.0, 7.5, 800.0])
+
+
+@pytest.fixture(autouse=True)
+def restored(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget after each test what it registers."""
+    monkeypatch.setattr(SCALAR_OPS, "_scalar_ops", dict(SCALAR_OPS._scalar_ops))
+    for backend in CUBES:
+        table = import_module(f"treadle.link.{backend}").SCALARS
+        table.covers(tt.add)
+        entries = {name: dict(known) for name, known in table._entries.items()}
+        monkeypatch.setattr(table, "_entries", entries)
+
+
+def softsign() -> Elemwise:
+    return Elemwise(ScalarOp(name="softsign", body=lambda x: x / (1 + abs(x))))
+
+
+def sinc() -> Elemwise:
+    def body(x: tt.TensorVariable) -> tt.TensorVariable:
+        y = tt.switch(tt.eq(x, 0), 1e-20, x) * pi
+        return tt.sin(y) / y
+
+    return Elemwise(ScalarOp(name="sinc", body=body))
+
+
+def value_of(y: Callable[[Any], Any], mode: Any, value: Any = VALUE) -> Any:
+    x = tt.tensor(dtype=value.dtype.name, shape=(None,))
+    with config.change_flags(torch__compile=False, on_python_step="raise"):
+        return function([x], y(x), mode=mode)(value)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_primitive_is_computed_by_what_was_registered_for_it(mode: str) -> None:
+    cube = Elemwise(ScalarOp(name="cube", impl=lambda x: x**3))
+    for backend, entry in CUBES.items():
+        import_module(f"treadle.link.{backend}").SCALARS.register("cube", {"f": entry})
+    np.testing.assert_allclose(value_of(lambda x: cube(x) + 1, mode), VALUE**3 + 1, rtol=1e-15)
+
+
+@pytest.mark.parametrize("backend", CUBES)
+def test_a_second_entry_is_refused(backend: str) -> None:
+    table = import_module(f"treadle.link.{backend}").SCALARS
+    with pytest.raises(DuplicateRegistrationError, match="'add' is registered for dtypes of kind 'f' already"):
+        table.register("add", {"f": CUBES[backend]})
+
+
+@pytest.mark.parametrize("mode", [*MODES, *(Mode(linker=m.lower(), optimizer=None) for m in MODES)], ids=str)
+def test_a_body_runs_everywhere(mode: Any) -> None:
+    for op, expected in ((softsign(), VALUE / (1 + np.abs(VALUE))), (sinc(), np.sinc(VALUE))):
+        np.testing.assert_allclose(value_of(op, mode), expected, rtol=1e-15, atol=1e-16)
+
+
+@pytest.mark.parametrize("mode", ["VM", "C"])
+def test_a_body_is_computed_in_float32_for_half_precision(mode: str) -> None:
+    value = VALUE.astype("float16")
+    wide = value.astype("float32")
+    np.testing.assert_array_equal(value_of(softsign(), mode, value), (wide / (1 + abs(wide))).astype("float16"))
+
+
+def test_the_derivative_of_a_body_is_that_of_its_formula() -> None:
+    at = [np.array([-2.5, -0.3, 0.7, 4.0])]
+    verify_grad(softsign(), at, mode="VM")
+    verify_grad(sinc(), at, mode="VM")
+    body = Elemwise(ScalarOp(name="scaled_product", nin=2, body=lambda x, y: tt.exp(x) * y))
+    verify_grad(lambda x, y: body(x, y) + body(y, y), [np.array([0.5, -1.0]), np.array([[2.0], [0.1]])], mode="VM")
+
+
+def test_a_backends_own_entry_takes_the_place_of_the_body() -> None:
+    half = Elemwise(ScalarOp(name="halved", body=lambda x: x / 2))
+    import_module("treadle.link.c").SCALARS.register("halved", {"f": "{0} / 4"})
+    np.testing.assert_array_equal(value_of(lambda x: half(x) + softsign()(x) * 0, "C"), VALUE / 4)
+
+
+def test_a_body_that_is_not_elementwise_is_refused() -> None:
+    total = Elemwise(ScalarOp(name="total", body=lambda x: x + tt.logsumexp(x)))
+    with pytest.raises(tt.TensorTypeError, match="total: the body of a scalar op applies elementwise functions"):
+        value_of(total, "C")
