@@ -193,7 +193,7 @@ def _types(what: str, given: object) -> list[Type]:
 def wrap_py(
     itypes: Declared | Sequence[Declared],
     otypes: Declared | Sequence[Declared],
-    infer_shape: Callable[..., Shapes] | None = None,
+    infer_shape: Callable[..., Sequence[object]] | None = None,
     *,
     pullback: Pullback | None = None,
 ) -> Callable[[Callable[..., object]], FromFunctionOp]:

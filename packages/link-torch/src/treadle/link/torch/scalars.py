@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from treadle.tensor import ScalarOp
 
 # A function of stored tensors of the dtypes computed with (see `treadle.link.torch.storage`).
-Kernel: TypeAlias = Callable[..., torch.Tensor] | Checked
+TensorFunction: TypeAlias = Callable[..., torch.Tensor]
+Kernel: TypeAlias = TensorFunction | Checked
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import jax.numpy as jnp
 import numpy as np
@@ -15,8 +15,12 @@ from treadle.tensor import ALL_KINDS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import jax
 
-def _kind(x: Any) -> str:
+    Comparison = Callable[..., jax.Array]
+
+
+def _kind(x: jax.Array) -> str:
     return str(np.dtype(x.dtype).kind)
 
 
@@ -27,18 +31,18 @@ def _kind(x: Any) -> str:
     "identity", "cast_bool", "cast_int8", "cast_int16", "cast_int32", "cast_int64", "cast_uint8", "cast_uint16",
     "cast_uint32", "cast_uint64", "cast_float16", "cast_float32", "cast_float64", "cast_complex64", "cast_complex128",
 )  # fmt: skip
-def _identity(x: Any) -> Any:
+def _identity(x: jax.Array) -> jax.Array:
     return x
 
 
 @SCALARS.function("second")
-def _second(x: Any, y: Any) -> Any:
+def _second(x: jax.Array, y: jax.Array) -> jax.Array:
     del x
     return y
 
 
 @SCALARS.function("switch")
-def _switch(condition: Any, x: Any, y: Any) -> Any:
+def _switch(condition: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
     return jnp.where(condition, x, y)
 
 
@@ -46,23 +50,23 @@ def _switch(condition: Any, x: Any, y: Any) -> Any:
 
 
 @SCALARS.function("add")
-def add(x: Any, y: Any) -> Any:
+def add(x: jax.Array, y: jax.Array) -> jax.Array:
     """Add; bool as "or"."""
     return lax.bitwise_or(x, y) if _kind(x) == "b" else lax.add(x, y)
 
 
 @SCALARS.function("mul")
-def multiply(x: Any, y: Any) -> Any:
+def multiply(x: jax.Array, y: jax.Array) -> jax.Array:
     """Multiply; bool as "and"."""
     return lax.bitwise_and(x, y) if _kind(x) == "b" else lax.mul(x, y)
 
 
 @SCALARS.function("true_div")
-def _true_divide(x: Any, y: Any) -> Any:
+def _true_divide(x: jax.Array, y: jax.Array) -> jax.Array:
     return lax.div(x, y)
 
 
-def _safe_divisor(x: Any, y: Any) -> Any:
+def _safe_divisor(x: jax.Array, y: jax.Array) -> jax.Array:
     """Return the divisor with 1 where division is not defined: where it is zero, or the quotient overflows."""
     unsafe = y == 0
     if _kind(y) == "i":
@@ -71,7 +75,7 @@ def _safe_divisor(x: Any, y: Any) -> Any:
 
 
 @SCALARS.function("floor_div")
-def _floor_divide(x: Any, y: Any) -> Any:
+def _floor_divide(x: jax.Array, y: jax.Array) -> jax.Array:
     """Divide and round down; for integers x // 0 is 0, and the least integer // -1 is itself."""
     if _kind(x) == "f":
         return _float_floor_divide(x, y)
@@ -81,7 +85,7 @@ def _floor_divide(x: Any, y: Any) -> Any:
     return jnp.where(y == 0, jnp.zeros_like(x), jnp.where(down, quotient - jnp.ones_like(x), quotient))
 
 
-def _float_floor_divide(x: Any, y: Any) -> Any:
+def _float_floor_divide(x: jax.Array, y: jax.Array) -> jax.Array:
     """Divide the exact difference of x and its remainder, then snap to the nearest integer (as Python's float //)."""
     rest = lax.rem(x, y)
     quotient = (x - rest) / y
@@ -93,7 +97,7 @@ def _float_floor_divide(x: Any, y: Any) -> Any:
 
 
 @SCALARS.function("mod")
-def _remainder(x: Any, y: Any) -> Any:
+def _remainder(x: jax.Array, y: jax.Array) -> jax.Array:
     """Return the remainder with the sign of the divisor; for integers x % 0 is 0."""
     if _kind(x) == "f":
         rest = lax.rem(x, y)
@@ -106,7 +110,7 @@ def _remainder(x: Any, y: Any) -> Any:
 
 
 @SCALARS.function("reciprocal")
-def _reciprocal(x: Any) -> Any:
+def _reciprocal(x: jax.Array) -> jax.Array:
     if _kind(x) in "fc":
         return 1 / x
     with np.errstate(all="ignore"):
@@ -117,14 +121,14 @@ def _reciprocal(x: Any) -> Any:
 
 
 @SCALARS.function("pow")
-def _power(x: Any, y: Any) -> Any:
+def _power(x: jax.Array, y: jax.Array) -> jax.Array | Checked[jax.Array]:
     """Raise to a power; integers by squaring, wrapping, and a negative exponent of an integer is an error."""
     if _kind(x) in "fc":
         return jnp.power(x, y)
     zero, one = jnp.zeros_like(y), jnp.ones_like(y)
     negative = y < 0
 
-    def step(state: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
+    def step(state: tuple[jax.Array, jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array, jax.Array]:
         base, left, done = state
         done = jnp.where(lax.bitwise_and(left, one) != 0, done * base, done)
         return base * base, lax.shift_right_logical(left, one), done
@@ -137,10 +141,9 @@ def _power(x: Any, y: Any) -> Any:
 # Comparisons: NumPy compares int64 with uint64 exactly, without converting one to the other.
 
 
-def _comparison(name: str, mirrored: str, when_negative: bool) -> None:
-    function, mirror = getattr(jnp, name), getattr(jnp, mirrored)
+def _comparison(name: str, function: Comparison, mirror: Comparison, when_negative: bool) -> None:
 
-    def compare(x: Any, y: Any) -> Any:
+    def compare(x: jax.Array, y: jax.Array) -> jax.Array:
         if x.dtype == y.dtype:
             return function(x, y)
         if _kind(x) == "i":
@@ -148,43 +151,35 @@ def _comparison(name: str, mirrored: str, when_negative: bool) -> None:
             return jnp.where(x < 0, when_negative, function(x.astype(y.dtype), y))
         return jnp.where(y < 0, mirror(-1, 0), mirror(y.astype(x.dtype), x))
 
-    names = {
-        "equal": "eq",
-        "not_equal": "neq",
-        "less": "lt",
-        "less_equal": "le",
-        "greater": "gt",
-        "greater_equal": "ge",
-    }
-    SCALARS.register(names[name], {ALL_KINDS: compare})
+    SCALARS.register(name, {ALL_KINDS: compare})
 
 
-_comparison("equal", "equal", False)
-_comparison("not_equal", "not_equal", True)
-_comparison("less", "greater", True)
-_comparison("less_equal", "greater_equal", True)
-_comparison("greater", "less", False)
-_comparison("greater_equal", "less_equal", False)
+_comparison("eq", jnp.equal, jnp.equal, False)
+_comparison("neq", jnp.not_equal, jnp.not_equal, True)
+_comparison("lt", jnp.less, jnp.greater, True)
+_comparison("le", jnp.less_equal, jnp.greater_equal, True)
+_comparison("gt", jnp.greater, jnp.less, False)
+_comparison("ge", jnp.greater_equal, jnp.less_equal, False)
 
 
 # Shifts by the width or more, or by a negative number, move everything out.
 
 
 @SCALARS.function("left_shift")
-def _left_shift(x: Any, y: Any) -> Any:
+def _left_shift(x: jax.Array, y: jax.Array) -> jax.Array:
     return lax.shift_left(x, y)
 
 
 @SCALARS.function("right_shift")
-def _right_shift(x: Any, y: Any) -> Any:
+def _right_shift(x: jax.Array, y: jax.Array) -> jax.Array:
     return lax.shift_right_arithmetic(x, y) if _kind(x) == "i" else lax.shift_right_logical(x, y)
 
 
 # Rounding leaves integers alone.
 
 
-def _rounding(name: str, function: Callable[[Any], Any]) -> None:
-    def rounded(x: Any) -> Any:
+def _rounding(name: str, function: Callable[[jax.Array], jax.Array]) -> None:
+    def rounded(x: jax.Array) -> jax.Array:
         return function(x) if _kind(x) in "fc" else x
 
     SCALARS.register(name, {ALL_KINDS: rounded})

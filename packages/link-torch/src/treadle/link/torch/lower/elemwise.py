@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import Apply
+    from treadle.link.torch.scalars import Kernel, TensorFunction
+    from treadle.link.torch.table import Flag, Results
     from treadle.tensor import ScalarOp
-
-    Lowered = Callable[..., Any] | Checked
 
 
 @TORCH.register(Elemwise)
-def elemwise(op: Elemwise, node: Apply) -> Lowered:
+def elemwise(op: Elemwise, node: Apply) -> Kernel:
     """Lower a scalar op to its kernel, a composite to the kernels of its steps."""
     whole = op.expanded(node, takes)
     sources = [x.type.dtype for x in tensors(node.inputs)]
@@ -32,7 +32,7 @@ def elemwise(op: Elemwise, node: Apply) -> Lowered:
     return scalar_function(step.scalar_op, sources, step.loops, step.out)
 
 
-def scalar_function(scalar_op: ScalarOp, sources: Sequence[str], loops: Sequence[str], out: str) -> Lowered:
+def scalar_function(scalar_op: ScalarOp, sources: Sequence[str], loops: Sequence[str], out: str) -> Kernel:
     """Return the function of a scalar op from stored tensors of the source dtypes to one of the dtype `out`."""
     cast = CASTS.get(out)
     if cast is not None and scalar_op is cast.scalar_op:
@@ -44,14 +44,14 @@ def scalar_function(scalar_op: ScalarOp, sources: Sequence[str], loops: Sequence
     if isinstance(kernel, Checked):
         run = kernel.run
 
-        def checked(*xs: Any) -> tuple[Any, Any]:
+        def checked(*xs: torch.Tensor) -> tuple[Flag, torch.Tensor]:
             bad, result = run(*[c(x) for x, c in zip(xs, conversions, strict=True)])
             return bad, to_output(result)
 
         return Checked(checked)
     function = kernel
 
-    def apply(*xs: Any) -> Any:
+    def apply(*xs: torch.Tensor) -> torch.Tensor:
         return to_output(function(*[c(x) for x, c in zip(xs, conversions, strict=True)]))
 
     return apply
@@ -61,7 +61,7 @@ def composite(scalar: Composite, sources: Sequence[str]) -> Checked:
     """Return the function of a fused node; torch.compile fuses its steps again."""
     dtypes = scalar.value_dtypes
     conversions = [converter(s, d) for s, d in zip(sources, scalar.dtypes, strict=True)]
-    steps: list[tuple[Callable[..., Any], tuple[int, ...]]] = []
+    steps: list[tuple[Callable[..., tuple[Flag, Results]], tuple[int, ...]]] = []
     for step in scalar.steps:
         lowered = scalar_function(step.scalar_op, [dtypes[i] for i in step.args], step.loops, step.out)
         steps.append((lowered.run if isinstance(lowered, Checked) else _unchecked(lowered), step.args))
@@ -70,10 +70,10 @@ def composite(scalar: Composite, sources: Sequence[str]) -> Checked:
     held = [from_host(np.asarray(number, dtype), dtype) for number, dtype in scalar.constants]
     numbers = [(x.item(), x.dtype) for x in held]
 
-    def run(*xs: Any) -> tuple[Any, Any]:
+    def run(*xs: torch.Tensor) -> tuple[Flag, Results]:
         values = [c(x) for x, c in zip(xs, conversions, strict=True)]
         values += [torch.full((), number, dtype=dtype, device=xs[0].device) for number, dtype in numbers]
-        bad = None
+        bad: Flag = None
         for function, args in steps:
             flag, value = function(*[values[i] for i in args])
             values.append(value)
@@ -87,5 +87,5 @@ def composite(scalar: Composite, sources: Sequence[str]) -> Checked:
     return Checked(run)
 
 
-def _unchecked(function: Callable[..., Any]) -> Callable[..., tuple[Any, Any]]:
+def _unchecked(function: TensorFunction) -> Callable[..., tuple[Flag, torch.Tensor]]:
     return lambda *xs: (None, function(*xs))

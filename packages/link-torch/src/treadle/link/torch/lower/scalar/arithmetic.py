@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -11,7 +11,9 @@ from treadle.link.torch.scalars import SCALARS, ByDtypes
 from treadle.link.torch.storage import SIGN_BIT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
+
+    from treadle.link.torch.scalars import TensorFunction
 
 for _name, _function in (
     ("add", torch.add),
@@ -33,36 +35,36 @@ SCALARS.register("sign", {"i": torch.sign})
 SCALARS.register("sign", {"c": torch.sgn})
 
 
-def unsigned_less(a: Any, b: Any) -> Any:
+def unsigned_less(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """Return a < b for uint64 bits."""
     return torch.bitwise_xor(a, SIGN_BIT) < torch.bitwise_xor(b, SIGN_BIT)
 
 
 @SCALARS.function("maximum", kinds="u")
-def maximum_of_unsigned(a: Any, b: Any) -> Any:
+def maximum_of_unsigned(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """The larger of two uint64."""
     return torch.where(unsigned_less(a, b), b, a)
 
 
 @SCALARS.function("minimum", kinds="u")
-def minimum_of_unsigned(a: Any, b: Any) -> Any:
+def minimum_of_unsigned(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """The smaller of two uint64."""
     return torch.where(unsigned_less(b, a), b, a)
 
 
 @SCALARS.function("sign", kinds="u")
-def sign_of_unsigned(x: Any) -> Any:
+def sign_of_unsigned(x: torch.Tensor) -> torch.Tensor:
     """1 for any uint64 but 0."""
     return (x != 0).to(torch.int64)
 
 
 @SCALARS.function("sign", kinds="f")
-def sign(x: Any) -> Any:
+def sign(x: torch.Tensor) -> torch.Tensor:
     """The sign; NaN for NaN, where torch.sign gives 0."""
     return torch.where(torch.isnan(x), x, torch.sign(x))
 
 
-def _float_divmod(a: Any, b: Any) -> tuple[Any, Any]:
+def _float_divmod(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Return quotient and remainder as Python's divmod defines them for floats (NumPy's algorithm, exact fmod)."""
     rest = torch.fmod(a, b)
     whole = (a - rest) / b
@@ -77,31 +79,31 @@ def _float_divmod(a: Any, b: Any) -> tuple[Any, Any]:
 
 
 @SCALARS.function("floor_div", kinds="f")
-def float_floor_div(a: Any, b: Any) -> Any:
+def float_floor_div(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """The floor of the quotient, without the rounding error of the quotient."""
     return _float_divmod(a, b)[0]
 
 
 @SCALARS.function("mod", kinds="f")
-def float_mod(a: Any, b: Any) -> Any:
+def float_mod(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """The remainder with the divisor's sign."""
     return _float_divmod(a, b)[1]
 
 
-def _integer_division(loops: Sequence[str], divide: Callable[..., Any], negate: bool) -> Callable[..., Any]:
+def _integer_division(loops: Sequence[str], divide: TensorFunction, negate: bool) -> TensorFunction:
     """Return an integer division that the machine cannot refuse: by zero it is 0, by -1 it is done by hand.
 
     The smallest integer divided by -1 overflows, which some processors punish like a division by zero.
     """
     if loops[-1].startswith("u"):
 
-        def unsigned(a: Any, b: Any) -> Any:
+        def unsigned(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
             zero = b == 0
             return torch.where(zero, torch.zeros_like(a), divide(a, torch.where(zero, torch.ones_like(b), b)))
 
         return unsigned
 
-    def signed(a: Any, b: Any) -> Any:
+    def signed(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
         zero, minus = b == 0, b == -1
         result = divide(a, torch.where(zero | minus, torch.ones_like(b), b))
         by_minus = torch.neg(a) if negate else torch.zeros_like(a)
@@ -112,19 +114,19 @@ def _integer_division(loops: Sequence[str], divide: Callable[..., Any], negate: 
 
 @SCALARS.function("floor_div", kinds="i")
 @ByDtypes
-def integer_floor_div(loops: Sequence[str]) -> Callable[..., Any]:
+def integer_floor_div(loops: Sequence[str]) -> TensorFunction:
     """The floor of the quotient of integers."""
     return _integer_division(loops, lambda a, b: torch.div(a, b, rounding_mode="floor"), negate=True)
 
 
 @SCALARS.function("mod", kinds="i")
 @ByDtypes
-def integer_mod(loops: Sequence[str]) -> Callable[..., Any]:
+def integer_mod(loops: Sequence[str]) -> TensorFunction:
     """The remainder with the divisor's sign."""
     return _integer_division(loops, torch.remainder, negate=False)
 
 
-def _unsigned_quotient(a: Any, b: Any) -> Any:
+def _unsigned_quotient(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """Return the quotient of uint64 bits, b not 0 (Warren, Hacker's Delight, 9-3).
 
     A divisor with the top bit goes into a at most once. For others, half of a is divided as a signed number, and
@@ -140,21 +142,21 @@ def _unsigned_quotient(a: Any, b: Any) -> Any:
 
 @SCALARS.function("floor_div", kinds="u")
 @ByDtypes
-def unsigned_floor_div(loops: Sequence[str]) -> Callable[..., Any]:
+def unsigned_floor_div(loops: Sequence[str]) -> TensorFunction:
     """The quotient of uint64."""
     return _integer_division(loops, _unsigned_quotient, negate=False)
 
 
 @SCALARS.function("mod", kinds="u")
 @ByDtypes
-def unsigned_mod(loops: Sequence[str]) -> Callable[..., Any]:
+def unsigned_mod(loops: Sequence[str]) -> TensorFunction:
     """The remainder of uint64."""
     return _integer_division(loops, lambda a, b: a - _unsigned_quotient(a, b) * b, negate=False)
 
 
 @SCALARS.function("reciprocal", kinds="iu")
 @ByDtypes
-def integer_reciprocal(loops: Sequence[str]) -> Callable[..., Any]:
+def integer_reciprocal(loops: Sequence[str]) -> TensorFunction:
     """1 / x cut to an integer: x itself for 1 and -1, else 0; for 0 whatever NumPy gives on this machine."""
     dtype = np.dtype(loops[-1])
     with np.errstate(all="ignore"):
@@ -163,7 +165,7 @@ def integer_reciprocal(loops: Sequence[str]) -> Callable[..., Any]:
         of_zero -= 2**64
     ones = (1,) if dtype.kind == "u" else (1, -1)
 
-    def reciprocal(x: Any) -> Any:
+    def reciprocal(x: torch.Tensor) -> torch.Tensor:
         result = torch.zeros_like(x)
         for one in ones:
             result = torch.where(x == one, torch.full_like(x, one), result)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 
 from treadle.link.torch.scalars import SCALARS
 from treadle.tensor import CASTS
 
 
-def _second(x: Any, y: Any) -> Any:
+def _second(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     return torch.broadcast_tensors(x, y)[1]
 
 

@@ -2,54 +2,45 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 
+from treadle.link.torch.lower.scalar.arithmetic import unsigned_less
 from treadle.link.torch.scalars import SCALARS, ByDtypes
-from treadle.link.torch.storage import SIGN_BIT, kind
+from treadle.link.torch.storage import kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    Comparison = Callable[[Any, Any], Any]
-
-
-def _whole(function: Any) -> Comparison:
-    """Return a function of PyTorch's, which has no types, as a comparison."""
-    found: Comparison = function
-    return found
+    from treadle.link.torch.scalars import TensorFunction
 
 
-def _below(a: Any, b: Any) -> Any:
-    return torch.bitwise_xor(a, SIGN_BIT) < torch.bitwise_xor(b, SIGN_BIT)
-
-
-def _signed_below_unsigned(a: Any, b: Any) -> Any:
+def _signed_below_unsigned(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     return (a < 0) | (b < 0) | (a < b)
 
 
-def _unsigned_below_signed(a: Any, b: Any) -> Any:
+def _unsigned_below_signed(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     return (a >= 0) & (b >= 0) & (a < b)
 
 
-def _less(loops: Sequence[str]) -> Callable[..., Any]:
+def _less(loops: Sequence[str]) -> TensorFunction:
     """Return a < b. NumPy compares int64 and uint64 by value: those are two kinds of bits."""
     first, second = (kind(d) for d in loops)
     if first == second == "u":
-        return _below
+        return unsigned_less
     if second == "u":
         return _signed_below_unsigned
-    return _unsigned_below_signed if first == "u" else torch.lt
+    return _unsigned_below_signed if first == "u" else (lambda a, b: a < b)
 
 
-def _equal(loops: Sequence[str]) -> Callable[..., Any]:
+def _equal(loops: Sequence[str]) -> TensorFunction:
     kinds = [kind(d) for d in loops]
     if kinds[0] == kinds[1]:
-        return _whole(torch.eq)
+        return lambda a, b: a == b
     signed = kinds.index("i")
 
-    def equal(*operands: Any) -> Any:
+    def equal(*operands: torch.Tensor) -> torch.Tensor:
         return (operands[0] == operands[1]) & (operands[signed] >= 0)
 
     return equal
@@ -57,14 +48,14 @@ def _equal(loops: Sequence[str]) -> Callable[..., Any]:
 
 @SCALARS.function("eq", kinds="biufc")
 @ByDtypes
-def eq(loops: Sequence[str]) -> Callable[..., Any]:
+def eq(loops: Sequence[str]) -> TensorFunction:
     """Equality."""
     return _equal(loops)
 
 
 @SCALARS.function("neq", kinds="biufc")
 @ByDtypes
-def neq(loops: Sequence[str]) -> Callable[..., Any]:
+def neq(loops: Sequence[str]) -> TensorFunction:
     """The opposite of equality, which holds for NaN."""
     equal = _equal(loops)
     return lambda a, b: torch.logical_not(equal(a, b))
@@ -72,14 +63,14 @@ def neq(loops: Sequence[str]) -> Callable[..., Any]:
 
 @SCALARS.function("lt", kinds="biuf")
 @ByDtypes
-def lt(loops: Sequence[str]) -> Callable[..., Any]:
+def lt(loops: Sequence[str]) -> TensorFunction:
     """Less."""
     return _less(loops)
 
 
 @SCALARS.function("gt", kinds="biuf")
 @ByDtypes
-def gt(loops: Sequence[str]) -> Callable[..., Any]:
+def gt(loops: Sequence[str]) -> TensorFunction:
     """Greater: less with the operands exchanged."""
     less = _less(loops[::-1])
     return lambda a, b: less(b, a)
@@ -87,19 +78,19 @@ def gt(loops: Sequence[str]) -> Callable[..., Any]:
 
 @SCALARS.function("le", kinds="biuf")
 @ByDtypes
-def le(loops: Sequence[str]) -> Callable[..., Any]:
+def le(loops: Sequence[str]) -> TensorFunction:
     """Less or equal: for floats not the opposite of greater, because of NaN."""
     if kind(loops[-1]) == "f":
-        return _whole(torch.le)
+        return lambda a, b: a <= b
     less = _less(loops[::-1])
     return lambda a, b: torch.logical_not(less(b, a))
 
 
 @SCALARS.function("ge", kinds="biuf")
 @ByDtypes
-def ge(loops: Sequence[str]) -> Callable[..., Any]:
+def ge(loops: Sequence[str]) -> TensorFunction:
     """Greater or equal."""
     if kind(loops[-1]) == "f":
-        return _whole(torch.ge)
+        return lambda a, b: a >= b
     less = _less(loops)
     return lambda a, b: torch.logical_not(less(a, b))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -10,7 +10,9 @@ from treadle.link.torch.scalars import SCALARS, ByDtypes
 from treadle.link.torch.table import Checked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
+
+    from treadle.link.torch.scalars import Kernel, TensorFunction
 
 SCALARS.register("pow", {"fc": torch.pow})
 # Compiled code makes 0.0 of expm1(-0.0).
@@ -20,7 +22,7 @@ for _name in ("exp", "log", "log10", "sqrt", "reciprocal"):
 
 
 @SCALARS.function("pow", kinds="u")
-def unsigned_power(a: Any, b: Any) -> Any:
+def unsigned_power(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """A power of uint64, modulo 2^64: the exponent's halves apart, since torch.pow takes it for a signed number."""
     low = torch.bitwise_and(b, 2**32 - 1)
     high = torch.bitwise_and(torch.bitwise_right_shift(b, 32), 2**32 - 1)
@@ -29,13 +31,13 @@ def unsigned_power(a: Any, b: Any) -> Any:
 
 @SCALARS.function("pow", kinds="i")
 @ByDtypes
-def integer_power(loops: Sequence[str]) -> Callable[..., Any] | Checked:
+def integer_power(loops: Sequence[str]) -> Kernel:
     """A power of integers; a negative exponent is an error, as in NumPy."""
     if loops[-1].startswith("u"):
-        plain: Callable[..., Any] = torch.pow
+        plain: TensorFunction = torch.pow
         return plain
 
-    def power(a: Any, b: Any) -> tuple[Any, Any]:
+    def power(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         return (b < 0).any(), torch.pow(a, torch.clamp(b, min=0))
 
     return Checked(power)

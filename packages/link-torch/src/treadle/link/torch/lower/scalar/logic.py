@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -10,7 +10,9 @@ from treadle.link.torch.scalars import SCALARS, ByDtypes
 from treadle.link.torch.storage import width
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
+
+    from treadle.link.torch.scalars import TensorFunction
 
 for _name, _function in (
     ("and", torch.bitwise_and),
@@ -23,11 +25,11 @@ for _name, _function in (
 
 @SCALARS.function("left_shift", kinds="iu")
 @ByDtypes
-def left_shift(loops: Sequence[str]) -> Callable[..., Any]:
+def left_shift(loops: Sequence[str]) -> TensorFunction:
     """Shift to the left; by the width or more, or by less than nothing, it is 0."""
     bits = width(loops[-1])
 
-    def shift(a: Any, b: Any) -> Any:
+    def shift(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
         inside = (b >= 0) & (b < bits)
         shifted = torch.bitwise_left_shift(a, torch.where(inside, b, torch.zeros_like(b)))
         return torch.where(inside, shifted, torch.zeros_like(a))
@@ -37,12 +39,12 @@ def left_shift(loops: Sequence[str]) -> Callable[..., Any]:
 
 @SCALARS.function("right_shift", kinds="i")
 @ByDtypes
-def right_shift(loops: Sequence[str]) -> Callable[..., Any]:
+def right_shift(loops: Sequence[str]) -> TensorFunction:
     """Shift to the right, keeping the sign; by the width or more it is the sign, 0 or -1."""
     bits = width(loops[-1])
     signed = not loops[-1].startswith("u")
 
-    def shift(a: Any, b: Any) -> Any:
+    def shift(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
         inside = (b >= 0) & (b < bits)
         shifted = torch.bitwise_right_shift(a, torch.where(inside, b, torch.zeros_like(b)))
         far = torch.where(a < 0, torch.full_like(a, -1), torch.zeros_like(a)) if signed else torch.zeros_like(a)
@@ -52,7 +54,7 @@ def right_shift(loops: Sequence[str]) -> Callable[..., Any]:
 
 
 @SCALARS.function("right_shift", kinds="u")
-def unsigned_right_shift(a: Any, b: Any) -> Any:
+def unsigned_right_shift(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """Shift uint64 bits to the right, zeros coming in: one place first, which clears the sign, then the rest."""
     inside = (b > 0) & (b < 64)
     once = torch.bitwise_and(torch.bitwise_right_shift(a, 1), 2**63 - 1)
