@@ -24,9 +24,11 @@ static int k0(int64_t n, char *const *p, const int64_t *s) {
     for (int64_t j = 0; j < m; j++) {
       const float e1 = x1[j];
       const float r3 = (float)(c0 * e1);
-      const float r4 = (float)(-fabsf(r3));
-      ((float *)t0)[j] = r3;
-      ((float *)t1)[j] = r4;
+      const float r4 = (float)((r3 > ((float)0.0) || r3 != r3) ? r3 : ((float)0.0));
+      const float r5 = (float)(fabsf(r3));
+      const float r6 = (float)(-r5);
+      ((float *)t0)[j] = r4;
+      ((float *)t1)[j] = r6;
     }
     for (size_t q = 512 * sizeof *x1 * 0 / 3 / 64; q < 512 * sizeof *x1 * 1 / 3 / 64; q++) __builtin_prefetch((const char *)(x1 + 512) + q * 64, 0);
     for (size_t q = 512 * sizeof *y0 * 0 / 3 / 64; q < 512 * sizeof *y0 * 1 / 3 / 64; q++) __builtin_prefetch((const char *)(y0 + 512) + q * 64, 1);
@@ -36,9 +38,9 @@ static int k0(int64_t n, char *const *p, const int64_t *s) {
     for (size_t q = 512 * sizeof *y0 * 1 / 3 / 64; q < 512 * sizeof *y0 * 2 / 3 / 64; q++) __builtin_prefetch((const char *)(y0 + 512) + q * 64, 1);
 #pragma omp simd
     for (int64_t j = 0; j < m; j++) {
-      const float r7 = (float)((((float *)t0)[j] > 0 ? ((float *)t0)[j] : 0) + ((float *)t3)[j]);
-      const float r8 = (float)(r7 - c2);
-      y0[j] = r8;
+      const float r9 = (float)(((float *)t0)[j] + ((float *)t3)[j]);
+      const float r10 = (float)(r9 - c2);
+      y0[j] = r10;
     }
     for (size_t q = 512 * sizeof *x1 * 2 / 3 / 64; q < 512 * sizeof *x1 * 3 / 3 / 64; q++) __builtin_prefetch((const char *)(x1 + 512) + q * 64, 0);
     for (size_t q = 512 * sizeof *y0 * 2 / 3 / 64; q < 512 * sizeof *y0 * 3 / 3 / 64; q++) __builtin_prefetch((const char *)(y0 + 512) + q * 64, 1);
