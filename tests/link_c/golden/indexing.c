@@ -22,7 +22,7 @@ static int64_t run0(tr_var *v, const uintptr_t *F) {
   for (int d = 1 - 1; d >= 0 && os == 0; d--) os = v[2].s[0 + d];
   if (!r) r = tr_gather(count, offsets, v[3].p, v[2].p, os, 1, v[3].n, v[3].s, rs, 0, tr_move8, tr_pick8);
   free(offsets);
-  if ((r = r)) return r | INT64_C(0) << 8;
+  if (r) return r | INT64_C(0) << 8;
   }
   tr_free(v + 3);
   /* node 1 */

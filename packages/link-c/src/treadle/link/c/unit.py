@@ -171,6 +171,10 @@ class Unit:
         """Append a call that returns a status; any but 0 ends the program."""
         self.line(f"if ((r = {text})) return r | INT64_C({self._node}) << 8;")
 
+    def check(self) -> None:
+        """End the program if the status ``r``, which a statement of the node has set, is not 0."""
+        self.line(f"if (r) return r | INT64_C({self._node}) << 8;")
+
     def branch(self, taken: int) -> None:
         """Append the calls that run a branch of the present node, a choice: 0 for the first, 1 for the other."""
         number = self.layout.arms[self._node][taken]

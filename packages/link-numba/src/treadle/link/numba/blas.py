@@ -12,7 +12,7 @@ from treadle.config import new_lock
 from treadle.config.errors import TreadleError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from types import ModuleType
 
 GEMM, GEMV = "gemm", "gemv"
@@ -69,15 +69,18 @@ def _extension() -> ModuleType:
 
 
 def _capsule_name(capsule: object) -> bytes:
-    get = ctypes.pythonapi.PyCapsule_GetName
-    get.restype, get.argtypes = ctypes.c_char_p, [ctypes.py_object]
-    return bytes(get(capsule))
+    # A function object of this call's own, here and below: other packages set other types on the shared ones.
+    get: Callable[[object], bytes] = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(
+        ("PyCapsule_GetName", ctypes.pythonapi)
+    )
+    return get(capsule)
 
 
 def _capsule_pointer(capsule: object, name: bytes) -> int:
-    get = ctypes.pythonapi.PyCapsule_GetPointer
-    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    return int(get(capsule, name))
+    get: Callable[[object, bytes], int] = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+        ("PyCapsule_GetPointer", ctypes.pythonapi)
+    )
+    return get(capsule, name)
 
 
 BLAS = Blas()

@@ -159,5 +159,5 @@ def _gather(
         f"{int(bool(scatter))}, {kernel}, {points});"
     )
     unit.line("free(offsets);")
-    unit.call("r")
+    unit.check()
     unit.line("}")
