@@ -1,4 +1,4 @@
-"""How each op makes the lengths of its results from those of its inputs."""
+"""Lengths that scalars, slices and the shapes of ops stand for: what `SymbolicShapes` looks into."""
 
 from __future__ import annotations
 

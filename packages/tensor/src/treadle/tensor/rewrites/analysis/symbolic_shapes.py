@@ -3,8 +3,8 @@
 A dimension's length is a set of atoms, small integers, that it is the broadcast of: the empty set is 1, and two lengths
 are certain to be equal if their sets are. An atom stands for a description, such as ``("known", 3)``,
 ``("length", x, 0)`` or ``("sum", a, b)``. Rules compare lengths (`SymbolicShapes.of`), and build scalars of them from
-what is still in the graph (`SymbolicShapes.variable`). How each op makes the shapes of its results is in
-`shape_rules`; what users' ops say is asked by `Op.infer_shape`.
+what is still in the graph (`SymbolicShapes.variable`). Our ops say the lengths of their results by `symbolic_shape`,
+other ops by `infer_shape`.
 """
 
 from __future__ import annotations
