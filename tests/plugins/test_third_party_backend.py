@@ -119,6 +119,25 @@ print(any(TAPE.find(op) for op in (tt.Softmax((0,)), tt.LogSoftmax((0,)), tt.Log
     assert run_with_plugin(installed, "-c", program, cwd=tmp_path).strip() == "False"
 
 
+def test_functions_with_a_body_need_no_rule(installed: Path, tmp_path: Path) -> None:
+    program = """
+import numpy as np
+import treadle.tensor as tt
+from treadle.compile import function
+
+bodied = [op for op in map(tt.SCALAR_OPS.__getitem__, tt.SCALAR_OPS.names()) if op.body is not None]
+inputs = [tt.dvector(name) for name in "xyz"]
+outputs = [tt.Elemwise(op)(*inputs[: op.nin]) for op in bodied]
+values = [np.array([0.25, 0.5, 0.75]), np.array([0.5, 0.25, 0.125]), np.array([0.9, 0.8, 0.7])]
+made, plain = (function(inputs, outputs, mode=mode, on_unused_input="ignore") for mode in ("TAPE", "VM"))
+used = {node.op.scalar_op for node in made.program.fgraph.apply_nodes if isinstance(node.op, tt.Elemwise)}
+for found, wanted in zip(made(*values), plain(*values), strict=True):
+    np.testing.assert_allclose(found, wanted, rtol=1e-13)
+print(len(bodied) > 10, len(used & set(bodied)))
+"""
+    assert run_with_plugin(installed, "-c", program, cwd=tmp_path).split() == ["True", "0"]
+
+
 def test_backend_imports_public_names_only() -> None:
     public = {"treadle", "treadle.graph", "treadle.link.vm", "treadle.tensor"}
     for path in FOLDER.rglob("*.py"):

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treadle.graph import Constant, FunctionGraph, LoweringTable, Variable, expand
+from treadle.graph import Apply, Constant, FunctionGraph, LoweringTable, Variable, expand
 from treadle.link.vm import Backend, Linker, Program, replay
+from treadle.tensor import Elemwise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -63,13 +64,20 @@ class TapeProgram(Program):
                 registers[register] = None
 
 
+def lowers(node: Apply) -> bool:
+    """Whether the tape has a rule for a node; of elementwise functions it knows those that are no formula of others."""
+    if isinstance(node.op, Elemwise):
+        return all(scalar_op.body is None for scalar_op in node.op.scalar_ops)
+    return TAPE.find(node.op) is not None
+
+
 class TapeLinker(Linker):
     """Writes tapes: registers are numbered inputs first, then in order of appearance."""
 
     def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> TapeProgram:
         """Return the program; all ops without a lowering are listed in one error."""
         del native_outputs
-        fgraph = expand(fgraph, lambda node: TAPE.find(node.op) is not None)
+        fgraph = expand(fgraph, lowers)
         nodes = fgraph.toposort()
         TAPE.check(nodes)
         numbers: dict[Variable, int] = {v: i for i, v in enumerate(fgraph.inputs)}
