@@ -18,10 +18,12 @@ from treadle.tensor.types import TensorType
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import DTypeLike
+
     from treadle.tensor import vectorize
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.types import Shape
-    from treadle.tensor.variable import TensorVariable
+    from treadle.tensor.variable import TensorLike, TensorVariable
 else:
     vectorize = lazy_module("treadle.tensor.vectorize")
 
@@ -183,7 +185,7 @@ class SumTo(_ToLengths):
         return [Alloc()(cotangents[0], *lengths(inputs[0])), *(None for _ in inputs[1:])]
 
 
-def sum_array_to(x: Any, shape: tuple[int, ...]) -> Any:
+def sum_array_to(x: np.ndarray, shape: tuple[int, ...]) -> Any:
     """Return a NumPy array summed to a shape that it was broadcast from.
 
     Raises
@@ -202,7 +204,7 @@ def sum_array_to(x: Any, shape: tuple[int, ...]) -> Any:
     return np.sum(x, axis=axes, keepdims=True, dtype=x.dtype).reshape(shape)
 
 
-def sum_to(x: Any, like: Any) -> TensorVariable:
+def sum_to(x: TensorLike, like: TensorLike) -> TensorVariable:
     """Sum a tensor back to the run-time shape of another, which broadcasts to it.
 
     Nothing is added to the graph where the static shapes are known to be equal.
@@ -216,7 +218,7 @@ def sum_to(x: Any, like: Any) -> TensorVariable:
     return result
 
 
-def alloc(value: Any, *shape: Any) -> TensorVariable:
+def alloc(value: TensorLike, *shape: Any) -> TensorVariable:
     """Return a new tensor of the given lengths, filled with a value broadcast to it.
 
     Parameters
@@ -230,38 +232,38 @@ def alloc(value: Any, *shape: Any) -> TensorVariable:
     return result
 
 
-def broadcast_to(x: Any, shape: Any) -> TensorVariable:
+def broadcast_to(x: TensorLike, shape: Any) -> TensorVariable:
     """Broadcast a tensor to a shape (as numpy.broadcast_to, but the result is a new array)."""
     return alloc(x, *as_lengths("broadcast_to", shape))
 
 
-def zeros(shape: Any, dtype: Any = None) -> TensorVariable:
+def zeros(shape: Any, dtype: DTypeLike | None = None) -> TensorVariable:
     """Return a tensor of zeros (dtype floatX if none is given)."""
     return alloc(np.zeros((), TensorType("floatX" if dtype is None else dtype).dtype), *as_lengths("zeros", shape))
 
 
-def ones(shape: Any, dtype: Any = None) -> TensorVariable:
+def ones(shape: Any, dtype: DTypeLike | None = None) -> TensorVariable:
     """Return a tensor of ones (dtype floatX if none is given)."""
     return alloc(np.ones((), TensorType("floatX" if dtype is None else dtype).dtype), *as_lengths("ones", shape))
 
 
-def full(shape: Any, fill_value: Any, dtype: Any = None) -> TensorVariable:
+def full(shape: Any, fill_value: TensorLike, dtype: DTypeLike | None = None) -> TensorVariable:
     """Return a tensor filled with a value (as numpy.full)."""
     value = as_tensor_variable(fill_value) if dtype is None else _filling(fill_value, dtype)
     return alloc(value, *as_lengths("full", shape))
 
 
-def zeros_like(x: Any, dtype: Any = None) -> TensorVariable:
+def zeros_like(x: TensorLike, dtype: DTypeLike | None = None) -> TensorVariable:
     """Return zeros of the shape and dtype of a tensor."""
     return full_like(x, 0, dtype)
 
 
-def ones_like(x: Any, dtype: Any = None) -> TensorVariable:
+def ones_like(x: TensorLike, dtype: DTypeLike | None = None) -> TensorVariable:
     """Return ones of the shape and dtype of a tensor."""
     return full_like(x, 1, dtype)
 
 
-def full_like(x: Any, fill_value: Any, dtype: Any = None) -> TensorVariable:
+def full_like(x: TensorLike, fill_value: TensorLike, dtype: DTypeLike | None = None) -> TensorVariable:
     """Return a tensor of the shape and dtype of another, filled with a value."""
     var = as_tensor_variable(x)
     wanted = TensorType(var.dtype if dtype is None else dtype).dtype

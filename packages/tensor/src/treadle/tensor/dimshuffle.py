@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from treadle.graph import Apply, Type, Variable
     from treadle.tensor.known_values import Known
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
-    from treadle.tensor.variable import TensorVariable
+    from treadle.tensor.variable import AxisLike, TensorLike, TensorVariable
 
 NEW = "x"
 
@@ -177,7 +177,7 @@ def _transposed_form(x: Variable, order: Sequence[int | str]) -> Form:
     return Form.method(x, "transpose", list(map(str, order)))
 
 
-def dimshuffle(x: Any, *order: Any) -> TensorVariable:
+def dimshuffle(x: TensorLike, *order: Any) -> TensorVariable:
     """Rearrange dimensions.
 
     Parameters
@@ -210,7 +210,7 @@ def dimshuffle(x: Any, *order: Any) -> TensorVariable:
     return result
 
 
-def transpose(x: Any, axes: Any = None) -> TensorVariable:
+def transpose(x: TensorLike, axes: Any = None) -> TensorVariable:
     """Permute dimensions; reverse them if no axes are given (as numpy.transpose)."""
     var = as_tensor_variable(x)
     if axes is None:
@@ -222,7 +222,7 @@ def transpose(x: Any, axes: Any = None) -> TensorVariable:
     return dimshuffle(var, *order)
 
 
-def swapaxes(x: Any, axis1: int, axis2: int) -> TensorVariable:
+def swapaxes(x: TensorLike, axis1: int, axis2: int) -> TensorVariable:
     """Exchange two dimensions (as numpy.swapaxes)."""
     var = as_tensor_variable(x)
     a, b = (normalize_axis("swapaxes", axis, var.ndim) for axis in (axis1, axis2))
@@ -231,7 +231,7 @@ def swapaxes(x: Any, axis1: int, axis2: int) -> TensorVariable:
     return dimshuffle(var, *order)
 
 
-def moveaxis(x: Any, source: Any, destination: Any) -> TensorVariable:
+def moveaxis(x: TensorLike, source: Any, destination: Any) -> TensorVariable:
     """Move dimensions to new places (as numpy.moveaxis)."""
     var = as_tensor_variable(x)
     sources = normalize_axes("moveaxis", named_axes(source), var.ndim)
@@ -245,7 +245,7 @@ def moveaxis(x: Any, source: Any, destination: Any) -> TensorVariable:
     return dimshuffle(var, *order)
 
 
-def matrix_transpose(x: Any) -> TensorVariable:
+def matrix_transpose(x: TensorLike) -> TensorVariable:
     """Exchange the last two dimensions (as numpy.matrix_transpose)."""
     var = as_tensor_variable(x)
     if var.ndim < 2:
@@ -254,7 +254,7 @@ def matrix_transpose(x: Any) -> TensorVariable:
     return swapaxes(var, -1, -2)
 
 
-def expand_dims(x: Any, axis: Any) -> TensorVariable:
+def expand_dims(x: TensorLike, axis: AxisLike) -> TensorVariable:
     """Insert dimensions of length 1 (as numpy.expand_dims)."""
     var = as_tensor_variable(x)
     wanted = named_axes(axis)
@@ -264,7 +264,7 @@ def expand_dims(x: Any, axis: Any) -> TensorVariable:
     return dimshuffle(var, *(NEW if d in new else next(old) for d in range(var.ndim + count)))
 
 
-def squeeze(x: Any, axis: Any = None) -> TensorVariable:
+def squeeze(x: TensorLike, axis: AxisLike = None) -> TensorVariable:
     """Drop dimensions of length 1 (as numpy.squeeze).
 
     Without `axis`, those known to have length 1 are dropped: the rank of the result cannot depend on values.
@@ -278,23 +278,23 @@ def squeeze(x: Any, axis: Any = None) -> TensorVariable:
     return dimshuffle(var, *(d for d in range(var.ndim) if d not in drop))
 
 
-def shape_padleft(x: Any, n_ones: int = 1) -> TensorVariable:
+def shape_padleft(x: TensorLike, n_ones: int = 1) -> TensorVariable:
     """Put dimensions of length 1 in front."""
     var = as_tensor_variable(x)
     return dimshuffle(var, *[NEW] * as_rank("shape_padleft: n_ones", n_ones), *range(var.ndim))
 
 
-def shape_padright(x: Any, n_ones: int = 1) -> TensorVariable:
+def shape_padright(x: TensorLike, n_ones: int = 1) -> TensorVariable:
     """Put dimensions of length 1 at the end."""
     var = as_tensor_variable(x)
     return dimshuffle(var, *range(var.ndim), *[NEW] * as_rank("shape_padright: n_ones", n_ones))
 
 
-def atleast_1d(x: Any) -> TensorVariable:
+def atleast_1d(x: TensorLike) -> TensorVariable:
     """Return a scalar as a vector of length 1, anything else unchanged."""
     return shape_padleft(x, max(0, 1 - as_tensor_variable(x).ndim))
 
 
-def atleast_2d(x: Any) -> TensorVariable:
+def atleast_2d(x: TensorLike) -> TensorVariable:
     """Put dimensions of length 1 in front until the rank is 2."""
     return shape_padleft(x, max(0, 2 - as_tensor_variable(x).ndim))

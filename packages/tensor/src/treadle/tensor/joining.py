@@ -27,11 +27,13 @@ from treadle.tensor.types import TensorType
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from numpy.typing import DTypeLike
+
     from treadle.graph import Type, Variable
     from treadle.tensor import vectorize
     from treadle.tensor.known_values import Known
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
-    from treadle.tensor.variable import TensorVariable
+    from treadle.tensor.variable import TensorLike, TensorVariable
 else:
     vectorize = lazy_module("treadle.tensor.vectorize")
 
@@ -131,12 +133,12 @@ def _sum_of(a: Any, b: Any) -> Any:
     return left + right if left is not None and right is not None else (b if left == 0 else add(a, b))
 
 
-def join(axis: int, *tensors: Any) -> TensorVariable:
+def join(axis: int, *tensors: TensorLike) -> TensorVariable:
     """Put tensors one after another along an existing axis; the axis comes first (see `concatenate`)."""
     return concatenate(tensors, axis)
 
 
-def concatenate(tensors: Sequence[Any], axis: int = 0) -> TensorVariable:
+def concatenate(tensors: Sequence[TensorLike], axis: int = 0) -> TensorVariable:
     """Put tensors one after another along an existing axis (as numpy.concatenate).
 
     Raises
@@ -155,7 +157,7 @@ def concatenate(tensors: Sequence[Any], axis: int = 0) -> TensorVariable:
     return result
 
 
-def stack(tensors: Sequence[Any], axis: int = 0) -> TensorVariable:
+def stack(tensors: Sequence[TensorLike], axis: int = 0) -> TensorVariable:
     """Put tensors one after another along a new axis (as numpy.stack)."""
     variables = [as_tensor_variable(t) for t in as_items("stack: the tensors", tensors)]
     if len({v.ndim for v in variables}) != 1:
@@ -165,14 +167,14 @@ def stack(tensors: Sequence[Any], axis: int = 0) -> TensorVariable:
     return concatenate([expand_dims(v, at) for v in variables], at)
 
 
-def hstack(tensors: Sequence[Any]) -> TensorVariable:
+def hstack(tensors: Sequence[TensorLike]) -> TensorVariable:
     """Stack along the second axis, vectors along the first (as numpy.hstack)."""
     given = map(as_tensor_variable, as_items("hstack: the tensors", tensors))
     variables = [v if v.ndim else expand_dims(v, 0) for v in given]
     return concatenate(variables, 0 if variables and variables[0].ndim == 1 else 1)
 
 
-def vstack(tensors: Sequence[Any]) -> TensorVariable:
+def vstack(tensors: Sequence[TensorLike]) -> TensorVariable:
     """Stack along the first axis, vectors as rows (as numpy.vstack)."""
     variables = []
     for v in map(as_tensor_variable, as_items("vstack: the tensors", tensors)):
@@ -303,7 +305,7 @@ def range_length(start: Any, stop: Any, step: Any) -> int:
 
 
 @composed
-def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> TensorVariable:
+def arange(start: Any, stop: Any = None, step: Any = 1, dtype: DTypeLike | None = None) -> TensorVariable:
     """Return numbers from start to stop, stop left out (as numpy.arange).
 
     Parameters
@@ -331,7 +333,7 @@ def _known_bound(bound: TensorVariable) -> TensorVariable:
 
 
 @composed
-def eye(n: Any, m: Any = None, k: int = 0, dtype: Any = None) -> TensorVariable:
+def eye(n: Any, m: Any = None, k: int = 0, dtype: DTypeLike | None = None) -> TensorVariable:
     """Return a matrix with ones on one diagonal and zeros elsewhere (as numpy.eye)."""
     rows = expand_dims(arange(n), 1)
     columns = expand_dims(arange(n if m is None else m), 0)

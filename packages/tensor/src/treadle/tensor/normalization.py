@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from treadle.graph import Apply, Type, Variable
-    from treadle.tensor.variable import TensorVariable
+    from treadle.tensor.variable import AxisLike, TensorLike, TensorVariable
 
 
 @static_op
@@ -202,7 +202,7 @@ def _axes(what: str, axis: Any, x: Any) -> tuple[int, ...]:
     return tuple(sorted(normalize_axes(what, axis, x.ndim, of_scalar=True)))
 
 
-def softmax(x: Any, axis: Any = None) -> TensorVariable:
+def softmax(x: TensorLike, axis: AxisLike = None) -> TensorVariable:
     """Return exp(x) over its sum along an axis, or axes; over all elements if None (as scipy.special.softmax).
 
     Integers are converted to float64. A plus infinity makes itself NaN and all others 0; SciPy makes all of them NaN.
@@ -213,7 +213,7 @@ def softmax(x: Any, axis: Any = None) -> TensorVariable:
     return result
 
 
-def log_softmax(x: Any, axis: Any = None) -> TensorVariable:
+def log_softmax(x: TensorLike, axis: AxisLike = None) -> TensorVariable:
     """Return the logarithm of `softmax`, without overflow or loss (as scipy.special.log_softmax)."""
     var = _floating(x)
     axes = _axes("log_softmax", axis, var)
@@ -221,7 +221,7 @@ def log_softmax(x: Any, axis: Any = None) -> TensorVariable:
     return result
 
 
-def logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:
+def logsumexp(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
     """Return log(sum(exp(x))) along axes, without overflow (as scipy.special.logsumexp).
 
     Over no elements, or where all are minus infinity, it is minus infinity; a plus infinity makes it plus infinity.

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from treadle.graph import Apply, Type, Variable
     from treadle.tensor import vectorize
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
-    from treadle.tensor.variable import TensorVariable
+    from treadle.tensor.variable import TensorLike, TensorVariable
 else:
     vectorize = lazy_module("treadle.tensor.vectorize")
 
@@ -201,7 +201,7 @@ class Gemm(TensorOp):
         ]
 
 
-def matmul(a: Any, b: Any) -> TensorVariable:
+def matmul(a: TensorLike, b: TensorLike) -> TensorVariable:
     """Multiply matrices, vectors, or stacks of matrices (as numpy.matmul).
 
     Raises
@@ -225,7 +225,7 @@ def matmul(a: Any, b: Any) -> TensorVariable:
 
 
 @composed
-def dot(a: Any, b: Any) -> TensorVariable:
+def dot(a: TensorLike, b: TensorLike) -> TensorVariable:
     """Multiply as numpy.dot: scalars elementwise, else sum over the last axis of `a` and the last but one of `b`."""
     x, y = as_tensor_variable(a), as_tensor_variable(b)
     if x.ndim == 0 or y.ndim == 0:
@@ -237,7 +237,7 @@ def dot(a: Any, b: Any) -> TensorVariable:
 
 
 @composed
-def tensordot(a: Any, b: Any, axes: Any = 2) -> TensorVariable:
+def tensordot(a: TensorLike, b: TensorLike, axes: Any = 2) -> TensorVariable:
     """Sum products over pairs of axes (as numpy.tensordot).
 
     Parameters
@@ -325,7 +325,7 @@ def _product(numbers: Any) -> Any:
 
 
 @composed
-def outer(a: Any, b: Any) -> TensorVariable:
+def outer(a: TensorLike, b: TensorLike) -> TensorVariable:
     """Multiply every element of one vector by every element of another (as numpy.outer)."""
     x, y = as_tensor_variable(a).flatten(), as_tensor_variable(b).flatten()
     result: TensorVariable = mul(dimshuffle(x, 0, "x"), dimshuffle(y, "x", 0))

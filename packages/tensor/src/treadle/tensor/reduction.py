@@ -30,11 +30,13 @@ from treadle.tensor.types import TensorType
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from numpy.typing import DTypeLike
+
     from treadle.graph import Apply, Type, Variable
     from treadle.tensor import vectorize
     from treadle.tensor.known_values import Known
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
-    from treadle.tensor.variable import TensorVariable
+    from treadle.tensor.variable import AxisLike, TensorLike, TensorVariable
 else:
     vectorize = lazy_module("treadle.tensor.vectorize")
 
@@ -71,7 +73,7 @@ KINDS = {
 }
 
 
-def expanded(x: Any, axes: Sequence[int], ndim: int) -> Any:
+def expanded(x: TensorLike, axes: Sequence[int], ndim: int) -> Any:
     """Put the reduced axes back into a result, with length 1; `ndim` is the rank before the reduction."""
     kept = iter(range(ndim - len(axes)))
     return dimshuffle(x, *(NEW if d in axes else next(kept) for d in range(ndim)))
@@ -384,7 +386,13 @@ def _sum_dtypes(x: Any, dtype: Any, acc_dtype: Any) -> tuple[str, str]:
     return result, "float32" if result == "float16" else result
 
 
-def sum_(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None) -> TensorVariable:
+def sum_(
+    x: TensorLike,
+    axis: AxisLike = None,
+    dtype: DTypeLike | None = None,
+    keepdims: bool = False,
+    acc_dtype: DTypeLike | None = None,
+) -> TensorVariable:
     """Sum over axes (as numpy.sum).
 
     Parameters
@@ -404,7 +412,13 @@ def sum_(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, ac
     return _reduce("sum", var, axis, keepdims, *_sum_dtypes(var, dtype, acc_dtype))
 
 
-def prod(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None) -> TensorVariable:
+def prod(
+    x: TensorLike,
+    axis: AxisLike = None,
+    dtype: DTypeLike | None = None,
+    keepdims: bool = False,
+    acc_dtype: DTypeLike | None = None,
+) -> TensorVariable:
     """Multiply over axes (as numpy.prod; parameters as for `sum_`).
 
     Derivatives of every order are right, also where factors are zero.
@@ -421,24 +435,24 @@ def _ordered(x: Any) -> Any:
     return var
 
 
-def max_(x: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:
+def max_(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
     """Return the largest element along axes; a NaN wins; no elements are an error (as numpy.max)."""
     var = _ordered(x)
     return _reduce("max", var, axis, keepdims, var.dtype, var.dtype)
 
 
-def min_(x: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:
+def min_(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
     """Return the smallest element along axes; a NaN wins; no elements are an error (as numpy.min)."""
     var = _ordered(x)
     return _reduce("min", var, axis, keepdims, var.dtype, var.dtype)
 
 
-def all_(x: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:
+def all_(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
     """Whether all elements along axes are true, that is not zero (as numpy.all)."""
     return _reduce("all", _truth(x), axis, keepdims, "bool", "bool")
 
 
-def any_(x: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:
+def any_(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
     """Whether any element along axes is true, that is not zero (as numpy.any)."""
     return _reduce("any", _truth(x), axis, keepdims, "bool", "bool")
 
@@ -454,17 +468,19 @@ def _position(kind: str, x: Any, axis: Any, keepdims: bool) -> TensorVariable:
     return _finish(kind, ArgReduction(kind, axes)(var), var, axes, keepdims)
 
 
-def argmax(x: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:
+def argmax(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
     """Return the position of the first largest element along axes, int64; several axes count in C order."""
     return _position("argmax", x, axis, keepdims)
 
 
-def argmin(x: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:
+def argmin(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
     """Return the position of the first smallest element along axes, int64; several axes count in C order."""
     return _position("argmin", x, axis, keepdims)
 
 
-def max_and_argmax(x: Any, axis: Any = None, keepdims: bool = False) -> tuple[TensorVariable, TensorVariable]:
+def max_and_argmax(
+    x: TensorLike, axis: AxisLike = None, keepdims: bool = False
+) -> tuple[TensorVariable, TensorVariable]:
     """Return the largest element along axes and its position."""
     return max_(x, axis, keepdims), argmax(x, axis, keepdims)
 
@@ -481,7 +497,13 @@ def _count(x: Any, axes: Sequence[int], dtype: str) -> Any:
 
 
 @composed
-def mean(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None) -> TensorVariable:
+def mean(
+    x: TensorLike,
+    axis: AxisLike = None,
+    dtype: DTypeLike | None = None,
+    keepdims: bool = False,
+    acc_dtype: DTypeLike | None = None,
+) -> TensorVariable:
     """Return the mean over axes (as numpy.mean): integers give float64, no elements give NaN.
 
     Parameters are those of `sum_`.
@@ -497,7 +519,9 @@ def mean(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, ac
 
 
 @composed
-def var(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False) -> TensorVariable:
+def var(
+    x: TensorLike, axis: AxisLike = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False
+) -> TensorVariable:
     """Return the variance over axes (as numpy.var), computed from deviations from the mean.
 
     Parameters
@@ -538,13 +562,15 @@ def _squared_size(x: Any) -> Any:
 
 
 @composed
-def std(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False) -> TensorVariable:
+def std(
+    x: TensorLike, axis: AxisLike = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False
+) -> TensorVariable:
     """Return the standard deviation over axes (as numpy.std; parameters as for `var`)."""
     result: TensorVariable = sqrt(var(x, axis, ddof, keepdims, corrected))
     return result
 
 
-def ptp(x: Any, axis: Any = None) -> TensorVariable:
+def ptp(x: TensorLike, axis: AxisLike = None) -> TensorVariable:
     """Return the range of values along an axis (as numpy.ptp)."""
     result: TensorVariable = sub(max_(x, axis), min_(x, axis))
     return result
