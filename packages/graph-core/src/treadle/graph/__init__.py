@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 from treadle.config import versioned_names
 from treadle.graph.algorithms import serialization as serialization
 from treadle.graph.algorithms.clone import clone, clone_get_equiv, clone_node_and_cache, clone_replace, graph_replace
-from treadle.graph.algorithms.equality import equal_computations, graph_key
 from treadle.graph.algorithms.traversal import (
     ancestors,
     apply_ancestors,
@@ -69,15 +68,13 @@ from treadle.graph.ir.thunk import ThunkType, is_thunk_type, made_thunk, prepare
 from treadle.graph.ir.type import HasDataType, HasShape, Type
 from treadle.graph.ir.values import Cell, Compute, SymbolicShape, Value
 from treadle.graph.ir.variable import Constant, ScratchPad, Variable, as_index
-from treadle.graph.ops.branches import Block, Branching
 from treadle.graph.ops.copying import DeepCopyOp, ViewOp, deep_copy_op, view_op
-from treadle.graph.ops.ifelse import IfElse
-from treadle.graph.ops.partial import ChangesPart
 
 if TYPE_CHECKING:
     from treadle.graph import printing
     from treadle.graph.algorithms.connections import connections, io_connection_pattern
     from treadle.graph.algorithms.early import early_nodes, foreign_code, perform_early
+    from treadle.graph.algorithms.equality import equal_computations, graph_key
     from treadle.graph.algorithms.memory import Roots, memory_roots, roots_of
     from treadle.graph.documented.full_history import FullHistory, HistoryEntry
     from treadle.graph.fgraph.abstract_graph import AbstractFunctionGraph
@@ -104,6 +101,9 @@ if TYPE_CHECKING:
     from treadle.graph.fgraph.structure import Output
     from treadle.graph.html import d3viz, html_comparison, html_fragment, html_page, write_html
     from treadle.graph.lowering import LoweringTable, Unsupported, expand
+    from treadle.graph.ops.branches import Block, Branching
+    from treadle.graph.ops.ifelse import IfElse
+    from treadle.graph.ops.partial import ChangesPart
     from treadle.graph.ops.print_op import Print
     from treadle.graph.printing import (
         as_string,
@@ -300,6 +300,10 @@ else:
         __name__,
         "graph-core",
         {
+            "treadle.graph.algorithms.equality": "equal_computations graph_key",
+            "treadle.graph.ops.branches": "Block Branching",
+            "treadle.graph.ops.ifelse": "IfElse",
+            "treadle.graph.ops.partial": "ChangesPart",
             "treadle.graph.algorithms.connections": "connections io_connection_pattern",
             "treadle.graph.algorithms.early": "early_nodes foreign_code perform_early",
             "treadle.graph.algorithms.memory": "Roots memory_roots roots_of",

@@ -18,7 +18,6 @@ from treadle.tensor.broadcasting import (
     zeros_like,
 )
 from treadle.tensor.composite import Composite, Step
-from treadle.tensor.conditional import ifelse
 from treadle.tensor.conversion import as_tensor, as_tensor_variable, constant
 from treadle.tensor.differences import constant_difference
 from treadle.tensor.dimshuffle import (
@@ -59,9 +58,7 @@ from treadle.tensor.indexing import (
     set_subtensor,
     take,
 )
-from treadle.tensor.joining import ARange, Join, arange, concatenate, eye, hstack, join, range_length, stack, vstack
 from treadle.tensor.operators import Operators
-from treadle.tensor.product import Gemm, MatMul, dot, matmul, outer, tensordot
 from treadle.tensor.reduction import (
     KINDS,
     ArgReduction,
@@ -121,11 +118,14 @@ from treadle.tensor import constructors
 from treadle.tensor.constructors import *  # noqa: F403 - one name for each dtype and rank, listed there
 
 if TYPE_CHECKING:
+    from treadle.tensor.conditional import ifelse
     from treadle.tensor.external_op import ExternalOp, wrap_external
     from treadle.tensor.from_function import FromFunctionOp, as_op, wrap_py
     from treadle.tensor.fused_reduction import FusedReduction
     from treadle.tensor.gradient import grad
+    from treadle.tensor.joining import ARange, Join, arange, concatenate, eye, hstack, join, range_length, stack, vstack
     from treadle.tensor.normalization import LogSoftmax, LogSumExp, Peak, Softmax, log_softmax, logsumexp, softmax
+    from treadle.tensor.product import Gemm, MatMul, dot, matmul, outer, tensordot
     from treadle.tensor.staging import Staging, stage, static_positions
 
 __all__ = [
@@ -283,6 +283,9 @@ else:
         __name__,
         "tensor",
         {
+            "treadle.tensor.conditional": "ifelse",
+            "treadle.tensor.joining": "ARange Join arange concatenate eye hstack join range_length stack vstack",
+            "treadle.tensor.product": "Gemm MatMul dot matmul outer tensordot",
             "treadle.tensor.external_op": "ExternalOp wrap_external",
             "treadle.tensor.from_function": "FromFunctionOp as_op wrap_py",
             "treadle.tensor.fused_reduction": "FusedReduction",
