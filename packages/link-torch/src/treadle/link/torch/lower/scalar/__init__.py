@@ -1,5 +1,23 @@
 """Functions for scalar ops, by the families of `treadle.tensor.scalar`."""
 
-from treadle.tensor import load_families
+from treadle.link.torch.lower.scalar import (
+    arithmetic,
+    cast,
+    comparison,
+    complex_numbers,
+    exponential,
+    logic,
+    rounding,
+    trigonometric,
+)
 
-load_families(__name__)
+__all__ = [
+    "arithmetic",
+    "cast",
+    "comparison",
+    "complex_numbers",
+    "exponential",
+    "logic",
+    "rounding",
+    "trigonometric",
+]
