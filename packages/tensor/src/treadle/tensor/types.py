@@ -275,7 +275,7 @@ class TensorType(Type):
             raise TensorTypeError(msg)
         return array if array.dtype.isnative and array.flags.aligned else np.array(array, self.numpy_dtype)
 
-    def _converted(self, data: Any, allow_downcast: bool | None) -> np.ndarray:
+    def _converted(self, data: object, allow_downcast: bool | None) -> np.ndarray:
         """Return the data as an array of this dtype, or raise."""
         array = array_of(str(self), data)
         if array.dtype.name not in DTYPES:
@@ -377,7 +377,7 @@ class TensorType(Type):
             value = value.detach().cpu()
         return self.filter(np.asarray(value))
 
-    def sample(self, seed: int) -> Any:
+    def sample(self, seed: int) -> np.ndarray:
         """Return an array with small numbers, unknown dimensions of length 3."""
         rng = np.random.default_rng(seed)
         shape = tuple(3 if n is None else n for n in self.shape)

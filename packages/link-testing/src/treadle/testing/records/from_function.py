@@ -13,7 +13,7 @@ from treadle.testing.sample import Sample
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from treadle.graph import Apply, FunctionGraph, Type, Variable
+    from treadle.graph import Apply, FunctionGraph, SymbolicShape, Type, Variable
     from treadle.tensor import TensorVariable
     from treadle.testing.domain import Array
 
@@ -42,7 +42,9 @@ def _ends(x: Array) -> tuple[Array, Array]:
     return x[::-1], np.array(x.shape[0])
 
 
-def _end_shapes(fgraph: FunctionGraph, node: Apply, shapes: Sequence[object]) -> list[object]:
+def _end_shapes(
+    fgraph: FunctionGraph, node: Apply, shapes: Sequence[SymbolicShape | None]
+) -> list[SymbolicShape | None]:
     del fgraph, node
     return [shapes[0], ()]
 
