@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -212,7 +212,7 @@ class _Expansion:
         def place(i: int) -> int:
             return i if 0 <= i < old.nin else old.nin - 1 - i if i < 0 else i + count
 
-        steps = tuple(replace(step, args=tuple(map(place, step.args))) for step in self._steps)
+        steps = tuple(Step(s.scalar_op, tuple(map(place, s.args)), s.loops, s.out) for s in self._steps)
         outputs = tuple(place(values[i]) for i in old.outputs)
         return Composite(old.nin, old.dtypes, steps, outputs, tuple(self._numbers))
 
@@ -230,7 +230,7 @@ class _Expansion:
         """Return the number of a step's result."""
         scalar_op = step.scalar_op
         if scalar_op.body is None or self._takes(scalar_op, step.loops):
-            made = replace(step, args=tuple(args))
+            made = Step(scalar_op, tuple(args), step.loops, step.out)
             if made not in self._steps:
                 self._steps[made] = len(self._dtypes)
                 self._dtypes.append(step.out)

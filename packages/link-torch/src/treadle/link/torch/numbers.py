@@ -123,9 +123,8 @@ def _elemwise(op: Elemwise, node: Apply) -> HostFunction | None:
         return None
     function = _SCALARS.get(scalar_op.name)
     (out,) = (v.type for v in tensors(node.outputs))
-    if function is None or (
-        out.dtype == "bool" and scalar_op.name not in {"eq", "neq", "lt", "le", "gt", "ge", "identity"}
-    ):
+    gives_truth = scalar_op.converse is not None or scalar_op.name == "identity"
+    if function is None or (out.dtype == "bool" and not gives_truth):
         return None
     wrap, plain = _wrapper(out.dtype), function
 
