@@ -83,7 +83,8 @@ def test_a_dtype_that_a_record_leaves_out_is_refused(sample: Sample, dtype: str)
 def test_a_float32_gradient_is_float32(sample: Sample) -> None:
     inputs = variables(sample, "float32", known=False)
     wrt = [inputs[i] for i in sample.wrt]
-    slopes = tt.grad(tt.sum(sample.build(*inputs)), wrt, disconnected_inputs="ignore")
+    made: Any = sample.build(*inputs)
+    slopes = tt.grad(tt.sum(made), wrt, disconnected_inputs="ignore")
     assert [s.dtype for s in slopes] == ["float32" for _ in wrt]
 
 
