@@ -108,8 +108,8 @@ def _marked() -> list[str]:
     marked = [f"`{item.name}`" for item in _items() if NOT_IEEE in item.tags]
     return [
         f"{len(marked)} rules give another value than the expression as written at some operands of floats: at NaN,",
-        "infinities, zeros of either sign and subnormal numbers, outside of a function's domain, or where a value on",
-        f"the way leaves the range. Their laws say where they differ, and they carry the tag `{NOT_IEEE}`. The tag",
+        "infinities, zeros of either sign and subnormal numbers, outside of a function's domain, or where a value",
+        f"in between leaves the range. Their laws say where they differ, and they carry the tag `{NOT_IEEE}`. The tag",
         f'`{STRICT_IEEE}` leaves them out together: `get_mode("FAST_RUN").including("{STRICT_IEEE}")`.',
         "",
         ", ".join(marked) + ".",
