@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from treadle.tensor import vectorize
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.types import Shape
-    from treadle.tensor.variable import TensorLike, TensorVariable
+    from treadle.tensor.variable import TensorLike, TensorNode, TensorVariable
 else:
     vectorize = lazy_module("treadle.tensor.vectorize")
 
@@ -123,7 +123,7 @@ class Alloc(_ToLengths):
         x, *wanted = inputs
         output_storage[0][0] = np.array(np.broadcast_to(x, tuple(int(n) for n in wanted)))
 
-    def vectorize_node(self, node: Apply, x: TensorVariable, *wanted: TensorVariable) -> Apply:
+    def vectorize_node(self, node: TensorNode, x: TensorVariable, *wanted: TensorVariable) -> Apply:
         """Broadcast each value of the batch."""
         batch = vectorize.batch_ndim(node.inputs[0], x)
         given = vectorize.checked_lengths(node, wanted)
@@ -168,7 +168,7 @@ class SumTo(_ToLengths):
         x, *wanted = inputs
         output_storage[0][0] = sum_array_to(x, tuple(int(n) for n in wanted))
 
-    def vectorize_node(self, node: Apply, x: TensorVariable, *wanted: TensorVariable) -> Apply:
+    def vectorize_node(self, node: TensorNode, x: TensorVariable, *wanted: TensorVariable) -> Apply:
         """Sum each value of the batch: first over the dimensions that it has too many, which stand behind the batch."""
         batch = vectorize.batch_ndim(node.inputs[0], x)
         given = vectorize.checked_lengths(node, wanted)

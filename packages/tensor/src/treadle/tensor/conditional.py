@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from treadle.graph import Apply
     from treadle.tensor import vectorize
+    from treadle.tensor.variable import TensorNode, TensorVariable
 else:
     vectorize = lazy_module("treadle.tensor.vectorize")
 
@@ -123,7 +124,7 @@ def _converted(x: Any, other: Any) -> Variable:
 
 
 @VECTORIZERS.register(IfElse)
-def vectorize_ifelse(op: IfElse, node: Apply, *inputs: Any) -> Any:
+def vectorize_ifelse(op: IfElse, node: TensorNode, *inputs: TensorVariable) -> Any:
     """Choose between batches, or elementwise between the branches where the condition has a batch."""
     pairs = list(zip(node.inputs, inputs, strict=True))
     others = [(old, new) for old, new in pairs[1:] if not isinstance(old.type, TensorType)]

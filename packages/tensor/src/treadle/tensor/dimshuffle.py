@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from treadle.graph import Apply, Type, Variable
     from treadle.tensor.known_values import Known
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
-    from treadle.tensor.variable import AxisLike, TensorLike, TensorVariable
+    from treadle.tensor.variable import AxisLike, TensorLike, TensorNode, TensorVariable
 
 NEW = "x"
 
@@ -141,7 +141,7 @@ class DimShuffle(TensorOp):
         own = shapes.of(node.inputs[0])
         return [own[d] if isinstance(d, int) else shapes.fixed(1) for d in self.order]
 
-    def vectorize_node(self, node: Apply, x: TensorVariable) -> Apply:
+    def vectorize_node(self, node: TensorNode, x: TensorVariable) -> Apply:
         """Rearrange the dimensions behind the batch."""
         del node
         batch = x.ndim - self.ndim

@@ -375,7 +375,7 @@ class Elemwise(TensorOp):
         each = [shapes.of(x) for x in node.inputs]
         return [shapes.broadcast(own) for own in zip(*each, strict=True)]
 
-    def vectorize_node(self, node: Apply, *inputs: Variable) -> Apply:
+    def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> Apply:
         """Apply the function: batch dimensions stand in front of dimensions that broadcast together as before."""
         del node
         return self.make_node(*inputs)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from treadle.graph import Cell, Compute, Value
     from treadle.tensor import vectorize
+    from treadle.tensor.variable import TensorNode, TensorVariable
 else:
     vectorize = lazy_module("treadle.tensor.vectorize")
 
@@ -218,7 +219,7 @@ class ExternalOp(Op, Generic[A]):
             function = Batched(along.op._derivative(wrt, results), (True,) * len(itypes), along.rank)
         return type(self)(itypes, [self.itypes[i] for i in wrt], function, f"{self.name}_vjp")
 
-    def vectorize_node(self, node: Apply, *inputs: Variable) -> Apply:
+    def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> Apply:
         """Let the library map its function over the batch.
 
         Raises

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from treadle.graph import FrozenFunctionGraph, Type
     from treadle.tensor import gradient, jvp
+    from treadle.tensor.variable import TensorNode, TensorVariable
 else:
     gradient = lazy_module("treadle.tensor.gradient")
     jvp = lazy_module("treadle.tensor.jvp")
@@ -233,7 +234,7 @@ class OpFromGraph(Op, HasInnerGraph):
         made = self.fgraph.bind(node.inputs)
         return [tuple(lengths(out)) if isinstance(out.type, TensorType) else None for out in made]
 
-    def vectorize_node(self, node: Apply, *inputs: Variable) -> list[Variable]:
+    def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> list[Variable]:
         """Return what the inner graph computes of the inputs with batches; a gradient that was given is lost."""
         del node
         return graph.vectorize_graph(self.inner_outputs, list(zip(self.inner_inputs, inputs, strict=True)))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from treadle.tensor import vectorize
     from treadle.tensor.reduction import Reduction
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
-    from treadle.tensor.variable import TensorNode
+    from treadle.tensor.variable import TensorNode, TensorVariable
 else:
     vectorize = lazy_module("treadle.tensor.vectorize")
 
@@ -110,7 +110,7 @@ class FusedReduction(TensorOp):
         is_stored = self.reductions[node.outputs.index(out)] is None
         return whole if is_stored else [n for d, n in enumerate(whole) if d not in self.axes]
 
-    def vectorize_node(self, node: Apply, *inputs: Variable) -> Apply:
+    def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> Apply:
         """Shift the axes behind the batch."""
         pairs = list(zip(node.inputs, inputs, strict=True))
         batch = vectorize.most_batch(pairs)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from treadle.graph import Apply
 from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.dimshuffle import NEW, dimshuffle
 from treadle.tensor.index import SYMBOLIC, At, Positions, Span, gather_plan, symbolic_count
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.tensor.index import Entry
+    from treadle.tensor.variable import TensorNode, TensorVariable
 
 Label = tuple[str, int]
 
@@ -151,7 +151,7 @@ def _permuted(x: Any, found: Sequence[Label], wanted: Sequence[Label]) -> Any:
     return dimshuffle(x, *(found.index(label) for label in wanted))
 
 
-def vectorize_take(op: Any, node: Apply, *inputs: Any) -> Any:
+def vectorize_take(op: Any, node: TensorNode, *inputs: TensorVariable) -> Any:
     """Pick the same part, or for each of the batch its own, of each tensor of the batch."""
     pairs = list(zip(node.inputs, inputs, strict=True))
     own = batch_ndim(*pairs[0])
@@ -160,7 +160,7 @@ def vectorize_take(op: Any, node: Apply, *inputs: Any) -> Any:
     return _permuted(kind(plan.entries)(inputs[0], *plan.inputs), plan.found, plan.wanted)
 
 
-def vectorize_put(op: Any, node: Apply, *inputs: Any) -> Any:
+def vectorize_put(op: Any, node: TensorNode, *inputs: TensorVariable) -> Any:
     """Write into each tensor of the batch, of which every one needed gets a copy."""
     pairs = list(zip(node.inputs, inputs, strict=True))
     batch = most_batch(pairs)

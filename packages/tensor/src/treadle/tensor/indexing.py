@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from treadle.tensor.index import Entry
     from treadle.tensor.known_values import Known
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
-    from treadle.tensor.variable import TensorVariable
+    from treadle.tensor.variable import TensorNode, TensorVariable
 else:
     index_batching = lazy_module("treadle.tensor.index_batching")
 
@@ -129,7 +129,7 @@ class _Take(_Indexed):
         middle = [shapes.broadcast(own) for own in zip(*padded, strict=True)]
         return [*rest[: plan.place], *middle, *rest[plan.place :]]
 
-    def vectorize_node(self, node: Apply, *inputs: Variable) -> Variable:
+    def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> Variable:
         """Pick the same part, or for each of the batch its own, of each tensor of the batch."""
         found: Variable = index_batching.vectorize_take(self, node, *inputs)
         return found
@@ -304,7 +304,7 @@ class _Put(_Indexed, ChangesPart):
         del out
         return shapes.of(node.inputs[0])
 
-    def vectorize_node(self, node: Apply, *inputs: Variable) -> Variable:
+    def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> Variable:
         """Write into each tensor of the batch, of which every one needed gets a copy."""
         found: Variable = index_batching.vectorize_put(self, node, *inputs)
         return found

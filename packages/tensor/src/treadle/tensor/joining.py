@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from treadle.tensor import vectorize
     from treadle.tensor.known_values import Known
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
-    from treadle.tensor.variable import TensorLike, TensorVariable
+    from treadle.tensor.variable import TensorLike, TensorNode, TensorVariable
 else:
     vectorize = lazy_module("treadle.tensor.vectorize")
 
@@ -105,7 +105,7 @@ class Join(TensorOp):
         found[self.axis] = shapes.joined([own[self.axis] for own in each])
         return found
 
-    def vectorize_node(self, node: Apply, *inputs: Variable) -> Apply:
+    def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> Apply:
         """Join behind the batch, of which every part gets a copy."""
         pairs = list(zip(node.inputs, inputs, strict=True))
         return Join(self.axis + vectorize.most_batch(pairs)).make_node(*vectorize.spread_all(pairs))
@@ -253,7 +253,7 @@ class ARange(TensorOp):
                 return [n]
         return [shapes.atom("range", start, stop, step)]
 
-    def vectorize_node(self, node: Apply, *inputs: Variable) -> Apply:
+    def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> Apply:
         """Return the range, whose bounds must be the same for the whole batch."""
         vectorize.refuse_batched(zip(node.inputs, inputs, strict=True), "the lengths of ranges")
         return self.make_node(*inputs)

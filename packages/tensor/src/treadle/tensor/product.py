@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from treadle.graph import Apply, Type, Variable
     from treadle.tensor import vectorize
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
-    from treadle.tensor.variable import TensorLike, TensorVariable
+    from treadle.tensor.variable import TensorLike, TensorNode, TensorVariable
 else:
     vectorize = lazy_module("treadle.tensor.vectorize")
 
@@ -82,7 +82,7 @@ class MatMul(TensorOp):
         batch = [shapes.broadcast(pair) for pair in zip(a[:-2], b[:-2], strict=True)]
         return [*batch, a[-2], b[-1]]
 
-    def vectorize_node(self, node: Apply, *inputs: Variable) -> Apply:
+    def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> Apply:
         """Multiply: batch dimensions are further dimensions of the stacks."""
         pairs = list(zip(node.inputs, inputs, strict=True))
         batch = vectorize.most_batch(pairs)
@@ -177,7 +177,7 @@ class Gemm(TensorOp):
         c, _, a, b, _ = (shapes.of(x) for x in node.inputs)
         return [shapes.broadcast((c[0], a[0])), shapes.broadcast((c[1], b[1]))]
 
-    def vectorize_node(self, node: Apply, *inputs: Variable) -> Sequence[Variable]:
+    def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> Sequence[Variable]:
         """Write out what BLAS has for single matrices only."""
         pairs = list(zip(node.inputs, inputs, strict=True))
         batch = vectorize.most_batch(pairs)

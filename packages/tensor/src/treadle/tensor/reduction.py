@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from treadle.tensor import vectorize
     from treadle.tensor.known_values import Known
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
-    from treadle.tensor.variable import AxisLike, TensorLike, TensorVariable
+    from treadle.tensor.variable import AxisLike, TensorLike, TensorNode, TensorVariable
 else:
     vectorize = lazy_module("treadle.tensor.vectorize")
 
@@ -110,7 +110,7 @@ class OverAxes(TensorOp):
         kept = getattr(out.type, "ndim", 0) == len(own)
         return own if kept else [n for d, n in enumerate(own) if d not in self.axes]
 
-    def vectorize_node(self, node: Apply, x: TensorVariable) -> Apply:
+    def vectorize_node(self, node: TensorNode, x: TensorVariable) -> Apply:
         """Shift the axes behind the batch."""
         batch = vectorize.batch_ndim(node.inputs[0], x)
         shifted: OverAxes = replace(self, axes=tuple(axis + batch for axis in self.axes))  # type: ignore[type-var]  # a dataclass
@@ -239,7 +239,7 @@ class ProductOfOthers(OpFromGraph):
         super().__init__([x, *along], [_value_of_others(x, along, axes)], inline=True, name="product_of_others")
         self.axes = axes
 
-    def vectorize_node(self, node: Apply, *inputs: Variable) -> list[Variable]:
+    def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> list[Variable]:
         """Shift the axes behind the batch, of which every input gets a copy."""
         pairs = list(zip(node.inputs, inputs, strict=True))
         x, *directions = vectorize.spread_all(pairs)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from treadle.tensor import vectorize
     from treadle.tensor.known_values import Known
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
-    from treadle.tensor.variable import TensorVariable
+    from treadle.tensor.variable import TensorNode, TensorVariable
 else:
     vectorize = lazy_module("treadle.tensor.vectorize")
 
@@ -63,7 +63,7 @@ class Shape(TensorOp):
         del node
         return [[False]]
 
-    def vectorize_node(self, node: Apply, x: TensorVariable) -> TensorVariable:
+    def vectorize_node(self, node: TensorNode, x: TensorVariable) -> TensorVariable:
         """Return the shape behind the batch: it is the same for all of it, so that its lengths stay scalars."""
         whole: TensorVariable = self(x)
         return whole[vectorize.batch_ndim(node.inputs[0], x) :]
@@ -118,7 +118,7 @@ class ShapeI(TensorOp):
         del node
         return [[False]]
 
-    def vectorize_node(self, node: Apply, x: TensorVariable) -> TensorVariable:
+    def vectorize_node(self, node: TensorNode, x: TensorVariable) -> TensorVariable:
         """Return the length of the dimension behind the batch."""
         return shape_i(x, self.axis + vectorize.batch_ndim(node.inputs[0], x))
 
@@ -307,7 +307,7 @@ class Reshape(TensorOp):
                 found[d] = rest if shapes.value(n) == -1 else shapes.atom("either", n, rest)
         return found
 
-    def vectorize_node(self, node: Apply, x: TensorVariable, *wanted: TensorVariable) -> Apply:
+    def vectorize_node(self, node: TensorNode, x: TensorVariable, *wanted: TensorVariable) -> Apply:
         """Give each value of the batch the shape."""
         batch = vectorize.batch_ndim(node.inputs[0], x)
         given = vectorize.reshape_lengths(node, x, wanted)

@@ -21,12 +21,13 @@ from treadle.tensor.types import TensorType
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from treadle.graph import Apply, VectorizerTable
+    from treadle.graph import VectorizerTable
+    from treadle.tensor.variable import TensorNode, TensorVariable
 
-Pair = tuple[Any, Any]
+Pair = tuple["TensorVariable", "TensorVariable"]
 
 
-def batch_ndim(old: Any, new: Any) -> int:
+def batch_ndim(old: TensorVariable, new: TensorVariable) -> int:
     """Return how many batch dimensions a variable has."""
     count: int = new.type.ndim - old.type.ndim
     return count
@@ -37,7 +38,7 @@ def most_batch(pairs: Iterable[Pair]) -> int:
     return max((batch_ndim(old, new) for old, new in pairs), default=0)
 
 
-def aligned(old: Any, new: Any, batch: int, core: int | None = None) -> Any:
+def aligned(old: TensorVariable, new: TensorVariable, batch: int, core: int | None = None) -> TensorVariable:
     """Return a variable with `batch` batch dimensions and a core of rank `core`, by dimensions of length 1.
 
     Parameters
@@ -55,12 +56,12 @@ def aligned(old: Any, new: Any, batch: int, core: int | None = None) -> Any:
     return dimshuffle(new, *order)
 
 
-def batch_lengths(pairs: Sequence[Pair]) -> list[Any]:
+def batch_lengths(pairs: Sequence[Pair]) -> list[TensorVariable]:
     """Return the lengths of the batch dimensions of all pairs, broadcast together, as int64 scalars."""
     batch = most_batch(pairs)
     result = []
     for back in range(batch, 0, -1):
-        found: list[tuple[int | None, Any]] = []
+        found: list[tuple[int | None, TensorVariable]] = []
         for old, new in pairs:
             at = batch_ndim(old, new) - back
             if at >= 0:
@@ -69,7 +70,7 @@ def batch_lengths(pairs: Sequence[Pair]) -> list[Any]:
     return result
 
 
-def _broadcast(found: Sequence[tuple[int | None, Any]]) -> Any:
+def _broadcast(found: Sequence[tuple[int | None, TensorVariable]]) -> TensorVariable:
     """Return the length that dimensions have together: one that is known and not 1 decides."""
     for known, length in found:
         if known not in {None, 1}:
@@ -83,13 +84,13 @@ def _broadcast(found: Sequence[tuple[int | None, Any]]) -> Any:
     return result
 
 
-def spread(old: Any, new: Any, batch: Sequence[Any]) -> Any:
+def spread(old: TensorVariable, new: TensorVariable, batch: Sequence[TensorVariable]) -> TensorVariable:
     """Return a variable with every batch dimension at its full length."""
     own = batch_ndim(old, new)
     return alloc(aligned(old, new, len(batch)), *batch, *lengths(new)[own:])
 
 
-def spread_all(pairs: Sequence[Pair]) -> list[Any]:
+def spread_all(pairs: Sequence[Pair]) -> list[TensorVariable]:
     """Return all variables with the same batch dimensions, none of length 1 that is longer in another."""
     varied = {new for old, new in pairs if batch_ndim(old, new)}
     batch = batch_lengths(pairs)
@@ -100,7 +101,7 @@ def spread_all(pairs: Sequence[Pair]) -> list[Any]:
     return result
 
 
-def _is_full(new: Any, batch: Sequence[Any]) -> bool:
+def _is_full(new: TensorVariable, batch: Sequence[TensorVariable]) -> bool:
     """Whether the batch dimensions of a variable are known to have the full lengths."""
     own = new.type.shape[: len(batch)]
     return all(n is not None and getattr(length, "data", None) == n for n, length in zip(own, batch, strict=True))
@@ -123,7 +124,7 @@ def refuse_batched(pairs: Iterable[Pair], what: str) -> None:
             raise VectorizeError(msg)
 
 
-def complete(old: Any, new: Any, replaced: Sequence[Pair]) -> Any:
+def complete(old: Any, new: Any, replaced: Sequence[Any]) -> TensorVariable:
     """Return a result with all batch dimensions of the inputs that it depends on: one length of x does, for instance.
 
     Parameters
@@ -134,17 +135,17 @@ def complete(old: Any, new: Any, replaced: Sequence[Pair]) -> Any:
         The inputs it depends on.
     """
     if batch_ndim(old, new) >= most_batch(replaced):
-        return new
+        return as_tensor_variable(new)
     return spread(old, as_tensor_variable(new), batch_lengths(replaced))
 
 
-def checked_lengths(node: Apply, wanted: Sequence[Any]) -> Sequence[Any]:
+def checked_lengths(node: TensorNode, wanted: Sequence[TensorVariable]) -> Sequence[TensorVariable]:
     """Return the lengths that a node takes after its first input: they may have no batch dimensions."""
     refuse_batched(zip(node.inputs[1:], wanted, strict=True), "lengths")
     return wanted
 
 
-def reshape_lengths(node: Apply, x: Any, wanted: Sequence[Any]) -> list[Any]:
+def reshape_lengths(node: TensorNode, x: TensorVariable, wanted: Sequence[TensorVariable]) -> list[TensorVariable]:
     """Return the lengths of a reshape for each value of the batch, and for -1 what it stands for."""
     own = lengths(x)[batch_ndim(node.inputs[0], x) :]
     kind: Any = node.outputs[0].type
@@ -161,7 +162,7 @@ def reshape_lengths(node: Apply, x: Any, wanted: Sequence[Any]) -> list[Any]:
     return given
 
 
-def _product(items: Sequence[Any]) -> Any:
+def _product(items: Sequence[TensorVariable]) -> Any:
     known = [as_index(n) for n in items]
     result: Any = math.prod(n for n in known if n is not None)
     for item, n in zip(items, known, strict=True):
