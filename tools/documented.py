@@ -95,13 +95,22 @@ FURTHER = {
     ),
     "FunctionMaker": ("mode", "name", "options", "profile", "source_line", "specification", "trust_input"),
     "SharedVariable": ("type", "name"),
+    "Linker": ("allow_gc", "incompatible_rewrites", "required_rewrites"),  # of its base, which makes no thunks
     "ProfileStats": ("atexit_print", "ignore_first_call", "flag_time_thunks"),
 }
 # Members that parts of the package use among themselves.
 INTERNAL = {
     "Function": {"aliased_strategies", "bind", "call_subset", "explain", "renew", "stored_values"},
-    "FunctionMaker": {"load_fgraph_with", "variant", "where", "build", "function_class"},
-    "Mode": {"backend", "make_node_linker", "name", "parameters", "provided_linker", "provided_optimizer", "rewriter"},
+    "FunctionMaker": {"load_fgraph_with", "variant", "where", "make", "linker", "function_class"},
+    "Mode": {
+        "backend",
+        "make_node_linker",
+        "name",
+        "parameters",
+        "provided_linker",
+        "provided_optimizer",
+        "own_rewriter",
+    },
     "ProfileStats": {"compiling", "destination", "settings", "sum_of", "text", "title", "times_nodes"}
     | {"measures_memory"},
     "Linker": {"acts_at_nodes", "capabilities", "clone", "dump", "load", "export", "profile", "fgraph"},
