@@ -322,7 +322,7 @@ class Elemwise(TensorOp):
 
         return [result(row) for row in rows]
 
-    def _results(self, node: Apply, inputs: Sequence[Any]) -> list[Any]:
+    def _results(self, node: Apply, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Return the outputs, none of them in an input's memory."""
         scalar = self.scalar_op
         if isinstance(scalar, Composite):
@@ -339,13 +339,13 @@ class Elemwise(TensorOp):
         return [self._owned(result.astype(out.numpy_dtype, copy=False), inputs)]
 
     @staticmethod
-    def _owned(result: Any, inputs: Sequence[Any]) -> Any:
+    def _owned(result: np.ndarray, inputs: Sequence[np.ndarray]) -> np.ndarray:
         """Return the result, copied if it is an input's memory."""
         if not result.flags.owndata or not result.flags.writeable or any(result is x for x in inputs):
             return np.array(result)
         return result
 
-    def blame(self, node: Apply, values: Sequence[Any]) -> Apply | None:
+    def blame(self, node: Apply, values: Sequence[np.ndarray]) -> Apply | None:
         """Return the original node at fault, for a fused node whose shapes clash."""
         origins: Sequence[Apply] | None = getattr(node.tag, "origins", None)
         if not isinstance(self.scalar_op, Composite) or origins is None:

@@ -186,7 +186,7 @@ class ScalarOp:
         """Return the canonical encoding: the name."""
         return tagged("scalar_op", self.name.encode())
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[Callable[[str], ScalarOp], tuple[str]]:
         """Pickle by name."""
         return _scalar_op_named, (self.name,)
 

@@ -135,7 +135,7 @@ int_div = floor_div
 negative = neg
 
 
-def clip(x: Any, a_min: Any = None, a_max: Any = None) -> TensorVariable:
+def clip(x: Any, a_min: object = None, a_max: object = None) -> TensorVariable:
     """Limit a tensor's values to an interval (as numpy.clip); None leaves a side open.
 
     Where a value lies on a bound, half of the gradient flows to each.
@@ -144,6 +144,6 @@ def clip(x: Any, a_min: Any = None, a_max: Any = None) -> TensorVariable:
     return low if a_max is None else minimum(low, a_max)
 
 
-def divmod_(x: Any, y: Any) -> tuple[TensorVariable, TensorVariable]:
+def divmod_(x: object, y: object) -> tuple[TensorVariable, TensorVariable]:
     """Return quotient and remainder (as divmod)."""
     return floor_div(x, y), mod(x, y)

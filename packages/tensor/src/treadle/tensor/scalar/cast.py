@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from treadle.graph import Variable
     from treadle.tensor.dtype_rules import Dtype, DtypeRule, Operand, Signature
-    from treadle.tensor.variable import TensorVariable
+    from treadle.tensor.variable import TensorLike, TensorVariable
 
 
 __all__ = [
@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 
-def _copy(x: Any) -> Any:
+def _copy(x: np.ndarray) -> np.ndarray:
     return np.array(x)
 
 
@@ -49,7 +49,7 @@ def _second_dtypes(operands: Sequence[Operand]) -> Signature:
     return (first, second), second
 
 
-def _second(x: Any, y: Any) -> Any:
+def _second(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.array(np.broadcast_to(y, np.broadcast_shapes(x.shape, y.shape)))
 
 
@@ -62,8 +62,8 @@ def _cast_rule(dtype: Dtype) -> DtypeRule:
     return resolve
 
 
-def _cast_impl(dtype: Dtype) -> Callable[[Any], Any]:
-    def convert(x: Any) -> Any:
+def _cast_impl(dtype: Dtype) -> Callable[[np.ndarray], np.ndarray]:
+    def convert(x: np.ndarray) -> np.ndarray:
         with np.errstate(all="ignore"):
             return x.astype(dtype)
 
@@ -104,7 +104,7 @@ tensor_copy = identity
 fill = second
 
 
-def cast(x: Any, dtype: Any) -> TensorVariable:
+def cast(x: TensorLike, dtype: object) -> TensorVariable:
     """Convert a tensor to another dtype; a tensor that has it already is returned unchanged.
 
     Parameters
@@ -122,7 +122,7 @@ def cast(x: Any, dtype: Any) -> TensorVariable:
     return result
 
 
-def where(condition: Any, x: Any, y: Any) -> TensorVariable:
+def where(condition: object, x: object, y: object) -> TensorVariable:
     """Choose `x` where the condition holds, else `y` (as numpy.where with three arguments)."""
     result: TensorVariable = switch(condition, x, y)
     return result

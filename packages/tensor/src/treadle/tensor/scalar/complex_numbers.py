@@ -6,7 +6,7 @@ of what flows back to z. None of these functions is differentiable as a function
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -68,7 +68,7 @@ def _complex_dtypes(operands: Sequence[Operand]) -> Signature:
     return (_part_dtype(out),) * len(operands), out
 
 
-def _complex(a: Any, b: Any) -> Any:
+def _complex(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Put parts together; a + 1j * b would make NaN of infinite parts."""
     made = np.empty(np.broadcast_shapes(a.shape, b.shape), np.result_type(a, 1j))
     made.real, made.imag = a, b
@@ -129,7 +129,7 @@ complex_: Elemwise = Elemwise(
 conjugate = conj
 
 
-def complex_from_polar(abs: Any, angle: Any) -> TensorVariable:
+def complex_from_polar(abs: object, angle: object) -> TensorVariable:
     """Return the complex number of an absolute value and an angle in radians."""
     result: TensorVariable = complex_(mul(abs, cos(angle)), mul(abs, sin(angle)))
     return result

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -60,7 +60,7 @@ def _numpy_half_away(x: np.ndarray) -> np.ndarray:
     return rounded
 
 
-def _rint(x: Any) -> Any:
+def _rint(x: np.ndarray) -> np.ndarray:
     return np.array(x) if x.dtype.kind in "iu" else np.rint(x)
 
 
@@ -81,7 +81,7 @@ round_half_away_from_zero = Elemwise(
 )  # fmt: skip
 
 
-def round_(x: Any, mode: str | None = None) -> TensorVariable:
+def round_(x: object, mode: str | None = None) -> TensorVariable:
     """Round to the nearest integer, keeping the dtype.
 
     Parameters
@@ -95,6 +95,6 @@ def round_(x: Any, mode: str | None = None) -> TensorVariable:
     return round_half_away_from_zero(x) if chosen == "half_away_from_zero" else round_half_to_even(x)
 
 
-def iround(x: Any, mode: str | None = None) -> Any:
+def iround(x: object, mode: str | None = None) -> TensorVariable:
     """Round to the nearest integer, as int64 (modes as for `round_`)."""
     return cast(round_(x, mode), "int64")
