@@ -18,7 +18,7 @@ from treadle.tensor.broadcasting import (
     zeros_like,
 )
 from treadle.tensor.composite import Composite, Step
-from treadle.tensor.conversion import as_tensor, as_tensor_variable, constant
+from treadle.tensor.conversion import as_tensor, as_tensor_variable, constant, tensors
 from treadle.tensor.differences import constant_difference
 from treadle.tensor.dimshuffle import (
     DimShuffle,
@@ -109,7 +109,6 @@ from treadle.tensor.variable import (
     TensorNode,
     TensorSharedVariable,
     TensorVariable,
-    tensors,
 )
 
 # After everything else: loading the package `scalar` would hide the constructor of that name.

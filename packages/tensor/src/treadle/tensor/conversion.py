@@ -13,7 +13,7 @@ from treadle.tensor.policy import number_dtype
 from treadle.tensor.types import MOST_DIMENSIONS, TensorType, as_rank
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import DTypeLike
 
@@ -122,6 +122,14 @@ def as_tensor_variable(
 
 
 as_tensor = as_tensor_variable
+
+
+def tensors(variables: Sequence[Variable]) -> list[TensorVariable]:
+    """Return the inputs or outputs of a node as the tensors that they are, for type checkers: nothing is looked at.
+
+    An op of this package takes and makes tensors only, which was checked when the node was made.
+    """
+    return variables  # type: ignore[return-value]  # see above: a cast would cost a call
 
 
 def cotangent_of(x: Any, term: Any) -> Any:

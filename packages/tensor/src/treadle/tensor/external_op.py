@@ -22,10 +22,9 @@ from treadle.graph import (
     VectorizeError,
     reduce_by_place,
 )
-from treadle.tensor.conversion import as_tensor_variable
+from treadle.tensor.conversion import as_tensor_variable, tensors
 from treadle.tensor.nesting import flatten
 from treadle.tensor.types import TensorType
-from treadle.tensor.variable import tensors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -137,11 +137,3 @@ AxisLike: TypeAlias = SupportsIndex | Sequence[SupportsIndex] | np.ndarray | Non
 
 # What may stand between the brackets of ``x[...]``.
 Index: TypeAlias = "TensorLike | slice | EllipsisType | tuple[Index, ...] | None"
-
-
-def tensors(variables: Sequence[Variable]) -> list[TensorVariable]:
-    """Return the inputs or outputs of a node as the tensors that they are, for type checkers: nothing is looked at.
-
-    An op of this package takes and makes tensors only, which was checked when the node was made.
-    """
-    return variables  # type: ignore[return-value]  # see above: a cast would cost a call

@@ -8,7 +8,7 @@ import numpy as np
 
 from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.broadcasting import Alloc
-from treadle.tensor.conversion import constant
+from treadle.tensor.conversion import constant, tensors
 from treadle.tensor.dimshuffle import NEW, DimShuffle, dimshuffle
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.product import Gemm, MatMul
@@ -27,7 +27,6 @@ from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes, sha
 from treadle.tensor.scalar.arithmetic import mul, neg
 from treadle.tensor.scalar.cast import cast
 from treadle.tensor.shape import Reshape, lengths
-from treadle.tensor.variable import tensors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

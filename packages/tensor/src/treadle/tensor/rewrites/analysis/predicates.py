@@ -10,11 +10,11 @@ import numpy as np
 
 from treadle.graph import Constant, Op
 from treadle.tensor.broadcasting import Alloc
+from treadle.tensor.conversion import tensors
 from treadle.tensor.dimshuffle import DimShuffle
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.scalar_op import ScalarOp
 from treadle.tensor.types import TensorType
-from treadle.tensor.variable import tensors
 
 if TYPE_CHECKING:
     from typing import Generic, TypeGuard, TypeVar

@@ -24,13 +24,13 @@ from typing import TYPE_CHECKING
 from treadle.graph import Apply, Branching, Constant
 from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.composite import Composite, Step
+from treadle.tensor.conversion import tensors
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.fused_reduction import FusedReduction
 from treadle.tensor.reduction import Reduction
 from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes, shapes_of
 from treadle.tensor.scalar_op import ScalarOp
 from treadle.tensor.types import DTYPE_NAMES
-from treadle.tensor.variable import tensors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
