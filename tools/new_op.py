@@ -1,7 +1,8 @@
 """Write the skeleton of an op: ``./dev new-op NAME [--family FAMILY] [--elementwise]``.
 
-It is one class or scalar op with its user function in the family's module, its names in the package's table of
-contents, and one sample record. What is to be filled in raises NotImplementedError.
+It is one class or scalar op with its user function in the family's module, which says what it exports, and one sample
+record. Families that are imported when asked for have their names in the package's table of contents. What is to be
+filled in raises NotImplementedError.
 """
 
 from __future__ import annotations
@@ -165,7 +166,7 @@ def add_record(path: Path, family: str, name: str, elementwise: bool) -> None:
 
 
 def add_names(path: Path, module: str, names: list[str]) -> None:
-    """List names in the package's table of contents: with those that are imported when asked for, or at once."""
+    """List names in the package's table of contents, for a family that does not list its own."""
     text = path.read_text(encoding="utf-8")
     quoted = "".join(f'    "{name}",\n' for name in names)
     text = text.replace("__all__ = [\n", f"__all__ = [\n{quoted}", 1)
@@ -197,10 +198,10 @@ def write(root: Path, name: str, family: str, elementwise: bool) -> list[Path]:
     folder = root / TENSOR / "scalar" if elementwise else root / TENSOR
     source, record = folder / f"{family}.py", root / RECORDS / f"{family}.py"
     contents = root / TENSOR / "__init__.py"
-    changed = [source, record] if elementwise else [source, contents, record]
+    changed = [source, record]
     if not source.exists():
-        names = "\n__all__ = [\n]\n" if elementwise else ""
-        source.write_text(f'"""{kind}."""\n\nfrom __future__ import annotations\n{names}', encoding="utf-8")
+        exports = "\n__all__ = [\n]\n" if elementwise else ""
+        source.write_text(f'"""{kind}."""\n\nfrom __future__ import annotations\n{exports}', encoding="utf-8")
         if elementwise:
             add_family(contents, family)
             changed.append(contents)
@@ -213,10 +214,12 @@ def write(root: Path, name: str, family: str, elementwise: bool) -> list[Path]:
     text += (SCALAR_OP if elementwise else OP).format(name=name, kind=kind)
     imports, types = (SCALAR_IMPORTS, SCALAR_TYPES) if elementwise else (OP_IMPORTS, OP_TYPES)
     text = with_imports(text, imports, types)
-    if elementwise:
-        text = text.replace("__all__ = [\n", f'__all__ = [\n    "{name}",\n', 1)
+    names = [name] if elementwise else [kind, name]
+    if "\n__all__ = [\n" in text:
+        text = text.replace("__all__ = [\n", "__all__ = [\n" + "".join(f'    "{each}",\n' for each in names), 1)
     else:
-        add_names(contents, f"treadle.tensor.{family}", [kind, name])
+        add_names(contents, f"treadle.tensor.{family}", names)
+        changed.append(contents)
     source.write_text(text, encoding="utf-8")
     add_record(record, family, name, elementwise)
     ruff = (sys.executable, "-m", "ruff")

@@ -24,7 +24,7 @@ def run(*command: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     ("arguments", "call", "files"),
     [
-        (("cumulated", "--family", "reduction"), "tt.cumulated(tt.dvector())", 3),
+        (("cumulated", "--family", "reduction"), "tt.cumulated(tt.dvector())", 2),
         (("softest", "--family", "normalization"), "tt.softest(tt.dvector())", 3),
         (("sorted_along",), "tt.sorted_along(tt.dvector())", 4),
         (("sinc", "--family", "trigonometric", "--elementwise"), "tt.sinc([1.0]).eval()", 2),

@@ -4,36 +4,16 @@ from typing import TYPE_CHECKING
 
 from treadle.config import versioned_names
 from treadle.graph import shared
-from treadle.tensor.broadcasting import (
-    Alloc,
-    SumTo,
-    alloc,
-    broadcast_to,
-    full,
-    full_like,
-    ones,
-    ones_like,
-    sum_to,
-    zeros,
-    zeros_like,
-)
+from treadle.tensor import broadcasting as _broadcasting
+from treadle.tensor import dimshuffle as _dimshuffle
+from treadle.tensor import indexing as _indexing
+from treadle.tensor import reduction as _reduction
+from treadle.tensor import shape as _shape
+from treadle.tensor.broadcasting import *  # noqa: F403 - the family's ops and functions
 from treadle.tensor.composite import Composite, Step
 from treadle.tensor.conversion import as_tensor, as_tensor_variable, constant, tensors
 from treadle.tensor.differences import constant_difference
-from treadle.tensor.dimshuffle import (
-    DimShuffle,
-    atleast_1d,
-    atleast_2d,
-    dimshuffle,
-    expand_dims,
-    matrix_transpose,
-    moveaxis,
-    shape_padleft,
-    shape_padright,
-    squeeze,
-    swapaxes,
-    transpose,
-)
+from treadle.tensor.dimshuffle import *  # noqa: F403 - the family's ops and functions
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.errors import (
     AxisError,
@@ -49,30 +29,9 @@ from treadle.tensor.errors import (
 from treadle.tensor.families import FAMILIES, load_families
 from treadle.tensor.from_graph import OpFromGraph
 from treadle.tensor.index import At, Entry, Gather, Positions, Span, Symbolic, filled_index, gather_plan, symbolic_count
-from treadle.tensor.indexing import (
-    AdvancedIncSubtensor,
-    AdvancedSubtensor,
-    IncSubtensor,
-    Subtensor,
-    inc_subtensor,
-    set_subtensor,
-    take,
-)
+from treadle.tensor.indexing import *  # noqa: F403 - the family's ops and functions
 from treadle.tensor.operators import Operators
-from treadle.tensor.reduction import (
-    KINDS,
-    ArgReduction,
-    Kind,
-    Reduction,
-    argmax,
-    argmin,
-    max_and_argmax,
-    mean,
-    prod,
-    ptp,
-    std,
-    var,
-)
+from treadle.tensor.reduction import *  # noqa: F403 - the family's ops and functions
 from treadle.tensor.reduction import all_ as all
 from treadle.tensor.reduction import any_ as any
 from treadle.tensor.reduction import max_ as max
@@ -101,7 +60,7 @@ from treadle.tensor.scalar.rounding import round_ as round
 from treadle.tensor.scalar.trigonometric import *  # noqa: F403 - the family's functions
 from treadle.tensor.scalar_op import SCALAR_OPS, ScalarOp
 from treadle.tensor.scalar_table import ALL_KINDS, ScalarTable
-from treadle.tensor.shape import Reshape, Shape, ShapeI, flatten, reshape, shape, shape_i
+from treadle.tensor.shape import *  # noqa: F403 - the family's ops and functions
 from treadle.tensor.types import CONVERTERS, DTYPES, TensorType
 from treadle.tensor.variable import (
     TensorConstant,
@@ -132,17 +91,11 @@ __all__ = [
     "CONVERTERS",
     "DTYPES",
     "FAMILIES",
-    "KINDS",
     "SCALAR_OPS",
     "ARange",
-    "AdvancedIncSubtensor",
-    "AdvancedSubtensor",
-    "Alloc",
-    "ArgReduction",
     "At",
     "AxisError",
     "Composite",
-    "DimShuffle",
     "DisconnectedInputError",
     "DtypeError",
     "Elemwise",
@@ -152,10 +105,8 @@ __all__ = [
     "FusedReduction",
     "Gather",
     "Gemm",
-    "IncSubtensor",
     "IndexingError",
     "Join",
-    "Kind",
     "LogSoftmax",
     "LogSumExp",
     "MaskedArrayError",
@@ -166,19 +117,13 @@ __all__ = [
     "Operators",
     "Peak",
     "Positions",
-    "Reduction",
-    "Reshape",
     "ScalarOp",
     "ScalarTable",
-    "Shape",
     "ShapeError",
-    "ShapeI",
     "Softmax",
     "Span",
     "Staging",
     "Step",
-    "Subtensor",
-    "SumTo",
     "Symbolic",
     "TensorConstant",
     "TensorLike",
@@ -189,83 +134,53 @@ __all__ = [
     "TensorVariable",
     "abs",
     "all",
-    "alloc",
     "any",
     "arange",
-    "argmax",
-    "argmin",
     "as_op",
     "as_tensor",
     "as_tensor_variable",
-    "atleast_1d",
-    "atleast_2d",
-    "broadcast_to",
     "complex",
     "concatenate",
     "constant",
     "constant_difference",
-    "dimshuffle",
     "divmod",
     "dot",
-    "expand_dims",
     "eye",
     "filled_index",
-    "flatten",
-    "full",
-    "full_like",
     "gather_plan",
     "grad",
     "hstack",
     "ifelse",
-    "inc_subtensor",
     "join",
     "load_families",
     "log_softmax",
     "logsumexp",
     "matmul",
-    "matrix_transpose",
     "max",
-    "max_and_argmax",
-    "mean",
     "min",
-    "moveaxis",
-    "ones",
-    "ones_like",
     "outer",
     "pow",
-    "prod",
-    "ptp",
     "range_length",
-    "reshape",
     "round",
-    "set_subtensor",
-    "shape",
-    "shape_i",
-    "shape_padleft",
-    "shape_padright",
     "shared",
     "softmax",
-    "squeeze",
     "stack",
     "stage",
     "static_positions",
-    "std",
     "sum",
-    "sum_to",
-    "swapaxes",
     "symbolic_count",
-    "take",
     "tensordot",
     "tensors",
-    "transpose",
-    "var",
     "vstack",
     "wrap_external",
     "wrap_py",
-    "zeros",
-    "zeros_like",
 ]
 __all__ += constructors.__all__
+__all__ += _broadcasting.__all__
+__all__ += _dimshuffle.__all__
+__all__ += _indexing.__all__
+__all__ += _reduction.__all__
+__all__ += _shape.__all__
 __all__ += _arithmetic.__all__
 __all__ += _cast.__all__
 __all__ += _comparison.__all__

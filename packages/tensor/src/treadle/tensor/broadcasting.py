@@ -27,6 +27,20 @@ if TYPE_CHECKING:
 else:
     vectorize = lazy_module("treadle.tensor.vectorize")
 
+__all__ = [
+    "Alloc",
+    "SumTo",
+    "alloc",
+    "broadcast_to",
+    "full",
+    "full_like",
+    "ones",
+    "ones_like",
+    "sum_to",
+    "zeros",
+    "zeros_like",
+]
+
 
 def broadcast_static(what: str, shapes: Sequence[Shape]) -> Shape:
     """Return the static shape of arrays of one rank broadcast together.

@@ -23,6 +23,21 @@ if TYPE_CHECKING:
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variable import AxisLike, TensorLike, TensorNode, TensorVariable
 
+__all__ = [
+    "DimShuffle",
+    "atleast_1d",
+    "atleast_2d",
+    "dimshuffle",
+    "expand_dims",
+    "matrix_transpose",
+    "moveaxis",
+    "shape_padleft",
+    "shape_padright",
+    "squeeze",
+    "swapaxes",
+    "transpose",
+]
+
 NEW = "x"
 
 

@@ -47,6 +47,10 @@ if TYPE_CHECKING:
 else:
     index_batching = lazy_module("treadle.tensor.index_batching")
 
+__all__ = [
+    "AdvancedIncSubtensor", "AdvancedSubtensor", "IncSubtensor", "Subtensor", "inc_subtensor", "set_subtensor", "take",
+]  # fmt: skip
+
 
 def basic_shape(entries: Sequence[Entry], shape: Sequence[int | None]) -> tuple[int | None, ...]:
     """Return the static shape of ``x[entries]`` for slices and positions."""

@@ -40,6 +40,21 @@ if TYPE_CHECKING:
 else:
     vectorize = lazy_module("treadle.tensor.vectorize")
 
+__all__ = [
+    "KINDS",
+    "ArgReduction",
+    "Kind",
+    "Reduction",
+    "argmax",
+    "argmin",
+    "max_and_argmax",
+    "mean",
+    "prod",
+    "ptp",
+    "std",
+    "var",
+]
+
 
 @dataclass(frozen=True, slots=True)
 class Kind:

@@ -31,6 +31,16 @@ if TYPE_CHECKING:
 else:
     vectorize = lazy_module("treadle.tensor.vectorize")
 
+__all__ = [
+    "Reshape",
+    "Shape",
+    "ShapeI",
+    "flatten",
+    "reshape",
+    "shape",
+    "shape_i",
+]
+
 LENGTH = "int64"
 
 
