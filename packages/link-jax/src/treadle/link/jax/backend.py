@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from treadle.config import installed_version
+from treadle.link.jax.options import JAX_LIBRARIES
 from treadle.link.vm import Backend
 
 if TYPE_CHECKING:
@@ -36,5 +37,5 @@ BACKEND = Backend(
     capabilities=frozenset({"deepcopy", "native_values"}),
     version=_version,
     unavailable=_unavailable,
-    libraries=("jax", "jaxlib"),
+    libraries=JAX_LIBRARIES,
 )

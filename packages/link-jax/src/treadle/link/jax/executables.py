@@ -16,7 +16,7 @@ from jax.experimental import serialize_executable
 from treadle.cache import LIBRARIES, default_cache, digest
 from treadle.config import new_lock, span
 from treadle.graph import early_nodes, foreign_code
-from treadle.link.jax.backend import BACKEND
+from treadle.link.jax.options import JAX_LIBRARIES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -154,7 +154,7 @@ class Executables:
         with span("compiler"):
             compiled = lowered.compile()
         # What a user's op computed while the graph was traced is in the form, and may be another in another process.
-        if cache is not None and foreign_code(early, (*LIBRARIES, *BACKEND.libraries)) is None:
+        if cache is not None and foreign_code(early, (*LIBRARIES, *JAX_LIBRARIES)) is None:
             cache.put(about, lowered, compiled)
         return compiled
 

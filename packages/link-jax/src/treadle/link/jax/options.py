@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from treadle.config import INT, Option
 
+# The distributions whose versions decide what is compiled.
+JAX_LIBRARIES = ("jax", "jaxlib")
+
 OPTIONS: tuple[Option[object], ...] = (
     Option.integer(
         "jax__static_values",
