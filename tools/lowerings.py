@@ -18,7 +18,7 @@ def op_classes() -> list[type[Op]]:
     """Return treadle.tensor's op classes, by name."""
     found = [
         kind
-        for kind in vars(tt).values()
+        for kind in (getattr(tt, name) for name in tt.__all__)
         if inspect.isclass(kind) and issubclass(kind, Op) and not inspect.isabstract(kind)
     ]
     return sorted(set(found), key=lambda kind: kind.__name__)
@@ -26,7 +26,9 @@ def op_classes() -> list[type[Op]]:
 
 def table_of(module: str) -> LoweringTable:
     """Return the lowering table that a backend's module exports."""
-    tables = [v for v in vars(importlib.import_module(module)).values() if isinstance(v, LoweringTable)]
+    package = importlib.import_module(module)
+    exported = [getattr(package, name) for name in package.__all__]
+    tables = [v for v in exported if isinstance(v, LoweringTable)]
     if len(tables) != 1:
         msg = f"{module}: one LoweringTable must be exported, found {len(tables)}"
         raise SystemExit(msg)
