@@ -1,6 +1,7 @@
 """LoweringTable, and ops in simpler ops."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 import pytest
 
@@ -12,7 +13,9 @@ from treadle.graph import (
     GraphTypeError,
     LoweringError,
     LoweringTable,
+    MissingInputError,
     Op,
+    Type,
     Unsupported,
     Variable,
     equal_computations,
@@ -149,28 +152,119 @@ def test_an_op_that_cannot_be_lowered_altogether_stays_whole_where_asked() -> No
     assert {type(node.op) for node in made.apply_nodes} == {Binary}
 
 
-def test_an_op_that_decomposes_into_other_types_or_itself_is_named() -> None:
-    class Wrong(Square):
+def expanded(decompose: Callable[[Variable], object]) -> FunctionGraph:
+    class Some(Square):
         def decompose(self, *inputs: Variable) -> Sequence[Variable]:
-            return [Number("m").make_variable()]
-
-    class Endless(Square):
-        def decompose(self, *inputs: Variable) -> Sequence[Variable]:
-            return [add(Endless()(inputs[0]), 0)]
-
-    class Failing(Square):
-        def decompose(self, *inputs: Variable) -> Sequence[Variable]:
-            raise KeyError(self)
+            return decompose(inputs[0])  # type: ignore[return-value]  # wrong ones too
 
     x = number("x")
+    return expand(FunctionGraph([x], [Some()(x)]), lowers(Binary))
 
-    def expanded(op: Op) -> None:
-        expand(FunctionGraph([x], [op(x)]), lowers(Binary))
 
-    with pytest.raises(GraphTypeError, match=r"Wrong: decompose must return .* Number\(1\), got Number\(m\), built at"):
-        expanded(Wrong())
-    with pytest.raises(GraphTypeError, match="Endless: it decomposes into itself, built at"):
-        expanded(Endless())
+@pytest.mark.parametrize(
+    ("decompose", "shown"),
+    [
+        (lambda _: [Number("m").make_variable()], r"\[Number\(m\)\]"),
+        (lambda x: [mul(x, x), x], r"\[Number\(1\), Number\(1\)\]"),
+        (lambda _: [], r"\[\]"),
+        (lambda _: [None], r"\[None\]"),
+        (lambda x: mul(x, x), r"Number\(1\)"),
+        (lambda _: 3, "3"),
+    ],
+)
+def test_what_an_op_decomposes_into_is_a_list_of_variables_of_the_outputs_types(
+    decompose: Callable[[Variable], object], shown: str
+) -> None:
+    wanted = r"Some: decompose must return a list of variables .*, \[Number\(1\)\]"
+    with pytest.raises(GraphTypeError, match=f"{wanted}, got {shown}, built at"):
+        expanded(decompose)
+
+
+def test_an_op_may_decompose_into_its_input_or_a_more_specific_type() -> None:
+    class Either(Number):
+        def is_super(self, other: Type) -> bool:
+            return isinstance(other, Number)
+
+    made = expanded(lambda x: [x])
+    assert made.outputs == made.inputs
+    x = number("x")
+    fgraph = FunctionGraph([x], [Apply(Square(), [x], [Either().make_variable()]).outputs[0]])
+    made = expand(fgraph, lowers(Binary))
+    assert equal_computations(made.outputs, [mul(x, x)], made.inputs, [x])
+
+
+def test_an_op_that_decomposes_into_what_depends_on_other_variables_is_named() -> None:
+    with pytest.raises(MissingInputError, match=r"Some: decompose uses free, which is neither an input .*, built at"):
+        expanded(lambda x: [mul(x, number("free"))])
+    with pytest.raises(MissingInputError, match="Some: decompose uses free"):
+        expanded(lambda _: [number("free")])
+
+
+def test_an_error_inside_decompose_names_the_op() -> None:
+    def failing(x: Variable) -> Iterator[Variable]:
+        yield x
+        raise KeyError(x)
+
     with pytest.raises(KeyError) as caught:
-        expanded(Failing())
-    assert caught.value.__notes__[0].startswith("Raised by Failing.decompose of Failing, built at")
+        expanded(failing)
+    assert caught.value.__notes__[0].startswith("Raised by Some.decompose of Some, built at")
+
+
+class Selfish(Square):
+    """A number of this op, without an end."""
+
+    def decompose(self, *inputs: Variable) -> Sequence[Variable]:
+        return [add(Selfish()(inputs[0]), 0)]
+
+
+class Endless(Square):
+    """A number of this op, and of another that is of this op, without an end."""
+
+    def decompose(self, *inputs: Variable) -> Sequence[Variable]:
+        return [Roundabout()(add(inputs[0], 0))]
+
+
+class Roundabout(Square):
+    """The other."""
+
+    def decompose(self, *inputs: Variable) -> Sequence[Variable]:
+        return [Endless()(inputs[0])]
+
+
+@dataclass(frozen=True, eq=False)
+class Power(Square):
+    """A number taken several times."""
+
+    exponent: int
+    step: int = -1
+
+    def decompose(self, *inputs: Variable) -> Sequence[Variable]:
+        if self.exponent == 0:
+            return [inputs[0]]
+        return [mul(Power(self.exponent + self.step, self.step)(inputs[0]), inputs[0])]
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_an_op_that_decomposes_into_itself_is_named(whole: bool) -> None:
+    x = number("x")
+    with pytest.raises(GraphTypeError, match="Selfish: it decomposes into itself, built at"):
+        expand(FunctionGraph([x], [Selfish()(x)]), lowers(Binary), whole=whole)
+    with pytest.raises(GraphTypeError, match=r"Endless: it decomposes into itself through Roundabout, .*built at"):
+        expand(FunctionGraph([x], [Endless()(x)]), lowers(Binary), whole=whole)
+    with pytest.raises(GraphTypeError, match=r"Power\(.*: it decomposes into itself"):
+        expand(FunctionGraph([x], [Power(1, 1)(x)]), lowers(Binary), whole=whole)
+    made = expand(FunctionGraph([x], [Power(50)(x)]), lowers(Binary), whole=whole)
+    assert len(made.toposort()) == 50
+
+
+def test_each_op_is_decomposed_a_few_times_only() -> None:
+    calls: list[int] = []
+
+    class Counted(Power):
+        def decompose(self, *inputs: Variable) -> Sequence[Variable]:
+            calls.append(self.exponent)
+            return [Counted(self.exponent - 1)(inputs[0])] if self.exponent else [mul(inputs[0], inputs[0])]
+
+    x = number("x")
+    expand(FunctionGraph([x], [Counted(30)(x)]), lowers(Binary), whole=True)
+    assert len(calls) <= 2 * 31

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import sys
 import weakref
+from collections.abc import Iterable
+from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from treadle.config import discover
+from treadle.config import discover, text_of
 from treadle.graph.algorithms.traversal import applys_between
 from treadle.graph.diagnostics.failure import note_op
-from treadle.graph.errors import DuplicateRegistrationError, GraphTypeError, LoweringError
+from treadle.graph.errors import DuplicateRegistrationError, GraphTypeError, LoweringError, MissingInputError
 from treadle.graph.ir.composition import composing
 from treadle.graph.ir.inner_graph import HasInnerGraph
 from treadle.graph.ir.op import Op
 from treadle.graph.ir.plugins import PluginLoader
 from treadle.graph.ir.type import Type
+from treadle.graph.ir.variable import Constant
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
     from treadle.graph.fgraph.function_graph import FunctionGraph
@@ -220,7 +223,9 @@ def expand(fgraph: FunctionGraph, can_lower: Callable[[Apply], bool], *, whole: 
     Raises
     ------
     GraphTypeError
-        If an op decomposes into variables of other types than its node's outputs, or into itself.
+        If an op decomposes into something else than variables of the types of its node's outputs, or into itself.
+    MissingInputError
+        If it decomposes into what depends on other variables than the node's inputs.
     """
 
     def is_expanded(node: Apply) -> bool:
@@ -229,12 +234,14 @@ def expand(fgraph: FunctionGraph, can_lower: Callable[[Apply], bool], *, whole: 
     if not any(map(is_expanded, fgraph.toposort())):
         return fgraph
     made = fgraph.clone()
+    origins: dict[Apply, Apply] = {}
     pending = [node for node in made.toposort() if is_expanded(node)]
     while pending:
         node = pending.pop()
-        if whole and not _is_lowered_inside(node, can_lower):
+        # What stands for a node that is lowered inside is so too.
+        if whole and node not in origins and not _is_lowered_inside(node, can_lower):
             continue
-        simpler = _decomposed(node)
+        simpler = _decomposed(node, origins)
         if simpler is None:
             continue
         made.replace_all(zip(node.outputs, simpler, strict=True), reason="expand")
@@ -244,43 +251,93 @@ def expand(fgraph: FunctionGraph, can_lower: Callable[[Apply], bool], *, whole: 
 
 def _is_lowered_inside(node: Apply, can_lower: Callable[[Apply], bool]) -> bool:
     """Whether a backend can lower all that a node stands for."""
+    origins: dict[Apply, Apply] = {}
     pending = [node]
     while pending:
         inner = pending.pop()
         if not can_lower(inner):
-            simpler = _decomposed(inner)
+            simpler = _decomposed(inner, origins)
             if simpler is None:
                 return False
             pending += applys_between(inner.inputs, simpler)
     return True
 
 
-def _decomposed(node: Apply) -> list[Variable] | None:
-    """Return a node's outputs in simpler ops, which know what they are part of; None where there are none."""
+# An op that decomposes into itself with other parameters, or for other types, comes to an end within this many steps.
+_MOST_STEPS = 1000
+
+
+def _decomposed(node: Apply, origins: dict[Apply, Apply]) -> list[Variable] | None:
+    """Return a node's outputs in simpler ops, which know what they are part of; None where there are none.
+
+    Parameters
+    ----------
+    node
+        The node.
+    origins
+        Of nodes that others decomposed into, the latter; the nodes returned are entered.
+    """
     op = node.op
     try:
         with composing():
-            found = op.decompose(*node.inputs)
+            found: object = op.decompose(*node.inputs)
+            if found is None:
+                return None
+            simpler = list(found) if isinstance(found, Iterable) and not isinstance(found, Type.variable_type) else None
     except Exception as error:
         note_op(error, op, "decompose", node.where())
         raise
-    if found is None:
-        return None
-    simpler = list(found)
-    wanted, given = ([v.type for v in side] for side in (node.outputs, simpler))
-    if len(wanted) != len(given) or not all(map(Type.is_super, wanted, given)):
-        shown, instead = (", ".join(map(str, types)) for types in (wanted, given))
+    wanted = [v.type for v in node.outputs]
+    if simpler is None or not _are_of_types(simpler, wanted):
         msg = (
-            f"{op}: decompose must return variables of the types of the node's outputs, {shown}, got {instead}"
-            f"{node.where()}. Convert them."
+            f"{op}: decompose must return a list of variables of the types of the node's outputs, "
+            f"[{', '.join(map(str, wanted))}], got {_shown(found if simpler is None else simpler)}{node.where()}. "
+            "Return such a list."
         )
         raise GraphTypeError(msg)
-    for inner in applys_between(node.inputs, simpler):
-        if inner.op == op and [x.type for x in inner.inputs] == [x.type for x in node.inputs]:
-            msg = f"{op}: it decomposes into itself{node.where()}. Return simpler ops from decompose, or None."
+    inside = list(applys_between(node.inputs, simpler))
+    for var in chain(simpler, *(inner.inputs for inner in inside)):
+        if var.owner is None and not isinstance(var, Constant) and var not in node.inputs:
+            msg = (
+                f"{op}: decompose uses {var}, which is neither an input of the node nor a constant{node.where()}. "
+                "Make it an input of the op."
+            )
+            raise MissingInputError(msg)
+    outer = list(_lineage(node, origins))
+    for inner in inside:
+        types = [x.type for x in inner.inputs]
+        again = any(inner.op == each.op and types == [x.type for x in each.inputs] for each in outer)
+        if again or len(outer) > _MOST_STEPS:
+            through = "".join(f" through {each.op}" for each in outer[:1] if each.op != inner.op)
+            msg = (
+                f"{inner.op}: it decomposes into itself{through}{node.where()}. Return simpler ops from decompose, or "
+                "None."
+            )
             raise GraphTypeError(msg)
+        origins[inner] = node
         # The nodes of an inner graph have lines of their own, those where the user wrote it.
         if not isinstance(op, HasInnerGraph):
             inner.user_line = node.user_line
             inner.tag.part_of = getattr(node._tag, "part_of", op)
     return simpler
+
+
+def _lineage(node: Apply, origins: dict[Apply, Apply]) -> Iterator[Apply]:
+    """Yield a node, the one that decomposed into it, and so on."""
+    at: Apply | None = node
+    while at is not None:
+        yield at
+        at = origins.get(at)
+
+
+def _are_of_types(given: Sequence[object], types: Sequence[Type]) -> bool:
+    return len(given) == len(types) and all(
+        isinstance(v, Type.variable_type) and t.is_super(v.type) for v, t in zip(given, types, strict=True)
+    )
+
+
+def _shown(given: object) -> str:
+    """Return what was given instead of a list of variables, with the types of variables."""
+    if isinstance(given, list):
+        return f"[{', '.join(map(_shown, given))}]"
+    return str(given.type) if isinstance(given, Type.variable_type) else text_of(given)
