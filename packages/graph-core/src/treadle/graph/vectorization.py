@@ -45,7 +45,8 @@ class Vectorizer(Protocol):
 K = TypeVar("K", bound=Variable)
 V = TypeVar("V", bound=Variable)
 R = TypeVar("R", bound="Callable[..., Apply | Variable | Sequence[Variable]]")
-C = TypeVar("C", bound="Completion")
+# Of variables of one type.
+C = TypeVar("C", bound="Callable[..., Variable]")
 
 
 class VectorizerTable:

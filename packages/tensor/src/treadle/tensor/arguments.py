@@ -6,7 +6,7 @@ Integers are Python's, NumPy's, arrays of rank 0 and constants of them; truth va
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -15,10 +15,13 @@ from treadle.graph import as_index
 from treadle.tensor.errors import TensorTypeError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
+
+T = TypeVar("T")
+Choice = TypeVar("Choice", bound=str | None)
 
 
-def known_integer(value: Any) -> int | None:
+def known_integer(value: object) -> int | None:
     """Return the integer that a value is, None if it is none or known only when the program runs."""
     if type(value) is int:
         return value
@@ -27,7 +30,7 @@ def known_integer(value: Any) -> int | None:
     return as_index(value)
 
 
-def as_integer(what: str, value: Any, least: int | None = None) -> int:
+def as_integer(what: str, value: object, least: int | None = None) -> int:
     """Return an argument as an integer.
 
     Parameters
@@ -52,7 +55,7 @@ def as_integer(what: str, value: Any, least: int | None = None) -> int:
     return number
 
 
-def as_number(what: str, value: Any) -> int | float:
+def as_number(what: str, value: object) -> int | float:
     """Return an argument as a finite real number.
 
     Raises
@@ -69,7 +72,7 @@ def as_number(what: str, value: Any) -> int | float:
     return number
 
 
-def as_choice(what: str, value: Any, allowed: Sequence[str | None]) -> Any:
+def as_choice(what: str, value: object, allowed: Sequence[Choice]) -> Choice:
     """Return an argument that is one of some strings, or None where that is among them.
 
     Raises
@@ -78,12 +81,12 @@ def as_choice(what: str, value: Any, allowed: Sequence[str | None]) -> Any:
         If it is something else.
     """
     if (value is None or isinstance(value, str)) and value in allowed:
-        return value
+        return value  # type: ignore[return-value]  # it is among them
     msg = f"{what} must be one of {', '.join(map(str, allowed))}, got {text_of(value)}."
     raise TensorTypeError(msg)
 
 
-def as_items(what: str, value: Any) -> list[Any]:
+def as_items(what: str, value: Iterable[T]) -> list[T]:
     """Return an argument that is a sequence as a list.
 
     Raises

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from treadle.tensor.errors import DtypeError, MaskedArrayError, TensorTypeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import DTypeLike
 
 _PLAIN = frozenset((bool, int, float, complex))
 # No array is nested deeper; a list may hold itself.
@@ -25,7 +27,7 @@ _STEPS = (1, -1, 2, -2)
 _ROUNDINGS = 64.0
 
 
-def array_of(what: str, value: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+def array_of(what: str, value: object, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
     """Return a plain value as an array of numbers.
 
     Parameters
@@ -66,7 +68,7 @@ def array_of(what: str, value: Any, dtype: Any = None, copy: bool | None = None)
     return array
 
 
-def refuse_masked(what: str, value: Any, depth: int = 0) -> None:
+def refuse_masked(what: str, value: object, depth: int = 0) -> None:
     """Refuse an array with a mask, alone or within lists: an array made of it would hold what the mask hides.
 
     Raises
@@ -86,7 +88,7 @@ def refuse_masked(what: str, value: Any, depth: int = 0) -> None:
             refuse_masked(what, item, depth + 1)
 
 
-def numbers_exceed(value: Any, dtype: np.dtype[Any], bound: float) -> bool:
+def numbers_exceed(value: object, dtype: np.dtype, bound: float) -> bool:
     """Return whether an array holds a finite number beyond a bound, on either side."""
     array = np.asarray(value)
     if dtype.kind == "b" or not array.size:
@@ -101,7 +103,7 @@ def numbers_exceed(value: Any, dtype: np.dtype[Any], bound: float) -> bool:
         return bool((np.isfinite(size) & (size > bound)).any())
 
 
-def magnitude(value: Any) -> float:
+def magnitude(value: object) -> float:
     """Return the largest absolute value of the finite numbers in an array, 0 where there are none."""
     array = np.asarray(value)
     if array.dtype.kind not in "iufc" or not array.size:
@@ -112,7 +114,7 @@ def magnitude(value: Any) -> float:
         return float(np.where(np.isfinite(size), size, 0).max())
 
 
-def agree(a: Any, b: Any, scale: float, where_finite: bool, close: Callable[..., bool]) -> bool:
+def agree(a: object, b: object, scale: float, where_finite: bool, close: Callable[..., bool]) -> bool:
     """Return whether two arrays agree up to rounding (see `treadle.graph.Type.agree`).
 
     Parameters
@@ -141,7 +143,7 @@ def agree(a: Any, b: Any, scale: float, where_finite: bool, close: Callable[...,
     return close(first, second, atol=rounding)
 
 
-def describe_difference(a: Any, b: Any) -> str:
+def describe_difference(a: object, b: object) -> str:
     """Return in words by how much two arrays differ at most, and where."""
     first, second = np.asarray(a), np.asarray(b)
     for what in ("dtype", "shape"):
@@ -166,7 +168,7 @@ def describe_difference(a: Any, b: Any) -> str:
     )
 
 
-def buffers(kind: str, like: np.ndarray[Any, Any], fixed: Sequence[int | None], dims: int) -> Iterator[Any]:
+def buffers(kind: str, like: np.ndarray, fixed: Sequence[int | None], dims: int) -> Iterator[np.ndarray]:
     """Yield buffers for an array in one memory layout (see `TensorType.preallocations`)."""
     if kind in {"c_contiguous", "f_contiguous"}:
         yield _filled(like.shape, like.dtype, "C" if kind == "c_contiguous" else "F")
@@ -185,7 +187,7 @@ def buffers(kind: str, like: np.ndarray[Any, Any], fixed: Sequence[int | None], 
                 yield _filled(tuple(shape), like.dtype, "C")
 
 
-def _filled(shape: tuple[int, ...], dtype: np.dtype[Any], order: Any) -> np.ndarray[Any, Any]:
+def _filled(shape: tuple[int, ...], dtype: np.dtype, order: Literal["C", "F"]) -> np.ndarray:
     array = np.empty(shape, dtype, order=order)
     if dtype.kind in "fc":
         array.fill(np.nan)
@@ -196,9 +198,9 @@ def _filled(shape: tuple[int, ...], dtype: np.dtype[Any], order: Any) -> np.ndar
     return array
 
 
-def _strided(like: np.ndarray[Any, Any], steps: dict[int, int]) -> np.ndarray[Any, Any]:
+def _strided(like: np.ndarray, steps: dict[int, int]) -> np.ndarray:
     """Return a buffer of an array's shape with the given steps in memory."""
     shape = tuple(n * abs(steps.get(d, 1)) for d, n in enumerate(like.shape))
     wide = _filled(shape, like.dtype, "C")
-    cut: np.ndarray[Any, Any] = wide[tuple(slice(None, None, steps.get(d, 1)) for d in range(like.ndim))]
+    cut: np.ndarray = wide[tuple(slice(None, None, steps.get(d, 1)) for d in range(like.ndim))]
     return cut

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def _as_axis(what: str, axis: Any) -> int:
+def _as_axis(what: str, axis: object) -> int:
     number = known_integer(axis)
     if number is None:
         msg = f"{what}: an axis must be an integer known when the graph is built, got {text_of(axis)}. Pass its number."
@@ -23,7 +23,7 @@ def _as_axis(what: str, axis: Any) -> int:
     return number
 
 
-def several_axes(axis: Any) -> list[Any] | None:
+def several_axes(axis: object) -> list[object] | None:
     """Return an axis argument as a list where it names several (list, tuple, range, vector of integers), else None."""
     if isinstance(axis, tuple | list | range):
         return list(axis)
@@ -31,13 +31,13 @@ def several_axes(axis: Any) -> list[Any] | None:
     return list(data) if isinstance(data, np.ndarray) and data.ndim == 1 else None
 
 
-def named_axes(axis: Any) -> list[Any]:
+def named_axes(axis: object) -> list[object]:
     """Return an axis argument as a list of the axes that it names; None names none here."""
     several = several_axes(axis)
     return [axis] if several is None else several
 
 
-def normalize_axes(what: str, axis: Any, ndim: int, *, of_scalar: bool = False) -> tuple[int, ...]:
+def normalize_axes(what: str, axis: object, ndim: int, *, of_scalar: bool = False) -> tuple[int, ...]:
     """Return axes as a tuple of numbers from 0 to `ndim` - 1, in the order given; all of them for None.
 
     Parameters
@@ -75,7 +75,7 @@ def normalize_axes(what: str, axis: Any, ndim: int, *, of_scalar: bool = False) 
     return tuple(result)
 
 
-def normalize_axis(what: str, axis: Any, ndim: int) -> int:
+def normalize_axis(what: str, axis: object, ndim: int) -> int:
     """Return one axis as a number from 0 to `ndim` - 1 (errors as for `normalize_axes`)."""
     return normalize_axes(what, (axis,), ndim)[0]
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from treadle.config import lazy_module
 from treadle.graph import Apply, Form, Variable, static_op
 from treadle.tensor.conversion import as_tensor_variable, constant
-from treadle.tensor.errors import ShapeError, TensorTypeError
+from treadle.tensor.errors import ShapeError
 from treadle.tensor.shape import as_lengths, length_inputs, lengths, static_lengths
 from treadle.tensor.tensor_op import TensorOp
 from treadle.tensor.types import TensorType
@@ -74,16 +74,12 @@ class _ToLengths(TensorOp):
 
     _output_type_depends_on_input_value = True
 
-    def make_node(self, *inputs: Any) -> Apply:
+    def make_node(self, *inputs: object) -> Apply:
         """Return the node; lengths that are constant become part of the type."""
         x, *wanted = (self.as_input(v) for v in inputs)
-        kind = x.type
-        if not isinstance(kind, TensorType):
-            msg = f"{self}: a tensor is needed, got {x} of type {kind}."
-            raise TensorTypeError(msg)
         length_inputs(self, wanted)
-        shape = self._result_shape(x, kind, static_lengths(wanted))
-        return Apply(self, [x, *wanted], [TensorType(kind.dtype, shape).make_variable()])
+        shape = self._result_shape(x, x.type, static_lengths(wanted))
+        return Apply(self, [x, *wanted], [TensorType(x.dtype, shape).make_variable()])
 
     @abstractmethod
     def _result_shape(self, x: Variable, kind: TensorType, wanted: Shape) -> Shape:
@@ -199,7 +195,7 @@ class SumTo(_ToLengths):
         return [Alloc()(cotangents[0], *lengths(inputs[0])), *(None for _ in inputs[1:])]
 
 
-def sum_array_to(x: np.ndarray, shape: tuple[int, ...]) -> Any:
+def sum_array_to(x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     """Return a NumPy array summed to a shape that it was broadcast from.
 
     Raises
@@ -215,7 +211,8 @@ def sum_array_to(x: np.ndarray, shape: tuple[int, ...]) -> Any:
             msg = f"shape {x.shape} cannot be summed to {shape}"
             raise ValueError(msg)
     axes = (*range(extra), *(d + extra for d, m in enumerate(shape) if m == 1 and x.shape[d + extra] != 1))
-    return np.sum(x, axis=axes, keepdims=True, dtype=x.dtype).reshape(shape)
+    total: np.ndarray = np.sum(x, axis=axes, keepdims=True, dtype=x.dtype)
+    return total.reshape(shape)
 
 
 def sum_to(x: TensorLike, like: TensorLike) -> TensorVariable:
@@ -232,7 +229,7 @@ def sum_to(x: TensorLike, like: TensorLike) -> TensorVariable:
     return result
 
 
-def alloc(value: TensorLike, *shape: Any) -> TensorVariable:
+def alloc(value: TensorLike, *shape: TensorLike) -> TensorVariable:
     """Return a new tensor of the given lengths, filled with a value broadcast to it.
 
     Parameters
@@ -246,22 +243,22 @@ def alloc(value: TensorLike, *shape: Any) -> TensorVariable:
     return result
 
 
-def broadcast_to(x: TensorLike, shape: Any) -> TensorVariable:
+def broadcast_to(x: TensorLike, shape: TensorLike) -> TensorVariable:
     """Broadcast a tensor to a shape (as numpy.broadcast_to, but the result is a new array)."""
     return alloc(x, *as_lengths("broadcast_to", shape))
 
 
-def zeros(shape: Any, dtype: DTypeLike | None = None) -> TensorVariable:
+def zeros(shape: TensorLike, dtype: DTypeLike | None = None) -> TensorVariable:
     """Return a tensor of zeros (dtype floatX if none is given)."""
     return alloc(np.zeros((), TensorType("floatX" if dtype is None else dtype).dtype), *as_lengths("zeros", shape))
 
 
-def ones(shape: Any, dtype: DTypeLike | None = None) -> TensorVariable:
+def ones(shape: TensorLike, dtype: DTypeLike | None = None) -> TensorVariable:
     """Return a tensor of ones (dtype floatX if none is given)."""
     return alloc(np.ones((), TensorType("floatX" if dtype is None else dtype).dtype), *as_lengths("ones", shape))
 
 
-def full(shape: Any, fill_value: TensorLike, dtype: DTypeLike | None = None) -> TensorVariable:
+def full(shape: TensorLike, fill_value: TensorLike, dtype: DTypeLike | None = None) -> TensorVariable:
     """Return a tensor filled with a value (as numpy.full)."""
     value = as_tensor_variable(fill_value) if dtype is None else _filling(fill_value, dtype)
     return alloc(value, *as_lengths("full", shape))
@@ -284,7 +281,7 @@ def full_like(x: TensorLike, fill_value: TensorLike, dtype: DTypeLike | None = N
     return alloc(_filling(fill_value, wanted), *lengths(var))
 
 
-def _filling(value: Any, dtype: Any) -> TensorVariable:
+def _filling(value: TensorLike, dtype: DTypeLike) -> TensorVariable:
     """Return a fill value as a tensor of a dtype."""
     if not isinstance(value, Variable):
         return constant(value, dtype=dtype)

@@ -19,12 +19,13 @@ if TYPE_CHECKING:
 
     from treadle.graph import Apply
     from treadle.tensor import vectorize
-    from treadle.tensor.variable import TensorNode, TensorVariable
+    from treadle.tensor.variable import TensorLike, TensorNode, TensorVariable
+    from treadle.tensor.vectorize import Pair
 else:
     vectorize = lazy_module("treadle.tensor.vectorize")
 
 
-def ifelse(condition: Any, then_branch: Any, else_branch: Any, name: str | None = None) -> Any:
+def ifelse(condition: TensorLike, then_branch: Any, else_branch: Any, name: str | None = None) -> Any:
     """Return the first branch where a condition is true, else the second; only the branch taken is computed.
 
     What both branches need, or something outside of them, is computed in any case. `switch` in contrast chooses for
@@ -87,11 +88,11 @@ def ifelse(condition: Any, then_branch: Any, else_branch: Any, name: str | None 
     return tuple(outputs) if isinstance(then_branch, tuple) else outputs
 
 
-def _described(many: bool, items: Sequence[Any]) -> str:
+def _described(many: bool, items: Sequence[object]) -> str:
     return f"a sequence of {len(items)}" if many else "a single one"
 
 
-def _unified(at: int, x: Any, y: Any) -> tuple[Variable, Variable]:
+def _unified(at: int, x: TensorLike, y: TensorLike) -> tuple[Variable, Variable]:
     """Return the variables of both branches at one position, of one dtype."""
     first, second = _converted(x, y), _converted(y, x)
     a, b = first.type, second.type
@@ -113,7 +114,7 @@ def _unified(at: int, x: Any, y: Any) -> tuple[Variable, Variable]:
     return first, second
 
 
-def _converted(x: Any, other: Any) -> Variable:
+def _converted(x: TensorLike, other: TensorLike) -> Variable:
     """Return a variable; a Python number takes on the dtype of the tensor beside it, where that has room."""
     if isinstance(x, Variable):
         return x
@@ -124,7 +125,7 @@ def _converted(x: Any, other: Any) -> Variable:
 
 
 @VECTORIZERS.register(IfElse)
-def vectorize_ifelse(op: IfElse, node: TensorNode, *inputs: TensorVariable) -> Any:
+def vectorize_ifelse(op: IfElse, node: TensorNode, *inputs: TensorVariable) -> Apply | list[Variable]:
     """Choose between batches, or elementwise between the branches where the condition has a batch."""
     pairs = list(zip(node.inputs, inputs, strict=True))
     others = [(old, new) for old, new in pairs[1:] if not isinstance(old.type, TensorType)]
@@ -141,7 +142,7 @@ def vectorize_ifelse(op: IfElse, node: TensorNode, *inputs: TensorVariable) -> A
     return op.make_node(condition[1], *branches)
 
 
-def _together(first: Any, second: Any) -> tuple[Any, Any]:
+def _together(first: Pair, second: Pair) -> tuple[TensorVariable, TensorVariable]:
     """Return two values that belong together with the same batch dimensions."""
     if not isinstance(first[0].type, TensorType) or vectorize.most_batch([first, second]) == 0:
         return first[1], second[1]
@@ -149,7 +150,7 @@ def _together(first: Any, second: Any) -> tuple[Any, Any]:
     return a, b
 
 
-def _elementwise(op: IfElse, node: Apply, pairs: Any) -> list[Variable]:
+def _elementwise(op: IfElse, node: Apply, pairs: Sequence[Pair]) -> list[Variable]:
     """Return switches on the batched condition: both branches are computed, and must have one shape."""
     batch = vectorize.most_batch([pair for pair in pairs if isinstance(pair[0].type, TensorType)])
     wide = vectorize.aligned(pairs[0][0], pairs[0][1], batch)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from treadle.tensor.types import MOST_DIMENSIONS, TensorType, as_rank
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import TypeGuard
 
     from numpy.typing import DTypeLike
 
@@ -26,7 +27,7 @@ class ListConversion:
     __slots__ = ("stack",)
 
     def __init__(self) -> None:
-        self.stack: Callable[[Any], TensorVariable] | None = None
+        self.stack: Callable[[Sequence[TensorLike]], TensorVariable] | None = None
 
 
 LISTS = ListConversion()
@@ -72,7 +73,7 @@ def constant(
     return TensorType(array.dtype, array.shape).make_constant(array, name)
 
 
-def _holds_variables(x: object, depth: int = 0) -> bool:
+def _holds_variables(x: object, depth: int = 0) -> TypeGuard[Sequence[TensorLike]]:
     # No array is nested deeper, a list that holds itself for instance.
     if not isinstance(x, list | tuple) or depth > MOST_DIMENSIONS:
         return False
@@ -106,16 +107,16 @@ def as_tensor_variable(
         if not isinstance(x.type, TensorType):
             msg = f"as_tensor_variable: a tensor is needed, got {x} of type {x.type}. Convert it first."
             raise TensorTypeError(msg)
-        var: Any = x
+        var: TensorVariable = x  # type: ignore[assignment]  # checked by its type above
         if ndim is None:
-            return var  # type: ignore[no-any-return]  # checked by its type above
+            return var
         rank = as_rank("as_tensor_variable: ndim", ndim)
         if var.ndim > rank:
             msg = f"as_tensor_variable: rank {rank} is needed, got {x} of rank {var.ndim}. Reshape it."
             raise TensorTypeError(msg)
         if var.ndim < rank:
-            return var.dimshuffle(*["x"] * (rank - var.ndim), *range(var.ndim))  # type: ignore[no-any-return]  # a method of tensor variables
-        return var  # type: ignore[no-any-return]  # checked by its type above
+            return var.dimshuffle(*["x"] * (rank - var.ndim), *range(var.ndim))
+        return var
     if _holds_variables(x) and LISTS.stack is not None:
         return LISTS.stack(x)
     return constant(x, name, ndim, dtype)
@@ -132,7 +133,7 @@ def tensors(variables: Sequence[Variable]) -> list[TensorVariable]:
     return variables  # type: ignore[return-value]  # see above: a cast would cost a call
 
 
-def cotangent_of(x: Any, term: Any) -> Any:
+def cotangent_of(x: TensorVariable, term: TensorVariable) -> TensorVariable:
     """Return what flows back to a tensor in its dtype: a real one takes the real part of what is complex."""
     if term.type.dtype == x.type.dtype:
         return term

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -66,8 +66,7 @@ class DimShuffle(TensorOp):
 
     def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
         """Promise what holds for every element of the input."""
-        node: Any = output.owner
-        return fact == "nonnegative" and holds(fact, node.inputs[0])
+        return fact == "nonnegative" and output.owner is not None and holds(fact, output.owner.inputs[0])
 
     @property
     def dropped(self) -> tuple[int, ...]:
@@ -130,7 +129,7 @@ class DimShuffle(TensorOp):
         """Return the same elements: of a scalar or vector they keep their order."""
         return known(node.inputs[0])
 
-    def apply(self, x: Any) -> Any:
+    def apply(self, x: np.ndarray) -> np.ndarray:
         """Return the view of a NumPy array.
 
         Raises
@@ -145,7 +144,7 @@ class DimShuffle(TensorOp):
                 raise ValueError(msg)
         view = x.transpose(*kept, *self.dropped) if self.ndim else x
         return (
-            view.reshape(tuple(1 if d == NEW else x.shape[d] for d in self.order))
+            view.reshape(tuple(x.shape[d] if isinstance(d, int) else 1 for d in self.order))
             if self.dropped
             else (view[tuple(np.newaxis if d == NEW else slice(None) for d in self.order)])
         )
@@ -192,7 +191,7 @@ def _transposed_form(x: Variable, order: Sequence[int | str]) -> Form:
     return Form.method(x, "transpose", list(map(str, order)))
 
 
-def dimshuffle(x: TensorLike, *order: Any) -> TensorVariable:
+def dimshuffle(x: TensorLike, *order: int | str | Sequence[int | str]) -> TensorVariable:
     """Rearrange dimensions.
 
     Parameters
@@ -225,7 +224,7 @@ def dimshuffle(x: TensorLike, *order: Any) -> TensorVariable:
     return result
 
 
-def transpose(x: TensorLike, axes: Any = None) -> TensorVariable:
+def transpose(x: TensorLike, axes: AxisLike | Sequence[AxisLike] = None) -> TensorVariable:
     """Permute dimensions; reverse them if no axes are given (as numpy.transpose)."""
     var = as_tensor_variable(x)
     if axes is None:
@@ -246,7 +245,7 @@ def swapaxes(x: TensorLike, axis1: int, axis2: int) -> TensorVariable:
     return dimshuffle(var, *order)
 
 
-def moveaxis(x: TensorLike, source: Any, destination: Any) -> TensorVariable:
+def moveaxis(x: TensorLike, source: AxisLike, destination: AxisLike) -> TensorVariable:
     """Move dimensions to new places (as numpy.moveaxis)."""
     var = as_tensor_variable(x)
     sources = normalize_axes("moveaxis", named_axes(source), var.ndim)

@@ -425,7 +425,7 @@ class Elemwise(TensorOp):
         """Bring one term to the input's dtype and shape; nothing flows back to integers."""
         if x.type.numpy_dtype.kind not in "fc":
             return None
-        fitted: TensorVariable = cotangent_of(x, term)
+        fitted = cotangent_of(x, term)  # type: ignore[arg-type]  # made of tensors
         others = [v.type.shape for v in inputs if v is not x]
         # Through `grad`, inputs may come in ranks of their own.
         if all(len(o) == x.ndim for o in others) and all(

@@ -367,8 +367,7 @@ def _checked(node: Apply, x: Variable, term: Variable | None) -> Variable | None
             "It must have the input's rank. Correct the op's pullback (or L_op, or grad)."
         )
         raise ShapeError(msg)
-    found: Variable = cotangent_of(x, var)
-    return found
+    return cotangent_of(x, var)  # type: ignore[arg-type]  # a tensor by its type, see above
 
 
 def _sum(old: Variable | None, new: Variable) -> Variable:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
 import numpy as np
 
@@ -16,6 +16,11 @@ from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from treadle.tensor.variable import Index as Given
+    from treadle.tensor.variable import TensorVariable
+
+    _Item: TypeAlias = "Given | _Arrays"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +84,8 @@ class Positions:
 
 
 Entry = At | Span | Positions
+# An index as NumPy takes it.
+Filled = tuple[int | slice | np.ndarray | None, ...]
 
 
 def symbolic_count(entries: Sequence[Entry]) -> int:
@@ -120,8 +127,8 @@ def _symbolic_places(entries: Sequence[Entry]) -> Iterator[tuple[int, str]]:
 
 
 def filled_index(
-    entries: Sequence[Entry], values: Sequence[Any], shape: Sequence[int] | None = None
-) -> tuple[Any, ...]:
+    entries: Sequence[Entry], values: Sequence[np.ndarray | int], shape: Sequence[int] | None = None
+) -> Filled:
     """Return the index for NumPy: entries with the symbolic parts taken from values, in order.
 
     Parameters
@@ -141,10 +148,10 @@ def filled_index(
     """
     given = iter(values)
 
-    def take(bound: Bound) -> Any:
+    def take(bound: Bound) -> int | None:
         return int(next(given)) if isinstance(bound, Symbolic) else bound
 
-    index: list[Any] = []
+    index: list[int | slice | np.ndarray | None] = []
     for entry in entries:
         if isinstance(entry, At):
             index.append(take(entry.value))
@@ -190,10 +197,10 @@ def span_length(entry: Span, n: int | None) -> int | None:
     """Return the static length of a slice of a dimension, None where it is unknown."""
     if entry.is_full:
         return n
-    if n is None or any(isinstance(b, Symbolic) for b in (entry.start, entry.stop, entry.step)):
+    start, stop, step = entry.start, entry.stop, entry.step
+    if n is None or isinstance(start, Symbolic) or isinstance(stop, Symbolic) or isinstance(step, Symbolic):
         return None
-    bounds: Any = (entry.start, entry.stop, entry.step)
-    return len(range(n)[slice(*bounds)])
+    return len(range(n)[start:stop:step])
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +220,7 @@ class Index:
     """
 
     entries: tuple[Entry, ...]
-    inputs: tuple[Any, ...]
+    inputs: tuple[TensorVariable, ...]
     order: tuple[int | str, ...]
 
     @property
@@ -252,14 +259,14 @@ class _Parser:
         Rank of the arrays broadcast together.
     """
 
-    def __init__(self, x: Any) -> None:
+    def __init__(self, x: TensorVariable) -> None:
         self.x = x
         self.entries: list[Entry] = []
-        self.inputs: list[Any] = []
+        self.inputs: list[TensorVariable] = []
         self.kinds: list[str] = []
         self.array_ndim = 0
 
-    def take(self, item: Any) -> None:
+    def take(self, item: _Item) -> None:
         """Take one item: None, a slice, an integer, or an array as `_array` returns it."""
         if item is None:
             self.kinds.append(_NEW_AXIS)
@@ -317,14 +324,12 @@ def _first_of_row(places: Sequence[int]) -> int:
     return places[0] if places[-1] - places[0] == len(places) - 1 else 0
 
 
-def _bound(what: str, b: Any, inputs: list[Any], error: type[Exception]) -> Bound:
+def _bound(what: str, b: Given, inputs: list[TensorVariable], error: type[Exception]) -> int | Symbolic:
     """Return an integer, or the mark of one that becomes an input."""
-    if b is None:
-        return None
     known = as_index(b)
     if known is not None:
         return known
-    var = None if isinstance(b, str | bytes) else as_tensor_variable(b)
+    var = None if isinstance(b, str | bytes) else as_tensor_variable(b)  # type: ignore[arg-type]  # refuses what is none
     if var is None or var.ndim != 0 or var.type.numpy_dtype.kind not in "iu":
         of = "" if var is None else f" of type {var.type}"
         msg = f"indexing: {what} must be an integer scalar, got {text_of(b)}{of}. Cast it to int64."
@@ -337,11 +342,11 @@ def _bound(what: str, b: Any, inputs: list[Any], error: type[Exception]) -> Boun
 class _Arrays:
     """An item that holds an array: its positions, one array for each dimension; and how long a mask is in each."""
 
-    positions: Sequence[Any]
+    positions: Sequence[TensorVariable]
     lengths: Sequence[int | None]
 
 
-def _resolved(item: Any) -> Any:
+def _resolved(item: Given) -> _Item:
     """Return an item as an `_Arrays` if it is an array or a sequence; unchanged if it is anything else."""
     if item is None or item is Ellipsis or isinstance(item, slice | str | bytes):
         return item
@@ -349,22 +354,24 @@ def _resolved(item: Any) -> Any:
         _refuse_truth(item)
     if not isinstance(item, Variable):
         return item if as_index(item) is not None else _converted(item)
-    kind: Any = item.type
-    if getattr(kind, "dtype", "") == "bool" and kind.ndim == 0:
+    kind = item.type
+    if not isinstance(kind, TensorType):
+        return item
+    if kind.ndim == 0 and kind.dtype == "bool":
         _refuse_truth(item)
-    return _array(item) if getattr(kind, "ndim", 0) else item
+    return _array(as_tensor_variable(item)) if kind.ndim else item
 
 
-def _converted(item: Any) -> Any:
+def _converted(item: Given) -> _Item:
     """Return an array, a sequence, or something that is neither."""
     try:
-        var: Any = as_tensor_variable(item)
+        var = as_tensor_variable(item)  # type: ignore[arg-type]  # refuses what is none
     except TensorTypeError as error:
         msg = f"indexing: integers, slices, None, ... and integer arrays are indices, got {text_of(item)} ({error})"
         raise IndexingError(msg) from error
     if getattr(item, "dtype", None) is None and 0 in var.type.shape:
         # An empty list has no dtype of its own.
-        var = constant(np.zeros(var.type.shape, "int64"))
+        var = constant(np.zeros([n or 0 for n in var.type.shape], "int64"))
     if var.ndim:
         return _array(var)
     if var.dtype == "bool":
@@ -372,12 +379,12 @@ def _converted(item: Any) -> Any:
     return item
 
 
-def _refuse_truth(item: Any) -> NoReturn:
+def _refuse_truth(item: object) -> NoReturn:
     msg = f"indexing: True and False are no indices here, got {text_of(item)}. Use x[None] or a mask array."
     raise IndexingError(msg)
 
 
-def _array(var: Any) -> _Arrays:
+def _array(var: TensorVariable) -> _Arrays:
     """Return an index array: itself, or the positions that a boolean mask known by value picks."""
     kind = var.type.numpy_dtype.kind
     if kind in "iu":
@@ -396,7 +403,7 @@ def _array(var: Any) -> _Arrays:
     raise IndexingError(msg)
 
 
-def parse(x: Any, args: Any) -> Index:
+def parse(x: TensorVariable, args: Given) -> Index:
     """Return the index expression ``x[args]`` parsed.
 
     Raises
@@ -407,7 +414,8 @@ def parse(x: Any, args: Any) -> Index:
     TensorTypeError
         If a bound of a slice is no integer.
     """
-    items = [_resolved(item) for item in (args if isinstance(args, tuple) else (args,))]
+    given: tuple[Given, ...] = args if isinstance(args, tuple) else (args,)
+    items = [_resolved(item) for item in given]
     taken = sum(len(i.positions) if isinstance(i, _Arrays) else i is not None and i is not Ellipsis for i in items)
     if taken > x.ndim:
         msg = f"indexing: {taken} indices are too many for a tensor of rank {x.ndim}. Leave some out."
@@ -431,10 +439,10 @@ def parse(x: Any, args: Any) -> Index:
     return Index(tuple(parser.entries), tuple(parser.inputs), parser.order())
 
 
-def _span(item: slice, inputs: list[Any]) -> Span:
+def _span(item: slice, inputs: list[TensorVariable]) -> Span:
     start, stop, step = (
-        _limited(_bound(f"the {n} of a slice", getattr(item, n), inputs, TensorTypeError))
-        for n in ("start", "stop", "step")
+        None if b is None else _limited(_bound(f"the {name} of a slice", b, inputs, TensorTypeError))
+        for name, b in (("start", item.start), ("stop", item.stop), ("step", item.step))
     )
     if step == 0:
         msg = "indexing: the step of a slice cannot be 0."
@@ -442,13 +450,13 @@ def _span(item: slice, inputs: list[Any]) -> Span:
     return Span(start, stop, step)
 
 
-def _limited(bound: Bound) -> Bound:
+def _limited(bound: int | Symbolic) -> int | Symbolic:
     """Return a bound, or a smaller one that means the same for every array there can be."""
     return max(-LARGEST, min(bound, LARGEST)) if isinstance(bound, int) else bound
 
 
-def _position(x: Any, item: Any, dim: int, inputs: list[Any]) -> At:
-    value: Any = _bound("a position", item, inputs, IndexingError)
+def _position(x: TensorVariable, item: Given, dim: int, inputs: list[TensorVariable]) -> At:
+    value = _bound("a position", item, inputs, IndexingError)
     n = x.type.shape[dim]
     if isinstance(value, int) and not (-LARGEST if n is None else -n) <= value < (LARGEST if n is None else n):
         length = "" if n is None else f" of length {n}"
@@ -504,15 +512,15 @@ def index_types(variables: Sequence[Variable]) -> list[TensorType]:
     return kinds
 
 
-def add_at(x: Any, index: Any, y: Any, ndim: int) -> None:
+def add_at(x: np.ndarray, index: Filled, y: np.ndarray, ndim: int) -> None:
     """Add to picked elements, a part of some rank, again for each repeated position."""
     if y.ndim:
         # ufunc.at reads past the end of a vector that is to be broadcast to a matrix of positions (NumPy 2.4).
         y = y.reshape((1,) * (ndim - y.ndim) + y.shape)
-    (np.logical_or if x.dtype == bool else np.add).at(x, index, y)
+    (np.logical_or if x.dtype == bool else np.add).at(x, index, y)  # type: ignore[arg-type]  # an index of several parts too
 
 
-def picks_once(index: tuple[Any, ...], shape: tuple[int, ...]) -> bool:
+def picks_once(index: Filled, shape: tuple[int, ...]) -> bool:
     """Whether an index surely picks no element twice: there, gathering and adding is faster than adding one by one."""
     arrays = [(i, n) for i, n in zip(index, shape, strict=True) if isinstance(i, np.ndarray)]
     if not arrays:

@@ -7,7 +7,7 @@ tensor's own batch dimensions are picked together with them. The dimensions of t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.dimshuffle import NEW, dimshuffle
@@ -40,7 +40,7 @@ class Plan(NamedTuple):
     """
 
     entries: tuple[Entry, ...]
-    inputs: list[Any]
+    inputs: list[TensorVariable]
     found: list[Label]
     wanted: list[Label]
 
@@ -85,7 +85,7 @@ def _layout(entries: Sequence[Entry], arrays: Sequence[Label], ndim: int, full: 
     return [*others[:place], *arrays, *others[place:]]
 
 
-def _plan(entries: tuple[Entry, ...], batch: int, own: int, pairs: Sequence[Pair], x: Any) -> Plan:
+def _plan(entries: tuple[Entry, ...], batch: int, own: int, pairs: Sequence[Pair], x: TensorVariable) -> Plan:
     """Return the vectorised index.
 
     Parameters
@@ -119,18 +119,18 @@ def _plan(entries: tuple[Entry, ...], batch: int, own: int, pairs: Sequence[Pair
     return Plan(picked, [*ranges, *inputs], found, wanted)
 
 
-def _one_dimension(at: int, ndim: int) -> list[Any]:
+def _one_dimension(at: int, ndim: int) -> list[int | str]:
     """Return the order that makes a vector dimension `at` of a tensor of some rank."""
     return [0 if d == at else NEW for d in range(ndim)]
 
 
 def _as_positions(
     entries: Sequence[Entry], pairs: Sequence[Pair], batch: int, core: int
-) -> tuple[list[Entry], list[Any]]:
+) -> tuple[list[Entry], list[TensorVariable]]:
     """Return the index with arrays for single positions, all of the rank of batch and core together."""
     given = iter(pairs)
     made: list[Entry] = []
-    inputs: list[Any] = []
+    inputs: list[TensorVariable] = []
     for entry in entries:
         if isinstance(entry, Span):
             made.append(entry)
@@ -146,27 +146,28 @@ def _as_positions(
     return made, inputs
 
 
-def _permuted(x: Any, found: Sequence[Label], wanted: Sequence[Label]) -> Any:
+def _permuted(x: TensorVariable, found: Sequence[Label], wanted: Sequence[Label]) -> TensorVariable:
     """Bring the dimensions of a tensor from one order to another."""
     return dimshuffle(x, *(found.index(label) for label in wanted))
 
 
-def vectorize_take(op: Any, node: TensorNode, *inputs: TensorVariable) -> Any:
+def vectorize_take(entries: tuple[Entry, ...], node: TensorNode, *inputs: TensorVariable) -> TensorVariable:
     """Pick the same part, or for each of the batch its own, of each tensor of the batch."""
     pairs = list(zip(node.inputs, inputs, strict=True))
     own = batch_ndim(*pairs[0])
-    plan = _plan(op.entries, most_batch(pairs), own, pairs[1:], inputs[0])
+    plan = _plan(entries, most_batch(pairs), own, pairs[1:], inputs[0])
     kind = AdvancedSubtensor if any(isinstance(e, Positions) for e in plan.entries) else Subtensor
     return _permuted(kind(plan.entries)(inputs[0], *plan.inputs), plan.found, plan.wanted)
 
 
-def vectorize_put(op: Any, node: TensorNode, *inputs: TensorVariable) -> Any:
+def vectorize_put(entries: tuple[Entry, ...], set_: bool, node: TensorNode, *inputs: TensorVariable) -> TensorVariable:
     """Write into each tensor of the batch, of which every one needed gets a copy."""
     pairs = list(zip(node.inputs, inputs, strict=True))
     batch = most_batch(pairs)
     x = spread_all(pairs)[0]
-    plan = _plan(op.entries, batch, batch, pairs[2:], x)
+    plan = _plan(entries, batch, batch, pairs[2:], x)
     values = aligned(*pairs[1], batch, len(plan.wanted) - batch)
     values = _permuted(values, plan.wanted, plan.found)
     kind = AdvancedIncSubtensor if any(isinstance(e, Positions) for e in plan.entries) else IncSubtensor
-    return kind(plan.entries, op.set)(x, values, *plan.inputs)
+    written: TensorVariable = kind(plan.entries, set_)(x, values, *plan.inputs)
+    return written

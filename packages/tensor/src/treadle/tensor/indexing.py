@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from treadle.tensor.index import (
     At,
     Positions,
     Span,
+    Symbolic,
     add_at,
     bound_inputs,
     filled_index,
@@ -43,7 +44,9 @@ if TYPE_CHECKING:
     from treadle.tensor.index import Entry
     from treadle.tensor.known_values import Known
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
-    from treadle.tensor.variable import TensorNode, TensorVariable
+    from treadle.tensor.variable import Index, TensorLike, TensorNode, TensorVariable
+
+    T = TypeVar("T")
 else:
     index_batching = lazy_module("treadle.tensor.index_batching")
 
@@ -74,7 +77,7 @@ class _Indexed(TensorOp):
 
     entries: tuple[Entry, ...]
 
-    def _result_shape(self, x: Any, parts: Sequence[Variable]) -> tuple[int | None, ...]:
+    def _result_shape(self, x: Variable, parts: Sequence[Variable]) -> tuple[int | None, ...]:
         """Return the static shape of the part that the index picks."""
         if not isinstance(x.type, TensorType) or x.type.ndim != len(self.entries):
             msg = f"{self}: a tensor of rank {len(self.entries)} is needed, got {x} of type {x.type}."
@@ -87,9 +90,9 @@ class _Indexed(TensorOp):
             return basic_shape(self.entries, x.type.shape)
         return advanced_shape(self.entries, x.type.shape, self._arrays(kinds))
 
-    def _arrays(self, kinds: Sequence[Any]) -> list[Any]:
+    def _arrays(self, kinds: Sequence[T]) -> list[T]:
         """Return those of the index inputs that are arrays of positions."""
-        found: list[Any] = []
+        found: list[T] = []
         at = 0
         for entry in self.entries:
             if isinstance(entry, Positions):
@@ -106,12 +109,11 @@ class _Indexed(TensorOp):
 class _Take(_Indexed):
     """Base of the two ops that read a part. Inputs: the tensor, then the index inputs."""
 
-    def make_node(self, *inputs: Any) -> Apply:
+    def make_node(self, *inputs: object) -> Apply:
         """Return the node."""
         x, *parts = (self.as_input(v) for v in inputs)
-        kind: Any = x.type
         shape = self._result_shape(x, parts)
-        return Apply(self, [x, *parts], [TensorType(kind.dtype, shape).make_variable()])
+        return Apply(self, [x, *parts], [TensorType(x.dtype, shape).make_variable()])
 
     def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
         """Return the lengths of the slices; among them those of the arrays, broadcast."""
@@ -135,8 +137,7 @@ class _Take(_Indexed):
 
     def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> Variable:
         """Pick the same part, or for each of the batch its own, of each tensor of the batch."""
-        found: Variable = index_batching.vectorize_take(self, node, *inputs)
-        return found
+        return index_batching.vectorize_take(self.entries, node, *inputs)
 
     def printed_form(self, node: Apply) -> Form:
         """Write ``x[1:, i]``."""
@@ -175,12 +176,14 @@ class Subtensor(_Take):
     def known_values(self, node: Apply, known: Callable[[Variable], Known]) -> Known:
         """Return the elements that known positions pick."""
         found = known(node.inputs[0]) if len(self.entries) == 1 else None
-        bounds = [known(x) for x in node.inputs[1:]]
-        if found is None or any(b is None or None in b for b in bounds):
+        bounds = [b[0] for x in node.inputs[1:] if (b := known(x)) and b[0] is not None]
+        if found is None or len(bounds) < len(node.inputs) - 1:
             return None
-        (index,) = filled_index(self.entries, [b[0] for b in bounds if b])
+        (index,) = filled_index(self.entries, bounds)
         try:
-            return found[index] if isinstance(index, slice) else [found[index]]
+            if isinstance(index, int):
+                return [found[index]]
+            return found[index] if isinstance(index, slice) else None
         except (IndexError, ValueError):
             return None
 
@@ -245,12 +248,12 @@ class _Put(_Indexed, ChangesPart):
     # Inputs that the shape depends on.
     shape_inputs = slice(1)
 
-    def keep_part(self, inputs: Sequence[Any]) -> Any:
+    def keep_part(self, inputs: Sequence[np.ndarray]) -> np.ndarray:
         """Return a copy of the part."""
         x, _, *parts = inputs
         return np.array(x[filled_index(self.entries, parts, x.shape)])
 
-    def change_part(self, inputs: Sequence[Any], kept: Any) -> None:
+    def change_part(self, inputs: Sequence[np.ndarray], kept: np.ndarray) -> None:
         """Write the values, or add them to the part."""
         x, y, *parts = inputs
         index = filled_index(self.entries, parts)
@@ -261,7 +264,7 @@ class _Put(_Indexed, ChangesPart):
         else:
             add_at(x, index, y, kept.ndim)
 
-    def restore_part(self, inputs: Sequence[Any], kept: Any) -> None:
+    def restore_part(self, inputs: Sequence[np.ndarray], kept: np.ndarray) -> None:
         """Write the part as it was."""
         x, _, *parts = inputs
         x[filled_index(self.entries, parts)] = kept
@@ -275,15 +278,13 @@ class _Put(_Indexed, ChangesPart):
         """Return the version that changes the tensor itself, if it may."""
         if 0 not in allowed_inplace_inputs:
             return self
-        this: Any = self  # one of the two dataclasses
-        made: Op = replace(this, inplace=True)
+        made: Op = replace(self, inplace=True)  # type: ignore[type-var]  # one of the two dataclasses
         return made
 
-    def make_node(self, *inputs: Any) -> Apply:
+    def make_node(self, *inputs: object) -> Apply:
         """Return the node; the values must broadcast to the part, and are converted to the tensor's dtype."""
         x, y, *parts = (self.as_input(v) for v in inputs)
-        kind: Any = x.type
-        values: Any = y.type
+        kind, values = x.type, y.type
         shape = self._result_shape(x, parts)
         if not isinstance(values, TensorType) or values.ndim > len(shape):
             msg = f"{self}: values of rank {len(shape)} at most are needed, got {y} of type {values}."
@@ -297,7 +298,7 @@ class _Put(_Indexed, ChangesPart):
             _refuse_values(str(self), f"{y} of dtype {values.dtype}", kind.dtype)
         return Apply(self, [x, cast(y, kind.dtype), *parts], [kind.make_variable()])
 
-    def _takes(self, values: np.dtype[Any], own: np.dtype[Any]) -> bool:
+    def _takes(self, values: np.dtype, own: np.dtype) -> bool:
         """Whether NumPy converts values of a dtype to the tensor's: a part is set to anything real, for instance."""
         if self.set:
             return values.kind != "c" or own.kind == "c"
@@ -310,8 +311,7 @@ class _Put(_Indexed, ChangesPart):
 
     def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> Variable:
         """Write into each tensor of the batch, of which every one needed gets a copy."""
-        found: Variable = index_batching.vectorize_put(self, node, *inputs)
-        return found
+        return index_batching.vectorize_put(self.entries, self.set, node, *inputs)
 
     def printed_form(self, node: Apply) -> Form:
         """Write ``set_subtensor(x[1:], y)`` or ``inc_subtensor(x[1:], y)``."""
@@ -417,9 +417,8 @@ class AdvancedIncSubtensor(_Put):
             add_at(result, index, y, self._part_ndim(parts))
         output_storage[0][0] = result
 
-    def _part_ndim(self, parts: Sequence[Any]) -> int:
-        arrays: Sequence[np.ndarray[Any, Any]] = self._arrays(parts)
-        return sum(isinstance(e, Span) for e in self.entries) + max(a.ndim for a in arrays)
+    def _part_ndim(self, parts: Sequence[np.ndarray]) -> int:
+        return sum(isinstance(e, Span) for e in self.entries) + max(a.ndim for a in self._arrays(parts))
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
@@ -433,23 +432,25 @@ class AdvancedIncSubtensor(_Put):
         return f"Advanced{'Set' if self.set else 'Inc'}Subtensor{{{self._text()}}}{',inplace' * self.inplace}"
 
 
-def _all_positions(entries: Sequence[Entry], inputs: Sequence[Any]) -> tuple[tuple[Entry, ...], list[Any]]:
+def _all_positions(
+    entries: Sequence[Entry], inputs: Sequence[TensorVariable]
+) -> tuple[tuple[Entry, ...], list[TensorVariable]]:
     """Turn single positions beside index arrays into arrays of rank 0, as NumPy does."""
     given = iter(inputs)
     made: list[Entry] = []
-    variables: list[Any] = []
+    variables: list[TensorVariable] = []
     for entry in entries:
         if isinstance(entry, At):
             made.append(Positions())
-            number: Any = entry.value
-            variables.append(next(given) if number is SYMBOLIC else as_tensor_variable(number))
+            number = entry.value
+            variables.append(next(given) if isinstance(number, Symbolic) else as_tensor_variable(number))
         else:
             made.append(entry)
             variables += [next(given) for _ in range(symbolic_count([entry]))]
     return tuple(made), variables
 
 
-def subtensor(x: Any, args: Any) -> TensorVariable:
+def subtensor(x: TensorLike, args: Index) -> TensorVariable:
     """Return ``x[args]`` (as NumPy's indexing): slices, positions, None, ``...``, integer arrays, constant masks.
 
     Raises
@@ -463,7 +464,7 @@ def subtensor(x: Any, args: Any) -> TensorVariable:
     if var.owner is not None and isinstance(var.owner.op, Shape) and isinstance(args, int):
         return _one_length(var.owner.inputs[0], args)
     index = parse(var, args)
-    picked: Any = var
+    picked = var
     if not index.is_basic:
         entries, inputs = _all_positions(index.entries, index.inputs)
         picked = AdvancedSubtensor(entries)(var, *inputs)
@@ -473,21 +474,22 @@ def subtensor(x: Any, args: Any) -> TensorVariable:
     return picked if index.keeps_order else dimshuffle(picked, *index.order)
 
 
-def _one_length(x: Any, at: int) -> TensorVariable:
+def _one_length(x: TensorVariable, at: int) -> TensorVariable:
     if not -x.ndim <= at < x.ndim:
         msg = f"indexing: the shape of {x} has {x.ndim} lengths, there is no length {at}."
         raise IndexingError(msg)
     return shape_i(x, at)
 
 
-def _taken_from(part: Variable) -> tuple[Any, tuple[Entry, ...], Sequence[Any], tuple[int | str, ...]] | None:
+def _taken_from(
+    part: TensorVariable,
+) -> tuple[TensorVariable, tuple[Entry, ...], Sequence[TensorVariable], tuple[int | str, ...]] | None:
     """Return what an indexed tensor was indexed from, entries and inputs of the index, and the order of dimensions.
 
     None if the tensor is no index of another one.
     """
-    node: Any = part.owner
-    kind: Any = part.type
-    order: tuple[int | str, ...] = tuple(range(kind.ndim))
+    node = part.owner
+    order: tuple[int | str, ...] = tuple(range(part.ndim))
     if node is not None and isinstance(node.op, DimShuffle) and not node.op.dropped:
         order = node.op.order
         inner = node.inputs[0]
@@ -500,7 +502,7 @@ def _taken_from(part: Variable) -> tuple[Any, tuple[Entry, ...], Sequence[Any], 
     return node.inputs[0], node.op.entries, node.inputs[1:], order
 
 
-def _written(part: Any, y: Any, set_: bool) -> TensorVariable:
+def _written(part: TensorLike, y: TensorLike, set_: bool) -> TensorVariable:
     """Return the tensor that `part` was indexed from, with the part set or increased."""
     name = "set_subtensor" if set_ else "inc_subtensor"
     var = as_tensor_variable(part)
@@ -515,7 +517,7 @@ def _written(part: Any, y: Any, set_: bool) -> TensorVariable:
     return result
 
 
-def _as_values(name: str, y: Any, x: Any, set_: bool) -> TensorVariable:
+def _as_values(name: str, y: TensorLike, x: TensorVariable, set_: bool) -> TensorVariable:
     """Return values to write as a tensor; Python numbers, which have no dtype, take the tensor's, as in NumPy."""
     if not isinstance(y, bool | int | float | complex) or isinstance(y, np.generic):
         return as_tensor_variable(y)
@@ -544,7 +546,7 @@ def _refuse_values(name: str, values: str, dtype: str) -> NoReturn:
     raise TensorTypeError(msg)
 
 
-def set_subtensor(part: Any, y: Any) -> TensorVariable:
+def set_subtensor(part: TensorLike, y: TensorLike) -> TensorVariable:
     """Return a copy of a tensor with a part replaced: ``set_subtensor(x[2:4], y)`` for ``x[2:4] = y``.
 
     Parameters
@@ -567,7 +569,7 @@ def set_subtensor(part: Any, y: Any) -> TensorVariable:
     return _written(part, y, True)
 
 
-def inc_subtensor(part: Any, y: Any, set_instead_of_inc: bool = False) -> TensorVariable:
+def inc_subtensor(part: TensorLike, y: TensorLike, set_instead_of_inc: bool = False) -> TensorVariable:
     """Return a copy of a tensor with values added to a part: ``inc_subtensor(x[i], y)`` for ``x[i] += y``.
 
     Unlike in NumPy, every repeated position adds again. Parameters and errors are those of `set_subtensor`.
@@ -575,7 +577,7 @@ def inc_subtensor(part: Any, y: Any, set_instead_of_inc: bool = False) -> Tensor
     return _written(part, y, as_flag("inc_subtensor: set_instead_of_inc", set_instead_of_inc))
 
 
-def take(a: Any, indices: Any, axis: int | None = None) -> TensorVariable:
+def take(a: TensorLike, indices: TensorLike, axis: int | None = None) -> TensorVariable:
     """Pick elements along an axis (as numpy.take); of the flattened tensor if no axis is given.
 
     Raises

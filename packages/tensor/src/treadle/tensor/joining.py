@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from treadle.config import lazy_module, text_of
-from treadle.graph import Apply, Form, as_index, composed, static_op
+from treadle.graph import Apply, Constant, Form, as_index, composed, static_op
 from treadle.tensor.arguments import as_integer, as_items
 from treadle.tensor.axes import normalize_axis
 from treadle.tensor.conversion import LISTS, as_tensor_variable, constant, cotangent_of
+from treadle.tensor.conversion import tensors as as_tensors
 from treadle.tensor.dimshuffle import expand_dims
 from treadle.tensor.dtype_rules import check_conversion
 from treadle.tensor.errors import ShapeError, TensorTypeError
@@ -56,8 +57,8 @@ class Join(TensorOp):
 
     def infer(self, *types: Type) -> Sequence[Type]:
         """Return the joined type."""
-        kinds: list[Any] = list(types)
-        if not kinds or not all(isinstance(t, TensorType) for t in kinds) or len({t.ndim for t in kinds}) != 1:
+        kinds = [t for t in types if isinstance(t, TensorType)]
+        if len(kinds) < len(types) or len({t.ndim for t in kinds}) != 1:
             msg = f"join: tensors of one rank are needed, got {', '.join(map(str, types)) or 'none'}. Reshape them."
             raise TensorTypeError(msg)
         ndim = kinds[0].ndim
@@ -67,10 +68,11 @@ class Join(TensorOp):
         shape: list[int | None] = []
         for d in range(ndim):
             ns = [t.shape[d] for t in kinds]
+            lengths = [n for n in ns if n is not None]
             if d == self.axis:
-                shape.append(None if None in ns else sum(ns))
+                shape.append(sum(lengths) if len(lengths) == len(ns) else None)
                 continue
-            known = set(ns) - {None}
+            known = set(lengths)
             if len(known) > 1:
                 msg = f"join: lengths of dimension {d} differ, got {ns}. All but the joined dimension must agree."
                 raise ShapeError(msg)
@@ -86,13 +88,13 @@ class Join(TensorOp):
         del node
         output_storage[0][0] = np.concatenate(inputs, axis=self.axis)
 
-    def known_values(self, node: Apply, known: Callable[[Variable], Known]) -> Known:
+    def known_values(self, node: TensorNode, known: Callable[[Variable], Known]) -> Known:
         """Return the elements of one vector after another; those of unknown ones count if their number is known."""
         result: list[int | None] = []
         for part in node.inputs:
-            kind: Any = part.type
-            found = known(part) or [None] * (kind.shape[0] or 0)
-            if len(found) != kind.shape[0]:
+            length = part.type.shape[0]
+            found = known(part) or [None] * (length or 0)
+            if len(found) != length:
                 return None
             result += found
         return result
@@ -115,19 +117,18 @@ class Join(TensorOp):
     ) -> Sequence[Variable | None]:
         """Cut the cotangent into the inputs' parts."""
         del outputs
-        ct: Any = cotangents[0]
+        ct = as_tensors(cotangents)[0]
         terms: list[Variable | None] = []
-        start: Any = 0
-        for x in inputs:
-            kind: Any = x.type
+        start: TensorVariable | int = 0
+        for x in as_tensors(inputs):
             stop = _sum_of(start, shape_i(x, self.axis))
             part = ct[(*(slice(None) for _ in range(self.axis)), slice(start, stop))]
-            terms.append(cotangent_of(x, part) if kind.numpy_dtype.kind in "fc" else None)
+            terms.append(cotangent_of(x, part) if x.type.numpy_dtype.kind in "fc" else None)
             start = stop
         return terms
 
 
-def _sum_of(a: Any, b: Any) -> Any:
+def _sum_of(a: TensorVariable | int, b: TensorVariable) -> TensorVariable | int:
     """Add two lengths, without a node where both are known."""
     left, right = as_index(a), as_index(b)
     return left + right if left is not None and right is not None else (b if left == 0 else add(a, b))
@@ -183,7 +184,7 @@ def vstack(tensors: Sequence[TensorLike]) -> TensorVariable:
     return concatenate(variables, 0)
 
 
-def _nested(items: Sequence[Any]) -> TensorVariable:
+def _nested(items: Sequence[TensorLike]) -> TensorVariable:
     return stack([_nested(x) if isinstance(x, list | tuple) else as_tensor_variable(x) for x in items])
 
 
@@ -209,14 +210,14 @@ class ARange(TensorOp):
         """Bring the fields to one form."""
         fix_dtypes(self, "dtype")
 
-    def make_node(self, *inputs: Any) -> Apply:
+    def make_node(self, *inputs: object) -> Apply:
         """Return the node; the length is known where all three inputs are constant."""
         variables = [self.as_input(x) for x in inputs]
         if len(variables) != 3 or any(getattr(v.type, "ndim", -1) != 0 for v in variables):
             msg = f"arange: start, stop and step must be scalars, got {', '.join(map(str, inputs))}."
             raise TensorTypeError(msg)
-        values = [getattr(v, "data", None) for v in variables]
-        length = None if any(v is None for v in values) else range_length(*values)
+        values = [v.data for v in variables if isinstance(v, Constant)]
+        length = range_length(*values) if len(values) == 3 else None
         return Apply(self, variables, [TensorType(self.dtype, (length,)).make_variable()])
 
     def printed_form(self, node: Apply) -> Form:
@@ -227,11 +228,11 @@ class ARange(TensorOp):
         """Fill with NumPy."""
         del node
         # Unsigned bounds would wrap around in NumPy's own subtraction of one from the other.
-        bounds: list[Any] = [int(x) if x.dtype.kind in "iub" else x for x in inputs]
+        bounds: list[int | np.ndarray] = [int(x) if x.dtype.kind in "iub" else x for x in inputs]
         if bounds[2] == 0:
             msg = "the step is 0, so the range never ends"
             raise ValueError(msg)
-        output_storage[0][0] = np.arange(*bounds, dtype=self.dtype)
+        output_storage[0][0] = np.arange(*bounds, dtype=self.dtype)  # type: ignore[arg-type]  # of rank 0
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Say that numbers follow start and step, if they are not whole; the stop only decides how many there are."""
@@ -242,12 +243,12 @@ class ARange(TensorOp):
     def _is_smooth(self) -> bool:
         return np.dtype(self.dtype).kind in "fc"
 
-    def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
+    def symbolic_shape(self, node: TensorNode, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
         """Count: ``range(n)`` has length n."""
         del out
         start, stop, step = node.inputs
         if as_index(start) == 0 and as_index(step) == 1:
-            kind: Any = stop.type
+            kind = stop.type
             n = shapes.of_scalar(stop) if kind.numpy_dtype.kind in "iu" and kind.dtype != "uint64" else None
             if n is not None and shapes.is_natural(n):
                 return [n]
@@ -265,7 +266,7 @@ class ARange(TensorOp):
         del inputs
         if not self._is_smooth:
             return [None, None, None]
-        ct: Any = cotangents[0]
+        ct = as_tensors(cotangents)[0]
         steps = cast(arange(shape_i(outputs[0], 0)), ct.real.dtype)
         return [sum_(ct), None, sum_(mul(ct, steps))]
 
@@ -273,7 +274,7 @@ class ARange(TensorOp):
 _TOO_MANY = 2**63
 
 
-def range_length(start: Any, stop: Any, step: Any) -> int:
+def range_length(start: np.ndarray | float, stop: np.ndarray | float, step: np.ndarray | float) -> int:
     """Return how many numbers a range has.
 
     Raises
@@ -305,7 +306,9 @@ def range_length(start: Any, stop: Any, step: Any) -> int:
 
 
 @composed
-def arange(start: Any, stop: Any = None, step: Any = 1, dtype: DTypeLike | None = None) -> TensorVariable:
+def arange(
+    start: TensorLike, stop: TensorLike | None = None, step: TensorLike = 1, dtype: DTypeLike | None = None
+) -> TensorVariable:
     """Return numbers from start to stop, stop left out (as numpy.arange).
 
     Parameters
@@ -318,8 +321,8 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: DTypeLike | None 
     first, last = (0, start) if stop is None else (start, stop)
     variables = [_known_bound(as_tensor_variable(x)) for x in (first, last, step)]
     # NumPy takes the numbers as plain ones: short integers and floats become int64 and float64.
-    numbers: list[Any] = [np.ones((), v.dtype) for v in variables]
-    common = np.arange(*numbers).dtype
+    numbers = [np.ones((), v.dtype) for v in variables]
+    common = np.arange(*numbers).dtype  # type: ignore[call-overload]  # of rank 0
     kind = TensorType(common if dtype is None else dtype)
     check_conversion("arange", common, kind.numpy_dtype)
     result: TensorVariable = ARange(kind.dtype)(*variables)
@@ -333,7 +336,7 @@ def _known_bound(bound: TensorVariable) -> TensorVariable:
 
 
 @composed
-def eye(n: Any, m: Any = None, k: int = 0, dtype: DTypeLike | None = None) -> TensorVariable:
+def eye(n: TensorLike, m: TensorLike | None = None, k: int = 0, dtype: DTypeLike | None = None) -> TensorVariable:
     """Return a matrix with ones on one diagonal and zeros elsewhere (as numpy.eye)."""
     rows = expand_dims(arange(n), 1)
     columns = expand_dims(arange(n if m is None else m), 0)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.graph import Constant
+from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +19,7 @@ _MOST_NODES = 24
 _MOST_ELEMENTS = 64
 
 
-def known_values(var: Any) -> Known:
+def known_values(var: Variable) -> Known:
     """Return the elements of an integer scalar or vector as far as they are known when the graph is built.
 
     An op that can say what it makes of known integers has a method ``known_values(node, known)``, where `known` is a
@@ -26,10 +27,10 @@ def known_values(var: Any) -> Known:
     """
     left = _MOST_NODES
 
-    def known(at: Any) -> Known:
+    def known(at: Variable) -> Known:
         nonlocal left
         kind = at.type
-        if getattr(kind, "ndim", 2) > 1 or kind.numpy_dtype.kind not in "iub":
+        if not isinstance(kind, TensorType) or kind.ndim > 1 or kind.numpy_dtype.kind not in "iub":
             return None
         if isinstance(at, Constant):
             return at.data.ravel().tolist() if at.data.size <= _MOST_ELEMENTS else None

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from treadle.graph import Form, as_flag, static_op
 from treadle.tensor.axes import axis_keyword, normalize_axes
 from treadle.tensor.broadcasting import full
-from treadle.tensor.conversion import as_tensor_variable, constant
+from treadle.tensor.conversion import as_tensor_variable, constant, tensors
 from treadle.tensor.dimshuffle import squeeze
 from treadle.tensor.fields import fix_axes
 from treadle.tensor.joining import join
@@ -24,8 +24,6 @@ from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from numpy.typing import NDArray
 
     from treadle.graph import Apply, Type, Variable
     from treadle.tensor.variable import AxisLike, TensorLike, TensorVariable
@@ -53,7 +51,7 @@ class Peak(OverAxes):
 
     def decompose(self, *inputs: Variable) -> Sequence[Variable]:
         """Return the maximum, with minus infinity added where there may be no elements."""
-        x: Any = inputs[0]
+        x = tensors(inputs)[0]
         for axis in self.axes:
             if not x.type.shape[axis]:
                 shape = [1 if d == axis else n for d, n in enumerate(lengths(x))]
@@ -90,14 +88,14 @@ class _Normalization(OverAxes):
 
     def decompose(self, *inputs: Variable) -> Sequence[Variable]:
         """Return the formula, computed in float32 for float16; an infinite element is not taken out."""
-        x: Any = inputs[0]
-        wide: Any = cast(x, "float32") if x.dtype == "float16" else x
-        top: Any = Peak(self.axes)(wide)
+        x = tensors(inputs)[0]
+        wide = cast(x, "float32") if x.dtype == "float16" else x
+        top: TensorVariable = Peak(self.axes)(wide)
         top = switch(isfinite(top), top, constant(0, dtype=wide.dtype))
         return [cast(self.formula(sub(wide, top), top), x.dtype)]
 
     @abstractmethod
-    def compute(self, shifted: NDArray[Any], top: NDArray[Any]) -> NDArray[Any]:
+    def compute(self, shifted: np.ndarray, top: np.ndarray) -> np.ndarray:
         """Return the result for NumPy arrays: x less its largest element, and that element."""
 
     @abstractmethod
@@ -112,11 +110,11 @@ class Softmax(_Normalization):
     axes: tuple[int, ...]
     user_name = "softmax"
 
-    def compute(self, shifted: NDArray[Any], top: NDArray[Any]) -> NDArray[Any]:
+    def compute(self, shifted: np.ndarray, top: np.ndarray) -> np.ndarray:
         """Divide the exponentials by their sum."""
         del top
         e = np.exp(shifted)
-        result: NDArray[Any] = e / e.sum(axis=self.axes, keepdims=True)
+        result: np.ndarray = e / e.sum(axis=self.axes, keepdims=True)
         return result
 
     def formula(self, shifted: TensorVariable, top: TensorVariable) -> TensorVariable:
@@ -141,10 +139,10 @@ class LogSoftmax(_Normalization):
     axes: tuple[int, ...]
     user_name = "log_softmax"
 
-    def compute(self, shifted: NDArray[Any], top: NDArray[Any]) -> NDArray[Any]:
+    def compute(self, shifted: np.ndarray, top: np.ndarray) -> np.ndarray:
         """Subtract the logarithm of the sum of exponentials."""
         del top
-        result: NDArray[Any] = shifted - np.log(np.exp(shifted).sum(axis=self.axes, keepdims=True))
+        result: np.ndarray = shifted - np.log(np.exp(shifted).sum(axis=self.axes, keepdims=True))
         return result
 
     def formula(self, shifted: TensorVariable, top: TensorVariable) -> TensorVariable:
@@ -173,9 +171,9 @@ class LogSumExp(_Normalization):
         x = self.checked(types[0])
         return [TensorType(x.dtype, tuple(n for d, n in enumerate(x.shape) if d not in self.axes))]
 
-    def compute(self, shifted: NDArray[Any], top: NDArray[Any]) -> NDArray[Any]:
+    def compute(self, shifted: np.ndarray, top: np.ndarray) -> np.ndarray:
         """Return the logarithm of the sum of exponentials."""
-        total: NDArray[Any] = np.log(np.exp(shifted).sum(axis=self.axes, keepdims=True)) + top
+        total: np.ndarray = np.log(np.exp(shifted).sum(axis=self.axes, keepdims=True)) + top
         return total.squeeze(self.axes)
 
     def formula(self, shifted: TensorVariable, top: TensorVariable) -> TensorVariable:
@@ -188,17 +186,17 @@ class LogSumExp(_Normalization):
     ) -> Sequence[Variable | None]:
         """Return ct softmax(x)."""
         del outputs
-        x: Any = inputs[0]
+        x = tensors(inputs)[0]
         return [mul(expanded(cotangents[0], self.axes, x.ndim), Softmax(self.axes)(x))]
 
 
-def _floating(x: Any) -> Any:
+def _floating(x: TensorLike) -> TensorVariable:
     """Return a tensor as real floating point of 32 bits or more precision than it needs; float16 stays."""
     var = as_tensor_variable(x)
     return var if var.type.numpy_dtype.kind == "f" else cast(var, "float64")
 
 
-def _axes(what: str, axis: Any, x: Any) -> tuple[int, ...]:
+def _axes(what: str, axis: AxisLike, x: TensorVariable) -> tuple[int, ...]:
     return tuple(sorted(normalize_axes(what, axis, x.ndim, of_scalar=True)))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from treadle.graph import Form, Infix, Precedence, composed, static_op
 from treadle.tensor.arguments import as_items, known_integer
 from treadle.tensor.axes import normalize_axes
 from treadle.tensor.broadcasting import broadcast_static, sum_to
-from treadle.tensor.conversion import as_tensor_variable, cotangent_of
+from treadle.tensor.conversion import as_tensor_variable, cotangent_of, tensors
 from treadle.tensor.dimshuffle import NEW, DimShuffle, dimshuffle, matrix_transpose, shape_padleft, squeeze
 from treadle.tensor.errors import AxisError, ShapeError, TensorTypeError
 from treadle.tensor.reduction import sum_
@@ -24,12 +24,12 @@ from treadle.tensor.tensor_op import TensorOp
 from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from treadle.graph import Apply, Type, Variable
     from treadle.tensor import vectorize
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
-    from treadle.tensor.variable import TensorLike, TensorNode, TensorVariable
+    from treadle.tensor.variable import AxisLike, TensorLike, TensorNode, TensorVariable
 else:
     vectorize = lazy_module("treadle.tensor.vectorize")
 
@@ -38,7 +38,7 @@ else:
 class MatMul(TensorOp):
     """Product of stacks of matrices: inputs of one rank, 2 or more; all dimensions but the last two broadcast."""
 
-    def infer(self, *types: Type) -> Sequence[Type]:
+    def infer(self, *types: Type) -> Sequence[TensorType]:
         """Return the type of the product; bool times bool is bool, as in NumPy."""
         a, b = types
         if not isinstance(a, TensorType) or not isinstance(b, TensorType) or a.ndim != b.ndim or a.ndim < 2:
@@ -93,13 +93,13 @@ class MatMul(TensorOp):
     ) -> Sequence[Variable | None]:
         """Multiply the cotangent by the other factor's conjugate transpose, summed over broadcast stacks."""
         del outputs
-        a, b = inputs
+        a, b = tensors(inputs)
         ct = cotangents[0]
         terms = (MatMul()(ct, _adjoint(b)), MatMul()(_adjoint(a), ct))
-        return [_stacked_term(t, x) for t, x in zip(terms, inputs, strict=True)]
+        return [_stacked_term(t, x) for t, x in zip(terms, (a, b), strict=True)]
 
 
-def _adjoint(x: Any) -> Any:
+def _adjoint(x: TensorVariable) -> TensorVariable:
     return matrix_transpose(x.conj())
 
 
@@ -113,7 +113,7 @@ def _vector_behind(x: Variable, order: tuple[int | str, ...]) -> Variable | None
     return x.owner.inputs[0]
 
 
-def _stacked_term(term: Any, x: Any) -> Variable | None:
+def _stacked_term(term: TensorVariable, x: TensorVariable) -> TensorVariable | None:
     if x.type.numpy_dtype.kind not in "fc":
         return None
     term = cotangent_of(x, term)
@@ -133,17 +133,17 @@ class Gemm(TensorOp):
 
     def infer(self, *types: Type) -> Sequence[Type]:
         """Return the type of the result."""
-        kinds: list[Any] = list(types)
-        ranks = tuple(getattr(t, "ndim", None) for t in kinds)
-        dtypes = {getattr(t, "dtype", None) for t in kinds}
-        if ranks != (2, 0, 2, 2, 0) or len(dtypes) != 1 or not dtypes <= {"float32", "float64"}:
+        kinds = [t for t in types if isinstance(t, TensorType)]
+        ranks = tuple(t.ndim for t in kinds)
+        dtypes = {t.dtype for t in kinds}
+        if len(types) != 5 or ranks != (2, 0, 2, 2, 0) or len(dtypes) != 1 or not dtypes <= {"float32", "float64"}:
             msg = (
                 f"gemm: a matrix, a scalar, two matrices and a scalar are needed, all float32 or all float64, got "
                 f"{', '.join(map(str, types))}. Use tt.matmul, * and +, which take everything."
             )
             raise TensorTypeError(msg)
         c, _, a, b, _ = kinds
-        product: Any = MatMul().infer(a, b)[0]
+        product = MatMul().infer(a, b)[0]
         return [TensorType(c.dtype, broadcast_static("gemm", [c.shape, product.shape]))]
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
@@ -161,11 +161,12 @@ class Gemm(TensorOp):
         return Form.like(self.decompose(*node.inputs)[0])
 
     @staticmethod
-    def apply(c: Any, alpha: Any, a: Any, b: Any, beta: Any) -> Any:
+    def apply(c: np.ndarray, alpha: np.ndarray, a: np.ndarray, b: np.ndarray, beta: np.ndarray) -> np.ndarray:
         """Return the result for NumPy arrays."""
-        result = np.matmul(a, b)
+        result: np.ndarray = np.matmul(a, b)
         if result.shape != c.shape:
-            return beta * c + alpha * result
+            whole: np.ndarray = beta * c + alpha * result
+            return whole
         if alpha != 1:
             result *= alpha
         result += c if beta == 1 else beta * c
@@ -237,7 +238,7 @@ def dot(a: TensorLike, b: TensorLike) -> TensorVariable:
 
 
 @composed
-def tensordot(a: TensorLike, b: TensorLike, axes: Any = 2) -> TensorVariable:
+def tensordot(a: TensorLike, b: TensorLike, axes: AxisLike | Sequence[AxisLike] = 2) -> TensorVariable:
     """Sum products over pairs of axes (as numpy.tensordot).
 
     Parameters
@@ -266,7 +267,9 @@ def tensordot(a: TensorLike, b: TensorLike, axes: Any = 2) -> TensorVariable:
     return reshape(matmul(left, right), [*(nx[d] for d in free_x), *(ny[d] for d in free_y)])
 
 
-def _summed_axes(x: Any, y: Any, axes: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _summed_axes(
+    x: TensorVariable, y: TensorVariable, axes: AxisLike | Sequence[AxisLike]
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the axes of both tensors that tensordot sums over."""
     count = known_integer(axes)
     if count is not None:
@@ -277,7 +280,7 @@ def _summed_axes(x: Any, y: Any, axes: Any) -> tuple[tuple[int, ...], tuple[int,
             )
             raise AxisError(msg)
         return tuple(range(x.ndim - count, x.ndim)), tuple(range(count))
-    pair = as_items("tensordot: axes", axes)
+    pair = as_items("tensordot: axes", axes)  # type: ignore[arg-type]  # refuses what is none
     if len(pair) != 2 or any(named is None for named in pair):
         msg = f"tensordot: axes must be a number, or one or several axes for each tensor, got {text_of(axes)}."
         raise ShapeError(msg)
@@ -288,7 +291,7 @@ def _summed_axes(x: Any, y: Any, axes: Any) -> tuple[tuple[int, ...], tuple[int,
     return xs, ys
 
 
-def _common_size(x: Any, y: Any, xs: Sequence[int], ys: Sequence[int]) -> Any:
+def _common_size(x: TensorVariable, y: TensorVariable, xs: Sequence[int], ys: Sequence[int]) -> TensorVariable | int:
     """Return the product of the lengths summed over, one more where they turn out to differ.
 
     Products may be equal where lengths are not. With one more, there are too few elements or, if there are none, the
@@ -305,7 +308,7 @@ def _common_size(x: Any, y: Any, xs: Sequence[int], ys: Sequence[int]) -> Any:
     size = _product(lengths(y)[e] for e in ys)
     if len(xs) < 2:
         return size
-    agree: Any = None
+    agree: TensorVariable | None = None
     for d, e, (n, m) in zip(xs, ys, known, strict=True):
         if n is None or m is None:
             same = eq(lengths(x)[d], lengths(y)[e])
@@ -313,8 +316,8 @@ def _common_size(x: Any, y: Any, xs: Sequence[int], ys: Sequence[int]) -> Any:
     return size if agree is None else switch(agree, size, size + 1)
 
 
-def _product(numbers: Any) -> Any:
-    result: Any = 1
+def _product(numbers: Iterable[TensorVariable]) -> TensorVariable | int:
+    result: TensorVariable | int = 1
     for n in numbers:
         value = getattr(n, "data", None)
         if value is not None and isinstance(result, int):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from treadle.config import lazy_module
 from treadle.graph import Form, Variable, as_flag, composed, static_op
 from treadle.tensor.arguments import as_number
 from treadle.tensor.axes import axis_keyword, normalize_axes
-from treadle.tensor.conversion import as_tensor_variable, constant, cotangent_of
+from treadle.tensor.conversion import as_tensor_variable, constant, cotangent_of, tensors
 from treadle.tensor.dimshuffle import NEW, dimshuffle
 from treadle.tensor.dtype_rules import check_conversion
 from treadle.tensor.errors import DtypeError, TensorTypeError
@@ -88,13 +89,13 @@ KINDS = {
 }
 
 
-def expanded(x: TensorLike, axes: Sequence[int], ndim: int) -> Any:
+def expanded(x: TensorLike, axes: Sequence[int], ndim: int) -> TensorVariable:
     """Put the reduced axes back into a result, with length 1; `ndim` is the rank before the reduction."""
     kept = iter(range(ndim - len(axes)))
     return dimshuffle(x, *(NEW if d in axes else next(kept) for d in range(ndim)))
 
 
-def _without(x: Any, axes: Sequence[int]) -> tuple[int | None, ...]:
+def _without(x: TensorType, axes: Sequence[int]) -> tuple[int | None, ...]:
     return tuple(n for d, n in enumerate(x.shape) if d not in axes)
 
 
@@ -179,19 +180,20 @@ class Reduction(OverAxes):
 
     def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
         """Promise that nothing but numbers of 0 or more makes 0 or more; integers wrap around."""
-        node: Any = output.owner
-        kinds = {node.inputs[0].type.numpy_dtype.kind, np.dtype(self.dtype).kind}
-        return fact == "nonnegative" and kinds == {"f"} and holds(fact, node.inputs[0])
+        if fact != "nonnegative" or output.owner is None:
+            return False
+        (x,) = tensors(output.owner.inputs)
+        return {x.type.numpy_dtype.kind, np.dtype(self.dtype).kind} == {"f"} and holds(fact, x)
 
-    def known_values(self, node: Apply, known: Callable[[Variable], Known]) -> Known:
+    def known_values(self, node: TensorNode, known: Callable[[Variable], Known]) -> Known:
         """Return the reduction of a vector that is known."""
-        kind: Any = node.inputs[0].type
+        kind = node.inputs[0].type
         found = known(node.inputs[0])
         if not found or None in found or kind.ndim != 1 or np.dtype(self.dtype).kind not in "iu":
             return None
         return [int(self.apply(np.array(found, kind.dtype)))]
 
-    def apply(self, x: Any) -> Any:
+    def apply(self, x: np.ndarray) -> np.ndarray:
         """Return the reduction of a NumPy array."""
         if not self.axes:
             return x.astype(self.acc_dtype).astype(self.dtype)
@@ -214,7 +216,7 @@ class Reduction(OverAxes):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Spread the cotangent over what was combined; ties of an extremum share it evenly."""
-        x: Any = inputs[0]
+        x = tensors(inputs)[0]
         if not self._is_smooth or x.type.numpy_dtype.kind not in "fc":
             return [None]
         ct = expanded(cotangents[0], self.axes, x.ndim)
@@ -249,8 +251,8 @@ class ProductOfOthers(OpFromGraph):
 
     __props__ = (*(OpFromGraph.__props__ or ()), "axes")
 
-    def __init__(self, elements: Any, directions: Sequence[Any], axes: tuple[int, ...]) -> None:
-        x, *along = (v.type.make_variable() for v in (elements, *directions))
+    def __init__(self, elements: Variable, directions: Sequence[Variable], axes: tuple[int, ...]) -> None:
+        x, *along = tensors([v.type.make_variable() for v in (elements, *directions)])
         super().__init__([x, *along], [_value_of_others(x, along, axes)], inline=True, name="product_of_others")
         self.axes = axes
 
@@ -266,18 +268,20 @@ class ProductOfOthers(OpFromGraph):
     ) -> Sequence[Variable | None]:
         """Take the cotangent as one more direction, and in place of each; which elements are left out is symmetric."""
         del outputs
-        x, *directions = inputs
-        given: Any = cotangents[0]
-        ct = given.conj()
+        x, *directions = tensors(inputs)
+        ct = tensors(cotangents)[0].conj()
         replaced = [[*directions[:i], ct, *directions[i + 1 :]] for i in range(len(directions))]
         return [_product_of_others(x, along, self.axes).conj() for along in ([*directions, ct], *replaced)]
 
 
-def _product_of_others(x: Any, directions: Sequence[Any], axes: tuple[int, ...]) -> Any:
-    return ProductOfOthers(x, directions, axes)(x, *directions)
+def _product_of_others(
+    x: TensorVariable, directions: Sequence[TensorVariable], axes: tuple[int, ...]
+) -> TensorVariable:
+    result: TensorVariable = ProductOfOthers(x, directions, axes)(x, *directions)
+    return result
 
 
-def _value_of_others(x: Any, directions: Sequence[Any], axes: tuple[int, ...]) -> Any:
+def _value_of_others(x: TensorVariable, directions: Sequence[TensorVariable], axes: tuple[int, ...]) -> TensorVariable:
     """Sum over all choices of different other elements, one for each direction, which leave the product.
 
     The product is zero unless the zeros leave it, all of them: each is chosen for one of the directions, and any of
@@ -291,21 +295,21 @@ def _value_of_others(x: Any, directions: Sequence[Any], axes: tuple[int, ...]) -
     other_zeros = sub(sum_(zeros, axis=axes, keepdims=True), zeros)
     at_zeros = [switch(zero, d, 0) for d in directions]
     elsewhere = [switch(zero, 0, true_div(d, safe)) for d in directions]
-    total: Any = None
+    terms: list[TensorVariable] = []
     for count in range(len(directions) + 1):
-        ways: Any = None
+        ways: list[TensorVariable] = []
         for chosen in combinations(range(len(directions)), count):
             rest = [d for i, d in enumerate(elsewhere) if i not in chosen]
-            way = _over_different_others(
-                [at_zeros[i] for i in chosen], axes, _over_different_others(rest, axes, others)
+            ways.append(
+                _over_different_others([at_zeros[i] for i in chosen], axes, _over_different_others(rest, axes, others))
             )
-            ways = way if ways is None else add(ways, way)
-        term = switch(eq(other_zeros, count), ways, 0)
-        total = term if total is None else add(total, term)
-    return total
+        terms.append(switch(eq(other_zeros, count), reduce(add, ways), 0))
+    return reduce(add, terms)
 
 
-def _over_different_others(values: Sequence[Any], axes: tuple[int, ...], factor: Any) -> Any:
+def _over_different_others(
+    values: Sequence[TensorVariable], axes: tuple[int, ...], factor: TensorVariable
+) -> TensorVariable:
     """Sum the product of values, times a factor, over all choices of different other elements, one for each value."""
     if not values:
         return factor
@@ -373,22 +377,23 @@ class ArgReduction(OverAxes):
         return f"{self.kind.capitalize()}{{axes={list(self.axes)}}}"
 
 
-def _axes(kind: str, axis: Any, x: Any) -> tuple[int, ...]:
+def _axes(kind: str, axis: AxisLike, x: TensorVariable) -> tuple[int, ...]:
     return tuple(sorted(normalize_axes(kind, axis, x.ndim, of_scalar=True)))
 
 
-def _finish(kind: str, result: Any, x: Any, axes: tuple[int, ...], keepdims: bool) -> TensorVariable:
+def _finish(
+    kind: str, result: TensorVariable, x: TensorVariable, axes: tuple[int, ...], keepdims: bool
+) -> TensorVariable:
     kept = as_flag(f"{kind}: keepdims", keepdims)
-    out: TensorVariable = expanded(result, axes, x.ndim) if kept else result
-    return out
+    return expanded(result, axes, x.ndim) if kept else result
 
 
-def _reduce(kind: str, x: Any, axis: Any, keepdims: bool, dtype: str, acc_dtype: str) -> TensorVariable:
+def _reduce(kind: str, x: TensorVariable, axis: AxisLike, keepdims: bool, dtype: str, acc_dtype: str) -> TensorVariable:
     axes = _axes(kind, axis, x)
     return _finish(kind, Reduction(kind, axes, dtype, acc_dtype)(x), x, axes, keepdims)
 
 
-def _sum_dtypes(x: Any, dtype: Any, acc_dtype: Any) -> tuple[str, str]:
+def _sum_dtypes(x: TensorVariable, dtype: DTypeLike | None, acc_dtype: DTypeLike | None) -> tuple[str, str]:
     """Return result and accumulator dtypes of sums and products, as NumPy has them.
 
     Bool and short integers become int64 or uint64; float16 is accumulated in float32.
@@ -442,7 +447,7 @@ def prod(
     return _reduce("prod", var, axis, keepdims, *_sum_dtypes(var, dtype, acc_dtype))
 
 
-def _ordered(x: Any) -> Any:
+def _ordered(x: TensorLike) -> TensorVariable:
     var = as_tensor_variable(x)
     if var.type.numpy_dtype.kind == "c":
         msg = f"max/min: complex numbers have no order, got {var} of type {var.type}. Reduce abs(x) or x.real."
@@ -472,12 +477,12 @@ def any_(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> Tensor
     return _reduce("any", _truth(x), axis, keepdims, "bool", "bool")
 
 
-def _truth(x: Any) -> Any:
+def _truth(x: TensorLike) -> TensorVariable:
     var = as_tensor_variable(x)
     return var if var.dtype == "bool" else neq(var, 0)
 
 
-def _position(kind: str, x: Any, axis: Any, keepdims: bool) -> TensorVariable:
+def _position(kind: str, x: TensorLike, axis: AxisLike, keepdims: bool) -> TensorVariable:
     var = _ordered(x)
     axes = _axes(kind, axis, var)
     return _finish(kind, ArgReduction(kind, axes)(var), var, axes, keepdims)
@@ -500,15 +505,13 @@ def max_and_argmax(
     return max_(x, axis, keepdims), argmax(x, axis, keepdims)
 
 
-def _count(x: Any, axes: Sequence[int], dtype: str) -> Any:
+def _count(x: TensorVariable, axes: Sequence[int], dtype: str) -> TensorVariable:
     """Return the number of elements along axes as a scalar of a float dtype."""
-    if all(x.type.shape[d] is not None for d in axes):
-        return constant(math.prod(x.type.shape[d] for d in axes), dtype=dtype)
-    count: Any = None
-    for d in axes:
-        n = shape_i(x, d)
-        count = n if count is None else mul(count, n)
-    return cast(count, dtype)
+    known = [n for d in axes if (n := x.type.shape[d]) is not None]
+    if len(known) == len(axes):
+        return constant(math.prod(known), dtype=dtype)
+    first, *others = (shape_i(x, d) for d in axes)
+    return cast(reduce(mul, others, first), dtype)
 
 
 @composed
@@ -572,7 +575,7 @@ def var(
     return cast(true_div(total, divisor), value.real.dtype)
 
 
-def _squared_size(x: Any) -> Any:
+def _squared_size(x: TensorVariable) -> TensorVariable:
     return add(sqr(x.real), sqr(x.imag)) if x.type.numpy_dtype.kind == "c" else sqr(x)
 
 

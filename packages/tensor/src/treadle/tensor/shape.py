@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, SupportsIndex
+from typing import TYPE_CHECKING, SupportsIndex
 
 import numpy as np
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from treadle.tensor import vectorize
     from treadle.tensor.known_values import Known
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
-    from treadle.tensor.variable import TensorNode, TensorVariable
+    from treadle.tensor.variable import TensorLike, TensorNode, TensorVariable
 else:
     vectorize = lazy_module("treadle.tensor.vectorize")
 
@@ -62,11 +62,10 @@ class Shape(TensorOp):
         del node
         output_storage[0][0] = np.array(inputs[0].shape, LENGTH)
 
-    def known_values(self, node: Apply, known: Callable[[Variable], Known]) -> Known:
+    def known_values(self, node: TensorNode, known: Callable[[Variable], Known]) -> Known:
         """Return the lengths that are part of the type."""
         del known
-        kind: Any = node.inputs[0].type
-        return list(kind.shape)
+        return list(node.inputs[0].type.shape)
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Say that nothing flows back: a shape does not change smoothly."""
@@ -117,11 +116,10 @@ class ShapeI(TensorOp):
         del output, holds
         return fact == "nonnegative"
 
-    def known_values(self, node: Apply, known: Callable[[Variable], Known]) -> Known:
+    def known_values(self, node: TensorNode, known: Callable[[Variable], Known]) -> Known:
         """Return the length, if it is part of the type."""
         del known
-        kind: Any = node.inputs[0].type
-        return [kind.shape[self.axis]]
+        return [node.inputs[0].type.shape[self.axis]]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Say that nothing flows back: a length does not change smoothly."""
@@ -140,13 +138,13 @@ class ShapeI(TensorOp):
         return [None]
 
 
-def shape(x: Any) -> TensorVariable:
+def shape(x: TensorLike) -> TensorVariable:
     """Return the shape of a tensor as a vector of int64."""
     result: TensorVariable = Shape()(x)
     return result
 
 
-def shape_i(x: Any, axis: int) -> TensorVariable:
+def shape_i(x: TensorLike, axis: int) -> TensorVariable:
     """Return the length of one dimension as an int64 scalar; a constant where it is known."""
     var = as_tensor_variable(x)
     at = normalize_axis("shape_i", axis, var.ndim)
@@ -170,7 +168,7 @@ def shared_lengths() -> Iterator[None]:
         _MEMO.reset(token)
 
 
-def lengths(x: Any) -> list[TensorVariable]:
+def lengths(x: TensorLike) -> list[TensorVariable]:
     """Return the length of every dimension as a list of int64 scalars."""
     var = as_tensor_variable(x)
     memo = _MEMO.get()
@@ -182,7 +180,7 @@ def lengths(x: Any) -> list[TensorVariable]:
     return list(found)
 
 
-def as_lengths(what: str, given: Any) -> list[TensorVariable]:
+def as_lengths(what: str, given: TensorLike) -> list[TensorVariable]:
     """Return a shape argument as a list of int64 scalars.
 
     Parameters
@@ -258,7 +256,7 @@ class Reshape(TensorOp):
         """Bring the fields to one form."""
         fix_integers(self, "ndim")
 
-    def make_node(self, *inputs: Any) -> Apply:
+    def make_node(self, *inputs: object) -> Apply:
         """Return the node; a shape whose lengths are constant becomes part of the type."""
         x, *wanted = (self.as_input(v) for v in inputs)
         length_inputs(self, wanted)
@@ -333,7 +331,7 @@ class Reshape(TensorOp):
         return [back, *(None for _ in inputs[1:])]
 
 
-def reshape(x: Any, newshape: Any, ndim: int | None = None) -> TensorVariable:
+def reshape(x: TensorLike, newshape: TensorLike, ndim: int | None = None) -> TensorVariable:
     """Give a tensor another shape with the same elements in C order (as numpy.reshape).
 
     Parameters
@@ -363,7 +361,7 @@ def reshape(x: Any, newshape: Any, ndim: int | None = None) -> TensorVariable:
     return result
 
 
-def flatten(x: Any, ndim: SupportsIndex = 1) -> TensorVariable:
+def flatten(x: TensorLike, ndim: SupportsIndex = 1) -> TensorVariable:
     """Return the tensor with all dimensions from the `ndim`-th on joined into one."""
     var = as_tensor_variable(x)
     rank = as_integer("flatten: ndim", ndim)

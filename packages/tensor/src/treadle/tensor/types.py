@@ -18,8 +18,9 @@ from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.policy import check_float64
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from treadle.graph import SharedVariable
     from treadle.tensor.variable import TensorConstant, TensorVariable
 
 Shape = tuple[int | None, ...]
@@ -37,7 +38,7 @@ DTYPES = (
 DTYPE_NAMES: Mapping[np.dtype, str] = MappingProxyType({np.dtype(name): name for name in DTYPES})
 
 
-def _dtype_name(dtype: Any) -> str:
+def _dtype_name(dtype: object) -> str:
     """Return the canonical name of a dtype, ``floatX`` resolved."""
     if isinstance(dtype, str):
         if dtype in DTYPES:
@@ -48,7 +49,7 @@ def _dtype_name(dtype: Any) -> str:
         return DTYPE_NAMES[dtype]
     try:
         # To NumPy, None is float64, and whatever has an attribute dtype is a dtype.
-        name = "" if dtype is None or isinstance(dtype, Variable) else str(np.dtype(dtype).name)
+        name = "" if dtype is None or isinstance(dtype, Variable) else str(np.dtype(dtype).name)  # type: ignore[call-overload]  # refuses what is none
     except Exception:  # noqa: BLE001 - what is given may fail in any way; it is no dtype in any case
         name = ""
     if name not in DTYPES:
@@ -62,7 +63,7 @@ def _dtype_name(dtype: Any) -> str:
 _BELOW_REFERENCES = 3
 
 
-def _below(view: object) -> Any:
+def _below(view: object) -> object:
     """Return what an array or a buffer is a view of, or None."""
     return view.obj if isinstance(view, memoryview) else getattr(view, "base", None)
 
@@ -80,7 +81,7 @@ def _dimension(n: object) -> int | None:
     return length
 
 
-def _static_shape(shape: object) -> Shape:
+def _static_shape(shape: Iterable[object]) -> Shape:
     """Return a shape argument as a tuple of lengths; one length stands for itself."""
     if known_integer(shape) is not None:
         return (_dimension(shape),)
@@ -136,9 +137,9 @@ class TensorType(Type):
 
     __props__: ClassVar[tuple[str, ...]] = ("dtype", "shape")
     __slots__ = ("_text", "dtype", "ndim", "numpy_dtype", "shape")
-    shared_type: ClassVar[Any]
-    _known: ClassVar[dict[tuple[str, Shape], TensorType]] = {}
-    _lock: ClassVar[Any] = new_lock()
+    shared_type: ClassVar[type[SharedVariable]]
+    _known: ClassVar[dict[tuple[object, object], TensorType]] = {}
+    _lock: ClassVar = new_lock()
 
     dtype: str
     shape: Shape
@@ -146,7 +147,7 @@ class TensorType(Type):
     _text: str
     numpy_dtype: np.dtype
 
-    def __new__(cls, dtype: Any = "floatX", shape: Sequence[Any] = (), name: str | None = None) -> TensorType:
+    def __new__(cls, dtype: object = "floatX", shape: Sequence[object] = (), name: str | None = None) -> TensorType:
         """Return the one type of this dtype and shape."""
         del name  # the documented parameter; types are told apart by dtype and shape alone
         try:
@@ -361,7 +362,7 @@ class TensorType(Type):
             below[0] = _below(below[0])
         return True
 
-    def guard(self, name: str) -> tuple[str, dict[str, Any]]:
+    def guard(self, name: str) -> tuple[str, dict[str, object]]:
         """Return a quick test of class, dtype, rank and known lengths."""
         tests = [f"type({name}) is ndarray", f"{name}.dtype is {self.dtype}_", f"{name}.ndim == {self.ndim}"]
         tests += [f"{name}.shape[{d}] == {n}" for d, n in enumerate(self.shape) if n is not None]
@@ -389,13 +390,13 @@ class TensorType(Type):
         values = rng.normal(size=shape)
         return np.asarray(values + 1j * rng.normal(size=shape) if kind == "c" else values).astype(self.numpy_dtype)
 
-    def non_finite(self, value: Any) -> tuple[bool, bool]:
+    def non_finite(self, value: np.ndarray) -> tuple[bool, bool]:
         """Return whether the array holds a NaN, and whether it holds an infinity."""
         if self.numpy_dtype.kind not in "fc":
             return False, False
         return bool(np.isnan(value).any()), bool(np.isinf(value).any())
 
-    def nbytes(self, value: Any) -> int:
+    def nbytes(self, value: np.ndarray) -> int:
         """Return the size of the array's data in bytes."""
         return int(value.nbytes)
 
@@ -408,7 +409,7 @@ class TensorType(Type):
             size *= n
         return size
 
-    def narrowed(self, value: Any) -> TensorType:
+    def narrowed(self, value: np.ndarray) -> TensorType:
         """Return the type with the array's own lengths."""
         return TensorType(self.dtype, value.shape)
 

@@ -136,4 +136,4 @@ TensorLike: TypeAlias = Variable | Apply | Operators | np.ndarray | np.generic |
 AxisLike: TypeAlias = SupportsIndex | Sequence[SupportsIndex] | np.ndarray | None
 
 # What may stand between the brackets of ``x[...]``.
-Index: TypeAlias = "TensorLike | slice | EllipsisType | tuple[Index, ...] | None"
+Index: TypeAlias = "int | TensorLike | slice | EllipsisType | tuple[Index, ...] | None"

@@ -124,7 +124,7 @@ def refuse_batched(pairs: Iterable[Pair], what: str) -> None:
             raise VectorizeError(msg)
 
 
-def complete(old: Any, new: Any, replaced: Sequence[Any]) -> TensorVariable:
+def complete(old: TensorVariable, new: TensorVariable, replaced: Sequence[Pair]) -> TensorVariable:
     """Return a result with all batch dimensions of the inputs that it depends on: one length of x does, for instance.
 
     Parameters
@@ -145,16 +145,18 @@ def checked_lengths(node: TensorNode, wanted: Sequence[TensorVariable]) -> Seque
     return wanted
 
 
-def reshape_lengths(node: TensorNode, x: TensorVariable, wanted: Sequence[TensorVariable]) -> list[TensorVariable]:
+def reshape_lengths(
+    node: TensorNode, x: TensorVariable, wanted: Sequence[TensorVariable]
+) -> list[TensorVariable | int]:
     """Return the lengths of a reshape for each value of the batch, and for -1 what it stands for."""
     own = lengths(x)[batch_ndim(node.inputs[0], x) :]
-    kind: Any = node.outputs[0].type
-    given = list(checked_lengths(node, wanted))
+    kind = node.outputs[0].type
+    given: list[TensorVariable | int] = list(checked_lengths(node, wanted))
     for at, length in enumerate(wanted):
         known = as_index(length)
         if (known is not None and known >= 0) or (length.owner is not None and isinstance(length.owner.op, ShapeI)):
             continue
-        meant = kind.shape[at]
+        meant: TensorVariable | int | None = kind.shape[at]
         if meant is None:
             others = [*wanted[:at], *wanted[at + 1 :]]
             meant = floor_div(_product(own), maximum(_product(others), 1))

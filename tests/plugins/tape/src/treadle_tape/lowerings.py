@@ -153,7 +153,7 @@ def put(op: tt.IncSubtensor | tt.AdvancedIncSubtensor, node: Apply) -> Callable[
         if is_set:
             made[index] = y
         else:
-            (np.logical_or if made.dtype == bool else np.add).at(made, index, y)
+            (np.logical_or if made.dtype == bool else np.add).at(made, index, y)  # type: ignore[arg-type]  # an index of several parts too
         return made
 
     return run

@@ -19,13 +19,13 @@ class ChangesPart(ABC):
     """
 
     @abstractmethod
-    def keep_part(self, inputs: Sequence[object]) -> Value:
+    def keep_part(self, inputs: Sequence[Value]) -> Value:
         """Return a copy of the part that will be changed."""
 
     @abstractmethod
-    def change_part(self, inputs: Sequence[object], kept: object) -> None:
+    def change_part(self, inputs: Sequence[Value], kept: Value) -> None:
         """Change the value of the first input; `kept` is what `keep_part` returned for the inputs."""
 
     @abstractmethod
-    def restore_part(self, inputs: Sequence[object], kept: object) -> None:
+    def restore_part(self, inputs: Sequence[Value], kept: Value) -> None:
         """Put back into the first input what was kept."""

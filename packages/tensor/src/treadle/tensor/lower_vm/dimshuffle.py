@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @TABLE.register(DimShuffle)
-def lower(op: DimShuffle, node: Apply) -> Callable[..., Any]:
+def lower(op: DimShuffle, node: Apply) -> Callable[..., np.ndarray]:
     """Return a function that makes the view."""
     del node
     if op.dropped:
@@ -24,19 +24,19 @@ def lower(op: DimShuffle, node: Apply) -> Callable[..., Any]:
     axes = tuple(d for d in op.order if isinstance(d, int))
     if op.is_transpose:
 
-        def permute(x: Any) -> Any:
+        def permute(x: np.ndarray) -> np.ndarray:
             return x.transpose(axes)
 
         return permute
     index = tuple(np.newaxis if d == NEW else slice(None) for d in op.order)
     if axes == tuple(range(op.ndim)):
 
-        def expand(x: Any) -> Any:
+        def expand(x: np.ndarray) -> np.ndarray:
             return x[index]
 
         return expand
 
-    def rearrange(x: Any) -> Any:
+    def rearrange(x: np.ndarray) -> np.ndarray:
         return x.transpose(axes)[index]
 
     return rearrange

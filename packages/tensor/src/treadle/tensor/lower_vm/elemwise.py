@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,35 +13,35 @@ from treadle.tensor.elemwise import Elemwise
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from treadle.graph import Apply
+    from treadle.tensor.variable import TensorNode
 
 # Elements from which on memory of one's own costs more than asking whether an operand's will do.
 LARGE = 4096
 
 
 @TABLE.register(Elemwise)
-def lower(op: Elemwise, node: Apply) -> Callable[..., Any] | None:
+def lower(op: Elemwise, node: TensorNode) -> Callable[..., np.ndarray] | None:
     """Return the NumPy function itself where nothing is to be converted, else None or a wrapper."""
     scalar = op.scalar_op
     if isinstance(scalar, Composite):
         return None
-    kinds: list[Any] = [v.type for v in node.inputs]
-    out: Any = node.outputs[0].type
+    kinds = [v.type for v in node.inputs]
+    out = node.outputs[0].type
     direct = scalar.ufunc is not None and all(
         t.numpy_dtype == d for t, d in zip(kinds, op.loop_dtypes(node), strict=True)
     )
     if not direct or scalar.name == "identity":
         return None
     if out.ndim > 0:
-        function: Callable[..., Any] = scalar.impl
+        function: Callable[..., np.ndarray] = scalar.impl
         return _over(function, op.inplace[0][1]) if op.inplace else function
     return _scalar(scalar.impl)
 
 
-def _over(function: Callable[..., Any], at: int) -> Callable[..., Any]:
+def _over(function: Callable[..., np.ndarray], at: int) -> Callable[..., np.ndarray]:
     """Return the function, which writes its result over an operand where that is large and no other is larger."""
 
-    def run(*values: Any) -> Any:
+    def run(*values: np.ndarray) -> np.ndarray:
         target = values[at]
         if target.size < LARGE or not target.flags.writeable or any(x.shape != target.shape for x in values):
             return function(*values)
@@ -50,11 +50,11 @@ def _over(function: Callable[..., Any], at: int) -> Callable[..., Any]:
     return run
 
 
-def _scalar(function: Callable[..., Any]) -> Callable[..., Any]:
+def _scalar(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
     """Return the function with its results as arrays: NumPy returns numbers where the rank is 0."""
     asarray = np.asarray
 
-    def run(*values: Any) -> Any:
+    def run(*values: np.ndarray) -> np.ndarray:
         return asarray(function(*values))
 
     return run

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.link.vm import TABLE
 from treadle.tensor.from_graph import OpFromGraph
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @TABLE.register(OpFromGraph)
-def lower(op: OpFromGraph, node: Apply) -> Callable[..., Any] | None:
+def lower(op: OpFromGraph, node: Apply) -> Callable[..., object] | None:
     """Return the function of the inner graph, compiled once for all nodes of the op."""
     if type(op).perform is not OpFromGraph.perform:
         return None

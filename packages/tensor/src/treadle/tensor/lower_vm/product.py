@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 
 @TABLE.register(MatMul)
-def lower(op: MatMul, node: Apply) -> Callable[..., Any]:
+def lower(op: MatMul, node: Apply) -> Callable[..., np.ndarray]:
     """Return NumPy's matmul."""
     del op, node
-    function: Callable[..., Any] = np.matmul
+    function: Callable[..., np.ndarray] = np.matmul
     return function
 
 
 @TABLE.register(Gemm)
-def lower_gemm(op: Gemm, node: Apply) -> Callable[..., Any]:
+def lower_gemm(op: Gemm, node: Apply) -> Callable[..., np.ndarray]:
     """Return a function that scales and adds in the product's own memory."""
     del node
-    function: Callable[..., Any] = op.apply
+    function: Callable[..., np.ndarray] = op.apply
     return function

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,13 +12,13 @@ from treadle.tensor.reduction import KINDS, Reduction
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from treadle.graph import Apply
+    from treadle.tensor.variable import TensorNode
 
 
 @TABLE.register(Reduction)
-def lower(op: Reduction, node: Apply) -> Callable[..., Any] | None:
+def lower(op: Reduction, node: TensorNode) -> Callable[..., np.ndarray] | None:
     """Return a call of the ufunc's reduce where nothing is to be converted."""
-    kind: Any = node.inputs[0].type
+    kind = node.inputs[0].type
     if not op.axes or not kind.dtype == op.acc_dtype == op.dtype:
         return None
     reduce = getattr(np, KINDS[op.kind].ufunc).reduce
@@ -26,10 +26,10 @@ def lower(op: Reduction, node: Apply) -> Callable[..., Any] | None:
     dtype = np.dtype(op.dtype)
     asarray = np.asarray
 
-    def run(x: Any) -> Any:
+    def run(x: np.ndarray) -> np.ndarray:
         return asarray(reduce(x, axes, dtype))
 
-    def run_ordered(x: Any) -> Any:
+    def run_ordered(x: np.ndarray) -> np.ndarray:
         return asarray(reduce(x, axes))
 
     return run_ordered if op.kind in {"max", "min", "all", "any"} else run

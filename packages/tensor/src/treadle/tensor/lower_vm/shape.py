@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,24 +17,24 @@ if TYPE_CHECKING:
 
 
 @TABLE.register(ShapeI)
-def lower_shape_i(op: ShapeI, node: Apply) -> Callable[..., Any]:
+def lower_shape_i(op: ShapeI, node: Apply) -> Callable[..., np.ndarray]:
     """Return a function that reads one length."""
     del node
     axis = op.axis
     array = np.array
 
-    def length(x: Any) -> Any:
+    def length(x: np.ndarray) -> np.ndarray:
         return array(x.shape[axis], "int64")
 
     return length
 
 
 @TABLE.register(SumTo)
-def lower_sum_to(op: SumTo, node: Apply) -> Callable[..., Any]:
+def lower_sum_to(op: SumTo, node: Apply) -> Callable[..., np.ndarray]:
     """Return a function that sums to lengths, or gives the array itself where they agree."""
     del op, node
 
-    def run(x: Any, *lengths: Any) -> Any:
+    def run(x: np.ndarray, *lengths: np.ndarray) -> np.ndarray:
         wanted = tuple(map(int, lengths))
         return x if x.shape == wanted else sum_array_to(x, wanted)
 
