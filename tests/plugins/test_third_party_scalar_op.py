@@ -101,3 +101,62 @@ def test_a_body_that_is_not_elementwise_is_refused() -> None:
     total = Elemwise(ScalarOp(name="total", body=lambda x: x + tt.logsumexp(x)))
     with pytest.raises(tt.TensorTypeError, match="total: the body of a scalar op applies elementwise functions"):
         value_of(total, "C")
+
+
+@pytest.mark.parametrize("mode", [*MODES, *(Mode(linker=m.lower(), optimizer=None) for m in MODES)], ids=str)
+def test_a_body_may_return_a_number_or_an_operand(mode: Any) -> None:
+    number = Elemwise(ScalarOp(name="number", nin=1, body=lambda _: 2.5))
+    given = Elemwise(ScalarOp(name="given", body=lambda x: x))
+    first = Elemwise(ScalarOp(name="first", body=lambda x, _: x))
+    np.testing.assert_array_equal(value_of(number, mode), np.full(9, 2.5))
+    np.testing.assert_array_equal(value_of(given, mode), VALUE)
+    x = tt.vector()
+    with config.change_flags(torch__compile=False, on_python_step="raise"):
+        f = function([x], first(x, np.zeros(9)), mode=mode)
+    np.testing.assert_array_equal(f(VALUE[:1]), np.full(9, VALUE[0]))
+
+
+def test_a_scalar_op_that_calls_itself_is_refused_where_it_is_applied() -> None:
+    loop = Elemwise(ScalarOp(name="loop", body=lambda x: back(x) + 1))
+    back = Elemwise(ScalarOp(name="back", body=lambda x: loop(x) * 2))
+    with pytest.raises(tt.TensorTypeError, match=r"loop: .* calls the scalar op itself, loop calls back calls loop"):
+        loop(tt.vector())
+
+
+@pytest.mark.parametrize(
+    ("body", "given"),
+    [
+        (lambda x: [x, x], "a result of 1 dimensions"),
+        (lambda x: x + np.ones(3), "a result of 1 dimensions"),
+        (lambda x: x + tt.scalar("free"), "free"),
+        (lambda x: x - tt.sum(x), "Sum"),
+    ],
+)
+def test_a_body_of_anything_but_elementwise_functions_is_refused_where_it_is_applied(body: Any, given: str) -> None:
+    op = Elemwise(ScalarOp(name="other", body=body))
+    with pytest.raises(tt.TensorTypeError, match=f"other: the body of a scalar op .* got {given}"):
+        op(tt.vector())
+
+
+def test_a_body_that_fails_is_named_with_the_dtypes_of_its_operands() -> None:
+    op = Elemwise(ScalarOp(name="odd", nin=1, body=lambda x, y: x + y))
+    with pytest.raises(TypeError) as caught:
+        op(tt.matrix(dtype="float32"))
+    assert caught.value.__notes__ == ["It happened in the body of the scalar op odd, for float32."]
+
+
+def test_a_complex_result_of_a_body_is_refused_for_a_real_function() -> None:
+    op = Elemwise(ScalarOp(name="turned", body=lambda x: tt.complex(x, x)))
+    with pytest.raises(tt.DtypeError, match="turned: result of the body: a complex number does not become float64"):
+        op(tt.vector())
+
+
+def test_parameters_of_a_body_with_defaults_are_no_operands() -> None:
+    assert ScalarOp(name="scaled", body=lambda x, factor=2: x * factor).nin == 1
+    with pytest.raises(tt.TensorTypeError, match="many: the number of operands does not follow"):
+        ScalarOp(name="many", body=lambda *xs: xs[0])
+
+
+def test_a_scalar_op_that_nothing_computes_is_refused() -> None:
+    with pytest.raises(tt.TensorTypeError, match="empty: a scalar op needs a ufunc, an impl or a body"):
+        ScalarOp(name="empty")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from treadle.config import text_of
 from treadle.graph import Constant, composing, encode_dataclass, toposort
 from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.errors import TensorTypeError
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import Variable
+    from treadle.tensor.scalar_op import Body
     from treadle.tensor.variable import TensorVariable
 
     # Whether a backend computes a scalar op itself, for operands converted to some dtypes.
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
 
 # Bodies are computed in float32 where the scalar op computes with float16, and rounded once.
 _WIDE = {"float16": "float32"}
+# The scalar ops whose bodies are being called, each with the dtypes of its operands.
+_CALLS: ContextVar[tuple[tuple[ScalarOp, tuple[str, ...]], ...]] = ContextVar("treadle.bodies", default=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,26 +170,64 @@ def formula(scalar_op: ScalarOp, loops: Sequence[str]) -> Composite:
 
 def _traced(scalar_op: ScalarOp, dtypes: tuple[str, ...]) -> Composite:
     inputs = [TensorType(d, ()).make_variable() for d in dtypes]
-    with composing():
-        out = as_tensor_variable(scalar_op.body(*inputs)) if scalar_op.body is not None else inputs[0]
+    out = _applied(scalar_op, inputs)
     nodes = toposort([out], inputs)
-    constants = [x for x in dict.fromkeys(x for node in nodes for x in node.inputs) if isinstance(x, Constant)]
+    met = dict.fromkeys([*(x for node in nodes for x in node.inputs), out])
+    constants = [x for x in met if isinstance(x, Constant) and isinstance(x.type, TensorType)]
     place: dict[Variable, int] = {x: i for i, x in enumerate((*inputs, *constants))}
-    steps = []
+    steps: list[Step] = []
+
+    def append(inner: ScalarOp, args: Sequence[int], operands: Sequence[np.dtype]) -> int:
+        loops, result = inner.signature(operands)
+        steps.append(Step(inner, tuple(args), tuple(d.name for d in loops), result.name))
+        return len(inputs) + len(constants) + len(steps) - 1
+
     for node in nodes:
         inner = getattr(node.op, "scalar_op", None)
         operands = cast("Sequence[TensorVariable]", node.inputs)
-        if not isinstance(inner, ScalarOp) or any(x not in place for x in operands):
-            msg = (
-                f"{scalar_op.name}: the body of a scalar op applies elementwise functions to its operands and to "
-                f"numbers, got {node.op}. Make it of functions that are elementwise."
-            )
-            raise TensorTypeError(msg)
-        loops, result = inner.signature([x.type.numpy_dtype for x in operands])
-        steps.append(Step(inner, tuple(place[x] for x in operands), tuple(d.name for d in loops), result.name))
-        place[node.outputs[0]] = len(place)
+        free = next((x for x in operands if x not in place), None)
+        if free is not None or not isinstance(inner, ScalarOp):
+            raise _not_elementwise(scalar_op, text_of(node.op if free is None else free, str))
+        place[node.outputs[0]] = append(inner, [place[x] for x in operands], [x.type.numpy_dtype for x in operands])
+    if out not in place:
+        raise _not_elementwise(scalar_op, text_of(out, str))
+    result = place[out]
+    if out in inputs:
+        result = append(SCALAR_OPS["identity"], [result], [out.type.numpy_dtype])
+    for x in inputs:
+        if x not in met:  # the result has its shape all the same
+            result = append(SCALAR_OPS["second"], [place[x], result], [x.type.numpy_dtype, out.type.numpy_dtype])
     numbers = tuple((x.data.item(), x.data.dtype.name) for x in constants)
-    return Composite(len(inputs), dtypes, tuple(steps), (place[out],), numbers)
+    return Composite(len(inputs), dtypes, tuple(steps), (result,), numbers)
+
+
+def _applied(scalar_op: ScalarOp, inputs: Sequence[TensorVariable]) -> TensorVariable:
+    """Return what the body of a scalar op makes of variables of rank 0."""
+    call = (scalar_op, tuple(x.type.dtype for x in inputs))
+    calls = _CALLS.get()
+    if call in calls:
+        names = " calls ".join(each.name for each, _ in (*calls[calls.index(call) :], call))
+        msg = f"{scalar_op.name}: the body of a scalar op calls the scalar op itself, {names}. Write it without."
+        raise TensorTypeError(msg)
+    token = _CALLS.set((*calls, call))
+    try:
+        with composing():
+            out = as_tensor_variable(cast("Body", scalar_op.body)(*inputs))
+    except Exception as error:
+        error.add_note(f"It happened in the body of the scalar op {scalar_op.name}, for {', '.join(call[1])}.")
+        raise
+    finally:
+        _CALLS.reset(token)
+    if out.type.ndim:
+        raise _not_elementwise(scalar_op, f"a result of {out.type.ndim} dimensions")
+    return out
+
+
+def _not_elementwise(scalar_op: ScalarOp, given: str) -> TensorTypeError:
+    return TensorTypeError(
+        f"{scalar_op.name}: the body of a scalar op applies elementwise functions to its operands and to numbers, "
+        f"got {given}. Make it of functions that are elementwise."
+    )
 
 
 class _Expansion:

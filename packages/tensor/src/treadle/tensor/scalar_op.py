@@ -11,8 +11,8 @@ import numpy as np
 
 from treadle.config import lazy_module
 from treadle.graph import DuplicateRegistrationError, tagged
-from treadle.tensor.dtype_rules import float_like, of_ufunc
-from treadle.tensor.errors import DtypeError
+from treadle.tensor.dtype_rules import check_conversion, float_like, of_ufunc
+from treadle.tensor.errors import DtypeError, TensorTypeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from treadle.tensor import composite
     from treadle.tensor.composite import Composite
     from treadle.tensor.dtype_rules import Dtype, DtypeRule, Operand, Signature
-    from treadle.tensor.variable import TensorVariable
+    from treadle.tensor.variable import TensorLike, TensorVariable
 
-    Body = Callable[..., Variable]
+    Body = Callable[..., TensorLike]
     Impl = Callable[..., Any]
     Pullback = Callable[[TensorVariable, TensorVariable, Sequence[TensorVariable]], Sequence[Variable | None]]
 
@@ -77,7 +77,7 @@ class ScalarOp:
     name
         Its name, which is its identity.
     nin
-        Number of operands.
+        Number of operands; without a ufunc that of the parameters of the body, or else of `impl`, that have no default.
     ufunc
         Name of the NumPy ufunc that the function is, if it is one.
     dtypes
@@ -149,13 +149,23 @@ class ScalarOp:
         """Fill in what follows from the ufunc, and enter the scalar op into the table."""
         ufunc: np.ufunc | None = None if self.ufunc is None else getattr(np, self.ufunc)
         self._derive("name", self.name or self.ufunc)
-        told = self.body or self.impl
-        self._derive("nin", self.nin or (ufunc.nin if ufunc else len(inspect.signature(told).parameters)))
+        if self.body is None and self.impl is _derived and ufunc is None:
+            msg = f"{self.name}: a scalar op needs a ufunc, an impl or a body, got none. Pass one."
+            raise TensorTypeError(msg)
+        self._derive("nin", self.nin or (ufunc.nin if ufunc else self._arity()))
         if self.dtypes is _derived:
             self._derive("dtypes", float_like if self.ufunc is None else of_ufunc(self.ufunc))
         if self.impl is _derived:
             self._derive("impl", ufunc or partial(_evaluated, self))
         SCALAR_OPS.add(self)
+
+    def _arity(self) -> int:
+        """Return the number of operands that the body, or else the implementation, needs."""
+        given = inspect.signature(self.body or self.impl).parameters.values()
+        if any(p.kind is p.VAR_POSITIONAL for p in given):
+            msg = f"{self.name}: the number of operands does not follow from a function of any number. Pass nin."
+            raise TensorTypeError(msg)
+        return sum(p.default is p.empty and p.kind in {p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD} for p in given)
 
     def _derive(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
@@ -167,6 +177,8 @@ class ScalarOp:
         ------
         DtypeError
             If the function does not take these dtypes.
+        TensorTypeError
+            If the body does more than apply elementwise functions.
         """
         key = tuple(operands)
         found = self._signatures.get(key)
@@ -179,6 +191,11 @@ class ScalarOp:
                 shown = ", ".join(getattr(d, "name", getattr(d, "__name__", str(d))) for d in key)
                 msg = f"{self.name}: the function does not take operands of dtype {shown}. Cast one of them first."
                 raise DtypeError(msg) from error
+            if self.body is not None:
+                # What is wrong with a body is said where the scalar op is first applied.
+                made = composite.formula(self, [d.name for d in found[0]])
+                source = np.dtype(made.value_dtypes[made.outputs[0]])
+                check_conversion(f"{self.name}: result of the body", source, found[1])
             self._signatures[key] = found
         return found
 
