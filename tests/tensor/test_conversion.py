@@ -1,5 +1,7 @@
 """From plain values to tensors, and back from shared ones."""
 
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -48,6 +50,11 @@ def test_list_with_variables_is_stacked() -> None:
     x = tt.dscalar("x")
     made = as_tensor([x, 2.0])
     assert (made.dtype, made.type.shape) == ("float64", (2,))
+
+
+def test_list_with_variables_is_stacked_before_anything_else_was_asked_for() -> None:
+    code = "import treadle.tensor as tt; assert tt.as_tensor([tt.dscalar(), 2.0]).type.shape == (2,)"
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 @pytest.mark.parametrize("value", ["text", [[1], [1, 2]], object(), None, {}])

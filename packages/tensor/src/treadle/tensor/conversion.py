@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from treadle.config import lazy_module
 from treadle.graph import Apply, Variable
 from treadle.tensor.arrays import array_of
 from treadle.tensor.errors import TensorTypeError
@@ -13,24 +14,17 @@ from treadle.tensor.policy import number_dtype
 from treadle.tensor.types import MOST_DIMENSIONS, TensorType, as_rank
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from typing import TypeGuard
 
     from numpy.typing import DTypeLike
 
+    from treadle.tensor import joining
     from treadle.tensor.variable import TensorConstant, TensorLike, TensorVariable
 
-
-class ListConversion:
-    """What makes a tensor of a nested list that holds variables; `joining` fills it in, which needs this module."""
-
-    __slots__ = ("stack",)
-
-    def __init__(self) -> None:
-        self.stack: Callable[[Sequence[TensorLike]], TensorVariable] | None = None
-
-
-LISTS = ListConversion()
+else:
+    # It converts what it joins.
+    joining = lazy_module("treadle.tensor.joining")
 
 
 def constant(
@@ -117,8 +111,8 @@ def as_tensor_variable(
         if var.ndim < rank:
             return var.dimshuffle(*["x"] * (rank - var.ndim), *range(var.ndim))
         return var
-    if _holds_variables(x) and LISTS.stack is not None:
-        return LISTS.stack(x)
+    if _holds_variables(x):
+        return joining.stack(x)
     return constant(x, name, ndim, dtype)
 
 

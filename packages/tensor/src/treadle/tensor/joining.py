@@ -11,7 +11,7 @@ from treadle.config import lazy_module, text_of
 from treadle.graph import Apply, Constant, Form, as_index, composed, static_op
 from treadle.tensor.arguments import as_integer, as_items
 from treadle.tensor.axes import normalize_axis
-from treadle.tensor.conversion import LISTS, as_tensor_variable, constant, cotangent_of
+from treadle.tensor.conversion import as_tensor_variable, constant, cotangent_of
 from treadle.tensor.conversion import tensors as as_tensors
 from treadle.tensor.dimshuffle import expand_dims
 from treadle.tensor.dtype_rules import check_conversion
@@ -182,13 +182,6 @@ def vstack(tensors: Sequence[TensorLike]) -> TensorVariable:
         row = v if v.ndim else expand_dims(v, 0)
         variables.append(expand_dims(row, 0) if row.ndim == 1 else row)
     return concatenate(variables, 0)
-
-
-def _nested(items: Sequence[TensorLike]) -> TensorVariable:
-    return stack([_nested(x) if isinstance(x, list | tuple) else as_tensor_variable(x) for x in items])
-
-
-LISTS.stack = _nested
 
 
 @static_op
