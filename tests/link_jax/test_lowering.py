@@ -11,8 +11,9 @@ import pytest
 import treadle.tensor as tt
 from tests.link_jax.programs import assert_like_vm, link
 from treadle.config import config
-from treadle.graph import DuplicateRegistrationError, LoweringError, NodeError, Op
-from treadle.link.jax import JAX, SCALARS, Checked
+from treadle.graph import DuplicateRegistrationError, FunctionGraph, LoweringError, NodeError, Op
+from treadle.link.jax import BACKEND, JAX, SCALARS, Checked
+from treadle.link.vm import ProgramGraph
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -153,3 +154,11 @@ def test_a_large_range_is_not_written_into_the_code() -> None:
 def test_matrix_products_ask_for_full_precision() -> None:
     x = tt.fmatrix("x")
     assert "Precision.HIGHEST" in str(link([x], [tt.matmul(x, x)]).jaxpr(np.ones((2, 2), "float32")))
+
+
+def test_a_kept_program_of_ops_without_a_rule_compiles_for_other_shapes() -> None:
+    x = tt.dvector("x")
+    linker, fgraph = BACKEND.linker(), FunctionGraph([x], [tt.softmax(x)])
+    kept = linker.load(linker.dump(linker.link(fgraph)), ProgramGraph.of(fgraph))
+    for length in (0, 2):
+        np.testing.assert_allclose(kept(np.ones(length))[0], np.full(length, 0.5))

@@ -102,6 +102,10 @@ class ProgramGraph:
         """Return the graph."""
         return self._graph.get()
 
+    def changed(self, change: Callable[[FunctionGraph], FunctionGraph]) -> ProgramGraph:
+        """Return the same for what a function makes of the graph, once that is asked for."""
+        return ProgramGraph(self.inputs, self.outputs, self.native_outputs, lambda: change(self.get()))
+
 
 class ExportUnsupportedError(GraphError, NotImplementedError):
     """The backend cannot write graphs as libraries."""

@@ -157,7 +157,7 @@ class TableLinker(RuleLinker):
             If something that it needs is not in the compile cache any more.
         """
         if not isinstance(data, KeptProgram):
-            return self.load_whole(data, graph)
+            return self.load_whole(data, graph.changed(self.expanded))
         self._tell(node for node in data.steps.values() if not isinstance(node.op, Segment))
         return self._with_native_ends(PythonLinker().load(data, graph), graph)
 
