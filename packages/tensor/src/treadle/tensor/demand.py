@@ -7,12 +7,12 @@ of the branch not taken is computed, let alone multiplied by 0.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.graph import IfElse
 from treadle.graph import Variable as _Variable
 from treadle.tensor.broadcasting import zeros_like
-from treadle.tensor.conversion import constant
+from treadle.tensor.conversion import constant, tensors
 from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class Demands:
         found = (clause if (condition, taken) in clause else (*clause, (condition, taken)) for clause in possible)
         return self._one(frozenset(found))
 
-    def guarded(self, value: Any, demand: Demand, like: Any, wider: Demand) -> Any:
+    def guarded(self, value: Variable, demand: Demand, like: Variable, wider: Demand) -> Variable | None:
         """Return a value where a demand holds, and zeros elsewhere; None where it never holds.
 
         Parameters
@@ -132,7 +132,7 @@ class Demands:
         if any(clause[:shared] != next(iter(wider))[:shared] for clause in demand):
             shared = 0
         clauses = tuple(sorted((clause[shared:] for clause in demand), key=len))
-        zeros = zeros_like(like, dtype=value.type.dtype)
+        zeros = zeros_like(like, dtype=tensors((value,))[0].dtype)
         if len(clauses) == 1:
             for condition, taken in reversed(clauses[0]):
                 value = _chosen(condition, taken, value, zeros)
@@ -154,6 +154,7 @@ class Demands:
         return known
 
 
-def _chosen(condition: Variable, taken: bool, value: Any, otherwise: Any) -> Any:
+def _chosen(condition: Variable, taken: bool, value: Variable, otherwise: Variable) -> Variable:
     pair = (value, otherwise) if taken else (otherwise, value)
-    return IfElse(1)(condition, *pair)
+    chosen: Variable = IfElse(1)(condition, *pair)
+    return chosen

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.graph import Constant
+from treadle.tensor.conversion import tensors
 from treadle.tensor.dimshuffle import DimShuffle
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.shape import ShapeI
@@ -56,7 +57,7 @@ def _single(var: Variable) -> Polynomial:
     return {((id(var), -1),): 1}
 
 
-def _expanded(var: Any, budget: list[int]) -> Polynomial:
+def _expanded(var: Variable, budget: list[int]) -> Polynomial:
     """Return a scalar as a polynomial of what it is made of."""
     budget[0] -= 1
     node = var.owner
@@ -67,7 +68,7 @@ def _expanded(var: Any, budget: list[int]) -> Polynomial:
     if isinstance(node.op, DimShuffle):
         return _expanded(node.inputs[0], budget)
     name = node.op.scalar_op.name if isinstance(node.op, Elemwise) else ""
-    if name.startswith("cast_") and node.inputs[0].type.numpy_dtype.kind in "iu":
+    if name.startswith("cast_") and tensors(node.inputs)[0].type.numpy_dtype.kind in "iu":
         return _expanded(node.inputs[0], budget)
     if name not in {"add", "sub", "mul", "neg"}:
         return _single(var)

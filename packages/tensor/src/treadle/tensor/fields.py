@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from treadle.tensor.arguments import as_integer
 from treadle.tensor.axes import named_axes
 from treadle.tensor.types import DTYPES, TensorType
@@ -12,7 +10,7 @@ _NAMES = frozenset(DTYPES)
 _PLAIN = frozenset((int, str))
 
 
-def fix_dtypes(op: Any, *names: str) -> None:
+def fix_dtypes(op: object, *names: str) -> None:
     """Make fields names of dtypes, where an op was given NumPy's dtypes or classes."""
     for name in names:
         given = getattr(op, name)
@@ -20,7 +18,7 @@ def fix_dtypes(op: Any, *names: str) -> None:
             object.__setattr__(op, name, TensorType(given).dtype)
 
 
-def fix_integers(op: Any, *names: str) -> None:
+def fix_integers(op: object, *names: str) -> None:
     """Make fields Python integers, where an op was given NumPy's."""
     for name in names:
         given = getattr(op, name)
@@ -28,7 +26,7 @@ def fix_integers(op: Any, *names: str) -> None:
             object.__setattr__(op, name, as_integer(f"{type(op).__name__}: {name}", given))
 
 
-def fix_axes(op: Any, name: str = "axes") -> None:
+def fix_axes(op: object, name: str = "axes") -> None:
     """Make a field a tuple of Python integers, and texts where the op knows what they mean."""
     given = getattr(op, name)
     if type(given) is not tuple or not _PLAIN.issuperset(map(type, given)):

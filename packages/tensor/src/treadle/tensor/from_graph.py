@@ -31,7 +31,7 @@ from treadle.tensor.types import TensorType
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from treadle.graph import FrozenFunctionGraph, Type
+    from treadle.graph import Cell, FrozenFunctionGraph, FunctionGraph, SymbolicShape, Type, Value
     from treadle.tensor import gradient, jvp
     from treadle.tensor.variable import TensorNode, TensorVariable
 else:
@@ -164,31 +164,31 @@ class OpFromGraph(Op, HasInnerGraph):
         return list(self.fgraph.outputs)
 
     @property
-    def fn(self) -> Callable[..., Sequence[Any]]:
+    def fn(self) -> Callable[..., Sequence[Value]]:
         """The inner graph as a function, compiled at the first use and kept."""
-        known: Callable[..., Sequence[Any]] | None = self.__dict__.get("_fn")
+        known: Callable[..., Sequence[Value]] | None = self.__dict__.get("_fn")
         if known is None:
             known = self.__dict__["_fn"] = compile_inner(self.fgraph.unfreeze())
         return known
 
-    def with_inner_graph(self, fgraph: Any) -> OpFromGraph:
+    def with_inner_graph(self, fgraph: FunctionGraph) -> OpFromGraph:
         """Return the op with another graph that computes the same, such as a rewritten one."""
         new = object.__new__(type(self))
         new.__dict__.update(self.__getstate__())
         new._graph = graph.FrozenFunctionGraph(fgraph.inputs, fgraph.outputs)
         return new
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Leave out what is derived."""
         return {k: v for k, v in super().__getstate__().items() if k not in _DERIVED}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         """Take over what was kept."""
         self.__dict__.update(state)
 
     # Applying it
 
-    def make_node(self, *inputs: Any) -> Apply:
+    def make_node(self, *inputs: object) -> Apply:
         """Return the node: shared variables that the graph needs are added, where not all inputs are given.
 
         Raises
@@ -213,13 +213,13 @@ class OpFromGraph(Op, HasInnerGraph):
             types = [out.type for out in self.fgraph.bind([x.type.make_variable() for x in variables])]
         return Apply(self, variables, [t.make_variable() for t in types])
 
-    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+    def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
         """Run the inner graph."""
         del node
         for cell, value in zip(output_storage, self.fn(*inputs), strict=True):
             cell[0] = value
 
-    def do_constant_folding(self, fgraph: Any, node: Apply) -> bool:
+    def do_constant_folding(self, fgraph: FunctionGraph | None, node: Apply) -> bool:
         """Whether the inner nodes allow it."""
         del node
         return all(inner.op.do_constant_folding(fgraph, inner) for inner in self.fgraph.apply_nodes)
@@ -228,7 +228,7 @@ class OpFromGraph(Op, HasInnerGraph):
         """Return what the inner graph computes."""
         return self.fgraph.bind(inputs)
 
-    def infer_shape(self, node: Apply, shapes: Sequence[Any]) -> Sequence[Any] | None:
+    def infer_shape(self, node: Apply, shapes: Sequence[SymbolicShape | None]) -> Sequence[SymbolicShape | None] | None:
         """Return the lengths of what the inner graph computes."""
         del shapes
         made = self.fgraph.bind(node.inputs)
@@ -337,7 +337,7 @@ class OpFromGraph(Op, HasInnerGraph):
         explicit, moves = list(inputs[: self.explicit_count]), list(tangents[: self.explicit_count])
         if kind.endswith("short"):
             plain = [None if t is None or isinstance(t.type, DisconnectedType) else t for t in moves]
-            given: tuple[Any, ...] = (explicit, plain)
+            given: tuple[Sequence[Variable | None], ...] = (explicit, plain)
         else:
             given = (explicit, list(outputs), moves)
         if not kind.startswith("each"):
@@ -360,7 +360,7 @@ class OpFromGraph(Op, HasInnerGraph):
 
 def _inner_gradients(
     inner: Sequence[Variable], outs: Sequence[Variable], cotangents: Sequence[Variable], flowing: Sequence[bool]
-) -> Sequence[Any]:
+) -> Sequence[Variable]:
     """Return the gradients by all inputs of what flows back from some of the outputs."""
     # An output may stand at two places, or be an input: each gets its own cotangent.
     seeds: dict[Variable, Any] = {}
@@ -369,14 +369,14 @@ def _inner_gradients(
             seeds[out] = seeds[out] + ct if out in seeds else ct
     if not seeds:
         return [DisconnectedType()() for _ in inner]
-    found: Sequence[Any] = gradient.grad(
+    found: Sequence[Variable] = gradient.grad(
         None, list(inner), known_grads=seeds, disconnected_inputs="ignore", return_disconnected="disconnected",
         null_gradients="return", add_names=False,
     )  # fmt: skip
     return found
 
 
-def _called(override: Any, given: tuple[Any, ...]) -> Any:
+def _called(override: Any, given: tuple[Sequence[Variable | None], ...]) -> Any:
     """Call a given derivative: an op with all variables one after another, a function with lists of them."""
     return override(*(v for part in given for v in part)) if isinstance(override, Op) else override(*given)
 
@@ -415,7 +415,7 @@ def _check_count(what: str, override: tuple[str, Override], count: int, of: str)
         raise GraphValueError(msg)
 
 
-def _pattern(given: Any, ins: int, outs: int) -> tuple[tuple[bool, ...], ...] | None:
+def _pattern(given: object, ins: int, outs: int) -> tuple[tuple[bool, ...], ...] | None:
     """Return a connection pattern, checked.
 
     Raises
@@ -466,7 +466,7 @@ def _implicit_inputs(inputs: Sequence[Variable], outputs: Sequence[Variable], st
     return list(found)
 
 
-def _as_type(op: OpFromGraph, at: int, kind: Type, given: Any) -> Variable:
+def _as_type(op: OpFromGraph, at: int, kind: Type, given: object) -> Variable:
     """Return what is given as a variable that the inner graph takes."""
     if not isinstance(given, Variable) and isinstance(kind, TensorType):
         given = as_tensor_variable(kind.filter(given))

@@ -100,7 +100,7 @@ class FusedReduction(TensorOp):
             whole = np.broadcast_to(value, shape)
             cell[0] = np.array(whole) if reduction is None else reduction.apply(whole)
 
-    def blame(self, node: Apply, values: Sequence[Any]) -> Apply | None:
+    def blame(self, node: Apply, values: Sequence[np.ndarray]) -> Apply | None:
         """Return the original node at fault, where shapes clash."""
         return self.elementwise.blame(node, values)
 

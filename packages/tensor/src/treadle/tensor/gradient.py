@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from treadle.tensor.demand import Demand
+    from treadle.tensor.variable import TensorLike
 
 Cotangents = dict[Variable, Variable]
 _NO_GRADIENT = (DisconnectedType, NullType)
@@ -40,12 +41,12 @@ _NO_GRADIENT = (DisconnectedType, NullType)
 
 @composed
 def grad(
-    cost: Any,
+    cost: TensorLike | None,
     wrt: Any,
     consider_constant: Collection[Variable] | None = None,
     disconnected_inputs: str = "raise",
     add_names: bool = True,
-    known_grads: Mapping[Variable, Any] | None = None,
+    known_grads: Mapping[Variable, TensorLike] | None = None,
     return_disconnected: str = "zero",
     null_gradients: str = "raise",
 ) -> Any:
@@ -147,7 +148,7 @@ def _constants(given: Collection[Variable] | None) -> frozenset[Variable]:
     return frozenset(given)
 
 
-def _seeds(cost: Any, known_grads: Mapping[Variable, Any] | None) -> Cotangents:
+def _seeds(cost: TensorLike | None, known_grads: Mapping[Variable, TensorLike] | None) -> Cotangents:
     """Return the gradients to begin with."""
     if known_grads is not None and not hasattr(known_grads, "items"):
         msg = f"grad: known_grads maps variables to their gradients, got {text_of(known_grads)}. Pass a dictionary."
@@ -171,14 +172,14 @@ def _seeds(cost: Any, known_grads: Mapping[Variable, Any] | None) -> Cotangents:
     return seeds
 
 
-def _known(var: Any, given: Any) -> Variable:
+def _known(var: object, given: TensorLike) -> Variable:
     """Return a gradient given in `known_grads`."""
     if not isinstance(var, Variable):
         msg = f"grad: known_grads holds gradients by variable, got {text_of(var)}. Pass the variable itself."
         raise GraphTypeError(msg)
     absent = isinstance(given, Variable) and isinstance(given.type, DisconnectedType | NullType)
     if absent or not isinstance(var.type, TensorType):
-        return given  # type: ignore[no-any-return]  # what a gradient by another package's type is, that package knows
+        return given  # type: ignore[return-value]  # what a gradient by another package's type is, that package knows
     found = as_tensor_variable(given)
     if found.ndim != var.type.ndim:
         msg = (
@@ -189,7 +190,7 @@ def _known(var: Any, given: Any) -> Variable:
     return found
 
 
-def _disconnected(target: Variable, action: str, returned: str) -> Any:
+def _disconnected(target: Variable, action: str, returned: str) -> Variable | None:
     text = (
         f"grad: the cost does not depend on {target} in a differentiable way. Leave it out of wrt, "
         "or pass disconnected_inputs='ignore' for zeros."

@@ -51,7 +51,7 @@ def _is_smooth(var: Variable) -> bool:
     return isinstance(var.type, TensorType) and var.type.numpy_dtype.kind in "fc"
 
 
-def _one(out: Any, moves: Sequence[tuple[Variable, Variable]]) -> Variable | None:
+def _one(out: Variable, moves: Sequence[tuple[Variable, Variable]]) -> Variable | None:
     for x, t in moves:
         if out is x:
             return t

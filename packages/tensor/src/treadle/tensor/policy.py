@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     import pdb
     from collections.abc import Sequence
     from types import FrameType
+
+    from treadle.tensor.variable import TensorVariable
 else:
     pdb = lazy_module("pdb")
 
@@ -48,7 +50,7 @@ def operands_follow_policy() -> bool:
     return config.cast_policy != "numpy" and not is_composing()
 
 
-def narrowed(variables: Sequence[Any], result: np.dtype[Any]) -> list[Any]:
+def narrowed(variables: Sequence[TensorVariable], result: np.dtype) -> list[TensorVariable]:
     """Return the operands with integers made floatX, where they would make a result wider than floatX.
 
     Parameters
@@ -66,7 +68,7 @@ def narrowed(variables: Sequence[Any], result: np.dtype[Any]) -> list[Any]:
     return [v.astype(floatx.name) if v.type.numpy_dtype.kind in "biu" else v for v in variables]
 
 
-def _wider(dtype: np.dtype[Any], floatx: np.dtype[Any]) -> bool:
+def _wider(dtype: np.dtype, floatx: np.dtype) -> bool:
     size = dtype.itemsize // 2 if dtype.kind == "c" else dtype.itemsize
     return dtype.kind in "fc" and size > floatx.itemsize
 

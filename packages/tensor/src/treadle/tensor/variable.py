@@ -42,7 +42,7 @@ class TensorMethods(Methods):
         """Which dimensions are known to have length 1."""
         return self.type.broadcastable
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[TensorVariable]:
         """Iterate over the first dimension, whose length must be known.
 
         Raises
@@ -103,7 +103,7 @@ class TensorConstant(TensorVariable, Constant[TensorType]):
     __hash__ = Variable.__hash__
     type: TensorType
 
-    def __init__(self, type: TensorType, data: Any, name: str | None = None) -> None:
+    def __init__(self, type: TensorType, data: object, name: str | None = None) -> None:
         super().__init__(type, data, name)
         if None in type.shape:
             self.type = type.narrowed(self.data)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,17 +15,17 @@ from treadle.tensor.scalar.cast import cast
 from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
-    from treadle.tensor.variable import TensorVariable
+    from treadle.tensor.variable import TensorLike, TensorVariable
 
 
-def _is_integer(x: Any) -> bool:
+def _is_integer(x: object) -> bool:
     """Whether an operand holds integers, or truth values, which count as such."""
     if isinstance(x, Variable):
         return isinstance(x.type, TensorType) and x.type.numpy_dtype.kind in "biu"
     return isinstance(x, int | list | tuple | np.ndarray | np.generic) and np.asarray(x).dtype.kind in "biu"
 
 
-def quotient(x: Any, y: Any) -> TensorVariable:
+def quotient(x: TensorLike, y: TensorLike) -> TensorVariable:
     """Return ``x / y``.
 
     Raises

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.config import config
 from treadle.graph import Constant, IfElse, Op, ShapeInferenceError, Variable, call_infer_shape
+from treadle.tensor.conversion import tensors
 from treadle.tensor.dimshuffle import DimShuffle
 from treadle.tensor.index import At, Span, Symbolic
 from treadle.tensor.indexing import Subtensor
@@ -15,7 +16,7 @@ from treadle.tensor.scalar.cast import CASTS
 from treadle.tensor.shape import LENGTH, Shape, ShapeI, as_lengths, lengths
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from treadle.graph import Apply
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
@@ -62,8 +63,7 @@ def scalar_tree(var: Variable) -> tuple[list[Variable], list[Variable]]:
 
 
 def _is_int64(node: Apply) -> bool:
-    kinds: list[Any] = [x.type for x in (*node.inputs, *node.outputs)]
-    return all(k.dtype == LENGTH and all(n == 1 for n in k.shape) for k in kinds)
+    return all(x.dtype == LENGTH and all(n == 1 for n in x.type.shape) for x in tensors((*node.inputs, *node.outputs)))
 
 
 def _sorted_tree(order: list[Variable]) -> list[Variable]:
@@ -112,7 +112,7 @@ def _asked_by(scalars: Sequence[Variable]) -> list[Variable]:
 
 def needed_by(var: Variable, shapes: SymbolicShapes) -> Sequence[Variable]:
     """Return the variables whose lengths must be known before those of a variable."""
-    kind: Any = var.type
+    kind = var.type
     node = var.owner
     if node is None or None not in getattr(kind, "shape", ()):
         return ()
@@ -128,16 +128,16 @@ def needed_by(var: Variable, shapes: SymbolicShapes) -> Sequence[Variable]:
     return () if made is None else [*(x for x in node.inputs if hasattr(x.type, "ndim")), *_asked_by(made)]
 
 
-def _bounds(shapes: SymbolicShapes, span: Span, parts: Any) -> list[Any] | None:
+def _bounds(shapes: SymbolicShapes, span: Span, parts: Iterator[Variable]) -> list[Length | None] | None:
     """Return a slice's bounds as lengths; None if one is of a dtype that int64 does not hold."""
     given = [next(parts) if isinstance(b, Symbolic) else b for b in (span.start, span.stop, span.step)]
-    unknown: list[Any] = [b for b in given if isinstance(b, Variable) and not isinstance(b, Constant)]
-    if any(b.type.dtype == "uint64" for b in unknown):
+    unknown = [b for b in given if isinstance(b, Variable) and not isinstance(b, Constant)]
+    if any(b.dtype == "uint64" for b in tensors(unknown)):
         return None
     return [None if b is None else shapes.fixed(b) if isinstance(b, int) else shapes.of_scalar(b) for b in given]
 
 
-def slice_of(shapes: SymbolicShapes, span: Span, n: Length, parts: Any) -> Length | None:
+def slice_of(shapes: SymbolicShapes, span: Span, n: Length, parts: Iterator[Variable]) -> Length | None:
     """Return the length of a slice of a dimension."""
     bounds = _bounds(shapes, span, parts)
     if span.is_full:
@@ -198,8 +198,7 @@ def inferred(shapes: SymbolicShapes, node: Apply, out: Variable) -> Found:
     """Return what an op's own infer_shape says."""
     made = None if type(node.op).infer_shape is Op.infer_shape else own_shape(node, out, shapes)
     if made is None:
-        kind: Any = out.type
-        return [None] * kind.ndim
+        return [None] * tensors((out,))[0].ndim
     return [_made(shapes, node, n) for n in made]
 
 

@@ -66,7 +66,7 @@ class SymbolicShapes(Feature):
     """
 
     def __init__(self) -> None:
-        self._atoms: dict[tuple[Any, ...], int] = {}
+        self._atoms: dict[tuple[object, ...], int] = {}
         self._described: list[tuple[Any, ...]] = []
         self._natural: list[bool] = []
         self._known: dict[Variable, Lengths] = {}
@@ -83,7 +83,7 @@ class SymbolicShapes(Feature):
         self.fgraph = fgraph
 
     def on_change_input(
-        self, fgraph: FunctionGraph, node: Any, i: int, var: Variable, new_var: Variable, reason: str | None = None
+        self, fgraph: FunctionGraph, node: object, i: int, var: Variable, new_var: Variable, reason: str | None = None
     ) -> None:
         """Note what has taken a variable's place: lengths that were found in terms of the old one still hold."""
         del fgraph, node, i, reason
@@ -92,7 +92,7 @@ class SymbolicShapes(Feature):
 
     # Atoms
 
-    def atom(self, *description: Any, natural: bool = True) -> Length:
+    def atom(self, *description: object, natural: bool = True) -> Length:
         """Return the length that a description stands for."""
         at = self._atoms.setdefault(description, len(self._described))
         if at == len(self._described):
@@ -358,8 +358,6 @@ def shapes_of(fgraph: FunctionGraph) -> SymbolicShapes:
     return feature_of(fgraph, SymbolicShapes) or SymbolicShapes()
 
 
-def same_shape(shapes: SymbolicShapes, a: Variable, b: Variable) -> bool:
+def same_shape(shapes: SymbolicShapes, a: TensorVariable, b: TensorVariable) -> bool:
     """Whether two tensors are certain to have one shape."""
-    kind_a: TensorType | Any = a.type
-    kind_b: TensorType | Any = b.type
-    return kind_a.ndim == kind_b.ndim and shapes.of(a) == shapes.of(b)
+    return a.type.ndim == b.type.ndim and shapes.of(a) == shapes.of(b)

@@ -33,8 +33,6 @@ from treadle.tensor.scalar.exponential import power, reciprocal, sqr, sqrt
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from treadle.graph import FunctionGraph
     from treadle.tensor.elemwise import Elemwise
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
@@ -196,7 +194,7 @@ def _combined_sum(node: TensorNode, parts: Sequence[Part]) -> Part:
     return sub(a, b) if subtracted else add(a, b)
 
 
-def _summed(tree: Tree, numbers: Sequence[int], dtype: str) -> NDArray[Any] | None:
+def _summed(tree: Tree, numbers: Sequence[int], dtype: str) -> np.ndarray | None:
     """Return the sum of constant leaves as an array, or None if it is not to be had."""
     total = np.zeros((), dtype)
     size = 0

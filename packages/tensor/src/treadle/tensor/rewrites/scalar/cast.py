@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -37,7 +37,7 @@ def useless_copy(node: NodeOf[Elemwise]) -> TensorVariable:
     return node.inputs[0]
 
 
-def _is_exact(source: np.dtype[Any], target: np.dtype[Any]) -> bool:
+def _is_exact(source: np.dtype, target: np.dtype) -> bool:
     """Whether every value of one dtype is a value of the other."""
     if source == target or source.kind == "b":
         return True

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
     from treadle.tensor.variable import TensorVariable
 
+    # What stands for an argument, up to its sign.
+    Key = TensorVariable | tuple[object, ...]
+
 RULES = RuleSet("logistic", features=(SymbolicShapes,))
 # Trees are looked into as far as this many operands: the work for each node stays bounded.
 MOST_FACTORS = 12
@@ -46,7 +49,7 @@ class Operand(NamedTuple):
 
 def operands_of(root: TensorVariable, signs: Mapping[str, tuple[int, ...]], most: int) -> tuple[list[Operand], int]:
     """Return the operands of a product or sum that a variable is, from left to right, and the parity of its signs."""
-    kind: Any = root.type
+    kind = root.type
     parity = 0
     found: list[Operand] = []
     pending = [Operand(root, 1)]
@@ -90,7 +93,7 @@ class Argument:
         return known if known is not None else neg(self.written[-sign])
 
 
-def _signed(var: TensorVariable) -> tuple[Any, int]:
+def _signed(var: TensorVariable) -> tuple[Key, int]:
     """Return a key for an argument up to its sign, and the sign."""
     node = var.owner
     name = scalar_name(node)
@@ -103,7 +106,7 @@ def _signed(var: TensorVariable) -> tuple[Any, int]:
     return _scale(var)
 
 
-def _scale(var: TensorVariable) -> tuple[Any, int]:
+def _scale(var: TensorVariable) -> tuple[Key, int]:
     """Return a key for c * x up to the sign of the number c, and the sign."""
     node = var.owner
     if node is not None and scalar_name(node) in {"mul", "true_div"}:
@@ -133,9 +136,9 @@ def _factor(var: TensorVariable) -> tuple[TensorVariable, str, float] | None:
     return None
 
 
-def _arguments(operands: Sequence[Operand], dtype: str) -> tuple[dict[Any, Argument], list[int]]:
+def _arguments(operands: Sequence[Operand], dtype: str) -> tuple[dict[Key, Argument], list[int]]:
     """Return the logistic factors among operands, by argument, and the places of the factors."""
-    found: dict[Any, Argument] = {}
+    found: dict[Key, Argument] = {}
     places: list[int] = []
     for i, item in enumerate(operands):
         factor = _factor(item.var)
@@ -264,7 +267,7 @@ def logistic_product_with_sum(node: NodeOf[Elemwise]) -> TensorVariable | None:
     return None
 
 
-def _meets(term: TensorVariable, keys: set[Any], dtype: str) -> bool:
+def _meets(term: TensorVariable, keys: set[Key], dtype: str) -> bool:
     """Whether a term of a sum has a logistic factor of one of the arguments below."""
     factors, _ = operands_of(term, PRODUCT_SIGNS, MOST_FACTORS)
     found, _ = _arguments(factors, dtype)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -169,7 +169,7 @@ def sum_of_switches(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVari
 # Extrema
 
 
-def _bound(op: Op, dtype: np.dtype[Any]) -> float:
+def _bound(op: Op, dtype: np.dtype) -> float:
     """Return the number that an extremum with it does not change."""
     if dtype.kind == "f":
         return -np.inf if op == maximum else np.inf
