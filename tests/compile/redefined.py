@@ -5,6 +5,7 @@ from typing import Any
 from treadle.graph import Apply, Op, static_op
 
 FACTOR: float = 3
+INNER: Any = None
 
 
 @static_op

@@ -17,10 +17,12 @@ from treadle.compile.stored.programs import FUNCTIONS, is_cached
 from treadle.compile.stored.reads import values_read
 from treadle.config import config, installed_version
 from treadle.graph import Apply, Op, static_op
+from treadle.link.c import SCALARS as C_SCALARS
 from treadle.link.c import TABLE as C_TABLE
 from treadle.link.c import CFunction, c_function
 from treadle.link.vm import TABLE
 from treadle.rewrite import GraphRewriter
+from treadle.tensor import SCALAR_OPS, Elemwise, ScalarOp
 
 
 @static_op
@@ -149,6 +151,34 @@ def test_variable_of_a_module_that_an_op_uses_is_part_of_the_key(monkeypatch: py
     assert key([x], [redefined.Times()(x)]) != before
     monkeypatch.undo()
     assert key([x], [redefined.Times()(x)]) == before
+
+
+def test_what_bodies_of_scalar_ops_read_is_part_of_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SCALAR_OPS, "_scalar_ops", dict(SCALAR_OPS._scalar_ops))
+    inner = Elemwise(ScalarOp(name="inner", body=lambda x: x * redefined.FACTOR))
+    monkeypatch.setattr(redefined, "INNER", inner)
+    outer = Elemwise(ScalarOp(name="outer", body=lambda x: redefined.INNER(x) + 1))
+    x = tt.dvector()
+    before = key([x], [outer(x)])
+    monkeypatch.setattr(redefined, "FACTOR", 5)
+    assert key([x], [outer(x)]) != before
+    factor = 2.0
+    closed = Elemwise(ScalarOp(name="closed", body=lambda x: x * factor))
+    with pytest.raises(UndigestibleError, match="made inside another function"):
+        key([x], [closed(x)])
+
+
+def test_entries_of_others_for_scalar_ops_are_part_of_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = tt.dvector()
+    C_SCALARS.covers(tt.add)
+    monkeypatch.setattr(C_SCALARS, "_entries", dict(C_SCALARS._entries))
+    keys = {key([x], [tt.softplus(x)], "C")}
+    for text in ("{0}", "{0} * 2"):
+        monkeypatch.setattr(C_SCALARS, "_added", [])
+        C_SCALARS._entries.pop("softplus", None)
+        C_SCALARS.register("softplus", {"f": text})
+        keys.add(key([x], [tt.softplus(x)], "C"))
+    assert len(keys) == 3
 
 
 def test_method_that_was_exchanged_is_part_of_the_key(monkeypatch: pytest.MonkeyPatch) -> None:

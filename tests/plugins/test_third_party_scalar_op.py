@@ -35,6 +35,7 @@ def restored(monkeypatch: pytest.MonkeyPatch) -> None:
         table.covers(tt.add)
         entries = {name: dict(known) for name, known in table._entries.items()}
         monkeypatch.setattr(table, "_entries", entries)
+        monkeypatch.setattr(table, "_added", list(table._added))
 
 
 def softsign() -> Elemwise:

@@ -6,7 +6,7 @@ import sys
 import weakref
 from collections.abc import Iterable
 from itertools import chain
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 from treadle.config import discover, text_of
 from treadle.graph.algorithms.traversal import applys_between
@@ -32,6 +32,24 @@ T = TypeVar("T")
 R = TypeVar("R", bound="Callable[..., Any]")
 
 
+class RegistrationTable(Protocol):
+    """What programs of a backend depend on, and others may register in.
+
+    Attributes
+    ----------
+    backend
+        Name of the backend.
+    module
+        The module that the table is, or is filled, in: what its package registers is the backend's own.
+    """
+
+    backend: str
+    module: str
+
+    def added(self) -> Sequence[tuple[type, object]]:
+        """Return what others registered, each with the type of ops that it is for."""
+
+
 class LoweringTable:
     """Rules of one backend, by op type; looked up along the bases of the type.
 
@@ -48,8 +66,8 @@ class LoweringTable:
 
     __slots__ = ("__weakref__", "_added", "_published", "_rules", "backend", "module", "scope")
 
-    # Every table that is in use.
-    tables: ClassVar[weakref.WeakSet[LoweringTable]] = weakref.WeakSet()
+    # Every table that is in use, other packages' tables of what backends take included.
+    tables: ClassVar[weakref.WeakSet[RegistrationTable]] = weakref.WeakSet()
 
     def __init__(self, backend: str, load: Callable[[], object] = tuple) -> None:
         self.backend = backend

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
-from treadle.graph import DuplicateRegistrationError
+from treadle.graph import DuplicateRegistrationError, LoweringTable
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.fused_reduction import FusedReduction
 
@@ -36,7 +37,7 @@ class ScalarTable(Generic[E]):
         What the backend has by the names of NumPy's ufuncs, for a kind of dtype: for scalar ops without entry and body.
     """
 
-    __slots__ = ("_entries", "_loaded", "_of_ufunc", "backend", "module")
+    __slots__ = ("__weakref__", "_added", "_entries", "_loaded", "_of_ufunc", "backend", "module")
 
     def __init__(self, backend: str, module: str, of_ufunc: Callable[[str, str], E | None] | None = None) -> None:
         self.backend = backend
@@ -44,6 +45,8 @@ class ScalarTable(Generic[E]):
         self._of_ufunc = of_ufunc
         self._loaded = False
         self._entries: dict[str, dict[str, E]] = {}
+        self._added: list[tuple[str, dict[str, E]]] = []
+        LoweringTable.tables.add(self)
 
     def register(self, name: str, entries: Mapping[str, E]) -> None:
         """Say how a scalar op is computed.
@@ -61,6 +64,9 @@ class ScalarTable(Generic[E]):
         DuplicateRegistrationError
             If there is something for one of the kinds already.
         """
+        self._register(name, entries, sys._getframe(1).f_globals.get("__name__", ""))
+
+    def _register(self, name: str, entries: Mapping[str, E], by: str) -> None:
         if not self._loaded:
             # The backend's own entries come first, so that it is a second one that is refused.
             import_module(self.module)
@@ -74,13 +80,20 @@ class ScalarTable(Generic[E]):
                     )
                     raise DuplicateRegistrationError(msg)
                 known[kind] = entry
+        if by != self.module and not by.startswith(f"{self.module}."):
+            self._added.append((name, dict(entries)))
+
+    def added(self) -> list[tuple[type, tuple[str, dict[str, E]]]]:
+        """Return names and entries that others than the backend registered, for each type of ops that applies them."""
+        return [(op_type, added) for added in self._added for op_type in (Elemwise, FusedReduction)]
 
     def function(self, *names: str, kinds: str = ALL_KINDS) -> Callable[[F], F]:
         """Return a decorator that registers a function for scalar ops, which it computes for some kinds of dtype."""
+        by = sys._getframe(1).f_globals.get("__name__", "")
 
         def decorate(entry: F) -> F:
             for name in names:
-                self.register(name, {kinds: cast("E", entry)})
+                self._register(name, {kinds: cast("E", entry)}, by)
             return entry
 
         return decorate

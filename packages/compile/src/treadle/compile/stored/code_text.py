@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _ATOMS = frozenset({type(None), type(...), bool, int, float, complex, str, bytes})
 # What ops derive from their parameters.
-_DERIVED = frozenset({"_canonical", "_fn", "_hash"})
+_DERIVED = frozenset({"_canonical", "_fn", "_hash", "_signatures", "evaluators", "formulas"})
 
 
 class UndigestibleError(TreadleError, TypeError):
@@ -37,6 +37,13 @@ def state_of(thing: object) -> dict[str, Any]:
     state = {name: getattr(thing, name) for name in names if hasattr(thing, name)}
     state.update(getattr(thing, "__dict__", {}))
     return {name: value for name, value in state.items() if name not in _DERIVED}
+
+
+def functions_behind(thing: object) -> dict[str, FunctionType]:
+    """Return the functions of an object that is encoded by its name alone, such as a scalar op."""
+    if isinstance(thing, Op | Type) or not hasattr(type(thing), "canonical"):
+        return {}
+    return {name: value for name, value in sorted(state_of(thing).items()) if isinstance(value, FunctionType)}
 
 
 def _slots_of(kind: type) -> tuple[str, ...]:

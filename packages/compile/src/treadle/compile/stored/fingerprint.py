@@ -13,6 +13,7 @@ from treadle.compile.stored.code_text import (
     UndigestibleError,
     check_name,
     code_texts,
+    functions_behind,
     functions_of,
     member_texts,
     refusal,
@@ -175,6 +176,7 @@ class Identity:
         self.add_names(encoding)
         self._text.append(encoding.hex())
         self._pending.append(type(thing))
+        self._pending += [value for value in state_of(thing).values() if functions_behind(value)]
 
     def _add_instance(self, thing: object) -> None:
         kind = type(thing)
@@ -200,5 +202,8 @@ class Identity:
             self._pending += [kind, state_of(thing)]
         elif isinstance(wrapped, FunctionType):
             self._pending.append(wrapped)
+        elif behind := functions_behind(thing):
+            self.modules.update(function.__module__ for function in behind.values())
+            self._pending.append({k: f for k, f in behind.items() if SOURCES.is_users(f.__module__)})
         elif SOURCES.is_users(getattr(thing, "__module__", None)):
             raise UndigestibleError(refusal(thing, "its code has no text"))

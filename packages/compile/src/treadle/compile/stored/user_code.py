@@ -13,7 +13,7 @@ from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
 from treadle.cache import SOURCES, digest
-from treadle.compile.stored.code_text import check_name, function_texts, state_of
+from treadle.compile.stored.code_text import check_name, function_texts, functions_behind, state_of
 from treadle.compile.stored.fingerprint import AT_RUN_TIME, Identity
 from treadle.graph import FunctionGraph, HasInnerGraph, Op, Type, encode, toposort
 
@@ -81,10 +81,12 @@ class Definitions:
             state = state_of(thing)
             if SOURCES.is_users(kind.__module__):
                 self._define_undeclared(thing, state)
+            behind = functions_behind(thing)
+            self._define_behind(thing, {name: behind[name] for name in behind if name not in AT_RUN_TIME})
             for name, value in state.items():
                 if name in AT_RUN_TIME and isinstance(value, FunctionType):
                     self._define_text(value, *function_texts(value))
-                else:
+                elif name not in behind:
                     parts.append(value)
         return parts
 
@@ -98,6 +100,13 @@ class Definitions:
     def _define_text(self, thing: Any, *texts: str) -> None:
         if SOURCES.is_users(thing.__module__):
             self._texts[thing] = f"{thing.__module__}.{thing.__qualname__} {digest(*texts)[:32]}"
+
+    def _define_behind(self, thing: object, functions: dict[str, FunctionType]) -> None:
+        """Take in functions that an object's encoding does not name."""
+        self.modules.update(function.__module__ for function in functions.values())
+        users = {name: function for name, function in functions.items() if SOURCES.is_users(function.__module__)}
+        if users:
+            self._texts[id(thing)] = f"behind {encode(thing).hex()} {self._identity.of(users)}"
 
     def _define_undeclared(self, thing: object, state: dict[str, object]) -> None:
         """Take in what an object holds beside its declared parameters, which alone tell it from others in a graph."""
