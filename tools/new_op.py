@@ -12,6 +12,7 @@ import ast
 import re
 import subprocess
 import sys
+from keyword import iskeyword
 from pathlib import Path
 
 # Names by module.
@@ -228,6 +229,27 @@ def write(root: Path, name: str, family: str, elementwise: bool) -> list[Path]:
     return changed
 
 
+def refusal(root: Path, name: str, family: str, elementwise: bool) -> str:
+    """Return why a skeleton cannot be written into a checkout, or nothing."""
+    for given in (name, family):
+        if not re.fullmatch("[a-z][a-z0-9_]*", given) or iskeyword(given):
+            return f"{given!r} is no name in lower case. Take one such as cumulative_sum."
+    package = root / TENSOR
+    kind = "".join(part.capitalize() for part in name.split("_"))
+    for path in sorted(package.rglob("*.py")):
+        if re.search(
+            rf"^({name}(:.*)? = |def {name}\(|class {kind}\b)", path.read_text(encoding="utf-8"), re.MULTILINE
+        ):
+            return f"{name!r} is defined already, in {path.relative_to(root)}. Take another name."
+    listed = f'"{family}",' in (package / "families.py").read_text(encoding="utf-8")
+    exists = ((package / "scalar" if elementwise else package) / f"{family}.py").exists()
+    if listed and not exists:
+        return f"{family!r} is a family of {'other' if elementwise else 'elementwise'} ops. Take another family."
+    if exists and not listed:
+        return f"{family!r} is a module that holds no family of ops. Take another name for the family."
+    return ""
+
+
 def main() -> int:
     """Write the skeleton that the arguments describe."""
     parser = argparse.ArgumentParser(prog="./dev new-op", description=(__doc__ or "").partition("\n")[0])
@@ -236,9 +258,11 @@ def main() -> int:
     parser.add_argument("--elementwise", action="store_true", help="whether it is a function of single elements")
     parser.add_argument("--root", type=Path, default=ROOT, help="the checkout; this one by default")
     given = parser.parse_args()
-    if not given.name.isidentifier() or given.name != given.name.lower():
-        parser.error(f"{given.name!r} is no name in lower case. Take one such as cumulative_sum.")
-    for path in write(given.root, given.name, given.family or given.name, given.elementwise):
+    family = given.family or given.name
+    reason = refusal(given.root, given.name, family, given.elementwise)
+    if reason:
+        parser.error(reason)
+    for path in write(given.root, given.name, family, given.elementwise):
         print(path.relative_to(given.root))
     return 0
 

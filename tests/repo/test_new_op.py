@@ -51,6 +51,23 @@ def test_a_skeleton_fits_and_says_what_is_missing(
     assert "fill in" in told.stderr
 
 
-def test_a_name_that_is_none_is_refused(tmp_path: Path) -> None:
-    done = run(ROOT / "tools" / "new_op.py", "CumSum", cwd=tmp_path)
-    assert "is no name in lower case" in done.stderr
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (("CumSum",), "'CumSum' is no name in lower case"),
+        (("lambda",), "'lambda' is no name"),
+        (("_hidden",), "'_hidden' is no name"),
+        (("fresh", "--family", "../reduction"), "'../reduction' is no name"),
+        (("softmax", "--family", "reduction"), "'softmax' is defined already, in packages/tensor/"),
+        (("exp", "--family", "exponential", "--elementwise"), "'exp' is defined already"),
+        (("fresh", "--family", "exponential"), "'exponential' is a family of elementwise ops"),
+        (("fresh", "--family", "reduction", "--elementwise"), "'reduction' is a family of other ops"),
+        (("fresh", "--family", "types"), "'types' is a module that holds no family of ops"),
+    ],
+)
+def test_a_name_or_family_that_does_not_fit_is_refused(arguments: tuple[str, ...], reason: str, tmp_path: Path) -> None:
+    source = tmp_path / "packages/tensor/src/treadle/tensor"
+    shutil.copytree(ROOT / "packages/tensor/src/treadle/tensor", source, ignore=shutil.ignore_patterns("__pycache__"))
+    done = run(ROOT / "tools" / "new_op.py", *arguments, "--root", tmp_path, cwd=tmp_path)
+    assert done.returncode == 2
+    assert reason in " ".join(done.stderr.split())
