@@ -89,12 +89,12 @@ def test_each_node_is_listed_once_with_reasons_and_remedies(table: LoweringTable
         raise Unsupported(msg, "register it in SUMS")
 
     with pytest.raises(LoweringError) as caught:
-        table.lower([first, second], lower, [(second, Unsupported("it is on fire"))])
+        table.lower([first, second], lower, [(second, Unsupported("it is on fire", "run, or register it in SUMS"))])
     lines = str(caught.value).splitlines()
     assert len(lines) == 4
     assert lines[1].endswith(": it is on fire; the sum is too large")
     assert lines[2].startswith("  Inverse of Number(1)")
-    assert lines[3] == "Register a rule for Inverse, or register it in SUMS, or pick another mode."
+    assert lines[3] == "Register a rule for Inverse, or run, or register it in SUMS, or pick another mode."
 
 
 class Square(Arithmetic):

@@ -213,8 +213,8 @@ def _listing(backend: str, gaps: Iterable[tuple[Apply, Unsupported]]) -> Lowerin
         reasons.setdefault(node, {})[gap.reason] = None
         if not gap.reason:
             unruled.add(type(node.op).__name__)
-        if gap.remedy:
-            remedies[gap.remedy] = None
+        # Nodes may share one of several remedies.
+        remedies.update(dict.fromkeys(filter(None, gap.remedy.split(", or "))))
     lines = []
     for node, found in reasons.items():
         why = "; ".join(filter(None, found))
