@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import fields, is_dataclass
 from functools import cached_property
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 _ATOMS = frozenset({type(None), type(...), bool, int, float, complex, str, bytes})
 # What ops derive from their parameters.
-_DERIVED = frozenset({"_canonical", "_fn", "_hash", "_signatures", "evaluators", "formulas"})
+_DERIVED = frozenset({"_canonical", "_fn", "_hash"})
 
 
 class UndigestibleError(TreadleError, TypeError):
@@ -36,7 +37,11 @@ def state_of(thing: object) -> dict[str, Any]:
     names = [name for base in type(thing).__mro__ for name in _slots_of(base)]
     state = {name: getattr(thing, name) for name in names if hasattr(thing, name)}
     state.update(getattr(thing, "__dict__", {}))
-    return {name: value for name, value in state.items() if name not in _DERIVED}
+    derived = set(_DERIVED)
+    if is_dataclass(thing) and not SOURCES.is_users(type(thing).__module__):
+        # What treadle's own objects are not made with, they make themselves, such as the traced bodies of a scalar op.
+        derived |= {field.name for field in fields(thing) if not field.init}
+    return {name: value for name, value in state.items() if name not in derived}
 
 
 def functions_behind(thing: object) -> dict[str, FunctionType]:
