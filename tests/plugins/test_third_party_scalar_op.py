@@ -1,5 +1,6 @@
 """Elementwise functions from outside, by public names alone: primitives with an entry for each backend, and bodies."""
 
+import pickle
 from collections.abc import Callable
 from importlib import import_module
 from math import pi
@@ -161,3 +162,11 @@ def test_parameters_of_a_body_with_defaults_are_no_operands() -> None:
 def test_a_scalar_op_that_nothing_computes_is_refused() -> None:
     with pytest.raises(tt.TensorTypeError, match="empty: a scalar op needs a ufunc, an impl or a body"):
         ScalarOp(name="empty")
+
+
+def test_an_unpickled_scalar_op_asks_for_the_module_that_declares_it() -> None:
+    text = pickle.dumps(softsign())
+    assert pickle.loads(text).scalar_op is SCALAR_OPS["softsign"]
+    SCALAR_OPS._scalar_ops.pop("softsign")
+    with pytest.raises(tt.TensorTypeError, match="no scalar op is named 'softsign' here"):
+        pickle.loads(text)

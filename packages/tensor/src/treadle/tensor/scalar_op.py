@@ -214,7 +214,11 @@ class ScalarOp:
 
 def _scalar_op_named(name: str) -> ScalarOp:
     """Return a scalar op by name: how a pickled one is found again."""
-    return SCALAR_OPS[name]
+    try:
+        return SCALAR_OPS[name]
+    except KeyError:
+        msg = f"pickle: no scalar op is named {name!r} here. Import the module that declares it first."
+        raise TensorTypeError(msg) from None
 
 
 def _evaluated(scalar_op: ScalarOp, *operands: np.ndarray) -> np.ndarray:
