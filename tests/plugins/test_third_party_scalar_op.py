@@ -12,7 +12,7 @@ import pytest
 import treadle.tensor as tt
 from treadle.compile import Mode, function
 from treadle.config import config
-from treadle.graph import DuplicateRegistrationError
+from treadle.graph import DuplicateRegistrationError, LoweringError
 from treadle.tensor import SCALAR_OPS, Elemwise, ScalarOp
 from treadle.testing import verify_grad
 
@@ -63,6 +63,13 @@ def test_a_primitive_is_computed_by_what_was_registered_for_it(mode: str) -> Non
     for backend, entry in CUBES.items():
         import_module(f"treadle.link.{backend}").SCALARS.register("cube", {"f": entry})
     np.testing.assert_allclose(value_of(lambda x: cube(x) + 1, mode), VALUE**3 + 1, rtol=1e-15)
+
+
+@pytest.mark.parametrize("mode", ["C", "NUMBA", "JAX", "PYTORCH"])
+def test_a_primitive_without_an_entry_is_refused_with_the_table_that_it_is_to_stand_in(mode: str) -> None:
+    unknown = Elemwise(ScalarOp(name="unknown", impl=lambda x: x))
+    with pytest.raises(LoweringError, match=r"[Rr]egister .* in treadle\.link\.[a-z]+\.SCALARS"):
+        value_of(unknown, mode)
 
 
 @pytest.mark.parametrize("backend", CUBES)

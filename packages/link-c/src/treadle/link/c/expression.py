@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from treadle.graph import Unsupported
 from treadle.link.c.dtypes import CTYPES, converted
 from treadle.link.c.runtime.vectors import BLOCK_FUNCTIONS
 from treadle.link.c.scalars import SCALARS
@@ -188,11 +189,12 @@ def expression(op: Elemwise, node: Apply) -> Expression:
     return Expression(tuple(dtypes), tuple(builder.operations), outputs)
 
 
-def unsupported(op: Elemwise, node: Apply) -> str:
-    """Return why C has no text for an elementwise node, or an empty string."""
+def check_texts(op: Elemwise, node: Apply) -> None:
+    """Refuse an elementwise node that C has no text for."""
     for step in op.expanded(node, _takes).steps:
         if any(d not in CTYPES for d in step.loops):
-            return f"C has no {next(d for d in step.loops if d not in CTYPES)}"
+            msg = f"C has no {next(d for d in step.loops if d not in CTYPES)}"
+            raise Unsupported(msg)
         if not _takes(step.scalar_op, step.loops):
-            return f"the scalar op {step.scalar_op.name} has no C text for {step.loops[0]}"
-    return ""
+            msg = f"the scalar op {step.scalar_op.name} has no C text for {step.loops[0]}"
+            raise Unsupported(msg, "register its text in treadle.link.c.SCALARS")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from treadle.graph import Apply, Unsupported
 from treadle.link.c.dtypes import CTYPES
-from treadle.link.c.expression import unsupported
+from treadle.link.c.expression import check_texts
 from treadle.link.c.lower import (
     broadcasting,
     conditional,
@@ -67,9 +67,7 @@ def check(node: Apply) -> None:
             msg = f"C has no {lacking}"
             raise Unsupported(msg)
     if isinstance(node.op, Elemwise | FusedReduction):
-        reason = unsupported(node.op if isinstance(node.op, Elemwise) else node.op.elementwise, node)
-        if reason:
-            raise Unsupported(reason)
+        check_texts(node.op if isinstance(node.op, Elemwise) else node.op.elementwise, node)
 
 
 def has_type(kind: Type) -> bool:
