@@ -10,6 +10,7 @@ from textwrap import dedent
 
 import jax
 import numpy as np
+import pytest
 
 import treadle.tensor as tt
 from tests.link_jax.programs import link
@@ -23,6 +24,8 @@ def run(code: str) -> str:
     return done.stdout.strip()
 
 
+# Each thread has a length of its own: one that comes after another has compiled is told so.
+@pytest.mark.filterwarnings("ignore::treadle.link.jax.RecompilationWarning")
 def test_eight_threads_compute_in_64_bits_at_once() -> None:
     x, n = tt.dvector("x"), tt.lscalar("n")
     programs = [link([x, n], [x * n + 1e-12, x.sum()]), link([x, n], [x[:n] + 1e-12, tt.arange(n)])]

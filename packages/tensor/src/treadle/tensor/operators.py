@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, SupportsIndex
 
 from treadle.config import lazy_module as _lazy_module
 from treadle.tensor import indexing as _indexing
-from treadle.tensor import product as _product
 from treadle.tensor import reduction as _reduction
 from treadle.tensor.axes import several_axes as _several_axes
 from treadle.tensor.broadcasting import ones_like, zeros_like
@@ -35,11 +34,13 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
     from treadle.tensor import numpy_functions as _numpy_functions
+    from treadle.tensor import product as _product
     from treadle.tensor.numpy_functions import Ufunc
     from treadle.tensor.variable import AxisLike, Index, TensorLike, TensorVariable
 else:
-    # Few programs hand variables to NumPy's functions.
+    # Few programs hand variables to NumPy's functions, and not all of them multiply matrices.
     _numpy_functions = _lazy_module("treadle.tensor.numpy_functions")
+    _product = _lazy_module("treadle.tensor.product")
 
 
 class Operators:
