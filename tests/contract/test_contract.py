@@ -11,8 +11,12 @@ from treadle.testing import FAILURES, KINDS, Check, Failure, contract, run_check
 # PyTorch's compiler takes most of a second for a tiny graph, and several for a group: what is checked in breadth runs
 # without it, and each family once with it.
 EAGER = {"torch__compile": False}
-# LLVM takes seconds for a group: at the dtypes that only differ in width from these, Numba is checked with -m slow.
-NUMBA_DTYPES = {"values": {"bool", "int64", "uint8", "float32", "float64", "complex64", "complex128"}}
+# LLVM takes seconds for a group. With -m slow, Numba is checked at the dtypes that only differ in width from these, and
+# with second derivatives: graphs of the ops that values and first derivatives check, which the other backends compute.
+NUMBA_DTYPES = {
+    "values": {"bool", "int64", "uint8", "float32", "float64", "complex64", "complex128"},
+    "second": set[str](),
+}
 NUMBA_DTYPES_OF_OTHERS = {"float64"}
 
 
