@@ -177,3 +177,10 @@ def test_an_unpickled_scalar_op_asks_for_the_module_that_declares_it() -> None:
     SCALAR_OPS._scalar_ops.pop("softsign")
     with pytest.raises(tt.TensorTypeError, match="no scalar op is named 'softsign' here"):
         pickle.loads(text)
+
+
+@pytest.mark.parametrize("name", ["no_such_function", "sum"])
+def test_what_is_no_ufunc_of_numpy_is_refused(name: str) -> None:
+    with pytest.raises(tt.TensorTypeError, match=f"must name a ufunc of NumPy, got '{name}'"):
+        ScalarOp(ufunc=name)
+    assert name not in SCALAR_OPS.names()

@@ -147,7 +147,10 @@ class ScalarOp:
 
     def __post_init__(self) -> None:
         """Fill in what follows from the ufunc, and enter the scalar op into the table."""
-        ufunc: np.ufunc | None = None if self.ufunc is None else getattr(np, self.ufunc)
+        ufunc: np.ufunc | None = None if self.ufunc is None else getattr(np, self.ufunc, None)
+        if self.ufunc is not None and not isinstance(ufunc, np.ufunc):
+            msg = f"{self.name or self.ufunc}: ufunc must name a ufunc of NumPy, got {self.ufunc!r}. Pass impl or body."
+            raise TensorTypeError(msg)
         self._derive("name", self.name or self.ufunc)
         if self.body is None and self.impl is _derived and ufunc is None:
             msg = f"{self.name}: a scalar op needs a ufunc, an impl or a body, got none. Pass one."
