@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from treadle.config import versioned_names
-from treadle.testing.contract import KINDS, Check, checks, contract, contract_tests, run_check
+from treadle.testing.contract import Check, checks, contract, contract_tests, run_check
 from treadle.testing.domain import Domain
 from treadle.testing.errors import ContractError, DuplicateSampleError, GradientError, HammerError, UnknownBackendError
 from treadle.testing.failures import FAILURES, Failure, run_failure
@@ -11,10 +11,11 @@ from treadle.testing.gradients import verify_grad
 from treadle.testing.linking import backend_names, compiled, find_backend, linked
 from treadle.testing.random_graphs import Recipe, compare, recipes
 from treadle.testing.records import SAMPLES
-from treadle.testing.sample import VARIANTS, Operand, Sample, SampleTable
+from treadle.testing.sample import COMPOSED, KINDS, VARIANTS, Operand, Sample, SampleTable
 from treadle.testing.threads import hammer
 
 __all__ = [
+    "COMPOSED",
     "FAILURES",
     "KINDS",
     "SAMPLES",

@@ -17,7 +17,7 @@ from treadle.testing.failures import FAILURES, Failure, run_failure
 from treadle.testing.linking import compiled, find_backend, linked
 from treadle.testing.parts import Part, SlopePart, scalar_part, value_part
 from treadle.testing.records import SAMPLES
-from treadle.testing.sample import MAJOR, OPTIONAL_DTYPES, REALS, VARIANTS, Sample
+from treadle.testing.sample import KINDS, MAJOR, OPTIONAL_DTYPES, REALS, VARIANTS, Sample
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from treadle.testing.domain import Array
     from treadle.testing.linking import Link, Program
 
-KINDS = ("values", "known", "scalars", "rewritten", "first", "second")
 # Dtypes of each kind of check: every one for values, representative ones for the others.
 DTYPES: Mapping[str, tuple[str, ...]] = {
     "values": (*REALS, *OPTIONAL_DTYPES),
@@ -108,6 +107,8 @@ def _takes(sample: Sample, dtype: str) -> bool:
 
 
 def _suits(sample: Sample, kind: str) -> bool:
+    if kind not in sample.kinds and not (kind == "once" and sample.kinds == KINDS):
+        return False
     if kind == "scalars":
         return sample.any_rank
     if kind in {"first", "second"}:

@@ -39,6 +39,11 @@ TOLERANCES: Mapping[str, tuple[float, float]] = {
     "complex128": (1e-11, 1e-12),
 }
 
+# How a record is checked (`treadle.testing.contract.Check` says what each means). A function that only puts other ops
+# together is checked as users run it, and by its first derivatives: the ops have records of their own.
+KINDS = ("values", "known", "scalars", "rewritten", "first", "second")
+COMPOSED = ("rewritten", "first")
+
 # Sets of inputs with shapes or values of their own.
 SHAPES = ("plain", "broadcast", "empty", "long", "special")
 # The plain values in other memory layouts.
@@ -103,6 +108,7 @@ class Traits(Checked, total=False):
 
     variants: tuple[str, ...]
     optional: bool
+    kinds: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +145,8 @@ class Sample:
         Whether it works on scalars too: it is elementwise.
     optional
         Whether a backend may refuse it when linking, with an error that lists the nodes.
+    kinds
+        How it is checked: all of `KINDS`, or `COMPOSED`.
     """
 
     name: str
@@ -155,6 +163,7 @@ class Sample:
     takes_all: bool = False
     any_rank: bool = False
     optional: bool = False
+    kinds: tuple[str, ...] = KINDS
 
     def arrays(self, dtype: str, variant: str) -> tuple[Array, ...]:
         """Return the inputs of a variant; those of ``plain`` where it makes no sense for this sample."""

@@ -30,6 +30,7 @@ from treadle.tensor.families import FAMILIES, load_families
 from treadle.tensor.from_graph import OpFromGraph
 from treadle.tensor.index import At, Entry, Gather, Positions, Span, Symbolic, filled_index, gather_plan, symbolic_count
 from treadle.tensor.indexing import *  # noqa: F403 - the family's ops and functions
+from treadle.tensor.lazy import LAZY, SUBMODULES
 from treadle.tensor.operators import Operators
 from treadle.tensor.reduction import *  # noqa: F403 - the family's ops and functions
 from treadle.tensor.reduction import all_ as all
@@ -75,16 +76,16 @@ from treadle.tensor.variable import (
 from treadle.tensor import constructors
 from treadle.tensor.constructors import *  # noqa: F403 - one name for each dtype and rank, listed there
 
-if TYPE_CHECKING:
-    from treadle.tensor.conditional import ifelse
-    from treadle.tensor.external_op import ExternalOp, wrap_external
-    from treadle.tensor.from_function import FromFunctionOp, as_op, wrap_py
-    from treadle.tensor.fused_reduction import FusedReduction
-    from treadle.tensor.gradient import grad
-    from treadle.tensor.joining import ARange, Join, arange, concatenate, eye, hstack, join, range_length, stack, vstack
-    from treadle.tensor.normalization import LogSoftmax, LogSumExp, Peak, Softmax, log_softmax, logsumexp, softmax
-    from treadle.tensor.product import Gemm, MatMul, dot, matmul, outer, tensordot
-    from treadle.tensor.staging import Staging, stage, static_positions
+if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no names from the table
+    from treadle.tensor.conditional import *  # noqa: F403
+    from treadle.tensor.external_op import *  # noqa: F403
+    from treadle.tensor.from_function import *  # noqa: F403
+    from treadle.tensor.fused_reduction import *  # noqa: F403
+    from treadle.tensor.gradient import *  # noqa: F403
+    from treadle.tensor.joining import *  # noqa: F403
+    from treadle.tensor.normalization import *  # noqa: F403
+    from treadle.tensor.product import *  # noqa: F403
+    from treadle.tensor.staging import *  # noqa: F403
 
 __all__ = [
     "ALL_KINDS",
@@ -92,7 +93,6 @@ __all__ = [
     "DTYPES",
     "FAMILIES",
     "SCALAR_OPS",
-    "ARange",
     "At",
     "AxisError",
     "Composite",
@@ -100,29 +100,18 @@ __all__ = [
     "DtypeError",
     "Elemwise",
     "Entry",
-    "ExternalOp",
-    "FromFunctionOp",
-    "FusedReduction",
     "Gather",
-    "Gemm",
     "IndexingError",
-    "Join",
-    "LogSoftmax",
-    "LogSumExp",
     "MaskedArrayError",
-    "MatMul",
     "NullTypeGradError",
     "NumpyFunctionError",
     "OpFromGraph",
     "Operators",
-    "Peak",
     "Positions",
     "ScalarOp",
     "ScalarTable",
     "ShapeError",
-    "Softmax",
     "Span",
-    "Staging",
     "Step",
     "Symbolic",
     "TensorConstant",
@@ -135,45 +124,23 @@ __all__ = [
     "abs",
     "all",
     "any",
-    "arange",
-    "as_op",
     "as_tensor",
     "as_tensor_variable",
     "complex",
-    "concatenate",
     "constant",
     "constant_difference",
     "divmod",
-    "dot",
-    "eye",
     "filled_index",
     "gather_plan",
-    "grad",
-    "hstack",
-    "ifelse",
-    "join",
     "load_families",
-    "log_softmax",
-    "logsumexp",
-    "matmul",
     "max",
     "min",
-    "outer",
     "pow",
-    "range_length",
     "round",
     "shared",
-    "softmax",
-    "stack",
-    "stage",
-    "static_positions",
     "sum",
     "symbolic_count",
-    "tensordot",
     "tensors",
-    "vstack",
-    "wrap_external",
-    "wrap_py",
 ]
 __all__ += constructors.__all__
 __all__ += _broadcasting.__all__
@@ -190,21 +157,12 @@ __all__ += _logic.__all__
 __all__ += _rounding.__all__
 __all__ += _trigonometric.__all__
 
+__all__ += [*(name for names in LAZY.values() for name in names.split()), *SUBMODULES]
+
 if TYPE_CHECKING:
     __version__: str
 else:
+    _modules = LAZY | {module: module for module in SUBMODULES}
     __getattr__ = versioned_names(
-        __name__,
-        "tensor",
-        {
-            "treadle.tensor.conditional": "ifelse",
-            "treadle.tensor.joining": "ARange Join arange concatenate eye hstack join range_length stack vstack",
-            "treadle.tensor.product": "Gemm MatMul dot matmul outer tensordot",
-            "treadle.tensor.external_op": "ExternalOp wrap_external",
-            "treadle.tensor.from_function": "FromFunctionOp as_op wrap_py",
-            "treadle.tensor.fused_reduction": "FusedReduction",
-            "treadle.tensor.gradient": "grad",
-            "treadle.tensor.normalization": "LogSoftmax LogSumExp Peak Softmax log_softmax logsumexp softmax",
-            "treadle.tensor.staging": "Staging stage static_positions",
-        },
+        __name__, "tensor", {f"{__name__}.{module}": names for module, names in _modules.items()}
     )

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 else:
     vectorize = lazy_module("treadle.tensor.vectorize")
 
+__all__ = ["ifelse"]
+
 
 def ifelse(condition: TensorLike, then_branch: Any, else_branch: Any, name: str | None = None) -> Any:
     """Return the first branch where a condition is true, else the second; only the branch taken is computed.

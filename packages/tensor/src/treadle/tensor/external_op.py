@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 else:
     vectorize = lazy_module("treadle.tensor.vectorize")
 
+__all__ = ["ExternalOp", "wrap_external"]
+
 # An array of the library.
 A = TypeVar("A")
 

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     Declared = Type | Callable[[], Variable]
     Pullback = Callable[..., Variable | Sequence[Variable | None] | None]
 
+__all__ = ["FromFunctionOp", "as_op", "wrap_py"]
+
 
 class FromFunctionOp(ExternalOp["np.ndarray"]):
     """An op that calls a Python function; `wrap_py` makes it.

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 else:
     vectorize = lazy_module("treadle.tensor.vectorize")
 
+__all__ = ["FusedReduction"]
+
 
 @static_op
 class FusedReduction(TensorOp):

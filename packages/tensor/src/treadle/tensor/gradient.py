@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from treadle.tensor.demand import Demand
     from treadle.tensor.variable import TensorLike
 
+__all__ = ["grad"]
+
 Cotangents = dict[Variable, Variable]
 _NO_GRADIENT = (DisconnectedType, NullType)
 

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 else:
     vectorize = lazy_module("treadle.tensor.vectorize")
 
+__all__ = ["ARange", "Join", "arange", "concatenate", "eye", "hstack", "join", "range_length", "stack", "vstack"]
+
 
 @static_op
 class Join(TensorOp):

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from treadle.graph import Apply, Type, Variable
     from treadle.tensor.variable import AxisLike, TensorLike, TensorVariable
 
+__all__ = ["LogSoftmax", "LogSumExp", "Peak", "Softmax", "log_softmax", "logsumexp", "softmax"]
+
 
 @static_op
 class Peak(OverAxes):

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 else:
     vectorize = lazy_module("treadle.tensor.vectorize")
 
+__all__ = ["Gemm", "MatMul", "dot", "matmul", "outer", "tensordot"]
+
 
 @static_op
 class MatMul(TensorOp):

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from treadle.graph import Apply, FunctionGraph, Variable
 
+__all__ = ["Staging", "stage", "static_positions"]
+
 
 class Staging:
     """What is known before a graph is traced.

@@ -1,0 +1,17 @@
+"""The modules that load when one of their names is first asked for, so that importing the package stays quick."""
+
+# For each module of `treadle.tensor` its public names: its ``__all__``. `treadle/tensor/__init__.py` has a star import
+# of each for type checkers; a test compares the three.
+LAZY = {
+    "conditional": "ifelse",
+    "external_op": "ExternalOp wrap_external",
+    "from_function": "FromFunctionOp as_op wrap_py",
+    "fused_reduction": "FusedReduction",
+    "gradient": "grad",
+    "joining": "ARange Join arange concatenate eye hstack join range_length stack vstack",
+    "normalization": "LogSoftmax LogSumExp Peak Softmax log_softmax logsumexp softmax",
+    "product": "Gemm MatMul dot matmul outer tensordot",
+    "staging": "Staging stage static_positions",
+}
+# Modules that are public themselves, as in ``treadle.tensor.special.softmax``.
+SUBMODULES: tuple[str, ...] = ()
