@@ -157,7 +157,8 @@ __all__ += _logic.__all__
 __all__ += _rounding.__all__
 __all__ += _trigonometric.__all__
 
-__all__ += [*(name for names in LAZY.values() for name in names.split()), *SUBMODULES]
+__all__ += [name for names in LAZY.values() for name in names.split()]
+__all__ += [*SUBMODULES]
 
 if TYPE_CHECKING:
     __version__: str
