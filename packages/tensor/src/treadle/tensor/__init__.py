@@ -158,7 +158,7 @@ __all__ += _rounding.__all__
 __all__ += _trigonometric.__all__
 
 __all__ += [name for names in LAZY.values() for name in names.split()]
-__all__ += [*SUBMODULES]
+__all__ += list(SUBMODULES)
 
 if TYPE_CHECKING:
     __version__: str
