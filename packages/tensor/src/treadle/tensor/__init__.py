@@ -86,6 +86,7 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.normalization import *  # noqa: F403
     from treadle.tensor.product import *  # noqa: F403
     from treadle.tensor.staging import *  # noqa: F403
+    from treadle.tensor.type_other import *  # noqa: F403
 
 __all__ = [
     "ALL_KINDS",

@@ -12,6 +12,7 @@ LAZY = {
     "normalization": "LogSoftmax LogSumExp Peak Softmax log_softmax logsumexp softmax",
     "product": "Gemm MatMul dot matmul outer tensordot",
     "staging": "Staging stage static_positions",
+    "type_other": "NoneConst NoneSliceConst NoneTypeT SliceConstant SliceType none_type_t slicetype",
 }
 # Modules that are public themselves, as in ``treadle.tensor.special.softmax``.
 SUBMODULES: tuple[str, ...] = ()
