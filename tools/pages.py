@@ -6,12 +6,13 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tools import documented, lowerings, options, rules
+from tools import documented, lowerings, ops, options, rules
 
 # Each page, and what returns its text.
 PAGES: Mapping[Path, Callable[[], str]] = {
     documented.PAGE: documented.page,
     lowerings.PAGE: lowerings.page,
+    ops.PAGE: ops.page,
     options.PAGE: options.page,
     rules.PAGE: rules.page,
 }

@@ -1,0 +1,265 @@
+"""Write docs/ops.md: every public function of treadle.tensor, what it answers to, and where it is checked.
+
+What a function's samples are is found by building all samples and noting which public functions each calls first: the
+page says nothing that no test holds.
+"""
+
+from __future__ import annotations
+
+import csv
+import inspect
+import sys
+from collections import defaultdict
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import scipy.signal
+import scipy.special
+
+import treadle.tensor as tt
+from tools import coverage, lowerings
+from treadle.graph import Op, toposort
+from treadle.tensor.lazy import SUBMODULES
+from treadle.testing import SAMPLES
+from treadle.testing.parts import value_part
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FrameType
+
+    from treadle.tensor import ScalarOp, ScalarTable
+    from treadle.testing import Sample
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "ops.md"
+ACCURACY = ROOT / "docs" / "accuracy.tsv"
+# Backends with a table of scalar ops of their own, and the heading of each. The virtual machine runs every op.
+TABLES = {"c": "C", "numba": "Numba", "jax": "JAX", "pytorch": "PyTorch"}
+LIBRARIES = (np, np.linalg, scipy.special, np.fft, scipy.signal)
+# Public functions that are no functions of tensors: what backends, rules and tools use.
+TOOLS = {
+    *("as_op", "as_tensor", "as_tensor_variable", "constant", "constant_difference", "filled_index", "gather_plan"),
+    *("grad", "ifelse", "load_families", "range_length", "shared", "stage", "static_positions", "symbolic_count"),
+    *("TensorNode", "tensors", "wrap_external", "wrap_py"),
+}
+
+
+class Checked(NamedTuple):
+    """What the samples of one function say of it: how many, the order of derivatives, the ops, whether refusable."""
+
+    samples: int
+    order: int
+    ops: frozenset[type[Op]]
+    optional: bool
+
+
+def functions() -> dict[str, Any]:
+    """Return the public functions by dotted name below treadle.tensor, elementwise ones included."""
+    modules = {"": tt} | {f"{name}.": import_module(f"treadle.tensor.{name}") for name in SUBMODULES}
+    typed = set(tt.constructors.__all__)
+    found = {
+        prefix + name: getattr(module, name)
+        for prefix, module in modules.items()
+        for name in module.__all__
+        if name not in typed | TOOLS and not inspect.isclass(getattr(module, name))
+    }
+    of_package = {id(value) for name, value in found.items() if "." not in name}
+    return {
+        name: value
+        for name, value in found.items()
+        if callable(value) and ("." not in name or id(value) not in of_package)
+    }
+
+
+def by_object() -> dict[int, list[str]]:
+    """Return the names of each public function, by its identity."""
+    names = defaultdict(list)
+    for name, value in functions().items():
+        names[id(value)].append(name)
+    return names
+
+
+@cache
+def checked() -> dict[str, Checked]:
+    """Return what the samples say, by name of the function that they call first."""
+    names = by_object()
+    plain = ((value, inspect.unwrap(value)) for value in functions().values())
+    codes = {function.__code__: id(value) for value, function in plain if inspect.isfunction(function)}
+    apply = tt.Elemwise.__call__.__code__
+    samples: dict[str, list[tuple[Sample, frozenset[type[Op]]]]] = defaultdict(list)
+    for sample in SAMPLES:
+        called: set[int] = set()
+        outer: list[FrameType] = []
+
+        def note(frame: FrameType, event: str, _: object, called: set[int] = called, outer: list[Any] = outer) -> None:
+            if event == "call" and not outer:
+                made = id(frame.f_locals.get("self")) if frame.f_code is apply else codes.get(frame.f_code)
+                if made in names:
+                    called.add(made)
+                    outer.append(frame)
+            elif event == "return" and outer and frame is outer[-1]:
+                outer.pop()
+
+        dtype = "float64" if "float64" in sample.dtypes else sample.dtypes[0]
+        sys.setprofile(note)
+        try:
+            part = value_part(sample, dtype)
+        finally:
+            sys.setprofile(None)
+        ops = frozenset(type(node.op) for node in toposort(part.outputs))
+        for made in called:
+            for name in names[made]:
+                samples[name].append((sample, ops))
+    return {name: _summary(found) for name, found in samples.items()}
+
+
+def _summary(found: list[tuple[Sample, frozenset[type[Op]]]]) -> Checked:
+    return Checked(
+        len(found),
+        max((min(sample.order, 2) if sample.wrt else 0) for sample, _ in found),
+        frozenset().union(*(ops for _, ops in found)),
+        all(sample.optional for sample, _ in found),
+    )
+
+
+@cache
+def _reference() -> dict[str, str]:
+    known: dict[str, str] = {}
+    for row in coverage.rows():
+        for path in row.path.split():
+            if path.startswith("tensor.") and row.equivalent:
+                known.setdefault(path.removeprefix("tensor."), row.equivalent)
+    return known
+
+
+def equivalent(name: str) -> str:
+    """Return the function of NumPy or SciPy that a function answers to."""
+    if name in _reference():
+        return _reference()[name]
+    last = name.rpartition(".")[2]
+    for library in LIBRARIES:
+        if callable(getattr(library, last, None)):
+            return f"{library.__name__}.{last}"
+    return ""
+
+
+def _slope(scalar_op: ScalarOp) -> str:
+    """Say what the derivative of an elementwise function is."""
+    if scalar_op.pullback is not None:
+        return "exact"
+    if scalar_op.body is not None:
+        return "of the body"
+    return "0" if scalar_op.discrete else "none"
+
+
+def _backends(scalar_op: ScalarOp, tables: dict[str, ScalarTable[Any]]) -> str:
+    """Say which backends run an elementwise function, and which as a step of Python (or not at all)."""
+    without = [
+        heading
+        for backend, heading in TABLES.items()
+        if scalar_op.body is None and all(tables[backend].find(scalar_op, kind) is None for kind in tt.ALL_KINDS)
+    ]
+    return "all" if not without else f"not {', '.join(without)}"
+
+
+def _errors() -> dict[str, str]:
+    """Return the worst errors that were measured, by function: the worst of all backends, for each dtype."""
+    if not ACCURACY.exists():
+        return {}
+    with ACCURACY.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+    worst: dict[str, dict[str, tuple[float, str]]] = defaultdict(dict)
+    for row in rows:
+        error = float(row["ulp"])
+        known = worst[row["function"]].get(row["dtype"], (-1.0, ""))
+        worst[row["function"]][row["dtype"]] = max(known, (error, row["backend"]))
+    return {
+        name: "; ".join(f"{dtype}: {error:.3g} ({backend})" for dtype, (error, backend) in sorted(found.items()))
+        for name, found in worst.items()
+    }
+
+
+def _signature(function: Callable[..., Any]) -> str:
+    """Return the parameters of a function, without their types."""
+    parameters = inspect.signature(function).parameters.values()
+    return str(inspect.Signature([parameter.replace(annotation=parameter.empty) for parameter in parameters]))
+
+
+def _orders(order: int) -> str:
+    return ("no", "first", "first, second")[order]
+
+
+def _runs(found: Checked, tables: dict[str, Any]) -> str:
+    """Say where the ops of a function's samples run."""
+    steps = [
+        heading
+        for backend, heading in TABLES.items()
+        if any(lowerings.cell(tables[backend], kind) == "-" and kind is not tt.Elemwise for kind in found.ops)
+    ]
+    text = "all" if not steps else f"a step of Python in {', '.join(steps)}"
+    return text + (", or refused by a backend that must know all shapes" if found.optional else "")
+
+
+def unchecked() -> list[str]:
+    """Return the public functions that no sample calls."""
+    return sorted(name for name in functions() if name not in checked())
+
+
+def page() -> str:
+    """Return the page's text."""
+    found = functions()
+    aliases = by_object()
+    errors = _errors()
+    scalars = {backend: import_module(f"treadle.link.{_package(backend)}").SCALARS for backend in TABLES}
+    tables = lowerings.tables()
+    lines = [
+        "# Functions",
+        "",
+        "Written by `./dev pages`. Each is tested by sample records, on every backend, against the function of NumPy",
+        "or SciPy that it answers to; derivatives are compared with finite differences of that.",
+        "",
+        "## Elementwise functions",
+        "",
+        "`gradient`: `exact`, a formula of its own; `of the body`, that of the functions it is made of; `0`, constant",
+        "in pieces. `worst error`: in units of the last place, over the whole domain, against mpmath, and on which",
+        "backend (docs/accuracy.tsv has all of them).",
+        "",
+        "| function | answers to | gradient | backends | samples | worst error |",
+        "|---|---|---|---|---|---|",
+    ]
+    done: set[int] = set()
+    for name, value in sorted(found.items()):
+        if not isinstance(value, tt.Elemwise) or id(value) in done:
+            continue
+        done.add(id(value))
+        scalar_op = value.scalar_ops[0]
+        names = ", ".join(f"`{alias}`" for alias in sorted(aliases[id(value)]))
+        samples = checked()[name].samples if name in checked() else 0
+        cells = [names, equivalent(name), _slope(scalar_op), _backends(scalar_op, scalars), str(samples)]
+        lines.append(f"| {' | '.join([*cells, errors.get(scalar_op.name, '')])} |")
+    lines += [
+        "",
+        "## Other functions",
+        "",
+        "`derivatives`: the orders that are checked against finite differences.",
+        "",
+        "| function | answers to | derivatives | backends | samples |",
+        "|---|---|---|---|---|",
+    ]
+    for name, value in sorted(found.items()):
+        if isinstance(value, tt.Elemwise) or id(value) in done:
+            continue
+        done.add(id(value))
+        what = checked().get(name)
+        others = "".join(f", `{alias}`" for alias in sorted(aliases[id(value)]) if alias != name)
+        cells = [f"`{name}{_signature(value)}`{others}".replace("|", "\\|"), equivalent(name)]
+        cells += [_orders(what.order), _runs(what, tables), str(what.samples)] if what else ["", "", "0"]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join([*lines, ""])
+
+
+def _package(backend: str) -> str:
+    return "torch" if backend == "pytorch" else backend
