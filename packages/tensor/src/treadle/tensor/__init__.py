@@ -85,6 +85,7 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.joining import *  # noqa: F403
     from treadle.tensor.normalization import *  # noqa: F403
     from treadle.tensor.product import *  # noqa: F403
+    from treadle.tensor.scalar.gamma_functions import *  # noqa: F403
     from treadle.tensor.staging import *  # noqa: F403
     from treadle.tensor.type_other import *  # noqa: F403
 

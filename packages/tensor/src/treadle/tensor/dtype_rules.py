@@ -73,6 +73,27 @@ def float_like(operands: Sequence[Operand]) -> Signature:
     return (loop,) * len(operands), out
 
 
+def double_first(operands: Sequence[Operand]) -> Signature:
+    """Dtype rule of SciPy's functions whose first loop is float64: float32 is for operands that all have it."""
+    dtypes = [promote([d]) for d in operands]
+    return _special(operands, all(d == np.float32 for d in dtypes))
+
+
+def single_first(operands: Sequence[Operand]) -> Signature:
+    """Dtype rule of SciPy's functions whose first loop is float32: it is for operands that it holds exactly."""
+    typed = [d for d in operands if not isinstance(d, type)]
+    dtypes = [promote([*typed, d]) if isinstance(d, type) else d for d in operands]
+    return _special(operands, all(np.can_cast(d, np.float32) for d in dtypes))
+
+
+def _special(operands: Sequence[Operand], single: bool) -> Signature:
+    if any(promote([d]).kind == "c" for d in operands):
+        msg = "for real numbers only"
+        raise TypeError(msg)
+    dtype = np.dtype("float32" if single else "float64")
+    return (dtype,) * len(operands), dtype
+
+
 def predicate(operands: Sequence[Operand]) -> Signature:
     """Dtype rule of a predicate: any numbers in, bool out."""
     loops, _ = same(operands)

@@ -16,6 +16,7 @@ FAMILIES = (
     "comparison",
     "complex_numbers",
     "exponential",
+    "gamma_functions",
     "logic",
     "rounding",
     "trigonometric",

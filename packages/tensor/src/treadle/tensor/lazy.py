@@ -11,6 +11,7 @@ LAZY = {
     "joining": "ARange Join arange concatenate eye hstack join range_length stack vstack",
     "normalization": "LogSoftmax LogSumExp Peak Softmax log_softmax logsumexp softmax",
     "product": "Gemm MatMul dot matmul outer tensordot",
+    "scalar.gamma_functions": "digamma gammaln psi",
     "staging": "Staging stage static_positions",
     "type_other": "NoneConst NoneSliceConst NoneTypeT SliceConstant SliceType none_type_t slicetype",
 }

@@ -13,6 +13,7 @@ from treadle.config import lazy_module
 from treadle.graph import DuplicateRegistrationError, tagged
 from treadle.tensor.dtype_rules import check_conversion, float_like, of_ufunc
 from treadle.tensor.errors import DtypeError, TensorTypeError
+from treadle.tensor.families import load_families
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -52,6 +53,10 @@ class ScalarOpTable:
     def __getitem__(self, name: str) -> ScalarOp:
         """Return a scalar op by name."""
         return self._scalar_ops[name]
+
+    def __contains__(self, name: str) -> bool:
+        """Whether there is a scalar op of this name."""
+        return name in self._scalar_ops
 
     def names(self) -> list[str]:
         """Return the names of all scalar ops."""
@@ -216,7 +221,9 @@ class ScalarOp:
 
 
 def _scalar_op_named(name: str) -> ScalarOp:
-    """Return a scalar op by name: how a pickled one is found again."""
+    """Return a scalar op by name: how a pickled one is found again, in a family that loads late too."""
+    if name not in SCALAR_OPS:
+        load_families("treadle.tensor.scalar")
     try:
         return SCALAR_OPS[name]
     except KeyError:

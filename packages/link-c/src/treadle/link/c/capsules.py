@@ -74,19 +74,22 @@ def _address(pointer: CPointer) -> int:
     return capsule_pointer(capsule, pointer.signature, f"{pointer.module}.{pointer.name}")
 
 
-def capsule_pointer(capsule: object, signature: str, name: str, advice: str = "Check its version") -> int:
-    """Return the pointer in a capsule, whose own name is the function's C type."""
-    api = ctypes.pythonapi
-    # Function objects of this call's own: other packages set other types on the shared ones.
+def capsule_signature(capsule: object) -> str:
+    """Return a capsule's own name, which is the function's C type."""
+    # A function object of this call's own, here and below: other packages set other types on the shared ones.
     get_name: Callable[[object], bytes | None] = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(
-        ("PyCapsule_GetName", api)
+        ("PyCapsule_GetName", ctypes.pythonapi)
     )
-    get_pointer: Callable[[object, bytes | None], int] = ctypes.PYFUNCTYPE(
-        ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p
-    )(("PyCapsule_GetPointer", api))
-    found = get_name(capsule)
-    stated = (found or b"").decode()
+    return (get_name(capsule) or b"").decode()
+
+
+def capsule_pointer(capsule: object, signature: str, name: str, advice: str = "Check its version") -> int:
+    """Return the pointer in a capsule whose function has a C type."""
+    stated = capsule_signature(capsule)
     if stated != signature:
         msg = f"c: {name} has the C type {stated!r}, not {signature!r}. {advice}."
         raise BackendUnavailableError(msg)
-    return int(get_pointer(capsule, found))
+    get_pointer: Callable[[object, bytes], int] = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+        ("PyCapsule_GetPointer", ctypes.pythonapi)
+    )
+    return int(get_pointer(capsule, stated.encode()))

@@ -142,11 +142,10 @@ class Requirements:
             msg = f"CFunction {function.name}: two different texts define it in one graph. Give each its own name."
             raise CFunctionError(msg)
         for name, pointer in function.pointers.items():
-            if self._pointers.setdefault(name, pointer) != pointer:
+            if self._pointers.get(name, pointer) != pointer:
                 msg = f"CFunction {function.name}: another function has a pointer {name} to something else. Rename one."
                 raise CFunctionError(msg)
-        if function.pointers:
-            self.pointer_nodes[node] = tuple(function.pointers.values())
+            self.point(name, pointer, node)
         if function.init:
             self._init[function.init] = None
         folders = [Path(folder).absolute() for folder in function.include_dirs]
@@ -158,12 +157,17 @@ class Requirements:
         for number, error in function.errors.items():
             self.errors[node, number] = error
 
+    def point(self, name: str, pointer: CPointer, node: int) -> None:
+        """Add a variable that holds a function's address."""
+        self._pointers[name] = pointer
+        known = self.pointer_nodes.get(node, ())
+        self.pointer_nodes[node] = known if pointer in known else (*known, pointer)
+
     def preamble(self) -> str:
         """Return the text of everything at file level; empty if there is nothing."""
-        if not self._texts and not self._headers:
-            return ""
         lines = [f"#include {header}{self._stamp(header)}\n" for header in self._headers]
-        lines.append(ARRAY)
+        if self._texts or self._headers:
+            lines.append(ARRAY)
         lines += [f"static void *{name};\n" for name in self._pointers]
         lines += [f"/* node {node} */\n{text.rstrip()}\n" for text, node in self._texts.items()]
         return "".join(lines)

@@ -11,6 +11,7 @@ from treadle.link.c.convention import CHUNK, FIXED
 from treadle.link.c.dtypes import ctype
 from treadle.link.c.layout import Layout
 from treadle.link.c.requirements import Requirements
+from treadle.link.c.special import CALL, special_pointer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -186,6 +187,8 @@ class Unit:
         if body not in self.kernels:
             self.kernels[body] = f"k{len(self.kernels)}"
             self.kernel_nodes.append(self._node)
+        for called in CALL.finditer(body):
+            self.requirements.point(*special_pointer(called[1], called[2]), self._node)
         return self.kernels[body]
 
     def table(self, ctype: str, values: Sequence[object]) -> str:

@@ -40,11 +40,11 @@ class Blas:
         if capsule is None:
             msg = f"BLAS: scipy.linalg.cython_blas has no {name}. Install another version of SciPy."
             raise BlasError(msg)
-        text = _capsule_name(capsule)
+        text = capsule_name(capsule)
         if text.count(b",") + 1 != _PARAMETERS[name[1:]] or b"int *" not in text:
             msg = f"BLAS: {name} of scipy.linalg.cython_blas has the signature {text!r}. Install another SciPy."
             raise BlasError(msg)
-        return _capsule_pointer(capsule, text)
+        return capsule_pointer(capsule, text)
 
 
 def _extension() -> ModuleType:
@@ -68,7 +68,8 @@ def _extension() -> ModuleType:
     return module
 
 
-def _capsule_name(capsule: object) -> bytes:
+def capsule_name(capsule: object) -> bytes:
+    """Return the name of a capsule, which says its function's C type."""
     # A function object of this call's own, here and below: other packages set other types on the shared ones.
     get: Callable[[object], bytes] = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(
         ("PyCapsule_GetName", ctypes.pythonapi)
@@ -76,7 +77,8 @@ def _capsule_name(capsule: object) -> bytes:
     return get(capsule)
 
 
-def _capsule_pointer(capsule: object, name: bytes) -> int:
+def capsule_pointer(capsule: object, name: bytes) -> int:
+    """Return the address in a capsule of a name."""
     get: Callable[[object, bytes], int] = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
         ("PyCapsule_GetPointer", ctypes.pythonapi)
     )

@@ -77,9 +77,10 @@ class NumbaLinker(TableLinker):
 
         with span("code generation"):
             written = write_program(fgraph)
+        text = "\n".join(unit.source for unit in written.entry.with_uses())
+        _install_special(text)
         run = COMPILER.get(written.entry, entry=True)
         table, kept = _table(written.constants, written.uses_blas)
-        text = "\n".join(unit.source for unit in written.entry.with_uses())
         entry = written.entry
         key = COMPILER.key(entry, entry=True)
         made = (entry.name, entry.source, entry.signature, text)
@@ -101,6 +102,7 @@ class NumbaLinker(TableLinker):
         from treadle.link.numba.compiler import COMPILER
         from treadle.link.numba.program import NumbaProgram
 
+        _install_special(data.source)
         run = COMPILER.stored(data.key, data.stamp, Unit(data.name, data.entry, data.signature))
         table, kept = _table(data.constants, data.uses_blas)
         return NumbaProgram(graph, run, table, kept, data)
@@ -112,6 +114,13 @@ def _refused_type(kind: Type) -> str:
     if not isinstance(kind, TensorType):
         return f"{kind} is no tensor"
     return "" if kind.dtype in STORAGES else f"Numba has no lowering for dtype {kind.dtype} here"
+
+
+def _install_special(source: str) -> None:
+    """Make functions of SciPy that a text calls known to LLVM, which resolves them as it loads machine code."""
+    from treadle.link.numba.special import SPECIAL
+
+    SPECIAL.install(source)
 
 
 def _table(constants: Sequence[Constant], uses_blas: bool) -> tuple[NDArray[np.int64], list[np.ndarray]]:

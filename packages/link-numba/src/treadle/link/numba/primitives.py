@@ -15,6 +15,7 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import populate_array
 
 from treadle.config import new_lock
+from treadle.link.numba.special import SPECIAL
 from treadle.link.numba.vector_math import VECTOR_MATH
 
 if TYPE_CHECKING:
@@ -198,6 +199,24 @@ def _libm(name: str, code: str) -> Intrinsic:
     return _primitive(write, kind, *[kind] * (2 if name in {"pow", "atan2", "fmod"} else 1))
 
 
+def _special(name: str, code: str) -> Intrinsic:
+    """A function that SciPy has compiled, by a symbol that `treadle.link.numba.special` gives its address to."""
+    symbol, used, nin = SPECIAL.find(name, code)
+    kind, computed = TYPES[code], TYPES[used]
+
+    def write(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
+        element = context.get_value_type(computed)
+        skip = ir.IntType(32)
+        function = builder.module.globals.get(symbol)
+        if function is None:
+            function = ir.Function(builder.module, ir.FunctionType(element, [element] * len(args) + [skip]), symbol)
+            function.attributes.add("nounwind")
+        given = [context.cast(builder, x, kind, computed) for x in args]
+        return context.cast(builder, builder.call(function, [*given, ir.Constant(skip, 0)]), computed, kind)
+
+    return _primitive(write, kind, *[kind] * nin)
+
+
 def _declare_vector_form(module: ir.Module, symbol: str, kind: ir.Type, nin: int) -> None:
     """Declare a vector function so that it is still there when LLVM's vectoriser looks for it."""
     function = ir.Function(module, ir.FunctionType(kind, [kind] * nin), symbol)
@@ -279,6 +298,7 @@ _FAMILIES: dict[str, Callable[..., Intrinsic]] = {
     "explode": _explode,
     "wrap": _wrap,
     "libm": _libm,
+    "special": _special,
     "gemm": _gemm,
     "gemv": _gemv,
     "bits": _bits,

@@ -18,6 +18,7 @@ from treadle.link.c.runtime.shapes import SHAPES
 from treadle.link.c.runtime.threads import shared_among_threads
 from treadle.link.c.runtime.user import USERS
 from treadle.link.c.runtime.vectors import BLOCK_FUNCTIONS, VECTOR_TYPES, block_function, shifted_exponentials
+from treadle.link.c.special import special_function
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -77,6 +78,8 @@ class Library:
                 types.insert(0, _TYPES[short])
                 stem = stem.removesuffix(f"_{short}")
             make = self._makers.get(stem)
+            if stem.startswith("tr_special_"):
+                make = partial(special_function, stem.removeprefix("tr_special_"))
             if make is None or not types:
                 return None
             self._texts[own] = self._texts[name] = own, make(*types)

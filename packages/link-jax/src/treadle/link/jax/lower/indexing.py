@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from treadle.link.jax.lower.scalar import add
+from treadle.link.jax.lower.scalar.elementary import add
 from treadle.link.jax.table import JAX, Assumed, Checked, TakesAssumed
 from treadle.tensor import (
     AdvancedIncSubtensor,

@@ -62,3 +62,10 @@ for _name in ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "c
     SCALARS.register(_name, {"f": f"libm_{_name}_{{t}}({{0}})"})
 for _name in ("sin", "cos", "tan", "sinh", "cosh", "tanh"):
     SCALARS.register(f"arc{_name}", {"f": f"libm_a{_name}_{{t}}({{0}})"})
+
+# Functions that SciPy has compiled, by the names that cython_special gives them; see `treadle.link.numba.special`.
+for _name, _text in {
+    "digamma": "psi_{t}({0})",
+    "gammaln": "gammaln_{t}({0})",
+}.items():
+    SCALARS.register(_name, {"f": f"special_{_text}"})
