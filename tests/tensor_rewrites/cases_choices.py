@@ -39,4 +39,26 @@ FROM_GRAPH = [
     Case("late_inline_OpFromGraph", lambda v: _inner(False, v.x), "mul(exp(x), [2.0])"),
 ]
 
-CASES = [*CHOICES, *FROM_GRAPH]
+POSITIVE = tt.Assert("positive")
+
+
+def _checked(v: Any, *conditions: Any) -> Any:
+    return POSITIVE(v.x, *conditions)
+
+
+ASSERTIONS = [
+    Case("useless_assertion", lambda v: _checked(v, True), "x"),
+    Case("useless_assertion", lambda v: _checked(v, v.n > 0, True, v.n > 0), "assert{msg='positive'}(x, gt(n, 0))"),
+    Case(
+        "assertion_of_assertion",
+        lambda v: POSITIVE(_checked(v, v.n > 0), v.n > 1),
+        "assert{msg='positive'}(x, gt(n, 0), gt(n, 1))",
+    ),
+    Case(
+        "elemwise_of_assertion",
+        lambda v: tt.exp(_checked(v, v.n > 0)) * _checked(v, v.n > 0),
+        "assert{msg='positive'}(mul(exp(x), x), gt(n, 0))",
+    ),
+]
+
+CASES = [*CHOICES, *FROM_GRAPH, *ASSERTIONS]

@@ -106,7 +106,8 @@ def test_stable_form_keeps_every_value_that_the_plain_form_gets_right(case: Case
 def test_every_local_rule_has_a_case() -> None:
     items = [item for rules in RULE_SETS for item in rules]
     named = {case.rule for case in CASES}
-    assert {item.name for item in items if isinstance(item, Rule)} <= named
+    # What is left out unless it is asked for has a test of its own.
+    assert {item.name for item in items if isinstance(item, Rule) and "unsafe" not in item.tags} <= named
     assert named <= {item.name for item in items}
 
 

@@ -22,6 +22,7 @@ FAMILIES = (
     "trigonometric",
     # Structured ops, in treadle.tensor (copying: in treadle.graph):
     "elemwise",
+    "assertion",
     "broadcasting",
     "conditional",
     "copying",

@@ -3,6 +3,7 @@
 # For each module of `treadle.tensor` its public names: its ``__all__``. `treadle/tensor/__init__.py` has a star import
 # of each for type checkers; a test compares the three.
 LAZY = {
+    "assertion": "Assert CheckAndRaise assert_op",
     "conditional": "ifelse",
     "external_op": "ExternalOp wrap_external",
     "from_function": "FromFunctionOp as_op wrap_py",

@@ -151,7 +151,7 @@ def node_error(node: Apply, error: Exception, values: Sequence[object] | None = 
     Notes
     -----
     An op may name a better culprit through a method ``blame(node, values) -> Apply | None``: a fused op knows the
-    nodes it was made of.
+    nodes it was made of. One that raises errors of a class that its user names has that class as ``exc_type``.
     """
     if isinstance(error, NodeError):
         return error
@@ -163,10 +163,25 @@ def node_error(node: Apply, error: Exception, values: Sequence[object] | None = 
     # Of a node that was fused into the one that failed, those inputs are known that both have.
     known = {} if values is None else dict(zip(node.inputs, values, strict=False))
     report = Report(f"{text_of(shown.op, str, 2000)}: {text.rstrip('. ')}{shown.where()}.{given}", shown, known)
-    kind = next((made for builtin, made in _KINDS if isinstance(error, builtin)), NodeError)
-    made = kind(report.message(str(config.exception_verbosity)))
+    message = report.message(str(config.exception_verbosity))
+    stated = getattr(node.op, "exc_type", None)
+    if stated is not None and isinstance(error, stated):
+        made = _stated_error(stated, (message,))
+    else:
+        made = next((kind for builtin, kind in _KINDS if isinstance(error, builtin)), NodeError)(message)
     made.report = report
     return made
+
+
+def _stated_error(stated: type[Exception], args: tuple[object, ...]) -> NodeError:
+    """Return a node's error that is also of the class that the user of an op named; its `__init__` is not called."""
+    namespace = {"__module__": stated.__module__, "__doc__": stated.__doc__, "__reduce__": _reduced}
+    kind: type[NodeError] = type(stated.__name__, (NodeError, stated), namespace)
+    return kind.__new__(kind, *args)
+
+
+def _reduced(error: NodeError) -> tuple[object, ...]:
+    return _stated_error, (type(error).__bases__[1], error.args)
 
 
 def raise_node_error(node: Apply, error: Exception, values: Sequence[object] | None = None) -> NoReturn:

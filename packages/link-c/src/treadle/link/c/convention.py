@@ -21,6 +21,7 @@ class Status(IntEnum):
     POWER = 7
     TOO_LONG = 8
     LENGTH = 9
+    ASSERTION = 10
 
 
 # Codes from this one on are what a user's function returned, 1 to MOST_ERRORS, added to it.

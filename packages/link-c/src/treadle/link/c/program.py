@@ -34,6 +34,7 @@ _ERRORS: dict[int, tuple[type[Exception], str]] = {
     Status.POWER: (ValueError, "integers to negative integer powers are not allowed"),
     Status.TOO_LONG: (ValueError, "a matrix has more rows or columns than BLAS can count (2147483647)"),
     Status.LENGTH: (ValueError, "a length or step is not possible"),
+    Status.ASSERTION: (AssertionError, "a condition is false"),
 }
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from treadle.graph import NodeError, NodeIndexError, NodeMemoryError, NodeValueError
-from treadle.link.numba.status import INDEX, MEMORY, OK, SHAPE, VALUE
+from treadle.link.numba.status import ASSERTION, INDEX, MEMORY, OK, SHAPE, VALUE
 from treadle.link.vm import Program, replay
 from treadle.tensor import TensorType
 
@@ -25,6 +25,7 @@ _ERRORS = {
     INDEX: (NodeIndexError, "a position is out of bounds"),
     VALUE: (NodeValueError, "a value is refused"),
     MEMORY: (NodeMemoryError, "there is not enough memory"),
+    ASSERTION: (NodeError, "a condition is false"),
 }
 
 

@@ -3,6 +3,7 @@
 from treadle.tensor.rewrites.analysis.patterns import TensorPattern, is_commutative, is_integer, is_real
 from treadle.tensor.rewrites.analysis.predicates import constant_value, holds
 from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes
+from treadle.tensor.rewrites.assertion import RULES as ASSERTION
 from treadle.tensor.rewrites.broadcasting import RULES as BROADCASTING
 from treadle.tensor.rewrites.conditional import RULES as CONDITIONAL
 from treadle.tensor.rewrites.dimshuffle import RULES as DIMSHUFFLE
@@ -49,6 +50,7 @@ RULE_SETS = (
     COMPARISON,
     SWITCH,
     CONDITIONAL,
+    ASSERTION,
     FROM_GRAPH,
     ALGEBRA,
     REDUCTION,

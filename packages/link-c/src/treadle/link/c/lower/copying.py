@@ -9,6 +9,7 @@ from treadle.link.c.dtypes import ctype
 from treadle.link.c.table import TABLE
 
 if TYPE_CHECKING:
+    from treadle.graph import Op
     from treadle.link.c.unit import Unit
     from treadle.tensor import TensorNode
 
@@ -23,10 +24,10 @@ def deep_copy(op: DeepCopyOp, node: TensorNode, unit: Unit) -> None:
 
 
 @TABLE.register(ViewOp)
-def view(op: ViewOp, node: TensorNode, unit: Unit) -> None:
-    """Write the same lengths, strides and memory."""
+def view(op: Op, node: TensorNode, unit: Unit) -> None:
+    """Write the same lengths, strides and memory as the first input has."""
     del op
-    (x,) = node.inputs
+    x = node.inputs[0]
     source, o = unit.slot(x), unit.views(node.outputs[0], x)
     unit.line(f"v[{o}].p = v[{source}].p;")
     for d in range(x.type.ndim):

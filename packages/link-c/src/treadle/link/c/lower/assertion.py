@@ -1,0 +1,23 @@
+"""Assertions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.link.c.dtypes import ctype, loaded
+from treadle.link.c.lower.copying import view
+from treadle.link.c.table import TABLE
+from treadle.tensor import CheckAndRaise
+
+if TYPE_CHECKING:
+    from treadle.link.c.unit import Unit
+    from treadle.tensor import TensorNode
+
+
+@TABLE.register(CheckAndRaise)
+def check_and_raise(op: CheckAndRaise, node: TensorNode, unit: Unit) -> None:
+    """Write a test for each condition, then the value itself."""
+    for condition in node.inputs[1:]:
+        place = f"*(const {ctype(condition).stored} *)v[{unit.slot(condition)}].p"
+        unit.call(f"({loaded(condition.type.dtype, place)}) ? 0 : TR_ASSERTION")
+    view(op, node, unit)
