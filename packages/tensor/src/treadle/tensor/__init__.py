@@ -79,6 +79,8 @@ from treadle.tensor.constructors import *  # noqa: F403 - one name for each dtyp
 if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no names from the table
     from treadle.tensor.assertion import *  # noqa: F403
     from treadle.tensor.conditional import *  # noqa: F403
+    from treadle.tensor.contraction import *  # noqa: F403
+    from treadle.tensor.einstein import *  # noqa: F403
     from treadle.tensor.external_op import *  # noqa: F403
     from treadle.tensor.from_function import *  # noqa: F403
     from treadle.tensor.fused_reduction import *  # noqa: F403

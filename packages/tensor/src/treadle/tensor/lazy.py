@@ -5,6 +5,8 @@
 LAZY = {
     "assertion": "Assert CheckAndRaise assert_op",
     "conditional": "ifelse",
+    "contraction": "batched_dot batched_tensordot cross dense_dot inner kron matvec multi_dot vdot vecdot vecmat",
+    "einstein": "einsum",
     "external_op": "ExternalOp wrap_external",
     "from_function": "FromFunctionOp as_op wrap_py",
     "fused_reduction": "FusedReduction",

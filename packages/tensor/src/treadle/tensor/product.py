@@ -13,10 +13,10 @@ from treadle.tensor.axes import normalize_axes
 from treadle.tensor.broadcasting import broadcast_static, sum_to
 from treadle.tensor.conversion import as_tensor_variable, cotangent_of, tensors
 from treadle.tensor.dimshuffle import NEW, DimShuffle, dimshuffle, matrix_transpose, shape_padleft, squeeze
-from treadle.tensor.errors import AxisError, ShapeError, TensorTypeError
+from treadle.tensor.errors import AxisError, DtypeError, ShapeError, TensorTypeError
 from treadle.tensor.reduction import sum_
 from treadle.tensor.scalar.arithmetic import add, mul
-from treadle.tensor.scalar.cast import switch
+from treadle.tensor.scalar.cast import cast, switch
 from treadle.tensor.scalar.comparison import eq
 from treadle.tensor.scalar.logic import bitwise_and
 from treadle.tensor.shape import lengths, reshape
@@ -25,6 +25,8 @@ from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from numpy.typing import DTypeLike
 
     from treadle.graph import Apply, Type, Variable
     from treadle.tensor import vectorize
@@ -204,15 +206,39 @@ class Gemm(TensorOp):
         ]
 
 
-def matmul(a: TensorLike, b: TensorLike) -> TensorVariable:
+def converted(what: str, x: TensorLike, dtype: DTypeLike | None) -> TensorVariable:
+    """Return an operand in the dtype to compute in, as NumPy's ufuncs convert it.
+
+    Raises
+    ------
+    DtypeError
+        If that is of a lower kind: a complex number is no real one, which is no integer.
+    """
+    var = as_tensor_variable(x)
+    if dtype is None:
+        return var
+    if not np.can_cast(var.type.numpy_dtype, np.dtype(dtype), "same_kind"):
+        msg = f"{what}: {var.type} cannot be converted to {np.dtype(dtype)}. Cast it before, or leave dtype out."
+        raise DtypeError(msg)
+    return cast(var, dtype)
+
+
+def matmul(x1: TensorLike, x2: TensorLike, dtype: DTypeLike | None = None) -> TensorVariable:
     """Multiply matrices, vectors, or stacks of matrices (as numpy.matmul).
+
+    Parameters
+    ----------
+    x1, x2
+        Tensors of rank 1 or more.
+    dtype
+        Dtype to compute in; by default that which both have in common.
 
     Raises
     ------
     ShapeError
         If one operand is a scalar, or the inner lengths are known and differ.
     """
-    x, y = as_tensor_variable(a), as_tensor_variable(b)
+    x, y = converted("matmul", x1, dtype), converted("matmul", x2, dtype)
     if x.ndim == 0 or y.ndim == 0:
         msg = f"matmul: scalars cannot be multiplied as matrices, got {x.type} and {y.type}. Use * instead."
         raise ShapeError(msg)
@@ -262,10 +288,10 @@ def tensordot(a: TensorLike, b: TensorLike, axes: AxisLike | Sequence[AxisLike] 
     free_x = [d for d in range(x.ndim) if d not in xs]
     free_y = [d for d in range(y.ndim) if d not in ys]
     nx, ny = lengths(x), lengths(y)
-    inner = _product(nx[d] for d in xs)
-    left = reshape(dimshuffle(x, *free_x, *xs), [_product(nx[d] for d in free_x), inner])
-    common = _common_size(x, y, xs, ys)
-    right = reshape(dimshuffle(y, *ys, *free_y), [common, _product(ny[d] for d in free_y)])
+    inner = product_of_lengths(nx[d] for d in xs)
+    left = reshape(dimshuffle(x, *free_x, *xs), [product_of_lengths(nx[d] for d in free_x), inner])
+    common = common_size("tensordot", x, y, xs, ys)
+    right = reshape(dimshuffle(y, *ys, *free_y), [common, product_of_lengths(ny[d] for d in free_y)])
     return reshape(matmul(left, right), [*(nx[d] for d in free_x), *(ny[d] for d in free_y)])
 
 
@@ -293,8 +319,10 @@ def _summed_axes(
     return xs, ys
 
 
-def _common_size(x: TensorVariable, y: TensorVariable, xs: Sequence[int], ys: Sequence[int]) -> TensorVariable | int:
-    """Return the product of the lengths summed over, one more where they turn out to differ.
+def common_size(
+    what: str, x: TensorVariable, y: TensorVariable, xs: Sequence[int], ys: Sequence[int]
+) -> TensorVariable | int:
+    """Return the product of the lengths summed over, one more where they turn out to differ; refuse known ones that do.
 
     Products may be equal where lengths are not. With one more, there are too few elements or, if there are none, the
     matrix product's inner lengths differ. Those of a single axis the matrix product compares anyway.
@@ -303,11 +331,11 @@ def _common_size(x: TensorVariable, y: TensorVariable, xs: Sequence[int], ys: Se
     for d, e, (n, m) in zip(xs, ys, known, strict=True):
         if n is not None and m is not None and n != m:
             msg = (
-                f"tensordot: the lengths summed over must be equal, got {n} and {m} (dimension {d} of shape "
+                f"{what}: the lengths summed over must be equal, got {n} and {m} (dimension {d} of shape "
                 f"{x.type.shape} and dimension {e} of shape {y.type.shape}). Name other axes, or check the shapes."
             )
             raise ShapeError(msg)
-    size = _product(lengths(y)[e] for e in ys)
+    size = product_of_lengths(lengths(y)[e] for e in ys)
     if len(xs) < 2:
         return size
     agree: TensorVariable | None = None
@@ -318,7 +346,8 @@ def _common_size(x: TensorVariable, y: TensorVariable, xs: Sequence[int], ys: Se
     return size if agree is None else switch(agree, size, size + 1)
 
 
-def _product(numbers: Iterable[TensorVariable]) -> TensorVariable | int:
+def product_of_lengths(numbers: Iterable[TensorVariable]) -> TensorVariable | int:
+    """Return how many elements dimensions of these lengths have together; 1 without dimensions."""
     result: TensorVariable | int = 1
     for n in numbers:
         value = getattr(n, "data", None)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from treadle import tensor as tt
 from treadle.testing.domain import SMALL, WIDE
-from treadle.testing.records.structured import NO_SPECIAL, of_shape
-from treadle.testing.sample import FLOATS, INTEGERS, Operand, Sample
+from treadle.testing.records.structured import NO_SPECIAL, SAME_SHAPE, of_shape
+from treadle.testing.sample import COMPOSED, FLOATS, INTEGERS, Operand, Sample
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -25,6 +26,16 @@ _LOSSY = {"float32": (1e-4, 1e-4), "float64": (1e-11, 1e-11)}
 def _product(name: str, build: Function, oracle: Function, *operands: Operand, **record: Unpack[Traits]) -> Sample:
     given: Traits = {"variants": NO_SPECIAL, "wrt": (0, 1), "tolerances": _LOSSY, **record}
     return Sample(name, F, build, oracle, operands, **given)
+
+
+def _composed(name: str, build: Function, oracle: Function, *shapes: tuple[int, ...]) -> Sample:
+    operands = (of_shape(shape, domain=SMALL) for shape in shapes)
+    wrt = tuple(range(len(shapes)))
+    return _product(name, build, oracle, *operands, dtypes=("float64",), variants=SAME_SHAPE, kinds=COMPOSED, wrt=wrt)
+
+
+def _einsum(name: str, subscripts: str, *shapes: tuple[int, ...]) -> Sample:
+    return _composed(name, partial(tt.einsum, subscripts), partial(np.einsum, subscripts), *shapes)
 
 
 _A = of_shape((3, 4), broadcast=(1, 4), empty=(3, 0), long=(11, 97), domain=SMALL)
@@ -58,4 +69,15 @@ SAMPLES: tuple[Sample, ...] = (
     _product("outer", tt.outer, np.outer, of_shape((3,), empty=(0,)), of_shape((4,))),
     _product("mixed", tt.matmul, np.matmul, _A, of_shape((4, 2), dtype="float32", empty=(0, 2), long=(97, 13)),
              tolerances={"float32": (1e-4, 1e-4), "float64": (1e-11, 1e-11)}, order=1),
+    _einsum("einsum_chain", "ij,jk,lk->li", (2, 3), (3, 4), (5, 4)),
+    _einsum("einsum_several", "bijk,bkjl->lbi", (2, 3, 4, 2), (2, 2, 4, 3)),
+    _einsum("einsum_diagonal", "iji,j...->...i", (3, 2, 3), (2, 4)),
+    _einsum("einsum_elementwise", "ab,b,ca->ca", (2, 3), (3,), (4, 2)),
+    _composed("batched_dot", tt.batched_dot, np.matmul, (2, 3, 4), (2, 4, 2)),
+    _composed("vecdot", tt.vecdot, np.vecdot, (2, 3), (4, 1, 3)),
+    _composed("vecmat", tt.vecmat, np.vecmat, (4, 1, 3), (2, 3, 2)),
+    _composed("kron", tt.kron, np.kron, (2, 3), (3, 2)),
+    Sample("cross", F, lambda a, b: tt.cross(a, b, axisa=0), lambda a, b: np.cross(a, b, axisa=0),
+           (of_shape((3, 2), static=(3, None)), of_shape((2, 3), static=(None, 3))), ("float64",), (0, 1),
+           variants=SAME_SHAPE, kinds=COMPOSED),
 )  # fmt: skip
