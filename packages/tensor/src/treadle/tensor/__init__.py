@@ -81,6 +81,7 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.conditional import *  # noqa: F403
     from treadle.tensor.contraction import *  # noqa: F403
     from treadle.tensor.einstein import *  # noqa: F403
+    from treadle.tensor.diagonals import *  # noqa: F403
     from treadle.tensor.external_op import *  # noqa: F403
     from treadle.tensor.from_function import *  # noqa: F403
     from treadle.tensor.fused_reduction import *  # noqa: F403

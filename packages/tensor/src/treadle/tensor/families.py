@@ -26,6 +26,7 @@ FAMILIES = (
     "broadcasting",
     "conditional",
     "copying",
+    "diagonals",
     "dimshuffle",
     "external_op",
     "from_function",

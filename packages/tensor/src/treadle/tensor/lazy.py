@@ -7,6 +7,10 @@ LAZY = {
     "conditional": "ifelse",
     "contraction": "batched_dot batched_tensordot cross dense_dot inner kron matvec multi_dot vdot vecdot vecmat",
     "einstein": "einsum",
+    "diagonals": (
+        "AllocDiag ExtractDiag diag diagflat diagonal extract_diag fill_diagonal fill_diagonal_offset identity_like "
+        "trace"
+    ),
     "external_op": "ExternalOp wrap_external",
     "from_function": "FromFunctionOp as_op wrap_py",
     "fused_reduction": "FusedReduction",

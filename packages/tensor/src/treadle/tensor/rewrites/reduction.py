@@ -14,8 +14,8 @@ from treadle.tensor.conversion import constant
 from treadle.tensor.dimshuffle import NEW, DimShuffle, dimshuffle
 from treadle.tensor.joining import Join
 from treadle.tensor.reduction import ArgReduction, Reduction
-from treadle.tensor.rewrites.analysis.int_arithmetic import number as as_number
-from treadle.tensor.rewrites.analysis.int_arithmetic import times
+from treadle.tensor.int_arithmetic import number as as_number
+from treadle.tensor.int_arithmetic import times
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.predicates import (
     filling,

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 from treadle.graph import Constant, Feature, Variable
 from treadle.rewrite import feature_of
 from treadle.tensor.conversion import constant
-from treadle.tensor.rewrites.analysis.int_arithmetic import (
+from treadle.tensor.int_arithmetic import (
     broadcast_number,
+    diagonal_length,
     number,
     plus,
     range_length,
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 
     from treadle.graph import Apply, FunctionGraph
     from treadle.tensor.index import Span
-    from treadle.tensor.rewrites.analysis.int_arithmetic import Number
+    from treadle.tensor.int_arithmetic import Number
     from treadle.tensor.variable import TensorVariable
 
 # A length: the atoms that it is the broadcast of. None of them means 1; two lengths with the same atoms are equal.
@@ -347,6 +348,7 @@ _FORMULAS: Mapping[str, Callable[..., Number]] = {
     "product": lambda *numbers: reduce(times, numbers),
     "quotient": whole_quotient,
     "broadcast": lambda *numbers: broadcast_number(numbers),
+    "diagonal": diagonal_length,
     "slice": slice_length,
     # A length that was given, or what -1 stands for.
     "either": lambda given, otherwise: switch(lt(given, 0), otherwise, given),

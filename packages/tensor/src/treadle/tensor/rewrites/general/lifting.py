@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import FunctionGraph, Op
-    from treadle.tensor.rewrites.analysis.int_arithmetic import Number
+    from treadle.tensor.int_arithmetic import Number
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length
     from treadle.tensor.rewrites.indexing.index_algebra import Item

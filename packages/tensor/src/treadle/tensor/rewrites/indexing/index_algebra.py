@@ -10,7 +10,7 @@ import numpy as np
 from treadle.graph import Constant, Variable
 from treadle.tensor.index import SYMBOLIC, At, Positions, Span, Symbolic
 from treadle.tensor.indexing import Subtensor
-from treadle.tensor.rewrites.analysis.int_arithmetic import is_natural, least, minus, plus, times
+from treadle.tensor.int_arithmetic import is_natural, least, minus, plus, times
 from treadle.tensor.scalar.cast import CASTS
 from treadle.tensor.shape import LENGTH
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.tensor.index import Bound, Entry
-    from treadle.tensor.rewrites.analysis.int_arithmetic import Number
+    from treadle.tensor.int_arithmetic import Number
     from treadle.tensor.variable import TensorVariable
 
 

@@ -156,6 +156,16 @@ def _steps(span: Number, stride: Number) -> Number:
     return span if stride == 1 else whole_quotient(plus(span, minus(stride, 1)), stride)
 
 
+def diagonal_length(n: Number, m: Number, offset: int) -> Number:
+    """Return how many elements a diagonal of an n x m matrix has."""
+    if offset > 0:
+        m = minus(m, offset)
+    elif offset < 0:
+        n = plus(n, offset)
+    length = least(n, m)
+    return greatest(length, 0) if offset else length
+
+
 def range_length(start: TensorVariable, stop: TensorVariable, step: TensorVariable) -> Number:
     """Return how many numbers a range has: of integer scalars, or of floats as NumPy counts them."""
     if all(getattr(x.type, "numpy_dtype", np.dtype(LENGTH)).kind in "iub" for x in (start, stop, step)):

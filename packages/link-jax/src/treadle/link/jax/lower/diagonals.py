@@ -1,0 +1,20 @@
+"""ExtractDiag on JAX."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import jax.numpy as jnp
+
+from treadle.link.jax.table import JAX
+from treadle.tensor import ExtractDiag
+
+if TYPE_CHECKING:
+    from treadle.link.jax.table import Lowered
+    from treadle.tensor import TensorNode
+
+
+@JAX.register(ExtractDiag)
+def extract_diag(op: ExtractDiag, node: TensorNode) -> Lowered:
+    """Lower to jnp.diagonal."""
+    return lambda x: jnp.diagonal(x, op.offset, op.axis1, op.axis2)
