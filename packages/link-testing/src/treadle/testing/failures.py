@@ -79,6 +79,9 @@ FAILURES: tuple[Failure, ...] = (
     Failure("cannot_be_broadcast", lambda x, n: tt.alloc(x, 2, n), (_array(3), _number(4)), ValueError, "Alloc"),
     Failure("length_is_negative", tt.alloc, (_array(), _number(-2)), ValueError, "Alloc"),
     Failure("cannot_be_summed", tt.sum_to, (_array(3, 4), _array(2, 4)), ValueError, "SumTo"),
+    Failure(
+        "length_is_not_as_said", lambda x: tt.specify_shape(x, (None, 5)), (_array(3, 4),), ValueError, "SpecifyShape"
+    ),
     Failure("maximum_of_nothing", lambda x: tt.max(x, axis=0), (_array(0, 4),), ValueError, "Max"),
     Failure("minimum_of_nothing", tt.min, (_array(0),), ValueError, "Min"),
     Failure("position_in_nothing", lambda x: tt.argmax(x, axis=1), (_array(3, 0),), ValueError, "Argmax"),

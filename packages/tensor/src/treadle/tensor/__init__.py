@@ -80,8 +80,8 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.assertion import *  # noqa: F403
     from treadle.tensor.conditional import *  # noqa: F403
     from treadle.tensor.contraction import *  # noqa: F403
-    from treadle.tensor.einstein import *  # noqa: F403
     from treadle.tensor.diagonals import *  # noqa: F403
+    from treadle.tensor.einstein import *  # noqa: F403
     from treadle.tensor.external_op import *  # noqa: F403
     from treadle.tensor.from_function import *  # noqa: F403
     from treadle.tensor.fused_reduction import *  # noqa: F403
@@ -90,6 +90,7 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.normalization import *  # noqa: F403
     from treadle.tensor.product import *  # noqa: F403
     from treadle.tensor.scalar.gamma_functions import *  # noqa: F403
+    from treadle.tensor.shape_specification import *  # noqa: F403
     from treadle.tensor.staging import *  # noqa: F403
     from treadle.tensor.type_other import *  # noqa: F403
 

@@ -86,7 +86,7 @@ class ExtractDiag(TensorOp):
             msg = f"{self}: a tensor of rank 2 or more is needed, got {x}. diag puts a vector on a diagonal."
             raise TensorTypeError(msg)
         if not (0 <= self.axis1 < x.ndim and 0 <= self.axis2 < x.ndim) or self.axis1 == self.axis2:
-            msg = f"{self}: two different axes from 0 to {x.ndim - 1} are needed. Use diagonal, which counts from the end."
+            msg = f"{self}: two different axes from 0 to {x.ndim - 1} are needed. Use diagonal, which finds them."
             raise AxisError(msg)
         n, m = x.shape[self.axis1], x.shape[self.axis2]
         length = None if n is None or m is None else diagonal_length(n, m, self.offset)
@@ -223,7 +223,6 @@ class AllocDiag(TensorOp):
     ) -> Sequence[Variable | None]:
         """Take the diagonal of the cotangent."""
         del outputs
-        x = as_tensor_variable(inputs[0])
         ct = as_tensor_variable(cotangents[0])
         return [ExtractDiag(self.offset, ct.ndim - 2, ct.ndim - 1)(ct), *(None for _ in inputs[1:])]
 

@@ -38,6 +38,7 @@ FAMILIES = (
     "product",
     "reduction",
     "shape",
+    "shape_specification",
 )
 
 

@@ -6,11 +6,11 @@ LAZY = {
     "assertion": "Assert CheckAndRaise assert_op",
     "conditional": "ifelse",
     "contraction": "batched_dot batched_tensordot cross dense_dot inner kron matvec multi_dot vdot vecdot vecmat",
-    "einstein": "einsum",
     "diagonals": (
         "AllocDiag ExtractDiag diag diagflat diagonal extract_diag fill_diagonal fill_diagonal_offset identity_like "
         "trace"
     ),
+    "einstein": "einsum",
     "external_op": "ExternalOp wrap_external",
     "from_function": "FromFunctionOp as_op wrap_py",
     "fused_reduction": "FusedReduction",
@@ -19,6 +19,7 @@ LAZY = {
     "normalization": "LogSoftmax LogSumExp Peak Softmax log_softmax logsumexp softmax",
     "product": "Gemm MatMul dot matmul outer tensordot",
     "scalar.gamma_functions": "digamma gammaln psi",
+    "shape_specification": "SpecifyShape specify_broadcastable specify_shape",
     "staging": "Staging stage static_positions",
     "type_other": "NoneConst NoneSliceConst NoneTypeT SliceConstant SliceType none_type_t slicetype",
 }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from treadle.config import config, new_lock, text_of
+from treadle.config import config, lazy_module, new_lock, text_of
 from treadle.graph import ENCODERS, Type, Variable, as_index, tagged
 from treadle.tensor.arguments import as_integer, as_items, known_integer
 from treadle.tensor.arrays import agree, array_of, buffers, describe_difference, magnitude, numbers_exceed
@@ -21,7 +21,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from treadle.graph import SharedVariable
+    from treadle.tensor import shape_specification
     from treadle.tensor.variable import TensorConstant, TensorVariable
+else:
+    # It is about this type.
+    shape_specification = lazy_module("treadle.tensor.shape_specification")
 
 Shape = tuple[int | None, ...]
 
@@ -237,8 +241,15 @@ class TensorType(Type):
         )
 
     def convert_variable(self, var: Variable) -> Variable | None:
-        """Return the variable if this type covers it; tensors are otherwise converted by explicit casts only."""
-        return var if self.is_super(var.type) else None
+        """Return the variable, its shape checked at run time where this type says more of it; it is never cast."""
+        kind = var.type
+        if self.is_super(kind):
+            return var
+        if not isinstance(kind, TensorType) or kind.dtype != self.dtype or kind.ndim != self.ndim:
+            return None
+        if any(n is not None and m is not None and n != m for n, m in zip(self.shape, kind.shape, strict=True)):
+            return None
+        return shape_specification.specify_shape(var, self.shape)
 
     # Values
 

@@ -44,8 +44,9 @@ def _given(old: Variable, new: object, strict: bool) -> Variable:
     if not strict:
         return new if isinstance(new, Variable) else CONVERTERS.type_of(new).make_constant(new)
     try:
-        # Whether the types agree is what `rebuild_strict` is about: no variable is converted on the way.
-        return old.type.filter_variable(new, allow_convert=False)
+        # Whether the types agree is what `rebuild_strict` is about: what is less precise is checked when the program
+        # runs, but no variable is converted on the way.
+        return old.type.filter_variable(new, allow_convert=isinstance(new, Variable) and new.type.is_super(old.type))
     except TypeError as error:
         msg = (
             f"function: givens replace {old} by something of its type {old.type}, got {_shown(new)}. Convert it, or "

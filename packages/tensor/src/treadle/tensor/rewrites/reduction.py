@@ -12,10 +12,10 @@ from treadle.rewrite import RuleSet
 from treadle.tensor.broadcasting import Alloc
 from treadle.tensor.conversion import constant
 from treadle.tensor.dimshuffle import NEW, DimShuffle, dimshuffle
-from treadle.tensor.joining import Join
-from treadle.tensor.reduction import ArgReduction, Reduction
 from treadle.tensor.int_arithmetic import number as as_number
 from treadle.tensor.int_arithmetic import times
+from treadle.tensor.joining import Join
+from treadle.tensor.reduction import ArgReduction, Reduction
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.predicates import (
     filling,

@@ -1,0 +1,29 @@
+"""SpecifyShape on JAX: shapes are known while tracing, so that is when they are checked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.link.jax.table import JAX
+from treadle.tensor import ShapeError, SpecifyShape
+
+if TYPE_CHECKING:
+    import jax
+    import numpy as np
+
+    from treadle.link.jax.table import Lowered
+    from treadle.tensor import TensorNode
+
+
+@JAX.register(SpecifyShape)
+def specify_shape(op: SpecifyShape, node: TensorNode) -> Lowered:
+    """Check the lengths, and return the tensor itself."""
+
+    def run(x: jax.Array, *lengths: np.ndarray) -> jax.Array:
+        for d, n in zip(op.axes, lengths, strict=True):
+            if x.shape[d] != int(n):
+                msg = f"dimension {d} must have length {int(n)}, got shape {x.shape}"
+                raise ShapeError(msg)
+        return x
+
+    return run

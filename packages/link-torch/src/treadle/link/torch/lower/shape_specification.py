@@ -1,0 +1,28 @@
+"""SpecifyShape: shapes are known while tracing, so that is when they are checked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.link.torch.table import TORCH
+from treadle.tensor import SpecifyShape
+
+if TYPE_CHECKING:
+    import torch
+
+    from treadle.link.torch.table import Lowered
+    from treadle.tensor import TensorNode
+
+
+@TORCH.register(SpecifyShape)
+def specify_shape(op: SpecifyShape, node: TensorNode) -> Lowered:
+    """Check the lengths, and return the tensor itself."""
+
+    def run(x: torch.Tensor, *lengths: int) -> torch.Tensor:
+        for d, n in zip(op.axes, lengths, strict=True):
+            if x.shape[d] != n:
+                msg = "a dimension does not have the length that is said"
+                raise ValueError(msg)
+        return x
+
+    return run
