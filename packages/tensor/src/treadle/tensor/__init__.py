@@ -77,6 +77,7 @@ from treadle.tensor import constructors
 from treadle.tensor.constructors import *  # noqa: F403 - one name for each dtype and rank, listed there
 
 if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no names from the table
+    from treadle.tensor.accumulation import *  # noqa: F403
     from treadle.tensor.assertion import *  # noqa: F403
     from treadle.tensor.conditional import *  # noqa: F403
     from treadle.tensor.contraction import *  # noqa: F403

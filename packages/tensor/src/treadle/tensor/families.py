@@ -23,6 +23,7 @@ FAMILIES = (
     # Structured ops, in treadle.tensor (copying: in treadle.graph):
     "elemwise",
     "assertion",
+    "accumulation",
     "broadcasting",
     "conditional",
     "copying",

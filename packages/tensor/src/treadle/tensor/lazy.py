@@ -4,6 +4,8 @@
 # of each for type checkers; a test compares the three.
 LAZY = {
     "assertion": "Assert CheckAndRaise assert_op",
+    "accumulation": "ACCUMULATIONS Accumulation LinearRecurrence cummax cummin cumprod cumsum cumulative_prod "
+    "cumulative_sum logcumsumexp",
     "conditional": "ifelse",
     "contraction": "batched_dot batched_tensordot cross dense_dot inner kron matvec multi_dot vdot vecdot vecmat",
     "diagonals": (

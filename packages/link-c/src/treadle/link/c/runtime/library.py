@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from treadle.link.c.dtypes import CTYPES, CType
+from treadle.link.c.runtime.accumulation import ACCUMULATIONS, accumulation, recurrence
 from treadle.link.c.runtime.core import CORE
 from treadle.link.c.runtime.fused_reduction import FUSED
 from treadle.link.c.runtime.indexing import INDEXING, adding, adding_points, placing
@@ -59,6 +60,8 @@ class Library:
             **{f"tr_{kind}": partial(reducer, kind, merged=bool(threads)) for kind in KINDS},
             **{f"tr_{kind}": partial(arg_reducer, kind) for kind in ("argmax", "argmin")},
             **{f"tr_v_{f}": partial(block_function, f, simd=simd, portable=portable) for f in BLOCK_FUNCTIONS},
+            **{f"tr_scan_{kind}": partial(accumulation, kind) for kind in ACCUMULATIONS},
+            "tr_recur": recurrence,
             "tr_shifted_exp": partial(shifted_exponentials, simd=simd, portable=portable),
             "tr_matmul": matmul,
             "tr_accumulate": accumulated,

@@ -1,0 +1,64 @@
+"""Accumulations and linear recurrences on JAX."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import jax.numpy as jnp
+from jax import lax
+
+from treadle.link.jax.casting import convert, widened
+from treadle.link.jax.table import JAX
+from treadle.tensor import Accumulation, LinearRecurrence
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import jax
+
+    from treadle.graph import Apply
+
+_FUNCTIONS: dict[str, Callable[..., jax.Array]] = {
+    "sum": lax.cumsum,
+    "prod": lax.cumprod,
+    "max": lax.cummax,
+    "min": lax.cummin,
+    "logaddexp": lax.cumlogsumexp,
+}
+# Of truth values a sum is "or", a product "and".
+_OF_TRUTH = {"sum": "max", "prod": "min"}
+
+
+@JAX.register(Accumulation)
+def accumulation(op: Accumulation, node: Apply) -> Callable[[jax.Array], jax.Array]:
+    """Lower to lax's cumulative operations, in the dtype of the result; float16 in float32."""
+    del node
+
+    def run(x: jax.Array) -> jax.Array:
+        values = widened(convert(x, op.dtype))
+        if values.dtype == bool:
+            found = _FUNCTIONS[_OF_TRUTH.get(op.kind, op.kind)](values.astype("uint8"), axis=op.axis)
+        else:
+            found = _FUNCTIONS[op.kind](values, axis=op.axis)
+        return convert(found, op.dtype)
+
+    return run
+
+
+@JAX.register(LinearRecurrence)
+def linear_recurrence(op: LinearRecurrence, node: Apply) -> Callable[[jax.Array, jax.Array], jax.Array]:
+    """Lower to an associative scan over steps h -> decay h + x; two of them make one."""
+    del node
+
+    def combine(first: tuple[jax.Array, jax.Array], then: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+        return first[0] * then[0], then[0] * first[1] + then[1]
+
+    def run(decay: jax.Array, x: jax.Array) -> jax.Array:
+        if x.size == 0:
+            return x
+        first = jnp.ones_like(lax.slice_in_dim(x, 0, 1, axis=op.axis))
+        steps = jnp.concatenate([first, decay], axis=op.axis)
+        _, found = lax.associative_scan(combine, (widened(steps), widened(x)), axis=op.axis)
+        return convert(found, x.dtype)
+
+    return run
