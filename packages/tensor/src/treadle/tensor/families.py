@@ -33,6 +33,7 @@ FAMILIES = (
     "from_function",
     "from_graph",
     "fused_reduction",
+    "gradient_control",
     "indexing",
     "joining",
     "normalization",

@@ -12,6 +12,7 @@ from treadle.tensor.rewrites.general.folding import RULES as FOLDING
 from treadle.tensor.rewrites.general.fusion import RULES as FUSION
 from treadle.tensor.rewrites.general.inplace import RULES as INPLACE
 from treadle.tensor.rewrites.general.lifting import RULES as LIFTING
+from treadle.tensor.rewrites.gradient_control import RULES as GRADIENT_CONTROL
 from treadle.tensor.rewrites.indexing.set_subtensor import RULES as INCREMENTS
 from treadle.tensor.rewrites.indexing.subtensor import RULES as INDEXING
 from treadle.tensor.rewrites.joining import RULES as JOINING
@@ -52,6 +53,7 @@ RULE_SETS = (
     CONDITIONAL,
     ASSERTION,
     FROM_GRAPH,
+    GRADIENT_CONTROL,
     ALGEBRA,
     REDUCTION,
     PRODUCT,

@@ -1,0 +1,118 @@
+"""Jacobians, Hessians and products with them."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import treadle.tensor as tt
+from treadle.compile import function
+from treadle.graph import NullType
+from treadle.tensor import DisconnectedInputError
+
+A = np.array([[1.0, 2.0, -1.0], [0.5, -3.0, 4.0]])
+X = np.array([0.3, -1.2, 2.0])
+
+
+def value(expression: Any, *pairs: tuple[Any, Any]) -> Any:
+    return function([x for x, _ in pairs], expression, on_unused_input="ignore")(*(given for _, given in pairs))
+
+
+def numeric(compute: Callable[[np.ndarray], np.ndarray], x: np.ndarray, step: float = 1e-6) -> np.ndarray:
+    """Return the derivatives by central differences: of the result's shape followed by that of x."""
+    moved = [(compute(x + step * e) - compute(x - step * e)) / (2 * step) for e in np.eye(x.size).reshape(-1, *x.shape)]
+    return np.moveaxis(np.array(moved), 0, -1).reshape(*np.shape(moved[0]), *x.shape)
+
+
+def test_jacobian_has_the_shape_of_the_expression_and_of_the_variable() -> None:
+    m = tt.dmatrix("m")
+    found = value(tt.jacobian(tt.sin(m).T @ m, m), (m, A))
+    assert found.shape == (3, 3, 2, 3)
+    assert found == pytest.approx(numeric(lambda a: np.sin(a).T @ a, A), abs=1e-7)
+
+
+def test_jacobian_of_a_scalar_is_the_gradient() -> None:
+    x = tt.dvector("x")
+    assert value(tt.jacobian((x**3).sum(), x), (x, X)) == pytest.approx(3 * X**2)
+
+
+def test_jacobian_by_several_variables_comes_in_their_form() -> None:
+    x, y = tt.dvector("x"), tt.dscalar("y")
+    by_x, by_y = tt.jacobian(x * y, (x, y))
+    assert isinstance(tt.jacobian(x * y, (x, y)), tuple)
+    assert value(by_x, (x, X), (y, 2.0)) == pytest.approx(2 * np.eye(3))
+    assert value(by_y, (x, X), (y, 2.0)) == pytest.approx(X)
+
+
+def test_jacobian_by_what_does_not_matter_is_refused_or_zero() -> None:
+    x, y = tt.dvectors("x", "y")
+    with pytest.raises(DisconnectedInputError):
+        tt.jacobian(x**2, y)
+    zeros = tt.jacobian(x**2, y, disconnected_inputs="ignore")
+    assert value(zeros, (x, X), (y, [1.0, 2.0])).tolist() == np.zeros((3, 2)).tolist()
+
+
+def test_jacobian_of_nothing_is_empty() -> None:
+    x = tt.dvector("x")
+    assert value(tt.jacobian(x * 2, x), (x, [])).shape == (0, 0)
+
+
+def test_hessian_is_that_of_differences() -> None:
+    x = tt.dvector("x")
+    cost = tt.exp(x[0] * x[1]) + (x**3).sum() * x[2]
+    slope = function([x], tt.grad(cost, x))
+    assert value(tt.hessian(cost, x), (x, X)) == pytest.approx(numeric(slope, X), abs=1e-6)
+
+
+def test_hessian_of_a_linear_cost_is_zero() -> None:
+    x = tt.dvector("x")
+    assert value(tt.hessian((3 * x).sum(), x), (x, X)).tolist() == np.zeros((3, 3)).tolist()
+
+
+def test_products_with_the_hessian_need_no_matrix() -> None:
+    x, p = tt.dvectors("x", "p")
+    cost = tt.exp(x).sum() * (x**2).sum()
+    product = tt.hessian_vector_product(cost, x, p)
+    direction = np.array([1.0, -2.0, 0.5])
+    expected = value(tt.hessian(cost, x), (x, X)) @ direction
+    assert value(product, (x, X), (p, direction)) == pytest.approx(expected)
+
+
+def test_products_from_either_side_agree_with_the_jacobian() -> None:
+    x, left, right = tt.dvectors("x", "left", "right")
+    out = tt.stack([x[0] * x[1], tt.sin(x[2])])
+    jacobian = value(tt.jacobian(out, x), (x, X))
+    rows, columns = np.array([1.0, -2.0]), np.array([0.5, 2.0, 1.0])
+    assert value(tt.pullback(out, x, left), (x, X), (left, rows)) == pytest.approx(rows @ jacobian)
+    assert value(tt.Lop(out, x, left), (x, X), (left, rows)) == pytest.approx(rows @ jacobian)
+    assert value(tt.pushforward(out, x, right), (x, X), (right, columns)) == pytest.approx(jacobian @ columns)
+    assert value(tt.Rop(out, x, right), (x, X), (right, columns)) == pytest.approx(jacobian @ columns)
+
+
+def test_products_refuse_vectors_that_do_not_fit() -> None:
+    x = tt.dvector("x")
+    with pytest.raises(ValueError, match="one is needed for each of 1 variables, got 2"):
+        tt.pushforward(x**2, x, [x, x])
+    with pytest.raises(ValueError, match="rank 2"):
+        tt.pullback(x**2, x, tt.dmatrix())
+    with pytest.raises(DisconnectedInputError):
+        tt.pushforward(tt.dvector("y"), x, x)
+
+
+def test_gradients_go_through_a_stretch_of_graph() -> None:
+    x = tt.dvector("x")
+    middle = x**2
+    cost = tt.exp(middle).sum()
+    (by_middle,), (by_x,) = tt.subgraph_grad([middle], [x], cost=cost)
+    assert value(by_middle, (x, X)) == pytest.approx(np.exp(X**2))
+    assert value(by_x, (x, X)) == pytest.approx(2 * X * np.exp(X**2))
+    with pytest.raises(ValueError, match="Pass cost or start"):
+        tt.subgraph_grad([middle], [x])
+
+
+def test_ops_say_why_there_is_no_derivative() -> None:
+    x = tt.dvector("x")
+    for made in (tt.grad_undefined("op", 0, x, "a step"), tt.grad_not_implemented("op", 0, x, "a step")):
+        assert isinstance(made.type, NullType)
+        assert "a step" in str(made.type.why)
