@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tools import documented, lowerings, ops, options, rules
+from tools import documented, lowerings, ops, options, paths, rules
 
 # Each page, and what returns its text.
 PAGES: Mapping[Path, Callable[[], str]] = {
@@ -19,7 +19,8 @@ PAGES: Mapping[Path, Callable[[], str]] = {
 
 
 def main() -> int:
-    """Write every page, and say what the page of documented names is missing."""
+    """Write every page and the modules at documented paths, and say what the page of documented names is missing."""
+    paths.write()
     for path, page in PAGES.items():
         path.write_text(page(), encoding="utf-8")
     for problem, names in (("no test pins", documented.unpinned()), ("not documented", documented.unknown())):

@@ -45,7 +45,8 @@ def lazy_names(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]
     package
         The package's own name.
     modules
-        For each module the names that it defines, separated by spaces; its own name stands for itself.
+        For each module the names that it defines, separated by spaces; its own name stands for itself. A name that is
+        called otherwise there is written ``name=other``.
 
     Raises
     ------
@@ -55,14 +56,21 @@ def lazy_names(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]
     >>> lazy_names("example", {"math": "sqrt floor"})("sqrt")(9)
     3.0
     """
-    homes = {name: module for module, names in modules.items() for name in names.split()}
+    homes = {
+        ours: (module, theirs or ours)
+        for module, names in modules.items()
+        for ours, _, theirs in (name.partition("=") for name in names.split())
+    }
 
     def found(name: str) -> Any:
         if name not in homes:
+            if name == "__all__":
+                return [ours for ours in homes if not ours.startswith("_") and hasattr(sys.modules[package], ours)]
             msg = f"module {package!r} has no attribute {name!r}"
             raise AttributeError(msg)
-        module = import_module(homes[name])
-        value = module if homes[name] == f"{package}.{name}" else getattr(module, name)
+        home, theirs = homes[name]
+        module = import_module(home)
+        value = module if home == f"{package}.{name}" else getattr(module, theirs)
         setattr(sys.modules.get(package, found), name, value)  # found without this function from now on
         return value
 
@@ -85,8 +93,25 @@ def versioned_names(package: str, distribution: str, modules: Mapping[str, str] 
     ------
     AttributeError
         By the function returned, if the package has no such name, or its distribution is not installed.
+
+    Notes
+    -----
+    Importing a module of the package makes the module an attribute of it. Where the package has something else of that
+    name, it keeps that: ``package.sort`` stays a function where ``package.sort`` is a documented path too.
     """
     load = lazy_names(package, modules)
+    own = frozenset(name for home, names in modules.items() for name in names.split() if home != f"{package}.{name}")
+
+    class Package(ModuleType):
+        """A package whose names are not hidden by modules in it."""
+
+        def __setattr__(self, name: str, value: object) -> None:
+            held = vars(self).get(name, self)
+            if not isinstance(value, ModuleType) or (name not in own and isinstance(held, ModuleType)):
+                super().__setattr__(name, value)
+
+    if package in sys.modules:
+        sys.modules[package].__class__ = Package
 
     def found(name: str) -> Any:
         version = installed_version(distribution) if name == VERSION else None

@@ -326,5 +326,7 @@ else:
                 "as_string debugprint default_node_formatter dot_text dprint op_as_string pp pprint printing pydotprint"
             ),
             "treadle.graph.vectorization": "VECTORIZERS Vectorizer VectorizerTable vectorize_graph vectorize_node",
+            # The documentation has these here; they are of a distribution that builds on this one.
+            "treadle.rewrite": "RewriteDatabaseQuery graph_rewriter node_rewriter rewrite_graph",
         },
     )

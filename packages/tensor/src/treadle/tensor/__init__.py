@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from treadle.config import versioned_names
-from treadle.graph import shared
+from treadle.graph import Constant, Variable, shared
 from treadle.tensor import broadcasting as _broadcasting
 from treadle.tensor import dimshuffle as _dimshuffle
 from treadle.tensor import indexing as _indexing
@@ -106,6 +106,7 @@ __all__ = [
     "At",
     "AxisError",
     "Composite",
+    "Constant",
     "DisconnectedInputError",
     "DtypeError",
     "Elemwise",
@@ -131,6 +132,7 @@ __all__ = [
     "TensorType",
     "TensorTypeError",
     "TensorVariable",
+    "Variable",
     "abs",
     "all",
     "any",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 import numpy as np
 
-from treadle.config import config
+from treadle.config import config, lazy_names
 from treadle.graph import Apply, Constant, Form, Op, Variable, graph_replace, static_op, toposort
 from treadle.tensor.broadcasting import broadcast_static, sum_to, zeros_like
 from treadle.tensor.composite import Composite, Step
@@ -439,3 +439,8 @@ class Elemwise(TensorOp):
         """Show the scalar function's name."""
         marks = "".join(f",{o}->{i}" for o, i in self.inplace)
         return self.scalar_op.name[:1].upper() + self.scalar_op.name[1:] + (f"{{{marks[1:]}}}" if marks else "")
+
+
+if not TYPE_CHECKING:
+    # Further names that the documentation has at this path (tools/paths.tsv).
+    __getattr__ = lazy_names(__name__, {"treadle.tensor": "CAReduce DimShuffle"})

@@ -1,9 +1,17 @@
 """The modules that load when one of their names is first asked for, so that importing the package stays quick."""
 
+from __future__ import annotations
+
+from types import ModuleType
+
+from treadle.config import lazy_module
+
 # For each module of `treadle.tensor` its public names: its ``__all__``. `treadle/tensor/__init__.py` has a star import
 # of each for type checkers; a test compares the three. One line for each module, however long: it is a table.
 LAZY = {
     "accumulation": "ACCUMULATIONS Accumulation LinearRecurrence cummax cummin cumprod cumsum cumulative_prod cumulative_sum logcumsumexp",
+    "accumulation": "ACCUMULATIONS Accumulation LinearRecurrence cummax cummin cumprod cumsum cumulative_prod "
+    "cumulative_sum logcumsumexp",
     "assertion": "Assert CheckAndRaise assert_op",
     "conditional": "ifelse",
     "contraction": "batched_dot batched_tensordot cross dense_dot inner kron matvec multi_dot vdot vecdot vecmat",
@@ -25,3 +33,13 @@ LAZY = {
 }
 # Modules that are public themselves, as in ``treadle.tensor.special.softmax``.
 SUBMODULES: tuple[str, ...] = ()
+
+
+def lazy_scipy_module(name: str) -> ModuleType:
+    """Return a module of SciPy's, which is imported when an attribute of it is first asked for.
+
+    >>> lazy_scipy_module("special").erf(0.0)
+    0.0
+    """
+    module: ModuleType = lazy_module(f"scipy.{name}")
+    return module

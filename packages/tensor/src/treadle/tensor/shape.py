@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, SupportsIndex
 
 import numpy as np
 
-from treadle.config import lazy_module, text_of
+from treadle.config import lazy_module, lazy_names, text_of
 from treadle.graph import Apply, Form, Op, as_index, static_op
 from treadle.tensor.arguments import as_integer, known_integer
 from treadle.tensor.axes import normalize_axis
@@ -371,3 +371,16 @@ def flatten(x: TensorLike, ndim: SupportsIndex = 1) -> TensorVariable:
     joined = var.type.shape[rank - 1 :]
     last = -1 if None in joined else math.prod(n for n in joined if n is not None)
     return reshape(var, [*lengths(var)[: rank - 1], last], ndim=rank)
+
+
+if not TYPE_CHECKING:
+    # Further names that the documentation has at this path (tools/paths.tsv).
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "treadle.tensor": (
+                "Shape_i=ShapeI SpecifyShape shape_padaxis shape_padleft shape_padright shape_tuple "
+                "specify_broadcastable specify_shape squeeze"
+            ),
+        },
+    )

@@ -1,0 +1,21 @@
+"""Names that stand elsewhere, at the path that the documentation has them at; written by `./dev pages`."""
+
+from typing import TYPE_CHECKING
+
+from treadle.config import lazy_names
+
+if TYPE_CHECKING:
+    from treadle.tensor import *  # noqa: F403
+else:
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "treadle.tensor": (
+                "Bartlett CpuContiguous CumOp FillDiagonal FillDiagonalOffset RavelMultiIndex Repeat SearchsortedOp "
+                "Unique UnravelIndex bartlett bincount broadcast_arrays broadcast_shape broadcast_to compress "
+                "concat_with_broadcast cpu_contiguous cumprod cumsum diff fill_diagonal fill_diagonal_offset "
+                "geomspace linspace logspace pack ravel_multi_index repeat searchsorted squeeze unique unpack "
+                "unravel_index"
+            ),
+        },
+    )

@@ -1,0 +1,38 @@
+"""Names are found at the paths that the documentation has them at."""
+
+import importlib
+import subprocess
+import sys
+
+import pytest
+
+from tools import paths
+
+
+@pytest.mark.parametrize("path", paths.table())
+def test_listed_names_that_exist_are_found_at_their_path(path: str) -> None:
+    module = importlib.import_module(path)
+    lacking = {entry.partition(": ")[2] for entry in paths.missing() if entry.startswith(f"{path}: ")}
+    for home, names in paths.table()[path].items():
+        for name in names:
+            ours, _, theirs = name.partition("=")
+            if f"{home} has no {theirs or ours}" not in lacking:
+                assert getattr(module, ours) is getattr(importlib.import_module(home), theirs or ours), name
+
+
+@pytest.mark.parametrize("path", [path for path in paths.table() if paths.is_written(path)])
+def test_module_of_a_path_is_up_to_date(path: str) -> None:
+    assert paths.file_of(path).read_text(encoding="utf-8") == paths.text(path), "run ./dev pages"
+
+
+def test_modules_of_paths_have_their_names_in_the_table() -> None:
+    math = importlib.import_module("treadle.tensor.math")
+    assert {"exp", "tanh"} <= set(math.__all__)
+    assert not hasattr(math, "nothing")
+
+
+@pytest.mark.parametrize("first", ["treadle.gradient", "treadle.tensor.einsum", "treadle.scalar"])
+def test_functions_are_not_hidden_by_modules_of_their_name(first: str) -> None:
+    program = f"import {first}, treadle.tensor as tt; print(*map(callable, (tt.shape, tt.scalar, tt.einsum)))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "True True True\n"
