@@ -79,6 +79,7 @@ from treadle.tensor.constructors import *  # noqa: F403 - one name for each dtyp
 if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no names from the table
     from treadle.tensor.accumulation import *  # noqa: F403
     from treadle.tensor.assertion import *  # noqa: F403
+    from treadle.tensor.assumption import *  # noqa: F403
     from treadle.tensor.conditional import *  # noqa: F403
     from treadle.tensor.contraction import *  # noqa: F403
     from treadle.tensor.derivatives import *  # noqa: F403

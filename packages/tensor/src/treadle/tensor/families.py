@@ -24,6 +24,7 @@ FAMILIES = (
     "elemwise",
     "assertion",
     "accumulation",
+    "assumption",
     "broadcasting",
     "conditional",
     "copying",

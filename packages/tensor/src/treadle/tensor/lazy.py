@@ -13,6 +13,7 @@ LAZY = {
     "accumulation": "ACCUMULATIONS Accumulation LinearRecurrence cummax cummin cumprod cumsum cumulative_prod "
     "cumulative_sum logcumsumexp",
     "assertion": "Assert CheckAndRaise assert_op",
+    "assumption": "FACTS SpecifyAssumptions assume",
     "conditional": "ifelse",
     "contraction": "batched_dot batched_tensordot cross dense_dot inner kron matvec multi_dot vdot vecdot vecmat",
     "derivatives": "Lop Rop grad_not_implemented grad_undefined hessian hessian_vector_product jacobian pullback pushforward subgraph_grad",

@@ -1,0 +1,62 @@
+"""Facts that are said of tensors."""
+
+import numpy as np
+import pytest
+
+import treadle.tensor as tt
+from treadle.compile import function
+from treadle.graph import FunctionGraph, Variable, vectorize_graph
+from treadle.rewrite import rewrite_graph
+from treadle.tensor import SpecifyAssumptions
+from treadle.tensor.rewrites import holds
+
+
+def ops_of(out: Variable) -> list[str]:
+    graph = FunctionGraph(outputs=[out], clone=False)
+    rewrite_graph(graph, include=("canonicalize", "stabilize", "specialize", "uncanonicalize"))
+    return [str(node.op) for node in graph.toposort()]
+
+
+def test_rules_use_what_is_said_and_leave_it_out() -> None:
+    x = tt.dvector("x")
+    assert ops_of(abs(tt.assume(x, nonnegative=True))) == []
+    assert ops_of(abs(tt.assume(x, nonnegative=False))) == ["Abs"]
+
+
+def test_facts_follow_from_each_other() -> None:
+    x = tt.dmatrix("x")
+    assert holds("symmetric", tt.assume(x, positive_definite=True))
+    assert holds("lower_triangular", tt.assume(x, diagonal=True))
+    assert holds("orthogonal", tt.assume(x, permutation=True))
+    assert not holds("orthogonal", tt.assume(x, diagonal=True))
+    assert holds("symmetric", tt.assume(tt.assume(x, symmetric=True), orthogonal=True))
+    assert not holds("symmetric", tt.assume(tt.assume(x, symmetric=True), symmetric=False))
+
+
+@pytest.mark.parametrize("mode", ["VM", "C"])
+def test_values_and_gradients_are_those_of_the_tensor(mode: str) -> None:
+    x = tt.dmatrix("x")
+    y = tt.assume(x, symmetric=True)
+    values, slope = function([x], [y, tt.grad((y**2).sum(), x)], mode=mode)(np.eye(2))
+    assert values.tolist() == np.eye(2).tolist()
+    assert slope.tolist() == (2 * np.eye(2)).tolist()
+
+
+def test_a_batch_keeps_what_is_said_of_its_matrices() -> None:
+    x, batch = tt.dmatrix("x"), tt.dtensor3("batch")
+    assert holds("symmetric", vectorize_graph(tt.assume(x, symmetric=True), {x: batch}))
+
+
+def test_nothing_said_is_the_tensor_itself() -> None:
+    x = tt.dmatrix("x")
+    assert tt.assume(x) is x
+
+
+def test_what_contradicts_itself_or_is_unknown_is_refused() -> None:
+    x = tt.dmatrix("x")
+    with pytest.raises(TypeError, match="what is diagonal is symmetric"):
+        tt.assume(x, diagonal=True, symmetric=False)
+    with pytest.raises(TypeError, match="'square': no such fact"):
+        SpecifyAssumptions((("square", True),))
+    with pytest.raises(ValueError, match="symmetric is said of matrices"):
+        tt.assume(tt.dvector(), symmetric=True)
