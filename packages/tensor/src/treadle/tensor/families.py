@@ -40,6 +40,7 @@ FAMILIES = (
     "normalization",
     "product",
     "reduction",
+    "repetition",
     "shape",
     "shape_specification",
 )

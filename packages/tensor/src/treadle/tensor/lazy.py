@@ -14,6 +14,7 @@ LAZY = {
     "cumulative_sum logcumsumexp",
     "assertion": "Assert CheckAndRaise assert_op",
     "assumption": "FACTS SpecifyAssumptions assume",
+    "common_shapes": "broadcast_arrays broadcast_shape broadcast_shapes",
     "conditional": "ifelse",
     "contraction": "batched_dot batched_tensordot cross dense_dot inner kron matvec multi_dot vdot vecdot vecmat",
     "derivatives": "Lop Rop grad_not_implemented grad_undefined hessian hessian_vector_product jacobian pullback pushforward subgraph_grad",
@@ -27,9 +28,17 @@ LAZY = {
     "joining": "ARange Join arange concatenate eye hstack join range_length stack vstack",
     "normalization": "LogSoftmax LogSumExp Peak Softmax log_softmax logsumexp softmax",
     "product": "Gemm MatMul dot matmul outer tensordot",
+    "rearrangement": "flip fliplr flipud roll rollaxis rot90",
+    "repetition": "RepeatedPositions repeat resize tile",
     "scalar.gamma_functions": "digamma gammaln psi",
     "shape_specification": "SpecifyShape specify_broadcastable specify_shape",
+    "spaced_numbers": "geomspace linspace logspace meshgrid mgrid ogrid vander",
+    "stacking": (
+        "block column_stack concat concat_with_broadcast dstack horizontal_stack row_stack stacklists unstack "
+        "vertical_stack"
+    ),
     "staging": "Staging stage static_positions",
+    "triangles": "tri tril tril_indices tril_indices_from triu triu_indices triu_indices_from",
     "type_other": "NoneConst NoneSliceConst NoneTypeT SliceConstant SliceType none_type_t slicetype",
 }
 # Modules that are public themselves, as in ``treadle.tensor.special.softmax``.

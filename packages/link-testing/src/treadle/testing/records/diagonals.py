@@ -43,7 +43,7 @@ SAMPLES: tuple[Sample, ...] = (
            (of_shape((2, 4), empty=(0, 4)),), wrt=(0,)),
     Sample("trace", F, tt.trace, np.trace, (of_shape((3, 4), empty=(0, 4), long=(11, 97)),), dtypes=("bool", *_FEW),
            wrt=(0,), kinds=COMPOSED),
-    Sample("identity_like", F, tt.identity_like, lambda x: np.eye(*x.shape, dtype=x.dtype), (_MATRIX,), dtypes=_FEW,
+    Sample("identity_like", F, tt.identity_like, lambda x: np.eye(x.shape[0], x.shape[1], dtype=x.dtype), (_MATRIX,), dtypes=_FEW,
            kinds=COMPOSED),
     Sample("fill_tall", F, lambda x: tt.fill_diagonal(x, 3), lambda x: _filled(x, 3), (of_shape((7, 3)),),
            dtypes=_FEW, wrt=(0,), kinds=COMPOSED),
@@ -52,6 +52,6 @@ SAMPLES: tuple[Sample, ...] = (
     Sample("fill_cube", F, lambda x: tt.fill_diagonal(x, -1), lambda x: _filled(x, -1), (of_shape((3, 3, 3)),),
            dtypes=_FEW, wrt=(0,), kinds=COMPOSED),
     Sample("fill_offset", F, tt.fill_diagonal_offset,
-           lambda x, y, k: np.where(np.eye(*x.shape, int(k), dtype=bool), y, x),
+           lambda x, y, k: np.where(np.eye(x.shape[0], x.shape[1], int(k), dtype=bool), y, x),
            (_MATRIX, of_shape(()), number(-1)), dtypes=_FEW, wrt=(0, 1), kinds=COMPOSED),
 )  # fmt: skip

@@ -1,0 +1,31 @@
+"""RepeatedPositions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+
+from treadle.link.torch.device import device
+from treadle.link.torch.table import TORCH
+from treadle.tensor import RepeatedPositions
+
+if TYPE_CHECKING:
+    from treadle.link.torch.table import Lowered
+    from treadle.tensor import TensorNode
+
+
+@TORCH.register(RepeatedPositions)
+def repeated_positions(op: RepeatedPositions, node: TensorNode) -> Lowered:
+    """Lower to torch.repeat_interleave; the numbers, which decide the length, are known while tracing."""
+    place = device()
+
+    def run(counts: tuple[int, ...], n: int) -> torch.Tensor:
+        each = counts * n if len(counts) == 1 else counts
+        if len(each) != n or any(k < 0 for k in each):
+            msg = "the numbers of repetitions do not fit"
+            raise ValueError(msg)
+        repeats = torch.tensor(each, dtype=torch.int64, device=place)
+        return torch.repeat_interleave(torch.arange(n, device=place), repeats, output_size=sum(each))
+
+    return run

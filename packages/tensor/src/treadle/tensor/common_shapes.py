@@ -1,0 +1,89 @@
+"""The shape that several tensors broadcast to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.graph import as_flag
+from treadle.tensor.broadcasting import alloc
+from treadle.tensor.conversion import as_tensor_variable, constant
+from treadle.tensor.errors import ShapeError
+from treadle.tensor.int_arithmetic import broadcast_number, number
+from treadle.tensor.shape import LENGTH, as_lengths, lengths, static_lengths
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from treadle.tensor.variable import TensorLike, TensorVariable
+
+__all__ = ["broadcast_arrays", "broadcast_shape", "broadcast_shapes"]
+
+
+def common_lengths(what: str, shapes: Sequence[Sequence[TensorVariable]]) -> list[TensorVariable]:
+    """Return the lengths that shapes broadcast to, as int64 scalars; where they are known, as constants.
+
+    Raises
+    ------
+    ShapeError
+        If known lengths differ and none of them is 1.
+    """
+    ndim = max(map(len, shapes), default=0)
+    result = []
+    for at in range(-ndim, 0):
+        given = [number(own[at]) for own in shapes if len(own) >= -at]
+        known = {n for n in given if isinstance(n, int)} - {1}
+        if len(known) > 1:
+            shown = ", ".join(str(static_lengths(own)).replace("None", "?") for own in shapes)
+            msg = (
+                f"{what}: shape mismatch, objects cannot be broadcast to a single shape, got {shown}. Make dimension "
+                f"{at} equal, or 1 in all but one."
+            )
+            raise ShapeError(msg)
+        # A known length that is not 1 is the result: the others can only be the same, or 1.
+        open_ = list(dict.fromkeys(n for n in given if not isinstance(n, int)))
+        length = known.pop() if known else (broadcast_number(open_) if open_ else 1)
+        result.append(constant(length, dtype=LENGTH) if isinstance(length, int) else length)
+    return result
+
+
+def broadcast_shape(*arrays: TensorLike, arrays_are_shapes: bool = False) -> tuple[TensorVariable, ...]:
+    """Return the shape that tensors broadcast to, as a tuple of int64 scalars; constants where it is known.
+
+    Parameters
+    ----------
+    arrays
+        The tensors.
+    arrays_are_shapes
+        Whether the shapes themselves are given instead: sequences of integers and integer scalars, or vectors of known
+        length.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes are known not to broadcast together. Otherwise it shows where the shape is used.
+    """
+    if as_flag("broadcast_shape: arrays_are_shapes", arrays_are_shapes):
+        return tuple(common_lengths("broadcast_shape", [as_lengths("broadcast_shape", given) for given in arrays]))
+    return tuple(common_lengths("broadcast_shape", [lengths(x) for x in arrays]))
+
+
+def broadcast_shapes(*shapes: TensorLike) -> tuple[TensorVariable, ...]:
+    """Return the shape that shapes broadcast to (as numpy.broadcast_shapes; see `broadcast_shape`)."""
+    return broadcast_shape(*shapes, arrays_are_shapes=True)
+
+
+def broadcast_arrays(*args: TensorLike) -> tuple[TensorVariable, ...]:
+    """Return tensors broadcast against one another (as numpy.broadcast_arrays, but new arrays).
+
+    Raises
+    ------
+    ShapeError
+        If the shapes are known not to broadcast together.
+    """
+    variables = [as_tensor_variable(x) for x in args]
+    wanted = common_lengths("broadcast_arrays", [lengths(x) for x in variables])
+    known = static_lengths(wanted)
+    return tuple(
+        x if x.ndim == len(wanted) and None not in known and x.type.shape == known else alloc(x, *wanted)
+        for x in variables
+    )
