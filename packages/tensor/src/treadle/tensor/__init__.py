@@ -81,6 +81,7 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.assertion import *  # noqa: F403
     from treadle.tensor.assumption import *  # noqa: F403
     from treadle.tensor.common_shapes import *  # noqa: F403
+    from treadle.tensor.closeness import *  # noqa: F403
     from treadle.tensor.conditional import *  # noqa: F403
     from treadle.tensor.contraction import *  # noqa: F403
     from treadle.tensor.derivatives import *  # noqa: F403
@@ -96,7 +97,9 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.product import *  # noqa: F403
     from treadle.tensor.rearrangement import *  # noqa: F403
     from treadle.tensor.repetition import *  # noqa: F403
+    from treadle.tensor.scalar.floating import *  # noqa: F403
     from treadle.tensor.scalar.gamma_functions import *  # noqa: F403
+    from treadle.tensor.scalar.integers import *  # noqa: F403
     from treadle.tensor.shape_specification import *  # noqa: F403
     from treadle.tensor.spaced_numbers import *  # noqa: F403
     from treadle.tensor.stacking import *  # noqa: F403

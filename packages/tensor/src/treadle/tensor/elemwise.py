@@ -138,6 +138,8 @@ class Elemwise(TensorOp):
     def make_node(self, *inputs: Any) -> Apply:
         """Return the node: inputs padded to one rank, Python numbers given the dtype that the others decide.
 
+        An associative function takes any number of operands from two on: the node is that of the last one.
+
         Raises
         ------
         TensorTypeError
@@ -148,6 +150,8 @@ class Elemwise(TensorOp):
             If the static shapes do not broadcast together.
         """
         if len(inputs) != self.nin:
+            if len(inputs) > self.nin and isinstance(self.scalar_op, ScalarOp) and self.scalar_op.associative:
+                return self.make_node(self(*inputs[:-1]), inputs[-1])
             msg = f"{self.name}: {self.nin} operands are needed, got {len(inputs)}."
             raise TensorTypeError(msg)
         if config.cast_policy != "numpy":

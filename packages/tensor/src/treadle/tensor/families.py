@@ -17,6 +17,8 @@ FAMILIES = (
     "complex_numbers",
     "exponential",
     "gamma_functions",
+    "floating",
+    "integers",
     "logic",
     "rounding",
     "trigonometric",

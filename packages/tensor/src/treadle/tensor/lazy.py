@@ -15,6 +15,7 @@ LAZY = {
     "assertion": "Assert CheckAndRaise assert_op",
     "assumption": "FACTS SpecifyAssumptions assume",
     "common_shapes": "broadcast_arrays broadcast_shape broadcast_shapes",
+    "closeness": "allclose array_equal array_equiv isclose nan_to_num unwrap",
     "conditional": "ifelse",
     "contraction": "batched_dot batched_tensordot cross dense_dot inner kron matvec multi_dot vdot vecdot vecmat",
     "derivatives": "Lop Rop grad_not_implemented grad_undefined hessian hessian_vector_product jacobian pullback pushforward subgraph_grad",
@@ -30,7 +31,9 @@ LAZY = {
     "product": "Gemm MatMul dot matmul outer tensordot",
     "rearrangement": "flip fliplr flipud roll rollaxis rot90",
     "repetition": "RepeatedPositions repeat resize tile",
+    "scalar.floating": "cbrt copysign fabs float_power fmax fmin fmod frexp heaviside hypot ldexp logaddexp2 modf nextafter positive rint signbit spacing",
     "scalar.gamma_functions": "digamma gammaln psi",
+    "scalar.integers": "bitwise_count ceil_intdiv gcd lcm",
     "shape_specification": "SpecifyShape specify_broadcastable specify_shape",
     "spaced_numbers": "geomspace linspace logspace meshgrid mgrid ogrid vander",
     "stacking": (

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle.config import text_of
-from treadle.graph import Variable, as_flag
-from treadle.tensor import broadcasting, indexing, joining, product, reduction
-from treadle.tensor.arguments import as_integer
+from treadle.graph import Variable
+from treadle.tensor import broadcasting, closeness, indexing, joining, product, reduction
 from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.dimshuffle import (
     atleast_1d,
@@ -32,7 +31,17 @@ from treadle.tensor.dimshuffle import (
 )
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.errors import NumpyFunctionError
-from treadle.tensor.scalar import arithmetic, cast, comparison, complex_numbers, exponential, rounding, trigonometric
+from treadle.tensor.families import load_families
+from treadle.tensor.scalar import (
+    arithmetic,
+    cast,
+    comparison,
+    complex_numbers,
+    exponential,
+    floating,
+    rounding,
+    trigonometric,
+)
 from treadle.tensor.scalar_op import SCALAR_OPS
 from treadle.tensor.shape import flatten, reshape, shape, shape_i
 from treadle.tensor.types import TensorType
@@ -130,24 +139,13 @@ def _size(a: TensorLike, axis: int | None = None) -> TensorVariable:
     return as_tensor_variable(a).size if axis is None else shape_i(a, axis)
 
 
-_ROUND, _WHERE = "numpy.round", "numpy.where"
-
-
-def _round(a: TensorLike, decimals: object = 0) -> TensorVariable:
-    if as_integer(f"{_ROUND}: decimals", decimals) != 0:
-        raise _refuse(_ROUND, "decimals =", decimals, "Scale the tensor before and after.")
-    return rounding.round_(a)
+_WHERE = "numpy.where"
 
 
 def _where(condition: TensorLike, x: TensorLike | None = None, y: TensorLike | None = None) -> TensorVariable:
     if x is None or y is None:
         raise _refuse(_WHERE, "one argument alone,", condition, "Pass what to choose from: where(c, x, y).")
     return cast.where(condition, x, y)
-
-
-def _angle(z: TensorLike, deg: object = False) -> TensorVariable:
-    found = complex_numbers.angle(z)
-    return trigonometric.rad2deg(found) if as_flag("numpy.angle: deg", deg) else found
 
 
 def _unary(function: Elemwise) -> Callable[[TensorLike], TensorVariable]:
@@ -173,10 +171,6 @@ def _plain(x: Any) -> Any:
     return x.type.numpy_dtype if isinstance(x, Variable) and isinstance(x.type, TensorType) else x
 
 
-def _is_complex(x: TensorLike) -> bool:
-    return bool(as_tensor_variable(x).type.numpy_dtype.kind == "c")
-
-
 _REDUCED = "a=x axis dtype keepdims"
 _TESTED = "a=x axis keepdims"
 _SPREAD = "a=x axis ddof correction=ddof keepdims"
@@ -198,15 +192,15 @@ COUNTERPARTS: Mapping[str, Counterpart] = MappingProxyType(
         "any": _as(reduction.any_, _TESTED),
         "ptp": _as(reduction.ptp, "a=x axis"),
         "clip": _as(arithmetic.clip, "a=x a_min a_max min=a_min max=a_max"),
-        "round": _as(_round, "a decimals"),
-        "around": _as(_round, "a decimals"),
+        "round": _as(rounding.round_, "a decimals"),
+        "around": _as(rounding.round_, "a decimals"),
         "fix": _as(_unary(rounding.trunc), "x"),
         "isposinf": _as(_unary(comparison.isposinf), "x"),
         "isneginf": _as(_unary(comparison.isneginf), "x"),
         "where": _as(_where, "condition x y"),
         "real": _as(lambda val: as_tensor_variable(val).real, "val"),
         "imag": _as(lambda val: as_tensor_variable(val).imag, "val"),
-        "angle": _as(_angle, "z deg"),
+        "angle": _as(complex_numbers.angle, "z deg"),
         "copy": _as(_unary(cast.identity), "a=x"),
         "astype": _as(cast.cast, "x dtype"),
         "concatenate": _as(_concatenate, "arrays axis dtype"),
@@ -245,8 +239,17 @@ COUNTERPARTS: Mapping[str, Counterpart] = MappingProxyType(
         "can_cast": _as(
             lambda given, to, casting="safe": np.can_cast(_plain(given), to, casting), "from_=given to casting"
         ),
-        "iscomplexobj": _as(_is_complex, "x"),
-        "isrealobj": _as(lambda x: not _is_complex(x), "x"),
+        "iscomplexobj": _as(complex_numbers.iscomplexobj, "x"),
+        "isrealobj": _as(complex_numbers.isrealobj, "x"),
+        "iscomplex": _as(complex_numbers.iscomplex, "x"),
+        "isreal": _as(complex_numbers.isreal, "x"),
+        "real_if_close": _as(complex_numbers.real_if_close, "a tol"),
+        "allclose": _as(closeness.allclose, "a b rtol atol equal_nan"),
+        "array_equal": _as(closeness.array_equal, "a1 a2 equal_nan"),
+        "array_equiv": _as(closeness.array_equiv, "a1 a2"),
+        "isclose": _as(closeness.isclose, "a b rtol atol equal_nan"),
+        "nan_to_num": _as(closeness.nan_to_num, "x nan posinf neginf"),
+        "unwrap": _as(closeness.unwrap, "p discont axis period"),
         # With like=x.
         "array": _as(as_tensor_variable, "object=x dtype"),
         "asarray": _as(as_tensor_variable, "a=x dtype"),
@@ -266,7 +269,6 @@ _NEAREST: Mapping[str, str] = MappingProxyType(
         "add.at": "x[i].inc(y)",
         "append": "concatenate",
         "argwhere": "where(c, x, y)",
-        "array_equal": "all(eq(a, b))",
         "array_split": "slices, x[a:b]",
         "average": "mean, or sum(w * x) / sum(w)",
         "block": "concatenate",
@@ -277,27 +279,17 @@ _NEAREST: Mapping[str, str] = MappingProxyType(
         "diagonal": "x[arange(n), arange(n)]",
         "dstack": "stack(tensors, axis=2)",
         "einsum": "tensordot, or sum of a product",
-        "fabs": "abs",
         "flip": "x[::-1]",
         "fliplr": "x[:, ::-1]",
         "flipud": "x[::-1]",
-        "float_power": "power",
-        "fmax": "maximum",
-        "fmin": "minimum",
-        "fmod": "mod",
-        "hypot": "sqrt(sqr(x) + sqr(y))",
         "inner": "tensordot(a, b, axes=((-1,), (-1,)))",
-        "isclose": "abs(a - b) <= tolerance",
-        "allclose": "all(abs(a - b) <= tolerance)",
         "linalg.norm": "sqrt(sum(sqr(x)))",
         "linalg.vecdot": "sum(x * y, axis=-1)",
         "linalg.vector_norm": "sqrt(sum(sqr(x)))",
         "linspace": "arange",
-        "logaddexp2": "logaddexp",
         "matvec": "matmul",
         "nanmean": "where(isnan(x), 0, x) before mean",
         "nansum": "sum(where(isnan(x), 0, x))",
-        "nan_to_num": "where(isnan(x), 0, x)",
         "rollaxis": "moveaxis",
         "split": "slices, x[a:b]",
         "trace": "sum of x[arange(n), arange(n)]",
@@ -356,13 +348,17 @@ def array_function(
 @cache
 def _elementwise() -> Mapping[Ufunc, Callable[..., Any]]:
     """Return treadle's function for each ufunc of NumPy's that it has."""
+    load_families("treadle.tensor.scalar")
     made: dict[Ufunc, Callable[..., object]] = {
         getattr(np, s.ufunc): Elemwise(s)
         for s in map(SCALAR_OPS.__getitem__, SCALAR_OPS.names())
         if s.ufunc is not None
     }
     others: dict[Ufunc, Callable[..., object]] = {
-        np.rint: rounding.round_half_to_even,
+        np.frexp: floating.frexp,
+        np.modf: floating.modf,
+        np.nextafter: floating.nextafter,
+        np.spacing: floating.spacing,
         np.matmul: product.matmul,
         np.divmod: arithmetic.divmod_,
         np.degrees: trigonometric.rad2deg,

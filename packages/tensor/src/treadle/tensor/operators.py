@@ -421,6 +421,6 @@ class Methods(Operators):
         """Limit the values to an interval."""
         return _arithmetic.clip(self, a_min, a_max)
 
-    def round(self, mode: str | None = None) -> TensorVariable:
-        """Round to the nearest integer."""
-        return _rounding.round_(self, mode)
+    def round(self, decimals: SupportsIndex | str | None = 0, mode: str | None = None) -> TensorVariable:
+        """Round to a number of decimals."""
+        return _rounding.round_(self, decimals, mode)

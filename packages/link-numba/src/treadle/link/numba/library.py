@@ -210,6 +210,16 @@ def right_shift_{t}(a, b):  # {t} {t}
 """
 
 _INTEGERS = """
+def gcd_{t}(a, b):  # {t} {t}
+    # Of absolute values: the least integer stays what it is, and is taken for its absolute value in the end.
+    x = u8({unsigned}({t}(abs(a))))
+    y = u8({unsigned}({t}(abs(b))))
+    while y != 0:
+        rest = u8(x % y)
+        x = y
+        y = rest
+    return {t}(x)
+
 def left_shift_{t}(a, b):  # {t} {t}
     if b < 0 or b >= {bits}:
         return {t}(0)
@@ -321,6 +331,32 @@ def mod_{t}(a, b):  # {t} {t}
     quotient, rest = divided_{t}(a, b)
     return rest
 
+def power_of_two_{t}(n):  # i8
+    return bits_{bits}_{t}({bits}((n + {bias}) << {mantissa}))
+
+def ldexp_{t}(x, n):  # {t} i8
+    # A number scaled down stays normal, with all its bits, until the last step.
+    left = min(max(n, -4 * {bias}), 4 * {bias})
+    for step in range(2):
+        part = 0
+        if left > {bias}:
+            part = {bias}
+        if left < 1 - {bias}:
+            part = {mantissa} + 2 - {bias}
+        x = x * power_of_two_{t}(part)
+        left = left - part
+    return x * power_of_two_{t}(min(max(left, 1 - {bias}), {bias}))
+
+def exponent_{t}(x):  # {t}
+    # That of the number as a mantissa in [0.5, 1) times a power of two; 0 where there is none.
+    if x == 0 or not fabs(x) < {t}(INF):
+        return 0
+    lifted = 0
+    if fabs(x) < power_of_two_{t}(1 - {bias}):
+        lifted = {mantissa}
+        x = x * power_of_two_{t}({mantissa})
+    return (i8(bits_{t}_{bits}(fabs(x))) >> {mantissa}) - {bias} + 1 - lifted
+
 def row_sum_{t}(n, x, stride):  # i8 *{t} i8
     # Blocks, in several partial sums each, put together with compensation (Neumaier 1974): no less accurate than
     # pairwise summation.
@@ -342,12 +378,14 @@ def row_sum_{t}(n, x, stride):  # i8 *{t} i8
 
 def _texts() -> Iterable[str]:
     yield from (_BUFFERS, _LENGTHS, _HALF)
-    for t in ("f4", "f8"):
+    for t, bits, mantissa, bias in (("f4", "i4", "23", "127"), ("f8", "i8", "52", "1023")):
         yield _UNSIGNED.replace("{t}", t)
-        yield (_FLOATS + _BLAS).replace("{t}", t).replace("{size}", t[1:])
+        layout = _FLOATS.replace("{bits}", bits).replace("{mantissa}", mantissa).replace("{bias}", bias)
+        yield (layout + _BLAS).replace("{t}", t).replace("{size}", t[1:])
     for size in (1, 2, 4, 8):
         for kind, text in (("i", _SIGNED_INTEGERS), ("u", _UNSIGNED_INTEGERS)):
-            yield (text + _INTEGERS).replace("{t}", f"{kind}{size}").replace("{bits}", str(8 * size))
+            made = (text + _INTEGERS).replace("{t}", f"{kind}{size}").replace("{unsigned}", f"u{size}")
+            yield made.replace("{bits}", str(8 * size))
 
 
 class Library:

@@ -196,7 +196,7 @@ def _libm(name: str, code: str) -> Intrinsic:
                 _declare_vector_form(module, vector.symbol, ir.VectorType(element, vector.lanes), len(args))
         return builder.call(function, args)
 
-    return _primitive(write, kind, *[kind] * (2 if name in {"pow", "atan2", "fmod"} else 1))
+    return _primitive(write, kind, *[kind] * (2 if name in {"pow", "atan2", "fmod", "hypot", "nextafter"} else 1))
 
 
 def _special(name: str, code: str) -> Intrinsic:
@@ -322,6 +322,7 @@ _SINGLE: dict[str, Callable[[], Intrinsic | float]] = {
     "larger": lambda: _instruction("maximum", 2),
     "smaller": lambda: _instruction("minimum", 2),
     "copysign": lambda: _instruction("copysign", 2),
+    "ctpop": lambda: _instruction("ctpop"),
 }
 
 

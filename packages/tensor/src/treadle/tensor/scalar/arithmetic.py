@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.graph import Infix, Precedence, Prefix
 from treadle.tensor.broadcasting import zeros_like
+from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.elemwise import Elemwise
+from treadle.tensor.errors import TensorTypeError
 from treadle.tensor.scalar.cast import as_float, switch
 from treadle.tensor.scalar.comparison import eq, gt, lt
 from treadle.tensor.scalar_op import ScalarOp
@@ -17,26 +20,36 @@ if TYPE_CHECKING:
 
     from treadle.graph import Variable
     from treadle.tensor.scalar_op import Pullback
-    from treadle.tensor.variable import TensorVariable
+    from treadle.tensor.variable import TensorLike, TensorVariable
 
     Inputs = Sequence[TensorVariable]
     Terms = Sequence[Variable | None]
 
 
 __all__ = [
+    "absolute",
     "add",
     "clip",
+    "divide",
     "floor_div",
+    "floor_divide",
     "int_div",
+    "largest",
     "maximum",
     "minimum",
     "mod",
     "mul",
+    "multiply",
     "neg",
     "negative",
+    "remainder",
+    "sgn",
     "sign",
+    "smallest",
     "sub",
+    "subtract",
     "true_div",
+    "true_divide",
 ]
 
 
@@ -131,17 +144,43 @@ abs_: Elemwise = Elemwise(
 maximum = Elemwise(ScalarOp(ufunc="maximum", commutative=True, associative=True, pullback=_maximum_terms))
 minimum = Elemwise(ScalarOp(ufunc="minimum", commutative=True, associative=True, pullback=_minimum_terms))
 
-int_div = floor_div
-negative = neg
+int_div = floor_divide = floor_div
+absolute, multiply, negative, remainder, sgn, subtract = abs_, mul, neg, mod, sign, sub
+divide = true_divide = true_div
 
 
-def clip(x: Any, a_min: object = None, a_max: object = None) -> TensorVariable:
+def _folded(name: str, function: Elemwise, operands: Sequence[TensorLike]) -> TensorVariable:
+    if not operands:
+        msg = f"{name}: one operand at least is needed, got none. Pass tensors or numbers."
+        raise TensorTypeError(msg)
+    return reduce(function, operands[1:], as_tensor_variable(operands[0]))
+
+
+def largest(*args: TensorLike) -> TensorVariable:
+    """Return the elementwise maximum of any number of tensors, of which operands that tie share the gradient."""
+    return _folded("largest", maximum, args)
+
+
+def smallest(*args: TensorLike) -> TensorVariable:
+    """Return the elementwise minimum of any number of tensors, of which operands that tie share the gradient."""
+    return _folded("smallest", minimum, args)
+
+
+def clip(
+    x: TensorLike,
+    a_min: TensorLike | None = None,
+    a_max: TensorLike | None = None,
+    *,
+    min: TensorLike | None = None,
+    max: TensorLike | None = None,
+) -> TensorVariable:
     """Limit a tensor's values to an interval (as numpy.clip); None leaves a side open.
 
-    Where a value lies on a bound, half of the gradient flows to each.
+    Where a value lies on a bound, half of the gradient flows to each. `min` and `max` are other names of the bounds.
     """
-    low: TensorVariable = x if a_min is None else maximum(x, a_min)
-    return low if a_max is None else minimum(low, a_max)
+    low, high = (a_min if min is None else min), (a_max if max is None else max)
+    raised: TensorVariable = as_tensor_variable(x) if low is None else maximum(x, low)
+    return raised if high is None else minimum(raised, high)
 
 
 def divmod_(x: object, y: object) -> tuple[TensorVariable, TensorVariable]:

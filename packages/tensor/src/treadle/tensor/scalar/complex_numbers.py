@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treadle.graph import Form
+from treadle.graph import Form, as_flag
 from treadle.tensor.broadcasting import zeros_like
+from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.dtype_rules import of_ufunc, promote
 from treadle.tensor.elemwise import Elemwise
+from treadle.tensor.errors import DtypeError
 from treadle.tensor.scalar.arithmetic import mul, true_div
 from treadle.tensor.scalar.cast import switch
-from treadle.tensor.scalar.comparison import eq
-from treadle.tensor.scalar.trigonometric import arctan2, cos, sin
+from treadle.tensor.scalar.comparison import eq, neq
+from treadle.tensor.scalar.trigonometric import arctan2, cos, rad2deg, sin
 from treadle.tensor.scalar_op import ScalarOp
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
     from treadle.graph import Variable
     from treadle.tensor.dtype_rules import Dtype, Operand, Signature
-    from treadle.tensor.variable import TensorVariable
+    from treadle.tensor.variable import TensorLike, TensorVariable
 
     Inputs = Sequence[TensorVariable]
     Terms = Sequence[Variable | None]
@@ -37,7 +39,12 @@ __all__ = [
     "conj",
     "conjugate",
     "imag",
+    "iscomplex",
+    "iscomplexobj",
+    "isreal",
+    "isrealobj",
     "real",
+    "real_if_close",
 ]
 
 
@@ -113,7 +120,7 @@ conj = Elemwise(
         pullback=lambda ct, out, xs: (ct.conj(),),
     )
 )  # fmt: skip
-angle = Elemwise(
+_angle = Elemwise(
     ScalarOp(
         name="angle", dtypes=_angle_dtypes, impl=np.angle, body=lambda z: arctan2(imag(z), real(z)), holomorphic=False,
         pullback=_angle_terms,
@@ -127,6 +134,54 @@ complex_: Elemwise = Elemwise(
 )  # fmt: skip
 
 conjugate = conj
+
+
+def angle(z: TensorLike, deg: bool = False) -> TensorVariable:
+    """Return the angle of complex numbers, in radians or degrees (as numpy.angle)."""
+    found: TensorVariable = _angle(z)
+    return rad2deg(found) if as_flag("angle: deg", deg) else found
+
+
+def iscomplexobj(x: TensorLike) -> bool:
+    """Whether a tensor's dtype is complex."""
+    return bool(as_tensor_variable(x).type.numpy_dtype.kind == "c")
+
+
+def isrealobj(x: TensorLike) -> bool:
+    """Whether a tensor's dtype is not complex."""
+    return not iscomplexobj(x)
+
+
+def iscomplex(x: TensorLike) -> TensorVariable:
+    """Return where the imaginary part is not zero."""
+    return neq(imag(x), 0)
+
+
+def isreal(x: TensorLike) -> TensorVariable:
+    """Return where the imaginary part is zero."""
+    return eq(imag(x), 0)
+
+
+def real_if_close(a: TensorLike, tol: float = 100) -> TensorVariable:
+    """Return a tensor of real numbers itself.
+
+    What numpy.real_if_close makes of complex numbers has a dtype that depends on their values, which an expression's
+    cannot.
+
+    Raises
+    ------
+    DtypeError
+        For a tensor of complex numbers.
+    """
+    del tol
+    x = as_tensor_variable(a)
+    if iscomplexobj(x):
+        msg = (
+            f"real_if_close: the dtype of the result would depend on the values, got {x} of dtype {x.dtype}. "
+            "Take real(x), or compare abs(imag(x)) with a bound of your own."
+        )
+        raise DtypeError(msg)
+    return x
 
 
 def complex_from_polar(abs: object, angle: object) -> TensorVariable:

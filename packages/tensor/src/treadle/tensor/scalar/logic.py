@@ -10,8 +10,11 @@ from treadle.tensor.scalar_op import ScalarOp
 __all__ = [
     "and_",
     "bitwise_and",
+    "bitwise_invert",
+    "bitwise_left_shift",
     "bitwise_not",
     "bitwise_or",
+    "bitwise_right_shift",
     "bitwise_xor",
     "invert",
     "left_shift",
@@ -49,4 +52,6 @@ logical_or = Elemwise(
 logical_xor = Elemwise(ScalarOp(ufunc="logical_xor", commutative=True, body=lambda x, y: neq(neq(x, 0), neq(y, 0))))
 logical_not = Elemwise(ScalarOp(ufunc="logical_not", body=lambda x: eq(x, 0)))
 
-and_, or_, xor, bitwise_not = bitwise_and, bitwise_or, bitwise_xor, invert
+and_, or_, xor = bitwise_and, bitwise_or, bitwise_xor
+bitwise_not = bitwise_invert = invert
+bitwise_left_shift, bitwise_right_shift = left_shift, right_shift

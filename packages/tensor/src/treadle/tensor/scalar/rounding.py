@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, SupportsIndex
 
 import numpy as np
 
-from treadle.tensor.arguments import as_choice
+from treadle.tensor.arguments import as_choice, as_integer
+from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.dtype_rules import of_ufunc, same
 from treadle.tensor.elemwise import Elemwise
-from treadle.tensor.scalar.arithmetic import add, sign
+from treadle.tensor.errors import DtypeError
+from treadle.tensor.scalar.arithmetic import add, sign, true_div
 from treadle.tensor.scalar.cast import cast, switch
 from treadle.tensor.scalar.comparison import ge
 from treadle.tensor.scalar_op import ScalarOp
@@ -18,11 +20,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.tensor.dtype_rules import Operand, Signature
-    from treadle.tensor.variable import TensorVariable
+    from treadle.tensor.variable import TensorLike, TensorVariable
 
 
 __all__ = [
+    "around",
     "ceil",
+    "fix",
     "floor",
     "iround",
     "round_half_away_from_zero",
@@ -81,20 +85,44 @@ round_half_away_from_zero = Elemwise(
 )  # fmt: skip
 
 
-def round_(x: object, mode: str | None = None) -> TensorVariable:
-    """Round to the nearest integer, keeping the dtype.
+fix = trunc
+
+
+def round_(a: TensorLike, decimals: SupportsIndex | str | None = 0, mode: str | None = None) -> TensorVariable:
+    """Round to a number of decimals (as numpy.round), keeping the dtype; bool becomes float16.
 
     Parameters
     ----------
-    x
+    a
         A tensor.
+    decimals
+        How many decimals are kept; a negative number rounds to tens, hundreds and so on. A mode may stand here too.
     mode
         ``half_to_even`` (the default, NumPy's) or ``half_away_from_zero`` (C's).
     """
+    if decimals is None or isinstance(decimals, str):
+        decimals, mode = 0, decimals
+    places = as_integer("round: decimals", decimals)
     chosen = as_choice("round: the mode", mode, (None, "half_to_even", "half_away_from_zero"))
-    return round_half_away_from_zero(x) if chosen == "half_away_from_zero" else round_half_to_even(x)
+    rounded = round_half_away_from_zero if chosen == "half_away_from_zero" else round_half_to_even
+    x = as_tensor_variable(a)
+    whole = x.type.numpy_dtype.kind in "iu"
+    if places == 0 or (whole and places > 0):
+        result: TensorVariable = rounded(x)
+        return result
+    if x.dtype == "bool":
+        msg = f"round: truth values have no decimals, got {places} of them. Cast to a float or integer first."
+        raise DtypeError(msg)
+    scale = 10.0 ** abs(places)
+    if places > 0:
+        return rounded(x * scale) / scale
+    scaled = true_div(x, scale)
+    return cast(rounded(cast(scaled, "float64")) * scale, x.dtype) if whole else rounded(scaled) * scale
 
 
-def iround(x: object, mode: str | None = None) -> TensorVariable:
+around = round_
+
+
+def iround(a: TensorLike, mode: str | None = None) -> TensorVariable:
     """Round to the nearest integer, as int64 (modes as for `round_`)."""
-    return cast(round_(x, mode), "int64")
+    return cast(round_(a, mode=mode), "int64")

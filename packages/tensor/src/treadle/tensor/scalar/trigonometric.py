@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from treadle.tensor.variable import TensorVariable
 
 __all__ = [
+    "acos",
+    "acosh",
     "arccos",
     "arccosh",
     "arcsin",
@@ -24,10 +26,17 @@ __all__ = [
     "arctan",
     "arctan2",
     "arctanh",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
     "cos",
     "cosh",
     "deg2rad",
+    "degrees",
     "rad2deg",
+    "radians",
     "sin",
     "sinh",
     "tan",
@@ -107,3 +116,7 @@ rad2deg = Elemwise(
     ScalarOp(ufunc="rad2deg", parity="odd", monotone="increasing", inverse="deg2rad", body=lambda x: x * (1 / DEGREE))
 )
 arctan2 = Elemwise(ScalarOp(ufunc="arctan2", pullback=_arctan2_terms))
+
+acos, asin, atan, atan2 = arccos, arcsin, arctan, arctan2
+acosh, asinh, atanh = arccosh, arcsinh, arctanh
+degrees, radians = rad2deg, deg2rad

@@ -53,6 +53,20 @@ for _name, _texts in {
     "reciprocal": {"f": "1 / {0}", "iu": "tr_reciprocal_{t}({0})"},
     "pow": {"f": "pow{s}({0}, {1})", "iu": "tr_pow_{t}({0}, {1})"},
     "arctan2": {"f": "atan2{s}({0}, {1})"},
+    "cbrt": {"f": "cbrt{s}({0})"},
+    "hypot": {"f": "hypot{s}({0}, {1})"},
+    # Parts and neighbours of floats.
+    "copysign": {"f": "copysign{s}({0}, {1})"},
+    "nextafter": {"f": "nextafter{s}({0}, {1})"},
+    "fmod": {"f": "fmod{s}({0}, {1})"},
+    "ldexp": {"f": "ldexp{s}({0}, {1} > 5000 ? 5000 : {1} < -5000 ? -5000 : (int){1})"},
+    "frexp_exponent": {"f": "tr_exponent_{t}({0})"},
+    # Integers.
+    "gcd": {"iu": "tr_gcd_{t}({0}, {1})"},
+    "bitwise_count": {
+        "i": "__builtin_popcountll({0} < 0 ? -(uint64_t){0} : (uint64_t){0})",
+        "u": "__builtin_popcountll({0})",
+    },
 }.items():
     SCALARS.register(_name, _texts)
 

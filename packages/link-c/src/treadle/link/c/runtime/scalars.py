@@ -83,6 +83,13 @@ static inline $Type tr_mod_$short($Type a, $Type b) {
   return (b < 0) != (mod < 0) ? mod + b : mod;
 }
 """,
+    "exponent": """\
+static inline int32_t tr_exponent_$short($Type a) {
+  int exponent = 0;
+  if (isfinite(a)) (void)frexp$suffix(a, &exponent);
+  return exponent;
+}
+""",
 }
 
 _SIGNED = {
@@ -137,6 +144,17 @@ static inline $Type tr_pow_$short($Type a, $Type b) {
   return ($Type)result;
 }
 """,
+    "gcd": """\
+static inline $Type tr_gcd_$short($Type a, $Type b) {
+  $Unsigned x = $x, y = $y;
+  while (y) {
+    const $Unsigned rest = ($Unsigned)(x % y);
+    x = y;
+    y = rest;
+  }
+  return ($Type)x;
+}
+""",
     "shl": """\
 static inline $Type tr_shl_$short($Type a, $Type b) { return ($Unsigned)b < $bits ? ($Type)((uint64_t)a << b) : 0; }
 """,
@@ -144,6 +162,8 @@ static inline $Type tr_shl_$short($Type a, $Type b) { return ($Unsigned)b < $bit
 
 # NumPy converts 1.0 / 0 to the integer type; this is what x86-64 makes of it.
 _ZERO = {"i32": "INT32_MIN", "i64": "INT64_MIN"}
+# Absolute values, of the least integer too.
+_SIZE = {"i": "({1})({0} < 0 ? 0 - ({1}){0} : ({1}){0})", "u": "{0}", "f": ""}
 
 
 def scalar_helpers() -> dict[str, str]:
@@ -160,6 +180,7 @@ def scalar_helpers() -> dict[str, str]:
             "suffix": ctype.suffix,
             "bits": ctype.size * 8,
             "zero": _ZERO.get(ctype.short, "0"),
+            **{v: _SIZE[ctype.kind].format(w, f"uint{ctype.size * 8}_t") for v, w in (("x", "a"), ("y", "b"))},
         }
         for family, text in families.items():
             made[f"tr_{family}_{ctype.short}"] = Template(text).substitute(words)

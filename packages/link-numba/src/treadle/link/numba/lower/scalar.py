@@ -50,6 +50,17 @@ for _name, _texts in {
     "reciprocal": {"f": "{t}(1) / {0}", "i": "i8(1.0 / f8({0}))", "u": "u8({0} == 1)", "b": "{0}"},
     "pow": {"f": "libm_pow_{t}({0}, {1})", "iu": "pow_{t}({0}, {1})"},
     "arctan2": {"f": "libm_atan2_{t}({0}, {1})"},
+    "cbrt": {"f": "libm_cbrt_{t}({0})"},
+    "hypot": {"f": "libm_hypot_{t}({0}, {1})"},
+    # Parts and neighbours of floats.
+    "copysign": {"f": "copysign({0}, {1})"},
+    "nextafter": {"f": "libm_nextafter_{t}({0}, {1})"},
+    "fmod": {"f": "libm_fmod_{t}({0}, {1})"},
+    "ldexp": {"f": "ldexp_{t}({0}, i8({1}))"},
+    "frexp_exponent": {"f": "exponent_{t}({0})"},
+    # Integers.
+    "gcd": {"iu": "gcd_{t}({0}, {1})"},
+    "bitwise_count": {"i": "ctpop({t}(abs({0})))", "u": "ctpop({0})"},
 }.items():
     SCALARS.register(_name, _texts)
 

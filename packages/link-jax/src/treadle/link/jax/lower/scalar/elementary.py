@@ -196,3 +196,23 @@ _rounding("round_half_to_even", jnp.rint)
 SCALARS.register("real", {ALL_KINDS: jnp.real})
 SCALARS.register("imag", {ALL_KINDS: jnp.imag})
 SCALARS.register("complex", {ALL_KINDS: lax.complex})
+
+
+# Parts of floats, integers.
+
+SCALARS.register("frexp_exponent", {"f": lambda x: jnp.where(jnp.isfinite(x), jnp.frexp(x)[1], 0)})
+SCALARS.register("bitwise_count", {"iu": jnp.bitwise_count})
+
+
+@SCALARS.function("gcd", kinds="iu")
+def _gcd(x: jax.Array, y: jax.Array) -> jax.Array:
+    """The greatest common divisor, of absolute values as unsigned numbers, by Euclid's algorithm."""
+    unsigned = np.dtype(f"uint{8 * x.dtype.itemsize}")
+    a, b = (jnp.abs(v).astype(unsigned) if _kind(v) == "i" else v for v in (x, y))
+
+    def step(pair: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+        a, b = pair
+        done = b == 0
+        return jnp.where(done, a, b), jnp.where(done, b, lax.rem(a, jnp.where(done, jnp.ones_like(b), b)))
+
+    return lax.while_loop(lambda pair: jnp.any(pair[1] != 0), step, (a, b))[0].astype(x.dtype)

@@ -1,0 +1,19 @@
+"""Functions of integers."""
+
+from __future__ import annotations
+
+import torch
+
+from treadle.link.torch.lower.scalar.arithmetic import unsigned_mod
+from treadle.link.torch.scalars import SCALARS
+
+_remainder = unsigned_mod.make(("uint64", "uint64"))
+SCALARS.register("gcd", {"i": torch.gcd})
+
+
+@SCALARS.function("gcd", kinds="u")
+def unsigned_gcd(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """Divide twice, which leaves two numbers without the highest bit."""
+    first = _remainder(a, b)
+    second = _remainder(b, first)
+    return torch.where(b == 0, a, torch.where(first == 0, b, torch.gcd(first, second)))
