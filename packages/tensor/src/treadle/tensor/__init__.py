@@ -103,6 +103,7 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.shape_specification import *  # noqa: F403
     from treadle.tensor.spaced_numbers import *  # noqa: F403
     from treadle.tensor.stacking import *  # noqa: F403
+    from treadle.tensor.sorting import *  # noqa: F403
     from treadle.tensor.staging import *  # noqa: F403
     from treadle.tensor.triangles import *  # noqa: F403
     from treadle.tensor.type_other import *  # noqa: F403

@@ -44,6 +44,7 @@ FAMILIES = (
     "reduction",
     "repetition",
     "shape",
+    "sorting",
     "shape_specification",
 )
 

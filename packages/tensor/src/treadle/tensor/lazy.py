@@ -40,6 +40,7 @@ LAZY = {
         "block column_stack concat concat_with_broadcast dstack horizontal_stack row_stack stacklists unstack "
         "vertical_stack"
     ),
+    "sorting": "ArgSort OrderStatistics Sort argpartition argsort lexsort partition sort sort_complex topk",
     "staging": "Staging stage static_positions",
     "triangles": "tri tril tril_indices tril_indices_from triu triu_indices triu_indices_from",
     "type_other": "NoneConst NoneSliceConst NoneTypeT SliceConstant SliceType none_type_t slicetype",

@@ -29,8 +29,9 @@ USER = 100
 MOST_ERRORS = 155
 # Above this many arguments, they are passed as one array.
 MOST_ARGUMENTS = 48
-# The table of fixed values starts with these: NumPy's array type, where the pool's functions stand, then BLAS.
-FIXED = ("type", "pool", "dgemm", "sgemm", "dgemv", "sgemv")
+# The table of fixed values starts with these: NumPy's array type, where the pool's functions stand, then BLAS; the
+# last says where the addresses of NumPy's sorting functions stand.
+FIXED = ("type", "pool", "dgemm", "sgemm", "dgemv", "sgemv", "sorts")
 # Bytes from which a block is large: it may come from the pool, and go back to it.
 LARGE = 65536
 # Nodes in one C function: compilers take more than linear time for long functions.

@@ -86,6 +86,7 @@ def _recipe(unit: Unit, key: str, source: str) -> Recipe:
         inputs=tuple(v.type.dtype for v in tensors(unit.fgraph.inputs)),
         outputs=len(unit.fgraph.outputs),
         uses_blas=bool(unit.routines) and not unit.own_blas,
+        uses_sorts=unit.uses_sorts,
         info_length=unit.info_length,
         keeps_blocks=unit.keeps_blocks,
         errors=dict(needs.errors),

@@ -16,6 +16,7 @@ from treadle.link.c.blas import blas_pointers
 from treadle.link.c.convention import FIXED, MOST_ARGUMENTS
 from treadle.link.c.errors import BackendUnavailableError, CompileError
 from treadle.link.c.program import Binary, CProgram
+from treadle.link.c.sorts import sorts_table
 from treadle.link.c.support.pool import POOL
 from treadle.link.vm import Later
 
@@ -45,8 +46,8 @@ class Recipe:
         Dtypes of the inputs.
     outputs
         Number of outputs.
-    uses_blas
-        Whether it is passed addresses of BLAS routines.
+    uses_blas, uses_sorts
+        Whether it is passed addresses of BLAS routines, and of NumPy's sorting functions.
     info_length, keeps_blocks, errors
         As in `Binary`.
     has_arrays
@@ -66,6 +67,7 @@ class Recipe:
     inputs: tuple[str, ...]
     outputs: int
     uses_blas: bool
+    uses_sorts: bool
     info_length: int
     keeps_blocks: bool
     errors: Mapping[tuple[int, int], tuple[type[Exception], str]]
@@ -104,7 +106,7 @@ def assemble(graph: ProgramGraph, library: SharedLibrary, recipe: Recipe) -> CPr
     """Return the program: fill the table of fixed values and find the entry point."""
     # As in CProgram._plain: the array's dtype must be NumPy's own object.
     values = [each.data.astype(np.dtype(each.type.dtype), order="C", subok=False) for each in recipe.constants]
-    pointers = blas_pointers() if recipe.uses_blas else {}
+    pointers = {**(blas_pointers() if recipe.uses_blas else {}), "sorts": sorts_table() if recipe.uses_sorts else 0}
     descriptors = [np.dtype(name) for name in (*recipe.inputs, *(each.type.dtype for each in recipe.constants))]
     fixed = BRIDGE.words(
         [

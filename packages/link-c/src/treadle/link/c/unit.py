@@ -61,6 +61,8 @@ class Unit:
         The graph's constants, in the order in which they are passed.
     own_blas, routines
         Whether BLAS is linked rather than passed as pointers, and the routines that are needed.
+    uses_sorts
+        Whether NumPy's sorting functions are called, where they are passed.
     requirements
         What functions of users' ops need.
     slots
@@ -86,6 +88,7 @@ class Unit:
         self.constants = [_constant(v) for v in fgraph.variables if v not in given]
         self.own_blas = bool(config.blas__ldflags)
         self.routines: set[str] = set()
+        self.uses_sorts = False
         self.requirements = Requirements()
         self.slots: dict[Variable, int] = {}
         self.outputs: list[tuple[TensorVariable, int]] = []
@@ -206,6 +209,11 @@ class Unit:
         """Return the C expression of the address of a BLAS routine."""
         self.routines.add(name)
         return f"(uintptr_t){name}_" if self.own_blas else f"F[{FIXED.index(name)}]"
+
+    def sorts(self) -> str:
+        """Return the C expression of the address of the table of NumPy's sorting functions; 0 where there is none."""
+        self.uses_sorts = True
+        return f"F[{FIXED.index('sorts')}]"
 
     def require(self, function: CFunction) -> None:
         """Ask for what a function of a user's op needs."""

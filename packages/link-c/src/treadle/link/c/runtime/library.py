@@ -16,6 +16,7 @@ from treadle.link.c.runtime.product import PRODUCT, accumulated, matmul
 from treadle.link.c.runtime.reduction import DRIVER, KINDS, arg_reducer, reducer
 from treadle.link.c.runtime.scalars import scalar_helpers
 from treadle.link.c.runtime.shapes import SHAPES
+from treadle.link.c.runtime.sorting import SORTING, back_from_key, key_of, position_sorter, selector, sorter
 from treadle.link.c.runtime.threads import shared_among_threads
 from treadle.link.c.runtime.user import USERS
 from treadle.link.c.runtime.vectors import BLOCK_FUNCTIONS, VECTOR_TYPES, block_function, shifted_exponentials
@@ -47,7 +48,8 @@ class Library:
 
     def __init__(self, simd: frozenset[str], portable: bool = False, threads: int = 0) -> None:
         texts: dict[str, str] = {
-            **CORE, **scalar_helpers(), **DRIVER, **FUSED, **PRODUCT, **INDEXING, **NORMALIZATION, **SHAPES, **USERS,
+            **CORE, **scalar_helpers(), **DRIVER, **FUSED, **PRODUCT, **INDEXING, **NORMALIZATION, **SHAPES,
+            **SORTING, **USERS,
             "tr_f64s tr_f32s": VECTOR_TYPES,
         }  # fmt: skip
         if threads:
@@ -62,6 +64,11 @@ class Library:
             **{f"tr_v_{f}": partial(block_function, f, simd=simd, portable=portable) for f in BLOCK_FUNCTIONS},
             **{f"tr_scan_{kind}": partial(accumulation, kind) for kind in ACCUMULATIONS},
             "tr_recur": recurrence,
+            "tr_key": key_of,
+            "tr_back": back_from_key,
+            "tr_sort": sorter,
+            "tr_argsort": position_sorter,
+            "tr_select": selector,
             "tr_shifted_exp": partial(shifted_exponentials, simd=simd, portable=portable),
             "tr_matmul": matmul,
             "tr_accumulate": accumulated,

@@ -1,0 +1,52 @@
+"""Sorting."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.link.c.dtypes import ctype
+from treadle.link.c.table import TABLE
+from treadle.tensor import ArgSort, OrderStatistics, Sort
+
+if TYPE_CHECKING:
+    from treadle.link.c.unit import Unit
+    from treadle.tensor import TensorNode
+
+
+def _result(node: TensorNode, unit: Unit) -> tuple[int, int]:
+    """Write the making of a result of the first input's lengths; return both positions."""
+    (x, *_), (out,) = node.inputs, node.outputs
+    source, o = unit.slot(x), unit.owns(out)
+    unit.line(f"memcpy(v[{o}].n, v[{source}].n, sizeof v[{o}].n);")
+    return source, o
+
+
+@TABLE.register(Sort)
+def sort(op: Sort, node: TensorNode, unit: Unit) -> None:
+    """Write the sorting of each line."""
+    source, o = _result(node, unit)
+    (x,) = node.inputs
+    rank, kind = x.type.ndim, ctype(x)
+    unit.call(f"tr_alloc(v + {o}, {rank}, {kind.size})")
+    unit.call(f"tr_sort_{kind.short}(v + {source}, v + {o}, {rank}, {op.axis}, {unit.sorts()})")
+
+
+@TABLE.register(ArgSort)
+def argsort(op: ArgSort, node: TensorNode, unit: Unit) -> None:
+    """Write the search for the positions that sort each line."""
+    source, o = _result(node, unit)
+    (x,) = node.inputs
+    rank = x.type.ndim
+    unit.call(f"tr_alloc(v + {o}, {rank}, 8)")
+    unit.call(f"tr_argsort_{ctype(x).short}(v + {source}, v + {o}, {rank}, {op.axis})")
+
+
+@TABLE.register(OrderStatistics)
+def order_statistics(op: OrderStatistics, node: TensorNode, unit: Unit) -> None:
+    """Write the search for the wanted elements of each line."""
+    source, o = _result(node, unit)
+    x, positions = node.inputs
+    at, rank, kind = unit.slot(positions), x.type.ndim, ctype(x)
+    unit.line(f"v[{o}].n[{op.axis}] = v[{at}].n[0];")
+    unit.call(f"tr_alloc(v + {o}, {rank}, {kind.size})")
+    unit.call(f"tr_select_{kind.short}(v + {source}, v + {at}, v + {o}, {rank}, {op.axis})")

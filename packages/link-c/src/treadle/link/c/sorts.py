@@ -1,0 +1,60 @@
+"""NumPy's sorting functions, which use SIMD: found in the table that its C API publishes for each dtype."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from treadle.config import new_lock
+from treadle.link.c.runtime.sorting import BY_NUMPY
+
+if TYPE_CHECKING:
+    from ctypes import Array
+
+# Where `_PyDataType_GetArrFuncs` stands in NumPy's C API, and `sort` in the `PyArray_ArrFuncs` that it returns: both
+# are part of the binary interface that extensions are compiled against.
+_GET_FUNCTIONS = 365
+_SORT = 33
+
+
+class _Table:
+    """The table, made once."""
+
+    def __init__(self) -> None:
+        self._lock = new_lock()
+        self._words: Array[ctypes.c_void_p] | None = None
+
+    def address(self) -> int:
+        """Return the address of the functions' addresses, one for each of `BY_NUMPY`."""
+        with self._lock:
+            if self._words is None:
+                self._words = (ctypes.c_void_p * len(BY_NUMPY))(*_find())
+            return ctypes.addressof(self._words)
+
+
+_TABLE = _Table()
+
+
+def sorts_table() -> int:
+    """Return the address of a table with a function for each of `BY_NUMPY`; of zeros where they cannot be found."""
+    return _TABLE.address()
+
+
+def _find() -> list[int | None]:
+    capsule = getattr(sys.modules.get("numpy._core._multiarray_umath"), "_ARRAY_API", None)
+    if capsule is None:
+        return [None] * len(BY_NUMPY)
+    # A function object of this call's own: other packages set other types on the shared one.
+    get_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+        ("PyCapsule_GetPointer", ctypes.pythonapi)
+    )
+    interface = (ctypes.c_void_p * (_GET_FUNCTIONS + 1)).from_address(get_pointer(capsule, None))
+    functions_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object)(interface[_GET_FUNCTIONS] or 0)
+    found: list[int | None] = []
+    for short in BY_NUMPY:
+        kind = np.dtype(f"{short[0]}{int(short[1:]) // 8}")
+        found.append((ctypes.c_void_p * (_SORT + 1)).from_address(functions_of(kind))[_SORT])
+    return found

@@ -1,0 +1,31 @@
+"""Sorting."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+
+from treadle.link.torch.storage import SIGN_BIT, kind
+from treadle.link.torch.table import TORCH
+from treadle.tensor import ArgSort, Sort, tensors
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from treadle.graph import Apply
+
+
+@TORCH.register(Sort)
+def sort(op: Sort, node: Apply) -> Callable[[torch.Tensor], torch.Tensor]:
+    """Lower to torch.sort; the bits of uint64 are ordered as signed numbers."""
+    if kind(tensors(node.inputs)[0].type.dtype) == "u":
+        return lambda x: torch.bitwise_xor(torch.sort(torch.bitwise_xor(x, SIGN_BIT), dim=op.axis).values, SIGN_BIT)
+    return lambda x: torch.sort(x, dim=op.axis).values
+
+
+@TORCH.register(ArgSort)
+def argsort(op: ArgSort, node: Apply) -> Callable[[torch.Tensor], torch.Tensor]:
+    """Lower to a stable torch.argsort."""
+    flip = kind(tensors(node.inputs)[0].type.dtype) == "u"
+    return lambda x: torch.argsort(torch.bitwise_xor(x, SIGN_BIT) if flip else x, dim=op.axis, stable=True)
