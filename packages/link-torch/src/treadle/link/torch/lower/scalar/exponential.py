@@ -15,10 +15,15 @@ if TYPE_CHECKING:
     from treadle.link.torch.scalars import Kernel, TensorFunction
 
 SCALARS.register("pow", {"fc": torch.pow})
-# Compiled code makes 0.0 of expm1(-0.0).
-SCALARS.register("expm1", {"f": lambda x: torch.where(x == 0, x, torch.expm1(x))})
 for _name in ("exp", "log", "log10", "sqrt", "reciprocal"):
     SCALARS.register(_name, {"c": getattr(torch, _name)})
+
+
+@SCALARS.function("expm1", kinds="f")
+def _expm1(x: torch.Tensor) -> torch.Tensor:
+    """Compute near 0 by the hyperbolic tangent: compiled code makes exp(x) - 1 of expm1, which loses all digits."""
+    t = torch.tanh(0.5 * x)
+    return torch.where(x == 0, x, torch.where(torch.abs(x) < 1, 2 * t / (1 - t), torch.expm1(x)))
 
 
 @SCALARS.function("pow", kinds="u")
