@@ -98,12 +98,15 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.rearrangement import *  # noqa: F403
     from treadle.tensor.repetition import *  # noqa: F403
     from treadle.tensor.scalar.floating import *  # noqa: F403
+    from treadle.tensor.scalar.entropy import *  # noqa: F403
+    from treadle.tensor.scalar.error_functions import *  # noqa: F403
     from treadle.tensor.scalar.gamma_functions import *  # noqa: F403
     from treadle.tensor.scalar.integers import *  # noqa: F403
     from treadle.tensor.shape_specification import *  # noqa: F403
     from treadle.tensor.spaced_numbers import *  # noqa: F403
     from treadle.tensor.stacking import *  # noqa: F403
     from treadle.tensor.sorting import *  # noqa: F403
+    from treadle.tensor.scalar.stable_quotients import *  # noqa: F403
     from treadle.tensor.staging import *  # noqa: F403
     from treadle.tensor.triangles import *  # noqa: F403
     from treadle.tensor.type_other import *  # noqa: F403

@@ -94,6 +94,20 @@ def _special(operands: Sequence[Operand], single: bool) -> Signature:
     return (dtype,) * len(operands), dtype
 
 
+def or_complex(rule: DtypeRule) -> DtypeRule:
+    """Return the dtype rule of a function of SciPy's that takes complex numbers too."""
+
+    def resolve(operands: Sequence[Operand]) -> Signature:
+        dtypes = [promote([d]) for d in operands]
+        if all(d.kind != "c" for d in dtypes):
+            return rule(operands)
+        single = all(np.can_cast(d, np.complex64) for d in dtypes)
+        dtype = np.dtype("complex64" if single else "complex128")
+        return (dtype,) * len(operands), dtype
+
+    return resolve
+
+
 def predicate(operands: Sequence[Operand]) -> Signature:
     """Dtype rule of a predicate: any numbers in, bool out."""
     loops, _ = same(operands)

@@ -32,6 +32,8 @@ LAZY = {
     "rearrangement": "flip fliplr flipud roll rollaxis rot90",
     "repetition": "RepeatedPositions repeat resize tile",
     "scalar.floating": "cbrt copysign fabs float_power fmax fmin fmod frexp heaviside hypot ldexp logaddexp2 modf nextafter positive rint signbit spacing",
+    "scalar.entropy": "entr kl_div rel_entr xlog1py xlogx xlogy xlogy0",
+    "scalar.error_functions": "erf erfc erfcinv erfcx erfinv log_ndtr ndtr ndtri ndtri_exp owens_t",
     "scalar.gamma_functions": "digamma gammaln psi",
     "scalar.integers": "bitwise_count ceil_intdiv gcd lcm",
     "shape_specification": "SpecifyShape specify_broadcastable specify_shape",
@@ -41,6 +43,7 @@ LAZY = {
         "vertical_stack"
     ),
     "sorting": "ArgSort OrderStatistics Sort argpartition argsort lexsort partition sort sort_complex topk",
+    "scalar.stable_quotients": "exprel log_expit logit sinc",
     "staging": "Staging stage static_positions",
     "triangles": "tri tril tril_indices tril_indices_from triu triu_indices triu_indices_from",
     "type_other": "NoneConst NoneSliceConst NoneTypeT SliceConstant SliceType none_type_t slicetype",

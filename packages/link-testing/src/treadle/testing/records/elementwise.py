@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treadle.testing.domain import REAL, Domain
-from treadle.testing.sample import LONG, PLAIN, REALS, Operand, Sample
+from treadle.testing.sample import KINDS, LONG, PLAIN, REALS, Operand, Sample
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,12 +54,13 @@ def elementwise(
     tolerances: Mapping[str, tuple[float, float]] | None = None,
     fixed: tuple[str | None, ...] = (),
     takes_all: bool = True,
+    kinds: tuple[str, ...] = KINDS,
 ) -> Sample:
     """Return the record of an elementwise function.
 
     Parameters
     ----------
-    family, name, build, oracle, dtypes, order, signed_zeros, tolerances, takes_all
+    family, name, build, oracle, dtypes, order, signed_zeros, tolerances, takes_all, kinds
         As in `Sample`.
     domains
         One for each operand.
@@ -81,6 +82,7 @@ def elementwise(
         tolerances=tolerances or {},
         takes_all=takes_all and not any(fixed),
         any_rank=True,
+        kinds=kinds,
     )
 
 

@@ -75,7 +75,9 @@ for _dtype, _cast in CASTS.items():
     SCALARS.register(_cast.name, {"fiub": "({0} != 0)" if _dtype == "bool" else "{0}"})
 
 # Functions of one operand that the C library has under NumPy's name, or another.
-for _name in ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh", "tanh"):
+for _name in (
+    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh", "tanh", "erf", "erfc",
+):  # fmt: skip
     SCALARS.register(_name, {"f": f"{_name}{{s}}({{0}})"})
 for _name in ("sin", "cos", "tan", "sinh", "cosh", "tanh"):
     SCALARS.register(f"arc{_name}", {"f": f"a{_name}{{s}}({{0}})"})
@@ -83,6 +85,13 @@ for _name in ("sin", "cos", "tan", "sinh", "cosh", "tanh"):
 # Functions that SciPy has compiled, by the names that cython_special gives them; see `treadle.link.c.special`.
 for _name, _text in {
     "digamma": "psi_{t}({0})",
+    "erfcinv": "erfcinv_{t}({0})",
+    "erfcx": "erfcx_{t}({0})",
+    "erfinv": "erfinv_{t}({0})",
     "gammaln": "gammaln_{t}({0})",
+    "log_ndtr": "log_ndtr_{t}({0})",
+    "ndtri": "ndtri_{t}({0})",
+    "ndtri_exp": "ndtri_exp_{t}({0})",
+    "owens_t": "owens_t_{t}({0}, {1})",
 }.items():
     SCALARS.register(_name, {"f": f"tr_special_{_text}"})

@@ -69,7 +69,9 @@ for _cast in CASTS.values():
     SCALARS.register(_cast.name, {"fiub": "{0}"})
 
 # Functions of one operand that libm has under NumPy's name, or another.
-for _name in ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh", "tanh"):
+for _name in (
+    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh", "tanh", "erf", "erfc",
+):  # fmt: skip
     SCALARS.register(_name, {"f": f"libm_{_name}_{{t}}({{0}})"})
 for _name in ("sin", "cos", "tan", "sinh", "cosh", "tanh"):
     SCALARS.register(f"arc{_name}", {"f": f"libm_a{_name}_{{t}}({{0}})"})
@@ -77,6 +79,13 @@ for _name in ("sin", "cos", "tan", "sinh", "cosh", "tanh"):
 # Functions that SciPy has compiled, by the names that cython_special gives them; see `treadle.link.numba.special`.
 for _name, _text in {
     "digamma": "psi_{t}({0})",
+    "erfcinv": "erfcinv_{t}({0})",
+    "erfcx": "erfcx_{t}({0})",
+    "erfinv": "erfinv_{t}({0})",
     "gammaln": "gammaln_{t}({0})",
+    "log_ndtr": "log_ndtr_{t}({0})",
+    "ndtri": "ndtri_{t}({0})",
+    "ndtri_exp": "ndtri_exp_{t}({0})",
+    "owens_t": "owens_t_{t}({0}, {1})",
 }.items():
     SCALARS.register(_name, {"f": f"special_{_text}"})

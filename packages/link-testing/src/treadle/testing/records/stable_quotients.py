@@ -1,0 +1,25 @@
+"""Records of functions whose plain formulas divide 0 by 0, or lose their digits on the way."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from scipy import special
+
+from treadle import tensor as tt
+from treadle.testing.domain import REAL, UNIT, Domain
+from treadle.testing.records.elementwise import elementwise
+from treadle.testing.sample import FLOATS, MAJOR, Sample
+
+F = "stable_quotients"
+_record = partial(elementwise, F, dtypes=MAJOR, takes_all=False, kinds=("rewritten", "first", "second"))
+
+SAMPLES: tuple[Sample, ...] = (
+    _record("logit", tt.logit, special.logit, Domain(0.1, 0.9), wrt=(0,), dtypes=FLOATS),
+    _record("log_expit", tt.log_expit, special.log_expit, REAL, wrt=(0,)),
+    _record("exprel", tt.exprel, special.exprel, REAL, wrt=(0,)),
+    elementwise(F, "sinc", tt.sinc, np.sinc, REAL, wrt=(0,), tolerances={"float16": (5e-3, 5e-3)}),
+    # Derivatives near the points where the plain formulas divide 0 by 0.
+    _record("sinc_near_zero", tt.sinc, np.sinc, UNIT, wrt=(0,), dtypes=("float64",)),
+)
