@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import os
 import re
 import subprocess
@@ -16,12 +17,12 @@ from treadle.compile import BACKENDS
 if TYPE_CHECKING:
     from pathlib import Path
 
-LANGUAGES = {"c", "ini", "python", "sh", "text", "toml"}
+LANGUAGES = {"c", "ini", "pycon", "python", "sh", "text", "toml"}
 _FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 def pages() -> list[Path]:
-    return [ROOT / "README.md", *sorted(ROOT.glob("packages/*/README.md")), *sorted(ROOT.glob("docs/*.md"))]
+    return [ROOT / "README.md", *sorted(ROOT.glob("packages/*/README.md")), *sorted(ROOT.glob("docs/**/*.md"))]
 
 
 def blocks(page: Path) -> list[tuple[str, str]]:
@@ -66,3 +67,11 @@ def test_blocks_of_python_run(page: Path, tmp_path: Path) -> None:
         cwd=tmp_path,
     )
     assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
+
+
+@pytest.mark.parametrize("page", [p for p in pages() if any(name == "pycon" for name, _ in blocks(p))], ids=shown)
+def test_sessions_give_what_they_show(page: Path) -> None:
+    flags = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL
+    found = doctest.testfile(str(page), module_relative=False, optionflags=flags)
+    assert found.attempted > 0
+    assert found.failed == 0, "what differs was printed"

@@ -43,6 +43,7 @@ FAMILIES = (
     "indexing",
     "joining",
     "normalization",
+    "optimize",
     "product",
     "reduction",
     "repetition",

@@ -49,7 +49,7 @@ LAZY = {
     "type_other": "NoneConst NoneSliceConst NoneTypeT SliceConstant SliceType none_type_t slicetype",
 }
 # Modules that are public themselves, as in ``treadle.tensor.special.softmax``.
-SUBMODULES: tuple[str, ...] = ()
+SUBMODULES: tuple[str, ...] = ("optimize",)
 
 
 def lazy_scipy_module(name: str) -> ModuleType:

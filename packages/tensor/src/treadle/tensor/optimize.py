@@ -1,0 +1,535 @@
+"""Minima and roots of expressions as expressions: found by SciPy, differentiated by the implicit function theorem.
+
+Where F(x, a) = 0 defines x as a function of a, a cotangent v of x flows back to a as -w dF/da with w dF/dx = v; at a
+minimum F is the gradient of the objective by x (Griewank and Walther, Evaluating Derivatives, 2008, chapter 15).
+
+The search runs in Python: on the Python VM, and as a step between compiled stretches in the default mode.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from treadle.config import lazy_module, text_of
+from treadle.graph import (
+    Apply,
+    Constant,
+    DisconnectedType,
+    FrozenFunctionGraph,
+    GraphTypeError,
+    HasInnerGraph,
+    NullType,
+    Op,
+    Variable,
+    ancestors,
+    as_flag,
+    compile_inner,
+    composed,
+    connections,
+    graph_replace,
+    static_op,
+    truncated_graph_inputs,
+)
+from treadle.tensor.arguments import as_items
+from treadle.tensor.conversion import as_tensor_variable, tensors
+from treadle.tensor.derivatives import jacobian, pullback
+from treadle.tensor.dimshuffle import transpose
+from treadle.tensor.errors import DtypeError, ShapeError, TensorTypeError
+from treadle.tensor.gradient import grad
+from treadle.tensor.joining import join
+from treadle.tensor.product import outer
+from treadle.tensor.scalar.arithmetic import neg, true_div
+from treadle.tensor.shape import lengths, reshape
+from treadle.tensor.tensor_op import TensorOp
+from treadle.tensor.types import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from scipy import optimize
+
+    from treadle.graph import Cell, Compute, FunctionGraph, SymbolicShape, Type, Value
+    from treadle.tensor.variable import TensorLike, TensorVariable
+else:
+    optimize = lazy_module("scipy.optimize")
+
+__all__ = ["LinearSolution", "Optimum", "minimize", "minimize_scalar", "root", "root_scalar"]
+
+_SUCCESS = TensorType("bool", ())
+
+
+@static_op
+class LinearSolution(TensorOp):
+    """The solution x of a x = b, for a square matrix and a vector."""
+
+    def infer(self, *types: Type) -> Sequence[Type]:
+        """Return the vector's type."""
+        return [types[1]]
+
+    def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
+        """Solve with LAPACK; a singular matrix gives NaN."""
+        del node
+        a, b = inputs
+        try:
+            output_storage[0][0] = np.linalg.solve(a, b).astype(b.dtype, copy=False)
+        except np.linalg.LinAlgError:
+            output_storage[0][0] = np.full_like(b, np.nan)
+
+    def infer_shape(self, node: Apply, shapes: Sequence[SymbolicShape | None]) -> Sequence[SymbolicShape | None]:
+        """Return the vector's shape."""
+        del node
+        return [shapes[1]]
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Solve with the transposed matrix."""
+        by_b = self(transpose(tensors(inputs)[0]), cotangents[0])
+        return [neg(outer(by_b, tensors(outputs)[0])), by_b]
+
+
+class Optimum(Op, HasInnerGraph):
+    """Where an expression has a minimum, or is zero, near a start; and whether the search succeeded.
+
+    Inputs: the start, then what else the expression depends on. Outputs: the solution, of the start's type, and
+    success, a bool scalar. No gradient flows to the start.
+
+    Parameters
+    ----------
+    fgraph
+        Inputs are those of the op; outputs the expression and, where SciPy is to get them, its first and second
+        derivatives by the first input.
+    search
+        Name of the function of `scipy.optimize`: ``minimize``, ``minimize_scalar``, ``root`` or ``root_scalar``.
+    method
+        Its method.
+    options
+        Pairs of its other keyword arguments.
+    """
+
+    __props__: ClassVar[tuple[str, ...] | None] = ("fgraph", "search", "method", "options")
+
+    def __init__(
+        self, fgraph: FrozenFunctionGraph, search: str, method: str, options: tuple[tuple[str, object], ...]
+    ) -> None:
+        self._graph = fgraph
+        self.search = search
+        self.method = method
+        self.options = options
+
+    @property
+    def fgraph(self) -> FrozenFunctionGraph:
+        """The inner graph, which cannot be changed."""
+        return self._graph
+
+    @property
+    def fn(self) -> Compute:
+        """The inner graph as a function, compiled at the first use and kept."""
+        known: Compute | None = self.__dict__.get("_fn")
+        if known is None:
+            known = self.__dict__["_fn"] = compile_inner(self.fgraph.unfreeze())
+        return known
+
+    @property
+    def inner_inputs(self) -> list[Variable]:
+        """Inputs of the inner graph."""
+        return list(self.fgraph.inputs)
+
+    @property
+    def inner_outputs(self) -> list[Variable]:
+        """Outputs of the inner graph."""
+        return list(self.fgraph.outputs)
+
+    def with_inner_graph(self, fgraph: FunctionGraph) -> Optimum:
+        """Return the op with another graph that computes the same."""
+        frozen = FrozenFunctionGraph(fgraph.inputs, fgraph.outputs)
+        return Optimum(frozen, self.search, self.method, self.options)
+
+    def make_node(self, *inputs: object) -> Apply:
+        """Return the node."""
+        inner = self.fgraph.inputs
+        given = [kind.type.filter_variable(x) for kind, x in zip(inner, inputs, strict=True)]
+        return Apply(self, given, [inner[0].type.make_variable(), _SUCCESS.make_variable("success")])
+
+    def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
+        """Run SciPy's search from the start."""
+        del node
+        start, *rest = inputs
+        evaluate = _Evaluation(self.fn, np.asarray(start), rest)
+        found = getattr(self, f"_{self.search}")(evaluate, dict(self.options))
+        solution, success = found
+        output_storage[0][0] = np.asarray(solution, start.dtype).reshape(np.shape(start))
+        output_storage[1][0] = np.asarray(bool(success))
+
+    def _minimize(self, evaluate: _Evaluation, options: dict[str, Any]) -> tuple[object, object]:
+        given = dict(zip(("jac", "hess"), self._derivatives(evaluate, 1, 2), strict=False))
+        found = optimize.minimize(evaluate.output(0, 0), evaluate.start, method=self.method, **given, **options)
+        return found.x, found.success
+
+    def _minimize_scalar(self, evaluate: _Evaluation, options: dict[str, Any]) -> tuple[object, object]:
+        found = optimize.minimize_scalar(evaluate.output(0, 0), method=self.method, **options)
+        return found.x, found.success
+
+    def _root(self, evaluate: _Evaluation, options: dict[str, Any]) -> tuple[object, object]:
+        given = dict(zip(("jac",), self._derivatives(evaluate, 2), strict=False))
+        found = optimize.root(evaluate.output(0, 1), evaluate.start, method=self.method, **given, **options)
+        return found.x, found.success
+
+    def _root_scalar(self, evaluate: _Evaluation, options: dict[str, Any]) -> tuple[object, object]:
+        given = dict(zip(("fprime", "fprime2"), self._derivatives(evaluate, 0, 0), strict=False))
+        start = {} if "bracket" in options else {"x0": float(evaluate.start[0])}
+        found = optimize.root_scalar(evaluate.output(0, 0), method=self.method, **start, **given, **options)
+        return found.root, found.converged
+
+    def _derivatives(self, evaluate: _Evaluation, *ranks: int) -> list[Callable[[object], Any]]:
+        count = len(self.fgraph.outputs) - 1
+        return [evaluate.output(k, rank) for k, rank in enumerate(ranks[:count], 1)]
+
+    def infer_shape(self, node: Apply, shapes: Sequence[SymbolicShape | None]) -> Sequence[SymbolicShape | None]:
+        """Return the start's shape, and that of a scalar."""
+        del node
+        return [shapes[0], ()]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Connect what the expression depends on to the solution."""
+        del node
+        f = self.fgraph.outputs[0]
+        reached: set[Variable] = set()
+        pattern = []
+        for var in self.fgraph.inputs[1:]:
+            reached = {var}
+            for inner in self.fgraph.toposort():
+                rows = connections(inner)
+                moving = [row for x, row in zip(inner.inputs, rows, strict=True) if x in reached]
+                reached.update(out for o, out in enumerate(inner.outputs) if any(row[o] for row in moving))
+            pattern.append([f in reached, False])
+        return [[False, False], *pattern]
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Apply the implicit function theorem at the solution."""
+        x, *rest = self.fgraph.inputs
+        zero = self._residual(x)
+        slope = jacobian(zero, x, disconnected_inputs="ignore")
+        weight: TensorVariable = as_tensor_variable(x).type.make_variable("w")
+        by_rest = pullback(
+            zero, rest, weight, disconnected_inputs="ignore", return_disconnected="disconnected"
+        ) if rest else []  # fmt: skip
+        at = dict(zip(self.fgraph.inputs, [outputs[0], *inputs[1:]], strict=True))
+        (slope_there,) = tensors(graph_replace([slope], at, strict=False))
+        weight_there = neg(_solution_of(slope_there, tensors(cotangents)[0]))
+        found = [
+            term
+            if isinstance(term.type, DisconnectedType | NullType)
+            else graph_replace(term, {**at, weight: weight_there}, strict=False)
+            for term in by_rest
+        ]
+        return [DisconnectedType()(), *found]
+
+    def _residual(self, x: Variable) -> TensorVariable:
+        """Return what is zero at the solution, of the shape of x."""
+        f = tensors(self.fgraph.outputs)[0]
+        made: TensorVariable = grad(f, x, add_names=False) if self.search.startswith("minimize") else f
+        return made
+
+    def __str__(self) -> str:
+        """Show the search and the method."""
+        return f"Optimum{{{self.search}, method={self.method}}}"
+
+
+def _solution_of(slope: TensorVariable, cotangent: TensorVariable) -> TensorVariable:
+    """Return w with w times slope = cotangent, where slope has the cotangent's shape twice."""
+    if cotangent.ndim == 0:
+        return true_div(cotangent, slope)
+    shape = lengths(cotangent)
+    flat = reshape(cotangent, (-1,))
+    count = lengths(flat)[0]
+    solved: TensorVariable = LinearSolution()(transpose(reshape(slope, (count, count))), flat)
+    return reshape(solved, shape, ndim=cotangent.ndim)
+
+
+class _Evaluation:
+    """The expression and its derivatives as SciPy calls them: with flat float64 arrays, each point computed once.
+
+    Parameters
+    ----------
+    fn
+        The compiled inner graph.
+    start
+        The first value of x.
+    rest
+        Values of what else it depends on.
+    """
+
+    def __init__(self, fn: Compute, start: np.ndarray, rest: Sequence[Value]) -> None:
+        self._fn = fn
+        self._shape, self._dtype = start.shape, start.dtype
+        self._rest = rest
+        self._at: np.ndarray | None = None
+        self._found: Sequence[Any] = ()
+        self.start = start.reshape(-1).astype("float64")
+
+    def output(self, number: int, rank: int) -> Callable[[object], Any]:
+        """Return a function that gives an output at a point, with a flat dimension of x for each of its rank."""
+
+        def compute(given: object) -> Any:
+            x = np.array(given, "float64").reshape(-1)
+            if self._at is None or not np.array_equal(self._at, x):
+                self._found = self._fn(x.reshape(self._shape).astype(self._dtype), *self._rest)
+                self._at = x
+            value = np.array(self._found[number], "float64")
+            return value.reshape((x.size,) * rank) if rank else float(value.reshape(()))
+
+        return compute
+
+
+def _problem(
+    expression: TensorVariable, x: Variable, derivatives: Sequence[Variable]
+) -> tuple[FrozenFunctionGraph, list[Variable]]:
+    """Return the graph of a search, and what it depends on beside x."""
+    outputs = [expression, *derivatives]
+    rest = [var for var in truncated_graph_inputs(outputs, [x]) if var is not x and not isinstance(var, Constant)]
+    plain = [var.type.make_variable(var.name) for var in (x, *rest)]
+    inner = graph_replace(outputs, dict(zip((x, *rest), plain, strict=True)), strict=False)
+    return FrozenFunctionGraph(plain, inner), rest
+
+
+def _searched(name: str, x: object, rank: int | None, expressions: Sequence[TensorVariable]) -> TensorVariable:
+    """Return the variable of a search, checked."""
+    if not isinstance(x, Variable) or not isinstance(x.type, TensorType):
+        msg = f"{name}: a tensor variable of the expression is needed, got {text_of(x)}. Pass the variable itself."
+        raise GraphTypeError(msg)
+    (var,) = tensors((x,))
+    if var.type.numpy_dtype.kind != "f":
+        msg = f"{name}: the variable must be of a float dtype, got {var} of type {var.type}. Cast it first."
+        raise DtypeError(msg)
+    if rank is not None and var.ndim != rank:
+        msg = f"{name}: the variable must be a scalar, got {var} of type {var.type}. Use {name.partition('_')[0]}."
+        raise ShapeError(msg)
+    if not any(var is found for found in ancestors(expressions)):
+        msg = f"{name}: {', '.join(map(str, expressions))} does not depend on {var}. Pass what it depends on."
+        raise TensorTypeError(msg)
+    return var
+
+
+def _scalar(name: str, expression: TensorLike) -> TensorVariable:
+    var = as_tensor_variable(expression)
+    if var.ndim or var.type.numpy_dtype.kind != "f":
+        msg = f"{name}: a float scalar is needed, got {var} of type {var.type}. Take its sum, or cast it."
+        raise ShapeError(msg) if var.ndim else DtypeError(msg)
+    return var
+
+
+def _optimum(
+    search: str,
+    expression: TensorVariable,
+    x: TensorVariable,
+    derivatives: Sequence[Variable],
+    method: str,
+    kwargs: Mapping[str, object] | None,
+) -> tuple[TensorVariable, TensorVariable]:
+    graph, rest = _problem(expression, x, derivatives)
+    op = Optimum(graph, search, method, tuple(sorted((kwargs or {}).items())))
+    solution, success = tensors(op(x, *rest, return_list=True))
+    return solution, success
+
+
+@composed
+def minimize_scalar(
+    objective: TensorLike, x: Variable, method: str = "brent", optimizer_kwargs: Mapping[str, object] | None = None
+) -> tuple[TensorVariable, TensorVariable]:
+    """Return where a scalar expression of a scalar variable has a minimum (as scipy.optimize.minimize_scalar).
+
+    Parameters
+    ----------
+    objective
+        A float scalar.
+    x
+        The variable that it is minimal in, a float scalar.
+    method
+        As SciPy names it.
+    optimizer_kwargs
+        Other keyword arguments for SciPy, such as ``bounds`` or ``options``.
+
+    Returns
+    -------
+    The solution, and whether the search succeeded. Gradients flow to what else the objective depends on.
+    """
+    cost = _scalar("minimize_scalar", objective)
+    return _optimum("minimize_scalar", cost, _searched("minimize_scalar", x, 0, [cost]), (), method, optimizer_kwargs)
+
+
+@composed
+def minimize(
+    objective: TensorLike,
+    x: Variable,
+    method: str = "BFGS",
+    jac: bool = True,
+    hess: bool = False,
+    use_vectorized_jac: bool = True,
+    optimizer_kwargs: Mapping[str, object] | None = None,
+) -> tuple[TensorVariable, TensorVariable]:
+    """Return where a scalar expression has a minimum (as scipy.optimize.minimize).
+
+    Parameters
+    ----------
+    objective
+        A float scalar.
+    x
+        The variable that it is minimal in, a float tensor of any rank; its value is where the search starts.
+    method
+        As SciPy names it.
+    jac, hess
+        Whether SciPy gets the gradient, and the matrix of second derivatives.
+    use_vectorized_jac
+        Without effect: derivatives of all elements are always one batch.
+    optimizer_kwargs
+        Other keyword arguments for SciPy, such as ``bounds``, ``tol`` or ``options``.
+
+    Returns
+    -------
+    The solution, and whether the search succeeded. Gradients flow to what else the objective depends on.
+
+    Examples
+    --------
+    >>> from treadle.tensor import dscalar, dvector, grad
+    >>> from treadle.tensor.optimize import minimize
+    >>> x, a = dvector("x"), dscalar("a")
+    >>> best, success = minimize(((x - a) ** 2).sum(), x)
+    >>> grad(best.sum(), a).eval({x: [0.0, 9.0], a: 3.0}).round(6)
+    np.float64(2.0)
+    """
+    del use_vectorized_jac
+    cost = _scalar("minimize", objective)
+    var = _searched("minimize", x, None, [cost])
+    derivatives: list[Variable] = []
+    if as_flag("minimize: jac", jac) or hess:
+        derivatives.append(grad(cost, var, add_names=False))
+    if as_flag("minimize: hess", hess):
+        derivatives.append(jacobian(derivatives[0], var, disconnected_inputs="ignore"))
+    return _optimum("minimize", cost, var, derivatives, method, optimizer_kwargs)
+
+
+@composed
+def root_scalar(
+    equation: TensorLike,
+    variable: Variable,
+    method: str = "secant",
+    jac: bool = False,
+    hess: bool = False,
+    optimizer_kwargs: Mapping[str, object] | None = None,
+) -> tuple[TensorVariable, TensorVariable]:
+    """Return where a scalar expression of a scalar variable is zero (as scipy.optimize.root_scalar).
+
+    Parameters
+    ----------
+    equation
+        A float scalar.
+    variable
+        The variable, a float scalar; its value is where the search starts.
+    method
+        As SciPy names it.
+    jac, hess
+        Whether SciPy gets the first, and the second derivative.
+    optimizer_kwargs
+        Other keyword arguments for SciPy, such as ``bracket``.
+
+    Returns
+    -------
+    The solution, and whether the search succeeded. Gradients flow to what else the equation depends on.
+    """
+    zero = _scalar("root_scalar", equation)
+    var = _searched("root_scalar", variable, 0, [zero])
+    derivatives: list[Variable] = []
+    if as_flag("root_scalar: jac", jac) or hess:
+        derivatives.append(grad(zero, var, add_names=False))
+    if as_flag("root_scalar: hess", hess):
+        derivatives.append(grad(derivatives[0], var, add_names=False, disconnected_inputs="ignore"))
+    return _optimum("root_scalar", zero, var, derivatives, method, optimizer_kwargs)
+
+
+@composed
+def root(
+    equations: Any,
+    variables: Any,
+    method: str = "hybr",
+    jac: bool = True,
+    use_vectorized_jac: bool = True,
+    optimizer_kwargs: Mapping[str, object] | None = None,
+) -> tuple[Any, TensorVariable]:
+    """Return where expressions are zero (as scipy.optimize.root).
+
+    Parameters
+    ----------
+    equations
+        A float tensor of as many elements as the variable, or a list of tensors that have as many elements together
+        as the variables.
+    variables
+        A float tensor, whose value is where the search starts; or a list of them.
+    method
+        As SciPy names it.
+    jac
+        Whether SciPy gets the matrix of derivatives.
+    use_vectorized_jac
+        Without effect: derivatives of all elements are always one batch.
+    optimizer_kwargs
+        Other keyword arguments for SciPy, such as ``tol``.
+
+    Returns
+    -------
+    The solution, in the form of `variables`, and whether the search succeeded. Gradients flow to what else the
+    equations depend on.
+    """
+    del use_vectorized_jac
+    given = as_items("root: equations", equations) if isinstance(equations, list | tuple) else [equations]
+    parts = [as_tensor_variable(e) for e in given]
+    zero = parts[0] if len(parts) == 1 else _flat(parts)
+    if not isinstance(variables, list | tuple):
+        return _root(zero, _searched("root", variables, None, [zero]), method, jac, optimizer_kwargs)
+    found = [_searched("root", x, None, [zero]) for x in as_items("root: variables", variables)]
+    # One vector takes the place of all variables.
+    start = _flat(found)
+    x = start.type.make_variable("x")
+    (zero,) = tensors(graph_replace([zero], dict(zip(found, _parts(x, found), strict=True)), strict=False))
+    solution, success = _root(zero, x, method, jac, optimizer_kwargs, start)
+    return type(variables)(_parts(solution, found)), success
+
+
+def _root(
+    zero: TensorVariable,
+    x: TensorVariable,
+    method: str,
+    jac: bool,
+    kwargs: Mapping[str, object] | None,
+    start: TensorVariable | None = None,
+) -> tuple[TensorVariable, TensorVariable]:
+    if zero.type.numpy_dtype.kind != "f":
+        msg = f"root: the equations must be of a float dtype, got {zero} of type {zero.type}. Cast them."
+        raise DtypeError(msg)
+    if zero.ndim != x.ndim:
+        zero = reshape(zero, lengths(x), ndim=x.ndim)
+    derivatives = [jacobian(zero, x, disconnected_inputs="ignore")] if as_flag("root: jac", jac) else []
+    solution, success = _optimum("root", zero, x, derivatives, method, kwargs)
+    if start is not None:
+        solution, success = tensors(graph_replace([solution, success], {x: start}, strict=False))
+    return solution, success
+
+
+def _flat(items: Sequence[TensorVariable]) -> TensorVariable:
+    """Return the elements of several tensors as one vector."""
+    made: TensorVariable = join(0, *(reshape(x, (-1,)) for x in items))
+    return made
+
+
+def _parts(flat: TensorVariable, like: Sequence[TensorVariable]) -> list[TensorVariable]:
+    """Return tensors of the shapes of others, whose elements stand one after the other in a vector."""
+    found = []
+    at: Any = 0
+    for x in like:
+        end = at + x.size
+        found.append(reshape(flat[at:end], lengths(x), ndim=x.ndim))
+        at = end
+    return found
