@@ -61,4 +61,13 @@ ASSERTIONS = [
     ),
 ]
 
-CASES = [*CHOICES, *FROM_GRAPH, *ASSERTIONS]
+BLOCKWISE = [
+    Case("blockwise_of_batching_op", lambda v: tt.Blockwise(tt.DimShuffle((0,), 1), "(n)->(n)")(v.x), "x"),
+    Case(
+        "blockwise_of_batching_op",
+        lambda v: tt.Blockwise(tt.DimShuffle((0, "x"), 1), "(n)->(n,m)")(v.m),
+        "dimshuffle{0,1,x}(m)",
+    ),
+]
+
+CASES = [*CHOICES, *FROM_GRAPH, *ASSERTIONS, *BLOCKWISE]

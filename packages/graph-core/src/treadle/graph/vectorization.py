@@ -56,10 +56,11 @@ class VectorizerTable:
     function that takes the table and registers rules in it. They are loaded at the first lookup.
     """
 
-    __slots__ = ("_completions", "_published", "_rules")
+    __slots__ = ("_completions", "_defaults", "_published", "_rules")
 
     def __init__(self) -> None:
         self._rules: dict[type, Vectorizer] = {}
+        self._defaults: dict[type, Vectorizer] = {}
         self._completions: dict[type, Completion] = {}
         self._published = PluginLoader(lambda: discover("treadle.vectorizers"), lambda register: register(self))
 
@@ -97,6 +98,21 @@ class VectorizerTable:
 
         return decorate
 
+    def register_default(self, kind: type[Type]) -> Callable[[R], R]:
+        """Return a decorator that makes a function the rule of ops without one, for nodes all of whose types are this.
+
+        Raises
+        ------
+        DuplicateRegistrationError
+            If the type has one already.
+        """
+
+        def decorate(rule: R) -> R:
+            _enter(self._defaults, kind, rule)
+            return rule
+
+        return decorate
+
     def load(self) -> None:
         """Let installed packages register their rules, once."""
         self._published.load()
@@ -108,6 +124,15 @@ class VectorizerTable:
             return lambda _, node, *inputs: own(node, *inputs)
         self.load()
         return next((self._rules[base] for base in type(op).__mro__ if base in self._rules), None)
+
+    def rule(self, node: Apply) -> Vectorizer | None:
+        """Return the rule for a node: that of its op, or that of its types, or None."""
+        found = self.find(node.op)
+        if found is None:
+            types = [x.type for x in (*node.inputs, *node.outputs)]
+            kinds = (kind for kind in self._defaults if all(isinstance(t, kind) for t in types))
+            found = next((self._defaults[kind] for kind in kinds), None)
+        return found
 
     def completion(self, kind: Type) -> Completion | None:
         """Return what completes results of a type, or None."""
@@ -145,7 +170,7 @@ def vectorize_node(node: Apply, *inputs: Variable) -> list[Variable]:
     if len(inputs) != len(node.inputs):
         msg = f"{node.op}: the node has {len(node.inputs)} inputs, got {len(inputs)}. Give one for each."
         raise GraphValueError(msg)
-    rule = VECTORIZERS.find(node.op)
+    rule = VECTORIZERS.rule(node)
     if rule is None:
         raise _no_rules([node])
     try:
@@ -246,7 +271,7 @@ def vectorize_graph(
         if bits:
             affected.append(node)
             depends.update((out, bits) for out in node.outputs)
-    gaps = [node for node in affected if VECTORIZERS.find(node.op) is None]
+    gaps = [node for node in affected if VECTORIZERS.rule(node) is None]
     if gaps:
         raise _no_rules(gaps)
     for node in affected:

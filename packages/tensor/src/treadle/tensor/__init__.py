@@ -80,6 +80,7 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.accumulation import *  # noqa: F403
     from treadle.tensor.assertion import *  # noqa: F403
     from treadle.tensor.assumption import *  # noqa: F403
+    from treadle.tensor.blockwise import *  # noqa: F403
     from treadle.tensor.common_shapes import *  # noqa: F403
     from treadle.tensor.closeness import *  # noqa: F403
     from treadle.tensor.conditional import *  # noqa: F403
@@ -89,9 +90,11 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.einstein import *  # noqa: F403
     from treadle.tensor.external_op import *  # noqa: F403
     from treadle.tensor.from_function import *  # noqa: F403
+    from treadle.tensor.functional import *  # noqa: F403
     from treadle.tensor.fused_reduction import *  # noqa: F403
     from treadle.tensor.gradient import *  # noqa: F403
     from treadle.tensor.gradient_control import *  # noqa: F403
+    from treadle.tensor.gufunc import *  # noqa: F403
     from treadle.tensor.joining import *  # noqa: F403
     from treadle.tensor.normalization import *  # noqa: F403
     from treadle.tensor.product import *  # noqa: F403

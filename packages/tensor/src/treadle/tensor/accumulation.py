@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
     from treadle.graph import Apply, Type, Variable
-    from treadle.tensor import vectorize
+    from treadle.tensor import batching
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variable import TensorLike, TensorNode, TensorVariable
 else:
-    vectorize = lazy_module("treadle.tensor.vectorize")
+    batching = lazy_module("treadle.tensor.batching")
 
 __all__ = [
     "ACCUMULATIONS",
@@ -87,8 +87,8 @@ class AlongAxis(TensorOp):
     def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> Apply:
         """Walk along the axis behind the batch, of which every input gets a copy."""
         pairs = list(zip(node.inputs, inputs, strict=True))
-        shifted: AlongAxis = replace(self, axis=self.axis + vectorize.most_batch(pairs))  # type: ignore[type-var]  # a dataclass
-        return shifted.make_node(*vectorize.spread_all(pairs))
+        shifted: AlongAxis = replace(self, axis=self.axis + batching.most_batch(pairs))  # type: ignore[type-var]  # a dataclass
+        return shifted.make_node(*batching.spread_all(pairs))
 
 
 @static_op

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import DTypeLike
 
-    from treadle.tensor import vectorize
+    from treadle.tensor import batching
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.types import Shape
     from treadle.tensor.variable import TensorLike, TensorNode, TensorVariable
 else:
-    vectorize = lazy_module("treadle.tensor.vectorize")
+    batching = lazy_module("treadle.tensor.batching")
 
 __all__ = [
     "Alloc",
@@ -135,9 +135,9 @@ class Alloc(_ToLengths):
 
     def vectorize_node(self, node: TensorNode, x: TensorVariable, *wanted: TensorVariable) -> Apply:
         """Broadcast each value of the batch."""
-        batch = vectorize.batch_ndim(node.inputs[0], x)
-        given = vectorize.checked_lengths(node, wanted)
-        return self.make_node(vectorize.aligned(node.inputs[0], x, batch, len(wanted)), *lengths(x)[:batch], *given)
+        batch = batching.batch_ndim(node.inputs[0], x)
+        given = batching.checked_lengths(node, wanted)
+        return self.make_node(batching.aligned(node.inputs[0], x, batch, len(wanted)), *lengths(x)[:batch], *given)
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
@@ -180,8 +180,8 @@ class SumTo(_ToLengths):
 
     def vectorize_node(self, node: TensorNode, x: TensorVariable, *wanted: TensorVariable) -> Apply:
         """Sum each value of the batch: first over the dimensions that it has too many, which stand behind the batch."""
-        batch = vectorize.batch_ndim(node.inputs[0], x)
-        given = vectorize.checked_lengths(node, wanted)
+        batch = batching.batch_ndim(node.inputs[0], x)
+        given = batching.checked_lengths(node, wanted)
         extra = x.ndim - batch - len(wanted)
         if extra:
             x = x.sum(axis=tuple(range(batch, batch + extra)), dtype=x.dtype, acc_dtype=x.dtype)

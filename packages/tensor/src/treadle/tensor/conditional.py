@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import Apply
-    from treadle.tensor import vectorize
+    from treadle.tensor import batching
+    from treadle.tensor.batching import Pair
     from treadle.tensor.variable import TensorLike, TensorNode, TensorVariable
-    from treadle.tensor.vectorize import Pair
 else:
-    vectorize = lazy_module("treadle.tensor.vectorize")
+    batching = lazy_module("treadle.tensor.batching")
 
 __all__ = ["ifelse"]
 
@@ -131,11 +131,11 @@ def vectorize_ifelse(op: IfElse, node: TensorNode, *inputs: TensorVariable) -> A
     """Choose between batches, or elementwise between the branches where the condition has a batch."""
     pairs = list(zip(node.inputs, inputs, strict=True))
     others = [(old, new) for old, new in pairs[1:] if not isinstance(old.type, TensorType)]
-    vectorize.refuse_batched(
+    batching.refuse_batched(
         [(old, new) for old, new in others if hasattr(new.type, "ndim")], f"{op}: a value that is no tensor"
     )
     condition = pairs[0]
-    if isinstance(condition[0].type, TensorType) and vectorize.batch_ndim(*condition):
+    if isinstance(condition[0].type, TensorType) and batching.batch_ndim(*condition):
         return _elementwise(op, node, pairs)
     branches: list[Variable] = []
     first, second = pairs[1 : 1 + op.n_outs], pairs[1 + op.n_outs :]
@@ -146,20 +146,20 @@ def vectorize_ifelse(op: IfElse, node: TensorNode, *inputs: TensorVariable) -> A
 
 def _together(first: Pair, second: Pair) -> tuple[TensorVariable, TensorVariable]:
     """Return two values that belong together with the same batch dimensions."""
-    if not isinstance(first[0].type, TensorType) or vectorize.most_batch([first, second]) == 0:
+    if not isinstance(first[0].type, TensorType) or batching.most_batch([first, second]) == 0:
         return first[1], second[1]
-    a, b = vectorize.spread_all([first, second])
+    a, b = batching.spread_all([first, second])
     return a, b
 
 
 def _elementwise(op: IfElse, node: Apply, pairs: Sequence[Pair]) -> list[Variable]:
     """Return switches on the batched condition: both branches are computed, and must have one shape."""
-    batch = vectorize.most_batch([pair for pair in pairs if isinstance(pair[0].type, TensorType)])
-    wide = vectorize.aligned(pairs[0][0], pairs[0][1], batch)
+    batch = batching.most_batch([pair for pair in pairs if isinstance(pair[0].type, TensorType)])
+    wide = batching.aligned(pairs[0][0], pairs[0][1], batch)
     found: list[Variable] = []
     for i, out in enumerate(node.outputs):
         rank = getattr(out.type, "ndim", 0)
         test = dimshuffle(wide, *range(batch), *[NEW] * rank)
-        first, second = (vectorize.aligned(pairs[at][0], pairs[at][1], batch) for at in (1 + i, 1 + op.n_outs + i))
+        first, second = (batching.aligned(pairs[at][0], pairs[at][1], batch) for at in (1 + i, 1 + op.n_outs + i))
         found.append(switch(test, first, second))
     return found

@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
     from treadle.graph import Type, Variable
-    from treadle.tensor import vectorize
+    from treadle.tensor import batching
     from treadle.tensor.int_arithmetic import Number
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variable import TensorLike, TensorNode, TensorVariable
 else:
-    vectorize = lazy_module("treadle.tensor.vectorize")
+    batching = lazy_module("treadle.tensor.batching")
 
 __all__ = [
     "AllocDiag",
@@ -121,7 +121,7 @@ class ExtractDiag(TensorOp):
 
     def vectorize_node(self, node: TensorNode, x: TensorVariable) -> Apply:
         """Take the diagonals behind the batch."""
-        batch = vectorize.batch_ndim(node.inputs[0], x)
+        batch = batching.batch_ndim(node.inputs[0], x)
         return ExtractDiag(self.offset, self.axis1 + batch, self.axis2 + batch).make_node(x)
 
     def pullback(
@@ -199,7 +199,7 @@ class AllocDiag(TensorOp):
 
     def vectorize_node(self, node: TensorNode, x: TensorVariable, *wanted: TensorVariable) -> Apply:
         """Put each vector of the batch on a diagonal."""
-        return self.make_node(x, *vectorize.checked_lengths(node, wanted))
+        return self.make_node(x, *batching.checked_lengths(node, wanted))
 
     @composed
     def decompose(self, *inputs: Variable) -> Sequence[Variable]:

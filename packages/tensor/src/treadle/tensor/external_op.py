@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from treadle.graph import Cell, Compute, Value
-    from treadle.tensor import vectorize
+    from treadle.tensor import batching
     from treadle.tensor.variable import TensorNode, TensorVariable
 else:
-    vectorize = lazy_module("treadle.tensor.vectorize")
+    batching = lazy_module("treadle.tensor.batching")
 
 __all__ = ["ExternalOp", "wrap_external"]
 
@@ -235,11 +235,11 @@ class ExternalOp(Op, Generic[A]):
         pairs = list(zip(node.inputs, inputs, strict=True))
         # A loop takes all inputs apart.
         whole = type(self).batch is ExternalOp.batch
-        batched = tuple(whole or vectorize.batch_ndim(old, new) > 0 for old, new in pairs)
+        batched = tuple(whole or batching.batch_ndim(old, new) > 0 for old, new in pairs)
         along = [pair for pair, varies in zip(pairs, batched, strict=True) if varies]
-        spread = iter(vectorize.spread_all(along))
+        spread = iter(batching.spread_all(along))
         wide = tensors([next(spread) if varies else new for (_, new), varies in zip(pairs, batched, strict=True)])
-        rank = vectorize.most_batch(pairs)
+        rank = batching.most_batch(pairs)
         lengths = next(x.type.shape[:rank] for x, varies in zip(wide, batched, strict=True) if varies)
         otypes = [
             TensorType(out.type.dtype, (*lengths, *out.type.shape))

@@ -30,6 +30,7 @@ FAMILIES = (
     "assertion",
     "accumulation",
     "assumption",
+    "blockwise",
     "broadcasting",
     "conditional",
     "copying",

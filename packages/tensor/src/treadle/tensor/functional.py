@@ -1,15 +1,120 @@
-"""Names that stand elsewhere, at the path that the documentation has them at; written by `./dev pages`."""
+"""Functions of functions: any function of tensors, applied along leading dimensions or along an axis."""
 
-from typing import TYPE_CHECKING
+from __future__ import annotations
 
-from treadle.config import lazy_names
+from typing import TYPE_CHECKING, Any
+
+from treadle.config import text_of
+from treadle.graph import Variable, vectorize_graph
+from treadle.tensor.axes import normalize_axis
+from treadle.tensor.conversion import as_tensor_variable
+from treadle.tensor.dimshuffle import moveaxis
+from treadle.tensor.errors import ShapeError, TensorTypeError
+from treadle.tensor.gufunc import parse_gufunc_signature
+from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
-    from treadle.tensor import *  # noqa: F403
-else:
-    __getattr__ = lazy_names(
-        __name__,
-        {
-            "treadle.tensor": "vectorize",
-        },
-    )
+    from collections.abc import Callable, Sequence
+
+    from treadle.tensor.gufunc import Core
+    from treadle.tensor.variable import TensorLike, TensorVariable
+
+__all__ = ["apply_along_axis", "vectorize"]
+
+
+def vectorize(func: Callable[..., object], signature: str | None = None) -> Callable[..., Any]:
+    """Return a function that applies another one along leading dimensions, the batch (as numpy.vectorize).
+
+    The function is called once, with variables that have the core dimensions only; what it returns is then built for
+    the batch, op by op. There is no loop, except for ops that do not take batches (see `Blockwise`).
+
+    Parameters
+    ----------
+    func
+        Takes tensors, returns a tensor or a sequence of them.
+    signature
+        Core dimensions of arguments and results, such as ``(m,n),(n)->(m)``; without it, all arguments are scalars.
+
+    Returns
+    -------
+    A function of tensors, whose leading dimensions broadcast together; it returns a tensor, or a list of them.
+
+    Raises
+    ------
+    ShapeError
+        If `signature` is none; by the function returned, if an argument has too few dimensions, or the number of
+        arguments or results, or the rank of a result, is not as the signature says.
+    TensorTypeError
+        By the function returned, if `func` returns no tensors.
+
+    Examples
+    --------
+    >>> from treadle.tensor import dmatrix, dot, dvector, vectorize
+    >>> inner = vectorize(dot, "(n),(n)->()")
+    >>> inner(dmatrix("x"), dvector("y")).eval({"x": [[1.0, 2.0], [3.0, 4.0]], "y": [1.0, 1.0]}).tolist()
+    [3.0, 7.0]
+    """
+    cores = None if signature is None else parse_gufunc_signature(signature)
+
+    def batched(*args: TensorLike) -> Any:
+        given = [as_tensor_variable(x) for x in args]
+        wanted: list[Core] = [()] * len(given) if cores is None else cores[0]
+        if len(given) != len(wanted):
+            msg = f"vectorize: {len(wanted)} arguments are needed for {signature}, got {len(given)}. Pass as many."
+            raise ShapeError(msg)
+        for x, core in zip(given, wanted, strict=True):
+            if x.ndim < len(core):
+                msg = f"vectorize: {x} of type {x.type} has fewer dimensions than {signature} says. Add dimensions."
+                raise ShapeError(msg)
+        inner = [
+            TensorType(x.dtype, x.type.shape[x.ndim - len(core) :]).make_variable(x.name)
+            for x, core in zip(given, wanted, strict=True)
+        ]
+        made = func(*inner)
+        outputs = list(made) if isinstance(made, list | tuple) else [made]
+        found = _tensors(outputs)
+        if cores is not None and [y.ndim for y in found] != [len(core) for core in cores[1]]:
+            shown = ", ".join(str(y.type) for y in found)
+            msg = f"vectorize: the function returned {shown}, which is not what {signature} says. Correct one of them."
+            raise ShapeError(msg)
+        result = vectorize_graph(found, dict(zip(inner, given, strict=True)))
+        return result if isinstance(made, list | tuple) else result[0]
+
+    return batched
+
+
+def _tensors(outputs: Sequence[object]) -> list[TensorVariable]:
+    if not outputs or not all(isinstance(y, Variable) and isinstance(y.type, TensorType) for y in outputs):
+        msg = f"vectorize: the function must return tensors, got {text_of(outputs)}. Return one, or several in a list."
+        raise TensorTypeError(msg)
+    return outputs  # type: ignore[return-value]  # as looked at
+
+
+def apply_along_axis(
+    func1d: Callable[..., TensorVariable], axis: int, arr: TensorLike, *args: object, **kwargs: object
+) -> TensorVariable:
+    """Return what a function makes of each vector along an axis, in place of the axis (as numpy.apply_along_axis).
+
+    Parameters
+    ----------
+    func1d
+        Takes a vector, then `args` and `kwargs`; returns a tensor of any rank.
+    axis
+        The axis.
+    arr
+        The tensor.
+    args, kwargs
+        Passed on as they are.
+
+    Raises
+    ------
+    AxisError
+        If there is no such axis.
+    """
+    x = as_tensor_variable(arr)
+    at = normalize_axis("apply_along_axis", axis, x.ndim)
+    core = TensorType(x.dtype, (x.type.shape[at],)).make_variable()
+    made = as_tensor_variable(func1d(core, *args, **kwargs))
+    wide = vectorize_graph(made, {core: moveaxis(x, at, -1)})
+    rank = made.ndim
+    return moveaxis(wide, list(range(x.ndim - 1, x.ndim - 1 + rank)), list(range(at, at + rank)))

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import Apply, Type
-    from treadle.tensor import vectorize
+    from treadle.tensor import batching
     from treadle.tensor.reduction import Reduction
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variable import TensorNode, TensorVariable
 else:
-    vectorize = lazy_module("treadle.tensor.vectorize")
+    batching = lazy_module("treadle.tensor.batching")
 
 __all__ = ["FusedReduction"]
 
@@ -115,13 +115,13 @@ class FusedReduction(TensorOp):
     def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> Apply:
         """Shift the axes behind the batch."""
         pairs = list(zip(node.inputs, inputs, strict=True))
-        batch = vectorize.most_batch(pairs)
+        batch = batching.most_batch(pairs)
         reductions = tuple(
             None if r is None else dataclasses.replace(r, axes=tuple(axis + batch for axis in r.axes))
             for r in self.reductions
         )
         fused = FusedReduction(self.composite, reductions)
-        return fused.make_node(*(vectorize.aligned(old, new, batch) for old, new in pairs))
+        return fused.make_node(*(batching.aligned(old, new, batch) for old, new in pairs))
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from treadle.tensor.batching import Pair, aligned, batch_ndim, most_batch, refuse_batched, spread_all
 from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.dimshuffle import NEW, dimshuffle
 from treadle.tensor.index import SYMBOLIC, At, Positions, Span, gather_plan, symbolic_count
 from treadle.tensor.indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Subtensor
 from treadle.tensor.joining import arange
 from treadle.tensor.shape import shape_i
-from treadle.tensor.vectorize import Pair, aligned, batch_ndim, most_batch, refuse_batched, spread_all
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

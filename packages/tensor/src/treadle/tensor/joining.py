@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
     from treadle.graph import Type, Variable
-    from treadle.tensor import vectorize
+    from treadle.tensor import batching
     from treadle.tensor.known_values import Known
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variable import TensorLike, TensorNode, TensorVariable
 else:
-    vectorize = lazy_module("treadle.tensor.vectorize")
+    batching = lazy_module("treadle.tensor.batching")
 
 __all__ = ["ARange", "Join", "arange", "concatenate", "eye", "hstack", "join", "range_length", "stack", "vstack"]
 
@@ -112,7 +112,7 @@ class Join(TensorOp):
     def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> Apply:
         """Join behind the batch, of which every part gets a copy."""
         pairs = list(zip(node.inputs, inputs, strict=True))
-        return Join(self.axis + vectorize.most_batch(pairs)).make_node(*vectorize.spread_all(pairs))
+        return Join(self.axis + batching.most_batch(pairs)).make_node(*batching.spread_all(pairs))
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
@@ -251,7 +251,7 @@ class ARange(TensorOp):
 
     def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> Apply:
         """Return the range, whose bounds must be the same for the whole batch."""
-        vectorize.refuse_batched(zip(node.inputs, inputs, strict=True), "the lengths of ranges")
+        batching.refuse_batched(zip(node.inputs, inputs, strict=True), "the lengths of ranges")
         return self.make_node(*inputs)
 
     def pullback(

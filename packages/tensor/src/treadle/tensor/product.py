@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
     from treadle.graph import Apply, Type, Variable
-    from treadle.tensor import vectorize
+    from treadle.tensor import batching
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variable import AxisLike, TensorLike, TensorNode, TensorVariable
 else:
-    vectorize = lazy_module("treadle.tensor.vectorize")
+    batching = lazy_module("treadle.tensor.batching")
 
 __all__ = ["Gemm", "MatMul", "dot", "matmul", "outer", "tensordot"]
 
@@ -89,8 +89,8 @@ class MatMul(TensorOp):
     def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> Apply:
         """Multiply: batch dimensions are further dimensions of the stacks."""
         pairs = list(zip(node.inputs, inputs, strict=True))
-        batch = vectorize.most_batch(pairs)
-        return self.make_node(*(vectorize.aligned(old, new, batch) for old, new in pairs))
+        batch = batching.most_batch(pairs)
+        return self.make_node(*(batching.aligned(old, new, batch) for old, new in pairs))
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
@@ -185,8 +185,8 @@ class Gemm(TensorOp):
     def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> Sequence[Variable]:
         """Write out what BLAS has for single matrices only."""
         pairs = list(zip(node.inputs, inputs, strict=True))
-        batch = vectorize.most_batch(pairs)
-        return self.decompose(*(vectorize.aligned(old, new, batch, 2) for old, new in pairs))
+        batch = batching.most_batch(pairs)
+        return self.decompose(*(batching.aligned(old, new, batch, 2) for old, new in pairs))
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]

@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
     from treadle.graph import Apply, Type, Variable
-    from treadle.tensor import vectorize
+    from treadle.tensor import batching
     from treadle.tensor.known_values import Known
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variable import AxisLike, TensorLike, TensorNode, TensorVariable
 else:
-    vectorize = lazy_module("treadle.tensor.vectorize")
+    batching = lazy_module("treadle.tensor.batching")
 
 __all__ = [
     "KINDS",
@@ -128,7 +128,7 @@ class OverAxes(TensorOp):
 
     def vectorize_node(self, node: TensorNode, x: TensorVariable) -> Apply:
         """Shift the axes behind the batch."""
-        batch = vectorize.batch_ndim(node.inputs[0], x)
+        batch = batching.batch_ndim(node.inputs[0], x)
         shifted: OverAxes = replace(self, axes=tuple(axis + batch for axis in self.axes))  # type: ignore[type-var]  # a dataclass
         return shifted.make_node(x)
 
@@ -259,8 +259,8 @@ class ProductOfOthers(OpFromGraph):
     def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> list[Variable]:
         """Shift the axes behind the batch, of which every input gets a copy."""
         pairs = list(zip(node.inputs, inputs, strict=True))
-        x, *directions = vectorize.spread_all(pairs)
-        axes = tuple(axis + vectorize.most_batch(pairs) for axis in self.axes)
+        x, *directions = batching.spread_all(pairs)
+        axes = tuple(axis + batching.most_batch(pairs) for axis in self.axes)
         return ProductOfOthers(x, directions, axes).make_node(x, *directions).outputs
 
     def pullback(

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import Variable
-    from treadle.tensor import vectorize
+    from treadle.tensor import batching
     from treadle.tensor.int_arithmetic import Number
     from treadle.tensor.variable import TensorLike, TensorNode, TensorVariable
 else:
-    vectorize = lazy_module("treadle.tensor.vectorize")
+    batching = lazy_module("treadle.tensor.batching")
 
 __all__ = ["RepeatedPositions", "repeat", "resize", "tile"]
 
@@ -89,7 +89,7 @@ class RepeatedPositions(TensorOp):
 
     def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> Apply:
         """Return the positions, which must be the same for the whole batch."""
-        vectorize.refuse_batched(zip(node.inputs, inputs, strict=True), "the numbers of repetitions")
+        batching.refuse_batched(zip(node.inputs, inputs, strict=True), "the numbers of repetitions")
         return self.make_node(*inputs)
 
     def pullback(

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from treadle.graph import Type, Variable
-    from treadle.tensor import vectorize
+    from treadle.tensor import batching
     from treadle.tensor.known_values import Known
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variable import TensorLike, TensorNode, TensorVariable
 else:
-    vectorize = lazy_module("treadle.tensor.vectorize")
+    batching = lazy_module("treadle.tensor.batching")
 
 __all__ = [
     "Reshape",
@@ -75,7 +75,7 @@ class Shape(TensorOp):
     def vectorize_node(self, node: TensorNode, x: TensorVariable) -> TensorVariable:
         """Return the shape behind the batch: it is the same for all of it, so that its lengths stay scalars."""
         whole: TensorVariable = self(x)
-        return whole[vectorize.batch_ndim(node.inputs[0], x) :]
+        return whole[batching.batch_ndim(node.inputs[0], x) :]
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
@@ -128,7 +128,7 @@ class ShapeI(TensorOp):
 
     def vectorize_node(self, node: TensorNode, x: TensorVariable) -> TensorVariable:
         """Return the length of the dimension behind the batch."""
-        return shape_i(x, self.axis + vectorize.batch_ndim(node.inputs[0], x))
+        return shape_i(x, self.axis + batching.batch_ndim(node.inputs[0], x))
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
@@ -317,8 +317,8 @@ class Reshape(TensorOp):
 
     def vectorize_node(self, node: TensorNode, x: TensorVariable, *wanted: TensorVariable) -> Apply:
         """Give each value of the batch the shape."""
-        batch = vectorize.batch_ndim(node.inputs[0], x)
-        given = vectorize.reshape_lengths(node, x, wanted)
+        batch = batching.batch_ndim(node.inputs[0], x)
+        given = batching.reshape_lengths(node, x, wanted)
         return Reshape(self.ndim + batch).make_node(x, *lengths(x)[:batch], *given)
 
     def pullback(

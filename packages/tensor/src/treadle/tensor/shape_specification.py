@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import Variable
-    from treadle.tensor import vectorize
+    from treadle.tensor import batching
     from treadle.tensor.known_values import Known
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variable import TensorLike, TensorNode, TensorVariable
 else:
-    vectorize = lazy_module("treadle.tensor.vectorize")
+    batching = lazy_module("treadle.tensor.batching")
 
 __all__ = ["SpecifyShape", "specify_broadcastable", "specify_shape"]
 
@@ -119,8 +119,8 @@ class SpecifyShape(TensorOp):
 
     def vectorize_node(self, node: TensorNode, x: TensorVariable, *wanted: TensorVariable) -> Apply:
         """Check the lengths behind the batch."""
-        batch = vectorize.batch_ndim(node.inputs[0], x)
-        given = vectorize.checked_lengths(node, wanted)
+        batch = batching.batch_ndim(node.inputs[0], x)
+        given = batching.checked_lengths(node, wanted)
         return SpecifyShape(tuple(d + batch for d in self.axes)).make_node(x, *given)
 
     def pullback(

@@ -10,9 +10,6 @@ else:
     __getattr__ = lazy_names(
         __name__,
         {
-            "treadle.tensor": (
-                "_parse_gufunc_signature safe_signature parse_gufunc_signature import_func_from_string "
-                "normalize_reduce_axis"
-            ),
+            "treadle.tensor": ("_parse_gufunc_signature=parse_gufunc_signature parse_gufunc_signature safe_signature"),
         },
     )

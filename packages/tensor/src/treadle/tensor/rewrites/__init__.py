@@ -5,6 +5,7 @@ from treadle.tensor.rewrites.analysis.predicates import constant_value, holds
 from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes
 from treadle.tensor.rewrites.assertion import RULES as ASSERTION
 from treadle.tensor.rewrites.assumption import RULES as ASSUMPTION
+from treadle.tensor.rewrites.blockwise import RULES as BLOCKWISE
 from treadle.tensor.rewrites.broadcasting import RULES as BROADCASTING
 from treadle.tensor.rewrites.conditional import RULES as CONDITIONAL
 from treadle.tensor.rewrites.dimshuffle import RULES as DIMSHUFFLE
@@ -53,6 +54,7 @@ RULE_SETS = (
     SWITCH,
     CONDITIONAL,
     ASSERTION,
+    BLOCKWISE,
     FROM_GRAPH,
     GRADIENT_CONTROL,
     ASSUMPTION,
