@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import Apply, Type, Variable
-    from treadle.tensor import vectorize
+    from treadle.tensor import batching
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variable import TensorLike, TensorNode, TensorVariable
 else:
-    vectorize = lazy_module("treadle.tensor.vectorize")
+    batching = lazy_module("treadle.tensor.batching")
 
 __all__ = [
     "ArgSort",
@@ -197,8 +197,8 @@ class OrderStatistics(_Ordering):
     def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> Apply:
         """Select along the axis behind the batch; the positions are the same for all of it."""
         (x, positions), (wide, same) = node.inputs, inputs
-        vectorize.refuse_batched([(positions, same)], "positions")
-        return OrderStatistics(self.axis + vectorize.batch_ndim(x, wide)).make_node(wide, same)
+        batching.refuse_batched([(positions, same)], "positions")
+        return OrderStatistics(self.axis + batching.batch_ndim(x, wide)).make_node(wide, same)
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Say that floats are connected, positions are not."""
