@@ -71,7 +71,7 @@ def test_new_axis_or_empty_ellipsis_parts_arrays_as_in_numpy(index: Any, order: 
         (1.5, "must be an integer scalar"),
         (tt.dscalar("f"), "must be an integer scalar"),
         (tt.dvector("f"), "positions must be integers"),
-        (tt.tensor("m", dtype="bool", shape=(4,)), "mask must be known"),
+        (tt.tensor("m", dtype="bool", shape=(3,)), "a mask of length 3 is given for dimension 0 of length 4"),
         (True, "True and False are no indices"),
         (np.array(True), "True and False are no indices"),
         (2**63, "out of bounds for dimension 0"),

@@ -33,6 +33,15 @@ RAGGED = {
     "joining.arange_float64": (0, 1, 2),
     "joining.arange_slope": (0, 1),
     "joining.eye": (0,),
+    "searching.bincount": (0,),
+    "searching.bincount_weighted": (0,),
+    "searching.columns_by_mask": (1,),
+    "searching.mask_beside_position": (1,),
+    "searching.nonzero": (0,),
+    "searching.nonzero_of_vector": (0,),
+    "searching.picked_by_mask": (1,),
+    "searching.place": (1,),
+    "searching.rows_by_mask": (1,),
     "shape.reshape_to_lengths": (1, 2),
 }
 

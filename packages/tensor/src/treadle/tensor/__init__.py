@@ -83,8 +83,10 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.blockwise import *  # noqa: F403
     from treadle.tensor.common_shapes import *  # noqa: F403
     from treadle.tensor.closeness import *  # noqa: F403
+    from treadle.tensor.common_shapes import *  # noqa: F403
     from treadle.tensor.conditional import *  # noqa: F403
     from treadle.tensor.contraction import *  # noqa: F403
+    from treadle.tensor.counting import *  # noqa: F403
     from treadle.tensor.derivatives import *  # noqa: F403
     from treadle.tensor.diagonals import *  # noqa: F403
     from treadle.tensor.einstein import *  # noqa: F403
@@ -92,24 +94,27 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.from_function import *  # noqa: F403
     from treadle.tensor.functional import *  # noqa: F403
     from treadle.tensor.fused_reduction import *  # noqa: F403
+    from treadle.tensor.gathering import *  # noqa: F403
     from treadle.tensor.gradient import *  # noqa: F403
     from treadle.tensor.gradient_control import *  # noqa: F403
     from treadle.tensor.gufunc import *  # noqa: F403
     from treadle.tensor.joining import *  # noqa: F403
+    from treadle.tensor.masks import *  # noqa: F403
     from treadle.tensor.normalization import *  # noqa: F403
     from treadle.tensor.product import *  # noqa: F403
     from treadle.tensor.rearrangement import *  # noqa: F403
     from treadle.tensor.repetition import *  # noqa: F403
-    from treadle.tensor.scalar.floating import *  # noqa: F403
     from treadle.tensor.scalar.entropy import *  # noqa: F403
     from treadle.tensor.scalar.error_functions import *  # noqa: F403
+    from treadle.tensor.scalar.floating import *  # noqa: F403
     from treadle.tensor.scalar.gamma_functions import *  # noqa: F403
     from treadle.tensor.scalar.integers import *  # noqa: F403
+    from treadle.tensor.scalar.stable_quotients import *  # noqa: F403
+    from treadle.tensor.searching import *  # noqa: F403
     from treadle.tensor.shape_specification import *  # noqa: F403
+    from treadle.tensor.sorting import *  # noqa: F403
     from treadle.tensor.spaced_numbers import *  # noqa: F403
     from treadle.tensor.stacking import *  # noqa: F403
-    from treadle.tensor.sorting import *  # noqa: F403
-    from treadle.tensor.scalar.stable_quotients import *  # noqa: F403
     from treadle.tensor.staging import *  # noqa: F403
     from treadle.tensor.triangles import *  # noqa: F403
     from treadle.tensor.type_other import *  # noqa: F403

@@ -48,6 +48,7 @@ FAMILIES = (
     "product",
     "reduction",
     "repetition",
+    "searching",
     "shape",
     "sorting",
     "shape_specification",

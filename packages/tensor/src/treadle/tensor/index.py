@@ -7,20 +7,24 @@ from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
 import numpy as np
 
-from treadle.config import text_of
+from treadle.config import lazy_module, text_of
 from treadle.graph import Operand, Variable, as_index
-from treadle.tensor.conversion import as_tensor_variable, constant
+from treadle.tensor.conversion import as_tensor_variable, constant, tensors
 from treadle.tensor.dimshuffle import NEW
 from treadle.tensor.errors import IndexingError, TensorTypeError
+from treadle.tensor.shape import lengths
 from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from treadle.tensor import searching
     from treadle.tensor.variable import Index as Given
     from treadle.tensor.variable import TensorVariable
 
-    _Item: TypeAlias = "Given | _Arrays"
+    _Item: TypeAlias = "Given | _Arrays | _Mask"
+else:
+    searching = lazy_module("treadle.tensor.searching")
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +271,7 @@ class _Parser:
         self.array_ndim = 0
 
     def take(self, item: _Item) -> None:
-        """Take one item: None, a slice, an integer, or an array as `_array` returns it."""
+        """Take one item: None, a slice, an integer, or an array or mask as `_array` returns it."""
         if item is None:
             self.kinds.append(_NEW_AXIS)
         elif isinstance(item, slice):
@@ -275,17 +279,32 @@ class _Parser:
             self.kinds.append(_SLICE)
         elif isinstance(item, _Arrays):
             for var, n in zip(item.positions, item.lengths, strict=True):
-                self.entries.append(Positions(self._checked_length(n)))
+                self.entries.append(Positions(self._checked_length(n, len(self.entries))))
                 self.inputs.append(var)
                 self.array_ndim = max(self.array_ndim, var.ndim)
+            self.kinds.append(_ARRAY)
+        elif isinstance(item, _Mask):
+            positions = self._picked_by(item.mask)
+            self.entries += [Positions()] * len(positions)
+            self.inputs += positions
+            self.array_ndim = max(self.array_ndim, 1)
             self.kinds.append(_ARRAY)
         else:
             self.entries.append(_position(self.x, item, len(self.entries), self.inputs))
             self.kinds.append(_ARRAY)
 
-    def _checked_length(self, wanted: int | None) -> int | None:
-        """Return the length that is left to be checked at run time."""
-        dim = len(self.entries)
+    def _picked_by(self, mask: TensorVariable) -> list[TensorVariable]:
+        """Return the positions that a mask picks; it is checked against the next dimensions at run time if need be."""
+        first = len(self.entries)
+        for d, wanted in enumerate(mask.type.shape):
+            self._checked_length(wanted or None, first + d)
+        own = self.x.type.shape[first : first + mask.ndim]
+        if None in own or own != mask.type.shape:
+            mask = searching.CheckMask()(mask, *lengths(self.x)[first : first + mask.ndim])
+        return tensors(searching.Nonzero().make_node(mask).outputs)
+
+    def _checked_length(self, wanted: int | None, dim: int) -> int | None:
+        """Return the length of a mask that is left to be checked at run time."""
         n = self.x.type.shape[dim]
         if wanted is None or n is None or n == wanted:
             return wanted if n is None else None
@@ -346,6 +365,13 @@ class _Arrays:
     lengths: Sequence[int | None]
 
 
+@dataclass(frozen=True, slots=True)
+class _Mask:
+    """An item that holds a boolean mask whose value is known only when the program runs."""
+
+    mask: TensorVariable
+
+
 def _resolved(item: Given) -> _Item:
     """Return an item as an `_Arrays` if it is an array or a sequence; unchanged if it is anything else."""
     if item is None or item is Ellipsis or isinstance(item, slice | str | bytes):
@@ -384,8 +410,8 @@ def _refuse_truth(item: object) -> NoReturn:
     raise IndexingError(msg)
 
 
-def _array(var: TensorVariable) -> _Arrays:
-    """Return an index array: itself, or the positions that a boolean mask known by value picks."""
+def _array(var: TensorVariable) -> _Arrays | _Mask:
+    """Return an index array: itself, or the positions that a boolean mask known by value picks; or another mask."""
     kind = var.type.numpy_dtype.kind
     if kind in "iu":
         return _Arrays([var], [None])
@@ -394,11 +420,7 @@ def _array(var: TensorVariable) -> _Arrays:
         # NumPy takes a mask of length 0 for any dimension.
         return _Arrays([constant(positions) for positions in np.nonzero(value)], [n or None for n in value.shape])
     if kind == "b":
-        msg = (
-            f"indexing: a boolean mask must be known when the graph is built, got {var} of type {var.type}, because "
-            "the number of elements it picks is not known. Use where(mask, x, other), or integer positions."
-        )
-        raise IndexingError(msg)
+        return _Mask(var)
     msg = f"indexing: positions must be integers, got {var} of type {var.type}. Cast them to int64."
     raise IndexingError(msg)
 
@@ -409,14 +431,13 @@ def parse(x: TensorVariable, args: Given) -> Index:
     Raises
     ------
     IndexingError
-        If there are too many indices, a position or mask known not to fit its dimension, a mask that is not constant,
-        or something that is no index.
+        If there are too many indices, a position or mask known not to fit its dimension, or something that is no index.
     TensorTypeError
         If a bound of a slice is no integer.
     """
     given: tuple[Given, ...] = args if isinstance(args, tuple) else (args,)
     items = [_resolved(item) for item in given]
-    taken = sum(len(i.positions) if isinstance(i, _Arrays) else i is not None and i is not Ellipsis for i in items)
+    taken = sum(map(_dimensions_of, items))
     if taken > x.ndim:
         msg = f"indexing: {taken} indices are too many for a tensor of rank {x.ndim}. Leave some out."
         raise IndexingError(msg)
@@ -437,6 +458,13 @@ def parse(x: TensorVariable, args: Given) -> Index:
     for everything in full if not ellipses else ():
         parser.take(everything)
     return Index(tuple(parser.entries), tuple(parser.inputs), parser.order())
+
+
+def _dimensions_of(item: _Item) -> int:
+    """Return how many dimensions an item of an index takes."""
+    if isinstance(item, _Arrays):
+        return len(item.positions)
+    return item.mask.ndim if isinstance(item, _Mask) else item is not None and item is not Ellipsis
 
 
 def _span(item: slice, inputs: list[TensorVariable]) -> Span:

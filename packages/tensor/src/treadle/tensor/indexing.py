@@ -9,7 +9,6 @@ import numpy as np
 
 from treadle.config import lazy_module
 from treadle.graph import Apply, ChangesPart, Form, Op, Operand, as_flag, static_op
-from treadle.tensor.axes import normalize_axis
 from treadle.tensor.broadcasting import broadcast_static, sum_to, zeros_like
 from treadle.tensor.conversion import as_tensor_variable, constant
 from treadle.tensor.dimshuffle import NEW, DimShuffle, dimshuffle
@@ -32,7 +31,7 @@ from treadle.tensor.index import (
     symbolic_count,
 )
 from treadle.tensor.scalar.cast import cast
-from treadle.tensor.shape import LENGTH, Shape, shape_i
+from treadle.tensor.shape import Shape, shape_i
 from treadle.tensor.tensor_op import TensorOp
 from treadle.tensor.types import TensorType
 
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import Variable
-    from treadle.tensor import index_batching
+    from treadle.tensor import index_batching, masks
     from treadle.tensor.index import Entry
     from treadle.tensor.known_values import Known
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
@@ -49,9 +48,10 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 else:
     index_batching = lazy_module("treadle.tensor.index_batching")
+    masks = lazy_module("treadle.tensor.masks")
 
 __all__ = [
-    "AdvancedIncSubtensor", "AdvancedSubtensor", "IncSubtensor", "Subtensor", "inc_subtensor", "set_subtensor", "take",
+    "AdvancedIncSubtensor", "AdvancedSubtensor", "IncSubtensor", "Subtensor", "inc_subtensor", "set_subtensor",
 ]  # fmt: skip
 
 
@@ -294,9 +294,14 @@ class _Put(_Indexed, ChangesPart):
             if n not in {1, None} and m is not None and n != m:
                 msg = f"{self}: values of shape {values.shape} do not fit a part of shape {shape} (dimension {d})."
                 raise ShapeError(msg)
+        return Apply(self, [x, self.converted(x, y), *parts], [kind.make_variable()])
+
+    def converted(self, x: TensorVariable, y: TensorVariable) -> TensorVariable:
+        """Return values in the dtype of the tensor that they are written into."""
+        values, kind = y.type, x.type
         if values.dtype != kind.dtype and not self._takes(values.numpy_dtype, kind.numpy_dtype):
             _refuse_values(str(self), f"{y} of dtype {values.dtype}", kind.dtype)
-        return Apply(self, [x, cast(y, kind.dtype), *parts], [kind.make_variable()])
+        return cast(y, kind.dtype)
 
     def _takes(self, values: np.dtype, own: np.dtype) -> bool:
         """Whether NumPy converts values of a dtype to the tensor's: a part is set to anything real, for instance."""
@@ -451,7 +456,7 @@ def _all_positions(
 
 
 def subtensor(x: TensorLike, args: Index) -> TensorVariable:
-    """Return ``x[args]`` (as NumPy's indexing): slices, positions, None, ``...``, integer arrays, constant masks.
+    """Return ``x[args]`` (as NumPy's indexing): slices, positions, None, ``...``, integer arrays, boolean masks.
 
     Raises
     ------
@@ -512,9 +517,16 @@ def _written(part: TensorLike, y: TensorLike, set_: bool) -> TensorVariable:
         raise IndexingError(msg)
     x, entries, inputs, order = found
     values = _rearranged(name, _as_values(name, y, x, set_), var, order)
-    put = AdvancedIncSubtensor if any(isinstance(e, Positions) for e in entries) else IncSubtensor
-    result: TensorVariable = put(entries, set=set_)(x, values, *inputs)
-    return result
+    if not any(isinstance(e, Positions) for e in entries):
+        result: TensorVariable = IncSubtensor(entries, set=set_)(x, values, *inputs)
+        return result
+    put = AdvancedIncSubtensor(entries, set=set_)
+    found_mask = masks.mask_in(entries, inputs)
+    if found_mask is not None:
+        chosen = masks.write_by_mask(x, put.converted(x, values), *found_mask, set_)
+        if chosen is not None:
+            return chosen
+    return put(x, values, *inputs)  # type: ignore[no-any-return]  # a call of an op returns anything
 
 
 def _as_values(name: str, y: TensorLike, x: TensorVariable, set_: bool) -> TensorVariable:
@@ -575,24 +587,3 @@ def inc_subtensor(part: TensorLike, y: TensorLike, set_instead_of_inc: bool = Fa
     Unlike in NumPy, every repeated position adds again. Parameters and errors are those of `set_subtensor`.
     """
     return _written(part, y, as_flag("inc_subtensor: set_instead_of_inc", set_instead_of_inc))
-
-
-def take(a: TensorLike, indices: TensorLike, axis: int | None = None) -> TensorVariable:
-    """Pick elements along an axis (as numpy.take); of the flattened tensor if no axis is given.
-
-    Raises
-    ------
-    AxisError
-        If the axis is out of range.
-    IndexingError
-        If a position is no integer, or known to be out of bounds.
-    """
-    var = as_tensor_variable(a)
-    positions = as_tensor_variable(indices)
-    if positions.dtype == "bool":
-        # Truth values are the positions 0 and 1 here, no mask.
-        positions = cast(positions, LENGTH)
-    if axis is None:
-        return subtensor(var.flatten(), positions)
-    at = normalize_axis("take", axis, var.ndim)
-    return subtensor(var, (*(slice(None) for _ in range(at)), positions))

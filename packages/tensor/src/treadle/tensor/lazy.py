@@ -9,8 +9,6 @@ from treadle.config import lazy_module
 # For each module of `treadle.tensor` its public names: its ``__all__``. `treadle/tensor/__init__.py` has a star import
 # of each for type checkers; a test compares the three. One line for each module, however long: it is a table.
 LAZY = {
-    "accumulation": "ACCUMULATIONS Accumulation LinearRecurrence cummax cummin cumprod cumsum cumulative_prod "
-    "cumulative_sum logcumsumexp",
     "accumulation": "ACCUMULATIONS Accumulation LinearRecurrence cummax cummin cumprod cumsum cumulative_prod cumulative_sum logcumsumexp",
     "assertion": "Assert CheckAndRaise assert_op",
     "assumption": "FACTS SpecifyAssumptions assume",
@@ -19,6 +17,7 @@ LAZY = {
     "closeness": "allclose array_equal array_equiv isclose nan_to_num unwrap",
     "conditional": "ifelse",
     "contraction": "batched_dot batched_tensordot cross dense_dot inner kron matvec multi_dot vdot vecdot vecmat",
+    "counting": "bincount digitize histogram histogram2d histogram_bin_edges histogramdd searchsorted",
     "derivatives": "Lop Rop grad_not_implemented grad_undefined hessian hessian_vector_product jacobian pullback pushforward subgraph_grad",
     "diagonals": "AllocDiag ExtractDiag diag diagflat diagonal extract_diag fill_diagonal fill_diagonal_offset identity_like trace",
     "einstein": "einsum",
@@ -26,10 +25,12 @@ LAZY = {
     "from_function": "FromFunctionOp as_op wrap_py",
     "functional": "apply_along_axis vectorize",
     "fused_reduction": "FusedReduction",
+    "gathering": "choose inverse_permutation ix_ permute_row_elements piecewise put put_along_axis select take take_along_axis",
     "gradient": "grad",
     "gradient_control": "DisconnectedGrad GradClip GradScale GradientControl UndefinedGrad ZeroGrad disconnected_grad grad_clip grad_scale undefined_grad zero_grad",
     "gufunc": "parse_gufunc_signature safe_signature",
     "joining": "ARange Join arange concatenate eye hstack join range_length stack vstack",
+    "masks": "argwhere compress extract flatnonzero nonzero nonzero_values place putmask",
     "normalization": "LogSoftmax LogSumExp Peak Softmax log_softmax logsumexp softmax",
     "product": "Gemm MatMul dot matmul outer tensordot",
     "rearrangement": "flip fliplr flipud roll rollaxis rot90",
@@ -39,6 +40,7 @@ LAZY = {
     "scalar.error_functions": "erf erfc erfcinv erfcx erfinv log_ndtr ndtr ndtri ndtri_exp owens_t",
     "scalar.gamma_functions": "digamma gammaln psi",
     "scalar.integers": "bitwise_count ceil_intdiv gcd lcm",
+    "searching": "BinCount CheckMask Nonzero SearchSorted",
     "shape_specification": "SpecifyShape specify_broadcastable specify_shape",
     "spaced_numbers": "geomspace linspace logspace meshgrid mgrid ogrid vander",
     "stacking": (

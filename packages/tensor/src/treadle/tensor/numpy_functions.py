@@ -16,7 +16,7 @@ import numpy as np
 
 from treadle.config import text_of
 from treadle.graph import Variable
-from treadle.tensor import broadcasting, closeness, indexing, joining, product, reduction
+from treadle.tensor import broadcasting, closeness, gathering, joining, product, reduction
 from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.dimshuffle import (
     atleast_1d,
@@ -139,15 +139,6 @@ def _size(a: TensorLike, axis: int | None = None) -> TensorVariable:
     return as_tensor_variable(a).size if axis is None else shape_i(a, axis)
 
 
-_WHERE = "numpy.where"
-
-
-def _where(condition: TensorLike, x: TensorLike | None = None, y: TensorLike | None = None) -> TensorVariable:
-    if x is None or y is None:
-        raise _refuse(_WHERE, "one argument alone,", condition, "Pass what to choose from: where(c, x, y).")
-    return cast.where(condition, x, y)
-
-
 def _unary(function: Elemwise) -> Callable[[TensorLike], TensorVariable]:
     """Return an elementwise function, which takes operands by position only, as one with a named parameter."""
 
@@ -197,7 +188,7 @@ COUNTERPARTS: Mapping[str, Counterpart] = MappingProxyType(
         "fix": _as(_unary(rounding.trunc), "x"),
         "isposinf": _as(_unary(comparison.isposinf), "x"),
         "isneginf": _as(_unary(comparison.isneginf), "x"),
-        "where": _as(_where, "condition x y"),
+        "where": _as(cast.where, "condition x y"),
         "real": _as(lambda val: as_tensor_variable(val).real, "val"),
         "imag": _as(lambda val: as_tensor_variable(val).imag, "val"),
         "angle": _as(complex_numbers.angle, "z deg"),
@@ -230,7 +221,7 @@ COUNTERPARTS: Mapping[str, Counterpart] = MappingProxyType(
         "zeros_like": _as(broadcasting.zeros_like, "a=x dtype"),
         "ones_like": _as(broadcasting.ones_like, "a=x dtype"),
         "full_like": _as(broadcasting.full_like, "a=x fill_value dtype"),
-        "take": _as(indexing.take, "a indices axis"),
+        "take": _as(gathering.take, "a indices axis mode"),
         "shape": _as(shape, "a=x"),
         "size": _as(_size, "a axis"),
         "ndim": _as(lambda a: as_tensor_variable(a).ndim, "a"),

@@ -33,12 +33,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import DTypeLike
 
+    from treadle.tensor import gathering as _gathering
     from treadle.tensor import numpy_functions as _numpy_functions
     from treadle.tensor import product as _product
     from treadle.tensor.numpy_functions import Ufunc
     from treadle.tensor.variable import AxisLike, Index, TensorLike, TensorVariable
 else:
     # Few programs hand variables to NumPy's functions, and not all of them multiply matrices.
+    _gathering = _lazy_module("treadle.tensor.gathering")
     _numpy_functions = _lazy_module("treadle.tensor.numpy_functions")
     _product = _lazy_module("treadle.tensor.product")
 
@@ -249,9 +251,9 @@ class Methods(Operators):
         """Return the tensor this part was taken from, with values added to the part: ``x[i].inc(y)``."""
         return _indexing.inc_subtensor(self, y)
 
-    def take(self, indices: TensorLike, axis: int | None = None) -> TensorVariable:
+    def take(self, indices: TensorLike, axis: int | None = None, mode: str = "raise") -> TensorVariable:
         """Pick elements along an axis."""
-        return _indexing.take(self, indices, axis)
+        return _gathering.take(self, indices, axis, mode)
 
     def dimshuffle(self, *order: int | str | Sequence[int | str]) -> TensorVariable:
         """Rearrange dimensions, ``"x"`` for a new one."""

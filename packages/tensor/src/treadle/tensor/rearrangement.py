@@ -11,7 +11,7 @@ from treadle.tensor.axes import named_axes, normalize_axes, normalize_axis
 from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.dimshuffle import dimshuffle, transpose
 from treadle.tensor.errors import AxisError, ShapeError, TensorTypeError
-from treadle.tensor.indexing import take
+from treadle.tensor.gathering import take
 from treadle.tensor.int_arithmetic import greatest, number
 from treadle.tensor.joining import arange, concatenate
 from treadle.tensor.known_values import known_values

@@ -13,7 +13,7 @@ from treadle.tensor.broadcasting import alloc, zeros
 from treadle.tensor.conversion import as_tensor_variable, constant
 from treadle.tensor.dimshuffle import dimshuffle, expand_dims
 from treadle.tensor.errors import ShapeError, TensorTypeError
-from treadle.tensor.indexing import take
+from treadle.tensor.gathering import take
 from treadle.tensor.int_arithmetic import greatest, number, times
 from treadle.tensor.joining import arange
 from treadle.tensor.scalar.arithmetic import mod

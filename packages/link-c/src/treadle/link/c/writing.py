@@ -19,6 +19,7 @@ from treadle.link.c.lower import (
     normalization,
     product,
     reduction,
+    searching,
     shape,
 )
 from treadle.link.c.table import TABLE
@@ -40,6 +41,7 @@ FAMILIES = (
     normalization,
     product,
     reduction,
+    searching,
     shape,
 )
 

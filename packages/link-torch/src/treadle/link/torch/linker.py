@@ -18,7 +18,7 @@ from treadle.link.torch.scalars import SCALARS
 from treadle.link.torch.storage import from_host, to_native
 from treadle.link.torch.table import TORCH
 from treadle.link.vm import TableLinker
-from treadle.tensor import TensorType
+from treadle.tensor import BinCount, Nonzero, TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -33,6 +33,11 @@ __all__ = ["TorchLinker"]
 def _lower(node: Apply) -> Lowered:
     found: Lowered = TORCH.rule(node)(node.op, node)
     return found
+
+
+def _makes_lengths_of_data(node: Apply) -> bool:
+    """Whether the values of a node's inputs decide how long its results are."""
+    return isinstance(node.op, Nonzero) or (isinstance(node.op, BinCount) and not node.op.bounded)
 
 
 class TorchLinker(TableLinker):
@@ -112,6 +117,9 @@ class TorchLinker(TableLinker):
         wanted = config.torch__compile if self.compiled is None else self.compiled
         # torch.compile has no code for complex numbers: it would call the same functions as the uncompiled program.
         if not wanted or any(getattr(v.type, "dtype", "").startswith("complex") for v in fgraph.variables):
+            return False
+        # Nor does it take lengths that depend on data wherever a length is compared with another.
+        if any(map(_makes_lengths_of_data, fgraph.apply_nodes)):
             return False
         if place.type == "cpu" and not compiler_on_path():
             NOTICES.warn(

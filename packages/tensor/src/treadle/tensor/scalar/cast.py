@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
+from treadle.config import lazy_module
 from treadle.graph import Form
 from treadle.tensor.broadcasting import zeros_like
 from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.dtype_rules import check_conversion, promote, same
 from treadle.tensor.elemwise import Elemwise
+from treadle.tensor.errors import TensorTypeError
 from treadle.tensor.scalar_op import ScalarOp
 from treadle.tensor.types import DTYPES, TensorType
 
@@ -19,8 +21,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import Variable
+    from treadle.tensor import masks
     from treadle.tensor.dtype_rules import Dtype, DtypeRule, Operand, Signature
     from treadle.tensor.variable import TensorLike, TensorVariable
+else:
+    masks = lazy_module("treadle.tensor.masks")
 
 
 __all__ = [
@@ -122,8 +127,31 @@ def cast(x: TensorLike, dtype: object) -> TensorVariable:
     return result
 
 
-def where(condition: object, x: object, y: object) -> TensorVariable:
-    """Choose `x` where the condition holds, else `y` (as numpy.where with three arguments)."""
+@overload
+def where(condition: TensorLike) -> tuple[TensorVariable, ...]: ...
+
+
+@overload
+def where(condition: TensorLike, x: TensorLike | None, y: TensorLike | None) -> TensorVariable: ...
+
+
+def where(
+    condition: TensorLike, x: TensorLike | None = None, y: TensorLike | None = None
+) -> TensorVariable | tuple[TensorVariable, ...]:
+    """Choose `x` where the condition holds, else `y`; without them, return the positions where it holds.
+
+    As numpy.where: with one argument it is `nonzero`, one vector for each dimension.
+
+    Raises
+    ------
+    TensorTypeError
+        If only one of `x` and `y` is given.
+    """
+    if x is None and y is None:
+        return masks.nonzero(condition)
+    if x is None or y is None:
+        msg = "where: either both or neither of x and y are needed, got one of them. Pass both, or the condition alone."
+        raise TensorTypeError(msg)
     result: TensorVariable = switch(condition, x, y)
     return result
 

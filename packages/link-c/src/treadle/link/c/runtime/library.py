@@ -15,6 +15,7 @@ from treadle.link.c.runtime.normalization import NORMALIZATION, normalizer
 from treadle.link.c.runtime.product import PRODUCT, accumulated, matmul
 from treadle.link.c.runtime.reduction import DRIVER, KINDS, arg_reducer, reducer
 from treadle.link.c.runtime.scalars import scalar_helpers
+from treadle.link.c.runtime.searching import SEARCHING, search
 from treadle.link.c.runtime.shapes import SHAPES
 from treadle.link.c.runtime.sorting import SORTING, back_from_key, key_of, position_sorter, selector, sorter
 from treadle.link.c.runtime.threads import shared_among_threads
@@ -48,8 +49,8 @@ class Library:
 
     def __init__(self, simd: frozenset[str], portable: bool = False, threads: int = 0) -> None:
         texts: dict[str, str] = {
-            **CORE, **scalar_helpers(), **DRIVER, **FUSED, **PRODUCT, **INDEXING, **NORMALIZATION, **SHAPES,
-            **SORTING, **USERS,
+            **CORE, **scalar_helpers(), **DRIVER, **FUSED, **PRODUCT, **INDEXING, **NORMALIZATION, **SEARCHING,
+            **SHAPES, **SORTING, **USERS,
             "tr_f64s tr_f32s": VECTOR_TYPES,
         }  # fmt: skip
         if threads:
@@ -76,6 +77,7 @@ class Library:
             "tr_place": placing,
             "tr_add": adding,
             "tr_add_points": adding_points,
+            "tr_search": search,
         }
 
     def find(self, name: str) -> tuple[str, str] | None:

@@ -250,7 +250,7 @@ class _Picked:
     def __init__(
         self, writer: GraphWriter, part: ArrayValue, entries: Sequence[Entry], arrays: Sequence[TensorVariable]
     ) -> None:
-        positions = [_index_array(writer, v) for v in arrays]
+        positions = [index_array(writer, v) for v in arrays]
         self.plan = gather_plan(entries, [v.type.ndim for v in arrays])
         self.storages = [p.storage for p in positions]
         ndim = self.plan.array_ndim
@@ -287,7 +287,8 @@ class _Picked:
         writer.call(unit, [*self.arguments, *array.arguments(y.address, strides)], checked=True)
 
 
-def _index_array(writer: GraphWriter, var: TensorVariable) -> ArrayValue:
+def index_array(writer: GraphWriter, var: TensorVariable) -> ArrayValue:
+    """Return a variable as an array: a scalar as one of rank 0, which lies in a buffer."""
     value = writer.value(var)
     if isinstance(value, ArrayValue):
         return value

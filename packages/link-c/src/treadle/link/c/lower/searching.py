@@ -1,0 +1,57 @@
+"""Searches: positions of true elements, binary search, and counts of integers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.link.c.dtypes import ctype
+from treadle.link.c.table import TABLE
+from treadle.tensor import BinCount, CheckMask, Nonzero, SearchSorted
+
+if TYPE_CHECKING:
+    from treadle.link.c.unit import Unit
+    from treadle.tensor import TensorNode
+
+
+@TABLE.register(CheckMask)
+def check_mask(op: CheckMask, node: TensorNode, unit: Unit) -> None:
+    """Write the comparison of lengths, and a view."""
+    del op
+    mask, *wanted = node.inputs
+    source, o = unit.slot(mask), unit.views(node.outputs[0], mask)
+    lengths = ", ".join(map(unit.integer, wanted))
+    rank = mask.type.ndim
+    unit.call(f"tr_check_mask(v + {o}, v + {source}, {rank}, {rank - len(wanted)}, (const int64_t[]){{{lengths}}})")
+
+
+@TABLE.register(Nonzero)
+def nonzero(op: Nonzero, node: TensorNode, unit: Unit) -> None:
+    """Write the search for true elements."""
+    del op
+    (mask,) = node.inputs
+    source = unit.slot(mask)
+    outs = unit.table("int", [unit.owns(out) for out in node.outputs])
+    unit.call(f"tr_nonzero(v, {outs}, v + {source}, {mask.type.ndim})")
+
+
+@TABLE.register(SearchSorted)
+def search_sorted(op: SearchSorted, node: TensorNode, unit: Unit) -> None:
+    """Write binary search."""
+    x, v = node.inputs
+    kind, rank = ctype(x), v.type.ndim
+    source, given, o, packed = unit.slot(x), unit.slot(v), unit.owns(node.outputs[0]), unit.scratch()
+    unit.line(f"const tr_var *values = v + {given};".replace("values", f"values{o}"))
+    unit.line(f"if (!tr_is_contiguous(values{o}, {rank}, {kind.size})) {{")
+    unit.call(f"tr_copy(v + {packed}, values{o}, {rank}, {kind.size}, tr_move{kind.size})")
+    unit.line(f"values{o} = v + {packed}; }}")
+    right = int(op.side == "right")
+    unit.call(f"tr_search_{kind.short}(v + {o}, v + {source}, values{o}, {rank}, {x.type.ndim - 1}, {right})")
+
+
+@TABLE.register(BinCount)
+def bin_count(op: BinCount, node: TensorNode, unit: Unit) -> None:
+    """Write the counting."""
+    x, least, *weights = node.inputs
+    source, o = unit.slot(x), unit.owns(node.outputs[0])
+    given = f"v + {unit.slot(weights[0])}" if weights else "0"
+    unit.call(f"tr_bincount(v + {o}, v + {source}, {given}, {unit.integer(least)}, {int(op.bounded)})")

@@ -1,0 +1,74 @@
+"""Searches on JAX. Where the number of positions found depends on data, it is refused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn
+
+import jax
+import jax.numpy as jnp
+
+from treadle.graph import Unsupported
+from treadle.link.jax.table import JAX, Checked
+from treadle.tensor import BinCount, CheckMask, Nonzero, SearchSorted
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from treadle.link.jax.table import Lowered
+    from treadle.tensor import TensorNode
+
+
+@JAX.register(CheckMask)
+def check_mask(op: CheckMask, node: TensorNode) -> Lowered:
+    """Lower to the mask, flagged where its lengths are not as wanted."""
+    del op
+    batch = node.inputs[0].type.ndim - (len(node.inputs) - 1)
+
+    def run(mask: jax.Array, *lengths: jax.Array | np.ndarray) -> Checked[jax.Array]:
+        wrong = [jnp.asarray(m) != n for n, m in zip(mask.shape[batch:], lengths, strict=True) if n]
+        return Checked(mask, jnp.stack(wrong).any() if wrong else None)
+
+    return run
+
+
+@JAX.register(Nonzero)
+def nonzero(op: Nonzero, node: TensorNode) -> NoReturn:
+    """Refuse."""
+    del op, node
+    reason = "the number of elements that a mask picks is known only when the program runs"
+    remedy = "use where(mask, x, other), x[mask].set(value) with one value, or nonzero(mask, size=n)"
+    raise Unsupported(reason, remedy)
+
+
+@JAX.register(SearchSorted)
+def search_sorted(op: SearchSorted, node: TensorNode) -> Lowered:
+    """Lower to jnp.searchsorted, mapped over the batch."""
+    side = "right" if op.side == "right" else "left"
+
+    def search(x: jax.Array, v: jax.Array) -> jax.Array:
+        # JAX searches among bool values as little as it sorts them.
+        low, key = (a.astype("uint8") if a.dtype == bool else a for a in (x, v))
+        return jnp.searchsorted(low, key, side=side).astype("int64")
+
+    run = search
+    for _ in range(node.inputs[0].type.ndim - 1):
+        run = jax.vmap(run)
+    return run
+
+
+@JAX.register(BinCount)
+def bin_count(op: BinCount, node: TensorNode) -> Lowered:
+    """Lower to a scatter into bins whose number is given."""
+    if not op.bounded:
+        reason = "the number of bins depends on the largest integer, known only when the program runs"
+        raise Unsupported(reason, "give the number of bins: bincount(x, length=n)")
+    dtype = node.outputs[0].type.dtype
+
+    def run(x: jax.Array, bins: np.ndarray, *weights: jax.Array) -> jax.Array:
+        count = int(bins)
+        added = weights[0] if weights else jnp.ones(x.shape, dtype)
+        # Negative positions would count from the end.
+        places = jnp.where(x < 0, count, x)
+        return jnp.zeros(count, dtype).at[places].add(added, mode="drop")
+
+    return run

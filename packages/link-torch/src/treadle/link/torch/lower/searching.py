@@ -1,0 +1,90 @@
+"""Searches: positions of true elements, binary search, and counts of integers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+
+from treadle.link.torch.storage import SIGN_BIT
+from treadle.link.torch.table import TORCH, Checked
+from treadle.tensor import BinCount, CheckMask, Nonzero, SearchSorted
+
+if TYPE_CHECKING:
+    from treadle.link.torch.table import Flag, Lowered
+    from treadle.tensor import TensorNode
+
+
+@TORCH.register(CheckMask)
+def check_mask(op: CheckMask, node: TensorNode) -> Lowered:
+    """Lower to the mask, flagged where its lengths are not as wanted."""
+    del op
+    batch = node.inputs[0].type.ndim - (len(node.inputs) - 1)
+
+    def run(mask: torch.Tensor, *lengths: torch.Tensor) -> tuple[Flag, torch.Tensor]:
+        wrong = [length != n for n, length in zip(mask.shape[batch:], lengths, strict=True) if n]
+        return torch.stack(wrong).any() if wrong else None, mask
+
+    return Checked(run)
+
+
+@TORCH.register(Nonzero)
+def nonzero(op: Nonzero, node: TensorNode) -> Lowered:
+    """Lower to torch.nonzero."""
+    del op
+    if len(node.outputs) == 1:
+        return lambda mask: torch.nonzero(mask, as_tuple=True)[0]
+    return lambda mask: torch.nonzero(mask, as_tuple=True)
+
+
+@TORCH.register(SearchSorted)
+def search_sorted(op: SearchSorted, node: TensorNode) -> Lowered:
+    """Lower to torch.searchsorted; a batch is made one dimension, and values searched for too."""
+    x = node.inputs[0].type
+    batch = x.ndim - 1
+    right = op.side == "right"
+
+    def ordered(a: torch.Tensor) -> torch.Tensor:
+        if a.dtype == torch.bool:
+            return a.to(torch.uint8)
+        if not a.is_floating_point():
+            return torch.bitwise_xor(a, SIGN_BIT) if x.dtype == "uint64" else a
+        # By their bits: NaN after every number, as PyTorch's own search has it nowhere, and one zero.
+        wide = torch.int64 if a.dtype == torch.float64 else torch.int32
+        most = torch.iinfo(wide).max
+        bits = ((a if wide == torch.int64 else a.to(torch.float32)) + 0.0).view(wide)
+        return torch.where(torch.isnan(a), most, torch.where(bits < 0, torch.bitwise_xor(bits, most), bits))
+
+    def run(among: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
+        low, key = ordered(among), ordered(values)
+        rows = 1
+        for n in low.shape[:batch]:
+            rows *= n
+        if batch and low.shape[:batch] != key.shape[:batch]:
+            msg = "the batches of sorted values and of values searched for differ"
+            raise ValueError(msg)
+        if key.numel() == 0 or low.numel() == 0:
+            return torch.zeros(values.shape, dtype=torch.int64, device=values.device)
+        flat = key.reshape(rows, key.numel() // rows).contiguous()
+        found = torch.searchsorted(low.reshape(rows, low.shape[-1]).contiguous(), flat, right=right)
+        return found.reshape(values.shape)
+
+    return run
+
+
+@TORCH.register(BinCount)
+def bin_count(op: BinCount, node: TensorNode) -> Lowered:
+    """Lower to torch.bincount where data decides the number of bins, else to a sum by positions."""
+    dtype = torch.float64 if op.weighted else torch.int64
+
+    def bounded(x: torch.Tensor, bins: int, *weights: torch.Tensor) -> torch.Tensor:
+        added = weights[0] if weights else torch.ones_like(x)
+        # What is out of bounds goes to a bin of its own.
+        places = torch.where((x >= 0) & (x < bins), x, bins)
+        return torch.zeros(bins + 1, dtype=dtype, device=x.device).scatter_add(0, places, added)[:bins]
+
+    def unbounded(x: torch.Tensor, least: torch.Tensor, *weights: torch.Tensor) -> tuple[Flag, torch.Tensor]:
+        found = torch.bincount(torch.clamp(x, min=0), *weights, minlength=int(least))
+        return (x < 0).any(), found.to(dtype)
+
+    return bounded if op.bounded else Checked(unbounded)
