@@ -7,6 +7,7 @@ from treadle.graph import Constant, Variable, shared
 from treadle.tensor import broadcasting as _broadcasting
 from treadle.tensor import dimshuffle as _dimshuffle
 from treadle.tensor import indexing as _indexing
+from treadle.tensor import moments as _moments
 from treadle.tensor import reduction as _reduction
 from treadle.tensor import shape as _shape
 from treadle.tensor.broadcasting import *  # noqa: F403 - the family's ops and functions
@@ -16,6 +17,7 @@ from treadle.tensor.differences import constant_difference
 from treadle.tensor.dimshuffle import *  # noqa: F403 - the family's ops and functions
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.errors import (
+    ArgumentError,
     AxisError,
     DisconnectedInputError,
     DtypeError,
@@ -31,6 +33,7 @@ from treadle.tensor.from_graph import OpFromGraph
 from treadle.tensor.index import At, Entry, Gather, Positions, Span, Symbolic, filled_index, gather_plan, symbolic_count
 from treadle.tensor.indexing import *  # noqa: F403 - the family's ops and functions
 from treadle.tensor.lazy import LAZY, SUBMODULES
+from treadle.tensor.moments import *  # noqa: F403 - the family's functions
 from treadle.tensor.operators import Operators
 from treadle.tensor.reduction import *  # noqa: F403 - the family's ops and functions
 from treadle.tensor.reduction import all_ as all
@@ -81,9 +84,8 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.assertion import *  # noqa: F403
     from treadle.tensor.assumption import *  # noqa: F403
     from treadle.tensor.blockwise import *  # noqa: F403
-    from treadle.tensor.common_shapes import *  # noqa: F403
     from treadle.tensor.closeness import *  # noqa: F403
-    from treadle.tensor.common_shapes import *  # noqa: F403
+    from treadle.tensor.common_shapes import *  # noqa: F403  # noqa: F403
     from treadle.tensor.conditional import *  # noqa: F403
     from treadle.tensor.contraction import *  # noqa: F403
     from treadle.tensor.counting import *  # noqa: F403
@@ -125,6 +127,7 @@ __all__ = [
     "DTYPES",
     "FAMILIES",
     "SCALAR_OPS",
+    "ArgumentError",
     "At",
     "AxisError",
     "Composite",
@@ -180,6 +183,7 @@ __all__ += constructors.__all__
 __all__ += _broadcasting.__all__
 __all__ += _dimshuffle.__all__
 __all__ += _indexing.__all__
+__all__ += _moments.__all__
 __all__ += _reduction.__all__
 __all__ += _shape.__all__
 __all__ += _arithmetic.__all__

@@ -22,6 +22,10 @@ class DtypeError(GraphError, TypeError):
     """No dtype rule covers the dtypes given, or a value does not fit a dtype."""
 
 
+class ArgumentError(GraphError, ValueError):
+    """An argument has a value that the function does not take."""
+
+
 class AxisError(GraphError, ValueError, IndexError):
     """An axis is out of range or named twice."""
 

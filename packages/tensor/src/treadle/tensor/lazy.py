@@ -14,7 +14,12 @@ LAZY = {
     "assumption": "FACTS SpecifyAssumptions assume",
     "blockwise": "Blockwise",
     "common_shapes": "broadcast_arrays broadcast_shape broadcast_shapes",
+    "accumulation": "ACCUMULATIONS Accumulation LinearRecurrence cummax cummin cumprod cumsum cumulative_prod "
+    "cumulative_sum logcumsumexp",
+    "assertion": "Assert CheckAndRaise assert_op",
+    "assumption": "FACTS SpecifyAssumptions assume",
     "closeness": "allclose array_equal array_equiv isclose nan_to_num unwrap",
+    "common_shapes": "broadcast_arrays broadcast_shape broadcast_shapes",
     "conditional": "ifelse",
     "contraction": "batched_dot batched_tensordot cross dense_dot inner kron matvec multi_dot vdot vecdot vecmat",
     "counting": "bincount digitize histogram histogram2d histogram_bin_edges histogramdd searchsorted",
@@ -42,6 +47,7 @@ LAZY = {
     "scalar.integers": "bitwise_count ceil_intdiv gcd lcm",
     "searching": "BinCount CheckMask Nonzero SearchSorted",
     "shape_specification": "SpecifyShape specify_broadcastable specify_shape",
+    "sorting": "ArgSort OrderStatistics Sort argpartition argsort lexsort partition sort sort_complex topk",
     "spaced_numbers": "geomspace linspace logspace meshgrid mgrid ogrid vander",
     "stacking": (
         "block column_stack concat concat_with_broadcast dstack horizontal_stack row_stack stacklists unstack "

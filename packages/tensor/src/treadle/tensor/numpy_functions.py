@@ -16,7 +16,7 @@ import numpy as np
 
 from treadle.config import text_of
 from treadle.graph import Variable
-from treadle.tensor import broadcasting, closeness, gathering, joining, product, reduction
+from treadle.tensor import broadcasting, closeness, gathering, joining, moments, product, reduction
 from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.dimshuffle import (
     atleast_1d,
@@ -170,9 +170,9 @@ COUNTERPARTS: Mapping[str, Counterpart] = MappingProxyType(
     {
         "sum": _as(reduction.sum_, _REDUCED),
         "prod": _as(reduction.prod, _REDUCED),
-        "mean": _as(reduction.mean, _REDUCED),
-        "var": _as(reduction.var, _SPREAD),
-        "std": _as(reduction.std, _SPREAD),
+        "mean": _as(moments.mean, _REDUCED),
+        "var": _as(moments.var, _SPREAD),
+        "std": _as(moments.std, _SPREAD),
         "max": _as(reduction.max_, _TESTED),
         "amax": _as(reduction.max_, _TESTED),
         "min": _as(reduction.min_, _TESTED),
@@ -181,7 +181,7 @@ COUNTERPARTS: Mapping[str, Counterpart] = MappingProxyType(
         "argmin": _as(reduction.argmin, _TESTED),
         "all": _as(reduction.all_, _TESTED),
         "any": _as(reduction.any_, _TESTED),
-        "ptp": _as(reduction.ptp, "a=x axis"),
+        "ptp": _as(moments.ptp, "a=x axis"),
         "clip": _as(arithmetic.clip, "a=x a_min a_max min=a_min max=a_max"),
         "round": _as(rounding.round_, "a decimals"),
         "around": _as(rounding.round_, "a decimals"),

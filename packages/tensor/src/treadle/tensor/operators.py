@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, SupportsIndex
 
 from treadle.config import lazy_module as _lazy_module
 from treadle.tensor import indexing as _indexing
+from treadle.tensor import moments as _moments
 from treadle.tensor import reduction as _reduction
 from treadle.tensor.axes import several_axes as _several_axes
 from treadle.tensor.broadcasting import ones_like, zeros_like
@@ -377,19 +378,19 @@ class Methods(Operators):
         acc_dtype: DTypeLike | None = None,
     ) -> TensorVariable:
         """Return the mean over axes."""
-        return _reduction.mean(self, axis, dtype, keepdims, acc_dtype)
+        return _moments.mean(self, axis, dtype, keepdims, acc_dtype)
 
     def var(
         self, axis: AxisLike = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False
     ) -> TensorVariable:
         """Return the variance over axes."""
-        return _reduction.var(self, axis, ddof, keepdims, corrected)
+        return _moments.var(self, axis, ddof, keepdims, corrected)
 
     def std(
         self, axis: AxisLike = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False
     ) -> TensorVariable:
         """Return the standard deviation over axes."""
-        return _reduction.std(self, axis, ddof, keepdims, corrected)
+        return _moments.std(self, axis, ddof, keepdims, corrected)
 
     def max(self, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
         """Return the largest element along axes."""
@@ -417,7 +418,7 @@ class Methods(Operators):
 
     def ptp(self, axis: AxisLike = None) -> TensorVariable:
         """Return the range of values along an axis."""
-        return _reduction.ptp(self, axis)
+        return _moments.ptp(self, axis)
 
     def clip(self, a_min: TensorLike | None = None, a_max: TensorLike | None = None) -> TensorVariable:
         """Limit the values to an interval."""

@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import reduce
-from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from treadle.config import lazy_module
-from treadle.graph import Form, Variable, as_flag, composed, static_op
-from treadle.tensor.arguments import as_number
+from treadle.graph import Form, Variable, as_flag, static_op
 from treadle.tensor.axes import axis_keyword, normalize_axes
+from treadle.tensor.broadcasting import alloc
 from treadle.tensor.conversion import as_tensor_variable, constant, cotangent_of, tensors
 from treadle.tensor.dimshuffle import NEW, dimshuffle
 from treadle.tensor.dtype_rules import check_conversion
-from treadle.tensor.errors import DtypeError, TensorTypeError
+from treadle.tensor.errors import ArgumentError, DtypeError, ShapeError, TensorTypeError
 from treadle.tensor.fields import fix_axes, fix_dtypes
-from treadle.tensor.from_graph import OpFromGraph
-from treadle.tensor.scalar.arithmetic import add, maximum, mul, sub, true_div
+from treadle.tensor.scalar.arithmetic import add, maximum, minimum, mul, true_div
 from treadle.tensor.scalar.cast import cast, second, switch
 from treadle.tensor.scalar.comparison import eq, neq
-from treadle.tensor.scalar.exponential import sqr, sqrt
 from treadle.tensor.shape import shape_i
 from treadle.tensor.tensor_op import TensorOp
 from treadle.tensor.types import TensorType
@@ -34,12 +30,14 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
     from treadle.graph import Apply, Type, Variable
-    from treadle.tensor import batching
+    from treadle.tensor import batching, joining, prod_derivative
     from treadle.tensor.known_values import Known
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variable import AxisLike, TensorLike, TensorNode, TensorVariable
 else:
     batching = lazy_module("treadle.tensor.batching")
+    joining = lazy_module("treadle.tensor.joining")
+    prod_derivative = lazy_module("treadle.tensor.prod_derivative")
 
 __all__ = [
     "KINDS",
@@ -49,11 +47,7 @@ __all__ = [
     "argmax",
     "argmin",
     "max_and_argmax",
-    "mean",
     "prod",
-    "ptp",
-    "std",
-    "var",
 ]
 
 
@@ -223,7 +217,7 @@ class Reduction(OverAxes):
         if self.kind == "sum" or not self.axes:
             return [cotangent_of(x, second(x, ct))]
         if self.kind == "prod":
-            others = _product_of_others(cast(x, self.acc_dtype), (), self.axes)
+            others = prod_derivative.product_of_others(cast(x, self.acc_dtype), (), self.axes)
             return [cotangent_of(x, mul(ct, others.conj()))]
         hit = eq(x, expanded(outputs[0], self.axes, x.ndim))
         count = sum_(cast(hit, x.dtype), axis=self.axes, keepdims=True)
@@ -232,94 +226,6 @@ class Reduction(OverAxes):
     def __str__(self) -> str:
         """Show kind and axes."""
         return f"{self.kind.capitalize()}{{axes={list(self.axes)}}}"
-
-
-class ProductOfOthers(OpFromGraph):
-    """For each element the product of the others along axes, differentiated in some directions.
-
-    The formula takes zeros apart, so that its own derivative would be wrong there. But the product is linear in each
-    factor: its derivative in a direction leaves out one more element. So the gradient of this op is the same op with
-    one more direction, and derivatives of every order are right, each in linear time.
-
-    Parameters
-    ----------
-    elements, directions
-        Tensors of one type and shape.
-    axes
-        Axes of the product.
-    """
-
-    __props__ = (*(OpFromGraph.__props__ or ()), "axes")
-
-    def __init__(self, elements: Variable, directions: Sequence[Variable], axes: tuple[int, ...]) -> None:
-        x, *along = tensors([v.type.make_variable() for v in (elements, *directions)])
-        super().__init__([x, *along], [_value_of_others(x, along, axes)], inline=True, name="product_of_others")
-        self.axes = axes
-
-    def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> list[Variable]:
-        """Shift the axes behind the batch, of which every input gets a copy."""
-        pairs = list(zip(node.inputs, inputs, strict=True))
-        x, *directions = batching.spread_all(pairs)
-        axes = tuple(axis + batching.most_batch(pairs) for axis in self.axes)
-        return ProductOfOthers(x, directions, axes).make_node(x, *directions).outputs
-
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
-        """Take the cotangent as one more direction, and in place of each; which elements are left out is symmetric."""
-        del outputs
-        x, *directions = tensors(inputs)
-        ct = tensors(cotangents)[0].conj()
-        replaced = [[*directions[:i], ct, *directions[i + 1 :]] for i in range(len(directions))]
-        return [_product_of_others(x, along, self.axes).conj() for along in ([*directions, ct], *replaced)]
-
-
-def _product_of_others(
-    x: TensorVariable, directions: Sequence[TensorVariable], axes: tuple[int, ...]
-) -> TensorVariable:
-    result: TensorVariable = ProductOfOthers(x, directions, axes)(x, *directions)
-    return result
-
-
-def _value_of_others(x: TensorVariable, directions: Sequence[TensorVariable], axes: tuple[int, ...]) -> TensorVariable:
-    """Sum over all choices of different other elements, one for each direction, which leave the product.
-
-    The product is zero unless the zeros leave it, all of them: each is chosen for one of the directions, and any of
-    the other elements for the rest.
-    """
-    zero = eq(x, 0)
-    safe = switch(zero, 1, x)
-    product = prod(safe, axis=axes, keepdims=True)
-    zeros = cast(zero, "int64")
-    others = switch(zero, product, true_div(product, safe))
-    other_zeros = sub(sum_(zeros, axis=axes, keepdims=True), zeros)
-    at_zeros = [switch(zero, d, 0) for d in directions]
-    elsewhere = [switch(zero, 0, true_div(d, safe)) for d in directions]
-    terms: list[TensorVariable] = []
-    for count in range(len(directions) + 1):
-        ways: list[TensorVariable] = []
-        for chosen in combinations(range(len(directions)), count):
-            rest = [d for i, d in enumerate(elsewhere) if i not in chosen]
-            ways.append(
-                _over_different_others([at_zeros[i] for i in chosen], axes, _over_different_others(rest, axes, others))
-            )
-        terms.append(switch(eq(other_zeros, count), reduce(add, ways), 0))
-    return reduce(add, terms)
-
-
-def _over_different_others(
-    values: Sequence[TensorVariable], axes: tuple[int, ...], factor: TensorVariable
-) -> TensorVariable:
-    """Sum the product of values, times a factor, over all choices of different other elements, one for each value."""
-    if not values:
-        return factor
-    *first, last = values
-    alone = sub(sum_(last, axis=axes, keepdims=True), last)
-    total = mul(alone, _over_different_others(first, axes, factor))
-    for i, value in enumerate(first):
-        # Those in which two of the elements are the same are taken out again.
-        total = sub(total, _over_different_others([*first[:i], mul(value, last), *first[i + 1 :]], axes, factor))
-    return total
 
 
 @static_op
@@ -377,7 +283,8 @@ class ArgReduction(OverAxes):
         return f"{self.kind.capitalize()}{{axes={list(self.axes)}}}"
 
 
-def _axes(kind: str, axis: AxisLike, x: TensorVariable) -> tuple[int, ...]:
+def reduced_axes(kind: str, axis: AxisLike, x: TensorVariable) -> tuple[int, ...]:
+    """Return an axis argument as ascending numbers."""
     return tuple(sorted(normalize_axes(kind, axis, x.ndim, of_scalar=True)))
 
 
@@ -389,7 +296,7 @@ def _finish(
 
 
 def _reduce(kind: str, x: TensorVariable, axis: AxisLike, keepdims: bool, dtype: str, acc_dtype: str) -> TensorVariable:
-    axes = _axes(kind, axis, x)
+    axes = reduced_axes(kind, axis, x)
     return _finish(kind, Reduction(kind, axes, dtype, acc_dtype)(x), x, axes, keepdims)
 
 
@@ -406,12 +313,40 @@ def _sum_dtypes(x: TensorVariable, dtype: DTypeLike | None, acc_dtype: DTypeLike
     return result, "float32" if result == "float16" else result
 
 
+def mask_of(what: str, x: TensorVariable, where: TensorLike | None) -> TensorVariable | None:
+    """Return which elements count, as bool tensor that broadcasts to `x`; None for all.
+
+    Raises
+    ------
+    ShapeError
+        If it has more dimensions than `x`.
+    """
+    if where is None or where is True:
+        return None
+    mask = truth(where)
+    if mask.ndim > x.ndim:
+        msg = f"{what}: where has rank {mask.ndim}, more than the tensor's {x.ndim}. It must broadcast to the tensor."
+        raise ShapeError(msg)
+    return mask
+
+
+def with_others(x: TensorVariable, mask: TensorVariable | None, value: TensorLike) -> TensorVariable:
+    """Return a tensor with a value in place of the elements that do not count."""
+    if mask is None:
+        return x
+    kept: TensorVariable = switch(mask, x, cast(as_tensor_variable(value), x.dtype))
+    return kept
+
+
 def sum_(
     x: TensorLike,
     axis: AxisLike = None,
     dtype: DTypeLike | None = None,
     keepdims: bool = False,
     acc_dtype: DTypeLike | None = None,
+    *,
+    initial: TensorLike | None = None,
+    where: TensorLike | None = None,
 ) -> TensorVariable:
     """Sum over axes (as numpy.sum).
 
@@ -427,9 +362,16 @@ def sum_(
         Whether to keep the summed axes with length 1.
     acc_dtype
         Dtype to add in.
+    initial
+        What to start from: a scalar.
+    where
+        Which elements to include: bool, broadcast to `x`; all if None.
     """
     var = as_tensor_variable(x)
-    return _reduce("sum", var, axis, keepdims, *_sum_dtypes(var, dtype, acc_dtype))
+    total = _reduce(
+        "sum", with_others(var, mask_of("sum", var, where), 0), axis, keepdims, *_sum_dtypes(var, dtype, acc_dtype)
+    )
+    return total if initial is None else add(total, cast(initial, total.dtype))
 
 
 def prod(
@@ -438,13 +380,22 @@ def prod(
     dtype: DTypeLike | None = None,
     keepdims: bool = False,
     acc_dtype: DTypeLike | None = None,
+    no_zeros_in_input: bool = False,
+    *,
+    initial: TensorLike | None = None,
+    where: TensorLike | None = None,
 ) -> TensorVariable:
     """Multiply over axes (as numpy.prod; parameters as for `sum_`).
 
-    Derivatives of every order are right, also where factors are zero.
+    Derivatives of every order are right, also where factors are zero; `no_zeros_in_input` promises that none is, which
+    changes nothing.
     """
+    as_flag("prod: no_zeros_in_input", no_zeros_in_input)
     var = as_tensor_variable(x)
-    return _reduce("prod", var, axis, keepdims, *_sum_dtypes(var, dtype, acc_dtype))
+    total = _reduce(
+        "prod", with_others(var, mask_of("prod", var, where), 1), axis, keepdims, *_sum_dtypes(var, dtype, acc_dtype)
+    )
+    return total if initial is None else mul(total, cast(initial, total.dtype))
 
 
 def _ordered(x: TensorLike) -> TensorVariable:
@@ -455,36 +406,80 @@ def _ordered(x: TensorLike) -> TensorVariable:
     return var
 
 
-def max_(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
-    """Return the largest element along axes; a NaN wins; no elements are an error (as numpy.max)."""
+def _extremum(
+    kind: str, x: TensorLike, axis: AxisLike, keepdims: bool, initial: TensorLike | None, where: TensorLike | None
+) -> TensorVariable:
     var = _ordered(x)
-    return _reduce("max", var, axis, keepdims, var.dtype, var.dtype)
+    mask = mask_of(kind, var, where)
+    if initial is None:
+        if mask is not None:
+            msg = f"{kind}: there is no result over no elements, so that where= needs initial=. Pass it."
+            raise ArgumentError(msg)
+        return _reduce(kind, var, axis, keepdims, var.dtype, var.dtype)
+    first = constant(initial, dtype=var.dtype) if isinstance(initial, int | float) else cast(initial, var.dtype)
+    var = with_others(var, mask, first)
+    axes = reduced_axes(kind, axis, var)
+    if not all(var.type.shape[d] for d in axes):
+        # There may be no elements: one more is put in front.
+        lengths = [1 if d == axes[0] else shape_i(var, d) for d in range(var.ndim)]
+        return _reduce(kind, joining.join(axes[0], alloc(first, *lengths), var), axes, keepdims, var.dtype, var.dtype)
+    found = _reduce(kind, var, axes, keepdims, var.dtype, var.dtype)
+    combined: TensorVariable = (maximum if kind == "max" else minimum)(found, first)
+    return combined
 
 
-def min_(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
-    """Return the smallest element along axes; a NaN wins; no elements are an error (as numpy.min)."""
-    var = _ordered(x)
-    return _reduce("min", var, axis, keepdims, var.dtype, var.dtype)
+def max_(
+    x: TensorLike,
+    axis: AxisLike = None,
+    keepdims: bool = False,
+    *,
+    initial: TensorLike | None = None,
+    where: TensorLike | None = None,
+) -> TensorVariable:
+    """Return the largest element along axes; a NaN wins (as numpy.max; parameters as for `sum_`).
+
+    No elements are an error, unless there is `initial`; `where` needs it.
+    """
+    return _extremum("max", x, axis, keepdims, initial, where)
 
 
-def all_(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
-    """Whether all elements along axes are true, that is not zero (as numpy.all)."""
-    return _reduce("all", _truth(x), axis, keepdims, "bool", "bool")
+def min_(
+    x: TensorLike,
+    axis: AxisLike = None,
+    keepdims: bool = False,
+    *,
+    initial: TensorLike | None = None,
+    where: TensorLike | None = None,
+) -> TensorVariable:
+    """Return the smallest element along axes; a NaN wins (as numpy.min; parameters as for `max_`)."""
+    return _extremum("min", x, axis, keepdims, initial, where)
 
 
-def any_(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
-    """Whether any element along axes is true, that is not zero (as numpy.any)."""
-    return _reduce("any", _truth(x), axis, keepdims, "bool", "bool")
+def all_(
+    x: TensorLike, axis: AxisLike = None, keepdims: bool = False, *, where: TensorLike | None = None
+) -> TensorVariable:
+    """Whether all elements along axes are true, that is not zero (as numpy.all; parameters as for `sum_`)."""
+    var = truth(x)
+    return _reduce("all", with_others(var, mask_of("all", var, where), True), axis, keepdims, "bool", "bool")
 
 
-def _truth(x: TensorLike) -> TensorVariable:
+def any_(
+    x: TensorLike, axis: AxisLike = None, keepdims: bool = False, *, where: TensorLike | None = None
+) -> TensorVariable:
+    """Whether any element along axes is true, that is not zero (as numpy.any; parameters as for `sum_`)."""
+    var = truth(x)
+    return _reduce("any", with_others(var, mask_of("any", var, where), False), axis, keepdims, "bool", "bool")
+
+
+def truth(x: TensorLike) -> TensorVariable:
+    """Return whether elements are true, that is not zero."""
     var = as_tensor_variable(x)
     return var if var.dtype == "bool" else neq(var, 0)
 
 
 def _position(kind: str, x: TensorLike, axis: AxisLike, keepdims: bool) -> TensorVariable:
     var = _ordered(x)
-    axes = _axes(kind, axis, var)
+    axes = reduced_axes(kind, axis, var)
     return _finish(kind, ArgReduction(kind, axes)(var), var, axes, keepdims)
 
 
@@ -503,92 +498,3 @@ def max_and_argmax(
 ) -> tuple[TensorVariable, TensorVariable]:
     """Return the largest element along axes and its position."""
     return max_(x, axis, keepdims), argmax(x, axis, keepdims)
-
-
-def _count(x: TensorVariable, axes: Sequence[int], dtype: str) -> TensorVariable:
-    """Return the number of elements along axes as a scalar of a float dtype."""
-    known = [n for d in axes if (n := x.type.shape[d]) is not None]
-    if len(known) == len(axes):
-        return constant(math.prod(known), dtype=dtype)
-    first, *others = (shape_i(x, d) for d in axes)
-    return cast(reduce(mul, others, first), dtype)
-
-
-@composed
-def mean(
-    x: TensorLike,
-    axis: AxisLike = None,
-    dtype: DTypeLike | None = None,
-    keepdims: bool = False,
-    acc_dtype: DTypeLike | None = None,
-) -> TensorVariable:
-    """Return the mean over axes (as numpy.mean): integers give float64, no elements give NaN.
-
-    Parameters are those of `sum_`.
-    """
-    var = as_tensor_variable(x)
-    own = var.type.numpy_dtype
-    result = TensorType(dtype).dtype if dtype is not None else (own.name if own.kind in "fc" else "float64")
-    inner = TensorType(acc_dtype).dtype if acc_dtype is not None else ("float32" if result == "float16" else result)
-    axes = _axes("mean", axis, var)
-    total = sum_(var, axis=axes, dtype=inner, keepdims=keepdims)
-    real = inner if inner not in {"complex64", "complex128"} else {"complex64": "float32"}.get(inner, "float64")
-    return cast(true_div(total, _count(var, axes, real)), result)
-
-
-@composed
-def var(
-    x: TensorLike, axis: AxisLike = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False
-) -> TensorVariable:
-    """Return the variance over axes (as numpy.var), computed from deviations from the mean.
-
-    Parameters
-    ----------
-    x
-        A tensor; of complex numbers the squares are those of absolute values.
-    axis
-        Axis or axes; all if None.
-    ddof
-        Subtracted from the number of elements in the divisor.
-    keepdims
-        Whether to keep the axes with length 1.
-    corrected
-        Whether to take out the rounding error of the mean (the corrected two-pass algorithm): it says how to compute
-        the same number, and is not NumPy's `correction`, which is `ddof`.
-
-    Notes
-    -----
-    T. Chan, G. Golub, R. LeVeque, "Algorithms for computing the sample variance", The American Statistician 37, 1983.
-    """
-    value = as_tensor_variable(x)
-    if value.type.numpy_dtype.kind not in "fc":
-        value = cast(value, "float64")
-    inner = cast(value, "float32") if value.dtype == "float16" else value
-    axes = _axes("var", axis, value)
-    deviations = sub(inner, mean(inner, axis=axes, keepdims=True))
-    total = sum_(_squared_size(deviations), axis=axes, keepdims=keepdims)
-    count = _count(value, axes, total.dtype)
-    if as_flag("var: corrected", corrected):
-        total = sub(total, true_div(_squared_size(sum_(deviations, axis=axes, keepdims=keepdims)), count))
-    lost = as_number("var: ddof", ddof)
-    divisor = maximum(sub(count, lost), 0) if lost else count
-    return cast(true_div(total, divisor), value.real.dtype)
-
-
-def _squared_size(x: TensorVariable) -> TensorVariable:
-    return add(sqr(x.real), sqr(x.imag)) if x.type.numpy_dtype.kind == "c" else sqr(x)
-
-
-@composed
-def std(
-    x: TensorLike, axis: AxisLike = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False
-) -> TensorVariable:
-    """Return the standard deviation over axes (as numpy.std; parameters as for `var`)."""
-    result: TensorVariable = sqrt(var(x, axis, ddof, keepdims, corrected))
-    return result
-
-
-def ptp(x: TensorLike, axis: AxisLike = None) -> TensorVariable:
-    """Return the range of values along an axis (as numpy.ptp)."""
-    result: TensorVariable = sub(max_(x, axis), min_(x, axis))
-    return result

@@ -10,9 +10,10 @@ import numpy as np
 from treadle import tensor as tt
 from treadle.testing.domain import DISTINCT, REAL, WIDE, Domain
 from treadle.testing.records.structured import NO_SPECIAL, of_shape
-from treadle.testing.sample import FLOATS, MAJOR, NUMBERS, REALS, VARIANTS, Operand, Sample
+from treadle.testing.sample import COMPOSED, FLOATS, MAJOR, NUMBERS, REALS, VARIANTS, Operand, Sample
 
 if TYPE_CHECKING:
+    from types import ModuleType
     from typing import Unpack
 
     from treadle.testing.domain import Array
@@ -80,10 +81,25 @@ def _float_mean(function: Function) -> Function:
     return oracle
 
 
+def _masked(package: ModuleType, x: object) -> tuple[object, ...]:
+    """Return reductions of some elements, by NumPy or by treadle."""
+    return (
+        package.sum(x, axis=0, where=_MASK, initial=2),
+        package.prod(x, where=_MASK, initial=2),
+        package.max(x, axis=0, where=_MASK, initial=1),
+        package.any(x, axis=1, where=_MASK),
+        package.all(x, where=_MASK),
+        package.mean(x, axis=1, where=_MASK),
+        package.std(x, axis=1, where=_MASK, correction=1),
+        package.count_nonzero(x, axis=0, keepdims=True),
+    )
+
+
 _statistic = partial(Sample, family=F, variants=NO_SPECIAL, tolerances=_LOSSY, wrt=(0,))
 # None, one, two and three zeros in what is multiplied.
 _HOLES = np.array([[[1, 1, 1, 1], [1, 0, 1, 1], [0, 1, 1, 0]], [[1, 1, 1, 1], [1, 1, 1, 1], [1, 0, 1, 1]]], "int8")
 _MATRIX = (_operand(2, REAL, empty=False),)
+_MASK = np.array([True, False, True, True])
 _CUBE = (_operand(3, REAL, empty=False),)
 
 SAMPLES: tuple[Sample, ...] = (
@@ -120,6 +136,12 @@ SAMPLES: tuple[Sample, ...] = (
                operands=(of_shape((3, 4)),)),
     _statistic("std", build=lambda x: tt.std(x, axis=0, keepdims=True),
                oracle=_float_mean(partial(np.std, axis=0, keepdims=True)), operands=(of_shape((3, 4)),)),
+    Sample("where", F, partial(_masked, tt), partial(_masked, np), (of_shape((3, 4), empty=(0, 4)),),
+           dtypes=("int64", "float32", "float64"), wrt=(0,), variants=("plain", "empty"), kinds=COMPOSED,
+           tolerances=_LOSSY),
+    Sample("initial_of_none", F, lambda x: (tt.max(x, 0, initial=-5), tt.min(x, 0, initial=2)),
+           lambda x: (np.max(x, 0, initial=-5), np.min(x, 0, initial=2)), (of_shape((3, 4), empty=(0, 4)),),
+           dtypes=("int64", "float64"), wrt=(0,), kinds=COMPOSED),
     Sample("ptp", F, lambda x: tt.ptp(x, axis=0), lambda x: np.ptp(x, axis=0), (_operand(2, DISTINCT, empty=False),),
            dtypes=NUMBERS, wrt=(0,), variants=VARIANTS),
 )  # fmt: skip
