@@ -89,6 +89,7 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.conditional import *  # noqa: F403
     from treadle.tensor.contraction import *  # noqa: F403
     from treadle.tensor.counting import *  # noqa: F403
+    from treadle.tensor.convolution import *  # noqa: F403
     from treadle.tensor.derivatives import *  # noqa: F403
     from treadle.tensor.diagonals import *  # noqa: F403
     from treadle.tensor.einstein import *  # noqa: F403
@@ -103,6 +104,7 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.joining import *  # noqa: F403
     from treadle.tensor.masks import *  # noqa: F403
     from treadle.tensor.normalization import *  # noqa: F403
+    from treadle.tensor.pooling import *  # noqa: F403
     from treadle.tensor.product import *  # noqa: F403
     from treadle.tensor.rearrangement import *  # noqa: F403
     from treadle.tensor.repetition import *  # noqa: F403

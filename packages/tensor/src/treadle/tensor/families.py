@@ -33,6 +33,7 @@ FAMILIES = (
     "blockwise",
     "broadcasting",
     "conditional",
+    "convolution",
     "copying",
     "diagonals",
     "dimshuffle",

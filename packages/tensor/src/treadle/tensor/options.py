@@ -80,9 +80,9 @@ OPTIONS: tuple[Option[object], ...] = (
     Option(
         "conv__assert_shape",
         False,
-        "Check the shapes given for convolutions when they run.",
+        "Check the shapes given for convolutions (input_shape, filter_shape) when they run.",
         BOOL,
-        no_effect="The ops that it was about do not exist.",
+        affects_code=False,
     ),
     Option(
         "ctc__root",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from treadle.link.c.dtypes import CTYPES, CType
 from treadle.link.c.runtime.accumulation import ACCUMULATIONS, accumulation, recurrence
+from treadle.link.c.runtime.convolution import CONVOLUTION, convolution
 from treadle.link.c.runtime.core import CORE
 from treadle.link.c.runtime.fused_reduction import FUSED
 from treadle.link.c.runtime.indexing import INDEXING, adding, adding_points, placing
@@ -49,8 +50,8 @@ class Library:
 
     def __init__(self, simd: frozenset[str], portable: bool = False, threads: int = 0) -> None:
         texts: dict[str, str] = {
-            **CORE, **scalar_helpers(), **DRIVER, **FUSED, **PRODUCT, **INDEXING, **NORMALIZATION, **SEARCHING,
-            **SHAPES, **SORTING, **USERS,
+            **CORE, **CONVOLUTION, **scalar_helpers(), **DRIVER, **FUSED, **PRODUCT, **INDEXING, **NORMALIZATION,
+            **SEARCHING, **SHAPES, **SORTING, **USERS,
             "tr_f64s tr_f32s": VECTOR_TYPES,
         }  # fmt: skip
         if threads:
@@ -72,6 +73,7 @@ class Library:
             "tr_select": selector,
             "tr_shifted_exp": partial(shifted_exponentials, simd=simd, portable=portable),
             "tr_matmul": matmul,
+            "tr_conv": convolution,
             "tr_accumulate": accumulated,
             "tr_normalize": normalizer,
             "tr_place": placing,

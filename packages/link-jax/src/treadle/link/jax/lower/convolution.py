@@ -1,0 +1,51 @@
+"""Convolutions on JAX, by lax.conv_general_dilated."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import jax
+import numpy as np
+from jax import lax
+
+from treadle.link.jax.casting import convert
+from treadle.link.jax.table import JAX
+from treadle.tensor import ConvND
+
+if TYPE_CHECKING:
+    from treadle.link.jax.table import Lowered
+    from treadle.tensor import TensorNode
+
+
+@JAX.register(ConvND)
+def convolution(op: ConvND, node: TensorNode) -> Lowered:
+    """Lower to the convolution, or to its transpose in images or filters."""
+    out = node.outputs[0].type
+    inner = np.dtype("float32" if out.dtype == "float16" else out.dtype)
+
+    def forward(x: jax.Array, w: jax.Array) -> jax.Array:
+        return lax.conv_general_dilated(
+            x,
+            w,
+            op.stride,
+            op.padding,
+            rhs_dilation=op.dilation,
+            feature_group_count=op.groups,
+            precision=lax.Precision.HIGHEST,
+        )
+
+    def run(a: jax.Array, b: jax.Array, *wanted: np.ndarray) -> jax.Array:
+        # What does not fit is refused as everywhere; JAX has outputs of length 0 where a filter is too long.
+        given = tuple(int(n) for n in wanted)
+        shape = tuple(n or 0 for n in op.result_shape(a.shape, b.shape, given))
+        a, b = convert(a, inner), convert(b, inner)
+        like = jax.ShapeDtypeStruct(shape, inner)  # type: ignore[no-untyped-call]  # a class of JAX
+        if op.part == "output":
+            made = forward(a, b)
+        elif op.part == "input":
+            made = jax.linear_transpose(lambda x: forward(x, b), like)(a)[0]
+        else:
+            made = jax.linear_transpose(lambda w: forward(a, w), like)(b)[0]
+        return convert(made, out.dtype)
+
+    return run
