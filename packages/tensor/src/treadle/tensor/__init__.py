@@ -88,8 +88,8 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.common_shapes import *  # noqa: F403  # noqa: F403
     from treadle.tensor.conditional import *  # noqa: F403
     from treadle.tensor.contraction import *  # noqa: F403
-    from treadle.tensor.counting import *  # noqa: F403
     from treadle.tensor.convolution import *  # noqa: F403
+    from treadle.tensor.counting import *  # noqa: F403
     from treadle.tensor.derivatives import *  # noqa: F403
     from treadle.tensor.diagonals import *  # noqa: F403
     from treadle.tensor.einstein import *  # noqa: F403
@@ -101,9 +101,11 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.gradient import *  # noqa: F403
     from treadle.tensor.gradient_control import *  # noqa: F403
     from treadle.tensor.gufunc import *  # noqa: F403
+    from treadle.tensor.joined_axes import *  # noqa: F403
     from treadle.tensor.joining import *  # noqa: F403
     from treadle.tensor.masks import *  # noqa: F403
     from treadle.tensor.normalization import *  # noqa: F403
+    from treadle.tensor.padding import *  # noqa: F403
     from treadle.tensor.pooling import *  # noqa: F403
     from treadle.tensor.product import *  # noqa: F403
     from treadle.tensor.rearrangement import *  # noqa: F403
@@ -118,6 +120,7 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.shape_specification import *  # noqa: F403
     from treadle.tensor.sorting import *  # noqa: F403
     from treadle.tensor.spaced_numbers import *  # noqa: F403
+    from treadle.tensor.splitting import *  # noqa: F403
     from treadle.tensor.stacking import *  # noqa: F403
     from treadle.tensor.staging import *  # noqa: F403
     from treadle.tensor.triangles import *  # noqa: F403

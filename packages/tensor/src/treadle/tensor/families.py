@@ -48,6 +48,8 @@ FAMILIES = (
     "optimize",
     "product",
     "reduction",
+    "joined_axes",
+    "splitting",
     "repetition",
     "searching",
     "shape",

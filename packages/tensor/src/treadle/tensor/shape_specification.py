@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treadle.config import lazy_module, text_of
-from treadle.graph import Apply, Form, Operand, static_op
+from treadle.graph import Apply, Constant, Form, Operand, static_op
 from treadle.tensor.arguments import as_items, known_integer
 from treadle.tensor.axes import normalize_axes
 from treadle.tensor.conversion import as_tensor_variable
@@ -172,8 +172,9 @@ def specify_shape(x: TensorLike, shape: TensorLike | Sequence[TensorLike | None]
             "None for those that are not known."
         )
         raise ShapeError(msg)
-    axes = tuple(d for d, n in enumerate(items) if not _is_left_open(n))
-    wanted = as_lengths("specify_shape", [n for n in items if not _is_left_open(n)])  # type: ignore[list-item]  # no None
+    said = [(d, n) for d, n in enumerate(items) if n is not None and not _is_none(n)]
+    axes = [d for d, _ in said]
+    wanted = as_lengths("specify_shape", [n for _, n in said])
     unknown = [
         (d, n)
         for d, n, known in zip(axes, wanted, static_lengths(wanted), strict=True)
@@ -185,12 +186,12 @@ def specify_shape(x: TensorLike, shape: TensorLike | Sequence[TensorLike | None]
     return result
 
 
-def _is_left_open(length: object) -> bool:
-    """Whether nothing is said about a length: None, plain or as a value of the graph."""
-    return length is None or (hasattr(length, "data") and length.data is None)
+def _is_none(length: TensorLike) -> bool:
+    """Whether a length is None as a value of the graph."""
+    return isinstance(length, Constant) and length.data is None
 
 
-def specify_broadcastable(x: TensorLike, *axes: int) -> TensorVariable:
+def specify_broadcastable(x: TensorLike, *axes: int | Sequence[int]) -> TensorVariable:
     """Return a tensor that is said to have length 1 in some dimensions (see `specify_shape`).
 
     Raises
