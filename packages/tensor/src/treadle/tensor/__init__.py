@@ -85,7 +85,7 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.assumption import *  # noqa: F403
     from treadle.tensor.blockwise import *  # noqa: F403
     from treadle.tensor.closeness import *  # noqa: F403
-    from treadle.tensor.common_shapes import *  # noqa: F403  # noqa: F403
+    from treadle.tensor.common_shapes import *  # noqa: F403
     from treadle.tensor.conditional import *  # noqa: F403
     from treadle.tensor.contraction import *  # noqa: F403
     from treadle.tensor.convolution import *  # noqa: F403

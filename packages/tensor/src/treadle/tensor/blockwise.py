@@ -72,6 +72,7 @@ class Blockwise(TensorOp):
     """
 
     __props__ = ("core_op", "signature")
+    __match_args__ = ("core_op", "signature")
 
     def __init__(self, core_op: Op, signature: str | None = None, name: str | None = None) -> None:
         given: object = core_op

@@ -20,8 +20,8 @@ LAZY = {
     "common_shapes": "broadcast_arrays broadcast_shape broadcast_shapes",
     "conditional": "ifelse",
     "contraction": "batched_dot batched_tensordot cross dense_dot inner kron matvec multi_dot vdot vecdot vecmat",
-    "counting": "bincount digitize histogram histogram2d histogram_bin_edges histogramdd searchsorted",
     "convolution": "ConvND conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d",
+    "counting": "bincount digitize histogram histogram2d histogram_bin_edges histogramdd searchsorted",
     "derivatives": "Lop Rop grad_not_implemented grad_undefined hessian hessian_vector_product jacobian pullback pushforward subgraph_grad",
     "diagonals": "AllocDiag ExtractDiag diag diagflat diagonal extract_diag fill_diagonal fill_diagonal_offset identity_like trace",
     "derivatives": (

@@ -7,8 +7,8 @@ treadle has, it applies, with NumPy's names and order of parameters; everything 
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
 from functools import cache
+from itertools import takewhile
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from treadle.config import text_of
 from treadle.graph import Variable
-from treadle.tensor import broadcasting, closeness, gathering, joining, moments, product, reduction
+from treadle.tensor import broadcasting, closeness, gathering, joining, moments, normalization, product, reduction
 from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.dimshuffle import (
     atleast_1d,
@@ -32,12 +32,12 @@ from treadle.tensor.dimshuffle import (
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.errors import NumpyFunctionError
 from treadle.tensor.families import load_families
+from treadle.tensor.numpy_names import Counterpart, counterpart, elementwise_of, function_of
 from treadle.tensor.scalar import (
     arithmetic,
     cast,
     comparison,
     complex_numbers,
-    exponential,
     floating,
     rounding,
     trigonometric,
@@ -94,22 +94,6 @@ def _check_neutral(name: str, key: str, value: object) -> None:
 
 
 # ---------------------------------------------------------------- array functions
-
-
-@dataclass(frozen=True, slots=True)
-class Counterpart:
-    """What stands for a function of NumPy.
-
-    Attributes
-    ----------
-    function
-        The function.
-    parameters
-        For each of NumPy's parameters that it has, its own name of it.
-    """
-
-    function: Callable[..., object]
-    parameters: Mapping[str, str]
 
 
 def _as(function: Callable[..., object], parameters: str) -> Counterpart:
@@ -203,7 +187,7 @@ COUNTERPARTS: Mapping[str, Counterpart] = MappingProxyType(
         "dot": _as(product.dot, "a b"),
         "outer": _as(product.outer, "a b"),
         "tensordot": _as(product.tensordot, "a b axes"),
-        "linalg.matmul": _as(product.matmul, "x1=a x2=b"),
+        "linalg.matmul": _as(product.matmul, "x1 x2"),
         "linalg.outer": _as(product.outer, "x1=a x2=b"),
         "linalg.tensordot": _as(product.tensordot, "x1=a x2=b axes"),
         "linalg.matrix_transpose": _as(matrix_transpose, "x"),
@@ -259,34 +243,21 @@ _NEAREST: Mapping[str, str] = MappingProxyType(
     {
         "add.at": "x[i].inc(y)",
         "append": "concatenate",
-        "argwhere": "where(c, x, y)",
         "array_split": "slices, x[a:b]",
         "average": "mean, or sum(w * x) / sum(w)",
-        "block": "concatenate",
-        "broadcast_arrays": "broadcast_to",
-        "column_stack": "stack(tensors, axis=1)",
         "count_nonzero": "sum(neq(x, 0))",
-        "cross": "products of x[..., i]",
-        "diagonal": "x[arange(n), arange(n)]",
-        "dstack": "stack(tensors, axis=2)",
-        "einsum": "tensordot, or sum of a product",
-        "flip": "x[::-1]",
-        "fliplr": "x[:, ::-1]",
-        "flipud": "x[::-1]",
-        "inner": "tensordot(a, b, axes=((-1,), (-1,)))",
         "linalg.norm": "sqrt(sum(sqr(x)))",
         "linalg.vecdot": "sum(x * y, axis=-1)",
         "linalg.vector_norm": "sqrt(sum(sqr(x)))",
-        "linspace": "arange",
-        "matvec": "matmul",
         "nanmean": "where(isnan(x), 0, x) before mean",
         "nansum": "sum(where(isnan(x), 0, x))",
-        "rollaxis": "moveaxis",
         "split": "slices, x[a:b]",
-        "trace": "sum of x[arange(n), arange(n)]",
-        "vdot": "sum(a * b)",
-        "vecdot": "sum(x * y, axis=-1)",
-        "vecmat": "matmul",
+        "copyto": "x[...].set(y)",
+        "fill_diagonal": "y = fill_diagonal(x, value): a tensor is not changed",
+        "place": "y = where(mask, values, x): a tensor is not changed",
+        "put": "y = x[i].set(values): a tensor is not changed",
+        "put_along_axis": "y = put_along_axis(x, i, values, axis): a tensor is not changed",
+        "putmask": "y = where(mask, values, x): a tensor is not changed",
     }
 )
 
@@ -312,25 +283,34 @@ def array_function(
     if not all(issubclass(t, Variable | np.ndarray) for t in types):
         return NotImplemented
     name = f"{func.__module__}.{func.__name__}".removeprefix("numpy.")
-    found = COUNTERPARTS.get(name)
+    found = COUNTERPARTS.get(name) or counterpart(name, func)
     if found is None:
         raise _unknown(name)
     signature = inspect.signature(func)
     several: tuple[object, ...] = ()
-    given = {}
+    given = dict(found.defaults)
+    further: dict[str, object] = {}
     for key, value in signature.bind(*args, **kwargs).arguments.items():
         parameter = signature.parameters[key]
         if parameter.kind is parameter.VAR_POSITIONAL:
             several = value
         elif parameter.kind is parameter.VAR_KEYWORD:
-            for other, its in value.items():
-                _check_neutral(f"numpy.{name}", other, its)
+            further = value
         elif key in found.parameters:
             if value is not parameter.default:
                 given[found.parameters[key]] = value
         elif value is not parameter.default:
             _check_neutral(f"numpy.{name}", key, value)
-    return found.function(*several, **given)
+    if not found.takes_further:
+        for key, value in further.items():
+            _check_neutral(f"numpy.{name}", key, value)
+        further = {}
+    first = [given.pop(ours) for ours in found.by_place if ours in given]
+    if several:
+        # What stands in front of them is given by place.
+        before = takewhile(lambda p: p.kind is not p.VAR_POSITIONAL, signature.parameters.values())
+        first = [given.pop(found.parameters[p.name]) for p in before if p.name in found.parameters]
+    return found.function(*first, *several, **given, **further)
 
 
 # ---------------------------------------------------------------- ufuncs
@@ -358,8 +338,6 @@ def _elementwise() -> Mapping[Ufunc, Callable[..., Any]]:
     return {**made, **others}
 
 
-# Of scipy.special, by name: SciPy is not imported here.
-_BY_NAME: Mapping[str, Callable[..., Any]] = MappingProxyType({"expit": exponential.sigmoid})
 _REDUCTIONS: Mapping[Ufunc, tuple[Callable[..., Any], bool]] = MappingProxyType(
     {
         np.add: (reduction.sum_, True),
@@ -368,6 +346,7 @@ _REDUCTIONS: Mapping[Ufunc, tuple[Callable[..., Any], bool]] = MappingProxyType(
         np.minimum: (reduction.min_, False),
         np.logical_and: (reduction.all_, False),
         np.logical_or: (reduction.any_, False),
+        np.logaddexp: (normalization.logsumexp, False),
     }
 )
 
@@ -391,7 +370,9 @@ def array_ufunc(ufunc: Ufunc, method: str, inputs: Sequence[TensorLike], kwargs:
         del options["out"]
     if method == "reduce":
         return _reduced(name, ufunc, inputs[0], options)
-    function = _elementwise().get(ufunc) or _BY_NAME.get(ufunc.__name__)
+    if method == "accumulate":
+        return _accumulated(name, ufunc, inputs[0], options)
+    function = _elementwise().get(ufunc) or elementwise_of(ufunc)
     if function is None or method not in {"__call__", "outer"}:
         raise _unknown(name.removeprefix("numpy."))
     operands = list(inputs)
@@ -432,6 +413,30 @@ def _reduced(name: str, ufunc: Ufunc, x: TensorLike, options: dict[str, object])
     if "keepdims" in options:
         given["keepdims"] = options.pop("keepdims")
     if has_dtype and "dtype" in options:
+        given["dtype"] = options.pop("dtype")
+    for key, value in options.items():
+        _check_neutral(name, key, value)
+    return function(x, **given)
+
+
+# What the partial results along an axis are called.
+_ACCUMULATED: Mapping[Ufunc, str] = MappingProxyType(
+    {
+        np.add: "cumsum",
+        np.multiply: "cumprod",
+        np.maximum: "cummax",
+        np.minimum: "cummin",
+        np.logaddexp: "logcumsumexp",
+    }
+)
+
+
+def _accumulated(name: str, ufunc: Ufunc, x: TensorLike, options: dict[str, object]) -> object:
+    function = function_of(_ACCUMULATED.get(ufunc, ""))
+    if function is None:
+        raise _unknown(name.removeprefix("numpy."))
+    given = {"axis": options.pop("axis", 0)}
+    if options.get("dtype") is not None:
         given["dtype"] = options.pop("dtype")
     for key, value in options.items():
         _check_neutral(name, key, value)

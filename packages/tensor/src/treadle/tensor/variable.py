@@ -10,7 +10,8 @@ import numpy as np
 from treadle.config import config
 from treadle.graph import Apply, Constant, SharedVariable, Variable
 from treadle.tensor.errors import TensorTypeError
-from treadle.tensor.operators import Methods, Operators
+from treadle.tensor.methods import FurtherMethods
+from treadle.tensor.operators import Operators
 from treadle.tensor.policy import check_float64
 from treadle.tensor.types import TensorType
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from types import EllipsisType
 
 
-class TensorMethods(Methods):
+class TensorMethods(FurtherMethods):
     """What tensor variables of every kind have."""
 
     __slots__ = ()

@@ -1,0 +1,106 @@
+"""Counterparts of NumPy's functions by name: ``numpy.cumsum`` is `cumsum`, ``numpy.linalg.norm`` is `linalg.norm`."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+# Functions that mean something else here: splits are given by lengths, not by positions; NumPy changes an argument.
+_OTHERWISE = frozenset({"split", "copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"})
+
+
+@dataclass(frozen=True, slots=True)
+class Counterpart:
+    """What stands for a function of NumPy.
+
+    Attributes
+    ----------
+    function
+        The function.
+    parameters
+        For each of NumPy's parameters that it has, its own name of it.
+    defaults
+        NumPy's defaults of parameters that it has other defaults of, by its own names.
+    takes_further
+        Whether it takes any keyword argument.
+    by_place
+        Its own names of parameters that it takes by position only.
+    """
+
+    function: Callable[..., object]
+    parameters: Mapping[str, str]
+    defaults: Mapping[str, object] = field(default_factory=dict)
+    takes_further: bool = False
+    by_place: Sequence[str] = ()
+
+
+def function_of(name: str) -> Callable[..., Any] | None:
+    """Return the public function of treadle.tensor, or of a module of it, that has a name of NumPy's; None if none."""
+    found: object = import_module("treadle.tensor")
+    for part in name.split("."):
+        if not isinstance(found, ModuleType) or part.startswith("_"):
+            return None
+        found = getattr(found, part, None)
+    is_function = callable(found) and not isinstance(found, type | ModuleType)
+    return found if is_function else None  # type: ignore[return-value]  # as looked at
+
+
+@cache
+def counterpart(name: str, theirs: Callable[..., object]) -> Counterpart | None:
+    """Return what stands for a function of NumPy by its name, or None.
+
+    Parameters are those of the same name. Where one side has a name that the other lacks, in the same place, both are
+    taken to mean the same, as in ``numpy.sort(a)`` and ``sort(x)``.
+    """
+    ours = None if name in _OTHERWISE else function_of(name)
+    if ours is None:
+        return None
+    wanted, given = inspect.signature(theirs).parameters, _parameters(ours)
+    places = [p.name for p in given.values() if p.kind in {p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD}]
+    names: dict[str, str] = {}
+    defaults: dict[str, object] = {}
+    for at, parameter in enumerate(wanted.values()):
+        own = parameter.name
+        if parameter.kind in {parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD}:
+            continue
+        if own not in given:
+            if at >= len(places) or places[at] in wanted:
+                continue
+            own = places[at]
+        names[parameter.name] = own
+        if _is_plain(parameter.default) and parameter.default != given[own].default:
+            defaults[own] = parameter.default
+    by_place = [p.name for p in given.values() if p.kind is p.POSITIONAL_ONLY]
+    return Counterpart(ours, names, defaults, any(p.kind is p.VAR_KEYWORD for p in given.values()), by_place)
+
+
+def _parameters(function: Callable[..., object]) -> Mapping[str, inspect.Parameter]:
+    """Return a function's parameters; an elementwise one takes operands by place only."""
+    scalar_op = getattr(function, "scalar_op", None)
+    if scalar_op is None:
+        return inspect.signature(function).parameters
+    kind = inspect.Parameter.POSITIONAL_ONLY
+    return {f"x{i}": inspect.Parameter(f"x{i}", kind) for i in range(getattr(function, "nin", 1))}
+
+
+def _is_plain(default: object) -> bool:
+    return default is None or isinstance(default, bool | int | float | str)
+
+
+@cache
+def elementwise_of(ufunc: Callable[..., object]) -> Callable[..., Any] | None:
+    """Return the function of the name of a ufunc, of NumPy's or of scipy.special's, or None."""
+    name = ufunc.__name__
+    libraries = {"numpy": "", "scipy.special": "special."}
+    for library, folder in libraries.items():
+        if getattr(sys.modules.get(library), name, None) is ufunc:
+            return function_of(f"{folder}{name}") or function_of(name)
+    return None
