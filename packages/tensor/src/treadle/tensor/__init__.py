@@ -84,6 +84,7 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.assertion import *  # noqa: F403
     from treadle.tensor.assumption import *  # noqa: F403
     from treadle.tensor.blockwise import *  # noqa: F403
+    from treadle.tensor.calculus import *  # noqa: F403
     from treadle.tensor.closeness import *  # noqa: F403
     from treadle.tensor.common_shapes import *  # noqa: F403
     from treadle.tensor.conditional import *  # noqa: F403
@@ -104,10 +105,13 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.joined_axes import *  # noqa: F403
     from treadle.tensor.joining import *  # noqa: F403
     from treadle.tensor.masks import *  # noqa: F403
+    from treadle.tensor.nan_functions import *  # noqa: F403
     from treadle.tensor.normalization import *  # noqa: F403
     from treadle.tensor.padding import *  # noqa: F403
     from treadle.tensor.pooling import *  # noqa: F403
+    from treadle.tensor.norms import *  # noqa: F403
     from treadle.tensor.product import *  # noqa: F403
+    from treadle.tensor.quantiles import *  # noqa: F403
     from treadle.tensor.rearrangement import *  # noqa: F403
     from treadle.tensor.repetition import *  # noqa: F403
     from treadle.tensor.scalar.entropy import *  # noqa: F403
@@ -123,6 +127,7 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.splitting import *  # noqa: F403
     from treadle.tensor.stacking import *  # noqa: F403
     from treadle.tensor.staging import *  # noqa: F403
+    from treadle.tensor.statistics import *  # noqa: F403
     from treadle.tensor.triangles import *  # noqa: F403
     from treadle.tensor.type_other import *  # noqa: F403
 

@@ -133,10 +133,10 @@ def var(
     deviations = with_others(sub(inner, center), mask, 0)
     # Counts by a mask differ between the results, and have their axes kept.
     wide = kept or mask is not None
-    total = sum_(_squared_size(deviations), axis=axes, keepdims=wide)
+    total = sum_(squared_size(deviations), axis=axes, keepdims=wide)
     count = _count(value, axes, total.dtype, mask)
     if as_flag("var: corrected", corrected):
-        total = sub(total, true_div(_squared_size(sum_(deviations, axis=axes, keepdims=wide)), count))
+        total = sub(total, true_div(squared_size(sum_(deviations, axis=axes, keepdims=wide)), count))
     if correction is not None and ddof != 0:
         msg = f"var: ddof and correction are the same, got {ddof} and {correction}. Pass one of them."
         raise ArgumentError(msg)
@@ -148,7 +148,7 @@ def var(
 _mean = mean
 
 
-def _squared_size(x: TensorVariable) -> TensorVariable:
+def squared_size(x: TensorVariable) -> TensorVariable:
     return add(sqr(x.real), sqr(x.imag)) if x.type.numpy_dtype.kind == "c" else sqr(x)
 
 

@@ -9,10 +9,11 @@ import numpy as np
 
 from treadle import tensor as tt
 from treadle.testing.domain import DISTINCT, REAL, WIDE, Domain
-from treadle.testing.records.structured import NO_SPECIAL, of_shape
+from treadle.testing.records.structured import NO_SPECIAL, SAME_SHAPE, of_shape
 from treadle.testing.sample import COMPOSED, FLOATS, MAJOR, NUMBERS, REALS, VARIANTS, Operand, Sample
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import ModuleType
     from typing import Unpack
 
@@ -95,6 +96,30 @@ def _masked(package: ModuleType, x: object) -> tuple[object, ...]:
     )
 
 
+def _statistics(package: ModuleType, x: object) -> tuple[object, ...]:
+    """Return what is composed of reductions, by NumPy or by treadle."""
+    return (
+        package.average(x, axis=1, weights=np.array([1.0, 2.0, 0.5, 3.0])),
+        package.cov(x, aweights=np.array([1.0, 2.0, 0.5, 3.0])),
+        package.corrcoef(x, rowvar=False),
+        package.median(x, axis=1),
+        package.quantile(x, np.array([0.1, 0.5]), axis=0, method="hazen"),
+        package.percentile(x, 30, method="lower"),
+        package.nanquantile(x, 0.3, axis=1, keepdims=True),
+        package.nanmean(x, axis=0),
+        package.nanvar(x, axis=1, ddof=1),
+        package.nanmax(x, axis=0),
+        package.nancumsum(x, axis=1),
+        package.diff(x, 2),
+        package.trapezoid(x, axis=0),
+    )
+
+
+def _norms(norm: Callable[..., object], x: object) -> tuple[object, ...]:
+    orders = ((None, None), (3, 0), (np.inf, 1), ("fro", None), (1, None), (-np.inf, None))
+    return tuple(norm(x, order, axis=axis) for order, axis in orders)
+
+
 _statistic = partial(Sample, family=F, variants=NO_SPECIAL, tolerances=_LOSSY, wrt=(0,))
 # None, one, two and three zeros in what is multiplied.
 _HOLES = np.array([[[1, 1, 1, 1], [1, 0, 1, 1], [0, 1, 1, 0]], [[1, 1, 1, 1], [1, 1, 1, 1], [1, 0, 1, 1]]], "int8")
@@ -139,6 +164,10 @@ SAMPLES: tuple[Sample, ...] = (
     Sample("where", F, partial(_masked, tt), partial(_masked, np), (of_shape((3, 4), empty=(0, 4)),),
            dtypes=("int64", "float32", "float64"), wrt=(0,), variants=("plain", "empty"), kinds=COMPOSED,
            tolerances=_LOSSY),
+    Sample("statistics", F, partial(_statistics, tt), partial(_statistics, np), (of_shape((3, 4), domain=DISTINCT),),
+           dtypes=("float64",), wrt=(0,), variants=("plain", "strided"), kinds=COMPOSED, optional=True),
+    Sample("norms", F, partial(_norms, tt.norm), partial(_norms, np.linalg.norm), (of_shape((3, 4), domain=DISTINCT),),
+           dtypes=("int64", "float64"), wrt=(0,), variants=SAME_SHAPE, kinds=COMPOSED),
     Sample("initial_of_none", F, lambda x: (tt.max(x, 0, initial=-5), tt.min(x, 0, initial=2)),
            lambda x: (np.max(x, 0, initial=-5), np.min(x, 0, initial=2)), (of_shape((3, 4), empty=(0, 4)),),
            dtypes=("int64", "float64"), wrt=(0,), kinds=COMPOSED),

@@ -1,0 +1,121 @@
+"""Norms of vectors and matrices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from treadle.graph import as_flag
+from treadle.tensor.axes import normalize_axes
+from treadle.tensor.conversion import as_tensor_variable
+from treadle.tensor.errors import ArgumentError, NumpyFunctionError
+from treadle.tensor.moments import squared_size
+from treadle.tensor.reduction import expanded, max_, min_, sum_
+from treadle.tensor.scalar.arithmetic import abs_
+from treadle.tensor.scalar.cast import cast
+from treadle.tensor.scalar.comparison import neq
+from treadle.tensor.scalar.exponential import power, sqrt
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from treadle.tensor.variable import AxisLike, TensorLike, TensorVariable
+
+    Order = int | float | str | None
+
+__all__ = ["matrix_norm", "norm", "vector_norm"]
+
+
+def _as_inexact(x: TensorLike) -> TensorVariable:
+    value = as_tensor_variable(x)
+    return value if value.type.numpy_dtype.kind in "fc" else cast(value, "float64")
+
+
+def _of_vectors(x: TensorVariable, order: Order, axes: Sequence[int], keepdims: bool) -> TensorVariable:
+    """Return the norm of the vectors along axes."""
+    if isinstance(order, str):
+        msg = f"norm: Invalid norm order '{order}' for vectors. Pass a number, inf or -inf."
+        raise ArgumentError(msg)
+    if order is None or order == 2:
+        result: TensorVariable = sqrt(sum_(squared_size(x), axis=axes, keepdims=keepdims))
+        return result
+    size = abs_(x)
+    if order == np.inf:
+        return max_(size, axis=axes, keepdims=keepdims)
+    if order == -np.inf:
+        return min_(size, axis=axes, keepdims=keepdims)
+    if order == 0:
+        return sum_(cast(neq(x, 0), size.dtype), axis=axes, keepdims=keepdims)
+    if order == 1:
+        return sum_(size, axis=axes, keepdims=keepdims)
+    return cast(power(sum_(power(size, order), axis=axes, keepdims=keepdims), 1 / order), size.dtype)
+
+
+def _of_matrices(x: TensorVariable, order: Order, axes: Sequence[int], keepdims: bool) -> TensorVariable:
+    """Return the norm of the matrices whose rows and columns lie along two axes."""
+    rows, columns = axes
+    if order in {None, "fro", "f"}:
+        return _of_vectors(x, 2, axes, keepdims)
+    if order in {2, -2, "nuc"}:
+        msg = f"norm: the order {order!r} of a matrix needs singular values, which treadle.tensor does not compute yet."
+        raise NumpyFunctionError(msg + " Take 'fro', 1, -1, inf or -inf.")
+    if order not in {1, -1, np.inf, -np.inf}:
+        msg = f"norm: Invalid norm order for matrices, got {order!r}. Take 'fro', 1, -1, inf or -inf."
+        raise ArgumentError(msg)
+    added, chosen = (rows, columns) if order in {1, -1} else (columns, rows)
+    sums = sum_(abs_(x), axis=added, keepdims=True)
+    found = (max_ if order in {1, np.inf} else min_)(sums, axis=(added, chosen))
+    return expanded(found, tuple(sorted(axes)), x.ndim) if keepdims else found
+
+
+def norm(x: TensorLike, ord: Order = None, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
+    """Return a norm of vectors or matrices (as numpy.linalg.norm).
+
+    Parameters
+    ----------
+    x
+        A tensor; integers are converted to float64.
+    ord
+        The order. Of vectors any number, inf or -inf; of matrices ``fro``, 1, -1, inf or -inf. None: the square root
+        of the sum of squares, of all elements if `axis` is None too.
+    axis
+        An axis of vectors, or two axes of matrices; None for all axes of a vector or matrix.
+    keepdims
+        Whether to keep the axes with length 1.
+
+    Raises
+    ------
+    NumpyFunctionError
+        For the orders 2, -2 and ``nuc`` of matrices, which need singular values.
+    """
+    value = _as_inexact(x)
+    kept = as_flag("norm: keepdims", keepdims)
+    if axis is None:
+        axes = tuple(range(value.ndim))
+        if ord is None or (ord in {"f", "fro"} and value.ndim == 2):
+            return _of_vectors(value, 2, axes, kept)
+    else:
+        axes = normalize_axes("norm", axis, value.ndim)
+    if len(axes) == 1:
+        return _of_vectors(value, ord, axes, kept)
+    if len(axes) == 2:
+        return _of_matrices(value, ord, axes, kept)
+    msg = f"norm: Improper number of dimensions to norm, got {len(axes)}. Name one or two axes."
+    raise ArgumentError(msg)
+
+
+def vector_norm(
+    x: TensorLike, /, *, axis: AxisLike = None, keepdims: bool = False, ord: int | float = 2
+) -> TensorVariable:
+    """Return the norm of vectors along axes, of all elements if None (as numpy.linalg.vector_norm)."""
+    value = _as_inexact(x)
+    axes = normalize_axes("vector_norm", axis, value.ndim, of_scalar=True)
+    return _of_vectors(value, ord, axes, as_flag("vector_norm: keepdims", keepdims))
+
+
+def matrix_norm(x: TensorLike, /, *, keepdims: bool = False, ord: Order = "fro") -> TensorVariable:
+    """Return the norm of the matrices in the last two dimensions (as numpy.linalg.matrix_norm)."""
+    value = _as_inexact(x)
+    axes = normalize_axes("matrix_norm", (-2, -1), value.ndim)
+    return _of_matrices(value, ord, axes, as_flag("matrix_norm: keepdims", keepdims))
