@@ -9,10 +9,7 @@ from treadle.config import lazy_module
 # For each module of `treadle.tensor` its public names: its ``__all__``. `treadle/tensor/__init__.py` has a star import
 # of each for type checkers; a test compares the three. One line for each module, however long: it is a table.
 LAZY = {
-    "accumulation": (
-        "ACCUMULATIONS Accumulation LinearRecurrence cummax cummin cumprod cumsum cumulative_prod cumulative_sum "
-        "logcumsumexp"
-    ),
+    "accumulation": "ACCUMULATIONS Accumulation LinearRecurrence cummax cummin cumprod cumsum cumulative_prod cumulative_sum logcumsumexp",
     "assertion": "Assert CheckAndRaise assert_op",
     "assumption": "FACTS SpecifyAssumptions assume",
     "blockwise": "Blockwise",
@@ -25,46 +22,30 @@ LAZY = {
     "counting": "bincount digitize histogram histogram2d histogram_bin_edges histogramdd searchsorted",
     "derivatives": "Lop Rop grad_not_implemented grad_undefined hessian hessian_vector_product jacobian pullback pushforward subgraph_grad",
     "diagonals": "AllocDiag ExtractDiag diag diagflat diagonal extract_diag fill_diagonal fill_diagonal_offset identity_like trace",
-    "derivatives": (
-        "Lop Rop grad_not_implemented grad_undefined hessian hessian_vector_product jacobian pullback pushforward "
-        "subgraph_grad"
-    ),
-    "diagonals": (
-        "AllocDiag ExtractDiag diag diagflat diagonal extract_diag fill_diagonal fill_diagonal_offset identity_like "
-        "trace"
-    ),
     "einstein": "einsum",
     "external_op": "ExternalOp wrap_external",
     "from_function": "FromFunctionOp as_op wrap_py",
     "functional": "apply_along_axis vectorize",
     "fused_reduction": "FusedReduction",
-    "gathering": (
-        "choose inverse_permutation ix_ permute_row_elements piecewise put put_along_axis select take take_along_axis"
-    ),
+    "gathering": "choose inverse_permutation ix_ permute_row_elements piecewise put put_along_axis select take take_along_axis",
     "gradient": "grad",
-    "gradient_control": (
-        "DisconnectedGrad GradClip GradScale GradientControl UndefinedGrad ZeroGrad disconnected_grad grad_clip "
-        "grad_scale undefined_grad zero_grad"
-    ),
+    "gradient_control": "DisconnectedGrad GradClip GradScale GradientControl UndefinedGrad ZeroGrad disconnected_grad grad_clip grad_scale undefined_grad zero_grad",
     "gufunc": "parse_gufunc_signature safe_signature",
     "joined_axes": "JoinDims SplitDims join_dims pack split_dims unpack",
     "joining": "ARange Join arange concatenate eye hstack join range_length stack vstack",
     "masks": "argwhere compress extract flatnonzero nonzero nonzero_values place putmask",
     "nan_functions": "nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmin nanprod nanstd nansum nanvar",
     "normalization": "LogSoftmax LogSumExp Peak Softmax log_softmax logsumexp softmax",
-    "pooling": "avg_pool1d avg_pool2d avg_pool3d max_pool1d max_pool2d max_pool3d pool_2d pool_3d",
     "padding": "pad",
     "norms": "matrix_norm norm vector_norm",
+    "pooling": "avg_pool1d avg_pool2d avg_pool3d max_pool1d max_pool2d max_pool3d pool_2d pool_3d",
     "product": "Gemm MatMul dot matmul outer tensordot",
     "quantiles": "median nanmedian nanpercentile nanquantile percentile quantile",
     "rearrangement": "flip fliplr flipud roll rollaxis rot90",
     "repetition": "RepeatedPositions repeat resize tile",
     "scalar.entropy": "entr kl_div rel_entr xlog1py xlogx xlogy xlogy0",
     "scalar.error_functions": "erf erfc erfcinv erfcx erfinv log_ndtr ndtr ndtri ndtri_exp owens_t",
-    "scalar.floating": (
-        "cbrt copysign fabs float_power fmax fmin fmod frexp heaviside hypot ldexp logaddexp2 modf nextafter "
-        "positive rint signbit spacing"
-    ),
+    "scalar.floating": "cbrt copysign fabs float_power fmax fmin fmod frexp heaviside hypot ldexp logaddexp2 modf nextafter positive rint signbit spacing",
     "scalar.gamma_functions": "digamma gammaln psi",
     "scalar.integers": "bitwise_count ceil_intdiv gcd lcm",
     "scalar.stable_quotients": "exprel log_expit logit sinc",
@@ -73,10 +54,7 @@ LAZY = {
     "sorting": "ArgSort OrderStatistics Sort argpartition argsort lexsort partition sort sort_complex topk",
     "spaced_numbers": "geomspace linspace logspace meshgrid mgrid ogrid vander",
     "splitting": "Split array_split dsplit hsplit split vsplit",
-    "stacking": (
-        "block column_stack concat concat_with_broadcast dstack horizontal_stack row_stack stacklists unstack "
-        "vertical_stack"
-    ),
+    "stacking": "block column_stack concat concat_with_broadcast dstack horizontal_stack row_stack stacklists unstack vertical_stack",
     "staging": "Staging stage static_positions",
     "statistics": "apply_over_axes average corrcoef cov mode trim_mean",
     "triangles": "tri tril tril_indices tril_indices_from triu triu_indices triu_indices_from",
