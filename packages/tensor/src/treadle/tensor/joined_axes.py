@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from treadle.config import lazy_module, text_of
 from treadle.graph import Apply, Form, composed, static_op
 from treadle.tensor.arguments import as_integer, known_integer
 from treadle.tensor.axes import named_axes, normalize_axis
 from treadle.tensor.conversion import as_tensor_variable, constant
+from treadle.tensor.conversion import tensors as as_tensors
 from treadle.tensor.errors import AxisError, ShapeError, TensorTypeError
 from treadle.tensor.fields import fix_integers
 from treadle.tensor.int_arithmetic import greatest, number, times, whole_quotient
@@ -24,15 +27,13 @@ from treadle.tensor.types import MOST_DIMENSIONS, TensorType
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
-
     from treadle.graph import Type, Variable
-    from treadle.tensor import vectorize
+    from treadle.tensor import batching
     from treadle.tensor.int_arithmetic import Number
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variable import AxisLike, TensorLike, TensorNode, TensorVariable
 else:
-    vectorize = lazy_module("treadle.tensor.vectorize")
+    batching = lazy_module("treadle.tensor.batching")
 
 __all__ = ["JoinDims", "SplitDims", "join_dims", "pack", "split_dims", "unpack"]
 
@@ -98,7 +99,7 @@ class JoinDims(TensorOp):
 
     def vectorize_node(self, node: TensorNode, x: TensorVariable) -> Apply:
         """Join behind the batch."""
-        return JoinDims(self.start_axis + vectorize.batch_ndim(node.inputs[0], x), self.n_axes).make_node(x)
+        return JoinDims(self.start_axis + batching.batch_ndim(node.inputs[0], x), self.n_axes).make_node(x)
 
     def decompose(self, *inputs: Variable) -> Sequence[Variable]:
         """Return a reshape."""
@@ -154,8 +155,9 @@ class SplitDims(TensorOp):
             raise AxisError(msg)
         # Reshape of one dimension alone has the same rules and the same errors.
         alone = Reshape(len(wanted)).make_node(TensorType(x.dtype, (x.type.shape[self.axis],)).make_variable(), *wanted)
-        shape_ = (*x.type.shape[: self.axis], *alone.outputs[0].type.shape, *x.type.shape[self.axis + 1 :])
-        return Apply(self, [x, *wanted], [TensorType(x.dtype, shape_).make_variable()])
+        (part,) = as_tensors(alone.outputs)
+        made = (*x.type.shape[: self.axis], *part.type.shape, *x.type.shape[self.axis + 1 :])
+        return Apply(self, [x, *wanted], [TensorType(x.dtype, made).make_variable()])
 
     def printed_form(self, node: Apply) -> Form:
         """Write ``split_dims(x, n, m, axis=1)``."""
@@ -192,8 +194,8 @@ class SplitDims(TensorOp):
 
     def vectorize_node(self, node: TensorNode, x: TensorVariable, *wanted: TensorVariable) -> Apply:
         """Split behind the batch."""
-        batch = vectorize.batch_ndim(node.inputs[0], x)
-        return SplitDims(self.axis + batch).make_node(x, *vectorize.checked_lengths(node, wanted))
+        batch = batching.batch_ndim(node.inputs[0], x)
+        return SplitDims(self.axis + batch).make_node(x, *batching.checked_lengths(node, wanted))
 
     @composed
     def decompose(self, *inputs: Variable) -> Sequence[Variable]:
@@ -344,9 +346,9 @@ def pack(*tensors: TensorLike, keep_axes: AxisLike = None) -> tuple[TensorVariab
 
 
 def _part_of_shape(x: TensorVariable, start: int, stop: int) -> TensorVariable:
-    known = x.type.shape[start:stop]
-    if None not in known:
-        return constant(list(known) or [0][:0], dtype=LENGTH)
+    known = [n for n in x.type.shape[start:stop] if n is not None]
+    if len(known) == stop - start:
+        return constant(np.array(known, LENGTH))
     return shape(x)[start:stop] if start or stop < x.ndim else shape(x)
 
 

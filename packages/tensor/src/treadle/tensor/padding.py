@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from treadle.tensor.int_arithmetic import Number
     from treadle.tensor.variable import TensorLike, TensorVariable
 
-    Pair = tuple[TensorLike, TensorLike]
+    Pair = tuple[TensorLike | None, TensorLike | None]
     Width = tuple[Number, Number]
     Extension = Callable[[TensorVariable, int, Width], TensorVariable]
 
@@ -162,7 +162,7 @@ def _items(what: str, value: TensorLike, ndim: int) -> list[list[TensorLike]]:
 def _pairs(what: str, value: TensorLike | None, ndim: int, default: TensorLike | None) -> list[Pair]:
     """Return an argument as a pair for each dimension, for what stands before and after."""
     if value is None:
-        return [(default, default)] * ndim  # type: ignore[list-item]  # None stands for all elements
+        return [(default, default)] * ndim
     return [(items[0], items[-1]) for items in _items(what, value, ndim)]
 
 
@@ -177,9 +177,9 @@ def _widths(x: TensorVariable, given: TensorLike | Mapping[int, TensorLike]) -> 
     return [(_width(a), _width(b)) for a, b in _pairs("pad: pad_width", given, x.ndim, 0)]
 
 
-def _width(given: TensorLike) -> Number:
+def _width(given: TensorLike | None) -> Number:
     """Return a number of elements: an integer, or an int64 scalar."""
-    var = as_tensor_variable(given)
+    var = as_tensor_variable(0 if given is None else given)
     if var.ndim or var.type.numpy_dtype.kind not in "iu":
         msg = f"pad: pad_width must be of integers, got {text_of(given)} of type {var.type}. Cast it."
         raise TensorTypeError(msg)
@@ -200,7 +200,7 @@ def _at(axis: int, part: slice) -> tuple[slice, ...]:
 
 def _with_constants(x: TensorVariable, widths: Sequence[Width], values: Sequence[Pair]) -> TensorVariable:
     """Return a tensor with constants around it."""
-    filled = [[cast(as_tensor_variable(v), x.dtype) for v in pair] for pair in values]
+    filled = [[cast(as_tensor_variable(0 if v is None else v), x.dtype) for v in pair] for pair in values]
     own = lengths(x)
     first = filled[0][0]
     if all(v is first or (isinstance(v, Constant) and v.equals(first)) for pair in filled for v in pair):
@@ -227,7 +227,9 @@ def _ramp(x: TensorVariable, axis: int, width: Width, ends: Pair) -> TensorVaria
     """Return a tensor with numbers at even distances between end values and its edges around it."""
     parts = []
     for edge, end, n in zip((0, -1), ends, width, strict=True):
-        made = linspace(end, x[(*(slice(None),) * axis, edge)], n, endpoint=False, dtype=x.dtype, axis=axis)
+        made = linspace(
+            0 if end is None else end, x[(*(slice(None),) * axis, edge)], n, endpoint=False, dtype=x.dtype, axis=axis
+        )
         parts.append(made if isinstance(made, Variable) else made[0])
     return concatenate([parts[0], x, parts[1][_at(axis, slice(None, None, -1))]], axis)
 
@@ -254,9 +256,9 @@ def _statistics(name: str, x: TensorVariable, axis: int, width: Width, spans: Pa
             msg = "pad: stat_length of 0 yields no value for padding. Give a longer one."
             raise ShapeError(msg)
         part = x if span is None else x[_at(axis, slice(minus(n, count), None) if is_after else slice(count))]
-        if span is None and found:
-            found.append(found[0])
-            continue
+        if is_after and spans == (None, None):
+            found *= 2
+            break
         if name in {"maximum", "minimum"}:
             value = part.max(axis, keepdims=True) if name == "maximum" else part.min(axis, keepdims=True)
         else:

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     import numpy as np
 
     from treadle.graph import Variable
-    from treadle.tensor import vectorize
+    from treadle.tensor import batching
     from treadle.tensor.int_arithmetic import Number
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variable import TensorLike, TensorNode, TensorVariable
 else:
-    vectorize = lazy_module("treadle.tensor.vectorize")
+    batching = lazy_module("treadle.tensor.batching")
 
 __all__ = ["Split", "array_split", "dsplit", "hsplit", "split", "vsplit"]
 
@@ -122,8 +122,8 @@ class Split(TensorOp):
 
     def vectorize_node(self, node: TensorNode, x: TensorVariable, *sizes: TensorVariable) -> Apply:
         """Cut behind the batch."""
-        batch = vectorize.batch_ndim(node.inputs[0], x)
-        return Split(self.len_splits, self.axis + batch).make_node(x, *vectorize.checked_lengths(node, sizes))
+        batch = batching.batch_ndim(node.inputs[0], x)
+        return Split(self.len_splits, self.axis + batch).make_node(x, *batching.checked_lengths(node, sizes))
 
     @composed
     def decompose(self, *inputs: Variable) -> Sequence[Variable]:

@@ -1,0 +1,3 @@
+"""AllocEmpty: memory that nothing was written to."""
+
+from __future__ import annotations
