@@ -86,13 +86,15 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.blockwise import *  # noqa: F403
     from treadle.tensor.calculus import *  # noqa: F403
     from treadle.tensor.closeness import *  # noqa: F403
-    from treadle.tensor.common_shapes import *  # noqa: F403
+    from treadle.tensor.common_shapes import *  # noqa: F403  # noqa: F403
     from treadle.tensor.conditional import *  # noqa: F403
     from treadle.tensor.contraction import *  # noqa: F403
     from treadle.tensor.convolution import *  # noqa: F403
+    from treadle.tensor.coordinates import *  # noqa: F403
     from treadle.tensor.counting import *  # noqa: F403
     from treadle.tensor.derivatives import *  # noqa: F403
     from treadle.tensor.diagonals import *  # noqa: F403
+    from treadle.tensor.editing import *  # noqa: F403
     from treadle.tensor.einstein import *  # noqa: F403
     from treadle.tensor.external_op import *  # noqa: F403
     from treadle.tensor.from_function import *  # noqa: F403
@@ -121,6 +123,7 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.scalar.integers import *  # noqa: F403
     from treadle.tensor.scalar.stable_quotients import *  # noqa: F403
     from treadle.tensor.searching import *  # noqa: F403
+    from treadle.tensor.sets import *  # noqa: F403
     from treadle.tensor.shape_specification import *  # noqa: F403
     from treadle.tensor.sorting import *  # noqa: F403
     from treadle.tensor.spaced_numbers import *  # noqa: F403

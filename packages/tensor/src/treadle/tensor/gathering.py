@@ -8,6 +8,7 @@ import numpy as np
 
 from treadle.graph import Variable
 from treadle.tensor.arguments import as_choice, as_items
+from treadle.tensor.assertion import CheckAndRaise
 from treadle.tensor.axes import normalize_axis
 from treadle.tensor.broadcasting import zeros_like
 from treadle.tensor.conversion import as_tensor_variable
@@ -18,7 +19,8 @@ from treadle.tensor.joining import arange
 from treadle.tensor.masks import nonzero
 from treadle.tensor.scalar.arithmetic import maximum, minimum, mod, sub
 from treadle.tensor.scalar.cast import cast, second, switch
-from treadle.tensor.scalar.comparison import eq, lt
+from treadle.tensor.scalar.comparison import eq, ge, lt
+from treadle.tensor.scalar.logic import bitwise_and
 from treadle.tensor.shape import LENGTH, flatten, reshape, shape_i
 
 if TYPE_CHECKING:
@@ -191,18 +193,21 @@ def choose(a: TensorLike, choices: Sequence[TensorLike] | TensorLike, mode: str 
     for k in range(len(given) - 2, -1, -1):
         result = switch(eq(number, k), cast(given[k], dtype), result)
     if len(given) == 1:
-        result = switch(eq(number, 0), result, result)
+        # The numbers are still checked, and lend the result their shape.
+        result = second(number, result)
     return result
 
 
 def _checked(which: TensorVariable, n: TensorLike) -> TensorVariable:
-    """Return numbers as they are; none of them may be negative, or n or more."""
-    return subtensor(arange(n), switch(lt(which, 0), n, cast(which, LENGTH)))
+    """Return numbers as they are; the program raises a ValueError where one is negative, or n or more."""
+    inside = bitwise_and(ge(which, 0), lt(which, n))
+    checked: TensorVariable = CheckAndRaise(ValueError, "choose: a number of no choice")(cast(which, LENGTH), inside)
+    return checked
 
 
 def _choose_from(which: TensorVariable, table: TensorVariable, how: str) -> TensorVariable:
     n = shape_i(table, 0)
-    number = switch(lt(which, 0), n, cast(which, LENGTH)) if how == "raise" else in_bounds(which, n, how)
+    number = _checked(which, n) if how == "raise" else in_bounds(which, n, how)
     ndim = max(which.ndim, table.ndim - 1)
     lacking = ndim - (table.ndim - 1)
     wide = dimshuffle(table, 0, *[NEW] * lacking, *range(1, table.ndim))

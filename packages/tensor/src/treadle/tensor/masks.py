@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, overload
 import numpy as np
 
 from treadle.graph import as_flag
+from treadle.tensor.accumulation import cumsum
 from treadle.tensor.axes import normalize_axis
 from treadle.tensor.broadcasting import zeros
 from treadle.tensor.conversion import as_tensor_variable, tensors
@@ -16,11 +17,11 @@ from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.index import Positions, Span
 from treadle.tensor.indexing import set_subtensor, subtensor
 from treadle.tensor.joining import arange, stack
-from treadle.tensor.scalar.arithmetic import add, mod
+from treadle.tensor.scalar.arithmetic import add, floor_div, maximum, mod
 from treadle.tensor.scalar.cast import cast, switch
-from treadle.tensor.scalar.comparison import neq
-from treadle.tensor.searching import Nonzero
-from treadle.tensor.shape import flatten, reshape, shape_i
+from treadle.tensor.scalar.comparison import lt, neq
+from treadle.tensor.searching import Nonzero, SearchSorted
+from treadle.tensor.shape import LENGTH, flatten, reshape, shape_i
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,18 +42,42 @@ def as_mask(a: TensorLike) -> TensorVariable:
 
 
 @overload
-def nonzero(a: TensorLike, return_matrix: Literal[False] = False) -> tuple[TensorVariable, ...]: ...
+def nonzero(
+    a: TensorLike,
+    return_matrix: Literal[False] = False,
+    *,
+    size: TensorLike | None = None,
+    fill_value: TensorLike | Sequence[TensorLike] = 0,
+) -> tuple[TensorVariable, ...]: ...
 
 
 @overload
-def nonzero(a: TensorLike, return_matrix: Literal[True]) -> TensorVariable: ...
+def nonzero(
+    a: TensorLike,
+    return_matrix: Literal[True],
+    *,
+    size: TensorLike | None = None,
+    fill_value: TensorLike | Sequence[TensorLike] = 0,
+) -> TensorVariable: ...
 
 
 @overload
-def nonzero(a: TensorLike, return_matrix: bool) -> tuple[TensorVariable, ...] | TensorVariable: ...
+def nonzero(
+    a: TensorLike,
+    return_matrix: bool,
+    *,
+    size: TensorLike | None = None,
+    fill_value: TensorLike | Sequence[TensorLike] = 0,
+) -> tuple[TensorVariable, ...] | TensorVariable: ...
 
 
-def nonzero(a: TensorLike, return_matrix: bool = False) -> tuple[TensorVariable, ...] | TensorVariable:
+def nonzero(
+    a: TensorLike,
+    return_matrix: bool = False,
+    *,
+    size: TensorLike | None = None,
+    fill_value: TensorLike | Sequence[TensorLike] = 0,
+) -> tuple[TensorVariable, ...] | TensorVariable:
     """Return the positions of the elements that are not zero, a vector for each dimension (as numpy.nonzero).
 
     Parameters
@@ -61,6 +86,11 @@ def nonzero(a: TensorLike, return_matrix: bool = False) -> tuple[TensorVariable,
         A tensor of rank 1 or more.
     return_matrix
         Whether to return one matrix, with a row for each dimension.
+    size
+        How many positions are returned: the first ones. With it the shape does not depend on data, so that JAX takes
+        it.
+    fill_value
+        What follows where there are fewer than `size`; a number, or one for each dimension.
 
     Raises
     ------
@@ -71,8 +101,37 @@ def nonzero(a: TensorLike, return_matrix: bool = False) -> tuple[TensorVariable,
     if not var.ndim:
         msg = f"nonzero: a tensor of rank 1 or more is needed, got {var} of rank 0. Use atleast_1d(x)."
         raise ShapeError(msg)
-    found = tensors(Nonzero().make_node(as_mask(var)).outputs)
+    mask = as_mask(var)
+    if size is None:
+        found = tensors(Nonzero().make_node(mask).outputs)
+    else:
+        fills = list(fill_value) if isinstance(fill_value, list | tuple) else [fill_value] * var.ndim
+        found = _first_positions(mask, size, fills)
     return stack(found) if as_flag("nonzero: return_matrix", return_matrix) else tuple(found)
+
+
+def first_true(mask: TensorVariable, size: TensorLike) -> TensorVariable:
+    """Return the positions of the first true elements of a vector, and its length where there are fewer."""
+    count = cumsum(cast(mask, LENGTH))
+    found: TensorVariable = SearchSorted("left")(count, add(arange(size), 1))
+    return found
+
+
+def _first_positions(mask: TensorVariable, size: TensorLike, fills: Sequence[TensorLike]) -> list[TensorVariable]:
+    """Return the positions of the first true elements along each dimension, and given numbers after them."""
+    if len(fills) != mask.ndim:
+        msg = f"nonzero: one fill_value, or one for each of {mask.ndim} dimensions is needed, got {len(fills)}."
+        raise ShapeError(msg)
+    flat = flatten(mask)
+    rest = first_true(flat, size)
+    there = lt(rest, shape_i(flat, 0))
+    found: list[TensorVariable] = []
+    for d in range(mask.ndim - 1, -1, -1):
+        # A dimension of length 0 has no positions, but must not be divided by.
+        n = maximum(shape_i(mask, d), 1)
+        found.insert(0, switch(there, mod(rest, n) if d else rest, cast(fills[d], LENGTH)))
+        rest = floor_div(rest, n)
+    return found
 
 
 def flatnonzero(a: TensorLike) -> TensorVariable:

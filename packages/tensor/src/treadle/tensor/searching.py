@@ -1,4 +1,4 @@
-"""Ops that find positions: of elements that are not zero, of values among sorted ones; and that count positions."""
+"""Ops that find positions: of true elements, of values among sorted ones, of rows in order; and that count them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ else:
     counting = lazy_module("treadle.tensor.counting")
     vectorize = lazy_module("treadle.tensor.vectorize")
 
-__all__ = ["BinCount", "CheckMask", "Nonzero", "SearchSorted"]
+__all__ = ["BinCount", "CheckMask", "Nonzero", "RowOrder", "SearchSorted"]
 
 
 @static_op
@@ -292,3 +292,58 @@ class BinCount(TensorOp):
         x, count, _ = tensors(inputs)
         (ct,) = tensors(cotangents)
         return [None, None, counting.of_bins(ct, x, count if self.bounded else None)]
+
+
+@static_op
+class RowOrder(TensorOp):
+    """The positions that sort the rows of a matrix, by their first elements, among equal ones by the next, and so on.
+
+    Equal rows keep their order; NaN counts as larger than every number.
+    """
+
+    def infer(self, *types: Type) -> Sequence[Type]:
+        """Return a position for each row."""
+        (x,) = types
+        if not isinstance(x, TensorType) or x.ndim != 2 or x.numpy_dtype.kind == "c":
+            msg = f"{self}: a real matrix is needed, got a tensor of type {x}."
+            raise TensorTypeError(msg)
+        return [TensorType(LENGTH, x.shape[:1])]
+
+    def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
+        """Sort with NumPy, whose last key decides first."""
+        del node
+        (x,) = inputs
+        output_storage[0][0] = np.lexsort(x.T[::-1]) if x.shape[1] else np.arange(x.shape[0])
+
+    def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
+        """Return the number of rows."""
+        del out
+        return shapes.of(node.inputs[0])[:1]
+
+    def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
+        """Promise that positions are not negative."""
+        del output, holds
+        return fact == "nonnegative"
+
+    def vectorize_node(self, node: TensorNode, x: TensorVariable) -> Apply:
+        """Refuse a batch: what the order is for, distinct rows, differs in number.
+
+        Raises
+        ------
+        VectorizeError
+            If the matrix has batch dimensions.
+        """
+        vectorize.refuse_batched([(node.inputs[0], x)], "the number of distinct rows")
+        return self.make_node(x)
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Say that nothing flows back: positions do not change smoothly."""
+        del node
+        return [[False]]
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Return that nothing flows back."""
+        del inputs, outputs, cotangents
+        return [None]

@@ -70,6 +70,19 @@ def _put(function: Callable[..., None]) -> Function:
     return oracle
 
 
+def _first_nine(mask: Array) -> tuple[Array, ...]:
+    found = (x[:9] for x in np.nonzero(mask))
+    return tuple(np.concatenate([x, np.full(9 - x.size, -1)]) for x in found)
+
+
+def _four(x: Array) -> Array:
+    found = np.unique(x)[:4]
+    return np.concatenate([found, np.full(4 - found.size, 9.0)])
+
+
+# Every element more than once.
+_TWICE = Operand({"plain": (4, 2)}, values=lambda *_: [[1, 2], [0, 2], [1, 2], [0, 1]])
+
 SAMPLES: tuple[Sample, ...] = (
     Sample("nonzero", F, tt.nonzero, np.nonzero, (_WHOLE,), ("bool",), variants=_LAYOUTS, optional=True),
     Sample("nonzero_of_vector", F, tt.flatnonzero, np.flatnonzero, (_TALL,), ("bool",), variants=SAME_SHAPE,
@@ -99,6 +112,27 @@ SAMPLES: tuple[Sample, ...] = (
            lambda x, w: np.bincount(x[x < 5], w[x < 5], minlength=5),
            (positions(3, 0, 3, 7, 1, 0), of_shape((6,), dtype="float64")), ("int64", "float64"), (1,),
            variants=("plain", "strided", "reversed")),
+    Sample("nonzero_bounded", F, lambda m: tt.nonzero(m, size=9, fill_value=-1), _first_nine, (_mask((5, 4)),),
+           ("bool",), variants=SAME_SHAPE),
+    Sample("row_order", F, tt.RowOrder(), lambda x: np.lexsort(x.T[::-1]),
+           (Operand({"plain": (9, 2), "empty": (0, 3), "long": (97, 3)}, values=lambda rng, n: rng.integers(0, 3, n)),),
+           variants=("plain", "empty", "long", "fortran", "strided", "reversed")),
+    _composed("unique", lambda x: tt.unique(x, True, True, True), lambda x: np.unique(x, True, True, True), _TWICE),
+    _composed("unique_rows", lambda x: tt.unique(x, True, True, True, axis=0),
+              lambda x: np.unique(x, True, True, True, axis=0), _TWICE),
+    _composed("unique_bounded", lambda x: tt.unique(x, size=4, fill_value=9.0), _four, _TWICE),
+    _composed("isin", tt.isin, np.isin, _X, of_shape((3,), domain=WIDE)),
+    _composed("setxor1d", tt.setxor1d, np.setxor1d, _TWICE, positions(7, 2, 2)),
+    _composed("union1d", tt.union1d, np.union1d, of_shape((4, 2)), of_shape((3,)), wrt=(0, 1)),
+    _composed("unravel_index", lambda i: tt.unravel_index(i, (3, 4)), lambda i: np.unravel_index(i, (3, 4)),
+              positions(11, 0, 7)),
+    _composed("ravel_multi_index", lambda i, j: tt.ravel_multi_index((i, j), (3, 4), "wrap"),
+              lambda i, j: np.ravel_multi_index((i, j), (3, 4), "wrap"), positions(5, 0, -7), positions(5, 0, -7)),
+    _composed("delete", lambda x, i: tt.delete(x, i, 0), lambda x, i: np.delete(x, i, 0), _X, positions(3, -1),
+              wrt=(0,)),
+    _composed("insert", lambda x, i, v: tt.insert(x, i, v, 0), lambda x, i, v: np.insert(x, i, v, 0), _X,
+              positions(3, -1, 3), of_shape((3, 4)), wrt=(0, 2)),
+    _composed("trim_zeros", tt.trim_zeros, np.trim_zeros, positions(0, 0, 1, 0, 2, 0)),
     _composed("take_along_axis", tt.take_along_axis, np.take_along_axis, _X, positions(3, -1, 0, 0, 1, shape=(5, 1)),
               wrt=(0,)),
     _composed("take_wrapped", lambda x, i: tt.take(x, i, 0, "wrap"), lambda x, i: np.take(x, i, 0, mode="wrap"), _X,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from treadle.link.c.dtypes import ctype
 from treadle.link.c.table import TABLE
-from treadle.tensor import BinCount, CheckMask, Nonzero, SearchSorted
+from treadle.tensor import BinCount, CheckMask, Nonzero, RowOrder, SearchSorted
 
 if TYPE_CHECKING:
     from treadle.link.c.unit import Unit
@@ -55,3 +55,12 @@ def bin_count(op: BinCount, node: TensorNode, unit: Unit) -> None:
     source, o = unit.slot(x), unit.owns(node.outputs[0])
     given = f"v + {unit.slot(weights[0])}" if weights else "0"
     unit.call(f"tr_bincount(v + {o}, v + {source}, {given}, {unit.integer(least)}, {int(op.bounded)})")
+
+
+@TABLE.register(RowOrder)
+def row_order(op: RowOrder, node: TensorNode, unit: Unit) -> None:
+    """Write the sorting of rows."""
+    del op
+    (x,) = node.inputs
+    source, o = unit.slot(x), unit.owns(node.outputs[0])
+    unit.call(f"tr_row_order_{ctype(x).short}(v + {o}, v + {source})")

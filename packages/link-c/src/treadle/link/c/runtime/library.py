@@ -16,7 +16,7 @@ from treadle.link.c.runtime.normalization import NORMALIZATION, normalizer
 from treadle.link.c.runtime.product import PRODUCT, accumulated, matmul
 from treadle.link.c.runtime.reduction import DRIVER, KINDS, arg_reducer, reducer
 from treadle.link.c.runtime.scalars import scalar_helpers
-from treadle.link.c.runtime.searching import SEARCHING, search
+from treadle.link.c.runtime.searching import SEARCHING, row_order, search
 from treadle.link.c.runtime.shapes import SHAPES
 from treadle.link.c.runtime.sorting import SORTING, back_from_key, key_of, position_sorter, selector, sorter
 from treadle.link.c.runtime.threads import shared_among_threads
@@ -80,6 +80,7 @@ class Library:
             "tr_add": adding,
             "tr_add_points": adding_points,
             "tr_search": search,
+            "tr_row_order": row_order,
         }
 
     def find(self, name: str) -> tuple[str, str] | None:

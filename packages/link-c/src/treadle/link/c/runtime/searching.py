@@ -197,3 +197,55 @@ def search(ctype: CType) -> str:
         before="(a < b || (b != b && a == a))" if floating else "(a < b)",
         after="!(b < a || (a != a && b == b))" if floating else "(a <= b)",
     )
+
+
+# Merge sort from short runs up, which keeps the order of equal rows.
+_ROW_ORDER = """\
+static int tr_row_less_$short(const char *p, const char *q, int64_t m, int64_t s) {
+  for (int64_t j = 0; j < m; j++, p += s, q += s) {
+    const $Computed a = $first, b = $second;
+    if ($before) return 1;
+    { const $Computed c = a; if ($swapped) return 0; }
+  }
+  return 0;
+}
+static int tr_row_order_$short(tr_var *o, const tr_var *x) {
+  const int64_t n = x->n[0], m = x->n[1], s = x->s[0], t = x->s[1];
+  int64_t *from, *to, *spare;
+  int status;
+  o->n[0] = n;
+  if ((status = tr_alloc(o, 1, 8))) return status;
+  if (!(spare = malloc((size_t)(n ? n : 1) * 8))) return TR_MEMORY;
+  from = (int64_t *)o->p;
+  to = spare;
+  for (int64_t i = 0; i < n; i++) from[i] = i;
+  for (int64_t width = 1; width < n; width *= 2) {
+    for (int64_t low = 0; low < n; low += 2 * width) {
+      const int64_t mid = low + width < n ? low + width : n, high = low + 2 * width < n ? low + 2 * width : n;
+      int64_t i = low, j = mid, k = low;
+      while (i < mid && j < high)
+        to[k++] = tr_row_less_$short(x->p + from[j] * s, x->p + from[i] * s, m, t) ? from[j++] : from[i++];
+      while (i < mid) to[k++] = from[i++];
+      while (j < high) to[k++] = from[j++];
+    }
+    { int64_t *other = from; from = to; to = other; }
+  }
+  if (from != (int64_t *)o->p) memcpy(o->p, from, (size_t)n * 8);
+  free(spare);
+  return 0;
+}
+"""
+
+
+def row_order(ctype: CType) -> str:
+    """Return the text of the function that finds the order of the rows of a matrix of a type."""
+    dtype = "float16" if ctype.short == "f16" else ""
+    floating = ctype.kind == "f"
+    return Template(_ROW_ORDER).substitute(
+        short=ctype.short,
+        Computed=ctype.computed,
+        first=loaded(dtype, f"*(const {ctype.stored} *)p"),
+        second=loaded(dtype, f"*(const {ctype.stored} *)q"),
+        before="a < b || (b != b && a == a)" if floating else "a < b",
+        swapped="b < c || (c != c && b == b)" if floating else "b < c",
+    )

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from treadle.graph import Unsupported
 from treadle.link.jax.table import JAX, Checked
-from treadle.tensor import BinCount, CheckMask, Nonzero, SearchSorted
+from treadle.tensor import BinCount, CheckMask, Nonzero, RowOrder, SearchSorted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -70,5 +70,18 @@ def bin_count(op: BinCount, node: TensorNode) -> Lowered:
         # Negative positions would count from the end.
         places = jnp.where(x < 0, count, x)
         return jnp.zeros(count, dtype).at[places].add(added, mode="drop")
+
+    return run
+
+
+@JAX.register(RowOrder)
+def row_order(op: RowOrder, node: TensorNode) -> Lowered:
+    """Lower to a sort by all columns, of which the last key of jnp.lexsort decides first."""
+    del op, node
+
+    def run(x: jax.Array) -> jax.Array:
+        # A key more, for matrices without columns.
+        keys = [jnp.zeros(x.shape[0], "uint8"), *x.T[::-1]]
+        return jnp.lexsort(keys).astype("int64")
 
     return run

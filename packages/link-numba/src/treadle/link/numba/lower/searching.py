@@ -11,7 +11,7 @@ from treadle.link.numba.status import INDEX, SHAPE, VALUE
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.unit import make_kernel
 from treadle.link.numba.values import ScalarValue, is_literal, product
-from treadle.tensor import BinCount, CheckMask, Nonzero, SearchSorted
+from treadle.tensor import BinCount, CheckMask, Nonzero, RowOrder, SearchSorted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -175,3 +175,69 @@ def lower_bin_count(op: BinCount, node: TensorNode, writer: GraphWriter) -> None
         "return 0",
     ]
     writer.call(_kernel("bin_count", params, lines), given)
+
+
+@TABLE.register(RowOrder)
+def lower_row_order(op: RowOrder, node: TensorNode, writer: GraphWriter) -> None:
+    """Merge runs of rows that are in order, twice as long each time."""
+    del op
+    value = writer.array(node.inputs[0])
+    made = writer.new_output(node.outputs[0], value.dims[:1])
+    spare = writer.allocate(value.dims[:1], made.storage)
+    source = Array("x", value.storage, (False, False))
+    unit = _merge_sort(value.storage)
+    arguments = source.arguments(value.address, value.strides)
+    writer.call(unit, [*value.dims, *arguments, f"as_i8({made.address})", f"as_i8({spare.address})"])
+
+
+def _merge_sort(storage: Storage) -> Unit:
+    """Return the kernel that finds the order of the rows of a matrix; equal ones keep theirs."""
+
+    def load(row: str) -> str:
+        text = f"x[{row} * x_s0 + c * x_s1]"
+        return text if storage.kind == "b" else storage.loaded(text)
+
+    floating = storage.kind == "f"
+    less = "(b < a) or (a != a and b == b)" if floating else "b < a"
+    more = "(a < b) or (b != b and a == a)" if floating else "a < b"
+    lines = [
+        "for i in range(n0):",
+        "    o[i] = i",
+        "width = 1",
+        "while width < n0:",
+        "    low = 0",
+        "    while low < n0:",
+        "        middle = min(low + width, n0)",
+        "        high = min(low + 2 * width, n0)",
+        "        i = low",
+        "        j = middle",
+        "        for k in range(low, high):",
+        "            later = 0",
+        "            if i >= middle:",
+        "                later = 1",
+        "            if i < middle and j < high:",
+        "                settled = 0",
+        "                c = 0",
+        "                while c < n1 and settled == 0:",
+        f"                    a = {load('o[i]')}",
+        f"                    b = {load('o[j]')}",
+        f"                    if {less}:",
+        "                        settled = 1",
+        "                        later = 1",
+        f"                    if {more}:",
+        "                        settled = 1",
+        "                    c = c + 1",
+        "            if later == 1:",
+        "                w[k] = o[j]",
+        "                j = j + 1",
+        "            else:",
+        "                w[k] = o[i]",
+        "                i = i + 1",
+        "        low = low + 2 * width",
+        "    for i in range(n0):",
+        "        o[i] = w[i]",
+        "    width = width * 2",
+        "return 0",
+    ]
+    x = Array("x", storage, (False, False))
+    return _kernel("row_order", [*lengths(2), *x.params(), ("o", "*i8"), ("w", "*i8")], lines)

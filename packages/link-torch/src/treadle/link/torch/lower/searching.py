@@ -8,7 +8,7 @@ import torch
 
 from treadle.link.torch.storage import SIGN_BIT
 from treadle.link.torch.table import TORCH, Checked
-from treadle.tensor import BinCount, CheckMask, Nonzero, SearchSorted
+from treadle.tensor import BinCount, CheckMask, Nonzero, RowOrder, SearchSorted
 
 if TYPE_CHECKING:
     from treadle.link.torch.table import Flag, Lowered
@@ -37,26 +37,27 @@ def nonzero(op: Nonzero, node: TensorNode) -> Lowered:
     return lambda mask: torch.nonzero(mask, as_tuple=True)
 
 
+def _ordered(a: torch.Tensor, dtype: str) -> torch.Tensor:
+    """Return integers that are ordered as stored values of a dtype are."""
+    if a.dtype == torch.bool:
+        return a.to(torch.uint8)
+    if not a.is_floating_point():
+        return torch.bitwise_xor(a, SIGN_BIT) if dtype == "uint64" else a
+    # By their bits: NaN after every number, as PyTorch's own search has it nowhere, and one zero.
+    wide = torch.int64 if a.dtype == torch.float64 else torch.int32
+    most = torch.iinfo(wide).max
+    bits = ((a if wide == torch.int64 else a.to(torch.float32)) + 0.0).view(wide)
+    return torch.where(torch.isnan(a), most, torch.where(bits < 0, torch.bitwise_xor(bits, most), bits))
+
+
 @TORCH.register(SearchSorted)
 def search_sorted(op: SearchSorted, node: TensorNode) -> Lowered:
     """Lower to torch.searchsorted; a batch is made one dimension, and values searched for too."""
-    x = node.inputs[0].type
-    batch = x.ndim - 1
+    dtype, batch = node.inputs[0].type.dtype, node.inputs[0].type.ndim - 1
     right = op.side == "right"
 
-    def ordered(a: torch.Tensor) -> torch.Tensor:
-        if a.dtype == torch.bool:
-            return a.to(torch.uint8)
-        if not a.is_floating_point():
-            return torch.bitwise_xor(a, SIGN_BIT) if x.dtype == "uint64" else a
-        # By their bits: NaN after every number, as PyTorch's own search has it nowhere, and one zero.
-        wide = torch.int64 if a.dtype == torch.float64 else torch.int32
-        most = torch.iinfo(wide).max
-        bits = ((a if wide == torch.int64 else a.to(torch.float32)) + 0.0).view(wide)
-        return torch.where(torch.isnan(a), most, torch.where(bits < 0, torch.bitwise_xor(bits, most), bits))
-
     def run(among: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
-        low, key = ordered(among), ordered(values)
+        low, key = _ordered(among, dtype), _ordered(values, dtype)
         rows = 1
         for n in low.shape[:batch]:
             rows *= n
@@ -88,3 +89,19 @@ def bin_count(op: BinCount, node: TensorNode) -> Lowered:
         return (x < 0).any(), found.to(dtype)
 
     return bounded if op.bounded else Checked(unbounded)
+
+
+@TORCH.register(RowOrder)
+def row_order(op: RowOrder, node: TensorNode) -> Lowered:
+    """Lower to a stable sort by each column, the last one first."""
+    del op
+    dtype = node.inputs[0].type.dtype
+
+    def run(x: torch.Tensor) -> torch.Tensor:
+        keys = _ordered(x, dtype)
+        order = torch.arange(x.shape[0], dtype=torch.int64, device=x.device)
+        for j in range(x.shape[1] - 1, -1, -1):
+            order = order[torch.argsort(keys[order, j], stable=True)]
+        return order
+
+    return run
