@@ -51,7 +51,6 @@ LAZY = {
     "scalar.gamma_functions": "digamma gammaln psi",
     "scalar.integers": "bitwise_count ceil_intdiv gcd lcm",
     "scalar.stable_quotients": "exprel log_expit logit sinc",
-    "searching": "BinCount CheckMask Nonzero SearchSorted",
     "searching": "BinCount CheckMask Nonzero RowOrder SearchSorted",
     "sets": "UniqueAll UniqueCounts UniqueInverse intersect1d isin setdiff1d setxor1d union1d unique unique_all unique_counts unique_inverse unique_values",
     "shape_specification": "SpecifyShape specify_broadcastable specify_shape",
