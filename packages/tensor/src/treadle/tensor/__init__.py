@@ -23,6 +23,7 @@ from treadle.tensor.errors import (
     DtypeError,
     IndexingError,
     MaskedArrayError,
+    NotScalarConstantError,
     NullTypeGradError,
     NumpyFunctionError,
     ShapeError,
@@ -81,13 +82,15 @@ from treadle.tensor.constructors import *  # noqa: F403 - one name for each dtyp
 
 if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no names from the table
     from treadle.tensor.accumulation import *  # noqa: F403
+    from treadle.tensor.array_functions import *  # noqa: F403
     from treadle.tensor.assertion import *  # noqa: F403
     from treadle.tensor.assumption import *  # noqa: F403
     from treadle.tensor.blockwise import *  # noqa: F403
     from treadle.tensor.calculus import *  # noqa: F403
     from treadle.tensor.closeness import *  # noqa: F403
-    from treadle.tensor.common_shapes import *  # noqa: F403  # noqa: F403
+    from treadle.tensor.common_shapes import *  # noqa: F403
     from treadle.tensor.conditional import *  # noqa: F403
+    from treadle.tensor.constant_values import *  # noqa: F403
     from treadle.tensor.contraction import *  # noqa: F403
     from treadle.tensor.convolution import *  # noqa: F403
     from treadle.tensor.coordinates import *  # noqa: F403
@@ -107,11 +110,12 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.joined_axes import *  # noqa: F403
     from treadle.tensor.joining import *  # noqa: F403
     from treadle.tensor.masks import *  # noqa: F403
+    from treadle.tensor.mathematical_constants import *  # noqa: F403
     from treadle.tensor.nan_functions import *  # noqa: F403
     from treadle.tensor.normalization import *  # noqa: F403
+    from treadle.tensor.norms import *  # noqa: F403
     from treadle.tensor.padding import *  # noqa: F403
     from treadle.tensor.pooling import *  # noqa: F403
-    from treadle.tensor.norms import *  # noqa: F403
     from treadle.tensor.product import *  # noqa: F403
     from treadle.tensor.quantiles import *  # noqa: F403
     from treadle.tensor.rearrangement import *  # noqa: F403
@@ -152,6 +156,7 @@ __all__ = [
     "Gather",
     "IndexingError",
     "MaskedArrayError",
+    "NotScalarConstantError",
     "NullTypeGradError",
     "NumpyFunctionError",
     "OpFromGraph",

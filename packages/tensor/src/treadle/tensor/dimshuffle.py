@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
@@ -27,10 +27,13 @@ __all__ = [
     "DimShuffle",
     "atleast_1d",
     "atleast_2d",
+    "atleast_3d",
+    "atleast_Nd",
     "dimshuffle",
     "expand_dims",
     "matrix_transpose",
     "moveaxis",
+    "shape_padaxis",
     "shape_padleft",
     "shape_padright",
     "squeeze",
@@ -304,11 +307,66 @@ def shape_padright(x: TensorLike, n_ones: int = 1) -> TensorVariable:
     return dimshuffle(var, *range(var.ndim), *[NEW] * as_rank("shape_padright: n_ones", n_ones))
 
 
-def atleast_1d(x: TensorLike) -> TensorVariable:
-    """Return a scalar as a vector of length 1, anything else unchanged."""
-    return shape_padleft(x, max(0, 1 - as_tensor_variable(x).ndim))
+def shape_padaxis(t: TensorLike, axis: int) -> TensorVariable:
+    """Insert a dimension of length 1 (as `expand_dims`)."""
+    return expand_dims(t, axis)
 
 
-def atleast_2d(x: TensorLike) -> TensorVariable:
-    """Put dimensions of length 1 in front until the rank is 2."""
-    return shape_padleft(x, max(0, 2 - as_tensor_variable(x).ndim))
+def atleast_Nd(arry: TensorLike, *, n: int = 1, left: bool = True) -> TensorVariable:  # noqa: N802 - the documented name
+    """Put dimensions of length 1 in front, or at the end, until the rank is `n`."""
+    var = as_tensor_variable(arry)
+    missing = max(0, as_rank("atleast_Nd: n", n) - var.ndim)
+    return (shape_padleft if left else shape_padright)(var, missing)
+
+
+def _each(
+    arys: Sequence[TensorLike], change: Callable[[TensorVariable], TensorVariable]
+) -> TensorVariable | tuple[TensorVariable, ...]:
+    """Return what is made of each tensor; of one alone, by itself."""
+    made = tuple(change(as_tensor_variable(x)) for x in arys)
+    return made[0] if len(made) == 1 else made
+
+
+@overload
+def atleast_1d(arry: TensorLike, /, *, left: bool = True) -> TensorVariable: ...
+
+
+@overload
+def atleast_1d(*arys: TensorLike, left: bool = True) -> TensorVariable | tuple[TensorVariable, ...]: ...
+
+
+def atleast_1d(*arys: TensorLike, left: bool = True) -> TensorVariable | tuple[TensorVariable, ...]:
+    """Return scalars as vectors of length 1, anything else unchanged (as numpy.atleast_1d)."""
+    return _each(arys, lambda x: atleast_Nd(x, n=1, left=left))
+
+
+@overload
+def atleast_2d(arry: TensorLike, /, *, left: bool = True) -> TensorVariable: ...
+
+
+@overload
+def atleast_2d(*arys: TensorLike, left: bool = True) -> TensorVariable | tuple[TensorVariable, ...]: ...
+
+
+def atleast_2d(*arys: TensorLike, left: bool = True) -> TensorVariable | tuple[TensorVariable, ...]:
+    """Put dimensions of length 1 in front, or at the end, until the rank is 2 (as numpy.atleast_2d)."""
+    return _each(arys, lambda x: atleast_Nd(x, n=2, left=left))
+
+
+@overload
+def atleast_3d(arry: TensorLike, /, *, left: bool | None = None) -> TensorVariable: ...
+
+
+@overload
+def atleast_3d(*arys: TensorLike, left: bool | None = None) -> TensorVariable | tuple[TensorVariable, ...]: ...
+
+
+def atleast_3d(*arys: TensorLike, left: bool | None = None) -> TensorVariable | tuple[TensorVariable, ...]:
+    """Add dimensions of length 1 until the rank is 3 (as numpy.atleast_3d).
+
+    A vector becomes the middle dimension, a matrix the first two, unless `left` says where dimensions are added.
+    """
+    if left is not None:
+        return _each(arys, lambda x: atleast_Nd(x, n=3, left=left))
+    new = ((0, 1, 2), (0, 2), (2,))
+    return _each(arys, lambda x: expand_dims(x, new[x.ndim]) if x.ndim < 3 else x)

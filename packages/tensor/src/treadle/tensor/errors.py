@@ -38,6 +38,10 @@ class IndexingError(GraphError, IndexError):
     """An index expression is not understood, or is out of bounds for the static shape."""
 
 
+class NotScalarConstantError(GraphError, ValueError):
+    """A tensor is not known to be one number in every element."""
+
+
 class DisconnectedInputError(GraphError, ValueError):
     """A gradient was asked for with respect to something the cost does not depend on."""
 

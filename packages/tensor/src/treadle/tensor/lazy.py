@@ -10,6 +10,7 @@ from treadle.config import lazy_module
 # of each for type checkers; a test compares the three. One line for each module, however long: it is a table.
 LAZY = {
     "accumulation": "ACCUMULATIONS Accumulation LinearRecurrence cummax cummin cumprod cumsum cumulative_prod cumulative_sum logcumsumexp",
+    "array_functions": "append array asanyarray asarray ascontiguousarray astype copy empty empty_like isscalar ndim permute_dims ravel size",
     "assertion": "Assert CheckAndRaise assert_op",
     "assumption": "FACTS SpecifyAssumptions assume",
     "blockwise": "Blockwise",
@@ -17,6 +18,7 @@ LAZY = {
     "closeness": "allclose array_equal array_equiv isclose nan_to_num unwrap",
     "common_shapes": "broadcast_arrays broadcast_shape broadcast_shapes",
     "conditional": "ifelse",
+    "constant_values": "get_scalar_constant_value get_underlying_scalar_constant_value get_vector_length is_flat shape_tuple",
     "contraction": "batched_dot batched_tensordot cross dense_dot inner kron matvec multi_dot vdot vecdot vecmat",
     "convolution": "ConvND conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d",
     "coordinates": "diag_indices diag_indices_from indices mask_indices ravel_multi_index unravel_index",
@@ -36,10 +38,11 @@ LAZY = {
     "joined_axes": "JoinDims SplitDims join_dims pack split_dims unpack",
     "joining": "ARange Join arange concatenate eye hstack join range_length stack vstack",
     "masks": "argwhere compress extract flatnonzero nonzero nonzero_values place putmask",
+    "mathematical_constants": "complex_matrix_types complex_scalar_types complex_types complex_vector_types e euler_gamma float_matrix_types float_scalar_types float_types float_vector_types inf int_matrix_types int_scalar_types int_types int_vector_types nan newaxis pi",
     "nan_functions": "nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmin nanprod nanstd nansum nanvar",
     "normalization": "LogSoftmax LogSumExp Peak Softmax log_softmax logsumexp softmax",
-    "padding": "pad",
     "norms": "matrix_norm norm vector_norm",
+    "padding": "pad",
     "pooling": "avg_pool1d avg_pool2d avg_pool3d max_pool1d max_pool2d max_pool3d pool_2d pool_3d",
     "product": "Gemm MatMul dot matmul outer tensordot",
     "quantiles": "median nanmedian nanpercentile nanquantile percentile quantile",

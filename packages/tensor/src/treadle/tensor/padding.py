@@ -14,15 +14,15 @@ from treadle.tensor.conversion import as_tensor_variable, constant
 from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.gathering import take
 from treadle.tensor.indexing import set_subtensor
-from treadle.tensor.int_arithmetic import greatest, least, minus, number, plus, times, whole_quotient
+from treadle.tensor.int_arithmetic import greatest, least, minus, number, plus, times
 from treadle.tensor.joining import arange, concatenate
 from treadle.tensor.known_values import known_value
+from treadle.tensor.quantiles import median
 from treadle.tensor.scalar.arithmetic import add, floor_div, mod, mul, sub
 from treadle.tensor.scalar.cast import cast, switch
 from treadle.tensor.scalar.comparison import lt
 from treadle.tensor.scalar.rounding import round_half_to_even
 from treadle.tensor.shape import LENGTH, lengths, shape_i
-from treadle.tensor.sorting import sort
 from treadle.tensor.spaced_numbers import linspace
 
 if TYPE_CHECKING:
@@ -234,21 +234,10 @@ def _ramp(x: TensorVariable, axis: int, width: Width, ends: Pair) -> TensorVaria
     return concatenate([parts[0], x, parts[1][_at(axis, slice(None, None, -1))]], axis)
 
 
-def _median(x: TensorVariable, axis: int) -> TensorVariable:
-    """Return the median along an axis, which stays; NaN where there is a NaN."""
-    ordered = sort(x, axis)
-    n = number(shape_i(x, axis))
-    middle_two = [take(ordered, _scalar(whole_quotient(k, 2)).dimshuffle("x"), axis) for k in (minus(n, 1), n)]
-    middle = concatenate(middle_two, axis).mean(axis, keepdims=True)
-    # NaN stands last.
-    last = ordered[_at(axis, slice(-1, None))]
-    return switch(last.eq(last), middle, cast(last, middle.dtype)) if x.type.numpy_dtype.kind in "fc" else middle
-
-
 def _statistics(name: str, x: TensorVariable, axis: int, width: Width, spans: Pair) -> TensorVariable:
     """Return a tensor with statistics of its outermost elements around it."""
     n = number(shape_i(x, axis))
-    found = []
+    found: list[TensorVariable] = []
     for is_after, span in enumerate(spans):
         wanted = n if span is None else _width(span)
         count = n if span is None else 0 if wanted == 0 else least(wanted, n)
@@ -262,7 +251,9 @@ def _statistics(name: str, x: TensorVariable, axis: int, width: Width, spans: Pa
         if name in {"maximum", "minimum"}:
             value = part.max(axis, keepdims=True) if name == "maximum" else part.min(axis, keepdims=True)
         else:
-            value = part.mean(axis, keepdims=True) if name == "mean" or count == 0 else _median(part, axis)
+            value = (
+                part.mean(axis, keepdims=True) if name == "mean" or count == 0 else median(part, axis, keepdims=True)
+            )
             value = round_half_to_even(value) if x.type.numpy_dtype.kind in "iu" else value
         found.append(cast(value, x.dtype))
     return _around(x, axis, width, found[0], found[1])

@@ -10,7 +10,7 @@ from treadle.tensor.axes import normalize_axis
 from treadle.tensor.broadcasting import alloc
 from treadle.tensor.common_shapes import common_lengths
 from treadle.tensor.conversion import as_tensor_variable
-from treadle.tensor.dimshuffle import expand_dims, shape_padleft
+from treadle.tensor.dimshuffle import atleast_3d, expand_dims, shape_padleft
 from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.joining import concatenate, stack, vstack
 from treadle.tensor.shape import lengths
@@ -48,14 +48,7 @@ def column_stack(tup: Sequence[TensorLike]) -> TensorVariable:
 
 def dstack(tup: Sequence[TensorLike]) -> TensorVariable:
     """Put tensors one after another along the third axis (as numpy.dstack)."""
-    return concatenate([_at_least_3d(as_tensor_variable(x)) for x in as_items("dstack: the tensors", tup)], 2)
-
-
-def _at_least_3d(x: TensorVariable) -> TensorVariable:
-    """Return a tensor with dimensions added as numpy.atleast_3d does."""
-    if x.ndim >= 3:
-        return x
-    return expand_dims(x, {0: (0, 1, 2), 1: (0, 2), 2: (2,)}[x.ndim])
+    return concatenate([atleast_3d(x) for x in as_items("dstack: the tensors", tup)], 2)
 
 
 def _matrices(what: str, args: Sequence[TensorLike]) -> list[TensorVariable]:
