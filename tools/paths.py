@@ -105,7 +105,7 @@ def _entry(home: str, names: tuple[str, ...]) -> list[str]:
             row = ""
         row += f"{name} "
     rows.append(row.rstrip())
-    if len(rows) == 1 and len(home) + len(row) < 98:
+    if len(rows) == 1 and len(home) + len(row) <= 101:
         return [f'        "{home}": "{rows[0]}",']
     return [f'        "{home}": (', *(f'            "{row}"' for row in rows), "        ),"]
 

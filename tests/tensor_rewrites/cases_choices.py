@@ -70,4 +70,8 @@ BLOCKWISE = [
     ),
 ]
 
-CASES = [*CHOICES, *FROM_GRAPH, *ASSERTIONS, *BLOCKWISE]
+SCALARS = [
+    Case("tensor_from_scalar_of_tensor", lambda v: tt.as_scalar(tt.exp(v.s)) * v.x, "mul(dimshuffle{x}(exp(s)), x)"),
+]
+
+CASES = [*CHOICES, *FROM_GRAPH, *ASSERTIONS, *BLOCKWISE, *SCALARS]

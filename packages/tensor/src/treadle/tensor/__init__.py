@@ -114,6 +114,7 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.nan_functions import *  # noqa: F403
     from treadle.tensor.normalization import *  # noqa: F403
     from treadle.tensor.norms import *  # noqa: F403
+    from treadle.tensor.op_names import *  # noqa: F403
     from treadle.tensor.padding import *  # noqa: F403
     from treadle.tensor.pooling import *  # noqa: F403
     from treadle.tensor.product import *  # noqa: F403
@@ -126,6 +127,7 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.scalar.gamma_functions import *  # noqa: F403
     from treadle.tensor.scalar.integers import *  # noqa: F403
     from treadle.tensor.scalar.stable_quotients import *  # noqa: F403
+    from treadle.tensor.scalar_values import *  # noqa: F403
     from treadle.tensor.searching import *  # noqa: F403
     from treadle.tensor.sets import *  # noqa: F403
     from treadle.tensor.shape_specification import *  # noqa: F403

@@ -99,6 +99,10 @@ def as_tensor_variable(
         x = x.out
     if isinstance(x, Variable):
         if not isinstance(x.type, TensorType):
+            # Types of other values may say how they become tensors.
+            convert = getattr(x.type, "as_tensor", None)
+            if convert is not None:
+                return as_tensor_variable(convert(x), name, ndim, dtype)
             msg = f"as_tensor_variable: a tensor is needed, got {x} of type {x.type}. Convert it first."
             raise TensorTypeError(msg)
         var: TensorVariable = x  # type: ignore[assignment]  # checked by its type above

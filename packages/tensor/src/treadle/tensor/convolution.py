@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import SymbolicShape, Variable
-    from treadle.tensor import vectorize
+    from treadle.tensor import batching
     from treadle.tensor.variable import TensorLike, TensorNode, TensorVariable
 else:
-    vectorize = lazy_module("treadle.tensor.vectorize")
+    batching = lazy_module("treadle.tensor.batching")
 
 __all__ = [
     "ConvND",
@@ -268,14 +268,14 @@ class ConvND(TensorOp):
     def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> Variable | Apply:
         """Make a batch part of the images' batch, or groups of it where filters have one too."""
         pairs = list(zip(node.inputs[:2], inputs[:2], strict=True))
-        vectorize.refuse_batched(zip(node.inputs[2:], inputs[2:], strict=True), "lengths")
-        batch, wanted = vectorize.most_batch(pairs), inputs[2:]
-        if self.part != "filter" and not vectorize.batch_ndim(*pairs[1]):
+        batching.refuse_batched(zip(node.inputs[2:], inputs[2:], strict=True), "lengths")
+        batch, wanted = batching.most_batch(pairs), inputs[2:]
+        if self.part != "filter" and not batching.batch_ndim(*pairs[1]):
             a, b = inputs[:2]
             ns = lengths(a)
             flat: TensorVariable = self(reshape(a, [_size(ns[: batch + 1]), *ns[batch + 1 :]]), b, *wanted)
             return reshape(flat, [*ns[: batch + 1], *lengths(flat)[1:]])
-        a, b = vectorize.spread_all(pairs)
+        a, b = batching.spread_all(pairs)
         ns, ms = lengths(a), lengths(b)
         count = _size(ns[:batch])
         known = known_integer(count)

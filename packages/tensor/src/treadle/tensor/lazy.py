@@ -11,6 +11,10 @@ from treadle.config import lazy_module
 LAZY = {
     "accumulation": "ACCUMULATIONS Accumulation LinearRecurrence cummax cummin cumprod cumsum cumulative_prod cumulative_sum logcumsumexp",
     "array_functions": "append array asanyarray asarray ascontiguousarray astype copy empty empty_like isscalar ndim permute_dims ravel size",
+    "accumulation": (
+        "ACCUMULATIONS Accumulation LinearRecurrence cummax cummin cumprod cumsum cumulative_prod cumulative_sum "
+        "logcumsumexp"
+    ),
     "assertion": "Assert CheckAndRaise assert_op",
     "assumption": "FACTS SpecifyAssumptions assume",
     "blockwise": "Blockwise",
@@ -23,8 +27,14 @@ LAZY = {
     "convolution": "ConvND conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d",
     "coordinates": "diag_indices diag_indices_from indices mask_indices ravel_multi_index unravel_index",
     "counting": "bincount digitize histogram histogram2d histogram_bin_edges histogramdd searchsorted",
-    "derivatives": "Lop Rop grad_not_implemented grad_undefined hessian hessian_vector_product jacobian pullback pushforward subgraph_grad",
-    "diagonals": "AllocDiag ExtractDiag diag diagflat diagonal extract_diag fill_diagonal fill_diagonal_offset identity_like trace",
+    "derivatives": (
+        "Lop Rop grad_not_implemented grad_undefined hessian hessian_vector_product jacobian pullback pushforward "
+        "subgraph_grad"
+    ),
+    "diagonals": (
+        "AllocDiag ExtractDiag diag diagflat diagonal extract_diag fill_diagonal fill_diagonal_offset identity_like "
+        "trace"
+    ),
     "editing": "append delete insert trim_zeros",
     "einstein": "einsum",
     "external_op": "ExternalOp wrap_external",
@@ -42,6 +52,7 @@ LAZY = {
     "nan_functions": "nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmin nanprod nanstd nansum nanvar",
     "normalization": "LogSoftmax LogSumExp Peak Softmax log_softmax logsumexp softmax",
     "norms": "matrix_norm norm vector_norm",
+    "op_names": "All Any_ Argmax Argmin BinaryScalarOp CAReduce CumOp Max Min Prod Sum UnaryScalarOp",
     "padding": "pad",
     "pooling": "avg_pool1d avg_pool2d avg_pool3d max_pool1d max_pool2d max_pool3d pool_2d pool_3d",
     "product": "Gemm MatMul dot matmul outer tensordot",
@@ -54,7 +65,11 @@ LAZY = {
     "scalar.gamma_functions": "digamma gammaln psi",
     "scalar.integers": "bitwise_count ceil_intdiv gcd lcm",
     "scalar.stable_quotients": "exprel log_expit logit sinc",
-    "searching": "BinCount CheckMask Nonzero RowOrder SearchSorted",
+    "scalar_values": (
+        "ScalarConstant ScalarFromTensor ScalarType ScalarVariable TensorFromScalar as_scalar get_scalar_type "
+        "scalar_from_tensor tensor_from_scalar"
+    ),
+    "searching": "BinCount CheckMask Nonzero SearchSorted",
     "sets": "UniqueAll UniqueCounts UniqueInverse intersect1d isin setdiff1d setxor1d union1d unique unique_all unique_counts unique_inverse unique_values",
     "shape_specification": "SpecifyShape specify_broadcastable specify_shape",
     "sorting": "ArgSort OrderStatistics Sort argpartition argsort lexsort partition sort sort_complex topk",

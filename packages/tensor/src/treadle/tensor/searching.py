@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import Type, Variable
-    from treadle.tensor import counting, vectorize
+    from treadle.tensor import batching, counting
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variable import TensorNode, TensorVariable
 else:
     counting = lazy_module("treadle.tensor.counting")
-    vectorize = lazy_module("treadle.tensor.vectorize")
+    batching = lazy_module("treadle.tensor.batching")
 
 __all__ = ["BinCount", "CheckMask", "Nonzero", "RowOrder", "SearchSorted"]
 
@@ -65,7 +65,7 @@ class CheckMask(TensorOp):
 
     def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> TensorVariable:
         """Check the last dimensions of all masks of a batch at once."""
-        vectorize.refuse_batched(zip(node.inputs[1:], inputs[1:], strict=True), "the lengths that a mask must have")
+        batching.refuse_batched(zip(node.inputs[1:], inputs[1:], strict=True), "the lengths that a mask must have")
         checked: TensorVariable = self(*inputs)
         return checked
 
@@ -117,7 +117,7 @@ class Nonzero(TensorOp):
         VectorizeError
             If the mask has batch dimensions.
         """
-        vectorize.refuse_batched([(node.inputs[0], mask)], "the number of elements that a mask picks")
+        batching.refuse_batched([(node.inputs[0], mask)], "the number of elements that a mask picks")
         return self.make_node(mask)
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
@@ -190,8 +190,8 @@ class SearchSorted(TensorOp):
     def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> TensorVariable:
         """Search for all values of a batch at once; among sorted values of its own each part of it."""
         pairs = list(zip(node.inputs, inputs, strict=True))
-        if node.inputs[0].ndim > 1 or vectorize.batch_ndim(*pairs[0]):
-            inputs = tuple(vectorize.spread_all(pairs))
+        if node.inputs[0].ndim > 1 or batching.batch_ndim(*pairs[0]):
+            inputs = tuple(batching.spread_all(pairs))
         found: TensorVariable = self(*inputs)
         return found
 

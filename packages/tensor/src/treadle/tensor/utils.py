@@ -10,6 +10,6 @@ else:
     __getattr__ = lazy_names(
         __name__,
         {
-            "treadle.tensor": ("_parse_gufunc_signature=parse_gufunc_signature parse_gufunc_signature safe_signature"),
+            "treadle.tensor": "_parse_gufunc_signature=parse_gufunc_signature parse_gufunc_signature safe_signature",
         },
     )

@@ -1,0 +1,204 @@
+"""Scalars as values of graphs: numbers of NumPy's scalar classes, where a tensor of rank 0 would do too."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from treadle.config import text_of
+from treadle.graph import Apply, Constant, Form, Op, Type, Variable
+from treadle.tensor.conversion import as_tensor_variable
+from treadle.tensor.errors import TensorTypeError
+from treadle.tensor.operators import Operators
+from treadle.tensor.types import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from treadle.graph import Cell, Value
+    from treadle.tensor.variable import TensorLike, TensorVariable
+
+__all__ = [
+    "ScalarConstant",
+    "ScalarFromTensor",
+    "ScalarType",
+    "ScalarVariable",
+    "TensorFromScalar",
+    "as_scalar",
+    "get_scalar_type",
+    "scalar_from_tensor",
+    "tensor_from_scalar",
+]
+
+
+class ScalarType(Type):
+    """The type of NumPy's scalars of one dtype. They enter expressions of tensors as tensors of rank 0.
+
+    Parameters
+    ----------
+    dtype
+        Name of the dtype, or ``floatX``.
+    """
+
+    __props__ = ("dtype",)
+
+    def __init__(self, dtype: str) -> None:
+        self.tensor_type = TensorType(dtype)
+        self.dtype = self.tensor_type.dtype
+
+    ndim = 0
+    shape: tuple[int | None, ...] = ()
+
+    def filter(self, data: Value, strict: bool = False, allow_downcast: bool | None = None) -> np.generic:
+        """Return a number as NumPy's scalar.
+
+        Raises
+        ------
+        TensorTypeError
+            If it is none, or the conversion is not allowed.
+        """
+        exact = strict and not isinstance(data, np.generic)
+        found = self.tensor_type.filter(data, strict=exact, allow_downcast=allow_downcast)
+        scalar: np.generic = found.dtype.type(found[()])
+        return scalar
+
+    @staticmethod
+    def values_eq(a: Value, b: Value) -> bool:
+        """Whether two numbers are the same; NaN is itself."""
+        return bool(a == b or (a != a and b != b))
+
+    def as_tensor(self, var: Variable) -> TensorVariable:
+        """Return a variable of this type as a tensor."""
+        made: TensorVariable = tensor_from_scalar(var)
+        return made
+
+    def sample(self, seed: int) -> np.generic:
+        """Return some number."""
+        return self.filter(self.tensor_type.sample(seed))
+
+    def __str__(self) -> str:
+        return f"Scalar({self.dtype})"
+
+
+class ScalarVariable(Operators, Variable[ScalarType]):
+    """A symbolic scalar; its operators give tensors of rank 0."""
+
+    __slots__ = ()
+    __hash__ = Variable.__hash__
+
+    @property
+    def dtype(self) -> str:
+        """Name of the dtype."""
+        return self.type.dtype
+
+
+class ScalarConstant(ScalarVariable, Constant[ScalarType]):
+    """A scalar that is known when the graph is built."""
+
+    __slots__ = ()
+    __hash__ = Variable.__hash__
+
+
+ScalarType.variable_type = ScalarVariable
+ScalarType.constant_type = ScalarConstant
+
+
+def get_scalar_type(dtype: str) -> ScalarType:
+    """Return the type of scalars of a dtype."""
+    return ScalarType(dtype)
+
+
+class ScalarFromTensor(Op):
+    """The number in a tensor of rank 0."""
+
+    __props__ = ()
+
+    def make_node(self, *inputs: TensorLike) -> Apply:
+        """Return the node.
+
+        Raises
+        ------
+        TensorTypeError
+            If the input is no tensor of rank 0.
+        """
+        (given,) = inputs
+        x = as_tensor_variable(given)
+        if x.ndim:
+            msg = f"scalar_from_tensor: a tensor of rank 0 is needed, got {x} of type {x.type}. Take an element of it."
+            raise TensorTypeError(msg)
+        return Apply(self, [x], [ScalarType(x.dtype).make_variable()])
+
+    def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
+        """Take the number out."""
+        del node
+        output_storage[0][0] = inputs[0][()]
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Return the cotangent as a tensor."""
+        del inputs, outputs
+        return [as_tensor_variable(cotangents[0])]
+
+    def printed_form(self, node: Apply) -> Form:
+        """Write ``scalar_from_tensor(x)``."""
+        return Form.call("scalar_from_tensor", node.inputs)
+
+
+class TensorFromScalar(Op):
+    """The tensor of rank 0 that holds a number."""
+
+    __props__ = ()
+
+    def make_node(self, *inputs: Variable) -> Apply:
+        """Return the node.
+
+        Raises
+        ------
+        TensorTypeError
+            If the input is no scalar.
+        """
+        (x,) = inputs
+        if not isinstance(x, Variable) or not isinstance(x.type, ScalarType):
+            msg = f"tensor_from_scalar: a variable of type ScalarType is needed, got {text_of(x)}. Use as_tensor."
+            raise TensorTypeError(msg)
+        return Apply(self, [x], [x.type.tensor_type.make_variable()])
+
+    def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
+        """Put the number into an array."""
+        del node
+        output_storage[0][0] = np.array(inputs[0])
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Return the cotangent as a scalar."""
+        del inputs, outputs
+        return [scalar_from_tensor(cotangents[0])]
+
+    def printed_form(self, node: Apply) -> Form:
+        """Write ``tensor_from_scalar(x)``."""
+        return Form.call("tensor_from_scalar", node.inputs)
+
+
+scalar_from_tensor = ScalarFromTensor()
+tensor_from_scalar = TensorFromScalar()
+
+
+def as_scalar(x: TensorLike, name: str | None = None) -> ScalarVariable:
+    """Return a number, or a tensor of rank 0, as a scalar.
+
+    Raises
+    ------
+    TensorTypeError
+        If it is neither.
+    """
+    if isinstance(x, ScalarVariable):
+        return x
+    tensor = as_tensor_variable(x)
+    if isinstance(tensor, Constant) and tensor.ndim == 0:
+        constant: ScalarVariable = ScalarType(tensor.dtype).make_constant(tensor.data, name)  # type: ignore[assignment]
+        return constant
+    made: ScalarVariable = scalar_from_tensor(tensor, name=name)
+    return made

@@ -1,0 +1,95 @@
+"""Documented classes that stand for scalar ops and kinds of ops."""
+
+import importlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import treadle.tensor as tt
+from treadle.compile import function
+
+scalar: Any = importlib.import_module("treadle.scalar")
+math: Any = importlib.import_module("treadle.tensor.math")
+
+
+def op_of(x: tt.TensorVariable) -> Any:
+    assert x.owner is not None
+    return x.owner.op
+
+
+def test_scalar_ops_are_instances_of_their_documented_classes() -> None:
+    x = tt.dvector("x")
+    assert isinstance(op_of(x * 2).scalar_op, scalar.Mul)
+    assert isinstance(op_of(x + 2).scalar_op, (scalar.Mul, scalar.Add))
+    assert not isinstance(op_of(x + 2).scalar_op, scalar.Mul)
+    assert not isinstance(op_of(x.sum()), scalar.Add)
+    assert isinstance(op_of(tt.cast(x, "int8")).scalar_op, scalar.Cast)
+    assert isinstance(op_of(tt.exp(x)).scalar_op, scalar.UnaryScalarOp)
+    assert not isinstance(op_of(x / 3).scalar_op, scalar.UnaryScalarOp)
+
+
+def test_class_is_matched_in_a_node() -> None:
+    x = tt.dvector("x")
+    match tt.log(x).owner_op_and_inputs:
+        case tt.Elemwise(scalar_op=scalar.Exp()), _:
+            pytest.fail("it is the logarithm")
+        case tt.Elemwise(scalar.Log()), operand:
+            assert operand is x
+
+
+def test_calling_a_class_gives_the_scalar_op() -> None:
+    x = tt.dvector("x")
+    assert scalar.Mul() is scalar.mul
+    assert tt.Elemwise(scalar.Sqrt())(x).eval({x: [4.0]}).tolist() == [2.0]
+    with pytest.raises(TypeError, match="no single scalar op"):
+        scalar.Cast()
+
+
+def test_scalar_op_of_a_class_of_the_users() -> None:
+    class Cube(scalar.UnaryScalarOp):  # type: ignore[misc]  # what type checkers know of it is the class alone
+        def impl(self, x: float) -> float:
+            return x**3
+
+        def grad(self, inputs: Sequence[tt.TensorVariable], gradients: Sequence[tt.TensorVariable]) -> list[Any]:
+            return [gradients[0] * 3 * inputs[0] ** 2]
+
+    cube = Cube(scalar.upgrade_to_float_no_complex, name="cube_of_a_test")
+    x = tt.dvector("x")
+    y = tt.Elemwise(cube)(x)
+    value, slope = function([x], [y, tt.grad(y.sum(), x)])([2.0, 3.0])
+    assert (value.tolist(), slope.tolist()) == ([8.0, 27.0], [12.0, 27.0])
+    assert isinstance(op_of(y).scalar_op, Cube)
+
+
+def test_reductions_are_instances_of_their_documented_classes() -> None:
+    x = tt.dvector("x")
+    assert isinstance(op_of(x.sum()), math.Sum)
+    assert isinstance(op_of(x.max()), math.Max | math.CAReduce)
+    assert not isinstance(op_of(x.max()), math.Sum)
+    assert isinstance(op_of(tt.argmax(x)), math.Argmax)
+    assert isinstance(op_of(tt.cumsum(x)), importlib.import_module("treadle.tensor.extra_ops").CumOp)
+    with pytest.raises(TypeError, match=r"sum\(x, axis\)"):
+        math.Sum(axis=0)
+
+
+def test_scalars_enter_expressions_as_tensors() -> None:
+    s, x = tt.ScalarType("float64")("s"), tt.dvector("x")
+    z = s * x
+    f = function([s, x], [z, tt.grad(z.sum(), x), tt.scalar_from_tensor(tt.exp(x[0]))])
+    value, slope, number = f(2.0, [0.0, 1.0])
+    assert (value.tolist(), slope.tolist()) == ([0.0, 2.0], [2.0, 2.0])
+    assert isinstance(number, np.float64)
+    assert number == 1.0
+
+
+def test_numbers_and_tensors_of_rank_0_become_scalars() -> None:
+    assert tt.as_scalar(3).data == 3  # type: ignore[attr-defined]  # a constant
+    s = tt.as_scalar(tt.dscalar("x"))
+    assert s.dtype == "float64"
+    assert tt.as_scalar(s) is s
+    with pytest.raises(TypeError, match="rank 0"):
+        tt.as_scalar(tt.dvector("x"))
+    with pytest.raises(TypeError, match="ScalarType is needed"):
+        tt.tensor_from_scalar(tt.dscalar("x"))
