@@ -9,12 +9,11 @@ from treadle.config import lazy_module
 # For each module of `treadle.tensor` its public names: its ``__all__``. `treadle/tensor/__init__.py` has a star import
 # of each for type checkers; a test compares the three. One line for each module, however long: it is a table.
 LAZY = {
-    "accumulation": "ACCUMULATIONS Accumulation LinearRecurrence cummax cummin cumprod cumsum cumulative_prod cumulative_sum logcumsumexp",
-    "array_functions": "append array asanyarray asarray ascontiguousarray astype copy empty empty_like isscalar ndim permute_dims ravel size",
     "accumulation": (
         "ACCUMULATIONS Accumulation LinearRecurrence cummax cummin cumprod cumsum cumulative_prod cumulative_sum "
         "logcumsumexp"
     ),
+    "array_functions": "append array asanyarray asarray ascontiguousarray astype copy empty empty_like isscalar ndim permute_dims ravel size",
     "assertion": "Assert CheckAndRaise assert_op",
     "assumption": "FACTS SpecifyAssumptions assume",
     "blockwise": "Blockwise",

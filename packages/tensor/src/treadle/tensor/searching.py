@@ -333,7 +333,7 @@ class RowOrder(TensorOp):
         VectorizeError
             If the matrix has batch dimensions.
         """
-        vectorize.refuse_batched([(node.inputs[0], x)], "the number of distinct rows")
+        batching.refuse_batched([(node.inputs[0], x)], "the number of distinct rows")
         return self.make_node(x)
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
