@@ -14,7 +14,6 @@ from treadle.tensor.conversion import as_tensor_variable, constant
 from treadle.tensor.dimshuffle import transpose
 from treadle.tensor.errors import ShapeError
 from treadle.tensor.int_arithmetic import number, times
-from treadle.tensor.joining import concatenate
 from treadle.tensor.scalar.cast import cast, identity
 from treadle.tensor.shape import LENGTH, lengths
 from treadle.tensor.types import TensorType
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from treadle.tensor.variable import AxisLike, TensorLike, TensorVariable
 
 __all__ = [
-    "append",
     "array",
     "asanyarray",
     "asarray",
@@ -119,10 +117,3 @@ def ravel(a: TensorLike, order: str = "C") -> TensorVariable:
         msg = f"ravel: the order must be C or F, since tensors have no layout in memory, got {text_of(order)}."
         raise ShapeError(msg)
     return (transpose(var) if order == "F" else var).flatten()
-
-
-def append(arr: TensorLike, values: TensorLike, axis: int | None = None) -> TensorVariable:
-    """Put values behind a tensor along an axis; behind the flattened tensor if none is given (as numpy.append)."""
-    if axis is None:
-        return concatenate([ravel(arr), ravel(values)])
-    return concatenate([arr, values], axis)
