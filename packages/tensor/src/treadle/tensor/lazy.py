@@ -9,11 +9,6 @@ from treadle.config import lazy_module
 # For each module of `treadle.tensor` its public names: its ``__all__``. `treadle/tensor/__init__.py` has a star import
 # of each for type checkers; a test compares the three. One line for each module, however long: it is a table.
 LAZY = {
-    "accumulation": (
-        "ACCUMULATIONS Accumulation LinearRecurrence cummax cummin cumprod cumsum cumulative_prod cumulative_sum "
-        "logcumsumexp"
-    ),
-    "array_functions": "append array asanyarray asarray ascontiguousarray astype copy empty empty_like isscalar ndim permute_dims ravel size",
     "accumulation": "ACCUMULATIONS Accumulation LinearRecurrence cummax cummin cumprod cumsum cumulative_prod cumulative_sum logcumsumexp",
     "array_functions": "array asanyarray asarray ascontiguousarray astype copy empty empty_like isscalar ndim permute_dims ravel size",
     "assertion": "Assert CheckAndRaise assert_op",
@@ -28,14 +23,8 @@ LAZY = {
     "convolution": "ConvND conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d",
     "coordinates": "diag_indices diag_indices_from indices mask_indices ravel_multi_index unravel_index",
     "counting": "bincount digitize histogram histogram2d histogram_bin_edges histogramdd searchsorted",
-    "derivatives": (
-        "Lop Rop grad_not_implemented grad_undefined hessian hessian_vector_product jacobian pullback pushforward "
-        "subgraph_grad"
-    ),
-    "diagonals": (
-        "AllocDiag ExtractDiag diag diagflat diagonal extract_diag fill_diagonal fill_diagonal_offset identity_like "
-        "trace"
-    ),
+    "derivatives": "Lop Rop grad_not_implemented grad_undefined hessian hessian_vector_product jacobian pullback pushforward subgraph_grad",
+    "diagonals": "AllocDiag ExtractDiag diag diagflat diagonal extract_diag fill_diagonal fill_diagonal_offset identity_like trace",
     "editing": "append delete insert trim_zeros",
     "einstein": "einsum",
     "external_op": "ExternalOp wrap_external",
@@ -66,10 +55,7 @@ LAZY = {
     "scalar.gamma_functions": "digamma gammaln psi",
     "scalar.integers": "bitwise_count ceil_intdiv gcd lcm",
     "scalar.stable_quotients": "exprel log_expit logit sinc",
-    "scalar_values": (
-        "ScalarConstant ScalarFromTensor ScalarType ScalarVariable TensorFromScalar as_scalar get_scalar_type "
-        "scalar_from_tensor tensor_from_scalar"
-    ),
+    "scalar_values": "ScalarConstant ScalarFromTensor ScalarType ScalarVariable TensorFromScalar as_scalar get_scalar_type scalar_from_tensor tensor_from_scalar",
     "searching": "BinCount CheckMask Nonzero SearchSorted",
     "sets": "UniqueAll UniqueCounts UniqueInverse intersect1d isin setdiff1d setxor1d union1d unique unique_all unique_counts unique_inverse unique_values",
     "shape_specification": "SpecifyShape specify_broadcastable specify_shape",
