@@ -11,6 +11,7 @@ from treadle.config import lazy_module
 LAZY = {
     "accumulation": "ACCUMULATIONS Accumulation LinearRecurrence cummax cummin cumprod cumsum cumulative_prod cumulative_sum logcumsumexp",
     "array_functions": "array asanyarray asarray ascontiguousarray astype copy empty empty_like isscalar ndim permute_dims ravel size",
+    "array_functions": "append array asanyarray asarray ascontiguousarray astype copy empty empty_like isscalar ndim permute_dims ravel size",
     "assertion": "Assert CheckAndRaise assert_op",
     "assumption": "FACTS SpecifyAssumptions assume",
     "blockwise": "Blockwise",
@@ -57,6 +58,7 @@ LAZY = {
     "scalar.stable_quotients": "exprel log_expit logit sinc",
     "scalar_values": "ScalarConstant ScalarFromTensor ScalarType ScalarVariable TensorFromScalar as_scalar get_scalar_type scalar_from_tensor tensor_from_scalar",
     "searching": "BinCount CheckMask Nonzero SearchSorted",
+    "searching": "BinCount CheckMask Nonzero RowOrder SearchSorted",
     "sets": "UniqueAll UniqueCounts UniqueInverse intersect1d isin setdiff1d setxor1d union1d unique unique_all unique_counts unique_inverse unique_values",
     "shape_specification": "SpecifyShape specify_broadcastable specify_shape",
     "sorting": "ArgSort OrderStatistics Sort argpartition argsort lexsort partition sort sort_complex topk",
