@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast, overload
 import numpy as np
 
 from treadle.config import config, lazy_names
-from treadle.graph import Apply, Constant, Form, Op, Variable, graph_replace, static_op, toposort
+from treadle.graph import Apply, Constant, Form, NullType, Op, Variable, graph_replace, static_op, toposort
 from treadle.tensor.broadcasting import broadcast_static, sum_to, zeros_like
 from treadle.tensor.composite import Composite, Step
 from treadle.tensor.conversion import as_tensor_variable, constant, cotangent_of
@@ -429,6 +429,8 @@ class Elemwise(TensorOp):
         """Bring one term to the input's dtype and shape; nothing flows back to integers."""
         if x.type.numpy_dtype.kind not in "fc":
             return None
+        if isinstance(term.type, NullType):
+            return term
         fitted = cotangent_of(x, term)  # type: ignore[arg-type]  # made of tensors
         others = [v.type.shape for v in inputs if v is not x]
         # Through `grad`, inputs may come in ranks of their own.

@@ -21,6 +21,8 @@ FAMILIES = (
     "gamma_functions",
     "floating",
     "integers",
+    "incomplete_beta",
+    "incomplete_gamma",
     "logic",
     "rounding",
     "stable_quotients",

@@ -53,11 +53,20 @@ LAZY = {
     "scalar.entropy": "entr kl_div rel_entr xlog1py xlogx xlogy xlogy0",
     "scalar.error_functions": "erf erfc erfcinv erfcx erfinv log_ndtr ndtr ndtri ndtri_exp owens_t",
     "scalar.floating": "cbrt copysign fabs float_power fmax fmin fmod frexp heaviside hypot ldexp logaddexp2 modf nextafter positive rint signbit spacing",
-    "scalar.gamma_functions": "digamma gammaln psi",
+    "scalar.gamma_functions": (
+        "beta betaln digamma factorial gamma gammaln loggamma multigammaln poch polygamma psi tri_gamma trigamma"
+    ),
+    "scalar.incomplete_beta": "betainc betaincinv",
+    "scalar.incomplete_gamma": "chi2sf gammainc gammaincc gammainccinv gammaincinv gammal gammau",
     "scalar.integers": "bitwise_count ceil_intdiv gcd lcm",
     "scalar.stable_quotients": "exprel log_expit logit sinc",
     "scalar_values": "ScalarConstant ScalarFromTensor ScalarType ScalarVariable TensorFromScalar as_scalar get_scalar_type scalar_from_tensor tensor_from_scalar",
     "searching": "BinCount CheckMask Nonzero SearchSorted",
+    "scalar.tail_moments": "NEWTON_STEPS beta_tail_integral gamma_tail_integral quadrature_rule",
+    "scalar_values": (
+        "ScalarConstant ScalarFromTensor ScalarType ScalarVariable TensorFromScalar as_scalar get_scalar_type "
+        "scalar_from_tensor tensor_from_scalar"
+    ),
     "searching": "BinCount CheckMask Nonzero RowOrder SearchSorted",
     "sets": "UniqueAll UniqueCounts UniqueInverse intersect1d isin setdiff1d setxor1d union1d unique unique_all unique_counts unique_inverse unique_values",
     "shape_specification": "SpecifyShape specify_broadcastable specify_shape",

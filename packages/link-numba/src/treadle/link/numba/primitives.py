@@ -17,6 +17,7 @@ from numba.np.arrayobj import populate_array
 from treadle.config import new_lock
 from treadle.link.numba.special import SPECIAL
 from treadle.link.numba.vector_math import VECTOR_MATH
+from treadle.tensor import quadrature_rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -291,6 +292,17 @@ def _gemv(code: str) -> Intrinsic:
     return _primitive(_blas(code, 1, "ii1pipi0pi"), types.none, *[types.int64] * 10)
 
 
+def _from_table(values: Sequence[float]) -> Intrinsic:
+    """One of some constant numbers, by its position."""
+
+    def write(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
+        constant = ir.Constant(ir.ArrayType(ir.DoubleType(), len(values)), list(values))
+        table = cgutils.global_constant(builder, "treadle_table", constant)
+        return builder.load(builder.gep(table, [ir.Constant(_WORD, 0), args[0]]))
+
+    return _primitive(write, types.float64, types.int64)
+
+
 # By the stem of their names; what follows it says for which types.
 _FAMILIES: dict[str, Callable[..., Intrinsic]] = {
     "as": _as_pointer,
@@ -312,6 +324,8 @@ _SINGLE: dict[str, Callable[[], Intrinsic | float]] = {
     "pick": lambda: _primitive(lambda context, b, sig, args: b.select(*args), None, types.boolean, None, None),
     "add_any": lambda: _reordered("fadd"),
     "mul_any": lambda: _reordered("fmul"),
+    "quadrature_node": lambda: _from_table(quadrature_rule()[0]),
+    "quadrature_weight": lambda: _from_table(quadrature_rule()[1]),
     "fabs": lambda: _instruction("fabs"),
     "sqrt": lambda: _instruction("sqrt"),
     "floor": lambda: _instruction("floor"),

@@ -19,6 +19,7 @@ from treadle.link.c.runtime.scalars import scalar_helpers
 from treadle.link.c.runtime.searching import SEARCHING, row_order, search
 from treadle.link.c.runtime.shapes import SHAPES
 from treadle.link.c.runtime.sorting import SORTING, back_from_key, key_of, position_sorter, selector, sorter
+from treadle.link.c.runtime.special_functions import SPECIAL
 from treadle.link.c.runtime.threads import shared_among_threads
 from treadle.link.c.runtime.user import USERS
 from treadle.link.c.runtime.vectors import BLOCK_FUNCTIONS, VECTOR_TYPES, block_function, shifted_exponentials
@@ -51,7 +52,7 @@ class Library:
     def __init__(self, simd: frozenset[str], portable: bool = False, threads: int = 0) -> None:
         texts: dict[str, str] = {
             **CORE, **CONVOLUTION, **scalar_helpers(), **DRIVER, **FUSED, **PRODUCT, **INDEXING, **NORMALIZATION,
-            **SEARCHING, **SHAPES, **SORTING, **USERS,
+            **SEARCHING, **SHAPES, **SORTING, **SPECIAL, **USERS,
             "tr_f64s tr_f32s": VECTOR_TYPES,
         }  # fmt: skip
         if threads:

@@ -78,14 +78,33 @@ for _name in ("sin", "cos", "tan", "sinh", "cosh", "tanh"):
 
 # Functions that SciPy has compiled, by the names that cython_special gives them; see `treadle.link.numba.special`.
 for _name, _text in {
+    "beta": "beta_{t}({0}, {1})",
+    "betainc": "betainc_{t}({0}, {1}, {2})",
+    "betaincinv": "betaincinv_{t}({0}, {1}, {2})",
+    "betaln": "betaln_{t}({0}, {1})",
     "digamma": "psi_{t}({0})",
     "erfcinv": "erfcinv_{t}({0})",
     "erfcx": "erfcx_{t}({0})",
     "erfinv": "erfinv_{t}({0})",
+    "gamma": "gamma_{t}({0})",
+    "gammainc": "gammainc_{t}({0}, {1})",
+    "gammaincc": "gammaincc_{t}({0}, {1})",
+    "gammainccinv": "gammainccinv_{t}({0}, {1})",
+    "gammaincinv": "gammaincinv_{t}({0}, {1})",
     "gammaln": "gammaln_{t}({0})",
     "log_ndtr": "log_ndtr_{t}({0})",
     "ndtri": "ndtri_{t}({0})",
     "ndtri_exp": "ndtri_exp_{t}({0})",
     "owens_t": "owens_t_{t}({0}, {1})",
+    "poch": "poch_{t}({0}, {1})",
 }.items():
     SCALARS.register(_name, {"f": f"special_{_text}"})
+
+# Functions that are written here, in double: see `treadle.link.numba.special_functions`.
+for _name, _text in {
+    "beta_tail_moment": "beta_tail_moment({0}, {1}, {2}, {3}, {4}, {5})",
+    "gamma_tail_moment": "gamma_tail_moment({0}, {1}, {2})",
+    "polygamma": "pick({0} == 0, special_psi_f8(f8({1})), polygamma(f8({0}), f8({1})))",
+    "tri_gamma": "tri_gamma(f8({0}))",
+}.items():
+    SCALARS.register(_name, {"f": f"{{t}}({_text})"})

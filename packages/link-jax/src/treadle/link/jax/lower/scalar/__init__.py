@@ -1,5 +1,11 @@
 """Functions for scalar ops: those of NumPy together, special functions by the families of `treadle.tensor.scalar`."""
 
-from treadle.link.jax.lower.scalar import elementary, error_functions, gamma_functions
+from treadle.link.jax.lower.scalar import (
+    elementary,
+    error_functions,
+    gamma_functions,
+    incomplete_beta,
+    incomplete_gamma,
+)
 
-__all__ = ["elementary", "error_functions", "gamma_functions"]
+__all__ = ["elementary", "error_functions", "gamma_functions", "incomplete_beta", "incomplete_gamma"]

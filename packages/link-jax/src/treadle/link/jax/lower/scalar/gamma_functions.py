@@ -13,11 +13,42 @@ if TYPE_CHECKING:
     import jax
 
 
+@SCALARS.function("gamma", kinds="f")
+def _gamma(x: jax.Array) -> jax.Array:
+    pole = (x == jnp.floor(x)) & (x < 0)
+    return jnp.where(pole, jnp.nan, jnp.where(x == 0, jnp.copysign(jnp.inf, x), special.gamma(x)))
+
+
 @SCALARS.function("gammaln", kinds="f")
-def _gammaln(x: jax.Array) -> jax.Array:
+def gammaln(x: jax.Array) -> jax.Array:
+    """Return the logarithm of the gamma function's absolute value."""
     return jnp.where(x == -jnp.inf, x, special.gammaln(x))
 
 
 @SCALARS.function("digamma", kinds="f")
 def _digamma(x: jax.Array) -> jax.Array:
     return jnp.where(x == 0, jnp.copysign(jnp.inf, -x), special.digamma(x))
+
+
+@SCALARS.function("tri_gamma", kinds="f")
+def _tri_gamma(x: jax.Array) -> jax.Array:
+    return _polygamma(jnp.ones_like(x), x)
+
+
+@SCALARS.function("polygamma", kinds="f")
+def _polygamma(n: jax.Array, x: jax.Array) -> jax.Array:
+    """By Hurwitz's zeta function (DLMF 25.11.12); below 0 by its sum over both sides, which has period 1."""
+    s = n + 1
+    sign = jnp.where(s % 2 == 0, 1.0, -1.0).astype(x.dtype)
+    rest = x - jnp.floor(x)
+    pole = (x <= 0) & ((rest == 0) | (x == -jnp.inf))
+    below = x < 0
+    safe = jnp.where(pole, 0.5, rest)
+    total = special.zeta(s, jnp.where(below, safe, x))
+    total += jnp.where(below, sign * (special.zeta(s, 1 - safe) - special.zeta(s, jnp.where(below, 1 - x, 1))), 0)
+    made = sign * special.gamma(s) * jnp.where(pole, jnp.inf, total)
+    made = jnp.where((n >= 1) & (n == jnp.floor(n)), made, jnp.nan)
+    return jnp.where(n == 0, _digamma(x), made)
+
+
+SCALARS.register("poch", {"f": special.poch})

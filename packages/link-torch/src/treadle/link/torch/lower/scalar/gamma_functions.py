@@ -12,3 +12,45 @@ SCALARS.register("digamma", {"f": torch.special.digamma})
 @SCALARS.function("gammaln", kinds="f")
 def _gammaln(x: torch.Tensor) -> torch.Tensor:
     return torch.where(x == -torch.inf, x, torch.special.gammaln(x))
+
+
+@SCALARS.function("gamma", kinds="f")
+def _gamma(x: torch.Tensor) -> torch.Tensor:
+    whole = torch.floor(x)
+    made = torch.where(x > 0, 1.0, _sign(x)) * torch.exp(torch.special.gammaln(x))
+    made = torch.where((x < 0) & (x == whole), torch.nan, made)
+    return torch.where(x == 0, torch.copysign(torch.full_like(x, torch.inf), x), made)
+
+
+def _sign(x: torch.Tensor) -> torch.Tensor:
+    """Return the sign of the gamma function, which changes at every pole."""
+    return torch.where((x > 0) | (torch.remainder(torch.floor(x), 2) == 0), 1.0, -1.0).to(x.dtype)
+
+
+@SCALARS.function("tri_gamma", kinds="f")
+def _tri_gamma(x: torch.Tensor) -> torch.Tensor:
+    return _polygamma(torch.ones_like(x), x)
+
+
+@SCALARS.function("polygamma", kinds="f")
+def _polygamma(n: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    """By Hurwitz's zeta function (DLMF 25.11.12); below 0 by its sum over both sides, which has period 1."""
+    s = n + 1
+    sign = torch.where(torch.remainder(s, 2) == 0, 1.0, -1.0).to(x.dtype)
+    rest = x - torch.floor(x)
+    pole = (x <= 0) & ((rest == 0) | (x == -torch.inf))
+    below = x < 0
+    safe = torch.where(pole, 0.5, rest)
+    zeta = torch.special.zeta
+    total = zeta(s, torch.where(below, safe, x))
+    other = sign * (zeta(s, 1 - safe) - zeta(s, torch.where(below, 1 - x, 1.0)))
+    total = torch.where(pole, torch.inf, total + torch.where(below, other, 0.0))
+    made = sign * torch.exp(torch.special.gammaln(s)) * total
+    made = torch.where((n >= 1) & (n == torch.floor(n)), made, torch.nan)
+    return torch.where(n == 0, torch.special.digamma(x), made)
+
+
+@SCALARS.function("poch", kinds="f")
+def _poch(z: torch.Tensor, m: torch.Tensor) -> torch.Tensor:
+    made = _sign(z) * _sign(z + m) * torch.exp(torch.special.gammaln(z + m) - torch.special.gammaln(z))
+    return torch.where(m == 0, 1.0, made)

@@ -1,0 +1,116 @@
+"""C text of special functions that SciPy does not offer to C, in double."""
+
+from __future__ import annotations
+
+from treadle.tensor import quadrature_rule
+
+# The algorithms and their numbers are those of `treadle.tensor.scalar.tail_moments`.
+_TABLES = "".join(
+    f"static const double tr_rule_{name}[] = {{{', '.join(map(repr, map(float, values)))}}};\n"
+    for name, values in zip(("nodes", "weights"), quadrature_rule(), strict=True)
+)
+
+SPECIAL = {
+    # Shifted up by the recurrence, then the asymptotic series (DLMF 5.15.1 and 5.15.8); 5.15.6 below 0.
+    "tr_tri_gamma": """\
+static double tr_tri_gamma(double x) {
+  const double pi = 3.14159265358979323846;
+  double sum = 0, r;
+  if (x <= 0) {
+    const double rest = x - floor(x), sine = sin(pi * rest);
+    if (rest == 0 || x == -INFINITY) return INFINITY;
+    return pi * pi / (sine * sine) - tr_tri_gamma(1 - x);
+  }
+  for (; x < 12; x += 1) sum += 1 / (x * x);
+  r = 1 / (x * x);
+  return sum + (1 + 0.5 / x + r * (1. / 6 - r * (1. / 30 - r * (1. / 42 - r * (1. / 30 - r * (5. / 66
+             - r * (691. / 2730 - r * 7 / 6))))))) / x;
+}
+""",
+    # Euler and Maclaurin's sum from 10 on (DLMF 25.11.7 at a = 0).
+    "tr_zeta": """\
+static double tr_zeta(double s, double q) {
+  static const double c[] = {1. / 12, -1. / 720, 1. / 30240, -1. / 1209600, 1. / 47900160, -691. / 1307674368000,
+    1. / 74724249600, -3617. / 10670622842880000, 43867. / 5109094217170944000, -174611. / 802857662698291200000.};
+  double sum = 0, power, factor;
+  for (; q < 12; q += 1) sum += pow(q, -s);
+  if (q == INFINITY) return sum;
+  power = pow(q, -s);
+  sum += power * (q / (s - 1) + 0.5);
+  factor = s * power / q;
+  for (int k = 0; k < 10; k++) {
+    sum += c[k] * factor;
+    factor *= (s + 2 * k + 1) * (s + 2 * k + 2) / (q * q);
+  }
+  return sum;
+}
+""",
+    # By Hurwitz's zeta function (DLMF 25.11.12); below 0 by its sum over both sides, which has period 1.
+    "tr_polygamma": """\
+static double tr_polygamma(double n, double x) {
+  const double s = n + 1, sign = fmod(s, 2) == 0 ? 1 : -1;
+  double sum;
+  if (!(n >= 1) || n != floor(n) || x != x) return NAN;
+  if (x > 0) sum = tr_zeta(s, x);
+  else {
+    const double rest = x - floor(x);
+    if (rest == 0 || x == -INFINITY) return sign * INFINITY;
+    sum = tr_zeta(s, rest) + sign * (tr_zeta(s, 1 - rest) - tr_zeta(s, 1 - x));
+  }
+  return sign * tgamma(s) * sum;
+}
+""",
+    "tr_rule_nodes tr_rule_weights": _TABLES,
+    "tr_gamma_exponent": """\
+static inline double tr_gamma_exponent(double u, double side, double slope, double x) {
+  const double v = side * u;
+  const double part = u >= 0.05 ? v + expm1(-v) : v * v * (1. / 2 - v * (1. / 6 - v * (1. / 24 - v * (1. / 120
+    - v * (1. / 720 - v * (1. / 5040 - v / 40320))))));
+  return slope * u + x * part;
+}
+""",
+    "tr_gamma_tail_moment": """\
+static double tr_gamma_tail_moment(double k, double a, double x) {
+  const double side = x <= a ? 1 : -1, slope = fabs(a - x);
+  double end = 80 / (slope + sqrt(slope * slope + 80 * x)), sum = 0;
+  for (int i = 0; i < 12; i++)
+    end -= (tr_gamma_exponent(end, side, slope, x) - 40) / (slope - side * x * expm1(-side * end));
+  for (int i = 0; i < 48; i++) {
+    const double u = end * tr_rule_nodes[i];
+    sum += tr_rule_weights[i] * (k == 0 ? 1 : k == 1 ? u : u * u) * exp(-tr_gamma_exponent(u, side, slope, x));
+  }
+  return end * sum;
+}
+""",
+    "tr_cumulant": """\
+static inline double tr_cumulant(double q, double p, double u) {
+  const double c = q * p;
+  if (fabs(u) >= 0.003) return log1p(q * expm1(u)) - q * u;
+  return u * u * (c / 2 + u * (c * (p - q) / 6 + u * (c * (1 - 6 * c) / 24
+       + u * (c * (p - q) * (1 - 12 * c) / 120 + u * (c * (1 - 30 * c * (1 - 4 * c)) / 720)))));
+}
+""",
+    "tr_beta_exponent": """\
+static inline double tr_beta_exponent(double u, double a, double b, double x, double y) {
+  return (a * y - b * x) * u + a * tr_cumulant(y, x, u) + b * tr_cumulant(x, y, -u);
+}
+""",
+    "tr_beta_tail_moment": """\
+static double tr_beta_tail_moment(double j, double k, double a, double b, double x, double y) {
+  const double slope = a * y - b * x;
+  double end = 80 / (slope + sqrt(slope * slope + 80 * (a + b) * x * y)), sum = 0;
+  if (!(end < 700)) end = 700;
+  for (int i = 0; i < 12; i++) {
+    const double growth = exp(end);
+    end -= (tr_beta_exponent(end, a, b, x, y) - 40) / ((a * y * growth - b * x) / (x + y * growth));
+  }
+  for (int i = 0; i < 48; i++) {
+    const double u = end * tr_rule_nodes[i];
+    const double f = log1p(y * expm1(u)), g = -log1p(x * expm1(-u));
+    sum += tr_rule_weights[i] * exp(-tr_beta_exponent(u, a, b, x, y))
+         * (j == 0 ? 1 : j == 1 ? f : f * f) * (k == 0 ? 1 : k == 1 ? g : g * g);
+  }
+  return end * sum;
+}
+""",
+}
