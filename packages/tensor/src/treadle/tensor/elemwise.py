@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 import numpy as np
 
-from treadle.config import config, lazy_names
+from treadle.config import config, lazy_module, lazy_names
 from treadle.graph import Apply, Constant, Form, NullType, Op, Variable, graph_replace, static_op, toposort
 from treadle.tensor.broadcasting import broadcast_static, sum_to, zeros_like
 from treadle.tensor.composite import Composite, Step
@@ -25,11 +25,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import Type
+    from treadle.tensor import numpy_functions
     from treadle.tensor.composite import Takes
     from treadle.tensor.dtype_rules import Dtype, Operand
     from treadle.tensor.known_values import Known
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
-    from treadle.tensor.variable import TensorNode, TensorVariable
+    from treadle.tensor.variable import AxisLike, TensorLike, TensorNode, TensorVariable
+else:
+    numpy_functions = lazy_module("treadle.tensor.numpy_functions")
 
 
 def _python_number(var: Variable) -> Any:
@@ -285,6 +288,32 @@ class Elemwise(TensorOp):
             out if out.type == kind else reduce(lambda made, x: fill(x, made), inputs, out)
             for out, kind in zip((values[i] for i in whole.outputs), wanted, strict=True)
         ]
+
+    # The methods of NumPy's ufuncs
+
+    def reduce(self, x: TensorLike, axis: AxisLike = 0, **options: object) -> TensorVariable:
+        """Combine the elements along axes, as the ufunc's method: ``maximum.reduce(x, axis=0)``.
+
+        Of the functions that have a reduction. `options` are ``dtype``, ``keepdims``, ``initial`` and ``where``.
+        """
+        return self._method("reduce", [x], {"axis": axis, **options})
+
+    def accumulate(self, x: TensorLike, axis: int = 0, **options: object) -> TensorVariable:
+        """Combine the elements up to each along an axis, as the ufunc's method: ``maximum.accumulate(x)``."""
+        return self._method("accumulate", [x], {"axis": axis, **options})
+
+    def outer(self, a: TensorLike, b: TensorLike) -> TensorVariable:
+        """Apply the function to all pairs of elements, as the ufunc's method: ``add.outer(a, b)``."""
+        return self._method("outer", [a, b], {})
+
+    def _method(self, method: str, inputs: list[TensorLike], options: dict[str, object]) -> TensorVariable:
+        scalar = self.scalar_op
+        name = None if isinstance(scalar, Composite) else scalar.ufunc
+        if name is None:
+            msg = f"{scalar.name}.{method}: NumPy has no ufunc of this name. Write it by reductions of the result."
+            raise DtypeError(msg)
+        given = [as_tensor_variable(x) for x in inputs]
+        return cast("TensorVariable", numpy_functions.array_ufunc(getattr(np, name), method, given, options))
 
     # Printing
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from functools import cache
+from importlib import import_module
 from itertools import takewhile
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -76,7 +77,6 @@ _ADVICE: Mapping[str, str] = MappingProxyType(
     {
         "out": "Take the result, as in y = f(x); to write into a part of a tensor, use x[i].set(y).",
         "where": "Use treadle.tensor.where(mask, x, other) on the operand or on the result.",
-        "initial": "Combine the result with it, as in f(x) + initial.",
     }
 )
 
@@ -100,6 +100,15 @@ def _as(function: Callable[..., object], parameters: str) -> Counterpart:
     """Return a counterpart; parameters are written ``theirs=ours``, or once where both names agree."""
     pairs = (word.partition("=")[::2] for word in parameters.split())
     return Counterpart(function, {theirs: ours or theirs for theirs, ours in pairs})
+
+
+def _late(module: str, name: str) -> Callable[..., object]:
+    """Return a function that loads another from its module when it is called."""
+
+    def call(*args: object, **options: object) -> object:
+        return getattr(import_module(f"treadle.tensor.{module}"), name)(*args, **options)
+
+    return call
 
 
 def _joined(
@@ -146,26 +155,32 @@ def _plain(x: Any) -> Any:
     return x.type.numpy_dtype if isinstance(x, Variable) and isinstance(x.type, TensorType) else x
 
 
-_REDUCED = "a=x axis dtype keepdims"
-_TESTED = "a=x axis keepdims"
-_SPREAD = "a=x axis ddof correction=ddof keepdims"
+_SUMMED = "a=x axis dtype keepdims initial where"
+_CHOSEN = "a=x axis keepdims initial where"
+_FOUND = "a=x axis keepdims"
+_TESTED = "a=x axis keepdims where"
+_SPREAD = "a=x axis dtype ddof correction keepdims where mean"
 
 COUNTERPARTS: Mapping[str, Counterpart] = MappingProxyType(
     {
-        "sum": _as(reduction.sum_, _REDUCED),
-        "prod": _as(reduction.prod, _REDUCED),
-        "mean": _as(moments.mean, _REDUCED),
+        "sum": _as(reduction.sum_, _SUMMED),
+        "prod": _as(reduction.prod, _SUMMED),
+        "mean": _as(moments.mean, "a=x axis dtype keepdims where"),
         "var": _as(moments.var, _SPREAD),
         "std": _as(moments.std, _SPREAD),
-        "max": _as(reduction.max_, _TESTED),
-        "amax": _as(reduction.max_, _TESTED),
-        "min": _as(reduction.min_, _TESTED),
-        "amin": _as(reduction.min_, _TESTED),
-        "argmax": _as(reduction.argmax, _TESTED),
-        "argmin": _as(reduction.argmin, _TESTED),
+        "max": _as(reduction.max_, _CHOSEN),
+        "amax": _as(reduction.max_, _CHOSEN),
+        "min": _as(reduction.min_, _CHOSEN),
+        "amin": _as(reduction.min_, _CHOSEN),
+        "argmax": _as(reduction.argmax, _FOUND),
+        "argmin": _as(reduction.argmin, _FOUND),
         "all": _as(reduction.all_, _TESTED),
         "any": _as(reduction.any_, _TESTED),
-        "ptp": _as(moments.ptp, "a=x axis"),
+        "ptp": _as(moments.ptp, "a=x axis keepdims"),
+        "gradient": _as(_late("calculus", "numerical_gradient"), "f axis edge_order"),
+        "linalg.norm": _as(_late("norms", "norm"), "x ord axis keepdims"),
+        "linalg.vector_norm": _as(_late("norms", "vector_norm"), "x axis keepdims ord"),
+        "linalg.matrix_norm": _as(_late("norms", "matrix_norm"), "x keepdims ord"),
         "clip": _as(arithmetic.clip, "a=x a_min a_max min=a_min max=a_max"),
         "round": _as(rounding.round_, "a decimals"),
         "around": _as(rounding.round_, "a decimals"),
@@ -246,11 +261,7 @@ _NEAREST: Mapping[str, str] = MappingProxyType(
         "array_split": "slices, x[a:b]",
         "average": "mean, or sum(w * x) / sum(w)",
         "count_nonzero": "sum(neq(x, 0))",
-        "linalg.norm": "sqrt(sum(sqr(x)))",
         "linalg.vecdot": "sum(x * y, axis=-1)",
-        "linalg.vector_norm": "sqrt(sum(sqr(x)))",
-        "nanmean": "where(isnan(x), 0, x) before mean",
-        "nansum": "sum(where(isnan(x), 0, x))",
         "split": "slices, x[a:b]",
         "copyto": "x[...].set(y)",
         "fill_diagonal": "y = fill_diagonal(x, value): a tensor is not changed",
@@ -410,10 +421,10 @@ def _reduced(name: str, ufunc: Ufunc, x: TensorLike, options: dict[str, object])
         raise _unknown(name.removeprefix("numpy."))
     function, has_dtype = _REDUCTIONS[ufunc]
     given = {"axis": options.pop("axis", 0)}
-    if "keepdims" in options:
-        given["keepdims"] = options.pop("keepdims")
-    if has_dtype and "dtype" in options:
-        given["dtype"] = options.pop("dtype")
+    taken = ["keepdims", "where", *(["dtype"] if has_dtype else [])]
+    if ufunc not in {np.logical_and, np.logical_or}:
+        taken.append("initial")
+    given.update({key: options.pop(key) for key in taken if key in options})
     for key, value in options.items():
         _check_neutral(name, key, value)
     return function(x, **given)

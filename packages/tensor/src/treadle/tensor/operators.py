@@ -356,9 +356,12 @@ class Methods(Operators):
         dtype: DTypeLike | None = None,
         keepdims: bool = False,
         acc_dtype: DTypeLike | None = None,
+        *,
+        initial: TensorLike | None = None,
+        where: TensorLike | None = None,
     ) -> TensorVariable:
         """Sum over axes."""
-        return _reduction.sum_(self, axis, dtype, keepdims, acc_dtype)
+        return _reduction.sum_(self, axis, dtype, keepdims, acc_dtype, initial=initial, where=where)
 
     def prod(
         self,
@@ -366,9 +369,12 @@ class Methods(Operators):
         dtype: DTypeLike | None = None,
         keepdims: bool = False,
         acc_dtype: DTypeLike | None = None,
+        *,
+        initial: TensorLike | None = None,
+        where: TensorLike | None = None,
     ) -> TensorVariable:
         """Multiply over axes."""
-        return _reduction.prod(self, axis, dtype, keepdims, acc_dtype)
+        return _reduction.prod(self, axis, dtype, keepdims, acc_dtype, initial=initial, where=where)
 
     def mean(
         self,
@@ -376,29 +382,67 @@ class Methods(Operators):
         dtype: DTypeLike | None = None,
         keepdims: bool = False,
         acc_dtype: DTypeLike | None = None,
+        *,
+        where: TensorLike | None = None,
     ) -> TensorVariable:
         """Return the mean over axes."""
-        return _moments.mean(self, axis, dtype, keepdims, acc_dtype)
+        return _moments.mean(self, axis, dtype, keepdims, acc_dtype, where=where)
 
     def var(
-        self, axis: AxisLike = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False
+        self,
+        axis: AxisLike = None,
+        ddof: int = 0,
+        keepdims: bool = False,
+        corrected: bool = False,
+        *,
+        dtype: DTypeLike | None = None,
+        where: TensorLike | None = None,
+        mean: TensorLike | None = None,
+        correction: int | None = None,
     ) -> TensorVariable:
         """Return the variance over axes."""
-        return _moments.var(self, axis, ddof, keepdims, corrected)
+        return _moments.var(
+            self, axis, ddof, keepdims, corrected, dtype=dtype, where=where, mean=mean, correction=correction
+        )
 
     def std(
-        self, axis: AxisLike = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False
+        self,
+        axis: AxisLike = None,
+        ddof: int = 0,
+        keepdims: bool = False,
+        corrected: bool = False,
+        *,
+        dtype: DTypeLike | None = None,
+        where: TensorLike | None = None,
+        mean: TensorLike | None = None,
+        correction: int | None = None,
     ) -> TensorVariable:
         """Return the standard deviation over axes."""
-        return _moments.std(self, axis, ddof, keepdims, corrected)
+        return _moments.std(
+            self, axis, ddof, keepdims, corrected, dtype=dtype, where=where, mean=mean, correction=correction
+        )
 
-    def max(self, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
+    def max(
+        self,
+        axis: AxisLike = None,
+        keepdims: bool = False,
+        *,
+        initial: TensorLike | None = None,
+        where: TensorLike | None = None,
+    ) -> TensorVariable:
         """Return the largest element along axes."""
-        return _reduction.max_(self, axis, keepdims)
+        return _reduction.max_(self, axis, keepdims, initial=initial, where=where)
 
-    def min(self, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
+    def min(
+        self,
+        axis: AxisLike = None,
+        keepdims: bool = False,
+        *,
+        initial: TensorLike | None = None,
+        where: TensorLike | None = None,
+    ) -> TensorVariable:
         """Return the smallest element along axes."""
-        return _reduction.min_(self, axis, keepdims)
+        return _reduction.min_(self, axis, keepdims, initial=initial, where=where)
 
     def argmax(self, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
         """Return the position of the largest element along axes."""
@@ -408,17 +452,17 @@ class Methods(Operators):
         """Return the position of the smallest element along axes."""
         return _reduction.argmin(self, axis, keepdims)
 
-    def all(self, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
+    def all(self, axis: AxisLike = None, keepdims: bool = False, *, where: TensorLike | None = None) -> TensorVariable:
         """Whether all elements along axes are true."""
-        return _reduction.all_(self, axis, keepdims)
+        return _reduction.all_(self, axis, keepdims, where=where)
 
-    def any(self, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
+    def any(self, axis: AxisLike = None, keepdims: bool = False, *, where: TensorLike | None = None) -> TensorVariable:
         """Whether any element along axes is true."""
-        return _reduction.any_(self, axis, keepdims)
+        return _reduction.any_(self, axis, keepdims, where=where)
 
-    def ptp(self, axis: AxisLike = None) -> TensorVariable:
+    def ptp(self, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
         """Return the range of values along an axis."""
-        return _moments.ptp(self, axis)
+        return _moments.ptp(self, axis, keepdims)
 
     def clip(self, a_min: TensorLike | None = None, a_max: TensorLike | None = None) -> TensorVariable:
         """Limit the values to an interval."""
