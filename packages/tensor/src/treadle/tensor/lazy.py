@@ -11,7 +11,6 @@ from treadle.config import lazy_module
 LAZY = {
     "accumulation": "ACCUMULATIONS Accumulation LinearRecurrence cummax cummin cumprod cumsum cumulative_prod cumulative_sum logcumsumexp",
     "array_functions": "array asanyarray asarray ascontiguousarray astype copy empty empty_like isscalar ndim permute_dims ravel size",
-    "array_functions": "append array asanyarray asarray ascontiguousarray astype copy empty empty_like isscalar ndim permute_dims ravel size",
     "assertion": "Assert CheckAndRaise assert_op",
     "assumption": "FACTS SpecifyAssumptions assume",
     "blockwise": "Blockwise",
@@ -60,13 +59,8 @@ LAZY = {
     "scalar.incomplete_gamma": "chi2sf gammainc gammaincc gammainccinv gammaincinv gammal gammau",
     "scalar.integers": "bitwise_count ceil_intdiv gcd lcm",
     "scalar.stable_quotients": "exprel log_expit logit sinc",
-    "scalar_values": "ScalarConstant ScalarFromTensor ScalarType ScalarVariable TensorFromScalar as_scalar get_scalar_type scalar_from_tensor tensor_from_scalar",
-    "searching": "BinCount CheckMask Nonzero SearchSorted",
     "scalar.tail_moments": "NEWTON_STEPS beta_tail_integral gamma_tail_integral quadrature_rule",
-    "scalar_values": (
-        "ScalarConstant ScalarFromTensor ScalarType ScalarVariable TensorFromScalar as_scalar get_scalar_type "
-        "scalar_from_tensor tensor_from_scalar"
-    ),
+    "scalar_values": "ScalarConstant ScalarFromTensor ScalarType ScalarVariable TensorFromScalar as_scalar get_scalar_type scalar_from_tensor tensor_from_scalar",
     "searching": "BinCount CheckMask Nonzero RowOrder SearchSorted",
     "sets": "UniqueAll UniqueCounts UniqueInverse intersect1d isin setdiff1d setxor1d union1d unique unique_all unique_counts unique_inverse unique_values",
     "shape_specification": "SpecifyShape specify_broadcastable specify_shape",

@@ -96,10 +96,13 @@ def _check_neutral(name: str, key: str, value: object) -> None:
 # ---------------------------------------------------------------- array functions
 
 
-def _as(function: Callable[..., object], parameters: str) -> Counterpart:
-    """Return a counterpart; parameters are written ``theirs=ours``, or once where both names agree."""
+def _as(function: Callable[..., object], parameters: str, by_place: str = "") -> Counterpart:
+    """Return a counterpart; parameters are written ``theirs=ours``, or once where both names agree.
+
+    `by_place` names those that are taken by place only.
+    """
     pairs = (word.partition("=")[::2] for word in parameters.split())
-    return Counterpart(function, {theirs: ours or theirs for theirs, ours in pairs})
+    return Counterpart(function, {theirs: ours or theirs for theirs, ours in pairs}, by_place=by_place.split())
 
 
 def _late(module: str, name: str) -> Callable[..., object]:
@@ -179,8 +182,8 @@ COUNTERPARTS: Mapping[str, Counterpart] = MappingProxyType(
         "ptp": _as(moments.ptp, "a=x axis keepdims"),
         "gradient": _as(_late("calculus", "numerical_gradient"), "f axis edge_order"),
         "linalg.norm": _as(_late("norms", "norm"), "x ord axis keepdims"),
-        "linalg.vector_norm": _as(_late("norms", "vector_norm"), "x axis keepdims ord"),
-        "linalg.matrix_norm": _as(_late("norms", "matrix_norm"), "x keepdims ord"),
+        "linalg.vector_norm": _as(_late("norms", "vector_norm"), "x axis keepdims ord", "x"),
+        "linalg.matrix_norm": _as(_late("norms", "matrix_norm"), "x keepdims ord", "x"),
         "clip": _as(arithmetic.clip, "a=x a_min a_max min=a_min max=a_max"),
         "round": _as(rounding.round_, "a decimals"),
         "around": _as(rounding.round_, "a decimals"),
