@@ -134,6 +134,7 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.searching import *  # noqa: F403
     from treadle.tensor.sets import *  # noqa: F403
     from treadle.tensor.shape_specification import *  # noqa: F403
+    from treadle.tensor.slicing import *  # noqa: F403
     from treadle.tensor.sorting import *  # noqa: F403
     from treadle.tensor.spaced_numbers import *  # noqa: F403
     from treadle.tensor.splitting import *  # noqa: F403

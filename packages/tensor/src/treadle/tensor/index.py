@@ -13,18 +13,20 @@ from treadle.tensor.conversion import as_tensor_variable, constant, tensors
 from treadle.tensor.dimshuffle import NEW
 from treadle.tensor.errors import IndexingError, TensorTypeError
 from treadle.tensor.shape import lengths
+from treadle.tensor.type_other import NoneTypeT, SliceType
 from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from treadle.tensor import searching
+    from treadle.tensor import searching, slicing
     from treadle.tensor.variable import Index as Given
     from treadle.tensor.variable import TensorVariable
 
     _Item: TypeAlias = "Given | _Arrays | _Mask"
 else:
     searching = lazy_module("treadle.tensor.searching")
+    slicing = lazy_module("treadle.tensor.slicing")
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,6 +285,8 @@ class _Parser:
                 self.inputs.append(var)
                 self.array_ndim = max(self.array_ndim, var.ndim)
             self.kinds.append(_ARRAY)
+        elif isinstance(item, Variable) and isinstance(item.type, SliceType):
+            self.take(slicing.opened(item, lengths(self.x)[len(self.entries)]))
         elif isinstance(item, _Mask):
             positions = self._picked_by(item.mask)
             self.entries += [Positions()] * len(positions)
@@ -381,6 +385,8 @@ def _resolved(item: Given) -> _Item:
     if not isinstance(item, Variable):
         return item if as_index(item) is not None else _converted(item)
     kind = item.type
+    if isinstance(kind, NoneTypeT):
+        return None
     if not isinstance(kind, TensorType):
         return item
     if kind.ndim == 0 and kind.dtype == "bool":

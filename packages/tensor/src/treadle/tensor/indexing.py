@@ -77,6 +77,11 @@ class _Indexed(TensorOp):
 
     entries: tuple[Entry, ...]
 
+    @property
+    def idx_list(self) -> tuple[Entry, ...]:
+        """The entries, which `indices_from_subtensor` and the other functions of that kind take."""
+        return self.entries
+
     def _result_shape(self, x: Variable, parts: Sequence[Variable]) -> tuple[int | None, ...]:
         """Return the static shape of the part that the index picks."""
         if not isinstance(x.type, TensorType) or x.type.ndim != len(self.entries):

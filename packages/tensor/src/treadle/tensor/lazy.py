@@ -64,6 +64,7 @@ LAZY = {
     "searching": "BinCount CheckMask Nonzero RowOrder SearchSorted",
     "sets": "UniqueAll UniqueCounts UniqueInverse intersect1d isin setdiff1d setxor1d union1d unique unique_all unique_counts unique_inverse unique_values",
     "shape_specification": "SpecifyShape specify_broadcastable specify_shape",
+    "slicing": "MakeSlice SliceBounds advanced_subtensor as_index_literal as_index_variable basic_subtensor get_canonical_form_slice get_idx_list get_slice_elements index_vars_to_types indexed_result_shape indices_from_subtensor make_slice slice_at_axis unflatten_index_variables",
     "sorting": "ArgSort OrderStatistics Sort argpartition argsort lexsort partition sort sort_complex topk",
     "spaced_numbers": "geomspace linspace logspace meshgrid mgrid ogrid vander",
     "splitting": "Split array_split dsplit hsplit split vsplit",

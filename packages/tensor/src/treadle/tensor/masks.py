@@ -10,7 +10,7 @@ import numpy as np
 from treadle.graph import as_flag
 from treadle.tensor.accumulation import cumsum
 from treadle.tensor.axes import normalize_axis
-from treadle.tensor.broadcasting import zeros
+from treadle.tensor.broadcasting import broadcast_to, zeros
 from treadle.tensor.conversion import as_tensor_variable, tensors
 from treadle.tensor.dimshuffle import NEW, dimshuffle
 from treadle.tensor.errors import ShapeError, TensorTypeError
@@ -266,15 +266,15 @@ def write_by_mask(
     """
     after = x.ndim - first - mask.ndim
     at = y.ndim - after - 1
-    ours = list(x.type.shape[x.ndim - min(after, y.ndim) :])
     if at >= 0:
         if y.type.shape[at] != 1:
             return None
-        ours = [*x.type.shape[first - at : first], 1, *ours]
-    if any(n != 1 and (n is None or n != m) for n, m in zip(y.type.shape, ours, strict=True)):
-        return None
-    if at >= 0:
         y = dimshuffle(y, *range(at + 1), *[NEW] * (mask.ndim - 1), *range(at + 1, y.ndim))
+    # Values must not lengthen a dimension that turns out to have length 1: they are brought to the tensor's lengths.
+    own = range(x.ndim - y.ndim, x.ndim)
+    if any(n != 1 and (n is None or n != x.type.shape[d]) for n, d in zip(y.type.shape, own, strict=True)):
+        inside = range(first, first + mask.ndim)
+        y = broadcast_to(y, [1 if d in inside else shape_i(x, d) for d in own])
     chosen = dimshuffle(mask, *range(mask.ndim), *[NEW] * after)
     made: TensorVariable = switch(chosen, y if set_ else add(x, y), x)
     return made
