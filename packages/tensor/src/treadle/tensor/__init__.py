@@ -107,6 +107,7 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.gradient import *  # noqa: F403
     from treadle.tensor.gradient_control import *  # noqa: F403
     from treadle.tensor.gufunc import *  # noqa: F403
+    from treadle.tensor.interpolate import *  # noqa: F403
     from treadle.tensor.joined_axes import *  # noqa: F403
     from treadle.tensor.joining import *  # noqa: F403
     from treadle.tensor.masks import *  # noqa: F403
@@ -116,6 +117,7 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.norms import *  # noqa: F403
     from treadle.tensor.op_names import *  # noqa: F403
     from treadle.tensor.padding import *  # noqa: F403
+    from treadle.tensor.polynomials import *  # noqa: F403
     from treadle.tensor.pooling import *  # noqa: F403
     from treadle.tensor.product import *  # noqa: F403
     from treadle.tensor.quantiles import *  # noqa: F403
