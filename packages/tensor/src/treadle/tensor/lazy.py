@@ -9,14 +9,13 @@ from treadle.config import lazy_module
 # For each module of `treadle.tensor` its public names: its ``__all__``. `treadle/tensor/__init__.py` has a star import
 # of each for type checkers; a test compares the three. One line for each module, however long: it is a table.
 LAZY = {
-    "accumulation": "ACCUMULATIONS Accumulation LinearRecurrence cummax cummin cumprod cumsum cumulative_prod cumulative_sum logcumsumexp",
-    "array_functions": "array asanyarray asarray ascontiguousarray astype copy empty empty_like isscalar ndim permute_dims ravel size",
     "accumulation": (
         "ACCUMULATIONS Accumulation LinearRecurrence cummax cummin cumprod cumsum cumulative_prod cumulative_sum "
         "logcumsumexp"
     ),
     "array_functions": (
-        "array asanyarray asarray ascontiguousarray astype copy empty empty_like isscalar ndim permute_dims ravel size"
+        "array asanyarray asarray ascontiguousarray astype copy empty empty_like isscalar ndim permute_dims ravel "
+        "size"
     ),
     "assertion": "Assert CheckAndRaise assert_op",
     "assumption": "FACTS SpecifyAssumptions assume",
@@ -47,7 +46,8 @@ LAZY = {
     "functional": "apply_along_axis vectorize",
     "fused_reduction": "FusedReduction",
     "gathering": (
-        "choose inverse_permutation ix_ permute_row_elements piecewise put put_along_axis select take take_along_axis"
+        "choose inverse_permutation ix_ permute_row_elements piecewise put put_along_axis select take "
+        "take_along_axis"
     ),
     "gradient": "grad",
     "gradient_control": (
@@ -89,7 +89,10 @@ LAZY = {
     "scalar.integers": "bitwise_count ceil_intdiv gcd lcm",
     "scalar.stable_quotients": "exprel log_expit logit sinc",
     "scalar.tail_moments": "NEWTON_STEPS beta_tail_integral gamma_tail_integral quadrature_rule",
-    "scalar_values": "ScalarConstant ScalarFromTensor ScalarType ScalarVariable TensorFromScalar as_scalar get_scalar_type scalar_from_tensor tensor_from_scalar",
+    "scalar_values": (
+        "ScalarConstant ScalarFromTensor ScalarType ScalarVariable TensorFromScalar as_scalar get_scalar_type "
+        "scalar_from_tensor tensor_from_scalar"
+    ),
     "searching": "BinCount CheckMask Nonzero RowOrder SearchSorted",
     "sets": (
         "UniqueAll UniqueCounts UniqueInverse intersect1d isin setdiff1d setxor1d union1d unique unique_all "
