@@ -93,6 +93,11 @@ def _max(axis: int) -> Callable[[Any, Any], Any]:
     return lambda _, x: x.amax(axis) if hasattr(x, "amax") else x.max(axis=axis)
 
 
+def _sorted(xp: Any, x: Any) -> Any:
+    found = xp.sort(x)
+    return found[0] if isinstance(found, tuple) else found
+
+
 # Models
 
 
@@ -190,7 +195,7 @@ CALL = {
     "vectors": Model("sum of 10 vectors of 10", _normal(*((10,),) * 10), lambda _, *xs: sum(xs[1:], xs[0])),
     "counter": Model("counter += 1 (state, update)", lambda _: [], lambda _: None, without=("jax", "numpy")),
 }
-_PAIR, _SQUARE = _normal((10**7,), (10**7,)), _normal((2000, 2000))
+_PAIR, _SQUARE, _MILLION = _normal((10**7,), (10**7,)), _normal((2000, 2000)), _normal((10**6,))
 RUN = {
     "seven7": Model("7 transcendental ops fused, 1e7", _PAIR, _seven, limit="seven"),
     "seven5": Model("the same, 1e5", _normal((10**5,), (10**5,)), _seven, limit="seven"),
@@ -208,6 +213,10 @@ RUN = {
     "max1": Model("max over axis 1, 2000 x 2000", _SQUARE, _max(1), limit="max1"),
     "softmax": Model("softmax over rows, 2000 x 2000", _SQUARE, _softmax, limit="softmax"),
     "logsumexp": Model("logsumexp over rows, 2000 x 2000", _SQUARE, _logsumexp, limit="logsumexp"),
+    "sort": Model("sort, 1e6", _MILLION, _sorted),
+    "argsort": Model("argsort, 1e6", _MILLION, lambda xp, x: xp.argsort(x)),
+    "median": Model("median, 1e6", _MILLION, lambda xp, x: xp.median(x), without=("torch",)),
+    "cumsum": Model("cumsum, 1e6", _MILLION, lambda xp, x: xp.cumsum(x, 0)),
     "logistic": LOGISTIC,
     "perceptron": PERCEPTRON,
     "radon": RADON,
