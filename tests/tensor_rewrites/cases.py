@@ -7,7 +7,7 @@ computed well. Cases of elementwise functions and of stable forms are in modules
 from __future__ import annotations
 
 import treadle.tensor as tt
-from tests.tensor_rewrites import cases_choices, cases_elementwise, cases_stable, cases_structural
+from tests.tensor_rewrites import cases_choices, cases_diagonals, cases_elementwise, cases_stable, cases_structural
 from tests.tensor_rewrites.expressions import Case, Variables
 
 DIMSHUFFLE = [
@@ -96,6 +96,7 @@ CASES = [
     *BROADCASTING,
     *INDEXING,
     *REDUCTION,
+    *cases_diagonals.CASES,
     *cases_structural.CASES,
     *cases_choices.CASES,
     *cases_stable.CASES,

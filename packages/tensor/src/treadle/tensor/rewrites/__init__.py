@@ -8,6 +8,7 @@ from treadle.tensor.rewrites.assumption import RULES as ASSUMPTION
 from treadle.tensor.rewrites.blockwise import RULES as BLOCKWISE
 from treadle.tensor.rewrites.broadcasting import RULES as BROADCASTING
 from treadle.tensor.rewrites.conditional import RULES as CONDITIONAL
+from treadle.tensor.rewrites.diagonals import RULES as DIAGONALS
 from treadle.tensor.rewrites.dimshuffle import RULES as DIMSHUFFLE
 from treadle.tensor.rewrites.from_graph import RULES as FROM_GRAPH
 from treadle.tensor.rewrites.general.folding import RULES as FOLDING
@@ -34,12 +35,15 @@ from treadle.tensor.rewrites.scalar.logistic import RULES as LOGISTIC
 from treadle.tensor.rewrites.scalar.powers import RULES as POWERS
 from treadle.tensor.rewrites.scalar.switch import RULES as SWITCH
 from treadle.tensor.rewrites.shape import RULES as SHAPE
+from treadle.tensor.rewrites.shape_specification import RULES as SPECIFICATION
 
 RULE_SETS = (
     FOLDING,
     CASTS,
     DIMSHUFFLE,
     SHAPE,
+    SPECIFICATION,
+    DIAGONALS,
     BROADCASTING,
     INDEXING,
     LIFTING,
