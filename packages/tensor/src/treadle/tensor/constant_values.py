@@ -147,7 +147,7 @@ def _picked(node: Apply[TensorVariable]) -> TensorVariable | None:
     at = entry.value
     if not isinstance(at, int) or any(part.type.shape != (1,) for part in inner.inputs):
         return None
-    return inner.inputs[at] if -len(inner.inputs) <= at < len(inner.inputs) else None  # type: ignore[return-value]  # a tensor
+    return inner.inputs[at] if -len(inner.inputs) <= at < len(inner.inputs) else None
 
 
 def _common(node: Apply[TensorVariable], elemwise: bool, depth: int) -> np.ndarray | None:

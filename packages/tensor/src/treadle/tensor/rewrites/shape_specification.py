@@ -75,8 +75,8 @@ def specification_of_elementwise(fgraph: FunctionGraph, node: NodeOf[SpecifyShap
 def specification_of_write(fgraph: FunctionGraph, node: NodeOf[SpecifyShape]) -> TensorVariable | None:
     """specify_shape(set_subtensor(x[i], y), lengths) -> set_subtensor(specify_shape(x, lengths)[i], y)."""
     made = node.inputs[0]
-    inner = made_by(made, IncSubtensor) or made_by(made, AdvancedIncSubtensor)
-    if inner is None or not is_used_once(fgraph, made):
+    inner = made.owner
+    if inner is None or not isinstance(inner.op, IncSubtensor | AdvancedIncSubtensor) or not is_used_once(fgraph, made):
         return None
     x, *rest = inner.inputs
     return if_fits(node, inner.op(node.op(x, *node.inputs[1:]), *rest))
