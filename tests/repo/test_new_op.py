@@ -27,8 +27,8 @@ def run(*command: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
         (("cumulated", "--family", "reduction"), "tt.cumulated(tt.dvector())", 2),
         (("softest", "--family", "normalization"), "tt.softest(tt.dvector())", 3),
         (("sorted_along",), "tt.sorted_along(tt.dvector())", 4),
-        (("sinc", "--family", "trigonometric", "--elementwise"), "tt.sinc([1.0]).eval()", 2),
-        (("gammaln", "--family", "special", "--elementwise"), "tt.gammaln([1.0]).eval()", 4),
+        (("versine", "--family", "trigonometric", "--elementwise"), "tt.versine([1.0]).eval()", 2),
+        (("fresnel", "--family", "waves", "--elementwise"), "tt.fresnel([1.0]).eval()", 4),
     ],
 )
 def test_a_skeleton_fits_and_says_what_is_missing(

@@ -21,7 +21,8 @@ def test_no_python_file_is_longer_than_600_lines() -> None:
 def is_list_of_names(node: ast.stmt) -> bool:
     """Say whether a statement only gathers: `__all__`, or names that the module imports, in a list or tuple."""
     if isinstance(node, ast.AugAssign):
-        return ast.unparse(node.target) == "__all__" and ast.unparse(node.value).endswith(".__all__")
+        added = ast.unparse(node.value)
+        return ast.unparse(node.target) == "__all__" and (added.endswith(".__all__") or added == "list(NAMES)")
     if not (isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.List | ast.Tuple)):
         return False
     return all(isinstance(element, ast.Name | ast.Constant | ast.Attribute) for element in node.value.elts)

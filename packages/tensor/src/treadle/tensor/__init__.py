@@ -33,7 +33,7 @@ from treadle.tensor.families import FAMILIES, load_families
 from treadle.tensor.from_graph import OpFromGraph
 from treadle.tensor.index import At, Entry, Gather, Positions, Span, Symbolic, filled_index, gather_plan, symbolic_count
 from treadle.tensor.indexing import *  # noqa: F403 - the family's ops and functions
-from treadle.tensor.lazy import LAZY, SUBMODULES
+from treadle.tensor.lazy import MODULES, NAMES
 from treadle.tensor.moments import *  # noqa: F403 - the family's functions
 from treadle.tensor.operators import Operators
 from treadle.tensor.reduction import *  # noqa: F403 - the family's ops and functions
@@ -221,13 +221,9 @@ __all__ += _logic.__all__
 __all__ += _rounding.__all__
 __all__ += _trigonometric.__all__
 
-__all__ += [name for names in LAZY.values() for name in names.split()]
-__all__ += list(SUBMODULES)
+__all__ += list(NAMES)
 
 if TYPE_CHECKING:
     __version__: str
 else:
-    _modules = LAZY | {module: module for module in SUBMODULES}
-    __getattr__ = versioned_names(
-        __name__, "tensor", {f"{__name__}.{module}": names for module, names in _modules.items()}
-    )
+    __getattr__ = versioned_names(__name__, "tensor", MODULES)

@@ -17,6 +17,8 @@ LAZY = {
         "array asanyarray asarray ascontiguousarray astype copy empty empty_like isscalar ndim permute_dims ravel "
         "size"
     ),
+    "accumulation": "ACCUMULATIONS Accumulation LinearRecurrence cummax cummin cumprod cumsum cumulative_prod cumulative_sum logcumsumexp",
+    "array_functions": "array asanyarray asarray ascontiguousarray astype copy empty empty_like isscalar ndim permute_dims ravel size",
     "assertion": "Assert CheckAndRaise assert_op",
     "assumption": "FACTS SpecifyAssumptions assume",
     "blockwise": "Blockwise",
@@ -84,15 +86,14 @@ LAZY = {
     "scalar.gamma_functions": (
         "beta betaln digamma factorial gamma gammaln loggamma multigammaln poch polygamma psi tri_gamma trigamma"
     ),
+    "scalar.floating": "cbrt copysign fabs float_power fmax fmin fmod frexp heaviside hypot ldexp logaddexp2 modf nextafter positive rint signbit spacing",
+    "scalar.gamma_functions": "beta betaln digamma factorial gamma gammaln loggamma multigammaln poch polygamma psi tri_gamma trigamma",
     "scalar.incomplete_beta": "betainc betaincinv",
     "scalar.incomplete_gamma": "chi2sf gammainc gammaincc gammainccinv gammaincinv gammal gammau",
     "scalar.integers": "bitwise_count ceil_intdiv gcd lcm",
     "scalar.stable_quotients": "exprel log_expit logit sinc",
     "scalar.tail_moments": "NEWTON_STEPS beta_tail_integral gamma_tail_integral quadrature_rule",
-    "scalar_values": (
-        "ScalarConstant ScalarFromTensor ScalarType ScalarVariable TensorFromScalar as_scalar get_scalar_type "
-        "scalar_from_tensor tensor_from_scalar"
-    ),
+    "scalar_values": "ScalarConstant ScalarFromTensor ScalarType ScalarVariable TensorFromScalar as_scalar get_scalar_type scalar_from_tensor tensor_from_scalar",
     "searching": "BinCount CheckMask Nonzero RowOrder SearchSorted",
     "sets": (
         "UniqueAll UniqueCounts UniqueInverse intersect1d isin setdiff1d setxor1d union1d unique unique_all "
@@ -114,6 +115,9 @@ LAZY = {
 }
 # Modules that are public themselves, as in ``treadle.tensor.special.softmax``.
 SUBMODULES: tuple[str, ...] = ("optimize",)
+NAMES = [*(name for names in LAZY.values() for name in names.split()), *SUBMODULES]
+# What `treadle.tensor` finds names in, by full names of modules.
+MODULES = {f"treadle.tensor.{module}": names for module, names in (LAZY | {name: name for name in SUBMODULES}).items()}
 
 
 def lazy_scipy_module(name: str) -> ModuleType:
