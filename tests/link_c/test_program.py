@@ -126,12 +126,12 @@ def test_threads_that_call_at_once_get_their_own_results(link: Callable[..., Any
 
 
 def test_everything_that_cannot_be_lowered_is_listed_with_its_line() -> None:
-    x, z = tt.dvector("x"), tt.tensor(dtype="complex128", shape=(None,))
-    outputs = [x + 1, tt.exp(z), z.sum()]
+    x = tt.dvector("x")
+    turned: Any = tt.as_op([tt.dvector], [tt.dvector])(np.flip)
+    outputs = [x + 1, turned(x), turned(x * 2)]
     with pytest.raises(LoweringError) as caught:
-        CLinker().link(FunctionGraph([x, z], outputs))
+        CLinker().link(FunctionGraph([x], outputs))
     text = str(caught.value)
-    assert text.count("C has no complex128") == 2
     assert text.count("test_program.py") >= 2
     assert "Add" not in text
 

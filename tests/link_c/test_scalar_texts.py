@@ -32,10 +32,12 @@ def _called() -> Iterator[tuple[str, str]]:
 
 def test_functions_that_scalar_ops_name_exist() -> None:
     libm = ctypes.CDLL(ctypes.util.find_library("m"))
-    helpers = set(scalar_helpers())
-    called = set(_called())
+    # What compilers make no call of.
+    helpers = {*scalar_helpers(), "complex", "popcountll"}
+    called = {(scalar_op, name.removeprefix("__builtin_")) for scalar_op, name in _called()}
     assert ("arcsin", "asinf") in called
-    assert {(scalar_op, name) for scalar_op, name in called if name not in helpers and not hasattr(libm, name)} == set()
+    missing = {(scalar_op, name) for scalar_op, name in called if name not in helpers and not hasattr(libm, name)}
+    assert {pair for pair in missing if not pair[1].startswith("tr_special_")} == set()
 
 
 @pytest.mark.parametrize("wrap", [lambda y: y, lambda y: tt.exp(y + 1), lambda y: tt.sum(y * 2)])

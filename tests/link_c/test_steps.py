@@ -53,14 +53,6 @@ def test_its_gradient_runs_too() -> None:
     np.testing.assert_allclose(function([x], tt.grad(cost, x))(DATA), 2 * DATA * np.array([2, 1, 0]))
 
 
-def test_complex_numbers_run_as_steps() -> None:
-    z = tt.zvector("z")
-    f = function([z], [z * z, z + 1.0])
-    product, total = f(DATA * 1j)
-    np.testing.assert_allclose(product, -(DATA**2))
-    np.testing.assert_allclose(total, 1 + DATA * 1j)
-
-
 def test_results_belong_to_the_caller() -> None:
     x = tt.dvector("x")
     f = function([x], [reverse(x), x + 1])

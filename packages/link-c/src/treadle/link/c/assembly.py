@@ -153,7 +153,7 @@ class Assembly:
             lengths = var.type.shape
             known = any(n is not None for n in lengths)
             table = unit.table("int64_t", [-1 if n is None else n for n in lengths]) if known else "0"
-            given.append(f"{{{unit.slots[var]}, {var.type.ndim}, {ctype(var).size}, {table}}}")
+            given.append(f"{{{unit.slots[var]}, {var.type.ndim}, {ctype(var).alignment}, {table}}}")
         lines = []
         if given:
             # A loop over a table: compilers take more than linear time for as many calls.

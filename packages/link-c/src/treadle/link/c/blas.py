@@ -39,14 +39,14 @@ _POINTERS = _Pointers()
 
 
 def blas_pointers() -> Mapping[str, int]:
-    """Return the addresses of dgemm, sgemm, dgemv and sgemv."""
+    """Return the addresses of gemm and gemv for real and complex numbers, both widths."""
     return _POINTERS.read()
 
 
 def _find() -> dict[str, int]:
     capsules = _cython_blas().__pyx_capi__
     found = {}
-    for letter, element in (("d", "_d"), ("s", "_s")):
+    for letter, element in (("d", "_d"), ("s", "_s"), ("z", "_double_complex"), ("c", "_float_complex")):
         for routine, parameters in _SIGNATURES.items():
             name = f"{letter}{routine}"
             found[name] = capsule_pointer(
@@ -56,7 +56,8 @@ def _find() -> dict[str, int]:
 
 
 def _signature(parameters: str, element: str) -> str:
-    kind = f"__pyx_t_5scipy_6linalg_11cython_blas{element} *"
+    home = "" if element.endswith("complex") else "_5scipy_6linalg_11cython_blas"
+    kind = f"__pyx_t{home}{element} *"
     return f"void ({', '.join({'c': 'char *', 'i': 'int *', 'x': kind}[p] for p in parameters)})"
 
 

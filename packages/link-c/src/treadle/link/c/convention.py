@@ -31,7 +31,7 @@ MOST_ERRORS = 155
 MOST_ARGUMENTS = 48
 # The table of fixed values starts with these: NumPy's array type, where the pool's functions stand, then BLAS; the
 # last says where the addresses of NumPy's sorting functions stand.
-FIXED = ("type", "pool", "dgemm", "sgemm", "dgemv", "sgemv", "sorts")
+FIXED = ("type", "pool", "dgemm", "sgemm", "dgemv", "sgemv", "zgemm", "cgemm", "zgemv", "cgemv", "sorts")
 # Bytes from which a block is large: it may come from the pool, and go back to it.
 LARGE = 65536
 # Nodes in one C function: compilers take more than linear time for long functions.

@@ -27,7 +27,7 @@ class CType:
     size
         Bytes of an element in memory.
     kind
-        NumPy's kind: ``b``, ``i``, ``u`` or ``f``.
+        NumPy's kind: ``b``, ``i``, ``u``, ``f`` or ``c``.
     suffix
         Suffix of C's math functions: ``f`` for single precision.
     """
@@ -38,6 +38,11 @@ class CType:
     size: int
     kind: str
     suffix: str = ""
+
+    @property
+    def alignment(self) -> int:
+        """Bytes that addresses of elements are multiples of: for a complex number, those of a part."""
+        return self.size // 2 if self.kind == "c" else self.size
 
     @property
     def math(self) -> str:
@@ -59,6 +64,8 @@ CTYPES: Mapping[str, CType] = MappingProxyType(
         "float16": CType("f16", "uint16_t", "float", 2, "f", "f"),
         "float32": CType("f32", "float", "float", 4, "f", "f"),
         "float64": CType("f64", "double", "double", 8, "f"),
+        "complex64": CType("c64", "float _Complex", "float _Complex", 8, "c", "f"),
+        "complex128": CType("c128", "double _Complex", "double _Complex", 16, "c"),
     }
 )
 

@@ -156,6 +156,9 @@ class _Builder:
 def _literal(number: complex, dtype: str) -> str:
     """Return a constant as C text."""
     value = np.asarray(number, dtype).item()
+    if isinstance(value, complex):
+        real, imaginary = (_literal(part, "float64") for part in (value.real, value.imag))
+        return f"__builtin_complex((double){real}, (double){imaginary})"
     if isinstance(value, bool):
         return str(int(value))
     if isinstance(value, int):

@@ -62,7 +62,8 @@ class Kernel:
         loops, home, places = self._plan()
         buffers = 1 + max((int(p[1:]) for p in places.values() if p[0] == "t"), default=-1)
         count = buffers + sum(i not in self.scalars for i in range(len(self.expression.inputs)))
-        size = max(64, min(512, 1 << max(6, (CACHE_BYTES // (8 * max(1, count))).bit_length() - 1)))
+        each = 8 * self._words() * max(1, count)
+        size = max(64, min(512, 1 << max(6, (CACHE_BYTES // each).bit_length() - 1)))
         lines = ["{"]
         if any(o.check for o in self.expression.operations):
             lines.append("  int bad = 0;")
@@ -283,8 +284,12 @@ class Kernel:
                 lines.append(self._scalar(i))
             elif i in self._used_inputs():
                 lines.append(f"  {ctype.stored} b{i}[{size}] __attribute__((aligned(64)));")
-        lines += [f"  double t{k}[{size}] __attribute__((aligned(64)));" for k in range(buffers)]
+        lines += [f"  double t{k}[{size * self._words()}] __attribute__((aligned(64)));" for k in range(buffers)]
         return lines
+
+    def _words(self) -> int:
+        """Return how many words of eight bytes an element of a buffer has."""
+        return 2 if any(o.dtype == "complex128" for o in self.expression.operations) else 1
 
     def _used_inputs(self) -> set[int]:
         used = {a for o in self.expression.operations for a in o.args} | set(self.expression.outputs)

@@ -24,7 +24,15 @@ from treadle.link.c.lower import (
 )
 from treadle.link.c.table import TABLE
 from treadle.link.c.unit import Unit
-from treadle.tensor import Elemwise, FusedReduction, TensorType, tensors
+from treadle.tensor import (
+    Elemwise,
+    FusedReduction,
+    LogSoftmax,
+    LogSumExp,
+    Softmax,
+    TensorType,
+    tensors,
+)
 
 if TYPE_CHECKING:
     from treadle.graph import FunctionGraph, Type
@@ -44,6 +52,9 @@ FAMILIES = (
     searching,
     shape,
 )
+
+# What is written for real numbers only; of complex ones it is a step of Python.
+_OF_REALS = (LogSoftmax, LogSumExp, Softmax)
 
 
 def write_unit(fgraph: FunctionGraph, *, keeps_blocks: bool = False) -> Unit:
@@ -67,6 +78,9 @@ def check(node: Apply) -> None:
         if not has_type(var.type):
             lacking = var.type.dtype if isinstance(var.type, TensorType) else f"values of type {var.type}"
             msg = f"C has no {lacking}"
+            raise Unsupported(msg)
+        if isinstance(node.op, _OF_REALS) and isinstance(var.type, TensorType) and var.type.numpy_dtype.kind == "c":
+            msg = f"C has no {type(node.op).__name__} of complex numbers"
             raise Unsupported(msg)
     if isinstance(node.op, Elemwise | FusedReduction):
         check_texts(node.op if isinstance(node.op, Elemwise) else node.op.elementwise, node)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import inf
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,6 +11,9 @@ from treadle.graph import Infix, Precedence
 from treadle.tensor.dtype_rules import predicate, real_predicate
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.scalar_op import ScalarOp
+
+if TYPE_CHECKING:
+    from treadle.tensor.variable import TensorVariable
 
 __all__ = [
     "eq",
@@ -37,6 +41,19 @@ def _comparison(name: str, ufunc: str, operator: str, converse: str) -> Elemwise
     return Elemwise(ScalarOp(name=name, ufunc=ufunc, form=form, commutative=converse == name, converse=converse))
 
 
+def _is_infinite(x: TensorVariable) -> TensorVariable:
+    if x.type.numpy_dtype.kind == "c":
+        return _is_infinite(x.real) | _is_infinite(x.imag)
+    return eq(abs(x), inf)
+
+
+def _is_finite(x: TensorVariable) -> TensorVariable:
+    if x.type.numpy_dtype.kind == "c":
+        # The absolute value of a finite number may be infinite.
+        return _is_finite(x.real) & _is_finite(x.imag)
+    return lt(abs(x), inf)
+
+
 eq = _comparison("eq", "equal", "==", "eq")
 neq = _comparison("neq", "not_equal", "!=", "neq")
 lt = _comparison("lt", "less", "<", "gt")
@@ -45,8 +62,8 @@ gt = _comparison("gt", "greater", ">", "lt")
 ge = _comparison("ge", "greater_equal", ">=", "le")
 
 isnan = Elemwise(ScalarOp(ufunc="isnan", dtypes=predicate, body=lambda x: neq(x, x)))
-isinf = Elemwise(ScalarOp(ufunc="isinf", dtypes=predicate, body=lambda x: eq(abs(x), inf)))
-isfinite = Elemwise(ScalarOp(ufunc="isfinite", dtypes=predicate, body=lambda x: lt(abs(x), inf)))
+isinf = Elemwise(ScalarOp(ufunc="isinf", dtypes=predicate, body=_is_infinite))
+isfinite = Elemwise(ScalarOp(ufunc="isfinite", dtypes=predicate, body=_is_finite))
 isposinf = Elemwise(ScalarOp(name="isposinf", dtypes=real_predicate, impl=np.isposinf, body=lambda x: eq(x, inf)))
 isneginf = Elemwise(ScalarOp(name="isneginf", dtypes=real_predicate, impl=np.isneginf, body=lambda x: eq(x, -inf)))
 

@@ -49,6 +49,10 @@ typedef struct {
                 int *);
   void (*dgemv)(char *, int *, int *, double *, double *, int *, double *, int *, double *, double *, int *);
   void (*sgemv)(char *, int *, int *, float *, float *, int *, float *, int *, float *, float *, int *);
+  void (*zgemm)(char *, char *, int *, int *, int *, void *, void *, int *, void *, int *, void *, void *, int *);
+  void (*cgemm)(char *, char *, int *, int *, int *, void *, void *, int *, void *, int *, void *, void *, int *);
+  void (*zgemv)(char *, int *, int *, void *, void *, int *, void *, int *, void *, void *, int *);
+  void (*cgemv)(char *, int *, int *, void *, void *, int *, void *, int *, void *, void *, int *);
 } treadle_blas;
 typedef struct {
   void *(*allocate)(void *context, size_t bytes, size_t alignment);

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from treadle.tensor import TensorVariable
 
 # DLPack's codes of kinds of dtypes.
-_KINDS = {"i": 0, "u": 1, "f": 2, "b": 6}
+_KINDS = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
 
 _RUNTIME = f"""\
 static int tr_in(tr_var *v, const DLTensor *x, int nd, int64_t size, int code, const int64_t *known) {{

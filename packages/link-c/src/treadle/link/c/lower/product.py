@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from treadle.link.c.dtypes import CTYPES, ctype
 from treadle.link.c.lower.elemwise import cast_to
+from treadle.link.c.runtime.product import BLAS_LETTERS
 from treadle.link.c.table import TABLE
 from treadle.tensor import Gemm, MatMul
 
@@ -22,10 +23,10 @@ def matmul(op: MatMul, node: TensorNode, unit: Unit) -> None:
     a, b = (cast_to(unit, x, kind) for x in node.inputs)
     o = unit.owns(node.outputs[0])
     short = CTYPES[kind].short
-    if short not in {"f32", "f64"}:
+    if short not in BLAS_LETTERS:
         unit.call(f"tr_matmul_{short}(v + {a}, v + {b}, v + {o}, {node.outputs[0].type.ndim})")
         return
-    letter = "d" if short == "f64" else "s"
+    letter = BLAS_LETTERS[short]
     t = unit.scratch(2)
     unit.call(
         f"tr_matmul_{short}(v + {a}, v + {b}, v + {o}, {node.outputs[0].type.ndim}, "
@@ -41,7 +42,7 @@ def gemm(op: Gemm, node: TensorNode, unit: Unit) -> None:
     c, alpha, a, b, beta = (unit.slot(x) for x in node.inputs)
     free = node.inputs.count(node.inputs[0]) == 1 and unit.dying(node.inputs[0], node.inputs)
     o = unit.owns(node.outputs[0])
-    letter = "d" if short == "f64" else "s"
+    letter = BLAS_LETTERS[short]
     t = unit.scratch(3)
     unit.call(
         f"tr_accumulate_{short}(v + {c}, v + {alpha}, v + {a}, v + {b}, v + {beta}, v + {o}, "

@@ -114,3 +114,42 @@ for _name, _text in {
     "tri_gamma": "tr_tri_gamma({0})",
 }.items():
     SCALARS.register(_name, {"f": _text})
+# Complex numbers: C's functions where NumPy calls them too.
+for _name, _text in {
+    "add": "{0} + {1}",
+    "sub": "{0} - {1}",
+    "mul": "tr_mul_{t}({0}, {1})",
+    "true_div": "tr_div_{t}({0}, {1})",
+    "neg": "tr_neg_{t}({0})",
+    "sign": "tr_sign_{t}({0})",
+    "abs": "__builtin_cabs{s}({0})",
+    "maximum": "tr_larger_{t}({0}, {1})",
+    "minimum": "tr_smaller_{t}({0}, {1})",
+    "identity": "{0}",
+    "second": "{1}",
+    "real": "__builtin_creal{s}({0})",
+    "imag": "__builtin_cimag{s}({0})",
+    "conj": "__builtin_conj{s}({0})",
+    "eq": "{0} == {1}",
+    "neq": "{0} != {1}",
+    "lt": "tr_above_{t}({1}, {0})",
+    "le": "tr_reaches_{t}({1}, {0})",
+    "gt": "tr_above_{t}({0}, {1})",
+    "ge": "tr_reaches_{t}({0}, {1})",
+    "round_half_to_even": "tr_rint_{t}({0})",
+    "reciprocal": "tr_reciprocal_{t}({0})",
+    "pow": "tr_pow_{t}({0}, {1})",
+    "exp2": "__builtin_cexp{s}(tr_scaled_{t}({0}, M_LN2))",
+    "expm1": "tr_expm1_{t}({0})",
+    "log1p": "tr_log1p_{t}({0})",
+    "log2": "tr_scaled_{t}(__builtin_clog{s}({0}), M_LOG2E)",
+    "log10": "tr_scaled_{t}(__builtin_clog{s}({0}), M_LOG10E)",
+    **{_function: f"__builtin_c{_function}{{s}}({{0}})" for _function in ("exp", "log", "sqrt")},
+    **{_function: f"__builtin_c{_function}{{s}}({{0}})" for _function in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
+    **{f"arc{_function}": f"__builtin_ca{_function}{{s}}({{0}})" for _function in ("sin", "cos", "tan")},
+    **{f"arc{_function}": f"__builtin_ca{_function}{{s}}({{0}})" for _function in ("sinh", "cosh", "tanh")},
+}.items():
+    SCALARS.register(_name, {"c": _text})
+for _dtype in ("bool", "complex64", "complex128"):
+    SCALARS.register(CASTS[_dtype].name, {"c": "({0} != 0)" if _dtype == "bool" else "{0}"})
+SCALARS.register("complex", {"f": "__builtin_complex({0}, {1})"})

@@ -103,6 +103,13 @@ _NAMES = {kind.short: name for name, kind in CTYPES.items()}
 _OF_TRUTH = {"sum": "{a} | {y}", "prod": "{a} & {y}"}
 
 
+_OF_COMPLEX = {
+    "prod": "tr_mul_$short({a}, {y})",
+    "max": "tr_larger_$short({a}, {y})",
+    "min": "tr_smaller_$short({a}, {y})",
+}
+
+
 def _walk(name: str, source: CType, result: CType, join: str, lines: str, more: dict[str, str]) -> str:
     """Return the function that walks along an axis, with `join` in the lines that it runs."""
     own, target = _NAMES[source.short], _NAMES[result.short]
@@ -133,6 +140,8 @@ def accumulation(kind: str, source: CType, result: CType) -> str:
     """Return the text of the function that accumulates elements of one type into results of another."""
     truth = _OF_TRUTH.get(kind) if result.kind == "b" else None
     join = truth or ACCUMULATIONS[kind].replace("$suffix", result.suffix)
+    if result.kind == "c":
+        join = _OF_COMPLEX.get(kind, join).replace("$short", result.short)
     more = {"params": "const tr_var *x", "start": "", "forward": "", "back": ""}
     return _walk(f"tr_scan_{kind}_{source.short}_{result.short}", source, result, join, _ACCUMULATE, more)
 

@@ -29,7 +29,7 @@ typedef struct {
 } tr_arena;
 typedef struct {
   char *p; void *own; int64_t room; char *dst; const int64_t *dn; tr_arena *arena;
-  int64_t n[TR_ND], s[TR_ND]; int64_t cell;
+  int64_t n[TR_ND], s[TR_ND]; int64_t cell[2];
 } tr_var;
 /* The start of a NumPy array object: its public layout. */
 typedef struct {
@@ -392,7 +392,8 @@ static int tr_materialise(tr_var *o, int nd, int64_t size, tr_kernel k) {
 
 # Elements of one operand as a contiguous block: in place if they are one, else gathered into a buffer, which a
 # stride of 0 fills once.
-for _size, _type in ((1, "uint8_t"), (2, "uint16_t"), (4, "uint32_t"), (8, "uint64_t")):
+CORE["tr_pair"] = "typedef struct { uint64_t first, second; } tr_pair;\n"
+for _size, _type in ((1, "uint8_t"), (2, "uint16_t"), (4, "uint32_t"), (8, "uint64_t"), (16, "tr_pair")):
     CORE[f"tr_block{_size}"] = f"""\
 static const void *tr_block{_size}(const char *p, int64_t s, int64_t i, int64_t m, void *buffer) {{
   {_type} *b = buffer;

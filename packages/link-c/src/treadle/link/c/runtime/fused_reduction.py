@@ -86,7 +86,7 @@ static int tr_fused(tr_var *v, const int *ix, int nin, int nout, int nd, uint64_
   int64_t n[TR_ND], acc[4096], tile;
   tr_loops t;
   tr_plan l;
-  int o, d, at, status, reduced = 0;
+  int o, d, at, status, reduced = 0, words = 1;
   t.ops = nin + nout;
   t.inner = -1;
   for (int c = 0; c < 2; c++) {
@@ -103,6 +103,7 @@ static int tr_fused(tr_var *v, const int *ix, int nin, int nout, int nd, uint64_
       for (d = 0; d < nd; d++) if (!r || !(mask >> d & 1)) x->n[e++] = n[d];
       if ((status = tr_result(v, ix, x, e, r ? r->out_size : size[o - nin], free ? free[o - nin] : 0))) return status;
       reduced += r != 0;
+      if (r && (size[o - nin] > 8 || r->size > 8)) words = 2;
     }
     t.p[o] = t.out[o] = x->p;
   }
@@ -125,35 +126,36 @@ static int tr_fused(tr_var *v, const int *ix, int nin, int nout, int nd, uint64_
   const int c = t.inner;
   /* Long tiles: of kept elements, so that rows are run through in long pieces. They fit a first-level cache. */
   tile = 2048;
-  while (tile * reduced > 4096) tile /= 2;
+  while (tile * words * reduced > 4096) tile /= 2;
   tr_make_plan(&t, tile, &l);
+  const int64_t span = tile * words;
   do {
     for (int64_t j = 0; j < l.jn; j += l.jt) {
       const int64_t kept = l.jn - j < l.jt ? l.jn - j : l.jt;
       for (o = nin, at = 0; o < t.ops; o++) {
         if (!red[o - nin]) continue;
-        acc[at * tile] = acc[at * tile + 1] = 0;
-        red[o - nin]->start(kept, (char *)(acc + at++ * tile));
+        acc[at * span] = acc[at * span + 1] = 0;
+        red[o - nin]->start(kept, (char *)(acc + at++ * span));
       }
       do {
         for (int64_t i = 0; i < l.in; i += l.it) {
           const int64_t m = l.in - i < l.it ? l.in - i : l.it;
           for (o = 0, at = 0; o < t.ops; o++) {
-            if (o >= nin && red[o - nin]) t.q[o] = (char *)(buffer + at++ * tile);
+            if (o >= nin && red[o - nin]) t.q[o] = (char *)(buffer + at++ * span);
             else t.q[o] = t.p[o] + j * t.s[0][0][o] + i * t.s[1][0][o];
           }
           if ((status = k(kept * m * (c && l.joined ? l.joined : 1), t.q, t.s[c][0]))) return status;
           for (o = nin, at = 0; o < t.ops; o++) {
             if (!red[o - nin]) continue;
-            tr_combine(red[o - nin], &l, c, kept, m, size[o - nin], t.q[o], (char *)(acc + at++ * tile));
+            tr_combine(red[o - nin], &l, c, kept, m, size[o - nin], t.q[o], (char *)(acc + at++ * span));
           }
         }
       } while (tr_step(l.first[1], t.count[1], t.n[1], t.s[1], t.i[1], t.ops, t.p));
       for (o = nin, at = 0; o < t.ops; o++) {
         const tr_reducer *r = red[o - nin];
         if (!r) continue;
-        if (c && !l.joined && r->settle) r->settle((char *)(acc + at * tile));
-        r->finish(kept, (char *)(acc + at++ * tile), t.out[o]);
+        if (c && !l.joined && r->settle) r->settle((char *)(acc + at * span));
+        r->finish(kept, (char *)(acc + at++ * span), t.out[o]);
         t.out[o] += kept * r->out_size;
       }
     }

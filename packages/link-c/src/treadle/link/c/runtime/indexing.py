@@ -109,7 +109,7 @@ static int tr_gather(int64_t count, const int64_t *offsets, char *x, char *o, in
 """,
 }
 
-for _size, _type in ((1, "uint8_t"), (2, "uint16_t"), (4, "uint32_t"), (8, "uint64_t")):
+for _size, _type in ((1, "uint8_t"), (2, "uint16_t"), (4, "uint32_t"), (8, "uint64_t"), (16, "tr_pair")):
     INDEXING[f"tr_pick{_size}"] = f"""\
 static void tr_pick{_size}(int64_t count, const int64_t *offsets, char *x, char *o, int64_t os) {{
   if (os == {_size}) for (int64_t i = 0; i < count; i++) (({_type} *)o)[i] = *(const {_type} *)(x + offsets[i]);

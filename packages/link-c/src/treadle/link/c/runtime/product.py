@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from treadle.link.c.dtypes import CType
 
+# The first letters of BLAS's routines, by the short names of the types they are for.
+BLAS_LETTERS = {"f32": "s", "f64": "d", "c64": "c", "c128": "z"}
 _GEMM = "char *, char *, int *, int *, int *, {0} *, {0} *, int *, {0} *, int *, {0} *, {0} *, int *"
 _GEMV = "char *, int *, int *, {0} *, {0} *, int *, {0} *, int *, {0} *, {0} *, int *"
 
@@ -219,7 +221,7 @@ def accumulated(ctype: CType) -> str:
 
 def matmul(ctype: CType) -> str:
     """Return the text of the product of stacks of matrices of a type."""
-    if ctype.short in {"f32", "f64"}:
+    if ctype.short in BLAS_LETTERS:
         return _around_blas(_BLAS, ctype)
     half, boolean = ctype.short == "f16", ctype.short == "b"
     return Template(_LOOPS).substitute(

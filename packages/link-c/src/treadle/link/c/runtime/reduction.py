@@ -187,6 +187,23 @@ static $Acc ${name}_run(const $Elem *x, int64_t n) {
 }
 """
 
+# Pairwise, like that of vectors.
+_COMPLEX = """\
+static $Acc ${name}_run(const $Elem *x, int64_t n) {
+  $Acc t[4] = {$start, $start, $start, $start};
+  int64_t i = 0;
+  if (n > 512) {
+    const int64_t h = n / 2 & ~(int64_t)63;
+    const $Acc a = ${name}_run(x, h), b = ${name}_run(x + h, n - h);
+    return JOIN(a, b);
+  }
+  for (; i + 4 <= n; i += 4) for (int k = 0; k < 4; k++) { const $Acc y = LOAD(x[i + k]); t[k] = JOIN(t[k], y); }
+  for (; i < n; i++) { const $Acc y = LOAD(x[i]); t[0] = JOIN(t[0], y); }
+  for (int k = 2; k; k /= 2) for (int j = 0; j < k; j++) t[j] = JOIN(t[j], t[j + k]);
+  return t[0];
+}
+"""
+
 _LOOPS = """\
 static void ${name}_start(int64_t n, char *acc) { for (int64_t j = 0; j < n; j++) (($Acc *)acc)[j] = $start; }
 static void ${name}_row(int64_t n, const char *p, int64_t s, char *acc) {
@@ -266,6 +283,11 @@ _JOIN = {
     "any": "($Acc)({a} | {x})",
 }
 KINDS = tuple(_JOIN)
+_JOIN_COMPLEX = {
+    "prod": "tr_mul_$short({a}, {x})",
+    "max": "tr_larger_$short({a}, {x})",
+    "min": "tr_smaller_$short({a}, {x})",
+}
 _SELECT = (
     "typedef __typeof__(a < x) mask; const mask m = (x {} a) | (x != x); "
     "return (${{name}}_v)(((mask)x & m) | ((mask)a & ~m));"
@@ -302,6 +324,10 @@ def _start(kind: str, acc: CType) -> str:
     largest = kind == "min"
     if acc.kind == "f":
         return f"({acc.computed}){'' if largest else '-'}INFINITY"
+    if acc.kind == "c":
+        real = "float" if acc.suffix else "double"
+        least = f"({real}){'' if largest else '-'}INFINITY"
+        return f"__builtin_complex({least}, {least})"
     bits = acc.size * 8
     if acc.kind == "i":
         return f"INT{bits}_{'MAX' if largest else 'MIN'}"
@@ -320,7 +346,8 @@ def reducer(kind: str, source: CType, acc: CType, out: CType, *, merged: bool = 
     """
     how = _combining_kind(kind, acc)
     name = f"tr_{kind}_{source.short}_{acc.short}_{out.short}"
-    vector = source.short != "f16" and acc.short != "f16" and (acc.short != "b" or source.short == "b")
+    number = acc.kind == "c"
+    vector = not {"f16", "c64", "c128"} & {source.short, acc.short} and (acc.short != "b" or source.short == "b")
     compensated = how == "sum" and acc.kind == "f"
     store = "y" if acc.short != "f16" else "tr_f32_round_f16(y)"
     if out.short == "f16":
@@ -328,17 +355,19 @@ def reducer(kind: str, source: CType, acc: CType, out: CType, *, merged: bool = 
     elif out.short == "b" and acc.short != "b":
         store = "(y != 0)"
     types = {"Acc": acc.computed, "Elem": source.stored, "Out": out.stored, "name": name}
-    parts = [_VECTORS if vector else _SCALARS, _LOOPS, _SETTLE if compensated else "", _MERGED if merged else ""]
+    run = _VECTORS if vector else _COMPLEX if number else _SCALARS
+    parts = [run, _LOOPS, _SETTLE if compensated else "", _MERGED if merged else ""]
     body = Template("".join(parts)).substitute(
         types,
         merge=Template(_MERGE_SUM if compensated else _MERGE).substitute(types),
-        join_vectors=Template(_JOIN_VECTORS[how]).substitute(types),
+        join_vectors=Template(_JOIN_VECTORS[how]).substitute(types) if vector else "",
         rest=f"a[1] += ((const {acc.computed} *)other)[1];" if compensated else "",
         start=_start(how, acc),
         store=store,
         lanes=64 // _width(acc),
     )
-    body = _expand_macro(body, "JOIN", Template(_JOIN[how]).substitute(types))
+    join = _JOIN_COMPLEX.get(how, _JOIN[how]) if number else _JOIN[how]
+    body = _expand_macro(body, "JOIN", Template(join).substitute(types, short=acc.short))
     load = "tr_f16_to_f32({x})" if source.short == "f16" else "({x} != 0)" if acc.short == "b" else "($Acc){x}"
     body = _expand_macro(body, "LOAD", Template(load).substitute(types))
     empty = int(kind in {"max", "min"})
@@ -374,7 +403,7 @@ static int $name(const tr_var *x, int nd, uint64_t mask, tr_var *o) {
       if ($is_run) {
         const $Elem *y = (const $Elem *)q;
         const $Acc top = $run_top;
-        if (top $cmp best || top != top) {
+        if ($top_better || top != top) {
           int64_t j = 0;
           if (top == top) while (($Acc)y[j] != top) j++;
           else while (y[j] == y[j]) j++;
@@ -384,7 +413,7 @@ static int $name(const tr_var *x, int nd, uint64_t mask, tr_var *o) {
       } else {
         for (int64_t j = 0; j < n; j++) {
           const $Acc y = LOAD(*(const $Elem *)(q + j * s));
-          if (y $cmp best || y != y) { best = y; at = base + j; if (y != y) break; }
+          if ($better || y != y) { best = y; at = base + j; if (y != y) break; }
         }
       }
       base += n;
@@ -400,12 +429,16 @@ static int $name(const tr_var *x, int nd, uint64_t mask, tr_var *o) {
 def arg_reducer(kind: str, source: CType) -> str:
     """Return the text of the function that finds the first extremum; `kind` is ``argmax`` or ``argmin``."""
     short = source.short
-    vector = short not in {"f16", "b"}
+    vector = short not in {"f16", "b", "c64", "c128"}
+    better = "{} > best" if kind == "argmax" else "{} < best"
+    if source.kind == "c":
+        better = f"tr_above_{short}({'{}, best' if kind == 'argmax' else 'best, {}'})"
     text = Template(_ARG).substitute(
         name=f"tr_{kind}_{short}",
         Acc=source.computed,
         Elem=source.stored,
-        cmp=">" if kind == "argmax" else "<",
+        better=better.format("y"),
+        top_better=better.format("top"),
         is_run=f"s == sizeof({source.stored})" if vector else "0",
         run_top=f"tr_{kind[3:]}_{short}_{short}_{short}_run(y, n)" if vector else "best",
     )

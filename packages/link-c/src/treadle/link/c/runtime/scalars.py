@@ -5,6 +5,7 @@ from __future__ import annotations
 from string import Template
 
 from treadle.link.c.dtypes import CTYPES
+from treadle.link.c.runtime.complex_numbers import complex_functions
 
 HALF = {
     "tr_f16_to_f32": """\
@@ -170,7 +171,9 @@ def scalar_helpers() -> dict[str, str]:
     """Return the text of every scalar helper by name, for every dtype."""
     made = dict(HALF)
     for ctype in CTYPES.values():
-        if ctype.kind == "b" or ctype.short == "f16":
+        if ctype.kind == "c":
+            made.update(complex_functions(ctype))
+        if ctype.kind in "bc" or ctype.short == "f16":
             continue
         families = {"f": _FLOAT, "i": {**_SIGNED, **_INTEGER}, "u": {**_UNSIGNED, **_INTEGER}}[ctype.kind]
         words = {
