@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 GEMM, GEMV = "gemm", "gemv"
-ROUTINES = tuple(f"{letter}{stem}" for letter in "sd" for stem in (GEMM, GEMV))
+ROUTINES = tuple(f"{letter}{stem}" for letter in "sdcz" for stem in (GEMM, GEMV))
 _PARAMETERS = {GEMM: 13, GEMV: 11}
 
 

@@ -16,7 +16,7 @@ class Storage:
     code
         Code of the value in a register: the kind and the size in bytes.
     kind
-        NumPy's kind of the dtype: ``b``, ``i``, ``u`` or ``f``.
+        NumPy's kind of the dtype: ``b``, ``i``, ``u``, ``f`` or ``c``.
     memory
         Code of an element in memory: bool lies there as a byte, float16 as 16 bits.
     itemsize
@@ -28,6 +28,11 @@ class Storage:
     kind: str
     memory: str
     itemsize: int
+
+    @property
+    def real(self) -> str:
+        """Code of the parts of a complex number; of any other number, its own."""
+        return {"c8": "f4", "c16": "f8"}.get(self.code, self.code)
 
     @property
     def shift(self) -> int:
@@ -62,6 +67,8 @@ class _Storages:
                 Storage("float16", "f4", "f", "u2", 2),
                 Storage("float32", "f4", "f", "f4", 4),
                 Storage("float64", "f8", "f", "f8", 8),
+                Storage("complex64", "c8", "c", "c8", 8),
+                Storage("complex128", "c16", "c", "c16", 16),
             )
         }
 
@@ -86,7 +93,9 @@ def converted(text: str, source: str, target: str) -> str:
         return text
     a, b = STORAGES[source], STORAGES[target]
     if target == "bool":
-        return f"({text} != 0)"
+        return f"truth_{a.code}({text})" if a.kind == "c" else f"({text} != 0)"
+    if b.kind == "c" and a.kind != "c":
+        return f"compose_{b.real}({b.real}({text}), {b.real}(0))"
     if target == "float16":
         return f"half_{a.code}({text})" if a.kind == "f" else f"half_f8(f8({text}))"
     if a.code == b.code:

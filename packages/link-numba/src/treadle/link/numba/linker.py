@@ -126,7 +126,7 @@ def _install_special(source: str) -> None:
 def _table(constants: Sequence[Constant], uses_blas: bool) -> tuple[NDArray[np.int64], list[np.ndarray]]:
     """Return the words that the compiled function reads: addresses of BLAS routines, then the constants.
 
-    A constant of rank 0 stands in its word, any other is pointed to.
+    A constant of rank 0 that fits stands in its word, any other is pointed to.
     """
     import numpy as np
 
@@ -138,7 +138,7 @@ def _table(constants: Sequence[Constant], uses_blas: bool) -> tuple[NDArray[np.i
     kept: list[np.ndarray] = []
     for at, constant in enumerate(constants, len(ROUTINES)):
         data = np.ascontiguousarray(constant.data)
-        if constant.data.ndim == 0:
+        if constant.data.ndim == 0 and data.nbytes <= 8:
             words.view(np.uint8)[8 * at : 8 * at + data.nbytes] = np.frombuffer(data.tobytes(), np.uint8)
         else:
             kept.append(data)

@@ -36,7 +36,11 @@ TYPES: dict[str, NumbaType] = {
     **{f"u{n}": getattr(types, f"uint{8 * n}") for n in (1, 2, 4, 8)},
     "f4": types.float32,
     "f8": types.float64,
+    "c8": types.complex64,
+    "c16": types.complex128,
 }
+_COMPLEX = {"f4": "c8", "f8": "c16"}
+_REAL = {"c8": "f4", "c16": "f8"}
 ITEMSIZE = {code: int(code[1:]) for code in TYPES}
 ALIGNMENT = 64
 _WORD = ir.IntType(64)
@@ -218,6 +222,35 @@ def _special(name: str, code: str) -> Intrinsic:
     return _primitive(write, kind, *[kind] * nin)
 
 
+def _part(at: int, code: str) -> Intrinsic:
+    """The real (0) or imaginary (1) part of a complex number."""
+    return _primitive(
+        lambda context, builder, sig, args: builder.extract_value(args[0], at), TYPES[_REAL[code]], TYPES[code]
+    )
+
+
+def _composed(code: str) -> Intrinsic:
+    """The complex number of two parts."""
+
+    def write(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
+        return cgutils.pack_struct(builder, args)
+
+    return _primitive(write, TYPES[_COMPLEX[code]], TYPES[code], TYPES[code])
+
+
+def _libm_complex(name: str) -> Intrinsic:
+    """A function of complex numbers that libm has: these travel as pairs of doubles."""
+    symbol, kind, count = f"c{name}", types.complex128, 2 if name == "pow" else 1
+
+    def write(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
+        real = ir.DoubleType()
+        declared = ir.FunctionType(ir.LiteralStructType([real, real]), [real] * (2 * count))
+        function = cgutils.get_or_insert_function(builder.module, declared, symbol)
+        return builder.call(function, [builder.extract_value(x, at) for x in args for at in (0, 1)])
+
+    return _primitive(write, kind, *[kind] * count)
+
+
 def _declare_vector_form(module: ir.Module, symbol: str, kind: ir.Type, nin: int) -> None:
     """Declare a vector function so that it is still there when LLVM's vectoriser looks for it."""
     function = ir.Function(module, ir.FunctionType(kind, [kind] * nin), symbol)
@@ -267,7 +300,8 @@ def _blas(code: str, letters: int, layout: str) -> Write:
         rest = iter(given[letters:])
         for what in layout:
             if what in "01":
-                made.append(ir.Constant(real, float(what)))
+                number = float(what)
+                made.append(ir.Constant(real, [number, 0.0] if code in _REAL else number))
             else:
                 value = next(rest)
                 short = what == "i"
@@ -314,6 +348,10 @@ _FAMILIES: dict[str, Callable[..., Intrinsic]] = {
     "gemm": _gemm,
     "gemv": _gemv,
     "bits": _bits,
+    "re": lambda code: _part(0, code),
+    "im": lambda code: _part(1, code),
+    "compose": _composed,
+    "libmc": _libm_complex,
 }
 _SINGLE: dict[str, Callable[[], Intrinsic | float]] = {
     "INF": lambda: math.inf,

@@ -45,7 +45,7 @@ def step_text(step: Step, operands: Sequence[tuple[str, str]]) -> str:
         return filled
     if out == "float16":
         return filled if scalar_op.name in _EXACT else f"half_f4({filled})"
-    return filled if filled in args or lead.kind == "f" else f"{STORAGES[out].code}({filled})"
+    return filled if filled in args or lead.kind in "fc" else f"{STORAGES[out].code}({filled})"
 
 
 def can_fail(step: Step) -> bool:

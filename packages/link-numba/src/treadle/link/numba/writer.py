@@ -90,8 +90,11 @@ class GraphWriter:
         word = len(ROUTINES) + len(self.constants)
         self.constants.append(var)
         shape = var.data.shape
-        if not shape:
+        if not shape and storage.itemsize <= 8:
             text = storage.loaded(f"as_{storage.memory}(table)[{word * (8 // storage.itemsize)}]")
+            return ScalarValue(self.let(text, code=storage.code), storage)
+        if not shape:
+            text = storage.loaded(f"as_{storage.memory}(as_i8(table)[{word}])[0]")
             return ScalarValue(self.let(text, code=storage.code), storage)
         dims = tuple(map(str, shape))
         return ArrayValue(self.let(f"as_i8(table)[{word}]"), dims, self.packed_strides(dims), storage)
@@ -239,7 +242,8 @@ class GraphWriter:
     def routine(self, stem: str, code: str) -> str:
         """Return the expression of the address of a BLAS routine."""
         self.uses_blas = True
-        return f"as_i8(table)[{ROUTINES.index(('s' if code == 'f4' else 'd') + stem)}]"
+        letter = {"f4": "s", "f8": "d", "c8": "c", "c16": "z"}[code]
+        return f"as_i8(table)[{ROUTINES.index(letter + stem)}]"
 
     def drop(self, slot: int) -> None:
         """Write that a buffer is given back."""

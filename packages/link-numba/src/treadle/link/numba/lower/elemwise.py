@@ -57,6 +57,10 @@ def _literal(number: complex, dtype: str) -> str:
     value = np.asarray(number, dtype).item()
     if isinstance(value, bool):
         return str(value)
+    if isinstance(value, complex):
+        real = STORAGES[dtype].real
+        parts = (_literal(part, "float64" if real == "f8" else "float32") for part in (value.real, value.imag))
+        return f"compose_{real}({', '.join(parts)})"
     code = STORAGES[dtype].code
     return f"{code}({'INF - INF' if value != value else repr(value).replace('inf', 'INF')})"
 

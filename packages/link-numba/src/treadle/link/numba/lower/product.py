@@ -61,7 +61,7 @@ def _blas(storage: Storage) -> list[str]:
 
 def multiplication(batch: int, storage: Storage) -> Unit:
     """Return the kernel that multiplies stacks of matrices, with `batch` dimensions in front."""
-    blas = storage.kind == "f" and storage.dtype != "float16"
+    blas = storage.kind in "fc" and storage.dtype != "float16"
     sizes = [("rows", "i8"), ("columns", "i8"), ("inner", "i8")]
     kind = "i8" if blas else f"*{storage.memory}"
     params = [(f"n{d}", "i8") for d in range(batch)] + sizes
@@ -94,7 +94,7 @@ def lower_matmul(op: MatMul, node: TensorNode, writer: GraphWriter) -> None:
     batch = writer.broadcast_dims([a.dims[:-2], b.dims[:-2]], kind.shape[:-2])
     made = writer.new_output(out, (*batch, a.dims[-2], b.dims[-1]))
     arguments = [*batch, a.dims[-2], b.dims[-1], inner]
-    blas = storage.kind == "f" and storage.dtype != "float16"
+    blas = storage.kind in "fc" and storage.dtype != "float16"
     for x in (a, b):
         address = x.address if blas else f"as_{storage.memory}({x.address})"
         strides = _batch_strides(writer, x, batch)

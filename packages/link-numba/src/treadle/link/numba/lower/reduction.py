@@ -40,6 +40,8 @@ def combined(kind: str, storage: Storage, a: str, b: str) -> str:
     """Return the expression of two elements combined."""
     if kind in {"all", "any"} or storage.kind == "b":
         return f"{a} {'|' if kind in {'any', 'sum', 'max'} else '&'} {b}"
+    if storage.kind == "c":
+        return f"{a} + {b}" if kind == "sum" else f"mul_{storage.code}({a}, {b})"
     if storage.kind == "f":
         return {
             "sum": f"{a} + {b}",
@@ -76,7 +78,7 @@ def accumulation(kind: str, ndim: int, source: Storage, inner: str) -> Unit:
     lines += merging([x, o], ndim)
     element = converted(source.loaded(f"x[x_q + d{last} * x_s{last}]"), source.dtype, inner)
     place = f"o[o_q + d{last} * o_s{last}]"
-    if kind == "sum" and acc.kind == "f" and source.dtype == inner:
+    if kind == "sum" and acc.kind in "fc" and source.dtype == inner:
         whole = [f"row = row_sum_{acc.code}(n{last}, shifted_{acc.code}(x, x_q), x_s{last})"]
     else:
         step = f"add_any(row, {element})" if kind == "sum" and acc.kind == "f" else combined(kind, acc, "row", element)

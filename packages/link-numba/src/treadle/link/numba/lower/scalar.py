@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from treadle.link.numba.scalars import SCALARS
 from treadle.tensor import CASTS
 
@@ -108,3 +110,43 @@ for _name, _text in {
     "tri_gamma": "tri_gamma(f8({0}))",
 }.items():
     SCALARS.register(_name, {"f": f"{{t}}({_text})"})
+# Complex numbers: libm's functions where NumPy calls them too.
+for _name, _text in {
+    "add": "{0} + {1}",
+    "sub": "{0} - {1}",
+    "mul": "mul_{t}({0}, {1})",
+    "true_div": "div_{t}({0}, {1})",
+    "neg": "neg_{t}({0})",
+    "sign": "sign_{t}({0})",
+    "abs": "size_{t}({0})",
+    "maximum": "larger_{t}({0}, {1})",
+    "minimum": "smaller_{t}({0}, {1})",
+    "identity": "{0}",
+    "second": "{1}",
+    "switch": "pick({0}, {1}, {2})",
+    "real": "re_{t}({0})",
+    "imag": "im_{t}({0})",
+    "conj": "conj_{t}({0})",
+    "eq": "{0} == {1}",
+    "neq": "{0} != {1}",
+    "lt": "above_{t}({1}, {0})",
+    "le": "reaches_{t}({1}, {0})",
+    "gt": "above_{t}({0}, {1})",
+    "ge": "reaches_{t}({0}, {1})",
+    "round_half_to_even": "rint_{t}({0})",
+    "reciprocal": "reciprocal_{t}({0})",
+    "pow": "pow_{t}({0}, {1})",
+    "exp2": f"{{t}}(libmc_exp(c16(scaled_{{t}}({{0}}, {math.log(2)!r}))))",
+    "expm1": "expm1_{t}({0})",
+    "log1p": "log1p_{t}({0})",
+    "log2": f"scaled_{{t}}({{t}}(libmc_log(c16({{0}}))), {1 / math.log(2)!r})",
+    "log10": f"scaled_{{t}}({{t}}(libmc_log(c16({{0}}))), {1 / math.log(10)!r})",
+    **{_function: f"{{t}}(libmc_{_function}(c16({{0}})))" for _function in ("exp", "log", "sqrt", "sin", "cos", "tan")},
+    **{_function: f"{{t}}(libmc_{_function}(c16({{0}})))" for _function in ("sinh", "cosh", "tanh")},
+    **{f"arc{_function}": f"{{t}}(libmc_a{_function}(c16({{0}})))" for _function in ("sin", "cos", "tan")},
+    **{f"arc{_function}": f"{{t}}(libmc_a{_function}(c16({{0}})))" for _function in ("sinh", "cosh", "tanh")},
+}.items():
+    SCALARS.register(_name, {"c": _text})
+for _cast in CASTS.values():
+    SCALARS.register(_cast.name, {"c": "{0}"})
+SCALARS.register("complex", {"f": "compose_{t}({0}, {1})"})
