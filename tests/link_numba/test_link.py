@@ -89,13 +89,12 @@ def test_same_graph_is_compiled_once_in_a_process(link: Link) -> None:
 
 
 def test_every_node_that_cannot_be_lowered_is_listed(link: Link) -> None:
-    x, y = tt.zvector("x"), tt.dvector("y")
-    first = x * 2
-    second = tt.exp(x + y)
+    y = tt.dvector("y")
+    turned: Any = tt.as_op([tt.dvector], [tt.dvector])(np.flip)
     with pytest.raises(LoweringError) as caught:
-        link([x, y], [first, second, tt.exp(y)])
+        link([y], [turned(y), turned(y * 2), tt.exp(y)])
     text = str(caught.value)
-    assert text.count("complex128") >= 3
+    assert text.count("flip") >= 2
     assert "test_link.py" in text
     assert text.startswith("numba: no lowering for")
 

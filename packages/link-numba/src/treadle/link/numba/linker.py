@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from treadle.link.numba.program import NumbaProgram, Recipe
     from treadle.link.vm import Program
 
+# Families whose rules take complex numbers. What others do to these is written in simpler ops, or refused.
+_OF_COMPLEX = ["accumulation", "assertion", "broadcasting", "conditional", "copying", "diagonals", "dimshuffle", "elemwise", "indexing", "joining", "product", "reduction", "repetition", "shape", "shape_specification"]
+_LOWER = "treadle.link.numba.lower."
+
 
 class NumbaLinker(TableLinker):
     """Links graphs to Numba. Numba is imported when the first graph is linked."""
@@ -52,10 +56,13 @@ class NumbaLinker(TableLinker):
     def check(self, node: Apply) -> None:
         """Refuse a node without a rule, or of dtypes that are not lowered."""
         from treadle.link.numba.lower.elemwise import refusal
-        from treadle.tensor import Elemwise
+        from treadle.tensor import Elemwise, tensors
 
-        TABLE.rule(node)
+        family = TABLE.rule(node).__module__
         reason = next((r for r in (_refused_type(v.type) for v in (*node.inputs, *node.outputs)) if r), "")
+        if family.startswith(_LOWER) and family.removeprefix(_LOWER) not in _OF_COMPLEX:
+            found = [v.type.dtype for v in tensors((*node.inputs, *node.outputs)) if v.type.numpy_dtype.kind == "c"]
+            reason = reason or (f"{type(node.op).__name__} is not lowered for {found[0]}" if found else "")
         if not reason and isinstance(node.op, Elemwise):
             reason = refusal(node.op, node)
         if reason:
