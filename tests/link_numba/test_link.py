@@ -91,7 +91,7 @@ def test_same_graph_is_compiled_once_in_a_process(link: Link) -> None:
 def test_every_node_that_cannot_be_lowered_is_listed(link: Link) -> None:
     y = tt.dvector("y")
     turned: Any = tt.as_op([tt.dvector], [tt.dvector])(np.flip)
-    with pytest.raises(LoweringError) as caught:
+    with config.change_flags(on_python_step="raise"), pytest.raises(LoweringError) as caught:
         link([y], [turned(y), turned(y * 2), tt.exp(y)])
     text = str(caught.value)
     assert text.count("flip") >= 2

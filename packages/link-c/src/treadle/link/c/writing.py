@@ -51,7 +51,10 @@ FAMILIES = (
 )
 
 # Families whose texts take complex numbers. What others do to these is written in simpler ops, or is a step of Python.
-_OF_COMPLEX = ["accumulation", "assertion", "broadcasting", "conditional", "copying", "diagonals", "dimshuffle", "elemwise", "fused_reduction", "indexing", "joining", "product", "reduction", "repetition", "shape", "shape_specification"]
+_OF_COMPLEX = frozenset({
+    "accumulation", "assertion", "broadcasting", "conditional", "copying", "diagonals", "dimshuffle", "elemwise",
+    "fused_reduction", "indexing", "joining", "product", "reduction", "repetition", "shape", "shape_specification",
+})  # fmt: skip
 _LOWER = "treadle.link.c.lower."
 
 

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from treadle.link.vm import Program
 
 # Families whose rules take complex numbers. What others do to these is written in simpler ops, or refused.
-_OF_COMPLEX = ["accumulation", "assertion", "broadcasting", "conditional", "copying", "diagonals", "dimshuffle", "elemwise", "indexing", "joining", "product", "reduction", "repetition", "shape", "shape_specification"]
+_OF_COMPLEX = frozenset({
+    "accumulation", "assertion", "broadcasting", "conditional", "copying", "diagonals", "dimshuffle", "elemwise",
+    "indexing", "joining", "product", "reduction", "repetition", "shape", "shape_specification",
+})  # fmt: skip
 _LOWER = "treadle.link.numba.lower."
 
 
