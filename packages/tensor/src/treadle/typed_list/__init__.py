@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 from treadle.config import lazy_names
 
 if TYPE_CHECKING:
-    from treadle.tensor import *  # noqa: F403
+    from treadle.tensor.typed_list import *  # noqa: F403
 else:
     __getattr__ = lazy_names(
         __name__,
         {
-            "treadle.tensor": (
+            "treadle.tensor.typed_list": (
                 "Append Count Extend GetItem Index Insert Length MakeList Remove Reverse TypedListConstant "
                 "TypedListType TypedListVariable append count extend getitem index_ insert length make_list remove "
                 "reverse"
