@@ -140,9 +140,6 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.sorting import *  # noqa: F403
     from treadle.tensor.spaced_numbers import *  # noqa: F403
     from treadle.tensor.splitting import *  # noqa: F403
-    from treadle.tensor.shape_specification import *  # noqa: F403
-    from treadle.tensor.sorting import *  # noqa: F403  # noqa: F403
-    from treadle.tensor.spaced_numbers import *  # noqa: F403
     from treadle.tensor.stacking import *  # noqa: F403
     from treadle.tensor.staging import *  # noqa: F403
     from treadle.tensor.statistics import *  # noqa: F403

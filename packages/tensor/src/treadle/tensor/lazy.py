@@ -17,8 +17,6 @@ LAZY = {
         "array asanyarray asarray ascontiguousarray astype copy empty empty_like isscalar ndim permute_dims ravel "
         "size"
     ),
-    "accumulation": "ACCUMULATIONS Accumulation LinearRecurrence cummax cummin cumprod cumsum cumulative_prod cumulative_sum logcumsumexp",
-    "array_functions": "array asanyarray asarray ascontiguousarray astype copy empty empty_like isscalar ndim permute_dims ravel size",
     "assertion": "Assert CheckAndRaise assert_op",
     "assumption": "FACTS SpecifyAssumptions assume",
     "blockwise": "Blockwise",
@@ -86,21 +84,26 @@ LAZY = {
     "scalar.gamma_functions": (
         "beta betaln digamma factorial gamma gammaln loggamma multigammaln poch polygamma psi tri_gamma trigamma"
     ),
-    "scalar.floating": "cbrt copysign fabs float_power fmax fmin fmod frexp heaviside hypot ldexp logaddexp2 modf nextafter positive rint signbit spacing",
-    "scalar.gamma_functions": "beta betaln digamma factorial gamma gammaln loggamma multigammaln poch polygamma psi tri_gamma trigamma",
     "scalar.incomplete_beta": "betainc betaincinv",
     "scalar.incomplete_gamma": "chi2sf gammainc gammaincc gammainccinv gammaincinv gammal gammau",
     "scalar.integers": "bitwise_count ceil_intdiv gcd lcm",
     "scalar.stable_quotients": "exprel log_expit logit sinc",
     "scalar.tail_moments": "NEWTON_STEPS beta_tail_integral gamma_tail_integral quadrature_rule",
-    "scalar_values": "ScalarConstant ScalarFromTensor ScalarType ScalarVariable TensorFromScalar as_scalar get_scalar_type scalar_from_tensor tensor_from_scalar",
+    "scalar_values": (
+        "ScalarConstant ScalarFromTensor ScalarType ScalarVariable TensorFromScalar as_scalar get_scalar_type "
+        "scalar_from_tensor tensor_from_scalar"
+    ),
     "searching": "BinCount CheckMask Nonzero RowOrder SearchSorted",
     "sets": (
         "UniqueAll UniqueCounts UniqueInverse intersect1d isin setdiff1d setxor1d union1d unique unique_all "
         "unique_counts unique_inverse unique_values"
     ),
     "shape_specification": "SpecifyShape specify_broadcastable specify_shape",
-    "slicing": "MakeSlice SliceBounds advanced_subtensor as_index_literal as_index_variable basic_subtensor get_canonical_form_slice get_idx_list get_slice_elements index_vars_to_types indexed_result_shape indices_from_subtensor make_slice slice_at_axis unflatten_index_variables",
+    "slicing": (
+        "MakeSlice SliceBounds advanced_subtensor as_index_literal as_index_variable basic_subtensor "
+        "get_canonical_form_slice get_idx_list get_slice_elements index_vars_to_types indexed_result_shape "
+        "indices_from_subtensor make_slice slice_at_axis unflatten_index_variables"
+    ),
     "sorting": "ArgSort OrderStatistics Sort argpartition argsort lexsort partition sort sort_complex topk",
     "spaced_numbers": "geomspace linspace logspace meshgrid mgrid ogrid vander",
     "splitting": "Split array_split dsplit hsplit split vsplit",
