@@ -123,6 +123,7 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.quantiles import *  # noqa: F403
     from treadle.tensor.rearrangement import *  # noqa: F403
     from treadle.tensor.repetition import *  # noqa: F403
+    from treadle.tensor.scalar.bessel_functions import *  # noqa: F403
     from treadle.tensor.scalar.entropy import *  # noqa: F403
     from treadle.tensor.scalar.error_functions import *  # noqa: F403
     from treadle.tensor.scalar.floating import *  # noqa: F403
@@ -135,10 +136,10 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.scalar_values import *  # noqa: F403
     from treadle.tensor.searching import *  # noqa: F403
     from treadle.tensor.sets import *  # noqa: F403
-    from treadle.tensor.shape_specification import *  # noqa: F403
+    from treadle.tensor.shape_specification import *  # noqa: F403  # noqa: F403
     from treadle.tensor.slicing import *  # noqa: F403
-    from treadle.tensor.sorting import *  # noqa: F403
-    from treadle.tensor.spaced_numbers import *  # noqa: F403
+    from treadle.tensor.sorting import *  # noqa: F403  # noqa: F403
+    from treadle.tensor.spaced_numbers import *  # noqa: F403  # noqa: F403
     from treadle.tensor.splitting import *  # noqa: F403
     from treadle.tensor.stacking import *  # noqa: F403
     from treadle.tensor.staging import *  # noqa: F403

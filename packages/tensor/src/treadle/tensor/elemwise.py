@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from treadle.tensor.dtype_rules import Dtype, Operand
     from treadle.tensor.known_values import Known
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
+    from treadle.tensor.scalar_op import Body
     from treadle.tensor.variable import AxisLike, TensorLike, TensorNode, TensorVariable
 else:
     numpy_functions = lazy_module("treadle.tensor.numpy_functions")
@@ -269,10 +270,12 @@ class Elemwise(TensorOp):
         return Composite(scalar.nin, tuple(x.type.dtype for x in inputs), steps, (scalar.nin,))
 
     def decompose(self, *inputs: Variable) -> Sequence[Variable] | None:
-        """Return a scalar op's body, or the steps of a composite one by one: a backend may lack some of them."""
+        """Return a scalar op's body or expansion, or the steps of a composite one by one: a backend may lack some."""
         scalar = self.scalar_op
         if isinstance(scalar, Composite):
             whole = scalar
+        elif scalar.expansion is not None:
+            return self._expansion(scalar.expansion, cast("Sequence[TensorVariable]", inputs))
         elif scalar.body is None:
             return None
         else:
@@ -288,6 +291,14 @@ class Elemwise(TensorOp):
             out if out.type == kind else reduce(lambda made, x: fill(x, made), inputs, out)
             for out, kind in zip((values[i] for i in whole.outputs), wanted, strict=True)
         ]
+
+    def _expansion(self, expansion: Body, inputs: Sequence[TensorVariable]) -> Sequence[Variable]:
+        """Return the expansion of a scalar op, computed in the dtypes of its rule, as a variable of the node's type."""
+        (wanted,) = self.infer(*[x.type for x in inputs])
+        loops, out = cast("ScalarOp", self.scalar_op).signature([x.type.numpy_dtype for x in inputs])
+        made = expansion(*[Elemwise(SCALAR_OPS[f"cast_{d.name}"])(x) for x, d in zip(inputs, loops, strict=True)])
+        result = Elemwise(SCALAR_OPS[f"cast_{out.name}"])(made)
+        return [result if result.type == wanted else wanted.filter_variable(result)]
 
     # The methods of NumPy's ufuncs
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 FAMILIES = (
     # Elementwise functions, in treadle.tensor.scalar:
     "arithmetic",
+    "bessel_functions",
     "cast",
     "comparison",
     "complex_numbers",

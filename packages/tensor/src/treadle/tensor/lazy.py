@@ -75,6 +75,8 @@ LAZY = {
     "quantiles": "median nanmedian nanpercentile nanquantile percentile quantile",
     "rearrangement": "flip fliplr flipud roll rollaxis rot90",
     "repetition": "RepeatedPositions repeat resize tile",
+    "scalar.floating": "cbrt copysign fabs float_power fmax fmin fmod frexp heaviside hypot ldexp logaddexp2 modf nextafter positive rint signbit spacing",
+    "scalar.bessel_functions": "i0 i0e i1 i1e iv ive j0 j1 jn jv jve k0 k0e k1 k1e kn kv kve y0 y1 yn yv yve",
     "scalar.entropy": "entr kl_div rel_entr xlog1py xlogx xlogy xlogy0",
     "scalar.error_functions": "erf erfc erfcinv erfcx erfinv log_ndtr ndtr ndtri ndtri_exp owens_t",
     "scalar.floating": (

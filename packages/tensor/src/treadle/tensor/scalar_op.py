@@ -92,6 +92,9 @@ class ScalarOp:
         The function in terms of others, applied to tensors: what backends compute, unless they take the scalar op
         itself. It is computed in the dtypes of the rule, float32 in place of float16, and so has to be stable there.
         A scalar op without a body is a primitive: each backend has a text or function for it.
+    expansion
+        The function as an expression of tensors, which need not be elementwise: what backends compute that neither take
+        a primitive themselves nor have it fused, such as a quadrature.
     impl
         The function on NumPy arrays of the dtypes to compute with: the reference for every backend. Without a ufunc
         it is the body.
@@ -130,6 +133,7 @@ class ScalarOp:
     ufunc: str | None = None
     dtypes: DtypeRule = _derived
     body: Body | None = None
+    expansion: Body | None = None
     impl: Impl = _derived
     pullback: Pullback | None = None
     form: Callable[[Sequence[Variable]], Form] | None = None

@@ -101,6 +101,10 @@ for _name, _text in {
     "poch": "poch_{t}({0}, {1})",
 }.items():
     SCALARS.register(_name, {"f": f"special_{_text}"})
+for _name in ("j0", "j1", "y0", "y1", "i0", "i0e", "i1", "i1e", "k0", "k0e", "k1", "k1e"):
+    SCALARS.register(_name, {"f": f"special_{_name}_{{t}}({{0}})"})
+for _name in ("jv", "yv", "iv", "ive", "kv", "kve"):
+    SCALARS.register(_name, {"f": f"special_{_name}_{{t}}({{0}}, {{1}})"})
 
 # Functions that are written here, in double: see `treadle.link.numba.special_functions`.
 for _name, _text in {

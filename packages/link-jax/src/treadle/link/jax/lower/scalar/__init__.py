@@ -1,6 +1,7 @@
 """Functions for scalar ops: those of NumPy together, special functions by the families of `treadle.tensor.scalar`."""
 
 from treadle.link.jax.lower.scalar import (
+    bessel_functions,
     elementary,
     error_functions,
     gamma_functions,
@@ -8,4 +9,11 @@ from treadle.link.jax.lower.scalar import (
     incomplete_gamma,
 )
 
-__all__ = ["elementary", "error_functions", "gamma_functions", "incomplete_beta", "incomplete_gamma"]
+__all__ = [
+    "bessel_functions",
+    "elementary",
+    "error_functions",
+    "gamma_functions",
+    "incomplete_beta",
+    "incomplete_gamma",
+]

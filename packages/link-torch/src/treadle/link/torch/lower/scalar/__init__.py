@@ -2,6 +2,7 @@
 
 from treadle.link.torch.lower.scalar import (
     arithmetic,
+    bessel_functions,
     cast,
     comparison,
     complex_numbers,
@@ -19,6 +20,7 @@ from treadle.link.torch.lower.scalar import (
 
 __all__ = [
     "arithmetic",
+    "bessel_functions",
     "cast",
     "comparison",
     "complex_numbers",
