@@ -80,6 +80,11 @@ from treadle.tensor.variable import (
 from treadle.tensor import constructors
 from treadle.tensor.constructors import *  # noqa: F403 - one name for each dtype and rank, listed there
 
+if TYPE_CHECKING:
+    # Modules that are public themselves.
+    from treadle.tensor import fft as fft
+    from treadle.tensor import signal as signal
+
 if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no names from the table
     from treadle.tensor.accumulation import *  # noqa: F403
     from treadle.tensor.array_functions import *  # noqa: F403
@@ -100,6 +105,8 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.editing import *  # noqa: F403
     from treadle.tensor.einstein import *  # noqa: F403
     from treadle.tensor.external_op import *  # noqa: F403
+    from treadle.tensor.filtering import *  # noqa: F403
+    from treadle.tensor.fourier import *  # noqa: F403
     from treadle.tensor.from_function import *  # noqa: F403
     from treadle.tensor.functional import *  # noqa: F403
     from treadle.tensor.fused_reduction import *  # noqa: F403
@@ -146,6 +153,7 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.statistics import *  # noqa: F403
     from treadle.tensor.triangles import *  # noqa: F403
     from treadle.tensor.type_other import *  # noqa: F403
+    from treadle.tensor.windows import *  # noqa: F403
 
 __all__ = [
     "ALL_KINDS",

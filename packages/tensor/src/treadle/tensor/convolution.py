@@ -161,9 +161,9 @@ class ConvND(TensorOp):
                 continue
             rest = n + low + high - (k - 1) * d - 1
             if rest < 0 or k < 1:
-                padded = f" with padding ({low}, {high})" if low or high else ""
+                around = f" with padding ({low}, {high})" if low or high else ""
                 spread = f" with dilation {d}" if d > 1 else ""
-                msg = f"convolution: a filter of length {k}{spread} does not fit images of length {n}{padded}."
+                msg = f"convolution: a filter of length {k}{spread} does not fit images of length {n}{around}."
                 raise ShapeError(msg)
             result.append(rest // s + 1)
         return result
@@ -194,9 +194,9 @@ class ConvND(TensorOp):
         wide = np.dtype("float32") if a.dtype == "float16" else a.dtype
         a, b = a.astype(wide, copy=False), b.astype(wide, copy=False)
         every: Slices = (slice(None), slice(None))
-        padded = [n + low + high for n, (low, high) in zip(x_shape[2:], self.padding, strict=True)]
+        grown = [n + low + high for n, (low, high) in zip(x_shape[2:], self.padding, strict=True)]
         inner: Slices = tuple(slice(low, low + n) for n, (low, _) in zip(x_shape[2:], self.padding, strict=True))
-        x = np.zeros((*x_shape[:2], *padded), wide)
+        x = np.zeros((*x_shape[:2], *grown), wide)
         if self.part != "input":
             x[every + inner] = a
         span = [(k - 1) * d + 1 for k, d in zip(w_shape[2:], self.dilation, strict=True)]
@@ -337,7 +337,7 @@ _PADDINGS = ("valid", "same", "full", "half")
 Padding = int | str | tuple[int | tuple[int, int], ...]
 
 
-def _padded(
+def padded(
     what: str, x: TensorVariable, w: TensorVariable, padding: Padding, dilation: Numbers
 ) -> tuple[TensorVariable, tuple[tuple[int, int], ...]]:
     """Return the images and how they are padded, in advance where that depends on a length that is not known."""
@@ -453,7 +453,7 @@ def _conv(
     x, w, single = _operands(what, ndim, input, weight, shapes)
     strides = as_numbers(f"{what}: stride", stride, ndim, 1)
     dilations = as_numbers(f"{what}: dilation", dilation, ndim, 1)
-    x, pads = _padded(what, x, w, padding, dilations)
+    x, pads = padded(what, x, w, padding, dilations)
     op = ConvND("output", strides, dilations, pads, as_integer(f"{what}: groups", groups, 1))
     out = complex_parts(op, x, _turned(w, as_flag(f"{what}: flip", flip), ndim))
     return _finished(out, bias, single, ndim)

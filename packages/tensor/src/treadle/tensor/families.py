@@ -41,6 +41,7 @@ FAMILIES = (
     "diagonals",
     "dimshuffle",
     "external_op",
+    "fourier",
     "from_function",
     "from_graph",
     "fused_reduction",

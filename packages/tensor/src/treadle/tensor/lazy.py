@@ -42,6 +42,8 @@ LAZY = {
     "editing": "append delete insert trim_zeros",
     "einstein": "einsum",
     "external_op": "ExternalOp wrap_external",
+    "filtering": "convolve correlate",
+    "fourier": "FourierTransform",
     "from_function": "FromFunctionOp as_op wrap_py",
     "functional": "apply_along_axis vectorize",
     "fused_reduction": "FusedReduction",
@@ -117,12 +119,14 @@ LAZY = {
     "statistics": "apply_over_axes average corrcoef cov mode trim_mean",
     "triangles": "tri tril tril_indices tril_indices_from triu triu_indices triu_indices_from",
     "type_other": "NoneConst NoneSliceConst NoneTypeT SliceConstant SliceType none_type_t slicetype",
+    "windows": "bartlett blackman hamming hanning",
 }
 # Modules that are public themselves, as in ``treadle.tensor.special.softmax``.
 SUBMODULES: tuple[str, ...] = ("optimize",)
 NAMES = [*(name for names in LAZY.values() for name in names.split()), *SUBMODULES]
 # What `treadle.tensor` finds names in, by full names of modules.
 MODULES = {f"treadle.tensor.{module}": names for module, names in (LAZY | {name: name for name in SUBMODULES}).items()}
+SUBMODULES: tuple[str, ...] = ("fft", "optimize", "signal")
 
 
 def lazy_scipy_module(name: str) -> ModuleType:
