@@ -5,8 +5,10 @@ import subprocess
 import sys
 
 import pytest
+from scipy import special
 
 from tools import paths
+from treadle import tensor as tt
 
 
 @pytest.mark.parametrize("path", paths.table())
@@ -36,3 +38,8 @@ def test_functions_are_not_hidden_by_modules_of_their_name(first: str) -> None:
     program = f"import {first}, treadle.tensor as tt; print(*map(callable, (tt.shape, tt.scalar, tt.einsum)))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "True True True\n"
+
+
+def test_special_has_every_function_of_scipy_that_treadle_has() -> None:
+    theirs = {name for name in special.__all__ if callable(getattr(special, name)) and not name[0].isupper()}
+    assert [name for name in sorted(theirs & set(tt.__all__)) if not hasattr(tt.special, name)] == []

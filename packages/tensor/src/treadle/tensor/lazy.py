@@ -122,7 +122,7 @@ LAZY = {
     "windows": "bartlett blackman hamming hanning",
 }
 # Modules that are public themselves, as in ``treadle.tensor.special.softmax``.
-SUBMODULES: tuple[str, ...] = ("optimize",)
+SUBMODULES: tuple[str, ...] = ("optimize", "special")
 NAMES = [*(name for names in LAZY.values() for name in names.split()), *SUBMODULES]
 # What `treadle.tensor` finds names in, by full names of modules.
 MODULES = {f"treadle.tensor.{module}": names for module, names in (LAZY | {name: name for name in SUBMODULES}).items()}
