@@ -143,10 +143,10 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.scalar_values import *  # noqa: F403
     from treadle.tensor.searching import *  # noqa: F403
     from treadle.tensor.sets import *  # noqa: F403
-    from treadle.tensor.shape_specification import *  # noqa: F403  # noqa: F403
+    from treadle.tensor.shape_specification import *  # noqa: F403
     from treadle.tensor.slicing import *  # noqa: F403
-    from treadle.tensor.sorting import *  # noqa: F403  # noqa: F403
-    from treadle.tensor.spaced_numbers import *  # noqa: F403  # noqa: F403
+    from treadle.tensor.sorting import *  # noqa: F403
+    from treadle.tensor.spaced_numbers import *  # noqa: F403
     from treadle.tensor.splitting import *  # noqa: F403
     from treadle.tensor.stacking import *  # noqa: F403
     from treadle.tensor.staging import *  # noqa: F403

@@ -8,6 +8,7 @@ import numpy as np
 
 from treadle.config import text_of
 from treadle.graph import Variable, composed
+from treadle.tensor.arguments import as_integer
 from treadle.tensor.axes import normalize_axes
 from treadle.tensor.broadcasting import full, full_like
 from treadle.tensor.conversion import as_tensor_variable, constant
@@ -57,7 +58,7 @@ asanyarray = ascontiguousarray = asarray
 def array(object: TensorLike, dtype: DTypeLike | None = None, *, ndmin: int = 0) -> TensorVariable:
     """Return what `asarray` does, with dimensions of length 1 put in front up to a rank (as numpy.array)."""
     var = asarray(object, dtype)
-    return as_tensor_variable(var, ndim=max(ndmin, var.ndim))
+    return as_tensor_variable(var, ndim=max(as_integer("array: ndmin", ndmin), var.ndim))
 
 
 def astype(x: TensorLike, dtype: DTypeLike, /, *, copy: bool = True) -> TensorVariable:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, overload
 import numpy as np
 
 from treadle.config import text_of
-from treadle.graph import Form, static_op
+from treadle.graph import Form, as_flag, static_op
 from treadle.tensor.axes import named_axes, normalize_axes, normalize_axis, several_axes
 from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.errors import AxisError, ShapeError
@@ -316,7 +316,7 @@ def atleast_Nd(arry: TensorLike, *, n: int = 1, left: bool = True) -> TensorVari
     """Put dimensions of length 1 in front, or at the end, until the rank is `n`."""
     var = as_tensor_variable(arry)
     missing = max(0, as_rank("atleast_Nd: n", n) - var.ndim)
-    return (shape_padleft if left else shape_padright)(var, missing)
+    return (shape_padleft if as_flag("atleast_Nd: left", left) else shape_padright)(var, missing)
 
 
 def _each(

@@ -141,49 +141,71 @@ def join(axis: int, *tensors: TensorLike) -> TensorVariable:
     return concatenate(tensors, axis)
 
 
-def concatenate(tensors: Sequence[TensorLike], axis: int = 0) -> TensorVariable:
+def concatenate(
+    tensor_list: Sequence[TensorLike], axis: int | None = 0, dtype: DTypeLike | None = None, casting: str = "same_kind"
+) -> TensorVariable:
     """Put tensors one after another along an existing axis (as numpy.concatenate).
+
+    Parameters
+    ----------
+    tensor_list
+        The tensors, of one rank.
+    axis
+        The axis; None for the tensors flattened.
+    dtype, casting
+        Dtype of the result, and which conversions to it are allowed.
 
     Raises
     ------
     TensorTypeError
-        If the ranks differ, or there are no tensors.
+        If the ranks differ, there are no tensors, or their dtypes cannot be converted so.
     ShapeError
         If other lengths are known and differ.
     """
-    variables = [as_tensor_variable(t) for t in as_items("concatenate: the tensors", tensors)]
+    variables = [as_tensor_variable(t) for t in as_items("concatenate: the tensors", tensor_list)]
+    if axis is None:
+        variables, axis = [x.flatten() for x in variables], 0
     if not variables or variables[0].ndim == 0:
-        msg = f"concatenate: one or more tensors of rank 1 or more are needed, got {text_of(tensors)}. Use stack."
+        msg = f"concatenate: one or more tensors of rank 1 or more are needed, got {text_of(tensor_list)}. Use stack."
         raise TensorTypeError(msg)
     at = normalize_axis("concatenate", axis, variables[0].ndim)
+    if dtype is not None:
+        wanted = TensorType(dtype).numpy_dtype
+        for x in variables:
+            if not np.can_cast(x.type.numpy_dtype, wanted, casting):  # type: ignore[arg-type]  # refuses another word
+                msg = f"concatenate: {x} of type {x.type} cannot be cast to {wanted} by the rule {casting!r}. Cast it."
+                raise TensorTypeError(msg)
+        variables = [cast(x, wanted) for x in variables]
     result: TensorVariable = Join(at)(*variables)
     return result
 
 
-def stack(tensors: Sequence[TensorLike], axis: int = 0) -> TensorVariable:
-    """Put tensors one after another along a new axis (as numpy.stack)."""
+def stack(
+    tensors: Sequence[TensorLike], axis: int = 0, dtype: DTypeLike | None = None, casting: str = "same_kind"
+) -> TensorVariable:
+    """Put tensors one after another along a new axis (as numpy.stack; dtypes as for `concatenate`)."""
     variables = [as_tensor_variable(t) for t in as_items("stack: the tensors", tensors)]
     if len({v.ndim for v in variables}) != 1:
         msg = f"stack: tensors of one rank are needed, got {', '.join(str(v.type) for v in variables) or 'none'}."
         raise TensorTypeError(msg)
     at = normalize_axis("stack", axis, variables[0].ndim + 1)
-    return concatenate([expand_dims(v, at) for v in variables], at)
+    return concatenate([expand_dims(v, at) for v in variables], at, dtype, casting)
 
 
-def hstack(tensors: Sequence[TensorLike]) -> TensorVariable:
+def hstack(tup: Sequence[TensorLike], dtype: DTypeLike | None = None, casting: str = "same_kind") -> TensorVariable:
     """Stack along the second axis, vectors along the first (as numpy.hstack)."""
-    given = map(as_tensor_variable, as_items("hstack: the tensors", tensors))
+    given = map(as_tensor_variable, as_items("hstack: the tensors", tup))
     variables = [v if v.ndim else expand_dims(v, 0) for v in given]
-    return concatenate(variables, 0 if variables and variables[0].ndim == 1 else 1)
+    return concatenate(variables, 0 if variables and variables[0].ndim == 1 else 1, dtype, casting)
 
 
-def vstack(tensors: Sequence[TensorLike]) -> TensorVariable:
+def vstack(tup: Sequence[TensorLike], dtype: DTypeLike | None = None, casting: str = "same_kind") -> TensorVariable:
     """Stack along the first axis, vectors as rows (as numpy.vstack)."""
     variables = []
-    for v in map(as_tensor_variable, as_items("vstack: the tensors", tensors)):
+    for v in map(as_tensor_variable, as_items("vstack: the tensors", tup)):
         row = v if v.ndim else expand_dims(v, 0)
         variables.append(expand_dims(row, 0) if row.ndim == 1 else row)
-    return concatenate(variables, 0)
+    return concatenate(variables, 0, dtype, casting)
 
 
 @static_op

@@ -44,13 +44,11 @@ from treadle.tensor.scalar import (
     trigonometric,
 )
 from treadle.tensor.scalar_op import SCALAR_OPS
-from treadle.tensor.shape import flatten, reshape, shape, shape_i
+from treadle.tensor.shape import reshape, shape, shape_i
 from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from numpy.typing import DTypeLike
 
     from treadle.tensor.variable import TensorLike, TensorVariable
 
@@ -114,23 +112,6 @@ def _late(module: str, name: str) -> Callable[..., object]:
     return call
 
 
-def _joined(
-    join: Callable[..., TensorVariable], tensors: Sequence[TensorLike], dtype: DTypeLike | None, *axis: object
-) -> TensorVariable:
-    made = join(tensors, *axis)
-    return made if dtype is None else cast.cast(made, dtype)
-
-
-def _concatenate(arrays: Sequence[TensorLike], axis: int | None = 0, dtype: DTypeLike | None = None) -> TensorVariable:
-    if axis is None:
-        return _joined(joining.concatenate, [flatten(x) for x in arrays], dtype)
-    return _joined(joining.concatenate, arrays, dtype, axis)
-
-
-def _stack(arrays: Sequence[TensorLike], axis: int = 0, dtype: DTypeLike | None = None) -> TensorVariable:
-    return _joined(joining.stack, arrays, dtype, axis)
-
-
 def _size(a: TensorLike, axis: int | None = None) -> TensorVariable:
     return as_tensor_variable(a).size if axis is None else shape_i(a, axis)
 
@@ -140,16 +121,6 @@ def _unary(function: Elemwise) -> Callable[[TensorLike], TensorVariable]:
 
     def apply(x: TensorLike) -> TensorVariable:
         return function(x)
-
-    return apply
-
-
-def _each(function: Callable[[TensorLike], TensorVariable]) -> Callable[..., object]:
-    """Return a function of several tensors that returns one result alone, and several as a tuple."""
-
-    def apply(*tensors: TensorLike) -> object:
-        made = tuple(map(function, tensors))
-        return made[0] if len(made) == 1 else made
 
     return apply
 
@@ -196,12 +167,14 @@ COUNTERPARTS: Mapping[str, Counterpart] = MappingProxyType(
         "angle": _as(complex_numbers.angle, "z deg"),
         "copy": _as(_unary(cast.identity), "a=x"),
         "astype": _as(cast.cast, "x dtype"),
-        "concatenate": _as(_concatenate, "arrays axis dtype"),
-        "stack": _as(
-            lambda arrays, axis=0, dtype=None: _joined(joining.stack, arrays, dtype, axis), "arrays axis dtype"
+        "concatenate": _as(joining.concatenate, "arrays=tensor_list axis dtype casting"),
+        "stack": _as(joining.stack, "arrays=tensors axis dtype casting"),
+        "hstack": _as(joining.hstack, "tup dtype casting"),
+        "vstack": _as(joining.vstack, "tup dtype casting"),
+        "split": _as(_late("splitting", "split"), "ary=x indices_or_sections axis"),
+        "pad": _as(
+            _late("padding", "pad"), "array=x pad_width mode constant_values end_values stat_length reflect_type"
         ),
-        "hstack": _as(lambda tup, dtype=None: _joined(joining.hstack, tup, dtype), "tup dtype"),
-        "vstack": _as(lambda tup, dtype=None: _joined(joining.vstack, tup, dtype), "tup dtype"),
         "dot": _as(product.dot, "a b"),
         "outer": _as(product.outer, "a b"),
         "tensordot": _as(product.tensordot, "a b axes"),
@@ -215,10 +188,10 @@ COUNTERPARTS: Mapping[str, Counterpart] = MappingProxyType(
         "moveaxis": _as(moveaxis, "a=x source destination"),
         "expand_dims": _as(expand_dims, "a=x axis"),
         "squeeze": _as(squeeze, "a=x axis"),
-        "atleast_1d": _as(_each(atleast_1d), "arys"),
-        "atleast_2d": _as(_each(atleast_2d), "arys"),
+        "atleast_1d": _as(atleast_1d, "arys"),
+        "atleast_2d": _as(atleast_2d, "arys"),
         "reshape": _as(reshape, "a=x shape=newshape"),
-        "ravel": _as(flatten, "a=x"),
+        "ravel": _as(_late("array_functions", "ravel"), "a order"),
         "broadcast_to": _as(broadcasting.broadcast_to, "array=x shape"),
         "zeros_like": _as(broadcasting.zeros_like, "a=x dtype"),
         "ones_like": _as(broadcasting.ones_like, "a=x dtype"),
@@ -261,11 +234,9 @@ _NEAREST: Mapping[str, str] = MappingProxyType(
     {
         "add.at": "x[i].inc(y)",
         "append": "concatenate",
-        "array_split": "slices, x[a:b]",
         "average": "mean, or sum(w * x) / sum(w)",
         "count_nonzero": "sum(neq(x, 0))",
         "linalg.vecdot": "sum(x * y, axis=-1)",
-        "split": "slices, x[a:b]",
         "copyto": "x[...].set(y)",
         "fill_diagonal": "y = fill_diagonal(x, value): a tensor is not changed",
         "place": "y = where(mask, values, x): a tensor is not changed",
@@ -317,7 +288,10 @@ def array_function(
             _check_neutral(f"numpy.{name}", key, value)
     if not found.takes_further:
         for key, value in further.items():
-            _check_neutral(f"numpy.{name}", key, value)
+            if key in found.parameters:
+                given[found.parameters[key]] = value
+            else:
+                _check_neutral(f"numpy.{name}", key, value)
         further = {}
     first = [given.pop(ours) for ours in found.by_place if ours in given]
     if several:
