@@ -7,6 +7,7 @@ import pytest
 
 import treadle.tensor as tt
 from treadle.compile import function
+from treadle.graph import vectorize_graph
 from treadle.tensor.optimize import minimize, minimize_scalar, root, root_scalar
 
 
@@ -98,3 +99,13 @@ def test_what_cannot_be_searched_is_refused() -> None:
         minimize_scalar((x**2).sum(), x)
     with pytest.raises(TypeError, match="a tensor variable of the expression is needed"):
         minimize(y, 3)  # type: ignore[arg-type]  # what is refused
+
+
+def test_searches_of_a_batch_are_made_one_by_one() -> None:
+    x, a = tt.dvector("x"), tt.dscalar("a")
+    best, success = minimize(((x - a) ** 2).sum(), x)
+    starts, goals = tt.dmatrix("starts"), tt.dvector("goals")
+    found, done = vectorize_graph([best, success], {x: starts, a: goals})
+    values = function([starts, goals], [found, done])(np.zeros((3, 2)), [1.0, 2.0, 3.0])
+    assert values[0] == pytest.approx(np.array([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]]), abs=1e-5)
+    assert values[1].tolist() == [True, True, True]

@@ -251,4 +251,21 @@ PRODUCT = [
     ),
 ]
 
-CASES = [*SHAPE, *RESHAPE, *DIMSHUFFLE, *BROADCASTING, *INDEXING, *LIFTING, *INCREMENTS, *JOINING, *REDUCTION, *PRODUCT]
+SAYING = [
+    Case("gradient_control_left_out", lambda v: tt.grad_clip(tt.zero_grad(v.x), -1.0, 1.0) * v.y, "mul(x, y)"),
+    Case("assumptions_left_out", lambda v: tt.exp(tt.assume(v.x, nonnegative=True)), "exp(x)"),
+]
+
+CASES = [
+    *SHAPE,
+    *RESHAPE,
+    *DIMSHUFFLE,
+    *BROADCASTING,
+    *INDEXING,
+    *LIFTING,
+    *INCREMENTS,
+    *JOINING,
+    *REDUCTION,
+    *PRODUCT,
+    *SAYING,
+]

@@ -33,10 +33,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import SymbolicShape, Variable
-    from treadle.tensor import batching
+    from treadle.tensor import batching, vectorize
     from treadle.tensor.variable import TensorLike, TensorNode, TensorVariable
 else:
     batching = lazy_module("treadle.tensor.batching")
+    vectorize = lazy_module("treadle.tensor.vectorize")
 
 __all__ = [
     "ConvND",
@@ -279,9 +280,8 @@ class ConvND(TensorOp):
         ns, ms = lengths(a), lengths(b)
         count = _size(ns[:batch])
         known = known_integer(count)
-        if known is None:
-            msg = "the number of filters of a convolution must be known when the graph is built; give it with the type"
-            raise ShapeError(msg)
+        if known is None:  # of groups, which are a static parameter
+            return vectorize.in_a_loop(self, node, *inputs)
         groups = known * self.groups
         op = ConvND(self.part, self.stride, self.dilation, self.padding, groups)
         images_first = self.part != "filter"

@@ -11,6 +11,13 @@ from treadle.config import lazy_module
 LAZY = {
     "accumulation": "ACCUMULATIONS Accumulation LinearRecurrence cummax cummin cumprod cumsum cumulative_prod cumulative_sum logcumsumexp",
     "array_functions": "array asanyarray asarray ascontiguousarray astype copy empty empty_like isscalar ndim permute_dims ravel size",
+    "accumulation": (
+        "ACCUMULATIONS Accumulation LinearRecurrence cummax cummin cumprod cumsum cumulative_prod cumulative_sum "
+        "logcumsumexp"
+    ),
+    "array_functions": (
+        "array asanyarray asarray ascontiguousarray astype copy empty empty_like isscalar ndim permute_dims ravel size"
+    ),
     "assertion": "Assert CheckAndRaise assert_op",
     "assumption": "FACTS SpecifyAssumptions assume",
     "blockwise": "Blockwise",
@@ -34,6 +41,9 @@ LAZY = {
     "functional": "apply_along_axis vectorize",
     "fused_reduction": "FusedReduction",
     "gathering": "choose inverse_permutation ix_ permute_row_elements piecewise put put_along_axis select take take_along_axis",
+    "gathering": (
+        "choose inverse_permutation ix_ permute_row_elements piecewise put put_along_axis select take take_along_axis"
+    ),
     "gradient": "grad",
     "gradient_control": "DisconnectedGrad GradClip GradScale GradientControl UndefinedGrad ZeroGrad disconnected_grad grad_clip grad_scale undefined_grad zero_grad",
     "gufunc": "parse_gufunc_signature safe_signature",
