@@ -24,6 +24,7 @@ OWNERS = {
     "treadle.graph": "graph-core",
     "treadle.link.basic": "graph-core",
     "treadle.link.utils": "graph-core",
+    "treadle.link.pytorch": "link-torch",
     "treadle.printing": "graph-core",
     "treadle": "tensor",
 }
@@ -58,7 +59,7 @@ def file_of(path: str) -> Path:
 
 def _is_portion(path: str) -> bool:
     """Whether a module stands in a namespace package."""
-    return path.count(".") == 1 or path.startswith("treadle.link.")
+    return path.count(".") == 1 + path.startswith("treadle.link.")
 
 
 def is_written(path: str) -> bool:

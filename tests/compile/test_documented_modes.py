@@ -135,7 +135,7 @@ def test_names_of_linkers_stand_for_those_of_their_backends() -> None:
         "CLinker": ("c",),
         "StepwiseLinker": ("auto", "c|py", "c|py_nogc", "cvm", "cvm_nogc"),
         "NumbaLinker": ("numba",),
-        "JaxLinker": ("jax",),
+        "JAXLinker": ("jax",),
         "TorchLinker": ("pytorch",),
     }
     for kind, names in kinds.items():

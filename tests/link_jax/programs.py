@@ -8,7 +8,7 @@ import numpy as np
 
 import treadle.tensor as tt
 from treadle.graph import FunctionGraph
-from treadle.link.jax.linker import JaxLinker
+from treadle.link.jax.linker import JAXLinker
 from treadle.link.vm import VMLinker
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def link(inputs: Sequence[Any], outputs: Sequence[Any], native: Iterable[int] = ()) -> JaxProgram:
-    made: Any = JaxLinker().link(FunctionGraph(list(inputs), list(outputs)), frozenset(native))
+    made: Any = JAXLinker().link(FunctionGraph(list(inputs), list(outputs)), frozenset(native))
     return made  # type: ignore[no-any-return]  # a JaxProgram, as no node runs in Python
 
 
@@ -26,7 +26,7 @@ def assert_like_vm(inputs: Sequence[Any], outputs: Sequence[Any], *values: Any) 
     """Check values, dtypes and ownership of every output against the Python VM."""
     graph = FunctionGraph(list(inputs), list(outputs))
     expected = VMLinker().link(graph)(*values)
-    results = JaxLinker().link(graph)(*values)
+    results = JAXLinker().link(graph)(*values)
     for var, got, wanted in zip(outputs, results, expected, strict=True):
         assert type(got) is np.ndarray
         assert got.flags.writeable

@@ -43,3 +43,16 @@ def test_functions_are_not_hidden_by_modules_of_their_name(first: str) -> None:
 def test_special_has_every_function_of_scipy_that_treadle_has() -> None:
     theirs = {name for name in special.__all__ if callable(getattr(special, name)) and not name[0].isupper()}
     assert [name for name in sorted(theirs & set(tt.__all__)) if not hasattr(tt.special, name)] == []
+
+
+def test_elementwise_functions_in_place_overwrite_their_first_operand() -> None:
+    inplace = importlib.import_module("treadle.tensor.inplace")
+    assert inplace.exp_inplace.destroy_map == {0: [0]}
+    assert not hasattr(inplace, "sum_inplace")
+    assert not hasattr(inplace, "exp")
+
+
+def test_documented_modules_are_attributes_of_the_package() -> None:
+    tensor = importlib.import_module("treadle.tensor")
+    assert tensor.math.exp is tensor.exp
+    assert tensor.linalg.norm is tensor.norm

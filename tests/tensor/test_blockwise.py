@@ -143,3 +143,12 @@ def test_apply_along_axis_is_that_of_numpy(axis: int) -> None:
     ours = apply_along_axis(lambda v, k: table(tt, v, k=k), axis, a, 3)
     theirs = np.apply_along_axis(lambda v: table(np, v, k=3), axis, x)
     np.testing.assert_allclose(ours.eval({a: x}), theirs)
+
+
+def test_sums_and_products_of_any_number_of_tensors() -> None:
+    x = tt.dvector("x")
+    assert [int(f().eval()) for f in (tt.variadic_add, tt.variadic_mul)] == [0, 1]
+    assert tt.variadic_add(x) is x
+    assert tt.variadic_mul(x, 2.0, x).eval({x: [3.0]}).tolist() == [18.0]
+    assert tt.transfer(x, "cpu") is x
+    assert tt.values_eq_approx_always_true(1, 2)

@@ -3,6 +3,7 @@
 from treadle.graph.algorithms.clone import clone_replace, graph_replace
 from treadle.graph.vectorization import VECTORIZERS as _vectorize_node  # noqa: N811 - used as the documented function
 from treadle.graph.vectorization import vectorize_graph, vectorize_node
+from treadle.graph.vectorization import vectorize_graph as vectorize
 from treadle.graph.vectorization import vectorize_unchanged as _vectorize_not_needed
 
 __all__ = [
@@ -10,6 +11,7 @@ __all__ = [
     "_vectorize_not_needed",
     "clone_replace",
     "graph_replace",
+    "vectorize",
     "vectorize_graph",
     "vectorize_node",
 ]

@@ -13,9 +13,8 @@ else:
             "treadle.tensor": (
                 "DisconnectedInputError NullTypeGradError grad grad_clip grad_scale hessian hessian_vector_product "
                 "jacobian Lop Rop pullback pushforward pushforward_through_pullback disconnected_grad zero_grad "
-                "undefined_grad subgraph_grad grad_not_implemented grad_undefined verify_grad numeric_grad "
-                "GradientError as_list_or_tuple mode_not_slow DisconnectedGrad GradClip GradScale UndefinedGrad "
-                "ZeroGrad"
+                "undefined_grad subgraph_grad grad_not_implemented grad_undefined verify_grad DisconnectedGrad "
+                "GradClip GradScale UndefinedGrad ZeroGrad"
             ),
             "treadle.graph": "DisconnectedType",
             "treadle.graph.null_type": "NullType null_type",

@@ -10,8 +10,6 @@ else:
     __getattr__ = lazy_names(
         __name__,
         {
-            "treadle.tensor": (
-                "BatchedDot Dot22 Dot22Scalar Gemm Gemv Ger MatMul gemm gemv ger batched_dot batched_tensordot"
-            ),
+            "treadle.tensor": "Gemm MatMul batched_dot batched_tensordot",
         },
     )

@@ -11,9 +11,8 @@ else:
         __name__,
         {
             "treadle.tensor": (
-                "Bartlett CpuContiguous CumOp FillDiagonal FillDiagonalOffset RavelMultiIndex Repeat SearchsortedOp "
-                "Unique UnravelIndex bartlett bincount broadcast_arrays broadcast_shape broadcast_to compress "
-                "concat_with_broadcast cpu_contiguous cumprod cumsum diff fill_diagonal fill_diagonal_offset "
+                "BinCount CumOp SearchsortedOp=SearchSorted bartlett bincount broadcast_arrays broadcast_shape "
+                "broadcast_to compress concat_with_broadcast cumprod cumsum diff fill_diagonal fill_diagonal_offset "
                 "geomspace linspace logspace pack ravel_multi_index repeat searchsorted squeeze unique unpack "
                 "unravel_index"
             ),

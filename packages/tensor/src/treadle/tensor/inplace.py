@@ -1,18 +1,22 @@
-"""Names that stand elsewhere, at the path that the documentation has them at; written by `./dev pages`."""
+"""Elementwise functions that write into their first operand: ``exp_inplace``, ``add_inplace`` and so on.
 
-from typing import TYPE_CHECKING
+Programs work in place by themselves where they may; these ops say that they do, for graphs that are written by hand.
+"""
 
-from treadle.config import lazy_names
+from __future__ import annotations
 
-if TYPE_CHECKING:
-    from treadle.tensor import *  # noqa: F403
-else:
-    __getattr__ = lazy_names(
-        __name__,
-        {
-            "treadle.tensor": (
-                "abs_inplace add_inplace exp_inplace log_inplace mul_inplace neg_inplace sqrt_inplace sub_inplace "
-                "tanh_inplace"
-            ),
-        },
-    )
+from importlib import import_module
+from typing import Any
+
+from treadle.tensor.elemwise import Elemwise
+
+_SUFFIX = "_inplace"
+
+
+def __getattr__(name: str) -> Any:
+    """Return an elementwise function of treadle.tensor as one that works in place."""
+    found = getattr(import_module("treadle.tensor"), name.removesuffix(_SUFFIX), None)
+    if not name.endswith(_SUFFIX) or not isinstance(found, Elemwise):
+        msg = f"{__name__} has no attribute {name!r}"
+        raise AttributeError(msg)
+    return found.inplace_on_inputs((0,))

@@ -38,7 +38,7 @@ LAZY = {
     "filtering": "convolve correlate",
     "fourier": "FourierTransform",
     "from_function": "FromFunctionOp as_op wrap_py",
-    "functional": "apply_along_axis vectorize",
+    "functional": "apply_along_axis transfer values_eq_approx_always_true variadic_add variadic_mul vectorize",
     "fused_reduction": "FusedReduction",
     "gathering": "choose inverse_permutation ix_ permute_row_elements piecewise put put_along_axis select take take_along_axis",
     "gathering": (
@@ -91,9 +91,13 @@ LAZY = {
 # Modules that are public themselves, as in ``treadle.tensor.special.softmax``.
 SUBMODULES: tuple[str, ...] = ("optimize", "special")
 NAMES = [*(name for names in LAZY.values() for name in names.split()), *SUBMODULES]
+# Documented modules of further names, found as attributes too, as in ``treadle.tensor.math.exp``: no public names.
+PATHS = ("basic", "extra_ops", "linalg", "math", "sharedvar", "subtensor", "type", "utils", "variable")
+_TABLE = LAZY | {name: name for name in (*SUBMODULES, *PATHS)}
 # What `treadle.tensor` finds names in, by full names of modules.
 MODULES = {f"treadle.tensor.{module}": names for module, names in (LAZY | {name: name for name in SUBMODULES}).items()}
 SUBMODULES: tuple[str, ...] = ("fft", "optimize", "signal")
+MODULES = {f"treadle.tensor.{module}": names for module, names in _TABLE.items()}
 
 
 def lazy_scipy_module(name: str) -> ModuleType:

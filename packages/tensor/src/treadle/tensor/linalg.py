@@ -10,6 +10,9 @@ else:
     __getattr__ = lazy_names(
         __name__,
         {
-            "treadle.tensor": "kron matrix_dot norm trace",
+            "treadle.tensor": (
+                "cross diagonal kron matmul matrix_dot matrix_norm matrix_transpose norm outer tensordot trace "
+                "vecdot vector_norm"
+            ),
         },
     )

@@ -23,7 +23,7 @@ else:
                 "not_equal or_ outer owens_t polygamma pow power prod psi ptp rad2deg real reciprocal round "
                 "round_half_away_from_zero round_half_to_even sgn sigmoid sign sin sinh smallest softplus sqr sqrt "
                 "square std sub sum switch tan tanh tensordot tri_gamma true_div trunc var variadic_add "
-                "variadic_mul vecdot vecmat xor _matmul=matmul _dot=dot variadic_add=variadic_add"
+                "variadic_mul vecdot vecmat xor _matmul=matmul _dot=dot"
             ),
         },
     )

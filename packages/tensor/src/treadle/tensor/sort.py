@@ -10,6 +10,6 @@ else:
     __getattr__ = lazy_names(
         __name__,
         {
-            "treadle.tensor": "ArgSortOp SortOp argsort sort topk argtopk topk_and_argtopk",
+            "treadle.tensor": "ArgSortOp=ArgSort SortOp=Sort argsort sort topk",
         },
     )

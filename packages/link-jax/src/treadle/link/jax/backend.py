@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def _linker() -> Linker:
-    from treadle.link.jax.linker import JaxLinker
+    from treadle.link.jax.linker import JAXLinker
 
-    return JaxLinker()
+    return JAXLinker()
 
 
 def _version() -> str:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 MOST_NESTED = 10
 
 
-class JaxLinker(TableLinker):
+class JAXLinker(TableLinker):
     """Links graphs to programs compiled by ``jax.jit``."""
 
     table = JAX
