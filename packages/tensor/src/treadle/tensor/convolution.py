@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from treadle.tensor.variable import TensorLike, TensorNode, TensorVariable
 else:
     batching = lazy_module("treadle.tensor.batching")
-    vectorize = lazy_module("treadle.tensor.vectorize")
+    batching = lazy_module("treadle.tensor.batching")
 
 __all__ = [
     "ConvND",

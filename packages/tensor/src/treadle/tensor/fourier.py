@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import SymbolicShape, Variable
-    from treadle.tensor import vectorize
+    from treadle.tensor import batching
     from treadle.tensor.variable import TensorNode, TensorVariable
 else:
-    vectorize = lazy_module("treadle.tensor.vectorize")
+    batching = lazy_module("treadle.tensor.batching")
 
 __all__ = ["FourierTransform"]
 
@@ -154,5 +154,5 @@ class FourierTransform(TensorOp):
 
     def vectorize_node(self, node: TensorNode, x: TensorVariable, *wanted: TensorVariable) -> Apply:
         """Transform each tensor of the batch."""
-        vectorize.refuse_batched(zip(node.inputs[1:], wanted, strict=True), "lengths")
+        batching.refuse_batched(zip(node.inputs[1:], wanted, strict=True), "lengths")
         return self.make_node(x, *wanted)
