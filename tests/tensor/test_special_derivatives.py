@@ -1,0 +1,88 @@
+"""Derivatives of special functions by their parameters, against mpmath, at the ends of their ranges."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import mpmath
+import numpy as np
+import pytest
+
+import treadle.tensor as tt
+from treadle.compile import function
+from treadle.tensor.errors import NullTypeGradError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# Shape and argument: tiny and huge ones, in both tails and between them.
+GAMMA = [
+    (1e-8, 1e-17), (1e-8, 0.7), (1e-3, 3.0), (0.3, 1e-6), (0.99, 19.8), (1.0, 1.0), (12.0, 1e-8), (12.0, 240.0),
+    (300.0, 150.0), (300.0, 450.0), (5e3, 4.95e3), (5e3, 5.2e3),
+]  # fmt: skip
+BETA = [
+    (1e-3, 2.0, 0.4), (0.2, 0.3, 1e-9), (0.2, 0.3, 0.999), (1.0, 1.0, 0.4), (3.0, 0.05, 0.9), (30.0, 2.0, 0.2),
+    (500.0, 700.0, 0.41), (500.0, 700.0, 0.45), (2e3, 1.5, 0.9999),
+]  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def precision() -> Any:
+    with mpmath.workdps(50):
+        yield
+
+
+def lower_gamma(a: Any, x: Any) -> Any:
+    return mpmath.gammainc(a, 0, x, regularized=True) if x <= a else 1 - mpmath.gammainc(a, x, regularized=True)
+
+
+def lower_beta(a: Any, b: Any, x: Any) -> Any:
+    return mpmath.betainc(a, b, 0, x, regularized=True)
+
+
+def slope(f: Callable[..., Any], at: tuple[float, ...], order: tuple[int, ...]) -> float:
+    """Return a derivative, by differences in high precision whose steps follow the size of the operands."""
+    exact = [mpmath.mpf(x) for x in at]
+    scales = [x if n else 1 for x, n in zip(exact, order, strict=True)]
+    steps = [mpmath.mpf(10) ** -12 if n else 0 for n in order]
+    moved = [n for n, m in enumerate(order) if m]
+
+    def scaled(*ts: Any) -> Any:
+        operands = list(exact)
+        for n, t in zip(moved, ts, strict=True):
+            operands[n] = scales[n] * t
+        return f(*operands)
+
+    ones, orders = (1,) * len(moved), tuple(order[n] for n in moved)
+    made = mpmath.diff(scaled, ones if len(moved) > 1 else 1, orders if len(moved) > 1 else orders[0], h=max(steps))
+    return float(made / mpmath.fprod(scales[n] ** order[n] for n in moved))
+
+
+def test_gammainc_has_exact_derivatives_by_its_shape() -> None:
+    a, x = tt.dvectors("ax")
+    first = tt.grad(tt.gammainc(a, x).sum(), a)
+    second = tt.grad(first.sum(), a)
+    at = np.array(GAMMA).T
+    found = function([a, x], [first, second], mode="FAST_COMPILE")(*at)
+    for order, values, tolerance in ((1, found[0], 1e-12), (2, found[1], 1e-9)):
+        exact = [slope(lower_gamma, case, (order, 0)) for case in GAMMA]
+        np.testing.assert_allclose(values, exact, rtol=tolerance)
+
+
+def test_betainc_has_exact_derivatives_by_its_shapes() -> None:
+    a, b, x = tt.dvectors("abx")
+    first = tt.grad(tt.betainc(a, b, x).sum(), [a, b])
+    second = [tt.grad(first[0].sum(), a), tt.grad(first[0].sum(), b), tt.grad(first[1].sum(), b)]
+    at = np.array(BETA).T
+    found = function([a, b, x], [*first, *second], mode="FAST_COMPILE")(*at)
+    orders = ((1, 0, 0), (0, 1, 0), (2, 0, 0), (1, 1, 0), (0, 2, 0))
+    for order, values in zip(orders, found, strict=True):
+        exact = [slope(lower_beta, case, order) for case in BETA]
+        np.testing.assert_allclose(values, exact, rtol=1e-10 if sum(order) == 1 else 1e-8, err_msg=str(order))
+
+
+def test_third_derivative_by_a_shape_is_refused_with_its_reason() -> None:
+    a, x = tt.dscalars("ax")
+    second = tt.grad(tt.grad(tt.gammainc(a, x), a), a)
+    with pytest.raises(NullTypeGradError, match="there is no third derivative by the shape"):
+        tt.grad(second, a)
