@@ -81,6 +81,19 @@ def test_betainc_has_exact_derivatives_by_its_shapes() -> None:
         np.testing.assert_allclose(values, exact, rtol=1e-10 if sum(order) == 1 else 1e-8, err_msg=str(order))
 
 
+def test_hyp2f1_has_exact_derivatives_by_its_parameters() -> None:
+    variables = tt.dvectors("abcz")
+    cases = [(0.5, 1.2, 2.0, 0.3), (1.5, -2.0, 0.7, 0.9), (3.0, 2.5, 1.1, -4.0), (1e-6, 30.0, 20.0, 0.5), (2, 3, 4, 0)]
+    slopes = [tt.grad(tt.hyp2f1(*variables).sum(), v) for v in variables]
+    found = function(variables, slopes, mode="FAST_COMPILE")(*np.array(cases).T)
+    for which, values in enumerate(found):
+        exact = [
+            float(mpmath.diff(mpmath.hyp2f1, case, tuple(int(k == which) for k in range(4)), h=mpmath.mpf(10) ** -20))
+            for case in cases
+        ]
+        np.testing.assert_allclose(values, exact, rtol=1e-11, err_msg=str(which))
+
+
 def test_third_derivative_by_a_shape_is_refused_with_its_reason() -> None:
     a, x = tt.dscalars("ax")
     second = tt.grad(tt.grad(tt.gammainc(a, x), a), a)

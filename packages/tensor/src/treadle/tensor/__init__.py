@@ -135,6 +135,7 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.scalar.error_functions import *  # noqa: F403
     from treadle.tensor.scalar.floating import *  # noqa: F403
     from treadle.tensor.scalar.gamma_functions import *  # noqa: F403
+    from treadle.tensor.scalar.hypergeometric import *  # noqa: F403
     from treadle.tensor.scalar.incomplete_beta import *  # noqa: F403
     from treadle.tensor.scalar.incomplete_gamma import *  # noqa: F403
     from treadle.tensor.scalar.integers import *  # noqa: F403

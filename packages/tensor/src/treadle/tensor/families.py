@@ -22,6 +22,7 @@ FAMILIES = (
     "gamma_functions",
     "floating",
     "integers",
+    "hypergeometric",
     "incomplete_beta",
     "incomplete_gamma",
     "logic",

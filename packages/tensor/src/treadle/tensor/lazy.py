@@ -87,6 +87,12 @@ LAZY = {
     "scalar.gamma_functions": (
         "beta betaln digamma factorial gamma gammaln loggamma multigammaln poch polygamma psi tri_gamma trigamma"
     ),
+    "scalar.floating": "cbrt copysign fabs float_power fmax fmin fmod frexp heaviside hypot ldexp logaddexp2 modf nextafter positive rint signbit spacing",
+    "scalar.gamma_functions": "beta betaln digamma factorial gamma gammaln loggamma multigammaln poch polygamma psi tri_gamma trigamma",
+    "scalar.gamma_functions": (
+        "beta betaln digamma factorial gamma gammaln loggamma multigammaln poch polygamma psi tri_gamma trigamma"
+    ),
+    "scalar.hypergeometric": "hyp2f1",
     "scalar.incomplete_beta": "betainc betaincinv",
     "scalar.incomplete_gamma": "chi2sf gammainc gammaincc gammainccinv gammaincinv gammal gammau",
     "scalar.integers": "bitwise_count ceil_intdiv gcd lcm",

@@ -70,6 +70,25 @@ def polygamma(n, x):  # f8 f8
         total = zeta(s, rest) + sign * (zeta(s, 1 - rest) - zeta(s, 1 - x))
     return sign * special_gamma_f8(s) * total
 
+def hyp2f1_series_slope(by, a, b, c, z):  # f8 f8 f8 f8 f8
+    # The derivative of Gauss's series by a (by = 0) or c, term by term.
+    term = 1.0
+    slope = 0.0
+    total = 0.0
+    n = 0.0
+    if z < 0 or z >= 1 or z != z:
+        return INF - INF
+    while n < 100000:
+        rest = (b + n) / (c + n) * z / (n + 1)
+        slope = pick(by == 0, slope * (a + n) + term, (slope - term / (c + n)) * (a + n)) * rest
+        term = term * (a + n) * rest
+        total = total + slope
+        if n >= fabs(a) and n >= fabs(b) and n >= fabs(c):
+            if fabs(slope) <= 1e-17 * fabs(total) or slope != slope:
+                return total
+        n = n + 1
+    return total
+
 def gamma_exponent(u, side, slope, x):  # f8 f8 f8 f8
     v = side * u
     part = v + libm_expm1_f8(-v)

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from treadle.testing.sample import Function
 
 # One operand broadcasts against the next where lengths turn out to be 1 at run time.
-_BROADCAST = ((3, 1), (1, 4), (1, 1))
+_BROADCAST = ((3, 1), (1, 4), (1, 1), (3, 4))
 # Every special value meets every other.
-_SPECIAL = ((10, 1), (1, 10), (1, 10))
-_EMPTY = ((0, 4), (1, 4), (0, 1))
+_SPECIAL = ((10, 1), (1, 10), (1, 10), (1, 1))
+_EMPTY = ((0, 4), (1, 4), (0, 1), (1, 4))
 
 
 def operands(domains: tuple[Domain, ...], dtypes: tuple[str | None, ...] = ()) -> tuple[Operand, ...]:

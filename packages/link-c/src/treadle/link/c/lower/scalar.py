@@ -98,6 +98,7 @@ for _name, _text in {
     "gammainccinv": "gammainccinv_{t}({0}, {1})",
     "gammaincinv": "gammaincinv_{t}({0}, {1})",
     "gammaln": "gammaln_{t}({0})",
+    "hyp2f1": "hyp2f1_{t}({0}, {1}, {2}, {3})",
     "log_ndtr": "log_ndtr_{t}({0})",
     "ndtri": "ndtri_{t}({0})",
     "ndtri_exp": "ndtri_exp_{t}({0})",
@@ -114,6 +115,7 @@ for _name in ("jv", "yv", "iv", "ive", "kv", "kve"):
 for _name, _text in {
     "beta_tail_moment": "tr_beta_tail_moment({0}, {1}, {2}, {3}, {4}, {5})",
     "gamma_tail_moment": "tr_gamma_tail_moment({0}, {1}, {2})",
+    "hyp2f1_series_slope": "tr_hyp2f1_series_slope({0}, {1}, {2}, {3}, {4})",
     "polygamma": "{0} == 0 ? tr_special_psi_f64({1}) : tr_polygamma({0}, {1})",
     "tri_gamma": "tr_tri_gamma({0})",
 }.items():

@@ -60,6 +60,21 @@ static double tr_polygamma(double n, double x) {
   return sign * tgamma(s) * sum;
 }
 """,
+    # The derivative of Gauss's series by a (by = 0) or c, term by term.
+    "tr_hyp2f1_series_slope": """\
+static double tr_hyp2f1_series_slope(double by, double a, double b, double c, double z) {
+  double term = 1, slope = 0, total = 0;
+  if (!(z >= 0 && z < 1)) return NAN;
+  for (int n = 0; n < 100000; n++) {
+    const double rest = (b + n) / (c + n) * z / (n + 1);
+    slope = (by == 0 ? slope * (a + n) + term : (slope - term / (c + n)) * (a + n)) * rest;
+    term *= (a + n) * rest;
+    total += slope;
+    if (!(fabs(slope) > 1e-17 * fabs(total)) && n >= fabs(a) && n >= fabs(b) && n >= fabs(c)) break;
+  }
+  return total;
+}
+""",
     "tr_rule_nodes tr_rule_weights": _TABLES,
     "tr_gamma_exponent": """\
 static inline double tr_gamma_exponent(double u, double side, double slope, double x) {

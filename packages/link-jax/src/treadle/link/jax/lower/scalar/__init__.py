@@ -5,6 +5,7 @@ from treadle.link.jax.lower.scalar import (
     elementary,
     error_functions,
     gamma_functions,
+    hypergeometric,
     incomplete_beta,
     incomplete_gamma,
 )
@@ -14,6 +15,7 @@ __all__ = [
     "elementary",
     "error_functions",
     "gamma_functions",
+    "hypergeometric",
     "incomplete_beta",
     "incomplete_gamma",
 ]

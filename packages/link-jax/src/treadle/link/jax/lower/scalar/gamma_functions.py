@@ -46,7 +46,8 @@ def _polygamma(n: jax.Array, x: jax.Array) -> jax.Array:
     safe = jnp.where(pole, 0.5, rest)
     total = special.zeta(s, jnp.where(below, safe, x))
     total += jnp.where(below, sign * (special.zeta(s, 1 - safe) - special.zeta(s, jnp.where(below, 1 - x, 1))), 0)
-    made = sign * special.gamma(s) * jnp.where(pole, jnp.inf, total)
+    total = jnp.where(pole, jnp.inf, jnp.where(x == jnp.inf, 0, total))
+    made = sign * special.gamma(s) * total
     made = jnp.where((n >= 1) & (n == jnp.floor(n)), made, jnp.nan)
     return jnp.where(n == 0, _digamma(x), made)
 

@@ -69,8 +69,9 @@ def _inverse(a: jax.Array, p: jax.Array, q: jax.Array, at_ends: jax.Array, given
         x = jnp.exp(y)
         return jnp.where(light, special.gammainc(a, x) < p, special.gammaincc(a, x) > q)
 
-    found = jnp.where((given == 0) | (given == 1), at_ends, jnp.exp(bisected(below, a, LEAST, MOST)))
-    return jnp.where((a > 0) & (given >= 0) & (given <= 1), found, jnp.nan)
+    inside = (a > 0) & (a < jnp.inf) & (given > 0) & (given < 1)
+    ends = (a >= 0) & ((given == 0) | (given == 1))
+    return jnp.where(inside, jnp.exp(bisected(below, a, LEAST, MOST)), jnp.where(ends, at_ends, jnp.nan))
 
 
 def repeated(step: Callable[[jax.Array], jax.Array], start: jax.Array) -> jax.Array:

@@ -44,7 +44,7 @@ def _polygamma(n: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
     zeta = torch.special.zeta
     total = zeta(s, torch.where(below, safe, x))
     other = sign * (zeta(s, 1 - safe) - zeta(s, torch.where(below, 1 - x, 1.0)))
-    total = torch.where(pole, torch.inf, total + torch.where(below, other, 0.0))
+    total = torch.where(pole, torch.inf, torch.where(x == torch.inf, 0.0, total) + torch.where(below, other, 0.0))
     made = sign * torch.exp(torch.special.gammaln(s)) * total
     made = torch.where((n >= 1) & (n == torch.floor(n)), made, torch.nan)
     return torch.where(n == 0, torch.special.digamma(x), made)

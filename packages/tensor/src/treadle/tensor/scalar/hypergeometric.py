@@ -1,0 +1,109 @@
+"""Gauss's hypergeometric function."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from treadle.tensor.derivatives import grad_undefined
+from treadle.tensor.dtype_rules import double_first
+from treadle.tensor.elemwise import Elemwise
+from treadle.tensor.scalar.arithmetic import mul
+from treadle.tensor.scalar.cast import switch
+from treadle.tensor.scalar.comparison import lt
+from treadle.tensor.scalar.exponential import exp, log1p
+from treadle.tensor.scalar.scipy_special import in_blocks, of_scipy
+from treadle.tensor.scalar.stirling import in_double
+from treadle.tensor.scalar_op import ScalarOp
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from treadle.graph import Variable
+    from treadle.tensor.variable import TensorVariable
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["hyp2f1"]
+
+# So many terms of the series at most: it converges like z**n.
+MOST_TERMS = 100_000
+
+
+def _series_slope(by: Floats, a: Floats, b: Floats, c: Floats, z: Floats) -> Floats:
+    """Return the derivative by a (by = 0) or c (by = 1) of the series in z, 0 <= z < 1, term by term (DLMF 15.2.1).
+
+    Each term's derivative follows from the term's before and its own, so that no factor is divided by.
+    """
+    term, slope, total = np.ones_like(z), np.zeros_like(z), np.zeros_like(z)
+    settled = np.maximum(np.abs(a), np.maximum(np.abs(b), np.abs(c)))
+    for n in range(MOST_TERMS):
+        rest = (b + n) / (c + n) * z / (n + 1)
+        slope = np.where(by == 0, slope * (a + n) + term, (slope - term / (c + n)) * (a + n)) * rest
+        term = term * (a + n) * rest
+        total = total + slope
+        if not (((np.abs(slope) > 1e-17 * np.abs(total)) & (z < 1)) | (n < settled)).any():
+            break
+    return np.where((z >= 0) & (z < 1), total, np.nan)
+
+
+def _by_parameter(
+    which: int, a: TensorVariable, b: TensorVariable, c: TensorVariable, z: TensorVariable
+) -> TensorVariable:
+    """Return the derivative by a, b or c: that of the series, below 0 after Pfaff's transformation (DLMF 15.8.1)."""
+    below = lt(z, 0)
+    w, q = switch(below, z / (z - 1), z), switch(below, c - b, b)
+    slopes = {0: (0.0, a, q), 1: (0.0, q, a), 2: (1.0, a, q)}
+    by, first, second = slopes[which]
+    slope = hyp2f1_series_slope(by, first, second, c, w)
+    log_factor = log1p(-switch(below, z, 0.0))
+    if which == 0:
+        return switch(below, exp(-a * log_factor) * slope - log_factor * hyp2f1(a, b, c, z), slope)
+    if which == 1:
+        return switch(below, -exp(-a * log_factor) * slope, slope)
+    other = hyp2f1_series_slope(0.0, q, a, c, w)
+    return switch(below, exp(-a * log_factor) * (slope + other), slope)
+
+
+def _terms(ct: TensorVariable, out: TensorVariable, xs: Sequence[TensorVariable]) -> Sequence[Variable]:
+    del out
+    a, b, c, z = xs
+    by_z = a * b / c * hyp2f1(a + 1, b + 1, c + 1, z)
+    return *(mul(ct, by(*xs)) for by in BY_PARAMETER), mul(ct, by_z)
+
+
+def _slope_terms(
+    which: int, ct: TensorVariable, out: TensorVariable, xs: Sequence[TensorVariable]
+) -> Sequence[Variable]:
+    del out
+    a, b, c, z = xs
+    moved = a + 1, b + 1, c + 1, z
+    inner = (b / c, a / c, -(a * b) / (c * c))[which]
+    by_z = inner * hyp2f1(*moved) + a * b / c * BY_PARAMETER[which](*moved)
+    no_second = "there is no second derivative by parameters"
+    return *(grad_undefined(BY_PARAMETER[which], k, p, no_second) for k, p in enumerate((a, b, c))), mul(ct, by_z)
+
+
+hyp2f1: Elemwise = Elemwise(
+    ScalarOp(
+        name="hyp2f1", nin=4, dtypes=double_first, impl=of_scipy("hyp2f1"), pullback=_terms,
+    )
+)  # fmt: skip
+BY_PARAMETER: tuple[Elemwise, ...] = tuple(
+    Elemwise(
+        ScalarOp(
+            name=f"hyp2f1_by_{name}", nin=4, dtypes=double_first, body=in_double(partial(_by_parameter, which)),
+            pullback=partial(_slope_terms, which),
+        )
+    )
+    for which, name in enumerate("abc")
+)  # fmt: skip
+hyp2f1_series_slope = Elemwise(
+    ScalarOp(
+        name="hyp2f1_series_slope", nin=5, dtypes=double_first, impl=in_blocks(_series_slope),
+    )
+)  # fmt: skip
