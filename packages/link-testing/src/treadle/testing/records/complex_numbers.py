@@ -117,6 +117,13 @@ _ALL = (
     _of("true_div", tt.true_div, np.true_divide, _PLANE, _OFF_ZERO),
     _of("pow", tt.power, np.power, _RIGHT, _PLANE),
     _of("eq", tt.eq, np.equal, _PLANE, _PLANE, wrt=()),
+    _of("order", lambda x, y: (tt.lt(x, y), tt.le(x, y), tt.gt(x, y), tt.ge(x, x)),
+        lambda x, y: (x < y, x <= y, x > y, x >= x), _PLANE, _PLANE, wrt=()),
+    _of("extrema", lambda x, y: (tt.maximum(x, y), tt.minimum(x, y), tt.fmax(x, y), tt.fmin(x, y)),
+        lambda x, y: (np.maximum(x, y), np.minimum(x, y), np.fmax(x, y), np.fmin(x, y)), _PLANE, _PLANE, wrt=()),
+    _of("finite", lambda z: (tt.isnan(z), tt.isinf(z), tt.isfinite(z), tt.logical_not(z), tt.iscomplex(z)),
+        lambda z: (np.isnan(z), np.isinf(z), np.isfinite(z), np.logical_not(z), np.iscomplex(z)), REAL, wrt=()),
+    _of("rint", tt.rint, np.rint, _PLANE, wrt=()),
     _of("switch", tt.switch, np.where, REAL, _PLANE, _PLANE, fixed=("bool", None, None), wrt=(1, 2)),
     # Operands of which one is real: what flows back to it is real.
     *(

@@ -2,6 +2,7 @@
 
 from treadle.link.jax.lower.scalar import (
     bessel_functions,
+    complex_numbers,
     elementary,
     error_functions,
     gamma_functions,
@@ -12,6 +13,7 @@ from treadle.link.jax.lower.scalar import (
 
 __all__ = [
     "bessel_functions",
+    "complex_numbers",
     "elementary",
     "error_functions",
     "gamma_functions",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from treadle.link.jax.lower.scalar.complex_numbers import COMPLEX_ORDER, complex_power
 from treadle.link.jax.scalars import SCALARS
 from treadle.link.jax.table import Checked
 from treadle.tensor import ALL_KINDS
@@ -111,7 +113,9 @@ def _remainder(x: jax.Array, y: jax.Array) -> jax.Array:
 
 @SCALARS.function("reciprocal")
 def _reciprocal(x: jax.Array) -> jax.Array:
-    if _kind(x) in "fc":
+    if _kind(x) == "c":
+        return jnp.where(x == 0, jnp.full_like(x, complex(math.nan, math.nan)), 1 / x)
+    if _kind(x) == "f":
         return 1 / x
     with np.errstate(all="ignore"):
         # What NumPy gives for 1 / 0 depends on the dtype; it is asked once, while the graph is traced.
@@ -123,8 +127,10 @@ def _reciprocal(x: jax.Array) -> jax.Array:
 @SCALARS.function("pow")
 def _power(x: jax.Array, y: jax.Array) -> jax.Array | Checked[jax.Array]:
     """Raise to a power; integers by squaring, wrapping, and a negative exponent of an integer is an error."""
-    if _kind(x) in "fc":
+    if _kind(x) == "f":
         return jnp.power(x, y)
+    if _kind(x) == "c":
+        return complex_power(x, y)
     zero, one = jnp.zeros_like(y), jnp.ones_like(y)
     negative = y < 0
 
@@ -144,6 +150,8 @@ def _power(x: jax.Array, y: jax.Array) -> jax.Array | Checked[jax.Array]:
 def _comparison(name: str, function: Comparison, mirror: Comparison, when_negative: bool) -> None:
 
     def compare(x: jax.Array, y: jax.Array) -> jax.Array:
+        if _kind(x) == "c" and name in COMPLEX_ORDER:
+            return COMPLEX_ORDER[name](x, y)
         if x.dtype == y.dtype:
             return function(x, y)
         if _kind(x) == "i":

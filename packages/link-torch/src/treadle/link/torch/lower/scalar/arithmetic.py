@@ -21,7 +21,8 @@ for _name, _function in (
     ("mul", torch.mul),
     ("neg", torch.neg),
 ):
-    SCALARS.register(_name, {"iufc": _function})
+    SCALARS.register(_name, {"iuf": _function})
+SCALARS.register("mul", {"c": torch.mul})
 SCALARS.register("add", {"b": torch.logical_or})
 SCALARS.register("mul", {"b": torch.logical_and})
 SCALARS.register("true_div", {"fc": torch.true_divide})
@@ -32,7 +33,6 @@ SCALARS.register("minimum", {"if": torch.minimum})
 SCALARS.register("maximum", {"b": torch.logical_or})
 SCALARS.register("minimum", {"b": torch.logical_and})
 SCALARS.register("sign", {"i": torch.sign})
-SCALARS.register("sign", {"c": torch.sgn})
 
 
 def unsigned_less(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:

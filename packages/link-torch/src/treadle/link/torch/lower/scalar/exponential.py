@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from treadle.link.torch.scalars import Kernel, TensorFunction
 
-SCALARS.register("pow", {"fc": torch.pow})
-for _name in ("exp", "log", "log10", "sqrt", "reciprocal"):
+SCALARS.register("pow", {"f": torch.pow})
+for _name in ("exp", "log", "log10", "sqrt"):
     SCALARS.register(_name, {"c": getattr(torch, _name)})
 
 
