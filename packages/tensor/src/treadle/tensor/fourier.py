@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treadle.config import lazy_module
+from treadle.config import lazy_module, lazy_names
 from treadle.graph import Apply, Form, static_op
 from treadle.tensor.arguments import as_choice
 from treadle.tensor.conversion import constant, tensors
@@ -156,3 +156,8 @@ class FourierTransform(TensorOp):
         """Transform each tensor of the batch."""
         batching.refuse_batched(zip(node.inputs[1:], wanted, strict=True), "lengths")
         return self.make_node(x, *wanted)
+
+
+if not TYPE_CHECKING:
+    # Further names that the documentation has at this path (tools/paths.tsv).
+    __getattr__ = lazy_names(__name__, {"treadle.tensor.fft": "fft"})
