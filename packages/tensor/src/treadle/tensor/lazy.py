@@ -123,8 +123,7 @@ LAZY = {
 }
 # Modules that are public themselves, as in ``treadle.tensor.special.softmax``.
 SUBMODULES = ("fft", "optimize", "signal", "special")
-SUBMODULES: tuple[str, ...] = ("optimize", "special")
-SUBMODULES: tuple[str, ...] = ("fft", "optimize", "signal")
+SUBMODULES: tuple[str, ...] = ("fft", "optimize", "signal", "special")
 NAMES = [*(name for names in LAZY.values() for name in names.split()), *SUBMODULES]
 # Documented modules of further names, found as attributes too, as in ``treadle.tensor.math.exp``: no public names.
 PATHS = ("basic", "extra_ops", "linalg", "math", "sharedvar", "subtensor", "type", "utils", "variable")
