@@ -128,12 +128,12 @@ def _number(v: TensorLike, elemwise: bool, depth: int) -> np.ndarray | None:
     if isinstance(node.op, Subtensor):
         picked = _picked(node)
         return None if picked is None else _number(picked, elemwise, depth - 1)
+    if isinstance(node.op, Elemwise):
+        return _computed(node, depth) if elemwise else None
     known = known_value(var) if var.ndim == 0 else None
     if known is not None:
         return np.array(known, var.dtype)
-    if isinstance(node.op, Join):
-        return _common(node, elemwise, depth)
-    return _computed(node, depth) if elemwise and isinstance(node.op, Elemwise) else None
+    return _common(node, elemwise, depth) if isinstance(node.op, Join) else None
 
 
 def _picked(node: Apply[TensorVariable]) -> TensorVariable | None:
