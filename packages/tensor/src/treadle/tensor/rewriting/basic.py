@@ -1,10 +1,17 @@
 """Names that stand elsewhere, at the path that the documentation has them at; written by `./dev pages`."""
 
+from typing import TYPE_CHECKING
+
 from treadle.config import lazy_names
 
-__getattr__ = lazy_names(
-    __name__,
-    {
-        "treadle.rewrite": "register_canonicalize register_specialize register_stabilize",
-    },
-)
+if TYPE_CHECKING:
+    from treadle.tensor.rewrites.registration import *  # noqa: F403
+else:
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "treadle.tensor.rewrites.registration": (
+                "broadcasted_by elemwise_of register_canonicalize register_specialize register_stabilize"
+            ),
+        },
+    )

@@ -1,0 +1,50 @@
+"""Registering rewriters of nodes by decorators, and what such rewriters ask, as the documentation has them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from treadle.rewrite import optdb
+from treadle.tensor.elemwise import Elemwise
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from treadle.tensor.scalar_op import ScalarOp
+    from treadle.tensor.variable import TensorVariable
+
+__all__ = ["broadcasted_by", "elemwise_of", "register_canonicalize", "register_specialize", "register_stabilize"]
+
+
+def _registering(phase: str, *usual: str) -> Callable[..., Any]:
+    """Return the decorator that registers a rewriter of nodes in a phase; tags may be given first."""
+
+    def register(rewriter: Any, *tags: str, name: str | None = None, **options: Any) -> Any:
+        if isinstance(rewriter, str):
+            return lambda inner: register(inner, rewriter, *tags, name=name, **options)
+        called = name or getattr(rewriter, "__name__", None) or str(rewriter)
+        databases: Any = optdb
+        databases[phase].register(called, rewriter, *usual, *tags, **options)
+        return rewriter
+
+    register.__name__ = register.__qualname__ = f"register_{phase}"
+    register.__doc__ = f"Register a rewriter of nodes in the phase {phase}, under its name and tags."
+    return register
+
+
+register_canonicalize = _registering("canonicalize", "fast_run", "fast_compile")
+register_stabilize = _registering("stabilize", "fast_run")
+register_specialize = _registering("specialize", "fast_run")
+
+
+def elemwise_of(scalar_op: ScalarOp | type) -> Elemwise:
+    """Return the elementwise op of a scalar op, or of its documented class, for rewriters to track."""
+    return Elemwise(scalar_op() if isinstance(scalar_op, type) else scalar_op)
+
+
+def broadcasted_by(x: TensorVariable, y: TensorVariable) -> bool:
+    """Whether an elementwise function of both has more dimensions, or longer ones, than `x`, as far as is known."""
+    if x.ndim < y.ndim:
+        return True
+    own = x.type.broadcastable[x.ndim - y.ndim :]
+    return any(short and not other for short, other in zip(own, y.type.broadcastable, strict=True))
