@@ -14,8 +14,7 @@ LAZY = {
         "logcumsumexp"
     ),
     "array_functions": (
-        "array asanyarray asarray ascontiguousarray astype copy empty empty_like isscalar ndim permute_dims ravel "
-        "size"
+        "array asanyarray asarray ascontiguousarray astype copy empty empty_like isscalar ndim permute_dims ravel size"
     ),
     "assertion": "Assert CheckAndRaise assert_op",
     "assumption": "FACTS SpecifyAssumptions assume",
@@ -48,8 +47,7 @@ LAZY = {
     "functional": "apply_along_axis transfer values_eq_approx_always_true variadic_add variadic_mul vectorize",
     "fused_reduction": "FusedReduction",
     "gathering": (
-        "choose inverse_permutation ix_ permute_row_elements piecewise put put_along_axis select take "
-        "take_along_axis"
+        "choose inverse_permutation ix_ permute_row_elements piecewise put put_along_axis select take take_along_axis"
     ),
     "gradient": "grad",
     "gradient_control": (
