@@ -114,7 +114,7 @@ LAZY = {
         "vertical_stack"
     ),
     "staging": "Staging stage static_positions",
-    "statistics": "apply_over_axes average corrcoef cov mode trim_mean",
+    "statistics": "apply_along_axis apply_over_axes average corrcoef cov mode trim_mean",
     "triangles": "tri tril tril_indices tril_indices_from triu triu_indices triu_indices_from",
     "type_other": "NoneConst NoneSliceConst NoneTypeT SliceConstant SliceType none_type_t slicetype",
     "windows": "bartlett blackman hamming hanning",

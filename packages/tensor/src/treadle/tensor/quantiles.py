@@ -13,6 +13,7 @@ from treadle.tensor.broadcasting import full
 from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.dimshuffle import NEW, dimshuffle, expand_dims, moveaxis
 from treadle.tensor.errors import ArgumentError, DtypeError
+from treadle.tensor.gathering import take_along_axis
 from treadle.tensor.joining import arange, concatenate
 from treadle.tensor.reduction import sum_
 from treadle.tensor.scalar.arithmetic import clip, maximum, minimum
@@ -21,7 +22,7 @@ from treadle.tensor.scalar.comparison import eq, ge, isnan, lt
 from treadle.tensor.scalar.logic import logical_and
 from treadle.tensor.scalar.rounding import ceil, floor, round_half_to_even
 from treadle.tensor.shape import flatten, lengths, reshape, shape_i
-from treadle.tensor.sorting import OrderStatistics, argsort, sort, take_sorted
+from treadle.tensor.sorting import OrderStatistics, argsort, sort
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -387,8 +388,8 @@ def _weights_along(
 def _by_weight(x: TensorVariable, at: int, q: TensorVariable, weights: TensorVariable) -> TensorVariable:
     """Return the first elements up to which the weights make at least the wanted part of all weights."""
     order = argsort(x, at)
-    ordered = moveaxis(take_sorted(x, order, at), at, -1)
-    total = cumsum(moveaxis(take_sorted(weights, order, at), at, -1), axis=-1, dtype="float64")
+    ordered = moveaxis(take_along_axis(x, order, at), at, -1)
+    total = cumsum(moveaxis(take_along_axis(weights, order, at), at, -1), axis=-1, dtype="float64")
     part = total / total[..., -1:]
     # What has no weight is never picked, not for 0 either.
     part = switch(eq(part, 0), -1.0, part)

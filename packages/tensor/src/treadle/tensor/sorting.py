@@ -13,10 +13,10 @@ from treadle.tensor.arguments import as_choice, as_integer, known_integer
 from treadle.tensor.axes import normalize_axis, several_axes
 from treadle.tensor.broadcasting import zeros_like
 from treadle.tensor.conversion import as_tensor_variable, cotangent_of, tensors
-from treadle.tensor.dimshuffle import NEW, dimshuffle
 from treadle.tensor.errors import AxisError, DtypeError, ShapeError, TensorTypeError
 from treadle.tensor.fields import fix_integers
-from treadle.tensor.joining import arange
+from treadle.tensor.gathering import put_along_axis, take_along_axis
+from treadle.tensor.indexing import inc_subtensor
 from treadle.tensor.scalar.arithmetic import add, mul, sub
 from treadle.tensor.scalar.cast import cast
 from treadle.tensor.scalar.comparison import isnan
@@ -98,8 +98,8 @@ class Sort(_Ordering):
         x = tensors(inputs)[0]
         if x.type.numpy_dtype.kind != "f":
             return [None]
-        back = _index_along(x, argsort(x, self.axis), self.axis)
-        return [cotangent_of(x, zeros_like(x)[back].set(tensors(cotangents)[0]))]
+        back = put_along_axis(zeros_like(x), argsort(x, self.axis), tensors(cotangents)[0], self.axis)
+        return [cotangent_of(x, back)]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Say that floats are connected."""
@@ -213,22 +213,8 @@ class OrderStatistics(_Ordering):
         if x.type.numpy_dtype.kind != "f":
             return [None, None]
         picked = argsort(x, self.axis)[(*(slice(None) for _ in range(self.axis)), positions)]
-        back = _index_along(x, picked, self.axis)
-        return [cotangent_of(x, zeros_like(x)[back].inc(tensors(cotangents)[0])), None]
-
-
-def _index_along(x: TensorVariable, positions: TensorVariable, axis: int) -> tuple[TensorVariable, ...]:
-    """Return the index that picks elements of `x` by their positions along an axis, one for each of `positions`."""
-
-    def counted(d: int) -> TensorVariable:
-        return dimshuffle(arange(shape_i(x, d)), *(0 if e == d else NEW for e in range(x.ndim)))
-
-    return tuple(positions if d == axis else counted(d) for d in range(x.ndim))
-
-
-def take_sorted(x: TensorVariable, positions: TensorVariable, axis: int) -> TensorVariable:
-    """Return the elements at positions along an axis, one for each of `positions`."""
-    return x[_index_along(x, positions, axis)]
+        back = inc_subtensor(take_along_axis(zeros_like(x), picked, self.axis), tensors(cotangents)[0])
+        return [cotangent_of(x, back), None]
 
 
 _KINDS = (None, "quicksort", "heapsort", "mergesort", "stable")
@@ -277,7 +263,7 @@ def sort(
     """
     x, at = _ordered_along("sort", a, axis, kind, order, stable)
     if x.type.numpy_dtype.kind == "c":
-        return take_sorted(x, _complex_order(x, at), at)
+        return take_along_axis(x, _complex_order(x, at), at)
     result: TensorVariable = Sort(at)(x)
     return result
 
@@ -325,7 +311,7 @@ def lexsort(keys: TensorLike | Sequence[TensorLike], axis: int = -1) -> TensorVa
     at = normalize_axis("lexsort", axis, rows[0].ndim)
     found = argsort(rows[0], at)
     for row in rows[1:]:
-        found = take_sorted(found, argsort(take_sorted(row, found, at), at), at)
+        found = take_along_axis(found, argsort(take_along_axis(row, found, at), at), at)
     return found
 
 
@@ -419,4 +405,4 @@ def topk(
     else:
         order = argsort(var, at)
     positions = order[(*before, slice(None, k))]
-    return take_sorted(var, positions, at), positions
+    return take_along_axis(var, positions, at), positions

@@ -9,7 +9,7 @@ import numpy as np
 
 from treadle import tensor as tt
 from treadle.testing.domain import DISTINCT, SMALL, UNIT, WIDE, Domain
-from treadle.testing.records.structured import NO_SPECIAL, of_shape
+from treadle.testing.records.structured import NO_SPECIAL, SAME_SHAPE, of_shape
 from treadle.testing.sample import COMPOSED, DISCRETE, FLOATS, KINDS, MAJOR, REALS, VARIANTS, Sample
 
 if TYPE_CHECKING:
@@ -59,6 +59,9 @@ SAMPLES: tuple[Sample, ...] = (
            dtypes=("bool", "int64")),
     Sample("cumprod_with_zeros", F, lambda x: tt.cumprod(x * _HOLES), lambda x: np.cumprod(x * _HOLES),
            (of_shape((6,)),), dtypes=FLOATS, wrt=(0,), variants=NO_SPECIAL),
+    Sample("of_complex_numbers", F, lambda x: (tt.cumsum(x, 0), tt.cumprod(x, 1)),
+           lambda x: (np.cumsum(x, 0), np.cumprod(x, 1)), _MATRIX, dtypes=("complex128",), wrt=(0,),
+           variants=SAME_SHAPE, kinds=("values", "first")),
     Sample("cumulative_sum", F, partial(tt.cumulative_sum, axis=1, include_initial=True),
            partial(np.cumulative_sum, axis=1, include_initial=True), _MATRIX, dtypes=MAJOR, variants=NO_SPECIAL,
            kinds=COMPOSED, tolerances=_LOSSY),

@@ -97,5 +97,9 @@ def lower_linear_recurrence(op: LinearRecurrence, node: TensorNode, writer: Grap
         else:
             writer.stop_if(f"{m} != max({n} - 1, 0)", SHAPE)
     made = writer.new_output(node.outputs[0], dims)
-    next_ = "half_f4(half_f4(k * before) + y)" if made.storage.dtype == "float16" else "k * before + y"
+    next_ = "k * before + y"
+    if made.storage.dtype == "float16":
+        next_ = "half_f4(half_f4(k * before) + y)"
+    elif made.storage.kind == "c":
+        next_ = f"mul_{made.storage.code}(k, before) + y"
     _call(writer, "recur", op.axis, [decay, value, made], "wxo", next_)

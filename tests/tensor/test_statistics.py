@@ -1,0 +1,172 @@
+"""Sorting, quantiles, statistics and differences beyond what records say: edges, errors, NumPy's parameters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import treadle.tensor as tt
+from treadle.compile import function
+from treadle.graph import vectorize_graph
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+METHODS = (
+    "inverted_cdf", "averaged_inverted_cdf", "closest_observation", "interpolated_inverted_cdf", "hazen", "weibull",
+    "linear", "median_unbiased", "normal_unbiased", "lower", "higher", "midpoint", "nearest",
+)  # fmt: skip
+CUBE = np.random.default_rng(3).standard_normal((3, 4, 5))
+HOLES = np.where(CUBE < -0.7, np.nan, CUBE)
+
+
+def assert_all_equal(x: np.ndarray[Any, Any], *builds: Callable[[Any, Any], Any]) -> None:
+    """Compare expressions of one tensor with NumPy's, compiled as one function."""
+    var = tt.tensor(dtype=x.dtype, shape=(None,) * x.ndim)
+    compiled = function([var], [build(tt, var) for build in builds], mode="VM")
+    for found, build in zip(compiled(x), builds, strict=True):
+        wanted = np.asarray(build(np, x))
+        assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
+        np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-14)
+
+
+def test_quantiles_follow_every_method_of_numpy() -> None:
+    q = np.array([0.0, 0.1, 0.5, 0.77, 1.0])
+    assert_all_equal(CUBE, *(lambda xp, x, m=m: xp.quantile(x, q, axis=1, method=m) for m in METHODS))
+    assert_all_equal(
+        HOLES, *(lambda xp, x, m=m: xp.nanquantile(x, 0.3, axis=(0, 2), method=m, keepdims=True) for m in METHODS)
+    )
+
+
+def test_weights_count_elements() -> None:
+    weights = np.array([1.0, 0.0, 2.5, 1.0])
+    assert_all_equal(
+        CUBE,
+        lambda xp, x: xp.quantile(x, np.array([0.0, 0.4, 1.0]), axis=1, method="inverted_cdf", weights=weights),
+        lambda xp, x: xp.average(x, axis=1, weights=weights),
+        lambda xp, x: xp.average(x, axis=(2, 0), weights=np.arange(15.0).reshape(5, 3)),
+    )
+
+
+def test_a_median_of_integers_is_a_float_and_of_a_nan_is_nan() -> None:
+    assert_all_equal(np.array([3, 1, 2, 9], "int8"), lambda xp, x: xp.median(x), lambda xp, x: xp.quantile(x, 1))
+    assert_all_equal(HOLES, lambda xp, x: xp.median(x, axis=0), lambda xp, x: xp.nanmedian(x, axis=(0, 1)))
+
+
+def test_numerical_gradients_are_numpys() -> None:
+    x, place = tt.dmatrix("x"), np.array([0.0, 1.0, 1.5, 3.0, 7.0])
+    for order in (1, 2):
+        made = tt.numerical_gradient(x, 0.5, place, edge_order=order)
+        found = function([x], list(made), mode="VM")(CUBE[0])
+        for ours, theirs in zip(found, np.gradient(CUBE[0], 0.5, place, edge_order=order), strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+
+
+def test_covariances_take_numpys_weights() -> None:
+    often, heavy = np.array([1, 2, 0, 3, 1]), np.array([1.0, 2.0, 0.5, 3.0, 1.0])
+    assert_all_equal(
+        CUBE[0],
+        lambda xp, x: xp.cov(x, fweights=often, aweights=heavy),
+        lambda xp, x: xp.cov(x, rowvar=False, bias=True),
+        lambda xp, x: xp.cov(x[0], x[1] ** 2, ddof=0),
+        lambda xp, x: xp.corrcoef(x),
+    )
+
+
+def test_differences_take_what_is_put_beside() -> None:
+    assert_all_equal(
+        CUBE,
+        lambda xp, x: xp.diff(x, 2, axis=1, prepend=0, append=np.ones((3, 2, 5))),
+        lambda xp, x: xp.diff(x > 0, axis=0),
+        lambda xp, x: xp.ediff1d(x, to_begin=-1.0, to_end=np.array([1.0, 2.0])),
+        lambda xp, x: xp.trapezoid(x, x**2, axis=1),
+    )
+
+
+def test_the_most_frequent_element_is_the_smallest_of_several() -> None:
+    x = tt.lmatrix("x")
+    found = function([x], [*tt.mode(x, axis=1), *tt.mode(x, axis=None)], mode="VM")(
+        np.array([[3, 1, 3, 1], [2, 5, 4, 4]])
+    )
+    np.testing.assert_array_equal(found[0], [1, 4])
+    np.testing.assert_array_equal(found[1], [2, 2])
+    assert (int(found[2]), int(found[3])) == (1, 2)
+
+
+def test_lines_and_axes_are_handed_to_functions() -> None:
+    assert_all_equal(
+        CUBE,
+        lambda xp, x: xp.apply_over_axes(lambda v, axis: xp.sum(v, axis=axis), x, [0, 2]),
+        lambda xp, x: xp.apply_along_axis(lambda v: v[:2] * v.sum(), 1, x),
+        lambda xp, x: xp.apply_along_axis(lambda v: v.max(), 0, x),
+    )
+
+
+def test_the_largest_elements_come_first() -> None:
+    x = tt.dvector("x")
+    values, positions = function([x], list(tt.topk(x, 3)), mode="VM")(np.array([2.0, 7.0, 7.0, 1.0]))
+    np.testing.assert_array_equal(values, [7.0, 7.0, 2.0])
+    np.testing.assert_array_equal(positions, [1, 2, 0])
+
+
+def test_order_statistics_and_accumulations_take_a_batch() -> None:
+    x, batch = tt.dvector("x"), tt.dmatrix("batch")
+    outs = [tt.median(x), tt.cumsum(x), tt.sort(x), tt.logcumsumexp(x)]
+    compiled = function([batch], vectorize_graph(outs, {x: batch}), mode="VM")
+    found = compiled(CUBE[0])
+    for ours, theirs in zip(
+        found, (np.median(CUBE[0], 1), np.cumsum(CUBE[0], 1), np.sort(CUBE[0]), np.logaddexp.accumulate(CUBE[0], 1)),
+        strict=True,
+    ):  # fmt: skip
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+
+
+def test_a_position_among_nothing_but_nan_is_an_error() -> None:
+    x = tt.dmatrix("x")
+    with pytest.raises(ValueError, match="All-NaN slice encountered"):
+        function([x], tt.nanargmax(x, axis=1), mode="VM")(np.array([[1.0, 2.0], [np.nan, np.nan]]))
+
+
+X, Z = tt.dmatrix("x"), tt.zvector("z")
+REFUSED: tuple[tuple[Callable[[], object], type[Exception], str], ...] = (
+    (lambda: tt.quantile(X, 1.5), ValueError, r"Quantiles must be in the range \[0, 1\]"),
+    (lambda: tt.percentile(X, [50, 101]), ValueError, r"Percentiles must be in the range \[0, 100\]"),
+    (lambda: tt.quantile(X, 0.5, method="best"), ValueError, "'best' is not a valid method"),
+    (lambda: tt.median(Z), TypeError, "complex numbers have no order"),
+    (lambda: tt.max(X, where=X > 0), ValueError, "needs initial="),
+    (lambda: tt.sum(X[0], where=X > 0), ValueError, "where has rank 2"),
+    (lambda: tt.var(X, ddof=1, correction=1), ValueError, "ddof and correction"),
+    (lambda: tt.sort(X[0, 0]), ValueError, "a scalar has no axis to sort along"),
+    (lambda: tt.sort(X, kind="fastest"), TypeError, "must be one of"),
+    (lambda: tt.partition(tt.as_tensor([1.0, 2.0]), 5), ValueError, r"kth\(=5\) out of bounds \(2\)"),
+    (lambda: tt.topk(tt.as_tensor([1.0, 2.0]), 3), ValueError, "Take at most 2"),
+    (lambda: tt.cummax(Z), TypeError, "complex numbers have no order"),
+    (lambda: tt.cumulative_sum(X), ValueError, "an axis is needed"),
+    (lambda: tt.diff(X, -1), ValueError, "order must be non-negative"),
+    (lambda: tt.norm(X, "nuc"), NotImplementedError, "needs singular values"),
+    (lambda: tt.norm(X, 3), ValueError, "Invalid norm order for matrices"),
+    (lambda: tt.norm(X[0], "fro"), ValueError, "Invalid norm order 'fro' for vectors"),
+    (lambda: tt.average(X, weights=[1.0, 2.0]), TypeError, "Axis must be specified"),
+    (lambda: tt.numerical_gradient(tt.as_tensor([1.0])), ValueError, "too small to calculate"),
+    (lambda: tt.exp.reduce(X), NotImplementedError, r"exp\.reduce"),
+)
+
+
+@pytest.mark.parametrize(("build", "error", "words"), REFUSED)
+def test_arguments_that_mean_nothing_are_refused_in_numpys_words(
+    build: Callable[[], object], error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error, match=words):
+        build()
+
+
+def test_elementwise_ops_have_the_methods_of_ufuncs() -> None:
+    x = tt.dmatrix("x")
+    made = [tt.maximum.accumulate(x, axis=1), tt.add.reduce(x, initial=2.0), tt.mul.outer(x[0], x[1])]
+    found = function([x], made, mode="VM")(CUBE[0])
+    a = CUBE[0]
+    wanted = (np.maximum.accumulate(a, axis=1), np.add.reduce(a, initial=2.0), np.multiply.outer(a[0], a[1]))
+    for ours, theirs in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12)
