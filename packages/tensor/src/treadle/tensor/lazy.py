@@ -114,7 +114,7 @@ LAZY = {
         "vertical_stack"
     ),
     "staging": "Staging stage static_positions",
-    "statistics": "apply_along_axis apply_over_axes average corrcoef cov mode trim_mean",
+    "statistics": "apply_over_axes average corrcoef cov mode trim_mean",
     "triangles": "tri tril tril_indices tril_indices_from triu triu_indices triu_indices_from",
     "type_other": "NoneConst NoneSliceConst NoneTypeT SliceConstant SliceType none_type_t slicetype",
     "windows": "bartlett blackman hamming hanning",
@@ -122,6 +122,7 @@ LAZY = {
 # Modules that are public themselves, as in ``treadle.tensor.special.softmax``.
 SUBMODULES = ("fft", "optimize", "signal", "special")
 SUBMODULES: tuple[str, ...] = ("fft", "optimize", "signal", "special")
+SUBMODULES: tuple[str, ...] = ("fft", "optimize", "signal")
 NAMES = [*(name for names in LAZY.values() for name in names.split()), *SUBMODULES]
 # Documented modules of further names, found as attributes too, as in ``treadle.tensor.math.exp``: no public names.
 PATHS = ("basic", "extra_ops", "linalg", "math", "sharedvar", "subtensor", "type", "utils", "variable")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
 
-from treadle.graph import as_flag, vectorize_graph
+from treadle.graph import as_flag
 from treadle.tensor.accumulation import cummax
 from treadle.tensor.arguments import known_integer
 from treadle.tensor.axes import normalize_axes, normalize_axis
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from treadle.tensor.variable import AxisLike, TensorLike, TensorVariable
 
-__all__ = ["apply_along_axis", "apply_over_axes", "average", "corrcoef", "cov", "mode", "trim_mean"]
+__all__ = ["apply_over_axes", "average", "corrcoef", "cov", "mode", "trim_mean"]
 
 
 def _along(a: TensorVariable, weights: TensorLike, axis: AxisLike, axes: Sequence[int]) -> TensorVariable:
@@ -294,39 +294,6 @@ def trim_mean(a: TensorLike, proportiontocut: float, axis: int | None = 0) -> Te
     n = shape_i(x, at)
     cut = cast(cast(n, "float64") * proportiontocut, "int64")
     return mean(sort(x, at)[(*(slice(None),) * at, slice(cut, n - cut))], axis=at)
-
-
-def apply_along_axis(
-    func1d: Callable[..., TensorLike], axis: int, arr: TensorLike, *args: object, **kwargs: object
-) -> TensorVariable:
-    """Apply a function of a vector to each line along an axis (as numpy.apply_along_axis).
-
-    The function is called once, with a variable; what it returns is built for all lines at once. The dimensions of
-    its result take the place of the axis.
-
-    Parameters
-    ----------
-    func1d
-        Takes a vector, returns a tensor.
-    axis
-        The axis.
-    arr
-        A tensor of rank 1 or more.
-    args, kwargs
-        Further arguments of the function.
-    """
-    x = as_tensor_variable(arr)
-    at = normalize_axis("apply_along_axis", axis, x.ndim)
-    line = TensorType(x.dtype, (x.type.shape[at],)).make_variable()
-    made = as_tensor_variable(func1d(line, *args, **kwargs))
-    found = vectorize_graph(made, {line: moveaxis(x, at, -1)})
-    batch = found.ndim - made.ndim
-    if batch != x.ndim - 1:
-        msg = (
-            f"apply_along_axis: the result must depend on the vector, got {made}. Build it of the function's argument."
-        )
-        raise ArgumentError(msg)
-    return moveaxis(found, tuple(range(batch, found.ndim)), tuple(range(at, at + made.ndim)))
 
 
 def apply_over_axes(func: Callable[[TensorVariable, int], TensorLike], a: TensorLike, axes: AxisLike) -> TensorVariable:
