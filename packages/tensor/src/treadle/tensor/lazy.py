@@ -120,9 +120,7 @@ LAZY = {
     "windows": "bartlett blackman hamming hanning",
 }
 # Modules that are public themselves, as in ``treadle.tensor.special.softmax``.
-SUBMODULES = ("fft", "optimize", "signal", "special")
 SUBMODULES: tuple[str, ...] = ("fft", "optimize", "signal", "special")
-SUBMODULES: tuple[str, ...] = ("fft", "optimize", "signal")
 NAMES = [*(name for names in LAZY.values() for name in names.split()), *SUBMODULES]
 # Documented modules of further names, found as attributes too, as in ``treadle.tensor.math.exp``: no public names.
 PATHS = ("basic", "extra_ops", "linalg", "math", "sharedvar", "subtensor", "type", "utils", "variable")
