@@ -7,7 +7,14 @@ computed well. Cases of elementwise functions and of stable forms are in modules
 from __future__ import annotations
 
 import treadle.tensor as tt
-from tests.tensor_rewrites import cases_choices, cases_diagonals, cases_elementwise, cases_stable, cases_structural
+from tests.tensor_rewrites import (
+    cases_choices,
+    cases_diagonals,
+    cases_elementwise,
+    cases_special,
+    cases_stable,
+    cases_structural,
+)
 from tests.tensor_rewrites.expressions import Case, Variables
 
 DIMSHUFFLE = [
@@ -100,6 +107,7 @@ CASES = [
     *cases_structural.CASES,
     *cases_choices.CASES,
     *cases_stable.CASES,
+    *cases_special.CASES,
 ]
 
 __all__ = ["CASES", "Case", "Variables"]

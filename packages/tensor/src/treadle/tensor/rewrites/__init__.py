@@ -33,6 +33,7 @@ from treadle.tensor.rewrites.scalar.inverses import RULES as INVERSES
 from treadle.tensor.rewrites.scalar.logic import RULES as LOGIC
 from treadle.tensor.rewrites.scalar.logistic import RULES as LOGISTIC
 from treadle.tensor.rewrites.scalar.powers import RULES as POWERS
+from treadle.tensor.rewrites.scalar.special_functions import RULES as SPECIAL_FUNCTIONS
 from treadle.tensor.rewrites.scalar.switch import RULES as SWITCH
 from treadle.tensor.rewrites.shape import RULES as SHAPE
 from treadle.tensor.rewrites.shape_specification import RULES as SPECIFICATION
@@ -69,6 +70,7 @@ RULE_SETS = (
     EXPONENTIAL,
     LOGARITHMS,
     LOGISTIC,
+    SPECIAL_FUNCTIONS,
     FUSION,
     INPLACE,
 )

@@ -80,7 +80,8 @@ def _by_order(name: str, ct: TensorVariable, xs: Sequence[TensorVariable]) -> Va
     # One variable may be order and argument: each gets its own term.
     order = v.type.make_variable()
     (term,) = gradient.grad(None, [order], known_grads={_integral(name, order, x): ct})
-    return graph_replace(term, {order: v})
+    replaced: Variable = graph_replace(term, {order: v})
+    return replaced
 
 
 def _over_argument(value: TensorVariable, x: TensorVariable, at_zero: float) -> TensorVariable:
