@@ -11,7 +11,7 @@ from treadle.tensor.accumulation import cumsum
 from treadle.tensor.arguments import as_choice
 from treadle.tensor.axes import normalize_axis
 from treadle.tensor.broadcasting import ones_like, zeros_like
-from treadle.tensor.conversion import as_tensor_variable
+from treadle.tensor.conversion import as_tensor_variable, constant
 from treadle.tensor.dimshuffle import moveaxis
 from treadle.tensor.indexing import set_subtensor, subtensor
 from treadle.tensor.joining import arange, concatenate, stack
@@ -19,7 +19,7 @@ from treadle.tensor.masks import first_true, nonzero
 from treadle.tensor.reduction import any_, prod
 from treadle.tensor.scalar.arithmetic import sub
 from treadle.tensor.scalar.cast import cast, switch
-from treadle.tensor.scalar.comparison import eq, isnan, lt, neq
+from treadle.tensor.scalar.comparison import eq, ge, isnan, le, lt, neq
 from treadle.tensor.scalar.complex_numbers import imag, real
 from treadle.tensor.scalar.logic import bitwise_and, bitwise_or, logical_not
 from treadle.tensor.searching import RowOrder, SearchSorted
@@ -200,6 +200,8 @@ def _distinct(x: TensorVariable) -> TensorVariable:
 
 # So few known elements are compared one by one, which is one pass over the others.
 _FEW = 8
+# Known integers that lie this far apart at most are looked up in a table.
+_LARGEST_TABLE = 2**16
 
 
 def isin(
@@ -225,9 +227,13 @@ def isin(
     """
     del assume_unique
     as_choice("isin: kind", kind, (None, "sort", "table"))
-    x, others = as_tensor_variable(element), flatten(as_tensor_variable(test_elements))
-    dtype = np.result_type(x.dtype, others.dtype)
-    x, others = cast(x, dtype), cast(others, dtype)
+    x, given = as_tensor_variable(element), as_tensor_variable(test_elements)
+    dtype = np.result_type(x.dtype, given.dtype)
+    x = cast(x, dtype)
+    if isinstance(given, Constant):
+        others: TensorVariable = constant(given.data.ravel().astype(dtype))
+    else:
+        others = cast(flatten(given), dtype)
     n = others.type.shape[0]
     if isinstance(others, Constant) and others.data.size <= _FEW:
         found: TensorVariable = zeros_like(x, "bool")
@@ -237,12 +243,28 @@ def isin(
         found = zeros_like(x, "bool")
     elif dtype.kind == "c":
         found = _by_number(x, others)
+    elif isinstance(others, Constant) and dtype.kind in "iu" and _span(others.data) <= _LARGEST_TABLE:
+        found = _by_table(x, others.data)
     else:
         ordered = sort(others)
         place: TensorVariable = SearchSorted("left")(ordered, x)
         padded = concatenate([ordered, np.zeros(1, dtype)])
         found = bitwise_and(lt(place, shape_i(others, 0)), eq(subtensor(padded, place), x))
     return logical_not(found) if as_flag("isin: invert", invert) else found
+
+
+def _span(values: np.ndarray) -> int:
+    """Return how far integers lie apart."""
+    return int(values.max()) - int(values.min())
+
+
+def _by_table(x: TensorVariable, values: np.ndarray) -> TensorVariable:
+    """Return which integers are among known ones, by a table of all between the least and the largest."""
+    low, high = values.min(), values.max()
+    table = np.zeros(_span(values) + 1, bool)
+    table[(values - low).astype(LENGTH)] = True
+    inside = bitwise_and(ge(x, low), le(x, high))
+    return bitwise_and(inside, subtensor(as_tensor_variable(table), switch(inside, sub(x, low), low.dtype.type(0))))
 
 
 def _by_number(x: TensorVariable, others: TensorVariable) -> TensorVariable:

@@ -82,6 +82,10 @@ def advanced_subtensor(op: AdvancedSubtensor, node: TensorNode, unit: Unit) -> N
     """Write the places that the arrays pick, then a copy from each."""
     x, *parts = node.inputs
     o = unit.owns(node.outputs[0])
+    arrays, bounds = _arrays(op.entries, parts)
+    if len(arrays) == 1 and arrays[0].type.ndim == 1:
+        _take(unit, op.entries, x, arrays[0], bounds, node.outputs[0])
+        return
     _gather(unit, op.entries, unit.slot(x), parts, _Result(o, x.type.dtype, node.outputs[0].type.ndim), "")
 
 
@@ -100,6 +104,35 @@ def advanced_inc_subtensor(op: AdvancedIncSubtensor, node: TensorNode, unit: Uni
     fill = f"tr_fill_to(v + {spread}, {rank}, v + {values}, {y.type.ndim}, {size}, tr_move{size})"
     kernel = f"tr_move{size}" if op.set else f"tr_add_{CTYPES[kind].short}"
     _gather(unit, op.entries, o, parts, _Result(spread, kind, rank, fill), kernel)
+
+
+def _take(
+    unit: Unit,
+    entries: Sequence[object],
+    x: TensorVariable,
+    positions: TensorVariable,
+    bounds: Sequence[TensorVariable],
+    out: TensorVariable,
+) -> None:
+    """Write the reading of what one vector of positions picks, beside slices."""
+    source, given, o, part = unit.slot(x), unit.slot(positions), unit.owns(out), unit.scratch()
+    (d,) = (i for i, e in enumerate(entries) if isinstance(e, Positions))
+    rank, size = out.type.ndim, CTYPES[x.type.dtype].size
+    _view(unit, entries, source, part, iter(bounds))
+    others = [k for k in range(rank) if k != d]
+    unit.line("{")
+    unit.line(f"int64_t xs[TR_ND], rs[TR_ND], n[TR_ND]; v[{o}].n[{d}] = v[{given}].n[0];")
+    for at, k in enumerate(others):
+        unit.line(f"v[{o}].n[{k}] = n[{at}] = v[{part}].n[{at}]; xs[{at}] = v[{part}].s[{at}];")
+    unit.call(f"tr_alloc(v + {o}, {rank}, {size})")
+    for at, k in enumerate(others):
+        unit.line(f"rs[{at}] = v[{o}].s[{k}];")
+    length, stride = f"v[{source}].n[{d}]", f"v[{source}].s[{d}]"
+    unit.call(
+        f"tr_take_rows(v + {given}, {length}, {stride}, tr_place_{ctype(positions).short}, v[{part}].p, v[{o}].p, "
+        f"v[{o}].s[{d}], {rank - 1}, n, xs, rs, tr_move{size}, tr_pick{size})"
+    )
+    unit.line("(void)n; (void)xs; (void)rs; }")
 
 
 class _Result:

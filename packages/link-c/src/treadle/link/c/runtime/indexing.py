@@ -109,6 +109,23 @@ static int tr_gather(int64_t count, const int64_t *offsets, char *x, char *o, in
 """,
 }
 
+# Reads what one vector of positions picks, block by block: their places need no memory of their own.
+INDEXING["tr_take_rows"] = """\
+static int tr_take_rows(const tr_var *a, int64_t length, int64_t stride, tr_placing place, char *x, char *o, int64_t os,
+                        int nd, const int64_t *n, const int64_t *xs, const int64_t *rs, tr_kernel k, tr_points points) {
+  int64_t offsets[1024];
+  const int64_t count = a->n[0], s[2] = {sizeof(int64_t), count == 1 ? 0 : a->s[0]};
+  for (int64_t i = 0; i < count; i += 1024) {
+    const int64_t m = count - i < 1024 ? count - i : 1024;
+    char *const p[2] = {(char *)offsets, a->p + i * s[1]};
+    int status = place(m, p, s, length, stride, 1);
+    if (!status) status = tr_gather(m, offsets, x, o + i * os, os, nd, n, xs, rs, 0, k, points);
+    if (status) return status;
+  }
+  return 0;
+}
+"""
+
 for _size, _type in ((1, "uint8_t"), (2, "uint16_t"), (4, "uint32_t"), (8, "uint64_t"), (16, "tr_pair")):
     INDEXING[f"tr_pick{_size}"] = f"""\
 static void tr_pick{_size}(int64_t count, const int64_t *offsets, char *x, char *o, int64_t os) {{

@@ -120,9 +120,10 @@ static int tr_bincount(tr_var *o, const tr_var *x, const tr_var *w, int64_t leas
     for (int64_t k = 0; k < bins; k++) to[k] += part[0][k] + part[1][k] + part[2][k];
     return 0;
   }
+  if (!bounded) { for (int64_t j = 0; j < n; j++, p += s) to[*(const int64_t *)p]++; return 0; }
   for (int64_t j = 0; j < n; j++, p += s) {
     const int64_t k = *(const int64_t *)p;
-    if (!bounded || (k >= 0 && k < bins)) to[k]++;
+    if ((uint64_t)k < (uint64_t)bins) to[k]++;
   }
   return 0;
 }
@@ -146,27 +147,16 @@ static int tr_search_$short(tr_var *o, const tr_var *x, const tr_var *v, int nd,
   const char *first = x->p;
   const $Elem *value = (const $Elem *)v->p;
   int64_t *to = (int64_t *)o->p;
-  for (int64_t k = 0; k < parts; k++) {
+  for (int64_t part = 0; part < parts; part++) {
     for (int64_t j = 0; j < each; j += 8, value += 8, to += 8) {
       const int count = each - j < 8 ? (int)(each - j) : 8;
       int64_t at[8] = {0};
       $Computed key[8];
       for (int c = 0; c < count; c++) key[c] = $key;
       for (int c = count; c < 8; c++) key[c] = key[0];
-      if (right) for (int64_t left = n; left > 0; left -= left / 2 + (left == 1)) {
-        const int64_t half = left == 1 ? 1 : left / 2;
-        for (int c = 0; c < 8; c++) {
-          const $Computed a = $right_key, b = key[c];
-          at[c] += $after ? half : 0;
-        }
-      }
-      else for (int64_t left = n; left > 0; left -= left / 2 + (left == 1)) {
-        const int64_t half = left == 1 ? 1 : left / 2;
-        for (int c = 0; c < 8; c++) {
-          const $Computed a = $right_key, b = key[c];
-          at[c] += $before ? half : 0;
-        }
-      }
+      $odd
+      if (right) { $search_after }
+      else { $search_before }
       for (int c = 0; c < count; c++) to[c] = at[c];
     }
     value += each - (each + 7) / 8 * 8;
@@ -183,19 +173,52 @@ static int tr_search_$short(tr_var *o, const tr_var *x, const tr_var *v, int nd,
 """
 
 
+# Among few values all are counted that lie before. Among more, those before the middle are left behind where the
+# condition holds, without a branch.
+_HALVES = """\
+if (n <= 24) for (int64_t k = 0; k < n; k++) {
+        const $Computed a = $each;
+#pragma omp simd
+        for (int c = 0; c < 8; c++) { const $Computed b = key[c]; at[c] += ($condition); }
+      }
+      else for (int64_t left = n, half; left > 0; left -= half) {
+        half = left == 1 ? 1 : left / 2;
+        for (int c = 0; c < 8; c++) {
+          const $Computed a = $middle, b = key[c];
+          at[c] += half & -(int64_t)($condition);
+        }
+      }"""
+# NaN counts as larger than every number: the first one is searched for, or the end.
+_ODD_KEYS = """\
+int odd = 0;
+      for (int c = 0; c < 8; c++) odd |= key[c] != key[c];
+      if (odd) {
+        if (right) { $after }
+        else { $before }
+        for (int c = 0; c < count; c++) to[c] = at[c];
+        continue;
+      }"""
+
+
 def search(ctype: CType) -> str:
     """Return the text of binary search among values of a type; the values searched for lie in C order."""
-    floating = ctype.kind == "f"
     dtype = "float16" if ctype.short == "f16" else ""
+    middle = loaded(dtype, f"*(const {ctype.stored} *)(first + (at[c] + half - 1) * s)")
+
+    each = loaded(dtype, f"*(const {ctype.stored} *)(first + k * s)")
+
+    def halves(condition: str) -> str:
+        return Template(_HALVES).substitute(Computed=ctype.computed, middle=middle, each=each, condition=condition)
+
+    before, after = halves("(a < b) | ((b != b) & (a == a))"), halves("(a <= b) | (b != b)")
     return Template(_SEARCH).substitute(
         short=ctype.short,
         Elem=ctype.stored,
         Computed=ctype.computed,
         key=loaded(dtype, "value[c]"),
-        right_key=loaded(dtype, f"*(const {ctype.stored} *)(first + (at[c] + half - 1) * s)"),
-        # NaN counts as larger than every number.
-        before="(a < b || (b != b && a == a))" if floating else "(a < b)",
-        after="!(b < a || (a != a && b == b))" if floating else "(a <= b)",
+        odd=Template(_ODD_KEYS).substitute(before=before, after=after) if ctype.kind == "f" else "",
+        search_before=halves("a < b"),
+        search_after=halves("a <= b"),
     )
 
 
