@@ -114,7 +114,8 @@ PADDED: list[Case] = [
 def test_results_are_those_of_numpy(cases: list[Case]) -> None:
     arrays = Operands(MATRIX, CUBE, VECTOR, NUMBER)
     inputs = Operands(tt.dmatrix("m"), tt.dtensor3("c"), tt.dvector("v"), tt.lscalar("n"))
-    made, expected = [], []
+    made: list[Any] = []
+    expected: list[Any] = []
     for case in cases:
         found, wanted = case(tt, inputs), case(np, arrays)
         many = isinstance(wanted, tuple | list)

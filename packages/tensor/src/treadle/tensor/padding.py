@@ -265,16 +265,22 @@ def _extended(mode: str, odd: bool, x: TensorVariable, axis: int, width: Width) 
     if mode == "edge":
         return _around(x, axis, width, x[_at(axis, slice(1))], x[_at(axis, slice(-1, None))])
     before, after = width
-    at = arange(_scalar(minus(0, before)), _scalar(plus(n, after)))
+    # Only what is added is picked element by element; the tensor itself is copied as a whole.
+    beyond = [arange(_scalar(minus(0, before)), 0), arange(_scalar(n), _scalar(plus(n, after)))]
+    sides = [_reflected(mode, odd, x, axis, at, n) for at in beyond]
+    return concatenate([sides[0], x, sides[1]], axis)
+
+
+def _reflected(mode: str, odd: bool, x: TensorVariable, axis: int, at: TensorVariable, n: Number) -> TensorVariable:
+    """Return what stands at positions before or behind a tensor of length n that goes on."""
     if mode == "wrap":
         return take(x, mod(at, n), axis)
     # There and back, with each edge once or twice; one element alone is its own reflection.
     period = times(2, n) if mode == "symmetric" else greatest(times(2, minus(n, 1)), 1)
     place = mod(at, period)
     back = minus(period, 1) if mode == "symmetric" else period
-    turned = sub(back, place)
     inside = lt(place, n)
-    made = take(x, switch(inside, place, turned), axis)
+    made = take(x, switch(inside, place, sub(back, place)), axis)
     if not odd:
         return made
     first, last = x[_at(axis, slice(1))], x[_at(axis, slice(-1, None))]

@@ -10,13 +10,11 @@ from treadle.config import lazy_module, text_of
 from treadle.graph import Apply, Constant, Form, composed, static_op
 from treadle.tensor.axes import normalize_axis
 from treadle.tensor.broadcasting import alloc, zeros
-from treadle.tensor.conversion import as_tensor_variable, constant
+from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.dimshuffle import dimshuffle, expand_dims
 from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.gathering import take
-from treadle.tensor.int_arithmetic import greatest, number, times
-from treadle.tensor.joining import arange
-from treadle.tensor.scalar.arithmetic import mod
+from treadle.tensor.int_arithmetic import greatest, minus, number, plus, times, whole_quotient
 from treadle.tensor.scalar.cast import cast
 from treadle.tensor.shape import LENGTH, as_lengths, length_inputs, lengths, reshape, shape_i, static_lengths
 from treadle.tensor.tensor_op import TensorOp
@@ -209,6 +207,6 @@ def resize(a: TensorLike, new_shape: TensorLike) -> TensorVariable:
     size: Number = 1
     for n in wanted:
         size = times(size, number(n))
-    places = arange(constant(size, dtype=LENGTH) if isinstance(size, int) else size)
     own = greatest(number(shape_i(var, 0)), 1)
-    return reshape(take(var, mod(places, own)), wanted, ndim=len(wanted))
+    copies = whole_quotient(plus(size, minus(own, 1)), own)
+    return reshape(tile(var, copies)[:size], wanted, ndim=len(wanted))
