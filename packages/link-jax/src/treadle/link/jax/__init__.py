@@ -9,6 +9,7 @@ from treadle.link.jax.table import JAX, Assumed, Checked, TakesAssumed
 
 if TYPE_CHECKING:
     from treadle.link.jax.external_op import JAXOp, wrap_jax
+    from treadle.link.jax.linker import JAXLinker
     from treadle.link.jax.scalars import SCALARS
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "Assumed",
     "Checked",
     "ForkedProcessError",
+    "JAXLinker",
     "JAXOp",
     "RecompilationWarning",
     "TakesAssumed",
@@ -28,6 +30,7 @@ __getattr__ = versioned_names(
     "link-jax",
     {
         "treadle.link.jax.external_op": "JAXOp wrap_jax",
+        "treadle.link.jax.linker": "JAXLinker",
         "treadle.link.jax.scalars": "SCALARS",
     },
 )
