@@ -272,18 +272,17 @@ def computed(name: str, *operands: Any) -> Any:
 def errors(name: str, values: Any, operands: list[Any]) -> Any:
     """Return how far values are from the exact ones, in units of the last place of those."""
     dtype = values.dtype.name
-    bits = _BITS[dtype]
-    least = -1074 if dtype == "float64" else -149
-    largest = float(np.finfo(dtype).max)
     found = np.zeros(len(values))
     with mpmath.workprec(160):
         for i, (value, *xs) in enumerate(zip(values.tolist(), *(x.tolist() for x in operands), strict=True)):
             true = exact(name, *xs)
-            found[i] = _error(value, true, bits, least, largest)
+            found[i] = ulps(value, true, dtype)
     return found
 
 
-def _error(value: float, true: Any, bits: int, least: int, largest: float) -> float:
+def ulps(value: float, true: Any, dtype: str) -> float:
+    """Return how far a number is from an exact value, in units of the last place of that."""
+    bits, least, largest = _BITS[dtype], -1074 if dtype == "float64" else -149, float(np.finfo(dtype).max)
     if mpmath.isnan(true) or np.isnan(value):
         return 0.0 if mpmath.isnan(true) and np.isnan(value) else np.inf
     if true == 0:

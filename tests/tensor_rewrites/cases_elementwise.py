@@ -46,6 +46,12 @@ ARITHMETIC = [
     Case("sign_out_of_constant", lambda v: v.y / 3 + 2 / -v.x, "add(true_div(y, [3.0]), true_div([-2.0], x))"),
 ]
 
+GAMMA_FUNCTIONS = [
+    Case("polygamma_of_known_order", lambda v: tt.polygamma(0, v.x), "digamma(x)"),
+    Case("polygamma_of_known_order", lambda v: tt.polygamma(1, v.x), "tri_gamma(x)"),
+    Case("log_of_gamma", lambda v: tt.log(tt.gamma(tt.exp(v.x))), "gammaln(exp(x))"),
+]
+
 POWERS = [
     Case("power_one", lambda v: v.x**1, "x"),
     Case("power_two", lambda v: v.x**2, "sqr(x)"),
@@ -285,4 +291,6 @@ FOLDING = [
     Case("exact_constant_folding", lambda v: v.i + tt.constant(2) * 3, "add(i, [6])"),
 ]
 
-CASES = [*ARITHMETIC, *POWERS, *INVERSES, *COMPLEX, *LOGIC, *COMPARISON, *SWITCH, *ALGEBRA, *CASTS, *FOLDING]
+CASES = [
+    *ARITHMETIC, *GAMMA_FUNCTIONS, *POWERS, *INVERSES, *COMPLEX, *LOGIC, *COMPARISON, *SWITCH, *ALGEBRA, *CASTS, *FOLDING,
+]  # fmt: skip

@@ -29,6 +29,7 @@ from treadle.tensor.rewrites.scalar.cast import RULES as CASTS
 from treadle.tensor.rewrites.scalar.comparison import RULES as COMPARISON
 from treadle.tensor.rewrites.scalar.complex_numbers import RULES as COMPLEX
 from treadle.tensor.rewrites.scalar.exponential import RULES as EXPONENTIAL
+from treadle.tensor.rewrites.scalar.gamma_functions import RULES as GAMMA_FUNCTIONS
 from treadle.tensor.rewrites.scalar.inverses import RULES as INVERSES
 from treadle.tensor.rewrites.scalar.logic import RULES as LOGIC
 from treadle.tensor.rewrites.scalar.logistic import RULES as LOGISTIC
@@ -68,6 +69,7 @@ RULE_SETS = (
     PRODUCT,
     NORMALIZATION,
     EXPONENTIAL,
+    GAMMA_FUNCTIONS,
     LOGARITHMS,
     LOGISTIC,
     SPECIAL_FUNCTIONS,
