@@ -49,7 +49,7 @@ ARITHMETIC = [
 GAMMA_FUNCTIONS = [
     Case("polygamma_of_known_order", lambda v: tt.polygamma(0, v.x), "digamma(x)"),
     Case("polygamma_of_known_order", lambda v: tt.polygamma(1, v.x), "tri_gamma(x)"),
-    Case("log_of_gamma", lambda v: tt.log(tt.gamma(tt.exp(v.x))), "gammaln(exp(x))"),
+    Case("log_of_gamma", lambda v: tt.log(tt.gamma(tt.sigmoid(v.x))), "gammaln(sigmoid(x))"),
 ]
 
 POWERS = [
@@ -292,5 +292,6 @@ FOLDING = [
 ]
 
 CASES = [
-    *ARITHMETIC, *GAMMA_FUNCTIONS, *POWERS, *INVERSES, *COMPLEX, *LOGIC, *COMPARISON, *SWITCH, *ALGEBRA, *CASTS, *FOLDING,
+    *ARITHMETIC, *GAMMA_FUNCTIONS, *POWERS, *INVERSES, *COMPLEX, *LOGIC, *COMPARISON, *SWITCH, *ALGEBRA, *CASTS,
+    *FOLDING,
 ]  # fmt: skip
