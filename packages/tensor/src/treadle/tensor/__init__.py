@@ -96,6 +96,7 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.calculus import *  # noqa: F403
     from treadle.tensor.closeness import *  # noqa: F403
     from treadle.tensor.common_shapes import *  # noqa: F403
+    from treadle.tensor.compiled_loops import *  # noqa: F403
     from treadle.tensor.conditional import *  # noqa: F403
     from treadle.tensor.constant_values import *  # noqa: F403
     from treadle.tensor.contraction import *  # noqa: F403

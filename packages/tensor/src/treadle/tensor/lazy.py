@@ -22,6 +22,7 @@ LAZY = {
     "calculus": "cumulative_trapezoid diff ediff1d numerical_gradient trapezoid",
     "closeness": "allclose array_equal array_equiv isclose nan_to_num unwrap",
     "common_shapes": "broadcast_arrays broadcast_shape broadcast_shapes",
+    "compiled_loops": "CompiledLoopError compiled_loop",
     "conditional": "ifelse",
     "constant_values": (
         "get_scalar_constant_value get_underlying_scalar_constant_value get_vector_length is_flat shape_tuple"

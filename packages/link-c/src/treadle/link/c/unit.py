@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import FunctionGraph, Variable
+    from treadle.link.c.capsules import CPointer
     from treadle.link.c.requirements import CFunction
     from treadle.tensor import TensorConstant, TensorVariable
 
@@ -214,6 +215,11 @@ class Unit:
         """Return the C expression of the address of the table of NumPy's sorting functions; 0 where there is none."""
         self.uses_sorts = True
         return f"F[{FIXED.index('sorts')}]"
+
+    def pointer(self, name: str, pointer: CPointer) -> str:
+        """Return the C variable (``void *``) of this name, which holds the address of a function of a Python module."""
+        self.requirements.point(name, pointer, self._node)
+        return name
 
     def require(self, function: CFunction) -> None:
         """Ask for what a function of a user's op needs."""

@@ -53,7 +53,8 @@ FAMILIES = (
 # Families whose texts take complex numbers. What others do to these is written in simpler ops, or is a step of Python.
 _OF_COMPLEX = frozenset({
     "accumulation", "assertion", "broadcasting", "conditional", "copying", "diagonals", "dimshuffle", "elemwise",
-    "fused_reduction", "indexing", "joining", "product", "reduction", "repetition", "shape", "shape_specification",
+    "fourier", "fused_reduction", "indexing", "joining", "product", "reduction", "repetition", "shape",
+    "shape_specification",
 })  # fmt: skip
 _LOWER = "treadle.link.c.lower."
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # Families whose rules take complex numbers. What others do to these is written in simpler ops, or refused.
 _OF_COMPLEX = frozenset({
     "accumulation", "assertion", "broadcasting", "conditional", "copying", "diagonals", "dimshuffle", "elemwise",
-    "indexing", "joining", "product", "reduction", "repetition", "shape", "shape_specification",
+    "fourier", "indexing", "joining", "product", "reduction", "repetition", "shape", "shape_specification",
 })  # fmt: skip
 _LOWER = "treadle.link.numba.lower."
 
@@ -90,7 +90,7 @@ class NumbaLinker(TableLinker):
         text = "\n".join(unit.source for unit in written.entry.with_uses())
         _install_special(text)
         run = COMPILER.get(written.entry, entry=True)
-        table, kept = _table(written.constants, written.uses_blas)
+        table, kept = _table(written.constants, written.uses_blas, text)
         entry = written.entry
         key = COMPILER.key(entry, entry=True)
         made = (entry.name, entry.source, entry.signature, text)
@@ -114,7 +114,7 @@ class NumbaLinker(TableLinker):
 
         _install_special(data.source)
         run = COMPILER.stored(data.key, data.stamp, Unit(data.name, data.entry, data.signature))
-        table, kept = _table(data.constants, data.uses_blas)
+        table, kept = _table(data.constants, data.uses_blas, data.source)
         return NumbaProgram(graph, run, table, kept, data)
 
 
@@ -133,20 +133,24 @@ def _install_special(source: str) -> None:
     SPECIAL.install(source)
 
 
-def _table(constants: Sequence[Constant], uses_blas: bool) -> tuple[NDArray[np.int64], list[np.ndarray]]:
-    """Return the words that the compiled function reads: addresses of BLAS routines, then the constants.
+def _table(constants: Sequence[Constant], uses_blas: bool, source: str) -> tuple[NDArray[np.int64], list[np.ndarray]]:
+    """Return the words that the compiled function reads: addresses of routines and loops, then the constants.
 
     A constant of rank 0 that fits stands in its word, any other is pointed to.
     """
     import numpy as np
 
     from treadle.link.numba.blas import BLAS, ROUTINES
+    from treadle.link.numba.transforms import CALL, LOOPS, loop_addresses
 
-    words = np.zeros(len(ROUTINES) + len(constants), np.int64)
+    first = len(ROUTINES) + 2 * len(LOOPS)
+    words = np.zeros(first + len(constants), np.int64)
     if uses_blas:
         words[: len(ROUTINES)] = [BLAS.address(name) for name in ROUTINES]
+    if CALL in source:
+        words[len(ROUTINES) : first] = loop_addresses()
     kept: list[np.ndarray] = []
-    for at, constant in enumerate(constants, len(ROUTINES)):
+    for at, constant in enumerate(constants, first):
         data = np.ascontiguousarray(constant.data)
         if constant.data.ndim == 0 and data.nbytes <= 8:
             words.view(np.uint8)[8 * at : 8 * at + data.nbytes] = np.frombuffer(data.tobytes(), np.uint8)

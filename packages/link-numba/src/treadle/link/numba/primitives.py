@@ -222,6 +222,16 @@ def _special(name: str, code: str) -> Intrinsic:
     return _primitive(write, kind, *[kind] * nin)
 
 
+def _run_loop(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
+    """Call a ufunc's loop: its address and data, then the addresses of arrays, lengths and strides."""
+    kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t] * 4)
+    loop, data, *given = args
+    builder.call(
+        builder.inttoptr(loop, kind.as_pointer()), [builder.inttoptr(x, cgutils.voidptr_t) for x in (*given, data)]
+    )
+    return context.get_dummy_value()
+
+
 def _part(at: int, code: str) -> Intrinsic:
     """The real (0) or imaginary (1) part of a complex number."""
     return _primitive(
@@ -358,6 +368,7 @@ _SINGLE: dict[str, Callable[[], Intrinsic | float]] = {
     "buffer_new": lambda: _primitive(_buffer_new, types.int64, types.int64),
     "buffer_data": lambda: _primitive(_buffer_data, types.int64, types.int64),
     "buffer_free": lambda: _primitive(_buffer_free, types.none, types.int64),
+    "run_loop": lambda: _primitive(_run_loop, types.none, *[types.int64] * 5),
     # One of two values, without a branch.
     "pick": lambda: _primitive(lambda context, b, sig, args: b.select(*args), None, types.boolean, None, None),
     "add_any": lambda: _reordered("fadd"),

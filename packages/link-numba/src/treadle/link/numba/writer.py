@@ -10,6 +10,7 @@ from treadle.link.numba.blas import ROUTINES
 from treadle.link.numba.dtypes import STORAGES, Storage, converted
 from treadle.link.numba.loops import Array, elementwise, still_where
 from treadle.link.numba.status import MEMORY, SHAPE
+from treadle.link.numba.transforms import LOOPS
 from treadle.link.numba.values import ArrayValue, ScalarValue, Value, is_literal, product
 from treadle.tensor import tensors
 
@@ -87,7 +88,7 @@ class GraphWriter:
             msg = f"numba: {var} is neither an input, nor a constant, nor computed. Add it to the graph's inputs."
             raise MissingInputError(msg)
         storage = self.storage(var)
-        word = len(ROUTINES) + len(self.constants)
+        word = len(ROUTINES) + 2 * len(LOOPS) + len(self.constants)
         self.constants.append(var)
         shape = var.data.shape
         if not shape and storage.itemsize <= 8:
@@ -244,6 +245,11 @@ class GraphWriter:
         self.uses_blas = True
         letter = {"f4": "s", "f8": "d", "c8": "c", "c16": "z"}[code]
         return f"as_i8(table)[{ROUTINES.index(letter + stem)}]"
+
+    def loop(self, name: str, code: str) -> tuple[str, str]:
+        """Return the expressions of the address of a Fourier transform, and of what it is called with."""
+        at = len(ROUTINES) + 2 * LOOPS.index((name, code))
+        return f"as_i8(table)[{at}]", f"as_i8(table)[{at + 1}]"
 
     def drop(self, slot: int) -> None:
         """Write that a buffer is given back."""

@@ -10,6 +10,7 @@ from treadle.link.c.dtypes import CTYPES, CType
 from treadle.link.c.runtime.accumulation import ACCUMULATIONS, accumulation, recurrence
 from treadle.link.c.runtime.convolution import CONVOLUTION, convolution
 from treadle.link.c.runtime.core import CORE
+from treadle.link.c.runtime.fourier import FOURIER
 from treadle.link.c.runtime.fused_reduction import FUSED
 from treadle.link.c.runtime.indexing import INDEXING, adding, adding_points, placing
 from treadle.link.c.runtime.normalization import NORMALIZATION, normalizer
@@ -51,8 +52,8 @@ class Library:
 
     def __init__(self, simd: frozenset[str], portable: bool = False, threads: int = 0) -> None:
         texts: dict[str, str] = {
-            **CORE, **CONVOLUTION, **scalar_helpers(), **DRIVER, **FUSED, **PRODUCT, **INDEXING, **NORMALIZATION,
-            **SEARCHING, **SHAPES, **SORTING, **SPECIAL, **USERS,
+            **CORE, **CONVOLUTION, **FOURIER, **scalar_helpers(), **DRIVER, **FUSED, **PRODUCT, **INDEXING,
+            **NORMALIZATION, **SEARCHING, **SHAPES, **SORTING, **SPECIAL, **USERS,
             "tr_f64s tr_f32s": VECTOR_TYPES,
         }  # fmt: skip
         if threads:
