@@ -133,6 +133,7 @@ COMPLEX = [
     Case("part_of_real", lambda v: tt.conj(v.i), "i"),
     Case("conj_of_conj", lambda v: tt.conj(tt.conj(tt.complex(v.x, v.y))), "complex(x, y)"),
     Case("real_of_conj", lambda v: tt.real(tt.conj(tt.complex(v.x, v.y))), "real(complex(x, y))"),
+    Case("imaginary_part_of_real", lambda v: tt.imag(v.x), "alloc(0.0, shapei(axis=0)(x))"),
     Case("imag_of_conj", lambda v: tt.imag(tt.conj(tt.complex(v.x, v.y))), "neg(imag(complex(x, y)))"),
     Case("abs_of_conj", lambda v: tt.abs(tt.conj(tt.complex(v.x, v.y))), "abs(complex(x, y))"),
 ]

@@ -127,7 +127,12 @@ def _in_force(flags: Mapping[str, object] | None) -> AbstractContextManager[None
     return config.change_flags(**{"on_python_step": "ignore", **(flags or {})})
 
 
-def run_check(backend: str, check: Check, flags: Mapping[str, object] | None = None) -> None:
+def run_check(
+    backend: str,
+    check: Check,
+    flags: Mapping[str, object] | None = None,
+    may_refuse: Sequence[str] = OPTIONAL_DTYPES,
+) -> None:
     """Check a backend.
 
     All samples are compiled as one function. If that cannot be linked or called, each is compiled alone, to name
@@ -141,6 +146,8 @@ def run_check(backend: str, check: Check, flags: Mapping[str, object] | None = N
         What to check.
     flags
         Options to set, as for ``config.change_flags``.
+    may_refuse
+        Dtypes that the backend may refuse.
 
     Raises
     ------
@@ -154,7 +161,7 @@ def run_check(backend: str, check: Check, flags: Mapping[str, object] | None = N
         # What a backend may refuse is compiled apart, so that the others stay one function.
         for optional in (False, True):
             group = [part for part in parts if part.sample.optional is optional]
-            problems += _group_problems(backend, link, group, check.variants)
+            problems += _group_problems(backend, link, group, check.variants, may_refuse)
     if problems:
         shown = "\n  ".join(problems[:SHOWN])
         more = f"\n  and {len(problems) - SHOWN} more" if len(problems) > SHOWN else ""
@@ -173,16 +180,18 @@ def _built(check: Check) -> tuple[list[Part], list[str]]:
     return parts, problems
 
 
-def _group_problems(backend: str, link: Link, parts: Sequence[Part], variants: Sequence[str]) -> list[str]:
+def _group_problems(
+    backend: str, link: Link, parts: Sequence[Part], variants: Sequence[str], may_refuse: Sequence[str]
+) -> list[str]:
     if not parts:
         return []
     try:
         return _problems(backend, link, parts, variants)
     except Exception as error:  # noqa: BLE001 - whatever a backend raises is its answer, and is reported
         if len(parts) == 1:
-            refused = parts[0].sample.optional or parts[0].dtype in OPTIONAL_DTYPES
+            refused = parts[0].sample.optional or parts[0].dtype in may_refuse
             return [] if refused and isinstance(error, LoweringError) else [_described(parts[0], error)]
-        found = [line for part in parts for line in _group_problems(backend, link, [part], variants)]
+        found = [line for part in parts for line in _group_problems(backend, link, [part], variants, may_refuse)]
         if found or isinstance(error, LoweringError):
             return found
         return [f"the group fails, though every sample passes alone: {type(error).__name__}: {error}"]

@@ -27,7 +27,7 @@ REALS = ("bool", *NUMBERS)
 DISCRETE = ("bool", *INTEGERS)
 # The dtypes that meet every shape and every way of using an op; the others meet every op.
 MAJOR = ("bool", "int64", "float32", "float64")
-# What a backend may refuse to store, with an error that lists the nodes.
+# What a backend from elsewhere may refuse to store, with an error that lists the nodes: treadle's own have them.
 OPTIONAL_DTYPES = ("float16", "complex64", "complex128")
 
 # (relative, absolute) error allowed, by dtype of the result.

@@ -13,13 +13,14 @@ from treadle.graph import Form, Variable, as_flag, static_op
 from treadle.tensor.axes import axis_keyword, normalize_axes
 from treadle.tensor.broadcasting import alloc
 from treadle.tensor.conversion import as_tensor_variable, constant, cotangent_of, tensors
-from treadle.tensor.dimshuffle import NEW, dimshuffle
+from treadle.tensor.dimshuffle import NEW, dimshuffle, squeeze
 from treadle.tensor.dtype_rules import check_conversion
 from treadle.tensor.errors import ArgumentError, DtypeError, ShapeError, TensorTypeError
 from treadle.tensor.fields import fix_axes, fix_dtypes
 from treadle.tensor.scalar.arithmetic import add, maximum, minimum, mul, true_div
 from treadle.tensor.scalar.cast import cast, second, switch
-from treadle.tensor.scalar.comparison import eq, neq
+from treadle.tensor.scalar.comparison import eq, isnan, neq
+from treadle.tensor.scalar.logic import bitwise_or
 from treadle.tensor.shape import shape_i
 from treadle.tensor.tensor_op import TensorOp
 from treadle.tensor.types import TensorType
@@ -33,9 +34,11 @@ if TYPE_CHECKING:
     from treadle.tensor import batching, joining, prod_derivative
     from treadle.tensor.known_values import Known
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
+    from treadle.tensor.scalar import complex_numbers
     from treadle.tensor.variable import AxisLike, TensorLike, TensorNode, TensorVariable
 else:
     batching = lazy_module("treadle.tensor.batching")
+    complex_numbers = lazy_module("treadle.tensor.scalar.complex_numbers")
     joining = lazy_module("treadle.tensor.joining")
     prod_derivative = lazy_module("treadle.tensor.prod_derivative")
 
@@ -398,18 +401,25 @@ def prod(
     return total if initial is None else mul(total, cast(initial, total.dtype))
 
 
-def _ordered(x: TensorLike) -> TensorVariable:
-    var = as_tensor_variable(x)
-    if var.type.numpy_dtype.kind == "c":
-        msg = f"max/min: complex numbers have no order, got {var} of type {var.type}. Reduce abs(x) or x.real."
-        raise DtypeError(msg)
-    return var
+def _complex_extremum(kind: str, z: TensorVariable, axis: AxisLike, keepdims: bool) -> TensorVariable:
+    """Return the extremum in NumPy's order of complex numbers: by the real parts, then by the imaginary ones."""
+    axes = reduced_axes(kind, axis, z)
+    part, none = z.real.dtype, -math.inf if kind == "max" else math.inf
+    first = _reduce(kind, switch(isnan(z), math.nan, z.real), axes, True, part, part)
+    second_part = _reduce(kind, switch(eq(z.real, first), z.imag, none), axes, True, part, part)
+    made = complex_numbers.complex_(first, switch(isnan(first), math.nan, second_part))
+    return made if as_flag(f"{kind}: keepdims", keepdims) else squeeze(made, axes)
 
 
 def _extremum(
     kind: str, x: TensorLike, axis: AxisLike, keepdims: bool, initial: TensorLike | None, where: TensorLike | None
 ) -> TensorVariable:
-    var = _ordered(x)
+    var = as_tensor_variable(x)
+    if var.type.numpy_dtype.kind == "c":
+        if initial is not None or where is not None:
+            msg = f"{kind}: initial= and where= are for real numbers, got {var} of type {var.type}. Leave them out."
+            raise DtypeError(msg)
+        return _complex_extremum(kind, var, axis, keepdims)
     mask = mask_of(kind, var, where)
     if initial is None:
         if mask is not None:
@@ -478,8 +488,12 @@ def truth(x: TensorLike) -> TensorVariable:
 
 
 def _position(kind: str, x: TensorLike, axis: AxisLike, keepdims: bool) -> TensorVariable:
-    var = _ordered(x)
+    var = as_tensor_variable(x)
     axes = reduced_axes(kind, axis, var)
+    if var.type.numpy_dtype.kind == "c":
+        # The first that equals the extremum, or is NaN.
+        found = _complex_extremum(kind.removeprefix("arg"), var, axes, keepdims=True)
+        return _position("argmax", bitwise_or(isnan(var), eq(var, found)), axes, keepdims)
     return _finish(kind, ArgReduction(kind, axes)(var), var, axes, keepdims)
 
 

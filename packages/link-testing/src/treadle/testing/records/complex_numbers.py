@@ -1,4 +1,4 @@
-"""Records with complex numbers, which a backend may refuse."""
+"""Records with complex numbers, which a backend from elsewhere may refuse."""
 
 from __future__ import annotations
 
@@ -148,6 +148,10 @@ _ALL = (
     _with("sum_as_complex", lambda x: tt.sum(x, axis=0, dtype="complex128"),
           lambda x: np.sum(x, axis=0, dtype="complex128"), of_shape((3, 4)), dtypes=_PARTS),
     _with("mean", tt.mean, np.mean, _MATRIX),
+    _with("max", lambda z: (tt.max(z, axis=0), tt.min(z)), lambda z: (np.max(z, axis=0), np.min(z)), _MATRIX,
+          order=1),
+    _with("argmax", lambda z: (tt.argmax(z, axis=1), tt.argmin(z)), lambda z: (np.argmax(z, axis=1), np.argmin(z)),
+          _MATRIX, wrt=()),
     _with("var", lambda z: tt.var(z, axis=1), lambda z: np.var(z, axis=1), _MATRIX,
           tolerances={"float32": (1e-4, 1e-5), "float64": (1e-10, 1e-11)}),
     _with("matmul", tt.matmul, np.matmul, _MATRIX, of_shape((4, 2), domain=_PLANE)),
@@ -159,4 +163,6 @@ _ALL = (
     _with("picked", lambda z, i: z[i].T, lambda z, i: z[i].T, _MATRIX, positions(2, 0, 2), wrt=(0,)),
 )  # fmt: skip
 
-SAMPLES: tuple[Sample, ...] = tuple(replace(sample, optional=True) for sample in _ALL)
+SAMPLES: tuple[Sample, ...] = tuple(
+    replace(sample, optional=not set(sample.dtypes) <= set(_COMPLEX)) for sample in _ALL
+)

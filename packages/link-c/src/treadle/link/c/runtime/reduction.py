@@ -283,11 +283,6 @@ _JOIN = {
     "any": "($Acc)({a} | {x})",
 }
 KINDS = tuple(_JOIN)
-_JOIN_COMPLEX = {
-    "prod": "tr_mul_$short({a}, {x})",
-    "max": "tr_larger_$short({a}, {x})",
-    "min": "tr_smaller_$short({a}, {x})",
-}
 _SELECT = (
     "typedef __typeof__(a < x) mask; const mask m = (x {} a) | (x != x); "
     "return (${{name}}_v)(((mask)x & m) | ((mask)a & ~m));"
@@ -324,10 +319,6 @@ def _start(kind: str, acc: CType) -> str:
     largest = kind == "min"
     if acc.kind == "f":
         return f"({acc.computed}){'' if largest else '-'}INFINITY"
-    if acc.kind == "c":
-        real = "float" if acc.suffix else "double"
-        least = f"({real}){'' if largest else '-'}INFINITY"
-        return f"__builtin_complex({least}, {least})"
     bits = acc.size * 8
     if acc.kind == "i":
         return f"INT{bits}_{'MAX' if largest else 'MIN'}"
@@ -366,7 +357,7 @@ def reducer(kind: str, source: CType, acc: CType, out: CType, *, merged: bool = 
         store=store,
         lanes=64 // _width(acc),
     )
-    join = _JOIN_COMPLEX.get(how, _JOIN[how]) if number else _JOIN[how]
+    join = "tr_mul_$short({a}, {x})" if number and how == "prod" else _JOIN[how]
     body = _expand_macro(body, "JOIN", Template(join).substitute(types, short=acc.short))
     load = "tr_f16_to_f32({x})" if source.short == "f16" else "({x} != 0)" if acc.short == "b" else "($Acc){x}"
     body = _expand_macro(body, "LOAD", Template(load).substitute(types))
@@ -403,7 +394,7 @@ static int $name(const tr_var *x, int nd, uint64_t mask, tr_var *o) {
       if ($is_run) {
         const $Elem *y = (const $Elem *)q;
         const $Acc top = $run_top;
-        if ($top_better || top != top) {
+        if (top $cmp best || top != top) {
           int64_t j = 0;
           if (top == top) while (($Acc)y[j] != top) j++;
           else while (y[j] == y[j]) j++;
@@ -413,7 +404,7 @@ static int $name(const tr_var *x, int nd, uint64_t mask, tr_var *o) {
       } else {
         for (int64_t j = 0; j < n; j++) {
           const $Acc y = LOAD(*(const $Elem *)(q + j * s));
-          if ($better || y != y) { best = y; at = base + j; if (y != y) break; }
+          if (y $cmp best || y != y) { best = y; at = base + j; if (y != y) break; }
         }
       }
       base += n;
@@ -429,16 +420,12 @@ static int $name(const tr_var *x, int nd, uint64_t mask, tr_var *o) {
 def arg_reducer(kind: str, source: CType) -> str:
     """Return the text of the function that finds the first extremum; `kind` is ``argmax`` or ``argmin``."""
     short = source.short
-    vector = short not in {"f16", "b", "c64", "c128"}
-    better = "{} > best" if kind == "argmax" else "{} < best"
-    if source.kind == "c":
-        better = f"tr_above_{short}({'{}, best' if kind == 'argmax' else 'best, {}'})"
+    vector = short not in {"f16", "b"}
     text = Template(_ARG).substitute(
         name=f"tr_{kind}_{short}",
         Acc=source.computed,
         Elem=source.stored,
-        better=better.format("y"),
-        top_better=better.format("top"),
+        cmp=">" if kind == "argmax" else "<",
         is_run=f"s == sizeof({source.stored})" if vector else "0",
         run_top=f"tr_{kind[3:]}_{short}_{short}_{short}_run(y, n)" if vector else "best",
     )

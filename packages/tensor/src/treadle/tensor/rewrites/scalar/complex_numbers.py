@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from treadle.rewrite import RuleSet
+from treadle.tensor.broadcasting import zeros_like
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE, TensorPattern, is_commutative
 from treadle.tensor.rewrites.analysis.predicates import constant_value, kind_of
 from treadle.tensor.scalar.arithmetic import abs_, neg
@@ -41,3 +42,10 @@ def part_of_real(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """real(x) -> x and conj(x) -> x, for real x."""
     operand = node.inputs[0]
     return operand if operand.type == node.outputs[0].type and kind_of(operand) != "c" else None
+
+
+@RULES.rule(EARLY_AND_LATE, imag, tags=BOTH)
+def imaginary_part_of_real(node: NodeOf[Elemwise]) -> TensorVariable | None:
+    """imag(x) -> 0, for real x."""
+    operand = node.inputs[0]
+    return zeros_like(operand) if kind_of(operand) != "c" else None
