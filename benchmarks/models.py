@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,6 +44,16 @@ class Model:
 
 
 # Elementwise
+
+
+def _special(name: str) -> Callable[..., Any]:
+    """Return a special function by its name in SciPy."""
+
+    def expression(xp: Any, *xs: Any) -> Any:
+        library = {"jax.numpy": "jax.scipy.special", "numpy": "scipy.special"}.get(xp.__name__)
+        return getattr(xp if library is None else import_module(library), name)(*xs)
+
+    return expression
 
 
 def _seven(xp: Any, x: Any, y: Any) -> Any:
@@ -213,6 +224,7 @@ RUN = {
     "max1": Model("max over axis 1, 2000 x 2000", _SQUARE, _max(1), limit="max1"),
     "softmax": Model("softmax over rows, 2000 x 2000", _SQUARE, _softmax, limit="softmax"),
     "logsumexp": Model("logsumexp over rows, 2000 x 2000", _SQUARE, _logsumexp, limit="logsumexp"),
+    "erf": Model("erf, 1e6", _MILLION, _special("erf")),
     "sort": Model("sort, 1e6", _MILLION, _sorted),
     "argsort": Model("argsort, 1e6", _MILLION, lambda xp, x: xp.argsort(x)),
     "median": Model("median, 1e6", _MILLION, lambda xp, x: xp.median(x), without=("torch",)),
