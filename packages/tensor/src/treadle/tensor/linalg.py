@@ -11,8 +11,8 @@ else:
         __name__,
         {
             "treadle.tensor": (
-                "cross diagonal kron matmul matrix_dot matrix_norm matrix_transpose norm outer tensordot trace "
-                "vecdot vector_norm"
+                "cross kron matmul matrix_dot matrix_norm matrix_transpose norm outer tensordot trace vecdot "
+                "vector_norm"
             ),
         },
     )

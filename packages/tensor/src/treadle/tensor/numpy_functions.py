@@ -179,6 +179,11 @@ COUNTERPARTS: Mapping[str, Counterpart] = MappingProxyType(
         "outer": _as(product.outer, "a b"),
         "tensordot": _as(product.tensordot, "a b axes"),
         "linalg.matmul": _as(product.matmul, "x1 x2"),
+        # Of the last two axes; `trace` and `diagonal` take the first two.
+        "linalg.trace": _as(
+            lambda x, offset=0, dtype=None: _late("diagonals", "trace")(x, offset, -2, -1, dtype), "x offset dtype"
+        ),
+        "linalg.diagonal": _as(lambda x, offset=0: _late("diagonals", "diagonal")(x, offset, -2, -1), "x offset"),
         "linalg.outer": _as(product.outer, "x1=a x2=b"),
         "linalg.tensordot": _as(product.tensordot, "x1=a x2=b axes"),
         "linalg.matrix_transpose": _as(matrix_transpose, "x"),
@@ -236,7 +241,6 @@ _NEAREST: Mapping[str, str] = MappingProxyType(
         "append": "concatenate",
         "average": "mean, or sum(w * x) / sum(w)",
         "count_nonzero": "sum(neq(x, 0))",
-        "linalg.vecdot": "sum(x * y, axis=-1)",
         "copyto": "x[...].set(y)",
         "fill_diagonal": "y = fill_diagonal(x, value): a tensor is not changed",
         "place": "y = where(mask, values, x): a tensor is not changed",
