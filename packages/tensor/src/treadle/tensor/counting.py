@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from treadle.config import text_of
+from treadle.config import lazy_module, text_of
 from treadle.graph import Constant, as_flag
 from treadle.tensor.arguments import as_choice, as_integer, as_items, known_integer
 from treadle.tensor.conversion import as_tensor_variable, constant
@@ -27,10 +27,13 @@ from treadle.tensor.vectorize import most_batch, refuse_batched, spread_all
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from treadle.tensor import sets
     from treadle.tensor.variable import TensorLike, TensorNode, TensorVariable
 
     Range: TypeAlias = "tuple[TensorLike, TensorLike]"
     Bins: TypeAlias = "TensorLike"
+else:
+    sets = lazy_module("treadle.tensor.sets")
 
 __all__ = [
     "bincount", "digitize", "histogram", "histogram2d", "histogram_bin_edges", "histogramdd", "searchsorted",
@@ -68,8 +71,19 @@ def searchsorted(a: TensorLike, v: TensorLike, side: str = "left", sorter: Tenso
         vector = subtensor(vector, as_tensor_variable(sorter))
     dtype = np.result_type(vector.dtype, values.dtype)
     op = SearchSorted(as_choice("searchsorted: side", side, ("left", "right")))
-    found: TensorVariable = op(cast(vector, dtype), cast(values, dtype))
+    vector, values = cast(vector, dtype), cast(values, dtype)
+    if dtype.kind == "c":
+        vector, values = _numbered(vector, values)
+    found: TensorVariable = op(vector, values)
     return found
+
+
+def _numbered(vector: TensorVariable, values: TensorVariable) -> tuple[TensorVariable, TensorVariable]:
+    """Return integers in place of complex numbers, ordered as these are and equal where these are equal."""
+    numbers = sets.unique_inverse(concatenate([vector, flatten(values)])).inverse_indices
+    n = shape_i(vector, 0)
+    rest = reshape(subtensor(numbers, slice(n, None)), values.shape, ndim=values.ndim)
+    return subtensor(numbers, slice(None, n)), rest
 
 
 def digitize(x: TensorLike, bins: TensorLike, right: bool = False) -> TensorVariable:

@@ -154,9 +154,11 @@ class SearchSorted(TensorOp):
     def infer(self, *types: Type) -> Sequence[Type]:
         """Return positions in the shape of the values searched for."""
         x, v = types
-        if not isinstance(x, TensorType) or not isinstance(v, TensorType) or not x.ndim or x.dtype != v.dtype:
-            msg = f"{self}: two tensors of one dtype are needed, the first of rank 1 or more, got {x} and {v}."
+        kinds = [t for t in types if isinstance(t, TensorType) and t.numpy_dtype.kind != "c"]
+        if len(kinds) < len(types) or not kinds[0].ndim or kinds[0].dtype != kinds[1].dtype:
+            msg = f"{self}: two tensors of one real dtype are needed, the first of rank 1 or more, got {x} and {v}."
             raise TensorTypeError(msg)
+        x, v = kinds
         batch = x.ndim - 1
         lengths = zip(x.shape[:batch], v.shape[:batch], strict=False)
         if v.ndim < batch or any(n != m for n, m in lengths if n is not None and m is not None):
