@@ -301,7 +301,7 @@ class _Parser:
         """Return the positions that a mask picks; it is checked against the next dimensions at run time if need be."""
         first = len(self.entries)
         for d, wanted in enumerate(mask.type.shape):
-            self._checked_length(wanted or None, first + d)
+            self._checked_length(wanted, first + d)
         own = self.x.type.shape[first : first + mask.ndim]
         if None in own or own != mask.type.shape:
             mask = searching.CheckMask()(mask, *lengths(self.x)[first : first + mask.ndim])

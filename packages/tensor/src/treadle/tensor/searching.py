@@ -33,8 +33,7 @@ __all__ = ["BinCount", "CheckMask", "Nonzero", "RowOrder", "SearchSorted"]
 class CheckMask(TensorOp):
     """A mask as it is, where it is as long as the dimensions that it picks from; else an IndexError.
 
-    Inputs are the mask and, for each of its last dimensions, the length that it must have. A mask of length 0 fits any
-    dimension, as in NumPy.
+    Inputs are the mask and, for each of its last dimensions, the length that it must have.
     """
 
     view_map = {0: [0]}  # noqa: RUF012 - the contract of Op
@@ -53,7 +52,7 @@ class CheckMask(TensorOp):
         mask, *wanted = inputs
         batch = mask.ndim - len(wanted)
         for d, (n, length) in enumerate(zip(mask.shape[batch:], wanted, strict=True)):
-            if n not in {0, int(length)}:
+            if n != length:
                 msg = f"a mask of length {n} in its dimension {d} is given for a dimension of length {int(length)}"
                 raise IndexError(msg)
         output_storage[0][0] = mask

@@ -16,6 +16,7 @@ from treadle.tensor.rewrites.general.fusion import RULES as FUSION
 from treadle.tensor.rewrites.general.inplace import RULES as INPLACE
 from treadle.tensor.rewrites.general.lifting import RULES as LIFTING
 from treadle.tensor.rewrites.gradient_control import RULES as GRADIENT_CONTROL
+from treadle.tensor.rewrites.indexing.masks import RULES as MASKS
 from treadle.tensor.rewrites.indexing.set_subtensor import RULES as INCREMENTS
 from treadle.tensor.rewrites.indexing.subtensor import RULES as INDEXING
 from treadle.tensor.rewrites.joining import RULES as JOINING
@@ -49,6 +50,7 @@ RULE_SETS = (
     BROADCASTING,
     INDEXING,
     LIFTING,
+    MASKS,
     INCREMENTS,
     JOINING,
     ARITHMETIC,

@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from treadle.link.c.dtypes import CType
 
 SEARCHING = {
-    # A mask fits if in each of its last dimensions it is as long as wanted, or of length 0.
+    # A mask fits if in each of its last dimensions it is as long as wanted.
     "tr_check_mask": """\
 static int tr_check_mask(tr_var *o, const tr_var *x, int nd, int first, const int64_t *wanted) {
   for (int d = 0; d < nd; d++) {
-    if (d >= first && x->n[d] != 0 && x->n[d] != wanted[d - first]) return TR_INDEX;
+    if (d >= first && x->n[d] != wanted[d - first]) return TR_INDEX;
     o->n[d] = x->n[d];
     o->s[d] = x->s[d];
   }

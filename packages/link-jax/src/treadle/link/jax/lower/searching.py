@@ -25,7 +25,7 @@ def check_mask(op: CheckMask, node: TensorNode) -> Lowered:
     batch = node.inputs[0].type.ndim - (len(node.inputs) - 1)
 
     def run(mask: jax.Array, *lengths: jax.Array | np.ndarray) -> Checked[jax.Array]:
-        wrong = [jnp.asarray(m) != n for n, m in zip(mask.shape[batch:], lengths, strict=True) if n]
+        wrong = [jnp.asarray(m) != n for n, m in zip(mask.shape[batch:], lengths, strict=True)]
         return Checked(mask, jnp.stack(wrong).any() if wrong else None)
 
     return run

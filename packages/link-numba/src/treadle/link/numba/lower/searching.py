@@ -10,7 +10,7 @@ from treadle.link.numba.lower.indexing import index_array
 from treadle.link.numba.status import INDEX, SHAPE, VALUE
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.unit import make_kernel
-from treadle.link.numba.values import ScalarValue, is_literal, product
+from treadle.link.numba.values import ScalarValue, product
 from treadle.tensor import BinCount, CheckMask, Nonzero, RowOrder, SearchSorted
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ def lower_check_mask(op: CheckMask, node: TensorNode, writer: GraphWriter) -> No
     value = writer.array(mask)
     for n, length in zip(value.dims[len(value.dims) - len(wanted) :], wanted, strict=True):
         other = writer.let(writer.scalar(length, "int64"), "n")
-        if n != other or not is_literal(n):
-            writer.stop_if(f"{n} != 0 and {n} != {other}", INDEX)
+        if n != other:
+            writer.stop_if(f"{n} != {other}", INDEX)
     writer.bind(node.outputs[0], value)
 
 

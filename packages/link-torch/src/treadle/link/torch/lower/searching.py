@@ -22,7 +22,7 @@ def check_mask(op: CheckMask, node: TensorNode) -> Lowered:
     batch = node.inputs[0].type.ndim - (len(node.inputs) - 1)
 
     def run(mask: torch.Tensor, *lengths: torch.Tensor) -> tuple[Flag, torch.Tensor]:
-        wrong = [length != n for n, length in zip(mask.shape[batch:], lengths, strict=True) if n]
+        wrong = [length != n for n, length in zip(mask.shape[batch:], lengths, strict=True)]
         return torch.stack(wrong).any() if wrong else None, mask
 
     return Checked(run)

@@ -1,0 +1,84 @@
+"""Rules for boolean masks: what depends on the elements that a mask picks, computed without picking them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from treadle.rewrite import RuleSet
+from treadle.tensor.dimshuffle import NEW, dimshuffle
+from treadle.tensor.indexing import AdvancedIncSubtensor, AdvancedSubtensor
+from treadle.tensor.masks import mask_in
+from treadle.tensor.reduction import Reduction, sum_
+from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
+from treadle.tensor.rewrites.analysis.predicates import is_used_once, made_by
+from treadle.tensor.rewrites.analysis.replacements import if_fits
+from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes, same_shape, shapes_of
+from treadle.tensor.scalar.arithmetic import add
+from treadle.tensor.scalar.cast import switch
+from treadle.tensor.searching import CheckMask, Nonzero
+from treadle.tensor.shape import LENGTH, ShapeI
+
+if TYPE_CHECKING:
+    from treadle.graph import FunctionGraph
+    from treadle.tensor.rewrites.analysis.predicates import NodeOf
+    from treadle.tensor.variable import TensorVariable
+
+RULES = RuleSet("masks", features=(SymbolicShapes,))
+_NEUTRAL = {"sum": 0, "prod": 1, "all": True, "any": False}
+
+
+@RULES.rule(EARLY_AND_LATE, CheckMask, tags=BOTH, needs_graph=True)
+def check_of_fitting_mask(fgraph: FunctionGraph, node: NodeOf[CheckMask]) -> TensorVariable | None:
+    """check(mask, lengths) -> mask, where its last lengths are certain to be these."""
+    mask, *wanted = node.inputs
+    shapes = shapes_of(fgraph)
+    own = shapes.of(mask)[mask.ndim - len(wanted) :]
+    return mask if own == tuple(map(shapes.of_scalar, wanted)) else None
+
+
+@RULES.rule(EARLY_AND_LATE, ShapeI, tags=BOTH)
+def length_of_nonzero(node: NodeOf[ShapeI]) -> TensorVariable | None:
+    """Length of nonzero(mask) -> sum(mask)."""
+    found = made_by(node.inputs[0], Nonzero)
+    return None if found is None else sum_(found.inputs[0], dtype=LENGTH)
+
+
+@RULES.rule(EARLY_AND_LATE, Reduction, tags=BOTH, needs_graph=True)
+def reduction_of_masked(fgraph: FunctionGraph, node: NodeOf[Reduction]) -> TensorVariable | None:
+    """sum(x[mask]) -> sum(switch(mask, x, 0)); prod, all and any with what changes nothing."""
+    op = node.op
+    inner = made_by(node.inputs[0], AdvancedSubtensor)
+    if inner is None or op.kind not in _NEUTRAL or not is_used_once(fgraph, node.inputs[0]):
+        return None
+    x, *parts = inner.inputs
+    found = mask_in(inner.op.entries, parts)
+    if found is None or found[1] not in op.axes:
+        return None
+    mask, first = found
+    chosen = dimshuffle(mask, *range(mask.ndim), *[NEW] * (x.ndim - first - mask.ndim))
+    axes = [
+        *(d for d in op.axes if d < first),
+        *range(first, first + mask.ndim),
+        *(d + mask.ndim - 1 for d in op.axes if d > first),
+    ]
+    neutral = np.asarray(_NEUTRAL[op.kind], x.dtype)
+    return if_fits(node, replace(op, axes=tuple(axes))(switch(chosen, x, neutral)))
+
+
+@RULES.rule(EARLY_AND_LATE, AdvancedIncSubtensor, tags=BOTH, needs_graph=True)
+def write_of_masked(fgraph: FunctionGraph, node: NodeOf[AdvancedIncSubtensor]) -> TensorVariable | None:
+    """set(x, y[mask], at mask) -> switch(mask, y, x); inc(x, y[mask], at mask) -> switch(mask, x + y, x)."""
+    x, values, *parts = node.inputs
+    inner = made_by(values, AdvancedSubtensor)
+    found = mask_in(node.op.entries, parts)
+    if inner is None or found is None or inner.op.entries != node.op.entries or list(inner.inputs[1:]) != parts:
+        return None
+    y = inner.inputs[0]
+    if y.dtype != x.dtype or not same_shape(shapes_of(fgraph), x, y):
+        return None
+    mask, first = found
+    chosen = dimshuffle(mask, *range(mask.ndim), *[NEW] * (x.ndim - first - mask.ndim))
+    return if_fits(node, switch(chosen, y if node.op.set else add(x, y), x))
