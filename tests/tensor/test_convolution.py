@@ -73,11 +73,12 @@ def test_transposed_convolution_is_the_gradient_by_the_images() -> None:
     np.testing.assert_allclose(first, second)
 
 
+@pytest.mark.parametrize("groups", [1, 2])
 @pytest.mark.parametrize("batched", [(True, False), (False, True), (True, True)])
 @pytest.mark.parametrize("part", ["output", "input", "filter"])
-def test_batches_of_images_and_filters(part: str, batched: tuple[bool, bool]) -> None:
-    op = ConvND(part, (2,), (1,), ((1, 0),), 2)
-    x, w, y = (2, 4, 8), (6, 2, 3), (2, 6, 4)
+def test_batches_of_images_and_filters(part: str, batched: tuple[bool, bool], groups: int) -> None:
+    op = ConvND(part, (2,), (1,), ((1, 0),), groups)
+    x, w, y = (2, 4, 8), (6, 4 // groups, 3), (2, 6, 4)
     shapes, wanted = {"output": ((x, w), ()), "input": ((y, w), (8,)), "filter": ((x, y), (3,))}[part]
     plain = [tt.tensor(dtype="float64", shape=s) for s in shapes]
     out = op(*plain, *wanted)
@@ -88,6 +89,16 @@ def test_batches_of_images_and_filters(part: str, batched: tuple[bool, bool]) ->
     for i in range(3):
         a, b = (v[i] if along else v for v, along in zip(arrays, batched, strict=True))
         np.testing.assert_allclose(found[i], op.apply(a, b, wanted))
+
+
+def test_filters_of_unknown_number_are_applied_one_by_one() -> None:
+    x, w = tt.dtensor3(), tt.dtensor3()
+    wide = [tt.dtensor4(), tt.dtensor4()]
+    made = vectorize_graph(tt.conv1d(x, w), dict(zip((x, w), wide, strict=True)))
+    images, filters = _array(2, 2, 3, 8), _array(2, 4, 3, 3)
+    found = function(wide, made, mode="VM")(images, filters)
+    for each, a, b in zip(found, images, filters, strict=True):
+        np.testing.assert_allclose(each, correlated(a, b, (1,), [(0, 0)], (1,)))
 
 
 def test_shapes_of_convolutions_are_found_without_computing_them() -> None:

@@ -178,9 +178,12 @@ class Blockwise(TensorOp):
         if VECTORIZERS.find(self.core_op) is None:
             return None
         try:
-            return vectorize_graph(core.outputs, dict(zip(core.inputs, given, strict=True)))
+            made = vectorize_graph(core.outputs, dict(zip(core.inputs, given, strict=True)))
         except VectorizeError:
             return None
+        # An op may take some batches itself, and have others applied one by one.
+        node = made[0].owner
+        return None if node is not None and getattr(node.op, "core_op", None) == self.core_op else made
 
     # Derivatives and batches
 

@@ -32,12 +32,13 @@ from treadle.tensor.types import TensorType
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import treadle.tensor.vectorize as looping
     from treadle.graph import SymbolicShape, Variable
-    from treadle.tensor import batching, vectorize
+    from treadle.tensor import batching
     from treadle.tensor.variable import TensorLike, TensorNode, TensorVariable
 else:
     batching = lazy_module("treadle.tensor.batching")
-    batching = lazy_module("treadle.tensor.batching")
+    looping = lazy_module("treadle.tensor.vectorize")
 
 __all__ = [
     "ConvND",
@@ -276,12 +277,15 @@ class ConvND(TensorOp):
             ns = lengths(a)
             flat: TensorVariable = self(reshape(a, [_size(ns[: batch + 1]), *ns[batch + 1 :]]), b, *wanted)
             return reshape(flat, [*ns[: batch + 1], *lengths(flat)[1:]])
+        single = [bool(batching.batch_ndim(*pair)) for pair in pairs]
+        if self.groups == 1 and not all(single):
+            return self._folded(single.index(True), batch, *inputs)
         a, b = batching.spread_all(pairs)
         ns, ms = lengths(a), lengths(b)
         count = _size(ns[:batch])
         known = known_integer(count)
         if known is None:  # of groups, which are a static parameter
-            return vectorize.in_a_loop(self, node, *inputs)
+            return looping.in_a_loop(self, node, *inputs)
         groups = known * self.groups
         op = ConvND(self.part, self.stride, self.dilation, self.padding, groups)
         images_first = self.part != "filter"
@@ -294,6 +298,21 @@ class ConvND(TensorOp):
         each = ms[batch] if self.part == "output" else mul(ms[batch + 1], self.groups)
         apart = reshape(out, [own[0], *ns[:batch], each, *own[2:]])
         return dimshuffle(apart, *range(1, batch + 1), 0, *range(batch + 1, apart.ndim))
+
+    def _folded(self, which: int, batch: int, *inputs: TensorVariable) -> Variable:
+        """Make the batch of one tensor part of a dimension of its own that the other lacks, and take it out again."""
+        # Of filters, the outputs or the channels; of images and outputs, which become filters, theirs.
+        axis = 1 if self.part == "filter" or (self.part == "input" and which == 1) else 0
+        x = inputs[which]
+        count = _size(lengths(x)[:batch])
+        given = list(inputs)
+        given[which] = _with_groups(x, batch, axis, count)
+        out: TensorVariable = self(*given)
+        # Where that dimension is in the result.
+        at = 0 if self.part == "filter" and which == 1 else 1
+        ns = lengths(out)
+        apart = reshape(out, [*ns[:at], *lengths(x)[:batch], lengths(x)[batch + axis], *ns[at + 1 :]])
+        return dimshuffle(apart, *range(at, at + batch), *range(at), *range(at + batch, apart.ndim))
 
 
 def _product(subscripts: str, a: np.ndarray, b: np.ndarray) -> np.ndarray:
