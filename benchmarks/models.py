@@ -109,6 +109,11 @@ def _sorted(xp: Any, x: Any) -> Any:
     return found[0] if isinstance(found, tuple) else found
 
 
+def _positive(count: int) -> Callable[[np.random.Generator], list[Any]]:
+    """Return so many arrays of 1e6 numbers from 0 to 20, and one from 0 to 1 as a third."""
+    return lambda random: [random.uniform(0, 1 if at == 2 else 20, 10**6) for at in range(count)]
+
+
 # Models
 
 
@@ -229,6 +234,9 @@ RUN = {
     "argsort": Model("argsort, 1e6", _MILLION, lambda xp, x: xp.argsort(x)),
     "median": Model("median, 1e6", _MILLION, lambda xp, x: xp.median(x), without=("torch",)),
     "cumsum": Model("cumsum, 1e6", _MILLION, lambda xp, x: xp.cumsum(x, 0)),
+    "gammaln": Model("gammaln, 1e6", _positive(1), _special("gammaln")),
+    "digamma": Model("digamma, 1e6", _positive(1), _special("digamma")),
+    "betainc": Model("betainc, 1e6", _positive(3), _special("betainc"), without=("torch",)),
     "logistic": LOGISTIC,
     "perceptron": PERCEPTRON,
     "radon": RADON,
