@@ -176,6 +176,23 @@ def _digits(rng: np.random.Generator) -> list[Any]:
     return [*weights, *biases, rng.normal(size=(256, 784)), np.eye(10)[rng.integers(0, 10, size=256)]]
 
 
+def _taken(rng: np.random.Generator) -> list[Any]:
+    return [rng.normal(size=10**6), rng.integers(0, 10**6, 10**6)]
+
+
+def _masked(rng: np.random.Generator) -> list[Any]:
+    x = rng.normal(size=10**6)
+    return [x, x > 0]
+
+
+def _counted(rng: np.random.Generator) -> list[Any]:
+    return [rng.integers(0, 1000, 10**6)]
+
+
+def _among(rng: np.random.Generator) -> list[Any]:
+    return [np.sort(rng.normal(size=1000)), rng.normal(size=10**6)]
+
+
 LOGISTIC = Model("logistic regression step, 10,000 x 100", _labelled, _logistic, slopes=(0, 1), step=0.1)
 PERCEPTRON = Model(
     "MLP step, batch 256, 784-256-128-10", _digits, _perceptron, slopes=(0, 1, 2, 3, 4, 5), step=0.1,
@@ -237,6 +254,11 @@ RUN = {
     "gammaln": Model("gammaln, 1e6", _positive(1), _special("gammaln")),
     "digamma": Model("digamma, 1e6", _positive(1), _special("digamma")),
     "betainc": Model("betainc, 1e6", _positive(3), _special("betainc"), without=("torch",)),
+    "take": Model("x[i], 1e6 positions", _taken, lambda _, x, i: x[i]),
+    "mask": Model("x[mask], 1e6", _masked, lambda _, x, m: x[m], without=("jax",)),
+    "bincount": Model("bincount, 1e6 integers below 1000", _counted, lambda xp, i: xp.bincount(i), without=("jax",)),
+    "searchsorted": Model("searchsorted, 1e6 among 1e3", _among, lambda xp, a, v: xp.searchsorted(a, v)),
+    "unique": Model("unique, 1e6 integers below 1000", _counted, lambda xp, i: xp.unique(i), without=("jax",)),
     "logistic": LOGISTIC,
     "perceptron": PERCEPTRON,
     "radon": RADON,

@@ -58,10 +58,11 @@ def _symbolic(model: Model, xp: Any, variables: list[Any], grad: Callable[..., A
     return [value, *slopes]
 
 
-def _ranks(model: Model) -> list[int]:
+def _kinds(model: Model) -> list[tuple[str, int]]:
+    """Return the dtype and the rank of each argument."""
     import numpy as np  # noqa: PLC0415 - each process imports one system
 
-    return [np.ndim(x) for x in model.values(np.random.default_rng(0))]
+    return [(np.asarray(x).dtype.name, np.ndim(x)) for x in model.values(np.random.default_rng(0))]
 
 
 def _treadle(model: Model, mode: str, trusted: bool) -> Callable[..., Any]:
@@ -73,7 +74,7 @@ def _treadle(model: Model, mode: str, trusted: bool) -> Callable[..., Any]:
         count = shared(0.0, name="count")
         made = function([], [], updates=[(count, count + 1)], mode=mode)
     else:
-        inputs = [tt.tensor(f"x{i}", ndim=n) for i, n in enumerate(_ranks(model))]
+        inputs = [tt.tensor(f"x{i}", dtype=dtype, shape=(None,) * n) for i, (dtype, n) in enumerate(_kinds(model))]
         made = function(inputs, _symbolic(model, tt, inputs, tt.grad), mode=mode)
     made.trust_input = trusted
     found: Callable[..., Any] = made
@@ -92,7 +93,7 @@ def _pytensor(model: Model, mode: str, trusted: bool) -> Callable[..., Any]:
         count = pytensor.shared(np.asarray(0.0), name="count")
         made = pytensor.function([], [], updates=[(count, count + 1)], mode=chosen)
     else:
-        inputs = [pt.tensor(f"x{i}", dtype="float64", shape=(None,) * n) for i, n in enumerate(_ranks(model))]
+        inputs = [pt.tensor(f"x{i}", dtype=dtype, shape=(None,) * n) for i, (dtype, n) in enumerate(_kinds(model))]
         made = pytensor.function(inputs, _symbolic(model, pt, inputs, pytensor.grad), mode=chosen)
     made.trust_input = trusted
     found: Callable[..., Any] = made

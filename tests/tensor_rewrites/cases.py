@@ -11,6 +11,7 @@ from tests.tensor_rewrites import (
     cases_choices,
     cases_diagonals,
     cases_elementwise,
+    cases_masks,
     cases_special,
     cases_stable,
     cases_structural,
@@ -98,6 +99,7 @@ REDUCTION = [
 
 CASES = [
     *cases_elementwise.CASES,
+    *cases_masks.CASES,
     *DIMSHUFFLE,
     *SHAPE,
     *BROADCASTING,
