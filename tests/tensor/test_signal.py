@@ -130,3 +130,4 @@ def test_windows_are_those_of_numpy() -> None:
     f = function([n], [getattr(tt, name)(n) for name in names], mode="VM")
     for count in (-3, 0, 1, 2, 5, 8):
         _same(f(count), [getattr(np, name)(count) for name in names])
+        _same([tt.kaiser(count, 8.6).eval()], [np.kaiser(count, 8.6)])

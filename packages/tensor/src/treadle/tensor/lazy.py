@@ -118,7 +118,7 @@ LAZY = {
     "statistics": "apply_over_axes average corrcoef cov mode trim_mean",
     "triangles": "tri tril tril_indices tril_indices_from triu triu_indices triu_indices_from",
     "type_other": "NoneConst NoneSliceConst NoneTypeT SliceConstant SliceType none_type_t slicetype",
-    "windows": "bartlett blackman hamming hanning",
+    "windows": "bartlett blackman hamming hanning kaiser",
 }
 # Modules that are public themselves, as in ``treadle.tensor.special.softmax``.
 SUBMODULES: tuple[str, ...] = ("fft", "optimize", "signal", "special")

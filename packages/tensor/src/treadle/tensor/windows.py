@@ -10,12 +10,14 @@ from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.errors import ShapeError
 from treadle.tensor.joining import arange
 from treadle.tensor.scalar.arithmetic import abs_, add, maximum, mul, sub, true_div
+from treadle.tensor.scalar.bessel_functions import i0
+from treadle.tensor.scalar.exponential import sqrt
 from treadle.tensor.scalar.trigonometric import cos
 
 if TYPE_CHECKING:
     from treadle.tensor.variable import TensorLike, TensorVariable
 
-__all__ = ["bartlett", "blackman", "hamming", "hanning"]
+__all__ = ["bartlett", "blackman", "hamming", "hanning", "kaiser"]
 
 
 def places(what: str, m: TensorLike) -> TensorVariable:
@@ -57,3 +59,11 @@ def hamming(M: TensorLike) -> TensorVariable:  # noqa: N803 - NumPy's name
 def blackman(M: TensorLike) -> TensorVariable:  # noqa: N803 - NumPy's name
     """Return the Blackman window of M points (as numpy.blackman)."""
     return _cosines(places("blackman", M), 0.42, 0.5, 0.08)
+
+
+@composed
+def kaiser(M: TensorLike, beta: TensorLike) -> TensorVariable:  # noqa: N803 - NumPy's name
+    """Return the Kaiser window of M points (as numpy.kaiser); the larger beta, the narrower it is."""
+    x, width = places("kaiser", M), as_tensor_variable(beta)
+    result: TensorVariable = true_div(i0(mul(width, sqrt(sub(1.0, mul(x, x))))), i0(width))
+    return result
