@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import mpmath
 import numpy as np
+from scipy import special
 
 import treadle.tensor as tt
 from tools.simd_accuracy import ulps
@@ -107,8 +108,31 @@ def _log_gamma(x: mpmath.mpf) -> mpmath.mpf:
     return mpmath.log(abs(mpmath.gamma(x))) if x < 0 else mpmath.loggamma(x)
 
 
+def _upper_tail(x: mpmath.mpf) -> mpmath.mpf:
+    """Return the probability that a normal variable is above x."""
+    return mpmath.erfc(x / mpmath.sqrt(2)) / 2
+
+
+def _log_ndtr(x: mpmath.mpf) -> mpmath.mpf:
+    return mpmath.log1p(-_upper_tail(x)) if x > 0 else mpmath.log(_upper_tail(-x))
+
+
+def _ndtri_exp(y: mpmath.mpf) -> mpmath.mpf:
+    start = special.ndtri_exp(float(y))
+    return mpmath.findroot(lambda x: (_log_ndtr(x) - y) / y, mpmath.mpf(float(start)))
+
+
+def _owens_t(h: mpmath.mpf, a: mpmath.mpf) -> mpmath.mpf:
+    return mpmath.quad(lambda t: mpmath.exp(-h * h * (1 + t * t) / 2) / (1 + t * t), [0, a]) / (2 * mpmath.pi)
+
+
+def _erfcx(x: mpmath.mpf) -> mpmath.mpf:
+    return mpmath.exp(x * x) * mpmath.erfc(x)
+
+
 _WIDE, _SMALL, _UNIT = Range(1e-6, 1e6), Range(1e-3, 50), Range(1e-6, 0.999)
 _BELOW = Range(-20, 0)
+_REAL, _PROBABILITY, _ORDER, _ARGUMENT = Range(-5, 5), Range(1e-30, 1), Range(0, 20), Range(1e-3, 100)
 
 FUNCTIONS: tuple[Function, ...] = (
     Function("gamma", tt.gamma, mpmath.gamma, ((Range(1e-6, 170),), (_BELOW,))),
@@ -122,6 +146,27 @@ FUNCTIONS: tuple[Function, ...] = (
     Function("gammainc", tt.gammainc, _lower_gamma, ((_SMALL, _SMALL),)),
     Function("gammaincc", tt.gammaincc, _upper_gamma, ((_SMALL, _SMALL),)),
     Function("betainc", tt.betainc, _lower_beta, ((_SMALL, _SMALL, _UNIT),)),
+    Function("erf", tt.erf, mpmath.erf, ((_REAL,), (Range(1e-30, 1),))),
+    Function("erfc", tt.erfc, mpmath.erfc, ((_REAL,), (Range(1, 9),))),
+    Function("erfcx", tt.erfcx, _erfcx, ((_REAL,), (Range(1, 1e6),))),
+    Function("erfinv", tt.erfinv, mpmath.erfinv, ((Range(-1, 1),), (_PROBABILITY,))),
+    Function("ndtr", tt.ndtr, lambda x: _upper_tail(-x), ((_REAL,), (Range(-13, -1),))),
+    Function("log_ndtr", tt.log_ndtr, _log_ndtr, ((_REAL,), (Range(-1000, -1),))),
+    Function("ndtri", tt.ndtri, lambda p: mpmath.sqrt(2) * mpmath.erfinv(2 * p - 1), ((_PROBABILITY,),)),
+    Function("ndtri_exp", tt.ndtri_exp, _ndtri_exp, ((Range(-30, -1e-3),), (Range(-1000, -1),))),
+    Function("owens_t", tt.owens_t, _owens_t, ((Range(0, 5), Range(0, 3)),)),
+    Function("xlogy", tt.xlogy, lambda x, y: x * mpmath.log(y), ((_SMALL, _SMALL),)),
+    Function("xlog1py", tt.xlog1py, lambda x, y: x * mpmath.log1p(y), ((_SMALL, _SMALL),)),
+    Function("logit", tt.logit, lambda p: mpmath.log(p / (1 - p)), ((_PROBABILITY,), (Range(0.4, 0.6),))),
+    Function("exprel", tt.exprel, lambda x: mpmath.expm1(x) / x, ((_REAL,), (Range(1e-30, 1),))),
+    Function("j0", tt.j0, lambda x: mpmath.besselj(0, x), ((Range(1e-3, 2),), (Range(3, 3.7),))),
+    Function("y0", tt.y0, lambda x: mpmath.bessely(0, x), ((Range(1e-3, 0.8),), (Range(1.2, 3.7),))),
+    Function("i0", tt.i0, lambda x: mpmath.besseli(0, x), ((_ARGUMENT,),)),
+    Function("k0", tt.k0, lambda x: mpmath.besselk(0, x), ((Range(1e-3, 80),),)),
+    Function("jv", tt.jv, mpmath.besselj, ((Range(5, 20), Range(1e-1, 5)),)),
+    Function("yv", tt.yv, mpmath.bessely, ((Range(5, 20), Range(1e-1, 5)),)),
+    Function("ive", tt.ive, lambda v, x: mpmath.besseli(v, x) * mpmath.exp(-x), ((_ORDER, _ARGUMENT),)),
+    Function("kve", tt.kve, lambda v, x: mpmath.besselk(v, x) * mpmath.exp(x), ((_ORDER, _ARGUMENT),)),
     Function("hyp2f1", tt.hyp2f1, mpmath.hyp2f1, ((Range(0.1, 5), Range(0.1, 5), Range(0.1, 5), Range(-0.9, 0.9)),)),
 )  # fmt: skip
 

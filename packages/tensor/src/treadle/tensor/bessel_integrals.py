@@ -290,7 +290,9 @@ def ive(v: TensorLike, x: TensorVariable) -> TensorVariable:
 
 def iv(v: TensorLike, x: TensorVariable) -> TensorVariable:
     """Return the modified Bessel function of the first kind."""
-    return exp(abs_(x)) * ive(v, x)
+    # By its root, twice: exp(|x|) overflows before the result does.
+    root = exp(abs_(x) / 2)
+    return ive(v, x) * root * root
 
 
 def kve(v: TensorLike, x: TensorVariable) -> TensorVariable:
