@@ -126,8 +126,14 @@ def _in_rows(assumptions: Sequence[Assumption]) -> Flag:
     if not assumptions:
         return None
     assumed = np.concatenate([_bits(a.assumed).ravel() for a in assumptions])
-    actual = jnp.concatenate([_bits(jnp.asarray(a.actual)).ravel() for a in assumptions])
+    actual = jnp.concatenate([_actual_bits(a) for a in assumptions])
     return jnp.stack([jnp.asarray(assumed), actual])
+
+
+def _actual_bits(assumption: Assumption) -> jax.Array:
+    """Return what is, as numbers to compare with what is assumed: others, for a vector of another length."""
+    assumed, actual = _bits(assumption.assumed).ravel(), _bits(jnp.asarray(assumption.actual)).ravel()
+    return actual if actual.shape == assumed.shape else jnp.asarray(~assumed)
 
 
 def _bits(value: V) -> V:
