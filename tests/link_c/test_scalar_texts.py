@@ -17,6 +17,7 @@ from treadle.link.c import SCALARS
 from treadle.link.c.dtypes import CTYPES
 from treadle.link.c.errors import CompileError
 from treadle.link.c.runtime.scalars import scalar_helpers
+from treadle.link.c.runtime.special_functions import SPECIAL
 from treadle.tensor import SCALAR_OPS, Elemwise, ScalarOp
 
 CALLED = re.compile(r"([A-Za-z_][\w{}]*)\(")
@@ -33,7 +34,7 @@ def _called() -> Iterator[tuple[str, str]]:
 def test_functions_that_scalar_ops_name_exist() -> None:
     libm = ctypes.CDLL(ctypes.util.find_library("m"))
     # What compilers make no call of.
-    helpers = {*scalar_helpers(), "complex", "popcountll"}
+    helpers = {*scalar_helpers(), *SPECIAL, "complex", "popcountll"}
     called = {(scalar_op, name.removeprefix("__builtin_")) for scalar_op, name in _called()}
     assert ("arcsin", "asinf") in called
     missing = {(scalar_op, name) for scalar_op, name in called if name not in helpers and not hasattr(libm, name)}

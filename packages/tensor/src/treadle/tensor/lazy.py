@@ -91,7 +91,7 @@ LAZY = {
     "scalar.incomplete_gamma": "chi2sf gammainc gammaincc gammainccinv gammaincinv gammal gammau",
     "scalar.integers": "bitwise_count ceil_intdiv gcd lcm",
     "scalar.stable_quotients": "exprel log_expit logit sinc",
-    "scalar.tail_moments": "NEWTON_STEPS beta_tail_integral gamma_tail_integral quadrature_rule",
+    "scalar.tail_moments": "NEWTON_STEPS QUADRATURE beta_tail_integral gamma_tail_integral",
     "scalar_values": (
         "ScalarConstant ScalarFromTensor ScalarType ScalarVariable TensorFromScalar as_scalar get_scalar_type "
         "scalar_from_tensor tensor_from_scalar"

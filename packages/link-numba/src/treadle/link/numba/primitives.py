@@ -17,7 +17,7 @@ from numba.np.arrayobj import populate_array
 from treadle.config import new_lock
 from treadle.link.numba.special import SPECIAL
 from treadle.link.numba.vector_math import VECTOR_MATH
-from treadle.tensor import quadrature_rule
+from treadle.tensor import QUADRATURE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -373,8 +373,8 @@ _SINGLE: dict[str, Callable[[], Intrinsic | float]] = {
     "pick": lambda: _primitive(lambda context, b, sig, args: b.select(*args), None, types.boolean, None, None),
     "add_any": lambda: _reordered("fadd"),
     "mul_any": lambda: _reordered("fmul"),
-    "quadrature_node": lambda: _from_table(quadrature_rule()[0]),
-    "quadrature_weight": lambda: _from_table(quadrature_rule()[1]),
+    "quadrature_node": lambda: _from_table(QUADRATURE[0]),
+    "quadrature_weight": lambda: _from_table(QUADRATURE[1]),
     "fabs": lambda: _instruction("fabs"),
     "sqrt": lambda: _instruction("sqrt"),
     "floor": lambda: _instruction("floor"),

@@ -18,7 +18,7 @@ _ARGUMENT = Domain(0.1, 0.9, special=False)
 SAMPLES: tuple[Sample, ...] = (
     elementwise(
         F, "betainc", tt.betainc, special.betainc, _SHAPE, _SHAPE, _ARGUMENT, dtypes=FLOATS, wrt=(0, 1, 2),
-        takes_all=False,
+        takes_all=False, kinds=("values", "first", "second"),
     ),
     replace(
         elementwise(

@@ -18,10 +18,12 @@ _POSITIVE = Domain(0.3, 6.0, special=False)
 
 SAMPLES: tuple[Sample, ...] = (
     elementwise(
-        F, "gammainc", tt.gammainc, special.gammainc, _SHAPE, _ARGUMENT, dtypes=FLOATS, wrt=(0, 1), takes_all=False
+        F, "gammainc", tt.gammainc, special.gammainc, _SHAPE, _ARGUMENT, dtypes=FLOATS, wrt=(0, 1), takes_all=False,
+        kinds=("values", "first", "second"),
     ),
     elementwise(
-        F, "gammaincc", tt.gammaincc, special.gammaincc, _SHAPE, _ARGUMENT, dtypes=FLOATS, wrt=(0, 1), takes_all=False
+        F, "gammaincc", tt.gammaincc, special.gammaincc, _SHAPE, _ARGUMENT, dtypes=FLOATS, wrt=(0, 1), takes_all=False,
+        kinds=("values", "first", "second"),
     ),
     elementwise(
         F, "gammaincinv", tt.gammaincinv, special.gammaincinv, _POSITIVE, _PROBABILITY, dtypes=FLOATS, wrt=(0, 1),

@@ -11,7 +11,6 @@ What is here is written for the functions of any of NumPy, JAX and PyTorch; C an
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
     Repeat = Callable[[Callable[[Any], Any], Any], Any]
 
-__all__ = ["NEWTON_STEPS", "beta_tail_integral", "gamma_tail_integral", "quadrature_rule"]
+__all__ = ["NEWTON_STEPS", "QUADRATURE", "beta_tail_integral", "gamma_tail_integral"]
 
 # exp(-BOUND) is nothing beside 1; so many nodes and Newton steps find and integrate all below it.
 BOUND, NODES, NEWTON_STEPS = 40.0, 48, 12
@@ -30,11 +29,13 @@ BOUND, NODES, NEWTON_STEPS = 40.0, 48, 12
 NEAR_GAMMA, NEAR_BETA = 0.05, 0.003
 
 
-@cache
-def quadrature_rule() -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Return the nodes and weights of Gauss and Legendre's rule on the interval from 0 to 1."""
+def _rule() -> tuple[tuple[float, ...], tuple[float, ...]]:
     nodes, weights = np.polynomial.legendre.leggauss(NODES)
-    return tuple((nodes + 1) / 2), tuple(weights / 2)
+    return tuple(((nodes + 1) / 2).tolist()), tuple((weights / 2).tolist())
+
+
+# Nodes and weights of Gauss and Legendre's rule on the interval from 0 to 1.
+QUADRATURE = _rule()
 
 
 def repeated(step: Callable[[Any], Any], start: Any) -> Any:
@@ -46,7 +47,7 @@ def repeated(step: Callable[[Any], Any], start: Any) -> Any:
 
 def _integral(xp: ModuleType, end: Any, integrand: Callable[[Any], Any]) -> Any:
     """Integrate from 0 to `end`, the nodes along a last dimension."""
-    nodes, weights = (end.new_tensor(r) if hasattr(end, "new_tensor") else xp.asarray(r) for r in quadrature_rule())
+    nodes, weights = (end.new_tensor(r) if hasattr(end, "new_tensor") else xp.asarray(r) for r in QUADRATURE)
     return end * (weights * integrand(end[..., None] * nodes)).sum(-1)
 
 

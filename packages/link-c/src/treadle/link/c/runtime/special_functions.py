@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from treadle.tensor import quadrature_rule
+from treadle.tensor import QUADRATURE
 
 # The algorithms and their numbers are those of `treadle.tensor.scalar.tail_moments`.
 _TABLES = "".join(
     f"static const double tr_rule_{name}[] = {{{', '.join(map(repr, map(float, values)))}}};\n"
-    for name, values in zip(("nodes", "weights"), quadrature_rule(), strict=True)
+    for name, values in zip(("nodes", "weights"), QUADRATURE, strict=True)
 )
 
 SPECIAL = {
