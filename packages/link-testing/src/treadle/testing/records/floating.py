@@ -28,7 +28,7 @@ def _parts(x: Array) -> tuple[Array, ...]:
 
 
 def _scaled(x: Array, n: Array) -> Array:
-    return np.ldexp(x, n.astype("int32"))
+    return np.asarray(np.ldexp(x, n.astype("int32")))
 
 
 _ALL = (

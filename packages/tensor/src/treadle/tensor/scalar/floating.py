@@ -10,7 +10,7 @@ import numpy as np
 
 from treadle.tensor.broadcasting import zeros_like
 from treadle.tensor.conversion import as_tensor_variable, constant
-from treadle.tensor.dtype_rules import of_ufunc
+from treadle.tensor.dtype_rules import of_ufunc, promote
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.scalar.arithmetic import abs_, maximum, mod, mul, neg, sign, sub, true_div
 from treadle.tensor.scalar.cast import cast, identity, switch
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import Variable
-    from treadle.tensor.dtype_rules import Operand, Signature
+    from treadle.tensor.dtype_rules import DtypeRule, Operand, Signature
     from treadle.tensor.variable import TensorLike, TensorVariable
 
     Inputs = Sequence[TensorVariable]
@@ -58,6 +58,20 @@ _HALF_BITS, _HALF_LEAST, _HALF_LARGEST = 10, -14, 65504.0
 def _exponent_dtypes(operands: Sequence[Operand]) -> Signature:
     loops, _ = of_ufunc("fabs")(operands)
     return loops, np.dtype("int32")
+
+
+def _only(name: str, *, half: bool) -> DtypeRule:
+    """Return the dtype rule of a ufunc, for float16 only or for longer floats only."""
+    rule = of_ufunc(name)
+
+    def resolve(operands: Sequence[Operand]) -> Signature:
+        found = rule(operands)
+        if (found[1] == np.float16) != half:
+            msg = "float16 and longer floats are computed apart"
+            raise TypeError(msg)
+        return found
+
+    return resolve
 
 
 def _copysign_terms(ct: TensorVariable, out: TensorVariable, xs: Inputs) -> Terms:
@@ -195,38 +209,44 @@ fraction = Elemwise(
     )
 )  # fmt: skip
 # The neighbour of a number, and the distance to it, are those of its dtype; float16 is computed in float32.
-_nextafter = Elemwise(ScalarOp(ufunc="nextafter", holomorphic=False, pullback=lambda ct, out, xs: (ct, zeros_like(ct))))
+_nextafter = Elemwise(
+    ScalarOp(
+        ufunc="nextafter", dtypes=_only("nextafter", half=False), pullback=lambda ct, out, xs: (ct, zeros_like(ct))
+    )
+)
 _nextafter_half = Elemwise(
     ScalarOp(
-        name="nextafter_half", dtypes=of_ufunc("nextafter"), impl=np.nextafter, body=_next_half,
+        name="nextafter_half", dtypes=_only("nextafter", half=True), impl=np.nextafter, body=_next_half,
         pullback=lambda ct, out, xs: (ct, zeros_like(ct)),
     )
 )  # fmt: skip
-_spacing_of_float = Elemwise(ScalarOp(ufunc="spacing", discrete=True, body=_spacing))
+_spacing_of_float = Elemwise(
+    ScalarOp(ufunc="spacing", dtypes=_only("spacing", half=False), discrete=True, body=_spacing)
+)
 _spacing_of_half = Elemwise(
     ScalarOp(
-        name="spacing_half", dtypes=of_ufunc("spacing"), impl=np.spacing, discrete=True,
+        name="spacing_half", dtypes=_only("spacing", half=True), impl=np.spacing, discrete=True,
         # NumPy's is the distance to the next larger float16.
-        body=lambda x: switch(isinf(x), math.nan, sub(_nextafter_half(x, _number(inf, x)), x)),
+        body=lambda x: switch(isinf(x), math.nan, sub(_next_half(x, _number(inf, x)), x)),
     )
 )  # fmt: skip
 
 
-def _is_half(function: Elemwise, *operands: TensorVariable) -> bool:
-    scalar_op = function.scalar_ops[0]
-    return bool(scalar_op.signature([x.type.numpy_dtype for x in operands])[1] == np.float16)
+def _is_half(name: str, *operands: TensorVariable) -> bool:
+    dtype = promote([x.type.numpy_dtype for x in operands])
+    return dtype.kind != "c" and of_ufunc(name)([dtype] * len(operands))[1] == np.float16
 
 
 def nextafter(x1: TensorLike, x2: TensorLike) -> TensorVariable:
     """Return the next number after `x1` towards `x2` (as numpy.nextafter)."""
     x, y = as_tensor_variable(x1), as_tensor_variable(x2)
-    return (_nextafter_half if _is_half(_nextafter, x, y) else _nextafter)(x, y)
+    return (_nextafter_half if _is_half("nextafter", x, y) else _nextafter)(x, y)
 
 
 def spacing(x: TensorLike) -> TensorVariable:
     """Return the distance of a number to the nearest one beyond it (as numpy.spacing); its gradient is zero."""
     var = as_tensor_variable(x)
-    return (_spacing_of_half if _is_half(_spacing_of_float, var) else _spacing_of_float)(var)
+    return (_spacing_of_half if _is_half("spacing", var) else _spacing_of_float)(var)
 
 
 def frexp(x: TensorLike) -> tuple[TensorVariable, TensorVariable]:

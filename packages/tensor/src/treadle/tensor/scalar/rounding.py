@@ -101,7 +101,7 @@ def round_(a: TensorLike, decimals: SupportsIndex | str | None = 0, mode: str | 
         ``half_to_even`` (the default, NumPy's) or ``half_away_from_zero`` (C's).
     """
     if decimals is None or isinstance(decimals, str):
-        decimals, mode = 0, decimals
+        mode, decimals = decimals, 0
     places = as_integer("round: decimals", decimals)
     chosen = as_choice("round: the mode", mode, (None, "half_to_even", "half_away_from_zero"))
     rounded = round_half_away_from_zero if chosen == "half_away_from_zero" else round_half_to_even

@@ -61,6 +61,8 @@ for _name, _texts in {
     "fmod": {"f": "fmod{s}({0}, {1})"},
     "ldexp": {"f": "ldexp{s}({0}, {1} > 5000 ? 5000 : {1} < -5000 ? -5000 : (int){1})"},
     "frexp_exponent": {"f": "tr_exponent_{t}({0})"},
+    "frexp_mantissa": {"f": "tr_mantissa_{t}({0})"},
+    "spacing": {"f": "tr_spacing_{t}({0})"},
     # Integers.
     "gcd": {"iu": "tr_gcd_{t}({0}, {1})"},
     "bitwise_count": {
@@ -126,7 +128,7 @@ for _name, _text in {
     "true_div": "tr_div_{t}({0}, {1})",
     "neg": "tr_neg_{t}({0})",
     "sign": "tr_sign_{t}({0})",
-    "abs": "__builtin_cabs{s}({0})",
+    "abs": "tr_size_{t}({0})",
     "maximum": "tr_larger_{t}({0}, {1})",
     "minimum": "tr_smaller_{t}({0}, {1})",
     "identity": "{0}",

@@ -63,6 +63,18 @@ static $Type tr_pow_$short($Type a, $Type b) {
   return __builtin_cpow$suffix(a, b);
 }
 """,
+    # Large and small numbers are scaled by a power of two, so that squares stay in range.
+    "size": """\
+static inline $Real tr_size_$short($Type a) {
+  $Real x = fabs$suffix(__real__ a), y = fabs$suffix(__imag__ a), size = x > y ? x : y, scale = 1, back = 1;
+  scale = size > $large ? $small : size < $small ? $large : 1;
+  back = size > $large ? $large : size < $small ? $small : 1;
+  x *= scale;
+  y *= scale;
+  size = sqrt$suffix(x * x + y * y) * back;
+  return isinf(x) || isinf(y) ? ($Real)INFINITY : size;
+}
+""",
     "sign": """\
 static inline $Type tr_sign_$short($Type a) {
   const $Real ar = __real__ a, ai = __imag__ a, size = hypot$suffix(ar, ai);
@@ -127,5 +139,6 @@ static inline $Type tr_smaller_$short($Type a, $Type b) { return a != a || tr_re
 def complex_functions(ctype: CType) -> dict[str, str]:
     """Return the text of every helper for complex numbers of a type, by name."""
     real = "float" if ctype.suffix else "double"
-    words = {"Type": ctype.computed, "Real": real, "short": ctype.short, "suffix": ctype.suffix}
+    limits = {"large": "0x1p60f", "small": "0x1p-60f"} if ctype.suffix else {"large": "0x1p500", "small": "0x1p-500"}
+    words = {**limits, "Type": ctype.computed, "Real": real, "short": ctype.short, "suffix": ctype.suffix}
     return {f"tr_{name}_{ctype.short}": Template(text).substitute(words) for name, text in _FUNCTIONS.items()}

@@ -204,6 +204,31 @@ static $Acc ${name}_run(const $Elem *x, int64_t n) {
 }
 """
 
+# Parts are added up side by side.
+_COMPLEX_SUM = """\
+typedef $Real ${name}_v __attribute__((vector_size(64)));
+static $Acc ${name}_run(const $Elem *x, int64_t n) {
+  enum { L = 64 / sizeof($Real) };
+  const $Real *p = (const $Real *)x;
+  $Real re = 0, im = 0;
+  int64_t i = 0;
+  if (n > 2048) {
+    const int64_t h = n / 2 & ~(int64_t)255;
+    return ${name}_run(x, h) + ${name}_run(x + h, n - h);
+  }
+  if (2 * n >= 4 * L) {
+    ${name}_v t[4], y;
+    memcpy(t, p, sizeof t);
+    for (i = 4 * L; i + 4 * L <= 2 * n; i += 4 * L)
+      for (int k = 0; k < 4; k++) { memcpy(&y, p + i + k * L, sizeof y); t[k] += y; }
+    t[0] = (t[0] + t[1]) + (t[2] + t[3]);
+    for (int k = 0; k < L; k += 2) { re += t[0][k]; im += t[0][k + 1]; }
+  }
+  for (; i < 2 * n; i += 2) { re += p[i]; im += p[i + 1]; }
+  return __builtin_complex(re, im);
+}
+"""
+
 _LOOPS = """\
 static void ${name}_start(int64_t n, char *acc) { for (int64_t j = 0; j < n; j++) (($Acc *)acc)[j] = $start; }
 static void ${name}_row(int64_t n, const char *p, int64_t s, char *acc) {
@@ -345,8 +370,11 @@ def reducer(kind: str, source: CType, acc: CType, out: CType, *, merged: bool = 
         store = "tr_f64_to_f16(y)" if acc.short == "f64" else "tr_f32_to_f16(y)"
     elif out.short == "b" and acc.short != "b":
         store = "(y != 0)"
-    types = {"Acc": acc.computed, "Elem": source.stored, "Out": out.stored, "name": name}
+    real = "float" if acc.suffix else "double"
+    types = {"Acc": acc.computed, "Elem": source.stored, "Out": out.stored, "name": name, "Real": real}
     run = _VECTORS if vector else _COMPLEX if number else _SCALARS
+    if number and how == "sum" and source.short == acc.short:
+        run = _COMPLEX_SUM
     parts = [run, _LOOPS, _SETTLE if compensated else "", _MERGED if merged else ""]
     body = Template("".join(parts)).substitute(
         types,

@@ -86,9 +86,33 @@ static inline $Type tr_mod_$short($Type a, $Type b) {
 """,
     "exponent": """\
 static inline int32_t tr_exponent_$short($Type a) {
+  union { $Type f; $Unsigned u; } x;
   int exponent = 0;
+  x.f = a;
+  const int stored = (int)(x.u >> $mantissa & (2 * $bias + 1));
+  if (stored && stored <= 2 * $bias) return stored - $bias + 1;
   if (isfinite(a)) (void)frexp$suffix(a, &exponent);
   return exponent;
+}
+""",
+    "mantissa": """\
+static inline $Type tr_mantissa_$short($Type a) {
+  union { $Type f; $Unsigned u; } x;
+  int exponent = 0;
+  x.f = a;
+  const int stored = (int)(x.u >> $mantissa & (2 * $bias + 1));
+  if (!stored || stored > 2 * $bias) return isfinite(a) ? frexp$suffix(a, &exponent) : a;
+  x.u = (x.u & ~(($Unsigned)(2 * $bias + 1) << $mantissa)) | ($Unsigned)($bias - 1) << $mantissa;
+  return x.f;
+}
+""",
+    # The distance to the number with the next bits.
+    "spacing": """\
+static inline $Type tr_spacing_$short($Type a) {
+  union { $Type f; $Unsigned u; } x;
+  x.f = a == 0 ? 0 : a;
+  x.u++;
+  return isfinite(a) ? x.f - a : ($Type)NAN;
 }
 """,
 }
@@ -183,6 +207,8 @@ def scalar_helpers() -> dict[str, str]:
             "suffix": ctype.suffix,
             "bits": ctype.size * 8,
             "zero": _ZERO.get(ctype.short, "0"),
+            "mantissa": 52 if ctype.size == 8 else 23,
+            "bias": 1023 if ctype.size == 8 else 127,
             **{v: _SIZE[ctype.kind].format(w, f"uint{ctype.size * 8}_t") for v, w in (("x", "a"), ("y", "b"))},
         }
         for family, text in families.items():

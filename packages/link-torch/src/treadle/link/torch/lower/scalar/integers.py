@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, cast
+
 import torch
 
 from treadle.link.torch.lower.scalar.arithmetic import unsigned_mod
 from treadle.link.torch.scalars import SCALARS
 
-_remainder = unsigned_mod.make(("uint64", "uint64"))
+if TYPE_CHECKING:
+    from treadle.link.torch.scalars import TensorFunction
+
+_remainder = cast("TensorFunction", unsigned_mod.make(("uint64", "uint64")))
 SCALARS.register("gcd", {"i": torch.gcd})
 
 
