@@ -7,6 +7,7 @@ import pytest
 
 import treadle.tensor as tt
 from treadle.compile import function
+from treadle.graph import VectorizeError, vectorize_graph
 
 X = np.arange(20.0).reshape(5, 4)
 x = tt.dmatrix("x")
@@ -30,6 +31,15 @@ def test_slice_that_is_an_input_indexes_and_writes(given: slice) -> None:
     np.testing.assert_array_equal(rows, X[given])
     np.testing.assert_array_equal(columns, X[:, given])
     np.testing.assert_array_equal(written, expected)
+
+
+def test_slice_is_the_same_for_a_whole_batch() -> None:
+    s, wide = tt.slicetype("s"), tt.dtensor3("wide")
+    run = function([wide, s], vectorize_graph(x[s], {x: wide}), mode="VM")
+    both = np.stack([X, -X])
+    np.testing.assert_array_equal(run(both, slice(None, 1, -1)), both[:, :1:-1])
+    with pytest.raises(VectorizeError, match="the bounds of slices would differ"):
+        vectorize_graph(x[tt.make_slice(i, None)], {i: tt.lvector()})
 
 
 def test_constant_slices_and_none_are_indices() -> None:

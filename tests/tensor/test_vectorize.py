@@ -184,9 +184,9 @@ def test_every_op_has_a_rule() -> None:
     ops = {k for k in below(Op) if k.__module__.startswith("treadle.tensor.") and not k.__name__.startswith("_")}
     concrete = [k for k in ops if not getattr(k, "__abstractmethods__", None)]
     assert len(concrete) > 15
-    # SciPy searches for one optimum after the other, as `Blockwise` does with any op; slices, and scalars that are no
-    # tensors, have no batch.
-    without = {"LinearSolution", "MakeSlice", "Optimum", "ScalarFromTensor", "SliceBounds", "TensorFromScalar"}
+    # SciPy searches for one optimum after the other, as `Blockwise` does with any op; scalars that are no tensors
+    # have no batch.
+    without = {"LinearSolution", "Optimum", "ScalarFromTensor", "TensorFromScalar"}
     assert {k.__name__ for k in concrete if not hasattr(k, "vectorize_node")} == without
 
 

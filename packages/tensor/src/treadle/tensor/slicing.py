@@ -20,6 +20,7 @@ from treadle.tensor.scalar.comparison import eq, ge, gt, lt
 from treadle.tensor.shape import LENGTH, lengths
 from treadle.tensor.type_other import NoneConst, NoneTypeT, SliceConstant, SliceType, slicetype
 from treadle.tensor.types import TensorType
+from treadle.tensor.vectorize import refuse_batched
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -58,12 +59,29 @@ class MakeSlice(Op):
         del node
         output_storage[0][0] = slice(*(None if x is None else int(x) for x in inputs))
 
+    def vectorize_node(self, node: Apply, *inputs: Variable) -> Apply:
+        """Make the slice anew; its bounds must be the same for the whole batch.
+
+        Raises
+        ------
+        VectorizeError
+            If a bound has batch dimensions.
+        """
+        _refuse_batch(node, inputs)
+        return self.make_node(*inputs)
+
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Say that nothing flows back."""
         return [[False] for _ in node.inputs]
 
 
 make_slice = MakeSlice()
+
+
+def _refuse_batch(node: Apply, inputs: Sequence[Variable]) -> None:
+    """Refuse numbers that differ along a batch."""
+    pairs = zip(node.inputs, inputs, strict=True)
+    refuse_batched(((a, b) for a, b in pairs if isinstance(a.type, TensorType)), "the bounds of slices")  # type: ignore[misc]  # tensors
 
 
 def _as_bound(given: object) -> Variable:
@@ -100,6 +118,17 @@ class SliceBounds(Op):
         start, stop, step = picked.indices(int(n))
         for cell, value in zip(output_storage, (start, stop if stop >= 0 else -int(n) - 1, step), strict=True):
             cell[0] = np.array(value, LENGTH)
+
+    def vectorize_node(self, node: Apply, *inputs: Variable) -> Apply:
+        """Take the bounds anew; the slice and the length are the same for the whole batch.
+
+        Raises
+        ------
+        VectorizeError
+            If the length has batch dimensions.
+        """
+        _refuse_batch(node, inputs)
+        return self.make_node(*inputs)
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Say that nothing flows back."""
