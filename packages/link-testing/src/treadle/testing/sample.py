@@ -120,7 +120,7 @@ class Sample:
     name
         Its name; unique in the family.
     family
-        The module of ``treadle.tensor`` that it belongs to.
+        The module of ``treadle.tensor`` that it belongs to, or what a composed function is about.
     build
         Takes variables, returns the result or a tuple of results.
     oracle

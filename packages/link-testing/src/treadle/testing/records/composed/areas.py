@@ -1,0 +1,50 @@
+"""How records of composed functions are made: one expression, of NumPy's names, for treadle and for NumPy."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treadle import tensor as tt
+from treadle.testing.domain import Domain
+from treadle.testing.records.structured import number, of_shape
+from treadle.testing.sample import COMPOSED, Sample
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Unpack
+
+    from treadle.testing.sample import Operand, Traits
+
+# Numbers that are no ties, and far from where functions bend.
+APART = Domain(0.3, 2.7, special=False)
+SCALAR = of_shape((), domain=APART)
+VECTOR = of_shape((5,), empty=(0,), domain=APART)
+POINTS = of_shape((5,), domain=APART)
+MATRIX = of_shape((3, 4), empty=(0, 4), domain=APART)
+CUBE = of_shape((2, 3, 4), empty=(2, 0, 4), domain=APART)
+COUNT = number(3)
+FLOAT = ("float64",)
+BOTH = ("int64", "float64")
+
+
+def both(
+    area: str, name: str, expression: Callable[..., object], *operands: Operand, **traits: Unpack[Traits]
+) -> Sample:
+    """Return a record of an expression of a namespace, treadle's or NumPy's, and arrays."""
+    return apart(area, name, partial(expression, tt), partial(expression, np), *operands, **traits)
+
+
+def apart(
+    area: str,
+    name: str,
+    build: Callable[..., object],
+    oracle: Callable[..., Any],
+    *operands: Operand,
+    **traits: Unpack[Traits],
+) -> Sample:
+    """Return a record of an expression that NumPy writes otherwise."""
+    given: Traits = {"dtypes": FLOAT, "kinds": COMPOSED, "variants": ("plain", "empty"), "order": 1, **traits}
+    return Sample(name, area, build, oracle, operands, **given)
