@@ -92,3 +92,9 @@ def test_dtype_of_real_if_close_must_not_depend_on_values() -> None:
     assert tt.real_if_close([1.0, 2.0]).eval().tolist() == [1, 2]
     with pytest.raises(DtypeError, match="real_if_close: the dtype of the result would depend on the values"):
         tt.real_if_close([1j])
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_neighbours_of_short_floats_stay_short_beside_python_numbers(dtype: str) -> None:
+    x = np.array([1, -1, 6.5], dtype)
+    np.testing.assert_array_equal(_value(lambda v: tt.nextafter(v, 2), x), np.nextafter(x, 2), strict=True)

@@ -10,7 +10,7 @@ import numpy as np
 
 from treadle.tensor.broadcasting import zeros_like
 from treadle.tensor.conversion import as_tensor_variable, constant
-from treadle.tensor.dtype_rules import of_ufunc, promote
+from treadle.tensor.dtype_rules import of_ufunc
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.scalar.arithmetic import abs_, maximum, mod, mul, neg, sign, sub, true_div
 from treadle.tensor.scalar.cast import cast, identity, switch
@@ -232,21 +232,24 @@ _spacing_of_half = Elemwise(
 )  # fmt: skip
 
 
-def _is_half(name: str, *operands: TensorVariable) -> bool:
-    dtype = promote([x.type.numpy_dtype for x in operands])
-    return dtype.kind != "c" and of_ufunc(name)([dtype] * len(operands))[1] == np.float16
+def _is_half(name: str, *operands: TensorLike) -> bool:
+    """Whether a ufunc's result is float16; Python numbers follow the other operands."""
+    kinds = [type(x) if type(x) in {int, float} else as_tensor_variable(x).type.numpy_dtype for x in operands]
+    try:
+        return of_ufunc(name)(kinds)[1] == np.float16
+    except TypeError:
+        # The scalar op refuses these dtypes by name.
+        return False
 
 
 def nextafter(x1: TensorLike, x2: TensorLike) -> TensorVariable:
     """Return the next number after `x1` towards `x2` (as numpy.nextafter)."""
-    x, y = as_tensor_variable(x1), as_tensor_variable(x2)
-    return (_nextafter_half if _is_half("nextafter", x, y) else _nextafter)(x, y)
+    return (_nextafter_half if _is_half("nextafter", x1, x2) else _nextafter)(x1, x2)
 
 
 def spacing(x: TensorLike) -> TensorVariable:
     """Return the distance of a number to the nearest one beyond it (as numpy.spacing); its gradient is zero."""
-    var = as_tensor_variable(x)
-    return (_spacing_of_half if _is_half("spacing", var) else _spacing_of_float)(var)
+    return (_spacing_of_half if _is_half("spacing", x) else _spacing_of_float)(x)
 
 
 def frexp(x: TensorLike) -> tuple[TensorVariable, TensorVariable]:

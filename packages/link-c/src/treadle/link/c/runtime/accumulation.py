@@ -103,11 +103,7 @@ _NAMES = {kind.short: name for name, kind in CTYPES.items()}
 _OF_TRUTH = {"sum": "{a} | {y}", "prod": "{a} & {y}"}
 
 
-_OF_COMPLEX = {
-    "prod": "tr_mul_$short({a}, {y})",
-    "max": "tr_larger_$short({a}, {y})",
-    "min": "tr_smaller_$short({a}, {y})",
-}
+_OF_COMPLEX = {"prod": "tr_mul_$short({a}, {y})"}
 
 
 def _walk(name: str, source: CType, result: CType, join: str, lines: str, more: dict[str, str]) -> str:
