@@ -298,7 +298,7 @@ def iv(v: TensorLike, x: TensorVariable) -> TensorVariable:
 def kve(v: TensorLike, x: TensorVariable) -> TensorVariable:
     """Return the modified Bessel function of the second kind times exp(x)."""
     _, a, safe = _operands(v, x)
-    value = switch(eq(x, 0), inf, switch(eq(x, inf), nan, _k_scaled(a, safe)))
+    value = switch(eq(x, 0), inf, switch(eq(x, inf), 0, _k_scaled(a, safe)))
     return switch(ge(x, 0), value, nan)
 
 
