@@ -114,6 +114,28 @@ def _positive(count: int) -> Callable[[np.random.Generator], list[Any]]:
     return lambda random: [random.uniform(0, 1 if at == 2 else 20, 10**6) for at in range(count)]
 
 
+# Products, convolutions, transforms
+
+
+def _convolved(xp: Any, x: Any, w: Any) -> Any:
+    if xp.__name__ == "jax.numpy":
+        return import_module("jax.lax").conv(x, w, (1, 1), "VALID")
+    return xp.conv2d(x, w)
+
+
+def _convolution_energy(xp: Any, x: Any, w: Any) -> Any:
+    return (_convolved(xp, x, w) ** 2).sum()
+
+
+def _three(xp: Any, a: Any, b: Any, c: Any) -> Any:
+    options = {"optimize": True} if xp.__name__ == "numpy" else {}
+    return xp.einsum("ij,jkl,kl->il", a, b, c, **options)
+
+
+def _transformed(xp: Any, x: Any) -> Any:
+    return abs(xp.fft.fft(x))
+
+
 # Models
 
 
@@ -259,6 +281,23 @@ RUN = {
     "bincount": Model("bincount, 1e6 integers below 1000", _counted, lambda xp, i: xp.bincount(i), without=("jax",)),
     "searchsorted": Model("searchsorted, 1e6 among 1e3", _among, lambda xp, a, v: xp.searchsorted(a, v)),
     "unique": Model("unique, 1e6 integers below 1000", _counted, lambda xp, i: xp.unique(i), without=("jax",)),
+    "conv2d": Model(
+        "2-d convolution, 32 x 3 x 64 x 64, 16 filters of 5 x 5",
+        _normal((32, 3, 64, 64), (16, 3, 5, 5)),
+        _convolved,
+        without=("numpy", "pytensor-C", "pytensor-NUMBA"),
+    ),
+    "conv2d_slopes": Model(
+        "the same, its squares summed, with both gradients",
+        _normal((32, 3, 64, 64), (16, 3, 5, 5)),
+        _convolution_energy,
+        slopes=(0, 1),
+        without=("numpy", "pytensor-C", "pytensor-NUMBA"),
+    ),
+    "einsum": Model("einsum ij,jkl,kl->il, 200", _normal((200, 200), (200, 200, 20), (200, 20)), _three),
+    "fft": Model(
+        "abs of the fft of 2^16 numbers", _normal((2**16,)), _transformed, without=("pytensor-C", "pytensor-NUMBA")
+    ),
     "logistic": LOGISTIC,
     "perceptron": PERCEPTRON,
     "radon": RADON,
