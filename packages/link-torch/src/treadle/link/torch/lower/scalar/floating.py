@@ -13,18 +13,26 @@ if TYPE_CHECKING:
 
     from treadle.link.torch.scalars import TensorFunction
 
-SCALARS.register("frexp_exponent", {"f": lambda x: torch.where(torch.isfinite(x), torch.frexp(x).exponent, 0)})
+
+@SCALARS.function("frexp_exponent", kinds="f")
+def frexp_exponent(x: torch.Tensor) -> torch.Tensor:
+    """The exponent, from the bits: PyTorch's compiler makes no code of torch.frexp."""
+    wide = torch.abs(x).to(torch.float64)
+    tiny = wide < 2.0**-1022
+    bits = torch.where(tiny, wide * 2.0**54, wide).view(torch.int64)
+    found = torch.bitwise_right_shift(bits, 52) - 1022 - torch.where(tiny, 54, 0)
+    return torch.where((wide == 0) | ~torch.isfinite(wide), 0, found)
 
 
 @SCALARS.function("cbrt", kinds="f")
 def cbrt(x: torch.Tensor) -> torch.Tensor:
     """The cube root of the number scaled by powers of eight, by a power and a step of Newton's method."""
-    mantissa, exponent = torch.frexp(torch.abs(x).to(torch.float64))
-    third = torch.div(exponent, 3, rounding_mode="floor")
-    scaled = mantissa * torch.pow(2.0, exponent - 3 * third)
+    third = torch.div(frexp_exponent(x), 3, rounding_mode="floor")
+    down = torch.bitwise_left_shift(1023 - third, 52).view(torch.float64)
+    scaled = torch.abs(x).to(torch.float64) * down * down * down
     near = torch.pow(scaled, 1 / 3)
     near = near - (near * near * near - scaled) / (3 * near * near)
-    root = near * torch.pow(torch.tensor(2.0, dtype=torch.float64), third)
+    root = near * torch.bitwise_left_shift(1023 + third, 52).view(torch.float64)
     return torch.where((x == 0) | ~torch.isfinite(x), x, torch.copysign(root.to(x.dtype), x))
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from treadle.link.torch.scalars import TensorFunction
 
 _remainder = cast("TensorFunction", unsigned_mod.make(("uint64", "uint64")))
-SCALARS.register("gcd", {"i": torch.gcd})
+SCALARS.register("gcd", {"i": lambda a, b: torch.abs(torch.gcd(a, b))})
 
 
 @SCALARS.function("gcd", kinds="u")
