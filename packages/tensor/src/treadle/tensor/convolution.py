@@ -32,13 +32,12 @@ from treadle.tensor.types import TensorType
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import treadle.tensor.vectorize as looping
     from treadle.graph import SymbolicShape, Variable
-    from treadle.tensor import batching
+    from treadle.tensor import batching, vectorizing
     from treadle.tensor.variable import TensorLike, TensorNode, TensorVariable
 else:
     batching = lazy_module("treadle.tensor.batching")
-    looping = lazy_module("treadle.tensor.vectorize")
+    vectorizing = lazy_module("treadle.tensor.vectorizing")
 
 __all__ = [
     "ConvND",
@@ -285,7 +284,7 @@ class ConvND(TensorOp):
         count = _size(ns[:batch])
         known = known_integer(count)
         if known is None:  # of groups, which are a static parameter
-            return looping.in_a_loop(self, node, *inputs)
+            return vectorizing.in_a_loop(self, node, *inputs)
         groups = known * self.groups
         op = ConvND(self.part, self.stride, self.dilation, self.padding, groups)
         images_first = self.part != "filter"

@@ -9,6 +9,7 @@ import numpy as np
 from treadle.config import lazy_module, text_of
 from treadle.graph import Constant, as_flag
 from treadle.tensor.arguments import as_choice, as_integer, as_items, known_integer
+from treadle.tensor.batching import most_batch, refuse_batched, spread_all
 from treadle.tensor.conversion import as_tensor_variable, constant
 from treadle.tensor.dimshuffle import NEW, dimshuffle
 from treadle.tensor.errors import ShapeError, TensorTypeError
@@ -22,7 +23,6 @@ from treadle.tensor.scalar.complex_numbers import complex_, imag, real
 from treadle.tensor.scalar.logic import bitwise_and
 from treadle.tensor.searching import BinCount, SearchSorted
 from treadle.tensor.shape import LENGTH, flatten, lengths, reshape, shape_i
-from treadle.tensor.vectorize import most_batch, refuse_batched, spread_all
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -20,7 +20,7 @@ from treadle.tensor.scalar.comparison import eq, ge, gt, lt
 from treadle.tensor.shape import LENGTH, lengths
 from treadle.tensor.type_other import NoneConst, NoneTypeT, SliceConstant, SliceType, slicetype
 from treadle.tensor.types import TensorType
-from treadle.tensor.vectorize import refuse_batched
+from treadle.tensor.batching import refuse_batched
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.config import lazy_module
-from treadle.tensor.batching import *  # noqa: F403 - until all users name that module
 from treadle.tensor.batching import complete
 from treadle.tensor.gufunc import safe_signature
 from treadle.tensor.types import TensorType
