@@ -41,7 +41,7 @@ def test_functions_are_not_hidden_by_modules_of_their_name(first: str) -> None:
 
 
 def test_special_has_every_function_of_scipy_that_treadle_has() -> None:
-    ours = importlib.import_module("treadle.tensor.special")
+    importlib.import_module("treadle.tensor.special")
     theirs = {name for name in special.__all__ if callable(getattr(special, name)) and not name[0].isupper()}
     assert [
         name

@@ -9,6 +9,7 @@ import numpy as np
 from treadle.config import text_of
 from treadle.graph import Apply, Constant, Op, Variable, static_op
 from treadle.tensor.arguments import as_integer, known_integer
+from treadle.tensor.batching import refuse_batched
 from treadle.tensor.broadcasting import broadcast_to
 from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.errors import IndexingError, NotScalarConstantError, TensorTypeError
@@ -20,7 +21,6 @@ from treadle.tensor.scalar.comparison import eq, ge, gt, lt
 from treadle.tensor.shape import LENGTH, lengths
 from treadle.tensor.type_other import NoneConst, NoneTypeT, SliceConstant, SliceType, slicetype
 from treadle.tensor.types import TensorType
-from treadle.tensor.batching import refuse_batched
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
