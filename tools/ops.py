@@ -43,10 +43,19 @@ LIBRARIES = (np, np.linalg, scipy.special, np.fft, scipy.signal)
 TOOLS = {
     *("as_op", "as_tensor", "as_tensor_variable", "constant", "constant_difference", "filled_index", "gather_plan"),
     *("grad", "ifelse", "load_families", "range_length", "shared", "stage", "static_positions", "symbolic_count"),
-    *("TensorNode", "tensors", "wrap_external", "wrap_py", "none_type_t", "slicetype"),
-    # Of whole graphs, which tests/tensor/test_derivatives.py is about:
+    *("TensorNode", "tensors", "wrap_external", "wrap_py", "none_type_t", "slicetype", "compiled_loop", "assert_op"),
+    # Of whole graphs, and of functions, which tests of their own are about:
     *("Lop", "Rop", "grad_not_implemented", "grad_undefined", "hessian", "hessian_vector_product", "jacobian"),
-    *("pullback", "pushforward", "subgraph_grad"),
+    *("pullback", "pushforward", "subgraph_grad", "apply_along_axis", "apply_over_axes", "vectorize"),
+    # What is known when a graph is built, and the parts of indices:
+    *("advanced_subtensor", "as_index_literal", "as_index_variable", "basic_subtensor", "get_canonical_form_slice"),
+    *("get_idx_list", "get_scalar_constant_value", "get_scalar_type", "get_slice_elements", "get_vector_length"),
+    *("get_underlying_scalar_constant_value", "index_vars_to_types", "indexed_result_shape", "is_flat", "isscalar"),
+    *("indices_from_subtensor", "iscomplexobj", "isrealobj", "ndim", "parse_gufunc_signature", "safe_signature"),
+    *("slice_at_axis", "unflatten_index_variables", "values_eq_approx_always_true", "broadcast_shapes", "make_slice"),
+    *("as_scalar", "scalar_from_tensor", "tensor_from_scalar", "transfer", "quadrature_rule"),
+    # Integrals that derivatives of other functions are computed with:
+    *("beta_tail_integral", "gamma_tail_integral"),
 }
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tools import documented, rules
+from tools import coverage, documented, ops, rules
 from tools.pages import PAGES
 
 
@@ -28,3 +28,12 @@ def test_every_documented_name_and_entry_is_pinned_by_a_test() -> None:
 
 def test_no_marker_names_what_is_not_documented() -> None:
     assert documented.unknown() == []
+
+
+def test_every_public_function_has_a_sample_record() -> None:
+    assert ops.unchecked() == []
+
+
+def test_every_name_that_is_missing_has_a_reason_and_no_other() -> None:
+    assert coverage.unexplained() == []
+    assert coverage.outdated() == []

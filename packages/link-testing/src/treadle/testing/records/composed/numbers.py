@@ -31,6 +31,8 @@ SAMPLES: tuple[Sample, ...] = (
     _both("divmod", lambda _, x, y: divmod(x, y), MATRIX, MATRIX, dtypes=BOTH),
     _apart("largest", tt.largest, np.maximum, MATRIX, MATRIX, wrt=(0, 1)),
     _apart("smallest", tt.smallest, np.minimum, MATRIX, MATRIX, wrt=(0, 1)),
+    _apart("variadic", lambda x, y: tt.variadic_mul(x, tt.variadic_add(x, y, x)), lambda x, y: x * (x + y + x),
+           MATRIX, MATRIX, wrt=(0, 1)),
     _both("where", lambda xp, x, y: xp.where(x > 1.5, x, y), MATRIX, MATRIX, dtypes=BOTH, wrt=(0, 1)),
     _apart("iround", tt.iround, lambda x: np.round(x).astype("int64"), MATRIX),
     _both("isreal", lambda xp, x: xp.isreal(x), MATRIX),
@@ -44,6 +46,15 @@ SAMPLES: tuple[Sample, ...] = (
     _apart("chi2sf", tt.chi2sf, stats.chi2.sf, MATRIX, MATRIX, wrt=(0,)),
     _apart("gammal", tt.gammal, lambda k, x: special.gammainc(k, x) * special.gamma(k), MATRIX, MATRIX, wrt=(1,)),
     _apart("gammau", tt.gammau, lambda k, x: special.gammaincc(k, x) * special.gamma(k), MATRIX, MATRIX, wrt=(1,)),
+    *(
+        _apart(name, getattr(tt, name), getattr(special, name), SCALAR, MATRIX, wrt=(1,))
+        for name in ("ive", "kv", "yv", "yve")
+    ),
+    *(_apart(name, getattr(tt, name), getattr(special, name), MATRIX, wrt=(0,)) for name in ("k0e", "k1")),
+    *(
+        _apart(name, partial(getattr(tt, name), 2), partial(getattr(special, name), 2), MATRIX, wrt=(0,))
+        for name in ("kn", "yn")
+    ),
     # Reductions.
     _apart("max_and_argmax", lambda x: tt.max_and_argmax(x, axis=1), lambda x: (x.max(1), x.argmax(1)), MATRIX),
     _both("nansum", lambda xp, x: xp.nansum(_with_hole(xp, x), axis=0), _HOLED, wrt=(0,), variants=("plain",)),
@@ -72,6 +83,8 @@ SAMPLES: tuple[Sample, ...] = (
     _apart("cumulative_trapezoid", lambda x: tt.cumulative_trapezoid(x, axis=1),
            lambda x: np.cumsum((x[:, 1:] + x[:, :-1]) / 2, axis=1), MATRIX, wrt=(0,)),
     _both("interp", lambda xp, x, y: xp.interp(x, [0.0, 1.0, 3.0], [2.0, -1.0, 4.0]) + y * 0, POINTS, SCALAR, wrt=(0,)),
+    _apart("interpolate1d", lambda x: tt.interpolate1d([0.0, 1.0, 3.0], [2.0, -1.0, 4.0])(x + 0),
+           lambda x: np.interp(x, [0.0, 1.0, 3.0], [2.0, -1.0, 4.0]), POINTS, wrt=(0,), variants=("plain",)),
     # Polynomials.
     _both("poly", lambda xp, x: xp.poly(x), _FOUR, wrt=(0,), variants=("plain",)),
     _both("polyadd", lambda xp, x, y: xp.polyadd(x, y[:2]), _FOUR, _FOUR, wrt=(0, 1), variants=("plain",)),

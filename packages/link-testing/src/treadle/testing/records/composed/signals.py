@@ -61,6 +61,10 @@ SAMPLES: tuple[Sample, ...] = (
     _apart("avg_pool3d", lambda x: tt.avg_pool3d(x, 2), lambda x: pooled(x, 2, np.mean), _VOLUMES, wrt=(0,)),
     _apart("max_pool1d", lambda x: tt.max_pool1d(x, 2), lambda x: pooled(x, 2, np.max), _LINES, wrt=(0,)),
     _apart("max_pool3d", lambda x: tt.max_pool3d(x, 2), lambda x: pooled(x, 2, np.max), _VOLUMES, wrt=(0,)),
+    _apart("pool_2d", lambda x: tt.pool_2d(x, (2, 2), ignore_border=True), lambda x: pooled(x, 2, np.max), _IMAGES,
+           wrt=(0,)),
+    _apart("pool_3d", lambda x: tt.pool_3d(x, (2, 2, 2), ignore_border=True), lambda x: pooled(x, 2, np.max),
+           _VOLUMES, wrt=(0,)),
     _both("convolve", lambda xp, x, y: xp.convolve(x, y, "same"), POINTS, _SHORT, wrt=(0, 1), variants=("plain",)),
     _both("correlate", lambda xp, x, y: xp.correlate(x, y, "full"), POINTS, _SHORT, wrt=(0, 1), variants=("plain",)),
     _apart("signal_convolve", tt.signal.convolve, signal.convolve, of_shape((4, 5)),
@@ -89,6 +93,7 @@ SAMPLES: tuple[Sample, ...] = (
     _apart("rfftfreq", tt.fft.rfftfreq, lambda n: np.fft.rfftfreq(int(n)), number(8), dtypes=("int64",)),
     _both("fftshift", lambda xp, x: xp.fft.fftshift(x), MATRIX, wrt=(0,), variants=("plain",)),
     _both("ifftshift", lambda xp, x: xp.fft.ifftshift(x, axes=1), MATRIX, wrt=(0,), variants=("plain",)),
+    _apart("kaiser", lambda n: tt.kaiser(n, 5.0), lambda n: np.kaiser(int(n), 5.0), number(7), dtypes=("int64",)),
     *(
         _both(name, lambda xp, n, name=name: getattr(xp, name)(n), number(7), dtypes=("int64",), variants=("plain",))
         for name in ("bartlett", "blackman", "hamming", "hanning")
