@@ -286,7 +286,7 @@ def grad(cost: Variable, wrt: Variable) -> Variable:
     return wrt * 0.0 if found is None else found
 
 
-# Whole: treadle.tensor.gradient treadle.tensor.jvp
+# Whole: treadle.tensor.reverse_mode treadle.tensor.jvp
 
 # ------------------------------------------------------------------------------------------------------------------
 # 5. Rewriting

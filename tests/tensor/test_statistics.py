@@ -58,7 +58,7 @@ def test_a_median_of_integers_is_a_float_and_of_a_nan_is_nan() -> None:
 def test_numerical_gradients_are_numpys() -> None:
     x, place = tt.dmatrix("x"), np.array([0.0, 1.0, 1.5, 3.0, 7.0])
     for order in (1, 2):
-        made = tt.numerical_gradient(x, 0.5, place, edge_order=order)
+        made = tt.gradient(x, 0.5, place, edge_order=order)
         found = function([x], list(made), mode="VM")(CUBE[0])
         for ours, theirs in zip(found, np.gradient(CUBE[0], 0.5, place, edge_order=order), strict=True):
             np.testing.assert_allclose(ours, theirs, rtol=1e-12)
@@ -149,7 +149,7 @@ REFUSED: tuple[tuple[Callable[[], object], type[Exception], str], ...] = (
     (lambda: tt.norm(X, 3), ValueError, "Invalid norm order for matrices"),
     (lambda: tt.norm(X[0], "fro"), ValueError, "Invalid norm order 'fro' for vectors"),
     (lambda: tt.average(X, weights=[1.0, 2.0]), TypeError, "Axis must be specified"),
-    (lambda: tt.numerical_gradient(tt.as_tensor([1.0])), ValueError, "too small to calculate"),
+    (lambda: tt.gradient(tt.as_tensor([1.0])), ValueError, "too small to calculate"),
     (lambda: tt.exp.reduce(X), NotImplementedError, r"exp\.reduce"),
 )
 

@@ -114,7 +114,6 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.functional import *  # noqa: F403
     from treadle.tensor.fused_reduction import *  # noqa: F403
     from treadle.tensor.gathering import *  # noqa: F403
-    from treadle.tensor.gradient import *  # noqa: F403
     from treadle.tensor.gradient_control import *  # noqa: F403
     from treadle.tensor.gufunc import *  # noqa: F403
     from treadle.tensor.interpolate import *  # noqa: F403
@@ -133,6 +132,7 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.quantiles import *  # noqa: F403
     from treadle.tensor.rearrangement import *  # noqa: F403
     from treadle.tensor.repetition import *  # noqa: F403
+    from treadle.tensor.reverse_mode import *  # noqa: F403
     from treadle.tensor.scalar.bessel_functions import *  # noqa: F403
     from treadle.tensor.scalar.entropy import *  # noqa: F403
     from treadle.tensor.scalar.error_functions import *  # noqa: F403

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from treadle.tensor.variable import AxisLike, TensorLike, TensorVariable
 
-__all__ = ["cumulative_trapezoid", "diff", "ediff1d", "numerical_gradient", "trapezoid"]
+__all__ = ["cumulative_trapezoid", "diff", "ediff1d", "gradient", "trapezoid"]
 
 
 def _part(x: TensorVariable, axis: int, start: int | None, stop: int | None) -> TensorVariable:
@@ -114,12 +114,12 @@ def _spacings(name: str, varargs: Sequence[TensorLike], axes: Sequence[int], x: 
     return found
 
 
-def numerical_gradient(
+def gradient(
     f: TensorLike, *varargs: TensorLike, axis: AxisLike = None, edge_order: int = 1
 ) -> TensorVariable | tuple[TensorVariable, ...]:
     """Return the gradient of a sampled function, by central differences (as numpy.gradient).
 
-    Its name differs from NumPy's since ``treadle.tensor.gradient`` is the module of derivatives of expressions.
+    `grad` is the derivative of an expression.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def numerical_gradient(
     B. Fornberg, "Generation of finite difference formulas on arbitrarily spaced grids", Mathematics of Computation
     51(184), 1988.
     """
-    name = "numerical_gradient"
+    name = "gradient"
     x = as_tensor_variable(f)
     if x.type.numpy_dtype.kind not in "fc":
         x = cast(x, "float64")

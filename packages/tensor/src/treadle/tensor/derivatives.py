@@ -18,9 +18,9 @@ from treadle.tensor.arguments import as_items
 from treadle.tensor.broadcasting import alloc, zeros_like
 from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.errors import DisconnectedInputError, DtypeError, ShapeError
-from treadle.tensor.gradient import grad
 from treadle.tensor.joining import eye
 from treadle.tensor.jvp import jvp
+from treadle.tensor.reverse_mode import grad
 from treadle.tensor.shape import lengths, reshape
 
 if TYPE_CHECKING:

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import Cell, FrozenFunctionGraph, FunctionGraph, SymbolicShape, Type, Value
-    from treadle.tensor import gradient, jvp
+    from treadle.tensor import jvp, reverse_mode
     from treadle.tensor.variable import TensorNode, TensorVariable
 else:
-    gradient = lazy_module("treadle.tensor.gradient")
+    reverse_mode = lazy_module("treadle.tensor.reverse_mode")
     jvp = lazy_module("treadle.tensor.jvp")
 
 # A gradient, or a directional derivative, given by the user: a function, an op, or one of these for each variable.
@@ -369,7 +369,7 @@ def _inner_gradients(
             seeds[out] = seeds[out] + ct if out in seeds else ct
     if not seeds:
         return [DisconnectedType()() for _ in inner]
-    found: Sequence[Variable] = gradient.grad(
+    found: Sequence[Variable] = reverse_mode.grad(
         None, list(inner), known_grads=seeds, disconnected_inputs="ignore", return_disconnected="disconnected",
         null_gradients="return", add_names=False,
     )  # fmt: skip

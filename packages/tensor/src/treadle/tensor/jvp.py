@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.graph import DisconnectedType, NullType, Variable, graph_replace
 from treadle.tensor.broadcasting import zeros_like
-from treadle.tensor.gradient import grad
+from treadle.tensor.reverse_mode import grad
 from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ LAZY = {
     "assertion": "Assert CheckAndRaise assert_op",
     "assumption": "FACTS SpecifyAssumptions assume",
     "blockwise": "Blockwise",
-    "calculus": "cumulative_trapezoid diff ediff1d numerical_gradient trapezoid",
+    "calculus": "cumulative_trapezoid diff ediff1d gradient trapezoid",
     "closeness": "allclose array_equal array_equiv isclose nan_to_num unwrap",
     "common_shapes": "broadcast_arrays broadcast_shape broadcast_shapes",
     "compiled_loops": "CompiledLoopError compiled_loop",
@@ -50,7 +50,6 @@ LAZY = {
     "gathering": (
         "choose inverse_permutation ix_ permute_row_elements piecewise put put_along_axis select take take_along_axis"
     ),
-    "gradient": "grad",
     "gradient_control": (
         "DisconnectedGrad GradClip GradScale GradientControl UndefinedGrad ZeroGrad disconnected_grad grad_clip "
         "grad_scale undefined_grad zero_grad"
@@ -76,6 +75,7 @@ LAZY = {
     "quantiles": "median nanmedian nanpercentile nanquantile percentile quantile",
     "rearrangement": "flip fliplr flipud roll rollaxis rot90",
     "repetition": "RepeatedPositions repeat resize tile",
+    "reverse_mode": "grad",
     "scalar.bessel_functions": "i0 i0e i1 i1e iv ive j0 j1 jn jv jve k0 k0e k1 k1e kn kv kve y0 y1 yn yv yve",
     "scalar.entropy": "entr kl_div rel_entr xlog1py xlogx xlogy xlogy0",
     "scalar.error_functions": "erf erfc erfcinv erfcx erfinv log_ndtr ndtr ndtri ndtri_exp owens_t",

@@ -151,7 +151,7 @@ COUNTERPARTS: Mapping[str, Counterpart] = MappingProxyType(
         "all": _as(reduction.all_, _TESTED),
         "any": _as(reduction.any_, _TESTED),
         "ptp": _as(moments.ptp, "a=x axis keepdims"),
-        "gradient": _as(_late("calculus", "numerical_gradient"), "f axis edge_order"),
+        "gradient": _as(_late("calculus", "gradient"), "f axis edge_order"),
         "linalg.norm": _as(_late("norms", "norm"), "x ord axis keepdims"),
         "linalg.vector_norm": _as(_late("norms", "vector_norm"), "x axis keepdims ord", "x"),
         "linalg.matrix_norm": _as(_late("norms", "matrix_norm"), "x keepdims ord", "x"),

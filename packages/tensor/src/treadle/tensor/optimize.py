@@ -37,9 +37,9 @@ from treadle.tensor.conversion import as_tensor_variable, tensors
 from treadle.tensor.derivatives import jacobian, pullback
 from treadle.tensor.dimshuffle import transpose
 from treadle.tensor.errors import DtypeError, ShapeError, TensorTypeError
-from treadle.tensor.gradient import grad
 from treadle.tensor.joining import join
 from treadle.tensor.product import outer
+from treadle.tensor.reverse_mode import grad
 from treadle.tensor.scalar.arithmetic import neg, true_div
 from treadle.tensor.shape import lengths, reshape
 from treadle.tensor.tensor_op import TensorOp

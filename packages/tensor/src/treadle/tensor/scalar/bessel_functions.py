@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import Variable
-    from treadle.tensor import bessel_integrals, gradient
+    from treadle.tensor import bessel_integrals, reverse_mode
     from treadle.tensor.variable import TensorLike, TensorVariable
 
     Terms = Sequence[Variable | None]
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 else:
     # They are made of elementwise functions.
     bessel_integrals = lazy_module("treadle.tensor.bessel_integrals")
-    gradient = lazy_module("treadle.tensor.gradient")
+    reverse_mode = lazy_module("treadle.tensor.reverse_mode")
 
 __all__ = [
     "i0",
@@ -79,7 +79,7 @@ def _by_order(name: str, ct: TensorVariable, xs: Sequence[TensorVariable]) -> Va
         return None
     # One variable may be order and argument: each gets its own term.
     order = v.type.make_variable()
-    (term,) = gradient.grad(None, [order], known_grads={_integral(name, order, x): ct})
+    (term,) = reverse_mode.grad(None, [order], known_grads={_integral(name, order, x): ct})
     replaced: Variable = graph_replace(term, {order: v})
     return replaced
 

@@ -78,7 +78,7 @@ SAMPLES: tuple[Sample, ...] = (
            dtypes=("int64",), variants=("plain",)),
     # Differences and sums.
     _both("ediff1d", lambda xp, x: xp.ediff1d(x, to_end=[1.0, 2.0], to_begin=0.5), VECTOR, wrt=(0,)),
-    _apart("numerical_gradient", lambda x: tuple(tt.numerical_gradient(x, 0.5)), lambda x: tuple(np.gradient(x, 0.5)),
+    _apart("gradient", lambda x: tuple(tt.gradient(x, 0.5)), lambda x: tuple(np.gradient(x, 0.5)),
            MATRIX, wrt=(0,), variants=("plain",)),
     _apart("cumulative_trapezoid", lambda x: tt.cumulative_trapezoid(x, axis=1),
            lambda x: np.cumsum((x[:, 1:] + x[:, :-1]) / 2, axis=1), MATRIX, wrt=(0,)),
