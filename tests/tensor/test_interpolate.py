@@ -53,6 +53,16 @@ def test_interp_has_gradients_by_places_points_and_values() -> None:
             assert slope[j] == pytest.approx((ends[0] - ends[1]) / 2e-6, abs=1e-5)
 
 
+def test_interp_has_the_slope_to_the_right_at_points_and_that_before_the_last() -> None:
+    x, xp, fp = tt.dvectors("x", "xp", "fp")
+    given = np.array([0.0, 1.0, 3.0]), np.array([0.0, 1.0, 3.0]), np.array([1.0, 4.0, 2.0])
+    np.testing.assert_array_equal(
+        function([x, xp, fp], tt.grad(interp(x, xp, fp).sum(), x), mode="VM")(*given), [3, -1, -1]
+    )
+    repeated = interp(x, xp, fp, period=4.0)
+    np.testing.assert_allclose(function([x, xp, fp], tt.grad(repeated.sum(), x), mode="VM")(*given), [3, -1, -1])
+
+
 @pytest.mark.parametrize("method", ["linear", "nearest", "first", "last"])
 def test_interpolate1d_is_that_of_scipy(method: Any) -> None:
     kind = {"first": "previous", "last": "next"}.get(method, method)

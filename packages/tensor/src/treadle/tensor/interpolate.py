@@ -104,14 +104,17 @@ def interp(
     x0, x1, y0, y1 = places[lower], places[upper], values[lower], values[upper]
     slope = (y1 - y0) / switch(eq(x0, x1), 1.0, x1 - x0)
     found = slope * (where - x0) + y0
-    # Where values are infinite: a point has its own, and what the formula loses may be known from the other end.
+    # Where values are infinite: a point has its own, and what the formula loses may be known from the other end. Where
+    # they are finite the formula is kept at the points too: it has a slope.
     other = slope * (where - x1) + y1
-    found = switch(isnan(found), switch(isnan(other) & eq(y0, y1) & ~isnan(where), y0, other), found)
-    found = switch(eq(where, x0), y0, found)
+    lost = switch(isnan(other) & eq(y0, y1) & ~isnan(where), y0, other)
+    found = switch(isnan(found), switch(eq(where, x0), y0, lost), found)
     first = values[0] if left is None else cast(as_tensor_variable(left), values.dtype)
     last = values[-1] if right is None else cast(as_tensor_variable(right), values.dtype)
+    # The last point has its own value, with the slope before it.
+    found = switch(eq(where, places[-1]), switch(isnan(other), values[-1], other), found)
     # A single point is its own neighbour, and has its value at NaN too, as in NumPy.
-    found = switch(eq(where, places[-1]) | eq(lower, upper), values[-1], found)
+    found = switch(eq(lower, upper), values[-1], found)
     return switch(lt(where, places[0]), first, switch(gt(where, places[-1]), last, found))
 
 
