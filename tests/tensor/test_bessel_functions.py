@@ -66,6 +66,24 @@ def test_derivatives_of_scaled_functions_hold_for_large_arguments(name: str) -> 
     np.testing.assert_allclose(found, wanted, rtol=1e-12)
 
 
+@pytest.mark.parametrize("name", ["jv", "yv", "iv", "ive", "kv"])
+def test_derivative_by_order_at_0_is_that_from_above(name: str) -> None:
+    v, x = tt.dscalar("v"), tt.dscalar("x")
+    found = function([v, x], tt.grad(getattr(tt, name)(v, x), v), mode="VM")(0.0, 1.3)
+    # DLMF 10.15.3 and 10.38.4: the derivatives of J, Y and I at 0 are pi / 2 times Y0 and -J0, and -K0; K is even.
+    scale = np.exp(-1.3) if name == "ive" else 1.0
+    exact = {"jv": np.pi / 2 * special.y0(1.3), "yv": -np.pi / 2 * special.j0(1.3), "kv": 0.0}
+    assert found == pytest.approx(exact.get(name, -scale * special.k0(1.3)), rel=1e-12, abs=1e-14)
+
+
+@pytest.mark.parametrize(("name", "third"), [("j1", -0.375), ("i1", 0.375)])
+def test_second_derivative_of_order_1_is_accurate_near_0(name: str, third: float) -> None:
+    x = tt.dvector("x")
+    slope = tt.grad(tt.grad(getattr(tt, name)(x).sum(), x).sum(), x)
+    points = np.array([1e-300, 1e-12, -1e-8, 1e-4])
+    np.testing.assert_allclose(function([x], slope, mode="VM")(points), third * points, rtol=1e-7)
+
+
 def test_order_that_is_no_float_has_no_derivative() -> None:
     x = tt.dvector("x")
     found = function([x], tt.grad(tt.jv(1, x).sum(), x), mode="VM")([0.0, 2.0])

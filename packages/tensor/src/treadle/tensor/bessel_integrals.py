@@ -95,7 +95,8 @@ def _operands(v: TensorLike, x: TensorVariable) -> tuple[TensorVariable, TensorV
     order = cast(order, x.dtype) + 0 * switch(lt(abs_(x), inf), x, 0)
     size = abs_(x)
     safe = switch(and_(gt(size, 0), lt(size, inf)), size, 1)
-    return order, abs_(order), safe
+    # Not abs, whose slope at 0 is 0: of the functions of orders from 0 on, the derivative at 0 is that to the right.
+    return order, switch(lt(order, 0), -order, order), safe
 
 
 def _reach(c: TensorVariable) -> TensorVariable:

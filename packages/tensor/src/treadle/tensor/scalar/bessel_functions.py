@@ -6,8 +6,8 @@ What compiled code takes from SciPy, JAX and PyTorch compute by the quadratures 
 from __future__ import annotations
 
 import math
-from functools import partial
-from math import inf
+from functools import partial, reduce
+from math import factorial, inf
 from typing import TYPE_CHECKING, Any
 
 from treadle.config import lazy_module
@@ -16,8 +16,8 @@ from treadle.tensor.dtype_rules import double_first, single_first
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.scalar.arithmetic import abs_, add, maximum, mul, neg, scaled_by, sign, sub, true_div
 from treadle.tensor.scalar.cast import switch
-from treadle.tensor.scalar.comparison import eq, gt
-from treadle.tensor.scalar.exponential import sqrt
+from treadle.tensor.scalar.comparison import eq, gt, lt
+from treadle.tensor.scalar.exponential import exp, sqrt
 from treadle.tensor.scalar.scipy_special import of_scipy
 from treadle.tensor.scalar.trigonometric import cos
 from treadle.tensor.scalar_op import ScalarOp
@@ -84,10 +84,17 @@ def _by_order(name: str, ct: TensorVariable, xs: Sequence[TensorVariable]) -> Va
     return replaced
 
 
-def _over_argument(value: TensorVariable, x: TensorVariable, at_zero: float) -> TensorVariable:
-    """Return value / x, its limit where x is 0."""
-    zero = eq(x, 0)
-    return switch(zero, at_zero, true_div(value, switch(zero, 1, x)))
+def _over_argument(
+    value: TensorVariable, x: TensorVariable, sign_of_terms: int, scale: TensorLike = 1
+) -> TensorVariable:
+    """Return J1(x) / x (terms of alternating sign) or scale * I1(x) / x from their numerator.
+
+    Near 0 it is the series (DLMF 10.2.2 and 10.25.2): derivatives of the quotient lose all digits there.
+    """
+    near = lt(abs_(x), 0.5)
+    power = mul(0.25 * sign_of_terms, mul(x, x))
+    series = reduce(lambda rest, k: add(0.5 / factorial(k) / factorial(k + 1), mul(power, rest)), range(8, -1, -1), 0)
+    return switch(near, mul(scale, series), true_div(value, switch(near, 1, x)))
 
 
 def _far_slope(order: TensorLike, x: TensorVariable, sign_of_terms: int) -> TensorVariable:
@@ -157,13 +164,13 @@ def _of_any_order(name: str, slope: Callable[..., TensorVariable], **traits: Any
 
 j0: Elemwise = _of_order_zero_or_one("j0", lambda out, x: neg(j1(x)), parity="even", image=(-0.5, 1))
 j1: Elemwise = _of_order_zero_or_one(
-    "j1", lambda out, x: sub(j0(x), _over_argument(out, x, 0.5)), parity="odd", image=(-0.6, 0.6)
+    "j1", lambda out, x: sub(j0(x), _over_argument(out, x, -1)), parity="odd", image=(-0.6, 0.6)
 )
 y0: Elemwise = _of_order_zero_or_one("y0", lambda out, x: neg(y1(x)), domain=(0, inf))
 y1: Elemwise = _of_order_zero_or_one("y1", lambda out, x: sub(y0(x), true_div(out, x)), domain=(0, inf))
 i0: Elemwise = _of_order_zero_or_one("i0", lambda out, x: i1(x), parity="even", image=(1, inf))
 i1: Elemwise = _of_order_zero_or_one(
-    "i1", lambda out, x: sub(i0(x), _over_argument(out, x, 0.5)), parity="odd", monotone="increasing"
+    "i1", lambda out, x: sub(i0(x), _over_argument(out, x, 1)), parity="odd", monotone="increasing"
 )
 i0e: Elemwise = _of_order_zero_or_one(
     "i0e",
@@ -173,7 +180,7 @@ i0e: Elemwise = _of_order_zero_or_one(
 )
 i1e: Elemwise = _of_order_zero_or_one(
     "i1e",
-    lambda out, x: _slope(sub(sub(i0e(x), _over_argument(out, x, 0.5)), abs_(out)), 1, x, -1),
+    lambda out, x: _slope(sub(sub(i0e(x), _over_argument(out, x, 1, exp(neg(abs_(x))))), abs_(out)), 1, x, -1),
     parity="odd",
     image=(-1, 1),
 )
