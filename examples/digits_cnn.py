@@ -5,7 +5,7 @@ pooling and a dense layer are trained by Adam (Kingma and Ba 2015) on three quar
 out. Parameters live in shared variables, so that a step is one call.
 
 Run it with ``./dev run python examples/digits_cnn.py``. It prints the accuracy and saves the learnt filters, and the
-digits that it misread, as ``digits_cnn.png``.
+digits that it misread, as ``digits_cnn.png`` beside itself.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from sklearn.model_selection import train_test_split
 
 import treadle.tensor as tt
 from treadle.compile import function, shared
+
+PICTURE = Path(__file__).with_suffix(".png")
 
 EPOCHS, BATCH, RATE, PENALTY = 30, 64, 2e-3, 1e-3
 
@@ -87,7 +89,7 @@ def draw(filters: Any, wrong: list[tuple[Any, int, int]], path: Path) -> None:
 def main() -> int:
     """Train, report, and draw; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--output", type=Path, default=Path("digits_cnn.png"), help="where to save the picture")
+    parser.add_argument("--output", type=Path, default=PICTURE, help="where to save the picture")
     parser.add_argument("--epochs", type=int, default=EPOCHS, help="how often to go through the data")
     given = parser.parse_args()
 

@@ -5,7 +5,7 @@ weights that depend on one threshold; the inverse transform gives the signal bac
 are transforms, the threshold is fitted on one recording by gradient descent, and tried on another.
 
 Run it with ``./dev run python examples/fft_denoise.py``. It prints the noise before and after, and saves both signals
-as ``fft_denoise.png``.
+as ``fft_denoise.png`` beside itself.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ import numpy as np
 
 import treadle.tensor as tt
 from treadle.compile import function, shared
+
+PICTURE = Path(__file__).with_suffix(".png")
 
 RATE, POINTS, STEPS = 8000, 8192, 300
 TONES = ((440.0, 1.0), (554.37, 0.8), (659.26, 0.6))
@@ -59,7 +61,7 @@ def draw(clean: Any, heard: Any, found: Any, path: Path) -> None:
 def main() -> int:
     """Fit the threshold, try it, and draw; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--output", type=Path, default=Path("fft_denoise.png"), help="where to save the picture")
+    parser.add_argument("--output", type=Path, default=PICTURE, help="where to save the picture")
     given = parser.parse_args()
 
     rng = np.random.default_rng(0)
