@@ -130,6 +130,21 @@ def test_matrix_that_a_product_is_added_to_is_overwritten_only_if_it_is_free(lin
         np.testing.assert_allclose(link([c, a], [build])(x, y)[0], wanted, rtol=1e-12)
 
 
+def test_output_that_shows_a_whole_block_takes_it_over(link: Link) -> None:
+    x = tt.dvector("x")
+    data = np.linspace(0, 1, 20000)
+    y = tt.exp(x)
+    (found,), counts = link([x], [y.reshape((4, -1))]).counted(data)
+    np.testing.assert_allclose(found, np.exp(data).reshape(4, -1), rtol=1e-14)
+    assert counts.made == 1
+    both = link([x], [y.reshape((4, -1)), y.reshape((5, -1)), y[:100]])(data)
+    kept = link([x], [y.reshape((4, -1)), y])(data)
+    for group in (both, kept):
+        for at, one in enumerate(group):
+            np.testing.assert_allclose(one.ravel(), np.exp(data)[: one.size], rtol=1e-14)
+            assert not any(np.shares_memory(one, other) for other in group[:at])
+
+
 def test_results_are_never_overwritten(link: Link) -> None:
     x = tt.dvector("x")
     a = tt.exp(x)

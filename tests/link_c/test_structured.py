@@ -168,6 +168,19 @@ def test_join_converts_to_the_common_dtype(link: Callable[..., Any]) -> None:
     compare([x, y, z], outputs, values, link([x, y, z], outputs))
 
 
+@pytest.mark.parametrize("dtype", ["int8", "float32", "float64", "complex128"])
+@pytest.mark.parametrize("few", [1, 2, 3, 8, 9])
+def test_short_last_dimensions_are_written_as_others_are(dtype: str, few: int, link: Callable[..., Any]) -> None:
+    x = tt.tensor(dtype=dtype, shape=(None, None))
+    data = np.random.default_rng(few).normal(scale=9, size=(3, 1500)).astype(dtype)
+    outputs = [tt.repeat(x, few, 1), tt.repeat(x, few), tt.stack([x.T] * few, -1), tt.tile(x[:, :few], (2, 700))]
+    wanted = [
+        np.repeat(data, few, 1), np.repeat(data, few), np.stack([data.T] * few, -1), np.tile(data[:, :few], (2, 700)),
+    ]  # fmt: skip
+    for found, expected in zip(link([x], outputs)(data), wanted, strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
 @pytest.mark.parametrize("dtype", DTYPES[1:])
 def test_ranges_of_every_dtype(dtype: str, link: Callable[..., Any]) -> None:
     start, stop, step = (tt.tensor(dtype=dtype, shape=()) for _ in range(3))

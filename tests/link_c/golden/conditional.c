@@ -2,7 +2,7 @@
 #define TR_OPS 3
 #define TR_HEAD 16
 #define TR_TYPE_AT 8
-/* uses tr_block8, tr_v_exp_f64, tr_span, tr_broadcast, tr_overwrite, tr_discard, tr_drop, tr_take, tr_alloc, tr_result, tr_iterate, tr_elemwise, tr_count, tr_is_contiguous, tr_transfer, tr_copy, tr_adopt, tr_choose, tr_move8, tr_materialise, tr_release, tr_free, tr_enter, tr_expect, tr_leave */
+/* uses tr_block8, tr_v_exp_f64, tr_span, tr_broadcast, tr_overwrite, tr_discard, tr_drop, tr_take, tr_alloc, tr_result, tr_iterate, tr_elemwise, tr_count, tr_is_contiguous, tr_transfer, tr_copy, tr_adopt, tr_choose, tr_move8, tr_inherit, tr_materialise, tr_release, tr_free, tr_enter, tr_expect, tr_leave */
 static const int d0[] = {1, 2};
 static const unsigned char d1[] = {8};
 static const tr_given d2[] = {{0, 0, 1, 0}, {1, 1, 8, 0}};
@@ -45,6 +45,7 @@ static int64_t run0(tr_var *v, const uintptr_t *F) {
   if ((r = tr_choose(v + 4, v + 3, 1, 8, 0, tr_move8))) return r | INT64_C(2) << 8;
   }
   /* node 3 */
+  if ((r = tr_inherit(v + 4, v + 2, 1, 8, tr_move8))) return r | INT64_C(3) << 8;
   if ((r = tr_materialise(v + 4, 1, 8, tr_move8))) return r | INT64_C(3) << 8;
   tr_free(v + 2);
   (void)r; (void)F;

@@ -251,6 +251,9 @@ class Unit:
         at = self.slot(var)
         if at in self._owners and at not in (taken for _, taken in self.outputs):
             if at in self._bases:
+                outputs = {self.slots[x] for x in self.fgraph.outputs}
+                for base in sorted((self._bases[at] & self._owners) - outputs):
+                    self.call(f"tr_inherit(v + {at}, v + {base}, {rank}, {size}, tr_move{size})")
                 self.call(f"tr_materialise(v + {at}, {rank}, {size}, tr_move{size})")
         else:
             source, at = at, self.scratch()

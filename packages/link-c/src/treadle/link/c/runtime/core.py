@@ -282,18 +282,39 @@ static int tr_elemwise(tr_var *v, const int *ix, int nin, int nout, int nd, cons
   return tr_iterate(ops, nd, n, p, st, k);
 }
 """,
-    # Runs a kernel of two operands, target and source; the source is broadcast.
+    # Runs a kernel of two operands, target and source; the source is broadcast. A last dimension of a few elements
+    # changes places with the one before it, of which a block at a time stays in the cache.
     "tr_transfer": """\
 static int tr_transfer(const tr_var *to, int nd, const tr_var *from, int from_nd, tr_kernel k) {
-  int64_t st[TR_ND][TR_OPS];
+  int64_t n[TR_ND], st[TR_ND][TR_OPS];
   char *p[2] = {to->p, from->p};
+  int m = 0, status;
   for (int d = 0; d < nd; d++) {
     const int e = d - (nd - from_nd);
-    st[d][0] = to->s[d];
-    st[d][1] = e < 0 ? 0 : from->s[e];
     if (e >= 0 && from->n[e] != 1 && from->n[e] != to->n[d]) return TR_SHAPE;
+    if (to->n[d] == 1) continue;
+    n[m] = to->n[d];
+    st[m][0] = to->s[d];
+    st[m][1] = e < 0 ? 0 : from->s[e];
+    m++;
   }
-  return tr_iterate(2, nd, to->n, p, st, k);
+  if (m > 1 && n[m - 1] <= 8 && n[m - 2] > n[m - 1] &&
+      (st[m - 2][0] != st[m - 1][0] * n[m - 1] || st[m - 2][1] != st[m - 1][1] * n[m - 1])) {
+    const int64_t few = n[m - 1], many = n[m - 2];
+    for (int o = 0; o < 2; o++) {
+      const int64_t step = st[m - 1][o];
+      st[m - 1][o] = st[m - 2][o];
+      st[m - 2][o] = step;
+    }
+    n[m - 2] = few;
+    for (int64_t i = 0; i < many; i += 1024) {
+      char *q[2] = {p[0] + i * st[m - 1][0], p[1] + i * st[m - 1][1]};
+      n[m - 1] = many - i < 1024 ? many - i : 1024;
+      if ((status = tr_iterate(2, m, n, q, st, k))) return status;
+    }
+    return 0;
+  }
+  return tr_iterate(2, m, n, p, st, k);
 }
 """,
     "tr_copy": """\
@@ -335,6 +356,21 @@ static int tr_adopt(tr_var *o, tr_var *x, int nd, int64_t size, tr_kernel k) {
   o->room = x->room;
   x->own = 0;
   return 0;
+}
+"""
+
+# Hands an output the block that it shows from the start and fills, which nothing else needs.
+CORE["tr_inherit"] = """\
+static int tr_inherit(tr_var *o, tr_var *x, int nd, int64_t size, tr_kernel k) {
+  const int64_t bytes = tr_count(o, nd) * size;
+  tr_var whole = *o;
+  int status;
+  if (!x->own || o->p != x->own || o->own || x->room - bytes > bytes / 8 + 4096) return 0;
+  whole.own = x->own;
+  whole.room = x->room;
+  status = tr_adopt(o, &whole, nd, size, k);
+  x->own = whole.own;
+  return status;
 }
 """
 
@@ -415,10 +451,13 @@ static int tr_move{_size}(int64_t n, char *const *p, const int64_t *s) {{
   if (s[0] == {_size} && s[1] == {_size}) {{ memcpy(to, from, (size_t)n * {_size}); return 0; }}
   if (s[0] == {_size} && s[1] == 0) {{
     const {_type} x = *(const {_type} *)from;
+#pragma omp simd
     for (int64_t j = 0; j < n; j++) (({_type} *)to)[j] = x;
     return 0;
   }}
-  for (int64_t j = 0; j < n; j++, to += s[0], from += s[1]) *({_type} *)to = *(const {_type} *)from;
+  const int64_t a = s[0], b = s[1];
+#pragma GCC unroll 4
+  for (int64_t j = 0; j < n; j++, to += a, from += b) *({_type} *)to = *(const {_type} *)from;
   return 0;
 }}
 """
