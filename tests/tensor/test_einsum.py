@@ -206,6 +206,14 @@ def test_known_lengths_decide_the_order_of_products() -> None:
     assert sizes in ([(2, 100), (100, 3)], [(3, 100), (100, 2)])
 
 
+def test_where_lengths_are_unknown_the_order_needs_least_if_all_are_alike() -> None:
+    x, y, z = tt.dmatrix("x"), tt.dtensor3("y"), tt.dmatrix("z")
+    out = tt.einsum("ij,jkl,kl->il", x, y, z)
+    assert out.owner is not None
+    assert isinstance(out.owner.op, MatMul)
+    assert x in out.owner.inputs
+
+
 @pytest.mark.parametrize(
     ("subscripts", "shapes"),
     [

@@ -39,8 +39,8 @@ __all__ = ["einsum"]
 Label = str | int
 Labels = tuple[Label, ...]
 Step = tuple[int, ...]
-# No operand's label: a dimension of length 1.
-_ONE = ""
+# What a length that is not known counts as where the order of products is chosen.
+_USUAL = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +85,8 @@ def einsum(
         Dtype to compute in; by default that which the operands have in common.
     optimize
         The order in which operands are multiplied: from left to right if False, as opt_einsum finds it if True or the
-        name of one of its strategies, or a path as ``numpy.einsum_path`` returns it. By default opt_einsum chooses
-        where all lengths are known.
+        name of one of its strategies, or a path as ``numpy.einsum_path`` returns it. By default opt_einsum chooses;
+        a length that is not known when the graph is built counts as 32.
 
     Raises
     ------
@@ -263,11 +263,14 @@ def _path(terms: Sequence[_Term], result: Labels, optimize: object) -> Sequence[
     in_order = [(0, 1), *((0, n - 1) for n in range(count - 1, 1, -1))] if count > 1 else [(0,)]
     if isinstance(optimize, Sequence) and not isinstance(optimize, str):
         return _given_path(optimize, count)
-    shapes = [t.tensor.type.shape for t in terms]
-    is_known = all(None not in shape for shape in shapes)
-    if count < 3 or not is_known or (optimize is not None and not optimize):
+    if count < 3 or (optimize is not None and not optimize):
         return in_order
     strategy = optimize if isinstance(optimize, str) else "auto"
+    sizes: dict[Label, int] = {}
+    for t in terms:
+        for k, n in zip(t.labels, t.tensor.type.shape, strict=True):
+            sizes[k] = sizes.get(k, 1) if n == 1 else sizes.get(k, _USUAL) if n is None else n
+    shapes = [tuple(sizes[k] for k in t.labels) for t in terms]
     number = {k: i for i, k in enumerate(dict.fromkeys(k for t in terms for k in t.labels))}
     symbol = opt_einsum.get_symbol
     written = ",".join("".join(symbol(number[k]) for k in t.labels) for t in terms)
@@ -311,18 +314,20 @@ def _contracted(a: _Term, b: _Term, kept: set[Label], result: Labels) -> _Term:
     batch = tuple(k for k in a.labels if k in shared and k in kept)
     free_a = tuple(k for k in a.labels if k not in shared)
     free_b = tuple(k for k in b.labels if k not in shared)
-    if not inner or (batch and not free_a and not free_b):
-        # A product without sum, or a sum of products of each element of a batch.
-        order = (*batch, *inner, *free_a, *free_b)
+    if not inner:
+        # A product without sum.
+        order = (*batch, *free_a, *free_b)
         whole = tuple(k for k in result if k in order)
         order = (*whole, *(k for k in order if k not in whole))
+        return _Term(mul(a.ordered(order), b.ordered(order)), order)
+    if batch and not (free_a and free_b):
+        # Products of many matrices with a vector each: one pass over the matrices, in the order they lie in.
+        order = b.labels if free_b else a.labels
         return _Term(mul(a.ordered(order), b.ordered(order)), order).summed(kept)
     first = next((k for k in result if k in free_a or k in free_b), None)
     if first in free_b:
         a, b, free_a, free_b = b, a, free_b, free_a
-    # A factor of a stack is a matrix, also one with nothing but what is summed over.
-    one = (_ONE,) if batch else ()
-    x, y = a.ordered((*batch, *(free_a or one), *inner)), b.ordered((*batch, *inner, *(free_b or one)))
+    x, y = a.ordered((*batch, *free_a, *inner)), b.ordered((*batch, *inner, *free_b))
     nx, ny, at = lengths(x), lengths(y), len(batch)
     count = len(inner)
     stack, rows, columns = nx[:at], nx[at : x.ndim - count], ny[at + count :]
@@ -337,8 +342,6 @@ def _contracted(a: _Term, b: _Term, kept: set[Label], result: Labels) -> _Term:
     if len(free_a) > 1 or len(free_b) > 1:
         ends = [ns if free else [] for ns, free in ((rows, free_a), (columns, free_b))]
         product = reshape(product, [*lengths(product)[:at], *ends[0], *ends[1]])
-    elif batch:
-        product = squeeze(product, (*(() if free_a else (at,)), *(() if free_b else (at + 1,))))
     return _Term(product, (*batch, *free_a, *free_b))
 
 
