@@ -35,6 +35,17 @@ BREADTH = [
 # XLA's optimisations take half of its time: what is checked in breadth runs without them, rewritten graphs with them.
 XLA = contract("jax", [kind for kind in KINDS if kind != "rewritten"]) if "jax" in BACKENDS else []
 INDUCTOR = contract("pytorch", ("once",), flags={"torch__compile": True}) if "pytorch" in BACKENDS else []
+# Families that take PyTorch's compiler from half a minute to two: with -m slow.
+SLOW_IN_INDUCTOR = {
+    *("accumulation", "bessel_functions", "gamma_functions", "hypergeometric", "incomplete_beta", "incomplete_gamma"),
+    *("searching", "sorting"),
+}
+
+
+def _slow_in_inductor(parameter: Any) -> Any:
+    if parameter.values[1].family not in SLOW_IN_INDUCTOR:
+        return parameter
+    return pytest.param(*parameter.values, id=parameter.id, marks=[*parameter.marks, pytest.mark.slow])
 
 
 @pytest.mark.parametrize(("backend", "check", "flags"), BREADTH)
@@ -52,7 +63,7 @@ def test_optimised_jax_keeps_the_contract(backend: str, check: Check, flags: Map
     run_check(backend, check, flags, may_refuse=())
 
 
-@pytest.mark.parametrize(("backend", "check", "flags"), INDUCTOR)
+@pytest.mark.parametrize(("backend", "check", "flags"), map(_slow_in_inductor, INDUCTOR))
 def test_compiled_pytorch_keeps_the_contract(backend: str, check: Check, flags: Mapping[str, object] | None) -> None:
     run_check(backend, check, flags, may_refuse=())
 
