@@ -24,7 +24,7 @@ from treadle.graph import (
     prepare,
     roots_of,
 )
-from treadle.link.vm.generation import generate
+from treadle.link.vm.generation import fixed_value, generate
 from treadle.link.vm.interface import Program
 
 if TYPE_CHECKING:
@@ -252,7 +252,9 @@ class VMProgram(Program):
         return error
 
     def _value(self, var: Variable, local: Mapping[str, object], scope: Mapping[str, object]) -> object:
-        name = self._listing.names[var]
+        name = self._listing.names.get(var)
+        if name is None:  # a program that was kept may name an equal constant
+            return fixed_value(var)
         # A value of a branch that was not taken was not computed.
         return local[name] if name in local else scope.get(name)
 
