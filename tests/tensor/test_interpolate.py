@@ -86,7 +86,7 @@ def test_points_that_do_not_fit_are_refused(xp: Any, fp: Any, said: str) -> None
 
 
 def test_what_is_no_method_or_period_is_refused() -> None:
-    with pytest.raises(TypeError, match="must be one of linear, nearest"):
+    with pytest.raises(ValueError, match="must be one of linear, nearest"):
         interpolate1d(XP, FP, "cubic")  # type: ignore[arg-type]  # the error that is tested
     with pytest.raises(ShapeError, match="non-zero"):
         interp(1.0, XP, FP, period=0)

@@ -12,7 +12,7 @@ import numpy as np
 
 from treadle.config import TreadleError, text_of
 from treadle.graph import as_index
-from treadle.tensor.errors import TensorTypeError
+from treadle.tensor.errors import ArgumentError, TensorTypeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -77,13 +77,15 @@ def as_choice(what: str, value: object, allowed: Sequence[Choice]) -> Choice:
 
     Raises
     ------
+    ArgumentError
+        If it is another string.
     TensorTypeError
         If it is something else.
     """
     if (value is None or isinstance(value, str)) and value in allowed:
         return value  # type: ignore[return-value]  # it is among them
     msg = f"{what} must be one of {', '.join(map(str, allowed))}, got {text_of(value)}."
-    raise TensorTypeError(msg)
+    raise ArgumentError(msg) if isinstance(value, str) else TensorTypeError(msg)
 
 
 def as_items(what: str, value: Iterable[T]) -> list[T]:

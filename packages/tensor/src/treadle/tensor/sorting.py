@@ -308,6 +308,12 @@ def lexsort(keys: TensorLike | Sequence[TensorLike], axis: int = -1) -> TensorVa
     if not rows or len({row.ndim for row in rows}) != 1:
         msg = f"lexsort: one key or more, all of one rank, are needed, got {[str(row.type) for row in rows]}."
         raise TensorTypeError(msg)
+    for row in rows:
+        if any(
+            n is not None and m is not None and n != m for n, m in zip(row.type.shape, rows[0].type.shape, strict=True)
+        ):
+            msg = f"lexsort: all keys need to be the same shape, got {[str(row.type) for row in rows]}."
+            raise ShapeError(msg)
     at = normalize_axis("lexsort", axis, rows[0].ndim)
     found = argsort(rows[0], at)
     for row in rows[1:]:
