@@ -283,6 +283,15 @@ def test_cross_products_take_two_components(lengths: tuple[int, int]) -> None:
     _check(tt.cross(a, b), np.cross(wide[0], wide[1]))
 
 
+def test_cross_product_of_unknown_lengths_is_that_of_three_components() -> None:
+    x = tt.dmatrix("x")
+    value = np.arange(12.0).reshape(3, 4)
+    found = tt.cross(x[:, :3], x[:, 1:]).eval({x: value}, mode="VM")
+    np.testing.assert_array_equal(found, np.cross(value[:, :3], value[:, 1:]))
+    with pytest.raises(ValueError, match="3"):
+        tt.cross(x, x).eval({x: value}, mode="VM")
+
+
 def test_cross_product_in_the_plane_is_a_number() -> None:
     a, b = _array((2, 4)), _array((2, 4))
     _check(tt.cross(a, b, axis=0), a[0] * b[1] - a[1] * b[0])

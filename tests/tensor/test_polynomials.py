@@ -58,8 +58,10 @@ def test_lengths_need_not_be_known_where_nothing_depends_on_them() -> None:
         np.testing.assert_allclose(getattr(tt, name)(v).eval({v: p}, mode="VM"), getattr(np, name)(p))
     np.testing.assert_allclose(tt.polyadd(v, [1, 2]).eval({v: p}, mode="VM"), np.polyadd(p, [1, 2]))
     np.testing.assert_allclose(tt.polymul(v, [1, 2]).eval({v: p}, mode="VM"), np.polymul(p, [1, 2]))
+    np.testing.assert_allclose(tt.polymul(v, v).eval({v: p}, mode="VM"), np.polymul(p, p))
+    np.testing.assert_allclose(tt.polyval(v, [[1.5], [-2.0]]).eval({v: p}, mode="VM"), np.polyval(p, [[1.5], [-2.0]]))
     with pytest.raises(ShapeError, match="must be known"):
-        tt.polyval(v, 1.0)
+        tt.polydiv(v, [1, 2])
 
 
 def test_coefficients_that_do_not_fit_are_refused() -> None:

@@ -158,6 +158,37 @@ def test_what_was_packed_is_unpacked() -> None:
     np.testing.assert_array_equal(found[2], CUBE)
 
 
+def test_numbers_that_shape_the_result_may_be_symbolic() -> None:
+    x, shifts, k = tt.dmatrix("x"), tt.lvector("shifts"), tt.lscalar("k")
+    row = x[0]
+    results = [tt.roll(x, shifts, axis=(0, 1)), tt.eye(3, k=k), tt.vander(row), tt.vander(row, increasing=True)]
+    value = np.arange(12.0).reshape(3, 4)
+    found = function([x, shifts, k], results, mode="VM")(value, [1, -2], -1)
+    wanted = [np.roll(value, (1, -2), axis=(0, 1)), np.eye(3, k=-1), np.vander(value[0]), np.vander(value[0]).T[::-1].T]
+    for ours, theirs in zip(found, wanted, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_reshape_takes_the_order_of_fortran() -> None:
+    x, n = tt.dmatrix("x"), tt.lscalar("n")
+    value = np.arange(12.0).reshape(3, 4)
+    found = function([x, n], [tt.reshape(x, (n, -1, 2), order="F"), np.reshape(x, 12, order="F")], mode="VM")(value, 3)
+    np.testing.assert_array_equal(found[0], np.reshape(value, (3, 2, 2), order="F"))
+    np.testing.assert_array_equal(found[1], np.reshape(value, 12, order="F"))
+
+
+def test_what_is_like_a_tensor_may_have_another_shape() -> None:
+    x, n = tt.fmatrix("x"), tt.lscalar("n")
+    results = [tt.zeros_like(x, shape=n), tt.ones_like(x, shape=(2, n)), tt.full_like(x, 2.5, "int8", shape=(n, 0))]
+    for made, wanted in zip(
+        function([n], results, mode="VM")(3),
+        [np.zeros(3, "f"), np.ones((2, 3), "f"), np.full((3, 0), 2, "int8")],
+        strict=True,
+    ):
+        assert made.dtype == wanted.dtype
+        np.testing.assert_array_equal(made, wanted)
+
+
 def test_a_filled_diagonal_is_numpys() -> None:
     for shape, wrap in (((7, 3), False), ((7, 3), True), ((3, 7), True), ((3, 3, 3), False)):
         value = RNG.normal(size=shape)
@@ -179,6 +210,8 @@ def test_a_filled_diagonal_is_numpys() -> None:
         (lambda _: tt.geomspace(0, 1), ShapeError, "geomspace: a geometric sequence cannot include zero"),
         (lambda _: tt.split(tt.tensor(shape=(6,)), 4), ShapeError, "does not result in an equal division"),
         (lambda _: tt.split(tt.tensor(shape=(6,)), [2, 3]), ShapeError, "do not make up dimension 0"),
+        (lambda _: tt.eye(1.5), TensorTypeError, "eye"),
+        (lambda _: tt.eye(2, k=1.5), TensorTypeError, "eye: k must be an integer"),
         (lambda x: tt.split(x, tt.lvector()), TensorTypeError, "split: a shape of known length is needed"),
         (lambda x: tt.pad(x, -1), ShapeError, "pad: pad_width can't contain negative values"),
         (lambda x: tt.pad(x, 1, "edge", constant_values=3), ShapeError, "pad: unsupported keyword arguments"),

@@ -77,9 +77,11 @@ def empty(shape: TensorLike, dtype: DTypeLike | None = None) -> TensorVariable:
     return full(shape, 0, "floatX" if dtype is None else dtype)
 
 
-def empty_like(prototype: TensorLike, dtype: DTypeLike | None = None) -> TensorVariable:
+def empty_like(
+    prototype: TensorLike, dtype: DTypeLike | None = None, *, shape: TensorLike | None = None
+) -> TensorVariable:
     """Return a tensor of the shape and dtype of another, whose values do not matter (as numpy.empty_like)."""
-    return full_like(prototype, 0, dtype)
+    return full_like(prototype, 0, dtype, shape=shape)
 
 
 def isscalar(element: object) -> bool:

@@ -264,20 +264,24 @@ def full(shape: TensorLike, fill_value: TensorLike, dtype: DTypeLike | None = No
     return alloc(value, *as_lengths("full", shape))
 
 
-def zeros_like(x: TensorLike, dtype: DTypeLike | None = None) -> TensorVariable:
-    """Return zeros of the shape and dtype of a tensor."""
-    return full_like(x, 0, dtype)
+def zeros_like(x: TensorLike, dtype: DTypeLike | None = None, *, shape: TensorLike | None = None) -> TensorVariable:
+    """Return zeros of the shape and dtype of a tensor, or of another shape (as numpy.zeros_like)."""
+    return full_like(x, 0, dtype, shape=shape)
 
 
-def ones_like(x: TensorLike, dtype: DTypeLike | None = None) -> TensorVariable:
-    """Return ones of the shape and dtype of a tensor."""
-    return full_like(x, 1, dtype)
+def ones_like(x: TensorLike, dtype: DTypeLike | None = None, *, shape: TensorLike | None = None) -> TensorVariable:
+    """Return ones of the shape and dtype of a tensor, or of another shape (as numpy.ones_like)."""
+    return full_like(x, 1, dtype, shape=shape)
 
 
-def full_like(x: TensorLike, fill_value: TensorLike, dtype: DTypeLike | None = None) -> TensorVariable:
-    """Return a tensor of the shape and dtype of another, filled with a value."""
+def full_like(
+    x: TensorLike, fill_value: TensorLike, dtype: DTypeLike | None = None, *, shape: TensorLike | None = None
+) -> TensorVariable:
+    """Return a tensor of the shape and dtype of another, or of a shape that is given, filled with a value."""
     var = as_tensor_variable(x)
     wanted = TensorType(var.dtype if dtype is None else dtype).dtype
+    if shape is not None:
+        return full(shape, fill_value, wanted)
     return alloc(_filling(fill_value, wanted), *lengths(var))
 
 

@@ -17,6 +17,7 @@ from treadle.tensor.joining import stack
 from treadle.tensor.product import converted, dot, matmul, tensordot
 from treadle.tensor.scalar.arithmetic import mul, sub
 from treadle.tensor.shape import flatten, lengths, reshape
+from treadle.tensor.shape_specification import specify_shape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -259,7 +260,8 @@ def cross(
     Raises
     ------
     ShapeError
-        If the length of such an axis is not known to be 2 or 3.
+        If such an axis has another length. One whose length is not known is taken to have 3, which is checked when the
+        program runs.
     """
     if axis is not None:
         axisa = axisb = axisc = axis
@@ -269,12 +271,13 @@ def cross(
     x = moveaxis(x, normalize_axis("cross: axisa", axisa, x.ndim), -1)
     y = moveaxis(y, normalize_axis("cross: axisb", axisb, y.ndim), -1)
     for v in (x, y):
-        if v.type.shape[-1] not in {2, 3}:
+        if v.type.shape[-1] not in {None, 2, 3}:
             msg = (
-                f"cross: vectors must be known to have 2 or 3 components, got {v.type.shape[-1]} in {v} of type "
-                f"{v.type}. Name their axis, or give the length with specify_shape."
+                f"cross: vectors must have 2 or 3 components, got {v.type.shape[-1]} in {v} of type {v.type}. Name "
+                "their axis."
             )
             raise ShapeError(msg)
+    x, y = (specify_shape(v, (*[None] * (v.ndim - 1), 3)) if v.type.shape[-1] is None else v for v in (x, y))
     (x0, x1, *x2), (y0, y1, *y2) = ([v[..., d] for d in range(v.type.shape[-1] or 0)] for v in (x, y))
     last = sub(mul(x0, y1), mul(x1, y0))
     if not x2 and not y2:

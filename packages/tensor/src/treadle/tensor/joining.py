@@ -9,7 +9,7 @@ import numpy as np
 
 from treadle.config import lazy_module, text_of
 from treadle.graph import Apply, Constant, Form, as_index, composed, static_op
-from treadle.tensor.arguments import as_integer, as_items
+from treadle.tensor.arguments import as_items
 from treadle.tensor.axes import normalize_axis
 from treadle.tensor.conversion import as_tensor_variable, constant, cotangent_of
 from treadle.tensor.conversion import tensors as as_tensors
@@ -21,7 +21,7 @@ from treadle.tensor.known_values import known_value
 from treadle.tensor.reduction import sum_
 from treadle.tensor.scalar.arithmetic import add, mul
 from treadle.tensor.scalar.cast import cast
-from treadle.tensor.shape import shape_i
+from treadle.tensor.shape import as_lengths, shape_i
 from treadle.tensor.tensor_op import TensorOp
 from treadle.tensor.types import TensorType
 
@@ -353,8 +353,14 @@ def _known_bound(bound: TensorVariable) -> TensorVariable:
 
 
 @composed
-def eye(n: TensorLike, m: TensorLike | None = None, k: int = 0, dtype: DTypeLike | None = None) -> TensorVariable:
-    """Return a matrix with ones on one diagonal and zeros elsewhere (as numpy.eye)."""
-    rows = expand_dims(arange(n), 1)
-    columns = expand_dims(arange(n if m is None else m), 0)
-    return cast(columns.eq(add(rows, constant(as_integer("eye: k", k)))), "floatX" if dtype is None else dtype)
+def eye(
+    n: TensorLike, m: TensorLike | None = None, k: TensorLike = 0, dtype: DTypeLike | None = None
+) -> TensorVariable:
+    """Return a matrix with ones on one diagonal and zeros elsewhere (as numpy.eye); `k` may be an integer scalar."""
+    diagonal = as_tensor_variable(k)
+    if diagonal.ndim or diagonal.type.numpy_dtype.kind not in "iu":
+        msg = f"eye: k must be an integer or an integer scalar, got {text_of(k)}. Pass one."
+        raise TensorTypeError(msg)
+    height, width = as_lengths("eye", [n, n if m is None else m])
+    rows, columns = expand_dims(arange(height), 1), expand_dims(arange(width), 0)
+    return cast(columns.eq(add(rows, diagonal)), "floatX" if dtype is None else dtype)

@@ -9,10 +9,14 @@ import numpy as np
 from treadle.tensor.arguments import as_integer
 from treadle.tensor.broadcasting import zeros
 from treadle.tensor.conversion import as_tensor_variable, constant
+from treadle.tensor.dimshuffle import expand_dims
 from treadle.tensor.errors import ShapeError
+from treadle.tensor.filtering import convolve
 from treadle.tensor.joining import arange, concatenate
-from treadle.tensor.scalar.arithmetic import add, maximum, sub
+from treadle.tensor.reduction import sum_
+from treadle.tensor.scalar.arithmetic import add, maximum, mul, sub
 from treadle.tensor.scalar.cast import cast
+from treadle.tensor.scalar.exponential import power
 from treadle.tensor.shape import shape_i
 
 if TYPE_CHECKING:
@@ -47,15 +51,20 @@ def polyval(p: TensorLike, x: TensorLike) -> TensorVariable:
     Parameters
     ----------
     p
-        Coefficients, the highest power first; how many must be known (see `specify_shape`).
+        Coefficients, the highest power first.
     x
         Where to evaluate it, of any shape.
 
     Notes
     -----
-    By Horner's scheme, as NumPy does.
+    By Horner's scheme, as NumPy does; by powers where the number of coefficients is not known.
     """
     coefficients, var = _coefficients("polyval", p), as_tensor_variable(x)
+    if coefficients.type.shape[0] is None:
+        kind = np.result_type(coefficients.type.numpy_dtype, var.type.numpy_dtype)
+        powers = arange(coefficients.shape[0])[::-1]
+        terms = mul(cast(coefficients, kind), power(expand_dims(cast(var, kind), -1), powers))
+        return cast(sum_(terms, axis=-1), kind)
     found = zeros(var.shape, var.dtype) if var.ndim else constant(0, dtype=var.dtype)
     for i in range(_length("polyval", coefficients)):
         found = found * var + coefficients[i]
@@ -92,17 +101,7 @@ def polysub(a1: TensorLike, a2: TensorLike) -> TensorVariable:
 
 def polymul(a1: TensorLike, a2: TensorLike) -> TensorVariable:
     """Multiply two polynomials (as numpy.polymul, but leading zeros stay)."""
-    first, second = _coefficients("polymul", a1), _coefficients("polymul", a2)
-    if first.type.shape[0] is None or (second.type.shape[0] or first.type.shape[0]) < first.type.shape[0]:
-        first, second = second, first
-    # One shifted multiple of the longer one for each coefficient of the other.
-    count = _length("polymul: of one of the factors", first)
-    kind = np.result_type(first.type.numpy_dtype, second.type.numpy_dtype).name
-    terms = [
-        concatenate([zeros((i,), kind), cast(first[i] * second, kind), zeros((count - 1 - i,), kind)])
-        for i in range(count)
-    ]
-    return add(*terms) if count > 1 else terms[0]
+    return convolve(_coefficients("polymul", a1), _coefficients("polymul", a2))
 
 
 def polydiv(u: TensorLike, v: TensorLike) -> tuple[TensorVariable, TensorVariable]:

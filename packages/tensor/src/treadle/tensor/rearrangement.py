@@ -18,6 +18,7 @@ from treadle.tensor.known_values import known_values
 from treadle.tensor.scalar.arithmetic import mod, sub
 from treadle.tensor.scalar.cast import cast
 from treadle.tensor.shape import LENGTH, lengths, reshape, shape_i
+from treadle.tensor.shape_specification import specify_shape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -108,7 +109,7 @@ def roll(x: TensorLike, shift: TensorLike, axis: AxisLike = None) -> TensorVaria
     if axis is None:
         return reshape(roll(var.flatten(), shift, 0), lengths(var), ndim=var.ndim)
     axes = [normalize_axis("roll", a, var.ndim) for a in named_axes(axis)]
-    shifts = _shifts(shift)
+    shifts = _shifts(shift, len(axes))
     if len(shifts) != len(axes) and 1 not in {len(shifts), len(axes)}:
         msg = f"roll: {len(shifts)} shifts do not fit {len(axes)} axes, got {text_of(shift)}. Give one for each axis."
         raise ShapeError(msg)
@@ -124,12 +125,14 @@ def roll(x: TensorLike, shift: TensorLike, axis: AxisLike = None) -> TensorVaria
     return var
 
 
-def _shifts(shift: TensorLike) -> list[TensorLike]:
-    """Return the shifts, those that are known as Python integers."""
+def _shifts(shift: TensorLike, count: int) -> list[TensorLike]:
+    """Return the shifts, those that are known as Python integers; a vector of unknown length has `count`."""
     given = list(shift) if isinstance(shift, list | tuple) else [shift]
     result: list[TensorLike] = []
     for item in given:
         var = as_tensor_variable(item)
+        if var.ndim == 1 and var.type.shape[0] is None and item is shift:
+            var = specify_shape(var, (count,))
         if var.ndim > 1 or var.type.numpy_dtype.kind not in "iub" or (var.ndim and var.type.shape[0] is None):
             msg = f"roll: a shift must be an integer, got {text_of(item)} of type {var.type}. Cast it."
             raise TensorTypeError(msg)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, SupportsIndex
+from typing import TYPE_CHECKING, Literal, SupportsIndex
 
 import numpy as np
 
 from treadle.config import lazy_module, lazy_names, text_of
 from treadle.graph import Apply, Form, Op, as_index, static_op
-from treadle.tensor.arguments import as_integer, known_integer
+from treadle.tensor.arguments import as_choice, as_integer, known_integer
 from treadle.tensor.axes import normalize_axis
 from treadle.tensor.conversion import as_tensor_variable, constant
 from treadle.tensor.errors import ShapeError, TensorTypeError
@@ -331,8 +331,10 @@ class Reshape(TensorOp):
         return [back, *(None for _ in inputs[1:])]
 
 
-def reshape(x: TensorLike, newshape: TensorLike, ndim: int | None = None) -> TensorVariable:
-    """Give a tensor another shape with the same elements in C order (as numpy.reshape).
+def reshape(
+    x: TensorLike, newshape: TensorLike, ndim: int | None = None, *, order: Literal["C", "F"] = "C"
+) -> TensorVariable:
+    """Give a tensor another shape with the same elements (as numpy.reshape).
 
     Parameters
     ----------
@@ -342,6 +344,8 @@ def reshape(x: TensorLike, newshape: TensorLike, ndim: int | None = None) -> Ten
         Integers or integer scalars, one of them may be -1; or a vector of them.
     ndim
         Rank of the result, needed for a vector of unknown length.
+    order
+        Which index of either tensor runs fastest: the last with ``"C"``, the first with ``"F"``.
 
     Raises
     ------
@@ -357,7 +361,11 @@ def reshape(x: TensorLike, newshape: TensorLike, ndim: int | None = None) -> Ten
     if rank is not None and len(wanted) != rank:
         msg = f"reshape: ndim is {rank}, but {len(wanted)} lengths are given. Make them agree."
         raise ShapeError(msg)
-    result: TensorVariable = Reshape(len(wanted))(var, *wanted)
+    result: TensorVariable
+    if as_choice("reshape: order", order, ("C", "F")) == "F":
+        result = Reshape(len(wanted))(var.transpose(), *reversed(wanted))
+        return result.transpose()
+    result = Reshape(len(wanted))(var, *wanted)
     return result
 
 

@@ -282,24 +282,24 @@ def vander(x: TensorLike, N: TensorLike | None = None, increasing: bool = False)
     x
         A vector.
     N
-        How many powers, known when the graph is built; as many as elements by default.
+        How many powers; as many as elements by default.
     increasing
         Whether the lowest comes first.
 
     Raises
     ------
     ShapeError
-        If `x` is no vector, or the number of powers is not known.
+        If `x` is no vector.
     """
     var = as_tensor_variable(x)
     if var.ndim != 1:
         msg = f"vander: a vector is needed, got {var} of type {var.type}. Flatten it."
         raise ShapeError(msg)
     given = var.type.shape[0] if N is None else as_integer("vander: N", N, 0)
-    if given is None:
-        msg = f"vander: the number of powers of {var} of type {var.type} must be known. Give it as N."
-        raise ShapeError(msg)
     base = expand_dims(cast(var, np.promote_types(var.dtype, "int64")), 1)
+    if given is None:
+        rising = arange(var.shape[0])
+        return power(base, rising if as_flag("vander: increasing", increasing) else rising[::-1])
     powers = [ones_like(base)]
     while len(powers) < given:
         powers.append(mul(powers[-1], base))
