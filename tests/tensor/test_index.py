@@ -7,6 +7,7 @@ import pytest
 
 import treadle.tensor as tt
 from treadle.compile import function
+from treadle.graph import toposort
 from treadle.tensor import At, IndexingError, Positions, Span, gather_plan
 from treadle.tensor.index import SYMBOLIC, parse
 
@@ -207,3 +208,38 @@ def test_single_position_is_checked_where_nothing_is_picked(mode: str) -> None:
     f = function([x], x[np.zeros(3, bool), 7], mode=mode)
     with pytest.raises(IndexError, match="out of bounds"):
         f(np.ones((3, 3)))
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        ([1, 1, -3],),
+        ([0, 2, -1], [1, 1, 1]),
+        ([2, 2, 2], slice(None, None, -2)),
+        ([[0, 1, 0]], slice(1, 2)),
+        ([3, 0, 1],),
+    ],
+)
+def test_values_that_a_write_overwrites_itself_have_no_gradient(index: Any) -> None:
+    rng = np.random.default_rng(0)
+    start = rng.normal(size=(4, 3))
+    index = tuple(i if isinstance(i, slice) else np.array(i) for i in index)
+    values = rng.normal(size=start[index].shape)
+    numbers = np.full(start.shape, -1)
+    numbers[index] = np.arange(values.size).reshape(values.shape)
+    kept = np.isin(np.arange(values.size), numbers).reshape(values.shape)
+    x, y = tt.dmatrix("x"), tt.tensor("y", dtype="float64", shape=(None,) * values.ndim)
+    by_x, by_y = tt.grad((tt.set_subtensor(x[index], y) ** 2).sum(), [x, y])
+    found = function([x, y], [by_x, by_y], mode="VM")(start, values)
+    np.testing.assert_array_equal(found[0], np.where(numbers < 0, 2 * start, 0))
+    np.testing.assert_array_equal(found[1], np.where(kept, 2 * values, 0))
+
+
+def test_values_at_positions_that_differ_keep_the_short_gradient() -> None:
+    x, y = tt.dvector("x"), tt.dvector("y")
+    for index in (np.array([3, 0, 5]), tt.arange(y.shape[0]), x > 0):
+        slope = tt.grad((tt.set_subtensor(x[index], y) ** 2).sum(), y)
+        assert not any(
+            isinstance(node.op, tt.AdvancedIncSubtensor) and node.inputs[0].dtype == "int64"
+            for node in toposort([slope])
+        ), index

@@ -10,7 +10,7 @@ import numpy as np
 from treadle.config import lazy_module
 from treadle.graph import Apply, ChangesPart, Form, Op, Operand, as_flag, static_op
 from treadle.tensor.broadcasting import broadcast_static, sum_to, zeros_like
-from treadle.tensor.conversion import as_tensor_variable, constant
+from treadle.tensor.conversion import as_tensor_variable, constant, tensors
 from treadle.tensor.dimshuffle import NEW, DimShuffle, dimshuffle
 from treadle.tensor.errors import IndexingError, ShapeError, TensorTypeError
 from treadle.tensor.index import (
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import Variable
-    from treadle.tensor import index_batching, masks
+    from treadle.tensor import index_batching, masks, overwriting
     from treadle.tensor.index import Entry
     from treadle.tensor.known_values import Known
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 else:
     index_batching = lazy_module("treadle.tensor.index_batching")
     masks = lazy_module("treadle.tensor.masks")
+    overwriting = lazy_module("treadle.tensor.overwriting")
 
 __all__ = [
     "AdvancedIncSubtensor", "AdvancedSubtensor", "IncSubtensor", "Subtensor", "inc_subtensor", "set_subtensor",
@@ -335,13 +336,13 @@ class _Put(_Indexed, ChangesPart):
         return [[True], [True], *([False] for _ in node.inputs[2:])]
 
     def _pullback(self, take: _Take, inputs: Sequence[Variable], ct: Variable) -> Sequence[Variable | None]:
-        x, y, *parts = inputs
-        to_values = sum_to(take(ct, *parts), y)
-        to_x = ct
+        x, y, *parts = tensors(inputs)
+        to_x, part = ct, take(ct, *parts)
         if self.set:
             to_x = type(self)(self.entries, set=True)(ct, zeros_like(y), *parts)  # type: ignore[call-arg]  # both subclasses have these fields
-        del x
-        return [to_x, to_values, *(None for _ in parts)]
+            if isinstance(take, AdvancedSubtensor):
+                part = overwriting.standing(part, x, self.entries, self._arrays(parts))
+        return [to_x, sum_to(part, y), *(None for _ in parts)]
 
 
 @static_op
@@ -401,7 +402,7 @@ class AdvancedIncSubtensor(_Put):
         One `Span` or `Positions` for each dimension.
     set
         True: the elements are replaced by the values. False: the values are added to them. If a position is picked
-        twice, it is not defined which of its values is set.
+        twice, the last of its values is set, unless the backend says otherwise; the gradient flows to that one.
     inplace
         Whether the tensor itself may be changed, instead of a copy.
     """
