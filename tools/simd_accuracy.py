@@ -20,6 +20,7 @@ from treadle.link.c.abi import BRIDGE
 from treadle.link.c.errors import BackendUnavailableError
 from treadle.link.c.runtime import Library
 from treadle.link.c.runtime.core import HEADERS
+from treadle.link.c.runtime.gamma_functions import GAMMA_BLOCKS
 from treadle.link.c.runtime.vectors import BLOCK_FUNCTIONS
 from treadle.link.c.simd import simd_functions
 from treadle.link.c.toolchain import find_toolchain
@@ -37,17 +38,19 @@ _SHORT = {"float64": "f64", "float32": "f32"}
 _BITS = {"float64": 53, "float32": 24}
 _NUMPY = {
     "asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh",
-    "pow": "power", "atan2": "arctan2", "erf": "", "erfc": "",
+    "pow": "power", "atan2": "arctan2", "erf": "", "erfc": "", "digamma": "", "gammaln": "",
 }  # fmt: skip
 
 HEAD = """\
 # Accuracy of functions on blocks
 
 Written by `python -m tools.simd_accuracy`. Generated C calls these functions on whole vectors where the C library has
-them so (glibc's libmvec), and one number at a time elsewhere. The largest error found is in units of the last place of
-the exact value, which mpmath computes; beside it stands where it was found, and what NumPy's own function is off by at
-most, at the same arguments ({count} for each function and dtype: bit patterns at random, so that every power of two is
-met, the part of the range where the function changes, the neighbours of its special points, and subnormal numbers).
+them so (glibc's libmvec), and one number at a time elsewhere; digamma and gammaln are loops written here. The largest
+error found is in units of the last place of the exact value, which mpmath computes; beside it stands where it was
+found, and what NumPy's own function is off by at most, at the same arguments ({count} for each function and
+dtype: bit patterns at random, so that every power of two is met, the part of the range where the function changes, the
+neighbours of its special points, and subnormal numbers; none below 0 for digamma, which is as exact there as the two
+terms that its reflection formula subtracts).
 
 NaN, infinities and the sign of zero are as in NumPy; an element's result depends neither on where it stands nor on how
 many others there are. `tests/link_c/test_accuracy.py` checks all of it, with a limit of 4.
@@ -97,6 +100,18 @@ def _logarithm(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda x: -mpmath.inf if x == 0 else function(x)
 
 
+def _gammaln(x: Any) -> Any:
+    if x <= 0 and x == mpmath.floor(x):
+        return mpmath.inf
+    return mpmath.loggamma(x).real
+
+
+def _digamma(x: Any) -> Any:
+    if x == 0:
+        return -mpmath.inf
+    return mpmath.nan if x < 0 and x == mpmath.floor(x) else mpmath.digamma(x)
+
+
 def _cbrt(x: Any) -> Any:
     return mpmath.cbrt(x) if x >= 0 else -mpmath.cbrt(-x)
 
@@ -143,6 +158,8 @@ _EXACT: Mapping[str, Callable[..., Any]] = {
     "pow": _power,
     "atan2": lambda x, y: mpmath.mpf(0) if x == 0 == y else mpmath.atan2(x, y),
     "hypot": mpmath.hypot,
+    "digamma": _digamma,
+    "gammaln": _gammaln,
     # Scalar ops that are built of functions on blocks: the tests look at them too.
     "sigmoid": lambda x: 1 / (1 + mpmath.exp(-x)),
     "softplus": lambda x: mpmath.log1p(mpmath.exp(x)),
@@ -173,6 +190,8 @@ _RANGES: dict[str, tuple[tuple[float, float], ...]] = {
     "cbrt": ((-10, 10), (-1e6, 1e6)),
     "erf": ((-6, 6), (-1, 1)),
     "erfc": ((-6, 28), (-1, 1), (0, 11)),
+    "digamma": ((0, 3), (1.46, 1.463), (3, 9), (0, 100)),
+    "gammaln": ((-20, 0), (0, 3), (0.99, 1.01), (1.99, 2.01), (3, 100)),
 }
 # Neighbours of these are drawn too.
 _SPECIAL = (
@@ -233,7 +252,9 @@ def _numbers(name: str, dtype: str, count: int, random: np.random.Generator) -> 
         ranges = _RANGES.get(name, ((-4, 4), (-100, 100)))
         each = max(1, (count - len(bits) - len(fixed)) // len(ranges))
         drawn = [random.uniform(low, high, each).astype(dtype) for low, high in ranges]
-    return np.concatenate([bits, fixed, *drawn])
+    numbers = np.concatenate([bits, fixed, *drawn])
+    # Near its zeros below 0 digamma is the difference of two terms, and as exact as these.
+    return numbers[numbers >= 0] if name == "digamma" else numbers
 
 
 def _toolchain() -> Toolchain:
@@ -317,7 +338,7 @@ def measure(name: str, dtype: str, count: int, seed: int = 0, compare: bool = Fa
     if compare and ufunc is not None:
         with np.errstate(all="ignore"):
             own = float(errors(name, ufunc(*operands), operands).max())
-    simd = name + ("f" if dtype == "float32" else "") in simd_functions(_toolchain())
+    simd = name in GAMMA_BLOCKS or name + ("f" if dtype == "float32" else "") in simd_functions(_toolchain())
     return Finding(name, dtype, simd, float(off[worst]), tuple(float(x[worst]) for x in operands), own, len(values))
 
 

@@ -118,12 +118,12 @@ def test_second_process_neither_rewrites_nor_generates_nor_compiles(tmp_path: Pa
 
 @pytest.mark.parametrize("mode", ["VM", "C", "NUMBA"])
 def test_second_process_finds_functions_of_scipy_where_they_are_there(tmp_path: Path, mode: str) -> None:
-    model = "x = tt.dvector('x')\nf = function([x], tt.digamma(x), mode=mode)\n"
+    model = "x = tt.dvector('x')\nf = function([x], tt.ndtri(x), mode=mode)\n"
     model += "values = f(np.array([0.5])).tolist()\nstate = 0\n"
     cold, warm = (run(tmp_path, mode, model) for _ in range(2))
     assert warm["functions"]["loaded"] == 1, warm["why"]
     assert not any(warm["counts"].values())
-    assert warm["values"] == cold["values"] == [-1.9635100260214235]
+    assert warm["values"] == cold["values"] == [0.0]
 
 
 @pytest.mark.slow

@@ -61,7 +61,7 @@ class Expression:
 
 
 _PLACE = re.compile(r"\{(\d)\}")
-_CALL = re.compile(r"(\w+)\{s\}\(\{0\}(?:, \{1\})?\)")
+_CALL = re.compile(r"(?:tr_v_)?(\w+?)(?:\{s\}|_\{t\})\(\{0\}(?:, \{1\})?\)")
 
 # Comparisons of int64 with uint64, which C would both make uint64.
 _MIXED: Mapping[str, str] = MappingProxyType(

@@ -90,7 +90,6 @@ for _name, _text in {
     "betainc": "betainc_{t}({0}, {1}, {2})",
     "betaincinv": "betaincinv_{t}({0}, {1}, {2})",
     "betaln": "betaln_{t}({0}, {1})",
-    "digamma": "psi_{t}({0})",
     "erfcinv": "erfcinv_{t}({0})",
     "erfinv": "erfinv_{t}({0})",
     "gamma": "gamma_{t}({0})",
@@ -98,7 +97,6 @@ for _name, _text in {
     "gammaincc": "gammaincc_{t}({0}, {1})",
     "gammainccinv": "gammainccinv_{t}({0}, {1})",
     "gammaincinv": "gammaincinv_{t}({0}, {1})",
-    "gammaln": "gammaln_{t}({0})",
     "hyp2f1": "hyp2f1_{t}({0}, {1}, {2}, {3})",
     "ndtri": "ndtri_{t}({0})",
     "ndtri_exp": "ndtri_exp_{t}({0})",
@@ -110,6 +108,10 @@ for _name in ("j0", "j1", "y0", "y1", "i0", "i0e", "i1", "i1e", "k0", "k0e", "k1
     SCALARS.register(_name, {"f": f"tr_special_{_name}_{{t}}({{0}})"})
 for _name in ("jv", "yv", "iv", "ive", "kv", "kve"):
     SCALARS.register(_name, {"f": f"tr_special_{_name}_{{t}}({{0}}, {{1}})"})
+
+# Functions on blocks that are written here: see `treadle.link.c.runtime.gamma_functions`.
+for _name in ("digamma", "gammaln"):
+    SCALARS.register(_name, {"f": f"tr_v_{_name}_{{t}}({{0}})"})
 
 # Functions that are written here, in double: see `treadle.link.c.runtime.special_functions`.
 for _name, _text in {

@@ -12,6 +12,7 @@ from treadle.link.c.runtime.convolution import CONVOLUTION, convolution
 from treadle.link.c.runtime.core import CORE
 from treadle.link.c.runtime.fourier import FOURIER
 from treadle.link.c.runtime.fused_reduction import FUSED
+from treadle.link.c.runtime.gamma_functions import GAMMA_BLOCKS, GAMMA_FUNCTIONS, gamma_block
 from treadle.link.c.runtime.indexing import INDEXING, adding, adding_points, placing
 from treadle.link.c.runtime.normalization import NORMALIZATION, normalizer
 from treadle.link.c.runtime.product import PRODUCT, accumulated, matmul
@@ -52,8 +53,8 @@ class Library:
 
     def __init__(self, simd: frozenset[str], portable: bool = False, threads: int = 0) -> None:
         texts: dict[str, str] = {
-            **CORE, **CONVOLUTION, **FOURIER, **scalar_helpers(), **DRIVER, **FUSED, **PRODUCT, **INDEXING,
-            **NORMALIZATION, **SEARCHING, **SHAPES, **SORTING, **SPECIAL, **USERS,
+            **CORE, **CONVOLUTION, **FOURIER, **GAMMA_FUNCTIONS, **scalar_helpers(), **DRIVER, **FUSED, **PRODUCT,
+            **INDEXING, **NORMALIZATION, **SEARCHING, **SHAPES, **SORTING, **SPECIAL, **USERS,
             "tr_f64s tr_f32s": VECTOR_TYPES,
         }  # fmt: skip
         if threads:
@@ -66,6 +67,7 @@ class Library:
             **{f"tr_{kind}": partial(reducer, kind, merged=bool(threads)) for kind in KINDS},
             **{f"tr_{kind}": partial(arg_reducer, kind) for kind in ("argmax", "argmin")},
             **{f"tr_v_{f}": partial(block_function, f, simd=simd, portable=portable) for f in BLOCK_FUNCTIONS},
+            **{f"tr_v_{f}": partial(gamma_block, f) for f in GAMMA_BLOCKS},
             **{f"tr_scan_{kind}": partial(accumulation, kind) for kind in ACCUMULATIONS},
             "tr_recur": recurrence,
             "tr_key": key_of,
