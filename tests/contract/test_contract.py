@@ -63,7 +63,7 @@ def test_optimised_jax_keeps_the_contract(backend: str, check: Check, flags: Map
     run_check(backend, check, flags, may_refuse=())
 
 
-@pytest.mark.parametrize(("backend", "check", "flags"), map(_slow_in_inductor, INDUCTOR))
+@pytest.mark.parametrize(("backend", "check", "flags"), [_slow_in_inductor(p) for p in INDUCTOR])
 def test_compiled_pytorch_keeps_the_contract(backend: str, check: Check, flags: Mapping[str, object] | None) -> None:
     run_check(backend, check, flags, may_refuse=())
 
