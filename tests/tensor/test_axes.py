@@ -140,3 +140,8 @@ def test_spelling_of_a_parameter_does_not_tell_ops_apart(op: Any, same: Any) -> 
     assert op == same
     assert hash(op) == hash(same)
     assert str(op) == str(same)
+
+
+def test_error_of_an_axis_is_also_numpys() -> None:
+    with pytest.raises(np.exceptions.AxisError, match=r"^sum: axis 2 is out of range"):
+        tt.sum(X, axis=2)

@@ -76,6 +76,14 @@ def test_node_of_a_variable_is_matched() -> None:
     assert x.owner_op_and_inputs == (None,)
 
 
+def test_methods_take_numpys_arguments() -> None:
+    x = tt.dmatrix("x")
+    results = [x.clip(min=1), x.clip(max=2.0), x.ravel("F"), x.reshape(-1, 2, order="F")]
+    expected = [X.clip(min=1), X.clip(max=2.0), X.ravel("F"), X.reshape(X.size // 2, 2, order="F")]
+    for ours, theirs in zip(function([x], results, mode="VM")(X), expected, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
 def test_tensors_are_where_the_program_runs() -> None:
     x = tt.dvector("x")
     assert x.transfer("cpu") is x

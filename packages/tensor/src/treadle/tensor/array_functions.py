@@ -116,7 +116,7 @@ def ravel(a: TensorLike, order: str = "C") -> TensorVariable:
         If the order is another one: tensors have no layout in memory.
     """
     var = as_tensor_variable(a)
-    if order not in {"C", "F"}:
+    if not isinstance(order, str) or order not in {"C", "F"}:
         msg = f"ravel: the order must be C or F, since tensors have no layout in memory, got {text_of(order)}."
         raise ShapeError(msg)
     return (transpose(var) if order == "F" else var).flatten()

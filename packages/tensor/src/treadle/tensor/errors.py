@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from numpy.exceptions import AxisError as NumpyAxisError
+
 from treadle.config import TreadleWarning
 from treadle.graph import GraphError
 
@@ -26,7 +28,7 @@ class ArgumentError(GraphError, ValueError):
     """An argument has a value that the function does not take."""
 
 
-class AxisError(GraphError, ValueError, IndexError):
+class AxisError(GraphError, NumpyAxisError):
     """An axis is out of range or named twice."""
 
 

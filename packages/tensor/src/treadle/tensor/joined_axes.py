@@ -9,7 +9,7 @@ import numpy as np
 
 from treadle.config import lazy_module, text_of
 from treadle.graph import Apply, Form, composed, static_op
-from treadle.tensor.arguments import as_integer, known_integer
+from treadle.tensor.arguments import as_integer, as_items, known_integer
 from treadle.tensor.axes import named_axes, normalize_axis
 from treadle.tensor.conversion import as_tensor_variable, constant
 from treadle.tensor.conversion import tensors as as_tensors
@@ -372,6 +372,6 @@ def unpack(
     if front + back + 1 != var.ndim:
         msg = f"unpack: a tensor of rank {front + back + 1} is needed, got {var} of type {var.type}. Check keep_axes."
         raise ShapeError(msg)
-    shapes = [as_lengths("unpack", given) for given in packed_shapes]
+    shapes = [as_lengths("unpack", given) for given in as_items("unpack: packed_shapes", packed_shapes)]
     parts = split(var, [_product(given) for given in shapes], front)
     return [split_dims(part, given, front) for part, given in zip(parts, shapes, strict=True)]

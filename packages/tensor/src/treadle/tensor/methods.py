@@ -5,7 +5,10 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from treadle.graph import Constant
+import numpy as np
+
+from treadle.config import text_of
+from treadle.graph import Constant, as_flag
 from treadle.tensor.errors import TensorTypeError
 from treadle.tensor.operators import Methods
 
@@ -115,7 +118,7 @@ class FurtherMethods(Methods):
     def nonzero(self, return_matrix: bool = False) -> tuple[TensorVariable, ...] | TensorVariable:
         """Return the positions of elements that are not zero, one vector for each axis."""
         nonzero: Callable[..., tuple[TensorVariable, ...] | TensorVariable] = _function("nonzero")
-        return nonzero(self, return_matrix=return_matrix) if return_matrix else nonzero(self)
+        return nonzero(self, return_matrix=True) if as_flag("nonzero: return_matrix", return_matrix) else nonzero(self)
 
     def nonzero_values(self) -> TensorVariable:
         """Return the elements that are not zero, as a vector."""
@@ -141,6 +144,9 @@ class FurtherMethods(Methods):
 
     def norm(self, L: float = 2, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:  # noqa: N803 - documented
         """Return the L-norm of the elements along axes: of all of them, as of one vector, if none is given."""
+        if not isinstance(L, int | float | np.number):
+            msg = f"norm: L must be a number, got {text_of(L)}. Pass 2 for the Euclidean norm."
+            raise TensorTypeError(msg)
         size = abs(self)
         if L == 0:
             return self.neq(0).sum(axis, keepdims=keepdims)
@@ -162,8 +168,8 @@ class FurtherMethods(Methods):
         TensorTypeError
             If `target` is another device than ``cpu``.
         """
-        if target != "cpu":
-            msg = f"transfer: the only device is 'cpu', got {target!r}. Choose the device by the mode of the function."
+        if not isinstance(target, str) or target != "cpu":
+            msg = f"transfer: the only device is 'cpu', got {text_of(target)}. Choose it by the function's mode."
             raise TensorTypeError(msg)
         return self  # type: ignore[return-value]  # a variable
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Self, SupportsIndex
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, SupportsIndex
 
 from treadle.config import lazy_module as _lazy_module
 from treadle.tensor import indexing as _indexing
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import DTypeLike
 
+    from treadle.tensor import array_functions as _array_functions
     from treadle.tensor import gathering as _gathering
     from treadle.tensor import numpy_functions as _numpy_functions
     from treadle.tensor import product as _product
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from treadle.tensor.variable import AxisLike, Index, TensorLike, TensorVariable
 else:
     # Few programs hand variables to NumPy's functions, and not all of them multiply matrices.
+    _array_functions = _lazy_module("treadle.tensor.array_functions")
     _gathering = _lazy_module("treadle.tensor.gathering")
     _numpy_functions = _lazy_module("treadle.tensor.numpy_functions")
     _product = _lazy_module("treadle.tensor.product")
@@ -294,18 +296,18 @@ class Methods(Operators):
         """The number of elements, as an int64 scalar."""
         return _reduction.prod(_shape(self), dtype="int64")
 
-    def reshape(self, *shape: TensorLike, ndim: int | None = None) -> TensorVariable:
+    def reshape(self, *shape: TensorLike, ndim: int | None = None, order: Literal["C", "F"] = "C") -> TensorVariable:
         """Give the tensor another shape, as one sequence or as several lengths."""
         wanted = shape[0] if len(shape) == 1 else shape
-        return _reshape(self, wanted, ndim=ndim)
+        return _reshape(self, wanted, ndim=ndim, order=order)
 
     def flatten(self, ndim: SupportsIndex = 1) -> TensorVariable:
         """Join all dimensions from the `ndim`-th on into one."""
         return _flatten(self, ndim)
 
-    def ravel(self) -> TensorVariable:
+    def ravel(self, order: Literal["C", "F"] = "C") -> TensorVariable:
         """Join all dimensions into one."""
-        return _flatten(self)
+        return _flatten(self) if order == "C" else _array_functions.ravel(self, order)
 
     def astype(self, dtype: DTypeLike) -> TensorVariable:
         """Convert to another dtype."""
@@ -464,9 +466,16 @@ class Methods(Operators):
         """Return the range of values along an axis."""
         return _moments.ptp(self, axis, keepdims)
 
-    def clip(self, a_min: TensorLike | None = None, a_max: TensorLike | None = None) -> TensorVariable:
-        """Limit the values to an interval."""
-        return _arithmetic.clip(self, a_min, a_max)
+    def clip(
+        self,
+        a_min: TensorLike | None = None,
+        a_max: TensorLike | None = None,
+        *,
+        min: TensorLike | None = None,
+        max: TensorLike | None = None,
+    ) -> TensorVariable:
+        """Limit the values to an interval; `min` and `max` are other names of the bounds."""
+        return _arithmetic.clip(self, a_min, a_max, min=min, max=max)
 
     def round(self, decimals: SupportsIndex | str | None = 0, mode: str | None = None) -> TensorVariable:
         """Round to a number of decimals."""

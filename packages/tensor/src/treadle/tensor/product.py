@@ -217,8 +217,9 @@ def converted(what: str, x: TensorLike, dtype: DTypeLike | None) -> TensorVariab
     var = as_tensor_variable(x)
     if dtype is None:
         return var
-    if not np.can_cast(var.type.numpy_dtype, np.dtype(dtype), "same_kind"):
-        msg = f"{what}: {var.type} cannot be converted to {np.dtype(dtype)}. Cast it before, or leave dtype out."
+    wanted = TensorType(dtype).numpy_dtype
+    if not np.can_cast(var.type.numpy_dtype, wanted, "same_kind"):
+        msg = f"{what}: {var.type} cannot be converted to {wanted}. Cast it before, or leave dtype out."
         raise DtypeError(msg)
     return cast(var, dtype)
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from treadle.config import text_of
 from treadle.graph import as_flag
 from treadle.tensor.accumulation import cumsum
 from treadle.tensor.axes import normalize_axes
@@ -264,8 +265,8 @@ def _quantile(
     weights: TensorLike | None,
     skips: bool,
 ) -> TensorVariable:
-    if method not in _METHODS:
-        msg = f"{name}: {method!r} is not a valid method. Use one of: {', '.join(_METHODS)}."
+    if not isinstance(method, str) or method not in _METHODS:
+        msg = f"{name}: {text_of(method)} is not a valid method. Use one of: {', '.join(_METHODS)}."
         raise ArgumentError(msg)
     x, at, axes, ndim = _as_line(name, a, axis)
     q, is_number = chosen

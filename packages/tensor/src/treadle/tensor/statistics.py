@@ -8,7 +8,7 @@ import numpy as np
 
 from treadle.graph import as_flag
 from treadle.tensor.accumulation import cummax
-from treadle.tensor.arguments import known_integer
+from treadle.tensor.arguments import as_number, known_integer
 from treadle.tensor.axes import normalize_axes, normalize_axis
 from treadle.tensor.broadcasting import broadcast_to, ones_like
 from treadle.tensor.conversion import as_tensor_variable, constant
@@ -286,7 +286,7 @@ def trim_mean(a: TensorLike, proportiontocut: float, axis: int | None = 0) -> Te
     axis
         The axis; None flattens first.
     """
-    if not 0 <= proportiontocut < 0.5:
+    if not 0 <= as_number("trim_mean: proportiontocut", proportiontocut) < 0.5:
         msg = f"trim_mean: Proportion too big, got {proportiontocut}. It runs from 0 to less than 0.5."
         raise ArgumentError(msg)
     x = as_tensor_variable(a)
