@@ -171,3 +171,22 @@ def test_elementwise_ops_have_the_methods_of_ufuncs() -> None:
     wanted = (np.maximum.accumulate(a, axis=1), np.add.reduce(a, initial=2.0), np.multiply.outer(a[0], a[1]))
     for ours, theirs in zip(found, wanted, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+
+
+def test_norms_and_deviations_have_slope_0_where_they_are_0() -> None:
+    x = tt.dmatrix("x")
+    rows = (tt.norm(x - x[:, :1], axis=1), tt.std(x, axis=1), tt.nanstd(x, axis=1))
+    slopes = function([x], [tt.grad(f.sum(), x) for f in rows], mode="VM")(np.array([[2.0, 2.0], [1.0, 3.0]]))
+    np.testing.assert_allclose(slopes, [[[0, 0], [-1, 1]], [[0, 0], [-0.5, 0.5]], [[0, 0], [-0.5, 0.5]]])
+
+
+def test_quantiles_take_probabilities_that_differ_along_a_batch() -> None:
+    x, q, wide, many = tt.dmatrix(), tt.dvector(), tt.dtensor3(), tt.dmatrix()
+    values, levels = CUBE, np.array([[0.1, 0.5], [0.9, 0.2], [0.0, 1.0]])
+    y = tt.quantile(x, q, axis=1)
+    by_both = vectorize_graph(y, {x: wide, q: many})
+    by_levels = vectorize_graph(y, {q: many})
+    found = function([wide, many], by_both, mode="VM")(values, levels)
+    np.testing.assert_allclose(found, [np.quantile(v, p, axis=1) for v, p in zip(values, levels, strict=True)])
+    found = function([x, many], by_levels, mode="VM")(values[0], levels)
+    np.testing.assert_allclose(found, [np.quantile(values[0], p, axis=1) for p in levels])

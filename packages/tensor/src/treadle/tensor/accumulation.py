@@ -84,7 +84,7 @@ class AlongAxis(TensorOp):
         del out
         return list(shapes.of(node.inputs[-1]))
 
-    def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> Apply:
+    def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> Variable | Apply:
         """Walk along the axis behind the batch, of which every input gets a copy."""
         pairs = list(zip(node.inputs, inputs, strict=True))
         shifted: AlongAxis = replace(self, axis=self.axis + batching.most_batch(pairs))  # type: ignore[type-var]  # a dataclass

@@ -15,7 +15,8 @@ from treadle.tensor.dimshuffle import dimshuffle
 from treadle.tensor.errors import ArgumentError
 from treadle.tensor.reduction import mask_of, max_, min_, reduced_axes, sum_, truth, with_others
 from treadle.tensor.scalar.arithmetic import add, maximum, mul, sub, true_div
-from treadle.tensor.scalar.cast import cast, second
+from treadle.tensor.scalar.cast import cast, second, switch
+from treadle.tensor.scalar.comparison import eq
 from treadle.tensor.scalar.exponential import sqr, sqrt
 from treadle.tensor.shape import shape_i
 from treadle.tensor.types import TensorType
@@ -152,6 +153,12 @@ def squared_size(x: TensorVariable) -> TensorVariable:
     return add(sqr(x.real), sqr(x.imag)) if x.type.numpy_dtype.kind == "c" else sqr(x)
 
 
+def root(spread: TensorVariable) -> TensorVariable:
+    """Return the square root of a sum of squares, whose derivative is 0 where all are 0: there a norm has its least."""
+    none = eq(spread, 0)
+    return switch(none, spread, sqrt(switch(none, 1, spread)))
+
+
 @composed
 def std(
     x: TensorLike,
@@ -167,8 +174,7 @@ def std(
 ) -> TensorVariable:
     """Return the standard deviation over axes (as numpy.std; parameters as for `var`)."""
     spread = var(x, axis, ddof, keepdims, corrected, dtype=dtype, where=where, mean=mean, correction=correction)
-    result: TensorVariable = sqrt(spread)
-    return result
+    return root(spread)
 
 
 def ptp(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:

@@ -9,11 +9,10 @@ import numpy as np
 from treadle.tensor.accumulation import cumprod, cumsum
 from treadle.tensor.assertion import CheckAndRaise
 from treadle.tensor.conversion import as_tensor_variable, constant
-from treadle.tensor.moments import mean, var
+from treadle.tensor.moments import mean, root, var
 from treadle.tensor.reduction import all_, any_, argmax, argmin, max_, min_, prod, sum_
 from treadle.tensor.scalar.cast import cast, second, switch
 from treadle.tensor.scalar.comparison import isnan, le
-from treadle.tensor.scalar.exponential import sqrt
 from treadle.tensor.scalar.logic import logical_and, logical_not
 
 if TYPE_CHECKING:
@@ -144,8 +143,7 @@ def nanstd(
 ) -> TensorVariable:
     """Return the standard deviation of what is not NaN (as numpy.nanstd; parameters as for `nanvar`)."""
     spread = nanvar(a, axis, dtype, ddof, keepdims, where=where, mean=mean, correction=correction)
-    result: TensorVariable = sqrt(spread)
-    return result
+    return root(spread)
 
 
 def _extremum(

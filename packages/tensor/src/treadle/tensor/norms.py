@@ -10,12 +10,12 @@ from treadle.graph import as_flag
 from treadle.tensor.axes import normalize_axes
 from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.errors import ArgumentError, NumpyFunctionError
-from treadle.tensor.moments import squared_size
+from treadle.tensor.moments import root, squared_size
 from treadle.tensor.reduction import expanded, max_, min_, sum_
 from treadle.tensor.scalar.arithmetic import abs_
 from treadle.tensor.scalar.cast import cast
 from treadle.tensor.scalar.comparison import neq
-from treadle.tensor.scalar.exponential import power, sqrt
+from treadle.tensor.scalar.exponential import power
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,8 +38,7 @@ def _of_vectors(x: TensorVariable, order: Order, axes: Sequence[int], keepdims: 
         msg = f"norm: Invalid norm order '{order}' for vectors. Pass a number, inf or -inf."
         raise ArgumentError(msg)
     if order is None or order == 2:
-        result: TensorVariable = sqrt(sum_(squared_size(x), axis=axes, keepdims=keepdims))
-        return result
+        return root(sum_(squared_size(x), axis=axes, keepdims=keepdims))
     size = abs_(x)
     if order == np.inf:
         return max_(size, axis=axes, keepdims=keepdims)

@@ -13,6 +13,7 @@ from treadle.tensor.arguments import as_choice, as_integer, known_integer
 from treadle.tensor.axes import normalize_axis, several_axes
 from treadle.tensor.broadcasting import zeros_like
 from treadle.tensor.conversion import as_tensor_variable, cotangent_of, tensors
+from treadle.tensor.dimshuffle import NEW, dimshuffle
 from treadle.tensor.errors import AxisError, DtypeError, ShapeError, TensorTypeError
 from treadle.tensor.fields import fix_integers
 from treadle.tensor.gathering import put_along_axis, take_along_axis
@@ -194,11 +195,17 @@ class OrderStatistics(_Ordering):
         found[self.axis] = shapes.of(node.inputs[1])[0]
         return found
 
-    def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> Apply:
-        """Select along the axis behind the batch; the positions are the same for all of it."""
-        (x, positions), (wide, same) = node.inputs, inputs
-        batching.refuse_batched([(positions, same)], "positions")
-        return OrderStatistics(self.axis + batching.batch_ndim(x, wide)).make_node(wide, same)
+    def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> Variable | Apply:
+        """Select along the axis behind the batch; sort where the positions differ along it."""
+        (x, positions), (wide, picked) = node.inputs, inputs
+        if not batching.batch_ndim(positions, picked):
+            return OrderStatistics(self.axis + batching.batch_ndim(x, wide)).make_node(wide, picked)
+        batch = batching.most_batch([(x, wide), (positions, picked)])
+        ordered = Sort(batch + self.axis)(batching.aligned(x, wide, batch))
+        places = batching.aligned(positions, picked, batch)
+        order = [*range(batch), *(batch if d == self.axis else NEW for d in range(x.ndim))]
+        found: TensorVariable = take_along_axis(ordered, dimshuffle(places, *order), batch + self.axis)
+        return found
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Say that floats are connected, positions are not."""
