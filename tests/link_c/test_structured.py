@@ -168,6 +168,28 @@ def test_join_converts_to_the_common_dtype(link: Callable[..., Any]) -> None:
     compare([x, y, z], outputs, values, link([x, y, z], outputs))
 
 
+def test_joined_parts_of_joins_are_written_once(link: Callable[..., Any]) -> None:
+    x, y = tt.dmatrix("x"), tt.fmatrix("y")
+    a, b = np.arange(6.0).reshape(2, 3), np.arange(6, 12, dtype="float32").reshape(2, 3)
+    for xp, p, q in ((tt, x, y), (np, a, b)):
+        row = xp.concatenate([p, xp.exp(p)[:, 1:]], 1)
+        deep = xp.concatenate([xp.concatenate([row, row], 0), xp.concatenate([row, row], 0)], 1)
+        outputs = [
+            xp.concatenate([xp.concatenate([p, p[:0]], 0), p, xp.concatenate([q, q], 0)], 0),
+            xp.concatenate([xp.concatenate([q, q], 0), p], 0),
+            xp.concatenate([deep, deep + 1], 1),
+            xp.concatenate([xp.concatenate([xp.sin(p), xp.cos(p)], 0), xp.concatenate([xp.sin(p) * 2, p], 0)], 1),
+        ]
+        if xp is tt:
+            found = link([x, y], outputs)(a, b)
+    for got, wanted in zip(found, outputs, strict=True):
+        np.testing.assert_allclose(got, wanted, rtol=1e-15)
+    with pytest.raises(ValueError, match=r"[Jj]oin|concatenate"):
+        link([x], [tt.concatenate([tt.concatenate([x, x.T], 0), x], 1)])(a)
+    _, counts = link([x], [tt.concatenate([tt.concatenate([x, x], 0), tt.concatenate([x, x], 0)], 1)]).counted(a)
+    assert counts.made <= 1
+
+
 @pytest.mark.parametrize("dtype", ["int8", "float32", "float64", "complex128"])
 @pytest.mark.parametrize("few", [1, 2, 3, 8, 9])
 def test_short_last_dimensions_are_written_as_others_are(dtype: str, few: int, link: Callable[..., Any]) -> None:

@@ -2,7 +2,7 @@
 #define TR_OPS 3
 #define TR_HEAD 16
 #define TR_TYPE_AT 8
-/* uses tr_discard, tr_drop, tr_take, tr_alloc, tr_iterate, tr_transfer, tr_join, tr_move8, tr_enter, tr_expect, tr_leave, tr_release, tr_free */
+/* uses tr_join_lengths, tr_discard, tr_drop, tr_take, tr_alloc, tr_iterate, tr_transfer, tr_join_part, tr_join, tr_move8, tr_enter, tr_expect, tr_leave, tr_release, tr_free */
 static const int d0[] = {0, 1};
 static const tr_given d1[] = {{0, 2, 8, 0}, {1, 2, 8, 0}};
 static int64_t run0(tr_var *v, const uintptr_t *F) {

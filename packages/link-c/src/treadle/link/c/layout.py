@@ -42,6 +42,10 @@ class Layout:
                 self._around.update((place[node], place[block.owner]) for node in block.nodes)
                 self._depth.update((place[node], block.depth) for node in block.nodes)
 
+    def together(self, first: int, second: int) -> bool:
+        """Whether two nodes stand in branches of the same choice, or in none."""
+        return self._around.get(first) == self._around.get(second)
+
     def outward(self, at: int, home: int) -> int:
         """Return a position, or that of the choice around it that stands in the block of another position."""
         depth = self._depth.get(home, 0)

@@ -16,7 +16,7 @@ from treadle.link.c.special import CALL, special_pointer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.graph import FunctionGraph, Variable
+    from treadle.graph import Apply, FunctionGraph, Op, Variable
     from treadle.link.c.capsules import CPointer
     from treadle.link.c.requirements import CFunction
     from treadle.tensor import TensorConstant, TensorVariable
@@ -70,6 +70,8 @@ class Unit:
         The positions of variables in ``v``.
     outputs
         Each output of the graph with the position that its value is left in.
+    postponed
+        Nodes whose results are written by the nodes that read them.
     lines
         The statements of each node; those that leave the outputs are the last.
     kernels, tables
@@ -110,6 +112,7 @@ class Unit:
         self._owners: set[int] = set()
         self._bases: dict[int, set[int]] = {}
         self._shown: dict[int, list[Variable]] = {}
+        self.postponed: set[Apply] = set()
 
     # For rules: operands and results
 
@@ -165,6 +168,38 @@ class Unit:
         views = self._shown.get(at, ())
         below = {self.slots[x] for x in operands} & self._bases.get(at, set())
         return not below and all(self._last.get(view, self._node) < self._node for view in views)
+
+    def postpone(self, node: Apply, op_type: type[Op]) -> bool:
+        """Leave the result of the present node to the node that reads it, if that can write it in its place.
+
+        Parameters
+        ----------
+        node
+            The present node, of one result.
+        op_type
+            What the reader's op must be. It alone reads the result, makes one of this dtype, and runs whenever this
+            node does; no node between them writes into its operands.
+        """
+        (out,) = node.outputs
+        order, at = self.layout.order, self._last[out]
+        if at == len(order) or not isinstance(order[at].op, op_type) or not self.layout.together(self._node, at):
+            return False
+        if {reader for reader, _ in self.fgraph.get_clients(out)} != {order[at]}:
+            return False
+        if order[at].outputs[0].type.dtype != out.type.dtype:  # type: ignore[attr-defined]  # tensors
+            return False
+        if any(between.op.destroy_map for between in order[self._node : at]):
+            return False
+        self.postponed.add(node)
+        self._prolong(node, at)
+        return True
+
+    def _prolong(self, node: Apply, at: int) -> None:
+        """Keep the blocks of what a postponed node reads until another node has run."""
+        for x in node.inputs:
+            self._last[x] = max(self._last[x], at)
+            if x.owner in self.postponed:
+                self._prolong(x.owner, at)
 
     # For rules: text
 

@@ -65,10 +65,8 @@ static int tr_sum_to(tr_var *o, int nd, const tr_var *x, int from_nd, int64_t si
   return tr_reduce(x, from_nd, mask, o, r);
 }
 """,
-    "tr_join": """\
-static int tr_join(tr_var *v, const int *ix, int count, tr_var *o, int nd, int axis, int64_t size, tr_kernel k) {
-  tr_var part;
-  int status;
+    "tr_join_lengths": """\
+static int tr_join_lengths(const tr_var *v, const int *ix, int count, tr_var *o, int nd, int axis) {
   for (int d = 0; d < nd; d++) {
     o->n[d] = v[ix[0]].n[d];
     for (int i = 1; i < count; i++) {
@@ -76,13 +74,25 @@ static int tr_join(tr_var *v, const int *ix, int count, tr_var *o, int nd, int a
       else if (v[ix[i]].n[d] != o->n[d]) return TR_SHAPE;
     }
   }
-  if ((status = tr_alloc(o, nd, size))) return status;
-  part = *o;
-  for (int i = 0; i < count; i++) {
-    part.n[axis] = v[ix[i]].n[axis];
-    if ((status = tr_transfer(&part, nd, v + ix[i], nd, k))) return status;
-    part.p += part.n[axis] * o->s[axis];
-  }
+  return 0;
+}
+""",
+    # Writes a part to where the target begins, which then begins behind it.
+    "tr_join_part": """\
+static int tr_join_part(tr_var *to, const tr_var *x, int nd, int axis, tr_kernel k) {
+  tr_var part = *to;
+  for (int d = 0; d < nd; d++) part.n[d] = x->n[d];
+  to->p += x->n[axis] * to->s[axis];
+  return tr_transfer(&part, nd, x, nd, k);
+}
+""",
+    "tr_join": """\
+static int tr_join(tr_var *v, const int *ix, int count, tr_var *o, int nd, int axis, int64_t size, tr_kernel k) {
+  tr_var to;
+  int status = tr_join_lengths(v, ix, count, o, nd, axis);
+  if (status || (status = tr_alloc(o, nd, size))) return status;
+  to = *o;
+  for (int i = 0; i < count; i++) if ((status = tr_join_part(&to, v + ix[i], nd, axis, k))) return status;
   return 0;
 }
 """,
