@@ -114,6 +114,14 @@ def _positive(count: int) -> Callable[[np.random.Generator], list[Any]]:
     return lambda random: [random.uniform(0, 1 if at == 2 else 20, 10**6) for at in range(count)]
 
 
+# Arrangement
+
+
+def _rearranged(name: str, *options: Any) -> Callable[..., Any]:
+    """Return a function of NumPy's that moves elements, by its name."""
+    return lambda xp, x: getattr(xp, name)(x, *options)
+
+
 # Products, convolutions, transforms
 
 
@@ -235,6 +243,7 @@ HIERARCHICAL = Model(
     without=("torch",),
 )
 
+_PYTENSOR = ("pytensor-C", "pytensor-NUMBA")
 COMPILE = {
     "double": Model("2x", _normal((3,)), lambda _, x: 2 * x),
     "chain": Model("chain of 50 elementwise ops", _normal((3,)), _chain),
@@ -281,6 +290,23 @@ RUN = {
     "bincount": Model("bincount, 1e6 integers below 1000", _counted, lambda xp, i: xp.bincount(i), without=("jax",)),
     "searchsorted": Model("searchsorted, 1e6 among 1e3", _among, lambda xp, a, v: xp.searchsorted(a, v)),
     "unique": Model("unique, 1e6 integers below 1000", _counted, lambda xp, i: xp.unique(i), without=("jax",)),
+    "repeat": Model("repeat by 2, 5e5", _normal((5 * 10**5,)), _rearranged("repeat", 2), without=("torch",)),
+    "repeat_rows": Model(
+        "repeat rows by 2, 500 x 1000", _normal((500, 1000)), _rearranged("repeat", 2, 0), without=("torch",)
+    ),
+    "tile": Model("tile by (2, 2), 500 x 500", _normal((500, 500)), _rearranged("tile", (2, 2))),
+    "pad": Model(
+        "pad by 3 zeros, 1000 x 1000", _normal((1000, 1000)), _rearranged("pad", 3), without=(*_PYTENSOR, "torch")
+    ),
+    "pad_edge": Model(
+        "pad by 3 times the edge, 1000 x 1000",
+        _normal((1000, 1000)),
+        _rearranged("pad", 3, "edge"),
+        without=(*_PYTENSOR, "torch"),
+    ),
+    "roll": Model(
+        "roll by (3, 7), 1000 x 1000", _normal((1000, 1000)), _rearranged("roll", (3, 7), (0, 1)), without=_PYTENSOR
+    ),
     "conv2d": Model(
         "2-d convolution, 32 x 3 x 64 x 64, 16 filters of 5 x 5",
         _normal((32, 3, 64, 64), (16, 3, 5, 5)),
