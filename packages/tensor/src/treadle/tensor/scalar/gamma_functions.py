@@ -15,8 +15,9 @@ from treadle.tensor.dtype_rules import double_first, single_first
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.scalar.arithmetic import add, maximum, minimum, mul, scaled_by, sub
 from treadle.tensor.scalar.cast import switch
-from treadle.tensor.scalar.comparison import ge, gt, lt
+from treadle.tensor.scalar.comparison import eq, ge, gt, le, lt
 from treadle.tensor.scalar.exponential import exp, log, log1p
+from treadle.tensor.scalar.rounding import floor
 from treadle.tensor.scalar.scipy_special import of_scipy
 from treadle.tensor.scalar.stirling import LARGE, in_double, stirling_error
 from treadle.tensor.scalar_op import ScalarOp
@@ -73,14 +74,22 @@ def _poch_terms(ct: TensorVariable, out: TensorVariable, xs: Sequence[TensorVari
 def _betaln(a: TensorVariable, b: TensorVariable) -> TensorVariable:
     """The sum of three gammaln, with Stirling's formula divided out of those of large numbers."""
     p, q = minimum(a, b), maximum(a, b)
+    # At a pole of Γ(p) the value is infinite, unless Γ(p + q) has one too: the reflection then moves p above 0.
+    pole = le(p, 0) & eq(p, floor(p))
+    moved = pole & eq(q, floor(q)) & gt(q, 0) & lt(q, 1 - p) & gt(p, -inf)
+    first = switch(moved, 1 - p - q, p)
+    p, q = minimum(first, q), maximum(first, q)
     large, both = maximum(q, LARGE), maximum(p, LARGE)
     less = stirling_error(large) - stirling_error(both + large)
     two = HALF_LOG_2_PI - log(both) / 2 + stirling_error(both) + less
     two = two - (large - 0.5) * log1p(both / large) - both * log1p(large / both)
-    less = stirling_error(large) - stirling_error(abs(p) + large)
-    one = gammaln(p) + less + p - (large - 0.5) * log1p(p / large) - p * log(p + large)
+    least = maximum(p + large, LARGE)
+    less = stirling_error(large) - stirling_error(least)
+    one = gammaln(p) + less + p - (large - 0.5) * log1p(p / large) - p * log(least)
     plain = gammaln(p) + gammaln(q) - gammaln(p + q)
-    return switch(ge(p, LARGE), two, switch(ge(q, LARGE) & gt(p, 0), one, plain))
+    value = switch(ge(p, LARGE), two, switch(ge(q, LARGE) & ge(p + q, LARGE), one, plain))
+    value = switch(eq(q, inf), switch(gt(p, 0), -inf, inf), value)
+    return switch(pole & ~moved, inf, value)
 
 
 def _beta(a: TensorVariable, b: TensorVariable) -> TensorVariable:

@@ -89,7 +89,6 @@ for _name, _text in {
     "beta": "beta_{t}({0}, {1})",
     "betainc": "betainc_{t}({0}, {1}, {2})",
     "betaincinv": "betaincinv_{t}({0}, {1}, {2})",
-    "betaln": "betaln_{t}({0}, {1})",
     "erfcinv": "erfcinv_{t}({0})",
     "erfinv": "erfinv_{t}({0})",
     "gamma": "gamma_{t}({0})",

@@ -83,7 +83,6 @@ for _name, _text in {
     "beta": "beta_{t}({0}, {1})",
     "betainc": "betainc_{t}({0}, {1}, {2})",
     "betaincinv": "betaincinv_{t}({0}, {1}, {2})",
-    "betaln": "betaln_{t}({0}, {1})",
     "digamma": "psi_{t}({0})",
     "erfcinv": "erfcinv_{t}({0})",
     "erfinv": "erfinv_{t}({0})",
