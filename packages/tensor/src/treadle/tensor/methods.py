@@ -144,7 +144,8 @@ class FurtherMethods(Methods):
 
     def norm(self, L: float = 2, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:  # noqa: N803 - documented
         """Return the L-norm of the elements along axes: of all of them, as of one vector, if none is given."""
-        if not isinstance(L, int | float | np.number):
+        order: object = L
+        if not isinstance(order, int | float | np.number):
             msg = f"norm: L must be a number, got {text_of(L)}. Pass 2 for the Euclidean norm."
             raise TensorTypeError(msg)
         size = abs(self)
