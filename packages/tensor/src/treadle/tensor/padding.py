@@ -126,7 +126,12 @@ def pad(
         extend = [lambda y, d, width, span=span: _statistics(chosen, y, d, width, span) for span in spans]  # type: ignore[misc]
     else:
         odd = as_choice("pad: reflect_type", reflect_type or "even", ("even", "odd")) == "odd"
-        extend = [lambda y, d, width: _extended(chosen, odd, y, d, width)] * var.ndim
+        axes = [(axis, width) for axis, width in enumerate(widths) if width != (0, 0)]
+        # Two axes at once, where their order does not matter: so the tensor is copied once.
+        at_once = 1 if odd else 2
+        for group in (*((a,) for a in axes[:-at_once]), axes[-at_once:]):
+            var = _extended(chosen, odd, var, group)
+        return var
     for axis, width in enumerate(widths):
         if width != (0, 0):
             var = extend[axis](var, axis, width)
@@ -259,16 +264,21 @@ def _statistics(name: str, x: TensorVariable, axis: int, width: Width, spans: Pa
     return _around(x, axis, width, found[0], found[1])
 
 
-def _extended(mode: str, odd: bool, x: TensorVariable, axis: int, width: Width) -> TensorVariable:
-    """Return a tensor that goes on beyond its edges: at each position stands what stands at one inside."""
+def _extended(mode: str, odd: bool, x: TensorVariable, widths: Sequence[tuple[int, Width]]) -> TensorVariable:
+    """Return a tensor that goes on beyond its edges along axes: at each position stands what stands at one inside."""
+    if not widths:
+        return x
+    (axis, width), *others = widths
     n = number(shape_i(x, axis))
     if mode == "edge":
-        return _around(x, axis, width, x[_at(axis, slice(1))], x[_at(axis, slice(-1, None))])
+        edges = (x[_at(axis, slice(1))], x[_at(axis, slice(-1, None))])
+        first, last = (_extended(mode, odd, edge, others) for edge in edges)
+        return _around(_extended(mode, odd, x, others), axis, width, first, last)
     before, after = width
     # Only what is added is picked element by element; the tensor itself is copied as a whole.
     beyond = [arange(_scalar(minus(0, before)), 0), arange(_scalar(n), _scalar(plus(n, after)))]
     sides = [_reflected(mode, odd, x, axis, at, n) for at in beyond]
-    return concatenate([sides[0], x, sides[1]], axis)
+    return concatenate([_extended(mode, odd, part, others) for part in (sides[0], x, sides[1])], axis)
 
 
 def _reflected(mode: str, odd: bool, x: TensorVariable, axis: int, at: TensorVariable, n: Number) -> TensorVariable:

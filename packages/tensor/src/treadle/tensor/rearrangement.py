@@ -120,9 +120,7 @@ def roll(x: TensorLike, shift: TensorLike, axis: AxisLike = None) -> TensorVaria
     together: dict[int, TensorLike] = {}
     for at, by in zip(axes, shifts, strict=True):
         together[at] = together[at] + by if at in together else by  # type: ignore[operator]  # integers or scalars
-    for at, by in together.items():
-        var = _rolled(var, by, at)
-    return var
+    return _rolled(var, list(together.items()))
 
 
 def _shifts(shift: TensorLike, count: int) -> list[TensorLike]:
@@ -142,16 +140,19 @@ def _shifts(shift: TensorLike, count: int) -> list[TensorLike]:
     return result
 
 
-def _rolled(x: TensorVariable, by: TensorLike, at: int) -> TensorVariable:
-    """Return a tensor shifted along one axis."""
+def _rolled(x: TensorVariable, shifts: Sequence[tuple[int, TensorLike]]) -> TensorVariable:
+    """Return a tensor shifted along axes: what is cut along one is shifted along the others, then joined."""
+    if not shifts:
+        return x
+    (at, by), *others = shifts
     n = number(shape_i(x, at))
     longest = greatest(n, 1)
+    if not isinstance(by, int):
+        # The length of a part would depend on the shift, which tracing backends do not know.
+        return _rolled(take(x, mod(sub(arange(n), by), longest), at), others)
+    cut = mod(-by, longest) if not isinstance(longest, int) else -by % longest
+    if isinstance(cut, int) and cut == 0:
+        return _rolled(x, others)
     before = (slice(None),) * at
-    if isinstance(by, int):
-        if isinstance(longest, int):
-            by %= longest
-            return x if by == 0 else concatenate([x[(*before, slice(-by, None))], x[(*before, slice(-by))]], at)
-        cut = mod(-by, longest)
-        return concatenate([x[(*before, slice(cut, None))], x[(*before, slice(cut))]], at)
-    # The length of a part would depend on the shift, which tracing backends do not know.
-    return take(x, mod(sub(arange(n), by), longest), at)
+    parts = (x[(*before, slice(cut, None))], x[(*before, slice(cut))])
+    return concatenate([_rolled(part, others) for part in parts], at)
