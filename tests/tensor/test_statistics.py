@@ -190,3 +190,9 @@ def test_quantiles_take_probabilities_that_differ_along_a_batch() -> None:
     np.testing.assert_allclose(found, [np.quantile(v, p, axis=1) for v, p in zip(values, levels, strict=True)])
     found = function([x, many], by_levels, mode="VM")(values[0], levels)
     np.testing.assert_allclose(found, [np.quantile(values[0], p, axis=1) for p in levels])
+
+
+@pytest.mark.parametrize("shape", [(0,), (3, 0), (0, 3)])
+def test_partition_of_no_elements_takes_any_position(shape: tuple[int, ...]) -> None:
+    for x in (tt.zeros(shape), tt.tensor(dtype="float64", shape=shape)):
+        assert tt.partition(x, 5).type.shape == tt.argpartition(x, 5).type.shape == shape

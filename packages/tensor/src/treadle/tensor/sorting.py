@@ -336,9 +336,9 @@ def sort_complex(a: TensorLike) -> TensorVariable:
 
 
 def _check_kth(name: str, x: TensorVariable, kth: object, axis: int) -> None:
-    """Refuse positions that are known to be none of the axis."""
+    """Refuse positions that are known to be none of the axis; of a tensor without elements NumPy takes all."""
     several = several_axes(kth)
-    n = x.type.shape[axis]
+    n = None if 0 in x.type.shape else x.type.shape[axis]
     for item in [kth] if several is None else several:
         known = known_integer(item)
         if known is not None and n is not None and not -n <= known < n:
