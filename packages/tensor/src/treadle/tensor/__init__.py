@@ -85,6 +85,7 @@ from treadle.tensor.constructors import *  # noqa: F403 - one name for each dtyp
 if TYPE_CHECKING:
     # Modules that are public themselves.
     from treadle.tensor import fft as fft
+    from treadle.tensor import optimize as optimize
     from treadle.tensor import signal as signal
 
 if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no names from the table
@@ -157,6 +158,7 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.statistics import *  # noqa: F403
     from treadle.tensor.triangles import *  # noqa: F403
     from treadle.tensor.type_other import *  # noqa: F403
+    from treadle.tensor.undefined_gradients import *  # noqa: F403
     from treadle.tensor.windows import *  # noqa: F403
 
 __all__ = [

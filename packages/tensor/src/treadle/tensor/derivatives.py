@@ -9,7 +9,6 @@ from treadle.graph import (
     DisconnectedType,
     GraphTypeError,
     GraphValueError,
-    NullType,
     Variable,
     composed,
     vectorize_graph,
@@ -31,8 +30,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Lop",
     "Rop",
-    "grad_not_implemented",
-    "grad_undefined",
     "hessian",
     "hessian_vector_product",
     "jacobian",
@@ -391,34 +388,3 @@ def subgraph_grad(
     total = parts[0] if len(parts) == 1 else [a + b for a, b in zip(*parts, strict=True)]
     result = (total[: len(inner)], total[len(inner) :])
     return (*result, from_start, from_cost) if details else result
-
-
-def grad_undefined(op: object, x_pos: int, x: Variable, comment: str = "") -> Variable:
-    """Return what an op's `pullback` gives for an input by which no derivative exists.
-
-    Parameters
-    ----------
-    op
-        The op.
-    x_pos, x
-        Position of the input, and the input.
-    comment
-        Why there is none.
-    """
-    return NullType(f"{op} has no derivative by input {x_pos}, {x}" + (f": {comment}" if comment else ""))()
-
-
-def grad_not_implemented(op: object, x_pos: int, x: Variable, comment: str = "") -> Variable:
-    """Return what an op's `pullback` gives for an input by which nobody has written the derivative yet.
-
-    Parameters
-    ----------
-    op
-        The op.
-    x_pos, x
-        Position of the input, and the input.
-    comment
-        What is missing.
-    """
-    why = f"the derivative of {op} by input {x_pos}, {x}, is not written"
-    return NullType(f"{why}: {comment}" if comment else why)()

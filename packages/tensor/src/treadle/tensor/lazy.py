@@ -9,13 +9,8 @@ from treadle.config import lazy_module
 # For each module of `treadle.tensor` its public names: its ``__all__``. `treadle/tensor/__init__.py` has a star import
 # of each for type checkers; a test compares the three. One line for each module, however long: it is a table.
 LAZY = {
-    "accumulation": (
-        "ACCUMULATIONS Accumulation LinearRecurrence cummax cummin cumprod cumsum cumulative_prod cumulative_sum "
-        "logcumsumexp"
-    ),
-    "array_functions": (
-        "array asanyarray asarray ascontiguousarray astype copy empty empty_like isscalar ndim permute_dims ravel size"
-    ),
+    "accumulation": "ACCUMULATIONS Accumulation LinearRecurrence cummax cummin cumprod cumsum cumulative_prod cumulative_sum logcumsumexp",
+    "array_functions": "array asanyarray asarray ascontiguousarray astype copy empty empty_like isscalar ndim permute_dims ravel size",
     "assertion": "Assert CheckAndRaise assert_op",
     "assumption": "FACTS SpecifyAssumptions assume",
     "blockwise": "Blockwise",
@@ -24,21 +19,13 @@ LAZY = {
     "common_shapes": "broadcast_arrays broadcast_shape broadcast_shapes",
     "compiled_loops": "CompiledLoopError compiled_loop",
     "conditional": "ifelse",
-    "constant_values": (
-        "get_scalar_constant_value get_underlying_scalar_constant_value get_vector_length is_flat shape_tuple"
-    ),
+    "constant_values": "get_scalar_constant_value get_underlying_scalar_constant_value get_vector_length is_flat shape_tuple",
     "contraction": "batched_dot batched_tensordot cross dense_dot inner kron matvec multi_dot vdot vecdot vecmat",
     "convolution": "ConvND conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d",
     "coordinates": "diag_indices diag_indices_from indices mask_indices ravel_multi_index unravel_index",
     "counting": "bincount digitize histogram histogram2d histogram_bin_edges histogramdd searchsorted",
-    "derivatives": (
-        "Lop Rop grad_not_implemented grad_undefined hessian hessian_vector_product jacobian pullback pushforward "
-        "subgraph_grad"
-    ),
-    "diagonals": (
-        "AllocDiag ExtractDiag diag diagflat diagonal extract_diag fill_diagonal fill_diagonal_offset "
-        "identity_like trace"
-    ),
+    "derivatives": "Lop Rop hessian hessian_vector_product jacobian pullback pushforward subgraph_grad",
+    "diagonals": "AllocDiag ExtractDiag diag diagflat diagonal extract_diag fill_diagonal fill_diagonal_offset identity_like trace",
     "editing": "append delete insert trim_zeros",
     "einstein": "einsum",
     "external_op": "ExternalOp wrap_external",
@@ -47,23 +34,14 @@ LAZY = {
     "from_function": "FromFunctionOp as_op wrap_py",
     "functional": "apply_along_axis transfer values_eq_approx_always_true variadic_add variadic_mul vectorize",
     "fused_reduction": "FusedReduction",
-    "gathering": (
-        "choose inverse_permutation ix_ permute_row_elements piecewise put put_along_axis select take take_along_axis"
-    ),
-    "gradient_control": (
-        "DisconnectedGrad GradClip GradScale GradientControl UndefinedGrad ZeroGrad disconnected_grad grad_clip "
-        "grad_scale undefined_grad zero_grad"
-    ),
+    "gathering": "choose inverse_permutation ix_ permute_row_elements piecewise put put_along_axis select take take_along_axis",
+    "gradient_control": "DisconnectedGrad GradClip GradScale GradientControl UndefinedGrad ZeroGrad disconnected_grad grad_clip grad_scale undefined_grad zero_grad",
     "gufunc": "parse_gufunc_signature safe_signature",
     "interpolate": "interp interpolate1d",
     "joined_axes": "JoinDims SplitDims join_dims pack split_dims unpack",
     "joining": "ARange Join arange concatenate eye hstack join range_length stack vstack",
     "masks": "argwhere compress extract flatnonzero nonzero nonzero_values place putmask",
-    "mathematical_constants": (
-        "complex_matrix_types complex_scalar_types complex_types complex_vector_types e euler_gamma "
-        "float_matrix_types float_scalar_types float_types float_vector_types inf int_matrix_types "
-        "int_scalar_types int_types int_vector_types nan newaxis pi"
-    ),
+    "mathematical_constants": "complex_matrix_types complex_scalar_types complex_types complex_vector_types e euler_gamma float_matrix_types float_scalar_types float_types float_vector_types inf int_matrix_types int_scalar_types int_types int_vector_types nan newaxis pi",
     "nan_functions": "nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmin nanprod nanstd nansum nanvar",
     "normalization": "LogSoftmax LogSumExp Peak Softmax log_softmax logsumexp softmax",
     "norms": "matrix_norm norm vector_norm",
@@ -79,45 +57,28 @@ LAZY = {
     "scalar.bessel_functions": "i0 i0e i1 i1e iv ive j0 j1 jn jv jve k0 k0e k1 k1e kn kv kve y0 y1 yn yv yve",
     "scalar.entropy": "entr kl_div rel_entr xlog1py xlogx xlogy xlogy0",
     "scalar.error_functions": "erf erfc erfcinv erfcx erfinv log_ndtr ndtr ndtri ndtri_exp owens_t",
-    "scalar.floating": (
-        "cbrt copysign fabs float_power fmax fmin fmod frexp heaviside hypot ldexp logaddexp2 modf nextafter "
-        "positive rint signbit spacing"
-    ),
-    "scalar.gamma_functions": (
-        "beta betaln digamma factorial gamma gammaln loggamma multigammaln poch polygamma psi tri_gamma trigamma"
-    ),
+    "scalar.floating": "cbrt copysign fabs float_power fmax fmin fmod frexp heaviside hypot ldexp logaddexp2 modf nextafter positive rint signbit spacing",
+    "scalar.gamma_functions": "beta betaln digamma factorial gamma gammaln loggamma multigammaln poch polygamma psi tri_gamma trigamma",
     "scalar.hypergeometric": "hyp2f1",
     "scalar.incomplete_beta": "betainc betaincinv",
     "scalar.incomplete_gamma": "chi2sf gammainc gammaincc gammainccinv gammaincinv gammal gammau",
     "scalar.integers": "bitwise_count ceil_intdiv gcd lcm",
     "scalar.stable_quotients": "exprel log_expit logit sinc",
     "scalar.tail_moments": "NEWTON_STEPS QUADRATURE beta_tail_integral gamma_tail_integral",
-    "scalar_values": (
-        "ScalarConstant ScalarFromTensor ScalarType ScalarVariable TensorFromScalar as_scalar get_scalar_type "
-        "scalar_from_tensor tensor_from_scalar"
-    ),
+    "scalar_values": "ScalarConstant ScalarFromTensor ScalarType ScalarVariable TensorFromScalar as_scalar get_scalar_type scalar_from_tensor tensor_from_scalar",
     "searching": "BinCount CheckMask Nonzero RowOrder SearchSorted",
-    "sets": (
-        "UniqueAll UniqueCounts UniqueInverse intersect1d isin setdiff1d setxor1d union1d unique unique_all "
-        "unique_counts unique_inverse unique_values"
-    ),
+    "sets": "UniqueAll UniqueCounts UniqueInverse intersect1d isin setdiff1d setxor1d union1d unique unique_all unique_counts unique_inverse unique_values",
     "shape_specification": "SpecifyShape specify_broadcastable specify_shape",
-    "slicing": (
-        "MakeSlice SliceBounds advanced_subtensor as_index_literal as_index_variable basic_subtensor "
-        "get_canonical_form_slice get_idx_list get_slice_elements index_vars_to_types indexed_result_shape "
-        "indices_from_subtensor make_slice slice_at_axis unflatten_index_variables"
-    ),
+    "slicing": "MakeSlice SliceBounds advanced_subtensor as_index_literal as_index_variable basic_subtensor get_canonical_form_slice get_idx_list get_slice_elements index_vars_to_types indexed_result_shape indices_from_subtensor make_slice slice_at_axis unflatten_index_variables",
     "sorting": "ArgSort OrderStatistics Sort argpartition argsort lexsort partition sort sort_complex topk",
     "spaced_numbers": "geomspace linspace logspace meshgrid mgrid ogrid vander",
     "splitting": "Split array_split dsplit hsplit split vsplit",
-    "stacking": (
-        "block column_stack concat concat_with_broadcast dstack horizontal_stack row_stack stacklists unstack "
-        "vertical_stack"
-    ),
+    "stacking": "block column_stack concat concat_with_broadcast dstack horizontal_stack row_stack stacklists unstack vertical_stack",
     "staging": "Staging stage static_positions",
     "statistics": "apply_over_axes average corrcoef cov mode trim_mean",
     "triangles": "tri tril tril_indices tril_indices_from triu triu_indices triu_indices_from",
     "type_other": "NoneConst NoneSliceConst NoneTypeT SliceConstant SliceType none_type_t slicetype",
+    "undefined_gradients": "grad_not_implemented grad_undefined",
     "windows": "bartlett blackman hamming hanning kaiser",
 }
 # Modules that are public themselves, as in ``treadle.tensor.special.softmax``.

@@ -5,30 +5,32 @@ from __future__ import annotations
 import numpy as np
 
 from treadle import tensor as tt
-from treadle.tensor.optimize import LinearSolution, Optimum, minimize, minimize_scalar, root, root_scalar
 from treadle.testing.domain import Domain
 from treadle.testing.records.structured import of_shape
 from treadle.testing.sample import REALS, Sample
 
 F = "optimize"
-LEFT_OUT = {op: tuple(dtype for dtype in REALS if dtype != "float64") for op in (Optimum, LinearSolution)}
+optimize = tt.optimize
+LEFT_OUT = dict.fromkeys(
+    (optimize.Optimum, optimize.LinearSolution), tuple(dtype for dtype in REALS if dtype != "float64")
+)
 _ANY = Domain(0.5, 2.0, special=False)
 _SEARCHED = {"float64": (1e-4, 1e-4)}
 
 SAMPLES: tuple[Sample, ...] = (
-    Sample("minimize", F, lambda x, a: minimize(((x - a) ** 2).sum(), x), lambda x, a: (a + 0 * x, np.True_),
+    Sample("minimize", F, lambda x, a: optimize.minimize(((x - a) ** 2).sum(), x), lambda x, a: (a + 0 * x, np.True_),
            (of_shape((4,), domain=_ANY), of_shape((4,), domain=_ANY)), dtypes=("float64",), optional=True,
            tolerances=_SEARCHED, variants=("plain", "strided", "reversed", "readonly")),
-    Sample("root_scalar", F, lambda x, a: root_scalar(x**2 - a, x, method="newton", jac=True),
+    Sample("root_scalar", F, lambda x, a: optimize.root_scalar(x**2 - a, x, method="newton", jac=True),
            lambda x, a: (np.sqrt(a) + 0 * x, np.True_), (of_shape((), domain=_ANY), of_shape((), domain=_ANY)),
            dtypes=("float64",), optional=True, tolerances=_SEARCHED, variants=("plain",)),
-    Sample("minimize_scalar", F, lambda x, a: minimize_scalar((x - a) ** 2, x), lambda x, a: (a + 0 * x, np.True_),
-           (of_shape((), domain=_ANY), of_shape((), domain=_ANY)), dtypes=("float64",), optional=True,
-           tolerances=_SEARCHED, variants=("plain",)),
-    Sample("root", F, lambda x, a: root(x**2 - a, x), lambda x, a: (np.sqrt(a) + 0 * x, np.True_),
+    Sample("minimize_scalar", F, lambda x, a: optimize.minimize_scalar((x - a) ** 2, x),
+           lambda x, a: (a + 0 * x, np.True_), (of_shape((), domain=_ANY), of_shape((), domain=_ANY)),
+           dtypes=("float64",), optional=True, tolerances=_SEARCHED, variants=("plain",)),
+    Sample("root", F, lambda x, a: optimize.root(x**2 - a, x), lambda x, a: (np.sqrt(a) + 0 * x, np.True_),
            (of_shape((4,), domain=_ANY), of_shape((4,), domain=_ANY)), dtypes=("float64",), optional=True,
            tolerances=_SEARCHED, variants=("plain",)),
-    Sample("linear_solution", F, lambda a, b: LinearSolution()(a + 3 * tt.eye(3), b),
+    Sample("linear_solution", F, lambda a, b: optimize.LinearSolution()(a + 3 * tt.eye(3), b),
            lambda a, b: np.linalg.solve(a + 3 * np.eye(3), b),
            (of_shape((3, 3), domain=_ANY), of_shape((3,), domain=_ANY)), dtypes=("float64",), wrt=(0, 1),
            optional=True, variants=("plain", "strided", "reversed", "readonly")),

@@ -6,7 +6,7 @@ What compiled code takes from SciPy, JAX and PyTorch compute by the quadratures 
 from __future__ import annotations
 
 import math
-from functools import partial, reduce
+from functools import partial
 from math import factorial, inf
 from typing import TYPE_CHECKING, Any
 
@@ -93,7 +93,9 @@ def _over_argument(
     """
     near = lt(abs_(x), 0.5)
     power = mul(0.25 * sign_of_terms, mul(x, x))
-    series = reduce(lambda rest, k: add(0.5 / factorial(k) / factorial(k + 1), mul(power, rest)), range(8, -1, -1), 0)
+    series: Any = 0
+    for k in range(8, -1, -1):
+        series = add(0.5 / factorial(k) / factorial(k + 1), mul(power, series))
     return switch(near, mul(scale, series), true_div(value, switch(near, 1, x)))
 
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from treadle.tensor.arguments import as_integer
 from treadle.tensor.conversion import as_tensor_variable
-from treadle.tensor.derivatives import grad_undefined
 from treadle.tensor.dtype_rules import double_first, single_first
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.scalar.arithmetic import add, maximum, minimum, mul, scaled_by, sub
@@ -21,6 +20,7 @@ from treadle.tensor.scalar.rounding import floor
 from treadle.tensor.scalar.scipy_special import of_scipy
 from treadle.tensor.scalar.stirling import LARGE, in_double, stirling_error
 from treadle.tensor.scalar_op import ScalarOp
+from treadle.tensor.undefined_gradients import grad_undefined
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

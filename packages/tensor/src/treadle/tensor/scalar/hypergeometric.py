@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treadle.tensor.derivatives import grad_undefined
 from treadle.tensor.dtype_rules import double_first
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.scalar.arithmetic import mul
@@ -17,6 +16,7 @@ from treadle.tensor.scalar.exponential import exp, log1p
 from treadle.tensor.scalar.scipy_special import in_blocks, of_scipy
 from treadle.tensor.scalar.stirling import in_double
 from treadle.tensor.scalar_op import ScalarOp
+from treadle.tensor.undefined_gradients import grad_undefined
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

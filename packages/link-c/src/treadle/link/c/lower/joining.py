@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from treadle.link.c.dtypes import CTYPES, converted, loaded, stored
 from treadle.link.c.lower.elemwise import cast_to
@@ -37,7 +37,7 @@ def join(op: Join, node: TensorNode, unit: Unit) -> None:
 
 def _write_parts(unit: Unit, node: TensorNode, parts: Sequence[int], target: str, depth: int) -> None:
     """Write the parts of a join to where a target begins."""
-    out, axis, to = node.outputs[0], node.op.axis, f"to{depth}"
+    out, axis, to = node.outputs[0], cast("Join", node.op).axis, f"to{depth}"
     unit.line(f"{{ tr_var {to} = {target};")
     for x, at in zip(node.inputs, parts, strict=True):
         if x.owner in unit.postponed:
