@@ -102,6 +102,7 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.constant_values import *  # noqa: F403
     from treadle.tensor.contraction import *  # noqa: F403
     from treadle.tensor.convolution import *  # noqa: F403
+    from treadle.tensor.convolved import *  # noqa: F403
     from treadle.tensor.coordinates import *  # noqa: F403
     from treadle.tensor.counting import *  # noqa: F403
     from treadle.tensor.derivatives import *  # noqa: F403

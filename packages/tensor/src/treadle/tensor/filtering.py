@@ -11,7 +11,8 @@ from treadle.graph import composed
 from treadle.tensor.arguments import as_choice
 from treadle.tensor.broadcasting import broadcast_static, broadcast_to
 from treadle.tensor.conversion import as_tensor_variable, constant
-from treadle.tensor.convolution import ConvND, complex_parts, padded
+from treadle.tensor.convolution import ConvND
+from treadle.tensor.convolved import complex_parts, padded
 from treadle.tensor.errors import ShapeError
 from treadle.tensor.product import product_of_lengths
 from treadle.tensor.scalar.arithmetic import add, floor_div, maximum, minimum, sub

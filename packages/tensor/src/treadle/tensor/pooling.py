@@ -15,7 +15,7 @@ from treadle.graph import as_flag, composed
 from treadle.tensor.arguments import as_choice, known_integer
 from treadle.tensor.broadcasting import full
 from treadle.tensor.conversion import as_tensor_variable
-from treadle.tensor.convolution import as_numbers
+from treadle.tensor.convolved import as_numbers
 from treadle.tensor.dimshuffle import NEW, dimshuffle
 from treadle.tensor.errors import ShapeError
 from treadle.tensor.indexing import set_subtensor
