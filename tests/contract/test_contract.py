@@ -11,18 +11,24 @@ from treadle.testing import FAILURES, KINDS, Check, Failure, contract, run_check
 # PyTorch's compiler takes most of a second for a tiny graph, and several for a group: what is checked in breadth runs
 # without it, and each family once with it.
 EAGER = {"torch__compile": False}
-# LLVM takes seconds for a group. With -m slow, Numba is checked at the dtypes that only differ in width from these, and
-# with second derivatives: graphs of the ops that values and first derivatives check, which the other backends compute.
-NUMBA_DTYPES = {
-    "values": {"bool", "int64", "uint8", "float32", "float64", "complex64", "complex128"},
-    "second": set[str](),
+# The C backend and the virtual machine are checked at every dtype; CVM is both of them. With the compilers that take
+# longer, dtypes that only differ in width from these are checked with -m slow, and so are second derivatives with
+# Numba: graphs of the ops that values and first derivatives check.
+FEW = {"bool", "int64", "float32", "float64", "complex128"}
+TRACED = {"values": FEW, "scalars": {"float64"}, "rewritten": {"int64", "float64"}, "second": {"float64"}}
+BY_KIND = {
+    "cvm": {"values": {"int64", "float64"}, "second": set[str](), "rewritten": {"float64"}},
+    "jax": TRACED,
+    "numba": {"values": FEW, "second": set[str](), "other": {"float64"}},
+    "pytorch": TRACED,
 }
-NUMBA_DTYPES_OF_OTHERS = {"float64"}
 
 
 def _with_marks(backend: str, parameter: Any) -> Any:
     check = parameter.values[1]
-    if backend != "numba" or check.dtype in NUMBA_DTYPES.get(check.kind, NUMBA_DTYPES_OF_OTHERS):
+    chosen = BY_KIND.get(backend, {})
+    dtypes = chosen.get(check.kind, chosen.get("other"))
+    if dtypes is None or check.dtype in dtypes:
         return parameter
     return pytest.param(*parameter.values, id=parameter.id, marks=[*parameter.marks, pytest.mark.slow])
 
