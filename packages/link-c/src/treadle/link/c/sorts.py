@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treadle.config import new_lock
-from treadle.link.c.runtime.sorting import BY_NUMPY
 
 if TYPE_CHECKING:
     from ctypes import Array
 
+# The types that NumPy's functions sort faster, in the order of their table.
+BY_NUMPY = ("i16", "u16", "f16", "i32", "u32", "f32", "i64", "u64", "f64")
 # Where `_PyDataType_GetArrFuncs` stands in NumPy's C API, and `sort` in the `PyArray_ArrFuncs` that it returns: both
 # are part of the binary interface that extensions are compiled against.
 _GET_FUNCTIONS = 365

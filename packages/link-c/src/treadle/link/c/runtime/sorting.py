@@ -9,6 +9,8 @@ from __future__ import annotations
 from string import Template
 from typing import TYPE_CHECKING
 
+from treadle.link.c.sorts import BY_NUMPY
+
 if TYPE_CHECKING:
     from treadle.link.c.dtypes import CType
 
@@ -306,9 +308,6 @@ static int $name(const tr_var *x, const tr_var *kth, tr_var *o, int nd, int axis
   return 0;
 }
 """
-
-# The types that NumPy's functions sort faster, in the order of their table.
-BY_NUMPY = ("i16", "u16", "f16", "i32", "u32", "f32", "i64", "u64", "f64")
 
 
 def _filled(text: str, stem: str, kind: CType) -> str:
