@@ -124,9 +124,28 @@ class Subject:
 
 # What is no business of arguments: it prints, waits for a debugger, or is told what to do by files.
 SKIPPED = frozenset(("dprint", "eval", "clone", "reducer"))
-# What backends read and libraries are wrapped with, which no user makes.
+# What backends read and libraries are wrapped with, which no user makes, and what rules read indices with.
 RECORDS = frozenset(
     (
+        "SpecifyAssumptions",
+        "as_index_literal",
+        "as_index_variable",
+        "advanced_subtensor",
+        "basic_subtensor",
+        "get_canonical_form_slice",
+        "get_idx_list",
+        "get_slice_elements",
+        "grad_not_implemented",
+        "grad_undefined",
+        "index_vars_to_types",
+        "indexed_result_shape",
+        "indices_from_subtensor",
+        "mask_indices",
+        "scalar_from_tensor",
+        "subgraph_grad",
+        "tensor_from_scalar",
+        "unflatten_index_variables",
+        "values_eq_approx_always_true",
         "At",
         "Composite",
         "ExternalOp",
@@ -136,11 +155,15 @@ RECORDS = frozenset(
         "ScalarOp",
         "Span",
         "Step",
+        "beta_tail_integral",
+        "compiled_loop",
         "constant_difference",
         "Symbolic",
         "filled_index",
+        "gamma_tail_integral",
         "gather_plan",
         "load_families",
+        "quadrature_rule",
         "range_length",
         "stage",
         "static_positions",

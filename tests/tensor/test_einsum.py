@@ -302,7 +302,6 @@ def test_products_name_what_does_not_fit() -> None:
     cases: tuple[tuple[Callable[[], object], str], ...] = (
         (lambda: tt.vecdot(x, y), "vecdot"),
         (lambda: tt.inner(x, y), "inner"),
-        (lambda: tt.cross(tt.dmatrix(), x), "cross"),
         (lambda: tt.batched_dot(x, y), "batched_dot"),
         (lambda: tt.matvec(x[0], x), "matvec"),
         (lambda: tt.multi_dot([x]), "multi_dot"),

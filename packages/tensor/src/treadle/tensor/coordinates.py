@@ -23,6 +23,7 @@ from treadle.tensor.scalar.cast import cast
 from treadle.tensor.scalar.comparison import ge, lt
 from treadle.tensor.scalar.logic import bitwise_and
 from treadle.tensor.shape import LENGTH, as_lengths, shape_i
+from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -165,7 +166,7 @@ def indices(
         dimension counts the grid's.
     """
     dims = as_lengths("indices: dimensions", dimensions)
-    name = np.dtype(dtype).name
+    name = TensorType(dtype).dtype
     open_grid = [
         dimshuffle(cast(arange(n), name), *(0 if e == d else NEW for e in range(len(dims)))) for d, n in enumerate(dims)
     ]

@@ -21,6 +21,7 @@ from treadle.tensor.product import common_size, converted, matmul, product_of_le
 from treadle.tensor.reduction import any_, sum_
 from treadle.tensor.scalar.arithmetic import add, mul
 from treadle.tensor.shape import LENGTH, lengths, reshape, shape_i
+from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -100,7 +101,7 @@ def einsum(
     Source Software 3(26), 2018.
     """
     inputs, result, tensors = _parsed(subscripts, operands)
-    common = np.result_type(*(x.type.numpy_dtype for x in tensors)) if dtype is None else np.dtype(dtype)
+    common = np.result_type(*(x.type.numpy_dtype for x in tensors)) if dtype is None else TensorType(dtype).numpy_dtype
     tensors = [converted("einsum", x, common) for x in tensors]
     terms = [_diagonal(at, x, ks) for at, (x, ks) in enumerate(zip(tensors, inputs, strict=True))]
     terms = _without_ones(terms)

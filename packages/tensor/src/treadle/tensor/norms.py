@@ -92,7 +92,7 @@ def norm(x: TensorLike, ord: Order = None, axis: AxisLike = None, keepdims: bool
     kept = as_flag("norm: keepdims", keepdims)
     if axis is None:
         axes = tuple(range(value.ndim))
-        if ord is None or (ord in {"f", "fro"} and value.ndim == 2):
+        if ord is None or (isinstance(ord, str) and ord in {"f", "fro"} and value.ndim == 2):
             return _of_vectors(value, 2, axes, kept)
     else:
         axes = normalize_axes("norm", axis, value.ndim)

@@ -122,8 +122,10 @@ class ScalarFromTensor(Op):
         TensorTypeError
             If the input is no tensor of rank 0.
         """
-        (given,) = inputs
-        x = as_tensor_variable(given)
+        if len(inputs) != 1:
+            msg = f"scalar_from_tensor: one tensor is needed, got {len(inputs)}. Pass it alone."
+            raise TensorTypeError(msg)
+        x = as_tensor_variable(inputs[0])
         if x.ndim:
             msg = f"scalar_from_tensor: a tensor of rank 0 is needed, got {x} of type {x.type}. Take an element of it."
             raise TensorTypeError(msg)

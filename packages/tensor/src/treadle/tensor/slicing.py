@@ -12,7 +12,7 @@ from treadle.tensor.arguments import as_integer, known_integer
 from treadle.tensor.batching import refuse_batched
 from treadle.tensor.broadcasting import broadcast_to
 from treadle.tensor.conversion import as_tensor_variable
-from treadle.tensor.errors import IndexingError, NotScalarConstantError, TensorTypeError
+from treadle.tensor.errors import AxisError, IndexingError, NotScalarConstantError, TensorTypeError
 from treadle.tensor.index import At, Span, Symbolic
 from treadle.tensor.indexing import subtensor
 from treadle.tensor.scalar.arithmetic import add, floor_div, maximum, minimum, mul, neg, sub
@@ -20,7 +20,7 @@ from treadle.tensor.scalar.cast import cast, switch
 from treadle.tensor.scalar.comparison import eq, ge, gt, lt
 from treadle.tensor.shape import LENGTH, lengths
 from treadle.tensor.type_other import NoneConst, NoneTypeT, SliceConstant, SliceType, slicetype
-from treadle.tensor.types import TensorType
+from treadle.tensor.types import MOST_DIMENSIONS, TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -149,6 +149,9 @@ def opened(given: Variable, n: TensorVariable) -> slice:
 def slice_at_axis(sl: slice, axis: int) -> tuple[slice | type(Ellipsis), ...]:  # type: ignore[valid-type]  # the type of ...
     """Return the index of a slice of one axis: ``x[slice_at_axis(slice(1, 3), axis=2)]``."""
     at = as_integer("slice_at_axis: axis", axis)
+    if not -MOST_DIMENSIONS <= at < MOST_DIMENSIONS:
+        msg = f"slice_at_axis: a tensor has {MOST_DIMENSIONS} dimensions at most, got axis {at}. Pass one of them."
+        raise AxisError(msg)
     if at >= 0:
         return (*(slice(None),) * at, sl, ...)
     return (..., sl, *(slice(None),) * (-1 - at))
