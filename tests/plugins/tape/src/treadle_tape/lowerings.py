@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle import tensor as tt
-from treadle.graph import IfElse
+from treadle.graph import IfElse, Op
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -184,8 +184,20 @@ def choice(op: IfElse, node: Apply) -> Callable[..., Any]:
     return run
 
 
+def reference(op: Op, node: Apply) -> Callable[..., Any]:
+    """Run the op's own implementation in NumPy."""
+
+    def run(*values: Any) -> Any:
+        cells: list[list[Any]] = [[None] for _ in node.outputs]
+        op.perform(node, list(values), cells)
+        found = tuple(np.array(cell[0]) for cell in cells)
+        return found if len(found) > 1 else found[0]
+
+    return run
+
+
 def register(table: LoweringTable) -> None:
-    """Enter the rules into the tape's table."""
+    """Enter the rules into the tape's table; ops that are made of no simpler ones run as they are."""
     for rule, *ops in (
         (elemwise, tt.Elemwise), (dimshuffle, tt.DimShuffle), (reshape, tt.Reshape),
         (alloc, tt.Alloc), (sum_to, tt.SumTo), (reduction, tt.Reduction), (arg_reduction, tt.ArgReduction),
@@ -194,3 +206,9 @@ def register(table: LoweringTable) -> None:
         (shape, tt.Shape), (shape_i, tt.ShapeI), (choice, IfElse),
     ):  # fmt: skip
         table.register(*ops)(rule)
+    public = (getattr(tt, name) for name in tt.__all__)
+    classes = {kind for kind in public if isinstance(kind, type) and issubclass(kind, Op)}
+    ruled = (tt.Elemwise, *table.op_types())
+    for kind in sorted(classes, key=lambda kind: kind.__name__):
+        if kind.decompose is Op.decompose and not issubclass(kind, ruled) and kind is not tt.FromFunctionOp:
+            table.register(kind)(reference)
