@@ -39,6 +39,9 @@ def expressions_for(dtype: str) -> tuple[list[Any], list[Any]]:
             continue
         if name == "pow" and np.dtype(dtype).kind == "i":
             continue
+        # Special functions are left to their records: implementations differ at poles.
+        if scalar_op.ufunc is None and not name.startswith("cast_") and name != "switch":
+            continue
         args = [truth, *numbers[:2]] if name == "switch" else numbers[: scalar_op.nin]
         try:
             out = Elemwise(scalar_op)(*args)

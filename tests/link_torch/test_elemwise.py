@@ -58,7 +58,13 @@ def expressions(dtype: str, names: list[str]) -> tuple[list[Any], list[Any], lis
 
 @pytest.mark.parametrize("dtype", REAL)
 def test_every_scalar_op_agrees_with_numpy_on_every_dtype(dtype: str) -> None:
-    names = [n for n in tt.SCALAR_OPS.names() if n not in {"cast_complex64", "cast_complex128", "complex"}]
+    # Special functions are left to their records: SciPy and PyTorch differ at poles.
+    names = [
+        name
+        for name in tt.SCALAR_OPS.names()
+        if (tt.SCALAR_OPS[name].ufunc is not None or name.startswith("cast_") or name == "switch")
+        and name not in {"cast_complex64", "cast_complex128", "complex"}
+    ]
     inputs, outputs, kept = expressions(dtype, names)
     values = edge_values(dtype)
     assert len(kept) > 30
