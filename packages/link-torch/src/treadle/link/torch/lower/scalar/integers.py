@@ -18,7 +18,9 @@ SCALARS.register("gcd", {"i": lambda a, b: torch.abs(torch.gcd(a, b))})
 
 @SCALARS.function("gcd", kinds="u")
 def unsigned_gcd(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    """Divide twice, which leaves two numbers without the highest bit."""
+    """Divide three times: the second remainder, and what it leaves, are numbers without the highest bit."""
     first = _remainder(a, b)
     second = _remainder(b, first)
-    return torch.where(b == 0, a, torch.where(first == 0, b, torch.gcd(first, second)))
+    third = _remainder(first, second)
+    rest = torch.where(second == 0, first, torch.gcd(second, third))
+    return torch.where(b == 0, a, torch.where(first == 0, b, rest))
