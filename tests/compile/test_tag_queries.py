@@ -57,6 +57,11 @@ def _selected(mode: Mode) -> set[Any]:
     return set(optdb.select(mode.query))
 
 
+def _kept(excluded: list[str]) -> set[Any]:
+    """Return what is registered without any of the tags: a rule of two phases carries in each the tag of that one."""
+    return {entry.member for _, entry in optdb.walk() if not entry.tags.intersection(excluded)}
+
+
 @pytest.mark.parametrize("seed", range(150))
 def test_random_query_selects_what_its_tags_say(seed: int) -> None:
     rng = random.Random(seed)
@@ -69,9 +74,16 @@ def test_random_query_selects_what_its_tags_say(seed: int) -> None:
     whole = _selected(Mode("vm", "fast_run").including(*[t for t in included if t not in mode.query.exclude]))
     chosen = _selected(mode)
     assert chosen <= whole
-    for member in whole:
-        tags = {member.name, type(member).__name__, *getattr(member, "tags", ())}
-        assert member not in chosen or not tags & set(excluded), (member, excluded)
+    assert chosen <= _kept(excluded), excluded
+
+
+def test_rule_of_two_phases_runs_in_the_one_that_is_not_excluded() -> None:
+    phases = ("canonicalize", "specialize")
+    rule = optdb["canonicalize"]["useless_reduction"]
+    assert optdb["specialize"]["useless_reduction"] is rule
+    for phase in phases:
+        assert rule in _selected(Mode("vm", "fast_run").excluding(phase))
+    assert rule not in _selected(Mode("vm", "fast_run").excluding(*phases))
 
 
 @pytest.mark.parametrize("excluded", [(), ("symbolic_op_recognition",)])

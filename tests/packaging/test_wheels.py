@@ -14,8 +14,10 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 OURS = {"config", "compile", "compile-cache", "graph-core", "rewrite", "tensor", "link-numba"}
-# What numpy, scipy, numba, filelock and rich are, and bring.
-THIRD_PARTIES = {"filelock", "llvmlite", "markdown-it-py", "mdurl", "numba", "numpy", "pygments", "rich", "scipy"}
+# What numpy, scipy, opt_einsum, numba, filelock and rich are, and bring.
+THIRD_PARTIES = {
+    "filelock", "llvmlite", "markdown-it-py", "mdurl", "numba", "numpy", "opt_einsum", "pygments", "rich", "scipy",
+}  # fmt: skip
 PROGRAM = """
 import numpy as np
 import treadle.tensor as tt
