@@ -23,6 +23,7 @@ from treadle.tensor.errors import (
     DtypeError,
     IndexingError,
     MaskedArrayError,
+    MatrixError,
     NotScalarConstantError,
     NullTypeGradError,
     NumpyFunctionError,
@@ -123,6 +124,7 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.joining import *  # noqa: F403
     from treadle.tensor.masks import *  # noqa: F403
     from treadle.tensor.mathematical_constants import *  # noqa: F403
+    from treadle.tensor.matrix_op import *  # noqa: F403
     from treadle.tensor.nan_functions import *  # noqa: F403
     from treadle.tensor.normalization import *  # noqa: F403
     from treadle.tensor.norms import *  # noqa: F403
@@ -180,6 +182,7 @@ __all__ = [
     "Gather",
     "IndexingError",
     "MaskedArrayError",
+    "MatrixError",
     "NotScalarConstantError",
     "NullTypeGradError",
     "NumpyFunctionError",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from numpy.exceptions import AxisError as NumpyAxisError
+from numpy.linalg import LinAlgError
 
 from treadle.config import TreadleWarning
 from treadle.graph import GraphError
@@ -30,6 +31,10 @@ class ArgumentError(GraphError, ValueError):
 
 class AxisError(GraphError, NumpyAxisError):
     """An axis is out of range or named twice."""
+
+
+class MatrixError(GraphError, LinAlgError):
+    """A matrix has no result: it is singular, not positive definite, or an iteration did not converge."""
 
 
 class NumpyFunctionError(GraphError, TypeError, NotImplementedError):

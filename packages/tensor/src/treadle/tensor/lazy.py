@@ -43,6 +43,7 @@ LAZY = {
     "joining": "ARange Join arange concatenate eye hstack join range_length stack vstack",
     "masks": "argwhere compress extract flatnonzero nonzero nonzero_values place putmask",
     "mathematical_constants": "complex_matrix_types complex_scalar_types complex_types complex_vector_types e euler_gamma float_matrix_types float_scalar_types float_types float_vector_types inf int_matrix_types int_scalar_types int_types int_vector_types nan newaxis pi",
+    "matrix_op": "MatrixOp",
     "nan_functions": "nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmin nanprod nanstd nansum nanvar",
     "normalization": "LogSoftmax LogSumExp Peak Softmax log_softmax logsumexp softmax",
     "norms": "matrix_norm norm vector_norm",
@@ -83,10 +84,10 @@ LAZY = {
     "windows": "bartlett blackman hamming hanning kaiser",
 }
 # Modules that are public themselves, as in ``treadle.tensor.special.softmax``.
-SUBMODULES: tuple[str, ...] = ("fft", "optimize", "signal", "special")
+SUBMODULES: tuple[str, ...] = ("fft", "linalg", "optimize", "signal", "special")
 NAMES = [*(name for names in LAZY.values() for name in names.split()), *SUBMODULES]
 # Documented modules of further names, found as attributes too, as in ``treadle.tensor.math.exp``: no public names.
-PATHS = ("basic", "extra_ops", "linalg", "math", "sharedvar", "subtensor", "type", "utils", "variable")
+PATHS = ("basic", "extra_ops", "math", "sharedvar", "subtensor", "type", "utils", "variable")
 _MODULES = LAZY | {name: name for name in (*SUBMODULES, *PATHS)}
 # What `treadle.tensor` finds names in, by full names of modules.
 MODULES = {f"treadle.tensor.{module}": names for module, names in _MODULES.items()}
