@@ -99,11 +99,12 @@ class MatMul(TensorOp):
         del outputs
         a, b = tensors(inputs)
         ct = cotangents[0]
-        terms = (MatMul()(ct, _adjoint(b)), MatMul()(_adjoint(a), ct))
+        terms = (MatMul()(ct, adjoint(b)), MatMul()(adjoint(a), ct))
         return [_stacked_term(t, x) for t, x in zip(terms, (a, b), strict=True)]
 
 
-def _adjoint(x: TensorVariable) -> TensorVariable:
+def adjoint(x: TensorVariable) -> TensorVariable:
+    """Return the conjugate transposes of matrices, in the last two dimensions."""
     return matrix_transpose(x.conj())
 
 
