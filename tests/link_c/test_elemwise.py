@@ -55,15 +55,36 @@ def signatures(scalar_op: ScalarOp) -> list[tuple[str, ...]]:
     return found
 
 
-def close(found: Any, expected: Any) -> None:
+def close(found: Any, expected: Any, size: Any = None) -> None:
+    """Compare values, relative to `size` where terms of that size cancel."""
     assert found.dtype == expected.dtype
     if expected.dtype.kind != "f":
         np.testing.assert_array_equal(found, expected)
         return
     tolerance = {"float16": 2e-3, "float32": 2e-6, "float64": 1e-14}[expected.dtype.name]
-    np.testing.assert_allclose(found, expected, rtol=tolerance, atol=1e-300)
+    if size is None:
+        np.testing.assert_allclose(found, expected, rtol=tolerance, atol=1e-300)
+    else:
+        np.testing.assert_allclose(found / size, expected / size, rtol=tolerance, atol=tolerance)
     zero = (expected == 0) & (found == 0)
     np.testing.assert_array_equal(np.signbit(found[zero]), np.signbit(expected[zero]))
+
+
+def well_conditioned(name: str, given: list[Any]) -> Any:
+    """Return where a function does not multiply the rounding errors of what it is made of."""
+    everywhere = np.ones(given[0].shape, bool)
+    if name.startswith("hyp2f1_by_"):
+        # The series alternates where a parameter is below 0: for a = -64 eight digits are lost, in NumPy as in C.
+        return np.all([~(parameter < 0) for parameter in given[:3]], axis=0)
+    return everywhere
+
+
+def size_of_terms(name: str, given: list[Any]) -> Any:
+    """Return the size of the terms of a sum that passes through 0; None for other functions."""
+    if name == "gammainc_by_shape_twice":
+        # The terms are of size 1 / a, and cancel near a = x.
+        return 1 / np.maximum(given[0].astype("float64"), 1)
+    return None
 
 
 @pytest.mark.parametrize("name", scalar_names())
@@ -93,10 +114,13 @@ def test_scalar_op_equals_numpy_for_every_dtype(name: str, link: Callable[..., A
             node: Any = out.owner
             node.op.perform(node, given, [cell])
         undefined = name.startswith("cast_") and np.dtype(out.dtype).kind in "iu" and given[0].dtype.kind == "f"
-        mask = np.isfinite(given[0]) & (np.abs(given[0]) < 100) if undefined else slice(None)
+        mask = well_conditioned(name, given)
+        if undefined:
+            mask &= np.isfinite(given[0]) & (np.abs(given[0]) < 100)
         if undefined and np.dtype(out.dtype).kind == "u":
             mask &= given[0] >= 0
-        close(found[mask], cell[0][mask])
+        size = size_of_terms(name, given)
+        close(found[mask], cell[0][mask], None if size is None else size[mask])
 
 
 @pytest.mark.parametrize("length", [1, 3, 7, 8, 9, 64, 511, 513, 2000])

@@ -50,6 +50,7 @@ def test_calling_a_class_gives_the_scalar_op() -> None:
 def test_scalar_op_of_a_class_of_the_users(monkeypatch: pytest.MonkeyPatch) -> None:
     # Other tests go through the whole table.
     monkeypatch.setattr(tt.SCALAR_OPS, "_scalar_ops", dict(tt.SCALAR_OPS._scalar_ops))
+
     class Cube(scalar.UnaryScalarOp):  # type: ignore[misc]  # what type checkers know of it is the class alone
         def impl(self, x: float) -> float:
             return x**3

@@ -57,7 +57,7 @@ def zeta(s, q):  # f8 f8
 def polygamma(n, x):  # f8 f8
     # By Hurwitz's zeta function (DLMF 25.11.12); below 0 by its sum over both sides, which has period 1.
     s = n + 1
-    sign = pick(libm_fmod_f8(s, 2.0) == 0, 1.0, -1.0)
+    sign = libm_pow_f8(-1.0, s)
     if n < 1 or n != floor(n) or x != x:
         return INF - INF
     rest = x - floor(x)

@@ -29,7 +29,7 @@ __all__ = ["entr", "kl_div", "rel_entr", "xlog1py", "xlogx", "xlogy", "xlogy0"]
 
 def _times_logarithm(x: TensorVariable, y: TensorVariable, logarithm: TensorVariable) -> TensorVariable:
     """Return x times the logarithm, 0 where x is 0 and y is a number."""
-    return switch(and_(eq(x, 0), eq(y, y)), mul(x, 0), mul(x, logarithm))
+    return switch(and_(eq(x, 0), eq(y, y)), 0, mul(x, logarithm))
 
 
 def _slope(ct: TensorVariable, x: TensorVariable, argument: TensorVariable) -> TensorVariable:
@@ -123,7 +123,7 @@ entr = Elemwise(
     ScalarOp(
         # -x log x, whose limit at 0 is 0.
         name="entr", impl=of_scipy("entr"), dtypes=single_first,
-        body=lambda x: switch(lt(x, 0), -inf, neg(switch(eq(x, 0), 0, mul(x, log(x))))),
+        body=lambda x: switch(lt(x, 0), -inf, switch(eq(x, 0), 0, neg(mul(x, log(x))))),
         pullback=lambda ct, out, xs: (neg(mul(ct, add(log(xs[0]), 1))),),
     )
 )  # fmt: skip

@@ -40,13 +40,16 @@ def _series_slope(by: Floats, a: Floats, b: Floats, c: Floats, z: Floats) -> Flo
     Each term's derivative follows from the term's before and its own, so that no factor is divided by.
     """
     term, slope, total = np.ones_like(z), np.zeros_like(z), np.zeros_like(z)
-    settled = np.maximum(np.abs(a), np.maximum(np.abs(b), np.abs(c)))
+    unsettled = np.ones(z.shape, bool)
+    least = np.maximum(np.abs(a), np.maximum(np.abs(b), np.abs(c)))
     for n in range(MOST_TERMS):
         rest = (b + n) / (c + n) * z / (n + 1)
         slope = np.where(by == 0, slope * (a + n) + term, (slope - term / (c + n)) * (a + n)) * rest
         term = term * (a + n) * rest
-        total = total + slope
-        if not (((np.abs(slope) > 1e-17 * np.abs(total)) & (z < 1)) | (n < settled)).any():
+        # Each element's sum ends by itself, whatever stands beside it.
+        total = np.where(unsettled, total + slope, total)
+        unsettled &= ((np.abs(slope) > 1e-17 * np.abs(total)) & (z < 1)) | (n < least)
+        if not unsettled.any():
             break
     return np.where((z >= 0) & (z < 1), total, np.nan)
 

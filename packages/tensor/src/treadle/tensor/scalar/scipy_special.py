@@ -28,10 +28,10 @@ def of_scipy(name: str) -> Impl:
 
 
 def in_blocks(function: Impl) -> Impl:
-    """Return a function of float64 arrays computed for some elements at a time: it takes much memory for each."""
+    """Return a function computed in float64, for some elements at a time: it takes much memory for each."""
 
     def call(*operands: np.ndarray) -> np.ndarray:
-        arrays = np.broadcast_arrays(*operands)
+        arrays = np.broadcast_arrays(*(x.astype("float64") for x in operands))
         flat = [x.ravel() for x in arrays]
         made = np.empty(flat[0].shape)
         with np.errstate(all="ignore"):

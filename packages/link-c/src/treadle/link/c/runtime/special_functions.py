@@ -48,7 +48,7 @@ static double tr_zeta(double s, double q) {
     # By Hurwitz's zeta function (DLMF 25.11.12); below 0 by its sum over both sides, which has period 1.
     "tr_polygamma": """\
 static double tr_polygamma(double n, double x) {
-  const double s = n + 1, sign = fmod(s, 2) == 0 ? 1 : -1;
+  const double s = n + 1, sign = pow(-1, s);
   double sum;
   if (!(n >= 1) || n != floor(n) || x != x) return NAN;
   if (x > 0) sum = tr_zeta(s, x);

@@ -13,7 +13,7 @@ from treadle.link.jax.scalars import SCALARS
 if TYPE_CHECKING:
     import jax
 
-    State = tuple[jax.Array, jax.Array, jax.Array, jax.Array]
+    State = tuple[jax.Array, jax.Array, jax.Array, jax.Array, jax.Array]
 
 MOST_TERMS = 100_000
 
@@ -23,19 +23,21 @@ SCALARS.register("hyp2f1", {"f": special.hyp2f1})
 @SCALARS.function("hyp2f1_series_slope", kinds="f")
 def _series_slope(by: jax.Array, a: jax.Array, b: jax.Array, c: jax.Array, z: jax.Array) -> jax.Array:
     """The derivative by a (by = 0) or c, term by term, as the scalar op's implementation computes it."""
-    settled = jnp.maximum(jnp.abs(a), jnp.maximum(jnp.abs(b), jnp.abs(c)))
+    least = jnp.maximum(jnp.abs(a), jnp.maximum(jnp.abs(b), jnp.abs(c)))
 
     def step(state: State) -> State:
-        n, term, slope, total = state
+        n, term, slope, total, unsettled = state
         rest = (b + n) / (c + n) * z / (n + 1)
         slope = jnp.where(by == 0, slope * (a + n) + term, (slope - term / (c + n)) * (a + n)) * rest
-        return n + 1, term * (a + n) * rest, slope, total + slope
+        # Each element's sum ends by itself, whatever stands beside it.
+        total = jnp.where(unsettled, total + slope, total)
+        moving = (jnp.abs(slope) > 1e-17 * jnp.abs(total)) & (z < 1)
+        return n + 1, term * (a + n) * rest, slope, total, unsettled & (moving | (n < least))
 
     def goes_on(state: State) -> jax.Array:
-        n, _, slope, total = state
-        moving = (jnp.abs(slope) > 1e-17 * jnp.abs(total)) & (z < 1)
-        return (n < MOST_TERMS) & jnp.any(moving | (n <= settled))
+        return (state[0] < MOST_TERMS) & jnp.any(state[4])
 
     zero = jnp.zeros_like(z)
-    total = lax.while_loop(goes_on, step, (jnp.zeros((), z.dtype), jnp.ones_like(z), zero, zero))[3]
+    start = (jnp.zeros((), z.dtype), jnp.ones_like(z), zero, zero, jnp.ones(z.shape, bool))
+    total = lax.while_loop(goes_on, step, start)[3]
     return jnp.where((z >= 0) & (z < 1), total, jnp.nan)
