@@ -77,6 +77,11 @@ class MatrixOp(TensorOp):
     # What errors of its nodes are of too, on every backend.
     exc_type = MatrixError
 
+    @property
+    def cores(self) -> tuple[Cores, Cores]:
+        """The names of the core dimensions of inputs and outputs, one by one."""
+        return cores_of(self.signature)
+
     def output_dtypes(self, dtype: str) -> Sequence[str]:
         """Return the dtypes of the outputs for inputs of a dtype: the same for all of them, unless overridden."""
         return [dtype] * len(cores_of(self.signature)[1])

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 from dataclasses import dataclass
-from importlib import import_module
+from importlib import import_module, machinery, util
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from treadle.config import new_lock
@@ -12,6 +14,7 @@ from treadle.link.c.errors import BackendUnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import ModuleType
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +66,7 @@ _POINTERS = _Pointers()
 
 def _address(pointer: CPointer) -> int:
     try:
-        module: Any = import_module(pointer.module)
+        module: Any = extension(pointer.module)
     except ImportError as error:
         msg = f"c: {pointer.module}, which has the C function {pointer.name}, cannot be imported: {error}. Install it."
         raise BackendUnavailableError(msg) from error
@@ -72,6 +75,27 @@ def _address(pointer: CPointer) -> int:
         msg = f"c: {pointer.module} has no C function {pointer.name}. Another version of it may have: check the name."
         raise BackendUnavailableError(msg)
     return capsule_pointer(capsule, pointer.signature, f"{pointer.module}.{pointer.name}")
+
+
+def extension(name: str) -> ModuleType:
+    """Import a module; one of ``scipy.linalg`` from its file, since importing the package takes four times as long."""
+    package, _, own = name.rpartition(".")
+    if package != "scipy.linalg" or name in sys.modules:
+        return import_module(name)
+    scipy = util.find_spec("scipy")
+    folders = scipy.submodule_search_locations if scipy is not None else None
+    for folder in folders or ():
+        for suffix in machinery.EXTENSION_SUFFIXES:
+            file = Path(folder) / "linalg" / f"{own}{suffix}"
+            if file.exists():
+                loader = machinery.ExtensionFileLoader(name, str(file))
+                spec = util.spec_from_file_location(name, str(file), loader=loader)
+                if spec is not None:
+                    module = util.module_from_spec(spec)
+                    loader.exec_module(module)
+                    return module
+    msg = f"no module {name}"
+    raise ImportError(msg)
 
 
 def capsule_signature(capsule: object) -> str:

@@ -22,6 +22,7 @@ class Status(IntEnum):
     TOO_LONG = 8
     LENGTH = 9
     ASSERTION = 10
+    MATRIX = 11
 
 
 # Codes from this one on are what a user's function returned, 1 to MOST_ERRORS, added to it.

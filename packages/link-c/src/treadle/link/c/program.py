@@ -14,7 +14,7 @@ from treadle.link.c.convention import LARGE, MOST_ARGUMENTS, USER, Status
 from treadle.link.c.support.libraries import SUPPORT
 from treadle.link.c.support.pool import POOL
 from treadle.link.vm import Program, replay
-from treadle.tensor import tensors
+from treadle.tensor import MatrixError, tensors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,6 +35,7 @@ _ERRORS: dict[int, tuple[type[Exception], str]] = {
     Status.TOO_LONG: (ValueError, "a matrix has more rows or columns than BLAS can count (2147483647)"),
     Status.LENGTH: (ValueError, "a length or step is not possible"),
     Status.ASSERTION: (AssertionError, "a condition is false"),
+    Status.MATRIX: (MatrixError, "there is no result for a matrix"),
 }
 
 

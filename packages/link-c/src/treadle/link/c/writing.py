@@ -27,6 +27,7 @@ from treadle.link.c.unit import Unit
 from treadle.tensor import (
     Elemwise,
     FusedReduction,
+    MatrixOp,
     TensorType,
     tensors,
 )
@@ -76,7 +77,11 @@ def write_unit(fgraph: FunctionGraph, *, keeps_blocks: bool = False) -> Unit:
 def check(node: Apply) -> None:
     """Refuse a node that has no rule, or is of dtypes that C lacks."""
     family = TABLE.rule(node).__module__
-    real_only = family.startswith(_LOWER) and family.removeprefix(_LOWER) not in _OF_COMPLEX
+    real_only = (
+        family.startswith(_LOWER)
+        and family.removeprefix(_LOWER) not in _OF_COMPLEX
+        and not isinstance(node.op, MatrixOp)
+    )
     for var in (*node.inputs, *node.outputs):
         if not has_type(var.type):
             lacking = var.type.dtype if isinstance(var.type, TensorType) else f"values of type {var.type}"

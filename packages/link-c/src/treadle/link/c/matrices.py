@@ -1,0 +1,238 @@
+"""Ops on stacks of matrices: a rule says what happens to one matrix, in calls of LAPACK and BLAS or in plain C."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from string import Template
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from treadle.link.c.dtypes import ctype
+from treadle.link.c.lapack import LETTERS, c_type, routine
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from treadle.link.c.unit import Unit
+    from treadle.tensor import MatrixOp, TensorNode, TensorVariable
+
+_NOTHING: Mapping[str, str] = MappingProxyType({})
+_HALVES = {"": 0, "lower": 1, "upper": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """How a body wants one matrix of an operand.
+
+    A matrix that already lies so is read where it is; any other is copied first. A vector is a matrix of one row, and a
+    number one of one element.
+
+    Parameters
+    ----------
+    name
+        The C variable that points to its first element. ``ld_<name>`` holds the distance of its rows (or columns).
+    order
+        ``"rows"`` if rows are to run through memory, as in NumPy; ``"columns"`` as in LAPACK.
+    writes
+        Whether the body overwrites it: it then always has a copy, or memory of an operand that nothing needs after.
+    into
+        The result, by number, in whose memory it is put: of the same shape, dtype and order. The body overwrites it
+        with that result.
+    half
+        ``"lower"`` or ``"upper"``: where it is copied, only this triangle is, and the other side is 0.
+    """
+
+    name: str
+    order: str = "rows"
+    writes: bool = False
+    into: int | None = None
+    half: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """How a body leaves one matrix of a result: at the C variable `name`, by ``"rows"`` or by ``"columns"``."""
+
+    name: str
+    order: str = "rows"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatrixBody:
+    """What is done to one matrix of each operand.
+
+    `text` and `query` are C statements. Dimensions stand in variables (``int``) of the names that the op's signature
+    gives them, operands and results in those of `takes` and `makes`. ``$T`` is the C type of the first operand's
+    elements, ``$R`` the real one of that precision; ``$conj`` and ``$re`` take the conjugate and the real part of an
+    element; a routine is called by ``$<name>(...)``. The integer ``info`` is 0 at the start. What is not 0 at the end
+    says that there is no result: it becomes NaN, or an error, as the op's `on_error` has it. If the op has a field
+    `check_finite` that is true, so do operands with NaN or infinity, and the body is not run.
+
+    LAPACK sees a matrix of rows as its transpose: a lower triangle is its ``"U"``.
+
+    Parameters
+    ----------
+    takes, makes
+        How it wants its operands and leaves its results.
+    text
+        The statements.
+    routines
+        Routines of LAPACK by their names without the letter of the type, with their parameters as `lapack.routine`
+        takes them; those of BLAS are named ``blas:trsm``.
+    scratch
+        Arrays that the body works with: names, each with the type of its elements (``T``, ``R`` or ``int``) and, after
+        a space, the expression of their number. ``n_<name>`` (``int``) holds that number. They are made once for the
+        whole stack.
+    query
+        Statements that run once before it, to ask a routine for the best size of an array, for example; variables that
+        they declare can be used in the expressions of `scratch`.
+    before
+        Definitions in front of the body; ``@`` in names stands for a name that no other body has.
+    """
+
+    takes: Sequence[Taken]
+    makes: Sequence[Made]
+    text: str
+    routines: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
+    scratch: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
+    query: str = ""
+    before: str = ""
+
+
+def write_matrices(op: MatrixOp, node: TensorNode, unit: Unit, body: MatrixBody) -> None:
+    """Write the call of a body for each matrix of a stack; most rules of ops on matrices are this and the body.
+
+    The Cholesky factor of each matrix, with zeros in the other triangle::
+
+        @TABLE.register(Cholesky)
+        def cholesky(op: Cholesky, node: TensorNode, unit: Unit) -> None:
+            half, letter = ("lower", "U") if op.lower else ("upper", "L")
+            body = MatrixBody(
+                takes=[Taken("a", into=0, half=half)],
+                makes=[Made("l")],
+                routines={"potrf": "cixii"},
+                text=f'$potrf("{letter}", &m, l, &ld_l, &info);',
+            )
+            write_matrices(op, node, unit, body)
+
+    Eigenvalues and vectors of real symmetric matrices, with work space of the size that LAPACK asks for. Vectors are
+    columns of the result, and LAPACK leaves them by columns::
+
+        body = MatrixBody(
+            takes=[Taken("a", "columns", into=1)],
+            makes=[Made("w"), Made("v", "columns")],
+            routines={"syevd": "ccixixxiiii"},
+            query='''int ask = -1, whole; $T best;
+              $syevd("V", "L", &m, &best, &ld_v, &best, &best, &ask, &whole, &ask, &info);''',
+            scratch={"work": "T (int)best", "iwork": "int whole"},
+            text='$syevd("V", "L", &m, v, &ld_v, w, work, &n_work, iwork, &n_iwork, &info);',
+        )
+    """
+    given, made = op.cores
+    inputs, outputs = node.inputs, node.outputs
+    nd = inputs[0].type.ndim - len(given[0])
+    sources, results = [unit.slot(x) for x in inputs], [unit.owns(out) for out in outputs]
+    lengths: dict[str, str] = {}
+    for at, core in zip(sources, given, strict=True):
+        for d, name in enumerate(core):
+            place = f"v[{at}].n[{nd + d}]"
+            if name in lengths:
+                unit.call(f"{place} == {lengths[name]} ? 0 : TR_SHAPE")
+            else:
+                lengths[name] = place
+    for at, core in zip(results, made, strict=True):
+        for d, dim in enumerate(core):
+            unit.line(f"v[{at}].n[{nd + d}] = {_length(dim, lengths)};")
+    parts = [
+        f"{{{at}, {len(core)}, {ctype(x).size}, {int(t.order == 'columns')}, {int(t.writes or t.into is not None)}, "
+        f"{-1 if t.into is None else t.into}, {_HALVES[t.half]}, {_real_size(x)}}}"
+        for at, core, x, t in zip(sources, given, inputs, body.takes, strict=True)
+    ] + [
+        f"{{{at}, {len(core)}, {ctype(out).size}, {int(m.order == 'columns')}, 0, -1, 0, {_real_size(out)}}}"
+        for at, core, out, m in zip(results, made, outputs, body.makes, strict=True)
+    ]
+    free = sum(
+        1 << i
+        for i, (x, t) in enumerate(zip(inputs, body.takes, strict=True))
+        if t.into is not None and inputs.count(x) == 1 and unit.dying(x, inputs)
+    )
+    raises, finite = op.on_error == "raise", getattr(op, "check_finite", False)
+    unit.call(
+        f"tr_matrices(v, {unit.table('tr_core', parts)}, {len(inputs)}, {len(outputs)}, {nd}, {len(body.scratch)}, "
+        f"{unit.scratch()}, {free}, {int(raises)}, {int(finite)}, {unit.kernel(_kernel(op, node, unit, body))})"
+    )
+
+
+def _length(dim: str, lengths: Mapping[str, str]) -> str:
+    """Return the C expression of a core length of a result."""
+    if dim.isdigit():
+        return dim
+    if dim in lengths:
+        return lengths[dim]
+    a, b = (lengths[name] for name in dim.removeprefix("min(").removesuffix(")").split(","))
+    return f"{a} < {b} ? {a} : {b}"
+
+
+def _real_size(x: TensorVariable) -> int:
+    """Return the bytes of the real numbers that elements consist of; 0 for integers."""
+    kind = ctype(x)
+    return {"f": kind.size, "c": kind.size // 2}.get(kind.kind, 0)
+
+
+def _kernel(op: MatrixOp, node: TensorNode, unit: Unit, body: MatrixBody) -> str:
+    """Return the C text of a body as a kernel: see ``tr_matrices``."""
+    dtype = node.inputs[0].type.dtype
+    element = ctype(node.inputs[0])
+    real = "float" if LETTERS[dtype] in "sc" else "double"
+    is_complex = element.kind == "c"
+    words = {
+        "T": element.computed,
+        "R": real,
+        "conj": f"__builtin_conj{element.suffix}" if is_complex else "",
+        "re": "__real__" if is_complex else "",
+    }
+    for name, parameters in body.routines.items():
+        library, _, own = name.rpartition(":")
+        pointer = routine(own, parameters, dtype, library or "lapack")
+        variable = unit.pointer(f"tr_at_{pointer.name}", pointer)
+        words[own] = f"(({c_type(parameters, element.computed, real)}){variable})"
+    given, made = op.cores
+    parts: list[Taken | Made] = [*body.takes, *body.makes]
+    variables = [*zip(parts, [*given, *made], [*node.inputs, *node.outputs], strict=True)]
+    used = body.text + body.query + "".join(body.scratch.values())
+    lines, known = ["  int info = 0;"], set[str]()
+    for k, (part, core, _) in enumerate(variables):
+        for d, name in enumerate(core):
+            if name.isidentifier() and name not in known:
+                known.add(name)
+                lines.append(f"  int {name} = (int)s[{3 * k + d}];")
+        if f"ld_{part.name}" in used:
+            lines.append(f"  int ld_{part.name} = (int)s[{3 * k + 2}];")
+    lines += _needs(body, 3 * len(variables), words)
+    for k, (part, _, var) in enumerate(variables):
+        lines.append(f"  {ctype(var).computed} *const {part.name} = ({ctype(var).computed} *)p[{k}];")
+    for j, (name, need) in enumerate(body.scratch.items()):
+        kind, at = need.split(" ", 1)[0], 3 * len(variables) + 2 * j
+        kind = words.get(kind, kind)
+        lines.append(f"  {kind} *const {name} = ({kind} *)(p[{len(variables)}] + s[{at}]);")
+        if f"n_{name}" in used:
+            lines.append(f"  int n_{name} = (int)s[{at + 1}];")
+    text = "\n".join(["{", *lines, f"  {body.text}", "  return info;", "}"])
+    return Template(f"{body.before}\f{text}" if body.before else text).substitute(words)
+
+
+def _needs(body: MatrixBody, first: int, words: Mapping[str, str]) -> list[str]:
+    """Return the statements that say where each array of scratch memory begins, how long it is, and where all end."""
+    if not body.scratch:
+        return ["  if (!n) return 0;"]
+    lines = ["  if (!n) {", f"    {body.query}", "    int64_t *need = (int64_t *)s, end = 0;"]
+    for j, need in enumerate(body.scratch.values()):
+        kind, number = need.split(" ", 1)
+        at = first + 2 * j
+        lines += [
+            f"    need[{at}] = end;",
+            f"    need[{at + 1}] = {number};",
+            f"    if (need[{at + 1}] < 1) need[{at + 1}] = 1;",
+            f"    end += (need[{at + 1}] * (int64_t)sizeof({words.get(kind, kind)}) + 63) & ~(int64_t)63;",
+        ]
+    return [*lines, f"    need[{first + 2 * len(body.scratch)}] = end;", "    return 0;", "  }"]

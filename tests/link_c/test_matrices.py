@@ -1,0 +1,162 @@
+"""Ops on stacks of matrices: the calls of LAPACK that C text makes of what a rule says about one matrix."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import treadle.tensor as tt
+from treadle.link.c import TABLE
+from treadle.link.c.matrices import Made, MatrixBody, Taken, write_matrices
+from treadle.tensor import MatrixError, MatrixOp
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from treadle.link.c.unit import Unit
+    from treadle.tensor import TensorNode
+
+    Link = Callable[[Sequence[Any], Sequence[Any]], Any]
+
+
+@dataclass(frozen=True)
+class Factor(MatrixOp):
+    """Cholesky factors, of lower triangles."""
+
+    on_error: str = "nan"
+    check_finite: bool = True
+    signature = "(m,m)->(m,m)"
+
+    def of_matrices(self, *matrices: np.ndarray) -> tuple[np.ndarray, ...]:
+        return (np.linalg.cholesky(matrices[0]),)
+
+
+@dataclass(frozen=True)
+class Spectrum(MatrixOp):
+    """Eigenvalues and eigenvectors of symmetric matrices."""
+
+    signature = "(m,m)->(m),(m,m)"
+
+    def of_matrices(self, *matrices: np.ndarray) -> tuple[np.ndarray, ...]:
+        return tuple(np.linalg.eigh(matrices[0]))
+
+
+def _factor(op: Factor, node: TensorNode, unit: Unit) -> None:
+    body = MatrixBody(
+        takes=[Taken("a", into=0, half="lower")],
+        makes=[Made("l")],
+        routines={"potrf": "cixii"},
+        text='$potrf("U", &m, l, &ld_l, &info);',
+    )
+    write_matrices(op, node, unit, body)
+
+
+def _spectrum(op: Spectrum, node: TensorNode, unit: Unit) -> None:
+    body = MatrixBody(
+        takes=[Taken("a", "columns", into=1)],
+        makes=[Made("w"), Made("v", "columns")],
+        routines={"syevd": "ccixixxiiii"},
+        query="int ask = -1, whole; $T best; "
+        '$syevd("V", "L", &m, &best, &ld_v, &best, &best, &ask, &whole, &ask, &info);',
+        scratch={"work": "T (int)best", "iwork": "int whole"},
+        text='$syevd("V", "L", &m, v, &ld_v, w, work, &n_work, iwork, &n_iwork, &info);',
+    )
+    write_matrices(op, node, unit, body)
+
+
+TABLE.register(Factor)(_factor)
+TABLE.register(Spectrum)(_spectrum)
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(7)
+
+
+def _positive(rng: np.random.Generator, *shape: int, dtype: str = "float64") -> np.ndarray:
+    a = rng.normal(size=shape) + (1j * rng.normal(size=shape) if dtype.startswith("complex") else 0)
+    return (a @ np.conj(np.swapaxes(a, -1, -2)) + shape[-1] * np.eye(shape[-1])).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+def test_each_matrix_is_computed_however_it_lies_in_memory(link: Link, rng: np.random.Generator, dtype: str) -> None:
+    tolerance = 1e-4 if dtype in {"float32", "complex64"} else 1e-12
+    x = tt.tensor("x", dtype=dtype, shape=(None, None, None))
+    program = link([x], [Factor()(x)])
+    a = _positive(rng, 3, 5, 5, dtype=dtype)
+    wide = np.zeros((3, 7, 10), dtype)
+    wide[:, 1:6, ::2] = a
+    across = np.swapaxes(np.ascontiguousarray(np.swapaxes(a, -1, -2)), -1, -2)
+    for given in (a, across, wide[:, 1:6, ::2], np.broadcast_to(a[:1], (3, 5, 5)), a[::-1]):
+        np.testing.assert_allclose(program(given)[0], np.linalg.cholesky(given), rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("shape", [(0, 0, 0), (2, 0, 0), (0, 3, 3), (1, 1, 1)])
+def test_matrices_and_stacks_may_be_empty(link: Link, rng: np.random.Generator, shape: tuple[int, ...]) -> None:
+    x = tt.dtensor3("x")
+    a = _positive(rng, *shape)
+    (found,) = link([x], [Factor()(x)])(a)
+    np.testing.assert_allclose(found, np.linalg.cholesky(a))
+    values, vectors = link([x], Spectrum()(x))(a)
+    assert values.shape == shape[:2]
+    assert vectors.shape == shape
+
+
+def test_results_by_columns_are_turned(link: Link, rng: np.random.Generator) -> None:
+    x = tt.dtensor3("x")
+    a = _positive(rng, 2, 37, 37)
+    values, vectors = link([x], Spectrum()(x))(a)
+    np.testing.assert_allclose(a @ vectors, vectors * values[:, None, :], rtol=1e-9, atol=1e-9)
+
+
+def test_matrix_without_a_result_becomes_nan_alone(link: Link, rng: np.random.Generator) -> None:
+    x = tt.dtensor3("x")
+    a = _positive(rng, 4, 5, 5)
+    a[1] *= -1
+    a[2, 0, 4] = np.inf  # not in the triangle that is read
+    (found,) = link([x], [Factor()(x)])(a)
+    assert np.isnan(found).all(axis=(1, 2)).tolist() == [False, True, True, False]
+    np.testing.assert_allclose(found[[0, 3]], np.linalg.cholesky(a[[0, 3]]))
+    (unchecked,) = link([x], [Factor(check_finite=False)(x)])(a)
+    assert not np.isnan(unchecked[2]).any()
+
+
+def test_error_names_the_matrix(link: Link, rng: np.random.Generator) -> None:
+    x = tt.dtensor3("x")
+    a = _positive(rng, 4, 5, 5)
+    a[2] *= -1
+    with pytest.raises(MatrixError, match=r"matrix \[2\] of the batch.*built at .*test_matrices"):
+        link([x], [Factor("raise")(x)])(a)
+
+
+def test_block_of_a_dying_operand_is_overwritten(link: Link, rng: np.random.Generator) -> None:
+    x = tt.dtensor3("x")
+    a = _positive(rng, 3, 8, 8)
+    (found,), counts = link([x], [tt.exp(Factor()(x * 2.0))]).counted(a)
+    np.testing.assert_allclose(found, np.exp(np.linalg.cholesky(a * 2)))
+    assert (counts.made, counts.overwritten) == (1, 2)
+    (found, kept), counts = link([x], [Factor()(tt.exp(x)), tt.exp(x)]).counted(a * 0.01)
+    np.testing.assert_allclose(found, np.linalg.cholesky(np.exp(a * 0.01)))
+    np.testing.assert_allclose(kept, np.exp(a * 0.01))
+
+
+def test_memory_to_work_with_is_made_once_for_a_stack(link: Link, rng: np.random.Generator) -> None:
+    x = tt.dtensor3("x")
+    program = link([x], Spectrum()(x))
+    _, one = program.counted(_positive(rng, 1, 30, 30))
+    _, many = program.counted(_positive(rng, 20, 30, 30))
+    assert many.made == one.made
+
+
+def test_threads_do_not_share_memory(link: Link, rng: np.random.Generator) -> None:
+    x = tt.dtensor3("x")
+    program = link([x], [Factor()(x)])
+    stacks = [_positive(rng, 20, 30, 30) for _ in range(8)]
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda a: program(a)[0], stacks))
+    for a, factor in zip(stacks, found, strict=True):
+        np.testing.assert_allclose(factor, np.linalg.cholesky(a))
