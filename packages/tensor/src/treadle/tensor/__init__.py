@@ -124,6 +124,7 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.joining import *  # noqa: F403
     from treadle.tensor.masks import *  # noqa: F403
     from treadle.tensor.mathematical_constants import *  # noqa: F403
+    from treadle.tensor.matrix_functions import *  # noqa: F403
     from treadle.tensor.matrix_op import *  # noqa: F403
     from treadle.tensor.nan_functions import *  # noqa: F403
     from treadle.tensor.normalization import *  # noqa: F403

@@ -51,6 +51,7 @@ FAMILIES = (
     "joining",
     "normalization",
     "optimize",
+    "matrix_functions",
     "product",
     "reduction",
     "joined_axes",

@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING
 from treadle.config import lazy_names
 
 # For each module here its public names: its ``__all__``. One line for each module, however long: it is a table.
-LAZY: dict[str, str] = {}
+LAZY: dict[str, str] = {
+    "matrix_functions": "expm expm_frechet",
+}
 # Ops, and functions that are not of linear algebra only, by the modules that they are found in.
 ELSEWHERE = {
     "treadle.tensor": "cross diagonal kron matmul matrix_dot matrix_norm matrix_transpose multi_dot norm outer tensordot trace vecdot vector_norm",
@@ -13,6 +15,7 @@ ELSEWHERE = {
 
 if TYPE_CHECKING:
     from treadle.tensor import *  # noqa: F403
+    from treadle.tensor.linalg.matrix_functions import *  # noqa: F403
 else:
     __getattr__ = lazy_names(
         __name__, {**{f"{__name__}.{module}": names for module, names in LAZY.items()}, **ELSEWHERE}

@@ -1,0 +1,20 @@
+"""Records of functions of matrices that are put together of others."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from scipy import linalg
+
+from treadle import tensor as tt
+from treadle.testing.domain import UNIT
+from treadle.testing.records.composed.areas import apart
+from treadle.testing.records.structured import of_shape
+from treadle.testing.sample import Sample
+
+_apart = partial(apart, "composed.linear_algebra_functions", variants=("plain",), optional=True)
+_MATRIX = of_shape((3, 3), domain=UNIT)
+
+SAMPLES: tuple[Sample, ...] = (
+    _apart("expm_frechet", tt.linalg.expm_frechet, linalg.expm_frechet, _MATRIX, _MATRIX, wrt=(0, 1)),
+)

@@ -1,0 +1,96 @@
+"""Functions of matrices: against exact values, at edges, and their derivatives."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+from scipy import linalg
+
+import treadle.tensor as tt
+from treadle.compile import function
+from treadle.config import config
+from treadle.testing import verify_grad
+
+vm = partial(function, mode="VM")
+rng = np.random.default_rng(3)
+# What functions of matrices are hard for: large norms, defective and nilpotent matrices, and ones far from normal.
+HARD = {
+    "of a large norm": rng.normal(size=(4, 4)) * 20,
+    "rotating": np.kron(np.eye(2), [[0, 100.0], [-100, 0]]),
+    "defective": np.eye(4) * -2 + np.eye(4, k=1),
+    "nilpotent": np.triu(rng.normal(size=(4, 4)), 1) * 1e4,
+    "far from normal": np.kron(np.eye(2), [[1, 1e6], [0, -1.0]]),
+    "decaying": -np.abs(rng.normal(size=(4, 4))) - np.eye(4) * 100,
+    "small": rng.normal(size=(4, 4)) * 1e-3,
+}
+
+
+def exact(of: Callable[[Any], Any], a: np.ndarray) -> np.ndarray:
+    """Return a function of mpmath's of a matrix, computed with 40 digits."""
+    with mpmath.workdps(40):
+        return np.array(of(mpmath.matrix(a.tolist())).tolist(), dtype=complex)
+
+
+def error(found: np.ndarray, expected: np.ndarray) -> float:
+    return float(np.abs(found - expected).max() / np.abs(expected).max())
+
+
+# PyTorch scales by the norm alone, which is too much for what is far from normal.
+@pytest.mark.parametrize(
+    ("mode", "bound", "far"), [("VM", 1e-11, 1e-11), ("JAX", 1e-12, 1e-12), ("PYTORCH", 1e-12, 1e-10)]
+)
+def test_exponentials_of_hard_matrices_are_near_the_exact_ones(mode: str, bound: float, far: float) -> None:
+    x = tt.dtensor3("x")
+    broken = np.eye(4)
+    broken[2, 1] = np.inf
+    given = np.stack([*HARD.values(), np.where(np.isinf(broken), np.nan, broken), broken, np.diag([1000.0, 0, -2, 1])])
+    with config.change_flags(torch__compile=False):
+        *found, nan, infinite, overflowing = function([x], tt.linalg.expm(x), mode=mode)(given)
+    for value, (name, a) in zip(found, HARD.items(), strict=True):
+        assert error(value, exact(mpmath.expm, a)) < (far if name == "far from normal" else bound), name
+    assert np.isnan(nan).all()
+    assert np.isnan(infinite).all()
+    np.testing.assert_allclose(overflowing, np.diag([np.inf, 1, np.exp(-2), np.e]))
+
+
+def test_exponential_takes_what_scipy_does() -> None:
+    for a in ([[1, 2], [3, 4]], np.ones((2, 2), np.float16), np.ones((2, 2), bool), np.eye(2) * 1j, np.ones((0, 0))):
+        value = tt.linalg.expm(a)
+        expected = linalg.expm(np.asarray(a))
+        assert value.dtype == expected.dtype
+        np.testing.assert_allclose(value.eval(), expected, rtol=1e-3 if expected.dtype == "float32" else 1e-12)
+
+
+def test_exponential_of_what_is_no_square_matrix_is_refused() -> None:
+    for x in (tt.dvector(), tt.tensor(shape=(2, 3))):
+        with pytest.raises(tt.ShapeError):
+            tt.linalg.expm(x)
+    with pytest.raises(tt.ShapeError):
+        tt.linalg.expm_frechet(np.eye(2), np.eye(3))
+
+
+def test_slope_of_the_exponential_is_right_at_zero_and_in_large_directions() -> None:
+    x, w = tt.dmatrix("x"), tt.dmatrix("w")
+    f = vm([x, w], tt.grad((tt.linalg.expm(x) * w).sum(), x))
+    np.testing.assert_allclose(f(np.zeros((2, 2)), np.ones((2, 2))), np.ones((2, 2)))
+    np.testing.assert_array_equal(f(np.eye(2), np.zeros((2, 2))), np.zeros((2, 2)))
+    a, along = rng.normal(size=(3, 3)), rng.normal(size=(3, 3))
+    np.testing.assert_allclose(f(a, along * 1e12), linalg.expm_frechet(a.T, along)[1] * 1e12, rtol=1e-10)
+
+
+def test_frechet_derivatives_of_a_batch_share_a_direction() -> None:
+    a, along = rng.normal(size=(2, 3, 3)), rng.normal(size=(3, 3))
+    value, slope = tt.linalg.expm_frechet(a, along)
+    for i in range(2):
+        expected = linalg.expm_frechet(a[i], along)
+        np.testing.assert_allclose(value.eval()[i], expected[0], rtol=1e-10)
+        np.testing.assert_allclose(slope.eval()[i], expected[1], rtol=1e-10)
+    assert tt.linalg.expm_frechet(a, along, compute_expm=False).ndim == 3
+
+
+def test_second_derivatives_of_a_complex_exponential_fit_differences() -> None:
+    z = rng.normal(size=(2, 2)) + 1j * rng.normal(size=(2, 2))
+    verify_grad(lambda x: tt.grad((abs(tt.linalg.expm(x)) ** 2).sum(), x), [z], n_tests=1, mode="VM")
