@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from treadle.config import lazy_module
+from treadle.config import lazy_module, text_of
 from treadle.tensor.arguments import as_choice
 from treadle.tensor.broadcasting import broadcast_static
 from treadle.tensor.conversion import as_tensor_variable
-from treadle.tensor.dimshuffle import shape_padleft
-from treadle.tensor.errors import DtypeError, MatrixError, ShapeError, TensorTypeError
+from treadle.tensor.dimshuffle import expand_dims, shape_padleft
+from treadle.tensor.errors import ArgumentError, DtypeError, MatrixError, ShapeError, TensorTypeError
 from treadle.tensor.scalar.cast import cast
 from treadle.tensor.tensor_op import TensorOp
 from treadle.tensor.types import TensorType
@@ -96,6 +96,19 @@ class MatrixOp(TensorOp):
         """
         raise NotImplementedError
 
+    def of_stacks(self, *stacks: np.ndarray) -> tuple[np.ndarray, ...] | None:
+        """Return the outputs for whole stacks, or None where one matrix after the other is to be computed.
+
+        An op of which NumPy computes whole stacks overrides this. Stacks broadcast.
+
+        Raises
+        ------
+        numpy.linalg.LinAlgError
+            If there is no result for one of the matrices: each of them is computed alone then.
+        """
+        del stacks
+        return None
+
     def infer(self, *types: Type) -> Sequence[Type]:
         """Return the types of the outputs.
 
@@ -134,7 +147,7 @@ class MatrixOp(TensorOp):
         return [TensorType(dtype, shape) for dtype, shape in zip(dtypes_out, shapes, strict=True)]
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
-        """Compute one matrix after the other.
+        """Compute whole stacks, or one matrix after the other.
 
         Raises
         ------
@@ -145,7 +158,15 @@ class MatrixOp(TensorOp):
         """
         given, made = cores_of(self.signature)
         batch_ndim = inputs[0].ndim - len(given[0]) if given else 0
-        lengths = self._measured(inputs, batch_ndim)
+        lengths = self.measured(inputs, batch_ndim)
+        try:
+            whole = self.of_stacks(*inputs)
+        except np.linalg.LinAlgError:
+            whole = None
+        if whole is not None:
+            for cell, value in zip(output_storage, whole, strict=True):
+                cell[0] = np.asarray(value)
+            return
         batch = np.broadcast_shapes(*(x.shape[:batch_ndim] for x in inputs))
         stacks = [np.broadcast_to(x, (*batch, *x.shape[batch_ndim:])) for x in inputs]
         kinds = [out.type.numpy_dtype for out in node.outputs]  # type: ignore[attr-defined]  # tensors
@@ -168,8 +189,14 @@ class MatrixOp(TensorOp):
         for cell, result in zip(output_storage, results, strict=True):
             cell[0] = result
 
-    def _measured(self, inputs: Sequence[np.ndarray], batch_ndim: int) -> dict[str, int | None]:
-        """Return the core lengths of arrays."""
+    def measured(self, inputs: Sequence[np.ndarray], batch_ndim: int) -> dict[str, int | None]:
+        """Return the core lengths of arrays.
+
+        Raises
+        ------
+        ShapeError
+            If they do not fit.
+        """
         lengths: dict[str, int | None] = {}
         for x, core in zip(inputs, cores_of(self.signature)[0], strict=True):
             for name, n in zip(core, x.shape[batch_ndim:], strict=True):
@@ -221,6 +248,19 @@ def _symbolic(dim: str, known: dict[str, Length], shapes: SymbolicShapes) -> Len
     return n if n == m else shapes.atom("diagonal", n, m, 0)
 
 
+def require_finite(*matrices: np.ndarray) -> None:
+    """Refuse matrices with NaN or infinities, for ops with `check_finite`.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If there are any.
+    """
+    if not all(np.isfinite(x).all() for x in matrices):
+        msg = "it contains NaN or infinities"
+        raise np.linalg.LinAlgError(msg)
+
+
 def as_on_error(what: str, value: object) -> str:
     """Return what to do about matrices without a result, ``"nan"`` or ``"raise"``."""
     return as_choice(f"{what}: on_error", value, ON_ERROR)
@@ -258,6 +298,56 @@ def as_matrices(what: str, *values: TensorLike, core: int | Sequence[int] = 2) -
         shape_padleft(cast(x, dtype), batch - (x.ndim - rank)) if x.ndim - rank < batch else cast(x, dtype)
         for x, rank in zip(stacks, ranks, strict=True)
     ]
+
+
+def as_square_matrices(what: str, a: TensorLike) -> TensorVariable:
+    """Return stacks of square matrices for a `MatrixOp`, as `as_matrices` does.
+
+    Raises
+    ------
+    ShapeError
+        If they are known not to be square.
+    """
+    (x,) = as_matrices(what, a)
+    rows, columns = x.type.shape[-2:]
+    if rows is not None and columns is not None and rows != columns:
+        msg = f"{what}: the last 2 dimensions must be square, got {rows} rows and {columns} columns: {x.type}."
+        raise ShapeError(msg)
+    return x
+
+
+def as_system(
+    what: str, a: TensorLike, b: TensorLike, b_ndim: int | None, core: int = 2
+) -> tuple[TensorVariable, TensorVariable, bool]:
+    """Return matrices and right sides as stacks of matrices, and whether the right sides were vectors.
+
+    Parameters
+    ----------
+    what
+        The function, for messages.
+    a, b
+        Anything that can be made a tensor.
+    b_ndim
+        1 if b is a vector or a stack of vectors, 2 if it is one of matrices; None takes one dimension for a vector.
+    core
+        How many dimensions of `a` are no batch.
+
+    Raises
+    ------
+    ArgumentError
+        If `b_ndim` is something else.
+    ShapeError
+        If one has fewer dimensions.
+    """
+    right = as_tensor_variable(b)
+    if b_ndim not in {None, 1, 2}:
+        msg = f"{what}: b_ndim must be 1 for vectors, 2 for matrices or None, got {text_of(b_ndim)}."
+        raise ArgumentError(msg)
+    is_vector = b_ndim == 1 or (b_ndim is None and right.ndim == 1)
+    if is_vector and right.ndim:
+        right = expand_dims(right, -1)
+    left, right = as_matrices(what, a, right, core=(core, 2))
+    return left, right, is_vector
 
 
 def _computed(dtype: np.dtype) -> np.dtype:
