@@ -109,6 +109,7 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.derivatives import *  # noqa: F403
     from treadle.tensor.diagonals import *  # noqa: F403
     from treadle.tensor.editing import *  # noqa: F403
+    from treadle.tensor.eigenvalues import *  # noqa: F403
     from treadle.tensor.einstein import *  # noqa: F403
     from treadle.tensor.external_op import *  # noqa: F403
     from treadle.tensor.filtering import *  # noqa: F403

@@ -274,6 +274,12 @@ def ones_like(x: TensorLike, dtype: DTypeLike | None = None, *, shape: TensorLik
     return full_like(x, 1, dtype, shape=shape)
 
 
+def is_zeros(x: Variable) -> bool:
+    """Whether a tensor was made by `zeros_like` and its kind, as gradients by outputs that do not matter are."""
+    value = getattr(x.owner.inputs[0], "data", None) if x.owner is not None and isinstance(x.owner.op, Alloc) else None
+    return isinstance(value, np.ndarray) and not value.any()
+
+
 def full_like(
     x: TensorLike, fill_value: TensorLike, dtype: DTypeLike | None = None, *, shape: TensorLike | None = None
 ) -> TensorVariable:

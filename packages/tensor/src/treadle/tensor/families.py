@@ -41,6 +41,7 @@ FAMILIES = (
     "copying",
     "diagonals",
     "dimshuffle",
+    "eigenvalues",
     "external_op",
     "fourier",
     "from_function",

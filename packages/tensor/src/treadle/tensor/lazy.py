@@ -28,6 +28,7 @@ LAZY = {
     "derivatives": "Lop Rop hessian hessian_vector_product jacobian pullback pushforward subgraph_grad",
     "diagonals": "AllocDiag ExtractDiag diag diagflat diagonal extract_diag fill_diagonal fill_diagonal_offset identity_like trace",
     "editing": "append delete insert trim_zeros",
+    "eigenvalues": "Eigh Eigvalsh",
     "einstein": "einsum",
     "external_op": "ExternalOp wrap_external",
     "filtering": "convolve correlate",

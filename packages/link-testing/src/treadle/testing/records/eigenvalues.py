@@ -1,0 +1,54 @@
+"""Records of eigenvalues and eigenvectors: of vectors what does not depend on their signs and phases."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treadle import tensor as tt
+from treadle.tensor import linalg
+from treadle.testing.domain import SMALL
+from treadle.testing.records.structured import of_shape
+from treadle.testing.sample import FLOATS, INTEGERS, Sample
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from treadle.testing.sample import Traits
+
+F = "eigenvalues"
+COMPLEX = ("complex64", "complex128")
+LEFT_OUT = dict.fromkeys((tt.Eigh, tt.Eigvalsh), ("bool", *INTEGERS))
+_VARIANTS = ("plain", "broadcast", "empty", "fortran", "strided", "reversed", "readonly")
+_STACK = of_shape((2, 3, 3), broadcast=(1, 3, 3), empty=(0, 3, 3), domain=SMALL)
+_MATRIX = of_shape((3, 3), domain=SMALL)
+# Added to matrices, it keeps their eigenvalues apart; integers keep the dtype.
+_APART = np.diag([-3, 1, 6]).astype("int8")
+
+
+def _hermitian(xp: Any, x: Any, **options: Any) -> tuple[Any, ...]:
+    w, v = xp.eigh(x + _APART, **options)
+    return w, abs(v), (v * w[..., None, :] ** 2) @ v.conj().swapaxes(-1, -2)
+
+
+def _sample(
+    name: str, make: Any, *operands: Any, options: Any = None, own: Any = None, **record: Unpack[Traits]
+) -> Sample:
+    given: Traits = {"dtypes": (*FLOATS, *COMPLEX), "variants": _VARIANTS, "wrt": (0,), "optional": True, **record}
+    given["tolerances"] = {
+        "float32": (1e-4, 1e-4), "complex64": (1e-4, 1e-4), "float64": (1e-10, 1e-10), "complex128": (1e-10, 1e-10),
+    }  # fmt: skip
+    theirs = options or {}
+    build, oracle = partial(make, linalg, **{**theirs, **(own or {})}), partial(make, np.linalg, **theirs)
+    return Sample(name, F, build, oracle, operands or (_STACK,), **given)
+
+
+SAMPLES: tuple[Sample, ...] = (
+    _sample("eigh", _hermitian),
+    _sample("eigh_upper", _hermitian, _MATRIX, options={"UPLO": "U"}, own={"on_error": "raise"}, order=1),
+    _sample("eigvalsh", lambda xp, x: xp.eigvalsh(x + _APART)),
+    _sample("eigvalsh_upper", lambda xp, x, **options: xp.eigvalsh(x + _APART, UPLO="U", **options), _MATRIX,
+            own={"on_error": "raise"}, order=1),
+)  # fmt: skip
