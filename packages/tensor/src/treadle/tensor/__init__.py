@@ -86,6 +86,7 @@ from treadle.tensor.constructors import *  # noqa: F403 - one name for each dtyp
 if TYPE_CHECKING:
     # Modules that are public themselves.
     from treadle.tensor import fft as fft
+    from treadle.tensor import linalg as linalg
     from treadle.tensor import optimize as optimize
     from treadle.tensor import signal as signal
 
@@ -125,6 +126,7 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.joining import *  # noqa: F403
     from treadle.tensor.masks import *  # noqa: F403
     from treadle.tensor.mathematical_constants import *  # noqa: F403
+    from treadle.tensor.matrix_equations import *  # noqa: F403
     from treadle.tensor.matrix_functions import *  # noqa: F403
     from treadle.tensor.matrix_op import *  # noqa: F403
     from treadle.tensor.nan_functions import *  # noqa: F403

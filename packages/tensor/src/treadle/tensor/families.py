@@ -52,6 +52,7 @@ FAMILIES = (
     "joining",
     "normalization",
     "optimize",
+    "matrix_equations",
     "matrix_functions",
     "product",
     "reduction",

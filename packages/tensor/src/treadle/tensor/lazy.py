@@ -44,6 +44,7 @@ LAZY = {
     "joining": "ARange Join arange concatenate eye hstack join range_length stack vstack",
     "masks": "argwhere compress extract flatnonzero nonzero nonzero_values place putmask",
     "mathematical_constants": "complex_matrix_types complex_scalar_types complex_types complex_vector_types e euler_gamma float_matrix_types float_scalar_types float_types float_vector_types inf int_matrix_types int_scalar_types int_types int_vector_types nan newaxis pi",
+    "matrix_equations": "Sylvester",
     "matrix_functions": "Expm",
     "matrix_op": "MatrixOp",
     "nan_functions": "nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmin nanprod nanstd nansum nanvar",

@@ -12,7 +12,7 @@ from treadle.tensor.broadcasting import zeros_like
 from treadle.tensor.conversion import constant, tensors
 from treadle.tensor.gradient_control import disconnected_grad
 from treadle.tensor.joining import concatenate
-from treadle.tensor.matrix_op import REAL_OF, MatrixOp
+from treadle.tensor.matrix_op import REAL_OF, MatrixOp, require_finite
 from treadle.tensor.product import adjoint
 from treadle.tensor.reduction import max_
 from treadle.tensor.scalar.arithmetic import abs_
@@ -45,9 +45,7 @@ class Expm(MatrixOp):
     def of_matrices(self, *matrices: np.ndarray) -> tuple[np.ndarray, ...]:
         """Compute with SciPy."""
         (a,) = matrices
-        if not np.isfinite(a).all():
-            msg = "the matrix holds NaN or infinities"
-            raise np.linalg.LinAlgError(msg)
+        require_finite(a)
         with np.errstate(all="ignore"):
             return (scipy.linalg.expm(a),)
 

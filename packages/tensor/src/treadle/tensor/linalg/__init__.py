@@ -7,6 +7,7 @@ from treadle.config import lazy_names
 # For each module here its public names: its ``__all__``. One line for each module, however long: it is a table.
 LAZY: dict[str, str] = {
     "eigenvalues": "eigh eigvalsh",
+    "matrix_equations": "solve_continuous_lyapunov solve_sylvester",
     "matrix_functions": "expm expm_frechet",
 }
 # Ops, and functions that are not of linear algebra only, by the modules that they are found in.
@@ -17,6 +18,7 @@ ELSEWHERE = {
 if TYPE_CHECKING:
     from treadle.tensor import *  # noqa: F403
     from treadle.tensor.linalg.eigenvalues import *  # noqa: F403
+    from treadle.tensor.linalg.matrix_equations import *  # noqa: F403
     from treadle.tensor.linalg.matrix_functions import *  # noqa: F403
 else:
     __getattr__ = lazy_names(

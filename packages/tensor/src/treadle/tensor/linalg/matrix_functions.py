@@ -9,7 +9,7 @@ from treadle.tensor.arguments import as_choice
 from treadle.tensor.common_shapes import broadcast_arrays
 from treadle.tensor.errors import ShapeError
 from treadle.tensor.matrix_functions import Expm, derivative_along
-from treadle.tensor.matrix_op import as_matrices
+from treadle.tensor.matrix_op import as_matrices, as_square_matrices
 
 if TYPE_CHECKING:
     from treadle.tensor.variable import TensorLike, TensorVariable
@@ -33,7 +33,7 @@ def expm(A: TensorLike) -> TensorVariable:
     ShapeError
         If it has fewer dimensions than a matrix, or is known not to be square.
     """
-    result: TensorVariable = Expm()(*as_matrices("expm", A))
+    result: TensorVariable = Expm()(as_square_matrices("expm", A))
     return result
 
 

@@ -32,7 +32,7 @@ def expm(op: Expm, node: TensorNode) -> Lowered:
 
 
 def _expm(a: jax.Array) -> jax.Array:
-    real = jnp.finfo(a.dtype).dtype
+    real = np.dtype(np.finfo(a.dtype).dtype)
     finite = jnp.isfinite(a).all((-2, -1), keepdims=True)
     a = jnp.where(finite, a, 0)
     # A matrix of norm 1 at most, and its powers, which then do not overflow.
@@ -72,7 +72,7 @@ def _further(b: jax.Array, exponent: jax.Array, real: np.dtype) -> jax.Array:
     power = jax.lax.fori_loop(0, 26, lambda _, y: _product(y, b), row)
     # Powers of a matrix that is far from normal decay fast: the norm's, not the sizes', are compared.
     total = _product(power, b).max(-1, keepdims=True, initial=0) / jnp.where(_norm(b) == 0, 1, _norm(b))
-    needed = jnp.log2(total * _REMAINDER / (jnp.finfo(real).eps / 2)) / 26 + exponent
+    needed = jnp.log2(total * _REMAINDER / (np.finfo(real).eps / 2)) / 26 + exponent
     return jnp.where(total > 0, jnp.maximum(jnp.ceil(needed), 0), 0)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+import numpy as np
 from scipy import linalg
 
 from treadle import tensor as tt
@@ -17,4 +18,12 @@ _MATRIX = of_shape((3, 3), domain=UNIT)
 
 SAMPLES: tuple[Sample, ...] = (
     _apart("expm_frechet", tt.linalg.expm_frechet, linalg.expm_frechet, _MATRIX, _MATRIX, wrt=(0, 1)),
+    _apart(
+        "solve_continuous_lyapunov",
+        lambda a, q: tt.linalg.solve_continuous_lyapunov(a + 3 * np.eye(3), q),
+        lambda a, q: linalg.solve_continuous_lyapunov(a + 3 * np.eye(3), q),
+        _MATRIX,
+        _MATRIX,
+        wrt=(0, 1),
+    ),
 )

@@ -1,0 +1,58 @@
+"""Records of equations for matrices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import linalg
+
+from treadle import tensor as tt
+from treadle.testing.domain import UNIT
+from treadle.testing.records.structured import of_shape
+from treadle.testing.sample import DISCRETE, FLOATS, Operand, Sample
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from treadle.testing.domain import Array
+    from treadle.testing.sample import Function, Traits
+
+F = "matrix_equations"
+COMPLEX = ("complex64", "complex128")
+LEFT_OUT = {tt.Sylvester: DISCRETE}
+_VARIANTS = ("plain", "empty", "fortran", "reversed")
+
+
+def _above_zero(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    """Return matrices whose eigenvalues have positive real parts."""
+    return 3 * np.eye(shape[-1]) + UNIT.draw(rng, np.dtype("float64"), shape)
+
+
+def _of_batch(solve: Function) -> Function:
+    """Return SciPy's solver with broadcast batches: there, matrices without elements are none."""
+    vectorized = np.vectorize(solve, signature="(m,m),(n,n),(m,n)->(m,n)")
+    return lambda *arrays: vectorized(*arrays) if arrays[2].size else arrays[2]
+
+
+def _equation(name: str, build: Function, oracle: Function, *operands: Operand, **record: Unpack[Traits]) -> Sample:
+    given: Traits = {"dtypes": (*FLOATS, *COMPLEX), "variants": _VARIANTS, "optional": True, **record}
+    given["tolerances"] = {
+        "float32": (1e-4, 1e-5), "complex64": (1e-4, 1e-5), "float64": (1e-11, 1e-11), "complex128": (1e-11, 1e-11),
+    }  # fmt: skip
+    return Sample(name, F, build, oracle, operands, **given)
+
+
+SAMPLES: tuple[Sample, ...] = (
+    _equation(
+        "sylvester", tt.linalg.solve_sylvester, _of_batch(linalg.solve_sylvester),
+        Operand({"plain": (2, 3, 3), "empty": (2, 0, 0)}, values=_above_zero),
+        Operand({"plain": (1, 2, 2)}, values=_above_zero), of_shape((2, 3, 2), empty=(2, 0, 2), domain=UNIT),
+        wrt=(0, 1, 2),
+    ),
+    _equation(
+        "sylvester_raise", lambda *args: tt.linalg.solve_sylvester(*args, on_error="raise"), linalg.solve_sylvester,
+        Operand({"plain": (3, 3)}, values=_above_zero), Operand({"plain": (3, 3)}, values=_above_zero),
+        of_shape((3, 3), domain=UNIT), variants=("plain",),
+    ),
+)  # fmt: skip
