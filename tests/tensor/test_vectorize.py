@@ -9,7 +9,7 @@ import pytest
 
 import treadle.tensor as tt
 from treadle.compile import function, shared
-from treadle.graph import Variable, VectorizeError, variable_depends_on, vectorize_graph
+from treadle.graph import Variable, VectorizeError, applys_between, variable_depends_on, vectorize_graph
 from treadle.testing import SAMPLES, Sample, linked
 from treadle.testing.parts import as_tuple
 
@@ -187,11 +187,17 @@ def test_every_op_has_a_rule() -> None:
     ops = {k for k in below(Op) if k.__module__.startswith("treadle.tensor.") and not k.__name__.startswith("_")}
     concrete = [k for k in ops if not getattr(k, "__abstractmethods__", None)]
     assert len(concrete) > 15
-    # SciPy searches for one optimum after the other, as `Blockwise` does with any op; scalars that are no tensors
-    # have no batch.
-    without = {"LinearSolution", "Optimum", "ScalarFromTensor", "TensorFromScalar"}
+    # SciPy searches for one optimum after the other, as `Blockwise` does with any op.
+    without = {"LinearSolution", "Optimum"}
+    # What is no tensor has no batch dimensions: an op that takes or gives such a value needs no rule.
+    for sample in SAMPLES.of("composed.values"):
+        inputs = declared(sample, sets_of_inputs(sample, 1)[0])
+        for node in applys_between(inputs, built(sample, inputs)):
+            if not all(isinstance(x.type, tt.TensorType) for x in (*node.inputs, *node.outputs)):
+                without.add(type(node.op).__name__)
     # Those of modules that nothing has loaded yet are not there.
     assert {k.__name__ for k in concrete if not hasattr(k, "vectorize_node")} <= without
+    assert "Elemwise" not in without
 
 
 def test_whole_model_is_vectorised() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -267,12 +268,12 @@ class _Changed(_ListOp):
     def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
         """Change a copy of the list."""
         made, *others = (x.type.copy_value(v) for x, v in zip(node.inputs, inputs, strict=True))
-        self.change(made, *others)
+        self.change(node.inputs[0].type, made, *others)
         output_storage[0][0] = made
 
-    def change(self, items: list[Value], *others: Value) -> None:
-        """Change the list."""
-        raise NotImplementedError
+    @abstractmethod
+    def change(self, kind: Any, items: list[Value], *others: Value) -> None:
+        """Change a list of some type."""
 
 
 class Append(_Changed):
@@ -280,8 +281,9 @@ class Append(_Changed):
 
     name = "append"
 
-    def change(self, items: list[Value], *others: Value) -> None:
+    def change(self, kind: Any, items: list[Value], *others: Value) -> None:
         """Append."""
+        del kind
         items.append(others[0])
 
 
@@ -294,8 +296,9 @@ class Extend(_Changed):
         """Take a list."""
         return [x.type.filter_variable(given[0])]
 
-    def change(self, items: list[Value], *others: Value) -> None:
+    def change(self, kind: Any, items: list[Value], *others: Value) -> None:
         """Extend."""
+        del kind
         items.extend(others[0])
 
 
@@ -308,8 +311,9 @@ class Insert(_Changed):
         """Take a position and an element."""
         return [self.position(given[0]), self.element_of(x, given[1])]
 
-    def change(self, items: list[Value], *others: Value) -> None:
+    def change(self, kind: Any, items: list[Value], *others: Value) -> None:
         """Insert."""
+        del kind
         items.insert(int(others[0]), others[1])
 
 
@@ -318,18 +322,15 @@ class Remove(_Changed):
 
     name = "remove"
 
-    def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
-        """Remove the element from a copy of the list.
+    def change(self, kind: Any, items: list[Value], *others: Value) -> None:
+        """Remove.
 
         Raises
         ------
         ValueError
             If no element is equal.
         """
-        kind: Any = node.inputs[0].type
-        made = kind.copy_value(inputs[0])
-        del made[_first(kind, made, inputs[1])]
-        output_storage[0][0] = made
+        del items[_first(kind, items, others[0])]
 
 
 class Reverse(_Changed):
@@ -337,9 +338,9 @@ class Reverse(_Changed):
 
     name = "reverse"
 
-    def change(self, items: list[Value], *others: Value) -> None:
+    def change(self, kind: Any, items: list[Value], *others: Value) -> None:
         """Reverse."""
-        del others
+        del kind, others
         items.reverse()
 
 
@@ -363,9 +364,9 @@ class _Counted(_ListOp):
         """Count."""
         output_storage[0][0] = np.array(self.number(node.inputs[0].type, *inputs), "int64")
 
+    @abstractmethod
     def number(self, kind: Any, items: Sequence[Value], *others: Value) -> int:
         """Return the number."""
-        raise NotImplementedError
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Say that a number of elements does not follow their values."""

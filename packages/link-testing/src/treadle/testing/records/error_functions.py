@@ -3,18 +3,38 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING
 
+import numpy as np
 from scipy import special
 
 from treadle import tensor as tt
 from treadle.testing.domain import NEGATIVE, REAL, UNIT, Domain
-from treadle.testing.records.elementwise import elementwise
+from treadle.testing.records.elementwise import elementwise, in_float64
 from treadle.testing.sample import FLOATS, MAJOR, Sample
+from treadle.testing.slopes import scalar_op
+
+if TYPE_CHECKING:
+    from treadle.testing.domain import Array
 
 F = "error_functions"
 _PROBABILITY = Domain(0.1, 0.9)
+_ORDINARY = Domain(special=False)
 # They are compiled as other functions are; the dtypes that are left out only differ in width.
 _record = partial(elementwise, F, dtypes=MAJOR, takes_all=False, kinds=("rewritten", "first", "second"))
+
+
+def _erfcx_1(x: Array) -> Array:
+    return np.asarray(1 / np.sqrt(np.pi) - x * special.erfcx(x))
+
+
+def _erfcx_2(x: Array) -> Array:
+    return np.asarray((special.erfcx(x) - 2 * x * _erfcx_1(x)) / 4)
+
+
+def _inverse_mills_ratio(x: Array) -> Array:
+    return np.asarray(np.exp(-x * x / 2 - special.log_ndtr(x)) / np.sqrt(2 * np.pi))
+
 
 SAMPLES: tuple[Sample, ...] = (
     elementwise(F, "erf", tt.erf, special.erf, REAL, wrt=(0,), signed_zeros=True),
@@ -27,4 +47,10 @@ SAMPLES: tuple[Sample, ...] = (
     _record("ndtri", tt.ndtri, special.ndtri, _PROBABILITY, wrt=(0,), dtypes=FLOATS),
     _record("ndtri_exp", tt.ndtri_exp, special.ndtri_exp, NEGATIVE, wrt=(0,)),
     _record("owens_t", tt.owens_t, special.owens_t, REAL, REAL, wrt=(0, 1)),
-)
+    *(
+        _record(name, scalar_op(name), in_float64(oracle), _ORDINARY, wrt=(0,), dtypes=FLOATS)
+        for name, oracle in (
+            ("erfcx_1", _erfcx_1), ("erfcx_2", _erfcx_2), ("inverse_mills_ratio", _inverse_mills_ratio),
+        )
+    ),
+)  # fmt: skip
