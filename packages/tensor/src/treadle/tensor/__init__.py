@@ -97,6 +97,7 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.assumption import *  # noqa: F403
     from treadle.tensor.blockwise import *  # noqa: F403
     from treadle.tensor.calculus import *  # noqa: F403
+    from treadle.tensor.cholesky import *  # noqa: F403
     from treadle.tensor.closeness import *  # noqa: F403
     from treadle.tensor.common_shapes import *  # noqa: F403
     from treadle.tensor.compiled_loops import *  # noqa: F403
@@ -164,6 +165,7 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.staging import *  # noqa: F403
     from treadle.tensor.statistics import *  # noqa: F403
     from treadle.tensor.triangles import *  # noqa: F403
+    from treadle.tensor.triangular import *  # noqa: F403
     from treadle.tensor.type_other import *  # noqa: F403
     from treadle.tensor.undefined_gradients import *  # noqa: F403
     from treadle.tensor.windows import *  # noqa: F403

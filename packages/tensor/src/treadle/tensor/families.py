@@ -63,6 +63,8 @@ FAMILIES = (
     "shape",
     "sorting",
     "shape_specification",
+    "triangular",
+    "cholesky",
 )
 
 

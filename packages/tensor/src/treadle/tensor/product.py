@@ -100,7 +100,7 @@ class MatMul(TensorOp):
         a, b = tensors(inputs)
         ct = cotangents[0]
         terms = (MatMul()(ct, adjoint(b)), MatMul()(adjoint(a), ct))
-        return [_stacked_term(t, x) for t, x in zip(terms, (a, b), strict=True)]
+        return [stacked_term(t, x) for t, x in zip(terms, (a, b), strict=True)]
 
 
 def adjoint(x: TensorVariable) -> TensorVariable:
@@ -118,7 +118,8 @@ def _vector_behind(x: Variable, order: tuple[int | str, ...]) -> Variable | None
     return x.owner.inputs[0]
 
 
-def _stacked_term(term: TensorVariable, x: TensorVariable) -> TensorVariable | None:
+def stacked_term(term: TensorVariable, x: TensorVariable) -> TensorVariable | None:
+    """Return what flows back to stacks of matrices: summed over a batch that they were broadcast to."""
     if x.type.numpy_dtype.kind not in "fc":
         return None
     term = cotangent_of(x, term)

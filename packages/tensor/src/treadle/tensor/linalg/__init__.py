@@ -9,10 +9,12 @@ LAZY: dict[str, str] = {
     "eigenvalues": "eigh eigvalsh",
     "matrix_equations": "solve_continuous_lyapunov solve_sylvester",
     "matrix_functions": "expm expm_frechet",
+    "positive_definite": "cho_factor cho_solve cholesky",
+    "triangular_systems": "solve_triangular",
 }
 # Ops, and functions that are not of linear algebra only, by the modules that they are found in.
 ELSEWHERE = {
-    "treadle.tensor": "cross diagonal kron matmul matrix_dot matrix_norm matrix_transpose multi_dot norm outer tensordot trace vecdot vector_norm",
+    "treadle.tensor": "Cholesky CholeskySolve SolveTriangular cross diagonal kron matmul matrix_dot matrix_norm matrix_transpose multi_dot norm outer tensordot trace vecdot vector_norm",
 }
 
 if TYPE_CHECKING:
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from treadle.tensor.linalg.eigenvalues import *  # noqa: F403
     from treadle.tensor.linalg.matrix_equations import *  # noqa: F403
     from treadle.tensor.linalg.matrix_functions import *  # noqa: F403
+    from treadle.tensor.linalg.positive_definite import *  # noqa: F403
+    from treadle.tensor.linalg.triangular_systems import *  # noqa: F403
 else:
     __getattr__ = lazy_names(
         __name__, {**{f"{__name__}.{module}": names for module, names in LAZY.items()}, **ELSEWHERE}

@@ -1,0 +1,53 @@
+"""Matrices without a result, for lowerings of ops on stacks of matrices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import jax.numpy as jnp
+
+from treadle.link.jax.table import Checked
+
+if TYPE_CHECKING:
+    import jax
+
+    from treadle.link.jax.table import Results
+
+
+def settled(on_error: str, failed: jax.Array, *results: jax.Array) -> Results | Checked[Results]:
+    """Return results with NaN in place of those of matrices that failed (0 in integers), or flagged for an error.
+
+    Parameters
+    ----------
+    on_error
+        The op's: ``"nan"`` or ``"raise"``.
+    failed
+        For each matrix of the stack whether it has no result.
+    results
+        Stacks of the same batch.
+    """
+    if on_error == "raise":
+        return Checked(results[0] if len(results) == 1 else results, failed.any())
+    filled = tuple(
+        jnp.where(failed.reshape(*failed.shape, *[1] * (x.ndim - failed.ndim)), _missing(x), x) for x in results
+    )
+    return filled[0] if len(filled) == 1 else filled
+
+
+def _missing(x: jax.Array) -> jax.Array:
+    return jnp.asarray(jnp.nan if jnp.issubdtype(x.dtype, jnp.inexact) else 0, x.dtype)
+
+
+def not_finite(*stacks: jax.Array) -> jax.Array:
+    """Return for each matrix of stacks, broadcast together, whether it has NaN or infinities."""
+    found = [~jnp.isfinite(x).all((-2, -1)) for x in stacks]
+    result = found[0]
+    for further in found[1:]:
+        result = result | further
+    return result
+
+
+def broadcast_batches(*stacks: jax.Array) -> list[jax.Array]:
+    """Return stacks of matrices with the dimensions before the last two broadcast together."""
+    batch = jnp.broadcast_shapes(*(x.shape[:-2] for x in stacks))
+    return [jnp.broadcast_to(x, (*batch, *x.shape[-2:])) for x in stacks]

@@ -1,0 +1,50 @@
+"""Matrices for records of linear algebra: far from singular, so that results have most of their digits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from treadle.testing.domain import UNIT, Domain
+
+if TYPE_CHECKING:
+    from treadle.testing.domain import Array
+
+COMPLEX = ("complex64", "complex128")
+INEXACT = ("float32", "float64", *COMPLEX)
+# Variants of matrices, which have no special values.
+OF_MATRICES = ("plain", "broadcast", "empty", "long", "fortran", "strided", "reversed", "readonly")
+FEW_OF_MATRICES = ("plain", "fortran", "reversed")
+LOSSY = {
+    "float32": (2e-4, 2e-5), "complex64": (2e-4, 2e-5), "float64": (1e-10, 1e-11), "complex128": (1e-10, 1e-11),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Dominant(Domain):
+    """Square matrices with a large diagonal."""
+
+    special: bool = False
+
+    def draw(self, rng: np.random.Generator, dtype: np.dtype, shape: tuple[int, ...]) -> Array:
+        """Return random matrices plus a multiple of the identity."""
+        n = shape[-1]
+        return np.asarray(UNIT.draw(rng, dtype, shape) + np.asarray((1 + n / 2) * np.eye(n), dtype))
+
+
+@dataclass(frozen=True, slots=True)
+class PositiveDefinite(Domain):
+    """Hermitian positive definite matrices."""
+
+    special: bool = False
+
+    def draw(self, rng: np.random.Generator, dtype: np.dtype, shape: tuple[int, ...]) -> Array:
+        """Return products of random matrices with their conjugate transposes, plus the identity."""
+        x = UNIT.draw(rng, np.result_type(dtype, "float64"), shape)
+        return np.asarray(x @ x.conj().swapaxes(-1, -2) + np.eye(shape[-1])).astype(dtype)
+
+
+DOMINANT = Dominant()
+POSITIVE_DEFINITE = PositiveDefinite()

@@ -1,0 +1,56 @@
+"""Matrices without a result, for lowerings of ops on stacks of matrices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+
+from treadle.link.torch.table import Checked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from treadle.link.torch.table import Flag, Lowered, Results
+
+    # For each matrix of a stack whether it has no result, and the results.
+    Found = tuple[torch.Tensor, *tuple[torch.Tensor, ...]]
+
+
+def settled(on_error: str, run: Callable[..., Found]) -> Lowered:
+    """Return a function with NaN in results of matrices that failed (0 in integers), or one that flags them.
+
+    Parameters
+    ----------
+    on_error
+        The op's: ``"nan"`` or ``"raise"``.
+    run
+        Returns for each matrix of the stack whether it has no result, then the results, of the same batch.
+    """
+
+    def filled(*stacks: torch.Tensor) -> Results:
+        failed, *results = run(*stacks)
+        made = tuple(
+            torch.where(
+                failed.reshape(*failed.shape, *[1] * (x.ndim - failed.ndim)),
+                torch.full_like(x, torch.nan if x.is_floating_point() or x.is_complex() else 0),
+                x,
+            )
+            for x in results
+        )
+        return made[0] if len(made) == 1 else made
+
+    def flagged(*stacks: torch.Tensor) -> tuple[Flag, Results]:
+        failed, *results = run(*stacks)
+        return failed.any(), results[0] if len(results) == 1 else tuple(results)
+
+    return Checked(flagged) if on_error == "raise" else filled
+
+
+def not_finite(*stacks: torch.Tensor) -> torch.Tensor:
+    """Return for each matrix of stacks, broadcast together, whether it has NaN or infinities."""
+    found = [~torch.isfinite(x).flatten(-2).all(-1) for x in stacks]
+    result = found[0]
+    for further in found[1:]:
+        result = result | further
+    return result
