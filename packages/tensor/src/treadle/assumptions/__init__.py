@@ -10,6 +10,12 @@ else:
     __getattr__ = lazy_names(
         __name__,
         {
-            "treadle.tensor": "SpecifyAssumptions assume",
+            "treadle.tensor": "ConflictingAssumptionsError SpecifyAssumptions assume",
+            "treadle.tensor.assumption_keys": (
+                "AssumptionFeature AssumptionKey DIAGONAL FactState LOWER_TRIANGULAR ORTHOGONAL PERMUTATION "
+                "POSITIVE_DEFINITE SELECTION SYMMETRIC UNIQUE_INDICES UPPER_TRIANGULAR assumption_tags "
+                "check_assumption register_assumption register_constant_inference register_implies "
+                "specify_assumption_rule summarize_assumptions"
+            ),
         },
     )

@@ -19,6 +19,7 @@ from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.errors import (
     ArgumentError,
     AxisError,
+    ConflictingAssumptionsError,
     DisconnectedInputError,
     DtypeError,
     IndexingError,
@@ -180,6 +181,7 @@ __all__ = [
     "At",
     "AxisError",
     "Composite",
+    "ConflictingAssumptionsError",
     "Constant",
     "DisconnectedInputError",
     "DtypeError",

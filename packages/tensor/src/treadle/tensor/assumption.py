@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from treadle.config import text_of
-from treadle.graph import static_op
+from treadle.graph import DuplicateRegistrationError, static_op
 from treadle.tensor.conversion import as_tensor_variable
-from treadle.tensor.errors import ShapeError, TensorTypeError
+from treadle.tensor.errors import ConflictingAssumptionsError, ShapeError, TensorTypeError
 from treadle.tensor.tensor_op import TensorOp
+from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     import numpy as np
 
@@ -21,18 +23,96 @@ if TYPE_CHECKING:
 
 __all__ = ["FACTS", "SpecifyAssumptions", "assume"]
 
-# Facts about matrices, the last two dimensions of a tensor, with those that follow from each.
-_MATRIX_FACTS: dict[str, tuple[str, ...]] = {
-    "diagonal": ("lower_triangular", "upper_triangular", "symmetric"),
-    "lower_triangular": (),
-    "upper_triangular": (),
-    "symmetric": (),
-    "positive_definite": ("symmetric",),
-    "orthogonal": (),
-    "selection": (),
-    "permutation": ("orthogonal", "selection"),
-}
-FACTS: dict[str, tuple[str, ...]] = {**_MATRIX_FACTS, "nonnegative": (), "unique_indices": ()}
+
+class FactTable(Mapping[str, tuple[str, ...]]):
+    """The names of facts, each with those that follow from it for every dtype.
+
+    Facts are about matrices, the last two dimensions of a tensor, unless they are said to be about elements.
+    """
+
+    __slots__ = ("_about_elements", "_followed", "_real", "_ways")
+
+    def __init__(self) -> None:
+        self._followed: dict[str, tuple[str, ...]] = {}
+        self._real: dict[str, tuple[str, ...]] = {}
+        self._about_elements: set[str] = set()
+        self._ways: dict[tuple[str, bool], tuple[str, ...]] = {}
+
+    def add(self, fact: str, *implied: str, about_matrices: bool = True, if_real: tuple[str, ...] = ()) -> None:
+        """Add a fact, with those that follow from it, and those that follow if no element is complex.
+
+        Raises
+        ------
+        DuplicateRegistrationError
+            If there is a fact of this name.
+        """
+        if fact in self._followed:
+            msg = f"assume: a fact named {fact!r} exists already. Choose another name."
+            raise DuplicateRegistrationError(msg)
+        self._followed[fact] = ()
+        self._real[fact] = if_real
+        if not about_matrices:
+            self._about_elements.add(fact)
+        self.imply(fact, *implied)
+
+    def imply(self, stronger: str, *weaker: str) -> None:
+        """Let facts follow from a fact."""
+        self._followed[stronger] = tuple(dict.fromkeys((*self._followed[stronger], *weaker)))
+        self._ways.clear()
+
+    def about_matrices(self, fact: str) -> bool:
+        """Whether a fact is about matrices, not about elements or a vector."""
+        return fact not in self._about_elements
+
+    def following(self, fact: str, is_complex: bool) -> set[str]:
+        """Return all that follows from a fact, itself included."""
+        found, stack = set(), [fact]
+        while stack:
+            current = stack.pop()
+            if current not in found:
+                found.add(current)
+                stack += (*self.get(current, ()), *(() if is_complex else self._real.get(current, ())))
+        return found
+
+    def ways(self, fact: str, is_complex: bool) -> tuple[str, ...]:
+        """Return the facts that a fact follows from, itself first."""
+        known = self._ways.get((fact, is_complex))
+        if known is None:
+            others = (other for other in self if other != fact and fact in self.following(other, is_complex))
+            known = self._ways[fact, is_complex] = (fact, *others)
+        return known
+
+    def __getitem__(self, fact: str) -> tuple[str, ...]:
+        """Return what follows from a fact directly."""
+        return self._followed[fact]
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names."""
+        return iter(self._followed)
+
+    def __len__(self) -> int:
+        """Return the number of facts."""
+        return len(self._followed)
+
+
+FACTS = FactTable()
+FACTS.add("diagonal", "lower_triangular", "upper_triangular", "tridiagonal", "symmetric")
+FACTS.add("lower_triangular")
+FACTS.add("upper_triangular")
+FACTS.add("tridiagonal")
+FACTS.add("symmetric", if_real=("hermitian",))
+FACTS.add("hermitian", if_real=("symmetric",))
+FACTS.add("positive_definite", "positive_semidefinite", "nonsingular")
+FACTS.add("positive_semidefinite", "hermitian")
+FACTS.add("nonsingular")
+FACTS.add("orthogonal", "nonsingular")
+FACTS.add("selection")
+FACTS.add("permutation", "orthogonal", "selection")
+FACTS.add("block_diagonal")
+FACTS.add("kronecker")
+FACTS.add("nonnegative", about_matrices=False)
+FACTS.add("positive", "nonnegative", about_matrices=False)
+FACTS.add("unique_indices", about_matrices=False)
 
 
 @static_op
@@ -55,22 +135,35 @@ class SpecifyAssumptions(TensorOp):
         Raises
         ------
         TensorTypeError
-            If a fact is unknown, or contradicts another.
+            If a fact is unknown.
+        ConflictingAssumptionsError
+            If one contradicts another.
         """
         given = dict(self.assumptions)
         unknown = sorted(set(given) - set(FACTS))
         if unknown:
             msg = f"assume: {', '.join(map(text_of, unknown))}: no such fact. Facts are {', '.join(FACTS)}."
             raise TensorTypeError(msg)
-        for fact, is_true in given.items():
-            for other in FACTS[fact]:
-                if is_true and given.get(other) is False:
-                    msg = f"assume: what is {fact} is {other}, got {fact}=True and {other}=False. Leave one out."
-                    raise TensorTypeError(msg)
+        self._refuse_contradictions(is_complex=True)
         object.__setattr__(self, "assumptions", tuple(sorted((fact, bool(held)) for fact, held in given.items())))
 
+    def _refuse_contradictions(self, is_complex: bool) -> None:
+        given = dict(self.assumptions)
+        for fact, is_true in given.items():
+            for other in FACTS.following(fact, is_complex) if is_true else ():
+                if given.get(other) is False:
+                    msg = f"assume: what is {fact} is {other}, got {fact}=True and {other}=False. Leave one out."
+                    raise ConflictingAssumptionsError(msg)
+
     def infer(self, *types: Type) -> Sequence[Type]:
-        """Return the input's type."""
+        """Return the input's type.
+
+        Raises
+        ------
+        ConflictingAssumptionsError
+            If facts contradict each other for its dtype.
+        """
+        self._refuse_contradictions(_is_complex(types[0]))
         return types
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
@@ -79,12 +172,13 @@ class SpecifyAssumptions(TensorOp):
         output_storage[0][0] = inputs[0]
 
     def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
-        """Promise what was said, what follows from it, and what holds for the input."""
+        """Promise what was said, and what holds for the input."""
         given = dict(self.assumptions)
         if fact in given:
             return given[fact]
-        if any(held and fact in FACTS[known] for known, held in given.items()):
-            return True
+        followed = FACTS.following(fact, _is_complex(output.type))
+        if any(denied in followed for denied, held in self.assumptions if not held):
+            return False
         return output.owner is not None and holds(fact, output.owner.inputs[0])
 
     def known_values(self, node: Apply, known: Callable[[Variable], Known]) -> Known:
@@ -118,6 +212,10 @@ class SpecifyAssumptions(TensorOp):
         return f"SpecifyAssumptions{{{', '.join(fact if held else f'!{fact}' for fact, held in self.assumptions)}}}"
 
 
+def _is_complex(kind: Type) -> bool:
+    return isinstance(kind, TensorType) and kind.numpy_dtype.kind == "c"
+
+
 def assume(
     x: TensorLike,
     diagonal: bool | None = None,
@@ -131,6 +229,7 @@ def assume(
     *,
     nonnegative: bool | None = None,
     unique_indices: bool | None = None,
+    **others: bool | None,
 ) -> TensorVariable:
     """Return a tensor with facts about it that rewriting may use.
 
@@ -147,12 +246,17 @@ def assume(
         Whether no element is below 0, or a negative zero.
     unique_indices
         Whether the elements of a vector of positions all differ.
+    others
+        Other facts of `FACTS`: ``hermitian``, ``positive_semidefinite``, ``tridiagonal``, ``nonsingular``,
+        ``positive`` (of each element), and those that were added to it.
 
     Raises
     ------
     ShapeError
         If a fact is about matrices, and x has fewer than two dimensions.
     TensorTypeError
+        If a fact is unknown.
+    ConflictingAssumptionsError
         If facts contradict each other.
 
     Examples
@@ -173,9 +277,10 @@ def assume(
         "permutation": permutation,
         "nonnegative": nonnegative,
         "unique_indices": unique_indices,
+        **others,
     }
     facts = tuple((fact, held) for fact, held in given.items() if held is not None)
-    about_matrices = [fact for fact, _ in facts if fact in _MATRIX_FACTS]
+    about_matrices = [fact for fact, _ in facts if FACTS.about_matrices(fact)]
     if about_matrices and var.ndim < 2:
         msg = f"assume: {about_matrices[0]} is said of matrices, got {var} of type {var.type}. Give it two dimensions."
         raise ShapeError(msg)

@@ -13,6 +13,10 @@ class TensorTypeError(GraphError, TypeError):
     """A value, dtype or rank does not fit where a tensor is needed."""
 
 
+class ConflictingAssumptionsError(TensorTypeError, ValueError):
+    """Facts that were said of a tensor contradict each other."""
+
+
 class MaskedArrayError(TensorTypeError, NotImplementedError):
     """An array with a mask was given, which tensors do not have."""
 

@@ -22,10 +22,13 @@ if TYPE_CHECKING:
 
     from treadle.graph import SharedVariable
     from treadle.tensor import shape_specification
+    from treadle.tensor.rewrites.analysis import facts
     from treadle.tensor.variable import TensorConstant, TensorVariable
 else:
     # It is about this type.
     shape_specification = lazy_module("treadle.tensor.shape_specification")
+    # Asked when a graph is printed with what is known of it.
+    facts = lazy_module("treadle.tensor.rewrites.analysis.facts")
 
 Shape = tuple[int | None, ...]
 
@@ -423,6 +426,11 @@ class TensorType(Type):
     def narrowed(self, value: np.ndarray) -> TensorType:
         """Return the type with the array's own lengths."""
         return TensorType(self.dtype, value.shape)
+
+    @classmethod
+    def fact_reader(cls) -> Callable[[Variable], Iterable[str]]:
+        """Return a function to the facts about matrices, such as ``symmetric``, that hold for a tensor."""
+        return facts.reader()
 
     def exceeds(self, value: object, bound: float) -> bool:
         """Return whether the array holds a finite number beyond a bound; a complex one by its absolute value."""

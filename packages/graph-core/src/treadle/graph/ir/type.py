@@ -15,7 +15,7 @@ from treadle.graph.ir.encoding import encode, qualified_name, tagged
 
 if TYPE_CHECKING:
     import inspect
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from treadle.graph.ir.values import Value
     from treadle.graph.ir.variable import Constant, Variable
@@ -238,6 +238,14 @@ class Type(ABC):
     def narrowed(self, value: Value) -> Type:
         """Return the narrowest refinement of this type that a value of it belongs to."""
         return self
+
+    @classmethod
+    def fact_reader(cls) -> Callable[[Variable], Iterable[str]]:
+        """Return a function from variables to the names of the facts known of their values, for `debugprint`.
+
+        It is asked about the variables of one graph, one after the other, and may keep what it found.
+        """
+        return lambda _var: ()
 
     def exceeds(self, value: Value, bound: float) -> bool:
         """Return whether the value holds a finite number beyond a bound, on either side."""

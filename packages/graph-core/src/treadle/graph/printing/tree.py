@@ -13,8 +13,9 @@ from treadle.graph.ir.variable import Variable
 from treadle.graph.printing.roots import Printed, op_text, read, stored_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 
+    from treadle.graph.ir.type import Type
     from treadle.graph.printing.roots import GraphNode
 
 # A long chain would otherwise print a triangle of bars.
@@ -75,6 +76,7 @@ class Options:
     view_map: bool
     fgraph_inputs: bool
     lines: bool
+    assumptions: bool
 
     def __init__(self, **given: object) -> None:
         vars(self).update(given)
@@ -124,6 +126,7 @@ class TreePrinter:
         self._storage: Mapping[Variable, object] = {}
         self._order: dict[Apply, int] = {}
         self._notes: dict[tuple[Apply, Variable], str] = {}
+        self._readers: dict[type[Type], Callable[[Variable], Iterable[str]]] = {}
 
     def add(self, printed: Printed) -> None:
         """Add the trees of one thing."""
@@ -184,10 +187,16 @@ class TreePrinter:
         return shown
 
     def _tail(self, var: Variable) -> str:
-        if not self.options.storage:
-            return ""
-        value = stored_value(var, self._storage)
-        return "" if value is None else f" = {value}"
+        shown = self._facts(var) if self.options.assumptions else ""
+        value = stored_value(var, self._storage) if self.options.storage else None
+        return shown if value is None else f"{shown} = {value}"
+
+    def _facts(self, var: Variable) -> str:
+        kind = type(var.type)
+        if kind not in self._readers:
+            self._readers[kind] = kind.fact_reader()
+        facts = ", ".join(self._readers[kind](var))
+        return facts and f" {{{facts}}}"
 
     # Trees
 
@@ -259,6 +268,7 @@ def debugprint(
     print_memory_map: bool = False,
     print_inner_graphs: bool | str = "auto",
     print_fgraph_inputs: bool = False,
+    print_assumptions: bool = False,
     print_lines: bool = False,
 ) -> str | TextIO | None:
     """Print a graph as a tree, each node once.
@@ -300,6 +310,8 @@ def debugprint(
         Whether to show the graphs inside ops, each once, after the outer one; ``"auto"``: if `depth` is -1.
     print_fgraph_inputs
         Whether to list the inputs of graphs, outer and inner, in front of them.
+    print_assumptions
+        Whether to show the facts that are known of each value, such as ``{symmetric}``, where its type knows any.
     print_lines
         Whether to show the user's line that made each node.
 
@@ -328,6 +340,7 @@ def debugprint(
         view_map=print_view_map or print_memory_map,
         fgraph_inputs=print_fgraph_inputs,
         lines=print_lines,
+        assumptions=print_assumptions,
     )
     printer = TreePrinter(options, Identities(id_type, used_ids), {} if done is None else done)
     with_inner = _wants_inner_graphs(print_inner_graphs, depth)

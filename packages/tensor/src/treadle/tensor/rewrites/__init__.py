@@ -1,5 +1,7 @@
 """treadle.tensor.rewrites: the rules over tensors: by family of ops, over elementwise functions, and general ones."""
 
+from treadle.tensor.rewrites.analysis.facts import RULES as FACT_RULES
+from treadle.tensor.rewrites.analysis.facts import Facts, facts_of
 from treadle.tensor.rewrites.analysis.patterns import TensorPattern, is_commutative, is_integer, is_real
 from treadle.tensor.rewrites.analysis.predicates import constant_value, holds
 from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes
@@ -80,10 +82,13 @@ RULE_SETS = (
 )
 
 __all__ = [
+    "FACT_RULES",
     "RULE_SETS",
+    "Facts",
     "SymbolicShapes",
     "TensorPattern",
     "constant_value",
+    "facts_of",
     "holds",
     "is_commutative",
     "is_integer",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treadle.config import lazy_module
 from treadle.graph import Constant, Op
 from treadle.tensor.broadcasting import Alloc
 from treadle.tensor.conversion import tensors
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Generic, TypeGuard, TypeVar
 
     from treadle.graph import Apply, FunctionGraph, Variable
+    from treadle.tensor.rewrites.analysis import facts
     from treadle.tensor.variable import TensorNode, TensorVariable
 
     OpClass = TypeVar("OpClass", bound=Op)
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
         op: OpClass
 
+else:
+    facts = lazy_module("treadle.tensor.rewrites.analysis.facts")
 
 # Larger constants are not searched for the one number that all their elements are: for a rule about numbers, and
 # for one that saves work in proportion to the size.
@@ -137,20 +141,22 @@ _PICKING = frozenset({"maximum", "minimum", "identity"})
 
 
 def holds(fact: str, var: Variable, depth: int = 4) -> bool:
-    """Whether a fact is known to hold for a tensor: `is_nonnegative`, or what its op promises (`Op.promises`).
+    """Whether a fact is known to hold for a tensor: `is_nonnegative`, or as `treadle.tensor.rewrites.Facts` says.
+
+    Rules that are given the graph ask `facts_of`, which keeps the answers.
 
     Parameters
     ----------
     fact
-        Its name. ``nonnegative`` is what the rules of this package ask for.
+        Its name, such as ``nonnegative`` or ``symmetric``.
     var
         The tensor.
     depth
-        How many nodes below it are asked at most, one below the other.
+        For ``nonnegative``, how many nodes below it are asked at most, one below the other.
     """
     if fact == "nonnegative":
         return is_nonnegative(tensors((var,))[0], depth)
-    return var.owner is not None and _promised(fact, var, depth)
+    return facts.Facts().hold(fact, var)
 
 
 def _promised(fact: str, var: Variable, depth: int) -> bool:

@@ -1,0 +1,180 @@
+"""How far from the diagonal of its matrices a tensor may be other than 0, by the op that makes it."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from treadle.graph import Constant
+from treadle.tensor.assumption import SpecifyAssumptions
+from treadle.tensor.broadcasting import Alloc
+from treadle.tensor.diagonals import AllocDiag
+from treadle.tensor.dimshuffle import NEW, DimShuffle
+from treadle.tensor.elemwise import Elemwise
+from treadle.tensor.indexing import AdvancedSubtensor, Subtensor
+from treadle.tensor.joining import ARange, Join
+from treadle.tensor.known_values import known_value
+from treadle.tensor.product import MatMul
+from treadle.tensor.reduction import Reduction
+from treadle.tensor.rewrites.analysis.facts import FULL, narrower, wider
+from treadle.tensor.rewrites.analysis.predicates import constant_value, is_zero, kind_of, made_by, scalar_name
+from treadle.tensor.rewrites.analysis.stacks import fills, is_uniform, keeps_matrices, transposed
+from treadle.tensor.scalar_op import ScalarOp
+from treadle.tensor.shape import Reshape
+
+if TYPE_CHECKING:
+    from treadle.tensor.rewrites.analysis.facts import Bands, Facts
+    from treadle.tensor.rewrites.analysis.predicates import NodeOf
+    from treadle.tensor.variable import TensorNode, TensorVariable
+
+
+def bands(out: TensorVariable, facts: Facts) -> Bands:
+    """Return the bands of what an op makes."""
+    node = out.owner
+    if node is None:
+        return FULL
+    op = node.op
+    if is_zero(out):
+        return 0, 0
+    if isinstance(op, SpecifyAssumptions):
+        denied = {fact for fact, held in op.assumptions if not held}
+        return FULL if denied & {"diagonal", "lower_triangular", "upper_triangular"} else facts.bands(node.inputs[0])
+    if isinstance(op, Elemwise):
+        return _bands_of_elementwise(out, facts)
+    if isinstance(op, AllocDiag):
+        return max(0, -op.offset), max(0, op.offset)
+    if isinstance(op, MatMul):
+        sides = zip(*(facts.bands(x) for x in node.inputs), strict=True)
+        below, above = (None if None in side else sum(n for n in side if n is not None) for side in sides)
+        return below, above
+    if isinstance(op, Join):
+        return wider(*(facts.bands(x) for x in node.inputs)) if keeps_matrices(node, facts) else FULL
+    if isinstance(op, Reduction) and op.kind == "sum":
+        x = node.inputs[0]
+        return facts.bands(x) if out.ndim > 1 and max(op.axes, default=0) < x.ndim - 2 else FULL
+    if isinstance(op, (DimShuffle, Subtensor, AdvancedSubtensor, Alloc, Reshape)):
+        if keeps_matrices(node, facts):
+            return facts.bands(node.inputs[0])
+        inner = transposed(out)
+        return FULL if inner is None else (facts.bands(inner)[1], facts.bands(inner)[0])
+    return FULL
+
+
+def _bands_of_elementwise(out: TensorVariable, facts: Facts) -> Bands:
+    """Return where an elementwise function of matrices is not 0, where its operands are not repeated."""
+    node = made_by(out, Elemwise)
+    name = scalar_name(node)
+    if node is None or name is None:
+        return FULL
+    found = compared(node)
+    if found is not None:
+        return _bands_of_comparison(*found)
+    of = [
+        (0, 0) if is_zero(x) else facts.bands(x) if not is_uniform(x) and fills(x, out, facts) else FULL
+        for x in node.inputs
+    ]
+    if name == "switch":
+        condition = node.inputs[0]
+        while (view := made_by(condition, DimShuffle)) is not None and view.op.adds_in_front_only:
+            condition = view.inputs[0]
+        found = None if condition.owner is None else compared(condition.owner)
+        if found is None:
+            return wider(of[1], of[2])
+        return wider(
+            narrower(_bands_of_comparison(*found), of[1]),
+            narrower(_bands_of_comparison(*found, negated=True), of[2]),
+        )
+    if name == "mul":
+        return reduce(narrower, of)
+    if name == "true_div":
+        return of[0]
+    if name in {"add", "sub"}:
+        return wider(*of)
+    return of[0] if len(of) == 1 and _is_zero_at_zero(node) else FULL
+
+
+def _is_zero_at_zero(node: NodeOf[Elemwise]) -> bool:
+    scalar_op = node.op.scalar_op
+    if not isinstance(scalar_op, ScalarOp):
+        return False
+    if scalar_op.name.startswith("cast_") or scalar_op.name in {"identity", "conj"}:
+        return True
+    with np.errstate(all="ignore"):
+        return kind_of(node.inputs[0]) == "f" and not scalar_op.impl(np.zeros(()))
+
+
+_MIRRORED = {"ge": "le", "le": "ge", "gt": "lt", "lt": "gt", "eq": "eq"}
+
+
+def compared(node: TensorNode) -> tuple[str, int] | None:
+    """Return how a comparison of positions says ``column - row`` compares with a number, such as ``("le", 0)``."""
+    name = scalar_name(node)
+    if name not in _MIRRORED or len(node.inputs) != 2:
+        return None
+    left, right = map(_positions, node.inputs)
+    if left is None or right is None or {left[0], right[0]} != {-1, -2}:
+        return None
+    # row + a >= column + b is column - row <= a - b.
+    if left[0] == -1:
+        return name, right[1] - left[1]
+    return _MIRRORED[name], left[1] - right[1]
+
+
+_AXES: dict[tuple[int | str, ...], int] = {(0, NEW): -2, (NEW, 0): -1}
+
+
+def _positions(x: TensorVariable) -> tuple[int, int] | None:
+    """Return which dimension's positions a tensor holds, -2 for rows and -1 for columns, and the number added."""
+    added = 0
+    while x.owner is not None and scalar_name(x.owner) in {"add", "sub"}:
+        a, b = x.owner.inputs
+        if scalar_name(x.owner) == "add" and constant_value(a) is not None:
+            a, b = b, a
+        number = _integer(b)
+        if number is None:
+            return None
+        x, added = a, added + (number if scalar_name(x.owner) == "add" else -number)
+    node = made_by(x, DimShuffle)
+    axis = None if node is None else _AXES.get(node.op.order[-2:])
+    if node is None or axis is None or any(d != NEW for d in node.op.order[:-2]):
+        return _constant_positions(x, added)
+    vector = node.inputs[0]
+    if isinstance(vector, Constant):
+        counts = np.array_equal(vector.data, np.arange(vector.data.size))
+        return (axis, added) if counts else None
+    made = made_by(vector, ARange)
+    if made is None or constant_value(made.inputs[0]) != 0 or constant_value(made.inputs[2]) != 1:
+        return None
+    return axis, added
+
+
+def _integer(x: TensorVariable) -> int | None:
+    """Return the integer that a tensor of one element holds, if it is known."""
+    while (node := made_by(x, DimShuffle)) is not None:
+        x = node.inputs[0]
+    number = constant_value(x) if isinstance(x, Constant) else known_value(x) if x.ndim == 0 else None
+    return number if isinstance(number, int) else None
+
+
+def _constant_positions(x: TensorVariable, added: int) -> tuple[int, int] | None:
+    if not isinstance(x, Constant) or x.ndim != 2 or 1 not in x.data.shape or x.data.size < 2:
+        return None
+    first = int(x.data.flat[0])
+    if x.data.dtype.kind not in "iu" or not np.array_equal(x.data.ravel(), first + np.arange(x.data.size)):
+        return None
+    return (-2 if x.data.shape[1] == 1 else -1), added + first
+
+
+def _bands_of_comparison(name: str, number: int, negated: bool = False) -> Bands:
+    """Return the bands of where ``column - row`` compares with a number."""
+    if negated:
+        name = {"ge": "lt", "lt": "ge", "gt": "le", "le": "gt", "eq": "neq"}[name]
+    if name in {"lt", "gt"}:
+        number += -1 if name == "lt" else 1
+    if name in {"le", "lt"}:
+        return None, max(0, number)
+    if name in {"ge", "gt"}:
+        return max(0, -number), None
+    return (max(0, -number), max(0, number)) if name == "eq" else FULL
