@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import abstractmethod
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
@@ -86,6 +87,7 @@ class MatrixOp(TensorOp):
         """Return the dtypes of the outputs for inputs of a dtype: the same for all of them, unless overridden."""
         return [dtype] * len(cores_of(self.signature)[1])
 
+    @abstractmethod
     def of_matrices(self, *matrices: np.ndarray) -> tuple[np.ndarray, ...]:
         """Return the outputs for inputs without further dimensions, of the right dtypes: the reference.
 
@@ -94,7 +96,6 @@ class MatrixOp(TensorOp):
         numpy.linalg.LinAlgError
             If there is no result for them; its text says why, such as ``the matrix is singular``.
         """
-        raise NotImplementedError
 
     def of_stacks(self, *stacks: np.ndarray) -> tuple[np.ndarray, ...] | None:
         """Return the outputs for whole stacks, or None where one matrix after the other is to be computed.
