@@ -39,7 +39,10 @@ class Taken:
         The result, by number, in whose memory it is put: of the same shape, dtype and order. The body overwrites it
         with that result.
     half
-        ``"lower"`` or ``"upper"``: where it is copied, only this triangle is, and the other side is 0.
+        ``"lower"`` or ``"upper"`` if the body reads only this triangle: a copy has zeros on the other side, and only
+        this one has to be finite.
+    strict
+        Whether the body does not read the triangle's diagonal.
     """
 
     name: str
@@ -47,6 +50,7 @@ class Taken:
     writes: bool = False
     into: int | None = None
     half: str = ""
+    strict: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +149,7 @@ def write_matrices(op: MatrixOp, node: TensorNode, unit: Unit, body: MatrixBody)
             unit.line(f"v[{at}].n[{nd + d}] = {_length(dim, lengths)};")
     parts = [
         f"{{{at}, {len(core)}, {ctype(x).size}, {int(t.order == 'columns')}, {int(t.writes or t.into is not None)}, "
-        f"{-1 if t.into is None else t.into}, {_HALVES[t.half]}, {_real_size(x)}}}"
+        f"{-1 if t.into is None else t.into}, {_HALVES[t.half] + 4 * t.strict}, {_real_size(x)}}}"
         for at, core, x, t in zip(sources, given, inputs, body.takes, strict=True)
     ] + [
         f"{{{at}, {len(core)}, {ctype(out).size}, {int(m.order == 'columns')}, 0, -1, 0, {_real_size(out)}}}"

@@ -7,8 +7,8 @@ from string import Template
 MATRICES = {
     # Where an operand or result stands, how many of its last dimensions are a matrix's, and of how many bytes its
     # elements are. by_columns: the body wants it so; writes: the body overwrites it; into: the result whose memory it
-    # is put in, or -1; half: 1 for a lower triangle, 2 for an upper one, 0 for all. parts: bytes of the real numbers
-    # that are looked at where all have to be finite, 0 for integers.
+    # is put in, or -1; half: 1 for a lower triangle, 2 for an upper one, 4 more for one whose diagonal is not read, 0
+    # for all. parts: bytes of the real numbers that are looked at where all have to be finite, 0 for integers.
     "tr_core": "typedef struct { int at, core, size, by_columns, writes, into, half, parts; } tr_core;\n",
     # Copies a matrix of r rows and c columns; the side of a triangle that is not wanted becomes 0. Blocks of columns
     # and rows stay in the cache where the source lies the other way.
@@ -52,18 +52,20 @@ static void tr_pack(int size, char *to, int64_t ld, const char *from, int64_t r,
 """,
     **{
         f"tr_finite_{short}": Template("""\
-/* Whether all numbers of rows are finite: 0 times any other is NaN. */
-static int tr_finite_$short(const char *p, int64_t r, int64_t c, int64_t sr, int64_t sc, int64_t each) {
+/* Whether all numbers of rows are finite, or those of a triangle: 0 times any other is NaN. */
+static int tr_finite_$short(const char *p, int64_t r, int64_t c, int64_t sr, int64_t sc, int64_t each, int half) {
   $Real sum = 0;
   const int dense = c <= 1 || sc == each * (int64_t)sizeof($Real);
   for (int64_t i = 0; i < r; i++) {
+    const int64_t on = half & 4 ? 0 : 1, below = i + on < c ? i + on : c, after = i + 1 - on < c ? i + 1 - on : c;
+    const int64_t first = half & 2 ? after : 0, last = half & 1 ? below : c;
     const char *row = p + i * sr;
     const $Real *x = (const $Real *)row;
     if (dense) {
 #pragma omp simd reduction(+ : sum)
-      for (int64_t j = 0; j < c * each; j++) sum += x[j] * 0;
+      for (int64_t j = first * each; j < last * each; j++) sum += x[j] * 0;
     } else {
-      for (int64_t j = 0; j < c; j++) for (int64_t k = 0; k < each; k++)
+      for (int64_t j = first; j < last; j++) for (int64_t k = 0; k < each; k++)
         sum += ((const $Real *)(row + j * sc))[k] * 0;
     }
   }
@@ -74,8 +76,14 @@ static int tr_finite_$short(const char *p, int64_t r, int64_t c, int64_t sr, int
     },
     "tr_finite": """\
 static int tr_finite(const tr_core *t, const char *p, int64_t r, int64_t c, int64_t sr, int64_t sc) {
-  if (t->parts == 4) return tr_finite_f32(p, r, c, sr, sc, t->size / 4);
-  return t->parts == 0 || tr_finite_f64(p, r, c, sr, sc, t->size / 8);
+  int half = t->half;
+  if (sr < sc && c > 1) {
+    const int64_t n = r, s = sr;
+    r = c, c = n, sr = sc, sc = s;
+    if (half) half ^= 3;
+  }
+  if (t->parts == 4) return tr_finite_f32(p, r, c, sr, sc, t->size / 4, half);
+  return t->parts == 0 || tr_finite_f64(p, r, c, sr, sc, t->size / 8, half);
 }
 """,
     # What a matrix without a result has in its place: NaN, and 0 in integers.
@@ -168,8 +176,8 @@ static int tr_matrices(tr_var *v, const tr_core *t, int nin, int nout, int nd, i
       if (p[k] == at[k] ? !t[k].half || !t[k].writes : known[k] == at[k]) continue;
       if (!t[k].writes) known[k] = at[k];
       if (t[k].by_columns)
-        tr_pack(t[k].size, p[k], s[3 * k + 2], at[k], c, r, sc, sr, t[k].half ? 3 - t[k].half : 0);
-      else tr_pack(t[k].size, p[k], s[3 * k + 2], at[k], r, c, sr, sc, t[k].half);
+        tr_pack(t[k].size, p[k], s[3 * k + 2], at[k], c, r, sc, sr, t[k].half ? 3 - (t[k].half & 3) : 0);
+      else tr_pack(t[k].size, p[k], s[3 * k + 2], at[k], r, c, sr, sc, t[k].half & 3);
     }
     if (!bad) bad = body(1, p, s) != 0;
     if (bad && raises) return TR_MATRIX;
