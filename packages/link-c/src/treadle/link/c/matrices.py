@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 _HALVES = {"": 0, "lower": 1, "upper": 2}
+_ORDERS = ("rows", "columns", "either")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +33,10 @@ class Taken:
     name
         The C variable that points to its first element. ``ld_<name>`` holds the distance of its rows (or columns).
     order
-        ``"rows"`` if rows are to run through memory, as in NumPy; ``"columns"`` as in LAPACK.
+        ``"rows"`` if rows are to run through memory, as in NumPy; ``"columns"`` as in LAPACK; ``"either"`` as they do:
+        ``t_<name>`` (``int``) then is 1 if columns run through memory, else 0.
     writes
-        Whether the body overwrites it: it then always has a copy, or memory of an operand that nothing needs after.
+        Whether the body overwrites it: a copy, or an operand that nothing needs after.
     into
         The result, by number, in whose memory it is put: of the same shape, dtype and order. The body overwrites it
         with that result.
@@ -67,10 +69,13 @@ class MatrixBody:
 
     `text` and `query` are C statements. Dimensions stand in variables (``int``) of the names that the op's signature
     gives them, operands and results in those of `takes` and `makes`. ``$T`` is the C type of the first operand's
-    elements, ``$R`` the real one of that precision; ``$conj`` and ``$re`` take the conjugate and the real part of an
-    element; a routine is called by ``$<name>(...)``. The integer ``info`` is 0 at the start. What is not 0 at the end
-    says that there is no result: it becomes NaN, or an error, as the op's `on_error` has it. If the op has a field
-    `check_finite` that is true, so do operands with NaN or infinity, and the body is not run.
+    elements, ``$R`` the real one of that precision. ``$conj``, ``$re`` and ``$abs`` take the conjugate, the real part
+    and the absolute value of an element; ``$suffix`` ends the names of C's functions of real numbers (``log$suffix``);
+    ``$complex`` is 1 or 0. A routine is called by ``$<name>(...)``.
+
+    The integer ``info`` is 0 at the start. What is not 0 at the end, or returned, says that there is no result: it
+    becomes NaN, or an error, as the op's `on_error` has it. If the op has a field `check_finite` that is true, so do
+    operands with NaN or infinity, and the body is not run.
 
     LAPACK sees a matrix of rows as its transpose: a lower triangle is its ``"U"``.
 
@@ -148,17 +153,17 @@ def write_matrices(op: MatrixOp, node: TensorNode, unit: Unit, body: MatrixBody)
         for d, dim in enumerate(core):
             unit.line(f"v[{at}].n[{nd + d}] = {_length(dim, lengths)};")
     parts = [
-        f"{{{at}, {len(core)}, {ctype(x).size}, {int(t.order == 'columns')}, {int(t.writes or t.into is not None)}, "
+        f"{{{at}, {len(core)}, {ctype(x).size}, {_ORDERS.index(t.order)}, {int(t.writes or t.into is not None)}, "
         f"{-1 if t.into is None else t.into}, {_HALVES[t.half] + 4 * t.strict}, {_real_size(x)}}}"
         for at, core, x, t in zip(sources, given, inputs, body.takes, strict=True)
     ] + [
-        f"{{{at}, {len(core)}, {ctype(out).size}, {int(m.order == 'columns')}, 0, -1, 0, {_real_size(out)}}}"
+        f"{{{at}, {len(core)}, {ctype(out).size}, {_ORDERS.index(m.order)}, 0, -1, 0, {_real_size(out)}}}"
         for at, core, out, m in zip(results, made, outputs, body.makes, strict=True)
     ]
     free = sum(
         1 << i
         for i, (x, t) in enumerate(zip(inputs, body.takes, strict=True))
-        if t.into is not None and inputs.count(x) == 1 and unit.dying(x, inputs)
+        if (t.writes or t.into is not None) and inputs.count(x) == 1 and unit.dying(x, inputs)
     )
     raises, finite = op.on_error == "raise", getattr(op, "check_finite", False)
     unit.call(
@@ -194,6 +199,9 @@ def _kernel(op: MatrixOp, node: TensorNode, unit: Unit, body: MatrixBody) -> str
         "R": real,
         "conj": f"__builtin_conj{element.suffix}" if is_complex else "",
         "re": "__real__" if is_complex else "",
+        "abs": f"__builtin_cabs{element.suffix}" if is_complex else f"fabs{element.suffix}",
+        "suffix": element.suffix,
+        "complex": str(int(is_complex)),
     }
     for name, parameters in body.routines.items():
         library, _, own = name.rpartition(":")
@@ -209,34 +217,38 @@ def _kernel(op: MatrixOp, node: TensorNode, unit: Unit, body: MatrixBody) -> str
         for d, name in enumerate(core):
             if name.isidentifier() and name not in known:
                 known.add(name)
-                lines.append(f"  int {name} = (int)s[{3 * k + d}];")
+                lines.append(f"  int {name} = (int)tr_s[{4 * k + d}];")
         if f"ld_{part.name}" in used:
-            lines.append(f"  int ld_{part.name} = (int)s[{3 * k + 2}];")
-    lines += _needs(body, 3 * len(variables), words)
+            lines.append(f"  int ld_{part.name} = (int)tr_s[{4 * k + 2}];")
+        if f"t_{part.name}" in used:
+            lines.append(f"  int t_{part.name} = (int)tr_s[{4 * k + 3}];")
+    lines += _needs(body, 4 * len(variables), words)
     for k, (part, _, var) in enumerate(variables):
-        lines.append(f"  {ctype(var).computed} *const {part.name} = ({ctype(var).computed} *)p[{k}];")
+        lines.append(f"  {ctype(var).computed} *const {part.name} = ({ctype(var).computed} *)tr_p[{k}];")
     for j, (name, need) in enumerate(body.scratch.items()):
-        kind, at = need.split(" ", 1)[0], 3 * len(variables) + 2 * j
+        kind, at = need.split(" ", 1)[0], 4 * len(variables) + 2 * j
         kind = words.get(kind, kind)
-        lines.append(f"  {kind} *const {name} = ({kind} *)(p[{len(variables)}] + s[{at}]);")
+        lines.append(f"  {kind} *const {name} = ({kind} *)(tr_p[{len(variables)}] + tr_s[{at}]);")
         if f"n_{name}" in used:
-            lines.append(f"  int n_{name} = (int)s[{at + 1}];")
-    text = "\n".join(["{", *lines, f"  {body.text}", "  return info;", "}"])
-    return Template(f"{body.before}\f{text}" if body.before else text).substitute(words)
+            lines.append(f"  int n_{name} = (int)tr_s[{at + 1}];")
+    # A function of its own, since operands and dimensions may be named as a kernel's parameters.
+    head = "static int @_body(int64_t tr_runs, char *const *tr_p, const int64_t *tr_s) {"
+    text = "\n".join([head, *lines, f"  {body.text}", "  return info;", "}"])
+    return Template(f"{body.before}{text}\n\f{{ return @_body(n, p, s); }}").substitute(words)
 
 
 def _needs(body: MatrixBody, first: int, words: Mapping[str, str]) -> list[str]:
     """Return the statements that say where each array of scratch memory begins, how long it is, and where all end."""
     if not body.scratch:
-        return ["  if (!n) return 0;"]
-    lines = ["  if (!n) {", f"    {body.query}", "    int64_t *need = (int64_t *)s, end = 0;"]
+        return ["  if (!tr_runs) return 0;"]
+    lines = ["  if (!tr_runs) {", f"    {body.query}", "    int64_t *tr_need = (int64_t *)tr_s, tr_end = 0;"]
     for j, need in enumerate(body.scratch.values()):
         kind, number = need.split(" ", 1)
         at = first + 2 * j
         lines += [
-            f"    need[{at}] = end;",
-            f"    need[{at + 1}] = {number};",
-            f"    if (need[{at + 1}] < 1) need[{at + 1}] = 1;",
-            f"    end += (need[{at + 1}] * (int64_t)sizeof({words.get(kind, kind)}) + 63) & ~(int64_t)63;",
+            f"    tr_need[{at}] = tr_end;",
+            f"    tr_need[{at + 1}] = {number};",
+            f"    if (tr_need[{at + 1}] < 1) tr_need[{at + 1}] = 1;",
+            f"    tr_end += (tr_need[{at + 1}] * (int64_t)sizeof({words.get(kind, kind)}) + 63) & ~(int64_t)63;",
         ]
-    return [*lines, f"    need[{first + 2 * len(body.scratch)}] = end;", "    return 0;", "  }"]
+    return [*lines, f"    tr_need[{first + 2 * len(body.scratch)}] = tr_end;", "    return 0;", "  }"]

@@ -6,10 +6,11 @@ from string import Template
 
 MATRICES = {
     # Where an operand or result stands, how many of its last dimensions are a matrix's, and of how many bytes its
-    # elements are. by_columns: the body wants it so; writes: the body overwrites it; into: the result whose memory it
-    # is put in, or -1; half: 1 for a lower triangle, 2 for an upper one, 4 more for one whose diagonal is not read, 0
-    # for all. parts: bytes of the real numbers that are looked at where all have to be finite, 0 for integers.
-    "tr_core": "typedef struct { int at, core, size, by_columns, writes, into, half, parts; } tr_core;\n",
+    # elements are. order: whether the body wants it by rows (0), by columns (1) or does not care (2); writes: the body
+    # overwrites it; into: the result whose memory it is put in, or -1; half: 1 for a lower triangle, 2 for an upper
+    # one, 4 more for one whose diagonal is not read, 0 for all. parts: bytes of the real numbers that are looked at
+    # where all have to be finite, 0 for integers.
+    "tr_core": "typedef struct { int at, core, size, order, writes, into, half, parts; } tr_core;\n",
     # Copies a matrix of r rows and c columns; the side of a triangle that is not wanted becomes 0. Blocks of columns
     # and rows stay in the cache where the source lies the other way.
     **{
@@ -119,48 +120,55 @@ static int tr_stacks(tr_var *v, const tr_core *t, int nin, int nout, int nd, uin
 }
 """,
     # Calls a body for each matrix of a stack. It gets pointers to its operands, its results and its scratch memory (p),
-    # and for each operand and result two lengths and the distance of rows or columns in elements, then what it needs
-    # of scratch (s); called with 0, it says how much that is.
+    # and of each operand and result two lengths, the distance of rows or columns in elements, and whether it lies by
+    # columns, then what it needs of scratch (s); called with 0, it says how much that is.
     "tr_matrices": """\
 static int tr_matrices(tr_var *v, const tr_core *t, int nin, int nout, int nd, int needs, int scratch, uint64_t free,
                        int raises, int finite, tr_kernel body) {
   const int all = nin + nout;
-  int64_t s[3 * all + 2 * needs + 1], packed[all], i[TR_ND] = {0}, total = 0;
+  int64_t s[4 * all + 2 * needs + 1], packed[all], i[TR_ND] = {0}, total = 0, (*m)[4] = (int64_t (*)[4])s;
+  struct { int64_t r, c, sr, sc; } x[all];
   char *at[all], *p[all + 1], *known[all];
   char small[1024] __attribute__((aligned(64))), *base = small;
   int status;
   if ((status = tr_stacks(v, t, nin, nout, nd, free))) return status;
+  const int64_t *n = v[t[nin].at].n;
   for (int k = 0; k < all; k++) {
-    const tr_var *x = v + t[k].at;
-    const int64_t r = t[k].core == 2 ? x->n[nd] : 1, c = t[k].core ? x->n[nd + t[k].core - 1] : 1;
-    const int64_t sr = t[k].core == 2 ? x->s[nd] : 0, sc = t[k].core ? x->s[nd + t[k].core - 1] : 0;
-    const int64_t size = t[k].size, outer = t[k].by_columns ? c : r, inner = t[k].by_columns ? r : c;
-    const int64_t so = t[k].by_columns ? sc : sr, si = t[k].by_columns ? sr : sc;
+    tr_var *o = v + t[k].at;
+    const int64_t r = x[k].r = t[k].core == 2 ? o->n[nd] : 1, c = x[k].c = t[k].core ? o->n[nd + t[k].core - 1] : 1;
+    const int64_t sr = x[k].sr = t[k].core == 2 ? o->s[nd] : 0, sc = x[k].sc = t[k].core ? o->s[nd + t[k].core - 1] : 0;
+    const int64_t size = t[k].size;
+    const int by_columns = t[k].order == 2 ? r > 1 && c > 1 && sc > sr : t[k].order;
+    const int64_t outer = by_columns ? c : r, inner = by_columns ? r : c, so = by_columns ? sc : sr;
+    int there = (inner <= 1 || (by_columns ? sr : sc) == size) &&
+                (outer <= 1 || (so >= inner * size && so % size == 0 && so / size <= INT32_MAX));
     if (r > INT32_MAX || c > INT32_MAX) return TR_TOO_LONG;
-    s[3 * k] = t[k].core == 1 ? c : r;
-    s[3 * k + 1] = c;
-    s[3 * k + 2] = inner > 1 ? inner : 1;
-    at[k] = x->p;
+    if (k < nin && t[k].writes) {
+      there = there && free >> k & 1 && o->own;
+      for (int d = 0; d < nd; d++) there = there && o->n[d] == n[d];
+    }
+    m[k][0] = t[k].core == 1 ? c : r;
+    m[k][1] = c;
+    m[k][2] = inner > 1 ? inner : 1;
+    m[k][3] = by_columns;
+    at[k] = o->p;
     known[k] = 0;
     packed[k] = -1;
     if (t[k].into >= 0) continue;
-    if (!(k < nin && t[k].writes) && (inner <= 1 || si == size) &&
-        (outer <= 1 || (so >= inner * size && so % size == 0 && so / size <= INT32_MAX))) {
-      if (outer > 1) s[3 * k + 2] = so / size > 1 ? so / size : 1;
-    } else {
+    if (!there) {
       packed[k] = total;
       total += (r * c * size + 63) & ~(int64_t)63;
-    }
+    } else if (outer > 1 && so > size) m[k][2] = so / size;
   }
   for (int k = 0; k < nin; k++) if (t[k].into >= 0) {
     packed[k] = packed[nin + t[k].into];
-    s[3 * k + 2] = s[3 * (nin + t[k].into) + 2];
+    m[k][2] = m[nin + t[k].into][2];
   }
-  for (int d = 0; d < nd; d++) if (v[t[nin].at].n[d] == 0) return 0;
-  s[3 * all + 2 * needs] = 0;
+  for (int d = 0; d < nd; d++) if (n[d] == 0) return 0;
+  s[4 * all + 2 * needs] = 0;
   body(0, p, s);
-  if (total + s[3 * all + 2 * needs] > (int64_t)sizeof small) {
-    if ((status = tr_take(v + scratch, total + s[3 * all + 2 * needs]))) return status;
+  if (total + s[4 * all + 2 * needs] > (int64_t)sizeof small) {
+    if ((status = tr_take(v + scratch, total + s[4 * all + 2 * needs]))) return status;
     base = v[scratch].p;
   }
   for (;;) {
@@ -169,29 +177,25 @@ static int tr_matrices(tr_var *v, const tr_core *t, int nin, int nout, int nd, i
       p[k] = packed[k] >= 0 ? base + packed[k] : k < nin && t[k].into >= 0 ? at[nin + t[k].into] : at[k];
     p[all] = base + total;
     for (int k = 0; k < nin; k++) {
-      const tr_var *x = v + t[k].at;
-      const int64_t r = t[k].core == 2 ? x->n[nd] : 1, c = t[k].core ? x->n[nd + t[k].core - 1] : 1;
-      const int64_t sr = t[k].core == 2 ? x->s[nd] : 0, sc = t[k].core ? x->s[nd + t[k].core - 1] : 0;
-      if (finite && !bad && !tr_finite(t + k, at[k], r, c, sr, sc)) bad = 1;
-      if (p[k] == at[k] ? !t[k].half || !t[k].writes : known[k] == at[k]) continue;
+      const int half = t[k].half & 3;
+      if (finite && !bad && !tr_finite(t + k, at[k], x[k].r, x[k].c, x[k].sr, x[k].sc)) bad = 1;
+      if (p[k] == at[k] ? !half || !t[k].writes : known[k] == at[k]) continue;
       if (!t[k].writes) known[k] = at[k];
-      if (t[k].by_columns)
-        tr_pack(t[k].size, p[k], s[3 * k + 2], at[k], c, r, sc, sr, t[k].half ? 3 - (t[k].half & 3) : 0);
-      else tr_pack(t[k].size, p[k], s[3 * k + 2], at[k], r, c, sr, sc, t[k].half & 3);
+      if (m[k][3]) tr_pack(t[k].size, p[k], m[k][2], at[k], x[k].c, x[k].r, x[k].sc, x[k].sr, half ? 3 - half : 0);
+      else tr_pack(t[k].size, p[k], m[k][2], at[k], x[k].r, x[k].c, x[k].sr, x[k].sc, half);
     }
     if (!bad) bad = body(1, p, s) != 0;
     if (bad && raises) return TR_MATRIX;
     for (int k = nin; k < all; k++) {
-      const int64_t r = t[k].core == 2 ? s[3 * k] : 1, c = s[3 * k + 1];
-      if (bad) tr_fail(t + k, at[k], r * c);
-      else if (packed[k] >= 0) tr_pack(t[k].size, at[k], c, p[k], r, c, t[k].size, s[3 * k + 2] * t[k].size, 0);
+      if (bad) tr_fail(t + k, at[k], x[k].r * x[k].c);
+      else if (packed[k] >= 0)
+        tr_pack(t[k].size, at[k], x[k].c, p[k], x[k].r, x[k].c, t[k].size, m[k][2] * t[k].size, 0);
     }
     for (d = nd - 1; d >= 0; d--) {
-      const int64_t n = v[t[nin].at].n[d];
       i[d]++;
       for (int k = 0; k < all; k++) at[k] += v[t[k].at].s[d];
-      if (i[d] < n) break;
-      for (int k = 0; k < all; k++) at[k] -= v[t[k].at].s[d] * n;
+      if (i[d] < n[d]) break;
+      for (int k = 0; k < all; k++) at[k] -= v[t[k].at].s[d] * n[d];
       i[d] = 0;
     }
     if (d < 0) return 0;

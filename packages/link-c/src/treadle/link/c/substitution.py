@@ -1,0 +1,44 @@
+"""C text that solves triangular systems of matrices whose rows run through memory, by BLAS and without turning them."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+ROUTINES = MappingProxyType({"blas:trsm": "cccciixxixi", "blas:trsv": "cccixixi"})
+
+
+def substituted(a: str, x: str, *, lower: bool, adjoint: bool = False, unit: bool = False, either: bool = False) -> str:
+    """Return the statement that solves A X = B or A^H X = B in place, for m by n matrices X.
+
+    To BLAS the memory of X is its transpose, which stands left of A's inverse. That of A is its transpose too, unless
+    it lies by columns.
+
+    Parameters
+    ----------
+    a, x
+        The names of A, and of B and X.
+    lower
+        Which triangle A is.
+    adjoint
+        Whether it is A^H that is solved with.
+    unit
+        Whether its diagonal is 1.
+    either
+        Whether A may lie by columns.
+    """
+    diagonal = '"U"' if unit else '"N"'
+    by_rows, by_columns = ('"U"', '"L"') if lower else ('"L"', '"U"')
+    # For a real number, the adjoint is the transpose.
+    one_by_rows, one_by_columns = ('"N"', '"T"') if adjoint else ('"T"', '"N"')
+    all_by_rows, all_by_columns = ('"C"', '"N"') if adjoint else ('"N"', '"T"')
+
+    def chosen(rows: str, columns: str) -> str:
+        return f"(t_{a} ? {columns} : {rows})" if either else rows
+
+    uplo = chosen(by_rows, by_columns)
+    vector = f"$trsv({uplo}, {chosen(one_by_rows, one_by_columns)}, {diagonal}, &m, {a}, &ld_{a}, {x}, &ld_{x});"
+    matrix = (
+        f'$trsm("R", {uplo}, {chosen(all_by_rows, all_by_columns)}, {diagonal}, &n, &m, &one, {a}, &ld_{a}, '
+        f"{x}, &ld_{x});"
+    )
+    return f"{{ $T one = 1; if (n == 1{' && !$complex' if adjoint else ''}) {vector}\n    else if (n) {matrix} }}"
