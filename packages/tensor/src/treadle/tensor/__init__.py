@@ -25,6 +25,7 @@ from treadle.tensor.errors import (
     IndexingError,
     MaskedArrayError,
     MatrixError,
+    MatrixShapeError,
     NotScalarConstantError,
     NullTypeGradError,
     NumpyFunctionError,
@@ -110,6 +111,7 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.coordinates import *  # noqa: F403
     from treadle.tensor.counting import *  # noqa: F403
     from treadle.tensor.derivatives import *  # noqa: F403
+    from treadle.tensor.determinants import *  # noqa: F403
     from treadle.tensor.diagonals import *  # noqa: F403
     from treadle.tensor.editing import *  # noqa: F403
     from treadle.tensor.eigenvalues import *  # noqa: F403
@@ -124,8 +126,10 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.gradient_control import *  # noqa: F403
     from treadle.tensor.gufunc import *  # noqa: F403
     from treadle.tensor.interpolate import *  # noqa: F403
+    from treadle.tensor.inverse import *  # noqa: F403
     from treadle.tensor.joined_axes import *  # noqa: F403
     from treadle.tensor.joining import *  # noqa: F403
+    from treadle.tensor.linear_systems import *  # noqa: F403
     from treadle.tensor.masks import *  # noqa: F403
     from treadle.tensor.mathematical_constants import *  # noqa: F403
     from treadle.tensor.matrix_equations import *  # noqa: F403
@@ -191,6 +195,7 @@ __all__ = [
     "IndexingError",
     "MaskedArrayError",
     "MatrixError",
+    "MatrixShapeError",
     "NotScalarConstantError",
     "NullTypeGradError",
     "NumpyFunctionError",

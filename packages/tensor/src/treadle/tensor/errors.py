@@ -41,6 +41,10 @@ class MatrixError(GraphError, LinAlgError):
     """A matrix has no result: it is singular, not positive definite, or an iteration did not converge."""
 
 
+class MatrixShapeError(ShapeError, LinAlgError):
+    """A matrix is needed, or a square one, and something else was given."""
+
+
 class NumpyFunctionError(GraphError, TypeError, NotImplementedError):
     """A function of NumPy's, or an argument of one, has no counterpart for symbolic tensors."""
 

@@ -65,6 +65,9 @@ FAMILIES = (
     "shape_specification",
     "triangular",
     "cholesky",
+    "determinants",
+    "inverse",
+    "linear_systems",
 )
 
 

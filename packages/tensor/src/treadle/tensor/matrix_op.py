@@ -14,7 +14,7 @@ from treadle.tensor.arguments import as_choice
 from treadle.tensor.broadcasting import broadcast_static
 from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.dimshuffle import expand_dims, shape_padleft
-from treadle.tensor.errors import ArgumentError, DtypeError, MatrixError, ShapeError, TensorTypeError
+from treadle.tensor.errors import ArgumentError, DtypeError, MatrixError, MatrixShapeError, ShapeError, TensorTypeError
 from treadle.tensor.scalar.cast import cast
 from treadle.tensor.tensor_op import TensorOp
 from treadle.tensor.types import TensorType
@@ -283,7 +283,7 @@ def as_matrices(what: str, *values: TensorLike, core: int | Sequence[int] = 2) -
 
     Raises
     ------
-    ShapeError
+    MatrixShapeError
         If one has fewer dimensions.
     """
     stacks = [as_tensor_variable(value) for value in values]
@@ -292,7 +292,7 @@ def as_matrices(what: str, *values: TensorLike, core: int | Sequence[int] = 2) -
         if x.ndim < rank:
             kind = {1: "a vector", 2: "a matrix"}.get(rank, f"{rank} dimensions")
             msg = f"{what}: {kind} or a stack of such is needed, got {x} of type {x.type}. Add dimensions to it."
-            raise ShapeError(msg)
+            raise MatrixShapeError(msg)
     dtype = str(np.result_type(*(_computed(x.type.numpy_dtype) for x in stacks)))
     batch = max(x.ndim - rank for x, rank in zip(stacks, ranks, strict=True))
     return [
@@ -306,14 +306,14 @@ def as_square_matrices(what: str, a: TensorLike) -> TensorVariable:
 
     Raises
     ------
-    ShapeError
+    MatrixShapeError
         If they are known not to be square.
     """
     (x,) = as_matrices(what, a)
     rows, columns = x.type.shape[-2:]
     if rows is not None and columns is not None and rows != columns:
         msg = f"{what}: the last 2 dimensions must be square, got {rows} rows and {columns} columns: {x.type}."
-        raise ShapeError(msg)
+        raise MatrixShapeError(msg)
     return x
 
 

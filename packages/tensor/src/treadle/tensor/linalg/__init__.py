@@ -7,22 +7,26 @@ from treadle.config import lazy_names
 # For each module here its public names: its ``__all__``. One line for each module, however long: it is a table.
 LAZY: dict[str, str] = {
     "eigenvalues": "eigh eigvalsh",
+    "inverses": "SlogdetResult det inv matrix_power slogdet tensorinv tensorsolve",
     "matrix_equations": "solve_continuous_lyapunov solve_sylvester",
     "matrix_functions": "expm expm_frechet",
     "positive_definite": "cho_factor cho_solve cholesky",
+    "systems": "solve",
     "triangular_systems": "solve_triangular",
 }
 # Ops, and functions that are not of linear algebra only, by the modules that they are found in.
 ELSEWHERE = {
-    "treadle.tensor": "Cholesky CholeskySolve SolveTriangular cross diagonal kron matmul matrix_dot matrix_norm matrix_transpose multi_dot norm outer tensordot trace vecdot vector_norm",
+    "treadle.tensor": "Cholesky CholeskySolve Det MatrixInverse SLogDet Solve SolveTriangular cross diagonal kron matmul matrix_dot matrix_norm matrix_transpose multi_dot norm outer tensordot trace vecdot vector_norm",
 }
 
 if TYPE_CHECKING:
     from treadle.tensor import *  # noqa: F403
     from treadle.tensor.linalg.eigenvalues import *  # noqa: F403
+    from treadle.tensor.linalg.inverses import *  # noqa: F403
     from treadle.tensor.linalg.matrix_equations import *  # noqa: F403
     from treadle.tensor.linalg.matrix_functions import *  # noqa: F403
     from treadle.tensor.linalg.positive_definite import *  # noqa: F403
+    from treadle.tensor.linalg.systems import *  # noqa: F403
     from treadle.tensor.linalg.triangular_systems import *  # noqa: F403
 else:
     __getattr__ = lazy_names(

@@ -1,0 +1,45 @@
+"""Records of determinants."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from treadle import tensor as tt
+from treadle.tensor import linalg
+from treadle.testing.domain import UNIT
+from treadle.testing.records.structured import of_shape
+from treadle.testing.sample import DISCRETE, FLOATS, Sample
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from treadle.testing.domain import Array
+    from treadle.testing.sample import Function, Traits
+
+F = "determinants"
+COMPLEX = ("complex64", "complex128")
+LEFT_OUT = dict.fromkeys((tt.Det, tt.SLogDet), DISCRETE)
+_VARIANTS = ("plain", "empty", "fortran", "strided", "reversed", "readonly")
+_STACK = of_shape((2, 3, 3), empty=(2, 0, 0), domain=UNIT)
+# Added to matrices, it makes determinants of either sign.
+_SIGNS = np.diag([2, -2, 2]).astype("int8")
+
+
+def _determinant(name: str, build: Function, oracle: Function, **record: Unpack[Traits]) -> Sample:
+    given: Traits = {"dtypes": (*FLOATS, *COMPLEX), "variants": _VARIANTS, "wrt": (0,), "optional": True, **record}
+    given["tolerances"] = {
+        "float32": (1e-4, 1e-4), "complex64": (1e-4, 1e-4), "float64": (1e-11, 1e-11), "complex128": (1e-11, 1e-11),
+    }  # fmt: skip
+    return Sample(name, F, build, oracle, (_STACK,), **given)
+
+
+def _slogdet(x: Array) -> tuple[Array, ...]:
+    return tuple(np.linalg.slogdet(x + _SIGNS if x.shape[-1] else x))
+
+
+SAMPLES: tuple[Sample, ...] = (
+    _determinant("det", linalg.det, np.linalg.det),
+    _determinant("slogdet", lambda x: tuple(linalg.slogdet(x + _SIGNS)), _slogdet, variants=("plain", "fortran")),
+)

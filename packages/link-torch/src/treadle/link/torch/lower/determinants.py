@@ -1,0 +1,48 @@
+"""Determinants on PyTorch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+
+from treadle.link.torch.table import TORCH
+from treadle.tensor import Det, SLogDet
+
+if TYPE_CHECKING:
+    from treadle.link.torch.table import Lowered
+    from treadle.tensor import TensorNode
+
+
+@TORCH.register(Det)
+def det(op: Det, node: TensorNode) -> Lowered:
+    """Lower to the product of pivots; where that leaves the range on the way, to the exponential of the logarithm."""
+    del op, node
+
+    def run(a: torch.Tensor) -> torch.Tensor:
+        sign, log, product = _sign_and_size(a)
+        is_exact = torch.isfinite(product) & (product != 0)
+        return torch.where(is_exact, product, sign * torch.exp(log))
+
+    return run
+
+
+@TORCH.register(SLogDet)
+def slogdet(op: SLogDet, node: TensorNode) -> Lowered:
+    """Lower to the signs and logarithms of pivots."""
+    del op, node
+    return lambda a: _sign_and_size(a)[:2]
+
+
+def _sign_and_size(a: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Return signs of determinants, logarithms of their absolute values, and the products of pivots themselves."""
+    factor, pivots, _ = torch.linalg.lu_factor_ex(a)
+    entries = torch.diagonal(factor, dim1=-2, dim2=-1)
+    size = torch.abs(entries)
+    swaps = (pivots != torch.arange(1, a.shape[-1] + 1, dtype=pivots.dtype)).sum(-1)
+    parity = 1 - 2 * (swaps % 2)
+    if a.is_complex():
+        units = entries / torch.where(size == 0, 1, size)
+    else:
+        units = torch.where(entries == 0, 0.0, torch.where(entries < 0, -1.0, 1.0)).to(a.dtype)
+    return parity * units.prod(-1), torch.log(size).sum(-1), parity * entries.prod(-1)

@@ -1,0 +1,211 @@
+"""Inverses, determinants and powers of square matrices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from treadle.graph import as_flag, composed
+from treadle.tensor.arguments import as_integer, known_integer
+from treadle.tensor.axes import normalize_axes
+from treadle.tensor.broadcasting import broadcast_to
+from treadle.tensor.conversion import as_tensor_variable
+from treadle.tensor.determinants import Det, SLogDet
+from treadle.tensor.dimshuffle import dimshuffle
+from treadle.tensor.errors import ArgumentError, ShapeError
+from treadle.tensor.inverse import MatrixInverse
+from treadle.tensor.joining import eye
+from treadle.tensor.linalg.systems import as_assumed, solve
+from treadle.tensor.matrix_op import as_on_error, as_square_matrices
+from treadle.tensor.product import matmul, product_of_lengths
+from treadle.tensor.shape import lengths, reshape, shape_i
+
+if TYPE_CHECKING:
+    from treadle.tensor.variable import AxisLike, TensorLike, TensorVariable
+
+__all__ = ["SlogdetResult", "det", "inv", "matrix_power", "slogdet", "tensorinv", "tensorsolve"]
+
+
+class SlogdetResult(NamedTuple):
+    """What `slogdet` returns."""
+
+    sign: TensorVariable
+    logabsdet: TensorVariable
+
+
+@composed
+def inv(
+    a: TensorLike,
+    overwrite_a: bool = False,
+    check_finite: bool = True,
+    *,
+    assume_a: str | None = None,
+    lower: bool = False,
+    on_error: str = "nan",
+) -> TensorVariable:
+    """Return the inverses of square matrices (as numpy.linalg.inv and scipy.linalg.inv).
+
+    To solve equations, `solve` is quicker and more exact.
+
+    Parameters
+    ----------
+    a
+        Square matrices; integers are converted to float64, float16 to float32.
+    overwrite_a
+        Without effect: rewriting decides what is overwritten.
+    check_finite
+        Whether a matrix with NaN or infinity counts as one without an inverse.
+    assume_a
+        What is known of the matrices, as in `solve`. None is the same as ``gen``: values are not looked at.
+    lower
+        Whether the lower triangle of symmetric, Hermitian and positive definite matrices is read, or the upper one.
+    on_error
+        What becomes of singular matrices: ``"nan"`` or ``"raise"`` a `MatrixError`.
+
+    Raises
+    ------
+    MatrixShapeError
+        If the matrices are known not to be square.
+    """
+    as_flag("inv: overwrite_a", overwrite_a)
+    is_checked, is_lower = as_flag("inv: check_finite", check_finite), as_flag("inv: lower", lower)
+    x, failing = as_square_matrices("inv", a), as_on_error("inv", on_error)
+    kind = as_assumed("inv", assume_a)
+    if kind in {"gen", "banded"}:
+        result: TensorVariable = MatrixInverse(is_checked, failing)(x)
+        return result
+    identity = eye(shape_i(x, -1), dtype=x.dtype)
+    return solve(x, identity, is_lower, check_finite=is_checked, assume_a=kind, on_error=failing)
+
+
+def det(a: TensorLike, overwrite_a: bool = False, check_finite: bool = True) -> TensorVariable:
+    """Return the determinants of square matrices (as numpy.linalg.det and scipy.linalg.det).
+
+    The gradient is the determinant times the inverse: NaN where the matrix is singular.
+
+    Parameters
+    ----------
+    a
+        Square matrices; integers are converted to float64, float16 to float32.
+    overwrite_a, check_finite
+        Without effect: rewriting decides what is overwritten, and NaN leads to NaN.
+
+    Raises
+    ------
+    MatrixShapeError
+        If the matrices are known not to be square.
+    """
+    as_flag("det: overwrite_a", overwrite_a)
+    as_flag("det: check_finite", check_finite)
+    result: TensorVariable = Det()(as_square_matrices("det", a))
+    return result
+
+
+def slogdet(a: TensorLike) -> SlogdetResult:
+    """Return the signs of determinants and the logarithms of their absolute values (as numpy.linalg.slogdet).
+
+    Singular matrices have sign 0 and logarithm -inf. The sign of a complex determinant is a number of absolute value 1.
+
+    Parameters
+    ----------
+    a
+        Square matrices; integers are converted to float64, float16 to float32.
+
+    Raises
+    ------
+    MatrixShapeError
+        If the matrices are known not to be square.
+    """
+    return SlogdetResult(*SLogDet()(as_square_matrices("slogdet", a)))
+
+
+@composed
+def matrix_power(M: TensorLike, n: int) -> TensorVariable:
+    """Return the n-th powers of square matrices by repeated squaring (as numpy.linalg.matrix_power).
+
+    Parameters
+    ----------
+    M
+        Square matrices. Integers stay integers, unless `n` is negative.
+    n
+        The exponent, an integer known when the graph is built; negative ones are powers of the inverse.
+
+    Raises
+    ------
+    TensorTypeError
+        If the exponent is no known integer.
+    MatrixShapeError
+        If the matrices are known not to be square.
+    """
+    exponent = as_integer("matrix_power: n", n)
+    checked = as_square_matrices("matrix_power", M)
+    if exponent < 0:
+        return matrix_power(inv(checked), -exponent)
+    x = as_tensor_variable(M)
+    if exponent == 0:
+        one = eye(shape_i(x, -1), dtype=x.dtype)
+        return broadcast_to(one, lengths(x)) if x.ndim > 2 else one
+    # From the highest bit on: squared, and multiplied where a bit is set.
+    result = x
+    for bit in bin(exponent)[3:]:
+        result = matmul(result, result)
+        if bit == "1":
+            result = matmul(result, x)
+    return result
+
+
+@composed
+def tensorinv(a: TensorLike, ind: int = 2) -> TensorVariable:
+    """Return the inverse of a tensor, for products of `tensordot` over `ind` axes (as numpy.linalg.tensorinv).
+
+    Parameters
+    ----------
+    a
+        A tensor whose first `ind` lengths have the same product as the others.
+    ind
+        How many of the first axes stand for the rows, 1 or more.
+
+    Raises
+    ------
+    ShapeError
+        If the products are known and differ.
+    """
+    x = as_tensor_variable(a)
+    count = known_integer(ind)
+    if count is None or count < 1:
+        msg = f"tensorinv: ind must be an integer of 1 or more, got {ind!r}."
+        raise ArgumentError(msg)
+    own = lengths(x)
+    rows, columns = product_of_lengths(own[:count]), product_of_lengths(own[count:])
+    matrix = reshape(x, [rows, columns])
+    return reshape(inv(as_square_matrices("tensorinv", matrix)), [*own[count:], *own[:count]], ndim=x.ndim)
+
+
+@composed
+def tensorsolve(a: TensorLike, b: TensorLike, axes: AxisLike = None) -> TensorVariable:
+    """Return x with ``tensordot(a, x, x.ndim) == b`` (as numpy.linalg.tensorsolve).
+
+    Parameters
+    ----------
+    a
+        A tensor whose first axes are those of `b`; the lengths of the others have the same product.
+    b
+        The right side.
+    axes
+        Axes of `a` to move to its end first.
+
+    Raises
+    ------
+    ShapeError
+        If the products of lengths are known and differ.
+    """
+    x, right = as_tensor_variable(a), as_tensor_variable(b)
+    if axes is not None:
+        moved = normalize_axes("tensorsolve", axes, x.ndim)
+        x = dimshuffle(x, *(d for d in range(x.ndim) if d not in moved), *moved)
+    if x.ndim < right.ndim:
+        msg = f"tensorsolve: a needs the axes of b and more, got {x.type} and {right.type}."
+        raise ShapeError(msg)
+    own = lengths(x)
+    rows, columns = product_of_lengths(own[: right.ndim]), product_of_lengths(own[right.ndim :])
+    matrix = as_square_matrices("tensorsolve", reshape(x, [rows, columns]))
+    return reshape(solve(matrix, right.flatten()), own[right.ndim :], ndim=x.ndim - right.ndim)
