@@ -15,7 +15,7 @@ rng = np.random.default_rng(3)
 
 
 # More unknowns than JAX solves in one linear system.
-@pytest.mark.parametrize("mode", ["VM", "JAX", "PYTORCH"])
+@pytest.mark.parametrize("mode", ["VM", "C", "JAX", "PYTORCH"])
 def test_sylvester_equations_without_a_solution_have_nan_beside_others(mode: str) -> None:
     a, b, q = rng.normal(size=(4, 13, 13)), rng.normal(size=(12, 12)), rng.normal(size=(1, 13, 12))
     a[1, 2, 3] = np.nan
@@ -31,7 +31,7 @@ def test_sylvester_equations_without_a_solution_have_nan_beside_others(mode: str
     assert np.isnan(x[3]).all()
 
 
-@pytest.mark.parametrize("mode", ["VM", "JAX", "PYTORCH"])
+@pytest.mark.parametrize("mode", ["VM", "C", "JAX", "PYTORCH"])
 def test_a_sylvester_equation_that_has_no_solution_is_an_error_if_wanted(mode: str) -> None:
     a, b = np.stack([np.eye(2), -np.eye(2)]), np.eye(2)
     with config.change_flags(torch__compile=False):

@@ -40,7 +40,8 @@ def error(found: np.ndarray, expected: np.ndarray) -> float:
 
 # PyTorch scales by the norm alone, which is too much for what is far from normal.
 @pytest.mark.parametrize(
-    ("mode", "bound", "far"), [("VM", 1e-11, 1e-11), ("JAX", 1e-12, 1e-12), ("PYTORCH", 1e-12, 1e-10)]
+    ("mode", "bound", "far"),
+    [("VM", 1e-11, 1e-11), ("C", 1e-12, 1e-12), ("JAX", 1e-12, 1e-12), ("PYTORCH", 1e-12, 1e-10)],
 )
 def test_exponentials_of_hard_matrices_are_near_the_exact_ones(mode: str, bound: float, far: float) -> None:
     x = tt.dtensor3("x")

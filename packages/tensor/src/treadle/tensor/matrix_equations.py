@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -39,6 +39,7 @@ class Sylvester(MatrixOp):
     """
 
     signature = "(m,m),(n,n),(m,n)->(m,n)"
+    check_finite: ClassVar[bool] = True
     on_error: str = "nan"
 
     def __post_init__(self) -> None:

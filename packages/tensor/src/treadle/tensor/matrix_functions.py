@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -41,6 +41,7 @@ class Expm(MatrixOp):
     """
 
     signature = "(n,n)->(n,n)"
+    check_finite: ClassVar[bool] = True
 
     def of_matrices(self, *matrices: np.ndarray) -> tuple[np.ndarray, ...]:
         """Compute with SciPy."""
