@@ -1,0 +1,30 @@
+"""Triangular systems."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.link.c.matrices import Made, MatrixBody, Taken, write_matrices
+from treadle.link.c.substitution import ROUTINES, substituted
+from treadle.link.c.table import TABLE
+from treadle.tensor import SolveTriangular
+
+if TYPE_CHECKING:
+    from treadle.link.c.unit import Unit
+    from treadle.tensor import TensorNode
+
+
+@TABLE.register(SolveTriangular)
+def solve_triangular(op: SolveTriangular, node: TensorNode, unit: Unit) -> None:
+    """Write the calls of trsv or trsm, where no number of the diagonal is 0."""
+    zero = "" if op.unit_diagonal else "for (int i = 0; i < m; i++) if (a[i * (int64_t)(ld_a + 1)] == 0) info = i + 1;"
+    body = MatrixBody(
+        takes=[
+            Taken("a", "either", half="lower" if op.lower else "upper", strict=op.unit_diagonal),
+            Taken("b", into=0),
+        ],
+        makes=[Made("x")],
+        routines=ROUTINES,
+        text=f"{zero}\n  if (!info && m) {substituted('a', 'x', lower=op.lower, unit=op.unit_diagonal, either=True)}",
+    )
+    write_matrices(op, node, unit, body)
