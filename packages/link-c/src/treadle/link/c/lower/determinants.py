@@ -1,0 +1,60 @@
+"""Determinants: products of the pivots."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.link.c.matrices import Made, MatrixBody, Taken, write_matrices
+from treadle.link.c.table import TABLE
+from treadle.tensor import Det, SLogDet
+
+if TYPE_CHECKING:
+    from treadle.link.c.unit import Unit
+    from treadle.tensor import TensorNode
+
+_FACTOR = """\
+$getrf(&m, &m, a, &ld_a, pivots, &info);
+  int odd = 0;
+  for (int i = 0; i < m; i++) odd ^= pivots[i] != i + 1;
+"""
+_DET = MatrixBody(
+    takes=[Taken("a", "either", writes=True)],
+    makes=[Made("det")],
+    routines={"getrf": "iixiii"},
+    scratch={"pivots": "int m"},
+    text=f"""{_FACTOR}\
+  $T product = odd ? -1 : 1;
+  for (int i = 0; i < m; i++) product *= a[i * (int64_t)(ld_a + 1)];
+  *det = info ? 0 : product;
+  info = 0;""",
+)
+_SLOGDET = MatrixBody(
+    takes=[Taken("a", "either", writes=True)],
+    makes=[Made("sign"), Made("logarithm")],
+    routines={"getrf": "iixiii"},
+    scratch={"pivots": "int m"},
+    text=f"""{_FACTOR}\
+  $T unit = odd ? -1 : 1;
+  $R sum = 0;
+  for (int i = 0; i < m && !info; i++) {{
+    const $T x = a[i * (int64_t)(ld_a + 1)];
+    const $R size = $abs(x);
+    unit *= x / size;
+    sum += log$suffix(size);
+  }}
+  *sign = info ? 0 : unit;
+  *logarithm = info ? -INFINITY : sum;
+  info = 0;""",
+)
+
+
+@TABLE.register(Det)
+def det(op: Det, node: TensorNode, unit: Unit) -> None:
+    """Write the product of the pivots of getrf; a matrix without them has 0."""
+    write_matrices(op, node, unit, _DET)
+
+
+@TABLE.register(SLogDet)
+def slogdet(op: SLogDet, node: TensorNode, unit: Unit) -> None:
+    """Write the sum of the logarithms of the pivots' sizes, and the product of their signs."""
+    write_matrices(op, node, unit, _SLOGDET)

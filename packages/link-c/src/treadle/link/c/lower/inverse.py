@@ -1,0 +1,31 @@
+"""Inverses of matrices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.link.c.matrices import Made, MatrixBody, Taken, write_matrices
+from treadle.link.c.table import TABLE
+from treadle.tensor import MatrixInverse
+
+if TYPE_CHECKING:
+    from treadle.link.c.unit import Unit
+    from treadle.tensor import TensorNode
+
+# The inverse of the transpose is the transpose of the inverse.
+_INVERSE = MatrixBody(
+    takes=[Taken("a", into=0)],
+    makes=[Made("x")],
+    routines={"getrf": "iixiii", "getri": "ixiixii"},
+    query="int none, ask = -1; $T best = 1; $getri(&m, &best, &ld_x, &none, &best, &ask, &info);",
+    scratch={"pivots": "int m", "work": "T (int)$re best"},
+    text="""\
+$getrf(&m, &m, x, &ld_x, pivots, &info);
+  if (!info) $getri(&m, x, &ld_x, pivots, work, &n_work, &info);""",
+)
+
+
+@TABLE.register(MatrixInverse)
+def matrix_inverse(op: MatrixInverse, node: TensorNode, unit: Unit) -> None:
+    """Write the calls of getrf and getri, on the memory of the result."""
+    write_matrices(op, node, unit, _INVERSE)

@@ -1,0 +1,93 @@
+"""Systems of linear equations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.link.c.dtypes import ctype
+from treadle.link.c.matrices import Made, MatrixBody, Taken, write_matrices
+from treadle.link.c.substitution import ROUTINES, substituted
+from treadle.link.c.table import TABLE
+from treadle.tensor import Solve
+
+if TYPE_CHECKING:
+    from treadle.link.c.unit import Unit
+    from treadle.tensor import TensorNode
+
+
+@TABLE.register(Solve)
+def solve(op: Solve, node: TensorNode, unit: Unit) -> None:
+    """Write the factorisation of A that suits what is assumed, and the substitutions."""
+    if op.assume_a == "gen":
+        body = _GENERAL
+    elif op.assume_a == "pos":
+        body = _positive(op.lower)
+    else:
+        hermitian = op.assume_a == "her" and ctype(node.inputs[0]).kind == "c"
+        body = _symmetric(op.lower, "hesv" if hermitian else "sysv")
+    write_matrices(op, node, unit, body)
+
+
+# What lies by rows is factored as it is, which is the transpose to LAPACK: A^T = P L U, so that A = U^T L^T P^T.
+_GENERAL = MatrixBody(
+    takes=[Taken("a", "either", writes=True), Taken("b", into=0)],
+    makes=[Made("x")],
+    routines={
+        "getrf": "iixiii",
+        "getrs": "ciixiixii",
+        "laswp": "ixiiiii",
+        "blas:trsm": "cccciixxixi",
+    },
+    scratch={"pivots": "int m"},
+    before="""\
+/* Changes rows as the factorisation did, in the order of first to last, or back. */
+static void @_swap($T *x, int64_t ld, int n, const int *pivots, int m, int back) {
+  for (int k = 0; k < m; k++) {
+    const int i = back ? m - 1 - k : k, j = pivots[i] - 1;
+    if (i != j) for (int c = 0; c < n; c++) {
+      const $T y = x[i * ld + c];
+      x[i * ld + c] = x[j * ld + c];
+      x[j * ld + c] = y;
+    }
+  }
+}
+""",
+    text="""\
+$getrf(&m, &m, a, &ld_a, pivots, &info);
+  if (info || !n || !m) return info;
+  $T one = 1;
+  if (n == 1) {
+    $getrs(t_a ? "N" : "T", &m, &n, a, &ld_a, pivots, x, &m, &info);
+  } else if (t_a) {
+    @_swap(x, ld_x, n, pivots, m, 0);
+    $trsm("R", "L", "T", "U", &n, &m, &one, a, &ld_a, x, &ld_x);
+    $trsm("R", "U", "T", "N", &n, &m, &one, a, &ld_a, x, &ld_x);
+  } else {
+    $trsm("R", "U", "N", "N", &n, &m, &one, a, &ld_a, x, &ld_x);
+    $trsm("R", "L", "N", "U", &n, &m, &one, a, &ld_a, x, &ld_x);
+    @_swap(x, ld_x, n, pivots, m, 1);
+  }""",
+)
+
+
+def _positive(lower: bool) -> MatrixBody:
+    both = [substituted("a", "x", lower=lower, adjoint=adjoint) for adjoint in (not lower, lower)]
+    return MatrixBody(
+        takes=[Taken("a", writes=True, half="lower" if lower else "upper"), Taken("b", into=0)],
+        makes=[Made("x")],
+        routines={"potrf": "cixii", **ROUTINES},
+        text=f'$potrf("{"U" if lower else "L"}", &m, a, &ld_a, &info);\n  if (!info && m) {{ {" ".join(both)} }}',
+    )
+
+
+def _symmetric(lower: bool, routine: str) -> MatrixBody:
+    letter = "L" if lower else "U"
+    return MatrixBody(
+        takes=[Taken("a", "columns", writes=True, half="lower" if lower else "upper"), Taken("b", "columns", into=0)],
+        makes=[Made("x", "columns")],
+        routines={routine: "ciixiixixii"},
+        query=f"int none, ask = -1; $T best = 1;"
+        f'${routine}("{letter}", &m, &n, &best, &ld_a, &none, &best, &ld_x, &best, &ask, &info);',
+        scratch={"pivots": "int m", "work": "T (int)$re best"},
+        text=f'${routine}("{letter}", &m, &n, a, &ld_a, pivots, x, &ld_x, work, &n_work, &info);',
+    )
