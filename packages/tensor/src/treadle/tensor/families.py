@@ -68,6 +68,7 @@ FAMILIES = (
     "determinants",
     "inverse",
     "linear_systems",
+    "block_diagonal",
 )
 
 

@@ -13,6 +13,7 @@ LAZY = {
     "array_functions": "array asanyarray asarray ascontiguousarray astype copy empty empty_like isscalar ndim permute_dims ravel size",
     "assertion": "Assert CheckAndRaise assert_op",
     "assumption": "FACTS SpecifyAssumptions assume",
+    "block_diagonal": "BlockDiagonal",
     "blockwise": "Blockwise",
     "calculus": "cumulative_trapezoid diff ediff1d gradient trapezoid",
     "cholesky": "Cholesky CholeskySolve",

@@ -61,19 +61,24 @@ class MatrixOp(TensorOp):
     """An op on matrices, applied to each of a stack of them.
 
     The last dimensions of the inputs are those that `signature` names; all inputs have the same number of dimensions
-    before them, which broadcast. All inputs have one dtype: float32, float64, complex64 or complex128.
+    before them, which broadcast. All inputs have one dtype: float32, float64, complex64 or complex128, unless it says
+    otherwise.
 
     Attributes
     ----------
     signature
         Core dimensions, such as ``(m,m),(m,n)->(m,n)``: a name stands for one length. Outputs may also have numbers,
-        and the smaller of two lengths: ``min(m,n)``. An op whose fields decide it has a property of this name.
+        the smaller of two lengths, ``min(m,n)``, sums, ``m+n``, and differences, ``m-2``, which are 0 at least. An op
+        whose fields decide it has a property of this name.
+    dtypes
+        Dtypes that it computes with; None for any.
     on_error
         What becomes of matrices for which there is no result: ``"nan"`` fills it with NaN, ``"raise"`` raises a
         `MatrixError`, which is a ``numpy.linalg.LinAlgError``. Ops that can fail have a field of this name.
     """
 
     signature: ClassVar[str]
+    dtypes: ClassVar[Sequence[str] | None] = INEXACT
     on_error = "nan"
     # What errors of its nodes are of too, on every backend.
     exc_type = MatrixError
@@ -130,8 +135,9 @@ class MatrixOp(TensorOp):
             msg = f"{self}: stacks of one rank with the dimensions {self.signature} are needed, got {shown}."
             raise TensorTypeError(msg)
         dtypes = {t.dtype for t in kinds}
-        if len(dtypes) != 1 or not dtypes <= {*INEXACT}:
-            msg = f"{self}: one dtype out of {', '.join(INEXACT)} is needed, got {shown}. Convert the inputs."
+        if len(dtypes) != 1 or (self.dtypes is not None and not dtypes <= {*self.dtypes}):
+            wanted = "one dtype" if self.dtypes is None else f"one dtype out of {', '.join(self.dtypes)}"
+            msg = f"{self}: {wanted} is needed, got {shown}. Convert the inputs."
             raise DtypeError(msg)
         batch_ndim = stacked.pop()
         batch = broadcast_static(str(self), [t.shape[:batch_ndim] for t in kinds])
@@ -231,6 +237,13 @@ class MatrixOp(TensorOp):
 def _static(dim: str, lengths: dict[str, int | None]) -> int | None:
     if dim.isdigit():
         return int(dim)
+    if "+" in dim:
+        parts = [lengths[name] for name in dim.split("+")]
+        return None if None in parts else sum(n for n in parts if n is not None)
+    if "-" in dim:
+        name, less = dim.split("-")
+        n = lengths[name]
+        return None if n is None else max(0, n - int(less))
     smaller = _SMALLER.fullmatch(dim)
     if smaller is None:
         return lengths[dim]
@@ -239,9 +252,13 @@ def _static(dim: str, lengths: dict[str, int | None]) -> int | None:
     return 0 if 0 in known else None if None in known else min(n for n in known if n is not None)
 
 
-def _symbolic(dim: str, known: dict[str, Length], shapes: SymbolicShapes) -> Length:
+def _symbolic(dim: str, known: dict[str, Length], shapes: SymbolicShapes) -> Length | None:
     if dim.isdigit():
         return shapes.fixed(int(dim))
+    if "+" in dim:
+        return shapes.joined([known[name] for name in dim.split("+")])
+    if "-" in dim:
+        return None
     smaller = _SMALLER.fullmatch(dim)
     if smaller is None:
         return known[dim]

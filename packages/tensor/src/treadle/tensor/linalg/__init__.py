@@ -11,12 +11,13 @@ LAZY: dict[str, str] = {
     "matrix_equations": "solve_continuous_lyapunov solve_sylvester",
     "matrix_functions": "expm expm_frechet",
     "positive_definite": "cho_factor cho_solve cholesky",
+    "structured": "block_diag",
     "systems": "solve",
     "triangular_systems": "solve_triangular",
 }
 # Ops, and functions that are not of linear algebra only, by the modules that they are found in.
 ELSEWHERE = {
-    "treadle.tensor": "Cholesky CholeskySolve Det MatrixInverse SLogDet Solve SolveTriangular cross diagonal kron matmul matrix_dot matrix_norm matrix_transpose multi_dot norm outer tensordot trace vecdot vector_norm",
+    "treadle.tensor": "BlockDiagonal Cholesky CholeskySolve Det MatrixInverse SLogDet Solve SolveTriangular cross diagonal kron matmul matrix_dot matrix_norm matrix_transpose multi_dot norm outer tensordot trace vecdot vector_norm",
 }
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from treadle.tensor.linalg.matrix_equations import *  # noqa: F403
     from treadle.tensor.linalg.matrix_functions import *  # noqa: F403
     from treadle.tensor.linalg.positive_definite import *  # noqa: F403
+    from treadle.tensor.linalg.structured import *  # noqa: F403
     from treadle.tensor.linalg.systems import *  # noqa: F403
     from treadle.tensor.linalg.triangular_systems import *  # noqa: F403
 else:
