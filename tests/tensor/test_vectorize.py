@@ -188,7 +188,7 @@ def test_every_op_has_a_rule() -> None:
     concrete = [k for k in ops if not getattr(k, "__abstractmethods__", None)]
     assert len(concrete) > 15
     # SciPy searches for one optimum after the other, as `Blockwise` does with any op.
-    without = {"LinearSolution", "Optimum"}
+    without = {"Optimum"}
     # What is no tensor has no batch dimensions: an op that takes or gives such a value needs no rule.
     for sample in SAMPLES.of("composed.values"):
         inputs = declared(sample, sets_of_inputs(sample, 1)[0])

@@ -29,7 +29,6 @@ from treadle.graph import (
     composed,
     connections,
     graph_replace,
-    static_op,
     truncated_graph_inputs,
 )
 from treadle.tensor.arguments import as_items
@@ -38,11 +37,9 @@ from treadle.tensor.derivatives import jacobian, pullback
 from treadle.tensor.dimshuffle import transpose
 from treadle.tensor.errors import DtypeError, ShapeError, TensorTypeError
 from treadle.tensor.joining import join
-from treadle.tensor.product import outer
 from treadle.tensor.reverse_mode import grad
 from treadle.tensor.scalar.arithmetic import neg, true_div
 from treadle.tensor.shape import lengths, reshape
-from treadle.tensor.tensor_op import TensorOp
 from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
@@ -50,44 +47,16 @@ if TYPE_CHECKING:
 
     from scipy import optimize
 
-    from treadle.graph import Cell, Compute, FunctionGraph, SymbolicShape, Type, Value
+    from treadle.graph import Cell, Compute, FunctionGraph, SymbolicShape, Value
+    from treadle.tensor.linalg import systems
     from treadle.tensor.variable import TensorLike, TensorVariable
 else:
     optimize = lazy_module("scipy.optimize")
+    systems = lazy_module("treadle.tensor.linalg.systems")
 
-__all__ = ["LinearSolution", "Optimum", "minimize", "minimize_scalar", "root", "root_scalar"]
+__all__ = ["Optimum", "minimize", "minimize_scalar", "root", "root_scalar"]
 
 _SUCCESS = TensorType("bool", ())
-
-
-@static_op
-class LinearSolution(TensorOp):
-    """The solution x of a x = b, for a square matrix and a vector."""
-
-    def infer(self, *types: Type) -> Sequence[Type]:
-        """Return the vector's type."""
-        return [types[1]]
-
-    def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
-        """Solve with LAPACK; a singular matrix gives NaN."""
-        del node
-        a, b = inputs
-        try:
-            output_storage[0][0] = np.linalg.solve(a, b).astype(b.dtype, copy=False)
-        except np.linalg.LinAlgError:
-            output_storage[0][0] = np.full_like(b, np.nan)
-
-    def infer_shape(self, node: Apply, shapes: Sequence[SymbolicShape | None]) -> Sequence[SymbolicShape | None]:
-        """Return the vector's shape."""
-        del node
-        return [shapes[1]]
-
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
-        """Solve with the transposed matrix."""
-        by_b = self(transpose(tensors(inputs)[0]), cotangents[0])
-        return [neg(outer(by_b, tensors(outputs)[0])), by_b]
 
 
 class Optimum(Op, HasInnerGraph):
@@ -247,7 +216,7 @@ def _solution_of(slope: TensorVariable, cotangent: TensorVariable) -> TensorVari
     shape = lengths(cotangent)
     flat = reshape(cotangent, (-1,))
     count = lengths(flat)[0]
-    solved: TensorVariable = LinearSolution()(transpose(reshape(slope, (count, count))), flat)
+    solved = systems.solve(transpose(reshape(slope, (count, count))), flat)
     return reshape(solved, shape, ndim=cotangent.ndim)
 
 

@@ -11,9 +11,7 @@ from treadle.testing.sample import REALS, Sample
 
 F = "optimize"
 optimize = tt.optimize
-LEFT_OUT = dict.fromkeys(
-    (optimize.Optimum, optimize.LinearSolution), tuple(dtype for dtype in REALS if dtype != "float64")
-)
+LEFT_OUT = {optimize.Optimum: tuple(dtype for dtype in REALS if dtype != "float64")}
 _ANY = Domain(0.5, 2.0, special=False)
 _SEARCHED = {"float64": (1e-4, 1e-4)}
 
@@ -30,8 +28,4 @@ SAMPLES: tuple[Sample, ...] = (
     Sample("root", F, lambda x, a: optimize.root(x**2 - a, x), lambda x, a: (np.sqrt(a) + 0 * x, np.True_),
            (of_shape((4,), domain=_ANY), of_shape((4,), domain=_ANY)), dtypes=("float64",), optional=True,
            tolerances=_SEARCHED, variants=("plain",)),
-    Sample("linear_solution", F, lambda a, b: optimize.LinearSolution()(a + 3 * tt.eye(3), b),
-           lambda a, b: np.linalg.solve(a + 3 * np.eye(3), b),
-           (of_shape((3, 3), domain=_ANY), of_shape((3,), domain=_ANY)), dtypes=("float64",), wrt=(0, 1),
-           optional=True, variants=("plain", "strided", "reversed", "readonly")),
 )  # fmt: skip

@@ -5,13 +5,30 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.tensor import load_families
-from treadle.testing.records.composed import linear_algebra_functions, numbers, sets, shapes, signals, values
+from treadle.testing.records.composed import (
+    linear_algebra_functions,
+    linear_algebra_systems,
+    numbers,
+    sets,
+    shapes,
+    signals,
+    values,
+)
 from treadle.testing.sample import SampleTable
 
 if TYPE_CHECKING:
     from treadle.graph import Op
 
-_RECORDS = [*load_families("treadle.testing.records"), shapes, numbers, signals, sets, values, linear_algebra_functions]
+_RECORDS = [
+    *load_families("treadle.testing.records"),
+    shapes,
+    numbers,
+    signals,
+    sets,
+    values,
+    linear_algebra_functions,
+    linear_algebra_systems,
+]
 SAMPLES = SampleTable(*(sample for family in _RECORDS for sample in family.SAMPLES))
 # Dtypes at which an op has no record, by the constant of this name in its family's records.
 LEFT_OUT: dict[type[Op], tuple[str, ...]] = {

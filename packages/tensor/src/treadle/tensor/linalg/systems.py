@@ -19,8 +19,10 @@ from treadle.tensor.scalar.cast import switch
 from treadle.tensor.scalar.comparison import isfinite, neq
 from treadle.tensor.scalar.logic import bitwise_and
 from treadle.tensor.triangles import tril, triu
+from treadle.tensor.triangular import SolveTriangular
 
 if TYPE_CHECKING:
+    from treadle.tensor.matrix_op import MatrixOp
     from treadle.tensor.variable import TensorLike, TensorVariable
 
 __all__ = ["solve"]
@@ -129,15 +131,17 @@ def _solved(
             is_regular = bitwise_and(is_regular, bitwise_and(isfinite(entries), all_(isfinite(b), axis=-1)))
         found = expand_dims(all_(is_regular, axis=-1), (-2, -1))
         return switch(found, true_div(b, expand_dims(entries, -1)), np.full((), np.nan, b.dtype))
-    read = {
-        "diagonal": lambda: triu(tril(a)),
-        "tridiagonal": lambda: triu(tril(a, 1), -1),
-        "upper triangular": lambda: triu(a),
-        "lower triangular": lambda: tril(a),
-    }
-    if kind in read or kind == "banded":
-        a, kind = read[kind]() if kind in read else a, "gen"
-    x: TensorVariable = Solve(kind, lower, check_finite, on_error)(a, b)
+    op: MatrixOp
+    if kind.endswith("triangular"):
+        op = SolveTriangular(kind.startswith("lower"), False, check_finite, on_error)
+    elif kind in {"diagonal", "tridiagonal", "banded"}:
+        op = Solve("gen", False, check_finite, on_error)
+        if kind != "banded":
+            width = 1 if kind == "tridiagonal" else 0
+            a = triu(tril(a, width), -width)
+    else:
+        op = Solve(kind, lower, check_finite, on_error)
+    x: TensorVariable = op(a, b)
     return x
 
 

@@ -1,5 +1,13 @@
 """Records of functions that only put ops together, by what they are about; the ops have records of their families."""
 
-from treadle.testing.records.composed import areas, linear_algebra_functions, numbers, sets, shapes, signals
+from treadle.testing.records.composed import (
+    areas,
+    linear_algebra_functions,
+    linear_algebra_systems,
+    numbers,
+    sets,
+    shapes,
+    signals,
+)
 
-__all__ = ["areas", "linear_algebra_functions", "numbers", "sets", "shapes", "signals"]
+__all__ = ["areas", "linear_algebra_functions", "linear_algebra_systems", "numbers", "sets", "shapes", "signals"]
