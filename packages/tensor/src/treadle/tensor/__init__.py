@@ -144,6 +144,7 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.polynomials import *  # noqa: F403
     from treadle.tensor.pooling import *  # noqa: F403
     from treadle.tensor.product import *  # noqa: F403
+    from treadle.tensor.qr import *  # noqa: F403
     from treadle.tensor.quantiles import *  # noqa: F403
     from treadle.tensor.rearrangement import *  # noqa: F403
     from treadle.tensor.repetition import *  # noqa: F403
@@ -170,6 +171,7 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.stacking import *  # noqa: F403
     from treadle.tensor.staging import *  # noqa: F403
     from treadle.tensor.statistics import *  # noqa: F403
+    from treadle.tensor.svd import *  # noqa: F403
     from treadle.tensor.triangles import *  # noqa: F403
     from treadle.tensor.triangular import *  # noqa: F403
     from treadle.tensor.type_other import *  # noqa: F403

@@ -51,3 +51,9 @@ def broadcast_batches(*stacks: jax.Array) -> list[jax.Array]:
     """Return stacks of matrices with the dimensions before the last two broadcast together."""
     batch = jnp.broadcast_shapes(*(x.shape[:-2] for x in stacks))
     return [jnp.broadcast_to(x, (*batch, *x.shape[-2:])) for x in stacks]
+
+
+def finite(a: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Return matrices with zeros for those that hold NaN or infinities, and which ones these are."""
+    failed = not_finite(a)
+    return jnp.where(failed[..., None, None], jnp.zeros((), a.dtype), a), failed

@@ -54,3 +54,9 @@ def not_finite(*stacks: torch.Tensor) -> torch.Tensor:
     for further in found[1:]:
         result = result | further
     return result
+
+
+def finite(a: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return matrices with zeros for those that hold NaN or infinities, and which ones these are."""
+    failed = not_finite(a)
+    return torch.where(failed[..., None, None], torch.zeros((), dtype=a.dtype, device=a.device), a), failed

@@ -10,6 +10,7 @@ LAZY: dict[str, str] = {
     "inverses": "SlogdetResult det inv matrix_power slogdet tensorinv tensorsolve",
     "matrix_equations": "solve_continuous_lyapunov solve_sylvester",
     "matrix_functions": "expm expm_frechet",
+    "orthogonal": "householder_product qr svd svdvals",
     "positive_definite": "cho_factor cho_solve cholesky",
     "structured": "block_diag",
     "systems": "solve",
@@ -17,7 +18,7 @@ LAZY: dict[str, str] = {
 }
 # Ops, and functions that are not of linear algebra only, by the modules that they are found in.
 ELSEWHERE = {
-    "treadle.tensor": "BlockDiagonal Cholesky CholeskySolve Det MatrixInverse SLogDet Solve SolveTriangular cross diagonal kron matmul matrix_dot matrix_norm matrix_transpose multi_dot norm outer tensordot trace vecdot vector_norm",
+    "treadle.tensor": "BlockDiagonal Cholesky CholeskySolve Det HouseholderProduct MatrixInverse QR SLogDet SVD Solve SolveTriangular cross diagonal kron matmul matrix_dot matrix_norm matrix_transpose multi_dot norm outer tensordot trace vecdot vector_norm",
 }
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from treadle.tensor.linalg.inverses import *  # noqa: F403
     from treadle.tensor.linalg.matrix_equations import *  # noqa: F403
     from treadle.tensor.linalg.matrix_functions import *  # noqa: F403
+    from treadle.tensor.linalg.orthogonal import *  # noqa: F403
     from treadle.tensor.linalg.positive_definite import *  # noqa: F403
     from treadle.tensor.linalg.structured import *  # noqa: F403
     from treadle.tensor.linalg.systems import *  # noqa: F403

@@ -1,0 +1,59 @@
+"""Records of singular values and vectors: of vectors what does not depend on their signs and phases."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treadle import tensor as tt
+from treadle.tensor import linalg
+from treadle.testing.domain import UNIT
+from treadle.testing.records.structured import of_shape
+from treadle.testing.sample import FLOATS, INTEGERS, Operand, Sample
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from treadle.testing.sample import Traits
+
+F = "svd"
+COMPLEX = ("complex64", "complex128")
+LEFT_OUT = {tt.SVD: ("bool", *INTEGERS)}
+_VARIANTS = ("plain", "broadcast", "empty", "fortran", "strided", "reversed", "readonly")
+
+
+def _apart(m: int, n: int) -> np.ndarray:
+    """Return what keeps the singular values of small numbers apart, in the dtype of these."""
+    return np.diag([3, 9, 6, 12])[:m, :n].astype("int8")
+
+
+def _decomposed(functions: Any, m: int, n: int, x: Any, **options: Any) -> tuple[Any, ...]:
+    u, s, vh = functions.svd(x + _apart(m, n), **options)
+    k = min(m, n)
+    u, v, more = u[..., :k], vh[..., :k, :].conj().swapaxes(-1, -2), vh[..., k:, :]
+    row = s[..., None, :]
+    of_all = [(u * row) @ u.conj().swapaxes(-1, -2), (u * row**2) @ v.conj().swapaxes(-1, -2), abs(v) ** 2]
+    return s, *of_all, *([more.conj().swapaxes(-1, -2) @ more] if options.get("full_matrices", True) and m < n else [])
+
+
+def _sample(name: str, m: int, n: int, operand: Operand, own: Any = None, **record: Unpack[Traits]) -> Sample:
+    options: dict[str, Any] = {"full_matrices": False} if name == "thin" else {}
+    given: Traits = {
+        "dtypes": (*FLOATS, *COMPLEX), "variants": _VARIANTS, "wrt": (0,), "order": 1, "optional": True, **record
+    }  # fmt: skip
+    given["tolerances"] = {
+        "float32": (1e-3, 1e-3), "complex64": (1e-3, 1e-3), "float64": (1e-10, 1e-10), "complex128": (1e-10, 1e-10),
+    }  # fmt: skip
+    build = partial(_decomposed, linalg, m, n, **options, **(own or {}))
+    return Sample(name, F, build, partial(_decomposed, np.linalg, m, n, **options), (operand,), **given)
+
+
+SAMPLES: tuple[Sample, ...] = (
+    _sample("thin", 4, 3, of_shape((2, 4, 3), broadcast=(1, 4, 3), empty=(0, 4, 3), domain=UNIT)),
+    _sample("wide", 2, 3, of_shape((2, 3), static=(2, 3), domain=UNIT), {"on_error": "raise"}, order=2),
+    Sample("values", F, lambda x: linalg.svdvals(x + _apart(3, 3)), lambda x: np.linalg.svdvals(x + _apart(3, 3)),
+           (of_shape((3, 3), domain=UNIT),), (*FLOATS, *COMPLEX), (0,), variants=_VARIANTS,
+           order=1, optional=True),
+)  # fmt: skip

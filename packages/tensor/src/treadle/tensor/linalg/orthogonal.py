@@ -1,0 +1,199 @@
+"""Orthogonal factors: QR, singular values, and what follows from them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from treadle.graph import as_flag, composed
+from treadle.tensor.arguments import as_choice
+from treadle.tensor.conversion import tensors
+from treadle.tensor.dimshuffle import expand_dims, squeeze
+from treadle.tensor.eigenvalues import Eigh, Eigvalsh
+from treadle.tensor.errors import ShapeError
+from treadle.tensor.gathering import take_along_axis
+from treadle.tensor.matrix_op import as_matrices, as_on_error
+from treadle.tensor.product import adjoint
+from treadle.tensor.qr import QR, HouseholderProduct
+from treadle.tensor.rearrangement import flip
+from treadle.tensor.scalar.arithmetic import abs_
+from treadle.tensor.scalar.cast import switch
+from treadle.tensor.scalar.comparison import lt
+from treadle.tensor.sorting import argsort, sort
+from treadle.tensor.svd import SVD
+
+if TYPE_CHECKING:
+    from treadle.tensor.variable import TensorLike, TensorVariable
+
+    QRFactors = TensorVariable | tuple[TensorVariable | tuple[TensorVariable, ...], ...]
+
+__all__ = ["householder_product", "qr", "svd", "svdvals"]
+
+
+class QRResult(NamedTuple):
+    """The two factors, named as in NumPy's result."""
+
+    Q: TensorVariable
+    R: TensorVariable
+
+
+_MODES = {"reduced": "economic", "complete": "full"}
+
+
+@composed
+def qr(
+    A: TensorLike,
+    mode: str = "full",
+    overwrite_a: bool = False,
+    pivoting: bool = False,
+    lwork: int | None = None,
+    *,
+    check_finite: bool = True,
+    on_error: str = "nan",
+) -> QRFactors:
+    """Return the QR factors of matrices: ``A = Q @ R`` (as scipy.linalg.qr, and numpy.linalg.qr by its modes' names).
+
+    The last two dimensions are the matrices'.
+
+    Parameters
+    ----------
+    A
+        Matrices ``(..., m, n)``; k is the smaller length.
+    mode
+        ``"full"`` or ``"complete"``: Q ``(..., m, m)`` and R ``(..., m, n)``; ``"economic"`` or ``"reduced"``: Q
+        ``(..., m, k)`` and R ``(..., k, n)``; ``"r"``: R ``(..., m, n)`` alone; ``"raw"``: ``((qr, tau), R)``, where
+        ``qr`` and ``tau`` are what `householder_product` takes and R is ``(..., k, n)``.
+    pivoting
+        Whether to exchange columns so that the diagonal of R does not increase in absolute value. Their positions P,
+        int32, are the last result then: ``A[:, P] = Q @ R``.
+    overwrite_a, lwork, check_finite
+        Taken for SciPy's sake, without effect: rewriting decides where results are computed.
+    on_error
+        What becomes of a matrix with NaN or infinities: ``"nan"``, NaN for its results; ``"raise"``, a `MatrixError`.
+
+    Notes
+    -----
+    By Householder reflections of LAPACK: the diagonal of R may be negative. Derivatives (S. Walter, L. Lehmann and R.
+    Lamour, 2012; D. and J. Roberts, 2020) are defined where the first k columns are linearly independent; through the
+    last m - k columns of a full Q, of results that depend on the space alone which they span; through ``qr`` and
+    ``tau`` there are none.
+    """
+    del lwork
+    for name, flag in (("overwrite_a", overwrite_a), ("check_finite", check_finite)):
+        as_flag(f"qr: {name}", flag)
+    kind = as_choice("qr: mode", mode, ("full", "economic", "r", "raw", "complete", "reduced"))
+    (a,) = as_matrices("qr", A)
+    op = QR(_MODES.get(kind, kind), as_flag("qr: pivoting", pivoting), as_on_error("qr", on_error))
+    found = tensors(op(a, return_list=True))
+    if op.mode == "raw":
+        return (tuple(found[:2]), *found[2:])
+    if len(found) == 1:
+        return found[0]
+    return tuple(found) if op.pivoting else QRResult(*found)
+
+
+@composed
+def householder_product(A: TensorLike, tau: TensorLike) -> TensorVariable:
+    """Return the first n columns of products of k Householder reflections (as torch.linalg.householder_product).
+
+    Parameters
+    ----------
+    A
+        Matrices ``(..., m, n)`` that hold the reflections' vectors below the diagonal, as ``qr(a, mode="raw")`` returns
+        them; at least as many rows as columns.
+    tau
+        Their factors ``(..., k)``, at most n of them.
+
+    Raises
+    ------
+    ShapeError
+        If known lengths are not m >= n >= k.
+    """
+    a, factors = as_matrices("householder_product", A, tau, core=(2, 1))
+    m, n, k = *a.type.shape[-2:], factors.type.shape[-1]
+    known = [length for length in (m, n, k) if length is not None]
+    if sorted(known, reverse=True) != known:
+        msg = f"householder_product: rows >= columns >= factors is needed, got {a.type} and {factors.type}. Slice them."
+        raise ShapeError(msg)
+    result: TensorVariable = HouseholderProduct()(a, factors)
+    return result
+
+
+class SVDResult(NamedTuple):
+    """The three results, named as in NumPy's result."""
+
+    U: TensorVariable
+    S: TensorVariable
+    Vh: TensorVariable
+
+
+@composed
+def svd(
+    a: TensorLike,
+    full_matrices: bool = True,
+    compute_uv: bool = True,
+    hermitian: bool = False,
+    *,
+    overwrite_a: bool = False,
+    check_finite: bool = True,
+    lapack_driver: str = "gesdd",
+    on_error: str = "nan",
+) -> TensorVariable | SVDResult:
+    """Return the singular value decomposition ``A = U @ diag(S) @ Vh`` of matrices (as numpy.linalg.svd).
+
+    Parameters
+    ----------
+    a
+        Matrices ``(..., m, n)``; k is the smaller length.
+    full_matrices
+        Whether U is ``(..., m, m)`` and Vh ``(..., n, n)``; else ``(..., m, k)`` and ``(..., k, n)``.
+    compute_uv
+        Whether all three are returned; else S ``(..., k)`` alone: the singular values, real, in descending order.
+    hermitian
+        Whether the matrices are Hermitian, of which the lower triangle is read: their eigenvalues are computed then.
+    overwrite_a, check_finite, lapack_driver
+        Taken for SciPy's sake, without effect.
+    on_error
+        What becomes of a matrix with NaN or infinities, or for which LAPACK does not converge: ``"nan"``, NaN for its
+        results; ``"raise"``, a `MatrixError`.
+
+    Notes
+    -----
+    Derivatives (M. Giles, 2008; J. Townsend, 2016; Z. Wan and S. Zhang, 2019): of S always, one of several where
+    singular values coincide or are zero; of U and Vh where singular values are distinct and, if m and n differ, not
+    zero. Signs of singular vectors, phases of complex ones, and the further columns of full matrices, are LAPACK's
+    choice: derivatives hold for results that do not depend on it.
+    """
+    for name, flag in (("overwrite_a", overwrite_a), ("check_finite", check_finite)):
+        as_flag(f"svd: {name}", flag)
+    as_choice("svd: lapack_driver", lapack_driver, ("gesdd", "gesvd"))
+    (x,) = as_matrices("svd", a)
+    is_full, has_vectors = as_flag("svd: full_matrices", full_matrices), as_flag("svd: compute_uv", compute_uv)
+    choice = as_on_error("svd", on_error)
+    if as_flag("svd: hermitian", hermitian):
+        return _of_hermitian(x, has_vectors, choice)
+    found = SVD(is_full, has_vectors, choice)(x)
+    return SVDResult(*found) if has_vectors else found
+
+
+def _of_hermitian(x: TensorVariable, has_vectors: bool, on_error: str) -> TensorVariable | SVDResult:
+    """Return the decomposition by eigenvalues: singular values are their sizes, Vh takes their signs."""
+    if not has_vectors:
+        return flip(sort(abs_(Eigvalsh(on_error=on_error)(x))), -1)
+    w, v = Eigh(on_error=on_error)(x)
+    order = expand_dims(flip(argsort(abs_(w)), -1), -2)
+    w, v = take_along_axis(expand_dims(w, -2), order, -1), take_along_axis(v, order, -1)
+    return SVDResult(v, squeeze(abs_(w), -2), adjoint(switch(lt(w, 0), -v, v)))
+
+
+def svdvals(
+    a: TensorLike, overwrite_a: bool = False, check_finite: bool = True, *, on_error: str = "nan"
+) -> TensorVariable:
+    """Return the singular values of matrices in descending order (as scipy.linalg.svdvals, numpy.linalg.svdvals).
+
+    Parameters and derivatives as for `svd`.
+    """
+    for name, flag in (("overwrite_a", overwrite_a), ("check_finite", check_finite)):
+        as_flag(f"svdvals: {name}", flag)
+    (x,) = as_matrices("svdvals", a)
+    result: TensorVariable = SVD(compute_uv=False, on_error=as_on_error("svdvals", on_error))(x)
+    return result
