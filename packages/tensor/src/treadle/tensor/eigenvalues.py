@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
 from treadle.graph import composed, static_op
-from treadle.tensor.arguments import as_choice
 from treadle.tensor.broadcasting import is_zeros
 from treadle.tensor.conversion import cotangent_of, tensors
 from treadle.tensor.dimshuffle import expand_dims
-from treadle.tensor.joining import arange
-from treadle.tensor.matrix_op import ON_ERROR, REAL_OF, MatrixOp
+from treadle.tensor.linear_systems import Solve, of_triangle
+from treadle.tensor.matrix_op import COMPLEX_OF, REAL_OF, MatrixOp, as_on_error, require_finite
 from treadle.tensor.product import adjoint, matmul
-from treadle.tensor.reduction import max_
-from treadle.tensor.scalar.arithmetic import abs_, mul, sub
+from treadle.tensor.reduction import max_, sum_
+from treadle.tensor.scalar.arithmetic import abs_, maximum, mul, sub
 from treadle.tensor.scalar.cast import switch
 from treadle.tensor.scalar.comparison import eq, gt, le
-from treadle.tensor.shape import shape_i
+from treadle.tensor.scalar.logic import bitwise_and
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from treadle.graph import Apply, Variable
+    from treadle.graph import Variable
     from treadle.tensor.variable import TensorVariable
 
-__all__ = ["Eigh", "Eigvalsh"]
+__all__ = ["Eig", "Eigh", "Eigvals", "Eigvalsh"]
 
 
 @static_op
@@ -47,7 +46,7 @@ class _OfHermitian(MatrixOp):
 
     def __post_init__(self) -> None:
         """Check the choice."""
-        as_choice(f"{type(self).__name__}: on_error", self.on_error, ON_ERROR)
+        as_on_error(type(self).__name__, self.on_error)
 
     @property
     def uplo(self) -> Literal["L", "U"]:
@@ -55,41 +54,21 @@ class _OfHermitian(MatrixOp):
         return "L" if self.lower else "U"
 
     @abstractmethod
-    def of_stack(self, a: np.ndarray) -> tuple[np.ndarray, ...]:
+    def computed(self, a: np.ndarray) -> tuple[np.ndarray, ...]:
         """Return the outputs for a stack of finite matrices, by NumPy."""
 
+    def of_stacks(self, *stacks: np.ndarray) -> tuple[np.ndarray, ...] | None:
+        """Return the outputs by NumPy, which takes whole stacks."""
+        (a,) = stacks
+        # What is not finite may lie in the triangle that is not read.
+        return self.computed(a) if np.isfinite(a).all() else None
+
     def of_matrices(self, *matrices: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Return the outputs for one matrix, by NumPy."""
+        """Return the outputs for one matrix."""
         (a,) = matrices
         read = np.tril(a) if self.lower else np.triu(a)
-        if not np.isfinite(read).all():
-            msg = "the triangle that is read has elements that are not finite"
-            raise np.linalg.LinAlgError(msg)
-        return self.of_stack(read)
-
-    def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
-        """Let NumPy compute the whole stack; where one fails, one matrix after the other."""
-        (a,) = inputs
-        if a.shape[-1] == a.shape[-2] and np.isfinite(a).all():
-            try:
-                found = self.of_stack(a)
-            except np.linalg.LinAlgError:
-                pass
-            else:
-                for cell, value in zip(output_storage, found, strict=True):
-                    cell[0] = value
-                return
-        super().perform(node, inputs, output_storage)
-
-    def _term(self, g: TensorVariable, a: TensorVariable) -> TensorVariable:
-        """Return the gradient by what is read, for one by the elements of the whole Hermitian matrix."""
-        both = g + adjoint(g)
-        row, column = (expand_dims(arange(shape_i(a, a.ndim - 1)), d) for d in (1, 0))
-        zero = np.zeros((), a.dtype)
-        off = switch(gt(row, column) if self.lower else gt(column, row), both, zero)
-        # A real diagonal is read, whatever the dtype.
-        diagonal = switch(eq(row, column), mul(both.real, np.array(0.5, REAL_OF[a.dtype])), zero)
-        return cotangent_of(a, off + diagonal)
+        require_finite(read)
+        return self.computed(read)
 
 
 @static_op
@@ -110,7 +89,7 @@ class Eigh(_OfHermitian):
         """Return the real dtype, and the dtype."""
         return [REAL_OF[dtype], dtype]
 
-    def of_stack(self, a: np.ndarray) -> tuple[np.ndarray, ...]:
+    def computed(self, a: np.ndarray) -> tuple[np.ndarray, ...]:
         """Return eigenvalues and eigenvectors."""
         return tuple(np.linalg.eigh(a, self.uplo))
 
@@ -124,12 +103,12 @@ class Eigh(_OfHermitian):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Return V (diag(dw) + F * (V^H dV)) V^H, where F is 1 / (w_j - w_i) (M. Giles, 2008, section 3.1)."""
-        (a,), (w, v) = tensors(inputs), tensors(outputs)
-        of_values, of_vectors = tensors(cotangents)
+        del inputs
+        (w, v), (of_values, of_vectors) = tensors(outputs), tensors(cotangents)
         inner = mul(v, expand_dims(of_values, -2))
         if not is_zeros(of_vectors):
             inner = inner + matmul(v, mul(_inverse_gaps(w), matmul(adjoint(v), of_vectors)))
-        return [self._term(matmul(inner, adjoint(v)), a)]
+        return [of_triangle(matmul(inner, adjoint(v)), self.lower, hermitian=True)]
 
 
 @static_op
@@ -146,7 +125,7 @@ class Eigvalsh(_OfHermitian):
         """Return the real dtype."""
         return [REAL_OF[dtype]]
 
-    def of_stack(self, a: np.ndarray) -> tuple[np.ndarray, ...]:
+    def computed(self, a: np.ndarray) -> tuple[np.ndarray, ...]:
         """Return the eigenvalues."""
         return (np.linalg.eigvalsh(a, self.uplo),)
 
@@ -158,7 +137,124 @@ class Eigvalsh(_OfHermitian):
         del outputs
         (a,), (of_values,) = tensors(inputs), tensors(cotangents)
         _, v = Eigh(self.lower, self.on_error)(a)
-        return [self._term(matmul(mul(v, expand_dims(of_values, -2)), adjoint(v)), a)]
+        g = matmul(mul(v, expand_dims(of_values, -2)), adjoint(v))
+        return [of_triangle(g, self.lower, hermitian=True)]
+
+
+@static_op
+class _OfSquare(MatrixOp):
+    """Base of ops on square matrices of any kind; what they return is complex.
+
+    Parameters
+    ----------
+    on_error
+        What becomes of matrices that are not finite, or for which LAPACK does not converge.
+    """
+
+    on_error: str = "nan"
+
+    # LAPACK may not end with NaN.
+    check_finite: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        """Check the choice."""
+        as_on_error(type(self).__name__, self.on_error)
+
+    def output_dtypes(self, dtype: str) -> Sequence[str]:
+        """Return the complex dtype, for all outputs."""
+        return [COMPLEX_OF[dtype]] * len(self.cores[1])
+
+    @abstractmethod
+    def computed(self, a: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Return the outputs for a stack of finite matrices, by NumPy, which returns real ones where all are."""
+
+    def of_stacks(self, *stacks: np.ndarray) -> tuple[np.ndarray, ...] | None:
+        """Return the outputs by NumPy, which takes whole stacks."""
+        (a,) = stacks
+        require_finite(a)
+        return tuple(x.astype(COMPLEX_OF[a.dtype.name], copy=False) for x in self.computed(a))
+
+    def of_matrices(self, *matrices: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Return the outputs for one matrix."""
+        (a,) = matrices
+        require_finite(a)
+        return self.computed(a)
+
+
+@static_op
+class Eig(_OfSquare):
+    """The eigenvalues of square matrices and their right eigenvectors, in LAPACK's order.
+
+    Outputs: the eigenvalues, and matrices of which each column is an eigenvector of length 1, both complex. As LAPACK
+    leaves them, a component of largest size is real, which decides the phase of a vector up to sign.
+
+    Derivatives are those of vectors with this length and phase. Where two eigenvalues coincide, to rounding of the
+    largest, the terms of their vectors along each other are left out, as in `Eigh`; a defective matrix, which has too
+    few eigenvectors, has no derivative.
+    """
+
+    signature = "(m,m)->(m),(m,m)"
+
+    def computed(self, a: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Return eigenvalues and eigenvectors."""
+        return tuple(np.linalg.eig(a))
+
+    @composed
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Return V^-H (diag(dw) + ...) V^H (M. Giles, 2008, section 3.1; C. Boeddeker et al., 2017, for the length)."""
+        (a,), (w, v) = tensors(inputs), tensors(outputs)
+        of_values, of_vectors = tensors(cotangents)
+        turned = adjoint(v)
+        inner = mul(expand_dims(of_values, -1), turned)
+        if not is_zeros(of_vectors):
+            # A vector moves by V Q, and by a multiple of itself that keeps its length and its phase.
+            along = sum_(mul(v.conj(), of_vectors), axis=-2, keepdims=True)
+            moved = of_vectors - mul(v, along.real) - _of_phase(v, along.imag)
+            inner = inner + matmul(mul(_inverse_gaps(w).conj(), matmul(turned, moved)), turned)
+        return [cotangent_of(a, Solve()(turned, inner))]
+
+
+@static_op
+class Eigvals(_OfSquare):
+    """The eigenvalues of square matrices, complex, in LAPACK's order.
+
+    Where eigenvalues coincide they have no derivative in general; what is returned is that of `Eig`.
+    """
+
+    signature = "(m,m)->(m)"
+
+    def computed(self, a: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Return the eigenvalues."""
+        return (np.linalg.eigvals(a),)
+
+    @composed
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Return V^-H diag(dw) V^H, with the eigenvectors that are computed for it (M. Giles, 2008, section 3.1)."""
+        del outputs
+        (a,), (of_values,) = tensors(inputs), tensors(cotangents)
+        _, v = Eig(self.on_error)(a)
+        turned = adjoint(v)
+        return [cotangent_of(a, Solve()(turned, mul(expand_dims(of_values, -1), turned)))]
+
+
+def _of_phase(v: TensorVariable, turned: TensorVariable) -> TensorVariable:
+    """Return the cotangent of the largest real component of each vector, which stays real when all are turned.
+
+    `turned` says by how much the cost changes with the angle. A vector without a real component, as other libraries
+    than LAPACK may make them, has any phase.
+    """
+    size = switch(eq(v.imag, 0), abs_(v.real), np.zeros((), REAL_OF[v.dtype]))
+    largest = max_(size, axis=-2, keepdims=True, initial=0)
+    held = bitwise_and(eq(size, largest), gt(size, 0))
+    # Components of equal size share it.
+    count = maximum(sum_(held, axis=-2, keepdims=True), 1)
+    zero, one = np.zeros((), size.dtype), np.ones((), size.dtype)
+    share = switch(held, turned / switch(held, v.real * count, one), zero)
+    return mul(share, np.array(1j, v.dtype))
 
 
 def _inverse_gaps(w: TensorVariable) -> TensorVariable:

@@ -31,7 +31,7 @@ LAZY = {
     "determinants": "Det SLogDet",
     "diagonals": "AllocDiag ExtractDiag diag diagflat diagonal extract_diag fill_diagonal fill_diagonal_offset identity_like trace",
     "editing": "append delete insert trim_zeros",
-    "eigenvalues": "Eigh Eigvalsh",
+    "eigenvalues": "Eig Eigh Eigvals Eigvalsh",
     "einstein": "einsum",
     "external_op": "ExternalOp wrap_external",
     "filtering": "convolve correlate",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 F = "eigenvalues"
 COMPLEX = ("complex64", "complex128")
-LEFT_OUT = dict.fromkeys((tt.Eigh, tt.Eigvalsh), ("bool", *INTEGERS))
+LEFT_OUT = dict.fromkeys((tt.Eig, tt.Eigh, tt.Eigvals, tt.Eigvalsh), ("bool", *INTEGERS))
 _VARIANTS = ("plain", "broadcast", "empty", "fortran", "strided", "reversed", "readonly")
 _STACK = of_shape((2, 3, 3), broadcast=(1, 3, 3), empty=(0, 3, 3), domain=SMALL)
 _MATRIX = of_shape((3, 3), domain=SMALL)
@@ -31,6 +31,13 @@ _APART = np.diag([-3, 1, 6]).astype("int8")
 def _hermitian(xp: Any, x: Any, **options: Any) -> tuple[Any, ...]:
     w, v = xp.eigh(x + _APART, **options)
     return w, abs(v), (v * w[..., None, :] ** 2) @ v.conj().swapaxes(-1, -2)
+
+
+def _square(xp: Any, x: Any, **options: Any) -> tuple[Any, ...]:
+    w, v = xp.eig(x + _APART, **options)
+    rebuilt = v * w[..., None, :] @ xp.inv(v)
+    # NumPy returns real numbers where all are.
+    return abs(v), rebuilt + 0j
 
 
 def _sample(
@@ -50,5 +57,10 @@ SAMPLES: tuple[Sample, ...] = (
     _sample("eigh_upper", _hermitian, _MATRIX, options={"UPLO": "U"}, own={"on_error": "raise"}, order=1),
     _sample("eigvalsh", lambda xp, x: xp.eigvalsh(x + _APART)),
     _sample("eigvalsh_upper", lambda xp, x, **options: xp.eigvalsh(x + _APART, UPLO="U", **options), _MATRIX,
+            own={"on_error": "raise"}, order=1),
+    _sample("eig", _square),
+    _sample("eig_of_matrix", _square, _MATRIX, own={"on_error": "raise"}, order=1),
+    _sample("eigvals", lambda xp, x: xp.eigvals(x + _APART) + 0j),
+    _sample("eigvals_of_matrix", lambda xp, x, **options: xp.eigvals(x + _APART, **options) + 0j, _MATRIX,
             own={"on_error": "raise"}, order=1),
 )  # fmt: skip

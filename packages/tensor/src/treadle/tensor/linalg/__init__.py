@@ -6,7 +6,7 @@ from treadle.config import lazy_names
 
 # For each module here its public names: its ``__all__``. One line for each module, however long: it is a table.
 LAZY: dict[str, str] = {
-    "eigenvalues": "eigh eigvalsh",
+    "eigenvalues": "eig eigh eigvals eigvalsh",
     "inverses": "SlogdetResult det inv matrix_power slogdet tensorinv tensorsolve",
     "matrix_equations": "solve_continuous_lyapunov solve_sylvester",
     "matrix_functions": "expm expm_frechet",

@@ -5,18 +5,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple, overload
 
 from treadle.config import text_of
-from treadle.graph import as_flag
+from treadle.graph import as_flag, composed
 from treadle.tensor.arguments import as_choice, as_integer, as_items
-from treadle.tensor.eigenvalues import Eigh, Eigvalsh
-from treadle.tensor.errors import ArgumentError
-from treadle.tensor.matrix_op import as_matrices, as_on_error
+from treadle.tensor.conversion import tensors
+from treadle.tensor.dimshuffle import expand_dims
+from treadle.tensor.eigenvalues import Eig, Eigh, Eigvals, Eigvalsh
+from treadle.tensor.errors import ArgumentError, ShapeError
+from treadle.tensor.joining import arange
+from treadle.tensor.linalg.positive_definite import cholesky
+from treadle.tensor.linalg.triangular_systems import solve_triangular
+from treadle.tensor.matrix_op import as_matrices, as_on_error, as_square_matrices
+from treadle.tensor.product import adjoint, matmul
+from treadle.tensor.scalar.cast import cast, switch
+from treadle.tensor.scalar.comparison import eq
+from treadle.tensor.shape import shape_i
+from treadle.tensor.triangles import tril, triu
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.tensor.variable import TensorLike, TensorVariable
 
-__all__ = ["eigh", "eigvalsh"]
+__all__ = ["eig", "eigh", "eigvals", "eigvalsh"]
 
 _STANDARD = ("ev", "evd", "evr", "evx")
 _GENERALISED = ("gv", "gvd", "gvx")
@@ -29,12 +39,19 @@ class EighResult(NamedTuple):
     eigenvectors: TensorVariable
 
 
+class EigResult(NamedTuple):
+    """Eigenvalues, and matrices of which each column is an eigenvector."""
+
+    eigenvalues: TensorVariable
+    eigenvectors: TensorVariable
+
+
 @overload
 def eigh(
     a: TensorLike,
     b: TensorLike | str | None = None,
     lower: bool = True,
-    UPLO: str | None = None,  # noqa: N803 - NumPy's name
+    UPLO: str | None = None,
     driver: str | None = "evr",
     *,
     eigvals_only: Literal[False] = False,
@@ -53,7 +70,7 @@ def eigh(
     a: TensorLike,
     b: TensorLike | str | None = None,
     lower: bool = True,
-    UPLO: str | None = None,  # noqa: N803 - NumPy's name
+    UPLO: str | None = None,
     driver: str | None = "evr",
     *,
     eigvals_only: Literal[True],
@@ -71,7 +88,7 @@ def eigh(
     a: TensorLike,
     b: TensorLike | str | None = None,
     lower: bool = True,
-    UPLO: str | None = None,  # noqa: N803 - NumPy's name
+    UPLO: str | None = None,
     driver: str | None = "evr",
     *,
     eigvals_only: bool = False,
@@ -94,9 +111,11 @@ def eigh(
     a
         Matrices; integers are converted to float64.
     b
-        A letter here is taken for `UPLO`, which stands second in numpy.linalg.eigh.
+        Positive definite matrices, for the generalised problem that `type` says; it is solved by their Cholesky factors
+        L. Vectors then have length 1 under b, or under its inverse for type 3. A letter here is taken for `UPLO`, which
+        stands second in numpy.linalg.eigh.
     lower
-        Whether the lower triangle of the matrices is read, or the upper one. What is not read has gradient 0.
+        Whether the lower triangle of a and b is read, or the upper one. What is not read has gradient 0.
     UPLO
         ``"L"`` or ``"U"``, in place of `lower`.
     driver, overwrite_a, overwrite_b, check_finite
@@ -104,19 +123,21 @@ def eigh(
     eigvals_only
         Whether to return the eigenvalues alone, as `eigvalsh`.
     type
-        Which generalised problem.
+        1 for a x = w b x, 2 for a b x = w x, 3 for b a x = w x.
     subset_by_index
         The first and the last of the eigenvalues wanted, counted from 0; all if None.
     subset_by_value
         None: how many eigenvalues lie between two values is known only when the program runs.
     on_error
-        What becomes of a matrix that is not finite in what is read, or for which LAPACK does not converge: ``"nan"``
-        fills its results with NaN, ``"raise"`` raises a `MatrixError`.
+        What becomes of a matrix that is not finite in what is read, for which LAPACK does not converge, or whose b is
+        not positive definite: ``"nan"`` fills its results with NaN, ``"raise"`` raises a `MatrixError`.
 
     Raises
     ------
     ArgumentError
         For a choice that there is not.
+    ShapeError
+        If matrices are known not to be square.
 
     Examples
     --------
@@ -126,22 +147,16 @@ def eigh(
     array([1., 3.])
     """
     del overwrite_a, overwrite_b, check_finite
-    matrices, low = _arguments("eigh", a, b, lower, UPLO, driver)
-    del type
-    chosen = _subset("eigh", subset_by_index, subset_by_value, matrices.type.shape[-1])
-    failing = as_on_error("eigh", on_error)
-    if as_flag("eigh: eigvals_only", eigvals_only):
-        values: TensorVariable = Eigvalsh(low, failing)(matrices)
-        return values if chosen is None else values[..., chosen]
-    w, v = Eigh(low, failing)(matrices)
-    return EighResult(w, v) if chosen is None else EighResult(w[..., chosen], v[..., chosen])
+    vectors = not as_flag("eigh: eigvals_only", eigvals_only)
+    w, *v = _solved("eigh", a, b, lower, UPLO, driver, type, subset_by_index, subset_by_value, on_error, vectors)
+    return EighResult(w, *v) if vectors else w
 
 
 def eigvalsh(
     a: TensorLike,
     b: TensorLike | str | None = None,
     lower: bool = True,
-    UPLO: str | None = None,  # noqa: N803 - NumPy's name
+    UPLO: str | None = None,
     *,
     overwrite_a: bool = False,
     overwrite_b: bool = False,
@@ -156,26 +171,179 @@ def eigvalsh(
 
     Parameters are those of `eigh`.
     """
-    return eigh(
-        a, b, lower, UPLO, driver, eigvals_only=True, overwrite_a=overwrite_a, overwrite_b=overwrite_b, type=type,
-        check_finite=check_finite, subset_by_index=subset_by_index, subset_by_value=subset_by_value, on_error=on_error,
-    )  # fmt: skip
+    del overwrite_a, overwrite_b, check_finite
+    given = (lower, UPLO, driver, type, subset_by_index, subset_by_value, on_error, False)
+    return _solved("eigvalsh", a, b, *given)[0]
 
 
-def _arguments(
-    what: str, a: TensorLike, b: TensorLike | str | None, lower: bool, uplo: str | None, driver: str | None
-) -> tuple[TensorVariable, bool]:
-    """Return the matrices, and whether their lower triangles are read."""
-    if b is not None and not isinstance(b, str):
-        msg = f"{what}: the generalised problem is not computed yet, got b={text_of(b)}. Use inv(b) @ a with eig."
+@overload
+def eig(
+    a: TensorLike,
+    b: None = None,
+    left: Literal[False] = False,
+    right: Literal[True] = True,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+    homogeneous_eigvals: Literal[False] = False,
+    *,
+    on_error: str = "nan",
+) -> EigResult: ...
+
+
+@overload
+def eig(
+    a: TensorLike,
+    b: None = None,
+    left: Literal[False] = False,
+    *,
+    right: Literal[False],
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+    homogeneous_eigvals: Literal[False] = False,
+    on_error: str = "nan",
+) -> TensorVariable: ...
+
+
+def eig(
+    a: TensorLike,
+    b: None = None,
+    left: bool = False,
+    right: bool = True,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+    homogeneous_eigvals: bool = False,
+    *,
+    on_error: str = "nan",
+) -> EigResult | TensorVariable:
+    """Return the eigenvalues and right eigenvectors of square matrices (as scipy.linalg.eig).
+
+    Both are complex, also where all are real, which NumPy finds out from the values and then returns real ones. The
+    order is LAPACK's; ``v[..., :, i]`` is the eigenvector of ``w[..., i]``, of length 1, and a component of largest
+    size is real. Derivatives are of vectors that are made so (see `Eig`).
+
+    Parameters
+    ----------
+    a
+        Square matrices; integers are converted to float64.
+    b, left, homogeneous_eigvals
+        None and False. For the generalised problem solve(b, a) can be passed, or `qz` used; left eigenvectors are the
+        right ones of the conjugate transpose.
+    right
+        Whether to return eigenvectors; the eigenvalues alone if not, as `eigvals`.
+    overwrite_a, overwrite_b, check_finite
+        As in SciPy, without effect: matrices are always checked.
+    on_error
+        What becomes of a matrix that is not finite, or for which LAPACK does not converge: ``"nan"`` fills its results
+        with NaN, ``"raise"`` raises a `MatrixError`.
+
+    Raises
+    ------
+    ArgumentError
+        For the generalised problem, and for left eigenvectors.
+    """
+    del overwrite_a, overwrite_b, check_finite
+    _standard("eig", b, homogeneous_eigvals)
+    if as_flag("eig: left", left):
+        msg = "eig: left eigenvectors are not computed. Take the right ones of a.conj().mT, in the order of w.conj()."
         raise ArgumentError(msg)
+    if not as_flag("eig: right", right):
+        return eigvals(a, on_error=on_error)
+    return EigResult(*Eig(as_on_error("eig", on_error))(as_square_matrices("eig", a)))
+
+
+def eigvals(
+    a: TensorLike,
+    b: None = None,
+    overwrite_a: bool = False,
+    check_finite: bool = True,
+    homogeneous_eigvals: bool = False,
+    *,
+    on_error: str = "nan",
+) -> TensorVariable:
+    """Return the eigenvalues of square matrices, complex, in LAPACK's order (as scipy.linalg.eigvals).
+
+    Parameters are those of `eig`.
+    """
+    del overwrite_a, check_finite
+    _standard("eigvals", b, homogeneous_eigvals)
+    values: TensorVariable = Eigvals(as_on_error("eigvals", on_error))(as_square_matrices("eigvals", a))
+    return values
+
+
+def _standard(what: str, b: object, homogeneous: object) -> None:
+    """Refuse the generalised problem."""
+    if b is not None or homogeneous is not False:
+        msg = (
+            f"{what}: the generalised problem is not computed, got b={text_of(b)} and "
+            f"homogeneous_eigvals={text_of(homogeneous)}. Pass solve(b, a) where b is regular; see qz otherwise."
+        )
+        raise ArgumentError(msg)
+
+
+def _solved(
+    what: str,
+    a: TensorLike,
+    b: TensorLike | str | None,
+    lower: bool,
+    uplo: str | None,
+    driver: str | None,
+    kind: int,
+    by_index: Sequence[int] | None,
+    by_value: None,
+    on_error: str,
+    vectors: bool,
+) -> list[TensorVariable]:
+    """Return the eigenvalues that are wanted, and the vectors where these are."""
     letter = b if isinstance(b, str) else uplo
-    if isinstance(letter, str):
-        letter = letter.upper()
-    chosen = as_choice(f"{what}: UPLO", letter, ("L", "U", None))
+    chosen = as_choice(f"{what}: UPLO", letter.upper() if isinstance(letter, str) else letter, ("L", "U", None))
+    low = as_flag(f"{what}: lower", lower) if chosen is None else chosen == "L"
+    failing = as_on_error(what, on_error)
     as_choice(f"{what}: driver", driver, (*_STANDARD, *_GENERALISED, None))
-    (matrices,) = as_matrices(what, a)
-    return matrices, as_flag(f"{what}: lower", lower) if chosen is None else chosen == "L"
+    if as_integer(f"{what}: type", kind) not in {1, 2, 3}:
+        msg = f"{what}: type must be 1, 2 or 3, got {kind}."
+        raise ArgumentError(msg)
+    matrices, factor = as_square_matrices(what, a), None
+    if b is not None and not isinstance(b, str):
+        matrices, factor = _reduced(what, matrices, as_square_matrices(what, b), low, kind, failing)
+    elif driver in _GENERALISED:
+        msg = f"{what}: the driver {driver} is for generalised problems. Pass b, or leave the driver out."
+        raise ArgumentError(msg)
+    wanted = _subset(what, by_index, by_value, matrices.type.shape[-1])
+    results = tensors((Eigh if vectors else Eigvalsh)(low, failing)(matrices, return_list=True))
+    if wanted is not None:
+        results = [x[..., wanted] for x in results]
+    if vectors and factor is not None:
+        w, v = results
+        back = matmul(factor, v) if kind == 3 else solve_triangular(factor, v, "C", lower=True, b_ndim=2)
+        return [w, back]
+    return results
+
+
+@composed
+def _reduced(
+    what: str, a: TensorLike, b: TensorLike, lower: bool, kind: int, on_error: str
+) -> tuple[TensorVariable, TensorVariable]:
+    """Return Hermitian matrices with the eigenvalues of a generalised problem, and L of b = L L^H.
+
+    They are L^-1 a L^-H for a x = w b x, else L^H a L, as LAPACK's sygst makes them.
+    """
+    matrices, others = as_matrices(what, a, b)
+    n, m = matrices.type.shape[-1], others.type.shape[-1]
+    if n is not None and m is not None and n != m:
+        msg = f"{what}: a and b must be matrices of one shape, got {n} and {m} rows: {matrices.type}, {others.type}."
+        raise ShapeError(msg)
+    factor = cholesky(others, lower, on_error=on_error)
+    factor = factor if lower else adjoint(factor)
+    half = tril(matrices) if lower else triu(matrices)
+    row, column = (expand_dims(arange(shape_i(half, -1)), axis) for axis in (1, 0))
+    full = switch(eq(row, column), cast(half.real, half.dtype), half + adjoint(half))
+    if kind > 1:
+        return matmul(adjoint(factor), matmul(full, factor)), factor
+    once = solve_triangular(factor, full, lower=True, b_ndim=2, on_error=on_error)
+    return solve_triangular(factor, adjoint(once), lower=True, b_ndim=2, on_error=on_error), factor
 
 
 def _subset(what: str, by_index: Sequence[int] | None, by_value: object, n: int | None) -> slice | None:
