@@ -9,9 +9,9 @@ import pytest
 
 import treadle.tensor as tt
 from treadle.tensor import linalg
-from treadle.tensor.lazy import LAZY
+from treadle.tensor.lazy import LAZY, LINALG
 
-TABLES = {tt: LAZY, linalg: linalg.LAZY}
+TABLES = {tt: LAZY, linalg: LINALG}
 ROWS = [(package.__name__, module, names) for package, table in TABLES.items() for module, names in table.items()]
 
 

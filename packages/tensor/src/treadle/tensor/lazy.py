@@ -94,6 +94,21 @@ LAZY = {
     "undefined_gradients": "grad_not_implemented grad_undefined",
     "windows": "bartlett blackman hamming hanning kaiser",
 }
+# The same for the modules of `treadle.tensor.linalg`.
+LINALG = {
+    "eigenvalues": "eig eigh eigvals eigvalsh",
+    "inverses": "SlogdetResult det inv matrix_power slogdet tensorinv tensorsolve",
+    "matrix_equations": "solve_continuous_lyapunov solve_sylvester",
+    "matrix_functions": "expm expm_frechet",
+    "orthogonal": "householder_product qr svd svdvals",
+    "positive_definite": "cho_factor cho_solve cholesky",
+    "structured": "block_diag",
+    "systems": "solve",
+    "triangular_systems": "solve_triangular",
+}
+# Ops of linear algebra, and functions that are not of linear algebra only: names of `treadle.tensor` that are found in
+# `treadle.tensor.linalg` too.
+LINALG_TOO = "BlockDiagonal Cholesky CholeskySolve Det HouseholderProduct MatrixInverse QR SLogDet SVD Solve SolveTriangular cross diagonal kron matmul matrix_dot matrix_norm matrix_transpose multi_dot norm outer tensordot trace vecdot vector_norm"
 # Modules that are public themselves, as in ``treadle.tensor.special.softmax``.
 SUBMODULES: tuple[str, ...] = ("fft", "linalg", "optimize", "signal", "special")
 NAMES = [*(name for names in LAZY.values() for name in names.split()), *SUBMODULES]
@@ -102,6 +117,10 @@ PATHS = ("basic", "extra_ops", "math", "sharedvar", "subtensor", "type", "utils"
 _MODULES = LAZY | {name: name for name in (*SUBMODULES, *PATHS)}
 # What `treadle.tensor` finds names in, by full names of modules.
 MODULES = {f"treadle.tensor.{module}": names for module, names in _MODULES.items()}
+# What `treadle.tensor.linalg` finds names in.
+LINALG_MODULES = {f"treadle.tensor.linalg.{module}": names for module, names in LINALG.items()} | {
+    "treadle.tensor": LINALG_TOO
+}
 
 
 def lazy_scipy_module(name: str) -> ModuleType:

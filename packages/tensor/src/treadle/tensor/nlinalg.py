@@ -5,11 +5,14 @@ from typing import TYPE_CHECKING
 from treadle.config import lazy_names
 
 if TYPE_CHECKING:
-    from treadle.tensor import *  # noqa: F403
+    from treadle.tensor.linalg import *  # noqa: F403
 else:
     __getattr__ = lazy_names(
         __name__,
         {
-            "treadle.tensor": "kron matrix_dot norm trace",
+            "treadle.tensor.linalg": (
+                "Det Eig Eigh Lstsq MatrixInverse SLogDet SVD det eig eigh inv kron lstsq matrix_dot matrix_power "
+                "norm pinv slogdet svd tensorinv tensorsolve trace"
+            ),
         },
     )

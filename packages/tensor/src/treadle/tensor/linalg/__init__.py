@@ -3,23 +3,7 @@
 from typing import TYPE_CHECKING
 
 from treadle.config import lazy_names
-
-# For each module here its public names: its ``__all__``. One line for each module, however long: it is a table.
-LAZY: dict[str, str] = {
-    "eigenvalues": "eig eigh eigvals eigvalsh",
-    "inverses": "SlogdetResult det inv matrix_power slogdet tensorinv tensorsolve",
-    "matrix_equations": "solve_continuous_lyapunov solve_sylvester",
-    "matrix_functions": "expm expm_frechet",
-    "orthogonal": "householder_product qr svd svdvals",
-    "positive_definite": "cho_factor cho_solve cholesky",
-    "structured": "block_diag",
-    "systems": "solve",
-    "triangular_systems": "solve_triangular",
-}
-# Ops, and functions that are not of linear algebra only, by the modules that they are found in.
-ELSEWHERE = {
-    "treadle.tensor": "BlockDiagonal Cholesky CholeskySolve Det HouseholderProduct MatrixInverse QR SLogDet SVD Solve SolveTriangular cross diagonal kron matmul matrix_dot matrix_norm matrix_transpose multi_dot norm outer tensordot trace vecdot vector_norm",
-}
+from treadle.tensor.lazy import LINALG_MODULES
 
 if TYPE_CHECKING:
     from treadle.tensor import *  # noqa: F403
@@ -33,6 +17,4 @@ if TYPE_CHECKING:
     from treadle.tensor.linalg.systems import *  # noqa: F403
     from treadle.tensor.linalg.triangular_systems import *  # noqa: F403
 else:
-    __getattr__ = lazy_names(
-        __name__, {**{f"{__name__}.{module}": names for module, names in LAZY.items()}, **ELSEWHERE}
-    )
+    __getattr__ = lazy_names(__name__, LINALG_MODULES)
