@@ -97,6 +97,7 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.array_functions import *  # noqa: F403
     from treadle.tensor.assertion import *  # noqa: F403
     from treadle.tensor.assumption import *  # noqa: F403
+    from treadle.tensor.banded import *  # noqa: F403
     from treadle.tensor.block_diagonal import *  # noqa: F403
     from treadle.tensor.blockwise import *  # noqa: F403
     from treadle.tensor.calculus import *  # noqa: F403

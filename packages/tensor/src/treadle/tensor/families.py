@@ -71,6 +71,7 @@ FAMILIES = (
     "inverse",
     "linear_systems",
     "block_diagonal",
+    "banded",
 )
 
 

@@ -13,6 +13,7 @@ LAZY = {
     "array_functions": "array asanyarray asarray ascontiguousarray astype copy empty empty_like isscalar ndim permute_dims ravel size",
     "assertion": "Assert CheckAndRaise assert_op",
     "assumption": "FACTS SpecifyAssumptions assume",
+    "banded": "SolveBanded SolveHermitianBanded",
     "block_diagonal": "BlockDiagonal",
     "blockwise": "Blockwise",
     "calculus": "cumulative_trapezoid diff ediff1d gradient trapezoid",
@@ -96,6 +97,7 @@ LAZY = {
 }
 # The same for the modules of `treadle.tensor.linalg`.
 LINALG = {
+    "banded_systems": "solve_banded solveh_banded",
     "eigenvalues": "eig eigh eigvals eigvalsh",
     "inverses": "SlogdetResult det inv matrix_power slogdet tensorinv tensorsolve",
     "matrix_equations": "solve_continuous_lyapunov solve_sylvester",
@@ -108,7 +110,7 @@ LINALG = {
 }
 # Ops of linear algebra, and functions that are not of linear algebra only: names of `treadle.tensor` that are found in
 # `treadle.tensor.linalg` too.
-LINALG_TOO = "BlockDiagonal Cholesky CholeskySolve Det HouseholderProduct MatrixInverse QR SLogDet SVD Solve SolveTriangular cross diagonal kron matmul matrix_dot matrix_norm matrix_transpose multi_dot norm outer tensordot trace vecdot vector_norm"
+LINALG_TOO = "BlockDiagonal Cholesky CholeskySolve Det HouseholderProduct MatrixInverse QR SLogDet SVD Solve SolveBanded SolveHermitianBanded SolveTriangular cross diagonal kron matmul matrix_dot matrix_norm matrix_transpose multi_dot norm outer tensordot trace vecdot vector_norm"
 # Modules that are public themselves, as in ``treadle.tensor.special.softmax``.
 SUBMODULES: tuple[str, ...] = ("fft", "linalg", "optimize", "signal", "special")
 NAMES = [*(name for names in LAZY.values() for name in names.split()), *SUBMODULES]

@@ -67,9 +67,9 @@ class MatrixOp(TensorOp):
     Attributes
     ----------
     signature
-        Core dimensions, such as ``(m,m),(m,n)->(m,n)``: a name stands for one length. Outputs may also have numbers,
-        the smaller of two lengths, ``min(m,n)``, sums, ``m+n``, and differences, ``m-2``, which are 0 at least. An op
-        whose fields decide it has a property of this name.
+        Core dimensions, such as ``(m,m),(m,n)->(m,n)``: a name stands for one length, and a number for itself.
+        Outputs may also have the smaller of two lengths, ``min(m,n)``, sums, ``m+n``, and differences, ``m-2``, which
+        are 0 at least. An op whose fields decide it has a property of this name.
     dtypes
         Dtypes that it computes with; None for any.
     on_error
@@ -144,7 +144,7 @@ class MatrixOp(TensorOp):
         lengths: dict[str, int | None] = {}
         for kind, core in zip(kinds, given, strict=True):
             for name, n in zip(core, kind.shape[batch_ndim:], strict=True):
-                known = lengths.get(name)
+                known = int(name) if name.isdigit() else lengths.get(name)
                 if known is not None and n is not None and known != n:
                     msg = f"{self}: the lengths {name} of {self.signature} must be equal, got {known} and {n}: {shown}."
                     raise ShapeError(msg)
@@ -207,7 +207,7 @@ class MatrixOp(TensorOp):
         lengths: dict[str, int | None] = {}
         for x, core in zip(inputs, cores_of(self.signature)[0], strict=True):
             for name, n in zip(core, x.shape[batch_ndim:], strict=True):
-                if lengths.setdefault(name, n) != n:
+                if lengths.setdefault(name, int(name) if name.isdigit() else n) != n:
                     shown = ", ".join(str(value.shape) for value in inputs)
                     msg = f"{self}: the lengths {name} of {self.signature} must be equal, got the shapes {shown}."
                     raise ShapeError(msg)

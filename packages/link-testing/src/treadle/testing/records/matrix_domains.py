@@ -46,5 +46,19 @@ class PositiveDefinite(Domain):
         return np.asarray(x @ x.conj().swapaxes(-1, -2) + np.eye(shape[-1])).astype(dtype)
 
 
+@dataclass(frozen=True, slots=True)
+class Diagonals(Domain):
+    """Diagonals of banded matrices as rows, of which that numbered `main` is the largest."""
+
+    special: bool = False
+    main: int = 0
+
+    def draw(self, rng: np.random.Generator, dtype: np.dtype, shape: tuple[int, ...]) -> Array:
+        """Return small random numbers, with more than 1 in one row."""
+        x = 0.2 * UNIT.draw(rng, np.result_type(dtype, "float64"), shape)
+        x[..., self.main, :] += 1.5
+        return np.asarray(x).astype(dtype)
+
+
 DOMINANT = Dominant()
 POSITIVE_DEFINITE = PositiveDefinite()

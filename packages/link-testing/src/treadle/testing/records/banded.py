@@ -1,0 +1,66 @@
+"""Records of systems of banded matrices."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from treadle import tensor as tt
+from treadle.testing.domain import UNIT
+from treadle.testing.records.matrix_domains import FEW_OF_MATRICES, INEXACT, LOSSY, OF_MATRICES, Diagonals
+from treadle.testing.records.structured import of_shape
+from treadle.testing.sample import DISCRETE, Sample
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from treadle.testing.domain import Array
+    from treadle.testing.sample import Function, Operand, Traits
+
+F = "banded"
+linalg = tt.linalg
+LEFT_OUT = dict.fromkeys((tt.SolveBanded, tt.SolveHermitianBanded), DISCRETE)
+_SIDES = of_shape((2, 5, 2), broadcast=(2, 5, 1), empty=(2, 0, 2), long=(1, 17, 3), domain=UNIT)
+
+
+def _diagonals(n: int, main: int) -> Operand:
+    return of_shape((2, n, 5), broadcast=(1, n, 5), empty=(2, n, 0), long=(2, n, 17), domain=Diagonals(main=main))
+
+
+def _of(name: str, build: Function, oracle: Function, *operands: Operand, **record: Unpack[Traits]) -> Sample:
+    given: Traits = {
+        "dtypes": INEXACT, "variants": OF_MATRICES, "wrt": (0, 1), "tolerances": LOSSY, "optional": True, **record,
+    }  # fmt: skip
+    return Sample(name, F, build, oracle, operands, **given)
+
+
+def _whole(ab: Array, above: int, hermitian: bool = False) -> Array:
+    n = ab.shape[-1]
+    made = np.zeros((*ab.shape[:-2], n, n), ab.dtype)
+    for k in range(ab.shape[-2]):
+        for j in range(n):
+            i = j + k - above
+            if 0 <= i < n:
+                made[..., i, j] = ab[..., k, j]
+                if hermitian:
+                    made[..., j, i] = ab[..., k, j].conj() if i != j else ab[..., k, j].real
+    return made
+
+
+def _solved(ab: Array, b: Array, above: int, hermitian: bool = False) -> Array:
+    return np.linalg.solve(_whole(ab, above, hermitian), b)
+
+
+SAMPLES: tuple[Sample, ...] = (
+    _of("solve_banded", partial(linalg.solve_banded, (2, 1)), partial(_solved, above=1), _diagonals(4, 1), _SIDES),
+    _of("solve_tridiagonal", partial(linalg.solve_banded, (1, 1), check_finite=False), partial(_solved, above=1),
+        _diagonals(3, 1), _SIDES, order=1),
+    _of("solve_banded_that_raises", partial(linalg.solve_banded, (0, 2), on_error="raise"), partial(_solved, above=2),
+        _diagonals(3, 2), _SIDES, order=1, variants=FEW_OF_MATRICES),
+    _of("solveh_banded_upper", linalg.solveh_banded, partial(_solved, above=2, hermitian=True), _diagonals(3, 2),
+        _SIDES),
+    _of("solveh_banded_lower", partial(linalg.solveh_banded, lower=True), partial(_solved, above=0, hermitian=True),
+        _diagonals(2, 0), _SIDES, order=1),
+)  # fmt: skip
