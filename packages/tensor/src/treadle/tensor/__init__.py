@@ -132,6 +132,7 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.joined_axes import *  # noqa: F403
     from treadle.tensor.joining import *  # noqa: F403
     from treadle.tensor.linear_systems import *  # noqa: F403
+    from treadle.tensor.lu import *  # noqa: F403
     from treadle.tensor.masks import *  # noqa: F403
     from treadle.tensor.mathematical_constants import *  # noqa: F403
     from treadle.tensor.matrix_equations import *  # noqa: F403

@@ -70,6 +70,7 @@ FAMILIES = (
     "determinants",
     "inverse",
     "linear_systems",
+    "lu",
     "block_diagonal",
     "banded",
 )

@@ -48,6 +48,7 @@ LAZY = {
     "joined_axes": "JoinDims SplitDims join_dims pack split_dims unpack",
     "joining": "ARange Join arange concatenate eye hstack join range_length stack vstack",
     "linear_systems": "Solve",
+    "lu": "LU LUFactor LUSolve PivotToPermutations",
     "masks": "argwhere compress extract flatnonzero nonzero nonzero_values place putmask",
     "mathematical_constants": "complex_matrix_types complex_scalar_types complex_types complex_vector_types e euler_gamma float_matrix_types float_scalar_types float_types float_vector_types inf int_matrix_types int_scalar_types int_types int_vector_types nan newaxis pi",
     "matrix_equations": "Sylvester",
@@ -105,12 +106,12 @@ LINALG = {
     "orthogonal": "householder_product qr svd svdvals",
     "positive_definite": "cho_factor cho_solve cholesky",
     "structured": "block_diag",
-    "systems": "solve",
+    "systems": "lu lu_factor lu_solve pivot_to_permutation solve",
     "triangular_systems": "solve_triangular",
 }
 # Ops of linear algebra, and functions that are not of linear algebra only: names of `treadle.tensor` that are found in
 # `treadle.tensor.linalg` too.
-LINALG_TOO = "BlockDiagonal Cholesky CholeskySolve Det HouseholderProduct MatrixInverse QR SLogDet SVD Solve SolveBanded SolveHermitianBanded SolveTriangular cross diagonal kron matmul matrix_dot matrix_norm matrix_transpose multi_dot norm outer tensordot trace vecdot vector_norm"
+LINALG_TOO = "BlockDiagonal Cholesky CholeskySolve Det HouseholderProduct LU LUFactor LUSolve MatrixInverse PivotToPermutations QR SLogDet SVD Solve SolveBanded SolveHermitianBanded SolveTriangular cross diagonal kron matmul matrix_dot matrix_norm matrix_transpose multi_dot norm outer tensordot trace vecdot vector_norm"
 # Modules that are public themselves, as in ``treadle.tensor.special.softmax``.
 SUBMODULES: tuple[str, ...] = ("fft", "linalg", "optimize", "signal", "special")
 NAMES = [*(name for names in LAZY.values() for name in names.split()), *SUBMODULES]

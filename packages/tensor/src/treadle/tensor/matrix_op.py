@@ -72,6 +72,8 @@ class MatrixOp(TensorOp):
         are 0 at least. An op whose fields decide it has a property of this name.
     dtypes
         Dtypes that it computes with; None for any.
+    positions
+        Which inputs hold positions of rows: they are int32, whatever the dtype of the others.
     on_error
         What becomes of matrices for which there is no result: ``"nan"`` fills it with NaN, ``"raise"`` raises a
         `MatrixError`, which is a ``numpy.linalg.LinAlgError``. Ops that can fail have a field of this name.
@@ -79,6 +81,7 @@ class MatrixOp(TensorOp):
 
     signature: ClassVar[str]
     dtypes: ClassVar[Sequence[str] | None] = INEXACT
+    positions: ClassVar[Sequence[int]] = ()
     on_error = "nan"
     # What errors of its nodes are of too, on every backend.
     exc_type = MatrixError
@@ -134,9 +137,12 @@ class MatrixOp(TensorOp):
         if len(kinds) != len(given) or len(types) != len(given) or len(stacked) != 1 or min(stacked) < 0:
             msg = f"{self}: stacks of one rank with the dimensions {self.signature} are needed, got {shown}."
             raise TensorTypeError(msg)
-        dtypes = {t.dtype for t in kinds}
-        if len(dtypes) != 1 or (self.dtypes is not None and not dtypes <= {*self.dtypes}):
+        dtypes = {t.dtype for i, t in enumerate(kinds) if i not in self.positions}
+        is_int32 = all(kinds[i].dtype == "int32" for i in self.positions)
+        if not is_int32 or len(dtypes) != 1 or (self.dtypes is not None and not dtypes <= {*self.dtypes}):
             wanted = "one dtype" if self.dtypes is None else f"one dtype out of {', '.join(self.dtypes)}"
+            if self.positions:
+                wanted += f", and int32 of the inputs {', '.join(map(str, self.positions))},"
             msg = f"{self}: {wanted} is needed, got {shown}. Convert the inputs."
             raise DtypeError(msg)
         batch_ndim = stacked.pop()

@@ -6,26 +6,34 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from treadle.config import text_of
 from treadle.graph import as_flag, composed
-from treadle.tensor.arguments import as_choice
+from treadle.tensor.arguments import as_choice, as_items
+from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.diagonals import diagonal
-from treadle.tensor.dimshuffle import expand_dims, matrix_transpose, squeeze
-from treadle.tensor.errors import ShapeError
+from treadle.tensor.dimshuffle import expand_dims, matrix_transpose, shape_padleft, squeeze
+from treadle.tensor.errors import ArgumentError, ShapeError, TensorTypeError
+from treadle.tensor.gathering import take_along_axis
+from treadle.tensor.joining import arange
 from treadle.tensor.linear_systems import Solve
-from treadle.tensor.matrix_op import as_on_error, as_square_matrices, as_system
+from treadle.tensor.lu import LU, LUFactor, LUSolve, PivotToPermutations
+from treadle.tensor.matrix_op import REAL_OF, as_matrices, as_on_error, as_square_matrices, as_system
 from treadle.tensor.reduction import all_
 from treadle.tensor.scalar.arithmetic import true_div
-from treadle.tensor.scalar.cast import switch
-from treadle.tensor.scalar.comparison import isfinite, neq
+from treadle.tensor.scalar.cast import cast, switch
+from treadle.tensor.scalar.comparison import eq, isfinite, neq
 from treadle.tensor.scalar.logic import bitwise_and
+from treadle.tensor.shape import shape_i
 from treadle.tensor.triangles import tril, triu
 from treadle.tensor.triangular import SolveTriangular
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from treadle.tensor.matrix_op import MatrixOp
     from treadle.tensor.variable import TensorLike, TensorVariable
 
-__all__ = ["solve"]
+__all__ = ["lu", "lu_factor", "lu_solve", "pivot_to_permutation", "solve"]
 
 # What SciPy calls matrices of which something is known, and the shorter names.
 _ASSUMED: dict[str | None, str] = {
@@ -154,3 +162,159 @@ def _check_lengths(what: str, a: TensorVariable, b: TensorVariable) -> None:
             "Check the shapes; vectors in a stack need b_ndim=1."
         )
         raise ShapeError(msg)
+
+
+def lu_factor(
+    a: TensorLike, overwrite_a: bool = False, check_finite: bool = True, *, on_error: str = "nan"
+) -> tuple[TensorVariable, TensorVariable]:
+    """Return LU factors in one matrix, and pivots (as scipy.linalg.lu_factor): what `lu_solve` takes.
+
+    The matrix holds U on and above its diagonal, and L below it, whose diagonal is 1. Row i was exchanged for row
+    ``pivots[i]``, one after the other. A singular matrix has factors too, without a warning: there is a zero on the
+    diagonal of U, and they have no derivatives.
+
+    Parameters
+    ----------
+    a
+        Matrices of any shape; integers are converted to float64, float16 to float32.
+    overwrite_a
+        Without effect: rewriting decides what is overwritten.
+    check_finite
+        Whether a matrix with NaN or infinity counts as one without factors.
+    on_error
+        What becomes of these: ``"nan"`` or ``"raise"`` a `MatrixError`.
+    """
+    as_flag("lu_factor: overwrite_a", overwrite_a)
+    op = LUFactor(as_flag("lu_factor: check_finite", check_finite), as_on_error("lu_factor", on_error))
+    factor, pivots = op(*as_matrices("lu_factor", a))
+    return factor, pivots
+
+
+@composed
+def lu_solve(
+    LU_and_pivots: Sequence[TensorLike],
+    b: TensorLike,
+    trans: int | bool = 0,
+    b_ndim: int | None = None,
+    check_finite: bool = True,
+    overwrite_b: bool = False,
+    *,
+    on_error: str = "nan",
+) -> TensorVariable:
+    """Return x with ``a @ x == b`` for a matrix whose factors are known (as scipy.linalg.lu_solve).
+
+    Parameters
+    ----------
+    LU_and_pivots
+        What `lu_factor` returns for square matrices.
+    b
+        Right sides: vectors or matrices.
+    trans
+        Which system to solve: 0 for ``a @ x == b``, 1 for ``a.T @ x == b``, 2 for ``a.conj().T @ x == b``.
+    b_ndim
+        1 if `b` is a vector or a stack of vectors, 2 if it is one of matrices. None takes one dimension for a vector.
+    check_finite
+        Whether factors and right sides with NaN or infinity count as ones without a solution.
+    overwrite_b
+        Without effect: rewriting decides what is overwritten.
+    on_error
+        What becomes of these, and of singular matrices: ``"nan"`` or ``"raise"`` a `MatrixError`.
+
+    Raises
+    ------
+    ArgumentError
+        If `trans` is something else.
+    TensorTypeError
+        If the pivots are no integers, or not one for each row.
+    """
+    as_flag("lu_solve: overwrite_b", overwrite_b)
+    pair = as_items("lu_solve: LU_and_pivots", LU_and_pivots)
+    if len(pair) != 2:
+        msg = f"lu_solve: factors and pivots are needed, got {len(pair)} values. Pass what lu_factor returns."
+        raise ArgumentError(msg)
+    if trans not in {0, 1, 2}:
+        msg = f"lu_solve: trans must be 0, 1 or 2, got {text_of(trans)}."
+        raise ArgumentError(msg)
+    pivots = as_tensor_variable(pair[1])
+    if pivots.ndim == 0 or pivots.type.numpy_dtype.kind not in "iu":
+        msg = f"lu_solve: pivots must be integers, one for each row, got {pivots} of type {pivots.type}."
+        raise TensorTypeError(msg)
+    factor, right, is_vector = as_system("lu_solve", as_square_matrices("lu_solve", pair[0]), b, b_ndim)
+    _check_lengths("lu_solve", factor, right)
+    batch = max(factor.ndim - 2, pivots.ndim - 1)
+    factor, right = (shape_padleft(x, batch + 2 - x.ndim) for x in (factor, right))
+    # With the transpose: of the conjugate, and back.
+    turned = trans == 1 and factor.type.numpy_dtype.kind == "c"
+    op = LUSolve(trans != 0, as_flag("lu_solve: check_finite", check_finite), as_on_error("lu_solve", on_error))
+    x: TensorVariable = op(
+        factor, cast(shape_padleft(pivots, batch + 1 - pivots.ndim), "int32"), right.conj() if turned else right
+    )
+    x = x.conj() if turned else x
+    return squeeze(x, -1) if is_vector else x
+
+
+@composed
+def lu(
+    a: TensorLike,
+    permute_l: bool = False,
+    check_finite: bool = True,
+    p_indices: bool = False,
+    overwrite_a: bool = False,
+    *,
+    on_error: str = "nan",
+) -> tuple[TensorVariable, ...]:
+    """Return factors with ``a == p @ l @ u`` (as scipy.linalg.lu).
+
+    `p` is a permutation matrix, `l` lower triangular with a diagonal of 1, `u` upper triangular. A singular matrix has
+    factors too, but there they have no derivatives.
+
+    Parameters
+    ----------
+    a
+        Matrices of any shape; integers are converted to float64, float16 to float32.
+    permute_l
+        Whether to return ``p @ l`` and `u` only.
+    check_finite
+        Whether a matrix with NaN or infinity counts as one without factors.
+    p_indices
+        Whether to return int32 positions `p` with ``a == l[p] @ u`` in place of the matrix.
+    overwrite_a
+        Without effect: rewriting decides what is overwritten.
+    on_error
+        What becomes of matrices without factors: ``"nan"`` or ``"raise"`` a `MatrixError`.
+    """
+    as_flag("lu: overwrite_a", overwrite_a)
+    op = LU(as_flag("lu: check_finite", check_finite), as_on_error("lu", on_error))
+    rows, low, up = op(*as_matrices("lu", a))
+    as_indices = as_flag("lu: p_indices", p_indices)
+    if as_flag("lu: permute_l", permute_l):
+        return take_along_axis(low, expand_dims(rows, -1), -2), up
+    if as_indices:
+        return cast(rows, "int32"), low, up
+    chosen = eq(expand_dims(rows, -1), arange(shape_i(rows, -1)))
+    return cast(chosen, REAL_OF[low.dtype]), low, up
+
+
+def pivot_to_permutation(p: TensorLike, inverse: bool = False) -> TensorVariable:
+    """Return the permutation that the pivots of `lu_factor` stand for, int64.
+
+    Parameters
+    ----------
+    p
+        Pivots of square matrices: row i is exchanged for row ``p[i]``, one after the other.
+    inverse
+        Whether to return the rows of `a` in their new order, with ``a[result] == l @ u``; or, by default, positions
+        with ``a == (l @ u)[result]``.
+
+    Raises
+    ------
+    TensorTypeError
+        If the pivots are no integers.
+    """
+    pivots = as_tensor_variable(p)
+    if pivots.ndim == 0 or pivots.type.numpy_dtype.kind not in "iu":
+        msg = f"pivot_to_permutation: integers are needed, got {pivots} of type {pivots.type}."
+        raise TensorTypeError(msg)
+    op = PivotToPermutations(as_flag("pivot_to_permutation: inverse", inverse))
+    result: TensorVariable = op(cast(pivots, "int32"))
+    return result
