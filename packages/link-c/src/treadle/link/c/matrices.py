@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from treadle.tensor import MatrixOp, TensorNode, TensorVariable
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
+# Rows and columns of matrices that are worked on in C of our own, not by LAPACK, where a body has such.
+SMALL = 24
 _HALVES = {"": 0, "lower": 1, "upper": 2}
 _ORDERS = ("rows", "columns", "either")
 
@@ -97,6 +99,11 @@ class MatrixBody:
         they declare can be used in the expressions of `scratch`.
     before
         Definitions in front of the body; ``@`` in names stands for a name that no other body has.
+    small
+        Statements for small matrices of real numbers, in place of `text`: see `small_matrices`. They work on eight
+        matrices of a stack at once, or on one.
+    alone
+        To how many rows and columns one matrix is worked on by them.
     """
 
     takes: Sequence[Taken]
@@ -106,6 +113,8 @@ class MatrixBody:
     scratch: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
     query: str = ""
     before: str = ""
+    small: str = ""
+    alone: int = SMALL
 
 
 def write_matrices(op: MatrixOp, node: TensorNode, unit: Unit, body: MatrixBody) -> None:
@@ -165,11 +174,17 @@ def write_matrices(op: MatrixOp, node: TensorNode, unit: Unit, body: MatrixBody)
         for i, (x, t) in enumerate(zip(inputs, body.takes, strict=True))
         if (t.writes or t.into is not None) and inputs.count(x) == 1 and unit.dying(x, inputs)
     )
-    raises, finite = op.on_error == "raise", getattr(op, "check_finite", False)
-    unit.call(
-        f"tr_matrices(v, {unit.table('tr_core', parts)}, {len(inputs)}, {len(outputs)}, {nd}, {len(body.scratch)}, "
-        f"{unit.scratch()}, {free}, {int(raises)}, {int(finite)}, {unit.kernel(_kernel(op, node, unit, body))})"
+    cores = f"v, {unit.table('tr_core', parts)}, {len(inputs)}, {len(outputs)}, {nd}"
+    scratch, raises = unit.scratch(), int(op.on_error == "raise")
+    finite = int(getattr(op, "check_finite", False))
+    call = (
+        f"tr_matrices({cores}, {len(body.scratch)}, {scratch}, {free}, {raises}, {finite}, "
+        f"{unit.kernel(_kernel(op, node, unit, body))})"
     )
+    if body.small and nd and _has_small(op, node):
+        few = f"tr_lanes({cores}, {scratch}, {free}, {raises}, {_lanes(op, node, unit, body)})"
+        call = f"tr_is_small({cores}, {SMALL}) ? {few} : {call}"
+    unit.call(call)
 
 
 def _length(dim: str, lengths: Mapping[str, str]) -> str:
@@ -208,12 +223,34 @@ def _kernel(op: MatrixOp, node: TensorNode, unit: Unit, body: MatrixBody) -> str
         pointer = routine(own, parameters, dtype, library or "lapack")
         variable = unit.pointer(f"tr_at_{pointer.name}", pointer)
         words[own] = f"(({c_type(parameters, element.computed, real)}){variable})"
-    given, made = op.cores
+    parts = [*body.takes, *body.makes]
+    lines = ["  int info = 0;", *_variables(op, body, body.text + body.query + "".join(body.scratch.values()))]
+    lines += _needs(body, 4 * len(parts), words)
+    lines += [
+        f"  {ctype(var).computed} *const {part.name} = ({ctype(var).computed} *)tr_p[{k}];"
+        for k, (part, var) in enumerate(zip(parts, [*node.inputs, *node.outputs], strict=True))
+    ]
+    for j, (name, need) in enumerate(body.scratch.items()):
+        kind, at = need.split(" ", 1)[0], 4 * len(parts) + 2 * j
+        kind = words.get(kind, kind)
+        lines.append(f"  {kind} *const {name} = ({kind} *)(tr_p[{len(parts)}] + tr_s[{at}]);")
+        if f"n_{name}" in body.text:
+            lines.append(f"  int n_{name} = (int)tr_s[{at + 1}];")
+    # A function of its own, since operands and dimensions may be named as a kernel's parameters.
+    head = "static int @_body(int64_t tr_runs, char *const *tr_p, const int64_t *tr_s) {"
+    text = Template("\n".join([body.before, head, *lines])).substitute(words)
+    if body.small and _has_small(op, node):
+        few = " && ".join(f"{name} <= {body.alone}" for name in dict.fromkeys(n for core in op.cores[0] for n in core))
+        text += f"\n  if ({few}) {{\n{_small_text(op, node, body, 'one')}\n    return bad != 0;\n  }}"
+    rest = Template(f"  {body.text}\n  return info;\n}}").substitute(words)
+    return f"{text}\n{rest}\n\f{{ return @_body(n, p, s); }}"
+
+
+def _variables(op: MatrixOp, body: MatrixBody, used: str) -> list[str]:
+    """Return the definitions of the dimensions, and of how matrices lie where a text uses that."""
+    lines, known = [], set[str]()
     parts: list[Taken | Made] = [*body.takes, *body.makes]
-    variables = [*zip(parts, [*given, *made], [*node.inputs, *node.outputs], strict=True)]
-    used = body.text + body.query + "".join(body.scratch.values())
-    lines, known = ["  int info = 0;"], set[str]()
-    for k, (part, core, _) in enumerate(variables):
+    for k, (part, core) in enumerate(zip(parts, [core for side in op.cores for core in side], strict=True)):
         for d, name in enumerate(core):
             if name.isidentifier() and name not in known:
                 known.add(name)
@@ -222,19 +259,64 @@ def _kernel(op: MatrixOp, node: TensorNode, unit: Unit, body: MatrixBody) -> str
             lines.append(f"  int ld_{part.name} = (int)tr_s[{4 * k + 2}];")
         if f"t_{part.name}" in used:
             lines.append(f"  int t_{part.name} = (int)tr_s[{4 * k + 3}];")
-    lines += _needs(body, 4 * len(variables), words)
-    for k, (part, _, var) in enumerate(variables):
-        lines.append(f"  {ctype(var).computed} *const {part.name} = ({ctype(var).computed} *)tr_p[{k}];")
-    for j, (name, need) in enumerate(body.scratch.items()):
-        kind, at = need.split(" ", 1)[0], 4 * len(variables) + 2 * j
-        kind = words.get(kind, kind)
-        lines.append(f"  {kind} *const {name} = ({kind} *)(tr_p[{len(variables)}] + tr_s[{at}]);")
-        if f"n_{name}" in used:
-            lines.append(f"  int n_{name} = (int)tr_s[{at + 1}];")
-    # A function of its own, since operands and dimensions may be named as a kernel's parameters.
-    head = "static int @_body(int64_t tr_runs, char *const *tr_p, const int64_t *tr_s) {"
-    text = "\n".join([head, *lines, f"  {body.text}", "  return info;", "}"])
-    return Template(f"{body.before}{text}\n\f{{ return @_body(n, p, s); }}").substitute(words)
+    return lines
+
+
+def _has_small(op: MatrixOp, node: TensorNode) -> bool:
+    """Whether small matrices have a text of their own: of real numbers, unless they are known to be large."""
+    kinds = {ctype(var).short for var in (*node.inputs, *node.outputs)}
+    nd = node.inputs[0].type.ndim - len(op.cores[0][0])
+    lengths = [n for x in node.inputs for n in x.type.shape[nd:]]
+    return len(kinds) == 1 and kinds <= {"f32", "f64"} and all(n is None or n <= SMALL for n in lengths)
+
+
+def _small_text(op: MatrixOp, node: TensorNode, body: MatrixBody, how: str) -> str:
+    """Return the text for small matrices, for one number (``one``) or eight together (``w``)."""
+    kind, many = ctype(node.inputs[0]), how == "w"
+    words = {
+        "V": f"tr_w_{kind.short}" if many else kind.computed,
+        "M": f"tr_m_{kind.short}" if many else "int64_t",
+        "T": kind.computed,
+        "many": str(int(many)),
+        "gt": f"tr_{how}_gt",
+        "eq": f"tr_{how}_eq",
+        "pick": f"tr_w_pick_{kind.short}" if many else "tr_one_pick",
+        "any": f"tr_w_any_{kind.short}" if many else "tr_one_any",
+        "abs": f"tr_w_abs_{kind.short}" if many else f"fabs{kind.suffix}",
+        **{name: f"tr_{how}_{name}_{kind.short}" for name in ("sqrt", "log", "swap")},
+    }
+    lines = ["    $M bad = {0};"]
+    for k, part in enumerate([*body.takes, *body.makes]):
+        if f"r_{part.name}" in body.small:
+            ld, turned = f"tr_s[{4 * k + 2}]", f"tr_s[{4 * k + 3}]"
+            lines.append(f"    const int64_t r_{part.name} = {turned} ? 1 : {ld}, c_{part.name} = {turned} ? {ld} : 1;")
+    if many and getattr(op, "check_finite", False):
+        for k, (part, core) in enumerate(zip(body.takes, op.cores[0], strict=True)):
+            rows = f"tr_s[{4 * k}]" if len(core) == 2 else "1"
+            first, last = {"": ("0", "c"), "lower": ("0", "i + on"), "upper": ("i + 1 - on", "c")}[part.half]
+            lines += [
+                "    {",
+                f"      const int64_t r = {rows}, c = tr_s[{4 * k + 1}], on = {int(not part.strict)};",
+                "      $V sum = {0};",
+                f"      for (int64_t i = 0; i < r; i++) for (int64_t j = {first}; j < {last}; j++)",
+                f"        sum += {part.name}[i * c + j] * 0;",
+                "      bad |= ~$eq(sum, 0);",
+                "    }",
+            ]
+    return Template("\n".join([*lines, f"    {body.small}"])).substitute(words)
+
+
+def _lanes(op: MatrixOp, node: TensorNode, unit: Unit, body: MatrixBody) -> str:
+    """Return the name of the kernel for eight small matrices: see ``tr_lanes``."""
+    kind = ctype(node.inputs[0])
+    lines = ["static int @_lanes(char *const *tr_p, const int64_t *tr_s) {", *_variables(op, body, "")]
+    lines += [
+        f"  tr_w_{kind.short} *const {part.name} = (tr_w_{kind.short} *)tr_p[{k}];"
+        for k, part in enumerate([*body.takes, *body.makes])
+    ]
+    text = _small_text(op, node, body, "w")
+    lines += [f"  {{\n{text}\n    return tr_w_any_{kind.short}(&bad);\n  }}", "}", "\f{ return @_lanes(p, s); }"]
+    return unit.kernel("\n".join(lines))
 
 
 def _needs(body: MatrixBody, first: int, words: Mapping[str, str]) -> list[str]:

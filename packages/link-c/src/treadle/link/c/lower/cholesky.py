@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from treadle.link.c import small_matrices
 from treadle.link.c.matrices import Made, MatrixBody, Taken, write_matrices
 from treadle.link.c.substitution import ROUTINES, substituted
 from treadle.link.c.table import TABLE
@@ -22,6 +23,7 @@ def cholesky(op: Cholesky, node: TensorNode, unit: Unit) -> None:
         makes=[Made("l")],
         routines={"potrf": "cixii"},
         text=f'$potrf("{"U" if op.lower else "L"}", &m, l, &ld_l, &info);',
+        small=small_matrices.factored("l", op.lower) + small_matrices.cleared("l", op.lower),
     )
     write_matrices(op, node, unit, body)
 
@@ -36,5 +38,6 @@ def cholesky_solve(op: CholeskySolve, node: TensorNode, unit: Unit) -> None:
         text="if (m) {{\n  {}\n  {}\n  }}".format(
             *(substituted("a", "x", lower=op.lower, adjoint=adjoint) for adjoint in (not op.lower, op.lower))
         ),
+        small=small_matrices.solved("a", "x", op.lower),
     )
     write_matrices(op, node, unit, body)

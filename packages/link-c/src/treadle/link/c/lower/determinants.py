@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from treadle.link.c import small_matrices
 from treadle.link.c.matrices import Made, MatrixBody, Taken, write_matrices
 from treadle.link.c.table import TABLE
 from treadle.tensor import Det, SLogDet
@@ -27,6 +28,9 @@ _DET = MatrixBody(
   for (int i = 0; i < m; i++) product *= a[i * (int64_t)(ld_a + 1)];
   *det = info ? 0 : product;
   info = 0;""",
+    small="$V product = ($V){0} + 1;\n    "
+    + small_matrices.eliminated("a", swapped="product = $pick(here, -product, product);")
+    + "\n    for (int i = 0; i < m; i++) product *= a[i * (r_a + c_a)];\n    *det = product;",
 )
 _SLOGDET = MatrixBody(
     takes=[Taken("a", "either", writes=True)],
@@ -45,6 +49,17 @@ _SLOGDET = MatrixBody(
   *sign = info ? 0 : unit;
   *logarithm = info ? -INFINITY : sum;
   info = 0;""",
+    small="$V unit = ($V){0} + 1, sum = {0};\n    "
+    + small_matrices.eliminated("a", swapped="unit = $pick(here, -unit, unit);")
+    + """
+    for (int i = 0; i < m; i++) {
+      $V y = a[i * (r_a + c_a)], size = $abs(y);
+      unit = $pick($gt(y, 0), unit, $pick($gt(-y, 0), -unit, y * unit));
+      $log(&size);
+      sum += size;
+    }
+    *sign = unit;
+    *logarithm = sum;""",
 )
 
 

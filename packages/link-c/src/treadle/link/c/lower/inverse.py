@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from treadle.link.c import small_matrices
 from treadle.link.c.matrices import Made, MatrixBody, Taken, write_matrices
 from treadle.link.c.table import TABLE
 from treadle.tensor import MatrixInverse
@@ -22,6 +23,17 @@ _INVERSE = MatrixBody(
     text="""\
 $getrf(&m, &m, x, &ld_x, pivots, &info);
   if (!info) $getri(&m, x, &ld_x, pivots, work, &n_work, &info);""",
+    small="""\
+$V copy[m * m + 1];
+  const int64_t r_copy = m, c_copy = 1;
+  const int n = m;
+  for (int i = 0; i < m; i++) for (int j = 0; j < m; j++) {
+    copy[i * m + j] = x[i * r_x + j * c_x];
+    x[i * r_x + j * c_x] = ($V){0} + ($T)(i == j);
+  }
+  """
+    + small_matrices.eliminated("copy", x="x")
+    + small_matrices.substituted("copy", "x", lower=False),
 )
 
 

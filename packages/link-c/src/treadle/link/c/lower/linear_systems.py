@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from treadle.link.c import small_matrices
 from treadle.link.c.dtypes import ctype
 from treadle.link.c.matrices import Made, MatrixBody, Taken, write_matrices
 from treadle.link.c.substitution import ROUTINES, substituted
@@ -67,6 +68,7 @@ $getrf(&m, &m, a, &ld_a, pivots, &info);
     $trsm("R", "L", "N", "U", &n, &m, &one, a, &ld_a, x, &ld_x);
     @_swap(x, ld_x, n, pivots, m, 1);
   }""",
+    small=small_matrices.eliminated("a", x="x") + small_matrices.substituted("a", "x", lower=False),
 )
 
 
@@ -77,6 +79,7 @@ def _positive(lower: bool) -> MatrixBody:
         makes=[Made("x")],
         routines={"potrf": "cixii", **ROUTINES},
         text=f'$potrf("{"U" if lower else "L"}", &m, a, &ld_a, &info);\n  if (!info && m) {{ {" ".join(both)} }}',
+        small=small_matrices.factored("a", lower) + small_matrices.solved("a", "x", lower),
     )
 
 

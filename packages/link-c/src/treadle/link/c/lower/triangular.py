@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from treadle.link.c import small_matrices
 from treadle.link.c.matrices import Made, MatrixBody, Taken, write_matrices
 from treadle.link.c.substitution import ROUTINES, substituted
 from treadle.link.c.table import TABLE
@@ -26,5 +27,6 @@ def solve_triangular(op: SolveTriangular, node: TensorNode, unit: Unit) -> None:
         makes=[Made("x")],
         routines=ROUTINES,
         text=f"{zero}\n  if (!info && m) {substituted('a', 'x', lower=op.lower, unit=op.unit_diagonal, either=True)}",
+        small=small_matrices.substituted("a", "x", lower=op.lower, unit=op.unit_diagonal, checked=True),
     )
     write_matrices(op, node, unit, body)

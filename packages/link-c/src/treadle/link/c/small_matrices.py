@@ -1,0 +1,98 @@
+"""C text for small matrices: of one kind of number, or of eight numbers together, one of each of eight matrices.
+
+An element of A is ``a[i * r_a + j * c_a]``. ``$V`` is the type of a number, or of eight; ``$M`` of what tells some from
+the others: ``$gt(x, y)`` and ``$eq(x, y)`` are -1 where that holds, else 0. Where ``bad`` is not 0 there is no result.
+"""
+
+from __future__ import annotations
+
+
+def factored(a: str, lower: bool) -> str:
+    """Return the statements that put the Cholesky factor of A in its place, row by row of a lower triangle."""
+    row, column = (f"r_{a}", f"c_{a}") if lower else (f"c_{a}", f"r_{a}")
+    return f"""\
+for (int j = 0; j < m; j++) {{
+    $V *const own = {a} + j * {row}, d = own[j * {column}];
+    for (int k = 0; k < j; k++) d -= own[k * {column}] * own[k * {column}];
+    bad |= ~$gt(d, 0);
+    $sqrt(&d);
+    own[j * {column}] = d;
+    d = 1 / d;
+    for (int i = j + 1; i < m; i++) {{
+      $V *const next = {a} + i * {row}, y = next[j * {column}];
+      for (int k = 0; k < j; k++) y -= next[k * {column}] * own[k * {column}];
+      next[j * {column}] = y * d;
+    }}
+  }}"""
+
+
+def cleared(a: str, lower: bool) -> str:
+    """Return the statement that puts zeros on the other side of a triangle."""
+    where = f"i * r_{a} + j * c_{a}" if lower else f"j * r_{a} + i * c_{a}"
+    return f"\n  for (int i = 0; i < m; i++) for (int j = i + 1; j < m; j++) {a}[{where}] = ($V){{0}};"
+
+
+def solved(a: str, x: str, lower: bool) -> str:
+    """Return the statements that solve A X = B in place by the Cholesky factor of A."""
+    return "\n  ".join(substituted(a, x, lower=lower, transposed=turned) for turned in (not lower, lower))
+
+
+def substituted(
+    a: str, x: str, *, lower: bool, transposed: bool = False, unit: bool = False, checked: bool = False
+) -> str:
+    """Return the statements that solve A X = B or A^T X = B in place, for m by n matrices X.
+
+    If `checked`, there is no result where a number of the diagonal is 0.
+    """
+    row, column = (f"c_{a}", f"r_{a}") if transposed else (f"r_{a}", f"c_{a}")
+    forward = lower != transposed
+    order = "i = 0; i < m; i++" if forward else "i = m - 1; i >= 0; i--"
+    before = "k = 0; k < i; k++" if forward else "k = i + 1; k < m; k++"
+    divisor = "" if unit else f" / {a}[i * ({row} + {column})]"
+    check = f"for (int i = 0; i < m; i++) bad |= $eq({a}[i * (r_{a} + c_{a})], 0);\n  " if checked and not unit else ""
+    return f"""\
+{check}for (int j = 0; j < n; j++) for (int {order}) {{
+    $V y = {x}[i * r_{x} + j * c_{x}];
+    for (int {before}) y -= {a}[i * {row} + k * {column}] * {x}[k * r_{x} + j * c_{x}];
+    {x}[i * r_{x} + j * c_{x}] = y{divisor};
+  }}"""
+
+
+def eliminated(a: str, *, x: str = "", swapped: str = "") -> str:
+    """Return the statements of Gaussian elimination with partial pivoting: of A in place, and on the right sides X.
+
+    Below a pivot of 0 there is nothing to eliminate; with right sides, there is no result then. `swapped` is a
+    statement for rows that changed places where ``here`` is not 0.
+    """
+    swap_x = _swapped(x, "n") if x else ""
+    work_x = f"for (int j = 0; j < n; j++) {x}[i * r_{x} + j * c_{x}] -= f * {x}[k * r_{x} + j * c_{x}];" if x else ""
+    return f"""\
+for (int k = 0; k < m; k++) {{
+    $V best = $abs({a}[k * (r_{a} + c_{a})]), inverse;
+    $M row = (bad & 0) + k;
+    for (int i = k + 1; i < m; i++) {{
+      const $V size = $abs({a}[i * r_{a} + k * c_{a}]);
+      const $M more = $gt(size, best);
+      best = $pick(more, size, best);
+      row = (row & ~more) | (more & i);
+    }}
+    {"bad |= $eq(best, 0);" if x else ""}
+    for (int i = k + 1; i < m; i++) {{
+      const $M here = $eq(row, i);
+      if ((m > 6 || !$many) && !$any(&here)) continue;
+      {_swapped(a, "m")}
+      {swap_x}
+      {swapped}
+    }}
+    inverse = $pick($eq(best, 0), 0 * best, 1 / {a}[k * (r_{a} + c_{a})]);
+    for (int i = k + 1; i < m; i++) {{
+      const $V f = {a}[i * r_{a} + k * c_{a}] * inverse;
+      {a}[i * r_{a} + k * c_{a}] = f;
+      for (int j = k + 1; j < m; j++) {a}[i * r_{a} + j * c_{a}] -= f * {a}[k * r_{a} + j * c_{a}];
+      {work_x}
+    }}
+  }}"""
+
+
+def _swapped(x: str, n: str) -> str:
+    return f"for (int j = 0; j < {n}; j++) $swap(here, {x}[k * r_{x} + j * c_{x}], {x}[i * r_{x} + j * c_{x}])"
