@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -150,6 +151,62 @@ def test_memory_to_work_with_is_made_once_for_a_stack(link: Link, rng: np.random
     _, one = program.counted(_positive(rng, 1, 30, 30))
     _, many = program.counted(_positive(rng, 20, 30, 30))
     assert many.made == one.made
+
+
+def _of_lower(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return np.linalg.solve(np.tril(a), b)
+
+
+SMALL: dict[str, tuple[MatrixOp, Callable[..., Any], int]] = {
+    "lower factor": (tt.Cholesky(), np.linalg.cholesky, 1),
+    "upper factor": (tt.Cholesky(lower=False), partial(np.linalg.cholesky, upper=True), 1),
+    "triangular": (tt.SolveTriangular(lower=True), _of_lower, 2),
+    "solve": (tt.Solve(), np.linalg.solve, 2),
+    "positive": (tt.Solve(assume_a="pos"), np.linalg.solve, 2),
+    "inverse": (tt.MatrixInverse(), np.linalg.inv, 1),
+    "determinant": (tt.Det(), np.linalg.det, 1),
+}
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_small_matrices_are_computed_as_large_ones(link: Link, rng: np.random.Generator, name: str) -> None:
+    op, oracle, takes = SMALL[name]
+    operands = [tt.dtensor3("x"), tt.dtensor3("b")][:takes]
+    program = link(operands, [op(*operands)])
+    # One, less than eight, eight, and more than those; to both sides of what counts as small.
+    for count, n in ((1, 4), (3, 3), (8, 1), (9, 7), (17, 24), (2, 25)):
+        given, right = _positive(rng, count, n, n), rng.normal(size=(count, n, 2))
+        across = np.swapaxes(np.swapaxes(given, -1, -2).copy(), -1, -2)
+        for values in ([given, right], [across, right]):
+            found, expected = program(*values[:takes])[0], oracle(*values[:takes])
+            np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
+
+
+def test_small_matrix_without_a_result_becomes_nan_alone(link: Link, rng: np.random.Generator) -> None:
+    x, b = tt.dtensor3("x"), tt.dtensor3("b")
+    a, right = _positive(rng, 19, 3, 3), rng.normal(size=(19, 3, 1))
+    a[2], a[17, 0, 1], right[9, 2] = 0, np.nan, np.inf
+    found, inverse = link([x, b], [tt.Solve()(x, b), tt.MatrixInverse()(x)])(a, right)
+    assert np.flatnonzero(np.isnan(found).any(axis=(1, 2))).tolist() == [2, 9, 17]
+    assert np.flatnonzero(np.isnan(inverse).all(axis=(1, 2))).tolist() == [2, 17]
+    with pytest.raises(MatrixError, match=r"matrix \[2\] of the batch"):
+        link([x, b], [tt.Solve(on_error="raise")(x, b)])(a, right)
+
+
+def test_rows_change_places_as_in_partial_pivoting(link: Link) -> None:
+    x = tt.dtensor3("x")
+    a = np.array([[[0.0, 1, 0], [0, 0, 1], [1, 0, 0]], [[1e-20, 1, 0], [1, 1, 0], [0, 0, -2]], np.zeros((3, 3))])
+    det, sign, logarithm = link([x], [tt.Det()(x), *tt.SLogDet()(x)])(a)
+    np.testing.assert_allclose(det, [1, 2, 0], rtol=1e-15)
+    assert sign.tolist() == [1, 1, 0]
+    np.testing.assert_allclose(logarithm, [0, np.log(2), -np.inf], atol=1e-15)
+
+
+def test_right_sides_are_broadcast(link: Link, rng: np.random.Generator) -> None:
+    x, b = tt.dtensor4("x"), tt.dtensor4("b")
+    a, right = _positive(rng, 5, 1, 3, 3), rng.normal(size=(1, 4, 3, 2))
+    for op in (tt.Solve(), tt.Solve(assume_a="pos")):
+        np.testing.assert_allclose(link([x, b], [op(x, b)])(a, right)[0], np.linalg.solve(a, right))
 
 
 def test_threads_do_not_share_memory(link: Link, rng: np.random.Generator) -> None:

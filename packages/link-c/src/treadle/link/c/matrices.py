@@ -116,6 +116,11 @@ class MatrixBody:
     small: str = ""
     alone: int = SMALL
 
+    @property
+    def parts(self) -> Sequence[Taken | Made]:
+        """Operands, then results."""
+        return (*self.takes, *self.makes)
+
 
 def write_matrices(op: MatrixOp, node: TensorNode, unit: Unit, body: MatrixBody) -> None:
     """Write the call of a body for each matrix of a stack; most rules of ops on matrices are this and the body.
@@ -223,17 +228,16 @@ def _kernel(op: MatrixOp, node: TensorNode, unit: Unit, body: MatrixBody) -> str
         pointer = routine(own, parameters, dtype, library or "lapack")
         variable = unit.pointer(f"tr_at_{pointer.name}", pointer)
         words[own] = f"(({c_type(parameters, element.computed, real)}){variable})"
-    parts = [*body.takes, *body.makes]
     lines = ["  int info = 0;", *_variables(op, body, body.text + body.query + "".join(body.scratch.values()))]
-    lines += _needs(body, 4 * len(parts), words)
+    lines += _needs(body, 4 * len(body.parts), words)
     lines += [
         f"  {ctype(var).computed} *const {part.name} = ({ctype(var).computed} *)tr_p[{k}];"
-        for k, (part, var) in enumerate(zip(parts, [*node.inputs, *node.outputs], strict=True))
+        for k, (part, var) in enumerate(zip(body.parts, [*node.inputs, *node.outputs], strict=True))
     ]
     for j, (name, need) in enumerate(body.scratch.items()):
-        kind, at = need.split(" ", 1)[0], 4 * len(parts) + 2 * j
+        kind, at = need.split(" ", 1)[0], 4 * len(body.parts) + 2 * j
         kind = words.get(kind, kind)
-        lines.append(f"  {kind} *const {name} = ({kind} *)(tr_p[{len(parts)}] + tr_s[{at}]);")
+        lines.append(f"  {kind} *const {name} = ({kind} *)(tr_p[{len(body.parts)}] + tr_s[{at}]);")
         if f"n_{name}" in body.text:
             lines.append(f"  int n_{name} = (int)tr_s[{at + 1}];")
     # A function of its own, since operands and dimensions may be named as a kernel's parameters.
@@ -249,8 +253,7 @@ def _kernel(op: MatrixOp, node: TensorNode, unit: Unit, body: MatrixBody) -> str
 def _variables(op: MatrixOp, body: MatrixBody, used: str) -> list[str]:
     """Return the definitions of the dimensions, and of how matrices lie where a text uses that."""
     lines, known = [], set[str]()
-    parts: list[Taken | Made] = [*body.takes, *body.makes]
-    for k, (part, core) in enumerate(zip(parts, [core for side in op.cores for core in side], strict=True)):
+    for k, (part, core) in enumerate(zip(body.parts, [core for side in op.cores for core in side], strict=True)):
         for d, name in enumerate(core):
             if name.isidentifier() and name not in known:
                 known.add(name)
@@ -286,7 +289,7 @@ def _small_text(op: MatrixOp, node: TensorNode, body: MatrixBody, how: str) -> s
         **{name: f"tr_{how}_{name}_{kind.short}" for name in ("sqrt", "log", "swap")},
     }
     lines = ["    $M bad = {0};"]
-    for k, part in enumerate([*body.takes, *body.makes]):
+    for k, part in enumerate(body.parts):
         if f"r_{part.name}" in body.small:
             ld, turned = f"tr_s[{4 * k + 2}]", f"tr_s[{4 * k + 3}]"
             lines.append(f"    const int64_t r_{part.name} = {turned} ? 1 : {ld}, c_{part.name} = {turned} ? {ld} : 1;")
@@ -311,8 +314,7 @@ def _lanes(op: MatrixOp, node: TensorNode, unit: Unit, body: MatrixBody) -> str:
     kind = ctype(node.inputs[0])
     lines = ["static int @_lanes(char *const *tr_p, const int64_t *tr_s) {", *_variables(op, body, "")]
     lines += [
-        f"  tr_w_{kind.short} *const {part.name} = (tr_w_{kind.short} *)tr_p[{k}];"
-        for k, part in enumerate([*body.takes, *body.makes])
+        f"  tr_w_{kind.short} *const {part.name} = (tr_w_{kind.short} *)tr_p[{k}];" for k, part in enumerate(body.parts)
     ]
     text = _small_text(op, node, body, "w")
     lines += [f"  {{\n{text}\n    return tr_w_any_{kind.short}(&bad);\n  }}", "}", "\f{ return @_lanes(p, s); }"]
