@@ -320,8 +320,9 @@ class PivotToPermutations(MatrixOp):
 
     def of_matrices(self, *matrices: np.ndarray) -> tuple[np.ndarray, ...]:
         """Exchange one after the other."""
-        _check_pivots(*matrices)
-        return (_permutation(*matrices, self.inverse),)
+        (pivots,) = matrices
+        _check_pivots(pivots)
+        return (_permutation(pivots, self.inverse),)
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Say that nothing flows back."""

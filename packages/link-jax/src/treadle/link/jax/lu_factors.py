@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def is_singular(factor: jax.Array) -> jax.Array:
     """Return for each matrix whether its factor has a zero on the diagonal."""
-    return (jnp.diagonal(factor, axis1=-2, axis2=-1) == 0).any(-1)
+    return jnp.any(jnp.diagonal(factor, axis1=-2, axis2=-1) == 0, axis=-1)
 
 
 def lu_solved(factor: jax.Array, permutation: jax.Array, b: jax.Array, trans: int = 0) -> jax.Array:

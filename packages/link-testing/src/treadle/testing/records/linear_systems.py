@@ -44,19 +44,18 @@ def _shifted(x: Array) -> Array:
 
 
 def _solve(name: str, *operands: Operand, assume_a: str = "gen", **record: Unpack[Traits]) -> Sample:
-    options = {"assume_a": assume_a, "lower": name.endswith("lower")}
-    if record.get("order") == 1:
-        options |= {"on_error": "raise", "transposed": True}
+    is_lower, transposed = name.endswith("lower"), record.get("order") == 1
 
     def oracle(a: Array, b: Array) -> Array:
         a = _shifted(a)
         if assume_a != "gen":
-            a = whole(a, bool(options["lower"]), assume_a != "sym")
-        return np.linalg.solve(a.swapaxes(-1, -2) if "transposed" in options else a, b)
+            a = whole(a, is_lower, assume_a != "sym")
+        return np.linalg.solve(a.swapaxes(-1, -2) if transposed else a, b)
 
     def build(a: tt.TensorVariable, b: tt.TensorVariable) -> tt.TensorVariable:
         regular = a + 4 * tt.eye(a.shape[-1], dtype="int8")
-        return linalg.solve(regular, b, **options)
+        on_error = "raise" if transposed else "nan"
+        return linalg.solve(regular, b, is_lower, assume_a=assume_a, transposed=transposed, on_error=on_error)
 
     given: Traits = {"dtypes": (*FLOATS, *COMPLEX), "variants": _VARIANTS, "wrt": (0, 1), "optional": True, **record}
     given["tolerances"] = {

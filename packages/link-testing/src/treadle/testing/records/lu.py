@@ -35,7 +35,7 @@ _ORDER = [2, 1, 0]
 
 
 def _regular(x: Array) -> Array:
-    return x + (3 * np.eye(x.shape[-1])).astype("int8")
+    return np.asarray(x + (3 * np.eye(x.shape[-1])).astype("int8"))
 
 
 def _sample(name: str, build: Function, oracle: Function, *operands: Operand, **record: Unpack[Traits]) -> Sample:

@@ -9,6 +9,7 @@ import numpy as np
 from treadle.config import text_of
 from treadle.graph import as_flag, composed
 from treadle.tensor.arguments import as_choice, as_items
+from treadle.tensor.banded import SolveBanded
 from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.diagonals import diagonal
 from treadle.tensor.dimshuffle import expand_dims, matrix_transpose, shape_padleft, squeeze
@@ -19,12 +20,11 @@ from treadle.tensor.linear_systems import Solve
 from treadle.tensor.lu import LU, LUFactor, LUSolve, PivotToPermutations
 from treadle.tensor.matrix_op import REAL_OF, as_matrices, as_on_error, as_square_matrices, as_system
 from treadle.tensor.reduction import all_
-from treadle.tensor.scalar.arithmetic import true_div
+from treadle.tensor.scalar.arithmetic import clip, maximum, true_div
 from treadle.tensor.scalar.cast import cast, switch
 from treadle.tensor.scalar.comparison import eq, isfinite, neq
 from treadle.tensor.scalar.logic import bitwise_and
 from treadle.tensor.shape import shape_i
-from treadle.tensor.triangles import tril, triu
 from treadle.tensor.triangular import SolveTriangular
 
 if TYPE_CHECKING:
@@ -142,13 +142,16 @@ def _solved(
     op: MatrixOp
     if kind.endswith("triangular"):
         op = SolveTriangular(kind.startswith("lower"), False, check_finite, on_error)
-    elif kind in {"diagonal", "tridiagonal", "banded"}:
-        op = Solve("gen", False, check_finite, on_error)
-        if kind != "banded":
-            width = 1 if kind == "tridiagonal" else 0
-            a = triu(tril(a, width), -width)
+    elif kind in {"diagonal", "tridiagonal"}:
+        width = 1 if kind == "tridiagonal" else 0
+        op = SolveBanded(width, width, check_finite, on_error)
+        # Row k of the diagonals holds a[j + k - width, j]; what lies outside is not read.
+        n = shape_i(a, -1)
+        rows = arange(n) + np.arange(-width, width + 1)[:, None]
+        rows = clip(rows, 0, maximum(n - 1, 0))
+        a = take_along_axis(a, shape_padleft(rows, a.ndim - 2), -2)
     else:
-        op = Solve(kind, lower, check_finite, on_error)
+        op = Solve("gen" if kind == "banded" else kind, lower, check_finite, on_error)
     x: TensorVariable = op(a, b)
     return x
 
