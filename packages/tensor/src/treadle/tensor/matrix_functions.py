@@ -1,4 +1,4 @@
-"""Functions of square matrices: the matrix exponential."""
+"""Functions of square matrices: the exponential, and the sign."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from treadle.tensor.broadcasting import zeros_like
 from treadle.tensor.conversion import constant, tensors
 from treadle.tensor.gradient_control import disconnected_grad
 from treadle.tensor.joining import concatenate
-from treadle.tensor.matrix_op import REAL_OF, MatrixOp, require_finite
+from treadle.tensor.matrix_op import REAL_OF, MatrixOp, as_on_error, require_finite
 from treadle.tensor.product import adjoint
 from treadle.tensor.reduction import max_
 from treadle.tensor.scalar.arithmetic import abs_
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 else:
     scipy = lazy_module("scipy")
 
-__all__ = ["Expm"]
+__all__ = ["Expm", "MatrixSign"]
 
 
 @static_op
@@ -57,6 +57,57 @@ class Expm(MatrixOp):
         del outputs
         a, ct = tensors(inputs)[0], tensors(cotangents)[0]
         return [derivative_along(Expm(), adjoint(a), ct)[1]]
+
+
+@static_op
+class MatrixSign(MatrixOp):
+    """The sign of a square matrix: its own inverse, with eigenvalues 1 and -1 by the sign of the real part of A's.
+
+    It is found by Newton's iteration (Higham 2008, chapter 5), Z to (c Z + Z**-1 / c) / 2, where c makes both terms as
+    large as each other. There is none where an eigenvalue is on the imaginary axis, or too close to it.
+
+    Parameters
+    ----------
+    on_error
+        ``"nan"`` or ``"raise"``: what to do then.
+    """
+
+    signature = "(m,m)->(m,m)"
+    check_finite: ClassVar[bool] = True
+    # How many steps are tried: each halves the distance of eigenvalues from the axis, or squares what is missing.
+    steps: ClassVar[int] = 100
+    on_error: str = "nan"
+
+    def __post_init__(self) -> None:
+        """Check the field."""
+        as_on_error("MatrixSign", self.on_error)
+
+    def of_matrices(self, *matrices: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Compute with NumPy: one step more than changes less than the square root of the precision."""
+        require_finite(*matrices)
+        (z,) = matrices
+        enough = np.finfo(z.dtype).eps ** 0.5
+        close = not z.size
+        for _ in range(self.steps):
+            if close:
+                return (z,)
+            inverse = np.linalg.inv(z)
+            scale = np.sqrt(np.linalg.norm(inverse) / np.linalg.norm(z))
+            new = (scale * z + inverse / scale) / 2
+            if np.linalg.norm(new - z) <= enough * np.linalg.norm(new):
+                inverse = np.linalg.inv(new)
+                new, close = (new + inverse) / 2, True
+            z = new.astype(z.dtype)
+        msg = "an eigenvalue is on the imaginary axis, or too close to it"
+        raise np.linalg.LinAlgError(msg)
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Return the derivative at the adjoint, in the direction of the cotangent (Mathias 1996)."""
+        del outputs
+        a, ct = tensors(inputs)[0], tensors(cotangents)[0]
+        return [derivative_along(MatrixSign(), adjoint(a), ct)[1]]
 
 
 def derivative_along(

@@ -5,6 +5,22 @@ from typing import TYPE_CHECKING
 from treadle.config import lazy_names
 from treadle.tensor.lazy import LINALG_MODULES
 
+# For each module here its public names: its ``__all__``. One line for each module, however long: it is a table.
+LAZY: dict[str, str] = {
+    "eigenvalues": "eigh eigvalsh",
+    "inverses": "SlogdetResult det inv matrix_power slogdet tensorinv tensorsolve",
+    "matrix_equations": "solve_continuous_lyapunov solve_sylvester",
+    "matrix_functions": "expm expm_frechet signm",
+    "positive_definite": "cho_factor cho_solve cholesky",
+    "structured": "block_diag",
+    "systems": "solve",
+    "triangular_systems": "solve_triangular",
+}
+# Ops, and functions that are not of linear algebra only, by the modules that they are found in.
+ELSEWHERE = {
+    "treadle.tensor": "BlockDiagonal Cholesky CholeskySolve Det MatrixInverse SLogDet Solve SolveTriangular cross diagonal kron matmul matrix_dot matrix_norm matrix_transpose multi_dot norm outer tensordot trace vecdot vector_norm",
+}
+
 if TYPE_CHECKING:
     from treadle.tensor import *  # noqa: F403
     from treadle.tensor.linalg.banded_systems import *  # noqa: F403

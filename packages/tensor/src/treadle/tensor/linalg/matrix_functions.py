@@ -8,13 +8,13 @@ from treadle.graph import composed
 from treadle.tensor.arguments import as_choice
 from treadle.tensor.common_shapes import broadcast_arrays
 from treadle.tensor.errors import ShapeError
-from treadle.tensor.matrix_functions import Expm, derivative_along
+from treadle.tensor.matrix_functions import Expm, MatrixSign, derivative_along
 from treadle.tensor.matrix_op import as_matrices, as_square_matrices
 
 if TYPE_CHECKING:
     from treadle.tensor.variable import TensorLike, TensorVariable
 
-__all__ = ["expm", "expm_frechet"]
+__all__ = ["expm", "expm_frechet", "signm"]
 
 
 def expm(A: TensorLike) -> TensorVariable:
@@ -81,3 +81,26 @@ def expm_frechet(
         raise ShapeError(msg)
     value, slope = derivative_along(Expm(), *broadcast_arrays(a, direction))
     return (value, slope) if compute_expm else slope
+
+
+def signm(A: TensorLike, *, on_error: str = "nan") -> TensorVariable:
+    """Return the sign of each square matrix of a stack (as scipy.linalg.signm).
+
+    It has the eigenvectors of `A`, and as eigenvalues 1 and -1, by the sign of the real part of A's. The gradient is
+    the Frechet derivative at the adjoint, to any order.
+
+    Parameters
+    ----------
+    A
+        A square matrix, or a stack of them.
+    on_error
+        What becomes of a matrix with an eigenvalue on the imaginary axis, or with NaN or infinities: ``"nan"`` or
+        ``"raise"``.
+
+    Raises
+    ------
+    ShapeError
+        If it has fewer dimensions than a matrix, or is known not to be square.
+    """
+    result: TensorVariable = MatrixSign(on_error)(as_square_matrices("signm", A))
+    return result

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from treadle.link.c.matrices import Made, MatrixBody, Taken, write_matrices
 from treadle.link.c.table import TABLE
-from treadle.tensor import Expm
+from treadle.tensor import Expm, MatrixSign
 
 if TYPE_CHECKING:
     from treadle.link.c.unit import Unit
@@ -152,5 +152,60 @@ def expm(op: Expm, node: TensorNode, unit: Unit) -> None:
         before=_BEFORE,
         text="$T *u = first, *v = second;\n  "
         + _EXPM.replace("EXP(", f"__builtin_{exponential}(").replace("EPSILON", epsilon),
+    )
+    write_matrices(op, node, unit, body)
+
+
+_SIGN = """\
+const size_t all = (size_t)m * m;
+  for (int i = 0; i < m; i++) memcpy(z + (size_t)i * m, a + (size_t)i * ld_a, m * sizeof($T));
+  int close = !all, done = close;
+  for (int step = 0; step < STEPS && !info && !done; step++) {
+    memcpy(inverse, z, all * sizeof($T));
+    $getrf(&m, &m, inverse, &m, pivots, &info);
+    if (!info) $getri(&m, inverse, &m, pivots, work, &n_work, &info);
+    if (info) break;
+    const double ratio = length_@(all, inverse) / length_@(all, z);
+    const $R c = ($R)__builtin_sqrt(ratio) / 2, d = 1 / (4 * c);
+    double size = 0, change = 0;
+    for (size_t i = 0; i < all; i++) {
+      const $T new = c * z[i] + d * inverse[i];
+      change += square_@(new - z[i]);
+      size += square_@(new);
+      z[i] = new;
+    }
+    done = close;
+    if (!(size <= __DBL_MAX__)) info = 1;
+    if (change <= EPSILON * size) close = 1;
+  }
+  if (!done) info = 1;
+  for (int i = 0; i < m; i++) memcpy(s + (size_t)i * ld_s, z + (size_t)i * m, m * sizeof($T));"""
+
+
+@TABLE.register(MatrixSign)
+def matrix_sign(op: MatrixSign, node: TensorNode, unit: Unit) -> None:
+    """Write Newton's iteration; the sign of a transpose is the transpose of the sign."""
+    dtype = node.inputs[0].type.dtype
+    epsilon = "__FLT_EPSILON__" if dtype in {"float32", "complex64"} else "__DBL_EPSILON__"
+    body = MatrixBody(
+        takes=[Taken("a")],
+        makes=[Made("s")],
+        routines={"getrf": "iixiii", "getri": "ixiixii"},
+        query="""int ask = -1;
+      $T best, *inverse = 0;
+      int *pivots = 0, ld = m < 1 ? 1 : m;
+      $getri(&m, inverse, &ld, pivots, &best, &ask, &info);""",
+        scratch={"z": "T m * m", "inverse": "T m * m", "pivots": "int m", "work": "T (int)$re best"},
+        before="""\
+static double square_@($T x) {
+  return (double)__real__ x * (double)__real__ x + (double)__imag__ x * (double)__imag__ x;
+}
+static double length_@(size_t count, const $T *x) {
+  double sum = 0;
+  for (size_t i = 0; i < count; i++) sum += square_@(x[i]);
+  return __builtin_sqrt(sum);
+}
+""",
+        text=_SIGN.replace("STEPS", str(op.steps)).replace("EPSILON", epsilon),
     )
     write_matrices(op, node, unit, body)

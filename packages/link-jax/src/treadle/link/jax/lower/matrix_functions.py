@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from treadle.link.jax.table import JAX
-from treadle.tensor import Expm
+from treadle.link.jax.table import JAX, Checked
+from treadle.tensor import Expm, MatrixSign
 
 if TYPE_CHECKING:
     from treadle.link.jax.table import Lowered
@@ -82,3 +82,33 @@ def _product(a: jax.Array, b: jax.Array) -> jax.Array:
 
 def _norm(x: jax.Array) -> jax.Array:
     return jnp.abs(x).sum(-2, keepdims=True).max(-1, keepdims=True, initial=0)
+
+
+@JAX.register(MatrixSign)
+def matrix_sign(op: MatrixSign, node: TensorNode) -> Lowered:
+    """Lower to Newton's iteration, of all matrices at once; those that are done wait for the others."""
+
+    def run(a: jax.Array) -> Checked[jax.Array]:
+        enough = np.finfo(a.dtype).eps ** 0.5
+
+        def step(state: tuple[jax.Array, ...]) -> tuple[jax.Array, ...]:
+            k, z, close, done = state
+            inverse = jnp.linalg.inv(z)
+            scale = jnp.sqrt(_length(inverse) / _length(z))
+            new = (scale * z + inverse / scale) / 2
+            change = _length(new - z) <= enough * _length(new)
+            z = jnp.where(done, z, new)
+            done |= close | ~jnp.isfinite(_length(new))
+            return k + 1, z, close | change, done
+
+        none = jnp.zeros((*a.shape[:-2], 1, 1), bool)
+        start = (jnp.zeros((), int), a, none, none | (a.size == 0))
+        _, z, close, done = jax.lax.while_loop(lambda s: (s[0] < op.steps) & ~s[3].all(), step, start)
+        good = close & done & jnp.isfinite(a).all((-2, -1), keepdims=True) | (a.size == 0)
+        return Checked(jnp.where(good, z, jnp.nan), ~good.all() if op.on_error == "raise" else None)
+
+    return run
+
+
+def _length(x: jax.Array) -> jax.Array:
+    return jnp.linalg.norm(x, axis=(-2, -1), keepdims=True)
