@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 F = "matrix_equations"
 COMPLEX = ("complex64", "complex128")
-LEFT_OUT = {tt.Sylvester: DISCRETE}
+LEFT_OUT = {tt.Riccati: DISCRETE, tt.Sylvester: DISCRETE}
 _VARIANTS = ("plain", "empty", "fortran", "reversed")
 
 
@@ -35,14 +35,30 @@ def _of_batch(solve: Function) -> Function:
     return lambda *arrays: vectorized(*arrays) if arrays[2].size else arrays[2]
 
 
+def _riccati(solve: Function) -> Function:
+    """Return SciPy's solver, given Hermitian parts, in the dtype of the operands."""
+
+    def oracle(a: Array, b: Array, q: Array, r: Array) -> Array:
+        found = solve(a, b, (q + q.conj().T) / 2, (r + r.conj().T) / 2)
+        return np.asarray(found).astype(a.dtype)
+
+    vectorized = np.vectorize(oracle, signature="(n,n),(n,m),(n,n),(m,m)->(n,n)")
+    return lambda *arrays: vectorized(*arrays) if arrays[0].size else arrays[0]
+
+
 def _equation(name: str, build: Function, oracle: Function, *operands: Operand, **record: Unpack[Traits]) -> Sample:
     given: Traits = {"dtypes": (*FLOATS, *COMPLEX), "variants": _VARIANTS, "optional": True, **record}
     given["tolerances"] = {
-        "float32": (1e-4, 1e-5), "complex64": (1e-4, 1e-5), "float64": (1e-11, 1e-11), "complex128": (1e-11, 1e-11),
+        "float32": (1e-3, 1e-4), "complex64": (1e-3, 1e-4), "float64": (1e-11, 1e-11), "complex128": (1e-11, 1e-11),
     }  # fmt: skip
     return Sample(name, F, build, oracle, operands, **given)
 
 
+_SYSTEM = (
+    of_shape((2, 3, 3), empty=(2, 0, 0), domain=UNIT), of_shape((1, 3, 2), empty=(1, 0, 2), domain=UNIT),
+    Operand({"plain": (1, 3, 3), "empty": (1, 0, 0)}, values=_above_zero),
+    Operand({"plain": (2, 2, 2)}, values=_above_zero),
+)  # fmt: skip
 SAMPLES: tuple[Sample, ...] = (
     _equation(
         "sylvester", tt.linalg.solve_sylvester, _of_batch(linalg.solve_sylvester),
@@ -55,4 +71,8 @@ SAMPLES: tuple[Sample, ...] = (
         Operand({"plain": (3, 3)}, values=_above_zero), Operand({"plain": (3, 3)}, values=_above_zero),
         of_shape((3, 3), domain=UNIT), variants=("plain",),
     ),
+    _equation("discrete_are", tt.linalg.solve_discrete_are, _riccati(linalg.solve_discrete_are), *_SYSTEM,
+              wrt=(0, 1, 2, 3), order=1, variants=("plain", "empty")),
+    _equation("continuous_are", tt.linalg.solve_continuous_are, _riccati(linalg.solve_continuous_are), *_SYSTEM,
+              wrt=(0, 1, 2, 3), order=1, variants=("plain",)),
 )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 from scipy import linalg
 
 from treadle import tensor as tt
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 F = "matrix_functions"
 COMPLEX = ("complex64", "complex128")
-LEFT_OUT = {tt.Expm: DISCRETE}
+LEFT_OUT = {tt.Expm: DISCRETE, tt.MatrixSign: DISCRETE}
 _VARIANTS = ("plain", "empty", "fortran", "reversed")
 _MATRICES = of_shape((2, 3, 3), empty=(2, 0, 0), domain=UNIT)
 
@@ -34,4 +35,11 @@ def _function(name: str, build: Function, oracle: Function, *operands: Operand, 
 SAMPLES: tuple[Sample, ...] = (
     _function("expm", tt.linalg.expm, linalg.expm, _MATRICES),
     _function("expm_of_one", tt.linalg.expm, linalg.expm, of_shape((4, 4), empty=(0, 0)), order=1),
+    _function(
+        "signm",
+        tt.linalg.signm,
+        np.vectorize(linalg.signm, signature="(n,n)->(n,n)"),
+        _MATRICES,
+        variants=("plain", "fortran"),
+    ),
 )

@@ -26,4 +26,20 @@ SAMPLES: tuple[Sample, ...] = (
         _MATRIX,
         wrt=(0, 1),
     ),
+    _apart(
+        "solve_discrete_lyapunov",
+        tt.linalg.solve_discrete_lyapunov,
+        linalg.solve_discrete_lyapunov,
+        _MATRIX,
+        _MATRIX,
+        wrt=(0, 1),
+    ),
+    _apart(
+        "solve_discrete_lyapunov_direct",
+        lambda a, q: tt.linalg.solve_discrete_lyapunov(a, q, "direct"),
+        linalg.solve_discrete_lyapunov,
+        _MATRIX,
+        _MATRIX,
+        wrt=(0, 1),
+    ),
 )

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from treadle.link.torch.table import Lowered
     from treadle.tensor import TensorNode
 
+    State = tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]
+
 
 @TORCH.register(Expm)
 def expm(op: Expm, node: TensorNode) -> Lowered:
@@ -30,7 +32,6 @@ def expm(op: Expm, node: TensorNode) -> Lowered:
 @TORCH.register(MatrixSign)
 def matrix_sign(op: MatrixSign, node: TensorNode) -> Lowered | Checked:
     """Lower to Newton's iteration, of all matrices at once; those that are done wait for the others."""
-    State = tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]
 
     def goes_on(k: torch.Tensor, z: torch.Tensor, close: torch.Tensor, done: torch.Tensor) -> torch.Tensor:
         del z, close
