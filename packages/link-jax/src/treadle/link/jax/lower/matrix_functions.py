@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from treadle.link.jax.table import Lowered
     from treadle.tensor import TensorNode
 
+    State = tuple[jax.Array, jax.Array, jax.Array, jax.Array]
+
+
 # Coefficients of the Pade approximant of degree 13, by Higham (2005), divided by the first.
 _PADE = np.array([
     64764752532480000, 32382376266240000, 7771770303897600, 1187353796428800, 129060195264000, 10559470521600,
@@ -91,7 +94,7 @@ def matrix_sign(op: MatrixSign, node: TensorNode) -> Lowered:
     def run(a: jax.Array) -> Checked[jax.Array]:
         enough = np.finfo(a.dtype).eps ** 0.5
 
-        def step(state: tuple[jax.Array, ...]) -> tuple[jax.Array, ...]:
+        def step(state: State) -> State:
             k, z, close, done = state
             inverse = jnp.linalg.inv(z)
             scale = jnp.sqrt(_length(inverse) / _length(z))
@@ -111,4 +114,4 @@ def matrix_sign(op: MatrixSign, node: TensorNode) -> Lowered:
 
 
 def _length(x: jax.Array) -> jax.Array:
-    return jnp.linalg.norm(x, axis=(-2, -1), keepdims=True)
+    return jnp.sqrt((jnp.abs(x) ** 2).sum((-2, -1), keepdims=True))
