@@ -21,7 +21,7 @@ _PARAMETERS = {GEMM: 13, GEMV: 11}
 
 
 class BlasError(TreadleError, ImportError):
-    """SciPy's BLAS cannot be used."""
+    """SciPy's BLAS or LAPACK cannot be used."""
 
 
 class Blas:
@@ -35,7 +35,7 @@ class Blas:
         """Return the address of a routine with Fortran's convention and 32-bit integers."""
         with self._lock:
             if self._capsules is None:
-                self._capsules = _extension().__pyx_capi__
+                self._capsules = extension("cython_blas").__pyx_capi__
         capsule = self._capsules.get(name)
         if capsule is None:
             msg = f"BLAS: scipy.linalg.cython_blas has no {name}. Install another version of SciPy."
@@ -47,21 +47,19 @@ class Blas:
         return capsule_pointer(capsule, text)
 
 
-def _extension() -> ModuleType:
-    """Load ``scipy.linalg.cython_blas`` by its file, without the much slower import of ``scipy.linalg``."""
+def extension(stem: str) -> ModuleType:
+    """Load a module of ``scipy.linalg`` by its file, without the much slower import of ``scipy.linalg``."""
     spec = importlib.util.find_spec("scipy")
     folders = [Path(p) / "linalg" for p in (spec.submodule_search_locations or [])] if spec is not None else []
-    files = [
-        file for folder in folders for file in sorted(folder.glob("cython_blas.*")) if file.suffix in {".so", ".pyd"}
-    ]
+    files = [file for folder in folders for file in sorted(folder.glob(f"{stem}.*")) if file.suffix in {".so", ".pyd"}]
+    name = f"scipy.linalg.{stem}"
     if not files:
-        msg = "BLAS: scipy.linalg.cython_blas was not found. Install SciPy."
+        msg = f"numba: {name} was not found. Install SciPy."
         raise BlasError(msg)
-    name = "scipy.linalg.cython_blas"
     loader = ExtensionFileLoader(name, str(files[0]))
     found = importlib.util.spec_from_file_location(name, files[0], loader=loader)
     if found is None:
-        msg = f"BLAS: {files[0]} cannot be loaded. Install another version of SciPy."
+        msg = f"numba: {files[0]} cannot be loaded. Install another version of SciPy."
         raise BlasError(msg)
     module = importlib.util.module_from_spec(found)
     loader.exec_module(module)

@@ -47,6 +47,8 @@ _COMPARISONS: dict[type, Callable[..., object]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
     ast.GtE: operator.ge,
 }  # fmt: skip
+_OF_COMPLEX: dict[type, str] = {ast.Mult: "times", ast.Div: "over"}
+_REAL = {types.complex64: types.float32, types.complex128: types.float64}
 _BLOCKS = (ast.If, ast.For, ast.While)
 # Where Numba's result for a unit keeps the name of the function that takes and returns plain values.
 _PLAIN = "treadle_plain"
@@ -377,7 +379,21 @@ class Emitter:
         return self.target.call(resolved, arguments)
 
     def _value_binop(self, node: ast.BinOp) -> Value:
-        return self._operation(_BINARY.get(type(node.op)), self.value(node.left), self.value(node.right))
+        left, right = self.value(node.left), self.value(node.right)
+        name = _OF_COMPLEX.get(type(node.op))
+        if name is not None and types.Complex in {type(left.kind), type(right.kind)}:
+            return self._of_complex(name, left, right)
+        return self._operation(_BINARY.get(type(node.op)), left, right)
+
+    def _of_complex(self, name: str, left: Value, right: Value) -> Value:
+        """Return a product or quotient of complex numbers; Numba's own are functions of its frontend's convention."""
+        if name == "times" and not isinstance(left.kind, types.Complex):
+            left, right = right, left
+        kind = left.kind if isinstance(left.kind, types.Complex) else right.kind
+        left = self._cast(kind, left)
+        right = self._cast(kind if isinstance(right.kind, types.Complex) else _REAL[kind], right)
+        primitive = PRIMITIVES.find(name)
+        return self.target.call(self.target.primitive(primitive, (kind, right.kind)), [left, right])
 
     def _value_unaryop(self, node: ast.UnaryOp) -> Value:
         operand = node.operand

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 
 # Families whose rules take complex numbers. What others do to these is written in simpler ops, or refused.
 _OF_COMPLEX = frozenset({
-    "accumulation", "assertion", "broadcasting", "conditional", "copying", "diagonals", "dimshuffle", "elemwise",
-    "fourier", "indexing", "joining", "product", "reduction", "repetition", "shape", "shape_specification",
+    "accumulation", "assertion", "broadcasting", "cholesky", "conditional", "copying", "diagonals", "dimshuffle",
+    "elemwise", "fourier", "indexing", "joining", "product", "reduction", "repetition", "shape", "shape_specification",
+    "triangular",
 })  # fmt: skip
 _LOWER = "treadle.link.numba.lower."
 
@@ -88,7 +89,7 @@ class NumbaLinker(TableLinker):
         with span("code generation"):
             written = write_program(fgraph)
         text = "\n".join(unit.source for unit in written.entry.with_uses())
-        _install_special(text)
+        _install_routines(text)
         run = COMPILER.get(written.entry, entry=True)
         table, kept = _table(written.constants, written.uses_blas, text)
         entry = written.entry
@@ -112,7 +113,7 @@ class NumbaLinker(TableLinker):
         from treadle.link.numba.compiler import COMPILER
         from treadle.link.numba.program import NumbaProgram
 
-        _install_special(data.source)
+        _install_routines(data.source)
         run = COMPILER.stored(data.key, data.stamp, Unit(data.name, data.entry, data.signature))
         table, kept = _table(data.constants, data.uses_blas, data.source)
         return NumbaProgram(graph, run, table, kept, data)
@@ -126,11 +127,13 @@ def _refused_type(kind: Type) -> str:
     return "" if kind.dtype in STORAGES else f"Numba has no lowering for dtype {kind.dtype} here"
 
 
-def _install_special(source: str) -> None:
+def _install_routines(source: str) -> None:
     """Make functions of SciPy that a text calls known to LLVM, which resolves them as it loads machine code."""
+    from treadle.link.numba.lapack import ROUTINES
     from treadle.link.numba.special import SPECIAL
 
     SPECIAL.install(source)
+    ROUTINES.install(source)
 
 
 def _table(constants: Sequence[Constant], uses_blas: bool, source: str) -> tuple[NDArray[np.int64], list[np.ndarray]]:

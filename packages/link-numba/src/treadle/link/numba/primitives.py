@@ -15,6 +15,7 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import populate_array
 
 from treadle.config import new_lock
+from treadle.link.numba.lapack import ROUTINES
 from treadle.link.numba.special import SPECIAL
 from treadle.link.numba.vector_math import VECTOR_MATH
 from treadle.tensor import QUADRATURE
@@ -65,8 +66,13 @@ def _primitive(write: Write, result: NumbaType | None, *takes: NumbaType | None)
         returned, *kinds = [common if kind is None else kind for kind in (result, *takes)]
         return returned(*kinds), write
 
+    return _typed(typing, len(takes))
+
+
+def _typed(typing: Callable[..., tuple[Signature, Write]], count: int) -> Intrinsic:
+    """Return the intrinsic of so many parameters that is typed by a function."""
     # Numba looks at how many parameters there are, and calls by position.
-    names = ("context", *(f"x{k}" for k in range(len(takes))))
+    names = ("context", *(f"x{k}" for k in range(count)))
     plain = inspect.Parameter.POSITIONAL_OR_KEYWORD
     typing.__signature__ = inspect.Signature([inspect.Parameter(name, plain) for name in names])  # type: ignore[attr-defined]
     made: Intrinsic = intrinsic(typing)
@@ -248,6 +254,37 @@ def _composed(code: str) -> Intrinsic:
     return _primitive(write, TYPES[_COMPLEX[code]], TYPES[code], TYPES[code])
 
 
+def _complex_times(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
+    """Multiply complex numbers, or a complex number by a real one."""
+    (ar, ai), b = _parts(builder, args[0]), args[1]
+    if not isinstance(sig.args[1], types.Complex):
+        return cgutils.pack_struct(builder, [builder.fmul(ar, b), builder.fmul(ai, b)])
+    br, bi = _parts(builder, b)
+    real = builder.fsub(builder.fmul(ar, br), builder.fmul(ai, bi))
+    return cgutils.pack_struct(builder, [real, builder.fadd(builder.fmul(ar, bi), builder.fmul(ai, br))])
+
+
+def _complex_over(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
+    """Divide complex numbers by Smith's algorithm (1962), or a complex number by a real one."""
+    (ar, ai), b = _parts(builder, args[0]), args[1]
+    if not isinstance(sig.args[1], types.Complex):
+        return cgutils.pack_struct(builder, [builder.fdiv(ar, b), builder.fdiv(ai, b)])
+    br, bi = _parts(builder, b)
+    size = builder.module.declare_intrinsic("llvm.fabs", [br.type], ir.FunctionType(br.type, [br.type]))
+    straight = builder.fcmp_ordered(">=", builder.call(size, [br]), builder.call(size, [bi]))
+    # i b = i br - bi: with |br| < |bi|, both numbers are turned by that.
+    turned = [builder.fneg(ai), ar, builder.fneg(bi), br]
+    ar, ai, br, bi = (builder.select(straight, x, y) for x, y in zip((ar, ai, br, bi), turned, strict=True))
+    low = builder.fdiv(bi, br)
+    scale = builder.fadd(br, builder.fmul(bi, low))
+    real = builder.fdiv(builder.fadd(ar, builder.fmul(ai, low)), scale)
+    return cgutils.pack_struct(builder, [real, builder.fdiv(builder.fsub(ai, builder.fmul(ar, low)), scale)])
+
+
+def _parts(builder: ir.IRBuilder, value: ir.Value) -> tuple[ir.Value, ir.Value]:
+    return builder.extract_value(value, 0), builder.extract_value(value, 1)
+
+
 def _libm_complex(name: str) -> Intrinsic:
     """A function of complex numbers that libm has: these travel as pairs of doubles."""
     symbol, kind, count = f"c{name}", types.complex128, 2 if name == "pow" else 1
@@ -336,6 +373,52 @@ def _gemv(code: str) -> Intrinsic:
     return _primitive(_blas(code, 1, "ii1pipi0pi"), types.none, *[types.int64] * 10)
 
 
+def _routine(library: str, name: str) -> Intrinsic:
+    """A routine of LAPACK or BLAS, by a symbol that `treadle.link.numba.lapack` gives its address to.
+
+    Pointers are passed as they are, the addresses of places that hold them are passed for numbers; letters are numbers
+    too. What a routine of LAPACK says in its last parameter, ``info``, is returned; 0 by one of BLAS.
+    """
+    symbol, kinds = ROUTINES.find(library, name)
+    says = library == "lapack" and kinds.endswith("i")
+    passed = kinds[:-1] if says else kinds
+
+    def write(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
+        short = ir.IntType(32)
+        places = []
+        for kind, given, value in zip(passed, sig.args, args, strict=True):
+            if isinstance(given, types.CPointer):
+                place = value
+            elif kind == "s":
+                place = builder.inttoptr(value, cgutils.voidptr_t)
+            elif kind == "x":
+                place = cgutils.alloca_once_value(builder, value)
+            else:
+                place = cgutils.alloca_once(builder, ir.IntType(8) if kind == "c" else short)
+                builder.store(builder.trunc(value, place.type.pointee), place)
+            places.append(builder.bitcast(place, cgutils.voidptr_t))
+        info = cgutils.alloca_once_value(builder, ir.Constant(short, 0))
+        if says:
+            builder.store(ir.Constant(short, 0), info)
+            places.append(builder.bitcast(info, cgutils.voidptr_t))
+        declared = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t] * len(places))
+        builder.call(cgutils.get_or_insert_function(builder.module, declared, symbol), places)
+        return builder.sext(builder.load(info), _WORD)
+
+    def typing(context: BaseContext, *given: NumbaType) -> tuple[Signature, Write]:
+        wrong = [
+            f"parameter {k} is {type_}"
+            for k, (kind, type_) in enumerate(zip(passed, given, strict=True))
+            if not isinstance(type_, types.CPointer) and (kind == "x") == (type_ == types.int64)
+        ]
+        if wrong:
+            msg = f"numba: {library}'s {name}: {', '.join(wrong)}. Pass a pointer, or a number of the routine's type."
+            raise TypeError(msg)
+        return types.int64(*given), write
+
+    return _typed(typing, len(passed))
+
+
 def _from_table(values: Sequence[float]) -> Intrinsic:
     """One of some constant numbers, by its position."""
 
@@ -362,6 +445,8 @@ _FAMILIES: dict[str, Callable[..., Intrinsic]] = {
     "im": lambda code: _part(1, code),
     "compose": _composed,
     "libmc": _libm_complex,
+    "lapack": lambda name: _routine("lapack", name),
+    "blas": lambda name: _routine("blas", name),
 }
 _SINGLE: dict[str, Callable[[], Intrinsic | float]] = {
     "INF": lambda: math.inf,
@@ -371,6 +456,9 @@ _SINGLE: dict[str, Callable[[], Intrinsic | float]] = {
     "run_loop": lambda: _primitive(_run_loop, types.none, *[types.int64] * 5),
     # One of two values, without a branch.
     "pick": lambda: _primitive(lambda context, b, sig, args: b.select(*args), None, types.boolean, None, None),
+    # Complex numbers multiplied or divided, by another one or by a real number of their precision.
+    "times": lambda: _typed(lambda context, a, b: (a(a, b), _complex_times), 2),
+    "over": lambda: _typed(lambda context, a, b: (a(a, b), _complex_over), 2),
     "add_any": lambda: _reordered("fadd"),
     "mul_any": lambda: _reordered("fmul"),
     "quadrature_node": lambda: _from_table(QUADRATURE[0]),

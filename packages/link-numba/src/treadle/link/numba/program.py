@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from treadle.graph import NodeError, NodeIndexError, NodeMemoryError, NodeValueError
-from treadle.link.numba.status import ASSERTION, INDEX, MEMORY, OK, SHAPE, VALUE
+from treadle.link.numba.status import ASSERTION, INDEX, MATRIX, MEMORY, OK, SHAPE, VALUE
 from treadle.link.vm import Program, replay
-from treadle.tensor import TensorType
+from treadle.tensor import MatrixError, TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,6 +26,7 @@ _ERRORS = {
     VALUE: (NodeValueError, "a value is refused"),
     MEMORY: (NodeMemoryError, "there is not enough memory"),
     ASSERTION: (NodeError, "a condition is false"),
+    MATRIX: (MatrixError, "there is no result for a matrix"),
 }
 
 

@@ -38,7 +38,7 @@ _SIDES = of_shape((2, 3, 2), broadcast=(2, 3, 1), empty=(2, 0, 2), long=(1, 30, 
 def _of(name: str, build: Function, oracle: Function, *operands: Operand, **record: Unpack[Traits]) -> Sample:
     given: Traits = {
         "dtypes": INEXACT, "variants": OF_MATRICES, "wrt": tuple(range(len(operands))), "tolerances": LOSSY,
-        "optional": True, **record,
+        **record,
     }  # fmt: skip
     return Sample(name, F, build, oracle, operands, **given)
 

@@ -29,7 +29,7 @@ _ONE, _SIDE = of_shape((4, 4), domain=DOMINANT), of_shape((4, 3), domain=UNIT)
 
 def _of(name: str, build: Function, oracle: Function, *operands: Operand, **record: Unpack[Traits]) -> Sample:
     given: Traits = {
-        "dtypes": INEXACT, "variants": OF_MATRICES, "wrt": (0, 1), "tolerances": LOSSY, "optional": True, **record,
+        "dtypes": INEXACT, "variants": OF_MATRICES, "wrt": (0, 1), "tolerances": LOSSY, **record,
     }  # fmt: skip
     return Sample(name, F, build, oracle, operands, **given)
 

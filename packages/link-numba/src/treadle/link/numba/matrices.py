@@ -1,0 +1,351 @@
+"""Ops on stacks of matrices: a rule says what happens to one matrix, in loops or in calls of LAPACK and BLAS."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from string import Template
+from textwrap import dedent
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from treadle.link.numba.dtypes import STORAGES
+from treadle.link.numba.library import LIBRARY
+from treadle.link.numba.loops import nest
+from treadle.link.numba.status import MATRIX, MEMORY, SHAPE
+from treadle.link.numba.unit import Unit, indented, make_kernel
+from treadle.link.numba.values import is_literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from treadle.link.numba.dtypes import Storage
+    from treadle.link.numba.writer import GraphWriter
+    from treadle.tensor import MatrixOp, TensorNode
+
+_NOTHING: Mapping[str, str] = MappingProxyType({})
+_LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
+_LETTER = re.compile(r'"(\w)"')
+# Loops of a kernel's own are quicker than LAPACK up to this length; known lengths up to it stand in the text.
+SMALL = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """How a body wants one matrix of an operand.
+
+    A matrix that already lies so is read where it is; any other is copied first. A vector is a matrix of one row, and a
+    number one of one element.
+
+    Parameters
+    ----------
+    name
+        The pointer to its first element. The matrix lies without gaps.
+    order
+        ``"rows"`` if rows are to run through memory, as in NumPy; ``"columns"`` as in LAPACK; ``"either"`` as they do:
+        ``t_<name>`` then is 1 if columns run through memory, else 0.
+    writes
+        Whether the body overwrites it, which then is a copy.
+    into
+        The result, by number, in whose memory it is put: of the same shape, dtype and order. The body overwrites it
+        with that result; `name` is not defined.
+    half
+        ``"lower"`` or ``"upper"`` if the body reads only this triangle: a copy has zeros on the other side, and only
+        this one has to be finite.
+    strict
+        Whether the body does not read the triangle's diagonal.
+    """
+
+    name: str
+    order: str = "rows"
+    writes: bool = False
+    into: int | None = None
+    half: str = ""
+    strict: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """How a body leaves one matrix of a result: at the pointer `name`, by ``"rows"`` or by ``"columns"``."""
+
+    name: str
+    order: str = "rows"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatrixBody:
+    """What is done to one matrix of each operand.
+
+    `text` and `query` are statements of the small part of Python that `treadle.link.numba.emission` writes: every
+    variable of one type, no ``break``. Dimensions stand in variables of the names that the op's signature gives them,
+    operands and results in those of `takes` and `makes`. ``$T`` is the type code of the first operand's elements,
+    ``$R`` that of real numbers of this precision. ``$conj``, ``$re``, ``$abs`` and ``$cabs1`` take the conjugate, the
+    real part, the absolute value of an element, and the sum of those of its parts. A routine is called by
+    ``$lapack_potrf(...)``, which returns its ``info``, or ``$blas_trsm(...)``; ``"U"`` in its arguments is a letter.
+
+    The integer ``info`` is 0 at the start. What is not 0 at the end says that there is no result: it becomes NaN, or an
+    error, as the op's `on_error` has it. If the op has a field `check_finite` that is true, so do operands with NaN or
+    infinity, and the body is not run.
+
+    LAPACK sees a matrix of rows as its transpose: a lower triangle is its ``"U"``.
+
+    Parameters
+    ----------
+    takes, makes
+        How it wants its operands and leaves its results.
+    text
+        The statements.
+    scratch
+        Arrays that the body works with: names, each with the type of its elements (``T``, ``R``, ``int`` or a code)
+        and, after a space, the expression of their number. They are made once for the whole stack.
+    query
+        Statements that run once before it, to ask a routine for the best size of an array: at the pointers ``best``,
+        ``real`` and ``whole`` there is room for numbers of all three types.
+    """
+
+    takes: Sequence[Taken]
+    makes: Sequence[Made]
+    text: str
+    scratch: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
+    query: str = ""
+
+
+class _Words(dict[str, str]):
+    """What ``$`` stands before in a body's text."""
+
+    def __init__(self, storage: Storage) -> None:
+        t, r = storage.code, storage.real
+        is_complex = storage.kind == "c"
+        self._letter = _LETTERS[storage.dtype]
+        super().__init__(
+            T=t,
+            R=r,
+            conj=f"conj_{t}" if is_complex else "",
+            re=f"re_{t}" if is_complex else "",
+            abs=f"size_{t}" if is_complex else "fabs",
+            as_T=f"as_{t}",
+            as_R=f"as_{r}",
+            epsilon="1.1920928955078125e-07" if r == "f4" else "2.220446049250313e-16",
+        )
+
+    def __missing__(self, name: str) -> str:
+        library, _, routine = name.partition("_")
+        if library not in {"lapack", "blas"}:
+            raise KeyError(name)
+        return f"{library}_{self._letter}{routine}"
+
+
+def write_matrices(op: MatrixOp, node: TensorNode, writer: GraphWriter, body: MatrixBody) -> None:
+    """Write the call of a body for each matrix of a stack; most rules of ops on matrices are this and the body.
+
+    The Cholesky factor of each matrix, with zeros in the other triangle::
+
+        body = MatrixBody(
+            takes=[Taken("a", into=0, half="lower")],
+            makes=[Made("l")],
+            text='info = $lapack_potrf("U", m, l, max(m, 1))',
+        )
+    """
+    given, made = op.cores
+    values = [writer.array(x) for x in node.inputs]
+    nd = values[0].ndim - len(given[0])
+    lengths: dict[str, str] = {}
+    for value, core in zip(values, given, strict=True):
+        for name, n in zip(core, value.dims[nd:], strict=True):
+            lengths[name] = writer.same(lengths[name], n) if name in lengths else n
+    batch = writer.broadcast_dims([value.dims[:nd] for value in values], node.outputs[0].type.shape[:nd])
+    arguments = ["frame", str(writer.scratch(2)), *batch]
+    arguments += [n for n in lengths.values() if not _is_small(n)]
+    for value in values:
+        arguments += [f"as_{value.storage.memory}({value.address})"]
+        arguments += [*writer.strides_in(value, (*batch, *value.dims[nd:]))]
+    results = []
+    for out, core in zip(node.outputs, made, strict=True):
+        dims = (*batch, *(writer.let(_length(dim, lengths), "n") for dim in core))
+        result = writer.new_output(out, dims) if dims else writer.allocate(["1"], writer.storage(out))
+        results.append(result)
+        arguments.append(f"as_{result.storage.memory}({result.address})")
+    kernel = _Kernel(op, body, [v.storage for v in values], [r.storage for r in results], nd)
+    writer.call(kernel.unit(lengths), arguments, checked=True)
+    for out, result in zip(node.outputs, results, strict=True):
+        if not out.type.ndim:
+            writer.bind_scalar(out, result.storage.loaded(f"as_{result.storage.memory}({result.address})[0]"))
+
+
+def _is_small(length: str) -> bool:
+    return is_literal(length) and int(length) <= SMALL
+
+
+def _length(dim: str, lengths: Mapping[str, str]) -> str:
+    """Return the expression of a core length of a result."""
+    if dim.isdigit():
+        return dim
+    if dim in lengths:
+        return lengths[dim]
+    names = dim.removeprefix("min(").removesuffix(")").split(",")
+    found = [lengths[name] for name in names]
+    return str(min(map(int, found))) if all(map(is_literal, found)) else f"min({', '.join(found)})"
+
+
+class _Kernel:
+    """Writes the kernel that runs a body for a stack.
+
+    Parameters
+    ----------
+    op, body
+        The op and the body.
+    sources, targets
+        What the elements of operands and results are.
+    nd
+        How many dimensions the batch has.
+    """
+
+    def __init__(
+        self, op: MatrixOp, body: MatrixBody, sources: Sequence[Storage], targets: Sequence[Storage], nd: int
+    ) -> None:
+        self.op = op
+        self.body = body
+        self.nd = nd
+        given, made = op.cores
+        self.takes = list(zip(body.takes, given, sources, strict=True))
+        self.makes = list(zip(body.makes, made, targets, strict=True))
+        self.words = _Words(sources[0] if sources else STORAGES["float64"])
+        self.finite = getattr(op, "check_finite", False)
+
+    def unit(self, lengths: Mapping[str, str]) -> Unit:
+        """Return the kernel; small lengths stand in its text."""
+        nd = self.nd
+        params = [("frame", "i8"), ("slot", "i8"), *((f"n{d}", "i8") for d in range(nd))]
+        params += [(name, "i8") for name, n in lengths.items() if not _is_small(n)]
+        for taken, core, storage in self.takes:
+            name = taken.name
+            params.append((f"{name}_x", f"*{storage.memory}"))
+            params += [(f"{name}_s{d}", "i8") for d in range(nd)]
+            params += [(f"{name}_{'rc'[2 - len(core) :][d]}", "i8") for d in range(len(core))]
+        params += [(f"{made.name}_x", f"*{storage.memory}") for made, _, storage in self.makes]
+        starts = [f"{name} = {n}" for name, n in lengths.items() if _is_small(n)]
+        large = [name for name, n in lengths.items() if not _is_small(n)]
+        if large:
+            starts += [f"if {' or '.join(f'{name} > 2147483647' for name in large)}:", f"    return {SHAPE}"]
+        starts += [f"{made.name}_q = 0" for made, _, _ in self.makes]
+        lines = [*starts, *self._scratch(), *nest(nd, [], self._matrix()), "return 0"]
+        text = _LETTER.sub(lambda found: str(ord(found[1])), Template("\n".join(lines)).substitute(self.words))
+        stem = "".join(c if c.isalnum() else "_" for c in type(self.op).__name__.lower())
+        return make_kernel(stem, params, text.split("\n"), LIBRARY.used_by(text))
+
+    def _scratch(self) -> list[str]:
+        """Return the statements that make the working arrays, in one piece of memory."""
+        needs = dict(self.body.scratch)
+        for taken, core, storage in self.takes:
+            if taken.into is None:
+                needs[f"{taken.name}_p"] = f"{storage.memory} {_size(core)}"
+        for made, core, storage in self.makes:
+            if made.order == "columns":
+                needs[made.name] = f"{storage.memory} {_size(core)}"
+        if not needs:
+            return []
+        lines = []
+        if self.body.query:
+            lines = [
+                "asked = new(frame, slot + 1, 64)",
+                "if asked == 0:",
+                f"    return {MEMORY}",
+                "best = $as_T(asked)",
+                "real = $as_R(asked + 16)",
+                "whole = as_i4(asked + 32)",
+                *_statements(self.body.query),
+            ]
+        codes = {"T": self.words["T"], "R": self.words["R"], "int": "i4"}
+        at = "0"
+        pointers = []
+        for k, (name, need) in enumerate(needs.items()):
+            kind, number = need.split(" ", 1)
+            code = codes.get(kind, kind)
+            pointers.append(f"{name} = as_{code}(block + {at})")
+            lines.append(f"end_{k} = {at} + (({number}) * {code[1:]} + 127) // 64 * 64")
+            at = f"end_{k}"
+        return [*lines, f"block = new(frame, slot, {at})", "if block == 0:", f"    return {MEMORY}", *pointers]
+
+    def _matrix(self) -> list[str]:
+        """Return the statements for one matrix of the stack."""
+        lines = ["info = 0"]
+        for made, _, storage in self.makes:
+            if made.order == "rows":
+                lines.append(f"{made.name} = shifted_{storage.memory}({made.name}_x, {made.name}_q)")
+        if self.finite:
+            lines.append("finite = True")
+        for taken, core, storage in self.takes:
+            place = " + ".join(f"d{d} * {taken.name}_s{d}" for d in range(self.nd)) or "0"
+            lines += [f"{taken.name}_q = {place}", *self._take(taken, core, storage)]
+        text = _statements(self.body.text)
+        lines += ["if finite:", *indented(text), "else:", "    info = 1"] if self.finite else text
+        failed = [f"return {MATRIX}"] if self.op.on_error == "raise" else []
+        for made, core, storage in [] if failed else self.makes:
+            nan = f"{storage.real}(INF - INF)"
+            nothing = f"compose_{storage.real}({nan}, {storage.real}(0))" if storage.kind == "c" else nan
+            if storage.kind not in "fc":
+                nothing = storage.stored("False") if storage.kind == "b" else f"{storage.memory}(0)"
+            failed += [f"for i in range({_size(core)}):", f"    {made.name}[i] = {nothing}"]
+        lines += ["if info != 0:", *indented(failed)]
+        for made, core, _ in self.makes:
+            name = made.name
+            if made.order == "columns":
+                rows, columns = core
+                lines += [
+                    f"for i in range({rows}):",
+                    f"    for j in range({columns}):",
+                    f"        {name}_x[{name}_q + i * {columns} + j] = {name}[j * {rows} + i]",
+                ]
+            lines.append(f"{name}_q = {name}_q + {_size(core)}")
+        return lines
+
+    def _take(self, taken: Taken, core: Sequence[str], storage: Storage) -> list[str]:
+        """Return the statements that find or copy one operand's matrix."""
+        name = taken.name
+        rows, columns = ["1"] * (2 - len(core)) + list(core)
+        strides = ["0"] * (2 - len(core)) + [f"{name}_{k}" for k in "rc"[2 - len(core) :]]
+        element = f"{name}_x[{name}_q + i * {strides[0]} + j * {strides[1]}]"
+        start, stop = "0", columns
+        others: list[str] = []
+        if taken.half == "lower":
+            stop = f"min({columns}, i)" if taken.strict else f"min({columns}, i + 1)"
+            others = [f"for j in range({stop}, {columns}):"]
+        elif taken.half:
+            start = "i + 1" if taken.strict else "i"
+            others = [f"for j in range(min({start}, {columns})):"]
+        check = ["finite = finite & (v - v == v - v)"] if self.finite and storage.kind in "fc" else []
+
+        def walk(inside: Sequence[str], beside: str = "") -> list[str]:
+            lines = [f"for i in range({rows}):", f"    for j in range({start}, {stop}):", *indented(inside, 2)]
+            if others and beside:
+                lines += [f"    {others[0]}", f"        {beside}"]
+            return lines
+
+        target = f"{name}_p" if taken.into is None else self.body.makes[taken.into].name
+        index = f"j * {rows} + i" if taken.order == "columns" else f"i * {columns} + j"
+        place = f"{target}[{index}]"
+        copied = walk([f"v = {element}", f"{place} = v", *check], f"{place} = {storage.code}(0)")
+        if taken.into is not None:
+            return copied
+        copied = [*copied, f"{name} = {name}_p"]
+        if taken.writes:
+            return copied
+        by_rows = f"({columns} == 1 or {strides[1]} == 1) and ({rows} == 1 or {strides[0]} == {columns})"
+        by_columns = f"({rows} == 1 or {strides[0]} == 1) and ({columns} == 1 or {strides[1]} == {rows})"
+        there = [f"{name} = shifted_{storage.memory}({name}_x, {name}_q)"]
+        if check:
+            there += walk([f"v = {element}", *check])
+        test = by_columns if taken.order == "columns" else by_rows
+        if taken.order != "either":
+            return [f"if {test}:", *indented(there), "else:", *indented(copied)]
+        turned = [f"t_{name} = 1", f"if not ({by_rows}) and {by_columns}:", *indented(there), "else:"]
+        straight = [f"t_{name} = 0", f"if {by_rows}:", *indented(there), "else:", *indented(copied)]
+        return [*turned, *indented(straight)]
+
+
+def _size(core: Sequence[str]) -> str:
+    return " * ".join(core) or "1"
+
+
+def _statements(text: str) -> list[str]:
+    return [line for line in dedent(text).split("\n") if line.strip()]
