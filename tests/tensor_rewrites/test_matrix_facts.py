@@ -180,7 +180,7 @@ def test_printing_shows_facts_on_demand() -> None:
     x = tt.dmatrix("x")
     out = tt.assume(x, positive_definite=True).T
     shown = str(debugprint(out, file="str", id_type="", print_assumptions=True)).splitlines()
-    facts = "{symmetric, positive_definite, positive_semidefinite, nonsingular}"
+    facts = "{symmetric, positive_definite, positive_semidefinite, nonsingular, positive_diagonal}"
     assert shown == [
         f"DimShuffle{{1,0}} {facts}",
         f" └─ SpecifyAssumptions{{positive_definite}} {facts}",

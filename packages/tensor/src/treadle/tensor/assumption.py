@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from treadle.graph import Apply, SymbolicShape, Type, Variable
+    from treadle.graph import Apply, Type, Variable
     from treadle.tensor.known_values import Known
+    from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variable import TensorLike, TensorNode, TensorVariable
 
 __all__ = ["FACTS", "SpecifyAssumptions", "assume"]
@@ -102,12 +103,13 @@ FACTS.add("upper_triangular")
 FACTS.add("tridiagonal")
 FACTS.add("symmetric", if_real=("hermitian",))
 FACTS.add("hermitian", if_real=("symmetric",))
-FACTS.add("positive_definite", "positive_semidefinite", "nonsingular")
+FACTS.add("positive_definite", "positive_semidefinite", "nonsingular", "positive_diagonal")
 FACTS.add("positive_semidefinite", "hermitian")
 FACTS.add("nonsingular")
 FACTS.add("orthogonal", "nonsingular")
 FACTS.add("selection")
 FACTS.add("permutation", "orthogonal", "selection")
+FACTS.add("positive_diagonal")
 FACTS.add("block_diagonal")
 FACTS.add("kronecker")
 FACTS.add("nonnegative", about_matrices=False)
@@ -185,10 +187,10 @@ class SpecifyAssumptions(TensorOp):
         """Return the input's elements."""
         return known(node.inputs[0])
 
-    def infer_shape(self, node: Apply, shapes: Sequence[SymbolicShape | None]) -> Sequence[SymbolicShape | None]:
-        """Return the input's shape."""
-        del node
-        return shapes
+    def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
+        """Return the input's lengths."""
+        del out
+        return shapes.of(node.inputs[0])
 
     def vectorize_node(self, node: TensorNode, x: TensorVariable) -> Apply:
         """Promise the same of each value of the batch, if it is about matrices or elements."""
@@ -248,7 +250,7 @@ def assume(
         Whether the elements of a vector of positions all differ.
     others
         Other facts of `FACTS`: ``hermitian``, ``positive_semidefinite``, ``tridiagonal``, ``nonsingular``,
-        ``positive`` (of each element), and those that were added to it.
+        ``positive_diagonal``, ``positive`` (of each element), and those that were added to it.
 
     Raises
     ------

@@ -22,6 +22,13 @@ from treadle.tensor.rewrites.indexing.masks import RULES as MASKS
 from treadle.tensor.rewrites.indexing.set_subtensor import RULES as INCREMENTS
 from treadle.tensor.rewrites.indexing.subtensor import RULES as INDEXING
 from treadle.tensor.rewrites.joining import RULES as JOINING
+from treadle.tensor.rewrites.linear_algebra.blocks import RULES as BLOCKS
+from treadle.tensor.rewrites.linear_algebra.determinants import RULES as DETERMINANTS
+from treadle.tensor.rewrites.linear_algebra.factors import RULES as FACTORS
+from treadle.tensor.rewrites.linear_algebra.inverses import RULES as INVERSES_OF_MATRICES
+from treadle.tensor.rewrites.linear_algebra.kronecker import RULES as KRONECKER
+from treadle.tensor.rewrites.linear_algebra.products import RULES as STRUCTURED_PRODUCTS
+from treadle.tensor.rewrites.linear_algebra.systems import RULES as SYSTEMS
 from treadle.tensor.rewrites.normalization.log_sum_exp import RULES as LOGARITHMS
 from treadle.tensor.rewrites.normalization.softmax import RULES as NORMALIZATION
 from treadle.tensor.rewrites.product import RULES as PRODUCT
@@ -70,6 +77,13 @@ RULE_SETS = (
     ASSUMPTION,
     ALGEBRA,
     REDUCTION,
+    STRUCTURED_PRODUCTS,
+    BLOCKS,
+    KRONECKER,
+    SYSTEMS,
+    INVERSES_OF_MATRICES,
+    FACTORS,
+    DETERMINANTS,
     PRODUCT,
     NORMALIZATION,
     EXPONENTIAL,

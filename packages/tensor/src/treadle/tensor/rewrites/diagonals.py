@@ -10,10 +10,11 @@ from treadle.graph import Constant, as_index
 from treadle.rewrite import RuleSet
 from treadle.tensor.conversion import constant
 from treadle.tensor.diagonals import AllocDiag, ExtractDiag
-from treadle.tensor.dimshuffle import DimShuffle, dimshuffle
+from treadle.tensor.dimshuffle import DimShuffle, dimshuffle, matrix_transpose
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.index import Positions
 from treadle.tensor.indexing import AdvancedSubtensor
+from treadle.tensor.int_arithmetic import least, number
 from treadle.tensor.joining import ARange
 from treadle.tensor.product import MatMul
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
@@ -21,6 +22,8 @@ from treadle.tensor.rewrites.analysis.predicates import filling, is_used_once, m
 from treadle.tensor.rewrites.analysis.replacements import alloc_like, if_fits
 from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes, shapes_of
 from treadle.tensor.scalar.arithmetic import mul
+from treadle.tensor.shape import shape_i
+from treadle.tensor.shape_specification import specify_shape
 
 if TYPE_CHECKING:
     from treadle.graph import FunctionGraph
@@ -98,19 +101,24 @@ def diagonal_of_elementwise(fgraph: FunctionGraph, node: NodeOf[ExtractDiag]) ->
 
 @RULES.rule(EARLY_AND_LATE, ExtractDiag, tags=(*BOTH, "extract_diag_lift_pass"), needs_graph=True)
 def diagonal_of_product(fgraph: FunctionGraph, node: NodeOf[ExtractDiag]) -> TensorVariable | None:
-    """diagonal(x @ y) -> sum(x * y.T, axis=1), for as many rows as columns: only what is needed is multiplied."""
+    """diagonal(x @ y) -> sum(x * y.T, axis=-1), of as many rows as the diagonal: only what is needed is multiplied."""
     product = node.inputs[0]
     inner = made_by(product, MatMul)
-    op = node.op
-    if inner is None or op.offset or product.ndim != 2 or not is_used_once(fgraph, product):
+    op, ndim = node.op, product.ndim
+    if inner is None or op.offset or (op.axis1, op.axis2) != (ndim - 2, ndim - 1) or not is_used_once(fgraph, product):
         return None
     x, y = inner.inputs
     shapes = shapes_of(fgraph)
     if x.type.dtype != y.type.dtype or product.type.numpy_dtype.kind not in "fc" or product.dtype == "float16":
         return None
-    if shapes.of(x)[0] != shapes.of(y)[1] or shapes.of(x)[1] != shapes.of(y)[0]:
-        return None
-    return if_fits(node, mul(x, y.T).sum(axis=1))
+    is_square = x is y or shapes.of(x)[-2] == shapes.of(y)[-1]
+    if shapes.of(x)[-1] != shapes.of(y)[-2]:
+        # Columns and rows that do not fit stay an error.
+        x = specify_shape(x, [*[None] * (ndim - 1), shape_i(y, ndim - 2)])
+    if not is_square:
+        count = least(number(shape_i(x, ndim - 2)), number(shape_i(y, ndim - 1)))
+        x, y = x[..., :count, :], y[..., :count]
+    return if_fits(node, mul(x, matrix_transpose(y)).sum(axis=-1))
 
 
 @RULES.rule(EARLY_AND_LATE, AdvancedSubtensor, tags=(*BOTH, "local_adv_idx_to_diagonal"), needs_graph=True)

@@ -25,12 +25,13 @@ if TYPE_CHECKING:
     import numpy as np
 
     from treadle.graph import FunctionGraph
-    from treadle.tensor.rewrites.analysis import bands, matrix_facts, matrix_values, stacks, symmetry
+    from treadle.tensor.rewrites.analysis import bands, matrix_facts, matrix_op_facts, matrix_values, stacks, symmetry
     from treadle.tensor.variable import TensorVariable
 
     _Added = TypeVar("_Added", bound=Callable[..., object])
 else:
     matrix_facts = lazy_module("treadle.tensor.rewrites.analysis.matrix_facts")
+    matrix_op_facts = lazy_module("treadle.tensor.rewrites.analysis.matrix_op_facts")
     matrix_values = lazy_module("treadle.tensor.rewrites.analysis.matrix_values")
     bands = lazy_module("treadle.tensor.rewrites.analysis.bands")
     stacks = lazy_module("treadle.tensor.rewrites.analysis.stacks")
@@ -131,12 +132,16 @@ class Facts(Feature):
     """
 
     def __init__(self, shapes: SymbolicShapes | None = None) -> None:
+        for rules in (matrix_facts, matrix_op_facts):
+            rules.loaded()
         self.shapes = SymbolicShapes() if shapes is None else shapes
         self.fgraph: FunctionGraph | None = None
         self._known: dict[_Question, object] = {}
         self._about: dict[Variable, set[_Question]] = {}
         self._askers: dict[_Question, set[_Question]] = {}
         self._open: list[_Question] = []
+        # Whether a structure could come from anything in the graph: found out by the first rule that wants to know.
+        self.is_fruitful: bool | None = None
         # How many questions were answered by looking at a node or value: work is counted in tests.
         self.answered = 0
 
@@ -250,7 +255,6 @@ def _stated(facts: Facts, fact: str, var: Variable) -> bool:
     op = node.op
     if type(op).promises is not Op.promises and op.promises(fact, var, facts.hold):
         return True
-    matrix_facts.loaded()
     return any(rule(fact, var, facts) for rule in RULES.rules(type(op), fact))  # type: ignore[arg-type]  # a tensor
 
 

@@ -1,0 +1,137 @@
+"""What rules of linear algebra share: which structure is known, and the parts that replacements are built of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from treadle.graph import Constant
+from treadle.tensor.assumption import SpecifyAssumptions
+from treadle.tensor.diagonals import AllocDiag, ExtractDiag
+from treadle.tensor.dimshuffle import expand_dims, matrix_transpose
+from treadle.tensor.int_arithmetic import number, plus
+from treadle.tensor.joining import ARange
+from treadle.tensor.matrix_op import MatrixOp
+from treadle.tensor.product import MatMul
+from treadle.tensor.reduction import all_, any_
+from treadle.tensor.rewrites.analysis.facts import facts_of
+from treadle.tensor.rewrites.analysis.stacks import is_adjoint
+from treadle.tensor.rewrites.analysis.symbolic_shapes import shapes_of
+from treadle.tensor.scalar.cast import switch
+from treadle.tensor.scalar.comparison import isnan
+from treadle.tensor.shape import shape_i
+from treadle.tensor.shape_specification import specify_shape
+from treadle.tensor.types import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from treadle.graph import FunctionGraph, Op, Variable
+    from treadle.tensor.int_arithmetic import Number
+    from treadle.tensor.rewrites.analysis.facts import Facts
+    from treadle.tensor.variable import TensorVariable
+
+# What a graph must have for a matrix in it to have a structure.
+_SOURCES = (AllocDiag, SpecifyAssumptions, MatrixOp, ARange)
+
+
+def known_facts(fgraph: FunctionGraph) -> Facts | None:
+    """Return what is known of the values in a graph; None where there is nothing that a structure could come from."""
+    facts = facts_of(fgraph)
+    if facts.is_fruitful is None:
+        facts.is_fruitful = any(
+            isinstance(node.op, _SOURCES) or any(map(_is_constant_matrix, node.inputs)) for node in fgraph.apply_nodes
+        )
+    return facts if facts.is_fruitful else None
+
+
+def _is_constant_matrix(x: Variable) -> bool:
+    return isinstance(x, Constant) and isinstance(x.type, TensorType) and sum(n != 1 for n in x.type.shape[-2:]) > 1
+
+
+def diagonal_of(x: TensorVariable) -> TensorVariable:
+    """Return the diagonals of matrices."""
+    made: TensorVariable = ExtractDiag(0, x.ndim - 2, x.ndim - 1)(x)
+    return made
+
+
+def diagonal_matrix(v: TensorVariable) -> TensorVariable:
+    """Return square matrices with vectors on their diagonals."""
+    n = shape_i(v, v.ndim - 1)
+    made: TensorVariable = AllocDiag()(v, n, n)
+    return made
+
+
+def column(v: TensorVariable) -> TensorVariable:
+    """Return vectors as matrices of one column."""
+    return expand_dims(v, -1)
+
+
+def scalar_of_matrix(x: TensorVariable) -> TensorVariable:
+    """Return numbers, one for each matrix of a stack, as matrices of one element."""
+    return expand_dims(x, (-2, -1))
+
+
+def as_long_as(fgraph: FunctionGraph, v: TensorVariable, x: TensorVariable, axis: int) -> TensorVariable:
+    """Return vectors whose length is checked to be that of a dimension, unless that is certain."""
+    shapes = shapes_of(fgraph)
+    if shapes.of(v)[-1] == shapes.of(x)[axis] or v.type.shape[-1] == x.type.shape[axis] is not None:
+        return v
+    return specify_shape(v, [*[None] * (v.ndim - 1), shape_i(x, axis % x.ndim)])
+
+
+def nan_unless(fine: TensorVariable, x: TensorVariable) -> TensorVariable:
+    """Return matrices, NaN in every element where a condition does not hold of the matrix."""
+    made: TensorVariable = switch(scalar_of_matrix(fine), x, np.array(np.nan, x.dtype))
+    return made
+
+
+def where_nothing_is_nan(x: TensorVariable) -> TensorVariable:
+    """Return matrices, NaN in every element of those that have a NaN: where the op of one of the parts failed."""
+    failed = any_(isnan(x), axis=(-2, -1), keepdims=True)
+    made: TensorVariable = switch(failed, np.array(np.nan, x.dtype), x)
+    return made
+
+
+def all_of_last(condition: TensorVariable) -> TensorVariable:
+    """Return whether a condition holds for all elements of each vector."""
+    return all_(condition, axis=-1)
+
+
+def adjoint(x: TensorVariable) -> TensorVariable:
+    """Return the conjugate transposes."""
+    return matrix_transpose(x.conj())
+
+
+def matmul(a: TensorVariable, b: TensorVariable) -> TensorVariable:
+    """Return the products of stacks of one rank."""
+    made: TensorVariable = MatMul()(a, b)
+    return made
+
+
+def cut_along(x: TensorVariable, axis: int, parts: Sequence[tuple[TensorVariable, int]]) -> list[TensorVariable]:
+    """Return the parts of a tensor along an axis, each as long as a dimension of another tensor; they end it."""
+    found: list[TensorVariable] = []
+    start: Number = 0
+    for part, of in parts:
+        stop = plus(start, number(shape_i(part, of % part.ndim)))
+        # The last one takes the rest: what is too short or too long stays an error.
+        end = None if len(found) == len(parts) - 1 else stop
+        index = (..., slice(start, end)) if axis == -1 else (..., slice(start, end), slice(None))
+        found.append(x[index])
+        start = stop
+    return found
+
+
+def factor_of(x: TensorVariable) -> TensorVariable | None:
+    """Return f if a matrix is f times its own adjoint."""
+    node = x.owner
+    if node is None or not isinstance(node.op, MatMul) or not is_adjoint(*node.inputs):
+        return None
+    return node.inputs[0]
+
+
+def may_fail_silently(op: Op) -> bool:
+    """Whether an op gives NaN where it has no result, rather than an error."""
+    return getattr(op, "on_error", "nan") == "nan"

@@ -1,0 +1,216 @@
+"""Rules for determinants: of what has a factor or a structure, and the logarithms of determinants."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from treadle.rewrite import Phase, RuleSet
+from treadle.tensor.block_diagonal import BlockDiagonal
+from treadle.tensor.cholesky import Cholesky
+from treadle.tensor.conversion import constant, tensors
+from treadle.tensor.determinants import Det, SLogDet
+from treadle.tensor.dimshuffle import expand_dims
+from treadle.tensor.inverse import MatrixInverse
+from treadle.tensor.joining import arange
+from treadle.tensor.product import MatMul
+from treadle.tensor.reduction import argmax, prod, sum_
+from treadle.tensor.rewrites.analysis.facts import Facts, facts_of
+from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
+from treadle.tensor.rewrites.analysis.predicates import made_by, scalar_name
+from treadle.tensor.rewrites.analysis.replacements import if_fits
+from treadle.tensor.rewrites.analysis.stacks import is_square, transposed
+from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes
+from treadle.tensor.rewrites.linear_algebra.building import (
+    diagonal_of,
+    factor_of,
+    known_facts,
+    may_fail_silently,
+)
+from treadle.tensor.scalar.arithmetic import abs_, add, mul, neg, sign
+from treadle.tensor.scalar.cast import cast, switch
+from treadle.tensor.scalar.comparison import gt, isnan, lt
+from treadle.tensor.scalar.exponential import log, reciprocal, sqr
+from treadle.tensor.shape import shape_i
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from treadle.graph import FunctionGraph
+    from treadle.tensor.rewrites.analysis.predicates import NodeOf
+    from treadle.tensor.variable import TensorVariable
+
+    Found = Sequence[TensorVariable | None] | None
+
+RULES = RuleSet("determinants", features=(SymbolicShapes, Facts))
+
+
+@RULES.rule(EARLY_AND_LATE, Det, SLogDet, tags=(*BOTH, "det_of_triangular", "shape_unsafe"), needs_graph=True, depth=6)
+def determinant_of_triangle(fgraph: FunctionGraph, node: NodeOf[Det | SLogDet]) -> Found:
+    """det(l) -> prod(diagonal(l)), where l is known to be triangular; slogdet(l) -> a sum of logarithms."""
+    a = node.inputs[0]
+    facts = known_facts(fgraph)
+    if facts is None or not (facts.hold("lower_triangular", a) or facts.hold("upper_triangular", a)):
+        return None
+    return _of_diagonal(node, diagonal_of(a))
+
+
+def _of_diagonal(node: NodeOf[Det | SLogDet], d: TensorVariable) -> Found:
+    """Return the outputs of a node for matrices that have the determinant of a diagonal one."""
+    if isinstance(node.op, Det):
+        return [if_fits(node, prod(d, axis=-1, dtype=d.dtype))]
+    size = abs_(d)
+    signs = d / switch(gt(size, 0), size, np.ones((), size.dtype)) if d.type.numpy_dtype.kind == "c" else sign(d)
+    return [prod(cast(signs, d.dtype), axis=-1, dtype=d.dtype), sum_(log(size), axis=-1, dtype=size.dtype)]
+
+
+@RULES.rule(
+    EARLY_AND_LATE, Det, SLogDet, tags=(*BOTH, "det_of_permutation"), needs_graph=True, depth=6,
+    before=("determinant_of_triangle",),
+)  # fmt: skip
+def determinant_of_permutation(fgraph: FunctionGraph, node: NodeOf[Det | SLogDet]) -> Found:
+    """det(p) -> -1 or 1, by the number of pairs that p exchanges, where p is known to be a permutation matrix."""
+    a = node.inputs[0]
+    facts = known_facts(fgraph)
+    if facts is None or not facts.hold("permutation", a):
+        return None
+    at = argmax(a.real, axis=-1)
+    places = arange(shape_i(at, at.ndim - 1))
+    exchanged = gt(expand_dims(at, -1), expand_dims(at, -2)) & lt(expand_dims(places, 1), expand_dims(places, 0))
+    odd = sum_(exchanged, axis=(-2, -1)) % 2
+    found = cast(1 - 2 * odd, a.dtype)
+    if isinstance(node.op, Det):
+        return [if_fits(node, found)]
+    return [found, cast(odd * 0, node.outputs[1].dtype)]
+
+
+@RULES.rule(EARLY_AND_LATE, Det, SLogDet, tags=BOTH, depth=2)
+def determinant_of_transpose(node: NodeOf[Det | SLogDet]) -> Found:
+    """det(a.T) -> det(a), and so for slogdet."""
+    below = transposed(node.inputs[0])
+    return None if below is None else tensors(node.op.make_node(below).outputs)
+
+
+@RULES.rule(EARLY_AND_LATE, Det, SLogDet, tags=(*BOTH, "det_of_inv"), depth=2, differs="where the matrix is singular")
+def determinant_of_inverse(node: NodeOf[Det | SLogDet]) -> Found:
+    """det(inv(a)) -> 1 / det(a), and so for slogdet."""
+    inner = made_by(node.inputs[0], MatrixInverse)
+    if inner is None or not may_fail_silently(inner.op):
+        return None
+    if isinstance(node.op, Det):
+        return [reciprocal(Det()(inner.inputs[0]))]
+    signs, logarithm = SLogDet()(inner.inputs[0])
+    return [signs.conj(), neg(logarithm)]
+
+
+@RULES.rule(EARLY_AND_LATE, Det, SLogDet, tags=(*BOTH, "det_of_blockdiag"), needs_graph=True, depth=3)
+def determinant_of_blocks(fgraph: FunctionGraph, node: NodeOf[Det | SLogDet]) -> Found:
+    """det(block_diag(a, b)) -> det(a) * det(b), for square blocks, and so for slogdet."""
+    blocks = made_by(node.inputs[0], BlockDiagonal)
+    facts = facts_of(fgraph)
+    if blocks is None or not all(is_square(x, facts) for x in blocks.inputs):
+        return None
+    return _of_factors(node, list(blocks.inputs))
+
+
+def _of_factors(node: NodeOf[Det | SLogDet], factors: Sequence[TensorVariable]) -> Found:
+    """Return the outputs of a node for a product of determinants."""
+    if isinstance(node.op, Det):
+        found = Det()(factors[0])
+        for x in factors[1:]:
+            found = mul(found, Det()(x))
+        return [if_fits(node, found)]
+    signs, logarithm = SLogDet()(factors[0])
+    for x in factors[1:]:
+        other, more = SLogDet()(x)
+        signs, logarithm = mul(signs, other), add(logarithm, more)
+    return [signs, logarithm]
+
+
+@RULES.rule(EARLY_AND_LATE, Det, SLogDet, tags=BOTH, needs_graph=True, depth=6)
+def determinant_of_product(fgraph: FunctionGraph, node: NodeOf[Det | SLogDet]) -> Found:
+    """det(a @ b) -> det(a) * det(b), where one of them is known to be triangular or orthogonal, and one is square."""
+    product = made_by(node.inputs[0], MatMul)
+    facts = None if product is None else known_facts(fgraph)
+    # With the product, and one factor, the other one is square.
+    if product is None or facts is None or not any(is_square(x, facts) for x in product.inputs):
+        return None
+    easy = ("lower_triangular", "upper_triangular", "orthogonal")
+    if not any(facts.hold(fact, x) for fact in easy for x in product.inputs):
+        return None
+    return _of_factors(node, product.inputs)
+
+
+@RULES.rule(
+    Phase.SPECIALIZE, SLogDet, tags=("fast_run", "det_of_factorized_matrix", "det_of_matrix_factorized_elsewhere"),
+    needs_graph=True, depth=6, differs="where the matrix is not positive definite",
+)  # fmt: skip
+def log_determinant_by_cholesky_factor(fgraph: FunctionGraph, node: NodeOf[SLogDet]) -> Found:
+    """slogdet(a) -> 1, 2 * sum(log(diagonal(cholesky(a)))), where a is positive definite, or is factored anyway."""
+    a = node.inputs[0]
+    factor = _factor(fgraph, a)
+    if factor is None:
+        return None
+    d = diagonal_of(factor).real
+    logarithm = mul(constant(2, dtype=d.dtype), sum_(log(d), axis=-1, dtype=d.dtype))
+    # Where there is no factor, the sign is NaN too.
+    return [cast(switch(isnan(logarithm), logarithm, 1), a.dtype), logarithm]
+
+
+@RULES.rule(
+    Phase.SPECIALIZE, Det, tags=("fast_run", "det_of_factorized_matrix", "det_of_matrix_factorized_elsewhere"),
+    needs_graph=True, depth=6, differs="where the matrix is not positive definite",
+)  # fmt: skip
+def determinant_by_cholesky_factor(fgraph: FunctionGraph, node: NodeOf[Det]) -> TensorVariable | None:
+    """det(a) -> prod(diagonal(cholesky(a)))**2, where a is known to be positive definite, or is factored."""
+    a = node.inputs[0]
+    factor = _factor(fgraph, a)
+    if factor is None:
+        return None
+    return if_fits(node, cast(sqr(prod(diagonal_of(factor).real, axis=-1)), a.dtype))
+
+
+def _factor(fgraph: FunctionGraph, a: TensorVariable) -> TensorVariable | None:
+    """Return a Cholesky factor of a matrix that is known to have one, or is Hermitian and factored anyway."""
+    facts = known_facts(fgraph)
+    if facts is None:
+        return None
+    made = factor_of(a)
+    if made is not None and facts.hold("lower_triangular", made) and facts.hold("positive_diagonal", made):
+        return made
+    for client, _ in fgraph.clients[a]:
+        if isinstance(client.op, Cholesky) and facts.hold("hermitian", a):
+            factor: TensorVariable = client.outputs[0]  # type: ignore[assignment]  # a tensor
+            return factor
+    return Cholesky()(a) if facts.hold("positive_definite", a) else None
+
+
+@RULES.rule(
+    (Phase.STABILIZE, Phase.SPECIALIZE), log, tags=("fast_run", "slogdet_specialization"), depth=3,
+    differs="where the determinant leaves the range",
+)  # fmt: skip
+def log_of_determinant(node: NodeOf[MatMul]) -> TensorVariable | None:
+    """log(abs(det(a))) -> the logarithm of slogdet(a); log(det(a)) -> the same, NaN where the sign is negative."""
+    inner = node.inputs[0].owner
+    is_absolute = inner is not None and scalar_name(inner) == "abs"
+    x = inner.inputs[0] if inner is not None and is_absolute else node.inputs[0]
+    found = made_by(x, Det)
+    if found is None or (x.type.numpy_dtype.kind == "c" and not is_absolute):
+        return None
+    signs, logarithm = SLogDet()(found.inputs[0])
+    if is_absolute:
+        return if_fits(node, logarithm)
+    return if_fits(node, switch(lt(signs, 0), np.array(np.nan, logarithm.dtype), logarithm))
+
+
+@RULES.rule(
+    (Phase.STABILIZE, Phase.SPECIALIZE), sign, tags=("fast_run", "slogdet_specialization"), depth=2,
+    differs="where the determinant leaves the range",
+)  # fmt: skip
+def sign_of_determinant(node: NodeOf[MatMul]) -> TensorVariable | None:
+    """sign(det(a)) -> the sign of slogdet(a)."""
+    found = made_by(node.inputs[0], Det)
+    if found is None or node.inputs[0].type.numpy_dtype.kind == "c":
+        return None
+    return if_fits(node, SLogDet()(found.inputs[0])[0])

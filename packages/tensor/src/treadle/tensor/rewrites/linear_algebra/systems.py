@@ -1,0 +1,242 @@
+"""Rules for systems of equations: solved by the cheapest way that the structure of the matrix allows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from treadle.rewrite import Phase, RuleSet
+from treadle.tensor.cholesky import Cholesky, CholeskySolve
+from treadle.tensor.dimshuffle import DimShuffle, dimshuffle, matrix_transpose, shape_padleft
+from treadle.tensor.int_arithmetic import number, times
+from treadle.tensor.inverse import MatrixInverse
+from treadle.tensor.linear_systems import Solve
+from treadle.tensor.product import MatMul
+from treadle.tensor.rewrites.analysis.facts import Facts
+from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
+from treadle.tensor.rewrites.analysis.predicates import is_used_once, made_by
+from treadle.tensor.rewrites.analysis.replacements import if_fits
+from treadle.tensor.rewrites.analysis.stacks import is_adjoint, transposed
+from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes
+from treadle.tensor.rewrites.linear_algebra.building import (
+    adjoint,
+    all_of_last,
+    as_long_as,
+    column,
+    diagonal_of,
+    known_facts,
+    matmul,
+    may_fail_silently,
+    nan_unless,
+)
+from treadle.tensor.scalar.cast import cast
+from treadle.tensor.scalar.comparison import neq
+from treadle.tensor.scalar.exponential import sqr
+from treadle.tensor.shape import Reshape, lengths
+from treadle.tensor.triangular import SolveTriangular
+
+if TYPE_CHECKING:
+    from treadle.graph import FunctionGraph, Variable
+    from treadle.tensor.rewrites.analysis.predicates import NodeOf
+    from treadle.tensor.variable import TensorVariable
+
+RULES = RuleSet("systems", features=(SymbolicShapes, Facts))
+NOT_FINITE = "where an element is NaN or infinite"
+
+
+@RULES.rule(EARLY_AND_LATE, MatMul, tags=(*BOTH, "inv_to_solve"), depth=3, needs_graph=True, differs=NOT_FINITE)
+def product_with_inverse(fgraph: FunctionGraph, node: NodeOf[MatMul]) -> TensorVariable | None:
+    """inv(a) @ b -> solve(a, b); b @ inv(a) -> solve(a.T, b.T).T, where the inverse is only multiplied."""
+    a, b = node.inputs
+    dtype = node.outputs[0].dtype
+    found = _inverse(fgraph, a, dtype)
+    if found is not None:
+        op, matrix = found
+        return if_fits(node, Solve(check_finite=op.check_finite, on_error=op.on_error)(matrix, cast(b, dtype)))
+    found = _inverse(fgraph, b, dtype)
+    if found is None:
+        return None
+    op, matrix = found
+    solve = Solve(check_finite=op.check_finite, on_error=op.on_error)
+    return if_fits(node, matrix_transpose(solve(matrix_transpose(matrix), matrix_transpose(cast(a, dtype)))))
+
+
+def _inverse(fgraph: FunctionGraph, x: TensorVariable, dtype: str) -> tuple[MatrixInverse, TensorVariable] | None:
+    """Return the op and the matrix that a factor is the inverse of, if the inverse is needed in products only."""
+    below = transposed(x)
+    inner = made_by(x if below is None else below, MatrixInverse)
+    # A right side that is not finite would be an error.
+    if inner is None or x.dtype != dtype or not may_fail_silently(inner.op):
+        return None
+    if not _is_multiplied_only(fgraph, inner.outputs[0]):
+        return None
+    return inner.op, inner.inputs[0] if below is None else matrix_transpose(inner.inputs[0])
+
+
+def _is_multiplied_only(fgraph: FunctionGraph, x: Variable) -> bool:
+    return all(
+        isinstance(client.op, MatMul)
+        or (isinstance(client.op, DimShuffle) and client.outputs and _is_multiplied_only(fgraph, client.outputs[0]))
+        for client, _ in fgraph.clients[x]
+    )
+
+
+@RULES.rule(EARLY_AND_LATE, Solve, tags=(*BOTH, "solve_of_inv_to_matmul"), differs="where the matrix is singular")
+def solution_with_inverse(node: NodeOf[Solve]) -> TensorVariable | None:
+    """solve(inv(a), b) -> a @ b."""
+    a, b = node.inputs
+    inner = made_by(a, MatrixInverse)
+    if inner is None or node.op.assume_a != "gen" or not may_fail_silently(inner.op) or not may_fail_silently(node.op):
+        return None
+    return if_fits(node, matmul(inner.inputs[0], b))
+
+
+@RULES.rule(EARLY_AND_LATE, Solve, tags=(*BOTH, "scalar_solve_to_division"), depth=1, differs=NOT_FINITE)
+def solution_with_number(node: NodeOf[Solve]) -> TensorVariable | None:
+    """solve(a, b) -> b / a, NaN where a is 0, for matrices a of one element."""
+    a, b = node.inputs
+    if a.type.shape[-2:] != (1, 1) or b.type.shape[-2] != 1 or not may_fail_silently(node.op):
+        return None
+    number = a.real if node.op.assume_a == "her" else a
+    found = b / number
+    fine = number > 0 if node.op.assume_a == "pos" else neq(number, 0)
+    return if_fits(node, nan_unless(dimshuffle(fine, *range(a.ndim - 2)), found))
+
+
+@RULES.rule(
+    EARLY_AND_LATE, Solve, SolveTriangular, CholeskySolve, tags=(*BOTH, "diagonal_solve_to_division"), needs_graph=True,
+    depth=6, differs=NOT_FINITE,
+)  # fmt: skip
+def solution_with_diagonal(
+    fgraph: FunctionGraph, node: NodeOf[Solve | SolveTriangular | CholeskySolve]
+) -> TensorVariable | None:
+    """solve(diag(d), b) -> b / d, NaN in the whole matrix where the diagonal matrix is singular."""
+    facts = known_facts(fgraph)
+    op = node.op
+    a, b = node.inputs
+    if facts is None or not facts.hold("diagonal", a) or a.type.shape[-2:] == (1, 1):
+        return None
+    if isinstance(op, SolveTriangular) and op.unit_diagonal:
+        return None
+    d = diagonal_of(a)
+    if isinstance(op, CholeskySolve):
+        size = sqr(abs(d)).astype(a.dtype)
+        return if_fits(node, b / column(as_long_as(fgraph, size, b, -2)))
+    is_definite = isinstance(op, Solve) and op.assume_a == "pos"
+    is_sure = facts.hold("positive_definite" if is_definite else "nonsingular", a)
+    if not is_sure and not may_fail_silently(op):
+        return None
+    if isinstance(op, Solve) and op.assume_a in {"her", "pos"} and a.type.numpy_dtype.kind == "c":
+        return None
+    found = b / column(as_long_as(fgraph, d, b, -2))
+    if is_sure:
+        return if_fits(node, found)
+    return if_fits(node, nan_unless(all_of_last(d > 0 if is_definite else neq(d, 0)), found))
+
+
+@RULES.rule(
+    EARLY_AND_LATE, Solve, tags=(*BOTH, "generic_solve_to_solve_triangular", "generic_solve_to_structured_form"),
+    needs_graph=True, depth=6, after=("solution_with_diagonal",),
+)  # fmt: skip
+def solution_with_triangle(fgraph: FunctionGraph, node: NodeOf[Solve]) -> TensorVariable | None:
+    """solve(a, b) -> solve_triangular(a, b), where a is known to be triangular."""
+    facts = known_facts(fgraph)
+    op = node.op
+    if facts is None or op.assume_a != "gen":
+        return None
+    a, b = node.inputs
+    for lower, fact in ((True, "lower_triangular"), (False, "upper_triangular")):
+        if facts.hold(fact, a):
+            made = SolveTriangular(lower=lower, check_finite=op.check_finite, on_error=op.on_error)(a, b)
+            return if_fits(node, made)
+    return None
+
+
+@RULES.rule(
+    EARLY_AND_LATE, Solve, tags=(*BOTH, "orthogonal_solve_to_transpose_matmul"), needs_graph=True, depth=6,
+    after=("solution_with_diagonal",), differs=NOT_FINITE,
+)  # fmt: skip
+def solution_with_orthogonal(fgraph: FunctionGraph, node: NodeOf[Solve]) -> TensorVariable | None:
+    """solve(q, b) -> q.T @ b, where q is known to be orthogonal, or unitary."""
+    facts = known_facts(fgraph)
+    if facts is None or node.op.assume_a != "gen" or not facts.hold("orthogonal", node.inputs[0]):
+        return None
+    a, b = node.inputs
+    return if_fits(node, matmul(adjoint(a), b))
+
+
+@RULES.rule(
+    (Phase.STABILIZE, Phase.SPECIALIZE), Solve, tags=("fast_run", "psd_solve_to_chol_solve"), needs_graph=True, depth=6,
+    differs="where rounding makes the matrix indefinite",
+)  # fmt: skip
+def solution_with_positive_definite(fgraph: FunctionGraph, node: NodeOf[Solve]) -> TensorVariable | None:
+    """solve(a, b) -> cho_solve(cholesky(a), b), where a is known to be positive definite."""
+    facts = known_facts(fgraph)
+    op = node.op
+    if facts is None or op.assume_a != "gen" or not facts.hold("positive_definite", node.inputs[0]):
+        return None
+    a, b = node.inputs
+    factor = Cholesky(True, op.check_finite, op.on_error)(a)
+    return if_fits(node, CholeskySolve(True, op.check_finite, op.on_error)(factor, b))
+
+
+@RULES.rule(
+    Phase.SPECIALIZE, SolveTriangular, tags=("fast_run", "paired_triangular_solves_to_cho_solve"), needs_graph=True,
+    depth=6,
+)  # fmt: skip
+def solutions_with_both_triangles(fgraph: FunctionGraph, node: NodeOf[SolveTriangular]) -> TensorVariable | None:
+    """solve(l.T, solve(l, b)) -> cho_solve(l, b), and so for an upper factor, where l is known to be nonsingular."""
+    outer, (a, between) = node.op, node.inputs
+    inner = made_by(between, SolveTriangular)
+    facts = known_facts(fgraph)
+    if inner is None or facts is None or inner.op != replace(outer, lower=True) or outer.lower or outer.unit_diagonal:
+        return None
+    factor, b = inner.inputs
+    if not is_used_once(fgraph, between) or not is_adjoint(a, factor) or not facts.hold("nonsingular", factor):
+        return None
+    solve = CholeskySolve(lower=True, check_finite=outer.check_finite, on_error=outer.on_error)
+    return if_fits(node, solve(factor, b))
+
+
+@RULES.rule(
+    Phase.SPECIALIZE, Solve, SolveTriangular, CholeskySolve, depth=2,
+    tags=("fast_run", "batched_vector_b_solve_to_matrix_b_solve"),
+    differs="where one right side of several is not finite",
+)  # fmt: skip
+def solutions_of_one_matrix(node: NodeOf[Solve | SolveTriangular | CholeskySolve]) -> TensorVariable | None:
+    """solve(one a, stack of b) -> one solution for the columns of all b: the matrix is factored once."""
+    a, b = node.inputs
+    ndim = a.ndim
+    if ndim < 3 or any(n != 1 for n in a.type.shape[:-2]) or not may_fail_silently(node.op):
+        return None
+    if all(n == 1 for n in b.type.shape[:-2]):
+        return None
+    *stack, rows, columns = map(number, lengths(b))
+    one = dimshuffle(a, ndim - 2, ndim - 1)
+    beside = Reshape(2)(dimshuffle(b, ndim - 2, *range(ndim - 2), ndim - 1), rows, reduce(times, (*stack, columns)))
+    solved = Reshape(ndim)(node.op(one, beside), rows, *stack, columns)
+    return if_fits(node, dimshuffle(solved, *range(1, ndim - 1), 0, ndim - 1))
+
+
+@RULES.rule(
+    Phase.SPECIALIZE, Solve, SolveTriangular, CholeskySolve, Cholesky, MatrixInverse, depth=2,
+    tags=("fast_run", "lift_linalg_of_expanded_matrices"),
+)  # fmt: skip
+def op_of_expanded(
+    node: NodeOf[Solve | SolveTriangular | CholeskySolve | Cholesky | MatrixInverse],
+) -> TensorVariable | None:
+    """f(a[None]) -> f(a)[None], where all operands have stacks of length 1 in front."""
+    inner = [_expanded(x) for x in node.inputs]
+    if any(x is None for x in inner):
+        return None
+    made = node.op(*inner)
+    return if_fits(node, shape_padleft(made, node.outputs[0].ndim - 2))
+
+
+def _expanded(x: TensorVariable) -> TensorVariable | None:
+    """Return the matrix that a stack of it alone is made of."""
+    view = made_by(x, DimShuffle)
+    if view is None or not view.op.adds_in_front_only or view.inputs[0].ndim != 2:
+        return None
+    return view.inputs[0]
