@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from treadle.link.c.dtypes import ctype
-from treadle.link.c.lapack import LETTERS, c_type, routine
+from treadle.link.c.lapack import c_type, routine
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -47,6 +47,9 @@ class Taken:
         this one has to be finite.
     strict
         Whether the body does not read the triangle's diagonal.
+    checked
+        Whether all of it has to be finite where the op's `check_finite` is true; a body that reads only parts of it
+        looks at these itself.
     """
 
     name: str
@@ -55,6 +58,7 @@ class Taken:
     into: int | None = None
     half: str = ""
     strict: bool = False
+    checked: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,8 +163,8 @@ def write_matrices(op: MatrixOp, node: TensorNode, unit: Unit, body: MatrixBody)
     for at, core in zip(sources, given, strict=True):
         for d, name in enumerate(core):
             place = f"v[{at}].n[{nd + d}]"
-            if name in lengths:
-                unit.call(f"{place} == {lengths[name]} ? 0 : TR_SHAPE")
+            if name in lengths or name.isdigit():
+                unit.call(f"{place} == {lengths.get(name, name)} ? 0 : TR_SHAPE")
             else:
                 lengths[name] = place
     for at, core in zip(results, made, strict=True):
@@ -168,7 +172,7 @@ def write_matrices(op: MatrixOp, node: TensorNode, unit: Unit, body: MatrixBody)
             unit.line(f"v[{at}].n[{nd + d}] = {_length(dim, lengths)};")
     parts = [
         f"{{{at}, {len(core)}, {ctype(x).size}, {_ORDERS.index(t.order)}, {int(t.writes or t.into is not None)}, "
-        f"{-1 if t.into is None else t.into}, {_HALVES[t.half] + 4 * t.strict}, {_real_size(x)}}}"
+        f"{-1 if t.into is None else t.into}, {_HALVES[t.half] + 4 * t.strict}, {_real_size(x) if t.checked else 0}}}"
         for at, core, x, t in zip(sources, given, inputs, body.takes, strict=True)
     ] + [
         f"{{{at}, {len(core)}, {ctype(out).size}, {_ORDERS.index(m.order)}, 0, -1, 0, {_real_size(out)}}}"
@@ -198,6 +202,11 @@ def _length(dim: str, lengths: Mapping[str, str]) -> str:
         return dim
     if dim in lengths:
         return lengths[dim]
+    if "+" in dim:
+        return " + ".join(lengths[name] for name in dim.split("+"))
+    if "-" in dim:
+        name, less = dim.split("-")
+        return f"{lengths[name]} > {less} ? {lengths[name]} - {less} : 0"
     a, b = (lengths[name] for name in dim.removeprefix("min(").removesuffix(")").split(","))
     return f"{a} < {b} ? {a} : {b}"
 
@@ -212,7 +221,7 @@ def _kernel(op: MatrixOp, node: TensorNode, unit: Unit, body: MatrixBody) -> str
     """Return the C text of a body as a kernel: see ``tr_matrices``."""
     dtype = node.inputs[0].type.dtype
     element = ctype(node.inputs[0])
-    real = "float" if LETTERS[dtype] in "sc" else "double"
+    real = "float" if element.suffix else "double"
     is_complex = element.kind == "c"
     words = {
         "T": element.computed,
@@ -231,7 +240,7 @@ def _kernel(op: MatrixOp, node: TensorNode, unit: Unit, body: MatrixBody) -> str
     lines = ["  int info = 0;", *_variables(op, body, body.text + body.query + "".join(body.scratch.values()))]
     lines += _needs(body, 4 * len(body.parts), words)
     lines += [
-        f"  {ctype(var).computed} *const {part.name} = ({ctype(var).computed} *)tr_p[{k}];"
+        f"  {ctype(var).stored} *const {part.name} = ({ctype(var).stored} *)tr_p[{k}];"
         for k, (part, var) in enumerate(zip(body.parts, [*node.inputs, *node.outputs], strict=True))
     ]
     for j, (name, need) in enumerate(body.scratch.items()):

@@ -6,6 +6,20 @@ from types import MappingProxyType
 
 ROUTINES = MappingProxyType({"blas:trsm": "cccciixxixi", "blas:trsv": "cccixixi"})
 
+EXCHANGE = """\
+/* Exchanges rows for those of the numbers given, from first to last or back. */
+static void @_exchange($T *x, int64_t ld, int n, const int *pivots, int first, int m, int back) {
+  for (int k = 0; k < m; k++) {
+    const int i = back ? m - 1 - k : k, j = pivots[i] - first;
+    if (i != j) for (int c = 0; c < n; c++) {
+      const $T y = x[i * ld + c];
+      x[i * ld + c] = x[j * ld + c];
+      x[j * ld + c] = y;
+    }
+  }
+}
+"""
+
 
 def substituted(a: str, x: str, *, lower: bool, adjoint: bool = False, unit: bool = False, either: bool = False) -> str:
     """Return the statement that solves A X = B or A^H X = B in place, for m by n matrices X.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from treadle.link.c import small_matrices
 from treadle.link.c.dtypes import ctype
 from treadle.link.c.matrices import Made, MatrixBody, Taken, write_matrices
-from treadle.link.c.substitution import ROUTINES, substituted
+from treadle.link.c.substitution import EXCHANGE, ROUTINES, substituted
 from treadle.link.c.table import TABLE
 from treadle.tensor import Solve
 
@@ -36,23 +36,10 @@ _GENERAL = MatrixBody(
     routines={
         "getrf": "iixiii",
         "getrs": "ciixiixii",
-        "laswp": "ixiiiii",
         "blas:trsm": "cccciixxixi",
     },
     scratch={"pivots": "int m"},
-    before="""\
-/* Changes rows as the factorisation did, in the order of first to last, or back. */
-static void @_swap($T *x, int64_t ld, int n, const int *pivots, int m, int back) {
-  for (int k = 0; k < m; k++) {
-    const int i = back ? m - 1 - k : k, j = pivots[i] - 1;
-    if (i != j) for (int c = 0; c < n; c++) {
-      const $T y = x[i * ld + c];
-      x[i * ld + c] = x[j * ld + c];
-      x[j * ld + c] = y;
-    }
-  }
-}
-""",
+    before=EXCHANGE,
     text="""\
 $getrf(&m, &m, a, &ld_a, pivots, &info);
   if (info || !n || !m) return info;
@@ -60,13 +47,13 @@ $getrf(&m, &m, a, &ld_a, pivots, &info);
   if (n == 1) {
     $getrs(t_a ? "N" : "T", &m, &n, a, &ld_a, pivots, x, &m, &info);
   } else if (t_a) {
-    @_swap(x, ld_x, n, pivots, m, 0);
+    @_exchange(x, ld_x, n, pivots, 1, m, 0);
     $trsm("R", "L", "T", "U", &n, &m, &one, a, &ld_a, x, &ld_x);
     $trsm("R", "U", "T", "N", &n, &m, &one, a, &ld_a, x, &ld_x);
   } else {
     $trsm("R", "U", "N", "N", &n, &m, &one, a, &ld_a, x, &ld_x);
     $trsm("R", "L", "N", "U", &n, &m, &one, a, &ld_a, x, &ld_x);
-    @_swap(x, ld_x, n, pivots, m, 1);
+    @_exchange(x, ld_x, n, pivots, 1, m, 1);
   }""",
     small=small_matrices.eliminated("a", x="x") + small_matrices.substituted("a", "x", lower=False),
 )

@@ -1,0 +1,66 @@
+"""Systems of banded matrices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.link.c.matrices import Made, MatrixBody, Taken, write_matrices
+from treadle.link.c.table import TABLE
+from treadle.tensor import SolveBanded, SolveHermitianBanded
+
+if TYPE_CHECKING:
+    from treadle.link.c.unit import Unit
+    from treadle.tensor import TensorNode
+
+# Only the places inside of the matrix are read.
+_INSIDE = """\
+$R sum = 0;
+  for (int64_t j = 0; j < m; j++) for (int64_t k = 0; k < {rows}; k++) {{
+    const int inside = j + k - {above} >= 0 && j + k - {above} < m;
+    const $T y = inside ? {place} : 0;
+    {kept} = y;
+    sum += $abs(y) * 0;
+  }}
+  if (sum != 0 && {checked}) return 1;
+  """
+
+
+@TABLE.register(SolveBanded)
+def solve_banded(op: SolveBanded, node: TensorNode, unit: Unit) -> None:
+    """Write the call of gbsv, with rows above for what pivoting fills."""
+    low, up = op.lower, op.upper
+    inside = _INSIDE.format(
+        rows=low + up + 1,
+        above=up,
+        place="ab[k * ld_ab + j]",
+        kept=f"wide[j * {2 * low + up + 1} + {low} + k]",
+        checked=int(op.check_finite),
+    )
+    body = MatrixBody(
+        takes=[Taken("ab", checked=False), Taken("b", "columns", into=0)],
+        makes=[Made("x", "columns")],
+        routines={"gbsv": "iiiixiixii"},
+        scratch={"wide": f"T {2 * low + up + 1} * (int64_t)m", "pivots": "int m"},
+        text=f"""\
+{inside}int low = {low}, up = {up}, rows = {2 * low + up + 1};
+  if (m && n) $gbsv(&m, &low, &up, &n, wide, &rows, pivots, x, &ld_x, &info);""",
+    )
+    write_matrices(op, node, unit, body)
+
+
+@TABLE.register(SolveHermitianBanded)
+def solve_hermitian_banded(op: SolveHermitianBanded, node: TensorNode, unit: Unit) -> None:
+    """Write the call of pbsv."""
+    place = "ab[j * (int64_t)ld_ab + k]"
+    inside = _INSIDE.format(
+        rows="r", above="0" if op.lower else "(r - 1)", place=place, kept=place, checked=int(op.check_finite)
+    )
+    body = MatrixBody(
+        takes=[Taken("ab", "columns", writes=True, checked=False), Taken("b", "columns", into=0)],
+        makes=[Made("x", "columns")],
+        routines={"pbsv": "ciiixixii"},
+        text=f"""\
+{inside}int beside = r - 1;
+  if (m && n) $pbsv("{"L" if op.lower else "U"}", &m, &beside, &n, ab, &ld_ab, x, &ld_x, &info);""",
+    )
+    write_matrices(op, node, unit, body)
