@@ -60,6 +60,7 @@ FAMILIES = (
     "joined_axes",
     "splitting",
     "repetition",
+    "schur",
     "searching",
     "shape",
     "sorting",

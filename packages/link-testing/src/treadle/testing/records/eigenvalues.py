@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle import tensor as tt
-from treadle.tensor import linalg
 from treadle.testing.domain import SMALL
 from treadle.testing.records.structured import of_shape
 from treadle.testing.sample import FLOATS, INTEGERS, Sample
@@ -48,7 +47,7 @@ def _sample(
         "float32": (1e-4, 1e-4), "complex64": (1e-4, 1e-4), "float64": (1e-10, 1e-10), "complex128": (1e-10, 1e-10),
     }  # fmt: skip
     theirs = options or {}
-    build, oracle = partial(make, linalg, **{**theirs, **(own or {})}), partial(make, np.linalg, **theirs)
+    build, oracle = partial(make, tt.linalg, **{**theirs, **(own or {})}), partial(make, np.linalg, **theirs)
     return Sample(name, F, build, oracle, operands or (_STACK,), **given)
 
 

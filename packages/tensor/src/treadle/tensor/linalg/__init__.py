@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from treadle.tensor.linalg.matrix_functions import *  # noqa: F403
     from treadle.tensor.linalg.orthogonal import *  # noqa: F403
     from treadle.tensor.linalg.positive_definite import *  # noqa: F403
+    from treadle.tensor.linalg.schur_forms import *  # noqa: F403
     from treadle.tensor.linalg.structured import *  # noqa: F403
     from treadle.tensor.linalg.systems import *  # noqa: F403
     from treadle.tensor.linalg.triangular_systems import *  # noqa: F403

@@ -1,0 +1,22 @@
+"""Schur forms, which PyTorch does not have."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn
+
+from treadle.graph import Unsupported
+from treadle.link.torch.table import TORCH
+from treadle.tensor import QZ, RealToComplexSchur, Schur
+
+if TYPE_CHECKING:
+    from treadle.tensor import TensorNode
+
+
+@TORCH.register(Schur)
+@TORCH.register(QZ)
+@TORCH.register(RealToComplexSchur)
+def schur(op: Schur | QZ | RealToComplexSchur, node: TensorNode) -> NoReturn:
+    """Refuse."""
+    del op, node
+    reason = "PyTorch has no Schur forms"
+    raise Unsupported(reason, "use eig, which it has, or compile the function with mode C or VM")
