@@ -44,7 +44,7 @@ INDUCTOR = contract("pytorch", ("once",), flags={"torch__compile": True}) if "py
 # Families that take PyTorch's compiler from half a minute to two: with -m slow.
 SLOW_IN_INDUCTOR = {
     *("accumulation", "bessel_functions", "gamma_functions", "hypergeometric", "incomplete_beta", "incomplete_gamma"),
-    *("matrix_equations", "matrix_functions", "searching", "sorting"),
+    *("least_squares", "matrix_equations", "matrix_functions", "qr", "searching", "sorting", "svd"),
 }
 
 

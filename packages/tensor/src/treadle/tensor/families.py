@@ -50,6 +50,7 @@ FAMILIES = (
     "gradient_control",
     "indexing",
     "joining",
+    "least_squares",
     "normalization",
     "optimize",
     "matrix_equations",

@@ -9,13 +9,16 @@ import numpy as np
 from treadle.graph import as_flag
 from treadle.tensor.axes import normalize_axes
 from treadle.tensor.conversion import as_tensor_variable
-from treadle.tensor.errors import ArgumentError, NumpyFunctionError
+from treadle.tensor.dimshuffle import moveaxis
+from treadle.tensor.errors import ArgumentError
+from treadle.tensor.matrix_op import as_matrices
 from treadle.tensor.moments import root, squared_size
 from treadle.tensor.reduction import expanded, max_, min_, sum_
 from treadle.tensor.scalar.arithmetic import abs_
 from treadle.tensor.scalar.cast import cast
 from treadle.tensor.scalar.comparison import neq
 from treadle.tensor.scalar.exponential import power
+from treadle.tensor.svd import SVD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,15 +60,27 @@ def _of_matrices(x: TensorVariable, order: Order, axes: Sequence[int], keepdims:
     if order in {None, "fro", "f"}:
         return _of_vectors(x, 2, axes, keepdims)
     if order in {2, -2, "nuc"}:
-        msg = f"norm: the order {order!r} of a matrix needs singular values, which treadle.tensor does not compute yet."
-        raise NumpyFunctionError(msg + " Take 'fro', 1, -1, inf or -inf.")
-    if order not in {1, -1, np.inf, -np.inf}:
-        msg = f"norm: Invalid norm order for matrices, got {order!r}. Take 'fro', 1, -1, inf or -inf."
+        found = _of_singular_values(moveaxis(x, axes, (-2, -1)), order)
+    elif order in {1, -1, np.inf, -np.inf}:
+        added, chosen = (rows, columns) if order in {1, -1} else (columns, rows)
+        sums = sum_(abs_(x), axis=added, keepdims=True)
+        found = (max_ if order in {1, np.inf} else min_)(sums, axis=(added, chosen))
+    else:
+        msg = f"norm: Invalid norm order for matrices, got {order!r}. Take 'fro', 'nuc', 1, -1, 2, -2, inf or -inf."
         raise ArgumentError(msg)
-    added, chosen = (rows, columns) if order in {1, -1} else (columns, rows)
-    sums = sum_(abs_(x), axis=added, keepdims=True)
-    found = (max_ if order in {1, np.inf} else min_)(sums, axis=(added, chosen))
     return expanded(found, tuple(sorted(axes)), x.ndim) if keepdims else found
+
+
+def _of_singular_values(x: TensorVariable, order: Order) -> TensorVariable:
+    """Return the largest, the smallest or the sum of the singular values of matrices."""
+    (a,) = as_matrices("norm", x)
+    s: TensorVariable = SVD(compute_uv=False)(a)
+    if order == "nuc":
+        return sum_(s, axis=-1)
+    # They descend. The largest of none is 0; there is no smallest.
+    if order == -2:
+        return min_(s, axis=-1) if s.type.shape[-1] == 0 else s[..., -1]
+    return s[..., 0] if s.type.shape[-1] else max_(s, axis=-1, initial=0)
 
 
 def norm(x: TensorLike, ord: Order = None, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
@@ -76,17 +91,13 @@ def norm(x: TensorLike, ord: Order = None, axis: AxisLike = None, keepdims: bool
     x
         A tensor; integers are converted to float64.
     ord
-        The order. Of vectors any number, inf or -inf; of matrices ``fro``, 1, -1, inf or -inf. None: the square root
-        of the sum of squares, of all elements if `axis` is None too.
+        The order. Of vectors any number, inf or -inf; of matrices ``fro``, 1, -1, inf or -inf, and 2, -2 or ``nuc``: the
+        largest, the smallest or the sum of the singular values. None: the square root of the sum of squares, of all
+        elements if `axis` is None too.
     axis
         An axis of vectors, or two axes of matrices; None for all axes of a vector or matrix.
     keepdims
         Whether to keep the axes with length 1.
-
-    Raises
-    ------
-    NumpyFunctionError
-        For the orders 2, -2 and ``nuc`` of matrices, which need singular values.
     """
     value = _as_inexact(x)
     kept = as_flag("norm: keepdims", keepdims)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from treadle.graph import Variable
     from treadle.tensor.variable import TensorVariable
 
-__all__ = ["SVD"]
+__all__ = ["SVD", "PolarFactor"]
 
 
 @static_op
@@ -155,3 +155,59 @@ def _quotient(x: TensorVariable, y: TensorVariable) -> TensorVariable:
     """Return x / y, and 0 for 0 / 0."""
     result: TensorVariable = true_div(x, switch(bitwise_and(eq(x, 0), eq(y, 0)), np.ones((), y.dtype), y))
     return result
+
+
+@static_op
+class PolarFactor(MatrixOp):
+    """The factor of the polar decomposition with orthonormal columns, or rows: U Vh, by singular vectors.
+
+    Derivatives hold where no singular value is zero, or for a square matrix at most one; second ones where no two
+    coincide.
+
+    Parameters
+    ----------
+    on_error
+        What becomes of matrices with elements that are not finite, or for which LAPACK does not converge.
+    """
+
+    on_error: str = "nan"
+
+    signature = "(m,n)->(m,n)"
+
+    def __post_init__(self) -> None:
+        """Check the choice."""
+        as_on_error("PolarFactor", self.on_error)
+
+    def of_stacks(self, *stacks: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Let NumPy take all matrices."""
+        return self.of_matrices(*stacks)
+
+    def of_matrices(self, *matrices: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Return the factor of a matrix, or of a stack of them, by NumPy."""
+        require_finite(*matrices)
+        u, _, vh = np.linalg.svd(matrices[0], full_matrices=False)
+        return (u @ vh,)
+
+    def decompose(self, *inputs: Variable) -> Sequence[Variable]:
+        """Return the product of singular vectors."""
+        u, _, vh = SVD(full_matrices=False, on_error=self.on_error)(*inputs)
+        return [matmul(u, vh)]
+
+    @composed
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Return what flows back from singular vectors, of which the terms with differences of values cancel."""
+        del outputs
+        (a,), (ct,) = tensors(inputs), tensors(cotangents)
+        u, s, vh = SVD(full_matrices=False, on_error=self.on_error)(a)
+        column, row = expand_dims(s, -2), expand_dims(s, -1)
+        right, left = matmul(ct, adjoint(vh)), matmul(adjoint(u), ct)
+        inner = matmul(adjoint(u), right)
+        found = matmul(matmul(u, _quotient(inner - adjoint(inner), column + row)), vh)
+        m, n = a.type.shape[-2:]
+        if m is None or n is None or m > n:
+            found = found + matmul(_quotient(right - matmul(u, inner), column), vh)
+        if m is None or n is None or m < n:
+            found = found + matmul(u, _quotient(left - matmul(inner, vh), row))
+        return [cotangent_of(a, found)]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 F = "svd"
 COMPLEX = ("complex64", "complex128")
-LEFT_OUT = {tt.SVD: ("bool", *INTEGERS)}
+LEFT_OUT = dict.fromkeys((tt.SVD, tt.PolarFactor), ("bool", *INTEGERS))
 _VARIANTS = ("plain", "broadcast", "empty", "fortran", "strided", "reversed", "readonly")
 
 
@@ -38,6 +38,11 @@ def _decomposed(functions: Any, m: int, n: int, x: Any, **options: Any) -> tuple
     return s, *of_all, *([more.conj().swapaxes(-1, -2) @ more] if options.get("full_matrices", True) and m < n else [])
 
 
+def _polar_factor(x: np.ndarray) -> np.ndarray:
+    u, _, vh = np.linalg.svd(x, full_matrices=False)
+    return np.asarray(u @ vh)
+
+
 def _sample(name: str, m: int, n: int, operand: Operand, own: Any = None, **record: Unpack[Traits]) -> Sample:
     options: dict[str, Any] = {"full_matrices": False} if name == "thin" else {}
     given: Traits = {
@@ -53,6 +58,9 @@ def _sample(name: str, m: int, n: int, operand: Operand, own: Any = None, **reco
 SAMPLES: tuple[Sample, ...] = (
     _sample("thin", 4, 3, of_shape((2, 4, 3), broadcast=(1, 4, 3), empty=(0, 4, 3), domain=UNIT)),
     _sample("wide", 2, 3, of_shape((2, 3), static=(2, 3), domain=UNIT), {"on_error": "raise"}, order=2),
+    Sample("polar_factor", F, lambda x: tt.PolarFactor()(x + _apart(4, 3)), lambda x: _polar_factor(x + _apart(4, 3)),
+           (of_shape((2, 4, 3), broadcast=(1, 4, 3), empty=(0, 4, 3), domain=UNIT),), (*FLOATS, *COMPLEX), (0,),
+           order=1, variants=_VARIANTS, optional=True),
     Sample("values", F, lambda x: linalg.svdvals(x + _apart(3, 3)), lambda x: np.linalg.svdvals(x + _apart(3, 3)),
            (of_shape((3, 3), domain=UNIT),), (*FLOATS, *COMPLEX), (0,), variants=_VARIANTS,
            order=1, optional=True),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from treadle.tensor import load_families
 from treadle.testing.records.composed import (
     linear_algebra_functions,
+    linear_algebra_svd,
     linear_algebra_systems,
     numbers,
     sets,
@@ -27,6 +28,7 @@ _RECORDS = [
     sets,
     values,
     linear_algebra_functions,
+    linear_algebra_svd,
     linear_algebra_systems,
 ]
 SAMPLES = SampleTable(*(sample for family in _RECORDS for sample in family.SAMPLES))

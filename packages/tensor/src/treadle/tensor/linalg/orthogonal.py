@@ -4,29 +4,36 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
+from treadle.config import text_of
 from treadle.graph import as_flag, composed
 from treadle.tensor.arguments import as_choice
-from treadle.tensor.conversion import tensors
+from treadle.tensor.conditional import ifelse
+from treadle.tensor.conversion import as_tensor_variable, tensors
 from treadle.tensor.dimshuffle import expand_dims, squeeze
 from treadle.tensor.eigenvalues import Eigh, Eigvalsh
-from treadle.tensor.errors import ShapeError
+from treadle.tensor.errors import ArgumentError, MatrixShapeError, ShapeError
 from treadle.tensor.gathering import take_along_axis
-from treadle.tensor.matrix_op import as_matrices, as_on_error
-from treadle.tensor.product import adjoint
+from treadle.tensor.matrix_op import REAL_OF, as_matrices, as_on_error
+from treadle.tensor.product import adjoint, matmul
 from treadle.tensor.qr import QR, HouseholderProduct
 from treadle.tensor.rearrangement import flip
-from treadle.tensor.scalar.arithmetic import abs_
-from treadle.tensor.scalar.cast import switch
-from treadle.tensor.scalar.comparison import lt
+from treadle.tensor.reduction import max_, sum_
+from treadle.tensor.scalar.arithmetic import abs_, clip, maximum, mul
+from treadle.tensor.scalar.cast import cast, switch
+from treadle.tensor.scalar.comparison import ge, gt, lt
+from treadle.tensor.scalar.trigonometric import arccos, arcsin
+from treadle.tensor.shape import shape_i
 from treadle.tensor.sorting import argsort, sort
-from treadle.tensor.svd import SVD
+from treadle.tensor.svd import SVD, PolarFactor
 
 if TYPE_CHECKING:
     from treadle.tensor.variable import TensorLike, TensorVariable
 
     QRFactors = TensorVariable | tuple[TensorVariable | tuple[TensorVariable, ...], ...]
 
-__all__ = ["householder_product", "qr", "svd", "svdvals"]
+__all__ = ["householder_product", "null_space", "orth", "polar", "qr", "subspace_angles", "svd", "svdvals"]
 
 
 class QRResult(NamedTuple):
@@ -197,3 +204,120 @@ def svdvals(
     (x,) = as_matrices("svdvals", a)
     result: TensorVariable = SVD(compute_uv=False, on_error=as_on_error("svdvals", on_error))(x)
     return result
+
+
+@composed
+def polar(a: TensorLike, side: str = "right", *, on_error: str = "nan") -> tuple[TensorVariable, TensorVariable]:
+    """Return the polar decomposition of matrices: ``a = u @ p``, or ``a = p @ u`` (as scipy.linalg.polar).
+
+    Parameters
+    ----------
+    a
+        Matrices ``(..., m, n)``.
+    side
+        Where p is: ``"right"``, ``(..., n, n)``, or ``"left"``, ``(..., m, m)``.
+    on_error
+        What becomes of matrices with NaN or infinities: ``"nan"`` or ``"raise"`` a `MatrixError`.
+
+    Returns
+    -------
+    u, with orthonormal columns, or rows where m < n; and p, Hermitian and positive semidefinite.
+    """
+    if side not in {"right", "left"}:
+        msg = f"polar: `side` must be either 'right' or 'left', got {text_of(side)}. Pass one of them."
+        raise ArgumentError(msg)
+    (x,) = as_matrices("polar", a)
+    u: TensorVariable = PolarFactor(as_on_error("polar", on_error))(x)
+    p = matmul(adjoint(u), x) if side == "right" else matmul(x, adjoint(u))
+    # Rounding leaves the product nearly Hermitian.
+    return u, mul(p + adjoint(p), np.array(0.5, REAL_OF[x.dtype]))
+
+
+def _matrix(what: str, given: TensorLike) -> TensorVariable:
+    """Return one matrix: results of several would differ in length."""
+    (x,) = as_matrices(what, given)
+    if x.ndim != 2:
+        msg = f"{what}: one matrix is needed, got {x} of type {x.type}: results of a stack may differ in length. Index it."
+        raise MatrixShapeError(msg)
+    return x
+
+
+def _count(x: TensorVariable, s: TensorVariable, rcond: TensorLike | None) -> TensorVariable:
+    """Return how many singular values of a matrix do not count as zero."""
+    if rcond is None:
+        least = mul(cast(maximum(shape_i(x, 0), shape_i(x, 1)), s.dtype), np.array(np.finfo(s.dtype).eps, s.dtype))
+    else:
+        least = as_tensor_variable(rcond)
+    return sum_(gt(s, mul(max_(s, initial=0), least)), dtype="int64")
+
+
+@composed
+def orth(A: TensorLike, rcond: TensorLike | None = None) -> TensorVariable:
+    """Return an orthonormal basis of what the columns of a matrix span (as scipy.linalg.orth).
+
+    How many vectors there are depends on values: backends that compile for fixed shapes refuse it.
+
+    Parameters
+    ----------
+    A
+        A matrix ``(m, n)``.
+    rcond
+        Singular values up to this, relative to the largest one, count as zero; by default the machine precision times
+        the larger one of m and n.
+    """
+    x = _matrix("orth", A)
+    u, s, _ = SVD(full_matrices=False)(x)
+    basis: TensorVariable = u[:, : _count(x, s, rcond)]
+    return basis
+
+
+@composed
+def null_space(
+    A: TensorLike,
+    rcond: TensorLike | None = None,
+    *,
+    overwrite_a: bool = False,
+    check_finite: bool = True,
+    lapack_driver: str = "gesdd",
+) -> TensorVariable:
+    """Return an orthonormal basis of the x for which ``A @ x`` is 0 (as scipy.linalg.null_space; see `orth`).
+
+    `overwrite_a`, `check_finite` and `lapack_driver` are taken for SciPy's sake, without effect.
+    """
+    for name, flag in (("overwrite_a", overwrite_a), ("check_finite", check_finite)):
+        as_flag(f"null_space: {name}", flag)
+    as_choice("null_space: lapack_driver", lapack_driver, ("gesdd", "gesvd"))
+    x = _matrix("null_space", A)
+    _, s, vh = SVD()(x)
+    return adjoint(vh[_count(x, s, rcond) :])
+
+
+@composed
+def subspace_angles(A: TensorLike, B: TensorLike) -> TensorVariable:
+    """Return the angles between what the columns of two matrices span, descending (as scipy.linalg.subspace_angles).
+
+    Parameters
+    ----------
+    A, B
+        Matrices ``(m, n)`` and ``(m, k)``.
+
+    Notes
+    -----
+    Small angles by their sines, others by their cosines (A. Knyazev and M. Argentati, 2002).
+    """
+    a, b = orth(A), orth(B)
+    m, n = a.type.shape[0], b.type.shape[0]
+    if m is not None and n is not None and m != n:
+        msg = f"subspace_angles: A and B must have the same number of rows, got {m} and {n}. Check their shapes."
+        raise ShapeError(msg)
+    product = matmul(adjoint(a), b)
+    cosines = svdvals(product)
+    # Of the space of fewer dimensions, what is orthogonal to the other one.
+    is_first = ge(shape_i(a, 1), shape_i(b, 1))
+    rest = ifelse(is_first, b - matmul(a, product), a - matmul(b, adjoint(product)))
+    sines = svdvals(rest)
+    is_small = ge(mul(cosines, cosines), 0.5)
+    zero = np.zeros((), cosines.dtype)
+    # Slopes at 1, which are infinite, are kept out.
+    small = arcsin(clip(switch(is_small, sines, zero), -1, 1))
+    return switch(is_small, small, arccos(clip(switch(is_small, zero, flip(cosines)), -1, 1)))

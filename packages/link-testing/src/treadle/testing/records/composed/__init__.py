@@ -3,6 +3,7 @@
 from treadle.testing.records.composed import (
     areas,
     linear_algebra_functions,
+    linear_algebra_svd,
     linear_algebra_systems,
     numbers,
     sets,
@@ -10,4 +11,13 @@ from treadle.testing.records.composed import (
     signals,
 )
 
-__all__ = ["areas", "linear_algebra_functions", "linear_algebra_systems", "numbers", "sets", "shapes", "signals"]
+__all__ = [
+    "areas",
+    "linear_algebra_functions",
+    "linear_algebra_svd",
+    "linear_algebra_systems",
+    "numbers",
+    "sets",
+    "shapes",
+    "signals",
+]

@@ -1,0 +1,58 @@
+"""Records of functions of singular values and vectors."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.linalg
+
+from treadle import tensor as tt
+from treadle.testing.domain import UNIT
+from treadle.testing.records.composed.areas import apart
+from treadle.testing.records.structured import of_shape
+
+if TYPE_CHECKING:
+    from treadle.testing.sample import Sample
+
+_apart = partial(apart, "composed.linear_algebra_svd", variants=("plain",), optional=True)
+_STACK = of_shape((2, 4, 3), domain=UNIT)
+_SQUARE = of_shape((2, 3, 3), domain=UNIT)
+_TALL = of_shape((4, 3), domain=UNIT)
+# Added to small numbers, they keep singular values apart, and eigenvalues in absolute value.
+_SPREAD, _SIGNED = np.diag([3.0, 9.0, 6.0, 12.0])[:, :3], np.diag([3.0, -9.0, 6.0])
+
+
+def _both(name: str, expression: Any, *operands: Any, theirs: Any = np.linalg, **record: Any) -> Sample:
+    given = {"wrt": (0,), **record}
+    return _apart(name, partial(expression, tt.linalg), partial(expression, theirs), *operands, **given)
+
+
+def _norm(order: Any) -> Sample:
+    return _both(f"norm_{order}", lambda xp, a: xp.norm(a + _SPREAD, order, axis=(2, 1), keepdims=True), _STACK)
+
+
+def _hermitian(xp: Any, a: Any) -> tuple[Any, ...]:
+    u, s, vh = xp.svd(a + _SIGNED, hermitian=True)
+    return s, (u * s[..., None, :] ** 2) @ vh
+
+
+def _projector(basis: Any) -> Any:
+    return basis @ basis.conj().T
+
+
+SAMPLES: tuple[Sample, ...] = (
+    *map(_norm, (2, -2, "nuc")),
+    _both("svd_hermitian", _hermitian, _SQUARE),
+    _both("matrix_rank", lambda xp, a: xp.matrix_rank(a + _SPREAD, 5.0), _STACK, wrt=()),
+    _both("cond", lambda xp, a: xp.cond(a + _SPREAD), _STACK),
+    _both("cond_of_rows", lambda xp, a: xp.cond(a + _SIGNED, np.inf), _SQUARE),
+    _both("polar", lambda xp, a: xp.polar(a + _SPREAD, "left"), _TALL, theirs=scipy.linalg),
+    _both("pinvh", lambda xp, a: xp.pinvh(a + _SIGNED, atol=1e-3, lower=False), of_shape((3, 3), domain=UNIT),
+          theirs=scipy.linalg),
+    # How many vectors there are depends on values.
+    _both("orth", lambda xp, a: _projector(xp.orth(a + _SPREAD)), _TALL, theirs=scipy.linalg),
+    _both("null_space", lambda xp, a: _projector(xp.null_space((a + _SPREAD).T)), _TALL, theirs=scipy.linalg),
+    _both("subspace_angles", lambda xp, a: xp.subspace_angles(a + _SPREAD, np.eye(4, 2)), _TALL, theirs=scipy.linalg),
+)  # fmt: skip

@@ -1,0 +1,275 @@
+"""Least squares, pseudo-inverses, ranks and condition numbers."""
+
+from __future__ import annotations
+
+from types import EllipsisType
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from treadle.graph import as_flag, composed
+from treadle.tensor.conversion import as_tensor_variable, constant
+from treadle.tensor.dimshuffle import expand_dims, squeeze
+from treadle.tensor.eigenvalues import Eigvalsh
+from treadle.tensor.errors import ArgumentError, MatrixShapeError
+from treadle.tensor.inverse import MatrixInverse
+from treadle.tensor.joining import eye
+from treadle.tensor.least_squares import Lstsq, MatrixPinv
+from treadle.tensor.matrix_op import REAL_OF, as_matrices, as_on_error, as_system
+from treadle.tensor.norms import matrix_norm
+from treadle.tensor.product import adjoint
+from treadle.tensor.reduction import all_, any_, max_, sum_
+from treadle.tensor.scalar.arithmetic import abs_, add, maximum, mul, true_div
+from treadle.tensor.scalar.cast import cast, switch
+from treadle.tensor.scalar.comparison import eq, gt, isnan, neq
+from treadle.tensor.scalar.logic import bitwise_and, invert
+from treadle.tensor.shape import shape_i
+from treadle.tensor.svd import SVD
+from treadle.tensor.triangles import tril
+
+if TYPE_CHECKING:
+    from treadle.tensor.norms import Order
+    from treadle.tensor.variable import TensorLike, TensorVariable
+
+__all__ = ["cond", "lstsq", "matrix_rank", "pinv", "pinvh"]
+
+
+def _epsilon(a: TensorVariable) -> TensorVariable:
+    """Return the machine precision times the larger length of matrices, in their real dtype."""
+    kind = REAL_OF[a.dtype]
+    larger = maximum(shape_i(a, a.ndim - 2), shape_i(a, a.ndim - 1))
+    return mul(cast(larger, kind), np.array(np.finfo(kind).eps, kind))
+
+
+@composed
+def lstsq(
+    a: TensorLike,
+    b: TensorLike,
+    rcond: TensorLike | None = None,
+    *,
+    b_ndim: int | None = None,
+    on_error: str = "nan",
+) -> tuple[TensorVariable, TensorVariable, TensorVariable, TensorVariable]:
+    """Return the x for which ``|a @ x - b|`` is smallest (as numpy.linalg.lstsq): the one of least norm, of several.
+
+    Parameters
+    ----------
+    a
+        Matrices ``(..., m, n)``.
+    b
+        A vector ``(m,)``, or matrices ``(..., m, k)``, each column of which is a problem of its own.
+    rcond
+        Singular values up to this, relative to the largest one, count as zero. None: the machine precision times the
+        larger one of m and n; negative: the machine precision.
+    b_ndim
+        1 if b is a stack of vectors; by default only what has one dimension is a vector.
+    on_error
+        What becomes of problems with NaN or infinities: ``"nan"``, NaN for their results; ``"raise"``, a `MatrixError`.
+
+    Returns
+    -------
+    The solutions; the sums of squares of ``a @ x - b``; the ranks, int32; and the singular values. As in NumPy the sums
+    are left out, a vector of no elements, where m <= n or the rank is less than n; of stacks they always are there.
+
+    Notes
+    -----
+    Derivatives hold where the rank does not change (G. Golub and V. Pereyra, 1973). How many sums there are depends on
+    values: backends that compile for fixed shapes refuse a graph that needs them, unless m <= n is known.
+    """
+    left, right, is_vector = as_system("lstsq", a, b, b_ndim)
+    m, n = left.type.shape[-2:]
+    size = _epsilon(left) if rcond is None else as_tensor_variable(rcond)
+    left, right, size = as_matrices("lstsq", left, right, cast(size, left.dtype), core=(2, 2, 0))
+    x, residuals, rank, s = Lstsq(as_on_error("lstsq", on_error))(left, right, size)
+    if left.ndim > 2:
+        return squeeze(x, -1) if is_vector else x, squeeze(residuals, -1) if is_vector else residuals, rank, s
+    if m is not None and n is not None and m <= n:
+        residuals = constant(np.zeros(0, residuals.dtype))
+    else:
+        is_full = eq(rank, shape_i(left, 1))
+        if m is None or n is None:
+            is_full = bitwise_and(is_full, gt(shape_i(left, 0), shape_i(left, 1)))
+        residuals = residuals[: switch(is_full, shape_i(residuals, 0), 0)]
+    return squeeze(x, -1) if is_vector else x, residuals, rank, s
+
+
+@composed
+def pinv(
+    x: TensorLike,
+    rcond: TensorLike | bool | None = None,
+    hermitian: bool = False,
+    *,
+    rtol: TensorLike | EllipsisType | None = ...,
+    on_error: str = "nan",
+) -> TensorVariable:
+    """Return the Moore-Penrose pseudo-inverses of matrices (as numpy.linalg.pinv).
+
+    Parameters
+    ----------
+    x
+        Matrices ``(..., m, n)``.
+    rcond
+        Singular values up to this, relative to the largest one, count as zero: a number, or one for each matrix; 1e-15
+        if None. True or False is taken for `hermitian`.
+    hermitian
+        Whether the matrices are Hermitian, of which the lower triangle is read: their eigenvalues are computed then.
+    rtol
+        The same as `rcond`; but None is the machine precision times the larger length. Pass one of the two.
+    on_error
+        What becomes of matrices with NaN or infinities: ``"nan"`` or ``"raise"`` a `MatrixError`.
+
+    Notes
+    -----
+    Derivatives hold where the rank does not change (G. Golub and V. Pereyra, 1973).
+    """
+    if isinstance(rcond, bool):
+        return pinv(x, hermitian=rcond, rtol=rtol, on_error=on_error)
+    if rcond is not None and rtol is not ...:
+        msg = "pinv: `rtol` and `rcond` can't be both set. Pass one of them."
+        raise ArgumentError(msg)
+    (a,) = as_matrices("pinv", x)
+    if rtol is None:
+        size = _epsilon(a)
+    elif isinstance(rtol, EllipsisType):
+        size = as_tensor_variable(1e-15 if rcond is None else rcond)
+    else:
+        size = as_tensor_variable(rtol)
+    is_hermitian = as_flag("pinv: hermitian", hermitian)
+    if is_hermitian:
+        a = _from_triangle("pinv", a, True)
+    return _pinv(a, size, is_hermitian, as_on_error("pinv", on_error))
+
+
+def _pinv(a: TensorVariable, size: TensorVariable, hermitian: bool, on_error: str) -> TensorVariable:
+    a, sizes = as_matrices("pinv", a, cast(size, a.dtype), core=(2, 0))
+    result: TensorVariable = MatrixPinv(hermitian, on_error)(a, sizes)
+    return result
+
+
+def _from_triangle(what: str, a: TensorVariable, lower: bool) -> TensorVariable:
+    """Return Hermitian matrices whose lower or upper triangle is that of given ones."""
+    m, n = a.type.shape[-2:]
+    if m is not None and n is not None and m != n:
+        msg = f"{what}: Last 2 dimensions of the array must be square, got {a} of type {a.type}. Leave out hermitian."
+        raise MatrixShapeError(msg)
+    below = tril(a if lower else adjoint(a), -1)
+    diagonal = mul(a.real, eye(shape_i(a, a.ndim - 1), dtype=REAL_OF[a.dtype]))
+    return add(below, adjoint(below), diagonal)
+
+
+@composed
+def pinvh(
+    a: TensorLike,
+    atol: TensorLike | None = None,
+    rtol: TensorLike | None = None,
+    lower: bool = True,
+    return_rank: bool = False,
+    check_finite: bool = True,
+    *,
+    on_error: str = "nan",
+) -> TensorVariable | tuple[TensorVariable, TensorVariable]:
+    """Return the pseudo-inverses of Hermitian matrices by their eigenvalues (as scipy.linalg.pinvh).
+
+    Parameters
+    ----------
+    a
+        Matrices ``(..., n, n)``, of which one triangle is read.
+    atol, rtol
+        Eigenvalues of an absolute value up to ``atol + rtol * the largest one`` count as zero; by default 0, and the
+        machine precision times n.
+    lower
+        Whether the lower triangle is read, or the upper one.
+    return_rank
+        Whether to return how many eigenvalues do not count as zero too.
+    check_finite
+        Taken for SciPy's sake, without effect: NaN and infinities always are a failure.
+    on_error
+        What becomes of matrices with NaN or infinities: ``"nan"`` or ``"raise"`` a `MatrixError`.
+    """
+    as_flag("pinvh: check_finite", check_finite)
+    (x,) = as_matrices("pinvh", a)
+    choice = as_on_error("pinvh", on_error)
+    whole = _from_triangle("pinvh", x, as_flag("pinvh: lower", lower))
+    kind = REAL_OF[x.dtype]
+    sizes = abs_(Eigvalsh(on_error=choice)(whole))
+    # Of no elements there is no largest one.
+    largest = max_(sizes, axis=-1, initial=0)
+    least = mul(_epsilon(x) if rtol is None else cast(as_tensor_variable(rtol), kind), largest)
+    if atol is not None:
+        least = least + cast(as_tensor_variable(atol), kind)
+    relative = switch(gt(largest, 0), true_div(least, largest), np.zeros((), kind))
+    found = _pinv(whole, relative, True, choice)
+    if not as_flag("pinvh: return_rank", return_rank):
+        return found
+    return found, sum_(gt(sizes, expand_dims(least, -1)), axis=-1, dtype="int64")
+
+
+@composed
+def matrix_rank(
+    A: TensorLike,
+    tol: TensorLike | None = None,
+    hermitian: bool = False,
+    *,
+    rtol: TensorLike | None = None,
+) -> TensorVariable:
+    """Return the ranks of matrices, int64 (as numpy.linalg.matrix_rank): how many singular values exceed a size.
+
+    Parameters
+    ----------
+    A
+        Matrices ``(..., m, n)``; of a vector the rank is 0 if all elements are 0, else 1.
+    tol
+        The size: a number, or one for each matrix.
+    hermitian
+        Whether the matrices are Hermitian, of which the lower triangle is read.
+    rtol
+        The size relative to the largest singular value, by default the machine precision times the larger length. Pass
+        this or `tol`.
+    """
+    if tol is not None and rtol is not None:
+        msg = "matrix_rank: `tol` and `rtol` can't be both set. Pass one of them."
+        raise ArgumentError(msg)
+    var = as_tensor_variable(A)
+    if var.ndim < 2:
+        return cast(invert(all_(eq(var, 0))), "int64")
+    (a,) = as_matrices("matrix_rank", var)
+    if as_flag("matrix_rank: hermitian", hermitian):
+        s = abs_(Eigvalsh()(a))
+    else:
+        s = SVD(compute_uv=False)(a)
+    if tol is None:
+        relative = _epsilon(a) if rtol is None else as_tensor_variable(rtol)
+        least = mul(max_(s, axis=-1, keepdims=True, initial=0), expand_dims(relative, -1))
+    else:
+        least = expand_dims(as_tensor_variable(tol), -1)
+    return sum_(gt(s, least), axis=-1, dtype="int64")
+
+
+@composed
+def cond(x: TensorLike, p: Order = None) -> TensorVariable:
+    """Return the condition numbers of matrices (as numpy.linalg.cond), infinite for singular ones.
+
+    Parameters
+    ----------
+    x
+        Matrices ``(..., m, n)``; square ones for other norms than 2 and -2.
+    p
+        The norm, as `norm` takes it; None is 2, the ratio of the largest singular value to the smallest.
+
+    Raises
+    ------
+    MatrixShapeError
+        If the matrices are known to have no elements, or not to be square.
+    """
+    (a,) = as_matrices("cond", x)
+    if 0 in a.type.shape[-2:]:
+        msg = f"cond: it is not defined on empty arrays, got {a} of type {a.type}. Pass matrices with elements."
+        raise MatrixShapeError(msg)
+    if p in {None, 2, -2}:
+        s = SVD(compute_uv=False)(a)
+        found = true_div(s[..., -1], s[..., 0]) if p == -2 else true_div(s[..., 0], s[..., -1])
+    else:
+        found = mul(matrix_norm(a, ord=p), matrix_norm(MatrixInverse()(a), ord=p))
+    # A singular matrix that holds no NaN itself.
+    singular = bitwise_and(isnan(found), invert(any_(isnan(a), axis=(-2, -1))))
+    return switch(singular, np.array(np.inf, found.dtype), found)
