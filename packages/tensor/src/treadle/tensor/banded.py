@@ -1,6 +1,7 @@
-"""Systems of banded matrices, whose diagonals are rows: of A, row k of ab holds A[i, j] with i = j + k - u in column j.
+"""Systems of banded and tridiagonal matrices.
 
-Places of ab that lie outside of A are not read.
+Diagonals of banded ones are rows of ab, which holds A[i, j] in row i - j + u of column j. Places outside of A are not
+read.
 """
 
 from __future__ import annotations
@@ -11,32 +12,39 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treadle.config import lazy_module
-from treadle.graph import static_op
+from treadle.graph import graph_replace, static_op
+from treadle.tensor.broadcasting import broadcast_to, zeros_like
 from treadle.tensor.conversion import constant, tensors
+from treadle.tensor.diagonals import AllocDiag, diagonal
 from treadle.tensor.dimshuffle import expand_dims
+from treadle.tensor.errors import ShapeError
 from treadle.tensor.fields import fix_integers
-from treadle.tensor.joining import arange
+from treadle.tensor.joining import arange, concatenate
 from treadle.tensor.linear_systems import Solve
+from treadle.tensor.lu import LUFactor, LUSolve
 from treadle.tensor.matrix_op import REAL_OF, MatrixOp, as_on_error, require_finite
 from treadle.tensor.product import stacked_term
-from treadle.tensor.reduction import sum_
+from treadle.tensor.reduction import min_, sum_
 from treadle.tensor.scalar.arithmetic import add, maximum, minimum, mul, neg, sub
-from treadle.tensor.scalar.cast import switch
+from treadle.tensor.scalar.cast import cast, switch
 from treadle.tensor.scalar.comparison import eq, ge, lt
 from treadle.tensor.scalar.logic import bitwise_and
-from treadle.tensor.shape import shape_i
+from treadle.tensor.shape import lengths, shape_i
+from treadle.tensor.triangles import tril
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from scipy.linalg import lapack
 
-    from treadle.graph import Variable
+    from treadle.graph import Apply, Variable
+    from treadle.tensor import derivatives
     from treadle.tensor.variable import TensorLike, TensorVariable
 else:
+    derivatives = lazy_module("treadle.tensor.derivatives")
     lapack = lazy_module("scipy.linalg.lapack")
 
-__all__ = ["SolveBanded", "SolveHermitianBanded"]
+__all__ = ["LUFactorTridiagonal", "SolveBanded", "SolveHermitianBanded", "SolveLUFactorTridiagonal"]
 
 
 @static_op
@@ -162,6 +170,164 @@ class SolveHermitianBanded(MatrixOp):
     def _above(self, ab: TensorVariable) -> TensorLike:
         """Return how many diagonals are given above the main one."""
         return 0 if self.lower else sub(shape_i(ab, -2), 1)
+
+
+@static_op
+class LUFactorTridiagonal(MatrixOp):
+    """The LU factors of tridiagonal matrices: from the diagonals below, on and above the main one.
+
+    Results are what LAPACK's gttrf makes: the factors by which rows are taken off the next one, the three diagonals of
+    U, and pivots: i + 1 where row i stays, i + 2 where it is exchanged for the next. A singular matrix has factors
+    with a zero on the diagonal of U.
+    """
+
+    signature = "(k),(m),(k)->(k),(m),(k),(m-2),(m)"
+
+    def output_dtypes(self, dtype: str) -> Sequence[str]:
+        """Return the dtype for the factors, and int32 for the pivots."""
+        return [dtype, dtype, dtype, dtype, "int32"]
+
+    def of_matrices(self, *matrices: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Factor with LAPACK's gttrf."""
+        below, main, above = matrices
+        n = main.size
+        _check_beside(self, below, n)
+        if not n:
+            return below, main, above, above, np.zeros(0, "int32")
+        (gttrf,) = lapack.get_lapack_funcs(("gttrf",), (main,))
+        # SciPy's interface takes three rows or more: those of the identity change nothing.
+        more = max(0, 3 - n)
+        low, up, up1, up2, pivots, _ = gttrf(
+            np.pad(below, (0, more)), np.pad(main, (0, more), constant_values=1), np.pad(above, (0, more))
+        )
+        return low[: n - 1], up[:n], up1[: n - 1], up2[: max(n - 2, 0)], pivots[:n]
+
+    def decompose(self, *inputs: Variable) -> Sequence[Variable]:
+        """Factor the whole matrix."""
+        below, main, above = tensors(inputs)
+        n = shape_i(main, -1)
+        whole = add(AllocDiag(-1)(below, n, n), AllocDiag(0)(main, n, n), AllocDiag(1)(above, n, n))
+        factor, pivots = LUFactor(check_finite=False)(whole)
+        # In each column of L at most one element is not zero.
+        low = sum_(tril(factor, -1), axis=-2)[..., : shape_i(below, -1)]
+        up = [diagonal(factor, offset, -2, -1) for offset in (0, 1, 2)]
+        return [low, *up, cast(add(pivots, 1), "int32")]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Say that pivots do not change smoothly."""
+        del node
+        return [[True, True, True, True, False] for _ in range(3)]
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Go back through the factors of the whole matrix."""
+        del outputs
+        return _through_whole(self, inputs, [0, 1, 2], cotangents[:4])
+
+
+@static_op
+class SolveLUFactorTridiagonal(MatrixOp):
+    """The solutions x of A x = b, or A^T x = b, for the LU factors of tridiagonal matrices, from `LUFactorTridiagonal`.
+
+    Inputs: its five results, and b.
+
+    Parameters
+    ----------
+    transposed
+        Whether A^T x = b is solved.
+    check_finite
+        Whether NaN or infinities in a factor or a right side count as a failure.
+    on_error
+        What becomes of failures and singular matrices: ``"nan"`` or ``"raise"``.
+    """
+
+    transposed: bool = False
+    check_finite: bool = True
+    on_error: str = "nan"
+
+    signature = "(k),(m),(k),(e),(m),(m,n)->(m,n)"
+    positions = (4,)
+
+    def __post_init__(self) -> None:
+        """Check the fields."""
+        as_on_error(str(self), self.on_error)
+
+    def of_matrices(self, *matrices: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Solve with LAPACK's gttrs."""
+        low, up, up1, up2, pivots, b = matrices
+        n = up.size
+        _check_beside(self, low, n)
+        if self.check_finite:
+            require_finite(low, up, up1, up2, b)
+        if not up.all():
+            msg = "the matrix is singular"
+            raise np.linalg.LinAlgError(msg)
+        place = np.arange(1, n + 1)
+        if not ((pivots == place) | ((pivots == place + 1) & (place < n))).all():
+            msg = f"pivots of row i are i + 1 or i + 2, and not beyond {n}, got {pivots}"
+            raise np.linalg.LinAlgError(msg)
+        if not b.size:
+            return (b,)
+        (gttrs,) = lapack.get_lapack_funcs(("gttrs",), (up, b))
+        more = max(0, 3 - n)
+        x, _ = gttrs(
+            np.pad(low, (0, more)), np.pad(up, (0, more), constant_values=1), np.pad(up1, (0, more)),
+            np.pad(up2, (0, max(n, 3) - 2 - up2.size)), np.concatenate([pivots, np.arange(n + 1, n + more + 1)]),
+            np.pad(b, ((0, more), (0, 0))), trans="T" if self.transposed else "N",
+        )  # fmt: skip
+        return (x[:n],)
+
+    def decompose(self, *inputs: Variable) -> Sequence[Variable]:
+        """Solve with the factors of the whole matrix."""
+        low, up, up1, up2, pivots, b = tensors(inputs)
+        n, k = shape_i(up, -1), shape_i(low, -1)
+        place = arange(n)
+        # The factor of a column stands in the next row that was not exchanged for the one after it.
+        stays = bitwise_and(
+            ge(expand_dims(place, 0), add(expand_dims(arange(k), 1), 1)),
+            expand_dims(eq(pivots, add(place, 1)), -2),
+        )
+        rows = min_(switch(stays, place, sub(n, 1)), axis=-1)
+        found = switch(eq(expand_dims(place, 1), expand_dims(rows, -2)), expand_dims(low, -2), np.zeros((), low.dtype))
+        last = zeros_like(b[..., :1])
+        below = concatenate([found, broadcast_to(last, [*lengths(found)[:-1], 1])], axis=-1)[..., :n]
+        factor = add(below, AllocDiag(0)(up, n, n), AllocDiag(1)(up1, n, n), AllocDiag(2)(up2, n, n))
+        solve = LUSolve(self.transposed, self.check_finite, self.on_error)
+        return [solve(factor.conj() if self.transposed else factor, sub(pivots, 1), b)]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Say that pivots do not change smoothly."""
+        del node
+        return [[True], [True], [True], [True], [False], [True]]
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Solve with the conjugate transpose for the right side; for the factors go back through the whole matrix."""
+        del outputs
+        *factors, pivots, b = tensors(inputs)
+        turned = replace(self, transposed=not self.transposed)
+        by_b = turned(*(x.conj() for x in factors), pivots, cotangents[0])
+        return [*_through_whole(self, inputs, [0, 1, 2, 3], cotangents), None, stacked_term(by_b, b)]
+
+
+def _check_beside(op: MatrixOp, below: np.ndarray, n: int) -> None:
+    if below.size != max(n - 1, 0):
+        msg = f"{op}: the diagonals beside the main one, of length {n}, must be 1 shorter, got {below.size}."
+        raise ShapeError(msg)
+
+
+def _through_whole(
+    op: MatrixOp, inputs: Sequence[Variable], wrt: Sequence[int], cotangents: Sequence[Variable]
+) -> list[Variable]:
+    """Return what flows back to some inputs through the graph that an op stands for."""
+    own = [x.type.make_variable() for x in inputs]
+    made = (op.decompose(*own) or [])[: len(cotangents)]
+    flowing = [x.type.make_variable() for x in cotangents]
+    found = derivatives.pullback(made, [own[i] for i in wrt], flowing, disconnected_inputs="ignore")
+    given = dict(zip([*own, *flowing], [*inputs, *cotangents], strict=True))
+    return list(graph_replace(found, given, strict=False))
 
 
 def _inside(ab: np.ndarray, above: int) -> np.ndarray:

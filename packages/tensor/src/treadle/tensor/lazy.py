@@ -13,7 +13,7 @@ LAZY = {
     "array_functions": "array asanyarray asarray ascontiguousarray astype copy empty empty_like isscalar ndim permute_dims ravel size",
     "assertion": "Assert CheckAndRaise assert_op",
     "assumption": "FACTS SpecifyAssumptions assume",
-    "banded": "SolveBanded SolveHermitianBanded",
+    "banded": "LUFactorTridiagonal SolveBanded SolveHermitianBanded SolveLUFactorTridiagonal",
     "block_diagonal": "BlockDiagonal",
     "blockwise": "Blockwise",
     "calculus": "cumulative_trapezoid diff ediff1d gradient trapezoid",
@@ -100,22 +100,23 @@ LAZY = {
 }
 # The same for the modules of `treadle.tensor.linalg`.
 LINALG = {
-    "banded_systems": "solve_banded solveh_banded",
+    "banded_systems": "solve_banded solveh_banded tridiagonal_lu_factor tridiagonal_lu_solve",
     "eigenvalues": "eig eigh eigvals eigvalsh",
     "inverses": "SlogdetResult det inv matrix_power slogdet tensorinv tensorsolve",
     "least_squares": "cond lstsq matrix_rank pinv pinvh",
     "matrix_equations": "solve_continuous_are solve_continuous_lyapunov solve_discrete_are solve_discrete_lyapunov solve_sylvester",
     "matrix_functions": "expm expm_frechet signm",
+    "named_matrices": "dft hadamard helmert hilbert invhilbert invpascal pascal",
     "orthogonal": "householder_product null_space orth polar qr subspace_angles svd svdvals",
     "positive_definite": "cho_factor cho_solve cholesky",
     "schur_forms": "ordqz qz rsf2csf schur",
-    "structured": "block_diag",
+    "structured": "block_diag circulant companion convolution_matrix fiedler fiedler_companion hankel leslie toeplitz",
     "systems": "lu lu_factor lu_solve pivot_to_permutation solve",
     "triangular_systems": "solve_triangular",
 }
 # Ops of linear algebra, and functions that are not of linear algebra only: names of `treadle.tensor` that are found in
 # `treadle.tensor.linalg` too.
-LINALG_TOO = "BlockDiagonal Cholesky CholeskySolve Det HouseholderProduct LU LUFactor LUSolve MatrixInverse PivotToPermutations QR SLogDet SVD Solve SolveBanded SolveHermitianBanded SolveTriangular cross diagonal kron matmul matrix_dot matrix_norm matrix_transpose multi_dot norm outer tensordot trace vecdot vector_norm"
+LINALG_TOO = "BlockDiagonal Cholesky CholeskySolve Det HouseholderProduct LU LUFactor LUFactorTridiagonal LUSolve MatrixInverse PivotToPermutations QR SLogDet SVD Solve SolveBanded SolveHermitianBanded SolveLUFactorTridiagonal SolveTriangular cross diagonal kron matmul matrix_dot matrix_norm matrix_transpose multi_dot norm outer tensordot trace vander vecdot vector_norm"
 # Modules that are public themselves, as in ``treadle.tensor.special.softmax``.
 SUBMODULES: tuple[str, ...] = ("fft", "linalg", "optimize", "signal", "special")
 NAMES = [*(name for names in LAZY.values() for name in names.split()), *SUBMODULES]

@@ -6,10 +6,18 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.linalg import get_lapack_funcs
 
 from treadle import tensor as tt
 from treadle.testing.domain import UNIT
-from treadle.testing.records.matrix_domains import FEW_OF_MATRICES, INEXACT, LOSSY, OF_MATRICES, Diagonals
+from treadle.testing.records.matrix_domains import (
+    DOMINANT_BELOW,
+    FEW_OF_MATRICES,
+    INEXACT,
+    LOSSY,
+    OF_MATRICES,
+    Diagonals,
+)
 from treadle.testing.records.structured import of_shape
 from treadle.testing.sample import DISCRETE, Sample
 
@@ -21,12 +29,18 @@ if TYPE_CHECKING:
 
 F = "banded"
 linalg = tt.linalg
-LEFT_OUT = dict.fromkeys((tt.SolveBanded, tt.SolveHermitianBanded), DISCRETE)
+LEFT_OUT = dict.fromkeys(
+    (tt.SolveBanded, tt.SolveHermitianBanded, tt.LUFactorTridiagonal, tt.SolveLUFactorTridiagonal), DISCRETE
+)
 _SIDES = of_shape((2, 5, 2), broadcast=(2, 5, 1), empty=(2, 0, 2), long=(1, 17, 3), domain=UNIT)
 
 
 def _diagonals(n: int, main: int) -> Operand:
     return of_shape((2, n, 5), broadcast=(1, n, 5), empty=(2, n, 0), long=(2, n, 17), domain=Diagonals(main=main))
+
+
+# Most of their rows are exchanged for the next.
+_EXCHANGED = of_shape((2, 5, 5), domain=DOMINANT_BELOW)
 
 
 def _of(name: str, build: Function, oracle: Function, *operands: Operand, **record: Unpack[Traits]) -> Sample:
@@ -53,6 +67,17 @@ def _solved(ab: Array, b: Array, above: int, hermitian: bool = False) -> Array:
     return np.linalg.solve(_whole(ab, above, hermitian), b)
 
 
+def _tridiagonal(x: Array) -> Array:
+    return np.triu(np.tril(x, 1), -1)
+
+
+def _factors(x: Array) -> tuple[Array, ...]:
+    """Return what LAPACK makes of each matrix, together."""
+    (gttrf,) = get_lapack_funcs(("gttrf",), (x,))
+    made = [gttrf(*(a.diagonal(k) for k in (-1, 0, 1)))[:5] for a in x]
+    return tuple(np.array(part) for part in zip(*made, strict=True))
+
+
 SAMPLES: tuple[Sample, ...] = (
     _of("solve_banded", partial(linalg.solve_banded, (2, 1)), partial(_solved, above=1), _diagonals(4, 1), _SIDES),
     _of("solve_tridiagonal", partial(linalg.solve_banded, (1, 1), check_finite=False), partial(_solved, above=1),
@@ -63,4 +88,12 @@ SAMPLES: tuple[Sample, ...] = (
         _SIDES),
     _of("solveh_banded_lower", partial(linalg.solveh_banded, lower=True), partial(_solved, above=0, hermitian=True),
         _diagonals(2, 0), _SIDES, order=1),
+    _of("tridiagonal_lu_factor", linalg.tridiagonal_lu_factor, _factors, _EXCHANGED, wrt=(0,), order=1,
+        variants=FEW_OF_MATRICES),
+    _of("tridiagonal_lu_solve", lambda a, b: linalg.tridiagonal_lu_solve(linalg.tridiagonal_lu_factor(a), b, b_ndim=2),
+        lambda a, b: np.linalg.solve(_tridiagonal(a), b), _EXCHANGED, _SIDES, order=1, variants=FEW_OF_MATRICES),
+    _of("tridiagonal_lu_solve_transposed",
+        lambda a, b: linalg.tridiagonal_lu_solve(linalg.tridiagonal_lu_factor(a), b, b_ndim=2, transposed=True),
+        lambda a, b: np.linalg.solve(_tridiagonal(a).swapaxes(-1, -2), b), _EXCHANGED, _SIDES, order=1,
+        variants=FEW_OF_MATRICES),
 )  # fmt: skip

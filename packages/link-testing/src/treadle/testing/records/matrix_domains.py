@@ -24,14 +24,15 @@ LOSSY = {
 
 @dataclass(frozen=True, slots=True)
 class Dominant(Domain):
-    """Square matrices with a large diagonal."""
+    """Square matrices with a large diagonal, the `offset`-th."""
 
     special: bool = False
+    offset: int = 0
 
     def draw(self, rng: np.random.Generator, dtype: np.dtype, shape: tuple[int, ...]) -> Array:
         """Return random matrices plus a multiple of the identity."""
         n = shape[-1]
-        return np.asarray(UNIT.draw(rng, dtype, shape) + np.asarray((1 + n / 2) * np.eye(n), dtype))
+        return np.asarray(UNIT.draw(rng, dtype, shape) + np.asarray((1 + n / 2) * np.eye(n, k=self.offset), dtype))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,4 +62,5 @@ class Diagonals(Domain):
 
 
 DOMINANT = Dominant()
+DOMINANT_BELOW = Dominant(offset=-1)
 POSITIVE_DEFINITE = PositiveDefinite()

@@ -8,6 +8,7 @@ from treadle.tensor import load_families
 from treadle.testing.records.composed import (
     linear_algebra_functions,
     linear_algebra_svd,
+    linear_algebra_structured,
     linear_algebra_systems,
     numbers,
     sets,
@@ -29,6 +30,7 @@ _RECORDS = [
     values,
     linear_algebra_functions,
     linear_algebra_svd,
+    linear_algebra_structured,
     linear_algebra_systems,
 ]
 SAMPLES = SampleTable(*(sample for family in _RECORDS for sample in family.SAMPLES))

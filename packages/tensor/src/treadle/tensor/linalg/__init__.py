@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from treadle.tensor.linalg.least_squares import *  # noqa: F403
     from treadle.tensor.linalg.matrix_equations import *  # noqa: F403
     from treadle.tensor.linalg.matrix_functions import *  # noqa: F403
+    from treadle.tensor.linalg.named_matrices import *  # noqa: F403
     from treadle.tensor.linalg.orthogonal import *  # noqa: F403
     from treadle.tensor.linalg.positive_definite import *  # noqa: F403
     from treadle.tensor.linalg.schur_forms import *  # noqa: F403

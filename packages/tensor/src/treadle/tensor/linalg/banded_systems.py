@@ -6,15 +6,20 @@ from typing import TYPE_CHECKING
 
 from treadle.graph import as_flag
 from treadle.tensor.arguments import as_integer, as_items
-from treadle.tensor.banded import SolveBanded, SolveHermitianBanded
-from treadle.tensor.dimshuffle import squeeze
-from treadle.tensor.errors import ShapeError
-from treadle.tensor.matrix_op import as_on_error, as_system
+from treadle.tensor.banded import LUFactorTridiagonal, SolveBanded, SolveHermitianBanded, SolveLUFactorTridiagonal
+from treadle.tensor.conversion import as_tensor_variable
+from treadle.tensor.diagonals import diagonal
+from treadle.tensor.dimshuffle import shape_padleft, squeeze
+from treadle.tensor.errors import DtypeError, ShapeError
+from treadle.tensor.matrix_op import as_matrices, as_on_error, as_square_matrices, as_system
+from treadle.tensor.scalar.cast import cast
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from treadle.tensor.variable import TensorLike, TensorVariable
 
-__all__ = ["solve_banded", "solveh_banded"]
+__all__ = ["solve_banded", "solveh_banded", "tridiagonal_lu_factor", "tridiagonal_lu_solve"]
 
 
 def solve_banded(
@@ -131,4 +136,80 @@ def solveh_banded(
         as_on_error("solveh_banded", on_error),
     )
     x: TensorVariable = op(diagonals, right)
+    return squeeze(x, -1) if is_vector else x
+
+
+def tridiagonal_lu_factor(
+    a: TensorLike,
+) -> tuple[TensorVariable, TensorVariable, TensorVariable, TensorVariable, TensorVariable]:
+    """Return the LU factors of tridiagonal matrices (as scipy.linalg.lapack.dgttrf).
+
+    Parameters
+    ----------
+    a
+        Square matrices, of which the three diagonals are read.
+
+    Returns
+    -------
+    The factors below the diagonal, the three diagonals of U, and the pivots, int32, counted from 1: what
+    `tridiagonal_lu_solve` takes. On C the cost grows with the length of the diagonals; the other backends, and
+    derivatives by the factors, take the whole matrix.
+
+    Raises
+    ------
+    ShapeError
+        If lengths are known and matrices are not square.
+    """
+    matrix = as_square_matrices("tridiagonal_lu_factor", a)
+    low, up, up1, up2, pivots = LUFactorTridiagonal()(*(diagonal(matrix, offset, -2, -1) for offset in (-1, 0, 1)))
+    return low, up, up1, up2, pivots
+
+
+def tridiagonal_lu_solve(
+    a_diagonals: Sequence[TensorLike],
+    b: TensorLike,
+    *,
+    b_ndim: int | None = None,
+    transposed: bool = False,
+    on_error: str = "nan",
+) -> TensorVariable:
+    """Solve A x = b by the LU factors of tridiagonal matrices (as scipy.linalg.lapack.dgttrs).
+
+    Parameters
+    ----------
+    a_diagonals
+        What `tridiagonal_lu_factor` returns.
+    b
+        The right sides.
+    b_ndim
+        1 if b is a vector or a stack of vectors, 2 if it is one of matrices; None takes one dimension for a vector.
+    transposed
+        Whether to solve A^T x = b.
+    on_error
+        What becomes of singular matrices: ``"nan"`` makes their solutions NaN, ``"raise"`` raises a `MatrixError`.
+
+    Raises
+    ------
+    ShapeError
+        If there are not five parts of factors, or lengths are known and do not fit.
+    """
+    parts = as_items("tridiagonal_lu_solve: a_diagonals", a_diagonals)
+    if len(parts) != 5:
+        msg = (
+            "tridiagonal_lu_solve: the factors, three diagonals and pivots are needed, got "
+            f"{len(parts)} parts. Pass what tridiagonal_lu_factor returns."
+        )
+        raise ShapeError(msg)
+    *factors, pivots = parts
+    _, right, is_vector = as_system("tridiagonal_lu_solve", factors[1], b, b_ndim, core=1)
+    stacks = as_matrices("tridiagonal_lu_solve", *factors, right, core=(1, 1, 1, 1, 2))
+    exchanged = as_tensor_variable(pivots)
+    if exchanged.ndim == 0 or exchanged.type.numpy_dtype.kind not in "iu":
+        msg = f"tridiagonal_lu_solve: pivots are integers, got {exchanged} of type {exchanged.type}."
+        raise DtypeError(msg)
+    exchanged = shape_padleft(cast(exchanged, "int32"), stacks[-1].ndim - 1 - exchanged.ndim)
+    op = SolveLUFactorTridiagonal(
+        as_flag("tridiagonal_lu_solve: transposed", transposed), on_error=as_on_error("tridiagonal_lu_solve", on_error)
+    )
+    x: TensorVariable = op(*stacks[:-1], exchanged, stacks[-1])
     return squeeze(x, -1) if is_vector else x

@@ -1,0 +1,138 @@
+"""Matrices that a size alone decides: constants, as SciPy makes them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.graph import as_flag
+from treadle.tensor.arguments import as_choice, as_integer
+from treadle.tensor.conversion import constant
+from treadle.tensor.errors import ArgumentError
+from treadle.tensor.lazy import lazy_scipy_module
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import DTypeLike
+    from scipy import linalg
+
+    from treadle.tensor.variable import TensorConstant
+else:
+    linalg = lazy_scipy_module("linalg")
+
+__all__ = ["dft", "hadamard", "helmert", "hilbert", "invhilbert", "invpascal", "pascal"]
+
+_KINDS = ("symmetric", "lower", "upper")
+
+
+def dft(n: int, scale: str | None = None) -> TensorConstant:
+    """Return the matrix of the discrete Fourier transform (as scipy.linalg.dft).
+
+    Parameters
+    ----------
+    n
+        Its size.
+    scale
+        What it is divided by: None for 1, ``"sqrtn"`` for the square root of n, or ``"n"``.
+
+    Examples
+    --------
+    >>> dft(2).data.real.round()
+    array([[ 1.,  1.],
+           [ 1., -1.]])
+    """
+    as_choice("dft: scale", scale, (None, "sqrtn", "n"))
+    return constant(linalg.dft(as_integer("dft: n", n, 0), scale))
+
+
+def hadamard(n: int, dtype: DTypeLike = int) -> TensorConstant:
+    """Return a matrix of 1 and -1 with orthogonal rows (as scipy.linalg.hadamard), by Sylvester's construction.
+
+    Parameters
+    ----------
+    n
+        Its size, a power of 2.
+    dtype
+        Its dtype.
+
+    Raises
+    ------
+    ArgumentError
+        If n is no power of 2.
+    """
+    size = as_integer("hadamard: n", n)
+    if size < 1 or size & (size - 1):
+        msg = f"hadamard: n must be a positive integer, and a power of 2, got {size}."
+        raise ArgumentError(msg)
+    return constant(linalg.hadamard(size, dtype))
+
+
+def helmert(n: int, full: bool = False) -> TensorConstant:
+    """Return Helmert's matrix of contrasts (as scipy.linalg.helmert), with its first, constant row if `full`."""
+    return constant(linalg.helmert(as_integer("helmert: n", n, 1), as_flag("helmert: full", full)))
+
+
+def hilbert(n: int) -> TensorConstant:
+    """Return Hilbert's matrix, with elements 1 / (i + j + 1) (as scipy.linalg.hilbert)."""
+    return constant(linalg.hilbert(as_integer("hilbert: n", n, 0)))
+
+
+def invhilbert(n: int, exact: bool = False) -> TensorConstant:
+    """Return the inverse of Hilbert's matrix (as scipy.linalg.invhilbert).
+
+    Parameters
+    ----------
+    n
+        Its size.
+    exact
+        Whether it is of int64, which holds it up to n = 14, instead of float64.
+
+    Raises
+    ------
+    ArgumentError
+        If integers cannot hold it.
+    """
+    size = as_integer("invhilbert: n", n, 0)
+    return _integers("invhilbert", linalg.invhilbert(size, as_flag("invhilbert: exact", exact)))
+
+
+def pascal(n: int, kind: str = "symmetric", exact: bool = True) -> TensorConstant:
+    """Return Pascal's matrix, of binomial coefficients (as scipy.linalg.pascal).
+
+    Parameters
+    ----------
+    n
+        Its size.
+    kind
+        ``"lower"`` and ``"upper"`` for triangles, ``"symmetric"`` for the product of the two.
+    exact
+        Whether it is of uint64, which holds it up to n = 34, instead of float64.
+
+    Raises
+    ------
+    ArgumentError
+        If integers cannot hold it, or `kind` is something else.
+
+    Examples
+    --------
+    >>> pascal(3, "lower").data
+    array([[1, 0, 0],
+           [1, 1, 0],
+           [1, 2, 1]], dtype=uint64)
+    """
+    as_choice("pascal: kind", kind, _KINDS)
+    return _integers("pascal", linalg.pascal(as_integer("pascal: n", n, 0), kind, as_flag("pascal: exact", exact)))
+
+
+def invpascal(n: int, kind: str = "symmetric", exact: bool = True) -> TensorConstant:
+    """Return the inverse of Pascal's matrix (as scipy.linalg.invpascal), int64 if `exact`; see `pascal`."""
+    as_choice("invpascal: kind", kind, _KINDS)
+    made = linalg.invpascal(as_integer("invpascal: n", n, 0), kind, as_flag("invpascal: exact", exact))
+    return _integers("invpascal", made)
+
+
+def _integers(what: str, made: np.ndarray) -> TensorConstant:
+    """Return a constant, unless SciPy needed integers of Python."""
+    if made.dtype == object:
+        msg = f"{what}: integers of 64 bits cannot hold a matrix of size {made.shape[0]}. Pass exact=False."
+        raise ArgumentError(msg)
+    return constant(made)
