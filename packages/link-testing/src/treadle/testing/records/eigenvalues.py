@@ -6,11 +6,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.linalg
 
 from treadle import tensor as tt
 from treadle.testing.domain import SMALL
 from treadle.testing.records.structured import of_shape
-from treadle.testing.sample import FLOATS, INTEGERS, Sample
+from treadle.testing.sample import COMPOSED, FLOATS, INTEGERS, Sample
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -39,6 +40,11 @@ def _square(xp: Any, x: Any, **options: Any) -> tuple[Any, ...]:
     return abs(v), rebuilt + 0j
 
 
+def _of_pair(xp: Any, a: Any, b: Any) -> tuple[Any, Any]:
+    w, v = xp.eigh(a + _APART, b + 8 * np.eye(3, dtype="int8"), lower=False, type=2)
+    return w, abs(v)
+
+
 def _sample(
     name: str, make: Any, *operands: Any, options: Any = None, own: Any = None, **record: Unpack[Traits]
 ) -> Sample:
@@ -54,6 +60,8 @@ def _sample(
 SAMPLES: tuple[Sample, ...] = (
     _sample("eigh", _hermitian),
     _sample("eigh_upper", _hermitian, _MATRIX, options={"UPLO": "U"}, own={"on_error": "raise"}, order=1),
+    Sample("eigh_generalised", F, partial(_of_pair, tt.linalg), partial(_of_pair, scipy.linalg), (_STACK, _MATRIX),
+           dtypes=("float64", "complex128"), wrt=(0, 1), variants=("plain",), kinds=COMPOSED, optional=True),
     _sample("eigvalsh", lambda xp, x: xp.eigvalsh(x + _APART)),
     _sample("eigvalsh_upper", lambda xp, x, **options: xp.eigvalsh(x + _APART, UPLO="U", **options), _MATRIX,
             own={"on_error": "raise"}, order=1),
