@@ -193,6 +193,30 @@ def test_small_matrix_without_a_result_becomes_nan_alone(link: Link, rng: np.ran
         link([x, b], [tt.Solve(on_error="raise")(x, b)])(a, right)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_eigenvalues_of_small_matrices_are_as_accurate_as_lapack(
+    link: Link, rng: np.random.Generator, dtype: str
+) -> None:
+    x = tt.tensor("x", dtype=dtype, shape=(None, None, None))
+    program = link([x], [*tt.Eigh()(x), tt.Eigvalsh(lower=False)(x)])
+    for n in (1, 2, 3, 8):
+        a = rng.normal(size=(45, n, n)) * 10.0 ** rng.integers(-8, 8, size=(45, 1, 1))
+        a[0], a[1] = 0, np.eye(n)
+        a[2] = np.ones((n, n))
+        a = (a + np.swapaxes(a, -1, -2)).astype(dtype)
+        values, vectors, alone = program(a)
+        unit = np.finfo(dtype).eps * np.abs(np.linalg.eigvalsh(a.astype("float64"))).max(axis=1)[:, None, None]
+        wide = vectors.astype("float64")
+        assert (np.abs(a @ wide - wide * values[:, None, :]) <= 10 * unit).all()
+        assert (np.abs(np.swapaxes(wide, -1, -2) @ wide - np.eye(n)) <= 10 * np.finfo(dtype).eps).all()
+        assert (np.abs(alone - np.linalg.eigvalsh(a.astype("float64"))) <= 10 * unit[..., 0]).all()
+        assert (np.diff(values) >= 0).all()
+    a[5, 7, 0], a[6, 0, 7] = np.nan, np.nan  # of the latter, only the triangle that eigvalsh reads
+    values, vectors, alone = program(a)
+    assert np.flatnonzero(np.isnan(vectors).any(axis=(1, 2))).tolist() == [5]
+    assert np.flatnonzero(np.isnan(alone).any(axis=1)).tolist() == [6]
+
+
 def test_rows_change_places_as_in_partial_pivoting(link: Link) -> None:
     x = tt.dtensor3("x")
     a = np.array([[[0.0, 1, 0], [0, 0, 1], [1, 0, 0]], [[1e-20, 1, 0], [1, 1, 0], [0, 0, -2]], np.zeros((3, 3))])

@@ -106,8 +106,9 @@ class MatrixBody:
     small
         Statements for small matrices of real numbers, in place of `text`: see `small_matrices`. They work on eight
         matrices of a stack at once, or on one.
-    alone
-        To how many rows and columns one matrix is worked on by them.
+    alone, most, least
+        To how many rows and columns one matrix is worked on by them, and those of a stack; and of how many matrices a
+        stack is then at least.
     """
 
     takes: Sequence[Taken]
@@ -119,6 +120,8 @@ class MatrixBody:
     before: str = ""
     small: str = ""
     alone: int = SMALL
+    most: int = SMALL
+    least: int = 2
 
     @property
     def parts(self) -> Sequence[Taken | Made]:
@@ -190,9 +193,9 @@ def write_matrices(op: MatrixOp, node: TensorNode, unit: Unit, body: MatrixBody)
         f"tr_matrices({cores}, {len(body.scratch)}, {scratch}, {free}, {raises}, {finite}, "
         f"{unit.kernel(_kernel(op, node, unit, body))})"
     )
-    if body.small and nd and _has_small(op, node):
+    if nd and _has_small(op, node, body):
         few = f"tr_lanes({cores}, {scratch}, {free}, {raises}, {_lanes(op, node, unit, body)})"
-        call = f"tr_is_small({cores}, {SMALL}) ? {few} : {call}"
+        call = f"tr_is_small({cores}, {body.most}, {body.least}) ? {few} : {call}"
     unit.call(call)
 
 
@@ -252,7 +255,7 @@ def _kernel(op: MatrixOp, node: TensorNode, unit: Unit, body: MatrixBody) -> str
     # A function of its own, since operands and dimensions may be named as a kernel's parameters.
     head = "static int @_body(int64_t tr_runs, char *const *tr_p, const int64_t *tr_s) {"
     text = Template("\n".join([body.before, head, *lines])).substitute(words)
-    if body.small and _has_small(op, node):
+    if body.alone and _has_small(op, node, body):
         few = " && ".join(f"{name} <= {body.alone}" for name in dict.fromkeys(n for core in op.cores[0] for n in core))
         text += f"\n  if ({few}) {{\n{_small_text(op, node, body, 'one')}\n    return bad != 0;\n  }}"
     rest = Template(f"  {body.text}\n  return info;\n}}").substitute(words)
@@ -274,12 +277,13 @@ def _variables(op: MatrixOp, body: MatrixBody, used: str) -> list[str]:
     return lines
 
 
-def _has_small(op: MatrixOp, node: TensorNode) -> bool:
+def _has_small(op: MatrixOp, node: TensorNode, body: MatrixBody) -> bool:
     """Whether small matrices have a text of their own: of real numbers, unless they are known to be large."""
     kinds = {ctype(var).short for var in (*node.inputs, *node.outputs)}
     nd = node.inputs[0].type.ndim - len(op.cores[0][0])
     lengths = [n for x in node.inputs for n in x.type.shape[nd:]]
-    return len(kinds) == 1 and kinds <= {"f32", "f64"} and all(n is None or n <= SMALL for n in lengths)
+    fits = all(n is None or n <= body.most for n in lengths)
+    return bool(body.small) and fits and len(kinds) == 1 and kinds <= {"f32", "f64"}
 
 
 def _small_text(op: MatrixOp, node: TensorNode, body: MatrixBody, how: str) -> str:
@@ -290,6 +294,7 @@ def _small_text(op: MatrixOp, node: TensorNode, body: MatrixBody, how: str) -> s
         "M": f"tr_m_{kind.short}" if many else "int64_t",
         "T": kind.computed,
         "many": str(int(many)),
+        "epsilon": "0x1p-23f" if kind.suffix else "0x1p-52",
         "gt": f"tr_{how}_gt",
         "eq": f"tr_{how}_eq",
         "pick": f"tr_w_pick_{kind.short}" if many else "tr_one_pick",

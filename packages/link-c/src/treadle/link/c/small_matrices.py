@@ -6,6 +6,9 @@ the others: ``$gt(x, y)`` and ``$eq(x, y)`` are -1 where that holds, else 0. Whe
 
 from __future__ import annotations
 
+# Rows of symmetric matrices up to which Jacobi's method is the quickest.
+JACOBI = 8
+
 
 def factored(a: str, lower: bool) -> str:
     """Return the statements that put the Cholesky factor of A in its place, row by row of a lower triangle."""
@@ -96,3 +99,70 @@ for (int k = 0; k < m; k++) {{
 
 def _swapped(x: str, n: str) -> str:
     return f"for (int j = 0; j < {n}; j++) $swap(here, {x}[k * r_{x} + j * c_{x}], {x}[i * r_{x} + j * c_{x}])"
+
+
+def diagonalised(a: str, w: str, v: str, lower: bool) -> str:
+    """Return the statements for the eigenvalues of symmetric A in ascending order, and for the eigenvectors, if any.
+
+    Jacobi's method, pair of rows by pair (G. H. Golub and C. F. van Loan, Matrix Computations, section 8.5), until all
+    elements beside the diagonal are rounding errors of the largest one. A and their matrix may be one; it is named ""
+    where there are none.
+    """
+    place = f"i * r_{a} + j * c_{a}" if lower else f"j * r_{a} + i * c_{a}"
+    turned = (
+        "for (int i = 0; i < m; i++) { const $V x = q[i][k], y = q[i][l]; "
+        "q[i][k] = x - s * (y + tau * x); q[i][l] = y + s * (x - tau * y); }"
+    )
+    sorted_too = "for (int k = 0; k < m; k++) $swap(here, q[k][i], q[k][j])"
+    given = f"for (int i = 0; i < m; i++) for (int j = 0; j < m; j++) {v}[i * r_{v} + j * c_{v}] = q[i][j];"
+    return f"""\
+$V u[{JACOBI}][{JACOBI}], q[{JACOBI}][{JACOBI}], least = {{0}}, sum = {{0}};
+    int turns = 1;
+    for (int i = 0; i < m; i++) for (int j = 0; j <= i; j++) {{
+      const $V x = {a}[{place}], size = $abs(x);
+      const $M more = $gt(size, least);
+      sum += 0 * x;
+      least = $pick(more, size, least);
+      u[j][i] = x;
+      q[i][j] = q[j][i] = ($V){{0}} + ($T)(i == j);
+    }}
+    bad |= ~$eq(sum, 0);
+    least = least * $epsilon / 8;
+    for (int sweep = 0; turns && sweep < 30; sweep++) {{
+      turns = 0;
+      for (int k = 0; k < m; k++) for (int l = k + 1; l < m; l++) {{
+        const $V beside = u[k][l], size = $abs(beside);
+        const $M here = $gt(size, least);
+        if (!$any(&here)) continue;
+        turns = 1;
+        const $V theta = (u[l][l] - u[k][k]) / (2 * beside), flat = $abs(theta);
+        $V root = theta * theta + 1, t, c, s, tau;
+        $sqrt(&root);
+        t = 1 / (flat + root);
+        t = $pick($gt(0 * theta, theta), -t, t);
+        t = $pick(here, t, 0 * least);
+        c = t * t + 1;
+        $sqrt(&c);
+        c = 1 / c;
+        s = t * c;
+        tau = s / (1 + c);
+        u[k][k] -= t * beside;
+        u[l][l] += t * beside;
+        u[k][l] = $pick(here, 0 * least, beside);
+        for (int i = 0; i < m; i++) if (i != k && i != l) {{
+          $V *const one = i < k ? &u[i][k] : &u[k][i], *const other = i < l ? &u[i][l] : &u[l][i];
+          const $V x = *one, y = *other;
+          *one = x - s * (y + tau * x);
+          *other = y + s * (x - tau * y);
+        }}
+        {turned if v else ""}
+      }}
+    }}
+    for (int i = 0; i < m; i++) for (int j = i + 1; j < m; j++) {{
+      const $M here = $gt(u[i][i], u[j][j]);
+      if (!$many && !$any(&here)) continue;
+      $swap(here, u[i][i], u[j][j])
+      {sorted_too if v else ""}
+    }}
+    for (int i = 0; i < m; i++) {w}[i] = u[i][i];
+    {given if v else ""}"""

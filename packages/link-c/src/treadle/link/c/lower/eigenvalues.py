@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.link.c.matrices import Made, MatrixBody, Taken, write_matrices
+from treadle.link.c.small_matrices import JACOBI, diagonalised
 from treadle.link.c.table import TABLE
 from treadle.tensor import Eig, Eigh, Eigvals, Eigvalsh
 
@@ -56,6 +57,11 @@ def of_hermitian(op: Eigh | Eigvalsh, node: TensorNode, unit: Unit) -> None:
         query=f"int ask = -1, whole = 1; $T best = 1; $R real = 1; (void)real;\n    {ask}, &whole, &ask, &info);",
         scratch={**scratch, "iwork": "int whole"},
         text=f"{_OF_FINITE.format(a=a)}{call}, iwork, &n_iwork, &info);",
+        # In a small stack, eigenvectors have LAPACK's signs.
+        small=diagonalised("v" if vectors else "a", "w", "v" if vectors else "", op.lower),
+        alone=0,
+        most=JACOBI,
+        least=32,
     )
     write_matrices(op, node, unit, body)
 

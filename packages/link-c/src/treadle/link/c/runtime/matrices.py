@@ -202,9 +202,10 @@ static int tr_matrices(tr_var *v, const tr_core *t, int nin, int nout, int nd, i
   }
 }
 """,
-    # Whether a stack is of small matrices and more than one.
+    # Whether a stack is of small matrices, and of how many at least.
     "tr_is_small": """\
-static int tr_is_small(const tr_var *v, const tr_core *t, int nin, int nout, int nd, int64_t most) {
+static int tr_is_small(const tr_var *v, const tr_core *t, int nin, int nout, int nd, int64_t most,
+                       int64_t least) {
   int64_t count = 1;
   for (int d = 0; d < nd; d++) {
     int64_t n = 1;
@@ -213,7 +214,7 @@ static int tr_is_small(const tr_var *v, const tr_core *t, int nin, int nout, int
   }
   for (int k = 0; k < nin + nout; k++)
     for (int d = nd; d < nd + t[k].core; d++) if (v[t[k].at].n[d] > most) return 0;
-  return count > 1;
+  return count >= least;
 }
 """,
     # Eight matrices are woven into one: element after element, those of all eight together.
