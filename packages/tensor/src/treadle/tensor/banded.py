@@ -191,7 +191,7 @@ class LUFactorTridiagonal(MatrixOp):
         """Factor with LAPACK's gttrf."""
         below, main, above = matrices
         n = main.size
-        _check_beside(self, below, n)
+        _check_shorter(self, below, n, 1)
         if not n:
             return below, main, above, above, np.zeros(0, "int32")
         (gttrf,) = lapack.get_lapack_funcs(("gttrf",), (main,))
@@ -257,7 +257,8 @@ class SolveLUFactorTridiagonal(MatrixOp):
         """Solve with LAPACK's gttrs."""
         low, up, up1, up2, pivots, b = matrices
         n = up.size
-        _check_beside(self, low, n)
+        _check_shorter(self, low, n, 1)
+        _check_shorter(self, up2, n, 2)
         if self.check_finite:
             require_finite(low, up, up1, up2, b)
         if not up.all():
@@ -273,7 +274,7 @@ class SolveLUFactorTridiagonal(MatrixOp):
         more = max(0, 3 - n)
         x, _ = gttrs(
             np.pad(low, (0, more)), np.pad(up, (0, more), constant_values=1), np.pad(up1, (0, more)),
-            np.pad(up2, (0, max(n, 3) - 2 - up2.size)), np.concatenate([pivots, np.arange(n + 1, n + more + 1)]),
+            np.pad(up2, (0, more - max(0, 2 - n))), np.concatenate([pivots, np.arange(n + 1, n + more + 1)]),
             np.pad(b, ((0, more), (0, 0))), trans="T" if self.transposed else "N",
         )  # fmt: skip
         return (x[:n],)
@@ -312,9 +313,9 @@ class SolveLUFactorTridiagonal(MatrixOp):
         return [*_through_whole(self, inputs, [0, 1, 2, 3], cotangents), None, stacked_term(by_b, b)]
 
 
-def _check_beside(op: MatrixOp, below: np.ndarray, n: int) -> None:
-    if below.size != max(n - 1, 0):
-        msg = f"{op}: the diagonals beside the main one, of length {n}, must be 1 shorter, got {below.size}."
+def _check_shorter(op: MatrixOp, diagonal: np.ndarray, n: int, less: int) -> None:
+    if diagonal.size != max(n - less, 0):
+        msg = f"{op}: a diagonal beside the main one, of length {n}, must be {less} shorter, got {diagonal.size}."
         raise ShapeError(msg)
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from treadle.tensor import load_families
 from treadle.testing.records.composed import (
     linear_algebra_functions,
-    linear_algebra_svd,
     linear_algebra_structured,
+    linear_algebra_svd,
     linear_algebra_systems,
     numbers,
     sets,

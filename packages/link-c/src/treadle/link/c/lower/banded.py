@@ -1,4 +1,4 @@
-"""Systems of banded matrices."""
+"""Systems of banded and tridiagonal matrices."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from treadle.link.c.matrices import Made, MatrixBody, Taken, write_matrices
 from treadle.link.c.table import TABLE
-from treadle.tensor import SolveBanded, SolveHermitianBanded
+from treadle.tensor import LUFactorTridiagonal, SolveBanded, SolveHermitianBanded, SolveLUFactorTridiagonal
 
 if TYPE_CHECKING:
     from treadle.link.c.unit import Unit
@@ -62,5 +62,43 @@ def solve_hermitian_banded(op: SolveHermitianBanded, node: TensorNode, unit: Uni
         text=f"""\
 {inside}int beside = r - 1;
   if (m && n) $pbsv("{"L" if op.lower else "U"}", &m, &beside, &n, ab, &ld_ab, x, &ld_x, &info);""",
+    )
+    write_matrices(op, node, unit, body)
+
+
+def _check_shorter(node: TensorNode, unit: Unit, at: int, less: int) -> None:
+    """Write the check that a diagonal is shorter than the main one, the second input."""
+    short, main = (f"v[{unit.slot(x)}].n[{x.type.ndim - 1}]" for x in (node.inputs[at], node.inputs[1]))
+    unit.call(f"{short} == ({main} > {less} ? {main} - {less} : 0) ? 0 : TR_SHAPE")
+
+
+@TABLE.register(LUFactorTridiagonal)
+def lu_factor_tridiagonal(op: LUFactorTridiagonal, node: TensorNode, unit: Unit) -> None:
+    """Write the call of gttrf; a singular matrix has factors too."""
+    _check_shorter(node, unit, 0, 1)
+    body = MatrixBody(
+        takes=[Taken("below", into=0), Taken("diagonal", into=1), Taken("above", into=2)],
+        makes=[Made("low"), Made("up"), Made("up1"), Made("up2"), Made("pivots")],
+        routines={"gttrf": "ixxxxii"},
+        text="if (m) $gttrf(&m, low, up, up1, up2, pivots, &info);\n  info = 0;",
+    )
+    write_matrices(op, node, unit, body)
+
+
+@TABLE.register(SolveLUFactorTridiagonal)
+def solve_lu_factor_tridiagonal(op: SolveLUFactorTridiagonal, node: TensorNode, unit: Unit) -> None:
+    """Write the call of gttrs, unless U has a zero on its diagonal or a pivot is none."""
+    _check_shorter(node, unit, 0, 1)
+    _check_shorter(node, unit, 3, 2)
+    body = MatrixBody(
+        takes=[*(Taken(name) for name in ("low", "up", "up1", "up2", "pivots")), Taken("b", "columns", into=0)],
+        makes=[Made("x", "columns")],
+        routines={"gttrs": "ciixxxxixii"},
+        text=f"""\
+for (int i = 0; i < m; i++) {{
+    const int exchanged = pivots[i] - i - 1;
+    if (up[i] == 0 || exchanged < 0 || exchanged > (i + 1 < m)) return 1;
+  }}
+  if (m && n) $gttrs("{"T" if op.transposed else "N"}", &m, &n, low, up, up1, up2, pivots, x, &ld_x, &info);""",
     )
     write_matrices(op, node, unit, body)

@@ -3,8 +3,8 @@
 from treadle.testing.records.composed import (
     areas,
     linear_algebra_functions,
-    linear_algebra_svd,
     linear_algebra_structured,
+    linear_algebra_svd,
     linear_algebra_systems,
     numbers,
     sets,
@@ -15,8 +15,8 @@ from treadle.testing.records.composed import (
 __all__ = [
     "areas",
     "linear_algebra_functions",
-    "linear_algebra_svd",
     "linear_algebra_structured",
+    "linear_algebra_svd",
     "linear_algebra_systems",
     "numbers",
     "sets",
