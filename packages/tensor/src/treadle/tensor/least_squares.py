@@ -120,6 +120,7 @@ class Lstsq(MatrixOp):
 
     on_error: str = "nan"
 
+    check_finite = True
     signature = "(m,n),(m,k),()->(n,k),(k),(),(min(m,n))"
 
     def __post_init__(self) -> None:

@@ -71,6 +71,8 @@ class QR(MatrixOp):
     pivoting: bool = False
     on_error: str = "nan"
 
+    check_finite = True
+
     def __post_init__(self) -> None:
         """Check the choices."""
         as_choice("QR: mode", self.mode, tuple(_CORES))

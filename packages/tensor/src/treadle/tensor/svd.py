@@ -54,6 +54,8 @@ class SVD(MatrixOp):
     compute_uv: bool = True
     on_error: str = "nan"
 
+    check_finite = True
+
     def __post_init__(self) -> None:
         """Check the choice."""
         as_on_error("SVD", self.on_error)
