@@ -35,7 +35,8 @@ def _run(build: Callable[[Any], Any], a: np.ndarray, mode: str) -> Any:
 
 def _nearest(found: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     """Return the distance of each eigenvalue to the nearest of others."""
-    return abs(found[:, None] - wanted).min(1)
+    distance: np.ndarray = abs(found[:, None] - wanted).min(1)
+    return distance
 
 
 @pytest.mark.parametrize("dtype", ["int8", "float16", "float32", "complex64"])
@@ -171,7 +172,7 @@ def test_generalised_problems_have_gradients_by_the_triangles_that_are_read(kind
 def test_a_generalised_problem_without_a_factor_has_nan_beside_others() -> None:
     b = np.stack([np.eye(2), -np.eye(2)])
     w, v = vm([], list(linalg.eigh(np.diag([3.0, 1.0]), b)))()
-    np.testing.assert_allclose(w, [[1, 3], [np.nan, np.nan]])
+    np.testing.assert_allclose(w, np.array([[1, 3], [np.nan, np.nan]]))
     assert np.isnan(v[1]).all()
 
 

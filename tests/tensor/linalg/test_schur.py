@@ -112,7 +112,8 @@ def test_dtypes_are_those_of_scipy() -> None:
 
 
 def test_arguments_that_do_not_fit_are_refused() -> None:
-    for compute in (linalg.schur, lambda x, **given: linalg.qz(x, x, **given)):
+    computes: list[Any] = [linalg.schur, lambda x, **given: linalg.qz(x, x, **given)]
+    for compute in computes:
         with pytest.raises(ArgumentError, match="output must be one of"):
             compute(np.eye(2), output="triangular")
         with pytest.raises(ArgumentError, match="sort must be one of"):
