@@ -98,6 +98,18 @@ def test_second_derivatives_of_log_determinants_are_those_of_the_inverse() -> No
     verify_grad(lambda x: tt.grad(linalg.det(x), x), [a], rng=rng)
 
 
+@pytest.mark.parametrize("a", [np.ones((2, 2)), np.diag([0.0, 2, 3]), np.zeros((3, 3))], ids=str)
+def test_small_singular_matrices_have_derivatives_of_determinants(a: np.ndarray) -> None:
+    x = tt.matrix(shape=a.shape, dtype="float64")
+    slope = tt.grad(linalg.det(x), x)
+    n = len(a)
+    cofactors = [
+        [(-1) ** (i + j) * np.linalg.det(np.delete(np.delete(a, i, 0), j, 1)) for j in range(n)] for i in range(n)
+    ]
+    np.testing.assert_allclose(vm([x], slope)(a), cofactors, atol=1e-12)
+    verify_grad(lambda x: tt.grad(linalg.det(tt.specify_shape(x, a.shape)), x), [a], rng=rng)
+
+
 @pytest.mark.parametrize("n", [-5, -1, 0, 1, 2, 3, 7, 10])
 def test_powers_are_those_of_numpy(n: int) -> None:
     x = np.array([[[2, 1], [1, 1]], [[1, 0], [3, 1]]])

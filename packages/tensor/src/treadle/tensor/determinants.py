@@ -7,20 +7,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treadle.graph import composed, static_op
+from treadle.tensor.broadcasting import ones_like
 from treadle.tensor.conversion import tensors
 from treadle.tensor.dimshuffle import shape_padright
 from treadle.tensor.inverse import MatrixInverse
 from treadle.tensor.matrix_op import REAL_OF, MatrixOp
 from treadle.tensor.product import adjoint
-from treadle.tensor.scalar.arithmetic import mul, neg
+from treadle.tensor.scalar.arithmetic import mul, neg, sub
 from treadle.tensor.scalar.complex_numbers import complex_
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import Variable
+    from treadle.tensor.variable import TensorVariable
 
 __all__ = ["Det", "SLogDet"]
+
+# Numbers of rows of which cofactors are written out.
+_SMALL = (1, 2, 3)
 
 
 @static_op
@@ -40,9 +45,31 @@ class Det(MatrixOp):
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
-        """Multiply determinant and inverse (M. Giles, 2008, section 2.2.4)."""
-        weight = mul(cotangents[0], tensors(outputs)[0].conj())
-        return [mul(shape_padright(weight, 2), adjoint(MatrixInverse()(inputs[0])))]
+        """Multiply determinant and inverse (M. Giles, 2008, section 2.2.4), or take cofactors of up to three rows.
+
+        Singular matrices have cofactors, but no inverse: the gradient of larger ones, or of unknown length, is NaN.
+        """
+        (a,), (ct,) = tensors(inputs), tensors(cotangents)
+        if a.type.shape[-1] in _SMALL or a.type.shape[-2] in _SMALL:
+            return [mul(shape_padright(ct, 2), _cofactors(a).conj())]
+        weight = mul(ct, tensors(outputs)[0].conj())
+        return [mul(shape_padright(weight, 2), adjoint(MatrixInverse()(a)))]
+
+
+def _cofactors(a: TensorVariable) -> TensorVariable:
+    """Return the determinants of what is left of matrices of up to three rows without a row and a column, signed."""
+    n = next(n for n in a.type.shape[-2:] if n is not None)
+    if n == 1:
+        return ones_like(a)
+    if n == 2:
+        return mul(a[..., ::-1, ::-1], np.array([[1, -1], [-1, 1]], "int8"))
+    following, last = np.array([1, 2, 0]), np.array([2, 0, 1])
+
+    def shifted(rows: np.ndarray, columns: np.ndarray) -> TensorVariable:
+        return a[..., rows[:, None], columns]
+
+    product = mul(shifted(following, following), shifted(last, last))
+    return sub(product, mul(shifted(following, last), shifted(last, following)))
 
 
 @static_op

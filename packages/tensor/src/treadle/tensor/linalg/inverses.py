@@ -80,7 +80,8 @@ def inv(
 def det(a: TensorLike, overwrite_a: bool = False, check_finite: bool = True) -> TensorVariable:
     """Return the determinants of square matrices (as numpy.linalg.det and scipy.linalg.det).
 
-    The gradient is the determinant times the inverse: NaN where the matrix is singular.
+    The gradient is the determinant times the inverse: NaN where the matrix is singular. Of matrices that are known to
+    have three rows at most it is made of cofactors, which singular ones have too.
 
     Parameters
     ----------
