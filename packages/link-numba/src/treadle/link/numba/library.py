@@ -450,6 +450,9 @@ def pow_{t}(a, b):  # {t} {t}
 def size_{t}(a):  # {t}
     return libm_hypot_{r}(re_{t}(a), im_{t}(a))
 
+def cabs1_{t}(a):  # {t}
+    return fabs(re_{t}(a)) + fabs(im_{t}(a))
+
 def sign_{t}(a):  # {t}
     ar = re_{t}(a)
     ai = im_{t}(a)

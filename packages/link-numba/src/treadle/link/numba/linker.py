@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 
 # Families whose rules take complex numbers. What others do to these is written in simpler ops, or refused.
 _OF_COMPLEX = frozenset({
-    "accumulation", "assertion", "broadcasting", "cholesky", "conditional", "copying", "diagonals", "dimshuffle",
-    "elemwise", "fourier", "indexing", "joining", "product", "reduction", "repetition", "shape", "shape_specification",
-    "triangular",
+    "accumulation", "assertion", "banded", "block_diagonal", "broadcasting", "cholesky", "conditional", "copying",
+    "determinants", "diagonals", "dimshuffle", "eigenvalues", "elemwise", "fourier", "indexing", "inverse", "joining",
+    "least_squares", "linear_systems", "lu", "matrix_equations", "matrix_functions", "product", "qr", "reduction",
+    "repetition", "schur", "shape", "shape_specification", "svd", "triangular",
 })  # fmt: skip
 _LOWER = "treadle.link.numba.lower."
 

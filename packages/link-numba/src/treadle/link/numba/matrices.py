@@ -98,6 +98,8 @@ class MatrixBody:
     scratch
         Arrays that the body works with: names, each with the type of its elements (``T``, ``R``, ``int`` or a code)
         and, after a space, the expression of their number. They are made once for the whole stack.
+    finite
+        Whether operands have to be finite; None if the op's field says it.
     query
         Statements that run once before it, to ask a routine for the best size of an array: at the pointers ``best``,
         ``real`` and ``whole`` there is room for numbers of all three types.
@@ -107,6 +109,7 @@ class MatrixBody:
     makes: Sequence[Made]
     text: str
     scratch: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
+    finite: bool | None = None
     query: str = ""
 
 
@@ -116,15 +119,14 @@ class _Words(dict[str, str]):
     def __init__(self, storage: Storage) -> None:
         t, r = storage.code, storage.real
         is_complex = storage.kind == "c"
-        self._letter = _LETTERS[storage.dtype]
+        self._letter = _LETTERS.get(storage.dtype, "")
         super().__init__(
             T=t,
             R=r,
             conj=f"conj_{t}" if is_complex else "",
             re=f"re_{t}" if is_complex else "",
             abs=f"size_{t}" if is_complex else "fabs",
-            as_T=f"as_{t}",
-            as_R=f"as_{r}",
+            cabs1=f"cabs1_{t}" if is_complex else "fabs",
             epsilon="1.1920928955078125e-07" if r == "f4" else "2.220446049250313e-16",
         )
 
@@ -152,7 +154,10 @@ def write_matrices(op: MatrixOp, node: TensorNode, writer: GraphWriter, body: Ma
     lengths: dict[str, str] = {}
     for value, core in zip(values, given, strict=True):
         for name, n in zip(core, value.dims[nd:], strict=True):
-            lengths[name] = writer.same(lengths[name], n) if name in lengths else n
+            known = name if name.isdigit() else lengths.get(name)
+            found = n if known is None else writer.same(known, n)
+            if not name.isdigit():
+                lengths[name] = found
     batch = writer.broadcast_dims([value.dims[:nd] for value in values], node.outputs[0].type.shape[:nd])
     arguments = ["frame", str(writer.scratch(2)), *batch]
     arguments += [n for n in lengths.values() if not _is_small(n)]
@@ -182,8 +187,9 @@ def _length(dim: str, lengths: Mapping[str, str]) -> str:
         return dim
     if dim in lengths:
         return lengths[dim]
-    names = dim.removeprefix("min(").removesuffix(")").split(",")
-    found = [lengths[name] for name in names]
+    if "+" in dim:
+        return " + ".join(lengths[name] for name in dim.split("+"))
+    found = [lengths[name] for name in dim.removeprefix("min(").removesuffix(")").split(",")]
     return str(min(map(int, found))) if all(map(is_literal, found)) else f"min({', '.join(found)})"
 
 
@@ -210,7 +216,7 @@ class _Kernel:
         self.takes = list(zip(body.takes, given, sources, strict=True))
         self.makes = list(zip(body.makes, made, targets, strict=True))
         self.words = _Words(sources[0] if sources else STORAGES["float64"])
-        self.finite = getattr(op, "check_finite", False)
+        self.finite = getattr(op, "check_finite", False) if body.finite is None else body.finite
 
     def unit(self, lengths: Mapping[str, str]) -> Unit:
         """Return the kernel; small lengths stand in its text."""
@@ -250,8 +256,8 @@ class _Kernel:
                 "asked = new(frame, slot + 1, 64)",
                 "if asked == 0:",
                 f"    return {MEMORY}",
-                "best = $as_T(asked)",
-                "real = $as_R(asked + 16)",
+                "best = as_$T(asked)",
+                "real = as_$R(asked + 16)",
                 "whole = as_i4(asked + 32)",
                 *_statements(self.body.query),
             ]
@@ -344,7 +350,7 @@ class _Kernel:
 
 
 def _size(core: Sequence[str]) -> str:
-    return " * ".join(core) or "1"
+    return " * ".join(f"({dim})" if "+" in dim else dim for dim in core) or "1"
 
 
 def _statements(text: str) -> list[str]:
