@@ -221,7 +221,7 @@ class _Kernel:
     def unit(self, lengths: Mapping[str, str]) -> Unit:
         """Return the kernel; small lengths stand in its text."""
         nd = self.nd
-        params = [("frame", "i8"), ("slot", "i8"), *((f"n{d}", "i8") for d in range(nd))]
+        params = [("frame", "i8"), ("slot", "i8"), *((f"count{d}", "i8") for d in range(nd))]
         params += [(name, "i8") for name, n in lengths.items() if not _is_small(n)]
         for taken, core, storage in self.takes:
             name = taken.name
@@ -234,7 +234,7 @@ class _Kernel:
         if large:
             starts += [f"if {' or '.join(f'{name} > 2147483647' for name in large)}:", f"    return {SHAPE}"]
         starts += [f"{made.name}_q = 0" for made, _, _ in self.makes]
-        lines = [*starts, *self._scratch(), *nest(nd, [], self._matrix()), "return 0"]
+        lines = [*starts, *self._scratch(), *nest(nd, [], self._matrix(), length="count"), "return 0"]
         text = _LETTER.sub(lambda found: str(ord(found[1])), Template("\n".join(lines)).substitute(self.words))
         stem = "".join(c if c.isalnum() else "_" for c in type(self.op).__name__.lower())
         return make_kernel(stem, params, text.split("\n"), LIBRARY.used_by(text))
@@ -319,7 +319,11 @@ class _Kernel:
         elif taken.half:
             start = "i + 1" if taken.strict else "i"
             others = [f"for j in range(min({start}, {columns})):"]
-        check = ["finite = finite & (v - v == v - v)"] if self.finite and storage.kind in "fc" else []
+        check = (
+            [f"finite = finite & ({name}_v - {name}_v == {name}_v - {name}_v)"]
+            if self.finite and storage.kind in "fc"
+            else []
+        )
 
         def walk(inside: Sequence[str], beside: str = "") -> list[str]:
             lines = [f"for i in range({rows}):", f"    for j in range({start}, {stop}):", *indented(inside, 2)]
@@ -330,7 +334,7 @@ class _Kernel:
         target = f"{name}_p" if taken.into is None else self.body.makes[taken.into].name
         index = f"j * {rows} + i" if taken.order == "columns" else f"i * {columns} + j"
         place = f"{target}[{index}]"
-        copied = walk([f"v = {element}", f"{place} = v", *check], f"{place} = {storage.code}(0)")
+        copied = walk([f"{name}_v = {element}", f"{place} = {name}_v", *check], f"{place} = {storage.code}(0)")
         if taken.into is not None:
             return copied
         copied = [*copied, f"{name} = {name}_p"]
@@ -340,7 +344,7 @@ class _Kernel:
         by_columns = f"({rows} == 1 or {strides[0]} == 1) and ({columns} == 1 or {strides[1]} == {rows})"
         there = [f"{name} = shifted_{storage.memory}({name}_x, {name}_q)"]
         if check:
-            there += walk([f"v = {element}", *check])
+            there += walk([f"{name}_v = {element}", *check])
         test = by_columns if taken.order == "columns" else by_rows
         if taken.order != "either":
             return [f"if {test}:", *indented(there), "else:", *indented(copied)]

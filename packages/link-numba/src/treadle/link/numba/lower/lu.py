@@ -22,7 +22,7 @@ def lower_lu_factor(op: LUFactor, node: TensorNode, writer: GraphWriter) -> None
 if m > 0 and n > 0:
     $lapack_getrf(m, n, lu, m, pivots)
 for i in range(min(m, n)):
-    pivots[i] = pivots[i] - i4(1) if m > 0 and n > 0 else i4(i)
+    pivots[i] = i4(i8(pivots[i]) - 1) if m > 0 and n > 0 else i4(i)
 """
     makes = [Made("lu", "columns"), Made("pivots")]
     write_matrices(op, node, writer, MatrixBody(takes=[Taken("a", "columns", into=0)], makes=makes, text=text))
