@@ -69,6 +69,17 @@ def test_large_text_is_compiled_by_two_runs(link: Link, commands: list[list[str]
         assert made.dtype == right.dtype
 
 
+def test_functions_of_python_modules_are_there_for_both_runs(link: Link, commands: list[list[str]]) -> None:
+    ins, outs, values = model()
+    square = ins[0] @ ins[0].T + np.eye(4)
+    outs = [*outs, tt.Cholesky()(square), tt.gammainc(2.0, abs(ins[1]) + 1.0), tt.Cholesky(lower=False)(square)]
+    found = link(ins, outs)(*values)
+    expected = VMLinker().link(FunctionGraph(ins, outs))(*values)
+    assert sum(name.endswith(".o") for name in commands[-1]) == 2
+    for result, right in zip(found, expected, strict=True):
+        np.testing.assert_allclose(result, right, rtol=1e-12)
+
+
 def test_shares_are_alike_in_size_and_hold_every_function_once(link: Link, commands: list[list[str]]) -> None:
     inputs, outputs, _ = model()
     source = link(inputs, outputs).source

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from treadle.link.c.abi import object_layout
 from treadle.link.c.convention import CHUNK, FIXED, MOST_ARGUMENTS
-from treadle.link.c.division import divided
+from treadle.link.c.division import MACRO, divided
 from treadle.link.c.dtypes import ctype
 from treadle.link.c.runtime.core import HEADERS, TYPES
 from treadle.link.c.unit import mark
@@ -32,10 +32,14 @@ class Assembly:
     def text(self, library: Library, divide: bool = False) -> str:
         """Return the whole translation unit; if `divide`, for two runs of the compiler at once where that pays."""
         unit = self.unit
-        own, init = unit.requirements.preamble(), unit.requirements.initialisation()
+        needs, init = unit.requirements, unit.requirements.initialisation()
         functions = [*self._kernels(), *self._chunks(), self._entry()]
         # What is kept between calls must be there once: blocks, and what a user's C keeps.
-        written = divided(functions, library) if divide and not own and not unit.keeps_blocks else None
+        written = None
+        if divide and not needs.has_texts and not unit.keeps_blocks:
+            written = divided(functions, library)
+            if written is not None and init:
+                init = f"#if !defined {MACRO} || {MACRO} == 0\n{init}#endif\n"
         tables = [Template(text).substitute(name=name) for text, name in unit.tables.items()]
         body = "\n".join([*tables, *(functions if written is None else [written])])
         type_at, head = object_layout()
@@ -45,6 +49,7 @@ class Assembly:
         )
         linked = [name for name in FIXED if name in unit.routines and unit.own_blas]
         blas = "".join(f"extern void {name}_();\n" for name in linked)
+        own = needs.preamble(written is not None)
         return f"{HEADERS}{definitions}{TYPES}{blas}{own}{library.needed(body)}{body}\n{init}"
 
     def _kernels(self) -> list[str]:

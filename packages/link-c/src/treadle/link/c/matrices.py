@@ -173,14 +173,15 @@ def write_matrices(op: MatrixOp, node: TensorNode, unit: Unit, body: MatrixBody)
     for at, core in zip(results, made, strict=True):
         for d, dim in enumerate(core):
             unit.line(f"v[{at}].n[{nd + d}] = {_length(dim, lengths)};")
+    finite = getattr(op, "check_finite", False)
     parts = [
-        f"{{{at}, {len(core)}, {ctype(x).size}, {_ORDERS.index(t.order)}, {int(t.writes or t.into is not None)}, "
-        f"{-1 if t.into is None else t.into}, {_HALVES[t.half] + 4 * t.strict}, {_real_size(x) if t.checked else 0}}}"
+        _core(x, at, core, f"{_ORDERS.index(t.order)}, {int(t.writes or t.into is not None)}, "
+              f"{-1 if t.into is None else t.into}, {_HALVES[t.half] + 4 * t.strict}", finite and t.checked)
         for at, core, x, t in zip(sources, given, inputs, body.takes, strict=True)
     ] + [
-        f"{{{at}, {len(core)}, {ctype(out).size}, {_ORDERS.index(m.order)}, 0, -1, 0, {_real_size(out)}}}"
+        _core(out, at, core, f"{_ORDERS.index(m.order)}, 0, -1, 0", False)
         for at, core, out, m in zip(results, made, outputs, body.makes, strict=True)
-    ]
+    ]  # fmt: skip
     free = sum(
         1 << i
         for i, (x, t) in enumerate(zip(inputs, body.takes, strict=True))
@@ -188,9 +189,8 @@ def write_matrices(op: MatrixOp, node: TensorNode, unit: Unit, body: MatrixBody)
     )
     cores = f"v, {unit.table('tr_core', parts)}, {len(inputs)}, {len(outputs)}, {nd}"
     scratch, raises = unit.scratch(), int(op.on_error == "raise")
-    finite = int(getattr(op, "check_finite", False))
     call = (
-        f"tr_matrices({cores}, {len(body.scratch)}, {scratch}, {free}, {raises}, {finite}, "
+        f"tr_matrices({cores}, {len(body.scratch)}, {scratch}, {free}, {raises}, "
         f"{unit.kernel(_kernel(op, node, unit, body))})"
     )
     if nd and _has_small(op, node, body):
@@ -214,10 +214,12 @@ def _length(dim: str, lengths: Mapping[str, str]) -> str:
     return f"{a} < {b} ? {a} : {b}"
 
 
-def _real_size(x: TensorVariable) -> int:
-    """Return the bytes of the real numbers that elements consist of; 0 for integers."""
+def _core(x: TensorVariable, at: int, core: Sequence[str], how: str, checked: bool) -> str:
+    """Return the ``tr_core`` of an operand or result."""
     kind = ctype(x)
-    return {"f": kind.size, "c": kind.size // 2}.get(kind.kind, 0)
+    real = {"f": kind.size, "c": kind.size // 2}.get(kind.kind, 0)
+    finite = f"tr_finite_f{8 * real}" if checked and real else "0"
+    return f"{{{at}, {len(core)}, {kind.size}, {how}, {real}, tr_pack{kind.size}, {finite}}}"
 
 
 def _kernel(op: MatrixOp, node: TensorNode, unit: Unit, body: MatrixBody) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from treadle.link.c.division import MACRO
 from treadle.link.c.errors import CFunctionError
 from treadle.link.c.runtime.user import ARRAY
 
@@ -16,6 +17,16 @@ if TYPE_CHECKING:
 
     from treadle.link.c.capsules import CPointer
 
+# Variables that the first run of the compiler defines for all.
+_SHARED = f"""\
+#if !defined {MACRO}
+#define TR_SHARED static
+#elif {MACRO} == 0
+#define TR_SHARED __attribute__((visibility("hidden")))
+#else
+#define TR_SHARED extern __attribute__((visibility("hidden")))
+#endif
+"""
 _NO_ERRORS: Mapping[int, tuple[type[Exception], str]] = MappingProxyType({})
 _NO_POINTERS: Mapping[str, CPointer] = MappingProxyType({})
 
@@ -163,12 +174,19 @@ class Requirements:
         known = self.pointer_nodes.get(node, ())
         self.pointer_nodes[node] = known if pointer in known else (*known, pointer)
 
-    def preamble(self) -> str:
-        """Return the text of everything at file level; empty if there is nothing."""
+    @property
+    def has_texts(self) -> bool:
+        """Whether there is text of the user's, which must be compiled in one piece."""
+        return bool(self._headers or self._texts or self._init)
+
+    def preamble(self, divided: bool = False) -> str:
+        """Return the text of everything at file level, for one or several runs of the compiler; empty if nothing."""
         lines = [f"#include {header}{self._stamp(header)}\n" for header in self._headers]
         if self._texts or self._headers:
             lines.append(ARRAY)
-        lines += [f"static void *{name};\n" for name in self._pointers]
+        if divided and self._pointers:
+            lines.append(_SHARED)
+        lines += [f"{'TR_SHARED' if divided else 'static'} void *{name};\n" for name in self._pointers]
         lines += [f"/* node {node} */\n{text.rstrip()}\n" for text, node in self._texts.items()]
         return "".join(lines)
 

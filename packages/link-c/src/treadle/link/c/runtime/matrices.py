@@ -8,16 +8,23 @@ MATRICES = {
     # Where an operand or result stands, how many of its last dimensions are a matrix's, and of how many bytes its
     # elements are. order: whether the body wants it by rows (0), by columns (1) or does not care (2); writes: the body
     # overwrites it; into: the result whose memory it is put in, or -1; half: 1 for a lower triangle, 2 for an upper
-    # one, 4 more for one whose diagonal is not read, 0 for all. parts: bytes of the real numbers that are looked at
-    # where all have to be finite, 0 for integers.
-    "tr_core": "typedef struct { int at, core, size, order, writes, into, half, parts; } tr_core;\n",
+    # one, 4 more for one whose diagonal is not read, 0 for all. parts: bytes of the real numbers that elements consist
+    # of, 0 for integers. pack: what copies a matrix; finite: what looks at its numbers, if they have to be finite.
+    "tr_core": """\
+typedef struct {
+  int at, core, size, order, writes, into, half, parts;
+  void (*pack)(char *, int64_t, const char *, int64_t, int64_t, int64_t, int64_t, int);
+  int (*finite)(const char *, int64_t, int64_t, int64_t, int64_t, int64_t, int);
+} tr_core;
+""",
     # Copies a matrix of r rows and c columns; the side of a triangle that is not wanted becomes 0. Blocks of columns
     # and rows stay in the cache where the source lies the other way.
     **{
         f"tr_pack{size}": Template("""\
-static void tr_pack$size($Type *to, int64_t ld, const char *from, int64_t r, int64_t c, int64_t sr, int64_t sc,
+static void tr_pack$size(char *place, int64_t ld, const char *from, int64_t r, int64_t c, int64_t sr, int64_t sc,
                          int half) {
-  if ((const char *)to != from) {
+  $Type *const to = ($Type *)place;
+  if (place != from) {
     const int across = sc != $size && c > 1;
     const int64_t rows = across ? 16 : r, columns = across ? 64 : c;
     for (int64_t jj = 0; jj < c; jj += columns) for (int64_t ii = 0; ii < r; ii += rows) {
@@ -41,16 +48,8 @@ static void tr_pack$size($Type *to, int64_t ld, const char *from, int64_t r, int
   }
 }
 """).substitute(size=size, Type=kind)
-        for size, kind in ((4, "uint32_t"), (8, "uint64_t"), (16, "tr_pair"))
+        for size, kind in ((1, "uint8_t"), (2, "uint16_t"), (4, "uint32_t"), (8, "uint64_t"), (16, "tr_pair"))
     },
-    "tr_pack": """\
-static void tr_pack(int size, char *to, int64_t ld, const char *from, int64_t r, int64_t c, int64_t sr, int64_t sc,
-                    int half) {
-  if (size == 4) tr_pack4((uint32_t *)to, ld, from, r, c, sr, sc, half);
-  else if (size == 8) tr_pack8((uint64_t *)to, ld, from, r, c, sr, sc, half);
-  else tr_pack16((tr_pair *)to, ld, from, r, c, sr, sc, half);
-}
-""",
     **{
         f"tr_finite_{short}": Template("""\
 /* Whether all numbers of rows are finite, or those of a triangle: 0 times any other is NaN. */
@@ -83,8 +82,7 @@ static int tr_finite(const tr_core *t, const char *p, int64_t r, int64_t c, int6
     r = c, c = n, sr = sc, sc = s;
     if (half) half ^= 3;
   }
-  if (t->parts == 4) return tr_finite_f32(p, r, c, sr, sc, t->size / 4, half);
-  return t->parts == 0 || tr_finite_f64(p, r, c, sr, sc, t->size / 8, half);
+  return t->finite(p, r, c, sr, sc, t->size / t->parts, half);
 }
 """,
     # What a matrix without a result has in its place: NaN, and 0 in integers.
@@ -124,7 +122,7 @@ static int tr_stacks(tr_var *v, const tr_core *t, int nin, int nout, int nd, uin
     # columns, then what it needs of scratch (s); called with 0, it says how much that is.
     "tr_matrices": """\
 static int tr_matrices(tr_var *v, const tr_core *t, int nin, int nout, int nd, int needs, int scratch, uint64_t free,
-                       int raises, int finite, tr_kernel body) {
+                       int raises, tr_kernel body) {
   const int all = nin + nout;
   int64_t s[4 * all + 2 * needs + 1], packed[all], i[TR_ND] = {0}, total = 0, (*m)[4] = (int64_t (*)[4])s;
   struct { int64_t r, c, sr, sc; } x[all];
@@ -178,18 +176,18 @@ static int tr_matrices(tr_var *v, const tr_core *t, int nin, int nout, int nd, i
     p[all] = base + total;
     for (int k = 0; k < nin; k++) {
       const int half = t[k].half & 3;
-      if (finite && !bad && !tr_finite(t + k, at[k], x[k].r, x[k].c, x[k].sr, x[k].sc)) bad = 1;
+      if (t[k].finite && !bad && !tr_finite(t + k, at[k], x[k].r, x[k].c, x[k].sr, x[k].sc)) bad = 1;
       if (p[k] == at[k] ? !half || !t[k].writes : known[k] == at[k]) continue;
       if (!t[k].writes) known[k] = at[k];
-      if (m[k][3]) tr_pack(t[k].size, p[k], m[k][2], at[k], x[k].c, x[k].r, x[k].sc, x[k].sr, half ? 3 - half : 0);
-      else tr_pack(t[k].size, p[k], m[k][2], at[k], x[k].r, x[k].c, x[k].sr, x[k].sc, half);
+      if (m[k][3]) t[k].pack(p[k], m[k][2], at[k], x[k].c, x[k].r, x[k].sc, x[k].sr, half ? 3 - half : 0);
+      else t[k].pack(p[k], m[k][2], at[k], x[k].r, x[k].c, x[k].sr, x[k].sc, half);
     }
     if (!bad) bad = body(1, p, s) != 0;
     if (bad && raises) return TR_MATRIX;
     for (int k = nin; k < all; k++) {
       if (bad) tr_fail(t + k, at[k], x[k].r * x[k].c);
       else if (packed[k] >= 0)
-        tr_pack(t[k].size, at[k], x[k].c, p[k], x[k].r, x[k].c, t[k].size, m[k][2] * t[k].size, 0);
+        t[k].pack(at[k], x[k].c, p[k], x[k].r, x[k].c, t[k].size, m[k][2] * t[k].size, 0);
     }
     for (d = nd - 1; d >= 0; d--) {
       i[d]++;
