@@ -213,7 +213,78 @@ BLOCKS = [
     Case("diagonal_of_kronecker_product", lambda v: tt.diagonal(v.product()), ""),
     Case("kronecker_product_of_diagonals", lambda v: tt.kron(tt.diag(v.v), tt.diag(v.w)), ""),
 ]
-CASES = [*SYSTEMS, *INVERSES, *FACTORS, *DETERMINANTS, *PRODUCTS, *BLOCKS]
+SHARED = [
+    Case(
+        "results_share_factor",
+        lambda v: linalg.solve(v.a, v.y) * linalg.solve(v.a, v.v)[:, None],
+        "LUFactor LUSolve LUSolve",
+    ),
+    Case(
+        "results_share_factor", lambda v: linalg.solve(v.b, v.v) + linalg.solve(v.b.T, v.w), "LUFactor LUSolve LUSolve"
+    ),
+    Case(
+        "results_share_factor",
+        lambda v: linalg.solve(v.complex, v.v) + linalg.solve(v.complex.conj().T, v.w),
+        "LUFactor LUSolve LUSolve",
+    ),
+    Case("results_share_factor", lambda v: linalg.inv(v.b) * linalg.det(v.b), "LUFactor LUSolve"),
+    Case("determinant_by_lu_factor", lambda v: linalg.solve(v.b, v.v) * linalg.det(v.b), "LUFactor LUSolve"),
+    Case("determinant_by_lu_factor", lambda v: linalg.solve(v.b, v.v) * linalg.slogdet(v.b)[0], "LUFactor LUSolve"),
+    Case(
+        "determinant_by_lu_factor",
+        lambda v: linalg.solve(v.complex, v.v) * linalg.slogdet(v.complex)[0],
+        "LUFactor LUSolve",
+    ),
+    Case(
+        "definite_solutions_share_factor",
+        lambda v: linalg.solve(v.a, v.v, assume_a="pos") + linalg.solve(v.a, v.w, assume_a="pos"),
+        "Cholesky CholeskySolve CholeskySolve",
+    ),
+    Case(
+        "definite_solutions_share_factor",
+        lambda v: linalg.solve(v.a, v.v, assume_a="pos") + linalg.slogdet(v.a)[1],
+        "Cholesky CholeskySolve",
+    ),
+    Case(
+        "result_by_cholesky_factor",
+        lambda v: linalg.solve(_symmetric(v), v.y)[:, :1] + linalg.cholesky(_symmetric(v)),
+        "Cholesky CholeskySolve MatMul",
+    ),
+    Case(
+        "inverse_of_positive_definite", lambda v: linalg.inv(v.said(positive_definite=True)), "Cholesky CholeskySolve"
+    ),
+    Case("result_for_symmetric_transpose", lambda v: linalg.solve((v.b + v.b.T).T, v.y), "Solve"),
+    Case("quotient_of_determinant_and_itself", lambda v: tt.grad(tt.log(linalg.det(v.b)), v.b), "MatrixInverse"),
+]
+SPECTRA = [
+    Case("singular_values_alone", lambda v: linalg.svd(v.y)[1], "SVD"),
+    Case("singular_values_alone", lambda v: linalg.svd(v.y, False)[0] * linalg.svdvals(v.y), "SVD"),
+    Case("eigenvalues_alone", lambda v: linalg.eigh(v.a)[0], "Eigvalsh"),
+    Case("eigenvalues_alone", lambda v: linalg.eig(v.b)[0], "Eigvals"),
+    Case("eigenvalues_of_vectors", lambda v: linalg.eigh(v.a)[1] * linalg.eigvalsh(v.a), "Eigh"),
+    Case("triangle_alone", lambda v: linalg.qr(v.b)[1], "QR"),
+    Case("eigenvalues_of_symmetric", lambda v: tt.sort(linalg.eigvals(_symmetric(v)).real), "Eigvalsh MatMul"),
+    Case("eigenvalues_of_diagonal", lambda v: linalg.eigvalsh(tt.diag(v.v)), ""),
+    Case("eigenvalues_of_diagonal", lambda v: linalg.eigh(tt.diag(v.v))[1], ""),
+    Case("singular_values_of_diagonal", lambda v: linalg.svd(tt.diag(v.v - 1.5))[2], ""),
+    Case("exponential_of_diagonal", lambda v: linalg.expm(tt.diag(v.v)), ""),
+    Case("qr_factors_of_diagonal", lambda v: linalg.qr(tt.diag(v.v))[0], ""),
+    Case("lu_factors_of_diagonal", lambda v: linalg.lu_factor(tt.diag(v.v))[0], ""),
+    Case("lu_factors_of_diagonal", lambda v: linalg.lu(tt.diag(v.v), p_indices=True)[1], ""),
+    Case("schur_form_of_diagonal", lambda v: linalg.schur(tt.diag(v.v - 1.5))[1], ""),
+    Case("schur_forms_of_diagonals", lambda v: tt.stack(linalg.qz(tt.diag(v.v), tt.diag(v.v - 1.5))), ""),
+    Case(
+        "solution_of_sylvester_with_diagonals",
+        lambda v: linalg.solve_sylvester(tt.diag(v.v), tt.diag(v.w), v.a),
+        "",
+    ),
+]
+CASES = [*SYSTEMS, *INVERSES, *FACTORS, *DETERMINANTS, *PRODUCTS, *BLOCKS, *SHARED, *SPECTRA]
+
+
+def _raising(v: Variables) -> Any:
+    return linalg.solve(_symmetric(v), v.y, on_error="raise")[:, :1] + linalg.cholesky(_symmetric(v))
+
 
 # Where a rule would be wrong, or would not pay: it leaves these alone.
 LEFT_ALONE: list[tuple[str, Callable[[Any], Any]]] = [
@@ -273,4 +344,29 @@ LEFT_ALONE: list[tuple[str, Callable[[Any], Any]]] = [
     ("diagonal_of_blocks", lambda v: tt.diagonal(linalg.block_diag(v.y, v.a))),
     ("diagonal_of_kronecker_product", lambda v: tt.diagonal(tt.kron(v.y, v.a))),
     ("kronecker_product_of_diagonals", lambda v: tt.kron(tt.diag(v.v, 1), tt.diag(v.w))),
+    ("results_share_factor", lambda v: linalg.solve(v.a, v.y) + linalg.solve(v.a, v.y, on_error="raise")),
+    ("results_share_factor", lambda v: linalg.solve(v.a, v.v) + linalg.solve(v.b, v.v)),
+    ("results_share_factor", lambda v: linalg.solve(v.complex, v.v) + linalg.solve(v.complex.T, v.w)),
+    ("determinant_by_lu_factor", lambda v: linalg.det(v.a) * linalg.lu_factor(v.b)[0]),
+    ("definite_solutions_share_factor", lambda v: linalg.solve(v.a, v.v, assume_a="pos")),
+    ("result_by_cholesky_factor", lambda v: linalg.solve(v.a, v.y)[:, :1] + linalg.cholesky(v.a)),
+    ("inverse_of_positive_definite", lambda v: linalg.inv(_symmetric(v))),
+    ("result_for_symmetric_transpose", lambda v: linalg.solve((v.b - v.b.T).T, v.y)),
+    ("quotient_of_determinant_and_itself", lambda v: linalg.det(v.a) / linalg.det(v.b)),
+    ("singular_values_alone", lambda v: linalg.svd(v.y, False)[1] * linalg.svd(v.y, False)[0]),
+    ("eigenvalues_alone", lambda v: linalg.eigh(v.a)[1]),
+    ("eigenvalues_of_vectors", lambda v: linalg.eigh(v.a)[1] * linalg.eigvalsh(v.a, lower=False)),
+    ("triangle_alone", lambda v: linalg.qr(v.y.T, mode="economic", pivoting=True)[1]),
+    ("eigenvalues_of_symmetric", lambda v: linalg.eigvals(v.complex @ v.complex.T)),
+    ("eigenvalues_of_diagonal", lambda v: linalg.eigvalsh(tt.diag(v.v), on_error="raise")),
+    ("singular_values_of_diagonal", lambda v: linalg.svdvals(tt.eye(v.a.shape[0], v.y.shape[1]))),
+    ("exponential_of_diagonal", lambda v: linalg.expm(tt.diag(v.v) + 1)),
+    ("qr_factors_of_diagonal", lambda v: linalg.qr(tt.diag(v.v), pivoting=True)[0]),
+    ("lu_factors_of_diagonal", lambda v: linalg.lu_factor(tt.tril(v.a))[0]),
+    ("solution_of_sylvester_with_diagonals", lambda v: linalg.solve_sylvester(tt.diag(v.v), v.b, v.a)),
+    ("schur_form_of_diagonal", lambda v: linalg.schur(tt.diag(v.v), sort="lhp")[1]),
+    ("schur_forms_of_diagonals", lambda v: linalg.qz(tt.diag(v.v), v.a)[1]),
+    ("solution_with_diagonal", lambda v: linalg.solve(tt.constant(np.eye(4)), v.y, on_error="raise")),
+    ("solution_with_orthogonal", lambda v: linalg.solve(v.said(orthogonal=True), v.y, on_error="raise")),
+    ("result_by_cholesky_factor", _raising),
 ]

@@ -11,13 +11,16 @@ import treadle.tensor as tt
 from tests.tensor_rewrites.cases_linear_algebra import CASES, LEFT_ALONE, Case, Variables, values
 from tests.tensor_rewrites.graphs import rewrite, run
 from treadle.graph import FunctionGraph, explicit_graph_inputs
-from treadle.rewrite import RewriteDatabaseQuery, Rule
+from treadle.rewrite import RewriteDatabaseQuery, Rule, default_database
 from treadle.tensor import linalg
 from treadle.tensor.matrix_op import MatrixOp
 from treadle.tensor.product import MatMul
-from treadle.tensor.rewrites import RULE_SETS
+from treadle.tensor.rewrites import RULE_SETS, Facts
 
-SETS = {"structured_products", "blocks", "kronecker", "systems", "inverses_of_matrices", "factors", "determinants"}
+SETS = {"structured_products", "blocks", "kronecker", "systems", "inverses_of_matrices", "factors", "determinants"} | {
+    "shared_factors",
+    "spectra",
+}
 PLAIN = RewriteDatabaseQuery()
 
 
@@ -98,3 +101,52 @@ def test_lengths_that_do_not_fit_stay_an_error() -> None:
         one = {"v": np.ones(1), "w": np.ones(1), "y": np.ones((4, 3)), "b": np.ones((1, 4))}
         with pytest.raises(ValueError, match=r"length|shape|dimension"):
             run(fgraph, [one[str(x)] for x in inputs])
+
+
+def marginal_likelihood(form: str) -> tuple[list[Any], list[Any], list[Any]]:
+    """Return inputs, outputs and values: the log marginal likelihood of a Gaussian process with its gradient."""
+    x, y, scale, noise = tt.dmatrix("x"), tt.dvector("y"), tt.dscalar("scale"), tt.dscalar("noise")
+    distances = ((x[:, None, :] - x[None, :, :]) ** 2).sum(-1)
+    k = tt.exp(-distances / tt.exp(scale) ** 2) + tt.exp(noise) * tt.eye(x.shape[0])
+    factor = linalg.cholesky(k)
+    half = linalg.solve_triangular(factor, y, lower=True)
+    of_factor = tt.log(tt.diag(factor)).sum()
+    said = tt.assume(k, positive_definite=True)
+    value = {
+        "cho_solve": lambda: y @ linalg.cho_solve((factor, True), y) / 2 + of_factor,
+        "triangular": lambda: half @ half / 2 + of_factor,
+        "solve": lambda: y @ linalg.solve(k, y, assume_a="pos") / 2 + linalg.slogdet(k)[1] / 2,
+        "inverse": lambda: y @ linalg.inv(said) @ y / 2 + tt.log(linalg.det(said)) / 2,
+        "both": lambda: y @ linalg.solve(k, y) / 2 + of_factor,
+    }[form]()
+    rng = np.random.default_rng(1)
+    given = [rng.normal(size=(7, 2)), rng.normal(size=7), np.array(0.3), np.array(-0.5)]
+    return [x, y, scale, noise], [value, *tt.grad(value, [scale, noise])], given
+
+
+@pytest.mark.parametrize("form", ["cho_solve", "triangular", "solve", "inverse", "both"])
+def test_marginal_likelihood_and_its_gradient_need_one_factor_and_no_inverse(form: str) -> None:
+    inputs, outputs, given = marginal_likelihood(form)
+    plain, _ = rewrite(inputs, outputs, PLAIN)
+    fgraph, _ = rewrite(inputs, outputs)
+    ops = matrix_ops(fgraph).split()
+    assert ops.count("Cholesky") == 1
+    assert not {"MatrixInverse", "Solve", "LUFactor", "Det", "SLogDet"} & set(ops)
+    for old, new in zip(run(plain, given), run(fgraph, given), strict=True):
+        np.testing.assert_allclose(new, old, rtol=1e-8)
+
+
+def test_systems_of_a_gradient_share_the_factor_of_the_system() -> None:
+    v = Variables()
+    x = linalg.solve(v.b, v.v)
+    fgraph, _ = rewrite([v.b, v.v], [x, *tt.grad(tt.sqr(x).sum(), [v.b, v.v])])
+    assert matrix_ops(fgraph) == "LUFactor LUSolve LUSolve"
+
+
+def test_graphs_without_a_structure_are_asked_for_none() -> None:
+    x, y = tt.dmatrix("x"), tt.dmatrix("y")
+    fgraph = FunctionGraph([x, y], [tt.tanh(x @ y.T) @ y], clone=True)
+    facts = Facts()
+    fgraph.attach_feature(facts)
+    default_database().query("fast_run").rewrite(fgraph)
+    assert facts.answered == 0

@@ -21,7 +21,7 @@ from treadle.tensor.product import adjoint
 from treadle.tensor.reduction import all_, any_, max_, sum_
 from treadle.tensor.scalar.arithmetic import abs_, add, maximum, mul, true_div
 from treadle.tensor.scalar.cast import cast, switch
-from treadle.tensor.scalar.comparison import eq, gt, isnan, neq
+from treadle.tensor.scalar.comparison import eq, gt, isnan
 from treadle.tensor.scalar.logic import bitwise_and, invert
 from treadle.tensor.shape import shape_i
 from treadle.tensor.svd import SVD

@@ -28,6 +28,8 @@ from treadle.tensor.rewrites.linear_algebra.factors import RULES as FACTORS
 from treadle.tensor.rewrites.linear_algebra.inverses import RULES as INVERSES_OF_MATRICES
 from treadle.tensor.rewrites.linear_algebra.kronecker import RULES as KRONECKER
 from treadle.tensor.rewrites.linear_algebra.products import RULES as STRUCTURED_PRODUCTS
+from treadle.tensor.rewrites.linear_algebra.sharing import RULES as SHARED_FACTORS
+from treadle.tensor.rewrites.linear_algebra.spectra import RULES as SPECTRA
 from treadle.tensor.rewrites.linear_algebra.systems import RULES as SYSTEMS
 from treadle.tensor.rewrites.normalization.log_sum_exp import RULES as LOGARITHMS
 from treadle.tensor.rewrites.normalization.softmax import RULES as NORMALIZATION
@@ -84,6 +86,8 @@ RULE_SETS = (
     INVERSES_OF_MATRICES,
     FACTORS,
     DETERMINANTS,
+    SHARED_FACTORS,
+    SPECTRA,
     PRODUCT,
     NORMALIZATION,
     EXPONENTIAL,

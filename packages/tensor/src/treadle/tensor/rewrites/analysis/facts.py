@@ -204,6 +204,10 @@ class Facts(Feature):
         found: int = self._ask(_exchanged, f"{i},{j}", var)  # type: ignore[assignment]  # what it returns
         return found
 
+    def learn(self, fact: str, var: Variable) -> None:
+        """Take a fact for certain that a user's graph says elsewhere: of a matrix that is solved as what it is."""
+        self._note((_stated, fact, var), True)
+
     def states(self, fact: str, var: Variable) -> bool:
         """Whether a fact is stated of a variable itself, not of what it follows from."""
         return self._ask(_stated, fact, var) is True

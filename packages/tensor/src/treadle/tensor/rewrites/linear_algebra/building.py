@@ -8,18 +8,23 @@ import numpy as np
 
 from treadle.graph import Constant
 from treadle.tensor.assumption import SpecifyAssumptions
+from treadle.tensor.cholesky import Cholesky
 from treadle.tensor.diagonals import AllocDiag, ExtractDiag
 from treadle.tensor.dimshuffle import expand_dims, matrix_transpose
 from treadle.tensor.int_arithmetic import number, plus
-from treadle.tensor.joining import ARange
+from treadle.tensor.joining import ARange, eye
+from treadle.tensor.linear_systems import Solve
 from treadle.tensor.matrix_op import MatrixOp
 from treadle.tensor.product import MatMul
-from treadle.tensor.reduction import all_, any_
+from treadle.tensor.reduction import all_, any_, prod, sum_
 from treadle.tensor.rewrites.analysis.facts import facts_of
+from treadle.tensor.rewrites.analysis.predicates import made_by
 from treadle.tensor.rewrites.analysis.stacks import is_adjoint
 from treadle.tensor.rewrites.analysis.symbolic_shapes import shapes_of
-from treadle.tensor.scalar.cast import switch
-from treadle.tensor.scalar.comparison import isnan
+from treadle.tensor.scalar.arithmetic import abs_, sign
+from treadle.tensor.scalar.cast import cast, switch
+from treadle.tensor.scalar.comparison import gt, isnan
+from treadle.tensor.scalar.exponential import log
 from treadle.tensor.shape import shape_i
 from treadle.tensor.shape_specification import specify_shape
 from treadle.tensor.types import TensorType
@@ -132,6 +137,45 @@ def factor_of(x: TensorVariable) -> TensorVariable | None:
     return node.inputs[0]
 
 
+def cholesky_factor(fgraph: FunctionGraph, a: TensorVariable) -> TensorVariable | None:
+    """Return the Cholesky factor that a graph computes, or is to compute, of a matrix that is known to be Hermitian."""
+    facts = known_facts(fgraph)
+    clients = [client for client, at in fgraph.clients[a] if at == 0]
+    for client in clients:
+        op = client.op
+        if isinstance(op, Cholesky) and facts is not None and facts.hold("hermitian", a):
+            factor: TensorVariable = client.outputs[0]  # type: ignore[assignment]  # a tensor
+            return factor
+        if isinstance(op, Solve) and op.assume_a == "pos":
+            made: TensorVariable = Cholesky(op.lower, op.check_finite, op.on_error)(a)
+            return made
+    return None
+
+
+def is_lower(factor: TensorVariable) -> bool:
+    """Whether what Cholesky made is a lower triangle."""
+    node = made_by(factor, Cholesky)
+    return node is not None and node.op.lower
+
+
+def identity(a: TensorVariable) -> TensorVariable:
+    """Return the identity of the size of square matrices, with as many dimensions."""
+    made = eye(shape_i(a, a.ndim - 1), dtype=a.dtype)
+    return made if a.ndim == 2 else made[(None,) * (a.ndim - 2)]
+
+
+def logarithms(d: TensorVariable) -> tuple[TensorVariable, TensorVariable]:
+    """Return what slogdet makes of matrices with the determinant of a diagonal one: signs, and logarithms."""
+    size = abs_(d)
+    signs = d / switch(gt(size, 0), size, np.ones((), size.dtype)) if d.type.numpy_dtype.kind == "c" else sign(d)
+    return prod(cast(signs, d.dtype), axis=-1, dtype=d.dtype), sum_(log(size), axis=-1, dtype=size.dtype)
+
+
 def may_fail_silently(op: Op) -> bool:
     """Whether an op gives NaN where it has no result, rather than an error."""
     return getattr(op, "on_error", "nan") == "nan"
+
+
+def needs_no_check(op: Op) -> bool:
+    """Whether no error is lost if an op on a matrix that surely has a result is left out: elements may be NaN."""
+    return may_fail_silently(op) or not getattr(op, "check_finite", False)

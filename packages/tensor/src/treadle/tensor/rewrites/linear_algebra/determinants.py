@@ -12,6 +12,7 @@ from treadle.tensor.cholesky import Cholesky
 from treadle.tensor.conversion import constant, tensors
 from treadle.tensor.determinants import Det, SLogDet
 from treadle.tensor.dimshuffle import expand_dims
+from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.inverse import MatrixInverse
 from treadle.tensor.joining import arange
 from treadle.tensor.product import MatMul
@@ -19,16 +20,18 @@ from treadle.tensor.reduction import argmax, prod, sum_
 from treadle.tensor.rewrites.analysis.facts import Facts, facts_of
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.predicates import made_by, scalar_name
-from treadle.tensor.rewrites.analysis.replacements import if_fits
+from treadle.tensor.rewrites.analysis.replacements import alloc_like, if_fits
 from treadle.tensor.rewrites.analysis.stacks import is_square, transposed
 from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes
 from treadle.tensor.rewrites.linear_algebra.building import (
+    cholesky_factor,
     diagonal_of,
     factor_of,
     known_facts,
+    logarithms,
     may_fail_silently,
 )
-from treadle.tensor.scalar.arithmetic import abs_, add, mul, neg, sign
+from treadle.tensor.scalar.arithmetic import add, mul, neg, sign, true_div
 from treadle.tensor.scalar.cast import cast, switch
 from treadle.tensor.scalar.comparison import gt, isnan, lt
 from treadle.tensor.scalar.exponential import log, reciprocal, sqr
@@ -60,9 +63,7 @@ def _of_diagonal(node: NodeOf[Det | SLogDet], d: TensorVariable) -> Found:
     """Return the outputs of a node for matrices that have the determinant of a diagonal one."""
     if isinstance(node.op, Det):
         return [if_fits(node, prod(d, axis=-1, dtype=d.dtype))]
-    size = abs_(d)
-    signs = d / switch(gt(size, 0), size, np.ones((), size.dtype)) if d.type.numpy_dtype.kind == "c" else sign(d)
-    return [prod(cast(signs, d.dtype), axis=-1, dtype=d.dtype), sum_(log(size), axis=-1, dtype=size.dtype)]
+    return list(logarithms(d))
 
 
 @RULES.rule(
@@ -179,10 +180,9 @@ def _factor(fgraph: FunctionGraph, a: TensorVariable) -> TensorVariable | None:
     made = factor_of(a)
     if made is not None and facts.hold("lower_triangular", made) and facts.hold("positive_diagonal", made):
         return made
-    for client, _ in fgraph.clients[a]:
-        if isinstance(client.op, Cholesky) and facts.hold("hermitian", a):
-            factor: TensorVariable = client.outputs[0]  # type: ignore[assignment]  # a tensor
-            return factor
+    elsewhere = cholesky_factor(fgraph, a)
+    if elsewhere is not None:
+        return elsewhere
     return Cholesky()(a) if facts.hold("positive_definite", a) else None
 
 
@@ -190,7 +190,7 @@ def _factor(fgraph: FunctionGraph, a: TensorVariable) -> TensorVariable | None:
     (Phase.STABILIZE, Phase.SPECIALIZE), log, tags=("fast_run", "slogdet_specialization"), depth=3,
     differs="where the determinant leaves the range",
 )  # fmt: skip
-def log_of_determinant(node: NodeOf[MatMul]) -> TensorVariable | None:
+def log_of_determinant(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """log(abs(det(a))) -> the logarithm of slogdet(a); log(det(a)) -> the same, NaN where the sign is negative."""
     inner = node.inputs[0].owner
     is_absolute = inner is not None and scalar_name(inner) == "abs"
@@ -208,9 +208,21 @@ def log_of_determinant(node: NodeOf[MatMul]) -> TensorVariable | None:
     (Phase.STABILIZE, Phase.SPECIALIZE), sign, tags=("fast_run", "slogdet_specialization"), depth=2,
     differs="where the determinant leaves the range",
 )  # fmt: skip
-def sign_of_determinant(node: NodeOf[MatMul]) -> TensorVariable | None:
+def sign_of_determinant(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """sign(det(a)) -> the sign of slogdet(a)."""
     found = made_by(node.inputs[0], Det)
     if found is None or node.inputs[0].type.numpy_dtype.kind == "c":
         return None
     return if_fits(node, SLogDet()(found.inputs[0])[0])
+
+
+@RULES.rule(
+    (Phase.STABILIZE, Phase.SPECIALIZE), true_div, tags=("fast_run",), needs_graph=True, depth=2,
+    differs="where the determinant is 0, infinite or NaN",
+)  # fmt: skip
+def quotient_of_determinant_and_itself(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVariable | None:
+    """det(a) / det(a) -> 1: what the gradient of log(det(a)) leaves, also where the determinant leaves the range."""
+    x, y = node.inputs
+    if x is not y or made_by(x, Det) is None:
+        return None
+    return alloc_like(fgraph, node, constant(1, dtype=node.outputs[0].dtype))

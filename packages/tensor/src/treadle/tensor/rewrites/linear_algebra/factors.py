@@ -23,6 +23,7 @@ from treadle.tensor.rewrites.linear_algebra.building import (
     known_facts,
     may_fail_silently,
     nan_unless,
+    needs_no_check,
 )
 from treadle.tensor.rewrites.linear_algebra.systems import NOT_FINITE
 from treadle.tensor.scalar.arithmetic import mul, sign, true_div
@@ -44,7 +45,7 @@ def factor_of_diagonal(fgraph: FunctionGraph, node: NodeOf[Cholesky]) -> TensorV
     if facts is None or not facts.hold("diagonal", a):
         return None
     is_sure = facts.hold("positive_definite", a)
-    if not is_sure and not may_fail_silently(node.op):
+    if not (needs_no_check(node.op) if is_sure else may_fail_silently(node.op)):
         return None
     d = diagonal_of(a).real
     made = diagonal_matrix(sqrt(d).astype(a.dtype))
@@ -64,7 +65,7 @@ def factor_of_product(fgraph: FunctionGraph, node: NodeOf[Cholesky]) -> TensorVa
     facts = None if factor is None else known_facts(fgraph)
     if factor is None or facts is None or not facts.hold("lower_triangular", factor):
         return None
-    if facts.hold("positive_diagonal", factor):
+    if facts.hold("positive_diagonal", factor) and needs_no_check(node.op):
         made = factor
     elif may_fail_silently(node.op) and factor.type.numpy_dtype.kind == "f":
         d = diagonal_of(factor)

@@ -9,7 +9,6 @@ from treadle.tensor.block_diagonal import BlockDiagonal
 from treadle.tensor.contraction import kron
 from treadle.tensor.dimshuffle import DimShuffle
 from treadle.tensor.inverse import MatrixInverse
-from treadle.tensor.joining import eye
 from treadle.tensor.linear_systems import Solve
 from treadle.tensor.product import MatMul
 from treadle.tensor.rewrites.analysis.facts import Facts, facts_of
@@ -24,16 +23,17 @@ from treadle.tensor.rewrites.linear_algebra.building import (
     all_of_last,
     diagonal_matrix,
     diagonal_of,
+    identity,
     known_facts,
     matmul,
     may_fail_silently,
     nan_unless,
+    needs_no_check,
     where_nothing_is_nan,
 )
 from treadle.tensor.rewrites.linear_algebra.systems import NOT_FINITE
 from treadle.tensor.scalar.comparison import neq
 from treadle.tensor.scalar.exponential import reciprocal
-from treadle.tensor.shape import shape_i
 from treadle.tensor.triangular import SolveTriangular
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def inverse_of_diagonal(fgraph: FunctionGraph, node: NodeOf[MatrixInverse]) -> T
     if facts is None or not facts.hold("diagonal", a):
         return None
     is_sure = facts.hold("nonsingular", a)
-    if not is_sure and not may_fail_silently(node.op):
+    if not (needs_no_check(node.op) if is_sure else may_fail_silently(node.op)):
         return None
     d = diagonal_of(a)
     made = diagonal_matrix(reciprocal(d))
@@ -132,7 +132,8 @@ def inverse_of_orthogonal(fgraph: FunctionGraph, node: NodeOf[MatrixInverse]) ->
     """inv(q) -> q.T, where q is known to be orthogonal; the conjugate transpose, where it is unitary."""
     facts = known_facts(fgraph)
     a = node.inputs[0]
-    return if_fits(node, adjoint(a)) if facts is not None and facts.hold("orthogonal", a) else None
+    is_known = facts is not None and needs_no_check(node.op) and facts.hold("orthogonal", a)
+    return if_fits(node, adjoint(a)) if is_known else None
 
 
 @RULES.rule(EARLY_AND_LATE, MatrixInverse, tags=BOTH, needs_graph=True, depth=6, after=("inverse_of_diagonal",))
@@ -147,12 +148,6 @@ def inverse_of_triangle(fgraph: FunctionGraph, node: NodeOf[MatrixInverse]) -> T
             solve = SolveTriangular(lower=lower, check_finite=node.op.check_finite, on_error=node.op.on_error)
             return if_fits(node, solve(a, identity(a)))
     return None
-
-
-def identity(a: TensorVariable) -> TensorVariable:
-    """Return the identity of the size of square matrices, with as many dimensions."""
-    made = eye(shape_i(a, a.ndim - 1), dtype=a.dtype)
-    return made if a.ndim == 2 else made[(None,) * (a.ndim - 2)]
 
 
 @RULES.rule(EARLY_AND_LATE, MatrixInverse, tags=BOTH, needs_graph=True, depth=4)

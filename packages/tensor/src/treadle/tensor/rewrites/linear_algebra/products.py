@@ -28,10 +28,10 @@ from treadle.tensor.rewrites.linear_algebra.building import (
     cut_along,
     diagonal_matrix,
     diagonal_of,
+    identity,
     known_facts,
     matmul,
 )
-from treadle.tensor.rewrites.linear_algebra.inverses import identity
 from treadle.tensor.rewrites.linear_algebra.systems import NOT_FINITE
 from treadle.tensor.scalar.arithmetic import mul
 from treadle.tensor.shape import Reshape

@@ -29,6 +29,7 @@ from treadle.tensor.rewrites.linear_algebra.building import (
     matmul,
     may_fail_silently,
     nan_unless,
+    needs_no_check,
 )
 from treadle.tensor.scalar.cast import cast
 from treadle.tensor.scalar.comparison import neq
@@ -92,6 +93,19 @@ def solution_with_inverse(node: NodeOf[Solve]) -> TensorVariable | None:
     return if_fits(node, matmul(inner.inputs[0], b))
 
 
+@RULES.rule(EARLY_AND_LATE, Solve, Cholesky, MatrixInverse, tags=BOTH, needs_graph=True, depth=6)
+def result_for_symmetric_transpose(
+    fgraph: FunctionGraph, node: NodeOf[Solve | Cholesky | MatrixInverse]
+) -> TensorVariable | None:
+    """solve(a.T, b) -> solve(a, b), where a is known to be symmetric, and so for cholesky and inv."""
+    a = node.inputs[0]
+    below = transposed(a)
+    facts = None if below is None else known_facts(fgraph)
+    if below is None or facts is None or not facts.hold("symmetric", below):
+        return None
+    return if_fits(node, node.op(below, *node.inputs[1:]))
+
+
 @RULES.rule(EARLY_AND_LATE, Solve, tags=(*BOTH, "scalar_solve_to_division"), depth=1, differs=NOT_FINITE)
 def solution_with_number(node: NodeOf[Solve]) -> TensorVariable | None:
     """solve(a, b) -> b / a, NaN where a is 0, for matrices a of one element."""
@@ -121,11 +135,13 @@ def solution_with_diagonal(
         return None
     d = diagonal_of(a)
     if isinstance(op, CholeskySolve):
+        if not needs_no_check(op):
+            return None
         size = sqr(abs(d)).astype(a.dtype)
         return if_fits(node, b / column(as_long_as(fgraph, size, b, -2)))
     is_definite = isinstance(op, Solve) and op.assume_a == "pos"
     is_sure = facts.hold("positive_definite" if is_definite else "nonsingular", a)
-    if not is_sure and not may_fail_silently(op):
+    if not (needs_no_check(op) if is_sure else may_fail_silently(op)):
         return None
     if isinstance(op, Solve) and op.assume_a in {"her", "pos"} and a.type.numpy_dtype.kind == "c":
         return None
@@ -160,7 +176,9 @@ def solution_with_triangle(fgraph: FunctionGraph, node: NodeOf[Solve]) -> Tensor
 def solution_with_orthogonal(fgraph: FunctionGraph, node: NodeOf[Solve]) -> TensorVariable | None:
     """solve(q, b) -> q.T @ b, where q is known to be orthogonal, or unitary."""
     facts = known_facts(fgraph)
-    if facts is None or node.op.assume_a != "gen" or not facts.hold("orthogonal", node.inputs[0]):
+    if facts is None or node.op.assume_a != "gen" or not needs_no_check(node.op):
+        return None
+    if not facts.hold("orthogonal", node.inputs[0]):
         return None
     a, b = node.inputs
     return if_fits(node, matmul(adjoint(a), b))

@@ -1,0 +1,167 @@
+"""Rules that let several results share one factor of a matrix: solutions, determinants and inverses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.rewrite import Phase, RuleSet
+from treadle.tensor.cholesky import Cholesky, CholeskySolve
+from treadle.tensor.determinants import Det, SLogDet
+from treadle.tensor.dimshuffle import DimShuffle
+from treadle.tensor.inverse import MatrixInverse
+from treadle.tensor.joining import arange
+from treadle.tensor.linear_systems import Solve
+from treadle.tensor.lu import LUFactor, LUSolve
+from treadle.tensor.reduction import prod, sum_
+from treadle.tensor.rewrites.analysis.facts import Facts, facts_of
+from treadle.tensor.rewrites.analysis.predicates import scalar_name
+from treadle.tensor.rewrites.analysis.replacements import if_fits
+from treadle.tensor.rewrites.analysis.stacks import transposed
+from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes
+from treadle.tensor.rewrites.linear_algebra.building import (
+    cholesky_factor,
+    diagonal_of,
+    identity,
+    is_lower,
+    known_facts,
+    logarithms,
+    may_fail_silently,
+)
+from treadle.tensor.scalar.arithmetic import mul
+from treadle.tensor.scalar.cast import cast
+from treadle.tensor.scalar.comparison import neq
+from treadle.tensor.shape import shape_i
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from treadle.graph import Apply, FunctionGraph
+    from treadle.tensor.rewrites.analysis.predicates import NodeOf
+    from treadle.tensor.variable import TensorVariable
+
+RULES = RuleSet("shared_factors", features=(SymbolicShapes, Facts))
+REUSED = ("fast_run", "reuse_decomposition_multiple_solves", "reuse_decomposition_multiple_solves_jax")
+
+
+def _turned(a: TensorVariable) -> TensorVariable | None:
+    """Return the matrix that a matrix is the conjugate transpose of, however it is written."""
+    if a.type.numpy_dtype.kind != "c":
+        return transposed(a)
+    below = transposed(a)
+    x = a if below is None else below
+    if x.owner is None or scalar_name(x.owner) != "conj":
+        return None
+    inner = x.owner.inputs[0]
+    return inner if below is not None else transposed(inner)
+
+
+def _users(fgraph: FunctionGraph, a: TensorVariable) -> Iterator[Apply]:
+    """Yield the nodes that a matrix, or its conjugate transpose, is the first input of."""
+    stack: list[tuple[TensorVariable, int]] = [(a, 0)]
+    while stack:
+        x, depth = stack.pop()
+        for client, at in fgraph.clients[x]:
+            if not client.outputs:
+                continue
+            out: TensorVariable = client.outputs[0]  # type: ignore[assignment]  # a tensor
+            is_view = isinstance(client.op, DimShuffle) or scalar_name(client) == "conj"
+            if is_view and depth < 2:
+                stack.append((out, depth + 1))
+            elif at == 0 and (x is a or _turned(x) is a):
+                yield client
+
+
+@RULES.rule(Phase.SPECIALIZE, Solve, MatrixInverse, tags=REUSED, needs_graph=True, depth=3)
+def results_share_factor(fgraph: FunctionGraph, node: NodeOf[Solve | MatrixInverse]) -> TensorVariable | None:
+    """solve(a, b), solve(a.T, c), inv(a), det(a) -> results of one lu_factor(a)."""
+    op = node.op
+    if isinstance(op, Solve) and op.assume_a != "gen":
+        return None
+    a = node.inputs[0]
+    turned = _turned(a)
+    root = a if turned is None else turned
+    factor = LUFactor(op.check_finite, op.on_error)
+    alike = (Solve("gen", False, op.check_finite, op.on_error), MatrixInverse(op.check_finite, op.on_error), factor)
+    users = (other.op for other in _users(fgraph, root) if other is not node)
+    if not any(other in alike or isinstance(other, (Det, SLogDet)) for other in users):
+        return None
+    b = node.inputs[1] if isinstance(op, Solve) else identity(a)
+    return if_fits(node, LUSolve(turned is not None, op.check_finite, op.on_error)(*factor(root), b))
+
+
+@RULES.rule(Phase.SPECIALIZE, Solve, tags=REUSED, needs_graph=True, depth=3)
+def definite_solutions_share_factor(fgraph: FunctionGraph, node: NodeOf[Solve]) -> TensorVariable | None:
+    """solve(a, b, "pos"), solve(a, c, "pos"), cholesky(a) -> solutions by one cholesky(a)."""
+    op = node.op
+    if op.assume_a != "pos":
+        return None
+    a, b = node.inputs
+    # What is assumed here counts elsewhere too.
+    facts_of(fgraph).learn("positive_definite", a)
+    factor = Cholesky(op.lower, op.check_finite, op.on_error)
+    others = (client.op for client, at in fgraph.clients[a] if client is not node and at == 0)
+    if not any(other in (op, factor) or isinstance(other, (Det, SLogDet, MatrixInverse)) for other in others):
+        return None
+    return if_fits(node, CholeskySolve(op.lower, op.check_finite, op.on_error)(factor(a), b))
+
+
+@RULES.rule(
+    Phase.SPECIALIZE, Solve, MatrixInverse, tags=REUSED, needs_graph=True, depth=3, before=("results_share_factor",),
+    differs="where the matrix is not positive definite",
+)  # fmt: skip
+def result_by_cholesky_factor(fgraph: FunctionGraph, node: NodeOf[Solve | MatrixInverse]) -> TensorVariable | None:
+    """solve(a, b), inv(a), cholesky(a) -> cho_solve(cholesky(a), b), cho_solve(cholesky(a), eye), for Hermitian a."""
+    if isinstance(node.op, Solve) and node.op.assume_a not in {"gen", "sym", "her"}:
+        return None
+    a = node.inputs[0]
+    factor = cholesky_factor(fgraph, a) if may_fail_silently(node.op) else None
+    if factor is None:
+        return None
+    b = identity(a) if isinstance(node.op, MatrixInverse) else node.inputs[1]
+    return if_fits(node, CholeskySolve(is_lower(factor), node.op.check_finite, node.op.on_error)(factor, b))
+
+
+@RULES.rule(
+    Phase.SPECIALIZE, MatrixInverse, tags=("fast_run",), needs_graph=True, depth=6, before=("results_share_factor",),
+    differs="where rounding makes the matrix indefinite",
+)  # fmt: skip
+def inverse_of_positive_definite(fgraph: FunctionGraph, node: NodeOf[MatrixInverse]) -> TensorVariable | None:
+    """inv(a) -> cho_solve(cholesky(a), eye), where a is known to be positive definite."""
+    facts = known_facts(fgraph)
+    a = node.inputs[0]
+    if facts is None or not facts.hold("positive_definite", a):
+        return None
+    factor = cholesky_factor(fgraph, a)
+    op = node.op
+    if factor is None:
+        factor = Cholesky(True, op.check_finite, op.on_error)(a)
+    return if_fits(node, CholeskySolve(is_lower(factor), op.check_finite, op.on_error)(factor, identity(a)))
+
+
+@RULES.rule(
+    Phase.SPECIALIZE, Det, SLogDet, tags=("fast_run", "det_of_matrix_factorized_elsewhere", "det_of_factorized_matrix"),
+    needs_graph=True, depth=3, after=("log_determinant_by_cholesky_factor", "determinant_by_cholesky_factor"),
+    differs="where an element is NaN or infinite",
+)  # fmt: skip
+def determinant_by_lu_factor(
+    fgraph: FunctionGraph, node: NodeOf[Det | SLogDet]
+) -> Sequence[TensorVariable | None] | None:
+    """det(a), lu_factor(a) -> the product of the diagonal of the factor, with a sign for each exchange of rows."""
+    a = node.inputs[0]
+    for client, at in fgraph.clients[a]:
+        if at == 0 and isinstance(client.op, LUFactor):
+            factor, pivots = client.outputs
+            return _of_factor(node, factor, pivots)  # type: ignore[arg-type]  # tensors
+    return None
+
+
+def _of_factor(
+    node: NodeOf[Det | SLogDet], factor: TensorVariable, pivots: TensorVariable
+) -> Sequence[TensorVariable | None] | None:
+    d = diagonal_of(factor)
+    exchanges = sum_(cast(neq(pivots, arange(shape_i(pivots, pivots.ndim - 1))), "int64"), axis=-1)
+    parity = cast(1 - 2 * (exchanges % 2), d.dtype)
+    if isinstance(node.op, Det):
+        return [if_fits(node, mul(parity, prod(d, axis=-1, dtype=d.dtype)))]
+    signs, logarithm = logarithms(d)
+    return [mul(parity, signs), logarithm]
