@@ -15,7 +15,7 @@ from treadle.testing import verify_grad
 
 vm = partial(function, mode="VM")
 rng = np.random.default_rng(14)
-MODES = ("VM", "JAX", "PYTORCH")
+MODES = ("VM", "C", "JAX", "PYTORCH")
 
 
 def run(mode: str, *outs: Any) -> Any:
