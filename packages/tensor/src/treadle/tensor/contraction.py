@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from treadle.tensor.axes import normalize_axes, normalize_axis
 from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.dimshuffle import NEW, dimshuffle, expand_dims, moveaxis, shape_padleft, squeeze
 from treadle.tensor.einstein import einsum
-from treadle.tensor.errors import AxisError, ShapeError
+from treadle.tensor.errors import AxisError, ShapeError, TensorTypeError
 from treadle.tensor.joining import stack
 from treadle.tensor.product import converted, dot, matmul, tensordot
 from treadle.tensor.scalar.arithmetic import mul, sub
@@ -20,7 +21,7 @@ from treadle.tensor.shape import flatten, lengths, reshape
 from treadle.tensor.shape_specification import specify_shape
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import DTypeLike
 
@@ -33,6 +34,7 @@ __all__ = [
     "dense_dot",
     "inner",
     "kron",
+    "matrix_dot",
     "matvec",
     "multi_dot",
     "vdot",
@@ -114,9 +116,10 @@ def dense_dot(a: TensorLike, b: TensorLike) -> TensorVariable:
 
 @composed
 def multi_dot(arrays: Sequence[TensorLike]) -> TensorVariable:
-    """Multiply matrices in the cheapest order (as numpy.linalg.multi_dot), from left to right if a length is unknown.
+    """Multiply matrices in the cheapest order (as numpy.linalg.multi_dot); the first and the last may be vectors.
 
-    The first and the last may be vectors.
+    The order is found by dynamic programming (T. Cormen et al., Introduction to Algorithms, section 14.2) where all
+    lengths are known, else as `einsum` finds it.
     """
     items = [as_tensor_variable(x) for x in as_items("multi_dot: arrays", arrays)]
     if len(items) < 2:
@@ -128,14 +131,56 @@ def multi_dot(arrays: Sequence[TensorLike]) -> TensorVariable:
                 f"multi_dot: matrices are needed, got operand {at} of type {x.type}; the first and last may be vectors."
             )
             raise ShapeError(msg)
+    for x, y in pairwise(items):
+        _check_inner("multi_dot", x, y, x.ndim - 1, 0)
+    sizes = [x.type.shape[0] if x.ndim == 2 else 1 for x in items]
+    sizes.append(items[-1].type.shape[1] if items[-1].ndim == 2 else 1)
+    if items[0].ndim == 1:
+        sizes[1] = items[0].type.shape[0]
+    known = [n for n in sizes if n is not None]
+    if len(known) == len(sizes):
+        return _multiplied(items, _splits(known), 0, len(items) - 1)
     operands: list[TensorLike | Sequence[object]] = []
     for at, x in enumerate(items):
         labels = [at, at + 1]
         operands += [x, labels[-x.ndim :] if at == 0 else labels[: x.ndim]]
     ends = [*([0] if items[0].ndim == 2 else []), *([len(items)] if items[-1].ndim == 2 else [])]
-    for x, y in pairwise(items):
-        _check_inner("multi_dot", x, y, x.ndim - 1, 0)
     return einsum(operands[0], *operands[1:], ends)  # type: ignore[arg-type]  # a tensor comes first
+
+
+def _splits(sizes: Sequence[int]) -> dict[tuple[int, int], int]:
+    """Return where the cheapest order splits each chain of matrices, of which factor i has sizes i and i + 1."""
+    count = len(sizes) - 1
+    costs = {(i, i): 0 for i in range(count)}
+    splits: dict[tuple[int, int], int] = {}
+    for length in range(1, count):
+        for i in range(count - length):
+            j = i + length
+            costs[i, j], splits[i, j] = min(
+                (costs[i, k] + costs[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j)
+            )
+    return splits
+
+
+def _multiplied(
+    items: Sequence[TensorVariable], splits: Mapping[tuple[int, int], int], i: int, j: int
+) -> TensorVariable:
+    """Return the product of the factors i to j."""
+    if i == j:
+        return items[i]
+    k = splits[i, j]
+    return matmul(_multiplied(items, splits, i, k), _multiplied(items, splits, k + 1, j))
+
+
+def matrix_dot(*args: TensorLike) -> TensorVariable:
+    """Multiply matrices (as `multi_dot`); of stacks and other tensors, from left to right by `dot`."""
+    items = [as_tensor_variable(x) for x in args]
+    if not items:
+        msg = "matrix_dot: one tensor or more is needed, got none. Pass the factors."
+        raise TensorTypeError(msg)
+    if len(items) > 1 and {x.ndim for x in items[1:-1]} <= {2} and {items[0].ndim, items[-1].ndim} <= {1, 2}:
+        return multi_dot(items)
+    return reduce(dot, items)
 
 
 @composed

@@ -23,7 +23,7 @@ LAZY = {
     "compiled_loops": "CompiledLoopError compiled_loop",
     "conditional": "ifelse",
     "constant_values": "get_scalar_constant_value get_underlying_scalar_constant_value get_vector_length is_flat shape_tuple",
-    "contraction": "batched_dot batched_tensordot cross dense_dot inner kron matvec multi_dot vdot vecdot vecmat",
+    "contraction": "batched_dot batched_tensordot cross dense_dot inner kron matrix_dot matvec multi_dot vdot vecdot vecmat",
     "convolution": "ConvND",
     "convolved": "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d",
     "coordinates": "diag_indices diag_indices_from indices mask_indices ravel_multi_index unravel_index",
@@ -60,7 +60,7 @@ LAZY = {
     "norms": "matrix_norm norm vector_norm",
     "op_names": "All Any_ Argmax Argmin BinaryScalarOp CAReduce CumOp Max Min Prod Sum UnaryScalarOp",
     "padding": "pad",
-    "polynomials": "poly polyadd polyder polydiv polyint polymul polysub polyval",
+    "polynomials": "poly polyadd polyder polydiv polyfit polyint polymul polysub polyval roots",
     "pooling": "avg_pool1d avg_pool2d avg_pool3d max_pool1d max_pool2d max_pool3d pool_2d pool_3d",
     "product": "Gemm MatMul dot matmul outer tensordot",
     "qr": "HouseholderProduct QR",
@@ -104,6 +104,7 @@ LINALG = {
     "eigenvalues": "eig eigh eigvals eigvalsh",
     "inverses": "SlogdetResult det inv matrix_power slogdet tensorinv tensorsolve",
     "least_squares": "cond lstsq matrix_rank pinv pinvh",
+    "matrix_diagonals": "diagonal trace",
     "matrix_equations": "solve_continuous_are solve_continuous_lyapunov solve_discrete_are solve_discrete_lyapunov solve_sylvester",
     "matrix_functions": "expm expm_frechet signm",
     "named_matrices": "dft hadamard helmert hilbert invhilbert invpascal pascal",
@@ -116,7 +117,7 @@ LINALG = {
 }
 # Ops of linear algebra, and functions that are not of linear algebra only: names of `treadle.tensor` that are found in
 # `treadle.tensor.linalg` too.
-LINALG_TOO = "BlockDiagonal Cholesky CholeskySolve Det Eig Eigh Eigvals Eigvalsh HouseholderProduct LU LUFactor LUFactorTridiagonal LUSolve Lstsq MatrixInverse MatrixPinv PivotToPermutations PolarFactor QR QZ SLogDet SVD Schur Solve SolveBanded SolveHermitianBanded SolveLUFactorTridiagonal SolveTriangular cross diagonal kron matmul matrix_dot matrix_norm matrix_transpose multi_dot norm outer tensordot trace vander vecdot vector_norm"
+LINALG_TOO = "BlockDiagonal Cholesky CholeskySolve Det Eig Eigh Eigvals Eigvalsh HouseholderProduct LU LUFactor LUFactorTridiagonal LUSolve Lstsq MatrixInverse MatrixPinv PivotToPermutations PolarFactor QR QZ SLogDet SVD Schur Solve SolveBanded SolveHermitianBanded SolveLUFactorTridiagonal SolveTriangular cross kron matmul matrix_dot matrix_norm matrix_transpose multi_dot norm outer tensordot vander vecdot vector_norm"
 # Modules that are public themselves, as in ``treadle.tensor.special.softmax``.
 SUBMODULES: tuple[str, ...] = ("fft", "linalg", "optimize", "signal", "special")
 NAMES = [*(name for names in LAZY.values() for name in names.split()), *SUBMODULES]

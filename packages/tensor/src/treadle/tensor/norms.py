@@ -91,9 +91,9 @@ def norm(x: TensorLike, ord: Order = None, axis: AxisLike = None, keepdims: bool
     x
         A tensor; integers are converted to float64.
     ord
-        The order. Of vectors any number, inf or -inf; of matrices ``fro``, 1, -1, inf or -inf, and 2, -2 or ``nuc``: the
-        largest, the smallest or the sum of the singular values. None: the square root of the sum of squares, of all
-        elements if `axis` is None too.
+        The order. Of vectors any number, inf or -inf; of matrices ``fro``, 1, -1, inf or -inf, and 2, -2 or ``nuc``:
+        the largest, the smallest or the sum of the singular values. None: the square root of the sum of squares, of
+        all elements if `axis` is None too.
     axis
         An axis of vectors, or two axes of matrices; None for all axes of a vector or matrix.
     keepdims

@@ -129,6 +129,17 @@ def _plain(x: Any) -> Any:
     return x.type.numpy_dtype if isinstance(x, Variable) and isinstance(x.type, TensorType) else x
 
 
+def _qr(a: TensorLike, mode: str = "reduced") -> object:
+    """Return what NumPy does: another default, no rows of zeros in R alone, and vectors by rows."""
+    linalg = import_module("treadle.tensor.linalg")
+    if mode == "r":
+        return linalg.qr(a, "reduced").R
+    if mode != "raw":
+        return linalg.qr(a, mode)
+    (vectors, tau), _ = linalg.qr(a, mode)
+    return matrix_transpose(vectors), tau
+
+
 _SUMMED = "a=x axis dtype keepdims initial where"
 _CHOSEN = "a=x axis keepdims initial where"
 _FOUND = "a=x axis keepdims"
@@ -179,11 +190,7 @@ COUNTERPARTS: Mapping[str, Counterpart] = MappingProxyType(
         "outer": _as(product.outer, "a b"),
         "tensordot": _as(product.tensordot, "a b axes"),
         "linalg.matmul": _as(product.matmul, "x1 x2"),
-        # Of the last two axes; `trace` and `diagonal` take the first two.
-        "linalg.trace": _as(
-            lambda x, offset=0, dtype=None: _late("diagonals", "trace")(x, offset, -2, -1, dtype), "x offset dtype"
-        ),
-        "linalg.diagonal": _as(lambda x, offset=0: _late("diagonals", "diagonal")(x, offset, -2, -1), "x offset"),
+        "linalg.qr": _as(_qr, "a mode"),
         "linalg.outer": _as(product.outer, "x1=a x2=b"),
         "linalg.tensordot": _as(product.tensordot, "x1=a x2=b axes"),
         "linalg.matrix_transpose": _as(matrix_transpose, "x"),

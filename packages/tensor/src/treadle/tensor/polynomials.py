@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from treadle.config import lazy_module
+from treadle.graph import as_flag, composed
 from treadle.tensor.arguments import as_integer
 from treadle.tensor.broadcasting import zeros
 from treadle.tensor.conversion import as_tensor_variable, constant
@@ -13,16 +15,22 @@ from treadle.tensor.dimshuffle import expand_dims
 from treadle.tensor.errors import ShapeError
 from treadle.tensor.filtering import convolve
 from treadle.tensor.joining import arange, concatenate
+from treadle.tensor.product import matmul, outer
 from treadle.tensor.reduction import sum_
-from treadle.tensor.scalar.arithmetic import add, maximum, mul, sub
+from treadle.tensor.scalar.arithmetic import add, maximum, mul, sub, true_div
 from treadle.tensor.scalar.cast import cast
-from treadle.tensor.scalar.exponential import power
+from treadle.tensor.scalar.exponential import power, sqrt
 from treadle.tensor.shape import shape_i
+from treadle.tensor.spaced_numbers import vander
 
 if TYPE_CHECKING:
+    from treadle.tensor import linalg
     from treadle.tensor.variable import TensorLike, TensorVariable
+else:
+    # Linear algebra is loaded when it is needed.
+    linalg = lazy_module("treadle.tensor.linalg")
 
-__all__ = ["poly", "polyadd", "polyder", "polydiv", "polyint", "polymul", "polysub", "polyval"]
+__all__ = ["poly", "polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul", "polysub", "polyval", "roots"]
 
 
 def _coefficients(what: str, p: TensorLike) -> TensorVariable:
@@ -184,3 +192,99 @@ def poly(seq_of_zeros: TensorLike) -> TensorVariable:
         factor = concatenate([np.ones(1, kind), -cast(given[i], kind).dimshuffle("x")])
         found = polymul(factor, found)
     return found
+
+
+@composed
+def polyfit(
+    x: TensorLike,
+    y: TensorLike,
+    deg: int,
+    rcond: TensorLike | None = None,
+    full: bool = False,
+    w: TensorLike | None = None,
+    cov: bool | str = False,
+) -> TensorVariable | tuple[TensorVariable, ...]:
+    """Return the polynomial that comes nearest to points, by least squares (as numpy.polyfit).
+
+    Parameters
+    ----------
+    x, y
+        The points: vectors; y may be a matrix, of which each column is fitted on its own.
+    deg
+        Degree of the polynomial.
+    rcond
+        As for `linalg.lstsq`; by default the machine precision times the number of points. A rank that is too low is
+        not warned of.
+    full
+        Whether to return what `linalg.lstsq` does, and `rcond`, too.
+    w
+        Weights of the distances: a vector.
+    cov
+        Whether to return the covariance matrix of the coefficients too, scaled so that the distances have the variance
+        that is found; ``"unscaled"`` takes the weights for the reciprocals of standard deviations.
+
+    Raises
+    ------
+    ShapeError
+        If the points are no vectors, or known not to be as many.
+    """
+    degree, has_all = as_integer("polyfit: deg", deg, 0), as_flag("polyfit: full", full)
+    xs, ys = (v + 0.0 for v in map(as_tensor_variable, (x, y)))
+    n, m = xs.type.shape[0] if xs.ndim == 1 else None, ys.type.shape[0] if ys.ndim in {1, 2} else None
+    if xs.ndim != 1 or ys.ndim not in {1, 2} or 0 in {n, m} or (n is not None and m is not None and n != m):
+        msg = f"polyfit: as many x as y are needed, one or more, in vectors, got {xs.type} and {ys.type}. Check them."
+        raise ShapeError(msg)
+    powers = vander(xs, degree + 1)
+    if w is not None:
+        weights = as_tensor_variable(w) + 0.0
+        if weights.ndim != 1:
+            msg = f"polyfit: the weights are a vector, got {weights} of type {weights.type}. Pass one for each point."
+            raise ShapeError(msg)
+        powers = mul(powers, expand_dims(weights, -1))
+        ys = mul(ys, weights if ys.ndim == 1 else expand_dims(weights, -1))
+    # Columns of one size are better conditioned.
+    scale = sqrt(sum_(mul(powers, powers), axis=0))
+    columns = true_div(powers, scale)
+    kind = np.finfo(columns.dtype).dtype
+    least = mul(cast(shape_i(xs, 0), kind), np.finfo(kind).eps) if rcond is None else as_tensor_variable(rcond)
+    found, residuals, rank, s = linalg.lstsq(columns, ys, cast(least, kind))
+    by_row = scale if ys.ndim == 1 else expand_dims(scale, -1)
+    coefficients = true_div(found, by_row)
+    if has_all:
+        return coefficients, residuals, rank, s, least
+    if not cov:
+        return coefficients
+    base = true_div(linalg.inv(matmul(columns.T, columns)), outer(scale, scale))
+    if cov == "unscaled":
+        return coefficients, base if ys.ndim == 1 else expand_dims(base, -1)
+    if n is not None and n <= degree + 1:
+        msg = (
+            f"polyfit: the number of data points must exceed order to scale the covariance matrix, got {n}. Pass more."
+        )
+        raise ShapeError(msg)
+    rest = ys - matmul(columns, found)
+    variance = true_div(sum_(mul(rest, rest), axis=0), shape_i(xs, 0) - (degree + 1))
+    return coefficients, mul(base, variance) if ys.ndim == 1 else mul(expand_dims(base, -1), variance)
+
+
+@composed
+def roots(p: TensorLike) -> TensorVariable:
+    """Return the zeros of a polynomial, complex, as eigenvalues of its companion matrix (as numpy.roots).
+
+    Parameters
+    ----------
+    p
+        Coefficients, the highest power first, which must not be 0: NumPy leaves out leading zeros; here zeros are NaN
+        or infinite then.
+
+    Notes
+    -----
+    Derivatives hold for zeros that are not multiple ones.
+    """
+    coefficients = _coefficients("roots", p)
+    n = coefficients.type.shape[0]
+    real = coefficients + 0.0
+    if n is not None and n < 2:
+        kind = np.result_type(real.dtype, "complex64")
+        return constant(np.zeros(0, kind))
+    return linalg.eigvals(linalg.companion(real))

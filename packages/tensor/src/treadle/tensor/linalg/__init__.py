@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from treadle.tensor.linalg.eigenvalues import *  # noqa: F403
     from treadle.tensor.linalg.inverses import *  # noqa: F403
     from treadle.tensor.linalg.least_squares import *  # noqa: F403
+    from treadle.tensor.linalg.matrix_diagonals import *  # noqa: F403
     from treadle.tensor.linalg.matrix_equations import *  # noqa: F403
     from treadle.tensor.linalg.matrix_functions import *  # noqa: F403
     from treadle.tensor.linalg.named_matrices import *  # noqa: F403

@@ -233,10 +233,7 @@ def matrix_rank(
     if var.ndim < 2:
         return cast(invert(all_(eq(var, 0))), "int64")
     (a,) = as_matrices("matrix_rank", var)
-    if as_flag("matrix_rank: hermitian", hermitian):
-        s = abs_(Eigvalsh()(a))
-    else:
-        s = SVD(compute_uv=False)(a)
+    s = abs_(Eigvalsh()(a)) if as_flag("matrix_rank: hermitian", hermitian) else SVD(compute_uv=False)(a)
     if tol is None:
         relative = _epsilon(a) if rtol is None else as_tensor_variable(rtol)
         least = mul(max_(s, axis=-1, keepdims=True, initial=0), expand_dims(relative, -1))

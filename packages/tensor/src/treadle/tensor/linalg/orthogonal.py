@@ -237,7 +237,7 @@ def _matrix(what: str, given: TensorLike) -> TensorVariable:
     """Return one matrix: results of several would differ in length."""
     (x,) = as_matrices(what, given)
     if x.ndim != 2:
-        msg = f"{what}: one matrix is needed, got {x} of type {x.type}: results of a stack may differ in length. Index it."
+        msg = f"{what}: one matrix is needed, got {x} of type {x.type}: of a stack, results may differ in length."
         raise MatrixShapeError(msg)
     return x
 

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.linalg
 
 from treadle import tensor as tt
-from treadle.testing.domain import UNIT
+from treadle.testing.domain import DISTINCT, UNIT
 from treadle.testing.records.composed.areas import apart
 from treadle.testing.records.structured import of_shape
 
@@ -22,6 +22,9 @@ _SQUARE = of_shape((2, 3, 3), domain=UNIT)
 _TALL = of_shape((4, 3), domain=UNIT)
 # Added to small numbers, they keep singular values apart, and eigenvalues in absolute value.
 _SPREAD, _SIGNED = np.diag([3.0, 9.0, 6.0, 12.0])[:, :3], np.diag([3.0, -9.0, 6.0])
+
+# Of a polynomial with zeros of different absolute value, all real.
+_COEFFICIENTS = np.poly([1.0, -4.0, 12.0]) * 3
 
 
 def _both(name: str, expression: Any, *operands: Any, theirs: Any = np.linalg, **record: Any) -> Sample:
@@ -51,6 +54,13 @@ SAMPLES: tuple[Sample, ...] = (
     _both("polar", lambda xp, a: xp.polar(a + _SPREAD, "left"), _TALL, theirs=scipy.linalg),
     _both("pinvh", lambda xp, a: xp.pinvh(a + _SIGNED, atol=1e-3, lower=False), of_shape((3, 3), domain=UNIT),
           theirs=scipy.linalg),
+    _apart("polyfit", lambda x, y: tt.polyfit(x, y, 2, cov=True), lambda x, y: np.polyfit(x, y, 2, cov=True),
+           of_shape((5,), domain=DISTINCT), of_shape((5,), domain=UNIT), wrt=(1,)),
+    _apart("roots", lambda p: abs(tt.roots(p + _COEFFICIENTS)), lambda p: abs(np.roots(p + _COEFFICIENTS)),
+           of_shape((4,), domain=UNIT), wrt=(0,)),
+    _apart("matrix_dot", lambda a, b: tt.matrix_dot(a, b.T, a, a[0]),
+           lambda a, b: np.linalg.multi_dot([a, b.T, a, a[0]]),
+           of_shape((2, 4)), of_shape((2, 4), static=(2, 4)), wrt=(0, 1)),
     # How many vectors there are depends on values.
     _both("orth", lambda xp, a: _projector(xp.orth(a + _SPREAD)), _TALL, theirs=scipy.linalg),
     _both("null_space", lambda xp, a: _projector(xp.null_space((a + _SPREAD).T)), _TALL, theirs=scipy.linalg),
