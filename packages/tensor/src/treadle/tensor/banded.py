@@ -30,6 +30,7 @@ from treadle.tensor.scalar.cast import cast, switch
 from treadle.tensor.scalar.comparison import eq, ge, lt
 from treadle.tensor.scalar.logic import bitwise_and
 from treadle.tensor.shape import lengths, shape_i
+from treadle.tensor.shape_specification import specify_shape
 from treadle.tensor.triangles import tril
 
 if TYPE_CHECKING:
@@ -96,6 +97,7 @@ class SolveBanded(MatrixOp):
     def decompose(self, *inputs: Variable) -> Sequence[Variable]:
         """Solve with the whole matrix."""
         ab, b = tensors(inputs)
+        ab = specify_shape(ab, (*[None] * (ab.ndim - 2), self.lower + self.upper + 1, None))
         return [Solve(check_finite=self.check_finite, on_error=self.on_error)(_whole(ab, self.upper), b)]
 
     def pullback(
@@ -289,7 +291,7 @@ class SolveLUFactorTridiagonal(MatrixOp):
             ge(expand_dims(place, 0), add(expand_dims(arange(k), 1), 1)),
             expand_dims(eq(pivots, add(place, 1)), -2),
         )
-        rows = min_(switch(stays, place, sub(n, 1)), axis=-1)
+        rows = min_(switch(stays, place, sub(n, 1)), axis=-1, initial=n)
         found = switch(eq(expand_dims(place, 1), expand_dims(rows, -2)), expand_dims(low, -2), np.zeros((), low.dtype))
         last = zeros_like(b[..., :1])
         below = concatenate([found, broadcast_to(last, [*lengths(found)[:-1], 1])], axis=-1)[..., :n]
