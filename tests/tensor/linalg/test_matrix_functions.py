@@ -95,3 +95,64 @@ def test_frechet_derivatives_of_a_batch_share_a_direction() -> None:
 def test_second_derivatives_of_a_complex_exponential_fit_differences() -> None:
     z = rng.normal(size=(2, 2)) + 1j * rng.normal(size=(2, 2))
     verify_grad(lambda x: tt.grad((abs(tt.linalg.expm(x)) ** 2).sum(), x), [z], n_tests=1, mode="VM")
+
+
+@pytest.mark.parametrize(("name", "bound"), [("sqrtm", 1e-12), ("logm", 1e-11)])
+@pytest.mark.parametrize("mode", ["VM", "C"])
+def test_roots_and_logarithms_are_near_the_exact_ones(mode: str, name: str, bound: float) -> None:
+    x = tt.dtensor3("x")
+    hard = {
+        "defective": np.eye(4) * 2 + np.eye(4, k=1),
+        "graded": np.diag([1e-6, 1e-3, 1.0, 1e3]) + np.triu(rng.normal(size=(4, 4)), 1) * 1e-3,
+        "ill-conditioned": linalg.hilbert(4),
+        "turning": linalg.expm(np.kron(np.eye(2), [[0, 3.0], [-3, 0]])),
+    }
+    given = np.stack([*hard.values(), np.diag([1.0, 2, -3, 4]), np.diag([1.0, 2, 0, 4]), np.full((4, 4), np.nan)])
+    found = function([x], getattr(tt.linalg, name)(x), mode=mode)(given)
+    assert np.isnan(found[4:]).all()
+    for value, (kind, a) in zip(found, hard.items(), strict=False):
+        with np.errstate(all="ignore"):
+            assert error(value, exact(getattr(mpmath, name), a)) < bound, kind
+    with pytest.raises(np.linalg.LinAlgError):
+        vm([], getattr(tt.linalg, name)(given[4:5], on_error="raise"))()
+
+
+def test_slopes_of_hermitian_functions_are_right_where_eigenvalues_coincide() -> None:
+    a = np.diag([2.0, 2.0, 2.0 + 1e-9, 5.0])
+    for name in ("sqrtm", "logm"):
+        x, w = tt.dmatrix("x"), rng.normal(size=(4, 4))
+        f = getattr(tt.linalg, name)
+        by_values, general = (tt.grad((f(y, hermitian=h) * w).sum(), x) for y, h in ((x, True), (x, False)))
+        expected = vm([x], general)(a)
+        expected = np.tril(expected + expected.T) - np.diag(np.diag(expected))
+        np.testing.assert_allclose(vm([x], by_values)(a), expected, rtol=1e-9, atol=1e-12)
+
+
+def test_hermitian_functions_have_second_derivatives_and_take_zero_eigenvalues() -> None:
+    def slope(y: tt.TensorVariable) -> tt.TensorVariable:
+        found: tt.TensorVariable = tt.grad((tt.linalg.logm(y @ y.T + np.eye(3), hermitian=True) ** 3).sum(), y)
+        return found
+
+    verify_grad(slope, [rng.normal(size=(3, 3))], n_tests=1, mode="VM")
+    np.testing.assert_allclose(tt.linalg.sqrtm(np.diag([4.0, 0]), hermitian=True).eval(), np.diag([2.0, 0]))
+    assert np.isnan(tt.linalg.sqrtm(np.diag([4.0, -1]), hermitian=True).eval()).all()
+
+
+def test_functions_of_a_matrix_with_nan_are_nan() -> None:
+    a = np.array([[1.0, np.nan], [0, 1]])
+    for name in ("cosm", "sinm", "tanm", "coshm", "sinhm", "tanhm"):
+        assert np.isnan(getattr(tt.linalg, name)(a).eval()).all(), name
+
+
+def test_integer_powers_are_products_and_other_functions_need_hermitian_matrices() -> None:
+    np.testing.assert_allclose(tt.linalg.fractional_matrix_power([[0, 1], [0, 0]], 2).eval(), np.zeros((2, 2)))
+    with pytest.raises(tt.ArgumentError, match="hermitian"):
+        tt.linalg.funm(np.eye(2), tt.sin)
+
+
+def test_signs_of_matrices_are_those_of_scipy() -> None:
+    a = rng.normal(size=(5, 6, 6))
+    found = vm([], tt.linalg.signm(a))()
+    for value, matrix in zip(found, a, strict=True):
+        np.testing.assert_allclose(value, linalg.signm(matrix), rtol=1e-9, atol=1e-10)
+    assert np.isnan(tt.linalg.signm([[0.0, 1.0], [-1.0, 0.0]]).eval()).all()

@@ -1,7 +1,8 @@
-"""Functions of square matrices: the exponential, and the sign."""
+"""Functions of square matrices: the exponential, the sign, the square root and the logarithm."""
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -11,13 +12,14 @@ from treadle.graph import static_op
 from treadle.tensor.broadcasting import zeros_like
 from treadle.tensor.conversion import constant, tensors
 from treadle.tensor.gradient_control import disconnected_grad
-from treadle.tensor.joining import concatenate
+from treadle.tensor.joining import concatenate, eye
 from treadle.tensor.matrix_op import REAL_OF, MatrixOp, as_on_error, require_finite
 from treadle.tensor.product import adjoint
 from treadle.tensor.reduction import max_
 from treadle.tensor.scalar.arithmetic import abs_
 from treadle.tensor.scalar.cast import switch
 from treadle.tensor.scalar.comparison import gt
+from treadle.tensor.scalar.exponential import log, sqrt
 from treadle.tensor.shape import shape_i
 
 if TYPE_CHECKING:
@@ -26,11 +28,14 @@ if TYPE_CHECKING:
     import scipy.linalg
 
     from treadle.graph import Variable
+    from treadle.tensor import linear_systems, matrix_equations
     from treadle.tensor.variable import TensorVariable
 else:
     scipy = lazy_module("scipy")
+    linear_systems = lazy_module("treadle.tensor.linear_systems")
+    matrix_equations = lazy_module("treadle.tensor.matrix_equations")
 
-__all__ = ["Expm", "MatrixSign"]
+__all__ = ["Expm", "Logm", "MatrixSign", "Sqrtm"]
 
 
 @static_op
@@ -108,6 +113,132 @@ class MatrixSign(MatrixOp):
         del outputs
         a, ct = tensors(inputs)[0], tensors(cotangents)[0]
         return [derivative_along(MatrixSign(), adjoint(a), ct)[1]]
+
+
+@static_op
+class Sqrtm(MatrixOp):
+    """The principal square root of a square matrix: that whose eigenvalues have positive real parts.
+
+    There is none where an eigenvalue is 0, or real and negative. Roots of real matrices are real.
+
+    Parameters
+    ----------
+    on_error
+        ``"nan"`` or ``"raise"``: what to do then.
+    """
+
+    signature = "(m,m)->(m,m)"
+    check_finite: ClassVar[bool] = True
+    on_error: str = "nan"
+
+    def __post_init__(self) -> None:
+        """Check the field."""
+        as_on_error("Sqrtm", self.on_error)
+
+    def of_matrices(self, *matrices: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Compute with SciPy, by a Schur form."""
+        (a,) = matrices
+        _require_principal(a)
+        found = scipy.linalg.sqrtm(a) if a.size else a
+        return (found if a.dtype.kind == "c" else np.asarray(found).real.astype(a.dtype),)
+
+    def decompose(self, *inputs: Variable) -> Sequence[Variable]:
+        """Return a block of a sign: that of [[0, A], [I, 0]] is [[0, R], [R**-1, 0]] (Higham 2008, chapter 5)."""
+        (a,) = tensors(inputs)
+        n = shape_i(a, -1)
+        size = _size(a)
+        zero = zeros_like(a)
+        top = concatenate([zero, a / size], axis=-1)
+        block = concatenate([top, concatenate([zero + eye(n, dtype=a.dtype), zero], axis=-1)], axis=-2)
+        sign: TensorVariable = MatrixSign(self.on_error)(block)
+        return [sign[..., :n, n:] * sqrt(size)]
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Solve the equation of the adjoint, R* W + W R* = cotangent."""
+        del inputs
+        turned = adjoint(tensors(outputs)[0])
+        return [matrix_equations.Sylvester()(turned, turned, tensors(cotangents)[0])]
+
+
+@static_op
+class Logm(MatrixOp):
+    """The principal logarithm of a square matrix: the imaginary parts of its eigenvalues are between -pi and pi.
+
+    There is none where an eigenvalue is 0, or real and negative. Logarithms of real matrices are real.
+
+    Parameters
+    ----------
+    on_error
+        ``"nan"`` or ``"raise"``: what to do then.
+    """
+
+    signature = "(m,m)->(m,m)"
+    check_finite: ClassVar[bool] = True
+    on_error: str = "nan"
+
+    def __post_init__(self) -> None:
+        """Check the field."""
+        as_on_error("Logm", self.on_error)
+
+    def of_matrices(self, *matrices: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Compute with SciPy (Al-Mohy and Higham 2012)."""
+        (a,) = matrices
+        _require_principal(a)
+        with warnings.catch_warnings():
+            # It warns where it finds its result not to be good to 13 digits.
+            warnings.simplefilter("ignore", RuntimeWarning)
+            found = scipy.linalg.logm(a.astype("complex128" if a.dtype.kind == "c" else "float64")) if a.size else a
+        return (np.asarray(found if a.dtype.kind == "c" else found.real).astype(a.dtype),)
+
+    def decompose(self, *inputs: Variable) -> Sequence[Variable]:
+        """Return the logarithm of a root that is near the identity, by quadrature, times the root's order.
+
+        The rule of Gauss and Legendre with 8 points is the Pade approximant of that degree (Dieci, Morini and Papini
+        1996).
+        """
+        (a,) = tensors(inputs)
+        size = _size(a)
+        one = zeros_like(a) + eye(shape_i(a, -1), dtype=a.dtype)
+        root: TensorVariable = a / size
+        for _ in range(_ROOTS):
+            root = Sqrtm(self.on_error)(root)
+        points, weights = np.polynomial.legendre.leggauss(8)
+        points, weights = (
+            x.reshape(8, *[1] * a.ndim).astype(REAL_OF[a.dtype]) for x in ((points + 1) / 2, weights / 2)
+        )
+        beyond = (root - one)[None]
+        terms: TensorVariable = linear_systems.Solve()(one[None] + points * beyond, beyond)
+        whole = (terms * weights).sum(axis=0) * np.array(2**_ROOTS, REAL_OF[a.dtype])
+        return [whole + log(size) * one]
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Return the derivative at the adjoint, in the direction of the cotangent (Mathias 1996)."""
+        del outputs
+        a, ct = tensors(inputs)[0], tensors(cotangents)[0]
+        return [derivative_along(Logm(), adjoint(a), ct)[1]]
+
+
+# After so many square roots, matrices of a condition up to 1e16 are near enough to the identity.
+_ROOTS = 8
+
+
+def _size(a: TensorVariable) -> TensorVariable:
+    """Return the largest absolute value of each matrix, or 1 where that is 0."""
+    largest = _largest(a)
+    return switch(gt(largest, 0), largest, constant(1, dtype=largest.dtype))
+
+
+def _require_principal(a: np.ndarray) -> None:
+    require_finite(a)
+    values = np.linalg.eigvals(a)
+    least = np.abs(values).max(initial=0) * np.finfo(a.dtype).eps * len(a)
+    if np.any((np.abs(values.imag) <= least) & (values.real <= least)):
+        msg = "an eigenvalue is 0, or real and negative"
+        raise np.linalg.LinAlgError(msg)
 
 
 def derivative_along(

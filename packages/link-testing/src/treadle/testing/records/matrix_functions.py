@@ -10,17 +10,19 @@ from scipy import linalg
 from treadle import tensor as tt
 from treadle.testing.domain import UNIT
 from treadle.testing.records.structured import of_shape
-from treadle.testing.sample import DISCRETE, FLOATS, Sample
+from treadle.testing.sample import DISCRETE, FLOATS, Operand, Sample
 
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from treadle.testing.sample import Function, Operand, Traits
+    from treadle.testing.domain import Array
+    from treadle.testing.sample import Function, Traits
 
 F = "matrix_functions"
 COMPLEX = ("complex64", "complex128")
-LEFT_OUT = {tt.Expm: DISCRETE, tt.MatrixSign: DISCRETE}
+LEFT_OUT = dict.fromkeys((tt.Expm, tt.Logm, tt.MatrixSign, tt.Sqrtm), DISCRETE)
 _VARIANTS = ("plain", "empty", "fortran", "reversed")
+_BATCH_OF_ONE = "(n,n)->(n,n)"
 _MATRICES = of_shape((2, 3, 3), empty=(2, 0, 0), domain=UNIT)
 
 
@@ -32,14 +34,34 @@ def _function(name: str, build: Function, oracle: Function, *operands: Operand, 
     return Sample(name, F, build, oracle, operands, **given)
 
 
+def _far_from_zero(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    """Return matrices whose eigenvalues have positive real parts."""
+    return 3 * np.eye(shape[-1]) + UNIT.draw(rng, np.dtype("float64"), shape)
+
+
+def _in_dtype(function: Function) -> Function:
+    """Return a function whose result has the dtype of its operand, which SciPy widens."""
+    return lambda a: np.asarray(function(a)).astype(a.dtype)
+
+
+_PRINCIPAL = Operand({"plain": (2, 3, 3)}, values=_far_from_zero)
 SAMPLES: tuple[Sample, ...] = (
     _function("expm", tt.linalg.expm, linalg.expm, _MATRICES),
     _function("expm_of_one", tt.linalg.expm, linalg.expm, of_shape((4, 4), empty=(0, 0)), order=1),
     _function(
         "signm",
         tt.linalg.signm,
-        np.vectorize(linalg.signm, signature="(n,n)->(n,n)"),
+        np.vectorize(linalg.signm, signature=_BATCH_OF_ONE),
         _MATRICES,
         variants=("plain", "fortran"),
+    ),
+    _function("sqrtm", tt.linalg.sqrtm, linalg.sqrtm, _PRINCIPAL, order=1, variants=("plain", "fortran")),
+    _function(
+        "logm",
+        tt.linalg.logm,
+        _in_dtype(np.vectorize(linalg.logm, signature=_BATCH_OF_ONE)),
+        _PRINCIPAL,
+        wrt=(),
+        variants=("plain",),
     ),
 )

@@ -4,17 +4,41 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, overload
 
-from treadle.graph import composed
-from treadle.tensor.arguments import as_choice
+import numpy as np
+
+from treadle.graph import as_flag, composed
+from treadle.tensor.arguments import as_choice, as_number
+from treadle.tensor.broadcasting import zeros_like
 from treadle.tensor.common_shapes import broadcast_arrays
-from treadle.tensor.errors import ShapeError
-from treadle.tensor.matrix_functions import Expm, MatrixSign, derivative_along
-from treadle.tensor.matrix_op import as_matrices, as_square_matrices
+from treadle.tensor.errors import ArgumentError, ShapeError
+from treadle.tensor.hermitian_functions import hermitian_function
+from treadle.tensor.linalg.inverses import matrix_power
+from treadle.tensor.linalg.systems import solve
+from treadle.tensor.matrix_functions import Expm, Logm, MatrixSign, Sqrtm, derivative_along
+from treadle.tensor.matrix_op import REAL_OF, as_matrices, as_on_error, as_square_matrices
+from treadle.tensor.scalar.complex_numbers import complex_
+from treadle.tensor.scalar.exponential import log, sqrt
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from treadle.tensor.variable import TensorLike, TensorVariable
 
-__all__ = ["expm", "expm_frechet", "signm"]
+__all__ = [
+    "coshm",
+    "cosm",
+    "expm",
+    "expm_frechet",
+    "fractional_matrix_power",
+    "funm",
+    "logm",
+    "signm",
+    "sinhm",
+    "sinm",
+    "sqrtm",
+    "tanhm",
+    "tanm",
+]
 
 
 def expm(A: TensorLike) -> TensorVariable:
@@ -83,6 +107,141 @@ def expm_frechet(
     return (value, slope) if compute_expm else slope
 
 
+@composed
+def sqrtm(A: TensorLike, *, hermitian: bool = False, on_error: str = "nan") -> TensorVariable:
+    """Return the principal square root of each square matrix of a stack (as scipy.linalg.sqrtm).
+
+    The root of a real matrix is real here, whatever its values.
+
+    Parameters
+    ----------
+    A
+        A square matrix, or a stack of them.
+    hermitian
+        Whether the matrices are symmetric or Hermitian and have no negative eigenvalues: only lower triangles are
+        read, eigenvalues may be 0, and the root is found from them. The gradient is right where they coincide;
+        second derivatives need them to differ.
+    on_error
+        What becomes of a matrix with NaN or infinities, or which has no such root, an eigenvalue being 0, or real and
+        negative: ``"nan"`` or ``"raise"``. A negative eigenvalue of a Hermitian one gives NaN.
+
+    Raises
+    ------
+    ShapeError
+        If it has fewer dimensions than a matrix, or is known not to be square.
+    """
+    a = as_square_matrices("sqrtm", A)
+    if as_flag("sqrtm: hermitian", hermitian):
+        return hermitian_function(a, sqrt, as_on_error("sqrtm", on_error))
+    result: TensorVariable = Sqrtm(on_error)(a)
+    return result
+
+
+@composed
+def logm(A: TensorLike, *, hermitian: bool = False, on_error: str = "nan") -> TensorVariable:
+    """Return the principal logarithm of each square matrix of a stack (as scipy.linalg.logm).
+
+    The logarithm of a real matrix is real here, whatever its values.
+
+    Parameters
+    ----------
+    A
+        A square matrix, or a stack of them.
+    hermitian
+        Whether the matrices are symmetric or Hermitian and positive definite: only lower triangles are read, and the
+        logarithm is found from the eigenvalues. The gradient is right where they coincide; second derivatives need
+        them to differ.
+    on_error
+        What becomes of a matrix with NaN or infinities, or which has no such logarithm, an eigenvalue being 0, or real
+        and negative: ``"nan"`` or ``"raise"``. A negative eigenvalue of a Hermitian one gives NaN.
+
+    Raises
+    ------
+    ShapeError
+        If it has fewer dimensions than a matrix, or is known not to be square.
+    """
+    a = as_square_matrices("logm", A)
+    if as_flag("logm: hermitian", hermitian):
+        return hermitian_function(a, log, as_on_error("logm", on_error))
+    result: TensorVariable = Logm(on_error)(a)
+    return result
+
+
+@composed
+def fractional_matrix_power(
+    A: TensorLike, t: float, *, hermitian: bool = False, on_error: str = "nan"
+) -> TensorVariable:
+    """Return a real power of each square matrix of a stack (as scipy.linalg.fractional_matrix_power).
+
+    Parameters
+    ----------
+    A
+        A square matrix, or a stack of them.
+    t
+        The exponent, known when the graph is built. By integers the matrix is multiplied.
+    hermitian, on_error
+        As for `logm`: other powers are exponentials of t log(A), or powers of the eigenvalues.
+
+    Raises
+    ------
+    ShapeError
+        If it has fewer dimensions than a matrix, or is known not to be square.
+    """
+    a = as_square_matrices("fractional_matrix_power", A)
+    exponent = as_number("fractional_matrix_power: t", t)
+    is_hermitian = as_flag("fractional_matrix_power: hermitian", hermitian)
+    if exponent == int(exponent):
+        return matrix_power(a, int(exponent))
+    if is_hermitian:
+        return hermitian_function(a, lambda w: w**exponent, as_on_error("fractional_matrix_power", on_error))
+    result: TensorVariable = Expm()(Logm(on_error)(a) * np.array(exponent, REAL_OF[a.dtype]))
+    return result
+
+
+@composed
+def funm(
+    A: TensorLike, func: Callable[[TensorVariable], TensorVariable], disp: bool = True, *, hermitian: bool = False,
+    on_error: str = "nan",
+) -> TensorVariable:  # fmt: skip
+    """Return a function of each Hermitian matrix of a stack (as scipy.linalg.funm), by its eigenvalues.
+
+    >>> from treadle.tensor.linalg import funm
+    >>> from treadle import tensor as tt
+    >>> funm([[2.0, 1.0], [1.0, 2.0]], tt.sin, hermitian=True).eval().round(4)
+    array([[ 0.4913, -0.3502],
+           [-0.3502,  0.4913]])
+
+    Parameters
+    ----------
+    A
+        A symmetric or Hermitian matrix, or a stack of them; lower triangles are read.
+    func
+        An elementwise function of real tensors to real ones. The gradient is right where eigenvalues coincide; second
+        derivatives need those of a matrix to differ.
+    disp
+        Accepted for compatibility.
+    hermitian
+        Must be true: functions of other matrices need more than values of `func`.
+    on_error
+        What becomes of a matrix with NaN or infinities: ``"nan"`` or ``"raise"``.
+
+    Raises
+    ------
+    ArgumentError
+        If `hermitian` is false.
+    ShapeError
+        If it has fewer dimensions than a matrix, or is known not to be square.
+    """
+    del disp
+    if not as_flag("funm: hermitian", hermitian):
+        msg = (
+            "funm: hermitian must be True, functions of other matrices are not computed, got False. Use expm, logm, "
+            "sqrtm, cosm, signm or their like."
+        )
+        raise ArgumentError(msg)
+    return hermitian_function(as_square_matrices("funm", A), func, as_on_error("funm", on_error))
+
+
 def signm(A: TensorLike, *, on_error: str = "nan") -> TensorVariable:
     """Return the sign of each square matrix of a stack (as scipy.linalg.signm).
 
@@ -103,4 +262,55 @@ def signm(A: TensorLike, *, on_error: str = "nan") -> TensorVariable:
         If it has fewer dimensions than a matrix, or is known not to be square.
     """
     result: TensorVariable = MatrixSign(on_error)(as_square_matrices("signm", A))
+    return result
+
+
+@composed
+def cosm(A: TensorLike) -> TensorVariable:
+    """Return the cosine of each square matrix of a stack, by exponentials (as scipy.linalg.cosm)."""
+    a = as_square_matrices("cosm", A)
+    if a.type.numpy_dtype.kind == "c":
+        return (expm(1j * a) + expm(-1j * a)) / 2
+    return expm(_times_i(a)).real
+
+
+@composed
+def sinm(A: TensorLike) -> TensorVariable:
+    """Return the sine of each square matrix of a stack, by exponentials (as scipy.linalg.sinm)."""
+    a = as_square_matrices("sinm", A)
+    if a.type.numpy_dtype.kind == "c":
+        return (expm(1j * a) - expm(-1j * a)) * -0.5j
+    # Where there is no exponential, only the real part is NaN.
+    return (expm(_times_i(a)) * -1j).real
+
+
+@composed
+def tanm(A: TensorLike) -> TensorVariable:
+    """Return the tangent of each square matrix of a stack, as a quotient (as scipy.linalg.tanm)."""
+    return solve(cosm(A), sinm(A), b_ndim=2)
+
+
+@composed
+def coshm(A: TensorLike) -> TensorVariable:
+    """Return the hyperbolic cosine of each square matrix of a stack, by exponentials (as scipy.linalg.coshm)."""
+    a = as_square_matrices("coshm", A)
+    return (expm(a) + expm(-a)) / 2
+
+
+@composed
+def sinhm(A: TensorLike) -> TensorVariable:
+    """Return the hyperbolic sine of each square matrix of a stack, by exponentials (as scipy.linalg.sinhm)."""
+    a = as_square_matrices("sinhm", A)
+    return (expm(a) - expm(-a)) / 2
+
+
+@composed
+def tanhm(A: TensorLike) -> TensorVariable:
+    """Return the hyperbolic tangent of each square matrix of a stack, as a quotient (as scipy.linalg.tanhm)."""
+    return solve(coshm(A), sinhm(A), b_ndim=2)
+
+
+def _times_i(a: TensorVariable) -> TensorVariable:
+    """Return i times a real tensor, in its precision."""
+    result: TensorVariable = complex_(zeros_like(a), a)
     return result

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import TypeVar
 
 import numpy as np
 from scipy import linalg
@@ -13,8 +14,17 @@ from treadle.testing.records.composed.areas import apart
 from treadle.testing.records.structured import of_shape
 from treadle.testing.sample import Sample
 
+# An array, or a variable.
+Matrix = TypeVar("Matrix", np.ndarray, tt.TensorVariable)
+
 _apart = partial(apart, "composed.linear_algebra_functions", variants=("plain",), optional=True)
 _MATRIX = of_shape((3, 3), domain=UNIT)
+
+
+def _positive(a: Matrix) -> Matrix:
+    product: Matrix = a @ a.T + np.eye(3)
+    return product
+
 
 SAMPLES: tuple[Sample, ...] = (
     _apart("expm_frechet", tt.linalg.expm_frechet, linalg.expm_frechet, _MATRIX, _MATRIX, wrt=(0, 1)),
@@ -41,5 +51,45 @@ SAMPLES: tuple[Sample, ...] = (
         _MATRIX,
         _MATRIX,
         wrt=(0, 1),
+    ),
+    *(
+        _apart(name, getattr(tt.linalg, name), getattr(linalg, name), _MATRIX, wrt=(0,) if name == "sinm" else ())
+        for name in ("cosm", "sinm", "tanm", "coshm", "sinhm", "tanhm")
+    ),
+    _apart(
+        "fractional_matrix_power",
+        lambda a: tt.linalg.fractional_matrix_power(a + 3 * np.eye(3), 0.3),
+        lambda a: linalg.fractional_matrix_power(a + 3 * np.eye(3), 0.3),
+        _MATRIX,
+        wrt=(),
+    ),
+    # Functions of Hermitian matrices read one triangle, SciPy's both.
+    _apart(
+        "sqrtm_hermitian",
+        lambda a: tt.linalg.sqrtm(_positive(a), hermitian=True),
+        lambda a: linalg.sqrtm(_positive(a)),
+        _MATRIX,
+        wrt=(0,),
+    ),
+    _apart(
+        "logm_hermitian",
+        lambda a: tt.linalg.logm(_positive(a), hermitian=True),
+        lambda a: linalg.logm(_positive(a)),
+        _MATRIX,
+        wrt=(0,),
+    ),
+    _apart(
+        "fractional_matrix_power_hermitian",
+        lambda a: tt.linalg.fractional_matrix_power(_positive(a), -0.5, hermitian=True),
+        lambda a: linalg.fractional_matrix_power(_positive(a), -0.5),
+        _MATRIX,
+        wrt=(),
+    ),
+    _apart(
+        "funm",
+        lambda a: tt.linalg.funm(_positive(a), tt.sin, hermitian=True),
+        lambda a: linalg.sinm(_positive(a)),
+        _MATRIX,
+        wrt=(),
     ),
 )
