@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from treadle.link.numba.matrices import SMALL, Made, MatrixBody, Taken, write_matrices
 from treadle.link.numba.table import TABLE
+from treadle.link.numba.unit import indented
 from treadle.tensor import SolveTriangular
 
 if TYPE_CHECKING:
@@ -27,17 +28,31 @@ def substitution(*, lower: bool, turned: bool = False, unit: bool = False) -> li
     """
     element = "$conj(a[k * m + i])" if turned else "a[i * m + k]"
     pivot = "$conj(a[i * m + i])" if turned else "a[i * m + i]"
-    lines = ["for p in range(m):"]
-    lines += (
-        ["    i = p", "    for k in range(p):"] if lower else ["    i = m - 1 - p", "    for k in range(i + 1, m):"]
-    )
-    lines += [
-        f"        factor = {element}",
-        "        for j in range(n):",
-        "            x[i * n + j] = x[i * n + j] - factor * x[k * n + j]",
+    row = ["i = p"] if lower else ["i = m - 1 - p"]
+    before = "for k in range(p):" if lower else "for k in range(i + 1, m):"
+    # A sum of its own for vectors, without a store for each term.
+    lines = [
+        "if n == 1:",
+        "    for p in range(m):",
+        *indented(row, 2),
+        "        summed = x[i]",
+        f"        {before}",
+        f"            summed = summed - {element} * x[k]",
+        f"        x[i] = summed{'' if unit else f' / {pivot}'}",
+        "else:",
+        "    for p in range(m):",
+        *indented(row, 2),
+        f"        {before}",
+        f"            factor = {element}",
+        "            for j in range(n):",
+        "                x[i * n + j] = x[i * n + j] - factor * x[k * n + j]",
     ]
     if not unit:
-        lines += [f"    pivot = {pivot}", "    for j in range(n):", "        x[i * n + j] = x[i * n + j] / pivot"]
+        lines += [
+            f"        pivot = {pivot}",
+            "        for j in range(n):",
+            "            x[i * n + j] = x[i * n + j] / pivot",
+        ]
     return lines
 
 
