@@ -134,9 +134,9 @@ def test_wrong_arguments_are_refused_by_name() -> None:
         with pytest.raises(np.linalg.LinAlgError, match="a matrix or a stack of such"):
             call(np.ones(3))
     with pytest.raises(TypeError, match="matrix_power: n must be an integer, known when the graph is built"):
-        linalg.matrix_power(np.eye(2), tt.iscalar())
+        linalg.matrix_power(np.eye(2), tt.iscalar())  # type: ignore[arg-type]  # refused
     with pytest.raises(TypeError, match="matrix_power: n must be an integer"):
-        linalg.matrix_power(np.eye(2), 1.5)
+        linalg.matrix_power(np.eye(2), 1.5)  # type: ignore[arg-type]  # refused
     with pytest.raises(ValueError, match="tensorinv: ind must be an integer of 1 or more"):
         linalg.tensorinv(np.ones((2, 2)), 0)
     with pytest.raises(np.linalg.LinAlgError, match="tensorinv"):
@@ -160,7 +160,7 @@ def test_errors_of_ill_conditioned_matrices_stay_within_their_condition(mode: st
 
 
 def test_numpys_functions_build_expressions() -> None:
-    x = tt.dmatrix()
+    x: Any = tt.dmatrix()
     value = rng.normal(size=(2, 2))
     made = [
         np.linalg.inv(x),

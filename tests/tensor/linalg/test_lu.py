@@ -26,7 +26,8 @@ def run(mode: str, *outs: Any) -> Any:
 @pytest.mark.parametrize("shape", [(3, 3), (2, 4), (4, 2), (0, 3), (2, 3, 2)])
 def test_factors_are_those_of_scipy(shape: tuple[int, ...]) -> None:
     a = rng.normal(size=shape)
-    for options in ({}, {"permute_l": True}, {"p_indices": True}):
+    several: tuple[dict[str, Any], ...] = ({}, {"permute_l": True}, {"p_indices": True})
+    for options in several:
         for found, expected in zip(linalg.lu(a, **options), scipy_linalg.lu(a, **options), strict=True):
             assert found.dtype == expected.dtype
             np.testing.assert_allclose(found.eval(), expected, rtol=1e-12, atol=1e-14)
@@ -53,7 +54,7 @@ def test_lengths_known_only_at_run_time_change_nothing(shape: tuple[int, ...]) -
         _, low, up = linalg.lu(var)
         cost = (low * weights[0]).sum() + (up * weights[1]).sum()
         slopes.append(vm([var], tt.grad(cost, var))(a))
-    np.testing.assert_allclose(*slopes, rtol=1e-10)
+    np.testing.assert_allclose(slopes[0], slopes[1], rtol=1e-10)
 
 
 def test_pivots_are_exchanges_one_after_the_other() -> None:
@@ -72,7 +73,8 @@ def test_solutions_by_factors_are_those_of_the_matrix(trans: int) -> None:
     a, b = rng.normal(size=(3, 3)) + 1j * rng.normal(size=(3, 3)), rng.normal(size=(2, 3, 4))
     expected = np.linalg.solve((a, a.T, a.conj().T)[trans], b)
     for mode in MODES:
-        np.testing.assert_allclose(*run(mode, linalg.lu_solve(linalg.lu_factor(a), b, trans)), expected)
+        (x,) = run(mode, linalg.lu_solve(linalg.lu_factor(a), b, trans))
+        np.testing.assert_allclose(x, expected)
     by_one = linalg.lu_solve(scipy_linalg.lu_factor(a), b[..., 0], trans, b_ndim=1).eval()
     np.testing.assert_allclose(by_one, expected[..., 0])
 
@@ -83,7 +85,7 @@ def test_singular_matrices_have_factors_but_no_solutions(mode: str) -> None:
     factors = linalg.lu_factor(a)
     held, low, x = run(mode, factors[0], linalg.lu(a)[1], linalg.lu_solve(factors, np.ones(2)))
     np.testing.assert_array_equal(held[:2], [np.eye(2), [[1, 1], [1, 0]]])
-    np.testing.assert_allclose(x[[0, 3]], [[1, 1], [0.5, 0.5]])
+    np.testing.assert_allclose(x[[0, 3]], np.array([[1, 1], [0.5, 0.5]]))
     assert np.isnan(held[2]).all()
     assert np.isnan(low[2]).all()
     assert np.isnan(x[1:3]).all()
@@ -106,7 +108,8 @@ def test_a_gradient_through_factors_is_that_of_the_solution() -> None:
     for trans in (0, 1):
         turned = x if trans == 0 else tt.matrix_transpose(x)
         costs = [linalg.lu_solve(linalg.lu_factor(x), b, trans).sum(), linalg.solve(turned, b).sum()]
-        np.testing.assert_allclose(*(vm([x], tt.grad(cost, x))(a) for cost in costs), rtol=1e-8)
+        slopes = [vm([x], tt.grad(cost, x))(a) for cost in costs]
+        np.testing.assert_allclose(slopes[0], slopes[1], rtol=1e-8)
     verify_grad(lambda x: tt.grad(linalg.lu_solve(linalg.lu_factor(x), b).sum(), x), [a[0]], rng=rng)
 
 

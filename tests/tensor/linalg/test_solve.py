@@ -195,6 +195,6 @@ def test_errors_of_ill_conditioned_systems_stay_within_their_condition(mode: str
 
 
 def test_numpys_function_builds_a_solution() -> None:
-    x = tt.dmatrix()
+    x: Any = tt.dmatrix()
     value = rng.normal(size=(2, 2))
     np.testing.assert_allclose(vm([x], np.linalg.solve(x, np.ones(2)))(value), np.linalg.solve(value, np.ones(2)))

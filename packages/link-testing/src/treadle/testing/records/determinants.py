@@ -28,7 +28,7 @@ _SIGNS = np.diag([2, -2, 2]).astype("int8")
 
 
 def _determinant(name: str, build: Function, oracle: Function, **record: Unpack[Traits]) -> Sample:
-    given: Traits = {"dtypes": (*FLOATS, *COMPLEX), "variants": _VARIANTS, "wrt": (0,), "optional": True, **record}
+    given: Traits = {"dtypes": (*FLOATS, *COMPLEX), "variants": _VARIANTS, "wrt": (0,), **record}
     given["tolerances"] = {
         "float32": (1e-4, 1e-4), "complex64": (1e-4, 1e-4), "float64": (1e-11, 1e-11), "complex128": (1e-11, 1e-11),
     }  # fmt: skip

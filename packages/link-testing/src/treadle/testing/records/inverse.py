@@ -31,7 +31,7 @@ def _oracle(x: Array) -> Array:
 
 def _inverse(name: str, operand: Operand, on_error: str, **record: Unpack[Traits]) -> Sample:
     inv = partial(linalg.inv, on_error=on_error)
-    given: Traits = {"dtypes": (*FLOATS, *COMPLEX), "variants": _VARIANTS, "wrt": (0,), "optional": True, **record}
+    given: Traits = {"dtypes": (*FLOATS, *COMPLEX), "variants": _VARIANTS, "wrt": (0,), **record}
     given["tolerances"] = {
         "float32": (1e-4, 1e-4), "complex64": (1e-4, 1e-4), "float64": (1e-11, 1e-11), "complex128": (1e-11, 1e-11),
     }  # fmt: skip

@@ -57,7 +57,7 @@ def _solve(name: str, *operands: Operand, assume_a: str = "gen", **record: Unpac
         on_error = "raise" if transposed else "nan"
         return linalg.solve(regular, b, is_lower, assume_a=assume_a, transposed=transposed, on_error=on_error)
 
-    given: Traits = {"dtypes": (*FLOATS, *COMPLEX), "variants": _VARIANTS, "wrt": (0, 1), "optional": True, **record}
+    given: Traits = {"dtypes": (*FLOATS, *COMPLEX), "variants": _VARIANTS, "wrt": (0, 1), **record}
     given["tolerances"] = {
         "float32": (1e-4, 1e-4), "complex64": (1e-4, 1e-4), "float64": (1e-11, 1e-11), "complex128": (1e-11, 1e-11),
     }  # fmt: skip

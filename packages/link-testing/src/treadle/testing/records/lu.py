@@ -39,7 +39,7 @@ def _regular(x: Array) -> Array:
 
 
 def _sample(name: str, build: Function, oracle: Function, *operands: Operand, **record: Unpack[Traits]) -> Sample:
-    given: Traits = {"dtypes": (*FLOATS, *COMPLEX), "variants": _VARIANTS, "wrt": (0,), "optional": True, **record}
+    given: Traits = {"dtypes": (*FLOATS, *COMPLEX), "variants": _VARIANTS, "wrt": (0,), **record}
     given["tolerances"] = {
         "float32": (1e-4, 1e-4), "complex64": (1e-4, 1e-4), "float64": (1e-10, 1e-10), "complex128": (1e-10, 1e-10),
     }  # fmt: skip
@@ -77,7 +77,7 @@ SAMPLES: tuple[Sample, ...] = (
     _solve("lu_solve", 0),
     _solve("lu_solve_transposed", 1, order=1),
     Sample("pivot_to_permutation", F, linalg.pivot_to_permutation, lambda _: np.array([3, 2, 0, 1]),
-           (positions(2, 3, 3, 3, dtype="int32"),), dtypes=("int32",), optional=True, variants=("plain", "strided")),
+           (positions(2, 3, 3, 3, dtype="int32"),), dtypes=("int32",), variants=("plain", "strided")),
     Sample("pivot_to_permutation_inverse", F, tt.PivotToPermutations(inverse=True), lambda _: np.array([2, 3, 1, 0]),
-           (positions(2, 3, 3, 3),), dtypes=("int64",), optional=True, variants=("plain",)),
+           (positions(2, 3, 3, 3),), dtypes=("int64",), variants=("plain",)),
 )  # fmt: skip

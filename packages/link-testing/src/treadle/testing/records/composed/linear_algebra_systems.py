@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from treadle.testing.domain import Array
     from treadle.testing.sample import Sample
 
-_apart = partial(apart, "composed.linear_algebra_systems", variants=("plain",), optional=True)
+_apart = partial(apart, "composed.linear_algebra_systems", variants=("plain",))
 _MATRIX = of_shape((3, 3), domain=UNIT)
 _STACK = of_shape((2, 3, 3), domain=UNIT)
 _VECTORS = of_shape((2, 3))
