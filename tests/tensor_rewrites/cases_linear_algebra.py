@@ -113,6 +113,7 @@ SYSTEMS = [
     ),
     Case("solutions_of_one_matrix", lambda v: linalg.solve(v.a, v.right, b_ndim=2), "Solve"),
     Case("solutions_of_one_matrix", lambda v: linalg.solve(v.a, v.z, b_ndim=1), "Solve"),
+    Case("solution_with_rank_one", lambda v: linalg.solve(v.b, tt.outer(v.v, v.w)), "Solve"),
     Case("op_of_expanded", lambda v: linalg.inv(v.a[None]), "MatrixInverse"),
 ]
 
@@ -202,6 +203,8 @@ PRODUCTS = [
     Case("product_of_blocks", lambda v: v.blocks() @ v.blocks(), "BlockDiagonal MatMul MatMul"),
     Case("product_of_kronecker_products", lambda v: v.product() @ v.product(), "MatMul MatMul"),
     Case("product_with_kronecker_product", lambda v: v.product() @ v.rows(6)[:, 0], "MatMul MatMul"),
+    Case("product_with_rank_one", lambda v: v.a @ tt.outer(v.v, v.w), "MatMul"),
+    Case("product_with_rank_one", lambda v: tt.outer(v.v, v.w) @ v.b, "MatMul"),
     Case("transpose_of_symmetric", lambda v: v.said(symmetric=True).T @ v.y, "MatMul"),
     Case("diagonal_of_product", lambda v: tt.trace(v.a @ v.b), ""),
 ]
@@ -369,4 +372,7 @@ LEFT_ALONE: list[tuple[str, Callable[[Any], Any]]] = [
     ("solution_with_diagonal", lambda v: linalg.solve(tt.constant(np.eye(4)), v.y, on_error="raise")),
     ("solution_with_orthogonal", lambda v: linalg.solve(v.said(orthogonal=True), v.y, on_error="raise")),
     ("result_by_cholesky_factor", _raising),
+    ("solution_with_rank_one", lambda v: linalg.solve(v.b, tt.outer(v.v, v.w), on_error="raise")),
+    ("solution_with_rank_one", lambda v: linalg.solve(v.b, v.a * v.v)),
+    ("product_with_rank_one", lambda v: v.a @ (v.b * v.v)),
 ]

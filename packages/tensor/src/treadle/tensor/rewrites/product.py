@@ -205,7 +205,10 @@ def chain_of_products(fgraph: FunctionGraph, node: NodeOf[MatMul]) -> TensorVari
     factors, written = _collected(fgraph, node)
     if len(factors) < 3 or len({x.type.dtype for x in factors}) > 1:
         return None
-    lengths = [factors[0].type.shape[0], *(x.type.shape[1] for x in factors)]
+    # Stacks that are broadcast decide too what a product costs.
+    if len({_is_one_matrix(x) for x in factors}) > 1:
+        return None
+    lengths = [factors[0].type.shape[-2], *(x.type.shape[-1] for x in factors)]
     sizes = [n for n in lengths if n is not None]
     if len(sizes) < len(lengths):
         order = _towards_vector(lengths)
@@ -233,7 +236,7 @@ def _is_inside_chain(fgraph: FunctionGraph, node: TensorNode) -> bool:
 
 
 def _collected(fgraph: FunctionGraph, root: TensorNode) -> tuple[list[TensorVariable], list[_Step]]:
-    """Return the factors of a chain of products of matrices, and the steps in which they are multiplied."""
+    """Return the factors of a chain of products of matrices or stacks, and the steps in which they are multiplied."""
     factors: list[TensorVariable] = []
     steps: list[_Step] = []
     ranges: list[tuple[int, int]] = []
@@ -247,7 +250,7 @@ def _collected(fgraph: FunctionGraph, root: TensorNode) -> tuple[list[TensorVari
             ranges.append((left[0], right[1]))
             continue
         node = made_by(var, MatMul)
-        opened = node is not None and var.type.ndim == 2 and (node is root or is_used_once(fgraph, var))
+        opened = node is not None and (node is root or is_used_once(fgraph, var))
         if node is None or not opened or nodes >= MOST_FACTORS - 1:
             ranges.append((len(factors), len(factors) + 1))
             factors.append(var)
@@ -257,14 +260,25 @@ def _collected(fgraph: FunctionGraph, root: TensorNode) -> tuple[list[TensorVari
     return factors, steps
 
 
+def _is_one_matrix(x: TensorVariable) -> tuple[bool, ...]:
+    """Return along which dimensions of a stack there is one matrix only, as far as is known."""
+    return tuple(n == 1 for n in x.type.shape[:-2])
+
+
 def _towards_vector(sizes: Sequence[int | None]) -> list[_Step] | None:
-    """Return the steps that never multiply two matrices, where one end of a chain is a vector; sizes are unknown."""
+    """Return the steps that multiply matrices only where a product of a column and a row is one; sizes are unknown."""
     n = len(sizes) - 1
-    if sizes[-1] == 1 and sizes[0] != 1:
-        return sorted(((i, i + 1, n) for i in range(n - 1)), key=_length)
-    if sizes[0] == 1 and sizes[-1] != 1:
-        return sorted(((0, j - 1, j) for j in range(2, n + 1)), key=_length)
-    return None
+    if sizes[0] == 1 == sizes[-1]:
+        return None
+    inner = [i for i in range(1, n) if sizes[i] == 1]
+    # A chain around a length of 1 is a column on its left, times a row on its right.
+    ones = inner[:1] or [i for i in (0, n) if sizes[i] == 1]
+    if not ones:
+        return None
+    (at,) = ones
+    left = [(i, i + 1, at) for i in range(at - 1)]
+    right = [(at, j - 1, j) for j in range(at + 2, n + 1)]
+    return sorted([*left, *right, *([(0, at, n)] if inner else [])], key=_length)
 
 
 def _best_order(sizes: Sequence[int]) -> tuple[int, list[_Step]]:

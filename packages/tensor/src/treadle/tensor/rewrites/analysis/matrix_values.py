@@ -21,7 +21,8 @@ def holds(fact: str, var: Constant) -> bool:
     """Whether a fact holds for every matrix of a constant."""
     rule = RULES.value_rule(fact)
     value = np.asarray(var.data)
-    if rule is None or value.size > _MOST_ELEMENTS:
+    # Without elements every fact would hold, and none is of use.
+    if rule is None or not 0 < value.size <= _MOST_ELEMENTS:
         return False
     if fact in _ABOUT_ELEMENTS:
         return rule(value)

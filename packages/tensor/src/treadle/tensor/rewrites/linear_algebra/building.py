@@ -11,14 +11,15 @@ from treadle.tensor.assumption import SpecifyAssumptions
 from treadle.tensor.cholesky import Cholesky
 from treadle.tensor.diagonals import AllocDiag, ExtractDiag
 from treadle.tensor.dimshuffle import expand_dims, matrix_transpose
+from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.int_arithmetic import number, plus
-from treadle.tensor.joining import ARange, eye
+from treadle.tensor.joining import ARange, arange, eye
 from treadle.tensor.linear_systems import Solve
 from treadle.tensor.matrix_op import MatrixOp
 from treadle.tensor.product import MatMul
 from treadle.tensor.reduction import all_, any_, prod, sum_
 from treadle.tensor.rewrites.analysis.facts import facts_of
-from treadle.tensor.rewrites.analysis.predicates import made_by
+from treadle.tensor.rewrites.analysis.predicates import made_by, scalar_name
 from treadle.tensor.rewrites.analysis.stacks import is_adjoint
 from treadle.tensor.rewrites.analysis.symbolic_shapes import shapes_of
 from treadle.tensor.scalar.arithmetic import abs_, sign
@@ -71,6 +72,12 @@ def diagonal_matrix(v: TensorVariable) -> TensorVariable:
 def column(v: TensorVariable) -> TensorVariable:
     """Return vectors as matrices of one column."""
     return expand_dims(v, -1)
+
+
+def selected(a: TensorVariable) -> TensorVariable:
+    """Return which column the 1 of each row is in, of matrices with rows of the identity; they may have no elements."""
+    real = a.real
+    return cast(sum_(real * arange(shape_i(a, a.ndim - 1), dtype=real.dtype), axis=-1), "int64")
 
 
 def scalar_of_matrix(x: TensorVariable) -> TensorVariable:
@@ -169,6 +176,18 @@ def logarithms(d: TensorVariable) -> tuple[TensorVariable, TensorVariable]:
     size = abs_(d)
     signs = d / switch(gt(size, 0), size, np.ones((), size.dtype)) if d.type.numpy_dtype.kind == "c" else sign(d)
     return prod(cast(signs, d.dtype), axis=-1, dtype=d.dtype), sum_(log(size), axis=-1, dtype=size.dtype)
+
+
+def column_and_row(x: TensorVariable) -> tuple[TensorVariable, TensorVariable] | None:
+    """Return the columns and the rows that matrices of rank one are the products of, or None."""
+    node = made_by(x, Elemwise)
+    if node is None or scalar_name(node) != "mul" or len(node.inputs) != 2 or x.ndim < 2:
+        return None
+    a, b = node.inputs
+    for first, second in ((a, b), (b, a)):
+        if first.type.shape[-1] == 1 == second.type.shape[-2] and first.dtype == second.dtype == x.dtype:
+            return None if first.type.shape[-2] == 1 or second.type.shape[-1] == 1 else (first, second)
+    return None
 
 
 def may_fail_silently(op: Op) -> bool:

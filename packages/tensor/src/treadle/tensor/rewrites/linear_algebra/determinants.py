@@ -16,7 +16,7 @@ from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.inverse import MatrixInverse
 from treadle.tensor.joining import arange
 from treadle.tensor.product import MatMul
-from treadle.tensor.reduction import argmax, prod, sum_
+from treadle.tensor.reduction import prod, sum_
 from treadle.tensor.rewrites.analysis.facts import Facts, facts_of
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.predicates import made_by, scalar_name
@@ -30,6 +30,7 @@ from treadle.tensor.rewrites.linear_algebra.building import (
     known_facts,
     logarithms,
     may_fail_silently,
+    selected,
 )
 from treadle.tensor.scalar.arithmetic import add, mul, neg, sign, true_div
 from treadle.tensor.scalar.cast import cast, switch
@@ -74,9 +75,9 @@ def determinant_of_permutation(fgraph: FunctionGraph, node: NodeOf[Det | SLogDet
     """det(p) -> -1 or 1, by the number of pairs that p exchanges, where p is known to be a permutation matrix."""
     a = node.inputs[0]
     facts = known_facts(fgraph)
-    if facts is None or not facts.hold("permutation", a):
+    if facts is None or not facts.hold("permutation", a) or facts.hold("diagonal", a):
         return None
-    at = argmax(a.real, axis=-1)
+    at = selected(a)
     places = arange(shape_i(at, at.ndim - 1))
     exchanged = gt(expand_dims(at, -1), expand_dims(at, -2)) & lt(expand_dims(places, 1), expand_dims(places, 0))
     odd = sum_(exchanged, axis=(-2, -1)) % 2

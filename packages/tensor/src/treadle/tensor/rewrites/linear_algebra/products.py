@@ -14,23 +14,24 @@ from treadle.tensor.gathering import take_along_axis
 from treadle.tensor.joining import concatenate
 from treadle.tensor.matrix_op import MatrixOp
 from treadle.tensor.product import MatMul
-from treadle.tensor.reduction import argmax
 from treadle.tensor.rewrites.analysis.facts import Facts
 from treadle.tensor.rewrites.analysis.matrix_op_facts import kronecker_factors
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
-from treadle.tensor.rewrites.analysis.predicates import made_by
+from treadle.tensor.rewrites.analysis.predicates import is_used_once, made_by
 from treadle.tensor.rewrites.analysis.replacements import if_fits
 from treadle.tensor.rewrites.analysis.stacks import is_adjoint, is_square, transposed
 from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes, shapes_of
 from treadle.tensor.rewrites.linear_algebra.building import (
     as_long_as,
     column,
+    column_and_row,
     cut_along,
     diagonal_matrix,
     diagonal_of,
     identity,
     known_facts,
     matmul,
+    selected,
 )
 from treadle.tensor.rewrites.linear_algebra.systems import NOT_FINITE
 from treadle.tensor.scalar.arithmetic import mul
@@ -89,18 +90,34 @@ def product_with_selection(fgraph: FunctionGraph, node: NodeOf[MatMul]) -> Tenso
         return None
     a, b = node.inputs
     if facts.hold("selection", a) and _is_made_once(a):
-        at = argmax(a.real, axis=-1)
+        at = selected(a)
         return if_fits(node, b[at] if a.ndim == 2 else take_along_axis(b, column(at), -2))
     turned = matrix_transpose(b)
     if not facts.hold("permutation", b) and not (transposed(b) is not None and facts.hold("selection", turned)):
         return None
-    at = argmax(turned.real, axis=-1)
+    at = selected(turned)
     return if_fits(node, a[:, at] if a.ndim == 2 else take_along_axis(a, expand_dims(at, -2), -1))
 
 
 def _is_made_once(x: TensorVariable) -> bool:
     """Whether a matrix with rows of the identity does not come from a product of such, which would be read again."""
     return made_by(x, MatMul) is None
+
+
+@RULES.rule(EARLY_AND_LATE, MatMul, tags=BOTH, needs_graph=True, depth=2, differs=NOT_FINITE)
+def product_with_rank_one(fgraph: FunctionGraph, node: NodeOf[MatMul]) -> TensorVariable | None:
+    """A @ (column * row) -> (a @ column) * row, and so for the other factor."""
+    out = node.outputs[0].type
+    if out.numpy_dtype.kind not in "fc" or out.dtype == "float16" or any(x.dtype != out.dtype for x in node.inputs):
+        return None
+    a, b = node.inputs
+    found = column_and_row(b)
+    if found is not None and is_used_once(fgraph, b) and a.type.shape[-2] != 1:
+        return if_fits(node, mul(matmul(a, found[0]), found[1]))
+    found = column_and_row(a)
+    if found is not None and is_used_once(fgraph, a) and b.type.shape[-1] != 1:
+        return if_fits(node, mul(found[0], matmul(found[1], b)))
+    return None
 
 
 @RULES.rule(EARLY_AND_LATE, MatMul, tags=(*BOTH, "local_block_diag_dot_to_dot_block_diag"), needs_graph=True, depth=3)

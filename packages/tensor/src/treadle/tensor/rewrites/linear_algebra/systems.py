@@ -12,6 +12,7 @@ from treadle.tensor.dimshuffle import DimShuffle, dimshuffle, matrix_transpose, 
 from treadle.tensor.int_arithmetic import number, times
 from treadle.tensor.inverse import MatrixInverse
 from treadle.tensor.linear_systems import Solve
+from treadle.tensor.lu import LUSolve
 from treadle.tensor.product import MatMul
 from treadle.tensor.rewrites.analysis.facts import Facts
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
@@ -24,6 +25,7 @@ from treadle.tensor.rewrites.linear_algebra.building import (
     all_of_last,
     as_long_as,
     column,
+    column_and_row,
     diagonal_of,
     known_facts,
     matmul,
@@ -31,6 +33,7 @@ from treadle.tensor.rewrites.linear_algebra.building import (
     nan_unless,
     needs_no_check,
 )
+from treadle.tensor.scalar.arithmetic import mul
 from treadle.tensor.scalar.cast import cast
 from treadle.tensor.scalar.comparison import neq
 from treadle.tensor.scalar.exponential import sqr
@@ -197,6 +200,21 @@ def solution_with_positive_definite(fgraph: FunctionGraph, node: NodeOf[Solve]) 
     a, b = node.inputs
     factor = Cholesky(True, op.check_finite, op.on_error)(a)
     return if_fits(node, CholeskySolve(True, op.check_finite, op.on_error)(factor, b))
+
+
+@RULES.rule(
+    EARLY_AND_LATE, Solve, SolveTriangular, CholeskySolve, LUSolve, tags=BOTH, needs_graph=True, depth=2,
+    differs=NOT_FINITE,
+)  # fmt: skip
+def solution_with_rank_one(
+    fgraph: FunctionGraph, node: NodeOf[Solve | SolveTriangular | CholeskySolve | LUSolve]
+) -> TensorVariable | None:
+    """solve(a, column * row) -> solve(a, column) * row."""
+    *matrices, b = node.inputs
+    found = column_and_row(b)
+    if found is None or not may_fail_silently(node.op) or not is_used_once(fgraph, b):
+        return None
+    return if_fits(node, mul(node.op(*matrices, found[0]), found[1]))
 
 
 @RULES.rule(
