@@ -106,9 +106,10 @@ class MatrixBody:
     small
         Statements for small matrices of real numbers, in place of `text`: see `small_matrices`. They work on eight
         matrices of a stack at once, or on one.
-    alone, most, least
-        To how many rows and columns one matrix is worked on by them, and those of a stack; and of how many matrices a
-        stack is then at least.
+    alone
+        The condition, in C, for them to work on one matrix too: ``m <= 24``, unless there is none.
+    most, least
+        To how many rows and columns they work on a stack, and of how many matrices it then is at least.
     """
 
     takes: Sequence[Taken]
@@ -119,9 +120,9 @@ class MatrixBody:
     query: str = ""
     before: str = ""
     small: str = ""
-    alone: int = SMALL
+    alone: str = ""
     most: int = SMALL
-    least: int = 2
+    least: int = 4
 
     @property
     def parts(self) -> Sequence[Taken | Made]:
@@ -258,8 +259,7 @@ def _kernel(op: MatrixOp, node: TensorNode, unit: Unit, body: MatrixBody) -> str
     head = "static int @_body(int64_t tr_runs, char *const *tr_p, const int64_t *tr_s) {"
     text = Template("\n".join([body.before, head, *lines])).substitute(words)
     if body.alone and _has_small(op, node, body):
-        few = " && ".join(f"{name} <= {body.alone}" for name in dict.fromkeys(n for core in op.cores[0] for n in core))
-        text += f"\n  if ({few}) {{\n{_small_text(op, node, body, 'one')}\n    return bad != 0;\n  }}"
+        text += f"\n  if ({body.alone}) {{\n{_small_text(op, node, body, 'one')}\n    return bad != 0;\n  }}"
     rest = Template(f"  {body.text}\n  return info;\n}}").substitute(words)
     return f"{text}\n{rest}\n\f{{ return @_body(n, p, s); }}"
 

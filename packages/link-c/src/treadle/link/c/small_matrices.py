@@ -37,7 +37,7 @@ def cleared(a: str, lower: bool) -> str:
 
 def solved(a: str, x: str, lower: bool) -> str:
     """Return the statements that solve A X = B in place by the Cholesky factor of A."""
-    return "\n  ".join(substituted(a, x, lower=lower, transposed=turned) for turned in (not lower, lower))
+    return "\n  ".join(f"{{ {substituted(a, x, lower=lower, transposed=turned)} }}" for turned in (not lower, lower))
 
 
 def substituted(
@@ -53,8 +53,24 @@ def substituted(
     before = "k = 0; k < i; k++" if forward else "k = i + 1; k < m; k++"
     divisor = "" if unit else f" / {a}[i * ({row} + {column})]"
     check = f"for (int i = 0; i < m; i++) bad |= $eq({a}[i * (r_{a} + c_{a})], 0);\n  " if checked and not unit else ""
+    # Four columns of X at a time share what is read of A.
+    names = [f"y{k}" for k in range(4)]
+    reads = ", ".join(f"{y} = own[{k} * c_{x}]" for k, y in enumerate(names))
+    works = " ".join(f"{y} -= f * other[{k} * c_{x}];" for k, y in enumerate(names))
+    keeps = " ".join(f"own[{k} * c_{x}] = {y}{divisor};" for k, y in enumerate(names))
     return f"""\
-{check}for (int j = 0; j < n; j++) for (int {order}) {{
+{check}int left = 0;
+  for (; left + 4 <= n; left += 4) for (int {order}) {{
+    $V *const own = {x} + i * r_{x} + left * c_{x};
+    $V {reads};
+    for (int {before}) {{
+      const $V f = {a}[i * {row} + k * {column}];
+      const $V *const other = {x} + k * r_{x} + left * c_{x};
+      {works}
+    }}
+    {keeps}
+  }}
+  for (int j = left; j < n; j++) for (int {order}) {{
     $V y = {x}[i * r_{x} + j * c_{x}];
     for (int {before}) y -= {a}[i * {row} + k * {column}] * {x}[k * r_{x} + j * c_{x}];
     {x}[i * r_{x} + j * c_{x}] = y{divisor};

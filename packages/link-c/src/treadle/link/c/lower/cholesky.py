@@ -24,6 +24,7 @@ def cholesky(op: Cholesky, node: TensorNode, unit: Unit) -> None:
         routines={"potrf": "cixii"},
         text=f'$potrf("{"U" if op.lower else "L"}", &m, l, &ld_l, &info);',
         small=small_matrices.factored("l", op.lower) + small_matrices.cleared("l", op.lower),
+        alone="m <= 24",
     )
     write_matrices(op, node, unit, body)
 

@@ -31,6 +31,7 @@ _DET = MatrixBody(
     small="$V product = ($V){0} + 1;\n    "
     + small_matrices.eliminated("a", swapped="product = $pick(here, -product, product);")
     + "\n    for (int i = 0; i < m; i++) product *= a[i * (r_a + c_a)];\n    *det = product;",
+    alone="m <= 24",
 )
 _SLOGDET = MatrixBody(
     takes=[Taken("a", "either", writes=True)],
@@ -60,6 +61,7 @@ _SLOGDET = MatrixBody(
     }
     *sign = unit;
     *logarithm = sum;""",
+    alone="m <= 24",
 )
 
 

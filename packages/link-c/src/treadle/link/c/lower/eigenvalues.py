@@ -59,7 +59,6 @@ def of_hermitian(op: Eigh | Eigvalsh, node: TensorNode, unit: Unit) -> None:
         text=f"{_OF_FINITE.format(a=a)}{call}, iwork, &n_iwork, &info);",
         # In a small stack, eigenvectors have LAPACK's signs.
         small=diagonalised("v" if vectors else "a", "w", "v" if vectors else "", op.lower),
-        alone=0,
         most=JACOBI,
         least=32,
     )

@@ -34,6 +34,7 @@ $V copy[m * m + 1];
   """
     + small_matrices.eliminated("copy", x="x")
     + small_matrices.substituted("copy", "x", lower=False),
+    alone="m <= 8",
 )
 
 

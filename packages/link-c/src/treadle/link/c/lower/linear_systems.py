@@ -56,6 +56,7 @@ $getrf(&m, &m, a, &ld_a, pivots, &info);
     @_exchange(x, ld_x, n, pivots, 1, m, 1);
   }""",
     small=small_matrices.eliminated("a", x="x") + small_matrices.substituted("a", "x", lower=False),
+    alone="n == 1 ? m <= 20 : m <= 8",
 )
 
 
@@ -67,6 +68,7 @@ def _positive(lower: bool) -> MatrixBody:
         routines={"potrf": "cixii", **ROUTINES},
         text=f'$potrf("{"U" if lower else "L"}", &m, a, &ld_a, &info);\n  if (!info && m) {{ {" ".join(both)} }}',
         small=small_matrices.factored("a", lower) + small_matrices.solved("a", "x", lower),
+        alone="m <= 8",
     )
 
 

@@ -28,5 +28,7 @@ def solve_triangular(op: SolveTriangular, node: TensorNode, unit: Unit) -> None:
         routines=ROUTINES,
         text=f"{zero}\n  if (!info && m) {substituted('a', 'x', lower=op.lower, unit=op.unit_diagonal, either=True)}",
         small=small_matrices.substituted("a", "x", lower=op.lower, unit=op.unit_diagonal, checked=True),
+        alone="n == 1 ? m <= 24 : m <= 4",
+        most=16,
     )
     write_matrices(op, node, unit, body)
