@@ -65,6 +65,12 @@ def inv(
     ------
     MatrixShapeError
         If the matrices are known not to be square.
+
+    Examples
+    --------
+    >>> inv([[2.0, 0.0], [1.0, 1.0]]).eval()
+    array([[ 0.5,  0. ],
+           [-0.5,  1. ]])
     """
     as_flag("inv: overwrite_a", overwrite_a)
     is_checked, is_lower = as_flag("inv: check_finite", check_finite), as_flag("inv: lower", lower)
@@ -94,6 +100,11 @@ def det(a: TensorLike, overwrite_a: bool = False, check_finite: bool = True) -> 
     ------
     MatrixShapeError
         If the matrices are known not to be square.
+
+    Examples
+    --------
+    >>> round(float(det([[2.0, 1.0], [1.0, 3.0]]).eval()), 12)
+    5.0
     """
     as_flag("det: overwrite_a", overwrite_a)
     as_flag("det: check_finite", check_finite)
@@ -115,6 +126,11 @@ def slogdet(a: TensorLike) -> SlogdetResult:
     ------
     MatrixShapeError
         If the matrices are known not to be square.
+
+    Examples
+    --------
+    >>> slogdet([[0.0, 1.0], [1.0, 0.0]]).sign.eval()
+    array(-1.)
     """
     return SlogdetResult(*SLogDet()(as_square_matrices("slogdet", a)))
 
@@ -136,6 +152,12 @@ def matrix_power(M: TensorLike, n: int) -> TensorVariable:
         If the exponent is no known integer.
     MatrixShapeError
         If the matrices are known not to be square.
+
+    Examples
+    --------
+    >>> matrix_power([[1, 1], [1, 0]], 10).eval()
+    array([[89, 55],
+           [55, 34]])
     """
     exponent = as_integer("matrix_power: n", n)
     checked = as_square_matrices("matrix_power", M)

@@ -108,6 +108,13 @@ def solve(
         If the matrices are not square, or lengths do not fit.
     ArgumentError
         If a choice is none of those above.
+
+    Examples
+    --------
+    >>> solve([[2.0, 1.0], [0.0, 4.0]], [4.0, 8.0]).eval()
+    array([1., 2.])
+    >>> solve([[2.0, 1.0], [1.0, 3.0]], [5.0, 5.0], assume_a="pos").eval()
+    array([2., 1.])
     """
     as_flag("solve: overwrite_a", overwrite_a)
     as_flag("solve: overwrite_b", overwrite_b)
@@ -186,6 +193,13 @@ def lu_factor(
         Whether a matrix with NaN or infinity counts as one without factors.
     on_error
         What becomes of these: ``"nan"`` or ``"raise"`` a `MatrixError`.
+
+    Examples
+    --------
+    >>> factor, pivots = lu_factor([[1.0, 2.0], [2.0, 2.0]])
+    >>> factor.eval(), pivots.eval()
+    (array([[2. , 2. ],
+           [0.5, 1. ]]), array([1, 1], dtype=int32))
     """
     as_flag("lu_factor: overwrite_a", overwrite_a)
     op = LUFactor(as_flag("lu_factor: check_finite", check_finite), as_on_error("lu_factor", on_error))
@@ -229,6 +243,11 @@ def lu_solve(
         If `trans` is something else.
     TensorTypeError
         If the pivots are no integers, or not one for each row.
+
+    Examples
+    --------
+    >>> lu_solve(lu_factor([[2.0, 1.0], [0.0, 4.0]]), [4.0, 8.0]).eval()
+    array([1., 2.])
     """
     as_flag("lu_solve: overwrite_b", overwrite_b)
     pair = as_items("lu_solve: LU_and_pivots", LU_and_pivots)
@@ -285,6 +304,13 @@ def lu(
         Without effect: rewriting decides what is overwritten.
     on_error
         What becomes of matrices without factors: ``"nan"`` or ``"raise"`` a `MatrixError`.
+
+    Examples
+    --------
+    >>> p, low, up = lu([[1.0, 2.0], [2.0, 2.0]], p_indices=True)
+    >>> (low[p] @ up).eval()
+    array([[1., 2.],
+           [2., 2.]])
     """
     as_flag("lu: overwrite_a", overwrite_a)
     op = LU(as_flag("lu: check_finite", check_finite), as_on_error("lu", on_error))
@@ -313,6 +339,11 @@ def pivot_to_permutation(p: TensorLike, inverse: bool = False) -> TensorVariable
     ------
     TensorTypeError
         If the pivots are no integers.
+
+    Examples
+    --------
+    >>> pivot_to_permutation([2, 2, 2]).eval()
+    array([1, 2, 0])
     """
     pivots = as_tensor_variable(p)
     if pivots.ndim == 0 or pivots.type.numpy_dtype.kind not in "iu":
