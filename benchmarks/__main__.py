@@ -40,8 +40,8 @@ NOTES = {
     "missing.",
     "run": "Processor time. The column before the last: hand-written C with -O3 -ffast-math and the C library's vector "
     "functions, its result written over in each call. Last: treadle-C over that, or over the quickest peer where there "
-    "is none. All threads of a process count: JAX keeps some of its own. Not there yet: Gaussian process, Cholesky "
-    "(linear algebra), recurrent network (scan), random numbers. Softmax and logsumexp are a library's own functions "
+    "is none. All threads of a process count: JAX keeps some of its own. Not there yet: recurrent network "
+    "(scan), random numbers. Softmax and logsumexp are a library's own functions "
     "where it has them, and written out where not.",
     "memory": "The peak during a call above arguments and results, in a process that has called the function before, "
     "on small arguments where its lengths are free.",

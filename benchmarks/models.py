@@ -2,45 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from benchmarks import linear_algebra
+from benchmarks.model import Model
+
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-
-@dataclass(frozen=True, slots=True)
-class Model:
-    """One expression to measure.
-
-    Attributes
-    ----------
-    title
-        What the table calls it.
-    values
-        Makes the arguments, from a seeded generator.
-    expression
-        Takes an array module and the arguments; returns the output.
-    slopes
-        Positions of arguments whose gradients are outputs too.
-    step
-        If not 0, these outputs are the arguments after a step down the gradient, of this length.
-    limit
-        Name of a function of `benchmarks.limits` that does the same in C, written by hand.
-    without
-        Systems that are left out, because they cannot run it, or would take minutes to compile.
-    """
-
-    title: str
-    values: Callable[[np.random.Generator], list[Any]]
-    expression: Callable[..., Any]
-    slopes: tuple[int, ...] = ()
-    step: float = 0.0
-    limit: str = ""
-    without: tuple[str, ...] = ()
 
 
 # Elementwise
@@ -251,6 +222,8 @@ COMPILE = {
     "radon": RADON,
     "perceptron": PERCEPTRON,
     "hierarchical": HIERARCHICAL,
+    "process": linear_algebra.PROCESS,
+    "kalman": linear_algebra.KALMAN,
     "long": Model("10,000 elementwise nodes", _normal((3,)), _long, without=("pytensor-C", "pytensor-NUMBA", "torch")),
 }
 CALL = {
@@ -328,6 +301,7 @@ RUN = {
     "perceptron": PERCEPTRON,
     "radon": RADON,
     "hierarchical": HIERARCHICAL,
+    **linear_algebra.MODELS,
 }
 MEMORY = {name: RUN[name] for name in ("seven7", "sum_seven", "softmax", "perceptron")}
 SECTIONS = {"compile": COMPILE, "call": CALL, "run": RUN, "memory": MEMORY}

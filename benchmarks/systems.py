@@ -10,7 +10,7 @@ from benchmarks.limits import compiler, limit
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from benchmarks.models import Model
+    from benchmarks.model import Model
 
 LIMIT = "C by hand"
 # A system's name may end in this: arguments are used unchecked.

@@ -14,7 +14,7 @@ START = time.perf_counter()
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from benchmarks.models import Model
+    from benchmarks.model import Model
 
 
 def per_call(run: Callable[..., Any], values: list[Any], budget: float = 0.6) -> float:
