@@ -63,6 +63,11 @@ def _product() -> Graph:
     return [x, w], [tt.dot(x, w)]
 
 
+def _matrices() -> Graph:
+    x, b = tt.dmatrix("x"), tt.dmatrix("b")
+    return [x, b], [tt.LUSolve()(*tt.LUFactor()(x), b)]
+
+
 def _conditional() -> Graph:
     c, x = tt.bscalar("c"), tt.dvector("x")
     return [c, x], [tt.ifelse(c, tt.exp(x), x[::-1])]
@@ -82,7 +87,7 @@ GRAPHS: dict[str, Callable[[], Graph]] = {
     made.__name__.removeprefix("_"): made
     for made in (
         _elementwise, _composite, _reduction, _fused_reduction, _indexing, _joining, _product, _conditional, _shape,
-        _in_place,
+        _in_place, _matrices,
     )
 }  # fmt: skip
 

@@ -11,12 +11,16 @@ import numpy as np
 import pytest
 
 import treadle.tensor as tt
+from treadle.compile import function
 from treadle.link.c import TABLE
+from treadle.link.c.errors import BackendUnavailableError, ExportError
+from treadle.link.c.lapack import routine
 from treadle.link.c.matrices import Made, MatrixBody, Taken, write_matrices
 from treadle.tensor import MatrixError, MatrixOp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from treadle.link.c.unit import Unit
     from treadle.tensor import TensorNode
@@ -231,6 +235,17 @@ def test_right_sides_are_broadcast(link: Link, rng: np.random.Generator) -> None
     a, right = _positive(rng, 5, 1, 3, 3), rng.normal(size=(1, 4, 3, 2))
     for op in (tt.Solve(), tt.Solve(assume_a="pos")):
         np.testing.assert_allclose(link([x, b], [op(x, b)])(a, right)[0], np.linalg.solve(a, right))
+
+
+def test_program_without_python_lacks_lapack(tmp_path: Path) -> None:
+    x = tt.dmatrix("x")
+    with pytest.raises(ExportError, match=r"Cholesky.*scipy\.linalg\.cython_lapack\.dpotrf"):
+        function([x], tt.Cholesky()(x), mode="C").export(tmp_path)
+
+
+def test_routine_with_other_parameters_is_refused() -> None:
+    with pytest.raises(BackendUnavailableError, match="has the C type"):
+        routine("potrf", "cixi", "float64").address()
 
 
 def test_threads_do_not_share_memory(link: Link, rng: np.random.Generator) -> None:

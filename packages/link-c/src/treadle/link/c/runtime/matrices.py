@@ -35,9 +35,9 @@ static void tr_pack$size(char *place, int64_t ld, const char *from, int64_t r, i
           memcpy(to + i * ld + first, from + i * sr + first * $size, (size_t)(last - first) * $size);
         }
       } else {
-        for (int64_t j = jj; j < right; j++) {
-          const char *p = from + j * sc;
-          for (int64_t i = ii; i < below; i++) to[i * ld + j] = *(const $Type *)(p + i * sr);
+        for (int64_t i = ii; i < below; i++) {
+          const char *p = from + i * sr;
+          for (int64_t j = jj; j < right; j++) to[i * ld + j] = *(const $Type *)(p + j * sc);
         }
       }
     }
