@@ -80,7 +80,8 @@ class MatrixBody:
     variable of one type, no ``break``. Dimensions stand in variables of the names that the op's signature gives them,
     operands and results in those of `takes` and `makes`. ``$T`` is the type code of the first operand's elements,
     ``$R`` that of real numbers of this precision. ``$conj``, ``$re``, ``$abs`` and ``$cabs1`` take the conjugate, the
-    real part, the absolute value of an element, and the sum of those of its parts. A routine is called by
+    real part, the absolute value of an element, and the sum of those of its parts; ``$epsilon`` and ``$tiny`` are the
+    precision, and a number whose reciprocal can be represented. A routine is called by
     ``$lapack_potrf(...)``, which returns its ``info``, or ``$blas_trsm(...)``; ``"U"`` in its arguments is a letter.
 
     The integer ``info`` is 0 at the start. What is not 0 at the end says that there is no result: it becomes NaN, or an
@@ -127,6 +128,7 @@ class _Words(dict[str, str]):
             re=f"re_{t}" if is_complex else "",
             abs=f"size_{t}" if is_complex else "fabs",
             cabs1=f"cabs1_{t}" if is_complex else "fabs",
+            tiny="1e-37" if r == "f4" else "1e-307",
             epsilon="1.1920928955078125e-07" if r == "f4" else "2.220446049250313e-16",
         )
 

@@ -58,9 +58,16 @@ def elimination(a: str, columns: str = "", pivots: str = "") -> list[str]:
         "        singular = 1",
         "    else:",
         f"        pivot = {a}[k * m + k]",
+        # As LAPACK does, by the reciprocal where that can be represented.
+        "        if most > $tiny:",
+        "            pivot = $T(1) / pivot",
+        "            for i in range(k + 1, m):",
+        f"                {a}[i * m + k] = {a}[i * m + k] * pivot",
+        "        else:",
+        "            for i in range(k + 1, m):",
+        f"                {a}[i * m + k] = {a}[i * m + k] / pivot",
         "        for i in range(k + 1, m):",
-        f"            factor = {a}[i * m + k] / pivot",
-        f"            {a}[i * m + k] = factor",
+        f"            factor = {a}[i * m + k]",
         "            for j in range(k + 1, m):",
         f"                {a}[i * m + j] = {a}[i * m + j] - factor * {a}[k * m + j]",
     ]
