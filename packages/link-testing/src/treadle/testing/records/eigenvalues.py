@@ -47,7 +47,7 @@ def _of_pair(xp: Any, a: Any, b: Any) -> tuple[Any, Any]:
 def _sample(
     name: str, make: Any, *operands: Any, options: Any = None, own: Any = None, **record: Unpack[Traits]
 ) -> Sample:
-    given: Traits = {"dtypes": (*FLOATS, *COMPLEX), "variants": _VARIANTS, "wrt": (0,), "optional": True, **record}
+    given: Traits = {"dtypes": (*FLOATS, *COMPLEX), "variants": _VARIANTS, "wrt": (0,), **record}
     given["tolerances"] = {
         "float32": (1e-4, 1e-4), "complex64": (1e-4, 1e-4), "float64": (1e-10, 1e-10), "complex128": (1e-10, 1e-10),
     }  # fmt: skip
@@ -64,7 +64,7 @@ SAMPLES: tuple[Sample, ...] = (
     _sample("eigh", _hermitian),
     _sample("eigh_upper", _hermitian, _MATRIX, options={"UPLO": "U"}, own=_RAISE, **_ALONE),
     Sample("eigh_generalised", F, partial(_of_pair, tt.linalg), partial(_of_pair, scipy.linalg), (_STACK, _MATRIX),
-           dtypes=("float64", "complex128"), wrt=(0, 1), variants=("plain",), kinds=COMPOSED, optional=True),
+           dtypes=("float64", "complex128"), wrt=(0, 1), variants=("plain",), kinds=COMPOSED),
     _sample("eigvalsh", lambda xp, x: xp.eigvalsh(x + _APART), order=1),
     _sample("eigvalsh_upper", lambda xp, x, **options: xp.eigvalsh(x + _APART, UPLO="U", **options), _MATRIX,
             own=_RAISE, **_ALONE),
