@@ -80,6 +80,10 @@ def _symmetric(v: Variables) -> Any:
     return v.a @ v.a.T
 
 
+def _of_three(x: Any) -> Any:
+    return tt.tril(tt.triu(x, -1), 1)
+
+
 SYSTEMS = [
     Case("product_with_inverse", lambda v: linalg.inv(v.a) @ v.y, "Solve"),
     Case("product_with_inverse", lambda v: v.z @ linalg.inv(v.a), "Solve"),
@@ -114,6 +118,7 @@ SYSTEMS = [
     Case("solutions_of_one_matrix", lambda v: linalg.solve(v.a, v.right, b_ndim=2), "Solve"),
     Case("solutions_of_one_matrix", lambda v: linalg.solve(v.a, v.z, b_ndim=1), "Solve"),
     Case("solution_with_rank_one", lambda v: linalg.solve(v.b, tt.outer(v.v, v.w)), "Solve"),
+    Case("solution_with_bands", lambda v: linalg.solve(_of_three(v.b), v.y), "SolveBanded"),
     Case("op_of_expanded", lambda v: linalg.inv(v.a[None]), "MatrixInverse"),
 ]
 
@@ -375,4 +380,6 @@ LEFT_ALONE: list[tuple[str, Callable[[Any], Any]]] = [
     ("solution_with_rank_one", lambda v: linalg.solve(v.b, tt.outer(v.v, v.w), on_error="raise")),
     ("solution_with_rank_one", lambda v: linalg.solve(v.b, v.a * v.v)),
     ("product_with_rank_one", lambda v: v.a @ (v.b * v.v)),
+    ("solution_with_bands", lambda v: linalg.solve(tt.tril(tt.triu(v.b, -1), 2), v.y)),
+    ("solution_with_bands", lambda v: linalg.solve(_of_three(v.c), v.rows(3))),
 ]

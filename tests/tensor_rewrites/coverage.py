@@ -7,6 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 import treadle.tensor as tt
+from tests.tensor_rewrites import cases_linear_algebra
 from tests.tensor_rewrites.cases import CASES, Variables
 from tests.tensor_rewrites.graphs import EVERYTHING, rewrite
 from treadle.graph import explicit_graph_inputs
@@ -27,6 +28,7 @@ def hits() -> Counter[str]:
     """Return how often each rule and pass fires on the cases, each rewritten without and with fusion."""
     found: Counter[str] = Counter(dict.fromkeys(_usual_rules(), 0))
     expressions = [case.build(Variables()) for case in CASES]
+    expressions += [case.build(cases_linear_algebra.Variables()) for case in cases_linear_algebra.CASES]
     # What no case of a single rule has: a value computed from constants late, a stretch with a sum on top, a sum of
     # products.
     v = Variables()

@@ -7,10 +7,14 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from treadle.rewrite import Phase, RuleSet
+from treadle.tensor.banded import SolveBanded
+from treadle.tensor.broadcasting import zeros_like
 from treadle.tensor.cholesky import Cholesky, CholeskySolve
+from treadle.tensor.diagonals import ExtractDiag
 from treadle.tensor.dimshuffle import DimShuffle, dimshuffle, matrix_transpose, shape_padleft
 from treadle.tensor.int_arithmetic import number, times
 from treadle.tensor.inverse import MatrixInverse
+from treadle.tensor.joining import concatenate, stack
 from treadle.tensor.linear_systems import Solve
 from treadle.tensor.lu import LUSolve
 from treadle.tensor.product import MatMul
@@ -276,3 +280,27 @@ def _expanded(x: TensorVariable) -> TensorVariable | None:
     if view is None or not view.op.adds_in_front_only or view.inputs[0].ndim != 2:
         return None
     return view.inputs[0]
+
+
+# From this length on, taking the diagonals out pays.
+_SHORTEST_BANDED = 16
+
+
+@RULES.rule(
+    Phase.SPECIALIZE, Solve, tags=("fast_run",), needs_graph=True, depth=6, after=("solution_with_positive_definite",)
+)
+def solution_with_bands(fgraph: FunctionGraph, node: NodeOf[Solve]) -> TensorVariable | None:
+    """solve(a, b) -> solve_banded(diagonals of a, b), where only the next diagonals on both sides are not 0."""
+    facts = known_facts(fgraph)
+    op = node.op
+    a, b = node.inputs
+    n = a.type.shape[-1]
+    if facts is None or op.assume_a != "gen" or (n is not None and n < _SHORTEST_BANDED):
+        return None
+    if not facts.hold("tridiagonal", a) or facts.hold("positive_definite", a):
+        return None
+    above, below = (ExtractDiag(k, a.ndim - 2, a.ndim - 1)(a) for k in (1, -1))
+    none = zeros_like(diagonal_of(a)[..., :1])
+    diagonals = [concatenate([none, above], axis=-1), diagonal_of(a), concatenate([below, none], axis=-1)]
+    made = SolveBanded(1, 1, op.check_finite, op.on_error)(stack(diagonals, axis=-2), b)
+    return if_fits(node, made)
