@@ -47,7 +47,7 @@ def _riccati(solve: Function) -> Function:
 
 
 def _equation(name: str, build: Function, oracle: Function, *operands: Operand, **record: Unpack[Traits]) -> Sample:
-    given: Traits = {"dtypes": (*FLOATS, *COMPLEX), "variants": _VARIANTS, "optional": True, **record}
+    given: Traits = {"dtypes": (*FLOATS, *COMPLEX), "variants": _VARIANTS, **record}
     given["tolerances"] = {
         "float32": (1e-3, 1e-4), "complex64": (1e-3, 1e-4), "float64": (1e-11, 1e-11), "complex128": (1e-11, 1e-11),
     }  # fmt: skip

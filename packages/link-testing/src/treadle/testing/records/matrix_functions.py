@@ -27,7 +27,7 @@ _MATRICES = of_shape((2, 3, 3), empty=(2, 0, 0), domain=UNIT)
 
 
 def _function(name: str, build: Function, oracle: Function, *operands: Operand, **record: Unpack[Traits]) -> Sample:
-    given: Traits = {"dtypes": (*FLOATS, *COMPLEX), "variants": _VARIANTS, "wrt": (0,), "optional": True, **record}
+    given: Traits = {"dtypes": (*FLOATS, *COMPLEX), "variants": _VARIANTS, "wrt": (0,), **record}
     given["tolerances"] = {
         "float32": (1e-4, 1e-5), "complex64": (1e-4, 1e-5), "float64": (1e-10, 1e-11), "complex128": (1e-10, 1e-11),
     }  # fmt: skip
@@ -61,6 +61,7 @@ SAMPLES: tuple[Sample, ...] = (
         tt.linalg.logm,
         _in_dtype(np.vectorize(linalg.logm, signature=_BATCH_OF_ONE)),
         _PRINCIPAL,
+        dtypes=(*FLOATS, "complex128"),
         wrt=(),
         variants=("plain",),
     ),
