@@ -123,11 +123,16 @@ static int tr_fused(tr_var *v, const int *ix, int nin, int nout, int nd, uint64_
     for (o = 0; o < t.ops; o++) t.s[c][0][o] = 0;
   }
   if (t.inner < 0) t.inner = 1;
-  const int c = t.inner;
   /* Long tiles: of kept elements, so that rows are run through in long pieces. They fit a first-level cache. */
   tile = 2048;
   while (tile * words * reduced > 4096) tile /= 2;
   tr_make_plan(&t, tile, &l);
+  /* Few elements are reduced to one: kept ones, which are more, are run through instead. Stored ones need their order. */
+  if (t.inner && !l.joined && reduced == nout && t.n[1][0] <= 16 && t.n[0][0] > t.n[1][0]) {
+    t.inner = 0;
+    tr_make_plan(&t, tile, &l);
+  }
+  const int c = t.inner;
   const int64_t span = tile * words;
   do {
     for (int64_t j = 0; j < l.jn; j += l.jt) {
