@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treadle.config import lazy_module
-from treadle.graph import graph_replace, static_op
+from treadle.graph import static_op
 from treadle.tensor.broadcasting import broadcast_to, zeros_like
 from treadle.tensor.conversion import constant, tensors
 from treadle.tensor.diagonals import AllocDiag, diagonal
@@ -22,7 +22,7 @@ from treadle.tensor.fields import fix_integers
 from treadle.tensor.joining import arange, concatenate
 from treadle.tensor.linear_systems import Solve
 from treadle.tensor.lu import LUFactor, LUSolve
-from treadle.tensor.matrix_op import REAL_OF, MatrixOp, as_on_error, require_finite
+from treadle.tensor.matrix_op import REAL_OF, MatrixOp, as_on_error, pullback_of_parts, require_finite
 from treadle.tensor.product import stacked_term
 from treadle.tensor.reduction import min_, sum_
 from treadle.tensor.scalar.arithmetic import add, maximum, minimum, mul, neg, sub
@@ -39,10 +39,8 @@ if TYPE_CHECKING:
     from scipy.linalg import lapack
 
     from treadle.graph import Apply, Variable
-    from treadle.tensor import derivatives
     from treadle.tensor.variable import TensorLike, TensorVariable
 else:
-    derivatives = lazy_module("treadle.tensor.derivatives")
     lapack = lazy_module("scipy.linalg.lapack")
 
 __all__ = ["LUFactorTridiagonal", "SolveBanded", "SolveHermitianBanded", "SolveLUFactorTridiagonal"]
@@ -225,7 +223,7 @@ class LUFactorTridiagonal(MatrixOp):
     ) -> Sequence[Variable | None]:
         """Go back through the factors of the whole matrix."""
         del outputs
-        return _through_whole(self, inputs, [0, 1, 2], cotangents[:4])
+        return pullback_of_parts(self, inputs, cotangents[:4], [0, 1, 2])
 
 
 @static_op
@@ -312,25 +310,13 @@ class SolveLUFactorTridiagonal(MatrixOp):
         *factors, pivots, b = tensors(inputs)
         turned = replace(self, transposed=not self.transposed)
         by_b = turned(*(x.conj() for x in factors), pivots, cotangents[0])
-        return [*_through_whole(self, inputs, [0, 1, 2, 3], cotangents), None, stacked_term(by_b, b)]
+        return [*pullback_of_parts(self, inputs, cotangents, [0, 1, 2, 3]), None, stacked_term(by_b, b)]
 
 
 def _check_shorter(op: MatrixOp, diagonal: np.ndarray, n: int, less: int) -> None:
     if diagonal.size != max(n - less, 0):
         msg = f"{op}: a diagonal beside the main one, of length {n}, must be {less} shorter, got {diagonal.size}."
         raise ShapeError(msg)
-
-
-def _through_whole(
-    op: MatrixOp, inputs: Sequence[Variable], wrt: Sequence[int], cotangents: Sequence[Variable]
-) -> list[Variable]:
-    """Return what flows back to some inputs through the graph that an op stands for."""
-    own = [x.type.make_variable() for x in inputs]
-    made = (op.decompose(*own) or [])[: len(cotangents)]
-    flowing = [x.type.make_variable() for x in cotangents]
-    found = derivatives.pullback(made, [own[i] for i in wrt], flowing, disconnected_inputs="ignore")
-    given = dict(zip([*own, *flowing], [*inputs, *cotangents], strict=True))
-    return list(graph_replace(found, given, strict=False))
 
 
 def _inside(ab: np.ndarray, above: int) -> np.ndarray:

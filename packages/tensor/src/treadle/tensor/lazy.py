@@ -17,7 +17,7 @@ LAZY = {
     "block_diagonal": "BlockDiagonal",
     "blockwise": "Blockwise",
     "calculus": "cumulative_trapezoid diff ediff1d gradient trapezoid",
-    "cholesky": "Cholesky CholeskySolve",
+    "cholesky": "Cholesky CholeskyPullback CholeskySolve",
     "closeness": "allclose array_equal array_equiv isclose nan_to_num unwrap",
     "common_shapes": "broadcast_arrays broadcast_shape broadcast_shapes",
     "compiled_loops": "CompiledLoopError compiled_loop",

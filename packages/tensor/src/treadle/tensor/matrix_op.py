@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from treadle.config import lazy_module, text_of
+from treadle.graph import graph_replace
 from treadle.tensor.arguments import as_choice
 from treadle.tensor.broadcasting import broadcast_static
 from treadle.tensor.conversion import as_tensor_variable
@@ -23,13 +24,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import Apply, Type, Variable
-    from treadle.tensor import batching
+    from treadle.tensor import batching, derivatives
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variable import TensorLike, TensorNode, TensorVariable
 
     Cores = tuple[tuple[str, ...], ...]
 else:
     batching = lazy_module("treadle.tensor.batching")
+    derivatives = lazy_module("treadle.tensor.derivatives")
 
 __all__ = ["MatrixOp"]
 
@@ -378,3 +380,25 @@ def _computed(dtype: np.dtype) -> np.dtype:
     if dtype.kind in "biu":
         return np.dtype("float64")
     return np.dtype("float32") if dtype == np.float16 else dtype
+
+
+def pullback_of_parts(
+    op: MatrixOp, inputs: Sequence[Variable], cotangents: Sequence[Variable], wrt: Sequence[int]
+) -> list[Variable]:
+    """Return what flows back to some inputs through the graph that `op.decompose` gives.
+
+    The graph is made of new variables: where one input is computed from another, nothing flows through that.
+
+    Parameters
+    ----------
+    op, inputs, cotangents
+        Of the node; there are as many cotangents as outputs are differentiated.
+    wrt
+        Positions of the inputs.
+    """
+    own = [x.type.make_variable() for x in inputs]
+    made = (op.decompose(*own) or [])[: len(cotangents)]
+    flowing = [x.type.make_variable() for x in cotangents]
+    found = derivatives.pullback(made, [own[i] for i in wrt], flowing, disconnected_inputs="ignore")
+    given = dict(zip([*own, *flowing], [*inputs, *cotangents], strict=True))
+    return list(graph_replace(found, given, strict=False))

@@ -10,13 +10,12 @@ from treadle.graph import composed, static_op
 from treadle.tensor.arguments import as_choice
 from treadle.tensor.broadcasting import is_zeros
 from treadle.tensor.conversion import cotangent_of, tensors
-from treadle.tensor.derivatives import Lop
 from treadle.tensor.dimshuffle import expand_dims
 from treadle.tensor.errors import ShapeError
 from treadle.tensor.gathering import take_along_axis
 from treadle.tensor.joining import concatenate, eye
 from treadle.tensor.lazy import lazy_scipy_module
-from treadle.tensor.matrix_op import REAL_OF, MatrixOp, as_on_error, require_finite
+from treadle.tensor.matrix_op import REAL_OF, MatrixOp, as_on_error, pullback_of_parts, require_finite
 from treadle.tensor.product import adjoint, matmul
 from treadle.tensor.scalar.arithmetic import minimum, mul
 from treadle.tensor.shape import shape_i
@@ -207,5 +206,4 @@ class HouseholderProduct(MatrixOp):
     ) -> Sequence[Variable | None]:
         """Differentiate the block form of `decompose`."""
         del outputs
-        terms: list[Variable | None] = Lop(self.decompose(*inputs)[0], list(inputs), cotangents[0])
-        return terms
+        return pullback_of_parts(self, inputs, cotangents, [0, 1])

@@ -40,6 +40,33 @@ def solved(a: str, x: str, lower: bool) -> str:
     return "\n  ".join(f"{{ {substituted(a, x, lower=lower, transposed=turned)} }}" for turned in (not lower, lower))
 
 
+def pulled_back(a: str, g: str, lower: bool) -> str:
+    """Return the statements that put the gradient by a matrix in the place of that by its Cholesky factor A.
+
+    The steps of the factorisation, backwards (I. Murray, Differentiation of the Cholesky decomposition, 2016).
+    """
+    row, column = (f"r_{a}", f"c_{a}") if lower else (f"c_{a}", f"r_{a}")
+    grow, gcolumn = (f"r_{g}", f"c_{g}") if lower else (f"c_{g}", f"r_{g}")
+    return f"""\
+for (int j = m - 1; j >= 0; j--) {{
+    const $V *const own = {a} + j * {row};
+    $V *const by_own = {g} + j * {grow}, inverse = 1 / own[j * {column}], y = by_own[j * {gcolumn}];
+    for (int i = j + 1; i < m; i++) {{
+      const $V *const next = {a} + i * {row};
+      $V *const by_next = {g} + i * {grow}, x = by_next[j * {gcolumn}] * inverse;
+      by_next[j * {gcolumn}] = x;
+      y -= next[j * {column}] * x;
+      for (int k = 0; k < j; k++) {{
+        by_own[k * {gcolumn}] -= x * next[k * {column}];
+        by_next[k * {gcolumn}] -= x * own[k * {column}];
+      }}
+    }}
+    y *= inverse;
+    for (int k = 0; k < j; k++) by_own[k * {gcolumn}] -= y * own[k * {column}];
+    by_own[j * {gcolumn}] = y / 2;
+  }}"""
+
+
 def substituted(
     a: str, x: str, *, lower: bool, transposed: bool = False, unit: bool = False, checked: bool = False
 ) -> str:

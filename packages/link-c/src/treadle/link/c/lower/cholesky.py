@@ -8,11 +8,61 @@ from treadle.link.c import small_matrices
 from treadle.link.c.matrices import Made, MatrixBody, Taken, write_matrices
 from treadle.link.c.substitution import ROUTINES, substituted
 from treadle.link.c.table import TABLE
-from treadle.tensor import Cholesky, CholeskySolve
+from treadle.tensor import Cholesky, CholeskyPullback, CholeskySolve
 
 if TYPE_CHECKING:
     from treadle.link.c.unit import Unit
     from treadle.tensor import TensorNode
+
+# Rows that the factorisation is gone back through together.
+_BLOCK = 32
+_BACK = """\
+static void @_back(const $T *a, int64_t la, $T *g, int64_t lg, int m) {
+  for (int j = m - 1; j >= 0; j--) {
+    const $T *const own = a + j * la;
+    $T *const by_own = g + j * lg, inverse = 1 / own[j], y = by_own[j];
+    for (int i = j + 1; i < m; i++) {
+      const $T *const next = a + i * la;
+      $T *const by_next = g + i * lg, x = by_next[j] * inverse;
+      by_next[j] = x;
+      y -= next[j] * x;
+#pragma omp simd
+      for (int k = 0; k < j; k++) {
+        by_own[k] -= x * next[k];
+        by_next[k] -= x * own[k];
+      }
+    }
+    y *= inverse;
+    for (int k = 0; k < j; k++) by_own[k] -= y * own[k];
+    by_own[j] = y / 2;
+  }
+}
+"""
+# To BLAS the memory of a matrix is its transpose. Of the rows from j to k: D is the factor's square on the diagonal, R
+# what stands left of it, C below it, and B below R.
+_BACK_BY_BLOCKS = f"""\
+for (int k = m; k > 0; k -= {_BLOCK}) {{
+    $T one = 1, minus = -1, both[{_BLOCK} * {_BLOCK}];
+    int j = k > {_BLOCK} ? k - {_BLOCK} : 0, rows = k - j, below = m - k;
+    $T *const r = l + (int64_t)j * ld_l, *const d = r + j, *const b = l + (int64_t)k * ld_l, *const c = b + j;
+    $T *const by_r = g + (int64_t)j * ld_g, *const by_d = by_r + j;
+    $T *const by_b = g + (int64_t)k * ld_g, *const by_c = by_b + j;
+    if (below) {{
+      $trsm("L", "U", "N", "N", &rows, &below, &one, d, &ld_l, by_c, &ld_g);
+      $gemm("N", "T", &rows, &rows, &below, &minus, c, &ld_l, by_c, &ld_g, &one, by_d, &ld_g);
+      for (int i = 0; i < rows; i++) for (int n = i + 1; n < rows; n++) by_d[(int64_t)i * ld_g + n] = 0;
+      if (j) {{
+        $gemm("N", "N", &j, &below, &rows, &minus, r, &ld_l, by_c, &ld_g, &one, by_b, &ld_g);
+        $gemm("N", "T", &j, &rows, &below, &minus, b, &ld_l, by_c, &ld_g, &one, by_r, &ld_g);
+      }}
+    }}
+    @_back(d, ld_l, by_d, ld_g, rows);
+    if (j) {{
+      for (int i = 0; i < rows; i++) for (int n = 0; n < rows; n++)
+        both[i * rows + n] = by_d[(int64_t)i * ld_g + n] + by_d[(int64_t)n * ld_g + i];
+      $gemm("N", "N", &j, &rows, &rows, &minus, r, &ld_l, both, &rows, &one, by_r, &ld_g);
+    }}
+  }}"""
 
 
 @TABLE.register(Cholesky)
@@ -25,6 +75,21 @@ def cholesky(op: Cholesky, node: TensorNode, unit: Unit) -> None:
         text=f'$potrf("{"U" if op.lower else "L"}", &m, l, &ld_l, &info);',
         small=small_matrices.factored("l", op.lower) + small_matrices.cleared("l", op.lower),
         alone="m <= 24",
+    )
+    write_matrices(op, node, unit, body)
+
+
+@TABLE.register(CholeskyPullback)
+def cholesky_pullback(op: CholeskyPullback, node: TensorNode, unit: Unit) -> None:
+    """Write the factorisation's steps backwards, by blocks; an upper triangle is read by columns, as a lower one."""
+    half, order = ("lower", "rows") if op.lower else ("upper", "columns")
+    body = MatrixBody(
+        takes=[Taken("l", order, half=half), Taken("ct", order, into=0, half=half)],
+        makes=[Made("g", order)],
+        routines={"blas:trsm": "cccciixxixi", "blas:gemm": "cciiixxixixxi"},
+        before=_BACK,
+        text=_BACK_BY_BLOCKS,
+        small=small_matrices.pulled_back("l", "g", op.lower) + small_matrices.cleared("g", op.lower),
     )
     write_matrices(op, node, unit, body)
 

@@ -127,7 +127,7 @@ static int tr_fused(tr_var *v, const int *ix, int nin, int nout, int nd, uint64_
   tile = 2048;
   while (tile * words * reduced > 4096) tile /= 2;
   tr_make_plan(&t, tile, &l);
-  /* Few elements are reduced to one: kept ones, which are more, are run through instead. Stored ones need their order. */
+  /* Few elements make one: kept ones, which are more, are run through instead. Stored results need their order. */
   if (t.inner && !l.joined && reduced == nout && t.n[1][0] <= 16 && t.n[0][0] > t.n[1][0]) {
     t.inner = 0;
     tr_make_plan(&t, tile, &l);

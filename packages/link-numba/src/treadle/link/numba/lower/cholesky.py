@@ -8,7 +8,7 @@ from treadle.link.numba.lower.triangular import substitution
 from treadle.link.numba.matrices import SMALL, Made, MatrixBody, Taken, write_matrices
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.unit import indented
-from treadle.tensor import Cholesky, CholeskySolve
+from treadle.tensor import Cholesky, CholeskyPullback, CholeskySolve
 
 if TYPE_CHECKING:
     from treadle.link.numba.writer import GraphWriter
@@ -60,6 +60,47 @@ def lower_cholesky(op: Cholesky, node: TensorNode, writer: GraphWriter) -> None:
     taken = Taken("a", into=0, half="lower" if op.lower else "upper")
     body = MatrixBody(takes=[taken], makes=[Made("l")], text=factorisation("l", lower=op.lower))
     write_matrices(op, node, writer, body)
+
+
+# For small matrices the steps of the factorisation, backwards (I. Murray, Differentiation of the Cholesky
+# decomposition, 2016); else its formula with inverses, of a symmetric matrix in place. BLAS sees transposes.
+_BACK = f"""\
+if m > {SMALL}:
+    $blas_trmm("R", "U", "T", "N", m, m, $T(1), l, m, g, m)
+    for i in range(m):
+        for j in range(i):
+            g[j * m + i] = g[i * m + j]
+    $blas_trsm("L", "U", "N", "N", m, m, $T(1), l, m, g, m)
+    $blas_trsm("R", "U", "T", "N", m, m, $T(1), l, m, g, m)
+    for i in range(m):
+        g[i * m + i] = g[i * m + i] / $T(2)
+        for j in range(i):
+            g[j * m + i] = $T(0)
+else:
+    for back in range(m):
+        j = m - 1 - back
+        d = $T(1) / l[j * m + j]
+        y = g[j * m + j]
+        for i in range(j + 1, m):
+            x = g[i * m + j] * d
+            g[i * m + j] = x
+            y = y - l[i * m + j] * x
+            for k in range(j):
+                g[j * m + k] = g[j * m + k] - x * l[i * m + k]
+                g[i * m + k] = g[i * m + k] - x * l[j * m + k]
+        y = y * d
+        for k in range(j):
+            g[j * m + k] = g[j * m + k] - y * l[j * m + k]
+        g[j * m + j] = y / $T(2)
+"""
+
+
+@TABLE.register(CholeskyPullback)
+def lower_cholesky_pullback(op: CholeskyPullback, node: TensorNode, writer: GraphWriter) -> None:
+    """Go back through the factorisation in place; an upper triangle is read by columns, as a lower one."""
+    half, order = ("lower", "rows") if op.lower else ("upper", "columns")
+    takes = [Taken("l", order, half=half), Taken("ct", order, into=0, half=half)]
+    write_matrices(op, node, writer, MatrixBody(takes=takes, makes=[Made("g", order)], text=_BACK))
 
 
 @TABLE.register(CholeskySolve)
