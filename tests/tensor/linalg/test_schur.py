@@ -145,5 +145,5 @@ def test_forms_have_no_gradient() -> None:
 )
 def test_backends_without_a_form_say_what_would_help(mode: str, build: Callable[[Any], Any]) -> None:
     x = tt.dmatrix("x")
-    with pytest.raises(LoweringError, match=r"(?s)has no .*Schur form.*ompile the function with mode C or VM"):
+    with pytest.raises(LoweringError, match=r"(?s)has no .*Schur form.*ompile the function with mode C, NUMBA or VM"):
         function([x], list(build(x)), mode=mode)

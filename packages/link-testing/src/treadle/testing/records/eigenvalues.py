@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.linalg
@@ -14,9 +14,14 @@ from treadle.testing.records.structured import of_shape
 from treadle.testing.sample import COMPOSED, FLOATS, INTEGERS, Sample
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import ModuleType
     from typing import Unpack
 
-    from treadle.testing.sample import Traits
+    from treadle.testing.domain import Array
+    from treadle.testing.sample import Function, Operand, Traits
+
+    Options = Mapping[str, object] | None
 
 F = "eigenvalues"
 COMPLEX = ("complex64", "complex128")
@@ -28,24 +33,29 @@ _MATRIX = of_shape((3, 3), domain=SMALL)
 _APART = np.diag([-3, 1, 6]).astype("int8")
 
 
-def _hermitian(xp: Any, x: Any, **options: Any) -> tuple[Any, Any]:
+def _hermitian(xp: ModuleType, x: Array, **options: object) -> tuple[Array, Array]:
     w, v = xp.eigh(x + _APART, **options)
     return w, (v * w[..., None, :] ** 2) @ v.conj().swapaxes(-1, -2)
 
 
-def _square(xp: Any, x: Any, **options: Any) -> tuple[Any, Any]:
+def _square(xp: ModuleType, x: Array, **options: object) -> tuple[Array, Array]:
     w, v = xp.eig(x + _APART, **options)
     # NumPy returns real numbers where all are.
     return w + 0j, (v * v.conj()).real
 
 
-def _of_pair(xp: Any, a: Any, b: Any) -> tuple[Any, Any]:
+def _of_pair(xp: ModuleType, a: Array, b: Array) -> tuple[Array, Array]:
     w, v = xp.eigh(a + _APART, b + 8 * np.eye(3, dtype="int8"), lower=False, type=2)
     return w, abs(v)
 
 
 def _sample(
-    name: str, make: Any, *operands: Any, options: Any = None, own: Any = None, **record: Unpack[Traits]
+    name: str,
+    make: Function,
+    *operands: Operand,
+    options: Options = None,
+    own: Options = None,
+    **record: Unpack[Traits],
 ) -> Sample:
     given: Traits = {"dtypes": (*FLOATS, *COMPLEX), "variants": _VARIANTS, "wrt": (0,), **record}
     given["tolerances"] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import scipy.linalg
 
@@ -13,9 +13,14 @@ from treadle.testing.records.structured import of_shape
 from treadle.testing.sample import FLOATS, INTEGERS, Sample
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import ModuleType
     from typing import Unpack
 
-    from treadle.testing.sample import Traits
+    from treadle.testing.domain import Array
+    from treadle.testing.sample import Function, Operand, Traits
+
+    Options = Mapping[str, object] | None
 
 F = "schur"
 LEFT_OUT = dict.fromkeys((tt.QZ, tt.RealToComplexSchur, tt.Schur), ("bool", *INTEGERS))
@@ -24,28 +29,28 @@ _STACK = of_shape((2, 3, 3), domain=SMALL)
 _MATRIX = of_shape((3, 3), domain=SMALL)
 
 
-def _schur(xp: Any, a: Any, **options: Any) -> tuple[Any, ...]:
+def _schur(xp: ModuleType, a: Array, **options: object) -> tuple[Array, ...]:
     t, z, *count = xp.schur(a, **options)
     return abs(t), z @ t @ z.conj().swapaxes(-1, -2), *count
 
 
-def _complex_schur(xp: Any, a: Any) -> tuple[Any, Any]:
+def _complex_schur(xp: ModuleType, a: Array) -> tuple[Array, Array]:
     t, z = xp.rsf2csf(*xp.schur(a))
     return abs(t), z @ t @ z.conj().swapaxes(-1, -2)
 
 
-def _qz(xp: Any, a: Any, b: Any, **options: Any) -> tuple[Any, ...]:
+def _qz(xp: ModuleType, a: Array, b: Array, **options: object) -> tuple[Array, ...]:
     s, t, q, z = xp.qz(a, b, **options)
     back = z.conj().swapaxes(-1, -2)
     return abs(s), abs(t), q @ s @ back, q @ t @ back
 
 
-def _ordqz(xp: Any, a: Any, b: Any, **options: Any) -> tuple[Any, ...]:
+def _ordqz(xp: ModuleType, a: Array, b: Array, **options: object) -> tuple[Array, ...]:
     s, t, alpha, beta, _, _ = xp.ordqz(a, b, **options)
     return abs(s), abs(t), alpha / beta
 
 
-def _sample(name: str, make: Any, *operands: Any, own: Any = None, **record: Unpack[Traits]) -> Sample:
+def _sample(name: str, make: Function, *operands: Operand, own: Options = None, **record: Unpack[Traits]) -> Sample:
     given: Traits = {"dtypes": (*FLOATS, "complex64", "complex128"), "variants": _VARIANTS, "optional": True, **record}
     given["tolerances"] = {
         "float32": (1e-3, 1e-3), "complex64": (1e-3, 1e-3), "float64": (1e-9, 1e-9), "complex128": (1e-9, 1e-9),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from treadle.link.jax.table import Checked, Lowered, Results
     from treadle.tensor import TensorNode
 
-_REMEDY = "compile the function with mode C or VM"
+_REMEDY = "compile the function with mode C, NUMBA or VM"
 
 
 @JAX.register(Schur)

@@ -19,4 +19,4 @@ def schur(op: Schur | QZ | RealToComplexSchur, node: TensorNode) -> NoReturn:
     """Refuse."""
     del op, node
     reason = "PyTorch has no Schur forms"
-    raise Unsupported(reason, "use eig, which it has, or compile the function with mode C or VM")
+    raise Unsupported(reason, "use eig, which it has, or compile the function with mode C, NUMBA or VM")
