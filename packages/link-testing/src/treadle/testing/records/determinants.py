@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treadle import tensor as tt
-from treadle.tensor import linalg
 from treadle.testing.domain import UNIT
 from treadle.testing.records.structured import of_shape
 from treadle.testing.sample import DISCRETE, FLOATS, Sample
@@ -40,6 +39,6 @@ def _slogdet(x: Array) -> tuple[Array, ...]:
 
 
 SAMPLES: tuple[Sample, ...] = (
-    _determinant("det", linalg.det, np.linalg.det),
-    _determinant("slogdet", lambda x: tuple(linalg.slogdet(x + _SIGNS)), _slogdet, variants=("plain", "fortran")),
+    _determinant("det", tt.linalg.det, np.linalg.det),
+    _determinant("slogdet", lambda x: tuple(tt.linalg.slogdet(x + _SIGNS)), _slogdet, variants=("plain", "fortran")),
 )

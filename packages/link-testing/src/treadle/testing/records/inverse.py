@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treadle import tensor as tt
-from treadle.tensor import linalg
 from treadle.testing.domain import UNIT
 from treadle.testing.records.structured import of_shape
 from treadle.testing.sample import DISCRETE, FLOATS, Sample
@@ -30,7 +29,7 @@ def _oracle(x: Array) -> Array:
 
 
 def _inverse(name: str, operand: Operand, on_error: str, **record: Unpack[Traits]) -> Sample:
-    inv = partial(linalg.inv, on_error=on_error)
+    inv = partial(tt.linalg.inv, on_error=on_error)
     given: Traits = {"dtypes": (*FLOATS, *COMPLEX), "variants": _VARIANTS, "wrt": (0,), **record}
     given["tolerances"] = {
         "float32": (1e-4, 1e-4), "complex64": (1e-4, 1e-4), "float64": (1e-11, 1e-11), "complex128": (1e-11, 1e-11),

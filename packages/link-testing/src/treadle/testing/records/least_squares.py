@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle import tensor as tt
-from treadle.tensor import linalg
 from treadle.testing.domain import UNIT
 from treadle.testing.records.structured import of_shape
 from treadle.testing.sample import FLOATS, INTEGERS, Operand, Sample
@@ -49,16 +48,16 @@ def _solutions(a: np.ndarray, b: np.ndarray) -> tuple[Any, ...]:
 
 
 SAMPLES: tuple[Sample, ...] = (
-    _sample("lstsq", lambda a, b: linalg.lstsq(a + _TALL, b), _solutions,
+    _sample("lstsq", lambda a, b: tt.linalg.lstsq(a + _TALL, b), _solutions,
             of_shape((2, 4, 3), broadcast=(1, 4, 3), empty=(0, 4, 3), domain=UNIT),
             of_shape((2, 4, 2), empty=(0, 4, 2), domain=UNIT), wrt=(0, 1)),
-    _sample("lstsq_wide", lambda a, b: linalg.lstsq(a + _TALL.T, b, rcond=1e-3, on_error="raise"),
+    _sample("lstsq_wide", lambda a, b: tt.linalg.lstsq(a + _TALL.T, b, rcond=1e-3, on_error="raise"),
             lambda a, b: np.linalg.lstsq(a + _TALL.T, b, rcond=1e-3),
             of_shape((3, 4), static=(3, 4), domain=UNIT), of_shape((3,), static=(3,), domain=UNIT), wrt=(0, 1),
             order=2),
-    _sample("pinv", lambda a: linalg.pinv(a + _TALL), lambda a: np.linalg.pinv(a + _TALL),
+    _sample("pinv", lambda a: tt.linalg.pinv(a + _TALL), lambda a: np.linalg.pinv(a + _TALL),
             of_shape((2, 4, 3), broadcast=(1, 4, 3), empty=(0, 4, 3), domain=UNIT), order=2),
-    _sample("pinv_hermitian", lambda a: linalg.pinv(a + _SQUARE, hermitian=True, rtol=None, on_error="raise"),
+    _sample("pinv_hermitian", lambda a: tt.linalg.pinv(a + _SQUARE, hermitian=True, rtol=None, on_error="raise"),
             lambda a: np.linalg.pinv(a + _SQUARE, hermitian=True),
             of_shape((4, 4), static=(4, 4), domain=UNIT)),
 )  # fmt: skip

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treadle import tensor as tt
-from treadle.tensor import linalg
 from treadle.testing.domain import UNIT
 from treadle.testing.records.structured import of_shape
 from treadle.testing.sample import DISCRETE, FLOATS, Sample
@@ -55,7 +54,7 @@ def _solve(name: str, *operands: Operand, assume_a: str = "gen", **record: Unpac
     def build(a: tt.TensorVariable, b: tt.TensorVariable) -> tt.TensorVariable:
         regular = a + 4 * tt.eye(a.shape[-1], dtype="int8")
         on_error = "raise" if transposed else "nan"
-        return linalg.solve(regular, b, is_lower, assume_a=assume_a, transposed=transposed, on_error=on_error)
+        return tt.linalg.solve(regular, b, is_lower, assume_a=assume_a, transposed=transposed, on_error=on_error)
 
     given: Traits = {"dtypes": (*FLOATS, *COMPLEX), "variants": _VARIANTS, "wrt": (0, 1), **record}
     given["tolerances"] = {

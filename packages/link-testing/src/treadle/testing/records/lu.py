@@ -9,7 +9,6 @@ import numpy as np
 from scipy import linalg as scipy_linalg
 
 from treadle import tensor as tt
-from treadle.tensor import linalg
 from treadle.testing.domain import UNIT
 from treadle.testing.records.structured import of_shape, positions
 from treadle.testing.sample import DISCRETE, FLOATS, NUMBERS, Sample
@@ -59,7 +58,7 @@ def _solved(factor: Array, b: Array, trans: int = 0) -> Array:
 
 def _solve(name: str, trans: int, **record: Unpack[Traits]) -> Sample:
     def build(x: tt.TensorVariable, b: tt.TensorVariable) -> object:
-        return linalg.lu_solve((x + 3 * tt.eye(3, dtype="int8"), _PIVOTS), b, trans)
+        return tt.linalg.lu_solve((x + 3 * tt.eye(3, dtype="int8"), _PIVOTS), b, trans)
 
     operands = of_shape((2, 3, 3), broadcast=(1, 3, 3), domain=UNIT), of_shape((2, 3, 2))
     record = {"variants": ("plain", "broadcast", "fortran"), "wrt": (0, 1), **record}
@@ -67,16 +66,17 @@ def _solve(name: str, trans: int, **record: Unpack[Traits]) -> Sample:
 
 
 SAMPLES: tuple[Sample, ...] = (
-    _sample("lu", linalg.lu, scipy_linalg.lu, _STACK, order=1),
-    _sample("lu_of_wide", partial(linalg.lu, p_indices=True), partial(scipy_linalg.lu, p_indices=True), _WIDE, order=1),
-    _sample("lu_of_tall", partial(linalg.lu, permute_l=True, on_error="raise"),
+    _sample("lu", tt.linalg.lu, scipy_linalg.lu, _STACK, order=1),
+    _sample("lu_of_wide", partial(tt.linalg.lu, p_indices=True), partial(scipy_linalg.lu, p_indices=True), _WIDE,
+            order=1),
+    _sample("lu_of_tall", partial(tt.linalg.lu, permute_l=True, on_error="raise"),
             partial(scipy_linalg.lu, permute_l=True), _TALL, order=1),
-    _sample("lu_factor", linalg.lu_factor, scipy_linalg.lu_factor, _STACK),
-    _sample("lu_factor_of_tall", linalg.lu_factor, scipy_linalg.lu_factor, _TALL, order=1),
-    _sample("lu_factor_of_wide", linalg.lu_factor, scipy_linalg.lu_factor, _WIDE, order=1),
+    _sample("lu_factor", tt.linalg.lu_factor, scipy_linalg.lu_factor, _STACK),
+    _sample("lu_factor_of_tall", tt.linalg.lu_factor, scipy_linalg.lu_factor, _TALL, order=1),
+    _sample("lu_factor_of_wide", tt.linalg.lu_factor, scipy_linalg.lu_factor, _WIDE, order=1),
     _solve("lu_solve", 0),
     _solve("lu_solve_transposed", 1, order=1),
-    Sample("pivot_to_permutation", F, linalg.pivot_to_permutation, lambda _: np.array([3, 2, 0, 1]),
+    Sample("pivot_to_permutation", F, tt.linalg.pivot_to_permutation, lambda _: np.array([3, 2, 0, 1]),
            (positions(2, 3, 3, 3, dtype="int32"),), dtypes=("int32",), variants=("plain", "strided")),
     Sample("pivot_to_permutation_inverse", F, tt.PivotToPermutations(inverse=True), lambda _: np.array([2, 3, 1, 0]),
            (positions(2, 3, 3, 3),), dtypes=("int64",), variants=("plain",)),

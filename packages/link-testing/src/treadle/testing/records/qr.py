@@ -8,7 +8,6 @@ import numpy as np
 import scipy.linalg
 
 from treadle import tensor as tt
-from treadle.tensor import linalg
 from treadle.testing.domain import UNIT
 from treadle.testing.records.structured import of_shape
 from treadle.testing.sample import FLOATS, INTEGERS, Operand, Sample
@@ -52,7 +51,7 @@ def _raw(x: Any) -> tuple[Any, ...]:
 
 
 def _raw_built(x: Any) -> tuple[Any, ...]:
-    (vectors, tau), r = linalg.qr(x + _apart(4, 3), mode="raw")
+    (vectors, tau), r = tt.linalg.qr(x + _apart(4, 3), mode="raw")
     return vectors, tau, r
 
 
@@ -66,20 +65,20 @@ def _product(a: np.ndarray, tau: np.ndarray) -> np.ndarray:
 
 
 SAMPLES: tuple[Sample, ...] = (
-    _sample("tall", lambda x: linalg.qr(x + _apart(4, 3), mode="economic"),
+    _sample("tall", lambda x: tt.linalg.qr(x + _apart(4, 3), mode="economic"),
             lambda x: tuple(np.linalg.qr(x + _apart(4, 3))),
             of_shape((2, 4, 3), broadcast=(1, 4, 3), empty=(0, 4, 3), domain=UNIT)),
-    _sample("wide", lambda x: linalg.qr(x + _apart(2, 4), on_error="raise"),
+    _sample("wide", lambda x: tt.linalg.qr(x + _apart(2, 4), on_error="raise"),
             lambda x: tuple(np.linalg.qr(x + _apart(2, 4))),
             of_shape((2, 4), static=(2, 4), domain=UNIT), order=2),
-    _sample("complete", lambda x: _full(linalg, x), lambda x: _full(np.linalg, x),
+    _sample("complete", lambda x: _full(tt.linalg, x), lambda x: _full(np.linalg, x),
             of_shape((4, 2), static=(4, 2), domain=UNIT)),
-    _sample("factor", lambda x: linalg.qr(x + _apart(4, 3), mode="r"),
+    _sample("factor", lambda x: tt.linalg.qr(x + _apart(4, 3), mode="r"),
             lambda x: scipy.linalg.qr(x + _apart(4, 3), mode="r")[0], of_shape((4, 3), static=(4, 3), domain=UNIT)),
     _sample("raw", _raw_built, _raw, of_shape((4, 3), domain=UNIT), wrt=()),
-    _sample("pivoting", lambda x: linalg.qr(x + _apart(3, 4), mode="economic", pivoting=True),
+    _sample("pivoting", lambda x: tt.linalg.qr(x + _apart(3, 4), mode="economic", pivoting=True),
             lambda x: scipy.linalg.qr(x + _apart(3, 4), mode="economic", pivoting=True),
             of_shape((3, 4), static=(3, 4), domain=UNIT)),
-    _sample("householder", linalg.householder_product, _product, of_shape((4, 3), domain=UNIT),
+    _sample("householder", tt.linalg.householder_product, _product, of_shape((4, 3), domain=UNIT),
             of_shape((2,), domain=UNIT), wrt=(0, 1)),
 )  # fmt: skip

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle import tensor as tt
-from treadle.tensor import linalg
 from treadle.testing.domain import UNIT
 from treadle.testing.records.structured import of_shape
 from treadle.testing.sample import FLOATS, INTEGERS, Operand, Sample
@@ -51,7 +50,7 @@ def _sample(name: str, m: int, n: int, operand: Operand, own: Any = None, **reco
     given["tolerances"] = {
         "float32": (1e-3, 1e-3), "complex64": (1e-3, 1e-3), "float64": (1e-10, 1e-10), "complex128": (1e-10, 1e-10),
     }  # fmt: skip
-    build = partial(_decomposed, linalg, m, n, **options, **(own or {}))
+    build = partial(_decomposed, tt.linalg, m, n, **options, **(own or {}))
     return Sample(name, F, build, partial(_decomposed, np.linalg, m, n, **options), (operand,), **given)
 
 
@@ -61,7 +60,7 @@ SAMPLES: tuple[Sample, ...] = (
     Sample("polar_factor", F, lambda x: tt.PolarFactor()(x + _apart(4, 3)), lambda x: _polar_factor(x + _apart(4, 3)),
            (of_shape((2, 4, 3), broadcast=(1, 4, 3), empty=(0, 4, 3), domain=UNIT),), (*FLOATS, *COMPLEX), (0,),
            order=1, variants=_VARIANTS, optional=True),
-    Sample("values", F, lambda x: linalg.svdvals(x + _apart(3, 3)), lambda x: np.linalg.svdvals(x + _apart(3, 3)),
+    Sample("values", F, lambda x: tt.linalg.svdvals(x + _apart(3, 3)), lambda x: np.linalg.svdvals(x + _apart(3, 3)),
            (of_shape((3, 3), domain=UNIT),), (*FLOATS, *COMPLEX), (0,), variants=_VARIANTS,
            order=1, optional=True),
 )  # fmt: skip
