@@ -18,7 +18,7 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 import numpy as np
@@ -54,7 +54,8 @@ TOLERANCE = 1e-8
 
 def load() -> tuple[Array, Array]:
     """Return the first day of each period, and both measures, shape (periods, 2)."""
-    prices = get_sample_data("goog.npz")["price_data"].view(np.recarray)
+    loaded: Any = get_sample_data("goog.npz")
+    prices = loaded["price_data"].view(np.recarray)
     count = (len(prices) - 1) // DAYS
     days = slice(1, 1 + count * DAYS)
     high, low = prices.high[days].reshape(count, DAYS), prices.low[days].reshape(count, DAYS)
@@ -145,7 +146,8 @@ def main() -> int:
         print(f"{name:16} {value:8.4f}")
     value = likelihood(theta, y)[0]
     print(f"log likelihood {value:.10f} after {count} evaluations\nSciPy's        {theirs(theta, y):.10f}")
-    draw(dates, y, *volatility(theta, y), given.output)
+    mean, deviation = volatility(theta, y)
+    draw(dates, y, mean, deviation, given.output)
     print(f"picture: {given.output}")
     # The slope along one direction, by central differences of SciPy's density.
     along, step = np.array([0.5, -0.3, 0.4, 0.6]), 1e-5

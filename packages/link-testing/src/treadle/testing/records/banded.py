@@ -45,7 +45,7 @@ _EXCHANGED = of_shape((2, 5, 5), domain=DOMINANT_BELOW)
 
 def _of(name: str, build: Function, oracle: Function, *operands: Operand, **record: Unpack[Traits]) -> Sample:
     given: Traits = {
-        "dtypes": INEXACT, "variants": OF_MATRICES, "wrt": (0, 1), "tolerances": LOSSY, "optional": True, **record,
+        "dtypes": INEXACT, "variants": OF_MATRICES, "wrt": (0, 1), "tolerances": LOSSY, **record,
     }  # fmt: skip
     return Sample(name, F, build, oracle, operands, **given)
 
