@@ -94,6 +94,24 @@ def test_tridiagonal_factors_are_those_of_lapack() -> None:
         np.testing.assert_array_equal(found, wanted)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_gradients_through_tridiagonal_factors_are_those_of_the_whole_system(dtype: str, transposed: bool) -> None:
+    a, b = tt.tensor("a", dtype=dtype, shape=(5, 5)), tt.tensor("b", dtype=dtype, shape=(5, 2))
+    whole = tt.triu(tt.tril(a, 1), -1)
+    ways = [
+        linalg.tridiagonal_lu_solve(linalg.tridiagonal_lu_factor(a), b, b_ndim=2, transposed=transposed),
+        linalg.solve(whole.T if transposed else whole, b),
+    ]
+    slopes = [slope for x in ways for slope in tt.grad(tt.sum(tt.abs(x) ** 2), [a, b])]
+    # Rows are exchanged.
+    values = rng.normal(size=(2, 5, 5)) + 2 * np.eye(5, k=-1)
+    values = values[0] + (1j * values[1] if dtype == "complex128" else 0)
+    by_a, by_b, expected_by_a, expected_by_b = function([a, b], slopes, mode="VM")(values, values[:, :2])
+    np.testing.assert_allclose(by_a, expected_by_a, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(by_b, expected_by_b, rtol=1e-8, atol=1e-10)
+
+
 def test_singular_tridiagonal_matrices_have_factors_but_no_solutions() -> None:
     factors = linalg.tridiagonal_lu_factor(np.zeros((3, 3)))
     assert np.isnan(linalg.tridiagonal_lu_solve(factors, np.ones(3)).eval()).all()

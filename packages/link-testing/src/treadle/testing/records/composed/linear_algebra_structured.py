@@ -61,6 +61,5 @@ SAMPLES: tuple[Sample, ...] = (
     _apart("cho_factor", lambda a: linalg.cho_factor(a)[0], scipy_linalg.cholesky, _POSITIVE,
            variants=("plain",), wrt=(0,)),
     _apart("solve_triangular_of_vectors", lambda a, b: linalg.solve_triangular(a, b, 1, b_ndim=1),
-           lambda a, b: scipy_linalg.solve_triangular(a, b, 1), _SYSTEM, _SIDE, variants=("plain",), wrt=(0, 1),
-)
+           lambda a, b: scipy_linalg.solve_triangular(a, b, 1), _SYSTEM, _SIDE, variants=("plain",), wrt=(0, 1)),
 )  # fmt: skip
