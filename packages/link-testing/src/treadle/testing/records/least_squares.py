@@ -26,7 +26,7 @@ _TALL, _SQUARE = (np.diag([2, 5, 3, 4])[:, :n].astype("int8") for n in (3, 4))
 
 def _sample(name: str, build: Function, oracle: Function, *operands: Operand, **record: Unpack[Traits]) -> Sample:
     given: Traits = {
-        "dtypes": (*FLOATS, *COMPLEX), "variants": _VARIANTS, "wrt": (0,), "order": 1, "optional": True, **record
+        "dtypes": (*FLOATS, *COMPLEX), "variants": _VARIANTS, "wrt": (0,), "order": 1, **record
     }  # fmt: skip
     given["tolerances"] = {
         "float32": (1e-3, 1e-3), "complex64": (1e-3, 1e-3), "float64": (1e-10, 1e-10), "complex128": (1e-10, 1e-10),

@@ -45,7 +45,7 @@ def _polar_factor(x: np.ndarray) -> np.ndarray:
 def _sample(name: str, m: int, n: int, operand: Operand, own: Any = None, **record: Unpack[Traits]) -> Sample:
     options: dict[str, Any] = {"full_matrices": False} if name == "thin" else {}
     given: Traits = {
-        "dtypes": (*FLOATS, *COMPLEX), "variants": _VARIANTS, "wrt": (0,), "order": 1, "optional": True, **record
+        "dtypes": (*FLOATS, *COMPLEX), "variants": _VARIANTS, "wrt": (0,), "order": 1, **record
     }  # fmt: skip
     given["tolerances"] = {
         "float32": (1e-3, 1e-3), "complex64": (1e-3, 1e-3), "float64": (1e-10, 1e-10), "complex128": (1e-10, 1e-10),
@@ -59,8 +59,8 @@ SAMPLES: tuple[Sample, ...] = (
     _sample("wide", 2, 3, of_shape((2, 3), static=(2, 3), domain=UNIT), {"on_error": "raise"}, order=2),
     Sample("polar_factor", F, lambda x: tt.PolarFactor()(x + _apart(4, 3)), lambda x: _polar_factor(x + _apart(4, 3)),
            (of_shape((2, 4, 3), broadcast=(1, 4, 3), empty=(0, 4, 3), domain=UNIT),), (*FLOATS, *COMPLEX), (0,),
-           order=1, variants=_VARIANTS, optional=True),
+           order=1, variants=_VARIANTS),
     Sample("values", F, lambda x: tt.linalg.svdvals(x + _apart(3, 3)), lambda x: np.linalg.svdvals(x + _apart(3, 3)),
            (of_shape((3, 3), domain=UNIT),), (*FLOATS, *COMPLEX), (0,), variants=_VARIANTS,
-           order=1, optional=True),
+           order=1),
 )  # fmt: skip

@@ -16,7 +16,7 @@ from treadle.testing.records.structured import of_shape
 if TYPE_CHECKING:
     from treadle.testing.sample import Sample
 
-_apart = partial(apart, "composed.linear_algebra_svd", variants=("plain",), optional=True)
+_apart = partial(apart, "composed.linear_algebra_svd", variants=("plain",))
 _STACK = of_shape((2, 4, 3), domain=UNIT)
 _SQUARE = of_shape((2, 3, 3), domain=UNIT)
 _TALL = of_shape((4, 3), domain=UNIT)
@@ -28,8 +28,7 @@ _COEFFICIENTS = np.poly([1.0, -4.0, 12.0]) * 3
 
 
 def _both(name: str, expression: Any, *operands: Any, theirs: Any = np.linalg, **record: Any) -> Sample:
-    given = {"wrt": (0,), **record}
-    return _apart(name, partial(expression, tt.linalg), partial(expression, theirs), *operands, **given)
+    return _apart(name, partial(expression, tt.linalg), partial(expression, theirs), *operands, **record)
 
 
 def _norm(order: Any) -> Sample:
@@ -47,22 +46,27 @@ def _projector(basis: Any) -> Any:
 
 SAMPLES: tuple[Sample, ...] = (
     *map(_norm, (2, -2, "nuc")),
-    _both("svd_hermitian", _hermitian, _SQUARE),
-    _both("matrix_rank", lambda xp, a: xp.matrix_rank(a + _SPREAD, 5.0), _STACK, wrt=()),
-    _both("cond", lambda xp, a: xp.cond(a + _SPREAD), _STACK),
+    _both("svd_hermitian", _hermitian, _SQUARE, wrt=(0,)),
+    _both("matrix_rank", lambda xp, a: xp.matrix_rank(a + _SPREAD, 5.0), _STACK),
+    _both("cond", lambda xp, a: xp.cond(a + _SPREAD), _STACK, wrt=(0,)),
     _both("cond_of_rows", lambda xp, a: xp.cond(a + _SIGNED, np.inf), _SQUARE),
-    _both("polar", lambda xp, a: xp.polar(a + _SPREAD, "left"), _TALL, theirs=scipy.linalg),
+    _both("polar", lambda xp, a: xp.polar(a + _SPREAD, "left"), _TALL, theirs=scipy.linalg, wrt=(0,)),
     _both("pinvh", lambda xp, a: xp.pinvh(a + _SIGNED, atol=1e-3, lower=False), of_shape((3, 3), domain=UNIT),
           theirs=scipy.linalg),
     _apart("polyfit", lambda x, y: tt.polyfit(x, y, 2, cov=True), lambda x, y: np.polyfit(x, y, 2, cov=True),
-           of_shape((5,), domain=DISTINCT), of_shape((5,), domain=UNIT), wrt=(1,)),
+           of_shape((5,), domain=DISTINCT), of_shape((5,), domain=UNIT)),
     _apart("roots", lambda p: abs(tt.roots(p + _COEFFICIENTS)), lambda p: abs(np.roots(p + _COEFFICIENTS)),
-           of_shape((4,), domain=UNIT), wrt=(0,)),
+           of_shape((4,), domain=UNIT)),
     _apart("matrix_dot", lambda a, b: tt.matrix_dot(a, b.T, a, a[0]),
            lambda a, b: np.linalg.multi_dot([a, b.T, a, a[0]]),
-           of_shape((2, 4)), of_shape((2, 4), static=(2, 4)), wrt=(0, 1)),
+           of_shape((2, 4)), of_shape((2, 4), static=(2, 4))),
     # How many vectors there are depends on values.
-    _both("orth", lambda xp, a: _projector(xp.orth(a + _SPREAD)), _TALL, theirs=scipy.linalg),
-    _both("null_space", lambda xp, a: _projector(xp.null_space((a + _SPREAD).T)), _TALL, theirs=scipy.linalg),
-    _both("subspace_angles", lambda xp, a: xp.subspace_angles(a + _SPREAD, np.eye(4, 2)), _TALL, theirs=scipy.linalg),
+    *(
+        _both(name, expression, _TALL, theirs=scipy.linalg, optional=True)
+        for name, expression in (
+            ("orth", lambda xp, a: _projector(xp.orth(a + _SPREAD))),
+            ("null_space", lambda xp, a: _projector(xp.null_space((a + _SPREAD).T))),
+            ("subspace_angles", lambda xp, a: xp.subspace_angles(a + _SPREAD, np.eye(4, 2))),
+        )
+    ),
 )  # fmt: skip
