@@ -230,6 +230,17 @@ def test_rows_change_places_as_in_partial_pivoting(link: Link) -> None:
     np.testing.assert_allclose(logarithm, [0, np.log(2), -np.inf], atol=1e-15)
 
 
+def test_matrix_that_is_singular_to_numpy_is_singular(link: Link) -> None:
+    x = tt.dtensor3("x")
+    program = link([x], [tt.MatrixInverse()(x), tt.Solve()(x, x), tt.Det()(x)])
+    a = np.arange(1.0, 10.0).reshape(1, 3, 3)
+    for count in (1, 8):
+        inverse, solution, det = program(np.repeat(a, count, axis=0))
+        assert np.isnan(inverse).all()
+        assert np.isnan(solution).all()
+        assert not det.any()
+
+
 def test_right_sides_are_broadcast(link: Link, rng: np.random.Generator) -> None:
     x, b = tt.dtensor4("x"), tt.dtensor4("b")
     a, right = _positive(rng, 5, 1, 3, 3), rng.normal(size=(1, 4, 3, 2))

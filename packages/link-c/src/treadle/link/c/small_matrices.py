@@ -105,43 +105,45 @@ def substituted(
 
 
 def eliminated(a: str, *, x: str = "", swapped: str = "") -> str:
-    """Return the statements of Gaussian elimination with partial pivoting: of A in place, and on the right sides X.
+    """Return the statements of an LU factorisation with partial pivoting in the place of A, and of X becoming L^-1 X.
 
-    Below a pivot of 0 there is nothing to eliminate; with right sides, there is no result then. `swapped` is a
-    statement for rows that changed places where ``here`` is not 0.
+    Column after column, by sums of products as in OpenBLAS: of most singular matrices, the same pivot comes out as 0.
+    Where one is, there is no result if there are right sides. `swapped` is a statement for rows that changed places
+    where ``here`` is not 0.
     """
-    swap_x = _swapped(x, "n") if x else ""
-    work_x = f"for (int j = 0; j < n; j++) {x}[i * r_{x} + j * c_{x}] -= f * {x}[k * r_{x} + j * c_{x}];" if x else ""
     return f"""\
-for (int k = 0; k < m; k++) {{
-    $V best = $abs({a}[k * (r_{a} + c_{a})]), inverse;
-    $M row = (bad & 0) + k;
-    for (int i = k + 1; i < m; i++) {{
-      const $V size = $abs({a}[i * r_{a} + k * c_{a}]);
+for (int j = 0; j < m; j++) {{
+    for (int i = 1; i < m; i++) {{
+      const int terms = i < j ? i : j;
+      $V sum = {{0}};
+      for (int k = 0; k < terms; k++) sum += {a}[i * r_{a} + k * c_{a}] * {a}[k * r_{a} + j * c_{a}];
+      {a}[i * r_{a} + j * c_{a}] -= sum;
+    }}
+    $V best = $abs({a}[j * (r_{a} + c_{a})]), inverse;
+    $M row = (bad & 0) + j;
+    for (int i = j + 1; i < m; i++) {{
+      const $V size = $abs({a}[i * r_{a} + j * c_{a}]);
       const $M more = $gt(size, best);
       best = $pick(more, size, best);
       row = (row & ~more) | (more & i);
     }}
     {"bad |= $eq(best, 0);" if x else ""}
-    for (int i = k + 1; i < m; i++) {{
+    for (int i = j + 1; i < m; i++) {{
       const $M here = $eq(row, i);
       if ((m > 6 || !$many) && !$any(&here)) continue;
       {_swapped(a, "m")}
-      {swap_x}
+      {_swapped(x, "n") if x else ""}
       {swapped}
     }}
-    inverse = $pick($eq(best, 0), 0 * best, 1 / {a}[k * (r_{a} + c_{a})]);
-    for (int i = k + 1; i < m; i++) {{
-      const $V f = {a}[i * r_{a} + k * c_{a}] * inverse;
-      {a}[i * r_{a} + k * c_{a}] = f;
-      for (int j = k + 1; j < m; j++) {a}[i * r_{a} + j * c_{a}] -= f * {a}[k * r_{a} + j * c_{a}];
-      {work_x}
-    }}
-  }}"""
+    inverse = $pick($eq(best, 0), 0 * best, 1 / {a}[j * (r_{a} + c_{a})]);
+    for (int i = j + 1; i < m; i++) {a}[i * r_{a} + j * c_{a}] *= inverse;
+  }}
+  {f"{{ {substituted(a, x, lower=True, unit=True)} }}" if x else ""}
+  """
 
 
 def _swapped(x: str, n: str) -> str:
-    return f"for (int j = 0; j < {n}; j++) $swap(here, {x}[k * r_{x} + j * c_{x}], {x}[i * r_{x} + j * c_{x}])"
+    return f"for (int k = 0; k < {n}; k++) $swap(here, {x}[j * r_{x} + k * c_{x}], {x}[i * r_{x} + k * c_{x}])"
 
 
 def diagonalised(a: str, w: str, v: str, lower: bool) -> str:
