@@ -41,6 +41,7 @@ def _diagonals(n: int, main: int) -> Operand:
 
 # Their gradients are those of the other records' ops, or are tested on the Python VM alone.
 _VALUES: Traits = {"kinds": ("values",), "variants": FEW_OF_MATRICES, "dtypes": ("float32", "float64", "complex128")}
+_FEW: Traits = {"kinds": ("values",), "variants": FEW_OF_MATRICES, "dtypes": ("float64",)}
 # Most of their rows are exchanged for the next.
 _EXCHANGED = of_shape((2, 5, 5), domain=DOMINANT_BELOW)
 
@@ -83,15 +84,15 @@ def _factors(x: Array) -> tuple[Array, ...]:
 SAMPLES: tuple[Sample, ...] = (
     _of("solve_banded", partial(linalg.solve_banded, (2, 1)), partial(_solved, above=1), _diagonals(4, 1), _SIDES),
     _of("solve_banded_that_raises", partial(linalg.solve_banded, (0, 2), on_error="raise", check_finite=False),
-        partial(_solved, above=2), _diagonals(3, 2), _SIDES, **_VALUES),
+        partial(_solved, above=2), _diagonals(3, 2), _SIDES, **_FEW),
     _of("solveh_banded_upper", linalg.solveh_banded, partial(_solved, above=2, hermitian=True), _diagonals(3, 2),
         _SIDES),
     _of("solveh_banded_lower", partial(linalg.solveh_banded, lower=True), partial(_solved, above=0, hermitian=True),
-        _diagonals(2, 0), _SIDES, **_VALUES),
+        _diagonals(2, 0), _SIDES, **_FEW),
     _of("tridiagonal_lu_factor", linalg.tridiagonal_lu_factor, _factors, _EXCHANGED, **_VALUES),
     _of("tridiagonal_lu_solve", lambda a, b: linalg.tridiagonal_lu_solve(linalg.tridiagonal_lu_factor(a), b, b_ndim=2),
         lambda a, b: np.linalg.solve(_tridiagonal(a), b), _EXCHANGED, _SIDES, **_VALUES),
     _of("tridiagonal_lu_solve_transposed",
         lambda a, b: linalg.tridiagonal_lu_solve(linalg.tridiagonal_lu_factor(a), b, b_ndim=2, transposed=True),
-        lambda a, b: np.linalg.solve(_tridiagonal(a).swapaxes(-1, -2), b), _EXCHANGED, _SIDES, **_VALUES),
+        lambda a, b: np.linalg.solve(_tridiagonal(a).swapaxes(-1, -2), b), _EXCHANGED, _SIDES, **_FEW),
 )  # fmt: skip
