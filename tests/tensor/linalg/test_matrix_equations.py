@@ -116,3 +116,13 @@ def test_generalised_riccati_equations_hold() -> None:
     x = tt.linalg.solve_continuous_are(a[0], b, q, r, e, s).eval()
     gain = np.linalg.solve(r, b.T @ x @ e + s.T)
     np.testing.assert_allclose(e.T @ x @ a[0] + a[0].T @ x @ e + q, (e.T @ x @ b + s) @ gain, atol=1e-11)
+
+
+def test_equations_of_partly_known_lengths_run_where_they_are_put_together() -> None:
+    a, b, q, r = SYSTEMS
+    x = tt.dtensor3("x")
+    root = tt.linalg.sqrtm(tt.specify_shape(x, (None, 4, None)) + 9 * np.eye(4))
+    f = function([x], [tt.linalg.solve_discrete_are(x, b, q, r), root], mode="C")
+    solution, found = f(a)
+    np.testing.assert_allclose(solution[1], linalg.solve_discrete_are(a[1], b, q, r), rtol=1e-9)
+    np.testing.assert_allclose(found[1], linalg.sqrtm(a[1] + 9 * np.eye(4)), rtol=1e-10, atol=1e-12)

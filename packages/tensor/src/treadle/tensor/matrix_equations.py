@@ -14,7 +14,7 @@ from treadle.tensor.common_shapes import common_lengths
 from treadle.tensor.conversion import tensors
 from treadle.tensor.joining import concatenate, eye
 from treadle.tensor.linear_systems import Solve
-from treadle.tensor.matrix_functions import MatrixSign
+from treadle.tensor.matrix_functions import MatrixSign, of_output_type
 from treadle.tensor.matrix_op import MatrixOp, as_on_error, require_finite
 from treadle.tensor.product import adjoint
 from treadle.tensor.qr import QR
@@ -136,7 +136,7 @@ class Riccati(MatrixOp):
         orthogonal, triangle = QR("economic")(concatenate([sign[..., :n, n:], sign[..., n:, n:] + one], axis=-2))
         given = concatenate([sign[..., :n, :n] + one, sign[..., n:, :n]], axis=-2)
         x = Solve(on_error=self.on_error)(triangle, -(adjoint(orthogonal) @ given))
-        return [(x + adjoint(x)) / 2]
+        return [of_output_type(self, inputs, (x + adjoint(x)) / 2)]
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]

@@ -21,6 +21,8 @@ from treadle.tensor.scalar.cast import switch
 from treadle.tensor.scalar.comparison import gt
 from treadle.tensor.scalar.exponential import log, sqrt
 from treadle.tensor.shape import shape_i
+from treadle.tensor.shape_specification import specify_shape
+from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -151,7 +153,7 @@ class Sqrtm(MatrixOp):
         top = concatenate([zero, a / size], axis=-1)
         block = concatenate([top, concatenate([zero + eye(n, dtype=a.dtype), zero], axis=-1)], axis=-2)
         sign: TensorVariable = MatrixSign(self.on_error)(block)
-        return [sign[..., :n, n:] * sqrt(size)]
+        return [of_output_type(self, inputs, sign[..., :n, n:] * sqrt(size))]
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
@@ -211,7 +213,7 @@ class Logm(MatrixOp):
         beyond = (root - one)[None]
         terms: TensorVariable = linear_systems.Solve()(one[None] + points * beyond, beyond)
         whole = (terms * weights).sum(axis=0) * np.array(2**_ROOTS, REAL_OF[a.dtype])
-        return [whole + log(size) * one]
+        return [of_output_type(self, inputs, whole + log(size) * one)]
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
@@ -239,6 +241,12 @@ def _require_principal(a: np.ndarray) -> None:
     if np.any((np.abs(values.imag) <= least) & (values.real <= least)):
         msg = "an eigenvalue is 0, or real and negative"
         raise np.linalg.LinAlgError(msg)
+
+
+def of_output_type(op: MatrixOp, inputs: Sequence[Variable], value: TensorVariable) -> TensorVariable:
+    """Return a result with the lengths that an op knows of it, which may get lost on the way."""
+    (kind,) = op.infer(*(x.type for x in inputs))
+    return value if value.type == kind or not isinstance(kind, TensorType) else specify_shape(value, kind.shape)
 
 
 def derivative_along(
