@@ -121,7 +121,7 @@ def test_gradients_by_factors_and_right_sides_are_summed_over_broadcast_stacks()
 
 
 # Forward errors of the factors, relative to the largest element, against 60 digits.
-@pytest.mark.parametrize(("name", "bound"), [("hilbert", 2e-8), ("near singular", 1e-5), ("graded", 1e-15)])
+@pytest.mark.parametrize(("name", "bound"), [("hilbert", 1e-11), ("near singular", 2e-11), ("graded", 1e-15)])
 def test_errors_of_ill_conditioned_factors_stay_within_bounds(name: str, bound: float) -> None:
     a = {
         "hilbert": scipy_linalg.hilbert(8),
