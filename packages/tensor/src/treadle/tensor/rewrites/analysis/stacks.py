@@ -111,11 +111,6 @@ def is_exchange(x: TensorVariable, y: TensorVariable, i: int, j: int, depth: int
     return False
 
 
-def is_uniform_over(x: TensorVariable, i: int, j: int) -> bool:
-    """Whether two dimensions are known to have length 1."""
-    return x.type.shape[i] == x.type.shape[j] == 1
-
-
 def _swapped(ndim: int, i: int, j: int) -> tuple[int, ...]:
     order = list(range(ndim))
     order[i], order[j] = j, i
