@@ -90,7 +90,7 @@ def test_only_the_triangle_that_is_read_has_a_gradient() -> None:
         assert np.count_nonzero(slope) == 6
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", ["VM", "C"])
 def test_pseudo_inverses_are_numpys(mode: str) -> None:
     low, high = drawn((2, 4, 1)) @ drawn((1, 3)), drawn((2, 3, 4), "complex128")
     sizes = np.array([1e-3, 0.9])
