@@ -156,3 +156,12 @@ def test_signs_of_matrices_are_those_of_scipy() -> None:
     for value, matrix in zip(found, a, strict=True):
         np.testing.assert_allclose(value, linalg.signm(matrix), rtol=1e-9, atol=1e-10)
     assert np.isnan(tt.linalg.signm([[0.0, 1.0], [-1.0, 0.0]]).eval()).all()
+
+
+@pytest.mark.parametrize("name", ["expm", "signm", "sqrtm", "logm"])
+def test_functions_of_matrices_without_elements_and_of_no_matrices_have_none(name: str) -> None:
+    x = tt.dtensor3("x")
+    value = getattr(tt.linalg, name)(x)
+    f = function([x], [value, tt.grad(value.sum(), x)], mode="C")
+    for shape in ((2, 0, 0), (0, 2, 2)):
+        assert [result.shape for result in f(np.ones(shape))] == [shape, shape]

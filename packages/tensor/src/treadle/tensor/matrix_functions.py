@@ -15,8 +15,8 @@ from treadle.tensor.gradient_control import disconnected_grad
 from treadle.tensor.joining import concatenate, eye
 from treadle.tensor.matrix_op import REAL_OF, MatrixOp, as_on_error, require_finite
 from treadle.tensor.product import adjoint
-from treadle.tensor.reduction import max_
-from treadle.tensor.scalar.arithmetic import abs_
+from treadle.tensor.reduction import sum_
+from treadle.tensor.scalar.arithmetic import abs_, maximum
 from treadle.tensor.scalar.cast import switch
 from treadle.tensor.scalar.comparison import gt
 from treadle.tensor.scalar.exponential import log, sqrt
@@ -229,9 +229,9 @@ _ROOTS = 8
 
 
 def _size(a: TensorVariable) -> TensorVariable:
-    """Return the largest absolute value of each matrix, or 1 where that is 0."""
-    largest = _largest(a)
-    return switch(gt(largest, 0), largest, constant(1, dtype=largest.dtype))
+    """Return the norm of each matrix, or 1 where that is 0."""
+    norm = _norm(a)
+    return switch(gt(norm, 0), norm, constant(1, dtype=norm.dtype))
 
 
 def _require_principal(a: np.ndarray) -> None:
@@ -258,8 +258,8 @@ def derivative_along(
     Higham 2009): differentiable as often as f is. The direction is scaled to the size of the matrix before, in which
     L is linear, so that the block's norm, which decides the work and the rounding errors, is the matrix's own.
     """
-    size = disconnected_grad(_largest(direction))
-    wanted = disconnected_grad(_largest(a))
+    size = disconnected_grad(_norm(direction))
+    wanted = disconnected_grad(_norm(a))
     one = constant(1, dtype=size.dtype)
     scale = switch(gt(size, 0) & gt(wanted, 0), wanted / size, one)
     top = concatenate([a, direction * scale], axis=-1)
@@ -269,6 +269,7 @@ def derivative_along(
     return whole[..., :n, :n], whole[..., :n, n:] / scale
 
 
-def _largest(x: TensorVariable) -> TensorVariable:
-    """Return the largest absolute value of each matrix, 0 for those without elements."""
-    return max_(abs_(x), axis=(-2, -1), keepdims=True, initial=0).astype(REAL_OF[x.dtype])
+def _norm(x: TensorVariable) -> TensorVariable:
+    """Return the mean over rows of the sums of absolute values in them, 0 for matrices without elements."""
+    rows = maximum(shape_i(x, -2), 1).astype(REAL_OF[x.dtype])
+    return sum_(abs_(x), axis=(-2, -1), keepdims=True) / rows
