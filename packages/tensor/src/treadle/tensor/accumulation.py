@@ -275,9 +275,9 @@ def accumulated(
         Dtype of the result.
     """
     var = as_tensor_variable(x)
-    if axis is None or (var.ndim == 0 and axis in {0, -1}):
-        var, axis = flatten(var), 0
-    at = normalize_axis(name, axis, var.ndim)
+    if axis is None or var.ndim == 0:
+        var = flatten(var)
+    at = 0 if axis is None else normalize_axis(name, axis, var.ndim)
     own = var.type.numpy_dtype
     if own.kind == "c" and kind not in {"sum", "prod"}:
         msg = f"{name}: complex numbers have no order, got {var} of type {var.type}. Take abs(x) or x.real."
