@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treadle.graph import as_flag
+from treadle.config import text_of
+from treadle.graph import Variable, as_flag
 from treadle.tensor.axes import normalize_axes
 from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.dimshuffle import moveaxis
-from treadle.tensor.errors import ArgumentError
+from treadle.tensor.errors import ArgumentError, TensorTypeError
 from treadle.tensor.matrix_op import as_matrices
 from treadle.tensor.moments import root, squared_size
 from treadle.tensor.reduction import expanded, max_, min_, sum_
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from treadle.tensor.variable import AxisLike, TensorLike, TensorVariable
 
-    Order = int | float | str | None
+    Order = int | float | str | TensorVariable | None
 
 __all__ = ["matrix_norm", "norm", "vector_norm"]
 
@@ -33,6 +34,18 @@ __all__ = ["matrix_norm", "norm", "vector_norm"]
 def _as_inexact(x: TensorLike) -> TensorVariable:
     value = as_tensor_variable(x)
     return value if value.type.numpy_dtype.kind in "fc" else cast(value, "float64")
+
+
+def _as_order(what: str, value: object) -> Order:
+    """Return an order that is None, a text, a number, or a scalar tensor."""
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if isinstance(value, Variable):
+        return as_tensor_variable(value)
+    if isinstance(value, np.number | np.bool_ | np.ndarray) and not value.shape and value.dtype.kind in "biuf":
+        return float(value)
+    msg = f"{what}: ord must be a number, got {text_of(value)}. Pass a number, inf, -inf, 'fro' or 'nuc'."
+    raise TensorTypeError(msg)
 
 
 def _of_vectors(x: TensorVariable, order: Order, axes: Sequence[int], keepdims: bool) -> TensorVariable:
@@ -99,7 +112,7 @@ def norm(x: TensorLike, ord: Order = None, axis: AxisLike = None, keepdims: bool
     keepdims
         Whether to keep the axes with length 1.
     """
-    value = _as_inexact(x)
+    value, ord = _as_inexact(x), _as_order("norm", ord)
     kept = as_flag("norm: keepdims", keepdims)
     if axis is None:
         axes = tuple(range(value.ndim))
@@ -121,11 +134,11 @@ def vector_norm(
     """Return the norm of vectors along axes, of all elements if None (as numpy.linalg.vector_norm)."""
     value = _as_inexact(x)
     axes = normalize_axes("vector_norm", axis, value.ndim, of_scalar=True)
-    return _of_vectors(value, ord, axes, as_flag("vector_norm: keepdims", keepdims))
+    return _of_vectors(value, _as_order("vector_norm", ord), axes, as_flag("vector_norm: keepdims", keepdims))
 
 
 def matrix_norm(x: TensorLike, /, *, keepdims: bool = False, ord: Order = "fro") -> TensorVariable:
     """Return the norm of the matrices in the last two dimensions (as numpy.linalg.matrix_norm)."""
     value = _as_inexact(x)
     axes = normalize_axes("matrix_norm", (-2, -1), value.ndim)
-    return _of_matrices(value, ord, axes, as_flag("matrix_norm: keepdims", keepdims))
+    return _of_matrices(value, _as_order("matrix_norm", ord), axes, as_flag("matrix_norm: keepdims", keepdims))

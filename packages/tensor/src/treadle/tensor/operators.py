@@ -307,7 +307,7 @@ class Methods(Operators):
 
     def ravel(self, order: Literal["C", "F"] = "C") -> TensorVariable:
         """Join all dimensions into one."""
-        return _flatten(self) if order == "C" else _array_functions.ravel(self, order)
+        return _flatten(self) if isinstance(order, str) and order == "C" else _array_functions.ravel(self, order)
 
     def astype(self, dtype: DTypeLike) -> TensorVariable:
         """Convert to another dtype."""
