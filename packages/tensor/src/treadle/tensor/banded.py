@@ -22,7 +22,7 @@ from treadle.tensor.fields import fix_integers
 from treadle.tensor.joining import arange, concatenate
 from treadle.tensor.linear_systems import Solve
 from treadle.tensor.lu import LUFactor, LUSolve
-from treadle.tensor.matrix_op import REAL_OF, MatrixOp, as_on_error, pullback_of_parts, require_finite
+from treadle.tensor.matrix_op import REAL_OF, MatrixOp, pullback_of_parts, require_finite
 from treadle.tensor.product import stacked_term
 from treadle.tensor.reduction import min_, sum_
 from treadle.tensor.scalar.arithmetic import add, maximum, minimum, mul, neg, sub
@@ -67,8 +67,8 @@ class SolveBanded(MatrixOp):
 
     def __post_init__(self) -> None:
         """Bring the fields to one form."""
+        super().__post_init__()
         fix_integers(self, "lower", "upper")
-        as_on_error(str(self), self.on_error)
 
     @property
     def signature(self) -> str:  # type: ignore[override]  # depends on the number of diagonals
@@ -130,10 +130,6 @@ class SolveHermitianBanded(MatrixOp):
     on_error: str = "nan"
 
     signature = "(r,m),(m,n)->(m,n)"
-
-    def __post_init__(self) -> None:
-        """Check the fields."""
-        as_on_error(str(self), self.on_error)
 
     def of_matrices(self, *matrices: np.ndarray) -> tuple[np.ndarray, ...]:
         """Solve with LAPACK's pbsv."""
@@ -248,10 +244,6 @@ class SolveLUFactorTridiagonal(MatrixOp):
 
     signature = "(k),(m),(k),(e),(m),(m,n)->(m,n)"
     positions = (4,)
-
-    def __post_init__(self) -> None:
-        """Check the fields."""
-        as_on_error(str(self), self.on_error)
 
     def of_matrices(self, *matrices: np.ndarray) -> tuple[np.ndarray, ...]:
         """Solve with LAPACK's gttrs."""

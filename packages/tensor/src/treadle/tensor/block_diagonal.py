@@ -49,6 +49,7 @@ class BlockDiagonal(MatrixOp):
 
     def __post_init__(self) -> None:
         """Bring the field to one form."""
+        super().__post_init__()
         fix_integers(self, "n_inputs")
 
     @property

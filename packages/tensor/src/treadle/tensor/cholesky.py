@@ -11,7 +11,7 @@ from treadle.graph import static_op
 from treadle.tensor.conversion import constant, tensors
 from treadle.tensor.errors import DtypeError
 from treadle.tensor.joining import eye
-from treadle.tensor.matrix_op import REAL_OF, MatrixOp, as_on_error, pullback_of_parts, require_finite
+from treadle.tensor.matrix_op import REAL_OF, MatrixOp, pullback_of_parts, require_finite
 from treadle.tensor.product import adjoint, matmul, stacked_term
 from treadle.tensor.scalar.arithmetic import add, mul, neg
 from treadle.tensor.scalar.cast import switch
@@ -53,10 +53,6 @@ class Cholesky(MatrixOp):
     on_error: str = "nan"
 
     signature = "(m,m)->(m,m)"
-
-    def __post_init__(self) -> None:
-        """Check the fields."""
-        as_on_error(str(self), self.on_error)
 
     def of_stacks(self, *stacks: np.ndarray) -> tuple[np.ndarray, ...]:
         """Factor with NumPy."""
@@ -197,10 +193,6 @@ class CholeskySolve(MatrixOp):
     on_error: str = "nan"
 
     signature = "(m,m),(m,n)->(m,n)"
-
-    def __post_init__(self) -> None:
-        """Check the fields."""
-        as_on_error(str(self), self.on_error)
 
     def of_matrices(self, *matrices: np.ndarray) -> tuple[np.ndarray, ...]:
         """Solve with LAPACK's potrs."""

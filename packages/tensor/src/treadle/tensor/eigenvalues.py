@@ -12,7 +12,7 @@ from treadle.tensor.broadcasting import is_zeros
 from treadle.tensor.conversion import cotangent_of, tensors
 from treadle.tensor.dimshuffle import expand_dims
 from treadle.tensor.linear_systems import Solve, of_triangle
-from treadle.tensor.matrix_op import COMPLEX_OF, REAL_OF, MatrixOp, as_on_error, require_finite
+from treadle.tensor.matrix_op import COMPLEX_OF, REAL_OF, MatrixOp, require_finite
 from treadle.tensor.product import adjoint, matmul
 from treadle.tensor.reduction import max_, sum_
 from treadle.tensor.scalar.arithmetic import abs_, maximum, mul, sub
@@ -43,10 +43,6 @@ class _OfHermitian(MatrixOp):
 
     lower: bool = True
     on_error: str = "nan"
-
-    def __post_init__(self) -> None:
-        """Check the choice."""
-        as_on_error(type(self).__name__, self.on_error)
 
     @property
     def uplo(self) -> Literal["L", "U"]:
@@ -155,10 +151,6 @@ class _OfSquare(MatrixOp):
 
     # LAPACK may not end with NaN.
     check_finite: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        """Check the choice."""
-        as_on_error(type(self).__name__, self.on_error)
 
     def output_dtypes(self, dtype: str) -> Sequence[str]:
         """Return the complex dtype, for all outputs."""

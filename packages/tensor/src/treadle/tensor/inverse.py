@@ -8,7 +8,7 @@ import numpy as np
 
 from treadle.graph import composed, static_op
 from treadle.tensor.conversion import tensors
-from treadle.tensor.matrix_op import MatrixOp, as_on_error, require_finite
+from treadle.tensor.matrix_op import MatrixOp, require_finite
 from treadle.tensor.product import adjoint, matmul
 from treadle.tensor.scalar.arithmetic import neg
 
@@ -36,11 +36,6 @@ class MatrixInverse(MatrixOp):
     on_error: str = "nan"
 
     signature = "(m,m)->(m,m)"
-
-    def __post_init__(self) -> None:
-        """Check the fields."""
-        as_on_error("MatrixInverse", self.on_error)
-        object.__setattr__(self, "check_finite", bool(self.check_finite))
 
     def of_stacks(self, *stacks: np.ndarray) -> tuple[np.ndarray, ...]:
         """Invert with NumPy."""

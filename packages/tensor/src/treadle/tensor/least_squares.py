@@ -12,7 +12,7 @@ from treadle.tensor.broadcasting import is_zeros
 from treadle.tensor.conversion import tensors
 from treadle.tensor.dimshuffle import expand_dims
 from treadle.tensor.eigenvalues import Eigh
-from treadle.tensor.matrix_op import REAL_OF, MatrixOp, as_on_error, require_finite
+from treadle.tensor.matrix_op import REAL_OF, MatrixOp, require_finite
 from treadle.tensor.moments import squared_size
 from treadle.tensor.product import adjoint, matmul, stacked_term
 from treadle.tensor.reduction import all_, sum_
@@ -50,10 +50,6 @@ class MatrixPinv(MatrixOp):
     on_error: str = "nan"
 
     signature = "(m,n),()->(n,m)"
-
-    def __post_init__(self) -> None:
-        """Check the choice."""
-        as_on_error("MatrixPinv", self.on_error)
 
     def of_stacks(self, *stacks: np.ndarray) -> tuple[np.ndarray, ...]:
         """Let NumPy take all matrices."""
@@ -122,10 +118,6 @@ class Lstsq(MatrixOp):
 
     check_finite = True
     signature = "(m,n),(m,k),()->(n,k),(k),(),(min(m,n))"
-
-    def __post_init__(self) -> None:
-        """Check the choice."""
-        as_on_error("Lstsq", self.on_error)
 
     def output_dtypes(self, dtype: str) -> Sequence[str]:
         """Return the dtype of solutions, the real one of sizes, and that of a rank."""

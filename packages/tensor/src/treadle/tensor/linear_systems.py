@@ -13,7 +13,7 @@ from treadle.tensor.broadcasting import sum_to
 from treadle.tensor.conversion import tensors
 from treadle.tensor.dimshuffle import expand_dims, matrix_transpose
 from treadle.tensor.joining import arange
-from treadle.tensor.matrix_op import MatrixOp, as_on_error, require_finite
+from treadle.tensor.matrix_op import MatrixOp, require_finite
 from treadle.tensor.product import adjoint, matmul
 from treadle.tensor.scalar.arithmetic import add, neg
 from treadle.tensor.scalar.cast import cast, switch
@@ -63,10 +63,9 @@ class Solve(MatrixOp):
 
     def __post_init__(self) -> None:
         """Bring the fields to one form."""
+        super().__post_init__()
         as_choice("Solve: assume_a", self.assume_a, ASSUMED)
-        as_on_error("Solve", self.on_error)
         object.__setattr__(self, "lower", bool(self.lower) and self.assume_a != "gen")
-        object.__setattr__(self, "check_finite", bool(self.check_finite))
 
     def of_stacks(self, *stacks: np.ndarray) -> tuple[np.ndarray, ...] | None:
         """Solve with NumPy where nothing is assumed."""

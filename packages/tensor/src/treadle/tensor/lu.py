@@ -13,7 +13,7 @@ from treadle.tensor.conversion import tensors
 from treadle.tensor.dimshuffle import expand_dims
 from treadle.tensor.gathering import take_along_axis
 from treadle.tensor.joining import arange, concatenate, eye
-from treadle.tensor.matrix_op import MatrixOp, as_on_error, require_finite
+from treadle.tensor.matrix_op import MatrixOp, require_finite
 from treadle.tensor.product import adjoint, matmul
 from treadle.tensor.reduction import any_
 from treadle.tensor.scalar.arithmetic import add, neg, sub
@@ -57,11 +57,6 @@ class LUFactor(MatrixOp):
     on_error: str = "nan"
 
     signature = "(m,n)->(m,n),(min(m,n))"
-
-    def __post_init__(self) -> None:
-        """Bring the fields to one form."""
-        as_on_error("LUFactor", self.on_error)
-        object.__setattr__(self, "check_finite", bool(self.check_finite))
 
     def output_dtypes(self, dtype: str) -> Sequence[str]:
         """Return the dtype, and int32."""
@@ -111,11 +106,6 @@ class LU(MatrixOp):
     on_error: str = "nan"
 
     signature = "(m,n)->(m),(m,min(m,n)),(min(m,n),n)"
-
-    def __post_init__(self) -> None:
-        """Bring the fields to one form."""
-        as_on_error("LU", self.on_error)
-        object.__setattr__(self, "check_finite", bool(self.check_finite))
 
     def output_dtypes(self, dtype: str) -> Sequence[str]:
         """Return int64, and the dtype twice."""
@@ -248,9 +238,8 @@ class LUSolve(MatrixOp):
 
     def __post_init__(self) -> None:
         """Bring the fields to one form."""
-        as_on_error("LUSolve", self.on_error)
+        super().__post_init__()
         object.__setattr__(self, "adjoint", bool(self.adjoint))
-        object.__setattr__(self, "check_finite", bool(self.check_finite))
 
     def of_matrices(self, *matrices: np.ndarray) -> tuple[np.ndarray, ...]:
         """Solve with LAPACK."""
@@ -311,7 +300,7 @@ class PivotToPermutations(MatrixOp):
 
     def __post_init__(self) -> None:
         """Bring the field to one form."""
-        object.__setattr__(self, "inverse", bool(self.inverse))
+        super().__post_init__()
 
     def output_dtypes(self, dtype: str) -> Sequence[str]:
         """Return int64."""

@@ -15,7 +15,7 @@ from treadle.tensor.conversion import tensors
 from treadle.tensor.joining import concatenate, eye
 from treadle.tensor.linear_systems import Solve
 from treadle.tensor.matrix_functions import MatrixSign, of_output_type
-from treadle.tensor.matrix_op import MatrixOp, as_on_error, require_finite
+from treadle.tensor.matrix_op import MatrixOp, require_finite
 from treadle.tensor.product import adjoint
 from treadle.tensor.qr import QR
 from treadle.tensor.shape import lengths, shape_i
@@ -49,10 +49,6 @@ class Sylvester(MatrixOp):
     signature = "(m,m),(n,n),(m,n)->(m,n)"
     check_finite: ClassVar[bool] = True
     on_error: str = "nan"
-
-    def __post_init__(self) -> None:
-        """Check the field."""
-        as_on_error("Sylvester", self.on_error)
 
     def of_matrices(self, *matrices: np.ndarray) -> tuple[np.ndarray, ...]:
         """Compute with LAPACK."""
@@ -103,8 +99,8 @@ class Riccati(MatrixOp):
 
     def __post_init__(self) -> None:
         """Check the fields."""
+        super().__post_init__()
         as_choice("Riccati: time", self.time, ("discrete", "continuous"))
-        as_on_error("Riccati", self.on_error)
 
     def of_matrices(self, *matrices: np.ndarray) -> tuple[np.ndarray, ...]:
         """Compute with SciPy, which orders a Schur form of a pencil of matrices (Van Dooren 1981)."""

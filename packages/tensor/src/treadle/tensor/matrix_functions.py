@@ -13,7 +13,7 @@ from treadle.tensor.broadcasting import zeros_like
 from treadle.tensor.conversion import constant, tensors
 from treadle.tensor.gradient_control import disconnected_grad
 from treadle.tensor.joining import concatenate, eye
-from treadle.tensor.matrix_op import REAL_OF, MatrixOp, as_on_error, require_finite
+from treadle.tensor.matrix_op import REAL_OF, MatrixOp, require_finite
 from treadle.tensor.product import adjoint
 from treadle.tensor.reduction import sum_
 from treadle.tensor.scalar.arithmetic import abs_, maximum
@@ -85,10 +85,6 @@ class MatrixSign(MatrixOp):
     steps: ClassVar[int] = 100
     on_error: str = "nan"
 
-    def __post_init__(self) -> None:
-        """Check the field."""
-        as_on_error("MatrixSign", self.on_error)
-
     def of_matrices(self, *matrices: np.ndarray) -> tuple[np.ndarray, ...]:
         """Compute with NumPy: one step more than changes less than the square root of the precision."""
         require_finite(*matrices)
@@ -133,10 +129,6 @@ class Sqrtm(MatrixOp):
     check_finite: ClassVar[bool] = True
     on_error: str = "nan"
 
-    def __post_init__(self) -> None:
-        """Check the field."""
-        as_on_error("Sqrtm", self.on_error)
-
     def of_matrices(self, *matrices: np.ndarray) -> tuple[np.ndarray, ...]:
         """Compute with SciPy, by a Schur form."""
         (a,) = matrices
@@ -179,10 +171,6 @@ class Logm(MatrixOp):
     signature = "(m,m)->(m,m)"
     check_finite: ClassVar[bool] = True
     on_error: str = "nan"
-
-    def __post_init__(self) -> None:
-        """Check the field."""
-        as_on_error("Logm", self.on_error)
 
     def of_matrices(self, *matrices: np.ndarray) -> tuple[np.ndarray, ...]:
         """Compute with SciPy (Al-Mohy and Higham 2012)."""

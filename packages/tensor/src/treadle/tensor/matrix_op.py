@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
+from dataclasses import fields
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from treadle.config import lazy_module, text_of
-from treadle.graph import graph_replace
+from treadle.graph import as_flag, graph_replace
 from treadle.tensor.arguments import as_choice
 from treadle.tensor.broadcasting import broadcast_static
 from treadle.tensor.conversion import as_tensor_variable
@@ -96,6 +97,20 @@ class MatrixOp(TensorOp):
     def output_dtypes(self, dtype: str) -> Sequence[str]:
         """Return the dtypes of the outputs for inputs of a dtype: the same for all of them, unless overridden."""
         return [dtype] * len(cores_of(self.signature)[1])
+
+    def __post_init__(self) -> None:
+        """Check the fields that are flags, and `on_error`, and bring them to one form.
+
+        Raises
+        ------
+        ArgumentError, TensorTypeError
+            If one has a value that it cannot have.
+        """
+        for field in fields(self):  # type: ignore[arg-type]  # ops are dataclasses
+            if field.type == "bool":
+                flag = as_flag(f"{type(self).__name__}: {field.name}", getattr(self, field.name))
+                object.__setattr__(self, field.name, flag)
+        as_on_error(type(self).__name__, self.on_error)
 
     @abstractmethod
     def of_matrices(self, *matrices: np.ndarray) -> tuple[np.ndarray, ...]:

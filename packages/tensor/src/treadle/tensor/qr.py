@@ -15,7 +15,7 @@ from treadle.tensor.errors import ShapeError
 from treadle.tensor.gathering import take_along_axis
 from treadle.tensor.joining import concatenate, eye
 from treadle.tensor.lazy import lazy_scipy_module
-from treadle.tensor.matrix_op import REAL_OF, MatrixOp, as_on_error, pullback_of_parts, require_finite
+from treadle.tensor.matrix_op import REAL_OF, MatrixOp, pullback_of_parts, require_finite
 from treadle.tensor.product import adjoint, matmul
 from treadle.tensor.scalar.arithmetic import minimum, mul
 from treadle.tensor.shape import shape_i
@@ -74,8 +74,8 @@ class QR(MatrixOp):
 
     def __post_init__(self) -> None:
         """Check the choices."""
+        super().__post_init__()
         as_choice("QR: mode", self.mode, tuple(_CORES))
-        as_on_error("QR", self.on_error)
 
     @property
     def signature(self) -> str:  # type: ignore[override]  # depends on the mode

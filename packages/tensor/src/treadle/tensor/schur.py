@@ -9,7 +9,7 @@ import numpy as np
 from treadle.config import lazy_module
 from treadle.graph import static_op
 from treadle.tensor.arguments import as_choice
-from treadle.tensor.matrix_op import COMPLEX_OF, MatrixOp, as_on_error, require_finite
+from treadle.tensor.matrix_op import COMPLEX_OF, MatrixOp, require_finite
 from treadle.tensor.undefined_gradients import grad_undefined
 
 if TYPE_CHECKING:
@@ -65,8 +65,8 @@ class Schur(_SchurForm):
 
     def __post_init__(self) -> None:
         """Check the choices."""
+        super().__post_init__()
         as_choice("Schur: sort", self.sort, SORTS)
-        as_on_error("Schur", self.on_error)
 
     @property
     def signature(self) -> str:  # type: ignore[override]  # one output more if sorted
@@ -120,8 +120,8 @@ class QZ(_SchurForm):
 
     def __post_init__(self) -> None:
         """Check the choices."""
+        super().__post_init__()
         as_choice("QZ: sort", self.sort, SORTS)
-        as_on_error("QZ", self.on_error)
 
     def output_dtypes(self, dtype: str) -> Sequence[str]:
         """Return the dtype, but for alpha its complex one."""
@@ -188,10 +188,6 @@ class RealToComplexSchur(_SchurForm):
     on_error: str = "nan"
 
     signature = "(m,m),(m,m)->(m,m),(m,m)"
-
-    def __post_init__(self) -> None:
-        """Check the choice."""
-        as_on_error("RealToComplexSchur", self.on_error)
 
     def output_dtypes(self, dtype: str) -> Sequence[str]:
         """Return the complex dtype."""

@@ -11,7 +11,7 @@ from treadle.tensor.broadcasting import is_zeros
 from treadle.tensor.conversion import cotangent_of, tensors
 from treadle.tensor.dimshuffle import expand_dims
 from treadle.tensor.joining import eye
-from treadle.tensor.matrix_op import REAL_OF, MatrixOp, as_on_error, require_finite
+from treadle.tensor.matrix_op import REAL_OF, MatrixOp, require_finite
 from treadle.tensor.product import adjoint, matmul
 from treadle.tensor.scalar.arithmetic import mul, true_div
 from treadle.tensor.scalar.cast import switch
@@ -58,7 +58,7 @@ class SVD(MatrixOp):
 
     def __post_init__(self) -> None:
         """Check the choice."""
-        as_on_error("SVD", self.on_error)
+        super().__post_init__()
         if not self.compute_uv and self.full_matrices:
             # Equal ops for equal results.
             object.__setattr__(self, "full_matrices", False)
@@ -175,10 +175,6 @@ class PolarFactor(MatrixOp):
     on_error: str = "nan"
 
     signature = "(m,n)->(m,n)"
-
-    def __post_init__(self) -> None:
-        """Check the choice."""
-        as_on_error("PolarFactor", self.on_error)
 
     def of_stacks(self, *stacks: np.ndarray) -> tuple[np.ndarray, ...]:
         """Let NumPy take all matrices."""

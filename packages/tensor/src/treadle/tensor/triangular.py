@@ -10,7 +10,7 @@ import numpy as np
 from treadle.config import lazy_module
 from treadle.graph import static_op
 from treadle.tensor.conversion import tensors
-from treadle.tensor.matrix_op import MatrixOp, as_on_error, require_finite
+from treadle.tensor.matrix_op import MatrixOp, require_finite
 from treadle.tensor.product import adjoint, matmul, stacked_term
 from treadle.tensor.scalar.arithmetic import neg
 from treadle.tensor.triangles import tril, triu
@@ -49,10 +49,6 @@ class SolveTriangular(MatrixOp):
     on_error: str = "nan"
 
     signature = "(m,m),(m,n)->(m,n)"
-
-    def __post_init__(self) -> None:
-        """Check the fields."""
-        as_on_error(str(self), self.on_error)
 
     def triangle(self, a: np.ndarray) -> np.ndarray:
         """Return what is read of a matrix, and zeros."""
