@@ -23,10 +23,11 @@ from treadle.tensor.svd import SVD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import TypeAlias
 
     from treadle.tensor.variable import AxisLike, TensorLike, TensorVariable
 
-    Order = int | float | str | TensorVariable | None
+    Order: TypeAlias = int | float | str | TensorVariable | None
 
 __all__ = ["matrix_norm", "norm", "vector_norm"]
 
