@@ -10,7 +10,7 @@ from scipy.linalg import get_lapack_funcs
 
 from treadle import tensor as tt
 from treadle.testing.domain import UNIT
-from treadle.testing.records.matrix_domains import (
+from treadle.testing.matrix_domains import (
     DOMINANT_BELOW,
     FEW_OF_MATRICES,
     INEXACT,

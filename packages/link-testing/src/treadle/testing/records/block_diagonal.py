@@ -5,7 +5,7 @@ from __future__ import annotations
 from scipy.linalg import block_diag
 
 from treadle import tensor as tt
-from treadle.testing.records.matrix_domains import COMPLEX
+from treadle.testing.matrix_domains import COMPLEX
 from treadle.testing.records.structured import NO_SPECIAL, of_shape
 from treadle.testing.sample import COMPOSED, REALS, Sample
 

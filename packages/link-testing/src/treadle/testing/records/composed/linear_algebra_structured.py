@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from scipy import linalg as scipy_linalg
 
 from treadle import tensor as tt
+from treadle.testing.matrix_domains import DOMINANT, POSITIVE_DEFINITE
 from treadle.testing.records.composed.areas import APART, CUBE, MATRIX, POINTS, SCALAR, VECTOR, apart
-from treadle.testing.records.matrix_domains import DOMINANT, POSITIVE_DEFINITE
 from treadle.testing.records.structured import of_shape
 
 if TYPE_CHECKING:
