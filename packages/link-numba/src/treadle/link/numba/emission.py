@@ -581,8 +581,7 @@ def emit(
         if isinstance(argument.type, ir.PointerType):
             argument.add_attribute("noalias")
     with context.push_code_library(library):
-        builder = _entered(plain)
-        emitter.write(builder, plain.args)
+        emitter.write(_entered(plain), plain.args)
         outer = context.declare_function(module, described)
         builder = _entered(outer)
         made = builder.call(plain, context.call_conv.decode_arguments(builder, described.argtypes, outer))

@@ -45,6 +45,8 @@ def _projector(basis: Any) -> Any:
 
 
 SAMPLES: tuple[Sample, ...] = (
+    _both("trace", lambda xp, a: xp.trace(a, offset=-1), _STACK, wrt=(0,)),
+    _both("diagonal", lambda xp, a: xp.diagonal(a, offset=1), _STACK, wrt=(0,)),
     *map(_norm, (2, -2, "nuc")),
     _both("svd_hermitian", _hermitian, _SQUARE, wrt=(0,)),
     _both("matrix_rank", lambda xp, a: xp.matrix_rank(a + _SPREAD, 5.0), _STACK),
