@@ -197,3 +197,14 @@ def test_quantiles_take_probabilities_that_differ_along_a_batch() -> None:
 def test_partition_of_no_elements_takes_any_position(shape: tuple[int, ...]) -> None:
     for x in (tt.zeros(shape), tt.tensor(dtype="float64", shape=shape)):
         assert tt.partition(x, 5).type.shape == tt.argpartition(x, 5).type.shape == shape
+
+
+@pytest.mark.parametrize("axis", [(0, 1), (1, 2), None, (0, 2), 1])
+def test_largest_of_nothing_is_the_first_given_however_many_axes_have_no_elements(axis: Any) -> None:
+    x = tt.dtensor3("x")
+    f = function([x], [tt.max(x, axis=axis, initial=3.0), tt.min(x, axis=axis, initial=-3.0, keepdims=True)])
+    for shape in ((2, 0, 0), (0, 0, 3), (0, 2, 0), (2, 3, 4)):
+        value = np.random.default_rng(0).normal(size=shape) * 4
+        wanted = np.max(value, axis=axis, initial=3.0), np.min(value, axis=axis, initial=-3.0, keepdims=True)
+        for ours, theirs in zip(f(value), wanted, strict=True):
+            np.testing.assert_array_equal(ours, theirs)

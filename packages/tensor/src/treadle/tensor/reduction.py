@@ -429,10 +429,15 @@ def _extremum(
     first = constant(initial, dtype=var.dtype) if isinstance(initial, int | float) else cast(initial, var.dtype)
     var = with_others(var, mask, first)
     axes = reduced_axes(kind, axis, var)
-    if not all(var.type.shape[d] for d in axes):
-        # There may be no elements: one more is put in front.
-        lengths = [1 if d == axes[0] else shape_i(var, d) for d in range(var.ndim)]
-        return _reduce(kind, joining.join(axes[0], alloc(first, *lengths), var), axes, keepdims, var.dtype, var.dtype)
+    unsure = [d for d in axes if not var.type.shape[d]]
+    for left, d in enumerate(unsure, 1 - len(unsure)):
+        # There may be no elements along it: one more is put in front.
+        lengths = [1 if k == d else shape_i(var, k) for k in range(var.ndim)]
+        longer = joining.join(d, alloc(first, *lengths), var)
+        over, kept = ((d,), True) if left else (axes, keepdims)
+        var = _reduce(kind, longer, over, kept, var.dtype, var.dtype)
+    if unsure:
+        return var
     found = _reduce(kind, var, axes, keepdims, var.dtype, var.dtype)
     combined: TensorVariable = (maximum if kind == "max" else minimum)(found, first)
     return combined
