@@ -182,8 +182,8 @@ DETERMINANTS = [
     Case("log_determinant_by_cholesky_factor", lambda v: linalg.slogdet(v.said(positive_definite=True))[1], "Cholesky"),
     Case(
         "log_determinant_by_cholesky_factor",
-        lambda v: linalg.slogdet(_symmetric(v))[1] + linalg.cholesky(_symmetric(v)),
-        "Cholesky MatMul",
+        lambda v: linalg.slogdet(v.said(positive_definite=True))[1] + linalg.cholesky(v.said(positive_definite=True)),
+        "Cholesky",
     ),
     Case("determinant_by_cholesky_factor", lambda v: linalg.det(v.said(positive_definite=True)), "Cholesky"),
     Case("log_of_determinant", lambda v: tt.log(linalg.det(v.a)), "SLogDet"),
@@ -254,11 +254,6 @@ SHARED = [
         "Cholesky CholeskySolve",
     ),
     Case(
-        "result_by_cholesky_factor",
-        lambda v: linalg.solve(_symmetric(v), v.y)[:, :1] + linalg.cholesky(_symmetric(v)),
-        "Cholesky CholeskySolve MatMul",
-    ),
-    Case(
         "inverse_of_positive_definite", lambda v: linalg.inv(v.said(positive_definite=True)), "Cholesky CholeskySolve"
     ),
     Case("result_for_symmetric_transpose", lambda v: linalg.solve((v.b + v.b.T).T, v.y), "Solve"),
@@ -288,10 +283,6 @@ SPECTRA = [
     ),
 ]
 CASES = [*SYSTEMS, *INVERSES, *FACTORS, *DETERMINANTS, *PRODUCTS, *BLOCKS, *SHARED, *SPECTRA]
-
-
-def _raising(v: Variables) -> Any:
-    return linalg.solve(_symmetric(v), v.y, on_error="raise")[:, :1] + linalg.cholesky(_symmetric(v))
 
 
 # Where a rule would be wrong, or would not pay: it leaves these alone.
@@ -333,7 +324,7 @@ LEFT_ALONE: list[tuple[str, Callable[[Any], Any]]] = [
     ("determinant_of_product", lambda v: linalg.det(v.a @ v.b)),
     ("determinant_of_kronecker_product", lambda v: linalg.det(tt.kron(v.y, v.y.T))),
     ("log_determinant_of_kronecker_product", lambda v: linalg.slogdet(tt.kron(v.y, v.y.T))[1]),
-    ("log_determinant_by_cholesky_factor", lambda v: linalg.slogdet(v.a)[1] + linalg.cholesky(v.a)),
+    ("log_determinant_by_cholesky_factor", lambda v: linalg.slogdet(_symmetric(v))[1] + linalg.cholesky(_symmetric(v))),
     ("determinant_by_cholesky_factor", lambda v: linalg.det(_symmetric(v))),
     ("log_of_determinant", lambda v: tt.log(linalg.det(v.complex))),
     ("sign_of_determinant", lambda v: tt.sign(linalg.det(v.complex))),
@@ -357,7 +348,6 @@ LEFT_ALONE: list[tuple[str, Callable[[Any], Any]]] = [
     ("results_share_factor", lambda v: linalg.solve(v.complex, v.v) + linalg.solve(v.complex.T, v.w)),
     ("determinant_by_lu_factor", lambda v: linalg.det(v.a) * linalg.lu_factor(v.b)[0]),
     ("definite_solutions_share_factor", lambda v: linalg.solve(v.a, v.v, assume_a="pos")),
-    ("result_by_cholesky_factor", lambda v: linalg.solve(v.a, v.y)[:, :1] + linalg.cholesky(v.a)),
     ("inverse_of_positive_definite", lambda v: linalg.inv(_symmetric(v))),
     ("result_for_symmetric_transpose", lambda v: linalg.solve((v.b - v.b.T).T, v.y)),
     ("quotient_of_determinant_and_itself", lambda v: linalg.det(v.a) / linalg.det(v.b)),
@@ -376,7 +366,6 @@ LEFT_ALONE: list[tuple[str, Callable[[Any], Any]]] = [
     ("schur_forms_of_diagonals", lambda v: linalg.qz(tt.diag(v.v), v.a)[1]),
     ("solution_with_diagonal", lambda v: linalg.solve(tt.constant(np.eye(4)), v.y, on_error="raise")),
     ("solution_with_orthogonal", lambda v: linalg.solve(v.said(orthogonal=True), v.y, on_error="raise")),
-    ("result_by_cholesky_factor", _raising),
     ("solution_with_rank_one", lambda v: linalg.solve(v.b, tt.outer(v.v, v.w), on_error="raise")),
     ("solution_with_rank_one", lambda v: linalg.solve(v.b, v.a * v.v)),
     ("product_with_rank_one", lambda v: v.a @ (v.b * v.v)),

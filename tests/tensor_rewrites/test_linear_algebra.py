@@ -10,6 +10,7 @@ import pytest
 import treadle.tensor as tt
 from tests.tensor_rewrites.cases_linear_algebra import CASES, LEFT_ALONE, Case, Variables, values
 from tests.tensor_rewrites.graphs import rewrite, run
+from treadle.compile import function
 from treadle.graph import FunctionGraph, explicit_graph_inputs
 from treadle.rewrite import RewriteDatabaseQuery, Rule, default_database
 from treadle.tensor import linalg
@@ -117,7 +118,7 @@ def marginal_likelihood(form: str) -> tuple[list[Any], list[Any], list[Any]]:
         "triangular": lambda: half @ half / 2 + of_factor,
         "solve": lambda: y @ linalg.solve(k, y, assume_a="pos") / 2 + linalg.slogdet(k)[1] / 2,
         "inverse": lambda: y @ linalg.inv(said) @ y / 2 + tt.log(linalg.det(said)) / 2,
-        "both": lambda: y @ linalg.solve(k, y) / 2 + of_factor,
+        "both": lambda: y @ linalg.solve(said, y) / 2 + of_factor,
     }[form]()
     rng = np.random.default_rng(1)
     given = [rng.normal(size=(7, 2)), rng.normal(size=7), np.array(0.3), np.array(-0.5)]
@@ -150,3 +151,16 @@ def test_graphs_without_a_structure_are_asked_for_none() -> None:
     fgraph.attach_feature(facts)
     default_database().query("fast_run").rewrite(fgraph)
     assert facts.answered == 0
+
+
+def test_a_matrix_that_is_factored_may_be_indefinite() -> None:
+    v = Variables()
+    s = v.b + v.b.T
+    outputs = [linalg.cholesky(s), linalg.solve(s, v.v), linalg.det(s), linalg.inv(s), linalg.slogdet(s).sign]
+    f = function([v.b, v.v], outputs)
+    indefinite = np.diag([1.0, -2.0, 3.0, 4.0]) / 2
+    factor, x, det, inverse, sign = f(indefinite, np.ones(4))
+    assert np.isnan(factor).all()
+    np.testing.assert_allclose(x, [1, -1 / 2, 1 / 3, 1 / 4])
+    np.testing.assert_allclose(inverse, np.linalg.inv(2 * indefinite), atol=1e-15)
+    assert (det.round(), sign) == (-24, -1)

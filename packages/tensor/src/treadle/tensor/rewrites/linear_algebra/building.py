@@ -145,12 +145,15 @@ def factor_of(x: TensorVariable) -> TensorVariable | None:
 
 
 def cholesky_factor(fgraph: FunctionGraph, a: TensorVariable) -> TensorVariable | None:
-    """Return the Cholesky factor that a graph computes, or is to compute, of a matrix that is known to be Hermitian."""
+    """Return the Cholesky factor that a graph computes, or is to compute, of a positive definite matrix.
+
+    That a factor is computed does not tell that there is one: the graph may ask whether it is NaN.
+    """
     facts = known_facts(fgraph)
     clients = [client for client, at in fgraph.clients[a] if at == 0]
     for client in clients:
         op = client.op
-        if isinstance(op, Cholesky) and facts is not None and facts.hold("hermitian", a):
+        if isinstance(op, Cholesky) and facts is not None and facts.hold("positive_definite", a):
             factor: TensorVariable = client.outputs[0]  # type: ignore[assignment]  # a tensor
             return factor
         if isinstance(op, Solve) and op.assume_a == "pos":

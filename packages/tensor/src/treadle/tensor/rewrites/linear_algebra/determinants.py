@@ -146,10 +146,10 @@ def determinant_of_product(fgraph: FunctionGraph, node: NodeOf[Det | SLogDet]) -
 
 @RULES.rule(
     Phase.SPECIALIZE, SLogDet, tags=("fast_run", "det_of_factorized_matrix", "det_of_matrix_factorized_elsewhere"),
-    needs_graph=True, depth=6, differs="where the matrix is not positive definite",
+    needs_graph=True, depth=6, differs="where rounding makes the matrix indefinite",
 )  # fmt: skip
 def log_determinant_by_cholesky_factor(fgraph: FunctionGraph, node: NodeOf[SLogDet]) -> Found:
-    """slogdet(a) -> 1, 2 * sum(log(diagonal(cholesky(a)))), where a is positive definite, or is factored anyway."""
+    """slogdet(a) -> 1, 2 * sum(log(diagonal(cholesky(a)))), where a is known to be positive definite."""
     a = node.inputs[0]
     factor = _factor(fgraph, a)
     if factor is None:
@@ -162,10 +162,10 @@ def log_determinant_by_cholesky_factor(fgraph: FunctionGraph, node: NodeOf[SLogD
 
 @RULES.rule(
     Phase.SPECIALIZE, Det, tags=("fast_run", "det_of_factorized_matrix", "det_of_matrix_factorized_elsewhere"),
-    needs_graph=True, depth=6, differs="where the matrix is not positive definite",
+    needs_graph=True, depth=6, differs="where rounding makes the matrix indefinite",
 )  # fmt: skip
 def determinant_by_cholesky_factor(fgraph: FunctionGraph, node: NodeOf[Det]) -> TensorVariable | None:
-    """det(a) -> prod(diagonal(cholesky(a)))**2, where a is known to be positive definite, or is factored."""
+    """det(a) -> prod(diagonal(cholesky(a)))**2, where a is known to be positive definite."""
     a = node.inputs[0]
     factor = _factor(fgraph, a)
     if factor is None:
@@ -174,7 +174,7 @@ def determinant_by_cholesky_factor(fgraph: FunctionGraph, node: NodeOf[Det]) -> 
 
 
 def _factor(fgraph: FunctionGraph, a: TensorVariable) -> TensorVariable | None:
-    """Return a Cholesky factor of a matrix that is known to have one, or is Hermitian and factored anyway."""
+    """Return a Cholesky factor of a matrix that is known to have one."""
     facts = known_facts(fgraph)
     if facts is None:
         return None

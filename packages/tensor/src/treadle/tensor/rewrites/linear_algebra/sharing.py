@@ -25,7 +25,6 @@ from treadle.tensor.rewrites.linear_algebra.building import (
     is_lower,
     known_facts,
     logarithms,
-    may_fail_silently,
 )
 from treadle.tensor.scalar.arithmetic import mul
 from treadle.tensor.scalar.cast import cast
@@ -103,22 +102,6 @@ def definite_solutions_share_factor(fgraph: FunctionGraph, node: NodeOf[Solve]) 
     if not any(other in (op, factor) or isinstance(other, (Det, SLogDet, MatrixInverse)) for other in others):
         return None
     return if_fits(node, CholeskySolve(op.lower, op.check_finite, op.on_error)(factor(a), b))
-
-
-@RULES.rule(
-    Phase.SPECIALIZE, Solve, MatrixInverse, tags=REUSED, needs_graph=True, depth=3, before=("results_share_factor",),
-    differs="where the matrix is not positive definite",
-)  # fmt: skip
-def result_by_cholesky_factor(fgraph: FunctionGraph, node: NodeOf[Solve | MatrixInverse]) -> TensorVariable | None:
-    """solve(a, b), inv(a), cholesky(a) -> cho_solve(cholesky(a), b), cho_solve(cholesky(a), eye), for Hermitian a."""
-    if isinstance(node.op, Solve) and node.op.assume_a not in {"gen", "sym", "her"}:
-        return None
-    a = node.inputs[0]
-    factor = cholesky_factor(fgraph, a) if may_fail_silently(node.op) else None
-    if factor is None:
-        return None
-    b = identity(a) if isinstance(node.op, MatrixInverse) else node.inputs[1]
-    return if_fits(node, CholeskySolve(is_lower(factor), node.op.check_finite, node.op.on_error)(factor, b))
 
 
 @RULES.rule(
