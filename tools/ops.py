@@ -111,6 +111,8 @@ def checked() -> dict[str, Checked]:
                 made = id(frame.f_locals.get("self")) if frame.f_code is apply else codes.get(frame.f_code)
                 if made in names:
                     called.add(made)
+                # What an elementwise op without a public name is made of is built once for all samples.
+                if made in names or frame.f_code is apply:
                     outer.append(frame)
             elif event == "return" and outer and frame is outer[-1]:
                 outer.pop()

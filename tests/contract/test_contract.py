@@ -23,11 +23,25 @@ BY_KIND = {
     "pytorch": TRACED,
 }
 
+# Graphs of linear algebra are large: the compilers that take longer check values and first derivatives in double only.
+MATRICES = {
+    *("banded", "block_diagonal", "cholesky", "determinants", "eigenvalues", "inverse", "least_squares"),
+    *("linear_systems", "lu", "matrix_equations", "matrix_functions", "qr", "schur", "svd", "triangular"),
+}
+DOUBLE = {"values": {"float64", "complex128"}, "first": {"float64", "complex128"}, "rewritten": {"float64"}}
+
+
+def _dtypes(backend: str, check: Check) -> set[str] | None:
+    """Return the dtypes that a check runs at without -m slow; None for all."""
+    chosen = BY_KIND.get(backend, {})
+    if check.family in MATRICES and backend in {"jax", "numba", "pytorch"}:
+        return DOUBLE.get(check.kind, set())
+    return chosen.get(check.kind, chosen.get("other"))
+
 
 def _with_marks(backend: str, parameter: Any) -> Any:
     check = parameter.values[1]
-    chosen = BY_KIND.get(backend, {})
-    dtypes = chosen.get(check.kind, chosen.get("other"))
+    dtypes = _dtypes(backend, check)
     if dtypes is None or check.dtype in dtypes:
         return parameter
     return pytest.param(*parameter.values, id=parameter.id, marks=[*parameter.marks, pytest.mark.slow])

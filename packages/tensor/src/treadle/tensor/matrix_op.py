@@ -275,13 +275,15 @@ def _static(dim: str, lengths: dict[str, int | None]) -> int | None:
     return 0 if 0 in known else None if None in known else min(n for n in known if n is not None)
 
 
-def _symbolic(dim: str, known: dict[str, Length], shapes: SymbolicShapes) -> Length | None:
+def _symbolic(dim: str, known: dict[str, Length], shapes: SymbolicShapes) -> Length:
     if dim.isdigit():
         return shapes.fixed(int(dim))
     if "+" in dim:
         return shapes.joined([known[name] for name in dim.split("+")])
     if "-" in dim:
-        return None
+        # As long as a diagonal above the main one, so never less than 0.
+        name, _, less = dim.partition("-")
+        return shapes.atom("diagonal", known[name], known[name], int(less))
     smaller = _SMALLER.fullmatch(dim)
     if smaller is None:
         return known[dim]

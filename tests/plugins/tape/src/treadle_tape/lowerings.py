@@ -190,7 +190,9 @@ def reference(op: Op, node: Apply) -> Callable[..., Any]:
     def run(*values: Any) -> Any:
         cells: list[list[Any]] = [[None] for _ in node.outputs]
         op.perform(node, list(values), cells)
-        found = tuple(np.array(cell[0]) for cell in cells)
+        # Slices and lists are no arrays.
+        pairs = zip(cells, node.outputs, strict=True)
+        found = tuple(np.array(cell[0]) if isinstance(out.type, tt.TensorType) else cell[0] for cell, out in pairs)
         return found if len(found) > 1 else found[0]
 
     return run

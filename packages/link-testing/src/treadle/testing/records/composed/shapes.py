@@ -47,6 +47,7 @@ SAMPLES: tuple[Sample, ...] = (
     _both("atleast_2d", lambda xp, x: xp.atleast_2d(x), VECTOR, wrt=(0,)),
     _both("atleast_3d", lambda xp, x: xp.atleast_3d(x), MATRIX, wrt=(0,)),
     _apart("atleast_nd", lambda x: tt.atleast_Nd(x, n=4, left=False), lambda x: x[..., None, None], MATRIX, wrt=(0,)),
+    _apart("shape_padleft", lambda x: tt.shape_padleft(x, 2), lambda x: x[None, None], MATRIX, wrt=(0,)),
     _apart("shape_padright", lambda x: tt.shape_padright(x, 2), lambda x: x[..., None, None], MATRIX, wrt=(0,)),
     _apart("shape_padaxis", lambda x: tt.shape_padaxis(x, 1), lambda x: x[:, None], MATRIX, wrt=(0,)),
     _apart("extract_diag", tt.extract_diag, np.diagonal, MATRIX, wrt=(0,)),
