@@ -44,6 +44,13 @@ def test_every_form_is_scipys(shape: tuple[int, ...], mode: str) -> None:
             np.testing.assert_allclose(found, wanted, atol=1e-12)
 
 
+@pytest.mark.parametrize("mode", ["VM", "C", "NUMBA", "JAX"])
+def test_columns_without_elements_keep_their_order(mode: str) -> None:
+    x = tt.matrix()
+    _, _, p = function([x], list(linalg.qr(x, pivoting=True)), mode=mode)(np.zeros((0, 3)))
+    assert p.tolist() == [0, 1, 2]
+
+
 def test_results_are_named_as_numpy_names_them() -> None:
     x = tt.matrix()
     assert linalg.qr(x)._fields == ("Q", "R")

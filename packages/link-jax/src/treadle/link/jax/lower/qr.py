@@ -27,6 +27,9 @@ def qr(op: QR, node: TensorNode) -> Lowered:
         order: tuple[jax.Array, ...] = ()
         if op.pivoting:
             q, r, p = jax.lax.linalg.qr(a, pivoting=True, full_matrices=op.mode == "full")
+            if not a.shape[-2]:
+                # JAX leaves the order of the columns open where they have no elements.
+                p = jnp.broadcast_to(jnp.arange(a.shape[-1]), p.shape)
             order = (convert(p, "int32"),)
             if op.mode == "raw":
                 a = jnp.take_along_axis(a, p[..., None, :], -1)
