@@ -1,6 +1,8 @@
 """Functions of matrices: against exact values, at edges, and their derivatives."""
 
+import warnings
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -165,3 +167,12 @@ def test_functions_of_matrices_without_elements_and_of_no_matrices_have_none(nam
     f = function([x], [value, tt.grad(value.sum(), x)], mode="C")
     for shape in ((2, 0, 0), (0, 2, 2)):
         assert [result.shape for result in f(np.ones(shape))] == [shape, shape]
+
+
+def test_threads_leave_the_filters_of_warnings_as_they_were() -> None:
+    a = tt.dmatrix("a")
+    f = function([a], tt.linalg.logm(a), mode="VM")
+    before, value = list(warnings.filters), np.diag([1.0, 2.0, 3.0]) + 0.1
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(f, [value] * 600))
+    assert warnings.filters == before

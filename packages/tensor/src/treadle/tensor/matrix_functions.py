@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from treadle.config import lazy_module
+from treadle.config import lazy_module, new_lock
 from treadle.graph import static_op
 from treadle.tensor.broadcasting import zeros_like
 from treadle.tensor.conversion import constant, tensors
@@ -38,6 +38,8 @@ else:
     matrix_equations = lazy_module("treadle.tensor.matrix_equations")
 
 __all__ = ["Expm", "Logm", "MatrixSign", "Sqrtm"]
+
+_FILTERS = new_lock()
 
 
 @static_op
@@ -176,7 +178,8 @@ class Logm(MatrixOp):
         """Compute with SciPy (Al-Mohy and Higham 2012)."""
         (a,) = matrices
         _require_principal(a)
-        with warnings.catch_warnings():
+        # The filters of warnings belong to the process: threads that change them in turns would leave them changed.
+        with _FILTERS, warnings.catch_warnings():
             # It warns where it finds its result not to be good to 13 digits.
             warnings.simplefilter("ignore", RuntimeWarning)
             found = scipy.linalg.logm(a.astype("complex128" if a.dtype.kind == "c" else "float64")) if a.size else a
