@@ -43,6 +43,14 @@ def use(folder: Path) -> None:
         action()
 
 
+def use_concurrently(folder: Path) -> None:
+    """Use a cache while a thread does; what the thread is told counts as well."""
+    other = threading.Thread(target=Cache(folder).get_or_create, args=(KEY, lambda: PAYLOAD))
+    other.start()
+    use(folder)
+    other.join()
+
+
 def damage(folder: Path, chance: random.Random) -> None:
     """Cut, change, lengthen, remove or exchange some files."""
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
@@ -99,13 +107,11 @@ def faults(folder: Path, filled: Path, chance: random.Random, steps: range) -> I
                 for at in steps:
                     place = began(folder / "cache", start, filled, chance)
                     injector = Injector(place, at, error, lasting=lasting)
-                    other = threading.Thread(target=Cache(place).get_or_create, args=(KEY, lambda: PAYLOAD))
-                    if start == "concurrent":
+                    concurrent = start == "concurrent"
+                    work = use_concurrently if concurrent else use
+                    if concurrent:
                         shutil.rmtree(place)
-                        other.start()
-                    found = checked(lambda place=place: use(place), injector, 2 if start == "concurrent" else 1)  # type: ignore[misc]
-                    if start == "concurrent":
-                        other.join()
+                    found = checked(lambda place=place, work=work: work(place), injector, 2 if concurrent else 1)  # type: ignore[misc]
                     yield found
                     if not found:
                         break

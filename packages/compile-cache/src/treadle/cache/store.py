@@ -183,7 +183,7 @@ class Store:
         folder = self.folder(key)
         if folder is not None:
             try:
-                write_atomically(folder / f"{key}.entry", data)
+                self._write(folder, key, data)
             except OSError as error:
                 self._warn(str(error))
             else:
@@ -191,6 +191,13 @@ class Store:
                 return
         with self._lock:
             self._memory[key] = data
+
+    def _write(self, folder: Path, key: str, data: bytes) -> None:
+        try:
+            write_atomically(folder / f"{key}.entry", data)
+        except FileNotFoundError:  # somebody purged the directory meanwhile, with what was being written
+            self._make_shard(folder)
+            write_atomically(folder / f"{key}.entry", data)
 
     def note(self, name: str, data: bytes) -> Path | None:
         """Keep bytes in a file of the directory itself; return the file, None if that is not possible.
