@@ -253,7 +253,8 @@ def expand(fgraph: FunctionGraph, can_lower: Callable[[Apply], bool], *, whole: 
         return fgraph
     made = fgraph.clone()
     origins: dict[Apply, Apply] = {}
-    pending = [node for node in made.toposort() if is_expanded(node)]
+    # Nodes first that others need: an op may look at what its inputs were given by.
+    pending = [node for node in reversed(made.toposort()) if is_expanded(node)]
     while pending:
         node = pending.pop()
         # What stands for a node that is lowered inside is so too.

@@ -75,6 +75,8 @@ FAMILIES = (
     "lu",
     "block_diagonal",
     "banded",
+    "generator_draws",
+    "portable_draws",
 )
 
 

@@ -41,6 +41,7 @@ LAZY = {
     "functional": "apply_along_axis transfer values_eq_approx_always_true variadic_add variadic_mul vectorize",
     "fused_reduction": "FusedReduction",
     "gathering": "choose inverse_permutation ix_ permute_row_elements piecewise put put_along_axis select take take_along_axis",
+    "generator_draws": "GENERATOR_SAMPLERS GeneratorDraws",
     "gradient_control": "DisconnectedGrad GradClip GradScale GradientControl UndefinedGrad ZeroGrad disconnected_grad grad_clip grad_scale undefined_grad zero_grad",
     "gufunc": "parse_gufunc_signature safe_signature",
     "interpolate": "interp interpolate1d",
@@ -62,6 +63,7 @@ LAZY = {
     "padding": "pad",
     "polynomials": "poly polyadd polyder polydiv polyfit polyint polymul polysub polyval roots",
     "pooling": "avg_pool1d avg_pool2d avg_pool3d max_pool1d max_pool2d max_pool3d pool_2d pool_3d",
+    "portable_draws": "PortableDraws",
     "product": "Gemm MatMul dot matmul outer tensordot",
     "qr": "HouseholderProduct QR",
     "quantiles": "median nanmedian nanpercentile nanquantile percentile quantile",
@@ -115,17 +117,29 @@ LINALG = {
     "systems": "lu lu_factor lu_solve pivot_to_permutation solve",
     "triangular_systems": "solve_triangular",
 }
+# The same for the modules of `treadle.tensor.random`.
+RANDOM = {
+    "continuous": "NormalRV UniformRV normal uniform",
+    "op": "RNGConsumerOp RandomVariable",
+    "portable": "PortableGenerator",
+    "size": "normalize_size_param",
+    "states": "GeneratorInState GeneratorState",
+    "stream": "rng shared_rng",
+    "types": "PortableGeneratorType RandomGeneratorConstant RandomGeneratorSharedVariable RandomGeneratorType RandomGeneratorVariable RandomType portable_generator_type random_generator_type",
+}
 # Ops of linear algebra, and functions that are not of linear algebra only: names of `treadle.tensor` that are found in
 # `treadle.tensor.linalg` too.
 LINALG_TOO = "BlockDiagonal Cholesky CholeskySolve Det Eig Eigh Eigvals Eigvalsh HouseholderProduct LU LUFactor LUFactorTridiagonal LUSolve Lstsq MatrixInverse MatrixPinv PivotToPermutations PolarFactor QR QZ SLogDet SVD Schur Solve SolveBanded SolveHermitianBanded SolveLUFactorTridiagonal SolveTriangular cross kron matmul matrix_dot matrix_norm matrix_transpose multi_dot norm outer tensordot vander vecdot vector_norm"
 # Modules that are public themselves, as in ``treadle.tensor.special.softmax``.
-SUBMODULES: tuple[str, ...] = ("fft", "linalg", "optimize", "signal", "special")
+SUBMODULES: tuple[str, ...] = ("fft", "linalg", "optimize", "random", "signal", "special")
 NAMES = [*(name for names in LAZY.values() for name in names.split()), *SUBMODULES]
 # Documented modules of further names, found as attributes too, as in ``treadle.tensor.math.exp``: no public names.
 PATHS = ("basic", "extra_ops", "math", "sharedvar", "subtensor", "type", "utils", "variable")
 _MODULES = LAZY | {name: name for name in (*SUBMODULES, *PATHS)}
 # What `treadle.tensor` finds names in, by full names of modules.
 MODULES = {f"treadle.tensor.{module}": names for module, names in _MODULES.items()}
+# What `treadle.tensor.random` finds names in.
+RANDOM_MODULES = {f"treadle.tensor.random.{module}": names for module, names in RANDOM.items()}
 # What `treadle.tensor.linalg` finds names in.
 LINALG_MODULES = {f"treadle.tensor.linalg.{module}": names for module, names in LINALG.items()} | {
     "treadle.tensor": LINALG_TOO

@@ -52,6 +52,9 @@ class Op(GradientNames, ABC):
     # Whether the output types follow from the values of constant inputs too: a copy of the node on other inputs is
     # then made anew, even where their types are the same.
     _output_type_depends_on_input_value: bool = False
+    # Whether the op takes or makes values that only Python knows, such as a generator: it stays with Python between
+    # compiled parts, without a warning.
+    on_host: ClassVar[bool] = False
     # The rewrite that may let the op work in place: excluding it, by its name or a tag of it, keeps the op from it.
     inplace_pass: ClassVar[str] = "work_in_place"
     __props__: ClassVar[tuple[str, ...] | None] = None

@@ -136,7 +136,7 @@ class TableLinker(RuleLinker):
         steps = {node for node in order if self.runs_in_python(node)}
         if not steps and all(self.holds(v.type) for v in (*fgraph.inputs, *fgraph.outputs)):
             return self.link_whole(fgraph, native_outputs)
-        ruleless = [(node, self._missing(node)) for node in order if self.lacks_rule(node)]
+        ruleless = [(node, self._missing(node)) for node in order if self.lacks_rule(node) and not node.op.on_host]
         may_run = config.on_python_step != "raise"
         self.table.lower((node for node in order if node not in steps), self.check, () if may_run else ruleless)
         self._tell(node for node in order if node in steps)
@@ -177,7 +177,9 @@ class TableLinker(RuleLinker):
         """Warn of those of the nodes that run in Python for want of a rule."""
         if config.on_python_step != "warn":
             return
-        lines = dict.fromkeys(f"{node.op}{node.where()}" for node in nodes if self.lacks_rule(node))
+        lines = dict.fromkeys(
+            f"{node.op}{node.where()}" for node in nodes if self.lacks_rule(node) and not node.op.on_host
+        )
         if lines:
             name = self.table.backend
             msg = (
@@ -189,8 +191,8 @@ class TableLinker(RuleLinker):
 
 
 def passes_by(node: Apply, holds: Callable[[Type], bool]) -> bool:
-    """Whether a node only hands on, as a copy, a value that a backend lacks: its programs need not know it."""
-    return isinstance(node.op, DeepCopyOp) and not all(holds(v.type) for v in node.inputs)
+    """Whether a node only hands on a value that a backend lacks: its programs need not know it."""
+    return node.op.on_host or (isinstance(node.op, DeepCopyOp) and not all(holds(v.type) for v in node.inputs))
 
 
 class NativeEnds(Program):

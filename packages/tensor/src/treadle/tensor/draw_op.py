@@ -1,0 +1,158 @@
+"""DrawOp: the base of ops that make arrays of random numbers from the state of a generator, itself an array."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from treadle.graph import Apply, static_op
+from treadle.tensor.broadcasting import broadcast_static
+from treadle.tensor.conversion import tensors
+from treadle.tensor.errors import ArgumentError, ShapeError, TensorTypeError
+from treadle.tensor.fields import fix_integers
+from treadle.tensor.matrix_op import cores_of
+from treadle.tensor.shape import length_inputs, static_lengths
+from treadle.tensor.tensor_op import TensorOp
+from treadle.tensor.types import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from treadle.graph import Variable
+    from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
+    from treadle.tensor.variable import TensorVariable
+
+
+@static_op
+class DrawOp(TensorOp):
+    """An array of draws of one distribution.
+
+    Inputs: the state; then one int64 scalar for each dimension of the batch; then the distribution's parameters. Each
+    parameter is a tensor whose batch dimensions (those before its core) broadcast to the batch.
+
+    Parameters
+    ----------
+    sampler
+        Name of the distribution.
+    dtype
+        Dtype of the draws.
+    ndim
+        Rank of the batch.
+    """
+
+    sampler: str
+    dtype: str
+    ndim: int
+
+    # The type of the state.
+    storage: ClassVar[TensorType]
+    _output_type_depends_on_input_value = True
+
+    def __post_init__(self) -> None:
+        """Bring the fields to one form, and check them.
+
+        Raises
+        ------
+        ArgumentError
+            If there is no such sampler, or not of this dtype.
+        """
+        fix_integers(self, "ndim")
+        if self.dtype not in self.known().get(self.sampler, ()):
+            msg = (
+                f"{type(self).__name__}: there is no sampler {self.sampler!r} of {self.dtype}. "
+                f"Use one of {', '.join(self.known())}."
+            )
+            raise ArgumentError(msg)
+
+    @classmethod
+    def known(cls) -> dict[str, Sequence[str]]:
+        """Return the samplers, and which dtypes each may have."""
+        raise NotImplementedError
+
+    @property
+    def signature(self) -> str:
+        """Core dimensions of parameters and draw, such as ``(),(p)->(p)``."""
+        raise NotImplementedError
+
+    @property
+    def static_inputs(self) -> tuple[int, ...]:  # type: ignore[override]  # depends on the rank
+        """Positions of the lengths."""
+        return tuple(range(1, self.ndim + 1))
+
+    def made_types(self, state: TensorType, draw: TensorType) -> list[TensorType]:
+        """Return the types of the outputs."""
+        raise NotImplementedError
+
+    def parts(self, inputs: Sequence[Variable]) -> tuple[TensorVariable, list[TensorVariable], list[TensorVariable]]:
+        """Return the state, the lengths and the parameters among a node's inputs."""
+        state, *others = tensors(inputs)
+        return state, others[: self.ndim], others[self.ndim :]
+
+    def make_node(self, *inputs: object) -> Apply:
+        """Return the node; lengths that are constant become part of the type.
+
+        Raises
+        ------
+        TensorTypeError, ShapeError
+            If the inputs do not fit.
+        """
+        state, lengths, parameters = self.parts([self.as_input(x) for x in inputs])
+        length_inputs(self, lengths)
+        if not self.storage.is_super(state.type):
+            msg = f"{self}: a state of type {self.storage} is needed, got {state} of type {state.type}."
+            raise TensorTypeError(msg)
+        given, made = cores_of(self.signature)
+        if len(parameters) != len(given) or len(lengths) != self.ndim:
+            msg = f"{self}: {self.ndim} lengths and {len(given)} parameters are needed, got {len(inputs) - 1} inputs."
+            raise TensorTypeError(msg)
+        batch = static_lengths(lengths)
+        known: dict[str, int | None] = {}
+        for p, core in zip(parameters, given, strict=True):
+            rank = p.type.ndim - len(core)
+            if not 0 <= rank <= self.ndim:
+                msg = f"{self}: a parameter of rank {len(core)} to {len(core) + self.ndim} is needed, got {p.type}."
+                raise ShapeError(msg)
+            broadcast_static(str(self), [batch, (1,) * (self.ndim - rank) + p.type.shape[:rank]])
+            for name, n in zip(core, p.type.shape[rank:], strict=True):
+                known[name] = n if known.get(name) is None else known[name]
+        draw = TensorType(self.dtype, (*batch, *(known[name] for name in made[0])))
+        outputs = [kind.make_variable() for kind in self.made_types(state.type, draw)]
+        return Apply(self, [state, *lengths, *parameters], outputs)
+
+    def flat(self, inputs: Sequence[np.ndarray]) -> tuple[tuple[int, ...], list[np.ndarray]]:
+        """Return the batch's shape, and the parameters' values with all dimensions of the batch.
+
+        Raises
+        ------
+        ShapeError
+            If a parameter does not broadcast to the batch.
+        """
+        _, lengths, parameters = inputs[0], inputs[1 : self.ndim + 1], inputs[self.ndim + 1 :]
+        batch = tuple(int(n) for n in lengths)
+        given, _ = cores_of(self.signature)
+        made = []
+        for p, core in zip(parameters, given, strict=True):
+            rank = p.ndim - len(core)
+            try:
+                made.append(np.broadcast_to(p, (*batch, *p.shape[rank:])))
+            except ValueError as error:
+                msg = f"a parameter of shape {p.shape} does not broadcast to the size {batch}"
+                raise ShapeError(msg) from error
+        return batch, made
+
+    def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
+        """Return the batch's lengths, then those of the core; the state's own length of a new state."""
+        state, lengths, parameters = self.parts(node.inputs)
+        if out is not node.outputs[-1]:
+            return list(shapes.of(state))
+        given, made = cores_of(self.signature)
+        known: dict[str, Length] = {}
+        for p, core in zip(parameters, given, strict=True):
+            own = shapes.of(p)
+            known.update(zip(core, own[len(own) - len(core) :], strict=True))
+        return [*(shapes.of_scalar(n) for n in lengths), *(known[name] for name in made[0])]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Say that nothing flows back: derivatives are those of the random variables."""
+        return [[False] * len(node.outputs) for _ in node.inputs]

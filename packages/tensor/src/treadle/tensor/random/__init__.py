@@ -1,0 +1,17 @@
+"""treadle.tensor.random: random variables, and the generators that they draw from."""
+
+from typing import TYPE_CHECKING
+
+from treadle.config import lazy_names
+from treadle.tensor.lazy import RANDOM_MODULES
+
+if TYPE_CHECKING:
+    from treadle.tensor.random.continuous import *  # noqa: F403
+    from treadle.tensor.random.op import *  # noqa: F403
+    from treadle.tensor.random.portable import *  # noqa: F403
+    from treadle.tensor.random.size import *  # noqa: F403
+    from treadle.tensor.random.states import *  # noqa: F403
+    from treadle.tensor.random.stream import *  # noqa: F403
+    from treadle.tensor.random.types import *  # noqa: F403
+else:
+    __getattr__ = lazy_names(__name__, RANDOM_MODULES)

@@ -1,0 +1,365 @@
+"""RandomVariable: the op of random variables, and RNGConsumerOp, the base of ops that draw."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from treadle.graph import Apply, Op, Variable
+from treadle.tensor.broadcasting import broadcast_static, sum_to
+from treadle.tensor.conversion import as_tensor_variable
+from treadle.tensor.errors import ArgumentError, ShapeError
+from treadle.tensor.gufunc import parse_gufunc_signature
+from treadle.tensor.random.portable import PortableGenerator
+from treadle.tensor.random.size import batch_lengths, normalize_size_param, static_batch
+from treadle.tensor.random.states import GeneratorInState, origin_of, state_of
+from treadle.tensor.random.stream import as_generator
+from treadle.tensor.random.symbolic import SymbolicNumpyGenerator, SymbolicPortableGenerator
+from treadle.tensor.random.types import PortableGeneratorType
+from treadle.tensor.scalar.cast import cast
+from treadle.tensor.type_other import NoneTypeT
+from treadle.tensor.types import TensorType
+from treadle.tensor.undefined_gradients import grad_not_implemented
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from treadle.graph import Cell, Value
+    from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
+
+__all__ = ["RNGConsumerOp", "RandomVariable"]
+
+
+# In place of a default, for parameters that must be given.
+REQUIRED = object()
+
+
+class RNGConsumerOp(Op):
+    """Base of ops that draw random numbers."""
+
+    @abstractmethod
+    def update(self, node: Apply) -> Mapping[Variable, Variable]:
+        """Return, for each generator that a node takes, the generator after its draws."""
+
+
+class RandomVariable(RNGConsumerOp):
+    """A random variable: an op that draws from a distribution.
+
+    Its node has the inputs generator, size and parameters, and the outputs next generator and draw. The size is the
+    shape of the batch: the shape of the draw without the dimensions that a single draw has; None stands for what the
+    parameters broadcast to.
+
+    A distribution is a subclass with `name`, `signature` and `dtype`, and either `rng_fn`, which draws with a NumPy
+    generator, or `definition`, from which compiled code is made too.
+
+    Parameters
+    ----------
+    name
+        Name of the distribution.
+    ndim_supp, ndims_params
+        Ranks of a single draw and of the parameters, where there is no signature.
+    dtype
+        Dtype of the draws, or ``floatX``.
+    inplace
+        Whether the generator given is used itself, and not a copy of it.
+    signature
+        Core dimensions of parameters and draw, such as ``(n),(n,n)->(n)``.
+    """
+
+    __props__: ClassVar[tuple[str, ...]] = ("name", "signature", "dtype", "inplace")
+    default_output = 1
+    name: str | None = None
+    signature: str | None = None
+    dtype: str | None = None
+    # Names of the parameters, with their defaults; None where a subclass overrides `__call__`.
+    parameters: ClassVar[Mapping[str, Any] | None] = None
+    _print_name: tuple[str, str] | None = None
+
+    def __init__(
+        self,
+        name: str | None = None,
+        ndim_supp: int | None = None,
+        ndims_params: Sequence[int] | None = None,
+        dtype: str | None = None,
+        inplace: bool | None = None,
+        signature: str | None = None,
+    ) -> None:
+        self.name = name if name is not None else type(self).name
+        self.signature = signature if signature is not None else type(self).signature
+        ndim_supp = ndim_supp if ndim_supp is not None else getattr(type(self), "ndim_supp", None)
+        ndims_params = ndims_params if ndims_params is not None else getattr(type(self), "ndims_params", None)
+        if self.signature is None and isinstance(ndim_supp, int) and not isinstance(ndims_params, property):
+            self.signature = _signature_of(ndim_supp, ndims_params or ())
+        if self.name is None or self.signature is None:
+            msg = f"{type(self).__name__}: name and signature are needed, got {self.name} and {self.signature}."
+            raise ArgumentError(msg)
+        self._inputs_cores, (self._output_core,) = parse_gufunc_signature(self.signature)
+        self.dtype = dtype if dtype is not None else type(self).dtype
+        self.inplace = bool(inplace)
+        if self.inplace:
+            self.destroy_map = {0: [0]}
+
+    @property
+    def ndims_params(self) -> list[int]:
+        """Ranks of the parameters of a single draw."""
+        return [len(core) for core in self._inputs_cores]
+
+    @property
+    def ndim_supp(self) -> int:
+        """Rank of a single draw."""
+        return len(self._output_core)
+
+    # Building
+
+    def __call__(
+        self,
+        *args: Any,
+        size: Any = None,
+        name: str | None = None,
+        rng: Any = None,
+        dtype: str | None = None,
+        return_next_rng: bool = False,
+        **kwargs: Any,
+    ) -> Any:
+        """Return a draw, or the next generator and the draw.
+
+        Parameters
+        ----------
+        args, kwargs
+            The distribution's parameters, by position or by name; the size may stand after them.
+        size
+            Shape of the batch: an integer, a tuple, a vector, or None for what the parameters broadcast to.
+        name
+            Name of the draw.
+        rng
+            The generator; a new shared one if None.
+        dtype
+            Dtype of the draw.
+        return_next_rng
+            Whether to return the next generator too.
+
+        Raises
+        ------
+        ArgumentError
+            If parameters are missing, or there are too many.
+        """
+        if self.parameters is not None:
+            args, size = self._bound(args, kwargs, size)
+            kwargs = {}
+        op = self if dtype is None or dtype == self.dtype else self.with_props(dtype=dtype)
+        made = Op.__call__(op, rng, size, *args, name=name, return_list=True, **kwargs)
+        node: Apply = made[0].owner  # type: ignore[assignment]  # a result
+        return tuple(node.outputs) if return_next_rng else made[0]
+
+    def _bound(self, args: tuple[Any, ...], given: Mapping[str, Any], size: Any) -> tuple[tuple[Any, ...], Any]:
+        """Return the values of all parameters, and the size."""
+        names = list(self.parameters or {})
+        if len(args) == len(names) + 1 and size is None:
+            *args, size = args  # type: ignore[assignment]  # a list will do
+        values = dict(zip(names, args, strict=False))
+        unknown = [key for key in given if key not in names or key in values]
+        values = {**self.parameters, **values, **given}  # type: ignore[dict-item]  # not None here
+        missing = [key for key in names if values[key] is REQUIRED]
+        if len(args) > len(names) or unknown or missing:
+            shown = f"{self._text()}({', '.join(names)}, size=None, ...)"
+            what = f"got {len(args)} by position" + (f" and {', '.join(given)} by name" if given else "")
+            msg = f"{self._text()}: the parameters do not fit, {what}. Call it as {shown}."
+            raise ArgumentError(msg)
+        return tuple(values[key] for key in names), size
+
+    def with_props(self, **changes: Any) -> RandomVariable:
+        """Return the op with some of its static parameters changed."""
+        given = {"name": self.name, "signature": self.signature, "dtype": self.dtype, "inplace": self.inplace}
+        return type(self)(**{**given, **changes})
+
+    def make_node(self, rng: Any, size: Any, *dist_params: Any) -> Apply:
+        """Return the node.
+
+        Raises
+        ------
+        TensorTypeError, ShapeError, ArgumentError
+            If the inputs do not fit.
+        """
+        rng = as_generator(self._text(), rng)
+        parameters = [as_tensor_variable(p) for p in dist_params]
+        if len(parameters) != len(self.ndims_params):
+            msg = f"{self._text()}: {len(self.ndims_params)} parameters are needed, got {len(parameters)}."
+            raise ArgumentError(msg)
+        for p, rank in zip(parameters, self.ndims_params, strict=True):
+            if p.ndim < rank:
+                msg = f"{self._text()}: a parameter of rank {rank} or more is needed, got {p} of type {p.type}."
+                raise ShapeError(msg)
+        size = normalize_size_param(size)
+        batch = self._static_batch(size, parameters)
+        kind = TensorType(self.dtype, (*batch, *self._static_core(parameters)))
+        return Apply(self, [rng, size, *parameters], [rng.type.make_variable(), kind.make_variable()])
+
+    def _text(self) -> str:
+        return str(self.name)
+
+    def _static_batch(self, size: Variable, parameters: Sequence[Any]) -> tuple[int | None, ...]:
+        of = [p.type.shape[: p.ndim - rank] for p, rank in zip(parameters, self.ndims_params, strict=True)]
+        if isinstance(size.type, NoneTypeT):
+            return broadcast_static(self._text(), of)
+        batch = static_batch(size)
+        for own in of:
+            if len(own) > len(batch):
+                msg = f"{self._text()}: the size has {len(batch)} dimensions, the parameters {len(own)}. Add some."
+                raise ShapeError(msg)
+            for n, m in zip(reversed(own), reversed(batch), strict=False):
+                if n not in {1, None} and m is not None and n != m:
+                    msg = f"{self._text()}: parameters of lengths {own} do not broadcast to the size {batch}."
+                    raise ShapeError(msg)
+        return batch
+
+    def _static_core(self, parameters: Sequence[Any]) -> tuple[int | None, ...]:
+        known: dict[str, int | None] = {}
+        for p, core in zip(parameters, self._inputs_cores, strict=True):
+            for name, n in zip(core, p.type.shape[p.ndim - len(core) :], strict=True):
+                known[name] = n if known.get(name) is None else known[name]
+        return tuple(known.get(name) for name in self._output_core)
+
+    def dist_params(self, node: Apply) -> Sequence[Any]:
+        """Return the parameters among a node's inputs."""
+        return node.inputs[2:]
+
+    def size_param(self, node: Apply) -> Variable:
+        """Return the size among a node's inputs."""
+        return node.inputs[1]
+
+    def rng_param(self, node: Apply) -> Variable:
+        """Return the generator among a node's inputs."""
+        return node.inputs[0]
+
+    def update(self, node: Apply) -> Mapping[Variable, Variable]:
+        """Return that the first output is the generator after the draw."""
+        return {node.inputs[0]: node.outputs[0]}
+
+    def do_constant_folding(self, fgraph: object, node: Apply) -> bool:
+        """Refuse: draws are no constants."""
+        del fgraph, node
+        return False
+
+    # Drawing
+
+    def definition(self, rng: Any, *dist_params: Any, size: Any) -> Any:
+        """Return the draw in terms of a generator's methods and of NumPy's functions.
+
+        It is called with values, and a generator of NumPy's or a `PortableGenerator`, and with variables and a
+        generator of a graph (see `treadle.tensor.random.symbolic`).
+
+        Parameters
+        ----------
+        rng
+            The generator, which moves on.
+        dist_params
+            The parameters.
+        size
+            Shape of the batch, a tuple.
+        """
+        raise NotImplementedError
+
+    def rng_fn(self, rng: Any, *args: Any, **kwargs: Any) -> Any:
+        """Return a draw, by a generator that moves on: ``rng_fn(rng, *dist_params, size)``."""
+        *dist_params, size = (*args, *kwargs.values())
+        return self.definition(rng, *dist_params, size=size)
+
+    def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
+        """Draw with a copy of the generator, or in place with the generator itself."""
+        rng, size, *parameters = inputs
+        if not self.inplace:
+            rng = node.inputs[0].type.copy_value(rng)
+        batch = self._batch_of(size, parameters)
+        kind: Any = node.outputs[1].type
+        if isinstance(rng, PortableGenerator) and kind.dtype == "float32":
+            rng.dtype = "float32"
+        drawn = np.asarray(self.rng_fn(rng, *parameters, batch))
+        if isinstance(rng, PortableGenerator):
+            rng.dtype = "float64"
+        output_storage[0][0] = rng
+        output_storage[1][0] = np.asarray(drawn, kind.dtype)
+
+    def _batch_of(self, size: Any, parameters: Sequence[np.ndarray]) -> tuple[int, ...]:
+        own = [p.shape[: p.ndim - rank] for p, rank in zip(parameters, self.ndims_params, strict=True)]
+        if size is None:
+            return np.broadcast_shapes(*own)
+        batch = tuple(int(n) for n in size)
+        try:
+            fits = np.broadcast_shapes(batch, *own) == batch
+        except ValueError:
+            fits = False
+        if not fits:
+            msg = f"{self._text()}: parameters of shapes {own} do not broadcast to the size {batch}"
+            raise ShapeError(msg)
+        return batch
+
+    def decompose(self, *inputs: Variable) -> Sequence[Variable] | None:
+        """Return the next generator and the draw by ops on the generator's state, where there is a `definition`."""
+        if type(self).definition is RandomVariable.definition or type(self).rng_fn is not RandomVariable.rng_fn:
+            return None
+        rng, size, *parameters = inputs
+        batch = batch_lengths(size, list(zip(parameters, self.ndims_params, strict=True)))
+        kind = TensorType(self.dtype)
+        made = SymbolicPortableGenerator if isinstance(rng.type, PortableGeneratorType) else SymbolicNumpyGenerator
+        source = made(state_of(rng), "float32" if kind.dtype == "float32" else "float64")
+        drawn = self.definition(source, *parameters, size=tuple(batch))
+        return [GeneratorInState()(origin_of(rng), source.state), cast(drawn, kind.dtype)]
+
+    def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
+        """Return the batch's lengths, then those of a single draw."""
+        del out
+        _, size, *parameters = node.inputs
+        pairs = list(zip(parameters, self.ndims_params, strict=True))
+        known: dict[str, Length] = {}
+        for p, core in zip(parameters, self._inputs_cores, strict=True):
+            own = shapes.of(p)
+            known.update(zip(core, own[len(own) - len(core) :], strict=True))
+        batch = [shapes.of_scalar(n) for n in batch_lengths(size, pairs)]
+        return [*batch, *(known.get(name) for name in self._output_core)]
+
+    # Derivatives
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Say that the draw follows the parameters."""
+        return [[False, False], [False, False], *([False, True] for _ in node.inputs[2:])]
+
+    def derivatives(self, draw: Any, cotangent: Any, *dist_params: Any) -> Sequence[Any]:
+        """Return the cotangent times the derivative of the draw by each parameter, None where that is an integer.
+
+        Each is of the draw's shape; it is summed to the parameter's afterwards.
+
+        Raises
+        ------
+        NotImplementedError
+            If a draw is no smooth function of the parameters, or no derivatives are known.
+        """
+        raise NotImplementedError
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Return the derivatives of a reparameterised draw; undefined ones for any other distribution."""
+        parameters = inputs[2:]
+        try:
+            terms = self.derivatives(outputs[1], cotangents[1], *parameters)
+        except NotImplementedError:
+            why = f"a draw of {self._text()} has no derivatives by its parameters"
+            undefined = (grad_not_implemented(self, k, x, why) for k, x in enumerate(inputs) if k > 1)
+            return [None, None, *undefined]
+        summed = (None if t is None else sum_to(t, p) for t, p in zip(terms, parameters, strict=True))
+        return [None, None, *summed]
+
+    def __str__(self) -> str:
+        return f"{self.name}_rv{{inplace}}" if self.inplace else f"{self.name}_rv"
+
+    __repr__ = __str__
+
+
+def _signature_of(ndim_supp: int, ndims_params: Sequence[int]) -> str:
+    """Return a signature for ranks; no two dimensions are the same."""
+    count = iter(range(1000))
+    cores = [f"({','.join(f'i{next(count)}' for _ in range(rank))})" for rank in ndims_params]
+    made = f"({','.join(f'o{k}' for k in range(ndim_supp))})"
+    return f"{','.join(cores)}->{made}"

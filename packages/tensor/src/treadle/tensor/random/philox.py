@@ -1,0 +1,142 @@
+"""Philox 4x32-10 and the draws made of it, in NumPy: the definition that every backend's own code agrees with.
+
+Philox (Salmon, Moraes, Dror and Shaw, *Parallel random numbers: as easy as 1, 2, 3*, SC 2011) turns a counter of four
+32-bit numbers and a key of two into four 32-bit numbers. Here the counter's first two numbers are a position of 64
+bits, the third is the stream, and the fourth the attempt: 0 for draws that never reject, 1 and so on for the attempts
+of those that do, and `SPAWN` for the keys of other streams.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    # Numbers of 32 bits, as uint64.
+    Words = np.ndarray | np.uint64
+
+MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
+INCREMENTS = (0x9E3779B9, 0xBB67AE85)
+ROUNDS = 10
+SPAWN = 0xFFFFFFFF
+_MASK = np.uint64(0xFFFFFFFF)
+_HALF = np.uint64(32)
+
+
+class State(NamedTuple):
+    """Where a generator is: `key` and `position` of 64 bits, `stream` of 32, as Python integers of 0 or more."""
+
+    key: int
+    stream: int
+    position: int
+
+
+def philox(counter: Sequence[Words], key: tuple[Words, Words]) -> list[np.ndarray]:
+    """Return four arrays of 32-bit numbers, as uint64, for counters and keys of such numbers, which broadcast.
+
+    >>> [hex(int(x)) for x in philox([np.uint64(0)] * 4, (np.uint64(0), np.uint64(0)))]
+    ['0x6627e8d5', '0xe169c58d', '0xbc57ac4c', '0x9b00dbd8']
+    """
+    c0, c1, c2, c3 = counter
+    k0, k1 = key
+    for _ in range(ROUNDS):
+        a, b = c0 * np.uint64(MULTIPLIERS[0]), c2 * np.uint64(MULTIPLIERS[1])
+        c0, c1, c2, c3 = (b >> _HALF) ^ c1 ^ k0, b & _MASK, (a >> _HALF) ^ c3 ^ k1, a & _MASK
+        k0, k1 = (k0 + np.uint64(INCREMENTS[0])) & _MASK, (k1 + np.uint64(INCREMENTS[1])) & _MASK
+    return [np.asarray(c) for c in (c0, c1, c2, c3)]
+
+
+def blocks(state: State, offsets: np.ndarray, attempt: int | np.ndarray = 0) -> list[np.ndarray]:
+    """Return the four numbers of each of some blocks, counted from the state's position (modulo 2**64)."""
+    with np.errstate(over="ignore"):
+        at = np.uint64(state.position) + offsets.astype("uint64")
+        counter = [at & _MASK, at >> _HALF, np.full_like(at, state.stream), np.asarray(attempt, "uint64")]
+        return philox(counter, (np.uint64(state.key) & _MASK, np.uint64(state.key) >> _HALF))
+
+
+def bits32(state: State, n: int) -> np.ndarray:
+    """Return n numbers of 32 bits, four from each block."""
+    found = blocks(state, np.arange(-(-n // 4)))
+    return np.stack(found, axis=-1).reshape(-1)[:n].astype("uint32")
+
+
+def bits64(state: State, n: int) -> np.ndarray:
+    """Return n numbers of 64 bits, two from each block: the first number of a pair is the low half."""
+    w0, w1, w2, w3 = blocks(state, np.arange(-(-n // 2)))
+    return np.stack([w0 | w1 << _HALF, w2 | w3 << _HALF], axis=-1).reshape(-1)[:n]
+
+
+def uniform(state: State, n: int, dtype: str) -> np.ndarray:
+    """Return n numbers in [0, 1): multiples of 2**-53 from 64 bits each, in float32 of 2**-24 from 32 bits."""
+    if dtype == "float32":
+        return (bits32(state, n) >> np.uint32(8)).astype("float32") * np.float32(2.0**-24)
+    return (bits64(state, n) >> np.uint64(11)).astype("float64") * 2.0**-53
+
+
+def exponential(state: State, n: int, dtype: str) -> np.ndarray:
+    """Return n standard exponentials, -log(1 - u)."""
+    one = np.dtype(dtype).type(1)
+    result: np.ndarray = -np.log(one - uniform(state, n, dtype))
+    return result
+
+
+def normal(state: State, n: int, dtype: str) -> np.ndarray:
+    """Return n standard normals by Box and Muller's transform: pairs r cos(2 pi v), r sin(2 pi v), r = sqrt(-2 log u).
+
+    A pair of float64 takes a block: u = 1 - a uniform number, v the next one. A pair of float32 takes half of one: u
+    is (w + 1) / 2**32 of a number w of 32 bits, rounded, and v the next number / 2**32.
+    """
+    pairs = -(-n // 2)
+    u: np.ndarray
+    v: np.ndarray
+    if dtype == "float32":
+        w = bits32(state, 2 * pairs).reshape(-1, 2)
+        u = (w[:, 0].astype("float64") + 1.0).astype("float32") * np.float32(2.0**-32)
+        v = w[:, 1].astype("float32") * np.float32(2.0**-32)
+    else:
+        both = uniform(state, 2 * pairs, dtype).reshape(-1, 2)
+        u, v = 1.0 - both[:, 0], both[:, 1]
+    of = np.dtype(dtype).type
+    r, angle = np.sqrt(of(-2) * np.log(u)), of(2 * np.pi) * v
+    return np.stack([r * np.cos(angle), r * np.sin(angle)], axis=-1).reshape(-1)[:n]
+
+
+class Sampler(NamedTuple):
+    """A draw that compiled code makes of Philox.
+
+    Attributes
+    ----------
+    parameters
+        Names of its parameters, for each of which it takes a value an element.
+    dtypes
+        What it can return.
+    per_block
+        How many elements a block gives, by dtype; draws that may reject take a block an element, and further ones of
+        other attempts.
+    reference
+        ``reference(state, n, dtype, *parameters)`` returns n elements; parameters are flat arrays of that length.
+    """
+
+    parameters: tuple[str, ...]
+    dtypes: tuple[str, ...]
+    per_block: dict[str, int]
+    reference: Callable[..., np.ndarray]
+
+
+FLOATS = ("float64", "float32")
+_PER_BLOCK = {"float64": 2, "float32": 4}
+
+
+def _bits(state: State, n: int, dtype: str) -> np.ndarray:
+    return bits32(state, n) if dtype == "uint32" else bits64(state, n)
+
+
+SAMPLERS: dict[str, Sampler] = {
+    "bits": Sampler((), ("uint32", "uint64"), {"uint32": 4, "uint64": 2}, _bits),
+    "random": Sampler((), FLOATS, _PER_BLOCK, uniform),
+    "standard_exponential": Sampler((), FLOATS, _PER_BLOCK, exponential),
+    "standard_normal": Sampler((), FLOATS, _PER_BLOCK, normal),
+}

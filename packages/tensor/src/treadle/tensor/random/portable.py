@@ -1,0 +1,109 @@
+"""PortableGenerator: a counter-based generator whose numbers are the same on every backend."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from treadle.config import new_lock
+from treadle.tensor.arguments import as_integer
+from treadle.tensor.random.methods import GeneratorMethods
+from treadle.tensor.random.philox import SAMPLERS, SPAWN, State, blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["PortableGenerator"]
+
+_WORD = 2**64
+
+
+class PortableGenerator(GeneratorMethods):
+    """A generator of random numbers that are the same on the Python VM, C, Numba, JAX and PyTorch.
+
+    It has the methods of ``numpy.random.Generator``. Its numbers come from Philox 4x32-10 (see
+    `treadle.tensor.random.philox`): each is a function of key, stream and position alone, so that any lane, thread or
+    device can make it. Integers are the same to the bit, floats up to the last digits of log, sin and cos.
+
+    Parameters
+    ----------
+    seed
+        An integer of 0 or more, a sequence of such, a ``numpy.random.SeedSequence``, or None for fresh entropy.
+    """
+
+    __slots__ = ("_lock", "_state", "dtype")
+
+    def __init__(self, seed: int | Sequence[int] | np.random.SeedSequence | None = None) -> None:
+        sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+        low, high, stream = (int(word) for word in sequence.generate_state(3, np.uint32))
+        self._start(State(low | high << 32, stream, 0))
+
+    def _start(self, state: State) -> None:
+        self._state = state
+        self._lock = new_lock()
+        # Of the floats that methods draw unless they are told.
+        self.dtype = "float64"
+
+    @classmethod
+    def from_state(cls, state: np.ndarray) -> PortableGenerator:
+        """Return a generator with key, stream and position as `state` gives them."""
+        key, stream, position = (int(word) % _WORD for word in state)
+        new = cls.__new__(cls)
+        new._start(State(key, stream, position))
+        return new
+
+    @property
+    def state(self) -> np.ndarray:
+        """Key, stream and position, an array of three int64."""
+        return np.array(self._state, "uint64").view("int64")
+
+    @state.setter
+    def state(self, value: np.ndarray) -> None:
+        self._state = PortableGenerator.from_state(np.asarray(value, "int64"))._state
+
+    def spawn(self, n_children: int) -> list[PortableGenerator]:
+        """Return n generators of streams that are apart from this one and from each other, and move on."""
+        count = as_integer("spawn: n_children", n_children, 0)
+        with self._lock:
+            state = self._state
+            self._state = state._replace(position=(state.position + count) % _WORD)
+        return [self._child(state, k) for k in range(count)]
+
+    def fold_in(self, data: int) -> PortableGenerator:
+        """Return the generator of the stream that belongs to this one's and an integer; this one stays as it is."""
+        number = as_integer("fold_in: data", data, 0)
+        return self._child(self._state._replace(position=0), number % _WORD)
+
+    @staticmethod
+    def _child(state: State, k: int) -> PortableGenerator:
+        w0, w1, w2, _ = (int(w[0]) for w in blocks(state, np.array([k], "uint64"), SPAWN))
+        new = PortableGenerator.__new__(PortableGenerator)
+        new._start(State(w0 | w1 << 32, w2, 0))
+        return new
+
+    def draw(self, sampler: str, shape: Sequence[int], dtype: str, *parameters: np.ndarray) -> np.ndarray:
+        """Return an array of draws (see `treadle.tensor.random.philox.SAMPLERS`), and move on."""
+        found = SAMPLERS[sampler]
+        n = math.prod(shape)
+        with self._lock:
+            state = self._state
+            used = -(-n // found.per_block.get(dtype, 1))
+            self._state = state._replace(position=(state.position + used) % _WORD)
+        flat = [np.broadcast_to(p, shape).reshape(-1) for p in parameters]
+        return found.reference(state, n, dtype, *flat).reshape(shape)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both are in the same state."""
+        return isinstance(other, PortableGenerator) and self._state == other._state
+
+    __hash__ = None  # type: ignore[assignment]  # its state changes
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle by state."""
+        return PortableGenerator.from_state, (self.state,)
+
+    def __repr__(self) -> str:
+        key, stream, position = self._state
+        return f"PortableGenerator(key={key:#x}, stream={stream:#x}, position={position})"

@@ -1,0 +1,80 @@
+"""Sizes: the shapes of batches of draws."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from treadle.config import text_of
+from treadle.tensor.batching import broadcast_length
+from treadle.tensor.constant_values import get_vector_length
+from treadle.tensor.conversion import as_tensor_variable
+from treadle.tensor.errors import TensorTypeError
+from treadle.tensor.joining import stack
+from treadle.tensor.shape import as_lengths, lengths, static_lengths
+from treadle.tensor.type_other import NoneConst, NoneTypeT
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from treadle.graph import Variable
+    from treadle.tensor.variable import TensorVariable
+
+__all__ = ["normalize_size_param"]
+
+
+def normalize_size_param(shape: Any) -> Any:
+    """Return a size as None's variable, or as a vector of int64 whose length is known.
+
+    Parameters
+    ----------
+    shape
+        None, an integer, a sequence of integers and integer scalars, or a vector of known length.
+
+    Raises
+    ------
+    TensorTypeError
+        If it is none of these.
+    """
+    if shape is None or isinstance(getattr(shape, "type", None), NoneTypeT):
+        return NoneConst
+    made = as_lengths("size", shape)
+    return stack(made) if made else as_tensor_variable([]).astype("int64")
+
+
+def size_lengths(size: Variable) -> list[TensorVariable]:
+    """Return the lengths that a size vector holds, as int64 scalars."""
+    try:
+        get_vector_length(size)
+    except ValueError as error:
+        msg = f"size: a vector of known length is needed, got {text_of(size)}. List the lengths."
+        raise TensorTypeError(msg) from error
+    return as_lengths("size", size)
+
+
+def static_batch(size: Variable) -> tuple[int | None, ...]:
+    """Return the lengths in a size vector that are known, None for others."""
+    return static_lengths(size_lengths(size))
+
+
+def batch_lengths(size: Variable, parameters: Sequence[tuple[Any, int]]) -> list[TensorVariable]:
+    """Return the lengths of a batch as int64 scalars.
+
+    Parameters
+    ----------
+    size
+        The size, or None's variable.
+    parameters
+        Parameters and their ranks for a single draw, whose batch dimensions broadcast where there is no size.
+    """
+    if not isinstance(size.type, NoneTypeT):
+        return size_lengths(size)
+    ndim = max((p.ndim - rank for p, rank in parameters), default=0)
+    found: list[TensorVariable] = []
+    for back in range(ndim, 0, -1):
+        of = []
+        for p, rank in parameters:
+            at = p.ndim - rank - back
+            if at >= 0:
+                of.append((p.type.shape[at], lengths(p)[at]))
+        found.append(broadcast_length(of))
+    return found

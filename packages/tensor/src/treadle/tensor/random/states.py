@@ -1,0 +1,81 @@
+"""Ops between generators, which only Python knows, and their states, which compiled code works on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from treadle.graph import Apply, Op
+from treadle.tensor.errors import TensorTypeError
+from treadle.tensor.random.types import RandomType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from treadle.graph import Cell, Value, Variable
+
+__all__ = ["GeneratorInState", "GeneratorState"]
+
+
+def _generator_type(op: Op, var: Variable) -> RandomType:
+    if not isinstance(var.type, RandomType):
+        msg = f"{op}: a generator is needed, got {var} of type {var.type}. Make one with rng() or shared_rng()."
+        raise TensorTypeError(msg)
+    return var.type
+
+
+class GeneratorState(Op):
+    """The state of a generator, as an array of its type's `storage`."""
+
+    __props__ = ()
+    on_host: ClassVar[bool] = True
+
+    def make_node(self, *inputs: Any) -> Apply:
+        """Return the node."""
+        (rng,) = inputs
+        return Apply(self, [rng], [_generator_type(self, rng).storage.make_variable()])
+
+    def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
+        """Read the state."""
+        output_storage[0][0] = _generator_type(self, node.inputs[0]).state_of(inputs[0])
+
+    def do_constant_folding(self, fgraph: object, node: Apply) -> bool:
+        """Refuse: generators are no numbers."""
+        del fgraph, node
+        return False
+
+
+class GeneratorInState(Op):
+    """A generator like the first input, in the state of the second."""
+
+    __props__ = ()
+    on_host: ClassVar[bool] = True
+
+    def make_node(self, *inputs: Any) -> Apply:
+        """Return the node."""
+        like, state = inputs
+        kind = _generator_type(self, like)
+        return Apply(self, [like, kind.storage.filter_variable(state)], [kind.make_variable()])
+
+    def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
+        """Make the generator."""
+        like, state = inputs
+        output_storage[0][0] = _generator_type(self, node.inputs[0]).with_state(like, state)
+
+    def do_constant_folding(self, fgraph: object, node: Apply) -> bool:
+        """Refuse: generators are no numbers."""
+        del fgraph, node
+        return False
+
+
+def state_of(rng: Variable) -> Any:
+    """Return the variable of a generator's state; that which it was made of, where it was."""
+    node = rng.owner
+    if node is not None and isinstance(node.op, GeneratorInState):
+        return node.inputs[1]
+    return GeneratorState()(rng)
+
+
+def origin_of(rng: Variable) -> Variable:
+    """Return the generator that one was made like, or the generator itself."""
+    node = rng.owner
+    return node.inputs[0] if node is not None and isinstance(node.op, GeneratorInState) else rng

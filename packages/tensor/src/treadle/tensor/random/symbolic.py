@@ -1,0 +1,84 @@
+"""Generators in graphs: objects with the methods of Generator that build the graph of what is drawn."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treadle.tensor.assertion import CheckAndRaise
+from treadle.tensor.conversion import as_tensor_variable, constant
+from treadle.tensor.generator_draws import GENERATOR_SAMPLERS, GeneratorDraws
+from treadle.tensor.portable_draws import PortableDraws
+from treadle.tensor.random.methods import GeneratorMethods
+from treadle.tensor.scalar.cast import cast
+from treadle.tensor.shape import LENGTH
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from treadle.graph import Variable
+    from treadle.tensor.random.methods import Operand, Size
+    from treadle.tensor.variable import TensorVariable
+
+
+class SymbolicGenerator:
+    """A generator of a graph; `state` is the variable of its state, which moves on with each draw."""
+
+    __slots__ = ("dtype", "state")
+
+    def __init__(self, state: TensorVariable, dtype: str = "float64") -> None:
+        self.state = state
+        self.dtype = dtype
+
+    def require(self, condition: Operand, value: Operand, text: str) -> Variable:
+        """Return the value, checked when the graph runs."""
+        checked: Variable = CheckAndRaise(ValueError, text)(as_tensor_variable(value), condition)
+        return checked
+
+
+class SymbolicPortableGenerator(SymbolicGenerator, GeneratorMethods):
+    """A `PortableGenerator` of a graph."""
+
+    __slots__ = ()
+
+    def shape_for(self, size: Size, *parameters: Operand) -> tuple[Any, ...]:
+        """Return the size, which is given in graphs."""
+        del parameters
+        return tuple(size)  # type: ignore[arg-type]  # a sequence
+
+    def draw(self, sampler: str, shape: Sequence[Any], dtype: str, *parameters: Operand) -> TensorVariable:
+        """Return a node's draw, and move on."""
+        lengths = [constant(n, dtype=LENGTH) if isinstance(n, int) else n for n in shape]
+        op = PortableDraws(sampler, dtype, len(lengths))
+        drawn: TensorVariable = op(self.state, *lengths, *parameters)
+        count = math.prod(lengths, start=constant(1, dtype=LENGTH))
+        used = -(-count // op.per_block)
+        self.state = self.state + used * constant(np.array([0, 0, 1]))
+        return drawn
+
+
+class SymbolicNumpyGenerator(SymbolicGenerator):
+    """NumPy's generator of a graph: its methods draw what NumPy's do, bit for bit."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Callable[..., TensorVariable]:
+        """Return a method that draws."""
+        if name not in GENERATOR_SAMPLERS:
+            raise AttributeError(name)
+
+        def method(*parameters: Operand, size: Size = None, dtype: str | None = None) -> TensorVariable:
+            dtypes = GeneratorDraws.parameter_dtypes(name)
+            values = list(parameters)
+            # The size may stand after the parameters, as in NumPy.
+            shape: Any = values.pop() if len(values) > len(dtypes) else size
+            op = GeneratorDraws(name, dtype or GENERATOR_SAMPLERS[name][1][0], len(shape))
+            lengths = [constant(n, dtype=LENGTH) if isinstance(n, int) else n for n in shape]
+            typed = (cast(as_tensor_variable(p), kind) for p, kind in zip(values, dtypes, strict=True))
+            drawn: TensorVariable
+            self.state, drawn = op(self.state, *lengths, *typed)
+            return drawn
+
+        return method
