@@ -202,7 +202,8 @@ class RandomVariable(RNGConsumerOp):
     def _static_batch(self, size: Variable, parameters: Sequence[Any]) -> tuple[int | None, ...]:
         of = [p.type.shape[: p.ndim - rank] for p, rank in zip(parameters, self.ndims_params, strict=True)]
         if isinstance(size.type, NoneTypeT):
-            return broadcast_static(self._text(), of)
+            rank = max(map(len, of), default=0)
+            return broadcast_static(self._text(), [(1,) * (rank - len(own)) + own for own in of])
         batch = static_batch(size)
         for own in of:
             if len(own) > len(batch):
