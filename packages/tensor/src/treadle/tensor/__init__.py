@@ -125,7 +125,6 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.functional import *  # noqa: F403
     from treadle.tensor.fused_reduction import *  # noqa: F403
     from treadle.tensor.gathering import *  # noqa: F403
-    from treadle.tensor.generator_draws import *  # noqa: F403
     from treadle.tensor.gradient_control import *  # noqa: F403
     from treadle.tensor.gufunc import *  # noqa: F403
     from treadle.tensor.interpolate import *  # noqa: F403
@@ -147,10 +146,11 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.padding import *  # noqa: F403
     from treadle.tensor.polynomials import *  # noqa: F403
     from treadle.tensor.pooling import *  # noqa: F403
-    from treadle.tensor.portable_draws import *  # noqa: F403
     from treadle.tensor.product import *  # noqa: F403
     from treadle.tensor.qr import *  # noqa: F403
     from treadle.tensor.quantiles import *  # noqa: F403
+    from treadle.tensor.random.generator_draws import *  # noqa: F403
+    from treadle.tensor.random.portable_draws import *  # noqa: F403
     from treadle.tensor.rearrangement import *  # noqa: F403
     from treadle.tensor.repetition import *  # noqa: F403
     from treadle.tensor.reverse_mode import *  # noqa: F403

@@ -75,6 +75,7 @@ FAMILIES = (
     "lu",
     "block_diagonal",
     "banded",
+    # Draws, in treadle.tensor.random:
     "generator_draws",
     "portable_draws",
 )

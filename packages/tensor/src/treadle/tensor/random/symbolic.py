@@ -9,9 +9,9 @@ import numpy as np
 
 from treadle.tensor.assertion import CheckAndRaise
 from treadle.tensor.conversion import as_tensor_variable, constant
-from treadle.tensor.generator_draws import GENERATOR_SAMPLERS, GeneratorDraws
-from treadle.tensor.portable_draws import PortableDraws
+from treadle.tensor.random.generator_draws import GENERATOR_SAMPLERS, GeneratorDraws
 from treadle.tensor.random.methods import GeneratorMethods
+from treadle.tensor.random.portable_draws import PortableDraws
 from treadle.tensor.scalar.cast import cast
 from treadle.tensor.shape import LENGTH
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.graph import static_op
-from treadle.tensor.draw_op import DrawOp
+from treadle.tensor.random.draw_op import DrawOp
 from treadle.tensor.random.philox import SAMPLERS, State
 from treadle.tensor.types import TensorType
 
