@@ -137,7 +137,9 @@ def tree_of(
             continue
         node = var.owner
         operands = signs.get(scalar_name(node) or "")
-        opened = node is root or (node is not None and joins(node) and _opens(fgraph, root, node, dtype))
+        opened = node is root or (
+            node is not None and operands is not None and joins(node) and _opens(fgraph, root, node, dtype)
+        )
         if node is None or operands is None or not opened:
             steps.append(len(leaves))
             leaves.append(Leaf(var, sign))
