@@ -260,11 +260,12 @@ def expand(fgraph: FunctionGraph, can_lower: Callable[[Apply], bool], *, whole: 
         # What stands for a node that is lowered inside is so too.
         if whole and node not in origins and not _is_lowered_inside(node, can_lower):
             continue
-        simpler = _decomposed(node, origins)
-        if simpler is None:
+        found = _decomposed(node, origins)
+        if found is None:
             continue
+        simpler, inside = found
         made.replace_all(zip(node.outputs, simpler, strict=True), reason="expand")
-        pending += [inner for inner in applys_between(node.inputs, simpler) if is_expanded(inner)]
+        pending += [inner for inner in inside if is_expanded(inner)]
     return made
 
 
@@ -275,10 +276,10 @@ def _is_lowered_inside(node: Apply, can_lower: Callable[[Apply], bool]) -> bool:
     while pending:
         inner = pending.pop()
         if not can_lower(inner):
-            simpler = _decomposed(inner, origins)
-            if simpler is None:
+            found = _decomposed(inner, origins)
+            if found is None:
                 return False
-            pending += applys_between(inner.inputs, simpler)
+            pending += found[1]
     return True
 
 
@@ -286,8 +287,8 @@ def _is_lowered_inside(node: Apply, can_lower: Callable[[Apply], bool]) -> bool:
 _MOST_STEPS = 1000
 
 
-def _decomposed(node: Apply, origins: dict[Apply, Apply]) -> list[Variable] | None:
-    """Return a node's outputs in simpler ops, which know what they are part of; None where there are none.
+def _decomposed(node: Apply, origins: dict[Apply, Apply]) -> tuple[list[Variable], list[Apply]] | None:
+    """Return a node's outputs in simpler ops, and the nodes of these, which know what they are part of, or None.
 
     Parameters
     ----------
@@ -314,9 +315,10 @@ def _decomposed(node: Apply, origins: dict[Apply, Apply]) -> list[Variable] | No
             "Return such a list."
         )
         raise GraphTypeError(msg)
-    inside = list(applys_between(node.inputs, simpler))
+    given = {*node.inputs, *(x for v in node.inputs if v.owner is not None for x in v.owner.inputs)}
+    inside = list(applys_between(given, simpler))
     for var in chain(simpler, *(inner.inputs for inner in inside)):
-        if var.owner is None and not isinstance(var, Constant) and var not in node.inputs:
+        if var.owner is None and not isinstance(var, Constant) and var not in given:
             msg = (
                 f"{op}: decompose uses {var}, which is neither an input of the node nor a constant{node.where()}. "
                 "Make it an input of the op."
@@ -338,7 +340,7 @@ def _decomposed(node: Apply, origins: dict[Apply, Apply]) -> list[Variable] | No
         if not isinstance(op, HasInnerGraph):
             inner.user_line = node.user_line
             inner.tag.part_of = getattr(node._tag, "part_of", op)
-    return simpler
+    return simpler, inside
 
 
 def _lineage(node: Apply, origins: dict[Apply, Apply]) -> Iterator[Apply]:

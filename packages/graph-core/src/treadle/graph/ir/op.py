@@ -404,7 +404,7 @@ class Op(GradientNames, ABC):
         Parameters
         ----------
         inputs
-            The node's inputs.
+            The node's inputs. What is returned may depend on the inputs of the nodes that compute them as well.
         """
         return None
 
