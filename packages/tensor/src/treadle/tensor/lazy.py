@@ -120,6 +120,7 @@ LINALG = {
 # The same for the modules of `treadle.tensor.random`.
 RANDOM = {
     "continuous": "NormalRV UniformRV normal uniform",
+    "discrete": "BernoulliRV BetaBinomialRV BinomialRV GeometricRV HyperGeometricRV IntegersRV LogSeriesRV NegBinomialRV PoissonRV ZipfRV bernoulli betabinom binomial geometric hypergeometric integers logseries nbinom negative_binomial poisson zipf",
     "op": "RNGConsumerOp RandomVariable",
     "portable": "PortableGenerator",
     "size": "normalize_size_param",

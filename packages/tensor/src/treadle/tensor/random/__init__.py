@@ -7,6 +7,7 @@ from treadle.tensor.lazy import RANDOM_MODULES
 
 if TYPE_CHECKING:
     from treadle.tensor.random.continuous import *  # noqa: F403
+    from treadle.tensor.random.discrete import *  # noqa: F403
     from treadle.tensor.random.op import *  # noqa: F403
     from treadle.tensor.random.portable import *  # noqa: F403
     from treadle.tensor.random.size import *  # noqa: F403
