@@ -1,0 +1,38 @@
+"""Conditions on parameters of distributions: of values checked at once, of variables when the graph runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from treadle.graph import Variable
+from treadle.tensor.assertion import CheckAndRaise
+from treadle.tensor.conversion import as_tensor_variable
+
+if TYPE_CHECKING:
+    from treadle.tensor.random.methods import Operand
+
+
+def require(condition: Operand, value: Operand, text: str) -> Operand:
+    """Return the value where a condition on it holds.
+
+    Parameters
+    ----------
+    condition
+        A boolean array or variable, of which all elements must be true.
+    value
+        What is returned; what is drawn must depend on it for the condition to be checked.
+    text
+        What the error says.
+
+    Raises
+    ------
+    ValueError
+        If the condition does not hold: at once, or when the graph runs.
+    """
+    if isinstance(condition, Variable):
+        return CheckAndRaise(ValueError, text)(as_tensor_variable(value), condition)
+    if not np.all(condition):
+        raise ValueError(text)
+    return value
