@@ -75,7 +75,7 @@ _BY_OWNER = (
         (
             "floatX warn_float64 scan__allow_output_prealloc scan__allow_gc cast_policy int_division "
             "on_shape_error experimental__local_alloc_elemwise_assert conv__assert_shape ctc__root "
-            "tensor__cmp_sloppy tensor__insert_inplace_optimizer_validate_nb"
+            "random__generator tensor__cmp_sloppy tensor__insert_inplace_optimizer_validate_nb"
         ),
     ),
 )

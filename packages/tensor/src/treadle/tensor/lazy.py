@@ -125,7 +125,7 @@ RANDOM = {
     "portable": "PortableGenerator",
     "size": "normalize_size_param",
     "states": "GeneratorInState GeneratorState",
-    "stream": "rng shared_rng",
+    "stream": "RandomStream rng shared_rng",
     "types": "PortableGeneratorType RandomGeneratorConstant RandomGeneratorSharedVariable RandomGeneratorType RandomGeneratorVariable RandomType portable_generator_type random_generator_type",
 }
 # Ops of linear algebra, and functions that are not of linear algebra only: names of `treadle.tensor` that are found in

@@ -22,11 +22,14 @@ if TYPE_CHECKING:
 
     from treadle.graph import SharedVariable
     from treadle.tensor import shape_specification
+    from treadle.tensor.random import types as random_types
     from treadle.tensor.rewrites.analysis import facts
     from treadle.tensor.variable import TensorConstant, TensorVariable
 else:
     # It is about this type.
     shape_specification = lazy_module("treadle.tensor.shape_specification")
+    # Imports numpy.random.
+    random_types = lazy_module("treadle.tensor.random.types")
     # Asked when a graph is printed with what is known of it.
     facts = lazy_module("treadle.tensor.rewrites.analysis.facts")
 
@@ -512,7 +515,11 @@ def tensor_type_of(value: object) -> TensorType:
     return TensorType(dtype, (None,) * array.ndim)
 
 
-CONVERTERS: dict[type, Callable[[Any], TensorType]] = {
+def _generator_type_of(value: object) -> Type:
+    return random_types.generator_type_of(value)
+
+
+CONVERTERS: dict[type | str, Callable[[Any], Type]] = {
     np.ndarray: tensor_type_of,
     np.generic: tensor_type_of,
     bool: tensor_type_of,
@@ -521,6 +528,9 @@ CONVERTERS: dict[type, Callable[[Any], TensorType]] = {
     complex: tensor_type_of,
     list: tensor_type_of,
     tuple: tensor_type_of,
+    "numpy.random._generator.Generator": _generator_type_of,
+    "numpy.random.mtrand.RandomState": _generator_type_of,
+    "treadle.tensor.random.portable.PortableGenerator": _generator_type_of,
 }
 
 

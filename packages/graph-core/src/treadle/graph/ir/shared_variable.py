@@ -261,16 +261,17 @@ class SharedVariable(Variable[T_co]):
 class ConverterTable:
     """How plain values become types, found through the entry-point group ``treadle.types``.
 
-    Each entry is a mapping from a Python class to a function ``type_of(value) -> Type``.
+    Each entry is a mapping from a Python class to a function ``type_of(value) -> Type``. In place of a class its full
+    name will do, such as ``"package.module.Class"``, so that its module need not be imported.
     """
 
     __slots__ = ("_by_class", "_published")
 
     def __init__(self) -> None:
-        self._by_class: dict[type, Callable[[Any], Type]] = {}
+        self._by_class: dict[type | str, Callable[[Any], Type]] = {}
         self._published = PluginLoader(lambda: discover("treadle.types"), self._take)
 
-    def register(self, kind: type, type_of: Callable[[Any], Type]) -> None:
+    def register(self, kind: type | str, type_of: Callable[[Any], Type]) -> None:
         """Convert values of class `kind` (and subclasses) with `type_of`.
 
         Raises
@@ -279,11 +280,12 @@ class ConverterTable:
             If the class has a converter already.
         """
         if kind in self._by_class:
-            msg = f"shared: {kind.__qualname__} has a converter already. Remove one of the two registrations."
+            name = kind if isinstance(kind, str) else kind.__qualname__
+            msg = f"shared: {name} has a converter already. Remove one of the two registrations."
             raise DuplicateRegistrationError(msg)
         self._by_class[kind] = type_of
 
-    def _take(self, table: Mapping[type, Callable[[object], Type]]) -> None:
+    def _take(self, table: Mapping[type | str, Callable[[object], Type]]) -> None:
         for kind, convert in table.items():
             self.register(kind, convert)
 
@@ -297,7 +299,7 @@ class ConverterTable:
         """
         self._published.load()
         for base in type(value).__mro__:
-            convert_one = self._by_class.get(base)
+            convert_one = self._by_class.get(base) or self._by_class.get(f"{base.__module__}.{base.__qualname__}")
             if convert_one is not None:
                 return convert_one(value)
         msg = (

@@ -9,12 +9,15 @@ import numpy as np
 
 from treadle.config import text_of
 from treadle.graph import ENCODERS, Constant, SharedVariable, Type, Variable, tagged
-from treadle.tensor.errors import TensorTypeError
+from treadle.tensor.errors import ArgumentError, TensorTypeError
+from treadle.tensor.random.namespace import distribution, distribution_names
 from treadle.tensor.random.portable import PortableGenerator
 from treadle.tensor.random.words import copied, with_words, words_of
 from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from treadle.graph import Value
 
 __all__ = [
@@ -43,6 +46,7 @@ class RandomType(Type):
     __props__ = ()
     generator: ClassVar[type]
     storage: ClassVar[TensorType]
+    shared_type: ClassVar[type[SharedVariable]]
 
     def filter(self, data: Value, strict: bool = False, allow_downcast: bool | None = None) -> Any:
         """Take a generator as it is.
@@ -57,6 +61,24 @@ class RandomType(Type):
             msg = f"{self}: a {self.generator.__name__} is needed, got {text_of(data)}. {self.advice}"
             raise TensorTypeError(msg)
         return data
+
+    def guard(self, name: str) -> tuple[str, dict[str, Any]]:
+        """Return a test for the class of the generator."""
+        kind = self.generator.__name__
+        return f"isinstance({name}, {kind})", {kind: self.generator}
+
+    def nbytes(self, value: Value) -> int:
+        """Return the size of the state."""
+        return self.state_of(value).nbytes
+
+    @classmethod
+    def make(cls, seed: Any) -> Any:
+        """Return a generator with a seed, None for fresh entropy."""
+        return cls.generator(seed)
+
+    def sample(self, seed: int) -> Any:
+        """Return a generator with the seed."""
+        return self.make(seed)
 
     # What to do about a value that is none.
     advice: ClassVar[str]
@@ -80,7 +102,9 @@ class RandomGeneratorType(RandomType):
 
     generator = np.random.Generator
     storage = TensorType("uint64", (None,))
-    advice = "Make one with numpy.random.default_rng(seed)."
+    advice = (
+        "Make one with numpy.random.default_rng(seed); the legacy RandomState draws other numbers and is not taken."
+    )
 
     @staticmethod
     def state_of(rng: np.random.Generator) -> np.ndarray:
@@ -101,8 +125,14 @@ class RandomGeneratorType(RandomType):
         """Whether two generators are in the same state."""
         return type(a) is type(b) and _encoded_state(a) == _encoded_state(b)
 
-    def sample(self, seed: int) -> np.random.Generator:
-        """Return a generator with the seed."""
+    @staticmethod
+    def may_share_memory(a: Value, b: Value) -> bool:
+        """Whether two generators move on together."""
+        return a is b or a.bit_generator is b.bit_generator
+
+    @classmethod
+    def make(cls, seed: Any) -> np.random.Generator:
+        """Return a generator with a seed, None for fresh entropy."""
         return np.random.default_rng(seed)
 
 
@@ -128,16 +158,27 @@ class PortableGeneratorType(RandomType):
         """Return a generator in the same state."""
         return PortableGenerator.from_state(value.state)
 
-    def sample(self, seed: int) -> PortableGenerator:
-        """Return a generator with the seed."""
-        return PortableGenerator(seed)
-
 
 class RandomGeneratorVariable(Variable[RandomType]):
     """A symbolic generator, with every distribution as a method that returns the next generator and the draw."""
 
     __slots__ = ()
     __hash__ = Variable.__hash__
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        """Return a distribution as a method."""
+        found = distribution(name, type(self).__name__)
+
+        def method(*args: object, **kwargs: object) -> Any:
+            return found(*args, rng=self, return_next_rng=True, **kwargs)
+
+        method.__name__ = name
+        method.__doc__ = found.__doc__
+        return method
+
+    def __dir__(self) -> list[str]:
+        """List the distributions too."""
+        return [*super().__dir__(), *distribution_names()]
 
 
 class RandomGeneratorConstant(RandomGeneratorVariable, Constant[RandomType]):
@@ -147,25 +188,66 @@ class RandomGeneratorConstant(RandomGeneratorVariable, Constant[RandomType]):
     __hash__ = Variable.__hash__
 
 
+# In place of a seed that is not given: None stands for fresh entropy.
+UNSEEDED: Any = object()
+
+
 class RandomGeneratorSharedVariable(RandomGeneratorVariable, SharedVariable[RandomType]):
     """A generator that is kept from call to call."""
 
     __slots__ = ()
     __hash__ = Variable.__hash__
 
+    def set_value(self, new_value: object = None, borrow: bool = False, *, seed: Any = UNSEEDED) -> None:
+        """Set the generator.
+
+        Parameters
+        ----------
+        new_value
+            A generator.
+        borrow
+            Whether it may be kept, which nobody else should then use; else a copy.
+        seed
+            In place of a generator: what to seed a new one with, of the kind that this variable holds.
+
+        Raises
+        ------
+        TypeError
+            If the value is no generator of the variable's kind.
+        ArgumentError
+            If there are both a generator and a seed, or neither.
+        """
+        if (new_value is None) is (seed is UNSEEDED):
+            msg = f"{self}: either a generator or a seed is needed, got {'neither' if new_value is None else 'both'}."
+            raise ArgumentError(msg)
+        if new_value is None:
+            super().set_value(self.type.make(seed), borrow=True)
+        else:
+            super().set_value(new_value, borrow=borrow)
+
 
 RandomType.variable_type = RandomGeneratorVariable
 RandomType.constant_type = RandomGeneratorConstant
+RandomType.shared_type = RandomGeneratorSharedVariable
 random_generator_type = RandomGeneratorType()
 portable_generator_type = PortableGeneratorType()
 
 
+def generator_type_of(value: object) -> RandomType:
+    """Return the type of a generator."""
+    kind = portable_generator_type if isinstance(value, PortableGenerator) else random_generator_type
+    kind.filter(value)
+    return kind
+
+
 def _encoded_state(rng: np.random.Generator) -> bytes:
-    return repr(rng.bit_generator.state).encode()
+    held = rng.bit_generator
+    return repr((type(held), held.state)).encode()
 
 
 def _encode_generator(rng: np.random.Generator) -> bytes:
-    return tagged("rng", _encoded_state(rng))
+    # The seeds tell apart what would be spawned.
+    return tagged("rng", _encoded_state(rng), repr(rng.bit_generator.seed_seq).encode())
 
 
 def _encode_portable(rng: PortableGenerator) -> bytes:

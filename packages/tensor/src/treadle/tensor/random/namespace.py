@@ -1,0 +1,75 @@
+"""The distributions by name: what generators and streams have as methods."""
+
+from __future__ import annotations
+
+import inspect
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from treadle.config import lazy_module
+from treadle.graph import Op
+from treadle.tensor.lazy import RANDOM
+
+if TYPE_CHECKING:
+    import difflib
+    from collections.abc import Callable
+
+    from treadle.tensor import random
+
+    # An op or a function that takes ``rng`` and ``return_next_rng``.
+    Distribution = Callable[..., Any]
+else:
+    difflib = lazy_module("difflib")
+    random = lazy_module("treadle.tensor.random")
+
+
+def distribution(name: str, of: object, module: ModuleType | None = None) -> Distribution:
+    """Return the distribution of a name, an op or a function.
+
+    Parameters
+    ----------
+    name
+        Its name.
+    of
+        Whose attribute it is, for the error.
+    module
+        Where it is; `treadle.tensor.random` if None.
+
+    Raises
+    ------
+    AttributeError
+        If there is none.
+    """
+    found = None if name.startswith("_") else _find(name, module)
+    if found is not None:
+        return found
+    near = [] if name.startswith("_") else difflib.get_close_matches(name, distribution_names(module), n=3)
+    advice = f" Did you mean {' or '.join(near)}?" if near else ""
+    msg = f"{of}: there is no attribute or distribution {name!r}.{advice}"
+    raise AttributeError(msg)
+
+
+def distribution_names(module: ModuleType | None = None) -> list[str]:
+    """Return the names of all distributions."""
+    return sorted(name for name in _public_names(module) if _find(name, module) is not None)
+
+
+def _find(name: str, module: ModuleType | None) -> Distribution | None:
+    found = getattr(random if module is None else module, name, None) if name in _public_names(module) else None
+    return found if _draws(found) else None
+
+
+def _public_names(module: ModuleType | None) -> set[str]:
+    if module is not None:
+        return set(getattr(module, "__all__", vars(module)))
+    return {name for names in RANDOM.values() for name in names.split()}
+
+
+def _draws(found: object) -> bool:
+    """Whether something can be called with a generator for a draw."""
+    if isinstance(found, Op):
+        return isinstance(found, random.RNGConsumerOp)
+    if isinstance(found, type) or not callable(found):
+        return False
+    known = inspect.signature(found).parameters
+    return "return_next_rng" in known or any(p.kind is p.VAR_KEYWORD for p in known.values())

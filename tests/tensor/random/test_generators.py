@@ -1,0 +1,69 @@
+"""Generators as values of graphs: shared ones, inputs, outputs, constants, and their methods."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import treadle.tensor.random as tr
+from treadle.compile import function
+from treadle.graph import shared
+from treadle.tensor.errors import ArgumentError, TensorTypeError
+
+
+@pytest.mark.parametrize("make", [np.random.default_rng, tr.PortableGenerator])
+def test_shared_keeps_generators(make: Callable[[int], Any]) -> None:
+    given = make(3)
+    made = shared(given, "r")
+    assert isinstance(made, tr.RandomGeneratorSharedVariable)
+    assert made.name == "r"
+    assert made.get_value(borrow=True) is not given
+    assert shared(given, borrow=True).get_value(borrow=True) is given
+    assert made.type.values_eq(made.get_value(), given)
+
+
+def test_a_legacy_random_state_is_refused() -> None:
+    with pytest.raises(TensorTypeError, match="legacy RandomState"):
+        shared(np.random.RandomState(1))
+
+
+def test_shared_rng_takes_a_generator_or_a_seed() -> None:
+    held = tr.shared_rng(seed=3).get_value()
+    assert tr.random_generator_type.values_eq(held, np.random.default_rng(3))
+    with pytest.raises(ArgumentError, match="both"):
+        tr.shared_rng(np.random.default_rng(1), seed=3)
+
+
+def test_generators_are_set_by_value_or_by_seed() -> None:
+    held = tr.shared_rng(seed=3)
+    held.set_value(seed=4)
+    assert held.type.values_eq(held.get_value(), np.random.default_rng(4))
+    held.set_value(np.random.default_rng(5))
+    assert held.type.values_eq(held.get_value(), np.random.default_rng(5))
+    kept: Any = held
+    for wrong in ({}, {"new_value": np.random.default_rng(5), "seed": 1}):
+        with pytest.raises(ArgumentError, match="either a generator or a seed"):
+            kept.set_value(**wrong)
+    with pytest.raises(TensorTypeError, match="PortableGenerator"):
+        held.set_value(tr.PortableGenerator(1))
+
+
+def test_distributions_are_methods_that_return_the_next_generator_and_the_draw() -> None:
+    r = tr.rng()
+    next_rng, x = r.normal(1, 2, size=3)
+    last, y = next_rng.uniform(size=2)
+    given, expected = np.random.default_rng(3), np.random.default_rng(3)
+    made, a, b = function([r], [last, x, y], mode="VM")(given)
+    np.testing.assert_array_equal(a, expected.normal(1, 2, size=3))
+    np.testing.assert_array_equal(b, expected.uniform(size=2))
+    assert made.random() == expected.random()
+    assert given.random() == np.random.default_rng(3).random()
+
+
+def test_generators_list_distributions_and_refuse_other_names() -> None:
+    r = tr.rng()
+    assert {"normal", "uniform"} <= set(dir(r))
+    assert not hasattr(r, "shared_rng")
+    with pytest.raises(AttributeError, match=r"Did you mean .*normal"):
+        r.norml  # noqa: B018 - reading it is what is tested
