@@ -20,7 +20,7 @@ import scipy.signal
 import scipy.special
 
 import treadle.tensor as tt
-from tools import coverage, lowerings
+from tools import coverage, distributions, lowerings
 from treadle.graph import Op, toposort
 from treadle.tensor.lazy import SUBMODULES
 from treadle.testing import SAMPLES
@@ -70,7 +70,9 @@ class Checked(NamedTuple):
 
 def functions() -> dict[str, Any]:
     """Return the public functions by dotted name below treadle.tensor, elementwise ones included."""
-    modules = {"": tt} | {f"{name}.": import_module(f"treadle.tensor.{name}") for name in SUBMODULES}
+    modules = {"": tt} | {
+        f"{name}.": import_module(f"treadle.tensor.{name}") for name in SUBMODULES if name != "random"
+    }
     typed = set(tt.constructors.__all__)
     found = {
         prefix + name: getattr(module, name)
@@ -218,8 +220,8 @@ def _runs(found: Checked, tables: dict[str, Any]) -> str:
 
 
 def unchecked() -> list[str]:
-    """Return the public functions that no sample calls."""
-    return sorted(name for name in functions() if name not in checked())
+    """Return the public functions that no sample calls, and the distributions without a record."""
+    return sorted(name for name in functions() if name not in checked()) + distributions.unchecked()
 
 
 def page() -> str:
@@ -233,7 +235,8 @@ def page() -> str:
         "# Functions",
         "",
         "Written by `./dev pages`. Each is tested by sample records, on every backend, against the function of NumPy",
-        "or SciPy that it answers to; derivatives are compared with finite differences of that.",
+        "or SciPy that it answers to; derivatives are compared with finite differences of that. Distributions",
+        "are at the end.",
         "",
         "## Elementwise functions",
         "",
@@ -272,7 +275,7 @@ def page() -> str:
         cells = [f"`{name}{_signature(value)}`{others}".replace("|", "\\|"), equivalent(name)]
         cells += [_orders(what.order), _runs(what, tables), str(what.samples)] if what else ["", "", "0"]
         lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join([*lines, ""])
+    return "\n".join([*lines, "", *distributions.lines()])
 
 
 def _package(backend: str) -> str:

@@ -4,6 +4,7 @@ Seeds are fixed, so that a test of fit fails always or never. Its bound is a p-v
 such tests, a change of seeds has one of them fail by chance three times in a hundred.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,9 @@ from scipy import stats
 
 import treadle.tensor as tt
 from tests.contract.backends import BACKENDS
+from tools import distributions
 from treadle.compile import function
-from treadle.graph import Apply, applys_between
 from treadle.tensor import random as tr
-from treadle.tensor.lazy import RANDOM
 from treadle.testing.distributions import Distribution, families
 
 FAMILIES = families()
@@ -95,7 +95,10 @@ def test_portable_draws_are_the_same_on_every_backend(backend: str, family: str)
 
 
 CHOICES = [(record, at) for record in RECORDS for at in range(len(record.parameters))]
-GENERATORS = {"numpy": lambda: np.random.default_rng(2024), "portable": lambda: tr.PortableGenerator(2024)}
+GENERATORS: dict[str, Callable[[], Any]] = {
+    "numpy": lambda: np.random.default_rng(2024),
+    "portable": lambda: tr.PortableGenerator(2024),
+}
 
 
 @pytest.mark.parametrize("kind", GENERATORS)
@@ -150,16 +153,15 @@ def test_draws_are_right_at_the_edges_of_the_domain(backend: str, kind: str) -> 
     assert wrong == []
 
 
-def invalid_calls(backends: list[str]) -> list[Any]:
-    calls = []
-    for record, at in INVALID:
-        for backend in backends:
-            for kind in GENERATORS:
-                calls.append(pytest.param(record, at, backend, kind, id=f"{record.name}-{at}-{backend}-{kind}"))
-    return calls
+INVALID_CALLS = [
+    pytest.param(record, at, backend, kind, id=f"{record.name}-{at}-{backend}-{kind}")
+    for record, at in INVALID
+    for backend in QUICK
+    for kind in GENERATORS
+]
 
 
-@pytest.mark.parametrize(("record", "at", "backend", "kind"), invalid_calls(QUICK))
+@pytest.mark.parametrize(("record", "at", "backend", "kind"), INVALID_CALLS)
 def test_invalid_parameters_are_refused_and_nothing_moves(
     record: Distribution, at: int, backend: str, kind: str
 ) -> None:
@@ -179,7 +181,8 @@ def test_invalid_parameters_are_refused_and_nothing_moves(
 def test_sizes(backend: str, kind: str, family: str) -> None:
     records = FAMILIES[family]
     shapes: list[tuple[int, ...]] = [(), (0,), (2, 0, 3), (1,)]
-    outputs, wanted = [], []
+    outputs: list[Any] = []
+    wanted: list[Any] = []
     for record in records:
         single = drawn(record, record.parameters[0], tr.shared_rng(GENERATORS[kind]()), None)[1]
         outputs.append(single)
@@ -227,17 +230,5 @@ def test_derivatives_of_draws_are_those_of_the_quantile_function(record: Distrib
     np.testing.assert_allclose(found, wanted, rtol=2e-4, atol=1e-5 * np.abs(wanted).max())
 
 
-def random_names() -> set[str]:
-    """Return the names of all distributions: instances of ops, and functions that draw."""
-    names = {name for listed in RANDOM.values() for name in listed.split() if name[0].islower()}
-    return {name for name in names if isinstance(getattr(tr, name), tr.RandomVariable)}
-
-
 def test_every_distribution_has_a_record() -> None:
-    met: set[type] = set()
-    for record in RECORDS:
-        _, draw = drawn(record, record.parameters[0], tr.shared_rng(seed=1), (2,))
-        nodes: list[Apply] = list(applys_between([], [draw]))
-        met |= {type(node.op) for node in nodes}
-    missing = {name for name in random_names() if type(getattr(tr, name)) not in met}
-    assert missing == set()
+    assert distributions.unchecked() == []

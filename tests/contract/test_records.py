@@ -22,7 +22,7 @@ from treadle.testing.sample import OPTIONAL_DTYPES, REALS
 
 
 def op_classes() -> set[type[Op]]:
-    """Return the classes of all ops of the package, except bases, and graphs as ops."""
+    """Return the classes of all ops of the package, except bases, graphs as ops, and what draws."""
     found: set[type[Op]] = set()
     pending: list[type[Any]] = [Op]
     while pending:
@@ -30,7 +30,8 @@ def op_classes() -> set[type[Op]]:
         pending += [kind for kind in more if kind is not tt.OpFromGraph]
         found.update(more)
     ours = {kind for kind in found if kind.__module__.startswith("treadle.tensor.") and not isabstract(kind)}
-    return (ours | {IfElse}) - {ExternalOp}
+    drawing = {kind for kind in ours if kind.__module__.startswith("treadle.tensor.random.")}
+    return (ours | {IfElse}) - {ExternalOp} - drawing
 
 
 def ops_of(sample: Sample) -> set[Op]:

@@ -1,0 +1,78 @@
+"""The part of docs/ops.md about the distributions of treadle.tensor.random."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any
+
+from treadle.tensor import random
+from treadle.tensor.lazy import RANDOM
+from treadle.testing.distributions import families
+
+if TYPE_CHECKING:
+    from treadle.testing.distributions import Distribution
+
+# Public functions of the package that draw nothing: they make generators, or are about sizes.
+TOOLS = {
+    *("rng", "shared_rng", "default_rng", "normalize_size_param", "broadcast_params", "compute_batch_shape"),
+    *("custom_rng_deepcopy", "explicit_expand_dims", "params_broadcast_shapes", "supp_shape_from_ref_param_shape"),
+    *("random_generator_type", "portable_generator_type"),
+}
+
+
+def functions() -> dict[str, Any]:
+    """Return what draws, by name: ops of random variables, and functions that apply them."""
+    names = {name for listed in RANDOM.values() for name in listed.split()}
+    found = {name: getattr(random, name) for name in names - TOOLS}
+    return {name: value for name, value in found.items() if callable(value) and not inspect.isclass(value)}
+
+
+def records() -> dict[str, Distribution]:
+    """Return the records by name."""
+    return {record.name: record for found in families().values() for record in found}
+
+
+def unchecked() -> list[str]:
+    """Return the names of those without a record, other names of the same ones apart."""
+    known = {id(getattr(random, name)) for name in records()}
+    return sorted(f"random.{name}" for name, value in functions().items() if id(value) not in known)
+
+
+def _parameters(value: Any) -> str:
+    """Return what a distribution is called with."""
+    names = getattr(value, "parameters", None)
+    if names is None:
+        listed = inspect.signature(value).parameters.values()
+        return ", ".join(str(p.replace(annotation=p.empty)) for p in listed)
+    shown = [
+        name if callable(default) or type(default) is object else f"{name}={default}" for name, default in names.items()
+    ]
+    return ", ".join([*shown, "size=None"])
+
+
+def lines() -> list[str]:
+    """Return the lines of the section."""
+    known = records()
+    found = [
+        "## Distributions",
+        "",
+        "In `treadle.tensor.random`; each also takes `rng`, `dtype`, `name` and `return_next_rng`. `NumPy`: whether",
+        "a generator of NumPy's gives the numbers of a method of `numpy.random.Generator`, bit for bit. `derivatives`:",
+        "by which parameters draws are differentiated. `choices`: for how many parameters the draws are compared with",
+        "the distribution itself.",
+        "",
+        "| distribution | NumPy | derivatives | choices |",
+        "|---|---|---|---|",
+    ]
+    for name, value in sorted(functions().items()):
+        record = known.get(name)
+        cells = [f"`{name}({_parameters(value)})`".replace("|", "\\|")]
+        if record is None:
+            others = [other for other in known if getattr(random, other) is value]
+            cells += [f"another name of `{others[0]}`" if others else "", "", ""]
+        else:
+            names = list(getattr(value, "parameters", None) or inspect.signature(value).parameters)
+            smooth = ", ".join(f"`{names[k]}`" for k in record.smooth)
+            cells += ["yes" if record.numpy is not None else "", smooth, str(len(record.parameters))]
+        found.append(f"| {' | '.join(cells)} |")
+    return [*found, ""]
