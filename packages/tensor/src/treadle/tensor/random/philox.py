@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     # Numbers of 32 bits, as uint64.
     Words = np.ndarray | np.uint64
@@ -69,6 +69,11 @@ def bits64(state: State, n: int) -> np.ndarray:
     return np.stack([w0 | w1 << _HALF, w2 | w3 << _HALF], axis=-1).reshape(-1)[:n]
 
 
+def bits(state: State, n: int, dtype: str) -> np.ndarray:
+    """Return n numbers of 32 or 64 bits; int64 are those of uint64 modulo 2**64."""
+    return bits32(state, n) if dtype == "uint32" else bits64(state, n).view(dtype)
+
+
 def uniform(state: State, n: int, dtype: str) -> np.ndarray:
     """Return n numbers in [0, 1): multiples of 2**-53 from 64 bits each, in float32 of 2**-24 from 32 bits."""
     if dtype == "float32":
@@ -102,41 +107,3 @@ def normal(state: State, n: int, dtype: str) -> np.ndarray:
     of = np.dtype(dtype).type
     r, angle = np.sqrt(of(-2) * np.log(u)), of(2 * np.pi) * v
     return np.stack([r * np.cos(angle), r * np.sin(angle)], axis=-1).reshape(-1)[:n]
-
-
-class Sampler(NamedTuple):
-    """A draw that compiled code makes of Philox.
-
-    Attributes
-    ----------
-    parameters
-        Names of its parameters, for each of which it takes a value an element.
-    dtypes
-        What it can return.
-    per_block
-        How many elements a block gives, by dtype; draws that may reject take a block an element, and further ones of
-        other attempts.
-    reference
-        ``reference(state, n, dtype, *parameters)`` returns n elements; parameters are flat arrays of that length.
-    """
-
-    parameters: tuple[str, ...]
-    dtypes: tuple[str, ...]
-    per_block: dict[str, int]
-    reference: Callable[..., np.ndarray]
-
-
-FLOATS = ("float64", "float32")
-_PER_BLOCK = {"float64": 2, "float32": 4}
-
-
-def _bits(state: State, n: int, dtype: str) -> np.ndarray:
-    return bits32(state, n) if dtype == "uint32" else bits64(state, n)
-
-
-SAMPLERS: dict[str, Sampler] = {
-    "bits": Sampler((), ("uint32", "uint64"), {"uint32": 4, "uint64": 2}, _bits),
-    "random": Sampler((), FLOATS, _PER_BLOCK, uniform),
-    "standard_exponential": Sampler((), FLOATS, _PER_BLOCK, exponential),
-    "standard_normal": Sampler((), FLOATS, _PER_BLOCK, normal),
-}

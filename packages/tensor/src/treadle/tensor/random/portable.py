@@ -9,8 +9,10 @@ import numpy as np
 
 from treadle.config import new_lock
 from treadle.tensor.arguments import as_integer
+from treadle.tensor.matrix_op import cores_of
 from treadle.tensor.random.methods import GeneratorMethods
-from treadle.tensor.random.philox import SAMPLERS, SPAWN, State, blocks
+from treadle.tensor.random.philox import SPAWN, State, blocks
+from treadle.tensor.random.samplers import SAMPLERS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,15 +86,19 @@ class PortableGenerator(GeneratorMethods):
         return new
 
     def draw(self, sampler: str, shape: Sequence[int], dtype: str, *parameters: np.ndarray) -> np.ndarray:
-        """Return an array of draws (see `treadle.tensor.random.philox.SAMPLERS`), and move on."""
+        """Return an array of draws (see `treadle.tensor.random.samplers.SAMPLERS`), and move on."""
         found = SAMPLERS[sampler]
         n = math.prod(shape)
         with self._lock:
             state = self._state
             used = -(-n // found.per_block.get(dtype, 1))
             self._state = state._replace(position=(state.position + used) % _WORD)
-        flat = [np.broadcast_to(p, shape).reshape(-1) for p in parameters]
-        return found.reference(state, n, dtype, *flat).reshape(shape)
+        flat = []
+        for p, core, kind in zip(parameters, cores_of(found.signature)[0], found.parameters, strict=True):
+            own = np.shape(p)[np.ndim(p) - len(core) :]
+            flat.append(np.broadcast_to(np.asarray(p, kind), (*shape, *own)).reshape(n, *own))
+        made = found.reference(state, n, dtype, *flat)
+        return made.reshape((*shape, *made.shape[1:]))
 
     def __eq__(self, other: object) -> bool:
         """Whether both are in the same state."""

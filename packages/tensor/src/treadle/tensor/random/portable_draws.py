@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from treadle.graph import static_op
 from treadle.tensor.random.draw_op import DrawOp
-from treadle.tensor.random.philox import SAMPLERS, State
+from treadle.tensor.random.philox import State
+from treadle.tensor.random.samplers import SAMPLERS
 from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
@@ -36,8 +37,13 @@ class PortableDraws(DrawOp):
 
     @property
     def signature(self) -> str:
-        """Core dimensions: one number for each parameter."""
-        return f"{','.join('()' for _ in SAMPLERS[self.sampler].parameters)}->()"
+        """Core dimensions of parameters and draw."""
+        return SAMPLERS[self.sampler].signature
+
+    @property
+    def parameter_dtypes(self) -> tuple[str, ...]:
+        """The dtype of each parameter."""
+        return SAMPLERS[self.sampler].parameters
 
     @property
     def per_block(self) -> int:
@@ -57,6 +63,6 @@ class PortableDraws(DrawOp):
         n = 1
         for length in batch:
             n *= length
-        values = [p.reshape(-1) for p in parameters]
+        values = [p.reshape(n, *p.shape[len(batch) :]) for p in parameters]
         made = SAMPLERS[self.sampler].reference(State(key, stream, position), n, self.dtype, *values)
-        output_storage[0][0] = made.astype(self.dtype, copy=False).reshape(batch)
+        output_storage[0][0] = made.reshape((*batch, *made.shape[1:]))

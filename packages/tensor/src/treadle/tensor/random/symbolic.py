@@ -52,7 +52,8 @@ class SymbolicPortableGenerator(SymbolicGenerator, GeneratorMethods):
         """Return a node's draw, and move on."""
         lengths = [constant(n, dtype=LENGTH) if isinstance(n, int) else n for n in shape]
         op = PortableDraws(sampler, dtype, len(lengths))
-        drawn: TensorVariable = op(self.state, *lengths, *parameters)
+        typed = (cast(as_tensor_variable(p), kind) for p, kind in zip(parameters, op.parameter_dtypes, strict=True))
+        drawn: TensorVariable = op(self.state, *lengths, *typed)
         count = math.prod(lengths, start=constant(1, dtype=LENGTH))
         used = -(-count // op.per_block)
         self.state = self.state + used * constant(np.array([0, 0, 1]))
