@@ -119,6 +119,7 @@ LINALG = {
 }
 # The same for the modules of `treadle.tensor.random`.
 RANDOM = {
+    "categories": "CategoricalRV DirichletMultinomialRV DirichletRV MultinomialRV MvHyperGeometricRV categorical dirichlet dirichlet_multinomial multinomial multivariate_hypergeometric",
     "continuous": "NormalRV UniformRV normal uniform",
     "discrete": "BernoulliRV BetaBinomialRV BinomialRV GeometricRV HyperGeometricRV IntegersRV LogSeriesRV NegBinomialRV PoissonRV ZipfRV bernoulli betabinom binomial geometric hypergeometric integers logseries nbinom negative_binomial poisson zipf",
     "op": "RNGConsumerOp RandomVariable",

@@ -69,7 +69,7 @@ DISTRIBUTIONS = [
             ((4, 6, 10), lambda x: bool((x == 4).all())),
             ((4, 6, 0), lambda x: bool((x == 0).all())),
         ],
-        invalid=[((-1, 5, 1), "ngood < 0"), ((5, -1, 1), "nbad < 0"), ((2, 2, 5), "ngood + nbad < nsample")],
+        invalid=[((-1, 5, 1), "ngood < 0"), ((5, -1, 1), "nbad < 0"), ((2, 2, 5), "nbad < nsample")],
     ),
     Distribution(
         "integers",

@@ -6,6 +6,7 @@ from treadle.config import lazy_names
 from treadle.tensor.lazy import RANDOM_MODULES
 
 if TYPE_CHECKING:
+    from treadle.tensor.random.categories import *  # noqa: F403
     from treadle.tensor.random.continuous import *  # noqa: F403
     from treadle.tensor.random.discrete import *  # noqa: F403
     from treadle.tensor.random.op import *  # noqa: F403

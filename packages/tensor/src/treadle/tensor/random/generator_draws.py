@@ -60,6 +60,7 @@ GENERATOR_SAMPLERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "multinomial": ("(),(p)->(p)", _INTS),
     "multivariate_hypergeometric": ("(p),()->(p)", _INTS),
     "dirichlet": ("(p)->(p)", _FLOATS),
+    "permutation": ("(n)->(n)", _INTS),
 }
 # Which parameters are integers; all others are float64.
 INTEGER_PARAMETERS: dict[str, tuple[int, ...]] = {
@@ -68,6 +69,7 @@ INTEGER_PARAMETERS: dict[str, tuple[int, ...]] = {
     "integers": (0, 1),
     "multinomial": (0,),
     "multivariate_hypergeometric": (0, 1),
+    "permutation": (0,),
 }
 # Methods whose parameter is the dtype as well.
 _TYPED = frozenset({"random", "standard_normal", "standard_exponential", "standard_gamma"})
@@ -111,8 +113,8 @@ class GeneratorDraws(DrawOp):
         kind = getattr(np.random, KINDS[int(inputs[0][0])])
         rng = with_words(np.random.Generator(kind(0)), inputs[0])
         method = getattr(rng, self.sampler)
-        if self.sampler in {"multinomial", "multivariate_hypergeometric", "dirichlet"}:
-            made = _of_each(method, batch, parameters)
+        if self.sampler in {"multinomial", "multivariate_hypergeometric", "dirichlet", "permutation"}:
+            made = of_each(method, self.dtype, batch, parameters)
         elif self.sampler in _TYPED:
             made = method(*parameters, size=batch, dtype=self.dtype)
         else:
@@ -121,10 +123,12 @@ class GeneratorDraws(DrawOp):
         output_storage[1][0] = np.asarray(made, self.dtype)
 
 
-def _of_each(method: Callable[..., np.ndarray], batch: tuple[int, ...], parameters: Sequence[np.ndarray]) -> np.ndarray:
+def of_each(
+    method: Callable[..., np.ndarray], dtype: str, batch: tuple[int, ...], parameters: Sequence[np.ndarray]
+) -> np.ndarray:
     """Return the draws of a method whose parameters are vectors: each is drawn by itself, in C order."""
     length = next(p.shape[-1] for p in parameters if p.ndim > len(batch))
-    made = np.empty((*batch, length))
+    made = np.empty((*batch, length), dtype)
     for at in np.ndindex(*batch):
         made[at] = method(*(p[at] for p in parameters))
     return made

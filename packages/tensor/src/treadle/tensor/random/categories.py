@@ -1,0 +1,142 @@
+"""Distributions over categories: single draws, counts, and probabilities."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from treadle.tensor.random.batches import draw_vectors
+from treadle.tensor.random.conditions import require
+from treadle.tensor.random.op import REQUIRED, RandomVariable
+
+if TYPE_CHECKING:
+    from treadle.tensor.random.methods import Generator, Operand, Size
+
+__all__ = [
+    "CategoricalRV",
+    "DirichletMultinomialRV",
+    "DirichletRV",
+    "MultinomialRV",
+    "MvHyperGeometricRV",
+    "categorical",
+    "dirichlet",
+    "dirichlet_multinomial",
+    "multinomial",
+    "multivariate_hypergeometric",
+]
+
+
+def checked_probabilities(p: Operand) -> Operand:
+    """Return probabilities in float64, whose last dimension must sum to 1, with NumPy's tolerance.
+
+    Raises
+    ------
+    ValueError
+        If they are none, at once or when the graph runs.
+    """
+    kind = np.dtype(p.dtype)
+    tolerance = np.sqrt(np.finfo(kind if kind.kind == "f" else "float64").eps)
+    p = p.astype("float64")
+    p = require(~np.isnan(p), p, "Probabilities contain NaN")
+    p = require(p >= 0, p, "Probabilities are not non-negative")
+    return require(np.abs(np.sum(p, -1) - 1) <= tolerance, p, "Probabilities do not sum to 1.")
+
+
+class CategoricalRV(RandomVariable):
+    """One of the numbers 0, 1, ..., each with its probability in the last dimension of `p`.
+
+    A uniform number u gives the first category whose cumulative probability is above u, by ``Generator.random``: the
+    same as ``Generator.choice(len(p), p=p)``. Categories of probability 0 are never drawn. The probabilities must sum
+    to 1, up to rounding.
+    """
+
+    name = "categorical"
+    signature = "(p)->()"
+    dtype = "int64"
+    parameters: ClassVar = {"p": REQUIRED}
+    _print_name = ("Categorical", "\\operatorname{Categorical}")
+
+    def definition(self, rng: Generator, p: Operand, *, size: Size) -> Operand:
+        """Draw."""
+        cumulative = np.cumsum(checked_probabilities(p), -1)
+        cumulative = cumulative / cumulative[..., -1:]
+        u = rng.random(size)
+        if p.ndim == 1:
+            return np.searchsorted(cumulative, u, side="right")
+        return np.sum(cumulative <= u[..., None], -1)
+
+
+class MultinomialRV(RandomVariable):
+    """How often each category is drawn in `n` draws, whose probabilities are the last dimension of `p`.
+
+    As in NumPy, the last category has what the others leave. From NumPy's generators by ``Generator.multinomial``.
+    """
+
+    name = "multinomial"
+    signature = "(),(p)->(p)"
+    dtype = "int64"
+    parameters: ClassVar = {"n": REQUIRED, "p": REQUIRED}
+    _print_name = ("Multinomial", "\\operatorname{Multinomial}")
+
+    def definition(self, rng: Generator, n: Operand, p: Operand, *, size: Size) -> Operand:
+        """Draw."""
+        return draw_vectors(rng, "multinomial", size, n, p)
+
+
+class MvHyperGeometricRV(RandomVariable):
+    """How many of each colour are among `nsample` things drawn, without replacement, from `colors` of each.
+
+    From NumPy's generators by ``Generator.multivariate_hypergeometric`` with its method "marginals".
+    """
+
+    name = "multivariate_hypergeometric"
+    signature = "(p),()->(p)"
+    dtype = "int64"
+    parameters: ClassVar = {"colors": REQUIRED, "nsample": REQUIRED}
+    _print_name = ("MultivariateHyperGeometric", "\\operatorname{MultivariateHyperGeometric}")
+
+    def definition(self, rng: Generator, colors: Operand, nsample: Operand, *, size: Size) -> Operand:
+        """Draw."""
+        return draw_vectors(rng, "multivariate_hypergeometric", size, colors, nsample)
+
+
+class DirichletRV(RandomVariable):
+    """Vectors of numbers from 0 to 1 that sum to 1, by the concentrations in the last dimension of `alphas`.
+
+    From NumPy's generators by ``Generator.dirichlet``.
+    """
+
+    name = "dirichlet"
+    signature = "(a)->(a)"
+    dtype = "floatX"
+    parameters: ClassVar = {"alphas": REQUIRED}
+    _print_name = ("Dirichlet", "\\operatorname{Dirichlet}")
+
+    def definition(self, rng: Generator, alphas: Operand, *, size: Size) -> Operand:
+        """Draw."""
+        return draw_vectors(rng, "dirichlet", size, alphas)
+
+
+class DirichletMultinomialRV(RandomVariable):
+    """How often each category is drawn in `n` draws, whose probabilities are first drawn by `dirichlet` of `a`.
+
+    From NumPy's generators by ``Generator.dirichlet`` for all elements, then ``Generator.multinomial``.
+    """
+
+    name = "dirichlet_multinomial"
+    signature = "(),(p)->(p)"
+    dtype = "int64"
+    parameters: ClassVar = {"n": REQUIRED, "a": REQUIRED}
+    _print_name = ("DirichletMultinomial", "\\operatorname{DirichletMultinomial}")
+
+    def definition(self, rng: Generator, n: Operand, a: Operand, *, size: Size) -> Operand:
+        """Draw."""
+        return draw_vectors(rng, "multinomial", size, n, draw_vectors(rng, "dirichlet", size, a))
+
+
+categorical = CategoricalRV()
+dirichlet = DirichletRV()
+dirichlet_multinomial = DirichletMultinomialRV()
+multinomial = MultinomialRV()
+multivariate_hypergeometric = MvHyperGeometricRV()
