@@ -1,0 +1,110 @@
+"""Draws of the portable generator in C: the numbers that the definition gives, whatever the length and the position."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from treadle.compile import function
+from treadle.link.c.runtime import Library
+from treadle.link.c.runtime.core import HEADERS, TYPES
+from treadle.link.c.toolchain import Toolchain, find_toolchain
+from treadle.tensor import PortableDraws, as_tensor_variable, scalar, vector
+from treadle.tensor.random.philox import SAMPLERS, State
+
+PLAIN = [(name, dtype) for name, sampler in SAMPLERS.items() if not sampler.parameters for dtype in sampler.dtypes]
+LENGTHS = (0, 1, 2, 3, 7, 64, 1001, 2050)
+Draws = Callable[[str, str, np.ndarray, int], np.ndarray]
+# Where the upper half of the position changes, and where it starts again.
+POSITIONS = (0, 2**32 - 3, 2**63 - 5, -2)
+KEY, STREAM = -123456789012345, 0xDEADBEEF
+
+
+@pytest.fixture(scope="module")
+def plain() -> Draws:
+    """Return a function of sampler, dtype, state and length, of samplers without parameters."""
+    state, n = vector("state", dtype="int64", shape=(3,)), scalar("n", dtype="int64")
+    draws = [PortableDraws(name, dtype, 1)(state, n) for name, dtype in PLAIN]
+    every = function([state, n], draws, mode="C")
+    return lambda name, dtype, s, m: every(s, m)[PLAIN.index((name, dtype))]
+
+
+def reference(name: str, dtype: str, state: np.ndarray, n: int) -> np.ndarray:
+    """Return what the definition gives."""
+    key, stream, position = (int(word) % 2**64 for word in state)
+    made: np.ndarray = SAMPLERS[name].reference(State(key, stream, position), n, dtype)
+    return made
+
+
+def assert_same(got: np.ndarray, expected: np.ndarray) -> None:
+    """Compare: integers to the bit, floats to their last digits."""
+    assert got.dtype == expected.dtype
+    if got.dtype.kind == "f":
+        np.testing.assert_allclose(got, expected, rtol=8 * np.finfo(got.dtype).eps, atol=0)
+    else:
+        np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.parametrize(("name", "dtype"), PLAIN)
+def test_draws_are_those_of_the_definition(plain: Draws, name: str, dtype: str) -> None:
+    for position in POSITIONS:
+        state = np.array([KEY, STREAM, position])
+        for n in LENGTHS:
+            assert_same(plain(name, dtype, state, n), reference(name, dtype, state, n))
+
+
+@pytest.mark.parametrize(("name", "dtype"), PLAIN)
+def test_draws_do_not_depend_on_the_length(plain: Draws, name: str, dtype: str) -> None:
+    state = np.array([KEY, STREAM, 9])
+    longest = plain(name, dtype, state, LENGTHS[-1])
+    for n in LENGTHS:
+        np.testing.assert_array_equal(plain(name, dtype, state, n), longest[:n])
+
+
+def test_uniform_numbers_are_the_same_to_the_bit(plain: Draws) -> None:
+    state = np.array([KEY, STREAM, 0])
+    for dtype in ("float64", "float32"):
+        got = plain("random", dtype, state, 999)
+        np.testing.assert_array_equal(got, reference("random", dtype, state, 999))
+
+
+# Counter and key, and what Random123's known-answer test lists for them.
+VECTORS = [
+    ("00000000 00000000 00000000 00000000", "00000000 00000000", "6627e8d5 e169c58d bc57ac4c 9b00dbd8"),
+    ("ffffffff ffffffff ffffffff ffffffff", "ffffffff ffffffff", "408f276d 41c83b0e a20bc7c6 6d5451fd"),
+    ("243f6a88 85a308d3 13198a2e 03707344", "a4093822 299f31d0", "d16cfe09 94fdcceb 5001e420 24126ea1"),
+]
+BLOCK = """
+void treadle_block(int64_t *word, int64_t attempt, uint32_t *out) {
+  tr_var state = {.p = (char *)word, .s = {8}}, none = {.p = 0};
+  tr_stream g;
+  tr_u64s w[4];
+  tr_open(&g, &state, &none, 0);
+  tr_philox(&g, (tr_u64s){0}, (tr_u64s){0} + (uint64_t)attempt, w);
+  for (int k = 0; k < 4; k++) out[k] = (uint32_t)w[k][0];
+}
+"""
+
+
+def test_blocks_are_those_of_the_published_vectors() -> None:
+    toolchain = find_toolchain()
+    assert isinstance(toolchain, Toolchain)
+    text = f"{HEADERS}#define TR_ND 1\n#define TR_OPS 3\n#define TR_TYPE_AT 8\n#define TR_HEAD 16\n{TYPES}"
+    block = ctypes.CDLL(str(toolchain.library(text + Library(frozenset()).needed(BLOCK) + BLOCK))).treadle_block
+    for counter, key, expected in VECTORS:
+        c, k = ([int(word, 16) for word in words.split()] for words in (counter, key))
+        state = np.array([k[0] | k[1] << 32, c[2], c[0] | c[1] << 32], "uint64")
+        out = np.empty(4, "uint32")
+        block(state.ctypes, ctypes.c_int64(c[3]), out.ctypes)
+        assert " ".join(f"{x:08x}" for x in out) == expected
+
+
+def test_draws_have_the_shape_of_the_batch() -> None:
+    state = vector("state", dtype="int64", shape=(3,))
+    op = PortableDraws("standard_normal", "float64", 3)
+    drawn = function([state], op(state, *(as_tensor_variable(n) for n in (2, 3, 5))), mode="C")
+    given = np.array([KEY, STREAM, 1])
+    assert_same(drawn(given), reference("standard_normal", "float64", given, 30).reshape(2, 3, 5))
