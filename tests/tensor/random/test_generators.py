@@ -8,7 +8,9 @@ import pytest
 
 import treadle.tensor.random as tr
 from treadle.compile import function
+from treadle.config import change_flags
 from treadle.graph import shared
+from treadle.tensor import lscalar
 from treadle.tensor.errors import ArgumentError, TensorTypeError
 
 
@@ -67,3 +69,54 @@ def test_generators_list_distributions_and_refuse_other_names() -> None:
     assert not hasattr(r, "shared_rng")
     with pytest.raises(AttributeError, match=r"Did you mean .*normal"):
         r.norml  # noqa: B018 - reading it is what is tested
+
+
+@pytest.mark.parametrize("seed", [5, [1, 2, 3], 2**100 + 7, np.int32(4)])
+def test_default_rng_makes_generators_in_graphs(seed: Any) -> None:
+    _, x = tr.default_rng(seed).normal(size=3)
+    f = function([], x, mode="VM")
+    np.testing.assert_array_equal(f(), np.random.default_rng(seed).normal(size=3))
+    _, y = tr.portable_rng(seed).normal(size=3)
+    np.testing.assert_array_equal(function([], y, mode="VM")(), tr.PortableGenerator(seed).normal(size=3))
+
+
+def test_default_rng_takes_symbolic_seeds() -> None:
+    seed = lscalar("seed")
+    f = function([seed], tr.default_rng(seed).uniform()[1], mode="VM")
+    assert f(3) == np.random.default_rng(3).uniform()
+    assert f(4) == np.random.default_rng(4).uniform()
+    with pytest.raises(ValueError, match="non-negative"):
+        f(-1)
+    with pytest.raises(TensorTypeError, match="integer"):
+        tr.default_rng(1.5)
+
+
+def test_default_rng_without_a_seed_is_fresh_in_each_node_and_call() -> None:
+    f = function([], [tr.default_rng().uniform()[1], tr.default_rng(None).uniform()[1]])
+    assert len({float(x) for x in (*f(), *f())}) == 4
+
+
+@pytest.mark.parametrize("make", [np.random.default_rng, tr.PortableGenerator])
+def test_generators_are_spawned_in_graphs(make: Callable[[int], Any]) -> None:
+    held = shared(make(3))
+    after, children = held.spawn(2)
+    f = function([], [child.uniform()[1] for child in children], updates={held: after}, mode="VM")
+    expected = make(3)
+    for _ in range(2):
+        assert f() == [child.uniform() for child in expected.spawn(2)]
+    assert held.get_value().uniform() == expected.uniform()
+
+
+def test_integers_are_folded_into_portable_generators_in_graphs() -> None:
+    held, data = tr.shared_rng(tr.PortableGenerator(3)), lscalar("data")
+    f = function([data], held.fold_in(data).uniform()[1], mode="VM")
+    assert f(7) == tr.PortableGenerator(3).fold_in(7).uniform()
+    with pytest.raises(TensorTypeError, match="portable"):
+        tr.rng(generator="numpy").fold_in(3)
+
+
+def test_the_dtype_of_a_draw_is_that_of_floatx_when_it_was_made() -> None:
+    with change_flags(floatX="float32"):
+        draw = tr.normal(rng=tr.shared_rng(seed=1), size=2)
+    assert draw.dtype == "float32"
+    assert function([], draw, mode="VM")().dtype == "float32"

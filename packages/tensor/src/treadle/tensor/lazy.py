@@ -124,6 +124,7 @@ RANDOM = {
     "discrete": "BernoulliRV BetaBinomialRV BinomialRV GeometricRV HyperGeometricRV IntegersRV LogSeriesRV NegBinomialRV PoissonRV ZipfRV bernoulli betabinom binomial geometric hypergeometric integers logseries nbinom negative_binomial poisson zipf",
     "op": "RNGConsumerOp RandomVariable",
     "portable": "PortableGenerator",
+    "seeding": "DefaultGeneratorMakerOp FoldIn Spawn default_rng portable_rng",
     "size": "normalize_size_param",
     "states": "GeneratorInState GeneratorState",
     "stream": "RandomStream rng shared_rng",

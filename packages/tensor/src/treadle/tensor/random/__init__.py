@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from treadle.tensor.random.discrete import *  # noqa: F403
     from treadle.tensor.random.op import *  # noqa: F403
     from treadle.tensor.random.portable import *  # noqa: F403
+    from treadle.tensor.random.seeding import *  # noqa: F403
     from treadle.tensor.random.size import *  # noqa: F403
     from treadle.tensor.random.states import *  # noqa: F403
     from treadle.tensor.random.stream import *  # noqa: F403

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from treadle.config import config
 from treadle.graph import Apply, Op, Variable
 from treadle.tensor.broadcasting import broadcast_static, sum_to
 from treadle.tensor.conversion import as_tensor_variable
@@ -14,7 +16,7 @@ from treadle.tensor.errors import ArgumentError, ShapeError
 from treadle.tensor.gufunc import parse_gufunc_signature
 from treadle.tensor.random.portable import PortableGenerator
 from treadle.tensor.random.size import batch_lengths, normalize_size_param, static_batch
-from treadle.tensor.random.states import GeneratorInState, origin_of, state_of
+from treadle.tensor.random.states import GeneratorInState, generator_type, origin_of, state_of
 from treadle.tensor.random.stream import as_generator
 from treadle.tensor.random.symbolic import SymbolicNumpyGenerator, SymbolicPortableGenerator
 from treadle.tensor.random.types import PortableGeneratorType
@@ -148,8 +150,9 @@ class RandomVariable(RNGConsumerOp):
         if self.parameters is not None:
             args, size = self._bound(args, kwargs, size)
             kwargs = {}
-        op = self if dtype is None or dtype == self.dtype else self.with_props(dtype=dtype)
-        made = Op.__call__(op, rng, size, *args, name=name, return_list=True, **kwargs)
+        made = Op.__call__(
+            self.with_dtype(dtype or self.dtype), rng, size, *args, name=name, return_list=True, **kwargs
+        )
         node: Apply = made[0].owner  # type: ignore[assignment]  # a result
         return tuple(node.outputs) if return_next_rng else made[0]
 
@@ -174,6 +177,11 @@ class RandomVariable(RNGConsumerOp):
         given = {"name": self.name, "signature": self.signature, "dtype": self.dtype, "inplace": self.inplace}
         return type(self)(**{**given, **changes})
 
+    def with_dtype(self, dtype: str | None) -> RandomVariable:
+        """Return the op whose draws are of a dtype; ``floatX`` is what the option says now."""
+        dtype = config.floatX if dtype == "floatX" else dtype
+        return self if dtype == self.dtype else _with_dtype(self, dtype)
+
     def make_node(self, rng: Any, size: Any, *dist_params: Any) -> Apply:
         """Return the node.
 
@@ -193,8 +201,9 @@ class RandomVariable(RNGConsumerOp):
                 raise ShapeError(msg)
         size = normalize_size_param(size)
         batch = self._static_batch(size, parameters)
-        kind = TensorType(self.dtype, (*batch, *self._static_core(parameters)))
-        return Apply(self, [rng, size, *parameters], [rng.type.make_variable(), kind.make_variable()])
+        op = self.with_dtype(self.dtype)
+        kind = TensorType(op.dtype, (*batch, *self._static_core(parameters)))
+        return Apply(op, [rng, size, *parameters], [rng.type.make_variable(), kind.make_variable()])
 
     def _text(self) -> str:
         return str(self.name)
@@ -271,7 +280,7 @@ class RandomVariable(RNGConsumerOp):
         """Draw with a copy of the generator, or in place with the generator itself."""
         rng, size, *parameters = inputs
         if not self.inplace:
-            rng = node.inputs[0].type.copy_value(rng)
+            rng = generator_type(self, node.inputs[0]).fork(rng)
         batch = self._batch_of(size, parameters)
         kind: Any = node.outputs[1].type
         if isinstance(rng, PortableGenerator) and kind.dtype == "float32":
@@ -356,6 +365,11 @@ class RandomVariable(RNGConsumerOp):
         return f"{self.name}_rv{{inplace}}" if self.inplace else f"{self.name}_rv"
 
     __repr__ = __str__
+
+
+@lru_cache(maxsize=1024)
+def _with_dtype(op: RandomVariable, dtype: str) -> RandomVariable:
+    return op.with_props(dtype=dtype)
 
 
 def _signature_of(ndim_supp: int, ndims_params: Sequence[int]) -> str:

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["GeneratorInState", "GeneratorState"]
 
 
-def _generator_type(op: Op, var: Variable) -> RandomType:
+def generator_type(op: Op, var: Variable) -> RandomType:
+    """Return the type of an input that must be a generator."""
     if not isinstance(var.type, RandomType):
         msg = f"{op}: a generator is needed, got {var} of type {var.type}. Make one with rng() or shared_rng()."
         raise TensorTypeError(msg)
@@ -32,11 +33,11 @@ class GeneratorState(Op):
     def make_node(self, *inputs: Any) -> Apply:
         """Return the node."""
         (rng,) = inputs
-        return Apply(self, [rng], [_generator_type(self, rng).storage.make_variable()])
+        return Apply(self, [rng], [generator_type(self, rng).storage.make_variable()])
 
     def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
         """Read the state."""
-        output_storage[0][0] = _generator_type(self, node.inputs[0]).state_of(inputs[0])
+        output_storage[0][0] = generator_type(self, node.inputs[0]).state_of(inputs[0])
 
     def do_constant_folding(self, fgraph: object, node: Apply) -> bool:
         """Refuse: generators are no numbers."""
@@ -53,13 +54,13 @@ class GeneratorInState(Op):
     def make_node(self, *inputs: Any) -> Apply:
         """Return the node."""
         like, state = inputs
-        kind = _generator_type(self, like)
+        kind = generator_type(self, like)
         return Apply(self, [like, kind.storage.filter_variable(state)], [kind.make_variable()])
 
     def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
         """Make the generator."""
         like, state = inputs
-        output_storage[0][0] = _generator_type(self, node.inputs[0]).with_state(like, state)
+        output_storage[0][0] = generator_type(self, node.inputs[0]).with_state(like, state)
 
     def do_constant_folding(self, fgraph: object, node: Apply) -> bool:
         """Refuse: generators are no numbers."""

@@ -7,18 +7,23 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from treadle.config import text_of
+from treadle.config import lazy_module, text_of
 from treadle.graph import ENCODERS, Constant, SharedVariable, Type, Variable, tagged
+from treadle.tensor.arguments import as_integer
 from treadle.tensor.errors import ArgumentError, TensorTypeError
 from treadle.tensor.random.namespace import distribution, distribution_names
 from treadle.tensor.random.portable import PortableGenerator
-from treadle.tensor.random.words import copied, with_words, words_of
+from treadle.tensor.random.words import copied, like, separated, with_words, words_of
 from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from treadle.graph import Value
+    from treadle.tensor.random import seeding
+else:
+    # Its ops are of these types.
+    seeding = lazy_module("treadle.tensor.random.seeding")
 
 __all__ = [
     "PortableGeneratorType",
@@ -83,6 +88,15 @@ class RandomType(Type):
     # What to do about a value that is none.
     advice: ClassVar[str]
 
+    def fork(self, value: Any) -> Any:
+        """Return a generator in the same state to draw with: `copy_value`, or something faster."""
+        return self.copy_value(value)
+
+    @staticmethod
+    @abstractmethod
+    def spawned(value: Any, count: int) -> tuple[Any, list[Any]]:
+        """Return what a generator is after it spawned others, and these; the one given stays as it is."""
+
     @staticmethod
     @abstractmethod
     def state_of(rng: Any) -> np.ndarray:
@@ -117,8 +131,24 @@ class RandomGeneratorType(RandomType):
         return with_words(like, state)
 
     def copy_value(self, value: Value) -> np.random.Generator:
-        """Return a generator in the same state."""
+        """Return a generator in the same state, which draws and spawns for itself."""
+        return separated(value)
+
+    def fork(self, value: np.random.Generator) -> np.random.Generator:
+        """Return a generator in the same state to draw with, which shares the seeds of what is spawned."""
         return copied(value)
+
+    @staticmethod
+    def spawned(value: np.random.Generator, count: int) -> tuple[np.random.Generator, list[np.random.Generator]]:
+        """Return what a generator is after it spawned others by its seed sequence, and these.
+
+        Raises
+        ------
+        TypeError
+            If its seed sequence cannot spawn.
+        """
+        after = separated(value)
+        return after, [like(value, held) for held in after.bit_generator.spawn(count)]
 
     @staticmethod
     def values_eq(a: Value, b: Value) -> bool:
@@ -158,6 +188,12 @@ class PortableGeneratorType(RandomType):
         """Return a generator in the same state."""
         return PortableGenerator.from_state(value.state)
 
+    @staticmethod
+    def spawned(value: PortableGenerator, count: int) -> tuple[PortableGenerator, list[PortableGenerator]]:
+        """Return what a generator is after it spawned others, and these."""
+        after = PortableGenerator.from_state(value.state)
+        return after, after.spawn(count)
+
 
 class RandomGeneratorVariable(Variable[RandomType]):
     """A symbolic generator, with every distribution as a method that returns the next generator and the draw."""
@@ -175,6 +211,22 @@ class RandomGeneratorVariable(Variable[RandomType]):
         method.__name__ = name
         method.__doc__ = found.__doc__
         return method
+
+    def spawn(self, n_children: int) -> tuple[RandomGeneratorVariable, list[RandomGeneratorVariable]]:
+        """Return the next generator, and n generators of streams that are apart from it and from each other.
+
+        NumPy's are spawned by the generator's seed sequence, as by ``Generator.spawn``.
+        """
+        count = as_integer("spawn: n_children", n_children, 0)
+        after, *children = seeding.Spawn(count)(self, return_list=True)
+        return after, children  # type: ignore[return-value]  # of generators
+
+    def fold_in(self, data: object) -> RandomGeneratorVariable:
+        """Return the portable generator of the stream that belongs to this one's and an integer, which may be symbolic.
+
+        This one is not moved on by it.
+        """
+        return seeding.FoldIn()(self, data)  # type: ignore[no-any-return]  # of a generator
 
     def __dir__(self) -> list[str]:
         """List the distributions too."""

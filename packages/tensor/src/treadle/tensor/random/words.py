@@ -16,6 +16,7 @@ word, the number in its high half.
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,10 @@ from treadle.tensor.errors import ArgumentError
 
 KINDS = ("PCG64", "PCG64DXSM", "SFC64", "Philox", "MT19937")
 _LOW = 2**64 - 1
+
+
+# NumPy's bit generators; those of other classes are copied by what their pickles hold.
+_CLASSES = frozenset(getattr(np.random, name) for name in KINDS)
 
 
 class _Blank(ISeedSequence):
@@ -38,24 +43,44 @@ class _Blank(ISeedSequence):
 _BLANK = _Blank()
 
 
-def copied(rng: np.random.Generator) -> np.random.Generator:
-    """Return a generator in the same state, which draws for itself; one of any class of bit generator."""
-    old = rng.bit_generator
+def copied(rng: np.random.Generator, seeds: ISeedSequence | None = None) -> np.random.Generator:
+    """Return a generator in the same state, which draws for itself; one of any class of bit generator.
+
+    Parameters
+    ----------
+    rng
+        The generator.
+    seeds
+        The seed sequence of the copy, which its spawn takes children from; the generator's own if None.
+    """
+    old: Any = rng.bit_generator
     kind = type(old)
-    if kind.__name__ not in KINDS or kind.__module__.partition(".")[0] != "numpy":
-        return np.random.Generator(_reduced(old))
-    new: Any = kind(_BLANK)  # type: ignore[arg-type]  # NumPy takes any ISeedSequence
-    new.__setstate__(old.__getstate__())
-    return type(rng)(new)
+    if kind in _CLASSES:
+        new: Any = kind(_BLANK)
+        new.__setstate__(old.__getstate__() if seeds is None else (old.state, seeds))
+    else:
+        make, args, *state = old.__reduce__()
+        new = make(*args)
+        if state and state[0] is not None:
+            new.__setstate__(state[0] if seeds is None else (state[0][0], seeds))
+    return like(rng, new)
 
 
-def _reduced(old: BitGenerator) -> BitGenerator:
-    """Return a copy of a bit generator of others, by what its pickle holds."""
-    make, args, *state = old.__reduce__()
-    new: Any = make(*args)
-    if state and state[0] is not None:
-        new.__setstate__(state[0])
-    return new  # type: ignore[no-any-return]  # as pickle made it
+def like(rng: np.random.Generator, held: BitGenerator) -> np.random.Generator:
+    """Return a generator of the same class that draws from a bit generator."""
+    kind = type(rng)
+    if kind is np.random.Generator:
+        return kind(held)
+    # A class of others may have another constructor, and attributes.
+    new = kind.__new__(kind)
+    np.random.Generator.__init__(new, held)
+    vars(new).update(vars(rng))
+    return new
+
+
+def separated(rng: np.random.Generator) -> np.random.Generator:
+    """Return a copy of a generator that spawns for itself too."""
+    return copied(rng, copy.deepcopy(rng.bit_generator.seed_seq))
 
 
 def words_of(rng: np.random.Generator) -> np.ndarray:
@@ -68,13 +93,13 @@ def words_of(rng: np.random.Generator) -> np.ndarray:
     """
     held: Any = rng.bit_generator
     kind = type(held).__name__
-    state = held.state
-    if kind not in KINDS or type(held).__module__.partition(".")[0] != "numpy":
+    if type(held) not in _CLASSES:
         msg = (
             f"random: compiled code knows the states of NumPy's bit generators ({', '.join(KINDS)}), got {kind}. "
             "Use one of these, or mode VM, which takes any."
         )
         raise ArgumentError(msg)
+    state = held.state
     inner = state["state"]
     if kind == "MT19937":
         return np.concatenate(
@@ -91,12 +116,12 @@ def words_of(rng: np.random.Generator) -> np.ndarray:
     return np.array([KINDS.index(kind), *words], "uint64")
 
 
-def with_words(like: np.random.Generator, words: np.ndarray) -> np.random.Generator:
+def with_words(origin: np.random.Generator, words: np.ndarray) -> np.random.Generator:
     """Return a generator in the state that words say.
 
     Parameters
     ----------
-    like
+    origin
         A generator of the same kind, whose class and seed sequence it gets.
     words
         The state.
@@ -116,7 +141,7 @@ def with_words(like: np.random.Generator, words: np.ndarray) -> np.random.Genera
         state["state"] = {"state": given[0] | given[1] << 64, "inc": given[2] | given[3] << 64}
     if kind != "MT19937":
         state |= {"has_uint32": given[-1] & 1, "uinteger": given[-1] >> 32}
-    old: Any = like.bit_generator
+    old: Any = origin.bit_generator
     new: Any = type(old)(_BLANK)
-    new.__setstate__((state, old.__getstate__()[1]))
-    return type(like)(new)
+    new.__setstate__((state, old.seed_seq))
+    return like(origin, new)
