@@ -260,11 +260,14 @@ _KERNEL = """\
 static void __attribute__((noinline)) ${name}_run(const tr_stream *g, int64_t at, int64_t n, char *o) {
   enum { SIZE = 2 * TR_BYTES };
   uint64_t offset = (uint64_t)(at * sizeof($Type)) / 16;
-  for (int64_t left = n * (int64_t)sizeof($Type); left > 0; left -= SIZE, o += SIZE, offset += TR_BYTES / 8) {
+  int64_t left = n * (int64_t)sizeof($Type);
+  char rest[SIZE];
+  for (; left > 0; left -= SIZE, o += SIZE, offset += TR_BYTES / 8) {
     tr_two made;
     $make(g, offset, &made);
-    memcpy(o, &made, (size_t)(left < SIZE ? left : SIZE));
+    memcpy(left < SIZE ? rest : o, &made, SIZE);
   }
+  if (left) memcpy(o - SIZE, rest, (size_t)(left + SIZE));
 }
 static int $name(int64_t n, char *const *p, const int64_t *s) {
   const tr_stream *g = (const tr_stream *)p[1];
@@ -276,7 +279,7 @@ static int $name(int64_t n, char *const *p, const int64_t *s) {
 """
 
 _MAKERS = {
-    "bits": {"u32": _MAKE_BITS, "u64": _MAKE_BITS},
+    "bits": {"u32": _MAKE_BITS, "u64": _MAKE_BITS, "i64": _MAKE_BITS},
     "random": {"f32": _MAKE_RANDOM, "f64": _MAKE_RANDOM},
     "standard_exponential": {"f32": _MAKE_EXPONENTIAL, "f64": _MAKE_EXPONENTIAL},
     "standard_normal": _MAKE_NORMAL,
