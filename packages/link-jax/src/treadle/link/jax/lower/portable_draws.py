@@ -1,0 +1,87 @@
+"""PortableDraws on JAX: the definitions of `treadle.tensor.random.philox` in JAX's own arithmetic."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import jax.numpy as jnp
+import numpy as np
+
+from treadle.graph import Unsupported
+from treadle.link.jax.philox import Stream, bits32, bits64, interleaved, pairs64, unit32, unit64
+from treadle.link.jax.table import JAX
+from treadle.tensor import PortableDraws, ShapeError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import jax
+
+    from treadle.link.jax.table import Lowered
+    from treadle.tensor import TensorNode
+
+    # n draws of a dtype, with flat parameters of that length.
+    Sampler = Callable[..., jax.Array]
+
+
+@JAX.register(PortableDraws)
+def portable_draws(op: PortableDraws, node: TensorNode) -> Lowered:
+    """Lower to the sampler's function of the state."""
+    sampler = SAMPLERS.get(op.sampler)
+    if sampler is None:
+        msg = f"there is no sampler {op.sampler} here"
+        raise Unsupported(msg)
+
+    def run(state: jax.Array, *inputs: jax.Array) -> jax.Array:
+        shape = tuple(int(n) for n in inputs[: op.ndim])
+        if any(n < 0 for n in shape):
+            msg = f"a size must be 0 or more, got {shape}"
+            raise ShapeError(msg)
+        flat = [jnp.broadcast_to(p, shape).reshape(-1) for p in inputs[op.ndim :]]
+        return sampler(Stream(state), math.prod(shape), op.dtype, *flat).astype(op.dtype).reshape(shape)
+
+    return run
+
+
+def _bits(stream: Stream, n: int, dtype: str) -> jax.Array:
+    return bits32(stream, n) if dtype == "uint32" else bits64(stream, n)
+
+
+def _random(stream: Stream, n: int, dtype: str) -> jax.Array:
+    return unit32(bits32(stream, n)) if dtype == "float32" else unit64(bits64(stream, n))
+
+
+def _exponential(stream: Stream, n: int, dtype: str) -> jax.Array:
+    return -jnp.log(1 - _random(stream, n, dtype))
+
+
+def _normal(stream: Stream, n: int, dtype: str) -> jax.Array:
+    """Return normals by Box and Muller's transform: a pair from each block, in float32 two."""
+    if dtype == "float32":
+        w = stream.blocks(-(-n // 4))
+        pairs = ((w[0], w[1]), (w[2], w[3]))
+        made = [
+            _box_muller((a.astype("float64") + 1).astype("float32") * np.float32(2.0**-32), _of_turns(b))
+            for a, b in pairs
+        ]
+        return interleaved((*made[0], *made[1]), n)
+    a, b = pairs64(stream.blocks(-(-n // 2)))
+    return interleaved(_box_muller(1 - unit64(a), unit64(b)), n)
+
+
+def _of_turns(bits: jax.Array) -> jax.Array:
+    return bits.astype("float32") * np.float32(2.0**-32)
+
+
+def _box_muller(u: jax.Array, v: jax.Array) -> tuple[jax.Array, jax.Array]:
+    r, angle = jnp.sqrt(-2 * jnp.log(u)), u.dtype.type(2 * np.pi) * v
+    return r * jnp.cos(angle), r * jnp.sin(angle)
+
+
+SAMPLERS: Mapping[str, Sampler] = {
+    "bits": _bits,
+    "random": _random,
+    "standard_exponential": _exponential,
+    "standard_normal": _normal,
+}

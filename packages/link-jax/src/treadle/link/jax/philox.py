@@ -1,0 +1,92 @@
+"""Philox 4x32-10 on JAX's arrays, as `treadle.tensor.random.philox` defines it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+if TYPE_CHECKING:
+    import jax
+
+    # The four numbers of 32 bits of a block, or of a counter.
+    Block = tuple[jax.Array, jax.Array, jax.Array, jax.Array]
+
+MULTIPLIERS = (np.uint64(0xD2511F53), np.uint64(0xCD9E8D57))
+INCREMENTS = (np.uint32(0x9E3779B9), np.uint32(0xBB67AE85))
+ROUNDS = 10
+_HALF = np.uint64(32)
+
+
+class Stream:
+    """The blocks of one key and stream from a position on.
+
+    Parameters
+    ----------
+    state
+        Key, stream and position, three int64.
+    """
+
+    def __init__(self, state: jax.Array) -> None:
+        key, stream, self.position = lax.bitcast_convert_type(state, np.uint64)
+        self.key = (_low(key), _high(key))
+        self.stream = _low(stream)
+
+    def blocks(self, n: int, attempt: jax.Array | int = 0) -> Block:
+        """Return the numbers of the first n blocks, each of shape (n,)."""
+        at = self.position + lax.iota(np.uint64, n)
+        low = _low(at)
+        other = (jnp.broadcast_to(x, low.shape) for x in (self.stream, jnp.asarray(attempt).astype(np.uint32)))
+        return philox((low, _high(at), *other), self.key)  # type: ignore[arg-type]  # four numbers
+
+
+def philox(counter: Block, key: tuple[jax.Array, jax.Array]) -> Block:
+    """Return the numbers of blocks, as uint32."""
+    c0, c1, c2, c3 = counter
+    k0, k1 = key
+    for _ in range(ROUNDS):
+        a, b = (c.astype(np.uint64) * m for c, m in zip((c0, c2), MULTIPLIERS, strict=True))
+        c0, c1, c2, c3 = _high(b) ^ c1 ^ k0, _low(b), _high(a) ^ c3 ^ k1, _low(a)
+        k0, k1 = k0 + INCREMENTS[0], k1 + INCREMENTS[1]
+    return c0, c1, c2, c3
+
+
+def bits32(stream: Stream, n: int) -> jax.Array:
+    """Return n numbers of 32 bits, four from each block."""
+    return interleaved(stream.blocks(-(-n // 4)), n)
+
+
+def bits64(stream: Stream, n: int) -> jax.Array:
+    """Return n numbers of 64 bits, two from each block."""
+    return interleaved(pairs64(stream.blocks(-(-n // 2))), n)
+
+
+def pairs64(block: Block) -> tuple[jax.Array, jax.Array]:
+    """Return the two numbers of 64 bits of each block."""
+    w0, w1, w2, w3 = (w.astype(np.uint64) for w in block)
+    return w0 | w1 << _HALF, w2 | w3 << _HALF
+
+
+def interleaved(parts: tuple[jax.Array, ...], n: int) -> jax.Array:
+    """Return the first n of: the first elements of all parts, then the second ones, and so on."""
+    return jnp.stack(parts, axis=-1).reshape(-1)[:n]
+
+
+def unit64(bits: jax.Array) -> jax.Array:
+    """Return numbers of 64 bits as float64 in [0, 1)."""
+    return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def unit32(bits: jax.Array) -> jax.Array:
+    """Return numbers of 32 bits as float32 in [0, 1)."""
+    return (bits >> np.uint32(8)).astype(np.float32) * np.float32(2.0**-24)
+
+
+def _low(x: jax.Array) -> jax.Array:
+    return x.astype(np.uint32)
+
+
+def _high(x: jax.Array) -> jax.Array:
+    return (x >> _HALF).astype(np.uint32)

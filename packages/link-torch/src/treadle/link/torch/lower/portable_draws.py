@@ -1,0 +1,88 @@
+"""PortableDraws on PyTorch: the definitions of `treadle.tensor.random.philox` in PyTorch's own arithmetic."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import torch
+
+from treadle.graph import Unsupported
+from treadle.link.torch.philox import Stream, bits32, interleaved, unit32, unit64
+from treadle.link.torch.storage import STORAGE_DTYPES
+from treadle.link.torch.table import TORCH
+from treadle.tensor import PortableDraws
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from treadle.link.torch.table import Lowered
+    from treadle.tensor import TensorNode
+
+    # n draws of a dtype, with flat parameters of that length.
+    Sampler = Callable[..., torch.Tensor]
+
+
+@TORCH.register(PortableDraws)
+def portable_draws(op: PortableDraws, node: TensorNode) -> Lowered:
+    """Lower to the sampler's function of the state."""
+    sampler = SAMPLERS.get(op.sampler)
+    if sampler is None:
+        msg = f"there is no sampler {op.sampler} here"
+        raise Unsupported(msg)
+    ndim, storage = op.ndim, STORAGE_DTYPES[op.dtype]
+
+    def run(state: torch.Tensor, *inputs: torch.Tensor) -> torch.Tensor:
+        shape = inputs[:ndim]
+        for n in shape:
+            if n < 0:
+                msg = "a size must be 0 or more"
+                raise ValueError(msg)
+        flat = [p.expand(shape).reshape(-1) for p in inputs[ndim:]]
+        return sampler(Stream(state), math.prod(shape), op.dtype, *flat).to(storage).reshape(shape)
+
+    return run
+
+
+def _bits(stream: Stream, n: int, dtype: str) -> torch.Tensor:
+    if dtype == "uint32":
+        return bits32(stream, n)
+    w0, w1, w2, w3 = stream.blocks(-(-n // 2))
+    return interleaved((w0 | w1 << 32, w2 | w3 << 32), n)
+
+
+def _random(stream: Stream, n: int, dtype: str) -> torch.Tensor:
+    if dtype == "float32":
+        return unit32(bits32(stream, n))
+    w0, w1, w2, w3 = stream.blocks(-(-n // 2))
+    return interleaved((unit64(w0, w1), unit64(w2, w3)), n)
+
+
+def _exponential(stream: Stream, n: int, dtype: str) -> torch.Tensor:
+    return -torch.log(1 - _random(stream, n, dtype))
+
+
+def _normal(stream: Stream, n: int, dtype: str) -> torch.Tensor:
+    """Return normals by Box and Muller's transform: a pair from each block, in float32 two."""
+    if dtype == "float32":
+        w0, w1, w2, w3 = stream.blocks(-(-n // 4))
+        first, second = (
+            _box_muller((a + 1).to(torch.float32) * 2.0**-32, b.to(torch.float32) * 2.0**-32)
+            for a, b in ((w0, w1), (w2, w3))
+        )
+        return interleaved((*first, *second), n)
+    w0, w1, w2, w3 = stream.blocks(-(-n // 2))
+    return interleaved(_box_muller(1 - unit64(w0, w1), unit64(w2, w3)), n)
+
+
+def _box_muller(u: torch.Tensor, v: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    r, angle = torch.sqrt(-2 * torch.log(u)), (2 * math.pi) * v
+    return r * torch.cos(angle), r * torch.sin(angle)
+
+
+SAMPLERS: Mapping[str, Sampler] = {
+    "bits": _bits,
+    "random": _random,
+    "standard_exponential": _exponential,
+    "standard_normal": _normal,
+}
