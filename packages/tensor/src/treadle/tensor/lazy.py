@@ -122,6 +122,7 @@ RANDOM = {
     "categories": "CategoricalRV DirichletMultinomialRV DirichletRV MultinomialRV MvHyperGeometricRV categorical dirichlet dirichlet_multinomial multinomial multivariate_hypergeometric",
     "continuous": "NormalRV UniformRV normal uniform",
     "discrete": "BernoulliRV BetaBinomialRV BinomialRV GeometricRV HyperGeometricRV IntegersRV LogSeriesRV NegBinomialRV PoissonRV ZipfRV bernoulli betabinom binomial geometric hypergeometric integers logseries nbinom negative_binomial poisson zipf",
+    "multivariate": "MatrixNormalRV MvLaplaceRV MvNormalRV MvStudentTRV matrix_normal multivariate_laplace multivariate_normal multivariate_t",
     "op": "RNGConsumerOp RandomVariable",
     "portable": "PortableGenerator",
     "seeding": "DefaultGeneratorMakerOp FoldIn Spawn default_rng portable_rng",

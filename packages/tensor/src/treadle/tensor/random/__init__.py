@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from treadle.tensor.random.categories import *  # noqa: F403
     from treadle.tensor.random.continuous import *  # noqa: F403
     from treadle.tensor.random.discrete import *  # noqa: F403
+    from treadle.tensor.random.multivariate import *  # noqa: F403
     from treadle.tensor.random.op import *  # noqa: F403
     from treadle.tensor.random.portable import *  # noqa: F403
     from treadle.tensor.random.seeding import *  # noqa: F403

@@ -174,8 +174,7 @@ class RandomVariable(RNGConsumerOp):
 
     def with_props(self, **changes: Any) -> RandomVariable:
         """Return the op with some of its static parameters changed."""
-        given = {"name": self.name, "signature": self.signature, "dtype": self.dtype, "inplace": self.inplace}
-        return type(self)(**{**given, **changes})
+        return type(self)(**{**{key: getattr(self, key) for key in self.__props__}, **changes})
 
     def with_dtype(self, dtype: str | None) -> RandomVariable:
         """Return the op whose draws are of a dtype; ``floatX`` is what the option says now."""
@@ -336,9 +335,10 @@ class RandomVariable(RNGConsumerOp):
         return [[False, False], [False, False], *([False, True] for _ in node.inputs[2:])]
 
     def derivatives(self, draw: Any, cotangent: Any, *dist_params: Any) -> Sequence[Any]:
-        """Return the cotangent times the derivative of the draw by each parameter, None where that is an integer.
+        """Return the cotangent times the derivative of the draw by each parameter.
 
-        Each is of the draw's shape; it is summed to the parameter's afterwards.
+        Each is summed to the parameter's shape afterwards. In place of one stands None where the parameter is an
+        integer, and NotImplemented where a draw has no derivative by it, or none is known.
 
         Raises
         ------
@@ -355,11 +355,15 @@ class RandomVariable(RNGConsumerOp):
         try:
             terms = self.derivatives(outputs[1], cotangents[1], *parameters)
         except NotImplementedError:
-            why = f"a draw of {self._text()} has no derivatives by its parameters"
-            undefined = (grad_not_implemented(self, k, x, why) for k, x in enumerate(inputs) if k > 1)
-            return [None, None, *undefined]
-        summed = (None if t is None else sum_to(t, p) for t, p in zip(terms, parameters, strict=True))
-        return [None, None, *summed]
+            terms = [NotImplemented] * len(parameters)
+        found: list[Variable | None] = [None, None]
+        for p, term in zip(parameters, terms, strict=True):
+            if term is NotImplemented:
+                why = f"a draw of {self._text()} has no derivative by this parameter"
+                found.append(grad_not_implemented(self, len(found), p, why))
+            else:
+                found.append(None if term is None else sum_to(term, p))
+        return found
 
     def __str__(self) -> str:
         return f"{self.name}_rv{{inplace}}" if self.inplace else f"{self.name}_rv"
