@@ -120,10 +120,11 @@ LINALG = {
 # The same for the modules of `treadle.tensor.random`.
 RANDOM = {
     "categories": "CategoricalRV DirichletMultinomialRV DirichletRV MultinomialRV MvHyperGeometricRV categorical dirichlet dirichlet_multinomial multinomial multivariate_hypergeometric",
+    "consumer": "RNGConsumerOp",
     "continuous": "NormalRV UniformRV normal uniform",
     "discrete": "BernoulliRV BetaBinomialRV BinomialRV GeometricRV HyperGeometricRV IntegersRV LogSeriesRV NegBinomialRV PoissonRV ZipfRV bernoulli betabinom binomial geometric hypergeometric integers logseries nbinom negative_binomial poisson zipf",
     "multivariate": "MatrixNormalRV MvLaplaceRV MvNormalRV MvStudentTRV matrix_normal multivariate_laplace multivariate_normal multivariate_t",
-    "op": "RNGConsumerOp RandomVariable",
+    "op": "RandomVariable",
     "portable": "PortableGenerator",
     "seeding": "DefaultGeneratorMakerOp FoldIn Spawn default_rng portable_rng",
     "size": "normalize_size_param",

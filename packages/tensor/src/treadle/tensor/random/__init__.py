@@ -7,6 +7,7 @@ from treadle.tensor.lazy import RANDOM_MODULES
 
 if TYPE_CHECKING:
     from treadle.tensor.random.categories import *  # noqa: F403
+    from treadle.tensor.random.consumer import *  # noqa: F403
     from treadle.tensor.random.continuous import *  # noqa: F403
     from treadle.tensor.random.discrete import *  # noqa: F403
     from treadle.tensor.random.multivariate import *  # noqa: F403

@@ -76,7 +76,7 @@ class DrawOp(TensorOp):
         raise NotImplementedError
 
     @property
-    def static_inputs(self) -> tuple[int, ...]:  # type: ignore[override]  # depends on the rank
+    def static_inputs(self) -> tuple[int, ...]:
         """Positions of the lengths."""
         return tuple(range(1, self.ndim + 1))
 

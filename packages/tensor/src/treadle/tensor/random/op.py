@@ -1,8 +1,7 @@
-"""RandomVariable: the op of random variables, and RNGConsumerOp, the base of ops that draw."""
+"""RandomVariable: the op of random variables."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -14,6 +13,7 @@ from treadle.tensor.broadcasting import broadcast_static, sum_to
 from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.errors import ArgumentError, ShapeError
 from treadle.tensor.gufunc import parse_gufunc_signature
+from treadle.tensor.random.consumer import RNGConsumerOp
 from treadle.tensor.random.portable import PortableGenerator
 from treadle.tensor.random.size import batch_lengths, normalize_size_param, static_batch
 from treadle.tensor.random.states import GeneratorInState, generator_type, origin_of, state_of
@@ -31,19 +31,11 @@ if TYPE_CHECKING:
     from treadle.graph import Cell, Value
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
 
-__all__ = ["RNGConsumerOp", "RandomVariable"]
+__all__ = ["RandomVariable"]
 
 
 # In place of a default, for parameters that must be given.
 REQUIRED = object()
-
-
-class RNGConsumerOp(Op):
-    """Base of ops that draw random numbers."""
-
-    @abstractmethod
-    def update(self, node: Apply) -> Mapping[Variable, Variable]:
-        """Return, for each generator that a node takes, the generator after its draws."""
 
 
 class RandomVariable(RNGConsumerOp):

@@ -6,22 +6,25 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from treadle.graph import Apply, Op
 from treadle.tensor.errors import TensorTypeError
-from treadle.tensor.random.types import RandomType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import Cell, Value, Variable
+    from treadle.tensor.random.types import RandomType
 
 __all__ = ["GeneratorInState", "GeneratorState"]
 
 
 def generator_type(op: Op, var: Variable) -> RandomType:
     """Return the type of an input that must be a generator."""
-    if not isinstance(var.type, RandomType):
+    kind: Any = var.type
+    # Of all types only those of generators have a storage. Their module, which imports numpy.random, is not loaded by
+    # the rules of every program.
+    if not hasattr(kind, "storage"):
         msg = f"{op}: a generator is needed, got {var} of type {var.type}. Make one with rng() or shared_rng()."
         raise TensorTypeError(msg)
-    return var.type
+    return kind  # type: ignore[no-any-return]  # a RandomType
 
 
 class GeneratorState(Op):

@@ -46,11 +46,14 @@ class RandomType(Type):
         The class of its values.
     storage
         The type of the arrays that stand for their states in compiled code.
+    portable
+        Whether they draw the same numbers on every backend.
     """
 
     __props__ = ()
     generator: ClassVar[type]
     storage: ClassVar[TensorType]
+    portable: ClassVar[bool] = False
     shared_type: ClassVar[type[SharedVariable]]
 
     def filter(self, data: Value, strict: bool = False, allow_downcast: bool | None = None) -> Any:
@@ -170,6 +173,7 @@ class PortableGeneratorType(RandomType):
     """The type of portable generators, whose numbers are the same on every backend."""
 
     generator = PortableGenerator
+    portable = True
     storage = TensorType("int64", (3,))
     advice = "Make one with PortableGenerator(seed)."
 

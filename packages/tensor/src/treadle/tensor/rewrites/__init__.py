@@ -34,6 +34,7 @@ from treadle.tensor.rewrites.linear_algebra.systems import RULES as SYSTEMS
 from treadle.tensor.rewrites.normalization.log_sum_exp import RULES as LOGARITHMS
 from treadle.tensor.rewrites.normalization.softmax import RULES as NORMALIZATION
 from treadle.tensor.rewrites.product import RULES as PRODUCT
+from treadle.tensor.rewrites.random import RULES as RANDOM
 from treadle.tensor.rewrites.reduction import RULES as REDUCTION
 from treadle.tensor.rewrites.scalar.algebra import RULES as ALGEBRA
 from treadle.tensor.rewrites.scalar.arithmetic import RULES as ARITHMETIC
@@ -95,6 +96,7 @@ RULE_SETS = (
     LOGARITHMS,
     LOGISTIC,
     SPECIAL_FUNCTIONS,
+    RANDOM,
     FUSION,
     INPLACE,
 )

@@ -1,0 +1,45 @@
+"""Rules for random variables: what compiled code draws is given by ops on the generator's state."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from treadle.rewrite import Phase, RuleSet
+from treadle.tensor.random.consumer import RNGConsumerOp
+from treadle.tensor.random.states import GeneratorInState, GeneratorState
+from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from treadle.graph import Variable
+    from treadle.tensor.rewrites.analysis.predicates import NodeOf
+
+RULES = RuleSet("random")
+
+
+@RULES.rule(EARLY_AND_LATE, GeneratorState, tags=BOTH, depth=2)
+def state_of_generator_in_state(node: NodeOf[GeneratorState]) -> Variable | None:
+    """The state of a generator that was put into a state -> that state."""
+    inner = node.inputs[0].owner
+    return inner.inputs[1] if inner is not None and isinstance(inner.op, GeneratorInState) else None
+
+
+@RULES.rule(EARLY_AND_LATE, GeneratorInState, tags=BOTH, depth=2)
+def generator_in_later_state(node: NodeOf[GeneratorInState]) -> Variable | None:
+    """A generator like one that was put into a state, in another state -> like the first one, in that state."""
+    like, state = node.inputs
+    inner = like.owner
+    if inner is None or not isinstance(inner.op, GeneratorInState):
+        return None
+    return GeneratorInState()(inner.inputs[0], state)
+
+
+@RULES.rule(Phase.SPECIALIZE, RNGConsumerOp, tags=("fast_run", "fusion", "portable_random_variables"), depth=1)
+def portable_random_variables(node: NodeOf[RNGConsumerOp]) -> Sequence[Variable] | None:
+    """A draw from a portable generator -> ops on the generator's state, where the backend fuses: they fuse as well.
+
+    What holds of constant parameters is not checked at run time then.
+    """
+    kinds: list[Any] = [x.type for x in node.inputs]
+    return node.op.decompose(*node.inputs) if any(getattr(kind, "portable", False) for kind in kinds) else None
