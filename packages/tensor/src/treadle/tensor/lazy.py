@@ -119,13 +119,16 @@ LINALG = {
 }
 # The same for the modules of `treadle.tensor.random`.
 RANDOM = {
+    "bounded": "BetaRV TriangularRV TruncExponentialRV UniformRV VonMisesRV beta triangular truncexpon uniform vonmises",
     "categories": "CategoricalRV DirichletMultinomialRV DirichletRV MultinomialRV MvHyperGeometricRV categorical dirichlet dirichlet_multinomial multinomial multivariate_hypergeometric",
     "consumer": "RNGConsumerOp",
-    "continuous": "NormalRV UniformRV normal uniform",
+    "continuous": "CauchyRV GumbelRV LaplaceRV LogisticRV NormalRV StudentTRV cauchy gumbel laplace logistic normal standard_cauchy standard_normal standard_t t",
     "discrete": "BernoulliRV BetaBinomialRV BinomialRV GeometricRV HyperGeometricRV IntegersRV LogSeriesRV NegBinomialRV PoissonRV ZipfRV bernoulli betabinom binomial geometric hypergeometric integers logseries nbinom negative_binomial poisson zipf",
+    "gamma_family": "GammaRV GenGammaRV InvGammaRV _gamma chisquare gamma gengamma invgamma standard_gamma",
     "multivariate": "MatrixNormalRV MvLaplaceRV MvNormalRV MvStudentTRV matrix_normal multivariate_laplace multivariate_normal multivariate_t",
     "op": "RandomVariable",
     "portable": "PortableGenerator",
+    "positive": "ExponentialRV HalfCauchyRV HalfNormalRV LogNormalRV ParetoRV WaldRV WeibullRV exponential halfcauchy halfnormal inverse_gaussian lognormal pareto standard_exponential wald weibull",
     "seeding": "DefaultGeneratorMakerOp FoldIn Spawn default_rng portable_rng",
     "size": "normalize_size_param",
     "states": "GeneratorInState GeneratorState",

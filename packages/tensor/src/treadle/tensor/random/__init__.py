@@ -6,13 +6,16 @@ from treadle.config import lazy_names
 from treadle.tensor.lazy import RANDOM_MODULES
 
 if TYPE_CHECKING:
+    from treadle.tensor.random.bounded import *  # noqa: F403
     from treadle.tensor.random.categories import *  # noqa: F403
     from treadle.tensor.random.consumer import *  # noqa: F403
     from treadle.tensor.random.continuous import *  # noqa: F403
     from treadle.tensor.random.discrete import *  # noqa: F403
+    from treadle.tensor.random.gamma_family import *  # noqa: F403
     from treadle.tensor.random.multivariate import *  # noqa: F403
     from treadle.tensor.random.op import *  # noqa: F403
     from treadle.tensor.random.portable import *  # noqa: F403
+    from treadle.tensor.random.positive import *  # noqa: F403
     from treadle.tensor.random.seeding import *  # noqa: F403
     from treadle.tensor.random.size import *  # noqa: F403
     from treadle.tensor.random.states import *  # noqa: F403

@@ -9,6 +9,7 @@ import numpy as np
 from treadle.graph import Variable
 from treadle.tensor.assertion import CheckAndRaise
 from treadle.tensor.conversion import as_tensor_variable
+from treadle.tensor.scalar.cast import cast
 
 if TYPE_CHECKING:
     from treadle.tensor.random.methods import Operand
@@ -36,3 +37,18 @@ def require(condition: Operand, value: Operand, text: str) -> Operand:
     if not np.all(condition):
         raise ValueError(text)
     return value
+
+
+def nonnegative(value: Operand, name: str) -> Operand:
+    """Return a parameter of 0 or more, or NaN; the error has NumPy's words."""
+    return require(np.logical_not(value < 0), value, f"{name} < 0")
+
+
+def positive(value: Operand, name: str) -> Operand:
+    """Return a parameter above 0, or NaN; the error has NumPy's words."""
+    return require(np.logical_not(value <= 0), value, f"{name} <= 0")
+
+
+def in_double(value: Operand) -> Operand:
+    """Return a parameter in double precision: functions of small integers would be of less, and wrap around."""
+    return cast(value, "float64") if isinstance(value, Variable) else np.asarray(value, "float64")

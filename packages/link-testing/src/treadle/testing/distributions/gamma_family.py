@@ -1,0 +1,40 @@
+"""The gamma distribution, and those of its powers."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import stats
+
+from treadle.testing.distributions.record import Distribution
+
+DISTRIBUTIONS = [
+    Distribution(
+        "_gamma",
+        [(2.5, 3.0), (0.1, 1.0), (1e6, 1e-3)],
+        lambda shape, scale: stats.gamma(shape, scale=scale),
+        numpy=lambda rng, shape, scale, size: rng.gamma(shape, scale, size),
+        extremes=[
+            ((0.0, 1.0), lambda x: bool((x == 0.0).all())),
+            ((1.0, 0.0), lambda x: bool((x == 0.0).all())),
+            ((1e-5, 1.0), lambda x: bool(((x >= 0) & (x < 1)).all())),
+        ],
+        invalid=[((-1.0, 1.0), "shape < 0"), ((1.0, -1.0), "scale < 0")],
+        smooth=(0, 1),
+    ),
+    Distribution(
+        "gengamma",
+        [(2.0, 3.0, 1.5), (1.0, 100.0, 2.0)],
+        lambda alpha, p, lambd: stats.gengamma(alpha / p, p, scale=lambd),
+        extremes=[((1.0, 1e6, 1.0), lambda x: bool(((x > 0) & (x < 1.1)).all()))],
+        invalid=[((0.0, 1.0, 1.0), "alpha <= 0")],
+        smooth=(0, 1, 2),
+    ),
+    Distribution(
+        "invgamma",
+        [(2.5, 3.0), (0.1, 1.0)],
+        lambda shape, scale: stats.invgamma(shape, scale=scale),
+        extremes=[((1e-5, 1.0), lambda x: bool((x > 0).all())), ((1e8, 1e8), lambda x: bool(np.allclose(x, 1, 1e-3)))],
+        invalid=[((-1.0, 1.0), "shape < 0")],
+        smooth=(0, 1),
+    ),
+]
