@@ -127,6 +127,7 @@ RANDOM = {
     "gamma_family": "GammaRV GenGammaRV InvGammaRV _gamma chisquare gamma gengamma invgamma standard_gamma",
     "multivariate": "MatrixNormalRV MvLaplaceRV MvNormalRV MvStudentTRV matrix_normal multivariate_laplace multivariate_normal multivariate_t",
     "op": "RandomVariable",
+    "permutations": "ChoiceWithoutReplacement PermutationRV choice permutation permuted shuffle",
     "portable": "PortableGenerator",
     "positive": "ExponentialRV HalfCauchyRV HalfNormalRV LogNormalRV ParetoRV WaldRV WeibullRV exponential halfcauchy halfnormal inverse_gaussian lognormal pareto standard_exponential wald weibull",
     "seeding": "DefaultGeneratorMakerOp FoldIn Spawn default_rng portable_rng",

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from treadle.tensor.random.gamma_family import *  # noqa: F403
     from treadle.tensor.random.multivariate import *  # noqa: F403
     from treadle.tensor.random.op import *  # noqa: F403
+    from treadle.tensor.random.permutations import *  # noqa: F403
     from treadle.tensor.random.portable import *  # noqa: F403
     from treadle.tensor.random.positive import *  # noqa: F403
     from treadle.tensor.random.seeding import *  # noqa: F403

@@ -130,5 +130,6 @@ def of_each(
     length = next(p.shape[-1] for p in parameters if p.ndim > len(batch))
     made = np.empty((*batch, length), dtype)
     for at in np.ndindex(*batch):
-        made[at] = method(*(p[at] for p in parameters))
+        # Copies: Generator.permutation of an array without elements wants to write into it.
+        made[at] = method(*(np.array(p[at]) for p in parameters))
     return made
