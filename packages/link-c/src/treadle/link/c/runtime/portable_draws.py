@@ -50,10 +50,11 @@ typedef struct {{ tr_u64s low, high; }} tr_two;
 #if defined(__clang__) || !defined(__x86_64__)
 #define TR_TIMES(x, y) (((x) & UINT64_C(0xffffffff)) * ((y) & UINT64_C(0xffffffff)))
 #elif TR_BYTES == 64
+#define TR_XOR(x, y, z) ((tr_u64s)__builtin_ia32_pternlogq512_mask((tr_v8di)(x), (tr_v8di)(y), (tr_v8di)(z), 150, 255))
 typedef int tr_v16si __attribute__((vector_size(64)));
 typedef long long tr_v8di __attribute__((vector_size(64)));
 #define TR_TIMES(x, y) \\
-  ((tr_u64s)__builtin_ia32_pmuludq512_mask((tr_v16si)(x), (tr_v16si)(y), (tr_v8di){{0}}, (unsigned char)-1))
+  ((tr_u64s)__builtin_ia32_pmuludq512_mask((tr_v16si)(x), (tr_v16si)(y), (tr_v8di){{0}}, 255))
 #elif TR_BYTES == 32
 typedef int tr_v8si __attribute__((vector_size(32)));
 #define TR_TIMES(x, y) ((tr_u64s)__builtin_ia32_pmuludq256((tr_v8si)(x), (tr_v8si)(y)))
@@ -61,9 +62,15 @@ typedef int tr_v8si __attribute__((vector_size(32)));
 typedef int tr_v4si __attribute__((vector_size(16)));
 #define TR_TIMES(x, y) ((tr_u64s)__builtin_ia32_pmuludq128((tr_v4si)(x), (tr_v4si)(y)))
 #endif
+#ifndef TR_XOR
+#define TR_XOR(x, y, z) ((x) ^ (y) ^ (z))
+#endif
+#define TR_ALL(x) ((tr_u64s){{0}} + (x))
 """
 
 _STREAM = """\
+#define TR_M0 UINT64_C(0xd2511f53)
+#define TR_M1 UINT64_C(0xcd9e8d57)
 /* What a kernel's draws depend on; base: where the elements that are drawn begin; count: how many there are. */
 typedef struct { uint64_t keys[10][2], stream, position; char *base; int64_t count; } tr_stream;
 static void tr_open(tr_stream *g, const tr_var *state, tr_var *o, int nd) {
@@ -74,7 +81,7 @@ static void tr_open(tr_stream *g, const tr_var *state, tr_var *o, int nd) {
     g->keys[k][0] = low + k * UINT32_C(0x9e3779b9);
     g->keys[k][1] = high + k * UINT32_C(0xbb67ae85);
   }
-  g->stream = (uint64_t)word[1];
+  g->stream = (uint32_t)word[1];
   g->position = (uint64_t)word[2];
   g->base = o->p;
   g->count = tr_count(o, nd);
@@ -82,22 +89,40 @@ static void tr_open(tr_stream *g, const tr_var *state, tr_var *o, int nd) {
 """
 
 _PHILOX = """\
-/* The four numbers of blocks at offsets from the position; of attempt 0 unless `attempt` says another. */
-TR_PART void tr_philox(const tr_stream *g, tr_u64s offset, tr_u64s attempt, tr_u64s *w) {
-  const tr_u64s m0 = (tr_u64s){0} + UINT64_C(0xd2511f53), m1 = (tr_u64s){0} + UINT64_C(0xcd9e8d57);
-  tr_u64s c0 = offset + g->position, c1 = c0 >> 32, c2 = (tr_u64s){0} + g->stream, c3 = attempt;
+TR_PART void tr_rounds(const tr_stream *g, int k, tr_u64s *w) {
 #pragma GCC unroll 10
-  for (int k = 0; k < 10; k++) {
-    const tr_u64s a = TR_TIMES(c0, m0), b = TR_TIMES(c2, m1);
-    c0 = (b >> 32) ^ c1 ^ g->keys[k][0];
-    c1 = b;
-    c2 = (a >> 32) ^ c3 ^ g->keys[k][1];
-    c3 = a;
+  for (; k < 10; k++) {
+    const tr_u64s a = TR_TIMES(w[0], TR_ALL(TR_M0)), b = TR_TIMES(w[2], TR_ALL(TR_M1));
+    w[0] = TR_XOR(b >> 32, w[1], TR_ALL(g->keys[k][0]));
+    w[1] = b;
+    w[2] = TR_XOR(a >> 32, w[3], TR_ALL(g->keys[k][1]));
+    w[3] = a;
   }
-  w[0] = c0;
-  w[1] = c1;
-  w[2] = c2;
-  w[3] = c3;
+}
+/* The four numbers of blocks that follow each other, of one attempt. The upper halves of their positions are taken to
+   be the same: what differs among them enters two rounds later than the rest. */
+TR_PART void tr_philox(const tr_stream *g, uint64_t offset, uint64_t attempt, tr_u64s *w) {
+  const uint64_t at = g->position + offset, b = TR_M1 * g->stream, c0 = (b >> 32) ^ (at >> 32) ^ g->keys[0][0];
+  const uint64_t next = TR_M0 * c0;
+  w[3] = TR_TIMES((tr_u64s){TR_LANES} + at, TR_ALL(TR_M0));
+  w[1] = TR_TIMES(w[3] >> 32 ^ (attempt ^ g->keys[0][1]), TR_ALL(TR_M1));
+  w[0] = w[1] >> 32 ^ ((uint32_t)b ^ g->keys[1][0]);
+  w[2] = w[3] ^ (next >> 32 ^ g->keys[1][1]);
+  w[3] = TR_ALL(next);
+  tr_rounds(g, 2, w);
+}
+/* The same of blocks and attempts that differ by lane. */
+TR_PART void tr_philox_any(const tr_stream *g, tr_u64s offset, tr_u64s attempt, tr_u64s *w) {
+  w[0] = offset + g->position;
+  w[1] = w[0] >> 32;
+  w[2] = TR_ALL(g->stream);
+  w[3] = attempt;
+  tr_rounds(g, 0, w);
+}
+/* How many blocks from an offset on, of so many at most, have the same upper half of their positions. */
+static inline int64_t tr_together(const tr_stream *g, uint64_t offset, int64_t blocks) {
+  const int64_t room = (int64_t)(UINT64_C(0x100000000) - (uint32_t)(g->position + offset));
+  return blocks < room ? blocks : room;
 }
 """
 
@@ -106,7 +131,7 @@ _PAIRS = """\
 TR_PART tr_u64s tr_joined(tr_u64s low, tr_u64s high) { return (low & UINT64_C(0xffffffff)) | high << 32; }
 TR_PART tr_two tr_halves(const tr_stream *g, uint64_t offset) {
   tr_u64s w[4];
-  tr_philox(g, (tr_u64s){TR_LANES} + offset, (tr_u64s){0}, w);
+  tr_philox(g, offset, 0, w);
   return (tr_two){tr_joined(w[0], w[1]), tr_joined(w[2], w[3])};
 }
 TR_PART tr_two tr_woven(tr_u64s x, tr_u64s y) {
@@ -174,7 +199,7 @@ TR_PART tr_f32s tr_rounded(tr_u64s x, int more) {
 }
 TR_PART void tr_make_standard_normal_f32(const tr_stream *g, uint64_t offset, tr_two *out) {
   tr_u64s w[4];
-  tr_philox(g, (tr_u64s){TR_LANES} + offset, (tr_u64s){0}, w);
+  tr_philox(g, offset, 0, w);
   tr_f32s r = -2 * tr_log_f32(tr_rounded(tr_joined(w[0], w[2]), 1)), sine, cosine;
   tr_root_f32(&r);
   tr_turn_f32(0x1.921fb6p+2f * tr_rounded(tr_joined(w[1], w[3]), 0), &sine, &cosine);
@@ -257,10 +282,8 @@ _FUNCTIONS = {
 
 # A step of a kernel is STEP elements: the last one may be shorter.
 _KERNEL = """\
-static void __attribute__((noinline)) ${name}_run(const tr_stream *g, int64_t at, int64_t n, char *o) {
+static void __attribute__((noinline)) ${name}_run(const tr_stream *g, uint64_t offset, int64_t left, char *o) {
   enum { SIZE = 2 * TR_BYTES };
-  uint64_t offset = (uint64_t)(at * sizeof($Type)) / 16;
-  int64_t left = n * (int64_t)sizeof($Type);
   char rest[SIZE];
   for (; left > 0; left -= SIZE, o += SIZE, offset += TR_BYTES / 8) {
     tr_two made;
@@ -271,9 +294,15 @@ static void __attribute__((noinline)) ${name}_run(const tr_stream *g, int64_t at
 }
 static int $name(int64_t n, char *const *p, const int64_t *s) {
   const tr_stream *g = (const tr_stream *)p[1];
-  const int64_t at = (p[0] - g->base) / (int64_t)sizeof($Type), left = g->count - at;
+  char *o = p[0], *end = g->base + g->count * (int64_t)sizeof($Type);
   (void)s;
-  ${name}_run(g, at, left < n * $step ? left : n * $step, p[0]);
+  if (end - o > n * $step) end = o + n * $step;
+  while (o < end) {
+    const uint64_t offset = (uint64_t)(o - g->base) / 16;
+    const int64_t bytes = 16 * tr_together(g, offset, (end - o + 15) / 16);
+    ${name}_run(g, offset, bytes < end - o ? bytes : end - o, o);
+    o += bytes;
+  }
   return 0;
 }
 """
@@ -290,7 +319,7 @@ PORTABLE_SAMPLERS = tuple(_MAKERS)
 PORTABLE_DRAWS = {
     "tr_u64s tr_u32s tr_i32s tr_two": f"/* tr_f64s */\n{_WIDE}",
     "tr_stream tr_open": _STREAM,
-    "tr_philox": f"/* tr_u64s */\n{_PHILOX}",
+    "tr_philox tr_philox_any tr_rounds tr_together": f"/* tr_u64s */\n{_PHILOX}",
     "tr_joined tr_halves tr_woven": _PAIRS,
     "tr_rounded tr_make_standard_normal_f32": _MAKE_NORMAL["f32"],
     **_FRACTIONS,
@@ -321,5 +350,5 @@ def portable_kernel(sampler: str, ctype: CType) -> str:
         name=f"tr_draw_{sampler}_{ctype.short}",
         make=f"tr_make_{sampler}_{ctype.short}",
         Type=ctype.stored,
-        step=STEP,
+        step=STEP * ctype.size,
     )
