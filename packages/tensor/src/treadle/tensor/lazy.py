@@ -65,6 +65,7 @@ LAZY = {
     "product": "Gemm MatMul dot matmul outer tensordot",
     "qr": "HouseholderProduct QR",
     "quantiles": "median nanmedian nanpercentile nanquantile percentile quantile",
+    "random.compiled_samplers": "COMPILED_SAMPLERS CompiledSamplerError SAMPLER_CONDITIONS bit_generator_functions sampler_address",
     "random.generator_draws": "GENERATOR_SAMPLERS GeneratorDraws",
     "random.portable_draws": "PortableDraws",
     "rearrangement": "flip fliplr flipud roll rollaxis rot90",

@@ -23,6 +23,7 @@ class Status(IntEnum):
     LENGTH = 9
     ASSERTION = 10
     MATRIX = 11
+    PARAMETER = 12
 
 
 # Codes from this one on are what a user's function returned, 1 to MOST_ERRORS, added to it.

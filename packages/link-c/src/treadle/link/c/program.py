@@ -36,6 +36,7 @@ _ERRORS: dict[int, tuple[type[Exception], str]] = {
     Status.LENGTH: (ValueError, "a length or step is not possible"),
     Status.ASSERTION: (AssertionError, "a condition is false"),
     Status.MATRIX: (MatrixError, "there is no result for a matrix"),
+    Status.PARAMETER: (ValueError, "a parameter is not one that the distribution can have"),
 }
 
 

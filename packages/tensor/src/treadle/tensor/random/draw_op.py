@@ -76,6 +76,11 @@ class DrawOp(TensorOp):
         raise NotImplementedError
 
     @property
+    def cores(self) -> tuple[Sequence[Sequence[str]], Sequence[Sequence[str]]]:
+        """Names of the core dimensions of each parameter, and of the draw."""
+        return cores_of(self.signature)
+
+    @property
     def static_inputs(self) -> tuple[int, ...]:
         """Positions of the lengths."""
         return tuple(range(1, self.ndim + 1))
@@ -102,7 +107,7 @@ class DrawOp(TensorOp):
         if not self.storage.is_super(state.type):
             msg = f"{self}: a state of type {self.storage} is needed, got {state} of type {state.type}."
             raise TensorTypeError(msg)
-        given, made = cores_of(self.signature)
+        given, made = self.cores
         if len(parameters) != len(given) or len(lengths) != self.ndim:
             msg = f"{self}: {self.ndim} lengths and {len(given)} parameters are needed, got {len(inputs) - 1} inputs."
             raise TensorTypeError(msg)
@@ -126,11 +131,14 @@ class DrawOp(TensorOp):
         Raises
         ------
         ShapeError
-            If a parameter does not broadcast to the batch.
+            If a length is negative, or a parameter does not broadcast to the batch.
         """
         _, lengths, parameters = inputs[0], inputs[1 : self.ndim + 1], inputs[self.ndim + 1 :]
         batch = tuple(int(n) for n in lengths)
-        given, _ = cores_of(self.signature)
+        if min(batch, default=0) < 0:
+            msg = f"negative dimensions are not allowed, got the size {batch}"
+            raise ShapeError(msg)
+        given, _ = self.cores
         made = []
         for p, core in zip(parameters, given, strict=True):
             rank = p.ndim - len(core)
@@ -146,7 +154,7 @@ class DrawOp(TensorOp):
         state, lengths, parameters = self.parts(node.inputs)
         if out is not node.outputs[-1]:
             return list(shapes.of(state))
-        given, made = cores_of(self.signature)
+        given, made = self.cores
         known: dict[str, Length] = {}
         for p, core in zip(parameters, given, strict=True):
             own = shapes.of(p)

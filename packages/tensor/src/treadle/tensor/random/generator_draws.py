@@ -71,6 +71,8 @@ INTEGER_PARAMETERS: dict[str, tuple[int, ...]] = {
     "multivariate_hypergeometric": (0, 1),
     "permutation": (0,),
 }
+# Methods that take vectors, for draws of one distribution.
+_OF_VECTORS = frozenset({"multivariate_hypergeometric", "dirichlet"})
 # Methods whose parameter is the dtype as well.
 _TYPED = frozenset({"random", "standard_normal", "standard_exponential", "standard_gamma"})
 
@@ -113,12 +115,15 @@ class GeneratorDraws(DrawOp):
         kind = getattr(np.random, KINDS[int(inputs[0][0])])
         rng = with_words(np.random.Generator(kind(0)), inputs[0])
         method = getattr(rng, self.sampler)
-        if self.sampler in {"multinomial", "multivariate_hypergeometric", "dirichlet", "permutation"}:
+        given = inputs[self.ndim + 1 :]
+        one = all(p.ndim == len(core) for p, core in zip(given, self.cores[0], strict=True))
+        if self.sampler == "permutation" or (self.sampler in _OF_VECTORS and not one):
             made = of_each(method, self.dtype, batch, parameters)
-        elif self.sampler in _TYPED:
-            made = method(*parameters, size=batch, dtype=self.dtype)
         else:
-            made = method(*parameters, size=batch)
+            # Parameters of rank 0 are numbers: NumPy draws integers in another way if a bound is an array.
+            values = [p if p.ndim else p[()] for p in given]
+            typed = {"dtype": self.dtype} if self.sampler in _TYPED else {}
+            made = method(*values, size=batch, **typed)
         output_storage[0][0] = words_of(rng)
         output_storage[1][0] = np.asarray(made, self.dtype)
 

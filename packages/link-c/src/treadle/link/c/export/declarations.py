@@ -22,6 +22,7 @@ CODES = {
     Status.LENGTH: ("LENGTH", "a length or step is not possible"),
     Status.ASSERTION: ("ASSERTION", "a condition that the function asserts is false"),
     Status.MATRIX: ("MATRIX", "there is no result for a matrix"),
+    Status.PARAMETER: ("PARAMETER", "a parameter is not one that the distribution can have"),
     OUTPUT: ("OUTPUT", "the memory given for an output has other lengths than the output, or is not in C order"),
     NO_BLAS: ("NO_BLAS", "the host passes no function for a BLAS routine that is needed"),
     NOT_READY: ("NOT_READY", "the initialisation of a user's function failed"),

@@ -1,0 +1,153 @@
+"""Draws of NumPy's generators, by NumPy's own compiled samplers."""
+
+from __future__ import annotations
+
+import re
+from string import Template
+from typing import TYPE_CHECKING
+
+from treadle.link.c.dtypes import ctype
+from treadle.link.c.samplers import bit_generators, with_samplers
+from treadle.link.c.table import TABLE
+from treadle.tensor import SAMPLER_CONDITIONS, GeneratorDraws
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from treadle.link.c.unit import Unit
+    from treadle.tensor import TensorNode, TensorVariable
+
+# One draw, of the parameters a, b and c; where it is not the sampler of that name with the parameters.
+_DRAWS = {
+    "uniform": "random_uniform(g, a, b - a)",
+    "binomial": "random_binomial(g, b, a, g->binomial)",
+    "integers": "random_bounded_uint64(g, (uint64_t)a, (uint64_t)b - (uint64_t)a - 1, 0, 0)",
+}
+# Draws that are vectors of length m: statements that write y, and what is asked of the parameters.
+_VECTORS = {
+    "multinomial": (
+        "memset(y, 0, (size_t)m * 8); random_multinomial(g, a, y, (void *)b, m, g->binomial);",
+        "a >= 0 && tr_is_multinomial(b, m)",
+    ),
+    "multivariate_hypergeometric": (
+        """memset(y, 0, (size_t)m * 8);
+    if (m) random_multivariate_hypergeometric_marginals(g, tr_total(a, m), (uint64_t)m, (void *)a, b, 1, y);""",
+        "b >= 0 && tr_total(a, m) >= b",
+    ),
+    "dirichlet": ("tr_dirichlet(g, a, y, m, &random_standard_gamma, &random_beta);", "tr_not_below_zero(a, m)"),
+    "permutation": ("memcpy(y, a, (size_t)m * 8); tr_permute(g, y, m, &random_interval);", ""),
+}
+# Samplers that fill an array.
+_FILLS = {
+    "random": "random_standard_uniform_fill",
+    "standard_normal": "random_standard_normal_fill",
+    "standard_exponential": "random_standard_exponential_fill",
+}
+_CONDITION = re.compile(r"\b(not_\w+|is_\w+)\(")
+_NAMES = "abc"
+_KERNEL = Template("""\
+{
+  tr_generator *const g = (tr_generator *)p[0];
+  (void)g;
+  for (int64_t i = 0; i < n; i++) {
+    $lines
+  }
+  return 0;
+}""")
+
+
+@TABLE.register(GeneratorDraws)
+def generator_draws(op: GeneratorDraws, node: TensorNode, unit: Unit) -> None:
+    """Write the state's way to NumPy's structure and back; between them the checks, and the draws in C order."""
+    words, lengths, parameters = op.parts(node.inputs)
+    given, (made,) = op.cores
+    ranks = [p.type.ndim - len(core) for p, core in zip(parameters, given, strict=True)]
+    source, after, o = unit.slot(words), unit.owns(node.outputs[0]), unit.owns(node.outputs[1])
+    slots = [_packed(unit, p) if core else unit.slot(p) for p, core in zip(parameters, given, strict=True)]
+    for d, n in enumerate(lengths):
+        unit.line(f"v[{o}].n[{d}] = {unit.integer(n)};")
+        unit.call(f"v[{o}].n[{d}] < 0 ? TR_LENGTH : 0")
+    unit.ask_operands(len(slots) + 2)
+    unit.line("{ tr_generator g;")
+    unit.call(f"tr_open_generator(&g, v + {source}, (void *const *){bit_generators(unit)})")
+    if made:
+        cores = [f"v[{at}].n[{rank}]" for at, rank, core in zip(slots, ranks, given, strict=True) if core]
+        unit.line(f"g.core = v[{o}].n[{op.ndim}] = {cores[0]};")
+    checks = _checks(op, parameters, bool(made))
+    if op.sampler == "integers":
+        # NumPy does not look at the bounds where nothing is drawn.
+        unit.line(f"if (tr_count(v + {o}, {op.ndim})) {{")
+    for text, used in checks:
+        ix, own = (unit.table("int", [values[k] for k in used]) for values in (slots, ranks))
+        unit.call(f"tr_check_draws(&g, v, {ix}, {own}, {len(used)}, {unit.kernel(text)})")
+    if op.sampler == "integers":
+        unit.line("}")
+    unit.call(f"tr_alloc(v + {o}, {op.ndim + len(made)}, {ctype(node.outputs[1]).size})")
+    _draw(op, node, unit, slots, ranks)
+    unit.call(f"tr_close_generator(&g, v + {after}, v[{source}].n[0])")
+    unit.line("}")
+
+
+def _packed(unit: Unit, x: TensorVariable) -> int:
+    """Return the position of a parameter whose vectors lie in one piece: of a copy, if its own do not."""
+    source, copy = unit.slot(x), unit.scratch()
+    unit.line(f"v[{copy}].p = v[{source}].p;")
+    unit.line(f"memcpy(v[{copy}].n, v[{source}].n, sizeof v[{source}].n);")
+    unit.line(f"memcpy(v[{copy}].s, v[{source}].s, sizeof v[{source}].s);")
+    unit.line(f"if (v[{source}].n[{x.type.ndim - 1}] != 1 && v[{source}].s[{x.type.ndim - 1}] != 8)")
+    unit.call(f"tr_copy(v + {copy}, v + {source}, {x.type.ndim}, 8, tr_move8)")
+    return copy
+
+
+def _checks(op: GeneratorDraws, parameters: Sequence[TensorVariable], vectors: bool) -> list[tuple[str, list[int]]]:
+    """Return kernels that look at parameters, each with the parameters that it takes."""
+    conditions = (_VECTORS[op.sampler][1],) if vectors else SAMPLER_CONDITIONS.get(op.sampler, ())
+    made = []
+    for condition in filter(None, conditions):
+        used = [k for k in range(len(parameters)) if re.search(rf"\b{_NAMES[k]}\b", condition)]
+        lines = _loaded(op, parameters, used)
+        tested = _CONDITION.sub(r"tr_\1(", condition)
+        lines.append(f"if (!({tested})) return TR_PARAMETER;")
+        made.append((_KERNEL.substitute(lines="\n    ".join(lines)), used))
+    return made
+
+
+def _loaded(op: GeneratorDraws, parameters: Sequence[TensorVariable], used: Sequence[int]) -> list[str]:
+    """Return the definitions of some parameters, which are a kernel's operands."""
+    given, _ = op.cores
+    lines = ["const int64_t m = g->core;"] if any(given) else []
+    for at, k in enumerate(used, start=1):
+        name, kind, place = _NAMES[k], f"const {ctype(parameters[k]).stored}", f"(p[{at}] + i * s[{at}])"
+        lines.append(
+            f"{kind} *const {name} = ({kind} *){place};" if given[k] else f"{kind} {name} = *({kind} *){place};"
+        )
+    return lines
+
+
+def _draw(op: GeneratorDraws, node: TensorNode, unit: Unit, slots: Sequence[int], ranks: Sequence[int]) -> None:
+    """Write the draws into the result."""
+    _, _, parameters = op.parts(node.inputs)
+    kind, o, single = ctype(node.outputs[1]), unit.slot(node.outputs[1]), op.dtype == "float32"
+    count = f"tr_count(v + {o}, {op.ndim})"
+    if op.sampler in _FILLS:
+        name = f"{_FILLS[op.sampler]}{'_f' if single else ''}"
+        unit.line(with_samplers(unit, f"{name}(&g, {count}, v[{o}].p);"))
+        return
+    if op.sampler == "integers" and not any(ranks):
+        # Bounds that are arrays of one element are drawn by themselves, as below.
+        a, b = (f"*(const uint64_t *)v[{at}].p" for at in slots)
+        fill = f"random_bounded_uint64_fill(&g, {a}, {b} - {a} - 1, {count}, 0, v[{o}].p);"
+        unit.line(f"if ({count}) {with_samplers(unit, fill)}")
+        return
+    lines = _loaded(op, parameters, range(len(parameters)))
+    at = len(parameters) + 1
+    place = f"({kind.stored} *)(p[{at}] + i * s[{at}])"
+    if op.sampler in _VECTORS:
+        lines += [f"{kind.stored} *const y = {place};", _VECTORS[op.sampler][0]]
+    else:
+        names = "".join(f", {'(float)' if single else ''}{name}" for name in _NAMES[: len(parameters)])
+        drawn = _DRAWS.get(op.sampler, f"random_{op.sampler}{'_f' if single else ''}(g{names})")
+        lines.append(f"*{place} = ({kind.stored}){drawn};")
+    kernel = unit.kernel(with_samplers(unit, _KERNEL.substitute(lines="\n    ".join(lines))))
+    ix, own = (unit.table("int", values) for values in ([*slots, o], [*ranks, op.ndim]))
+    unit.call(f"tr_draws(&g, v, {ix}, {own}, {len(slots) + 1}, {op.ndim}, v[{o}].n, {kernel})")
