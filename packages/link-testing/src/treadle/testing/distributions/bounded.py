@@ -55,5 +55,6 @@ DISTRIBUTIONS = [
         numpy=lambda rng, mu, kappa, size: rng.vonmises(mu, kappa, size),
         extremes=[((0.0, 0.0), lambda x: bool((np.abs(x) <= np.pi).all()))],
         invalid=[((0.0, -1.0), "kappa < 0")],
+        smooth=(0, 1),
     ),
 ]

@@ -8,13 +8,10 @@ import numpy as np
 
 from treadle.tensor.random.conditions import in_double, positive
 from treadle.tensor.random.continuous import LocationScaleRV
+from treadle.tensor.random.implicit import beta_by_shape, vonmises_by_kappa
 from treadle.tensor.random.op import REQUIRED, RandomVariable
-from treadle.tensor.scalar.arithmetic import minimum
 from treadle.tensor.scalar.cast import switch
-from treadle.tensor.scalar.densities import beta_density
-from treadle.tensor.scalar.exponential import exp, expm1, log
-from treadle.tensor.scalar.gamma_functions import digamma
-from treadle.tensor.scalar.incomplete_beta import betainc_by_shape
+from treadle.tensor.scalar.exponential import exp, expm1
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,7 +57,7 @@ class UniformRV(RandomVariable):
 class BetaRV(RandomVariable):
     """The beta distribution on (0, 1), of density proportional to x**(alpha - 1) (1 - x)**(beta - 1).
 
-    From NumPy's generators by ``Generator.beta``. Derivatives are implicit (see `beta_by_shape`).
+    From NumPy's generators by ``Generator.beta``. Derivatives are implicit.
     """
 
     name = "beta"
@@ -79,19 +76,6 @@ class BetaRV(RandomVariable):
             cotangent * beta_by_shape(alpha, beta, draw, 1 - draw),
             -cotangent * beta_by_shape(beta, alpha, 1 - draw, draw),
         ]
-
-
-def beta_by_shape(a: Operand, b: Operand, x: Operand, y: Operand) -> Operand:
-    """Return the derivative of x = 1 - y, a quantile of the beta distribution, by the first shape a.
-
-    It is -(dF/da) / (dF/dx), where F is the distribution function (Figurnov, Mohamed and Mnih, *Implicit
-    reparameterization gradients*, 2018).
-    """
-    density = switch(x < y, beta_density(a, b, minimum(x, 0.5)), beta_density(b, a, minimum(y, 0.5)))
-    implicit = -betainc_by_shape(a, b, x, y) / density
-    # Near 0 the distribution function is x**a / (a B(a, b)).
-    near = x * (digamma(a + 1) - digamma(a + b) - log(x)) / a
-    return switch((x > 0) & (y > 0), switch(x < 1e-30, near, implicit), 0.0)
 
 
 class TriangularRV(RandomVariable):
@@ -145,7 +129,7 @@ class TruncExponentialRV(LocationScaleRV):
 class VonMisesRV(RandomVariable):
     """The von Mises distribution of angles in [-pi, pi], of mean `mu` and concentration `kappa` (0 or more).
 
-    From NumPy's generators by ``Generator.vonmises``.
+    From NumPy's generators by ``Generator.vonmises``. The derivative by `kappa` is implicit.
     """
 
     name = "vonmises"
@@ -157,6 +141,10 @@ class VonMisesRV(RandomVariable):
     def definition(self, rng: Generator, mu: Operand, kappa: Operand, *, size: Size) -> Operand:
         """Draw."""
         return rng.vonmises(mu, kappa, size)
+
+    def derivatives(self, draw: Operand, cotangent: Operand, mu: Operand, kappa: Operand) -> Sequence[Operand]:
+        """Return 1, and the implicit one."""
+        return [cotangent, cotangent * vonmises_by_kappa(draw - mu, kappa)]
 
 
 beta = BetaRV()

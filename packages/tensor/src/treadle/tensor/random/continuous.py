@@ -5,11 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from treadle.tensor.random.conditions import nonnegative
+from treadle.tensor.random.implicit import t_by_df
 from treadle.tensor.random.op import REQUIRED, RandomVariable
-from treadle.tensor.scalar.cast import switch
-from treadle.tensor.scalar.comparison import gt
-from treadle.tensor.scalar.densities import beta_density
-from treadle.tensor.scalar.incomplete_beta import betainc_by_shape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -137,7 +134,7 @@ class LogisticRV(LocationScaleRV):
 class StudentTRV(LocationScaleRV):
     """Student's t distribution of `df` degrees of freedom (above 0), moved by `loc` and stretched by `scale`.
 
-    From NumPy's generators by ``Generator.standard_t``. The derivative by `df` is implicit (see `t_by_df`).
+    From NumPy's generators by ``Generator.standard_t``. The derivative by `df` is implicit.
     """
 
     name = "t"
@@ -152,25 +149,6 @@ class StudentTRV(LocationScaleRV):
     def by_shapes(self, z: Operand, df: Operand) -> Sequence[Operand]:
         """Return the derivative by the degrees of freedom."""
         return [t_by_df(z, df)]
-
-
-# Where Cornish and Fisher's expansion of the quantile is more accurate than a difference of large numbers.
-_MANY = 1e5
-
-
-def t_by_df(t: Operand, df: Operand) -> Operand:
-    """Return the derivative of a quantile of Student's t distribution by the degrees of freedom.
-
-    It is -(dF/df) / (dF/dt), where F is an incomplete beta function of df / (df + t**2) (Figurnov, Mohamed and Mnih,
-    *Implicit reparameterization gradients*, 2018).
-    """
-    square = t * t
-    x, y = df / (df + square), square / (df + square)
-    density = beta_density(0.5, 0.5 * df, y) * x * y
-    exact = 0.5 * t * (1 / df + 0.5 * betainc_by_shape(0.5 * df, 0.5, x, y) / density)
-    # From x = z + (z**3 + z) / (4 df) + ... (Abramowitz and Stegun 26.7.5), z expressed by x.
-    near = -t * ((square + 1) / (4 * df) - (square - 1) * square / (12 * df * df)) / df
-    return switch(gt(df, _MANY), near, switch(gt(density, 0), exact, 0.0))
 
 
 cauchy = CauchyRV()

@@ -8,14 +8,10 @@ import numpy as np
 
 from treadle.tensor.errors import ArgumentError
 from treadle.tensor.random.conditions import nonnegative, positive
+from treadle.tensor.random.implicit import log_gamma_by_shape
 from treadle.tensor.random.op import REQUIRED, RandomVariable
-from treadle.tensor.scalar.arithmetic import maximum
 from treadle.tensor.scalar.cast import switch
-from treadle.tensor.scalar.comparison import lt
-from treadle.tensor.scalar.densities import gamma_density
-from treadle.tensor.scalar.exponential import exp, log
-from treadle.tensor.scalar.gamma_functions import digamma
-from treadle.tensor.scalar.incomplete_gamma import gammainc_by_shape
+from treadle.tensor.scalar.exponential import log
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +34,7 @@ __all__ = [
 class GammaRV(RandomVariable):
     """The gamma distribution, of mean ``shape * scale`` (both 0 or more).
 
-    From NumPy's generators by ``Generator.gamma``. The derivative by the shape is implicit (see `log_gamma_by_shape`).
+    From NumPy's generators by ``Generator.gamma``. The derivative by the shape is implicit.
     """
 
     name = "gamma"
@@ -117,21 +113,6 @@ class GenGammaRV(RandomVariable):
 
 # Draws of this shape and above are not 0, in float32 either.
 _SMALL = 0.4
-# Where g is so small that its distribution function is g**a / Gamma(a + 1).
-_TINY = -50.0
-
-
-def log_gamma_by_shape(a: Operand, log_g: Operand) -> Operand:
-    """Return the derivative of log g by the shape a, g a quantile of the gamma distribution of scale 1.
-
-    It is -(dF/da) / (g dF/dg), where F is the distribution function (Figurnov, Mohamed and Mnih, *Implicit
-    reparameterization gradients*, 2018).
-    """
-    g = exp(maximum(log_g, _TINY))
-    implicit = -gammainc_by_shape(a, g) / (g * gamma_density(a, g))
-    return switch(lt(log_g, _TINY), (digamma(a + 1) - log_g) / a, implicit)
-
-
 _gamma = GammaRV()
 gengamma = GenGammaRV()
 invgamma = InvGammaRV()
