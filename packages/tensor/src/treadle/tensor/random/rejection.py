@@ -277,3 +277,101 @@ def binomial(state: State, n: int, dtype: str, trials: np.ndarray, p: np.ndarray
     made[few] = np.minimum(found, trials[few])
     made[~few] = attempts(state, at[~few], attempt, count[~few], q[~few]).astype("int64")
     return np.where(flipped, trials - made, made)
+
+
+def hypergeometric(
+    state: State, n: int, dtype: str, good: np.ndarray, bad: np.ndarray, sample: np.ndarray
+) -> np.ndarray:
+    """Return how many are good of `sample` things, drawn without replacement from `good` good and `bad` bad ones.
+
+    All are int64 of 0 or more, and the sample at most as large as good + bad = N. The draw k is that of a sample of
+    c = min(sample, N - sample) among g = min(good, bad) good ones: where sample is larger than c, good - k of those
+    that are left over are good; where bad is less than good, sample - k are. With h = N - g, w = h - c,
+    u = unit(w0, w1) and v = unit(w2, w3):
+
+    - g c / N < 10: by `search` for u, with the ratios (g - k) (c - k) / ((k + 1) (w + k + 1)), and at most min(g, c).
+      There is one attempt. The probability of 0 is that with which none of x = min(g, c) is among y = max(g, c): the
+      exponential of x log1p(-y / (N + 1)) + gamma_shift(N + 1, -x) - gamma_shift(N + 1 - y, -x).
+    - Else by HRUA* (Stadlober, *The ratio of uniforms approach for generating discrete random variates*, 1990): with
+      r = c g / N, s = 1.7155277699214135 sqrt((N - c) c g h / (N**2 (N - 1)) + 1/2) + 0.8989161620588988,
+      the draw is k = floor(r + 1/2 + s (v - 1/2) / (1 - u)). It is rejected outside of 0 to min(g, c), and where
+      2 log(1 - u) is more than the logarithm of the ratio of k's probability to that of
+      m = floor((c + 1) (g + 1) / (N + 2)): with d = k - m,
+      d log((g - m + 1) (c - m + 1) / ((m + 1) (w + m + 1))) - gamma_shift(m + 1, d) - gamma_shift(g - m + 1, -d)
+      - gamma_shift(c - m + 1, -d) - gamma_shift(w + m + 1, d).
+    """
+    del dtype
+
+    def attempt(words: list[np.ndarray], g: np.ndarray, c: np.ndarray, h: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        w0, w1, w2, w3 = words
+        u, v = 1.0 - unit(w0, w1), unit(w2, w3)
+        total = g + h
+        w = h - c
+        spread = np.sqrt((total - c) * c / total * (g / total) * (h / (total - 1.0)) + 0.5)
+        s = 1.7155277699214135 * spread + 0.8989161620588988
+        k = np.floor(c * (g / total) + 0.5 + s * (v - 0.5) / u)
+        m = np.floor((c + 1.0) * ((g + 1.0) / (total + 2.0)))
+        d = k - m
+        ratio = d * np.log((g - m + 1.0) / (m + 1.0) * ((c - m + 1.0) / (w + m + 1.0)))
+        ratio = ratio - gamma_shift(m + 1.0, d) - gamma_shift(g - m + 1.0, -d)
+        ratio = ratio - gamma_shift(c - m + 1.0, -d) - gamma_shift(w + m + 1.0, d)
+        return k, (k < 0.0) | (k > np.minimum(g, c)) | (2.0 * np.log(u) > ratio)
+
+    good, bad, sample = (np.asarray(x, "int64") for x in (good, bad, sample))
+    total = good + bad
+    count = np.minimum(sample, total - sample)
+    g, h, c = (x.astype("float64") for x in (np.minimum(good, bad), np.maximum(good, bad), count))
+    at = np.arange(n)
+    made = np.empty(n, "int64")
+    few = ~(c * (g / np.maximum(g + h, 1.0)) >= SEARCHED)
+    x, y, w = np.minimum(g, c)[few], np.maximum(g, c)[few], (h - c)[few]
+    z = (g + h)[few] + 1.0
+    none = np.exp(x * np.log1p(-y / z) + gamma_shift(z, -x) - gamma_shift(z - y, -x))
+    w0, w1, _, _ = blocks(state, at[few], 1)
+    found = search(unit(w0, w1), none, lambda k: (x - k) / (k + 1) * ((y - k) / (w + k + 1)))
+    made[few] = np.minimum(found, x.astype("int64"))
+    made[~few] = attempts(state, at[~few], attempt, g[~few], c[~few], h[~few]).astype("int64")
+    made = np.where(good > bad, count - made, made)
+    return np.where(sample > count, good - made, made)
+
+
+def vonmises(state: State, n: int, dtype: str, kappa: np.ndarray) -> np.ndarray:
+    """Return angles from -pi to pi of von Mises' distribution around 0, of concentration kappa >= 0.
+
+    By Best and Fisher, *Efficient simulation of the von Mises distribution*, Applied Statistics 1979, in terms that
+    hold for every kappa. With r = sqrt(1 + 4 kappa**2), b = 1 / (r + 2 kappa), e = 2 b / (1 + b),
+    t = sqrt(b) tan(pi (unit(w0, w1) - 1/2)), the draw is 2 atan(t). It is rejected where log(unit(w2, w3)) is more than
+    kappa (e - c) + log((e + (1 - e) c) / (e (2 - e))), c = 2 t**2 / (1 + t**2).
+    """
+
+    def attempt(words: list[np.ndarray], kappa: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        w0, w1, w2, w3 = words
+        b = 1.0 / (np.sqrt(1.0 + 4.0 * kappa * kappa) + 2.0 * kappa)
+        e = 2.0 * b / (1.0 + b)
+        t = np.sqrt(b) * np.tan(np.pi * (unit(w0, w1) - 0.5))
+        c = 2.0 - 2.0 / (1.0 + t * t)
+        bound = kappa * (e - c) + np.log((e + (1.0 - e) * c) / (e * (2.0 - e)))
+        return 2.0 * np.arctan(t), np.log(unit(w2, w3)) > bound
+
+    return attempts(state, np.arange(n), attempt, np.asarray(kappa, "float64")).astype(dtype, copy=False)
+
+
+def zipf(state: State, n: int, dtype: str, a: np.ndarray) -> np.ndarray:
+    """Return draws of Zipf's distribution: k >= 1 with a probability proportional to k**-a, for a > 1.
+
+    By Devroye, *Non-uniform random variate generation*, 1986, X.6. With u = unit(w0, w1), v = unit(w2, w3) and
+    b = a - 1, the draw is k = floor((1 - u (1 - 2**(-63 b)))**(-1 / b)), the power by exp and log; the draw is rejected
+    where it is no int64, and where, with x = log1p(1 / k), v k expm1(b x) / expm1(b log 2) is more than
+    exp(b (x - log 2)).
+    """
+    del dtype
+
+    def attempt(words: list[np.ndarray], b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        w0, w1, w2, w3 = words
+        u, v = unit(w0, w1), unit(w2, w3)
+        k = np.floor(np.exp(-np.log1p(u * np.expm1(-63.0 * np.log(2.0) * b)) / b))
+        x = np.log1p(1.0 / k)
+        slow = v * k * (np.expm1(b * x) / np.expm1(b * np.log(2.0))) > np.exp(b * (x - np.log(2.0)))
+        return k, (k >= 2.0**63) | (k > 1.0) & slow
+
+    return attempts(state, np.arange(n), attempt, np.asarray(a, "float64") - 1.0).astype("int64")

@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from treadle.tensor.random.philox import bits, exponential, normal, uniform
-from treadle.tensor.random.rejection import binomial, integers, log_standard_gamma, poisson, standard_gamma
+from treadle.tensor.random.rejection import (
+    binomial,
+    hypergeometric,
+    integers,
+    log_standard_gamma,
+    poisson,
+    standard_gamma,
+    vonmises,
+    zipf,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,4 +61,7 @@ SAMPLERS: dict[str, Sampler] = {
     "log_standard_gamma": Sampler("()->()", ("float64",), FLOATS, {}, log_standard_gamma),
     "poisson": Sampler("()->()", ("float64",), _INT, {}, poisson),
     "binomial": Sampler("(),()->()", ("int64", "float64"), _INT, {}, binomial),
+    "hypergeometric": Sampler("(),(),()->()", ("int64",) * 3, _INT, {}, hypergeometric),
+    "vonmises": Sampler("()->()", ("float64",), FLOATS, {}, vonmises),
+    "zipf": Sampler("()->()", ("float64",), _INT, {}, zipf),
 }

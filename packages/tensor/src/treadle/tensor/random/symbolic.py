@@ -32,6 +32,11 @@ class SymbolicGenerator:
         self.state = state
         self.dtype = dtype
 
+    @staticmethod
+    def operand(value: Operand) -> TensorVariable:
+        """Return a parameter as a variable."""
+        return as_tensor_variable(value)
+
     def require(self, condition: Operand, value: Operand, text: str) -> Variable:
         """Return the value, checked when the graph runs."""
         checked: Variable = CheckAndRaise(ValueError, text)(as_tensor_variable(value), condition)
@@ -47,6 +52,14 @@ class SymbolicPortableGenerator(SymbolicGenerator, GeneratorMethods):
         """Return the size, which is given in graphs."""
         del parameters
         return tuple(size)  # type: ignore[arg-type]  # a sequence
+
+    def limits(self, low: Operand, high: Operand, dtype: np.dtype, endpoint: bool) -> tuple[Any, Any]:
+        """Return the least integer that may be drawn and the first that may not, as int64 modulo 2**64."""
+        del dtype
+        low, high = (cast(as_tensor_variable(x), "int64") for x in (low, high))
+        stop = high + 1 if endpoint else high
+        valid, text = (low <= high, "low > high") if endpoint else (low < high, "low >= high")
+        return low, self.require(valid, stop, text)
 
     def draw(self, sampler: str, shape: Sequence[Any], dtype: str, *parameters: Operand) -> TensorVariable:
         """Return a node's draw, and move on."""
