@@ -64,6 +64,7 @@ class RandomVariable(RNGConsumerOp):
 
     __props__: ClassVar[tuple[str, ...]] = ("name", "signature", "dtype", "inplace")
     default_output = 1
+    inplace_pass = "random_make_inplace"
     name: str | None = None
     signature: str | None = None
     dtype: str | None = None
@@ -274,27 +275,32 @@ class RandomVariable(RNGConsumerOp):
             rng = generator_type(self, node.inputs[0]).fork(rng)
         batch = self._batch_of(size, parameters)
         kind: Any = node.outputs[1].type
-        if isinstance(rng, PortableGenerator) and kind.dtype == "float32":
+        single = type(rng) is PortableGenerator and kind.dtype == "float32"
+        if single:
             rng.dtype = "float32"
-        drawn = np.asarray(self.rng_fn(rng, *parameters, batch))
-        if isinstance(rng, PortableGenerator):
+        if type(self).rng_fn is RandomVariable.rng_fn:
+            drawn = self.definition(rng, *parameters, size=batch)
+        else:
+            drawn = self.rng_fn(rng, *parameters, batch)
+        if single:
             rng.dtype = "float64"
         output_storage[0][0] = rng
-        output_storage[1][0] = np.asarray(drawn, kind.dtype)
+        output_storage[1][0] = np.asarray(drawn, kind.numpy_dtype)
 
-    def _batch_of(self, size: Any, parameters: Sequence[np.ndarray]) -> tuple[int, ...]:
-        own = [p.shape[: p.ndim - rank] for p, rank in zip(parameters, self.ndims_params, strict=True)]
+    def _batch_of(self, size: np.ndarray | None, parameters: Sequence[np.ndarray]) -> tuple[int, ...]:
+        own = [p.shape[: p.ndim - len(core)] for p, core in zip(parameters, self._inputs_cores, strict=True)]
         if size is None:
-            return np.broadcast_shapes(*own)
-        batch = tuple(int(n) for n in size)
-        try:
-            fits = np.broadcast_shapes(batch, *own) == batch
-        except ValueError:
-            fits = False
-        if not fits:
-            msg = f"{self._text()}: parameters of shapes {own} do not broadcast to the size {batch}"
-            raise ShapeError(msg)
+            return np.broadcast_shapes(*own) if any(own) else ()
+        batch = tuple(size.tolist())
+        for shape in own:
+            if shape and shape != batch and not _broadcasts(shape, batch):
+                msg = f"{self._text()}: parameters of shapes {own} do not broadcast to the size {batch}"
+                raise ShapeError(msg)
         return batch
+
+    def inplace_on_inputs(self, allowed_inplace_inputs: Sequence[int]) -> RandomVariable:
+        """Return the op that draws with the generator given, where nothing else needs that."""
+        return _in_place(self) if 0 in allowed_inplace_inputs else self
 
     def decompose(self, *inputs: Variable) -> Sequence[Variable] | None:
         """Return the next generator and the draw by ops on the generator's state, where there is a `definition`."""
@@ -361,6 +367,16 @@ class RandomVariable(RNGConsumerOp):
         return f"{self.name}_rv{{inplace}}" if self.inplace else f"{self.name}_rv"
 
     __repr__ = __str__
+
+
+def _broadcasts(shape: tuple[int, ...], batch: tuple[int, ...]) -> bool:
+    pairs = zip(reversed(shape), reversed(batch), strict=False)
+    return len(shape) <= len(batch) and all(n in {1, m} for n, m in pairs)
+
+
+@lru_cache(maxsize=1024)
+def _in_place(op: RandomVariable) -> RandomVariable:
+    return op.with_props(inplace=True)
 
 
 @lru_cache(maxsize=1024)

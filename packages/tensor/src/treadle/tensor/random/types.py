@@ -161,7 +161,8 @@ class RandomGeneratorType(RandomType):
     @staticmethod
     def may_share_memory(a: Value, b: Value) -> bool:
         """Whether two generators move on together."""
-        return a is b or a.bit_generator is b.bit_generator
+        both = isinstance(a, np.random.Generator) and isinstance(b, np.random.Generator)
+        return both and a.bit_generator is b.bit_generator
 
     @classmethod
     def make(cls, seed: Any) -> np.random.Generator:
@@ -238,10 +239,19 @@ class RandomGeneratorVariable(Variable[RandomType]):
 
 
 class RandomGeneratorConstant(RandomGeneratorVariable, Constant[RandomType]):
-    """A generator that is known when the graph is built."""
+    """A generator that is known when the graph is built: a copy of the one given, which never moves on."""
 
     __slots__ = ()
     __hash__ = Variable.__hash__
+
+    def __init__(self, type: RandomType, data: object, name: str | None = None) -> None:
+        super().__init__(type, type.copy_value(type.filter(data)), name)
+
+    def __str__(self) -> str:
+        # NumPy's repr has the address.
+        return f"{self.name}{{{self.data!s}}}" if self.name is not None else str(self.data)
+
+    __repr__ = __str__
 
 
 # In place of a seed that is not given: None stands for fresh entropy.

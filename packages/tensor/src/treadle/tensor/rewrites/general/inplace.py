@@ -26,3 +26,13 @@ def write_in_place(fgraph: FunctionGraph) -> int:
 def elementwise_in_place(fgraph: FunctionGraph) -> int:
     """f(x) of each element where nothing reads x afterwards -> f(x) written over x."""
     return overwrite(fgraph, "elementwise_in_place")
+
+
+@RULES.graph_pass(Phase.INPLACE, tags=IN_PLACE, before=("work_in_place",))
+def random_make_inplace(fgraph: FunctionGraph) -> int:
+    """Draw with a copy of a generator that nothing else needs -> draw with the generator itself.
+
+    That is one made by the graph, or an input that may be changed: a shared generator stays as it was when a call
+    fails.
+    """
+    return overwrite(fgraph, "random_make_inplace")
