@@ -205,3 +205,8 @@ def test_another_class_with_its_own_meaning_is_asked() -> None:
 
     x, other = tt.dvector("x"), Other()
     assert [NP.add(x, other), NP.add(other, x), NP.dot(x, other)] == ["other"] * 3
+
+
+def test_deleting_positions_out_of_bounds_is_refused_by_name() -> None:
+    with pytest.raises(tt.IndexingError, match="delete: positions .* out of bounds for an axis of length 2"):
+        tt.delete(np.zeros(2), [0, 2])

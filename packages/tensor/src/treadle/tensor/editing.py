@@ -104,7 +104,12 @@ def _known_part(var: TensorVariable, axis: int, kept: TensorVariable, obj: slice
     )
     if n is None or obj is None or symbolic:
         return subtensor(var, _along(axis, kept))
-    return subtensor(var, _along(axis, constant(np.delete(np.arange(n), obj))))
+    try:
+        left = np.delete(np.arange(n), obj)
+    except IndexError as error:
+        msg = f"delete: positions {text_of(obj)} are out of bounds for an axis of length {n}."
+        raise IndexingError(msg) from error
+    return subtensor(var, _along(axis, constant(left)))
 
 
 def insert(arr: TensorLike, obj: TensorLike | slice, values: TensorLike, axis: int | None = None) -> TensorVariable:
