@@ -26,7 +26,7 @@ MAKERS: dict[str, Callable[[int], Any]] = {
     "portable": tr.PortableGenerator,
 }
 BACKENDS = ["VM", "C"]
-COMPILED = [("portable", "C")]
+COMPILED = [("PCG64", "C"), ("portable", "C")]
 # One generator of each kind, and all of NumPy's.
 FEW = [("PCG64", "VM"), ("portable", "VM"), *COMPILED]
 CASES = [*((kind, "VM") for kind in MAKERS), *COMPILED]
@@ -210,7 +210,11 @@ def test_state_is_read_and_set_between_calls() -> None:
 
 
 class OwnBits(np.random.PCG64):
-    """A bit generator of a class that is not NumPy's."""
+    """A bit generator with a constructor and an attribute of its own."""
+
+    def __init__(self, seed: int, size: int) -> None:
+        super().__init__(seed)
+        self.size = size
 
 
 class OwnGenerator(np.random.Generator):
@@ -221,14 +225,17 @@ class OwnGenerator(np.random.Generator):
         self.label = label
 
 
-def test_the_vm_takes_generators_of_any_class() -> None:
-    held = tr.shared_rng(OwnGenerator(OwnBits(1), "mine"))
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_generators_of_derived_classes_keep_class_and_attributes(backend: str) -> None:
+    held = tr.shared_rng(OwnGenerator(OwnBits(1, 4), "mine"))
     following, x = held.normal(size=3)
-    same(function([], x, updates={held: following}, mode="VM")(), np.random.default_rng(1).normal(size=3))
+    expected = np.random.default_rng(1)
+    same(function([], x, updates={held: following}, mode=backend)(), expected.normal(size=3))
     kept: Any = held.get_value()
     assert type(kept) is OwnGenerator
     assert type(kept.bit_generator) is OwnBits
-    assert kept.label == "mine"
+    assert (kept.label, kept.bit_generator.size) == ("mine", 4)
+    same(kept.normal(size=3), expected.normal(size=3))
 
 
 def test_draws_after_the_first_use_the_generator_itself() -> None:

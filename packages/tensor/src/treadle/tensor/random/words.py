@@ -28,8 +28,8 @@ KINDS = ("PCG64", "PCG64DXSM", "SFC64", "Philox", "MT19937")
 _LOW = 2**64 - 1
 
 
-# NumPy's bit generators; those of other classes are copied by what their pickles hold.
-_CLASSES = frozenset(getattr(np.random, name) for name in KINDS)
+# The classes of NumPy's bit generators.
+_CLASSES = tuple(getattr(np.random, name) for name in KINDS)
 
 
 class _Blank(ISeedSequence):
@@ -54,16 +54,27 @@ def copied(rng: np.random.Generator, seeds: ISeedSequence | None = None) -> np.r
         The seed sequence of the copy, which its spawn takes children from; the generator's own if None.
     """
     old: Any = rng.bit_generator
-    kind = type(old)
-    if kind in _CLASSES:
-        new: Any = kind(_BLANK)
+    if isinstance(old, _CLASSES):
+        new: Any = _blank(old)
         new.__setstate__(old.__getstate__() if seeds is None else (old.state, seeds))
     else:
+        # One of others, by what its pickle holds.
         make, args, *state = old.__reduce__()
         new = make(*args)
         if state and state[0] is not None:
             new.__setstate__(state[0] if seeds is None else (state[0][0], seeds))
     return like(rng, new)
+
+
+def _blank(old: BitGenerator) -> BitGenerator:
+    """Return a bit generator of the same class, NumPy's or one derived from it, whose state is to be set."""
+    kind: Any = type(old)
+    if kind in _CLASSES:
+        return kind(_BLANK)  # type: ignore[no-any-return]  # of that class
+    made: BitGenerator = kind.__new__(kind)
+    next(base for base in kind.__mro__ if base in _CLASSES).__init__(made, _BLANK)
+    vars(made).update(vars(old))
+    return made
 
 
 def like(rng: np.random.Generator, held: BitGenerator) -> np.random.Generator:
@@ -92,28 +103,28 @@ def words_of(rng: np.random.Generator) -> np.ndarray:
         If its bit generator is none of NumPy's.
     """
     held: Any = rng.bit_generator
-    kind = type(held).__name__
-    if type(held) not in _CLASSES:
+    if not isinstance(held, _CLASSES):
         msg = (
-            f"random: compiled code knows the states of NumPy's bit generators ({', '.join(KINDS)}), got {kind}. "
-            "Use one of these, or mode VM, which takes any."
+            f"random: compiled code knows the states of NumPy's bit generators ({', '.join(KINDS)}), got "
+            f"{type(held).__name__}. Use one of these, or mode VM, which takes any."
         )
         raise ArgumentError(msg)
+    at = next(k for k, kind in enumerate(_CLASSES) if isinstance(held, kind))
     state = held.state
     inner = state["state"]
-    if kind == "MT19937":
+    if KINDS[at] == "MT19937":
         return np.concatenate(
-            [np.array([KINDS.index(kind)], "uint64"), inner["key"].view("uint64"), np.array([inner["pos"]], "uint64")]
+            [np.array([at], "uint64"), inner["key"].view("uint64"), np.array([inner["pos"]], "uint64")]
         )
     buffered = state["has_uint32"] | state["uinteger"] << 32
-    if kind == "SFC64":
+    if KINDS[at] == "SFC64":
         words = [*inner["state"], buffered]
-    elif kind == "Philox":
+    elif KINDS[at] == "Philox":
         words = [*inner["counter"], *inner["key"], *state["buffer"], state["buffer_pos"], buffered]
     else:
         a, b = inner["state"], inner["inc"]
         words = [a & _LOW, a >> 64, b & _LOW, b >> 64, buffered]
-    return np.array([KINDS.index(kind), *words], "uint64")
+    return np.array([at, *words], "uint64")
 
 
 def with_words(origin: np.random.Generator, words: np.ndarray) -> np.random.Generator:
@@ -126,22 +137,21 @@ def with_words(origin: np.random.Generator, words: np.ndarray) -> np.random.Gene
     words
         The state.
     """
-    kind = KINDS[int(words[0])]
-    given = [int(w) for w in words[1:]] if kind != "MT19937" else []
-    state: dict[str, Any] = {"bit_generator": kind}
+    old = origin.bit_generator
+    state: dict[str, Any] = {"bit_generator": type(old).__name__}
+    kind, last = KINDS[int(words[0])], int(words[-1])
     if kind == "MT19937":
-        key = np.ascontiguousarray(words[1:-1]).view("uint32")
-        state["state"] = {"key": key, "pos": int(words[-1])}
-    elif kind == "SFC64":
-        state["state"] = {"state": np.array(given[:4], "uint64")}
-    elif kind == "Philox":
-        state["state"] = {"counter": np.array(given[:4], "uint64"), "key": np.array(given[4:6], "uint64")}
-        state |= {"buffer": np.array(given[6:10], "uint64"), "buffer_pos": given[10]}
+        state["state"] = {"key": np.ascontiguousarray(words[1:-1]).view("uint32"), "pos": last}
     else:
-        state["state"] = {"state": given[0] | given[1] << 64, "inc": given[2] | given[3] << 64}
-    if kind != "MT19937":
-        state |= {"has_uint32": given[-1] & 1, "uinteger": given[-1] >> 32}
-    old: Any = origin.bit_generator
-    new: Any = type(old)(_BLANK)
+        state["has_uint32"], state["uinteger"] = last & 1, last >> 32
+        if kind == "SFC64":
+            state["state"] = {"state": words[1:5]}
+        elif kind == "Philox":
+            state["state"] = {"counter": words[1:5], "key": words[5:7]}
+            state["buffer"], state["buffer_pos"] = words[7:11], int(words[11])
+        else:
+            _, low, high, step_low, step_high, _ = words.tolist()
+            state["state"] = {"state": low | high << 64, "inc": step_low | step_high << 64}
+    new: Any = _blank(old)
     new.__setstate__((state, old.seed_seq))
     return like(origin, new)
