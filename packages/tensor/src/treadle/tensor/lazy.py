@@ -120,19 +120,20 @@ LINALG = {
 }
 # The same for the modules of `treadle.tensor.random`.
 RANDOM = {
-    "bounded": "BetaRV TriangularRV TruncExponentialRV UniformRV VonMisesRV beta triangular truncexpon uniform vonmises",
+    "bounded": "ArcSineRV BetaRV KumaraswamyRV LogUniformRV LogitNormalRV PowerRV TriangularRV TruncExponentialRV TruncNormalRV UniformRV VonMisesRV arcsine beta kumaraswamy logit_normal loguniform power triangular truncated_normal truncexpon truncnorm uniform vonmises",
     "categories": "CategoricalRV DirichletMultinomialRV DirichletRV MultinomialRV MvHyperGeometricRV categorical dirichlet dirichlet_multinomial multinomial multivariate_hypergeometric",
     "consumer": "RNGConsumerOp",
     "continuous": "CauchyRV GumbelRV LaplaceRV LogisticRV NormalRV StudentTRV cauchy gumbel laplace logistic normal standard_cauchy standard_normal standard_t t",
     "discrete": "BernoulliRV BetaBinomialRV BinomialRV GeometricRV HyperGeometricRV IntegersRV LogSeriesRV NegBinomialRV PoissonRV ZipfRV bernoulli betabinom binomial geometric hypergeometric integers logseries nbinom negative_binomial poisson zipf",
-    "gamma_family": "GammaRV GenGammaRV InvGammaRV _gamma chisquare gamma gengamma invgamma standard_gamma",
+    "gamma_family": "ChiRV FRV GammaRV GenGammaRV InvGammaRV MaxwellRV NonCentralChiSquareRV NonCentralFRV _gamma chi chisquare f gamma gengamma invgamma maxwell noncentral_chisquare noncentral_f standard_gamma",
     "multivariate": "MatrixNormalRV MvLaplaceRV MvNormalRV MvStudentTRV matrix_normal multivariate_laplace multivariate_normal multivariate_t",
     "op": "RandomVariable",
     "permutations": "ChoiceWithoutReplacement PermutationRV choice permutation permuted shuffle",
     "portable": "PortableGenerator",
-    "positive": "ExponentialRV HalfCauchyRV HalfNormalRV LogNormalRV ParetoRV WaldRV WeibullRV exponential halfcauchy halfnormal inverse_gaussian lognormal pareto standard_exponential wald weibull",
+    "positive": "ExponentialRV GompertzRV HalfCauchyRV HalfNormalRV HalfStudentTRV LevyRV LogLogisticRV LogNormalRV ParetoRV RayleighRV WaldRV WeibullRV exponential fisk gompertz half_student_t halfcauchy halfnormal inverse_gaussian levy log_logistic lognormal pareto rayleigh standard_exponential wald weibull",
     "seeding": "DefaultGeneratorMakerOp FoldIn Spawn default_rng portable_rng",
     "size": "normalize_size_param",
+    "skewed": "AsymmetricLaplaceRV ExponNormRV JohnsonSURV MoyalRV SkewNormalRV asymmetric_laplace exponnorm johnsonsu laplace_asymmetric moyal skewnorm",
     "states": "GeneratorInState GeneratorState",
     "stream": "RandomStream rng shared_rng",
     "types": "PortableGeneratorType RandomGeneratorConstant RandomGeneratorSharedVariable RandomGeneratorType RandomGeneratorVariable RandomType portable_generator_type random_generator_type",

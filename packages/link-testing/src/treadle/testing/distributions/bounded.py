@@ -3,9 +3,44 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import stats
+from scipy import special, stats
 
 from treadle.testing.distributions.record import Distribution
+
+
+class Kumaraswamy:
+    """Kumaraswamy's distribution, which SciPy has not."""
+
+    def __init__(self, a: float, b: float) -> None:
+        self.a, self.b = a, b
+
+    def cdf(self, x: np.ndarray) -> np.ndarray:
+        """Return the distribution function."""
+        result: np.ndarray = 1 - (1 - x**self.a) ** self.b
+        return result
+
+    def pdf(self, x: np.ndarray) -> np.ndarray:
+        """Return the density."""
+        result: np.ndarray = self.a * self.b * x ** (self.a - 1) * (1 - x**self.a) ** (self.b - 1)
+        return result
+
+
+class LogitNormal:
+    """The logit-normal distribution, which SciPy has not."""
+
+    def __init__(self, mu: float, sigma: float) -> None:
+        self.normal = stats.norm(mu, sigma)
+
+    def cdf(self, x: np.ndarray) -> np.ndarray:
+        """Return the distribution function."""
+        result: np.ndarray = self.normal.cdf(special.logit(x))
+        return result
+
+    def pdf(self, x: np.ndarray) -> np.ndarray:
+        """Return the density."""
+        result: np.ndarray = self.normal.pdf(special.logit(x)) / (x * (1 - x))
+        return result
+
 
 DISTRIBUTIONS = [
     Distribution(
@@ -56,5 +91,40 @@ DISTRIBUTIONS = [
         extremes=[((0.0, 0.0), lambda x: bool((np.abs(x) <= np.pi).all()))],
         invalid=[((0.0, -1.0), "kappa < 0")],
         smooth=(0, 1),
+    ),
+    Distribution("arcsine", [(1.0, 2.0)], stats.arcsine),
+    Distribution(
+        "kumaraswamy",
+        [(2.5, 1.5), (0.2, 30.0)],
+        Kumaraswamy,
+        extremes=[((1e-3, 1.0), lambda x: bool(((x >= 0) & (x <= 1)).all()))],
+        invalid=[((1.0, 0.0), "b <= 0")],
+        smooth=(0, 1),
+    ),
+    Distribution("logit_normal", [(0.5, 1.5)], LogitNormal, smooth=(0, 1)),
+    Distribution(
+        "loguniform",
+        [(1e-3, 1e5, 0.0, 1.0)],
+        stats.loguniform,
+        extremes=[((2.0, 2.0, 0.0, 1.0), lambda x: bool((x == 2.0).all()))],
+        smooth=(0, 1, 2, 3),
+    ),
+    Distribution(
+        "power",
+        [(2.5,), (0.1,)],
+        stats.powerlaw,
+        numpy=lambda rng, a, size: rng.power(a, size),
+        smooth=(0,),
+    ),
+    Distribution(
+        "truncnorm",
+        [(-0.5, 1.5, 1.0, 2.0), (6.0, 9.0, 0.0, 1.0), (-np.inf, np.inf, 0.0, 1.0), (-30.0, -20.0, 0.0, 1.0)],
+        stats.truncnorm,
+        extremes=[
+            ((1e6, np.inf, 0.0, 1.0), lambda x: bool(((x >= 1e6) & (x < 1e6 + 1e-4)).all()) and np.ptp(x) > 1e-7),
+            ((3.0, 3.0, 0.0, 1.0), lambda x: bool((x == 3.0).all())),
+        ],
+        invalid=[((1.0, 0.0, 0.0, 1.0), "a > b")],
+        smooth=(0, 1, 2, 3),
     ),
 ]

@@ -37,4 +37,27 @@ DISTRIBUTIONS = [
         invalid=[((-1.0, 1.0), "shape < 0")],
         smooth=(0, 1),
     ),
+    Distribution("chi", [(3.5, 1.0, 2.0)], stats.chi, invalid=[((0.0, 0.0, 1.0), "df <= 0")], smooth=(0, 1, 2)),
+    Distribution(
+        "f",
+        [(3.5, 7.5)],
+        stats.f,
+        numpy=lambda rng, dfnum, dfden, size: rng.f(dfnum, dfden, size),
+        extremes=[((1e8, 1e8), lambda x: bool(np.allclose(x, 1, 1e-3)))],
+        smooth=(0, 1),
+    ),
+    Distribution("maxwell", [(1.0, 2.0)], stats.maxwell, smooth=(0, 1)),
+    Distribution(
+        "noncentral_chisquare",
+        [(3.5, 2.0), (0.5, 2.0)],
+        stats.ncx2,
+        numpy=lambda rng, df, nonc, size: rng.noncentral_chisquare(df, nonc, size),
+        extremes=[((3.0, 0.0), lambda x: bool((x > 0).all()))],
+    ),
+    Distribution(
+        "noncentral_f",
+        [(3.5, 7.5, 2.0)],
+        stats.ncf,
+        numpy=lambda rng, dfnum, dfden, nonc, size: rng.noncentral_f(dfnum, dfden, nonc, size),
+    ),
 ]

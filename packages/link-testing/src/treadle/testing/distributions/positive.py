@@ -7,6 +7,25 @@ from scipy import stats
 
 from treadle.testing.distributions.record import Distribution
 
+
+class HalfStudentT:
+    """The half Student's t distribution, which SciPy has not."""
+
+    def __init__(self, df: float, loc: float, scale: float) -> None:
+        self.whole = stats.t(df, loc, scale)
+        self.loc = loc
+
+    def cdf(self, x: np.ndarray) -> np.ndarray:
+        """Return the distribution function."""
+        result: np.ndarray = self.whole.cdf(x) - self.whole.cdf(2 * self.loc - x)
+        return result
+
+    def pdf(self, x: np.ndarray) -> np.ndarray:
+        """Return the density."""
+        result: np.ndarray = 2 * self.whole.pdf(x)
+        return result
+
+
 DISTRIBUTIONS = [
     Distribution(
         "exponential",
@@ -65,6 +84,27 @@ DISTRIBUTIONS = [
         stats.weibull_min,
         numpy=lambda rng, shape, size: rng.weibull(shape, size),
         extremes=[((0.0,), lambda x: bool((x == 0.0).all())), ((1e300,), lambda x: bool((x == 1.0).all()))],
+        smooth=(0,),
+    ),
+    Distribution("fisk", [(1.5, 1.0, 2.0)], stats.fisk, smooth=(0, 1, 2)),
+    Distribution(
+        "gompertz",
+        [(1.5, 1.0, 2.0), (1e-8, 0.0, 1.0)],
+        stats.gompertz,
+        smooth=(0, 1, 2),
+    ),
+    Distribution(
+        "half_student_t",
+        [(3.5, 0.0, 2.0)],
+        HalfStudentT,
+        smooth=(0, 2),
+    ),
+    Distribution("levy", [(1.0, 2.0)], stats.levy, smooth=(0, 1)),
+    Distribution(
+        "rayleigh",
+        [(2.0,)],
+        lambda scale: stats.rayleigh(scale=scale),
+        numpy=lambda rng, scale, size: rng.rayleigh(scale, size),
         smooth=(0,),
     ),
 ]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from treadle.tensor.random.positive import *  # noqa: F403
     from treadle.tensor.random.seeding import *  # noqa: F403
     from treadle.tensor.random.size import *  # noqa: F403
+    from treadle.tensor.random.skewed import *  # noqa: F403
     from treadle.tensor.random.states import *  # noqa: F403
     from treadle.tensor.random.stream import *  # noqa: F403
     from treadle.tensor.random.types import *  # noqa: F403

@@ -1,4 +1,4 @@
-"""The gamma distribution, and those of its powers."""
+"""The gamma distribution, and those that are made of it."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from treadle.tensor.errors import ArgumentError
-from treadle.tensor.random.conditions import nonnegative, positive
-from treadle.tensor.random.implicit import log_gamma_by_shape
+from treadle.tensor.random.conditions import in_double, nonnegative, positive
+from treadle.tensor.random.continuous import LocationScaleRV
+from treadle.tensor.random.implicit import beta_by_shape, log_gamma_by_shape
 from treadle.tensor.random.op import REQUIRED, RandomVariable
 from treadle.tensor.scalar.cast import switch
 from treadle.tensor.scalar.exponential import log
@@ -19,14 +20,24 @@ if TYPE_CHECKING:
     from treadle.tensor.random.methods import Generator, Operand, Size
 
 __all__ = [
+    "FRV",
+    "ChiRV",
     "GammaRV",
     "GenGammaRV",
     "InvGammaRV",
+    "MaxwellRV",
+    "NonCentralChiSquareRV",
+    "NonCentralFRV",
     "_gamma",
+    "chi",
     "chisquare",
+    "f",
     "gamma",
     "gengamma",
     "invgamma",
+    "maxwell",
+    "noncentral_chisquare",
+    "noncentral_f",
     "standard_gamma",
 ]
 
@@ -113,9 +124,112 @@ class GenGammaRV(RandomVariable):
 
 # Draws of this shape and above are not 0, in float32 either.
 _SMALL = 0.4
+
+
+class ChiRV(LocationScaleRV):
+    """The chi distribution: of the root of a sum of `df` squares of standard normal numbers; no integer is needed.
+
+    It is that of `scipy.stats.chi`. From NumPy's generators by ``Generator.chisquare``, as in SciPy.
+    """
+
+    name = "chi"
+    signature = "(),(),()->()"
+    parameters: ClassVar = {"df": REQUIRED, "loc": 0.0, "scale": 1.0}
+    _print_name = ("Chi", "\\operatorname{Chi}")
+
+    def standard(self, rng: Generator, df: Operand, *, size: Size) -> Operand:
+        """Draw with loc 0 and scale 1."""
+        return np.sqrt(rng.chisquare(df, size))
+
+    def by_shapes(self, z: Operand, df: Operand) -> Sequence[Operand]:
+        """Return the derivative of sqrt(2 g)."""
+        return [switch(z > 0, z * log_gamma_by_shape(df / 2, log(z * z / 2)) / 4, 0.0)]
+
+
+class MaxwellRV(LocationScaleRV):
+    """Maxwell's distribution: of the length of a vector of three standard normal numbers.
+
+    It is that of `scipy.stats.maxwell`. From NumPy's generators by ``Generator.chisquare``, as in SciPy.
+    """
+
+    name = "maxwell"
+    _print_name = ("Maxwell", "\\operatorname{Maxwell}")
+
+    def standard(self, rng: Generator, *, size: Size) -> Operand:
+        """Draw with loc 0 and scale 1."""
+        return np.sqrt(rng.chisquare(3.0, size))
+
+
+class NonCentralChiSquareRV(RandomVariable):
+    """The noncentral chi-squared distribution: of a sum of `df` squares of normal numbers.
+
+    Their standard deviations are 1, and the squares of their means add up to `nonc` (0 or more). From NumPy's
+    generators by ``Generator.noncentral_chisquare``. It has no derivatives.
+    """
+
+    name = "noncentral_chisquare"
+    signature = "(),()->()"
+    dtype = "floatX"
+    parameters: ClassVar = {"df": REQUIRED, "nonc": REQUIRED}
+    _print_name = ("NoncentralChiSquared", "\\operatorname{NoncentralChiSquared}")
+
+    def definition(self, rng: Generator, df: Operand, nonc: Operand, *, size: Size) -> Operand:
+        """Draw."""
+        return rng.noncentral_chisquare(df, nonc, size)
+
+
+class FRV(RandomVariable):
+    """The F distribution: of the ratio of two chi-squared numbers, each over its degrees of freedom (above 0).
+
+    From NumPy's generators by ``Generator.f``. Derivatives are implicit.
+    """
+
+    name = "f"
+    signature = "(),()->()"
+    dtype = "floatX"
+    parameters: ClassVar = {"dfnum": REQUIRED, "dfden": REQUIRED}
+    _print_name = ("F", "\\operatorname{F}")
+
+    def definition(self, rng: Generator, dfnum: Operand, dfden: Operand, *, size: Size) -> Operand:
+        """Draw."""
+        return rng.f(dfnum, dfden, size)
+
+    def derivatives(self, draw: Operand, cotangent: Operand, dfnum: Operand, dfden: Operand) -> Sequence[Operand]:
+        """Return those of w dfden / ((1 - w) dfnum), where w has the beta distribution."""
+        a, b = in_double(dfnum) / 2, in_double(dfden) / 2
+        w, rest = a * draw / (a * draw + b), b / (a * draw + b)
+        by_a = beta_by_shape(a, b, w, rest) / (w * rest) - 1 / a
+        by_b = 1 / b - beta_by_shape(b, a, rest, w) / (w * rest)
+        half = 0.5 * cotangent * draw
+        return [switch(draw > 0, half * by_a, 0.0), switch(draw > 0, half * by_b, 0.0)]
+
+
+class NonCentralFRV(RandomVariable):
+    """The noncentral F distribution: of the ratio of a noncentral chi-squared number and a chi-squared one.
+
+    Each is divided by its degrees of freedom. From NumPy's generators by ``Generator.noncentral_f``. It has no
+    derivatives.
+    """
+
+    name = "noncentral_f"
+    signature = "(),(),()->()"
+    dtype = "floatX"
+    parameters: ClassVar = {"dfnum": REQUIRED, "dfden": REQUIRED, "nonc": REQUIRED}
+    _print_name = ("NoncentralF", "\\operatorname{NoncentralF}")
+
+    def definition(self, rng: Generator, dfnum: Operand, dfden: Operand, nonc: Operand, *, size: Size) -> Operand:
+        """Draw."""
+        return rng.noncentral_f(dfnum, dfden, nonc, size)
+
+
 _gamma = GammaRV()
+chi = ChiRV()
+f = FRV()
 gengamma = GenGammaRV()
 invgamma = InvGammaRV()
+maxwell = MaxwellRV()
+noncentral_chisquare = NonCentralChiSquareRV()
+noncentral_f = NonCentralFRV()
 
 
 def gamma(shape: Operand, rate: Operand | None = None, scale: Operand | None = None, **options: Operand) -> Operand:

@@ -48,7 +48,7 @@ def beta_by_shape(a: Operand, b: Operand, x: Operand, y: Operand) -> Operand:
     return switch((x > 0) & (y > 0), switch(x < 1e-30, near, implicit), 0.0)
 
 
-# Degrees of freedom from which a normal number's expansion is more accurate than a difference, for numbers up to a size.
+# From these degrees of freedom on, an expansion for numbers that are not far out is more accurate than a difference.
 _MANY = 300.0
 
 

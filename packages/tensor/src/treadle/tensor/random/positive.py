@@ -8,10 +8,11 @@ import numpy as np
 
 from treadle.tensor.random.conditions import nonnegative, positive
 from treadle.tensor.random.continuous import LocationScaleRV
+from treadle.tensor.random.implicit import t_by_df
 from treadle.tensor.random.op import REQUIRED, RandomVariable
 from treadle.tensor.scalar.cast import switch
 from treadle.tensor.scalar.error_functions import inverse_mills_ratio
-from treadle.tensor.scalar.exponential import log, sqrt
+from treadle.tensor.scalar.exponential import expm1, log, sqrt
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,18 +21,29 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ExponentialRV",
+    "GompertzRV",
     "HalfCauchyRV",
     "HalfNormalRV",
+    "HalfStudentTRV",
+    "LevyRV",
+    "LogLogisticRV",
     "LogNormalRV",
     "ParetoRV",
+    "RayleighRV",
     "WaldRV",
     "WeibullRV",
     "exponential",
+    "fisk",
+    "gompertz",
+    "half_student_t",
     "halfcauchy",
     "halfnormal",
     "inverse_gaussian",
+    "levy",
+    "log_logistic",
     "lognormal",
     "pareto",
+    "rayleigh",
     "standard_exponential",
     "wald",
     "weibull",
@@ -177,11 +189,112 @@ class WeibullRV(RandomVariable):
         return [switch(draw > 0, -cotangent * draw * log(draw) / shape, 0.0)]
 
 
+class RayleighRV(RandomVariable):
+    """Rayleigh's distribution: of the length of a vector of two normal numbers of standard deviation `scale`.
+
+    From NumPy's generators by ``Generator.rayleigh``.
+    """
+
+    name = "rayleigh"
+    signature = "()->()"
+    dtype = "floatX"
+    parameters: ClassVar = {"scale": 1.0}
+    _print_name = ("Rayleigh", "\\operatorname{Rayleigh}")
+
+    def definition(self, rng: Generator, scale: Operand, *, size: Size) -> Operand:
+        """Draw."""
+        return rng.rayleigh(scale, size)
+
+    def derivatives(self, draw: Operand, cotangent: Operand, scale: Operand) -> Sequence[Operand]:
+        """Return that of scale * r."""
+        return [cotangent * draw / scale]
+
+
+class HalfStudentTRV(LocationScaleRV):
+    """The half Student's t distribution: of loc + abs(t), where t has Student's t distribution of that scale.
+
+    From NumPy's generators by ``Generator.standard_t``. The derivative by `df` is implicit.
+    """
+
+    name = "half_student_t"
+    signature = "(),(),()->()"
+    parameters: ClassVar = {"df": REQUIRED, "loc": 0.0, "scale": 1.0}
+    _print_name = ("HalfStudentT", "\\operatorname{HalfStudentT}")
+
+    def standard(self, rng: Generator, df: Operand, *, size: Size) -> Operand:
+        """Draw with loc 0 and scale 1."""
+        return np.abs(rng.standard_t(df, size))
+
+    def by_shapes(self, z: Operand, df: Operand) -> Sequence[Operand]:
+        """Return the derivative by the degrees of freedom."""
+        return [t_by_df(z, df)]
+
+
+class LevyRV(LocationScaleRV):
+    """Lévy's distribution: of n**-2, where n is standard normal.
+
+    It is that of `scipy.stats.levy`. From NumPy's generators by ``Generator.standard_normal``.
+    """
+
+    name = "levy"
+    _print_name = ("Levy", "\\operatorname{Levy}")
+
+    def standard(self, rng: Generator, *, size: Size) -> Operand:
+        """Draw with loc 0 and scale 1."""
+        n = rng.standard_normal(size)
+        return 1 / (n * n)
+
+
+class GompertzRV(LocationScaleRV):
+    """Gompertz's distribution: of log(1 + e / c), where e has the exponential distribution; `c` is above 0.
+
+    It is that of `scipy.stats.gompertz`. From NumPy's generators by ``Generator.standard_exponential``.
+    """
+
+    name = "gompertz"
+    signature = "(),(),()->()"
+    parameters: ClassVar = {"c": REQUIRED, "loc": 0.0, "scale": 1.0}
+    _print_name = ("Gompertz", "\\operatorname{Gompertz}")
+
+    def standard(self, rng: Generator, c: Operand, *, size: Size) -> Operand:
+        """Draw with loc 0 and scale 1."""
+        return np.log1p(rng.standard_exponential(size) / positive(c, "c"))
+
+    def by_shapes(self, z: Operand, c: Operand) -> Sequence[Operand]:
+        """Return that of log(1 + e / c)."""
+        return [expm1(-z) / c]
+
+
+class LogLogisticRV(LocationScaleRV):
+    """The log-logistic distribution, Fisk's: of exp(n / c), where n is logistic; `c` is above 0.
+
+    It is that of `scipy.stats.fisk`. From NumPy's generators by ``Generator.logistic``.
+    """
+
+    name = "fisk"
+    signature = "(),(),()->()"
+    parameters: ClassVar = {"c": REQUIRED, "loc": 0.0, "scale": 1.0}
+    _print_name = ("LogLogistic", "\\operatorname{LogLogistic}")
+
+    def standard(self, rng: Generator, c: Operand, *, size: Size) -> Operand:
+        """Draw with loc 0 and scale 1."""
+        return np.exp(rng.logistic(0.0, 1.0, size) / positive(c, "c"))
+
+    def by_shapes(self, z: Operand, c: Operand) -> Sequence[Operand]:
+        """Return that of exp(n / c)."""
+        return [switch(z > 0, -z * log(z) / c, 0.0)]
+
+
 exponential = ExponentialRV()
+fisk = log_logistic = LogLogisticRV()
+gompertz = GompertzRV()
+half_student_t = HalfStudentTRV()
 halfcauchy = HalfCauchyRV()
 halfnormal = HalfNormalRV()
+levy = LevyRV()
 lognormal = LogNormalRV()
 pareto = ParetoRV()
+rayleigh = RayleighRV()
 wald = inverse_gaussian = WaldRV()
 weibull = WeibullRV()
 
