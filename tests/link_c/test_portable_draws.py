@@ -12,7 +12,7 @@ from treadle.compile import function
 from treadle.link.c.runtime import Library
 from treadle.link.c.runtime.core import HEADERS, TYPES
 from treadle.link.c.toolchain import Toolchain, find_toolchain
-from treadle.tensor import PortableDraws, as_tensor_variable, scalar, vector
+from treadle.tensor import PortableDraws, as_tensor_variable, scalar, tensor, vector
 from treadle.tensor.random.philox import State
 from treadle.tensor.random.samplers import SAMPLERS
 
@@ -33,10 +33,10 @@ def plain() -> Draws:
     return lambda name, dtype, s, m: every(s, m)[PLAIN.index((name, dtype))]
 
 
-def reference(name: str, dtype: str, state: np.ndarray, n: int) -> np.ndarray:
+def reference(name: str, dtype: str, state: np.ndarray, n: int, *parameters: np.ndarray) -> np.ndarray:
     """Return what the definition gives."""
     key, stream, position = (int(word) % 2**64 for word in state)
-    made: np.ndarray = SAMPLERS[name].reference(State(key, stream, position), n, dtype)
+    made: np.ndarray = SAMPLERS[name].reference(State(key, stream, position), n, dtype, *parameters)
     return made
 
 
@@ -111,3 +111,64 @@ def test_draws_have_the_shape_of_the_batch() -> None:
     drawn = function([state], op(state, *(as_tensor_variable(n) for n in (2, 3, 5))), mode="C")
     given = np.array([KEY, STREAM, 1])
     assert_same(drawn(given), reference("standard_normal", "float64", given, 30).reshape(2, 3, 5))
+
+
+# For each sampler with parameters, some of every branch that its draws may take.
+PARAMETERS: dict[str, list[tuple[float, ...]]] = {
+    "integers": [(0, 10), (-5, 2**31), (-(2**63), 2**63 - 1), (0, 2**31 + 1), (7, 8), (0, 2**40 + 5)],
+    "standard_gamma": [(2.5,), (0.3,), (0.0,), (1e6,), (np.nan,), (np.inf,)],
+    "log_standard_gamma": [(2.5,), (1e-3,), (0.0,), (1e-30,), (np.nan,), (np.inf,)],
+    "poisson": [(3.5,), (0.0,), (9.99,), (10.0,), (50.0,), (1e12,)],
+    "binomial": [(10, 0.3), (1000, 0.7), (1000, 0.0), (0, 0.5), (50, 1.0), (10**6, 1e-3), (10**15, 0.37)],
+}
+GIVEN = [(name, dtype) for name in PARAMETERS for dtype in SAMPLERS[name].dtypes]
+
+
+def parameter(name: str, at: int, shape: tuple[int, ...] | None = None) -> list[np.ndarray]:
+    """Return one of a sampler's parameters; for a shape, all of them in turn."""
+    columns = zip(*PARAMETERS[name], strict=True)
+    made = [np.array(column, dtype) for column, dtype in zip(columns, SAMPLERS[name].parameters, strict=True)]
+    return [column[at] for column in made] if shape is None else [np.resize(column, shape) for column in made]
+
+
+@pytest.mark.parametrize(("name", "dtype"), GIVEN)
+def test_draws_with_parameters_are_those_of_the_definition(name: str, dtype: str) -> None:
+    state, n, m = vector("state", dtype="int64", shape=(3,)), scalar("n", dtype="int64"), scalar("m", dtype="int64")
+    tensors = [
+        [tensor(dtype=d, shape=shape) for d in SAMPLERS[name].parameters] for shape in ((), (None, None), (None, 1))
+    ]
+    op = PortableDraws(name, dtype, 2)
+    draw = [function([state, n, m, *given], op(state, n, m, *given), mode="C") for given in tensors]
+    for position in (0, 2**32 - 3, -2):
+        at = np.array([KEY, STREAM, position])
+        for rows, columns in ((0, 3), (1, 1), (7, 1), (3, 5), (33, 40)):
+            count = rows * columns
+            for k in range(len(PARAMETERS[name])):
+                one = parameter(name, k)
+                same(
+                    draw[0](at, rows, columns, *one),
+                    reference(name, dtype, at, count, *(np.full(count, x) for x in one)),
+                )
+            each = parameter(name, 0, (rows, columns))
+            same(draw[1](at, rows, columns, *each), reference(name, dtype, at, count, *(x.reshape(-1) for x in each)))
+            turned = [np.asfortranarray(x) for x in each]
+            np.testing.assert_array_equal(draw[1](at, rows, columns, *turned), draw[1](at, rows, columns, *each))
+            by_row = parameter(name, 0, (rows, 1))
+            repeated = (np.repeat(x.reshape(-1), columns) for x in by_row)
+            same(draw[2](at, rows, columns, *by_row), reference(name, dtype, at, count, *repeated))
+
+
+def same(got: np.ndarray, expected: np.ndarray) -> None:
+    """Compare draws with those of the definition: differences of small gammas may be larger."""
+    assert got.dtype == expected.dtype
+    if got.dtype.kind == "f":
+        np.testing.assert_allclose(got.ravel(), expected, rtol=1e4 * np.finfo(got.dtype).eps, atol=1e-12)
+    else:
+        np.testing.assert_array_equal(got.ravel(), expected)
+
+
+def test_parameters_that_do_not_broadcast_are_refused() -> None:
+    state, n, mean = vector("state", dtype="int64", shape=(3,)), scalar("n", dtype="int64"), vector("mean")
+    draw = function([state, n, mean], PortableDraws("poisson", "int64", 1)(state, n, mean), mode="C")
+    with pytest.raises(ValueError, match=r"fit together|broadcast"):
+        draw(np.array([KEY, STREAM, 0]), 4, np.ones(3))

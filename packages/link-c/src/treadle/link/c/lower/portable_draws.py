@@ -16,10 +16,13 @@ if TYPE_CHECKING:
 @TABLE.register(PortableDraws)
 def portable_draws(op: PortableDraws, node: TensorNode, unit: Unit) -> None:
     """Write the draws."""
-    state, lengths, _parameters = op.parts(node.inputs)
-    kind, given, o = ctype(node.outputs[0]), unit.slot(state), unit.owns(node.outputs[0])
+    state, lengths, parameters = op.parts(node.inputs)
+    kind, origin, o = ctype(node.outputs[0]), unit.slot(state), unit.owns(node.outputs[0])
     for d, n in enumerate(lengths):
         unit.line(f"v[{o}].n[{d}] = {unit.integer(n)};")
         unit.call(f"v[{o}].n[{d}] < 0 ? TR_LENGTH : 0")
     unit.call(f"tr_alloc(v + {o}, {op.ndim}, {kind.size})")
-    unit.call(f"tr_draw(v + {o}, {op.ndim}, {kind.size}, v + {given}, tr_draw_{op.sampler}_{kind.short})")
+    given = unit.table("int", [number for p in parameters for number in (unit.slot(p), p.type.ndim)] or [0])
+    unit.ask_operands(len(parameters))
+    kernel = f"tr_draw_{op.sampler}_{kind.short}"
+    unit.call(f"tr_draw(v, {o}, {op.ndim}, {kind.size}, {origin}, {given}, {len(parameters)}, {kernel})")

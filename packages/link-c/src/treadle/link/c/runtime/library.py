@@ -18,6 +18,7 @@ from treadle.link.c.runtime.indexing import INDEXING, adding, adding_points, pla
 from treadle.link.c.runtime.matrices import MATRICES
 from treadle.link.c.runtime.normalization import NORMALIZATION, normalizer
 from treadle.link.c.runtime.portable_draws import PORTABLE_DRAWS, PORTABLE_SAMPLERS, portable_kernel
+from treadle.link.c.runtime.portable_rejection import PORTABLE_REJECTION, REJECTIONS, rejection_kernel
 from treadle.link.c.runtime.product import PRODUCT, accumulated, matmul
 from treadle.link.c.runtime.reduction import DRIVER, KINDS, arg_reducer, reducer
 from treadle.link.c.runtime.scalars import scalar_helpers
@@ -57,8 +58,8 @@ class Library:
     def __init__(self, simd: frozenset[str], portable: bool = False, threads: int = 0) -> None:
         texts: dict[str, str] = {
             **CORE, **CONVOLUTION, **FOURIER, **GAMMA_FUNCTIONS, **scalar_helpers(), **DRIVER, **FUSED, **GENERATORS,
-            **PRODUCT, **INDEXING, **MATRICES, **NORMALIZATION, **PORTABLE_DRAWS, **SEARCHING, **SHAPES, **SORTING,
-            **SPECIAL, **USERS,
+            **PRODUCT, **INDEXING, **MATRICES, **NORMALIZATION, **PORTABLE_DRAWS, **PORTABLE_REJECTION, **SEARCHING,
+            **SHAPES, **SORTING, **SPECIAL, **USERS,
             "tr_f64s tr_f32s": VECTOR_TYPES,
         }  # fmt: skip
         if threads:
@@ -74,6 +75,7 @@ class Library:
             **{f"tr_v_{f}": partial(gamma_block, f) for f in GAMMA_BLOCKS},
             **{f"tr_scan_{kind}": partial(accumulation, kind) for kind in ACCUMULATIONS},
             **{f"tr_draw_{sampler}": partial(portable_kernel, sampler) for sampler in PORTABLE_SAMPLERS},
+            **{f"tr_draw_{sampler}": partial(rejection_kernel, sampler) for sampler in REJECTIONS},
             "tr_recur": recurrence,
             "tr_key": key_of,
             "tr_back": back_from_key,

@@ -38,6 +38,7 @@ _WIDE = f"""\
 typedef uint64_t tr_u64s __attribute__((vector_size(TR_BYTES)));
 typedef uint32_t tr_u32s __attribute__((vector_size(TR_BYTES)));
 typedef int32_t tr_i32s __attribute__((vector_size(TR_BYTES)));
+typedef int64_t tr_i64s __attribute__((vector_size(TR_BYTES)));
 typedef struct {{ tr_u64s low, high; }} tr_two;
 {_shuffles()}\
 #ifdef __clang__
@@ -71,8 +72,12 @@ typedef int tr_v4si __attribute__((vector_size(16)));
 _STREAM = """\
 #define TR_M0 UINT64_C(0xd2511f53)
 #define TR_M1 UINT64_C(0xcd9e8d57)
+/* A parameter, of 8 bytes an element, broadcast: as many lengths and strides as it takes, the last dimension first. */
+typedef struct { const char *p; int nd; int64_t n[TR_ND], s[TR_ND]; } tr_parameter;
 /* What a kernel's draws depend on; base: where the elements that are drawn begin; count: how many there are. */
-typedef struct { uint64_t keys[10][2], stream, position; char *base; int64_t count; } tr_stream;
+typedef struct {
+  uint64_t keys[10][2], stream, position; char *base; int64_t count; tr_parameter given[TR_OPS];
+} tr_stream;
 static void tr_open(tr_stream *g, const tr_var *state, tr_var *o, int nd) {
   int64_t word[3];
   for (int k = 0; k < 3; k++) word[k] = *(const int64_t *)(state->p + k * state->s[0]);
@@ -243,24 +248,24 @@ TR_PART void tr_root_$short(tr_${short}s *x) {
 """
 
 
-def _polynomial(coefficients: str, suffix: str) -> str:
-    """Return the polynomial in z of ascending coefficients."""
+def polynomial(x: str, coefficients: str, suffix: str = "") -> str:
+    """Return the polynomial in x of ascending coefficients."""
     first, *rest = coefficients.split()
-    return f"({first}{suffix} + z * {_polynomial(' '.join(rest), suffix)})" if rest else first + suffix
+    return f"({first}{suffix} + {x} * {polynomial(x, ' '.join(rest), suffix)})" if rest else first + suffix
 
 
 def _math(**values: str) -> str:
     """Return the text of logarithm, sine and cosine, and square root."""
     for name in ("log", "sin", "cos"):
-        values[name] = _polynomial(values[name], values["suffix"])
+        values[name] = polynomial("z", values[name], values["suffix"])
     return Template(_MATH).substitute(values)
 
 
 _FUNCTIONS = {
     "f64": _math(
         short="f64", T="double", U="tr_u64s", Bits="uint64_t", suffix="", top="63", digits="52",
-        start="UINT64_C(0x3be6a09e667f3bcd)", root="UINT64_C(0x3fe6a09e667f3bcd)", fraction="UINT64_C(0xfffffffffffff)",
-        whole="UINT64_C(0x4330000000000000)", offset="(0x1p52 + 64)", ln2="0x1.62e42fefa2p-1",
+        start="UINT64_C(0x6a09e667f3bcd)", root="UINT64_C(0x3fe6a09e667f3bcd)", fraction="UINT64_C(0xfffffffffffff)",
+        whole="UINT64_C(0x4330000000000000)", offset="(0x1p52 + 1022)", ln2="0x1.62e42fefa2p-1",
         ln2_rest="0x1.9ef35793c7673p-41", quarters="0x1.45f306dc9c883p-1", magic="0x1.8p52",
         quarter="0x1.921fb54442d18p+0", quarter_rest="0x1.1a62633145c07p-54",
         log="0x1.5555555555558p-1 0x1.9999999995273p-2 0x1.2492492dfd86cp-2 0x1.c71c62d5e53e0p-3 0x1.7462b91b8df65p-3 "
@@ -272,8 +277,8 @@ _FUNCTIONS = {
     ),
     "f32": _math(
         short="f32", T="float", U="tr_u32s", Bits="uint32_t", suffix="f", top="31", digits="23",
-        start="UINT32_C(0x1f3504f3)", root="UINT32_C(0x3f3504f3)", fraction="UINT32_C(0x7fffff)",
-        whole="UINT32_C(0x4b000000)", offset="(0x1p23f + 64)", ln2="0x1.62e4p-1f", ln2_rest="0x1.7f7d1cp-20f",
+        start="UINT32_C(0x3504f3)", root="UINT32_C(0x3f3504f3)", fraction="UINT32_C(0x7fffff)",
+        whole="UINT32_C(0x4b000000)", offset="(0x1p23f + 126)", ln2="0x1.62e4p-1f", ln2_rest="0x1.7f7d1cp-20f",
         quarters="0x1.45f306p-1f", magic="0x1.8p23f", quarter="0x1.921f8p+0f", quarter_rest="0x1.aa2216p-19f",
         log="0x1.55555cp-1 0x1.997c22p-2 0x1.2ee8c8p-2", sin="-0x1.555552p-3 0x1.110c26p-7 -0x1.9ac856p-13",
         cos="0x1.555554p-5 -0x1.6c12d0p-10 0x1.9bd786p-16",
@@ -317,7 +322,7 @@ _MAKERS = {
 PORTABLE_SAMPLERS = tuple(_MAKERS)
 
 PORTABLE_DRAWS = {
-    "tr_u64s tr_u32s tr_i32s tr_two": f"/* tr_f64s */\n{_WIDE}",
+    "tr_u64s tr_u32s tr_i32s tr_i64s tr_two": f"/* tr_f64s */\n{_WIDE}",
     "tr_stream tr_open": _STREAM,
     "tr_philox tr_philox_any tr_rounds tr_together": f"/* tr_u64s */\n{_PHILOX}",
     "tr_joined tr_halves tr_woven": _PAIRS,
@@ -330,16 +335,60 @@ PORTABLE_DRAWS = {
         for short, text in texts.items()
         if "tr_rounded" not in text
     },
-    # Draws that depend on no parameters, in steps.
     "tr_draw": f"""\
-static int tr_draw(tr_var *o, int nd, int64_t size, const tr_var *state, tr_kernel k) {{
+static int tr_draw(tr_var *v, int at, int nd, int64_t size, int state, const int *given, int count, tr_kernel k) {{
+  tr_var *o = v + at;
   tr_stream g;
-  tr_open(&g, state, o, nd);
+  tr_open(&g, v + state, o, nd);
+  for (int i = 0; i < count; i++) {{
+    const tr_var *x = v + given[2 * i];
+    const int more = nd - given[2 * i + 1];
+    tr_parameter *to = g.given + i;
+    to->p = x->p;
+    to->nd = 0;
+    for (int d = nd - 1; d >= 0; d--) {{
+      const int64_t n = d < more ? 1 : x->n[d - more], s = d < more ? 0 : x->s[d - more];
+      if (n != 1 && n != o->n[d]) return TR_SHAPE;
+      if (o->n[d] == 1) continue;
+      if (to->nd && s == to->s[to->nd - 1] * to->n[to->nd - 1]) {{ to->n[to->nd - 1] *= o->n[d]; continue; }}
+      to->n[to->nd] = o->n[d];
+      to->s[to->nd++] = s;
+    }}
+  }}
   const int64_t steps = (g.count + {STEP - 1}) / {STEP};
   char *p[TR_OPS] = {{o->p, (char *)&g}};
   int64_t st[1][TR_OPS] = {{{{size * {STEP}}}}};
   return tr_iterate(2, 1, &steps, p, st, k);
 }}
+""",
+    # Writes m elements of a parameter, from one of the batch on, and fills up with the last; says if they are all one.
+    "tr_fill": """\
+static int tr_fill(const tr_stream *g, int k, int64_t at, int64_t m, int64_t room, uint64_t *to) {
+  const tr_parameter *x = g->given + k;
+  const int fixed = x->nd == 0 || (x->nd == 1 && x->s[0] == 0);
+  const char *p = x->p;
+  int64_t i[TR_ND], j = 0;
+  if (fixed) m = 1;
+  else for (int d = 0; d < x->nd; d++) {
+    i[d] = at % x->n[d];
+    at /= x->n[d];
+    p += i[d] * x->s[d];
+  }
+  if (fixed) to[j++] = *(const uint64_t *)p;
+  while (j < m) {
+    const int64_t run = x->n[0] - i[0] < m - j ? x->n[0] - i[0] : m - j, s = x->s[0];
+    for (int64_t e = 0; e < run; e++, p += s) to[j + e] = *(const uint64_t *)p;
+    j += run;
+    i[0] += run;
+    for (int d = 0; d < x->nd && i[d] == x->n[d]; d++) {
+      p -= i[d] * x->s[d];
+      i[d] = 0;
+      if (d + 1 < x->nd) { i[d + 1]++; p += x->s[d + 1]; }
+    }
+  }
+  for (; j < room; j++) to[j] = to[m - 1];
+  return fixed;
+}
 """,
 }
 

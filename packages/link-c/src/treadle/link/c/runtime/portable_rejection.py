@@ -1,0 +1,365 @@
+"""C text of the portable draws that may be rejected, on vectors (`treadle.tensor.random.rejection` defines them).
+
+For each sampler, there are three functions, of numbers in the lanes of vectors:
+
+- ``tr_prepare_<sampler>(p, q)`` computes from parameters what all attempts need: once if they are single numbers;
+- ``tr_attempt_<sampler>(w, q, made, out)`` makes draws of four words of Philox; `out` is not 0 where one is rejected;
+- ``tr_finish_<sampler>(g, offset, p, made)`` changes accepted draws, of elements that follow each other.
+
+The first attempt is made for a batch of elements in order, and others for those of them that are left.
+"""
+
+from __future__ import annotations
+
+from string import Template
+from typing import TYPE_CHECKING, NamedTuple
+
+from treadle.link.c.runtime.portable_draws import STEP, polynomial
+
+if TYPE_CHECKING:
+    from treadle.link.c.dtypes import CType
+
+# Elements that are drawn together: attempts after the first fill vectors with those rejected among them.
+BATCH = 512
+
+_MATH = """\
+/* log(1 + x), from the logarithm of the sum as it is rounded, and from what rounding took. */
+TR_PART tr_f64s tr_log1p(tr_f64s x) {
+  const tr_f64s u = 1 + x;
+  return tr_log_f64(u) + (x - (u - 1)) / u;
+}
+/* exp(x) of x below 709: a polynomial in what is left of the nearest multiple of log 2. */
+TR_PART tr_f64s tr_exp(tr_f64s x) {
+  const tr_f64s least = (tr_f64s){0} - 800;
+  const tr_f64s y = tr_pick(x < least, least, x), k = y * 0x1.71547652b82fep+0 + 0x1.8p52, n = k - 0x1.8p52;
+  const tr_f64s r = (y - n * 0x1.62e42fefa2p-1) - n * 0x1.9ef35793c7673p-41;
+  const tr_u64s power = (tr_u64s)k - UINT64_C(0x4338000000000000), half = ((power + 4096) >> 1) - 2048;
+  const tr_f64s e = 1 + (r + r * r * $exp);
+  return e * (tr_f64s)((half + 1023) << 52) * (tr_f64s)((power - half + 1023) << 52);
+}
+/* What Stirling's formula lacks to the logarithm of the gamma function of z >= 1. */
+TR_PART tr_f64s tr_stirling(tr_f64s x) {
+  const tr_f64s z = 1 / x;
+  return z * $above / $below;
+}
+TR_PART tr_f64s tr_gamma_shift(tr_f64s z, tr_f64s d) {
+  return (z + d - 0.5) * tr_log1p(d / z) - d + (tr_stirling(z + d) - tr_stirling(z));
+}
+"""
+_EXP = (
+    "0x1.0000000000001p-1 0x1.5555555555556p-3 0x1.5555555553d37p-5 0x1.11111111109a6p-7 0x1.6c16c1789d1d7p-10 "
+    "0x1.a01a01a7cebcdp-13 0x1.a019b8ca26fcfp-16 0x1.71de0d85293b8p-19 0x1.2891d4ffbb0f9p-22 0x1.af390ba7e6f47p-26"
+)
+_ABOVE = (
+    "0.083333333333626923 0.20956358390379048 0.30942812713265615 0.20627001145065293 0.064665274454646071 "
+    "0.0011341159307551370"
+)
+_BELOW = "1.0 2.5147630082335210 3.7464707694399467 2.5590678267768793 0.89131225194177403 0.075193744990632432"
+
+_LANES = """\
+/* x where m is all ones, y where it is 0. */
+#define tr_pick(m, x, y) ((tr_f64s)(((tr_u64s)(m) & (tr_u64s)(x)) | (~(tr_u64s)(m) & (tr_u64s)(y))))
+TR_PART uint64_t tr_some(tr_u64s x) {
+  uint64_t some = 0;
+  for (int l = 0; l < TR_BYTES / 8; l++) some |= x[l];
+  return some;
+}
+TR_PART tr_f64s tr_number(tr_u64s word) {
+  return (tr_f64s)((word & UINT64_C(0xffffffff)) | UINT64_C(0x4330000000000000)) - 0x1p52;
+}
+TR_PART void tr_floor(tr_f64s *x) {
+  double y[TR_BYTES / 8];
+  memcpy(y, x, sizeof y);
+#pragma omp simd
+  for (int l = 0; l < TR_BYTES / 8; l++) y[l] = floor(y[l]);
+  memcpy(x, y, sizeof y);
+}
+/* The first k at which the probabilities of 0 to k sum to more than u, or where k's own is negligible: that of k + 1 is
+   (above - k s) / (k + 1) odds times that of k. */
+TR_PART tr_u64s tr_first(tr_f64s u, tr_f64s p, tr_f64s above, double s, tr_f64s odds) {
+  tr_f64s total = p;
+  tr_u64s k = {0};
+  for (double step = 0;; step++) {
+    const tr_u64s later = (tr_u64s)(u >= total) & (tr_u64s)(p > 0x1p-60);
+    if (!tr_some(later)) return k;
+    k -= later;
+    p *= (above - step * s) / (step + 1) * odds;
+    total += p;
+  }
+}
+"""
+
+
+class Rejection(NamedTuple):
+    """The text of a sampler: how many parameters, how many numbers `prepare` computes, and the three functions."""
+
+    given: int
+    prepared: int
+    prepare: str
+    attempt: str
+    finish: str = ""
+
+
+_GAMMA = Rejection(
+    1,
+    3,
+    """\
+  const tr_f64s a = (tr_f64s)p[0], d = tr_pick(a < 1, a + 1, a) - 1.0 / 3.0;
+  tr_f64s root = 9 * d;
+  tr_root_f64(&root);
+  q[0] = d;
+  q[1] = root;
+  q[2] = $base;
+""",
+    """\
+  const tr_f64s d = q[0];
+  tr_f64s x = -2 * tr_log_f64(1 - tr_fraction_f64(tr_joined(w[0], w[1]))), sine, cosine;
+  tr_root_f64(&x);
+  tr_turn_f64(0x1.921fb54442d18p+2 * (tr_number(w[2]) * 0x1p-32), &sine, &cosine);
+  x *= cosine;
+  const tr_f64s t = x / q[1], cube = 3 * tr_log1p(t), v = t * (3 + t * (3 + t));
+  const tr_f64s most = tr_log_f64((tr_number(w[3]) + 0.5) * 0x1p-32);
+  *made = (tr_u64s)($made);
+  *out = (tr_u64s)(t <= -1) | (tr_u64s)(most > 0.5 * x * x + d * (cube - v));
+""",
+    """\
+  const tr_f64s a = (tr_f64s)p[0];
+  tr_u64s w[4];
+  if (!tr_some((tr_u64s)(a < 1))) return;
+  tr_philox(g, offset, 0, w);
+  const tr_f64s most = (tr_f64s)TR_ALL(UINT64_C(0x7fefffffffffffff));
+  const tr_f64s far = -tr_log_f64(1 - tr_fraction_f64(tr_joined(w[0], w[1]))) / a;
+  const tr_f64s boost = tr_pick(far > most, most, far), x = (tr_f64s)*made;
+  *made = (tr_u64s)tr_pick(a < 1, tr_pick(a == 0, $none, $boosted), x);
+""",
+)
+
+
+def _gamma(**values: str) -> Rejection:
+    texts = (Template(text).substitute(values) for text in _GAMMA[2:])
+    return Rejection(_GAMMA.given, _GAMMA.prepared, *texts)
+
+
+REJECTIONS = {
+    "integers": Rejection(
+        2,
+        2,
+        """\
+  q[0] = p[0];
+  q[1] = p[1] - p[0] - 1;
+""",
+        """\
+  const tr_u64s m = q[1], ones = TR_ALL(UINT64_C(0xffffffff)), narrow = (tr_u64s)(m < UINT64_C(0x80000000));
+  const tr_u64s width = (m & narrow) + 1, a = TR_TIMES(w[0], width), b = TR_TIMES(w[1], width) + (a >> 32);
+  tr_u64s rejected = narrow & (tr_u64s)((b & ones) == 0);
+  if (tr_some(rejected))
+    for (int l = 0; l < TR_BYTES / 8; l++)
+      if (rejected[l]) rejected[l] = -(uint64_t)((a[l] & ones[l]) < -width[l] % width[l]);
+  if (!tr_some(~narrow)) {
+    *made = q[0] + (b >> 32);
+    *out = rejected;
+    return;
+  }
+  tr_u64s mask = m;
+  for (int k = 1; k < 64; k *= 2) mask |= mask >> k;
+  mask &= tr_joined(w[0], w[1]);
+  *made = q[0] + ((b >> 32 & narrow) | (mask & ~narrow));
+  *out = rejected | (~narrow & (tr_u64s)(mask > m));
+""",
+    ),
+    "standard_gamma": _gamma(base="(tr_f64s){0}", made="d * (1 + v)", none="0 * a", boosted="x * tr_exp(-boost)"),
+    "log_standard_gamma": _gamma(
+        base="tr_pick(d <= 0x1.fffffffffffffp+1023, tr_log_f64(d), d)", made="q[2] + cube", none="-1 / (a * a)",
+        boosted="x - boost",
+    ),
+    "poisson": Rejection(
+        1,
+        6,
+        """\
+  const tr_f64s lam = (tr_f64s)p[0];
+  tr_f64s b = lam;
+  tr_root_f64(&b);
+  b = 0.931 + 2.53 * b;
+  q[0] = lam;
+  q[1] = b;
+  q[2] = -0.059 + 0.02483 * b;
+  q[3] = 0.9277 - 3.6224 / (b - 2);
+  q[4] = 1.1239 + 1.1328 / (b - 3.4);
+  q[5] = tr_exp(-lam);
+""",
+        """\
+  const tr_f64s lam = q[0], whole = tr_fraction_f64(tr_joined(w[0], w[1]));
+  const tr_u64s few = (tr_u64s)(lam < 10);
+  tr_u64s found = {0};
+  if (tr_some(few)) {
+    found = tr_first(tr_pick(few, whole, (tr_f64s){0} - 1), q[5], lam, 0, (tr_f64s){0} + 1);
+    if (!tr_some(~few)) {
+      *made = found;
+      *out = (tr_u64s){0};
+      return;
+    }
+  }
+  const tr_f64s u = whole - 0.5, v = tr_fraction_f64(tr_joined(w[2], w[3])), b = q[1], a = q[2];
+  const tr_f64s s = 0.5 - tr_pick(u < 0, -u, u);
+  tr_f64s k = (2 * a / s + b) * u + lam + 0.43;
+  tr_floor(&k);
+  *made = (found & few) | (~few & (tr_u64s)__builtin_convertvector(k, tr_i64s));
+  const tr_u64s slow = ~few & (tr_u64s)(v > 0) & ~((tr_u64s)(s >= 0.07) & (tr_u64s)(v <= q[3]));
+  const tr_u64s under = ~few & (tr_u64s)(k < 0);
+  *out = under;
+  if (!tr_some(slow & ~under)) return;
+  const tr_f64s y = (k + 1 - lam) / lam, log = tr_log1p(y);
+  const tr_f64s density = -lam * ((1 + y) * log - y) + log - 0.5 * tr_log_f64(0x1.921fb54442d18p+2 * (k + 1)) -
+                          tr_stirling(k + 1);
+  *out |= slow & (tr_u64s)(tr_log_f64(v * q[4] / (a / (s * s) + b)) > density);
+""",
+    ),
+    "binomial": Rejection(
+        2,
+        10,
+        """\
+  const tr_f64s n = __builtin_convertvector((tr_i64s)p[0], tr_f64s), given = (tr_f64s)p[1];
+  const tr_f64s r = tr_pick(given > 0.5, 1 - given, given);
+  tr_f64s root = n * r * (1 - r), m = (n + 1) * r;
+  tr_root_f64(&root);
+  tr_floor(&m);
+  const tr_f64s b = 1.15 + 2.53 * root;
+  q[0] = n;
+  q[1] = n * r;
+  q[2] = b;
+  q[3] = -0.0873 + 0.0248 * b + 0.01 * r;
+  q[4] = 0.92 - 4.2 / b;
+  q[5] = (2.83 + 5.1 / b) * root;
+  q[6] = m;
+  q[7] = tr_log_f64(r / (1 - r) * ((n - m + 1) / (m + 1)));
+  q[8] = r / (1 - r);
+  q[9] = tr_exp(n * tr_log1p(-r));
+""",
+        """\
+  const tr_f64s n = q[0], whole = tr_fraction_f64(tr_joined(w[0], w[1]));
+  const tr_u64s few = ~(tr_u64s)(q[1] >= 10);
+  tr_u64s found = {0};
+  if (tr_some(few)) {
+    found = tr_first(tr_pick(few, whole, (tr_f64s){0} - 1), q[9], n, 1, q[8]);
+    if (!tr_some(~few)) {
+      *made = found;
+      *out = (tr_u64s){0};
+      return;
+    }
+  }
+  const tr_f64s u = whole - 0.5, v = tr_fraction_f64(tr_joined(w[2], w[3])), b = q[2], a = q[3], m = q[6];
+  const tr_f64s s = 0.5 - tr_pick(u < 0, -u, u);
+  tr_f64s k = (2 * a / s + b) * u + q[1] + 0.5;
+  tr_floor(&k);
+  *made = (found & few) | (~few & (tr_u64s)__builtin_convertvector(k, tr_i64s));
+  const tr_u64s slow = ~few & (tr_u64s)(v > 0) & ~((tr_u64s)(s >= 0.07) & (tr_u64s)(v <= q[4]));
+  const tr_u64s outside = ~few & ((tr_u64s)(k < 0) | (tr_u64s)(k > n));
+  *out = outside;
+  if (!tr_some(slow & ~outside)) return;
+  const tr_f64s d = k - m;
+  const tr_f64s ratio = d * q[7] - tr_gamma_shift(m + 1, d) - tr_gamma_shift(n - m + 1, -d);
+  *out |= slow & (tr_u64s)(tr_log_f64(v * q[5] / (a / (s * s) + b)) > ratio);
+""",
+        """\
+  const tr_u64s flipped = (tr_u64s)((tr_f64s)p[1] > 0.5), n = p[0];
+  const tr_u64s more = (tr_u64s)((tr_i64s)*made > (tr_i64s)n), x = (more & n) | (~more & *made);
+  (void)g;
+  (void)offset;
+  *made = (flipped & (n - x)) | (~flipped & x);
+""",
+    ),
+}  # fmt: skip
+
+# A batch ends where the upper half of positions changes.
+_KERNEL = """\
+TR_PART void tr_prepare_$name(const tr_u64s *p, $Q *q) {
+$prepare}
+static __attribute__((noinline)) void tr_attempt_$name(const tr_u64s *w, const $Q *q, tr_u64s *made, tr_u64s *out) {
+$attempt}
+TR_PART void tr_finish_$name(const tr_stream *g, uint64_t offset, const tr_u64s *p, tr_u64s *made) {
+$finish}
+static void __attribute__((noinline)) ${name}_run(const tr_stream *g, int64_t at, int64_t m, $Type *o) {
+  enum { W = TR_BYTES / 8 };
+  uint64_t given[$count][$batch], made[$batch];
+  int index[$batch + W], left = 0, kept;
+  tr_u64s p[$count], w[4], x, rejected, offset;
+  $Q q[$prepared];
+  int fixed = 1;
+  for (int k = 0; k < $count; k++) fixed &= tr_fill(g, k, at, m, (m + W - 1) / W * W, given[k]);
+  for (int64_t j = 0; j < m; j += W) {
+    if (j == 0 || !fixed) {
+      for (int k = 0; k < $count; k++) memcpy(p + k, given[k] + j, sizeof *p);
+      tr_prepare_$name(p, q);
+    }
+    tr_philox(g, (uint64_t)(at + j), 1, w);
+    tr_attempt_$name(w, q, &x, &rejected);
+    memcpy(made + j, &x, sizeof x);
+    for (int l = 0; l < W; l++) {
+      index[left] = (int)j + l;
+      left += rejected[l] != 0 && j + l < m;
+    }
+  }
+  for (int attempt = 2; left && attempt <= 128; attempt++, left = kept) {
+    kept = 0;
+    for (int j = 0; j < left; j += W) {
+      const int n = left - j < W ? left - j : W;
+      int own[W];
+      for (int l = 0; l < W; l++) {
+        own[l] = index[j + (l < n ? l : 0)];
+        offset[l] = (uint64_t)(at + own[l]);
+        if (!fixed) for (int k = 0; k < $count; k++) p[k][l] = given[k][own[l]];
+      }
+      if (!fixed) tr_prepare_$name(p, q);
+      tr_philox_any(g, offset, TR_ALL((uint64_t)attempt), w);
+      tr_attempt_$name(w, q, &x, &rejected);
+      for (int l = 0; l < n; l++) {
+        made[own[l]] = x[l];
+        index[kept] = own[l];
+        kept += rejected[l] != 0;
+      }
+    }
+  }
+  for (int64_t j = 0; j < m; j += W) {
+    for (int k = 0; k < $count; k++) memcpy(p + k, given[k] + j, sizeof *p);
+    memcpy(&x, made + j, sizeof x);
+    tr_finish_$name(g, (uint64_t)(at + j), p, &x);
+    memcpy(made + j, &x, sizeof x);
+  }
+  for (int64_t j = 0; j < m; j++) {
+    $Made y;
+    memcpy(&y, made + j, sizeof y);
+    o[j] = ($Type)y;
+  }
+}
+static int $name(int64_t n, char *const *p, const int64_t *s) {
+  const tr_stream *g = (const tr_stream *)p[1];
+  $Type *const o = ($Type *)g->base;
+  int64_t at = ($Type *)p[0] - o, end = g->count - at < n * $step ? g->count : at + n * $step;
+  (void)s;
+  while (at < end) {
+    const int64_t m = tr_together(g, (uint64_t)at, end - at < $batch ? end - at : $batch);
+    ${name}_run(g, at, m, o + at);
+    at += m;
+  }
+  return 0;
+}
+"""
+
+PORTABLE_REJECTION = {
+    "tr_pick tr_some tr_number tr_floor tr_first": _LANES,
+    "tr_log1p tr_exp tr_stirling tr_gamma_shift": Template(_MATH).substitute(
+        exp=polynomial("r", _EXP), above=polynomial("z", _ABOVE), below=polynomial("z", _BELOW)
+    ),
+}
+
+
+def rejection_kernel(sampler: str, ctype: CType) -> str:
+    """Return the text of the kernel of a sampler that may reject."""
+    text = REJECTIONS[sampler]
+    whole = sampler == "integers"
+    return Template(_KERNEL).substitute(
+        name=f"tr_draw_{sampler}_{ctype.short}", Type=ctype.stored, Made="double" if ctype.kind == "f" else "int64_t",
+        Q="tr_u64s" if whole else "tr_f64s", count=text.given, prepared=text.prepared, prepare=text.prepare,
+        attempt=text.attempt, finish=text.finish or "  (void)g; (void)offset; (void)p; (void)made;\n",
+        batch=BATCH, step=STEP,
+    )  # fmt: skip
