@@ -21,6 +21,7 @@ from treadle.tensor.random.stream import as_generator
 from treadle.tensor.random.symbolic import SymbolicNumpyGenerator, SymbolicPortableGenerator
 from treadle.tensor.random.types import PortableGeneratorType
 from treadle.tensor.scalar.cast import cast
+from treadle.tensor.shape_specification import specify_shape
 from treadle.tensor.type_other import NoneTypeT
 from treadle.tensor.types import TensorType
 from treadle.tensor.undefined_gradients import grad_not_implemented
@@ -311,7 +312,12 @@ class RandomVariable(RNGConsumerOp):
         kind = TensorType(self.dtype)
         made = SymbolicPortableGenerator if isinstance(rng.type, PortableGeneratorType) else SymbolicNumpyGenerator
         source = made(state_of(rng), "float32" if kind.dtype == "float32" else "float64")
-        drawn = self.definition(source, *parameters, size=tuple(batch))
+        drawn = as_tensor_variable(self.definition(source, *parameters, size=tuple(batch)))
+        if not isinstance(size.type, NoneTypeT) and any(
+            p.ndim > r for p, r in zip(parameters, self.ndims_params, strict=True)
+        ):
+            # Parameters may turn out to be longer than the size where that is 1, and make the result so.
+            drawn = specify_shape(drawn, [*batch, *[None] * self.ndim_supp])
         return [GeneratorInState()(origin_of(rng), source.state), cast(drawn, kind.dtype)]
 
     def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:

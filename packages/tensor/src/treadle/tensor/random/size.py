@@ -8,7 +8,7 @@ from treadle.config import text_of
 from treadle.tensor.batching import broadcast_length
 from treadle.tensor.constant_values import get_vector_length
 from treadle.tensor.conversion import as_tensor_variable
-from treadle.tensor.errors import TensorTypeError
+from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.joining import stack
 from treadle.tensor.shape import as_lengths, lengths, static_lengths
 from treadle.tensor.type_other import NoneConst, NoneTypeT
@@ -38,6 +38,9 @@ def normalize_size_param(shape: Any) -> Any:
     if shape is None or isinstance(getattr(shape, "type", None), NoneTypeT):
         return NoneConst
     made = as_lengths("size", shape)
+    if any(n is not None and n < 0 for n in static_lengths(made)):
+        msg = f"size: negative dimensions are not allowed, got {text_of(shape)}. Lengths are 0 or more."
+        raise ShapeError(msg)
     return stack(made) if made else as_tensor_variable([]).astype("int64")
 
 
