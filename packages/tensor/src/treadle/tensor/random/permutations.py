@@ -81,6 +81,8 @@ class ChoiceWithoutReplacement(RandomVariable):
 
     name = "choice_without_replacement"
     __props__: ClassVar[tuple[str, ...]] = (*RandomVariable.__props__, "shuffle")
+    # With a generator of NumPy's; draws of portable ones are decomposed.
+    on_host: ClassVar[bool] = True
     _print_name = ("choice_without_replacement", "\\operatorname{choice_without_replacement}")
 
     def __init__(self, *args: Any, shuffle: bool = True, **kwargs: Any) -> None:
