@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from treadle.tensor.random.batches import draw_vectors
-from treadle.tensor.random.conditions import require
+from treadle.tensor.random.conditions import checked_probabilities
 from treadle.tensor.random.op import REQUIRED, RandomVariable
 
 if TYPE_CHECKING:
@@ -25,22 +25,6 @@ __all__ = [
     "multinomial",
     "multivariate_hypergeometric",
 ]
-
-
-def checked_probabilities(p: Operand) -> Operand:
-    """Return probabilities in float64, whose last dimension must sum to 1, with NumPy's tolerance.
-
-    Raises
-    ------
-    ValueError
-        If they are none, at once or when the graph runs.
-    """
-    kind = np.dtype(p.dtype)
-    tolerance = np.sqrt(np.finfo(kind if kind.kind == "f" else "float64").eps)
-    p = p.astype("float64")
-    p = require(~np.isnan(p), p, "Probabilities contain NaN")
-    p = require(p >= 0, p, "Probabilities are not non-negative")
-    return require(np.abs(np.sum(p, -1) - 1) <= tolerance, p, "Probabilities do not sum to 1.")
 
 
 class CategoricalRV(RandomVariable):

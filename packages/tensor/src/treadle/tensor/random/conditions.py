@@ -52,3 +52,19 @@ def positive(value: Operand, name: str) -> Operand:
 def in_double(value: Operand) -> Operand:
     """Return a parameter in double precision: functions of small integers would be of less, and wrap around."""
     return cast(value, "float64") if isinstance(value, Variable) else np.asarray(value, "float64")
+
+
+def checked_probabilities(p: Operand) -> Operand:
+    """Return probabilities in float64, whose last dimension must sum to 1, with NumPy's tolerance.
+
+    Raises
+    ------
+    ValueError
+        If they are none, at once or when the graph runs.
+    """
+    kind = np.dtype(p.dtype)
+    tolerance = np.sqrt(np.finfo(kind if kind.kind == "f" else "float64").eps)
+    p = p.astype("float64")
+    p = require(~np.isnan(p), p, "Probabilities contain NaN")
+    p = require(p >= 0, p, "Probabilities are not non-negative")
+    return require(np.abs(np.sum(p, -1) - 1) <= tolerance, p, "Probabilities do not sum to 1.")

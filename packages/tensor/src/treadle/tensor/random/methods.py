@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.tensor.random.continuous_methods import ContinuousMethods
 from treadle.tensor.random.discrete_methods import DiscreteMethods
+from treadle.tensor.random.vector_methods import VectorMethods
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     Size = int | Sequence[Operand] | None
 
 
-class GeneratorMethods(ContinuousMethods, DiscreteMethods):
+class GeneratorMethods(ContinuousMethods, DiscreteMethods, VectorMethods):
     """The methods of ``numpy.random.Generator``."""
 
     __slots__ = ()

@@ -13,7 +13,7 @@ from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.dimshuffle import moveaxis
 from treadle.tensor.errors import ArgumentError, ShapeError
 from treadle.tensor.random.batches import draw_vectors, positions
-from treadle.tensor.random.categories import categorical, checked_probabilities
+from treadle.tensor.random.categories import categorical
 from treadle.tensor.random.conditions import require
 from treadle.tensor.random.discrete import integers
 from treadle.tensor.random.methods import GeneratorMethods
@@ -65,7 +65,7 @@ class PermutationRV(RandomVariable):
         (rank,) = self.ndims_params
         n = x.shape[x.ndim - rank] if rank else _first(x)
         if isinstance(rng, GeneratorMethods):
-            at = np.argsort(rng.draw("bits", (*batch, n), "uint64"), -1)
+            at = rng.permuted_positions(n, batch)
         else:
             at = draw_vectors(rng, "permutation", batch, positions(n))
         return _taken(_batched(x, rank, batch), rank, at) if rank else at
@@ -75,8 +75,7 @@ class ChoiceWithoutReplacement(RandomVariable):
     """Different elements along the first dimension of an array, or integers up to a number, in the order drawn.
 
     The last parameter is the shape of one choice. From NumPy's generators by ``Generator.choice``, on every backend as
-    a step of Python; from portable ones by sorting random bits, or exponential numbers over the probabilities
-    (Efraimidis and Spirakis, *Weighted random sampling with a reservoir*, 2006).
+    a step of Python; from portable ones by sorting random numbers.
     """
 
     name = "choice_without_replacement"
@@ -116,15 +115,7 @@ class ChoiceWithoutReplacement(RandomVariable):
             return self._chosen(rng, a, given, lengths, batch)
         count: Any = math.prod(lengths)
         n = a.shape[a.ndim - rank] if rank else _first(a)
-        count = require(n >= count, count, "Cannot take a larger sample than population when replace is False")
-        if given:
-            p = checked_probabilities(given[0])
-            p = require(np.sum(p > 0, -1) >= count, p, "Fewer non-zero entries in p than size")
-            waits = rng.standard_exponential((*batch, n), dtype="float64")
-            keys = np.where(p > 0, waits / np.where(p > 0, p, 1), np.inf)
-        else:
-            keys = rng.draw("bits", (*batch, n), "uint64")
-        at = np.argsort(keys, -1)[..., :count]
+        at = rng.chosen_positions(n, count, given[0] if given else None, batch)
         drawn = _taken(_batched(a, rank, batch), rank, at) if rank else at
         return drawn.reshape((*batch, *lengths, *(drawn.shape[k] for k in range(len(batch) + 1, drawn.ndim))))
 

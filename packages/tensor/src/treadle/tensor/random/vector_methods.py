@@ -1,0 +1,121 @@
+"""The methods of generators that draw vectors: counts, probabilities and positions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from treadle.graph import Variable
+from treadle.tensor.random.conditions import checked_probabilities
+from treadle.tensor.random.method_base import DrawingMethods
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from treadle.tensor.random.method_base import Operand, Size
+
+# Up to how many halvings of categories graphs are made for where their number is known only when they run.
+HALVINGS = 16
+
+
+class VectorMethods(DrawingMethods):
+    """Methods with the names and parameters of ``numpy.random.Generator``; parameters may be batches of vectors."""
+
+    __slots__ = ()
+
+    def dirichlet(self, alpha: Operand, size: Size = None) -> Operand:
+        """Return vectors of gammas over their sums, formed of logarithms, so that tiny ones keep their ratios."""
+        alpha = self.non_negative("alpha", alpha)
+        shape = self.shape_for(size, np.sum(alpha, -1))
+        logs = self.draw("log_standard_gamma", (*shape, alpha.shape[-1]), self.dtype, alpha)
+        largest = np.max(logs, -1, keepdims=True, initial=-np.inf)
+        gammas = np.exp(logs - np.where(np.isfinite(largest), largest, 0))
+        total = np.sum(gammas, -1, keepdims=True)
+        # Zeros alone stay zeros, as in NumPy.
+        return gammas / np.where(total > 0, total, 1)
+
+    def multinomial(self, n: Operand, pvals: Operand, size: Size = None) -> Operand:
+        """Return how often each category is drawn in n draws; the last one has what the others leave.
+
+        The categories are halved again and again, and counts divided among the halves by binomial draws.
+        """
+        n, p = self.non_negative("n", n), self.operand(pvals)
+        p = self.require((p >= 0) & (p <= 1), p, "pvals < 0, pvals > 1 or pvals contains NaNs")
+        others = np.sum(p[..., :-1], -1, keepdims=True)
+        others = self.require(others <= 1 + 1e-12, others, "sum(pvals[:-1]) > 1.0")
+        last = np.where(np.abs(others + p[..., -1:] - 1) <= 1e-12, p[..., -1:], np.maximum(1 - others, 0))
+        p = np.concatenate([p[..., :-1], last], -1)
+
+        def share(shape: Sequence[Operand], count: Operand, left: Operand, right: Operand) -> Operand:
+            both = left + right
+            return self.draw(
+                "binomial", shape, "int64", count, np.where(both > 0, left / np.where(both > 0, both, 1), 0)
+            )
+
+        return self._divided(share, self.shape_for(size, n, np.sum(p, -1)), n, p)
+
+    def multivariate_hypergeometric(
+        self, colors: Operand, nsample: Operand, size: Size = None, method: str = "marginals"
+    ) -> Operand:
+        """Return how many of each colour are among nsample things drawn; NumPy's `method` makes no difference.
+
+        The colours are halved again and again, and counts divided among the halves by hypergeometric draws.
+        """
+        del method
+        colors, nsample = self.operand(colors), self.operand(nsample)
+        text = f"colors must be a one-dimensional sequence of nonnegative integers not exceeding {2**63 - 1}."
+        colors = self.require(colors >= 0, colors, text)
+        total = np.sum(colors, -1)
+        total = self.require(total < 10**9, total, "sum(colors) must be less than 1000000000")
+        nsample = self.require(nsample >= 0, nsample, "nsample must be nonnegative.")
+        nsample = self.require(nsample <= total, nsample, "nsample > sum(colors)")
+
+        def share(shape: Sequence[Operand], count: Operand, left: Operand, right: Operand) -> Operand:
+            return self.draw("hypergeometric", shape, "int64", left, right, count)
+
+        return self._divided(share, self.shape_for(size, total, nsample), nsample, colors)
+
+    def _divided(
+        self, share: Callable[..., Operand], batch: Sequence[Operand], count: Operand, weights: Operand
+    ) -> Operand:
+        """Return counts divided among categories: `share` draws the part of the left one of two neighbours."""
+        known = weights.type.shape[-1] if isinstance(weights, Variable) else weights.shape[-1]
+        if known is None:
+            text = f"there are more than {2**HALVINGS} categories: give their number by the static shape"
+            weights = self.require(weights.shape[-1] <= 2**HALVINGS, weights, text)
+        levels = [weights]
+        for _ in range(HALVINGS if known is None else (known - 1).bit_length()):
+            w = levels[-1]
+            pairs = w.shape[-1] // 2
+            levels.append(
+                np.concatenate([w[..., : 2 * pairs : 2] + w[..., 1 : 2 * pairs : 2], w[..., 2 * pairs :]], -1)
+            )
+        counts = np.broadcast_to(count, tuple(batch))[..., None]
+        for w in reversed(levels[:-1]):
+            pairs = w.shape[-1] // 2
+            whole = counts[..., :pairs]
+            left = share((*batch, pairs), whole, w[..., : 2 * pairs : 2], w[..., 1 : 2 * pairs : 2])
+            halves = np.stack([left, whole - left], -1).reshape((*batch, 2 * pairs))
+            counts = np.concatenate([halves, counts[..., pairs:]], -1)
+        return counts
+
+    # Positions
+
+    def permuted_positions(self, n: Operand, size: Sequence[Operand]) -> Operand:
+        """Return permutations of the integers from 0 up to n: the order of 64 random bits for each."""
+        return np.argsort(self.draw("bits", (*size, n), "int64"), -1)
+
+    def chosen_positions(self, n: Operand, count: Operand, p: Operand | None, size: Sequence[Operand]) -> Operand:
+        """Return different integers from 0 up to n, in the order drawn.
+
+        With probabilities they are those that come first where integer k waits for an exponential time of rate p[k]
+        (Efraimidis and Spirakis, *Weighted random sampling with a reservoir*, 2006).
+        """
+        count = self.require(n >= count, count, "Cannot take a larger sample than population when replace is False")
+        if p is None:
+            return self.permuted_positions(n, size)[..., :count]
+        p = checked_probabilities(p)
+        p = self.require(np.sum(p > 0, -1) >= count, p, "Fewer non-zero entries in p than size")
+        waits = self.draw("standard_exponential", (*size, n), "float64") / np.where(p > 0, p, 1)
+        return np.argsort(np.where(p > 0, waits, np.inf), -1)[..., :count]
