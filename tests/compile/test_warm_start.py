@@ -126,6 +126,24 @@ def test_second_process_finds_functions_of_scipy_where_they_are_there(tmp_path: 
     assert warm["values"] == cold["values"] == [0.0]
 
 
+@pytest.mark.parametrize("mode", ["VM", "C"])
+def test_second_process_finds_functions_with_generators(tmp_path: Path, mode: str) -> None:
+    model = """
+import treadle.tensor.random as tr
+streams = tr.RandomStream(3), tr.RandomStream(4, generator="portable")
+given, fixed = tr.rng("given"), tr.random_generator_type.make_constant(np.random.default_rng(7))
+x = sum(stream.uniform(size=2) for stream in streams) + tr.default_rng(8).uniform(size=2)[1]
+x += given.uniform(size=2)[1] + fixed.uniform(size=2)[1]
+f = function([In(given, value=np.random.default_rng(1))], x, mode=mode)
+values = [f().tolist() for _ in range(2)]
+state = 0
+"""
+    cold, warm = (run(tmp_path, mode, model) for _ in range(2))
+    assert warm["functions"]["loaded"] == 1, warm["why"]
+    assert not any(warm["counts"].values())
+    assert warm["values"] == cold["values"]
+
+
 @pytest.mark.slow
 def test_second_process_finds_what_pytorch_compiled(tmp_path: Path) -> None:
     counters = """

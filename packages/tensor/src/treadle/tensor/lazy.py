@@ -128,9 +128,11 @@ RANDOM = {
     "gamma_family": "ChiRV FRV GammaRV GenGammaRV InvGammaRV MaxwellRV NonCentralChiSquareRV NonCentralFRV _gamma chi chisquare f gamma gengamma invgamma maxwell noncentral_chisquare noncentral_f standard_gamma",
     "multivariate": "MatrixNormalRV MvLaplaceRV MvNormalRV MvStudentTRV matrix_normal multivariate_laplace multivariate_normal multivariate_t",
     "op": "RandomVariable",
+    "parameters": "broadcast_params compute_batch_shape explicit_expand_dims params_broadcast_shapes supp_shape_from_ref_param_shape",
     "permutations": "ChoiceWithoutReplacement PermutationRV choice permutation permuted shuffle",
     "portable": "PortableGenerator",
     "positive": "ExponentialRV GompertzRV HalfCauchyRV HalfNormalRV HalfStudentTRV LevyRV LogLogisticRV LogNormalRV ParetoRV RayleighRV WaldRV WeibullRV exponential fisk gompertz half_student_t halfcauchy halfnormal inverse_gaussian levy log_logistic lognormal pareto rayleigh standard_exponential wald weibull",
+    "scipy_variable": "ScipyRandomVariable",
     "seeding": "DefaultGeneratorMakerOp FoldIn Spawn default_rng portable_rng",
     "size": "normalize_size_param",
     "skewed": "AsymmetricLaplaceRV ExponNormRV JohnsonSURV MoyalRV SkewNormalRV asymmetric_laplace exponnorm johnsonsu laplace_asymmetric moyal skewnorm",
@@ -145,12 +147,16 @@ LINALG_TOO = "BlockDiagonal Cholesky CholeskySolve Det Eig Eigh Eigvals Eigvalsh
 SUBMODULES: tuple[str, ...] = ("fft", "linalg", "optimize", "random", "signal", "special")
 NAMES = [*(name for names in LAZY.values() for name in names.split()), *SUBMODULES]
 # Documented modules of further names, found as attributes too, as in ``treadle.tensor.math.exp``: no public names.
+RANDOM_PATHS = ("basic", "type", "utils", "var", "variable")
 PATHS = ("basic", "extra_ops", "math", "sharedvar", "subtensor", "type", "utils", "variable")
 _MODULES = LAZY | {name: name for name in (*SUBMODULES, *PATHS)}
 # What `treadle.tensor` finds names in, by full names of modules.
 MODULES = {f"treadle.tensor.{module}": names for module, names in _MODULES.items()}
 # What `treadle.tensor.random` finds names in.
-RANDOM_MODULES = {f"treadle.tensor.random.{module}": names for module, names in RANDOM.items()}
+RANDOM_MODULES = {
+    f"treadle.tensor.random.{module}": names
+    for module, names in (RANDOM | {name: name for name in RANDOM_PATHS}).items()
+}
 # What `treadle.tensor.linalg` finds names in.
 LINALG_MODULES = {f"treadle.tensor.linalg.{module}": names for module, names in LINALG.items()} | {
     "treadle.tensor": LINALG_TOO

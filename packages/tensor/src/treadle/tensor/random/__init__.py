@@ -14,9 +14,11 @@ if TYPE_CHECKING:
     from treadle.tensor.random.gamma_family import *  # noqa: F403
     from treadle.tensor.random.multivariate import *  # noqa: F403
     from treadle.tensor.random.op import *  # noqa: F403
+    from treadle.tensor.random.parameters import *  # noqa: F403
     from treadle.tensor.random.permutations import *  # noqa: F403
     from treadle.tensor.random.portable import *  # noqa: F403
     from treadle.tensor.random.positive import *  # noqa: F403
+    from treadle.tensor.random.scipy_variable import *  # noqa: F403
     from treadle.tensor.random.seeding import *  # noqa: F403
     from treadle.tensor.random.size import *  # noqa: F403
     from treadle.tensor.random.skewed import *  # noqa: F403

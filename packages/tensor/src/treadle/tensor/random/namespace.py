@@ -40,7 +40,7 @@ def distribution(name: str, of: object, module: ModuleType | None = None) -> Dis
     AttributeError
         If there is none.
     """
-    found = None if name.startswith("_") else _find(name, module)
+    found = _find(name, module)
     if found is not None:
         return found
     near = [] if name.startswith("_") else difflib.get_close_matches(name, distribution_names(module), n=3)
@@ -55,7 +55,9 @@ def distribution_names(module: ModuleType | None = None) -> list[str]:
 
 
 def _find(name: str, module: ModuleType | None) -> Distribution | None:
-    found = getattr(random if module is None else module, name, None) if name in _public_names(module) else None
+    if name.startswith("_") or name not in _public_names(module):
+        return None
+    found = getattr(random if module is None else module, name, None)
     return found if _draws(found) else None
 
 

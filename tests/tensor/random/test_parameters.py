@@ -1,0 +1,74 @@
+"""Functions about the parameters of random variables, and random variables of one's own."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import treadle.tensor.random as tr
+from treadle.compile import function
+from treadle.graph import shared
+from treadle.tensor import matrix, tensor3, vector
+from treadle.tensor.errors import ShapeError
+
+same = np.testing.assert_array_equal
+
+
+def test_parameters_are_broadcast_batch_by_batch() -> None:
+    mean, cov = np.arange(3.0), np.stack([np.eye(3), 2 * np.eye(3)])
+    values = tr.broadcast_params([mean, cov], [1, 2])
+    assert [v.shape for v in values] == [(2, 3), (2, 3, 3)]
+    x, y = vector(), tensor3()
+    for got, wanted in zip(
+        function([x, y], tr.broadcast_params([x, y], [1, 2]), mode="VM")(mean, cov), values, strict=True
+    ):
+        same(got, wanted)
+
+
+def test_shapes_of_parameters_are_broadcast_batch_by_batch() -> None:
+    assert tr.params_broadcast_shapes([(2, 1, 3), (5, 3, 3)], [1, 2], use_pytensor=False) == [(2, 5, 3), (2, 5, 3, 3)]
+    assert tr.params_broadcast_shapes([(4,), ()], [1, 0], use_pytensor=False) == [(4,), ()]
+
+
+def test_parameters_get_as_many_batch_dimensions() -> None:
+    x, y = vector(), tensor3()
+    assert [p.type.shape for p in tr.explicit_expand_dims([x, y], [1, 2])] == [(1, None), (None, None, None)]
+    assert [p.ndim for p in tr.explicit_expand_dims([x, y], [1, 2], size_length=2)] == [3, 4]
+
+
+def test_the_shape_of_a_batch_is_that_of_the_parameters() -> None:
+    x, y = matrix(), tensor3()
+    f = function([x, y], tr.compute_batch_shape([x, y], [1, 2]), mode="VM")
+    same(f(np.ones((4, 3)), np.ones((1, 3, 3))), [4])
+    assert function([], tr.compute_batch_shape([1.0], [0]), mode="VM")().shape == (0,)
+
+
+def test_lengths_of_draws_are_those_of_a_parameter() -> None:
+    x = matrix(shape=(None, 7))
+    length: Any
+    (length,) = tr.supp_shape_from_ref_param_shape(ndim_supp=1, dist_params=[x], ref_param_idx=0)
+    assert length.data == 7
+    given = tr.supp_shape_from_ref_param_shape(ndim_supp=2, dist_params=[x], param_shapes=[(4, 5, 6)], ref_param_idx=0)
+    assert given == (5, 6)
+    with pytest.raises(ShapeError, match="rank 1 to 2"):
+        tr.supp_shape_from_ref_param_shape(ndim_supp=3, dist_params=[x], ref_param_idx=0)
+
+
+class ScipyLomax(tr.ScipyRandomVariable):
+    name = "lomax"
+    signature = "()->()"
+    dtype = "float64"
+
+    @classmethod
+    def rng_fn_scipy(cls, rng: Any, c: Any, size: Any) -> Any:
+        return stats.lomax.rvs(c, size=size, random_state=rng)
+
+
+def test_scipy_draws_random_variables_of_ones_own() -> None:
+    held = shared(np.random.default_rng(1))
+    following, x = ScipyLomax()(2.0, size=3, rng=held, return_next_rng=True)
+    f = function([], x, updates={held: following})
+    rng = np.random.default_rng(1)
+    for _ in range(2):
+        same(f(), stats.lomax.rvs(2.0, size=3, random_state=rng))
