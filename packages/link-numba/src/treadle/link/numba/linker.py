@@ -129,32 +129,39 @@ def _refused_type(kind: Type) -> str:
 
 
 def _install_routines(source: str) -> None:
-    """Make functions of SciPy that a text calls known to LLVM, which resolves them as it loads machine code."""
+    """Make functions of SciPy and NumPy that a text calls known to LLVM, which resolves them as it loads the code."""
     from treadle.link.numba.lapack import ROUTINES
+    from treadle.link.numba.samplers import SAMPLERS
     from treadle.link.numba.special import SPECIAL
 
+    SAMPLERS.install(source)
     SPECIAL.install(source)
     ROUTINES.install(source)
 
 
 def _table(constants: Sequence[Constant], uses_blas: bool, source: str) -> tuple[NDArray[np.int64], list[np.ndarray]]:
-    """Return the words that the compiled function reads: addresses of routines and loops, then the constants.
+    """Return the words that the compiled function reads: addresses of routines and functions, then the constants.
 
     A constant of rank 0 that fits stands in its word, any other is pointed to.
     """
     import numpy as np
 
     from treadle.link.numba.blas import BLAS, ROUTINES
+    from treadle.link.numba.samplers import FIXED_WORDS, FUNCTIONS
     from treadle.link.numba.transforms import CALL, LOOPS, loop_addresses
 
     first = len(ROUTINES) + 2 * len(LOOPS)
-    words = np.zeros(first + len(constants), np.int64)
+    words = np.zeros(FIXED_WORDS + len(constants), np.int64)
     if uses_blas:
         words[: len(ROUTINES)] = [BLAS.address(name) for name in ROUTINES]
     if CALL in source:
         words[len(ROUTINES) : first] = loop_addresses()
+    if FUNCTIONS in source:
+        from treadle.tensor import bit_generator_functions
+
+        words[first] = bit_generator_functions()
     kept: list[np.ndarray] = []
-    for at, constant in enumerate(constants, first):
+    for at, constant in enumerate(constants, FIXED_WORDS):
         data = np.ascontiguousarray(constant.data)
         if constant.data.ndim == 0 and data.nbytes <= 8:
             words.view(np.uint8)[8 * at : 8 * at + data.nbytes] = np.frombuffer(data.tobytes(), np.uint8)

@@ -16,6 +16,7 @@ from numba.np.arrayobj import populate_array
 
 from treadle.config import new_lock
 from treadle.link.numba.lapack import ROUTINES
+from treadle.link.numba.samplers import SAMPLERS
 from treadle.link.numba.special import SPECIAL
 from treadle.link.numba.vector_math import VECTOR_MATH
 from treadle.tensor import QUADRATURE
@@ -228,6 +229,28 @@ def _special(name: str, code: str) -> Intrinsic:
     return _primitive(write, kind, *[kind] * nin)
 
 
+def _sampler(name: str) -> Intrinsic:
+    """One of NumPy's samplers: takes the address of the generator's block, then numbers and addresses."""
+    symbol, takes, result = SAMPLERS.find(name)
+    kinds = {"d": types.float64, "f": types.float32, "": types.none}
+    short = ir.IntType(8)
+
+    def write(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
+        given = []
+        for letter, value in zip(f"p{takes}", args, strict=True):
+            if letter == "p":
+                given.append(builder.inttoptr(value, cgutils.voidptr_t))
+            else:
+                given.append(builder.trunc(value, short) if letter == "b" else value)
+        returned = context.get_value_type(sig.return_type) if result else ir.VoidType()
+        declared = ir.FunctionType(returned, [value.type for value in given])
+        made = builder.call(cgutils.get_or_insert_function(builder.module, declared, symbol), given)
+        return made if result else context.get_dummy_value()
+
+    wanted = [kinds.get(letter, types.int64) for letter in takes]
+    return _primitive(write, kinds.get(result, types.int64), types.int64, *wanted)
+
+
 def _run_loop(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
     """Call a ufunc's loop: its address and data, then the addresses of arrays, lengths and strides."""
     kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t] * 4)
@@ -438,6 +461,7 @@ _FAMILIES: dict[str, Callable[..., Intrinsic]] = {
     "wrap": _wrap,
     "libm": _libm,
     "special": _special,
+    "sampler": lambda *parts: _sampler("_".join(parts)),
     "gemm": _gemm,
     "gemv": _gemv,
     "bits": _bits,

@@ -9,6 +9,7 @@ from treadle.graph import Constant, MissingInputError, as_index
 from treadle.link.numba.blas import ROUTINES
 from treadle.link.numba.dtypes import STORAGES, Storage, converted
 from treadle.link.numba.loops import Array, elementwise, still_where
+from treadle.link.numba.samplers import FIXED_WORDS
 from treadle.link.numba.status import MEMORY, SHAPE
 from treadle.link.numba.transforms import LOOPS
 from treadle.link.numba.values import ArrayValue, ScalarValue, Value, is_literal, product
@@ -88,7 +89,7 @@ class GraphWriter:
             msg = f"numba: {var} is neither an input, nor a constant, nor computed. Add it to the graph's inputs."
             raise MissingInputError(msg)
         storage = self.storage(var)
-        word = len(ROUTINES) + 2 * len(LOOPS) + len(self.constants)
+        word = FIXED_WORDS + len(self.constants)
         self.constants.append(var)
         shape = var.data.shape
         if not shape and storage.itemsize <= 8:
@@ -250,6 +251,10 @@ class GraphWriter:
         """Return the expressions of the address of a Fourier transform, and of what it is called with."""
         at = len(ROUTINES) + 2 * LOOPS.index((name, code))
         return f"as_i8(table)[{at}]", f"as_i8(table)[{at + 1}]"
+
+    def generator_functions(self) -> str:
+        """Return the expression of the address of the table of NumPy's bit generators' functions."""
+        return f"as_i8(table)[{FIXED_WORDS - 1}]"
 
     def drop(self, slot: int) -> None:
         """Write that a buffer is given back."""
