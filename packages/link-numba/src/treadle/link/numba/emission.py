@@ -577,6 +577,8 @@ def emit(
     if unit.is_kernel:
         # A function of its own in machine code: the effort of optimising grows with their number only.
         plain.attributes.add("noinline")
+    if unit.is_inlined:
+        plain.attributes.add("alwaysinline")
     for argument in plain.args:
         if isinstance(argument.type, ir.PointerType):
             argument.add_attribute("noalias")

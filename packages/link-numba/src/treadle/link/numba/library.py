@@ -19,7 +19,7 @@ _HEAD = re.compile(r"def (\w+)\(([^)]*)\):")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 
 # Each function, by the name it is called by, without the type code that may follow. {t} stands for that code. The
-# comment on the first line holds the types of the parameters.
+# comment on the first line holds the types of the parameters, and whether the function is always inlined.
 _BUFFERS = """
 def new(frame, slot, nbytes):  # i8 i8 i8
     # An earlier buffer of this slot is given back; 0 is returned where there is no memory.
@@ -571,7 +571,10 @@ class Library:
                 declaration, _, types = head.partition("  # ")
                 source = f"{declaration}\n{body}\n"
                 inner = self.used_by(source, but=name)
-                self._units[name] = Unit(name, source, tuple(types.split()), inner)
+                codes = types.split()
+                self._units[name] = Unit(
+                    name, source, tuple(c for c in codes if c != "inlined"), inner, is_inlined="inlined" in codes
+                )
             return self._units[name]
 
     def used_by(self, source: str, but: str = "") -> tuple[Unit, ...]:

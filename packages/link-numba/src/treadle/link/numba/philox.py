@@ -65,7 +65,7 @@ def {name}_from(first, at, stream, key, {parameters}):  # i8 i8 i8 i8 {codes}
 
 
 PHILOX = f"""
-def philox(at, attempt, stream, key):  # i8 i8 i8 i8
+def philox(at, attempt, stream, key):  # i8 i8 i8 i8 inlined
     c0 = at & {_MASK}
     c1 = (at >> 32) & {_MASK}
     c2 = stream & {_MASK}
@@ -75,23 +75,23 @@ def philox(at, attempt, stream, key):  # i8 i8 i8 i8
 {_rounds()}
     return c0, c1, c2, c3
 
-def unit_f8(low, high):  # i8 i8
+def unit_f8(low, high):  # i8 i8 inlined
     return f8(((low | (high << 32)) >> 11) & 9007199254740991) * {2.0**-53!r}
 
-def unit_f4(word):  # i8
+def unit_f4(word):  # i8 inlined
     return f4(i4(word >> 8)) * f4({2.0**-24!r})
 
-def stirling(z):  # f8
+def stirling(z):  # f8 inlined
     t = 1.0 / z
     above = {_polynomial(_STIRLING_P)}
     below = {_polynomial(_STIRLING_Q)}
     return t * above / below
 
-def gamma_shift(z, d):  # f8 f8
+def gamma_shift(z, d):  # f8 f8 inlined
     return (z + d - 0.5) * libm_log1p_f8(d / z) - d + (stirling(z + d) - stirling(z))
 
-def gamma_normal(k, at, stream, key, alpha):  # i8 i8 i8 i8 f8
-    # What is tested against, the base of the cube, and the scale, of an attempt.
+def gamma_normal(k, at, stream, key, alpha):  # i8 i8 i8 i8 f8 inlined
+    # By how much an attempt misses to be accepted, the logarithm and the excess over 1 of the cube, and the scale.
     w0, w1, w2, w3 = philox(at, k, stream, key)
     radius = sqrt(-2.0 * libm_log_f8(1.0 - unit_f8(w0, w1)))
     x = radius * libm_cos_f8(6.283185307179586 * (f8(w2) * {2.0**-32!r}))
@@ -100,32 +100,29 @@ def gamma_normal(k, at, stream, key, alpha):  # i8 i8 i8 i8 f8
     cube = 3.0 * libm_log1p_f8(t)
     v = t * (3.0 + t * (3.0 + t))
     bound = 0.5 * x * x + d * (cube - v)
-    rejected = (t <= -1.0) | (libm_log_f8((f8(w3) + 0.5) * {2.0**-32!r}) > bound)
-    return rejected, cube, v, d
+    missed = libm_log_f8((f8(w3) + 0.5) * {2.0**-32!r}) - bound
+    return pick(t <= -1.0, INF, missed), cube, v, d
 
-def standard_gamma_attempt(k, at, stream, key, alpha):  # i8 i8 i8 i8 f8
-    rejected, cube, v, d = gamma_normal(k, at, stream, key, alpha)
-    return pick(rejected, INF - INF, d * (1.0 + v))
+def standard_gamma_attempt(k, at, stream, key, alpha):  # i8 i8 i8 i8 f8 inlined
+    missed, cube, v, d = gamma_normal(k, at, stream, key, alpha)
+    return pick(missed > 0.0, INF - INF, d * (1.0 + v))
 
-def log_standard_gamma_attempt(k, at, stream, key, alpha):  # i8 i8 i8 i8 f8
-    rejected, cube, v, d = gamma_normal(k, at, stream, key, alpha)
-    return pick(rejected, INF - INF, libm_log_f8(d) + cube)
+def log_standard_gamma_attempt(k, at, stream, key, alpha):  # i8 i8 i8 i8 f8 inlined
+    missed, cube, v, d = gamma_normal(k, at, stream, key, alpha)
+    return pick(missed > 0.0, INF - INF, libm_log_f8(d) + cube)
 
-def gamma_boost(at, stream, key, alpha):  # i8 i8 i8 f8
+def gamma_boost(at, stream, key, alpha):  # i8 i8 i8 f8 inlined
     w0, w1, w2, w3 = philox(at, 0, stream, key)
-    return min(-libm_log_f8(1.0 - unit_f8(w0, w1)) / alpha, 1.7976931348623157e308)
+    boost = -libm_log_f8(1.0 - unit_f8(w0, w1)) / alpha
+    return pick(boost > 1.7976931348623157e308, 1.7976931348623157e308, boost)
 
-def standard_gamma_boosted(drawn, at, stream, key, alpha):  # f8 i8 i8 i8 f8
-    if alpha < 1.0:
-        drawn = drawn * libm_exp_f8(-gamma_boost(at, stream, key, alpha))
-    return pick(alpha == 0.0, 0.0, drawn)
+def standard_gamma_boosted(drawn, at, stream, key, alpha):  # f8 i8 i8 i8 f8 inlined
+    return pick(alpha == 0.0, 0.0, drawn * libm_exp_f8(-gamma_boost(at, stream, key, alpha)))
 
-def log_standard_gamma_boosted(drawn, at, stream, key, alpha):  # f8 i8 i8 i8 f8
-    if alpha < 1.0:
-        drawn = drawn - gamma_boost(at, stream, key, alpha)
-    return pick(alpha == 0.0, -INF, drawn)
+def log_standard_gamma_boosted(drawn, at, stream, key, alpha):  # f8 i8 i8 i8 f8 inlined
+    return pick(alpha == 0.0, -INF, drawn - gamma_boost(at, stream, key, alpha))
 
-def vonmises_attempt(k, at, stream, key, kappa):  # i8 i8 i8 i8 f8
+def vonmises_attempt(k, at, stream, key, kappa):  # i8 i8 i8 i8 f8 inlined
     w0, w1, w2, w3 = philox(at, k, stream, key)
     b = 1.0 / (sqrt(1.0 + 4.0 * kappa * kappa) + 2.0 * kappa)
     e = 2.0 * b / (1.0 + b)
@@ -134,7 +131,7 @@ def vonmises_attempt(k, at, stream, key, kappa):  # i8 i8 i8 i8 f8
     bound = kappa * (e - c) + libm_log_f8((e + (1.0 - e) * c) / (e * (2.0 - e)))
     return pick(libm_log_f8(unit_f8(w2, w3)) > bound, INF - INF, 2.0 * libm_atan_f8(t))
 
-def zipf_attempt(k, at, stream, key, a):  # i8 i8 i8 i8 f8
+def zipf_attempt(k, at, stream, key, a):  # i8 i8 i8 i8 f8 inlined
     w0, w1, w2, w3 = philox(at, k, stream, key)
     b = a - 1.0
     ln2 = 0.6931471805599453
@@ -145,7 +142,7 @@ def zipf_attempt(k, at, stream, key, a):  # i8 i8 i8 i8 f8
     slow = unit_f8(w2, w3) * n * (libm_expm1_f8(b * x) / libm_expm1_f8(b * ln2)) > bound
     return pick((n >= {2.0**63!r}) | ((n > 1.0) & slow), -1.0, n)
 
-def poisson_attempt(k, at, stream, key, lam):  # i8 i8 i8 i8 f8
+def poisson_attempt(k, at, stream, key, lam):  # i8 i8 i8 i8 f8 inlined
     w0, w1, w2, w3 = philox(at, k, stream, key)
     u = unit_f8(w0, w1) - 0.5
     v = unit_f8(w2, w3)
@@ -173,7 +170,7 @@ def poisson_search(at, stream, key, lam):  # i8 i8 i8 f8
         total = total + p
     return n
 
-def binomial_attempt(k, at, stream, key, n, q):  # i8 i8 i8 i8 f8 f8
+def binomial_attempt(k, at, stream, key, n, q):  # i8 i8 i8 i8 f8 f8 inlined
     w0, w1, w2, w3 = philox(at, k, stream, key)
     u = unit_f8(w0, w1) - 0.5
     v = unit_f8(w2, w3)
@@ -203,7 +200,7 @@ def binomial_search(at, stream, key, n, q):  # i8 i8 i8 f8 f8
         total = total + p
     return min(x, n)
 
-def hypergeometric_attempt(k, at, stream, key, g, c, h):  # i8 i8 i8 i8 f8 f8 f8
+def hypergeometric_attempt(k, at, stream, key, g, c, h):  # i8 i8 i8 i8 f8 f8 f8 inlined
     w0, w1, w2, w3 = philox(at, k, stream, key)
     u = 1.0 - unit_f8(w0, w1)
     total = g + h
@@ -246,22 +243,20 @@ def integers_attempt(k, at, stream, key, m):  # i8 i8 i8 i8 i8
     if 0 <= m and m < 2147483648:
         a = w0 * (m + 1)
         b = w1 * (m + 1) + ((a >> 32) & {_MASK})
-        if b & {_MASK} == 0:
-            # 2**64 modulo the number of integers.
-            excess = (9223372036854775807 % (m + 1) * 2 + 2) % (m + 1)
-            return (a & {_MASK}) < excess, b >> 32
-        return False, b >> 32
+        # 2**64 modulo the number of integers.
+        excess = (9223372036854775807 % (m + 1) * 2 + 2) % (m + 1)
+        return i8(b & {_MASK} == 0) & i8((a & {_MASK}) < excess), b >> 32
     mask = m
     for j in range(6):
         mask = mask | (mask >> (1 << j))
     x = (w0 | (w1 << 32)) & mask
     least = -9223372036854775807 - 1
-    return (x ^ least) > (m ^ least), x
+    return i8((x ^ least) > (m ^ least)), x
 
 def integers_draw(at, stream, key, m):  # i8 i8 i8 i8
     rejected, x = integers_attempt(1, at, stream, key, m)
     k = 2
-    while rejected and k <= {_ATTEMPTS}:
+    while rejected == 1 and k <= {_ATTEMPTS}:
         rejected, x = integers_attempt(k, at, stream, key, m)
         k = k + 1
     return x

@@ -31,6 +31,9 @@ class Unit:
         The units it calls.
     is_kernel
         Whether it is worth a function of its own in machine code: one with loops.
+    is_inlined
+        Whether it becomes a part of every function that calls it, whatever its size, so that LLVM can make vector code
+        of loops around it.
     key
         Digest of all this, for memory and disk.
     """
@@ -40,11 +43,13 @@ class Unit:
     signature: tuple[str, ...]
     uses: tuple[Unit, ...] = ()
     is_kernel: bool = False
+    is_inlined: bool = False
     key: str = field(init=False)
 
     def __post_init__(self) -> None:
         """Compute the key."""
-        key = digest(self.name, self.source, *self.signature, "uses", *(u.key for u in self.uses))
+        how = ("inlined",) if self.is_inlined else ()
+        key = digest(self.name, self.source, *self.signature, *how, "uses", *(u.key for u in self.uses))
         object.__setattr__(self, "key", key)
 
     def names(self) -> set[str]:

@@ -74,8 +74,8 @@ class _Rejecting(NamedTuple):
     ----------
     arguments
         What these take.
-    element
-        What the element is in terms of what was `drawn`.
+    element, unless
+        What the element is in terms of what was `drawn`, and under which condition it is that itself.
     prepared
         Statements on the parameters that come first.
     few, search
@@ -83,21 +83,25 @@ class _Rejecting(NamedTuple):
     """
 
     arguments: str
-    element: str = "drawn"
+    element: str = ""
+    unless: str = "False"
     prepared: tuple[str, ...] = ()
     few: str = ""
     search: str = ""
 
 
 _REJECTING = {
-    "standard_gamma": _Rejecting("alpha", "standard_gamma_boosted(drawn, e, stream, key, alpha)"),
-    "log_standard_gamma": _Rejecting("alpha", "log_standard_gamma_boosted(drawn, e, stream, key, alpha)"),
+    "standard_gamma": _Rejecting("alpha", "standard_gamma_boosted(drawn, e, stream, key, alpha)", "not alpha < 1.0"),
+    "log_standard_gamma": _Rejecting(
+        "alpha", "log_standard_gamma_boosted(drawn, e, stream, key, alpha)", "not alpha < 1.0"
+    ),
     "vonmises": _Rejecting("kappa"),
     "zipf": _Rejecting("a"),
     "poisson": _Rejecting("lam", few="lam < 10.0", search="poisson_search(e, stream, key, lam)"),
     "binomial": _Rejecting(
         "count, q",
-        "pick(p > 0.5, n - drawn, drawn)",
+        "n - drawn",
+        "not p > 0.5",
         ("q = pick(p > 0.5, 1.0 - p, p)", "count = f8(n)"),
         "not count * q >= 10.0",
         "binomial_search(e, stream, key, count, q)",
@@ -105,6 +109,7 @@ _REJECTING = {
     "hypergeometric": _Rejecting(
         "g, c, h",
         "hypergeometric_of(drawn, good, bad, sample)",
+        "good <= bad and sample + sample <= good + bad",
         (
             "g = f8(min(good, bad))",
             "h = f8(max(good, bad))",
@@ -205,8 +210,10 @@ def _draw_elements(
         shape = dims
     else:
         code = made.storage.code
-        plain = sampler == "integers" or code == "f4"
-        lines = _each(sampler, 1, [], code) if plain else _first_for_all(sampler, code)
+        if sampler == "integers":
+            lines = _INTEGERS
+        else:
+            lines = _each(sampler, 1, [], code) if code == "f4" else _first_for_all(sampler, code)
         shape = (writer.let(product(dims) if dims else "1"),)
     params = [
         *_STATE,
@@ -229,7 +236,8 @@ def _each(sampler: str, ndim: int, setting: list[str], code: str) -> list[str]:
         step = [f"drawn = {kind}({sampler}_from(1, e, stream, key, {how.arguments}))"]
         if how.few:
             step = [f"if {how.few}:", f"    drawn = {kind}({how.search})", "else:", *indented(step)]
-        step = [*how.prepared, *step, f"o[i] = {code}({how.element})"]
+        element = [f"if not ({how.unless}):", f"    drawn = {how.element}"] if how.element else []
+        step = [*how.prepared, *step, *element, f"o[i] = {code}(drawn)"]
     return ["i = 0", *nest(ndim, [], [*setting, "e = at + i", *step, "i = i + 1"]), "return 0"]
 
 
@@ -252,5 +260,26 @@ def _first_for_all(sampler: str, code: str) -> list[str]:
             "else:",
             *indented(attempts),
         ]
-    element = [] if how.element == "drawn" else [*loop, "    drawn = o[i]", f"    o[i] = {how.element}"]
+    element: list[str] = []
+    if how.element:
+        changed = [*loop, "    drawn = o[i]", f"    o[i] = {how.element}"]
+        element = [f"if not ({how.unless}):", *indented(changed)]
     return [*how.prepared, *attempts, *element, "return 0"]
+
+
+_INTEGERS = [
+    "m = high - low - 1",
+    "if 0 <= m and m < 2147483648:",
+    # An attempt can only be rejected where the low half is 0, which is rare: the draws are then made again.
+    "    rare = 0",
+    "    for i in range(n0):",
+    "        w0, w1, w2, w3 = philox(at + i, 1, stream, key)",
+    "        b = w1 * (m + 1) + (((w0 * (m + 1)) >> 32) & 4294967295)",
+    "        o[i] = low + (b >> 32)",
+    "        rare = rare + i8(b & 4294967295 == 0)",
+    "    if rare == 0:",
+    "        return 0",
+    "for i in range(n0):",
+    "    o[i] = low + integers_draw(at + i, stream, key, m)",
+    "return 0",
+]
