@@ -59,10 +59,18 @@ _BELOW = "1.0 2.5147630082335210 3.7464707694399467 2.5590678267768793 0.8913122
 _LANES = """\
 /* x where m is all ones, y where it is 0. */
 #define tr_pick(m, x, y) ((tr_f64s)(((tr_u64s)(m) & (tr_u64s)(x)) | (~(tr_u64s)(m) & (tr_u64s)(y))))
-TR_PART uint64_t tr_some(tr_u64s x) {
-  uint64_t some = 0;
-  for (int l = 0; l < TR_BYTES / 8; l++) some |= x[l];
-  return some;
+/* The highest bits of lanes. */
+TR_PART int tr_bits(tr_u64s x) {
+#if TR_BYTES == 64 && defined(__AVX512DQ__)
+  typedef long long v8di __attribute__((vector_size(64)));
+  return __builtin_ia32_cvtq2mask512((v8di)x);
+#elif TR_BYTES == 32
+  return __builtin_ia32_movmskpd256((tr_f64s)x);
+#else
+  int bits = 0;
+  for (int l = 0; l < TR_BYTES / 8; l++) bits |= (int)(x[l] >> 63) << l;
+  return bits;
+#endif
 }
 TR_PART tr_f64s tr_number(tr_u64s word) {
   return (tr_f64s)((word & UINT64_C(0xffffffff)) | UINT64_C(0x4330000000000000)) - 0x1p52;
@@ -81,7 +89,7 @@ TR_PART tr_u64s tr_first(tr_f64s u, tr_f64s p, tr_f64s above, double s, tr_f64s 
   tr_u64s k = {0};
   for (double step = 0;; step++) {
     const tr_u64s later = (tr_u64s)(u >= total) & (tr_u64s)(p > 0x1p-60);
-    if (!tr_some(later)) return k;
+    if (!tr_bits(later)) return k;
     k -= later;
     p *= (above - step * s) / (step + 1) * odds;
     total += p;
@@ -125,7 +133,7 @@ _GAMMA = Rejection(
     """\
   const tr_f64s a = (tr_f64s)p[0];
   tr_u64s w[4];
-  if (!tr_some((tr_u64s)(a < 1))) return;
+  if (!tr_bits((tr_u64s)(a < 1))) return;
   tr_philox(g, offset, 0, w);
   const tr_f64s most = (tr_f64s)TR_ALL(UINT64_C(0x7fefffffffffffff));
   const tr_f64s far = -tr_log_f64(1 - tr_fraction_f64(tr_joined(w[0], w[1]))) / a;
@@ -152,10 +160,10 @@ REJECTIONS = {
   const tr_u64s m = q[1], ones = TR_ALL(UINT64_C(0xffffffff)), narrow = (tr_u64s)(m < UINT64_C(0x80000000));
   const tr_u64s width = (m & narrow) + 1, a = TR_TIMES(w[0], width), b = TR_TIMES(w[1], width) + (a >> 32);
   tr_u64s rejected = narrow & (tr_u64s)((b & ones) == 0);
-  if (tr_some(rejected))
+  if (tr_bits(rejected))
     for (int l = 0; l < TR_BYTES / 8; l++)
       if (rejected[l]) rejected[l] = -(uint64_t)((a[l] & ones[l]) < -width[l] % width[l]);
-  if (!tr_some(~narrow)) {
+  if (!tr_bits(~narrow)) {
     *made = q[0] + (b >> 32);
     *out = rejected;
     return;
@@ -191,9 +199,9 @@ REJECTIONS = {
   const tr_f64s lam = q[0], whole = tr_fraction_f64(tr_joined(w[0], w[1]));
   const tr_u64s few = (tr_u64s)(lam < 10);
   tr_u64s found = {0};
-  if (tr_some(few)) {
+  if (tr_bits(few)) {
     found = tr_first(tr_pick(few, whole, (tr_f64s){0} - 1), q[5], lam, 0, (tr_f64s){0} + 1);
-    if (!tr_some(~few)) {
+    if (!tr_bits(~few)) {
       *made = found;
       *out = (tr_u64s){0};
       return;
@@ -207,7 +215,7 @@ REJECTIONS = {
   const tr_u64s slow = ~few & (tr_u64s)(v > 0) & ~((tr_u64s)(s >= 0.07) & (tr_u64s)(v <= q[3]));
   const tr_u64s under = ~few & (tr_u64s)(k < 0);
   *out = under;
-  if (!tr_some(slow & ~under)) return;
+  if (!tr_bits(slow & ~under)) return;
   const tr_f64s y = (k + 1 - lam) / lam, log = tr_log1p(y);
   const tr_f64s density = -lam * ((1 + y) * log - y) + log - 0.5 * tr_log_f64(0x1.921fb54442d18p+2 * (k + 1)) -
                           tr_stirling(k + 1);
@@ -239,9 +247,9 @@ REJECTIONS = {
   const tr_f64s n = q[0], whole = tr_fraction_f64(tr_joined(w[0], w[1]));
   const tr_u64s few = ~(tr_u64s)(q[1] >= 10);
   tr_u64s found = {0};
-  if (tr_some(few)) {
+  if (tr_bits(few)) {
     found = tr_first(tr_pick(few, whole, (tr_f64s){0} - 1), q[9], n, 1, q[8]);
-    if (!tr_some(~few)) {
+    if (!tr_bits(~few)) {
       *made = found;
       *out = (tr_u64s){0};
       return;
@@ -255,7 +263,7 @@ REJECTIONS = {
   const tr_u64s slow = ~few & (tr_u64s)(v > 0) & ~((tr_u64s)(s >= 0.07) & (tr_u64s)(v <= q[4]));
   const tr_u64s outside = ~few & ((tr_u64s)(k < 0) | (tr_u64s)(k > n));
   *out = outside;
-  if (!tr_some(slow & ~outside)) return;
+  if (!tr_bits(slow & ~outside)) return;
   const tr_f64s d = k - m;
   const tr_f64s ratio = d * q[7] - tr_gamma_shift(m + 1, d) - tr_gamma_shift(n - m + 1, -d);
   *out |= slow & (tr_u64s)(tr_log_f64(v * q[5] / (a / (s * s) + b)) > ratio);
@@ -276,27 +284,25 @@ TR_PART void tr_prepare_$name(const tr_u64s *p, $Q *q) {
 $prepare}
 static __attribute__((noinline)) void tr_attempt_$name(const tr_u64s *w, const $Q *q, tr_u64s *made, tr_u64s *out) {
 $attempt}
-TR_PART void tr_finish_$name(const tr_stream *g, uint64_t offset, const tr_u64s *p, tr_u64s *made) {
-$finish}
-static void __attribute__((noinline)) ${name}_run(const tr_stream *g, int64_t at, int64_t m, $Type *o) {
+${finish}static void __attribute__((noinline)) ${name}_run(const tr_stream *g, int64_t at, int64_t m, $Type *o) {
   enum { W = TR_BYTES / 8 };
-  uint64_t given[$count][$batch], made[$batch];
+  uint64_t given[$given][$batch], made[$batch];
   int index[$batch + W], left = 0, kept;
-  tr_u64s p[$count], w[4], x, rejected, offset;
+  tr_u64s p[$given], w[4], x, rejected, offset;
   $Q q[$prepared];
   int fixed = 1;
-  for (int k = 0; k < $count; k++) fixed &= tr_fill(g, k, at, m, (m + W - 1) / W * W, given[k]);
+  for (int k = 0; k < $given; k++) fixed &= tr_fill(g, k, at, m, (m + W - 1) / W * W, given[k]);
   for (int64_t j = 0; j < m; j += W) {
     if (j == 0 || !fixed) {
-      for (int k = 0; k < $count; k++) memcpy(p + k, given[k] + j, sizeof *p);
+      for (int k = 0; k < $given; k++) memcpy(p + k, given[k] + j, sizeof *p);
       tr_prepare_$name(p, q);
     }
     tr_philox(g, (uint64_t)(at + j), 1, w);
     tr_attempt_$name(w, q, &x, &rejected);
     memcpy(made + j, &x, sizeof x);
-    for (int l = 0; l < W; l++) {
-      index[left] = (int)j + l;
-      left += rejected[l] != 0 && j + l < m;
+    for (int bits = tr_bits(rejected); bits; bits &= bits - 1) {
+      index[left] = (int)j + __builtin_ctz(bits);
+      left += index[left] < m;
     }
   }
   for (int attempt = 2; left && attempt <= 128; attempt++, left = kept) {
@@ -307,30 +313,20 @@ static void __attribute__((noinline)) ${name}_run(const tr_stream *g, int64_t at
       for (int l = 0; l < W; l++) {
         own[l] = index[j + (l < n ? l : 0)];
         offset[l] = (uint64_t)(at + own[l]);
-        if (!fixed) for (int k = 0; k < $count; k++) p[k][l] = given[k][own[l]];
+        if (!fixed) for (int k = 0; k < $given; k++) p[k][l] = given[k][own[l]];
       }
       if (!fixed) tr_prepare_$name(p, q);
       tr_philox_any(g, offset, TR_ALL((uint64_t)attempt), w);
       tr_attempt_$name(w, q, &x, &rejected);
+      const int bits = tr_bits(rejected);
       for (int l = 0; l < n; l++) {
         made[own[l]] = x[l];
         index[kept] = own[l];
-        kept += rejected[l] != 0;
+        kept += bits >> l & 1;
       }
     }
   }
-  for (int64_t j = 0; j < m; j += W) {
-    for (int k = 0; k < $count; k++) memcpy(p + k, given[k] + j, sizeof *p);
-    memcpy(&x, made + j, sizeof x);
-    tr_finish_$name(g, (uint64_t)(at + j), p, &x);
-    memcpy(made + j, &x, sizeof x);
-  }
-  for (int64_t j = 0; j < m; j++) {
-    $Made y;
-    memcpy(&y, made + j, sizeof y);
-    o[j] = ($Type)y;
-  }
-}
+${finished}${stored}}
 static int $name(int64_t n, char *const *p, const int64_t *s) {
   const tr_stream *g = (const tr_stream *)p[1];
   $Type *const o = ($Type *)g->base;
@@ -345,8 +341,26 @@ static int $name(int64_t n, char *const *p, const int64_t *s) {
 }
 """
 
+_FINISH = """\
+TR_PART void tr_finish_$name(const tr_stream *g, uint64_t offset, const tr_u64s *p, tr_u64s *made) {
+$finish}
+"""
+_FINISHED = """\
+  for (int64_t j = 0; j < m; j += W) {
+    for (int k = 0; k < $given; k++) memcpy(p + k, given[k] + j, sizeof *p);
+    memcpy(&x, made + j, sizeof x);
+    tr_finish_$name(g, (uint64_t)(at + j), p, &x);
+    memcpy(made + j, &x, sizeof x);
+  }
+"""
+_STORED = "  memcpy(o, made, (size_t)m * 8);\n"
+_ROUNDED = """\
+#pragma omp simd
+  for (int64_t j = 0; j < m; j++) o[j] = (float)((const double *)made)[j];
+"""
+
 PORTABLE_REJECTION = {
-    "tr_pick tr_some tr_number tr_floor tr_first": _LANES,
+    "tr_pick tr_bits tr_number tr_floor tr_first": _LANES,
     "tr_log1p tr_exp tr_stirling tr_gamma_shift": Template(_MATH).substitute(
         exp=polynomial("r", _EXP), above=polynomial("z", _ABOVE), below=polynomial("z", _BELOW)
     ),
@@ -356,10 +370,13 @@ PORTABLE_REJECTION = {
 def rejection_kernel(sampler: str, ctype: CType) -> str:
     """Return the text of the kernel of a sampler that may reject."""
     text = REJECTIONS[sampler]
-    whole = sampler == "integers"
-    return Template(_KERNEL).substitute(
-        name=f"tr_draw_{sampler}_{ctype.short}", Type=ctype.stored, Made="double" if ctype.kind == "f" else "int64_t",
-        Q="tr_u64s" if whole else "tr_f64s", count=text.given, prepared=text.prepared, prepare=text.prepare,
-        attempt=text.attempt, finish=text.finish or "  (void)g; (void)offset; (void)p; (void)made;\n",
-        batch=BATCH, step=STEP,
-    )  # fmt: skip
+    values = {
+        "name": f"tr_draw_{sampler}_{ctype.short}", "Type": ctype.stored, "given": str(text.given),
+        "Q": "tr_u64s" if sampler == "integers" else "tr_f64s", "prepared": str(text.prepared),
+        "prepare": text.prepare, "attempt": text.attempt, "batch": str(BATCH), "step": str(STEP),
+        "stored": _ROUNDED if ctype.size == 4 else _STORED,
+    }  # fmt: skip
+    for part, whole in (("finish", _FINISH), ("finished", _FINISHED)):
+        inner = Template(whole).safe_substitute(finish=text.finish) if text.finish else ""
+        values[part] = Template(inner).substitute(values)
+    return Template(_KERNEL).substitute(values)
