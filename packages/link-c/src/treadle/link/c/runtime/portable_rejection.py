@@ -282,7 +282,7 @@ REJECTIONS = {
 _KERNEL = """\
 TR_PART void tr_prepare_$name(const tr_u64s *p, $Q *q) {
 $prepare}
-static __attribute__((noinline)) void tr_attempt_$name(const tr_u64s *w, const $Q *q, tr_u64s *made, tr_u64s *out) {
+TR_PART void tr_attempt_$name(const tr_u64s *w, const $Q *q, tr_u64s *made, tr_u64s *out) {
 $attempt}
 ${finish}static void __attribute__((noinline)) ${name}_run(const tr_stream *g, int64_t at, int64_t m, $Type *o) {
   enum { W = TR_BYTES / 8 };
