@@ -318,7 +318,11 @@ class RandomVariable(RNGConsumerOp):
         ):
             # Parameters may turn out to be longer than the size where that is 1, and make the result so.
             drawn = specify_shape(drawn, [*batch, *[None] * self.ndim_supp])
-        return [GeneratorInState()(origin_of(rng), source.state), cast(drawn, kind.dtype)]
+        drawn = cast(drawn, kind.dtype)
+        promised = TensorType(kind.dtype, (*self._static_batch(size, parameters), *self._static_core(parameters)))
+        if not promised.is_super(drawn.type):
+            drawn = specify_shape(drawn, promised.shape)
+        return [GeneratorInState()(origin_of(rng), source.state), drawn]
 
     def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
         """Return the batch's lengths, then those of a single draw."""

@@ -84,19 +84,20 @@ class VectorMethods(DrawingMethods):
         if known is None:
             text = f"there are more than {2**HALVINGS} categories: give their number by the static shape"
             weights = self.require(weights.shape[-1] <= 2**HALVINGS, weights, text)
-        levels = [weights]
-        for _ in range(HALVINGS if known is None else (known - 1).bit_length()):
-            w = levels[-1]
-            pairs = w.shape[-1] // 2
-            levels.append(
-                np.concatenate([w[..., : 2 * pairs : 2] + w[..., 1 : 2 * pairs : 2], w[..., 2 * pairs :]], -1)
-            )
+        halvings = HALVINGS if known is None else (known - 1).bit_length()
+        length = weights.shape[-1] if known is None else known
+        levels = []
+        for _ in range(halvings):
+            pairs = length // 2
+            left, right = weights[..., : 2 * pairs : 2], weights[..., 1 : 2 * pairs : 2]
+            levels.append((pairs, left, right))
+            weights = np.concatenate([left + right, weights[..., 2 * pairs :]], -1)
+            length = length - pairs
         counts = np.broadcast_to(count, tuple(batch))[..., None]
-        for w in reversed(levels[:-1]):
-            pairs = w.shape[-1] // 2
+        for pairs, left, right in reversed(levels):
             whole = counts[..., :pairs]
-            left = share((*batch, pairs), whole, w[..., : 2 * pairs : 2], w[..., 1 : 2 * pairs : 2])
-            halves = np.stack([left, whole - left], -1).reshape((*batch, 2 * pairs))
+            drawn = share((*batch, pairs), whole, left, right)
+            halves = np.stack([drawn, whole - drawn], -1).reshape((*batch, 2 * pairs))
             counts = np.concatenate([halves, counts[..., pairs:]], -1)
         return counts
 
