@@ -22,7 +22,6 @@ from typing import NamedTuple
 REFERENCE = Path(__file__).resolve().parents[1] / "docs" / "api_reference.tsv"
 # Sections and areas of whole parts of the system that do not exist yet, with the reason of each.
 LATER = {
-    "clients: tensor.random": "no random variables yet",
     "clients: xtensor": "no tensors with named dimensions yet",
     "clients: sparse": "no sparse tensors yet",
 }

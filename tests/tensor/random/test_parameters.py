@@ -8,8 +8,9 @@ from scipy import stats
 
 import treadle.tensor.random as tr
 from treadle.compile import function
+from treadle.config import TreadleError
 from treadle.graph import shared
-from treadle.tensor import matrix, tensor3, vector
+from treadle.tensor import lscalar, matrix, tensor3, vector
 from treadle.tensor.errors import ShapeError
 
 same = np.testing.assert_array_equal
@@ -72,3 +73,54 @@ def test_scipy_draws_random_variables_of_ones_own() -> None:
     rng = np.random.default_rng(1)
     for _ in range(2):
         same(f(), stats.lomax.rvs(2.0, size=3, random_state=rng))
+
+
+@pytest.mark.parametrize("backend", ["VM", "C"])
+def test_a_random_variable_is_by_default_what_the_generators_method_of_its_name_draws(backend: str) -> None:
+    op = tr.RandomVariable("laplace", signature="(),()->()", dtype="float64")
+    old = tr.RandomVariable("rayleigh", ndim_supp=0, ndims_params=[0], dtype="float64")
+    x = op(1.0, 2.0, size=3, rng=tr.shared_rng(seed=1))
+    y = old(2.0, size=3, rng=tr.shared_rng(seed=1))
+    a, b = function([], [x, y], mode=backend)()
+    same(a, np.random.default_rng(1).laplace(1.0, 2.0, size=3))
+    same(b, np.random.default_rng(1).rayleigh(2.0, size=3))
+
+
+def test_a_random_variable_without_a_method_of_its_name_is_refused_when_it_runs() -> None:
+    x = tr.RandomVariable("nothing", signature="()->()", dtype="float64")(1.0, rng=tr.shared_rng(seed=1))
+    with pytest.raises(TreadleError, match="nothing: Generator has no such method"):
+        function([], x, mode="VM")()
+
+
+class Walk(tr.RandomVariable):
+    """A walk whose number of steps is a parameter."""
+
+    name = "walk"
+    signature = "(),()->(t)"
+    dtype = "float64"
+
+    def _supp_shape_from_params(self, dist_params: Any, param_shapes: Any = None) -> Any:
+        return [dist_params[1]]
+
+    def rng_fn(self, rng: Any, scale: Any, steps: Any, size: Any) -> Any:
+        return (scale[..., None] * rng.normal(size=(*size, int(steps)))).cumsum(-1)
+
+
+def test_lengths_of_a_draw_may_depend_on_values_of_parameters() -> None:
+    held, steps = tr.shared_rng(seed=1), lscalar()
+    x = Walk()([1.0, 2.0], steps, rng=held)
+    assert x.type.shape == (2, None)
+    assert Walk()([1.0, 2.0], 7, rng=held).type.shape == (2, 7)
+    f = function([steps], [x, x.shape[1]])
+    value, length = f(5)
+    assert value.shape == (2, 5)
+    assert length == 5
+    only = function([steps], x.shape[1])
+    assert not any(isinstance(node.op, Walk) for node in only.maker.fgraph.apply_nodes)
+
+
+def test_a_signature_may_hold_numbers() -> None:
+    op = tr.RandomVariable("pair", signature="()->(2)", dtype="float64")
+    assert op(1.0, size=3).type.shape == (3, 2)
+    with pytest.raises(NotImplementedError, match="does not say"):
+        tr.RandomVariable("any", signature="()->(n)", dtype="float64")._supp_shape_from_params([1.0])

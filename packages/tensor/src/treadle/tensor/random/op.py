@@ -10,6 +10,7 @@ import numpy as np
 from treadle.config import config
 from treadle.graph import Apply, Op, Variable
 from treadle.tensor.broadcasting import broadcast_static, sum_to
+from treadle.tensor.constant_values import shape_tuple
 from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.errors import ArgumentError, ShapeError
 from treadle.tensor.gufunc import parse_gufunc_signature
@@ -21,6 +22,7 @@ from treadle.tensor.random.stream import as_generator
 from treadle.tensor.random.symbolic import SymbolicNumpyGenerator, SymbolicPortableGenerator
 from treadle.tensor.random.types import PortableGeneratorType
 from treadle.tensor.scalar.cast import cast
+from treadle.tensor.shape import as_lengths, static_lengths
 from treadle.tensor.shape_specification import specify_shape
 from treadle.tensor.type_other import NoneTypeT
 from treadle.tensor.types import TensorType
@@ -218,11 +220,40 @@ class RandomVariable(RNGConsumerOp):
         return batch
 
     def _static_core(self, parameters: Sequence[Any]) -> tuple[int | None, ...]:
+        if type(self)._supp_shape_from_params is not RandomVariable._supp_shape_from_params:
+            return static_lengths(as_lengths(self._text(), list(self._supp_shape_from_params(parameters))))
         known: dict[str, int | None] = {}
         for p, core in zip(parameters, self._inputs_cores, strict=True):
             for name, n in zip(core, p.type.shape[p.ndim - len(core) :], strict=True):
                 known[name] = n if known.get(name) is None else known[name]
-        return tuple(known.get(name) for name in self._output_core)
+        return tuple(int(name) if name.isdecimal() else known.get(name) for name in self._output_core)
+
+    def _supp_shape_from_params(
+        self, dist_params: Sequence[Any], param_shapes: Sequence[Sequence[Any]] | None = None
+    ) -> Sequence[Any]:
+        """Return the lengths of a single draw; a subclass may say more about them than the signature does.
+
+        Parameters
+        ----------
+        dist_params
+            The parameters.
+        param_shapes
+            Their shapes, where these are known otherwise.
+
+        Raises
+        ------
+        NotImplementedError
+            If the signature does not say what the lengths are.
+        """
+        known: dict[str, Any] = {}
+        shapes = map(shape_tuple, dist_params) if param_shapes is None else map(tuple, param_shapes)
+        for own, core in zip(shapes, self._inputs_cores, strict=True):
+            known.update(zip(core, own[len(own) - len(core) :], strict=True))
+        try:
+            return [int(name) if name.isdecimal() else known[name] for name in self._output_core]
+        except KeyError as error:
+            msg = f"{self._text()}: the signature {self.signature} does not say how long a single draw is."
+            raise NotImplementedError(msg) from error
 
     def dist_params(self, node: Apply) -> Sequence[Any]:
         """Return the parameters among a node's inputs."""
@@ -261,8 +292,14 @@ class RandomVariable(RNGConsumerOp):
             The parameters.
         size
             Shape of the batch, a tuple.
+
+        By default it is the generator's method of the same name that draws.
         """
-        raise NotImplementedError
+        method = getattr(rng, self._text(), None)
+        if method is None:
+            msg = f"{self._text()}: {type(rng).__name__} has no such method. Define `definition` or `rng_fn`."
+            raise NotImplementedError(msg)
+        return method(*dist_params, size=size)
 
     def rng_fn(self, rng: Any, *args: Any, **kwargs: Any) -> Any:
         """Return a draw, by a generator that moves on: ``rng_fn(rng, *dist_params, size)``."""
@@ -305,13 +342,15 @@ class RandomVariable(RNGConsumerOp):
 
     def decompose(self, *inputs: Variable) -> Sequence[Variable] | None:
         """Return the next generator and the draw by ops on the generator's state, where there is a `definition`."""
-        if type(self).definition is RandomVariable.definition or type(self).rng_fn is not RandomVariable.rng_fn:
+        if type(self).rng_fn is not RandomVariable.rng_fn:
             return None
         rng, size, *parameters = inputs
         batch = batch_lengths(size, list(zip(parameters, self.ndims_params, strict=True)))
         kind = TensorType(self.dtype)
         made = SymbolicPortableGenerator if isinstance(rng.type, PortableGeneratorType) else SymbolicNumpyGenerator
         source = made(state_of(rng), "float32" if kind.dtype == "float32" else "float64")
+        if type(self).definition is RandomVariable.definition and not hasattr(source, self._text()):
+            return None
         drawn = as_tensor_variable(self.definition(source, *parameters, size=tuple(batch)))
         if not isinstance(size.type, NoneTypeT) and any(
             p.ndim > r for p, r in zip(parameters, self.ndims_params, strict=True)
@@ -334,6 +373,9 @@ class RandomVariable(RNGConsumerOp):
             own = shapes.of(p)
             known.update(zip(core, own[len(own) - len(core) :], strict=True))
         batch = [shapes.of_scalar(n) for n in batch_lengths(size, pairs)]
+        if type(self)._supp_shape_from_params is not RandomVariable._supp_shape_from_params:
+            single = as_lengths(self._text(), list(self._supp_shape_from_params(parameters)))
+            return [*batch, *(shapes.of_scalar(n) for n in single)]
         return [*batch, *(known.get(name) for name in self._output_core)]
 
     # Derivatives
