@@ -345,16 +345,15 @@ class RandomVariable(RNGConsumerOp):
         if type(self).rng_fn is not RandomVariable.rng_fn:
             return None
         rng, size, *parameters = inputs
-        batch = batch_lengths(size, list(zip(parameters, self.ndims_params, strict=True)))
+        pairs: list[tuple[Any, int]] = list(zip(parameters, self.ndims_params, strict=True))
+        batch = batch_lengths(size, pairs)
         kind = TensorType(self.dtype)
         made = SymbolicPortableGenerator if isinstance(rng.type, PortableGeneratorType) else SymbolicNumpyGenerator
         source = made(state_of(rng), "float32" if kind.dtype == "float32" else "float64")
         if type(self).definition is RandomVariable.definition and not hasattr(source, self._text()):
             return None
         drawn = as_tensor_variable(self.definition(source, *parameters, size=tuple(batch)))
-        if not isinstance(size.type, NoneTypeT) and any(
-            p.ndim > r for p, r in zip(parameters, self.ndims_params, strict=True)
-        ):
+        if not isinstance(size.type, NoneTypeT) and any(p.ndim > rank for p, rank in pairs):
             # Parameters may turn out to be longer than the size where that is 1, and make the result so.
             drawn = specify_shape(drawn, [*batch, *[None] * self.ndim_supp])
         drawn = cast(drawn, kind.dtype)
