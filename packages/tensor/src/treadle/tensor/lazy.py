@@ -67,6 +67,7 @@ LAZY = {
     "quantiles": "median nanmedian nanpercentile nanquantile percentile quantile",
     "random.compiled_samplers": "COMPILED_SAMPLERS CompiledSamplerError SAMPLER_CONDITIONS bit_generator_functions sampler_address",
     "random.generator_draws": "GENERATOR_SAMPLERS GeneratorDraws",
+    "random.lanes": "DrawLanes LANE_SAMPLERS",
     "random.portable_draws": "PortableDraws",
     "rearrangement": "flip fliplr flipud roll rollaxis rot90",
     "repetition": "RepeatedPositions repeat resize tile",

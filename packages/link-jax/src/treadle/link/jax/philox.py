@@ -65,8 +65,13 @@ def bits64(stream: Stream, n: int) -> jax.Array:
 
 def pairs64(block: Block) -> tuple[jax.Array, jax.Array]:
     """Return the two numbers of 64 bits of each block."""
-    w0, w1, w2, w3 = (w.astype(np.uint64) for w in block)
-    return w0 | w1 << _HALF, w2 | w3 << _HALF
+    w0, w1, w2, w3 = block
+    return pair64(w0, w1), pair64(w2, w3)
+
+
+def pair64(low: jax.Array, high: jax.Array) -> jax.Array:
+    """Return numbers of 64 bits, given by their halves."""
+    return low.astype(np.uint64) | high.astype(np.uint64) << _HALF
 
 
 def interleaved(parts: tuple[jax.Array, ...], n: int) -> jax.Array:

@@ -38,18 +38,19 @@ class Stream:
     def blocks(self, n: int, attempt: torch.Tensor | int = 0) -> Block:
         """Return the numbers of the first n blocks, each of shape (n,)."""
         at = self.position + torch.arange(n, dtype=torch.int64, device=self.position.device)
-        attempts = attempt if isinstance(attempt, torch.Tensor) else torch.full_like(at, attempt)
+        attempts = attempt.to(torch.int64) if isinstance(attempt, torch.Tensor) else torch.full_like(at, attempt)
         return philox((_low(at), _high(at), self.stream.expand(n), attempts.expand(n)), self.key)
 
 
 def philox(counter: Block, key: tuple[torch.Tensor, torch.Tensor]) -> Block:
     """Return the numbers of blocks."""
     c0, c1, c2, c3 = counter
-    k0, k1 = key
-    for _ in range(ROUNDS):
+    # All at once, as the compiler takes its time for each operation.
+    rounds = torch.arange(ROUNDS, device=c0.device)
+    first, second = (_low(k + rounds * step).unbind() for k, step in zip(key, INCREMENTS, strict=True))
+    for k0, k1 in zip(first, second, strict=True):
         (high0, low0), (high1, low1) = (_product(c, m) for c, m in zip((c0, c2), MULTIPLIERS, strict=True))
         c0, c1, c2, c3 = high1 ^ c1 ^ k0, low1, high0 ^ c3 ^ k1, low0
-        k0, k1 = _low(k0 + INCREMENTS[0]), _low(k1 + INCREMENTS[1])
     return c0, c1, c2, c3
 
 

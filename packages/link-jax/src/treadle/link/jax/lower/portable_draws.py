@@ -9,37 +9,42 @@ import jax.numpy as jnp
 import numpy as np
 
 from treadle.graph import Unsupported
+from treadle.link.jax.lanes import JaxLanes
 from treadle.link.jax.philox import Stream, bits32, bits64, interleaved, pairs64, unit32, unit64
 from treadle.link.jax.table import JAX
-from treadle.tensor import PortableDraws, ShapeError
+from treadle.tensor import LANE_SAMPLERS, PortableDraws, ShapeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     import jax
 
-    from treadle.link.jax.table import Lowered
+    from treadle.link.jax.table import Array, Lowered
     from treadle.tensor import TensorNode
 
-    # n draws of a dtype, with flat parameters of that length.
-    Sampler = Callable[..., jax.Array]
+    # n draws of a dtype.
+    Sampler = Callable[[Stream, int, str], jax.Array]
 
 
 @JAX.register(PortableDraws)
 def portable_draws(op: PortableDraws, node: TensorNode) -> Lowered:
     """Lower to the sampler's function of the state."""
-    sampler = SAMPLERS.get(op.sampler)
-    if sampler is None:
+    direct, by_rejection = SAMPLERS.get(op.sampler), LANE_SAMPLERS.get(op.sampler)
+    if direct is None and by_rejection is None:
         msg = f"there is no sampler {op.sampler} here"
         raise Unsupported(msg)
 
-    def run(state: jax.Array, *inputs: jax.Array) -> jax.Array:
+    def run(state: jax.Array, *inputs: Array) -> jax.Array:
         shape = tuple(int(n) for n in inputs[: op.ndim])
         if any(n < 0 for n in shape):
             msg = f"a size must be 0 or more, got {shape}"
             raise ShapeError(msg)
-        flat = [jnp.broadcast_to(p, shape).reshape(-1) for p in inputs[op.ndim :]]
-        return sampler(Stream(state), math.prod(shape), op.dtype, *flat).astype(op.dtype).reshape(shape)
+        stream = Stream(state)
+        if by_rejection is not None:
+            made: jax.Array = by_rejection(JaxLanes(stream, shape), *inputs[op.ndim :])
+        elif direct is not None:
+            made = direct(stream, math.prod(shape), op.dtype)
+        return made.astype(op.dtype).reshape(shape)
 
     return run
 

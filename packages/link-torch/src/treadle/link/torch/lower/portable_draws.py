@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from treadle.graph import Unsupported
+from treadle.link.torch.lanes import TorchLanes
 from treadle.link.torch.philox import Stream, bits32, interleaved, unit32, unit64
 from treadle.link.torch.storage import STORAGE_DTYPES
 from treadle.link.torch.table import TORCH
-from treadle.tensor import PortableDraws
+from treadle.tensor import LANE_SAMPLERS, PortableDraws
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -19,27 +20,31 @@ if TYPE_CHECKING:
     from treadle.link.torch.table import Lowered
     from treadle.tensor import TensorNode
 
-    # n draws of a dtype, with flat parameters of that length.
-    Sampler = Callable[..., torch.Tensor]
+    # n draws of a dtype.
+    Sampler = Callable[[Stream, int, str], torch.Tensor]
 
 
 @TORCH.register(PortableDraws)
 def portable_draws(op: PortableDraws, node: TensorNode) -> Lowered:
     """Lower to the sampler's function of the state."""
-    sampler = SAMPLERS.get(op.sampler)
-    if sampler is None:
+    direct, by_rejection = SAMPLERS.get(op.sampler), LANE_SAMPLERS.get(op.sampler)
+    if direct is None and by_rejection is None:
         msg = f"there is no sampler {op.sampler} here"
         raise Unsupported(msg)
-    ndim, storage = op.ndim, STORAGE_DTYPES[op.dtype]
+    ndim, dtype, storage = op.ndim, op.dtype, STORAGE_DTYPES[op.dtype]
 
-    def run(state: torch.Tensor, *inputs: torch.Tensor) -> torch.Tensor:
+    def run(state: torch.Tensor, *inputs: Any) -> torch.Tensor:
         shape = inputs[:ndim]
         for n in shape:
             if n < 0:
                 msg = "a size must be 0 or more"
                 raise ValueError(msg)
-        flat = [p.expand(shape).reshape(-1) for p in inputs[ndim:]]
-        return sampler(Stream(state), math.prod(shape), op.dtype, *flat).to(storage).reshape(shape)
+        stream = Stream(state)
+        if by_rejection is not None:
+            made: torch.Tensor = by_rejection(TorchLanes(stream, shape), *inputs[ndim:])
+        elif direct is not None:
+            made = direct(stream, math.prod(shape), dtype)
+        return made.to(storage).reshape(shape)
 
     return run
 
