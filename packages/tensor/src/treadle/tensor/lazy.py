@@ -125,6 +125,7 @@ RANDOM = {
     "categories": "CategoricalRV DirichletMultinomialRV DirichletRV MultinomialRV MvHyperGeometricRV categorical dirichlet dirichlet_multinomial multinomial multivariate_hypergeometric",
     "consumer": "RNGConsumerOp",
     "continuous": "CauchyRV GumbelRV LaplaceRV LogisticRV NormalRV StudentTRV cauchy gumbel laplace logistic normal standard_cauchy standard_normal standard_t t",
+    "counts": "BetaNegBinomialRV DiscreteLaplaceRV DiscreteUniformRV HurdlePoissonRV OrderedLogisticRV OrderedProbitRV PlanckRV SkellamRV YuleSimonRV ZeroInflatedBinomialRV ZeroInflatedNegBinomialRV ZeroInflatedPoissonRV ZeroTruncatedPoissonRV betanbinom discrete_uniform dlaplace hurdle_poisson ordered_logistic ordered_probit planck skellam yulesimon zero_inflated_binomial zero_inflated_negative_binomial zero_inflated_poisson zero_truncated_poisson",
     "discrete": "BernoulliRV BetaBinomialRV BinomialRV GeometricRV HyperGeometricRV IntegersRV LogSeriesRV NegBinomialRV PoissonRV ZipfRV bernoulli betabinom binomial geometric hypergeometric integers logseries nbinom negative_binomial poisson zipf",
     "gamma_family": "ChiRV FRV GammaRV GenGammaRV InvGammaRV MaxwellRV NonCentralChiSquareRV NonCentralFRV _gamma chi chisquare f gamma gengamma invgamma maxwell noncentral_chisquare noncentral_f standard_gamma",
     "multivariate": "MatrixNormalRV MvLaplaceRV MvNormalRV MvStudentTRV matrix_normal multivariate_laplace multivariate_normal multivariate_t",

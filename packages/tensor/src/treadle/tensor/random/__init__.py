@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from treadle.tensor.random.categories import *  # noqa: F403
     from treadle.tensor.random.consumer import *  # noqa: F403
     from treadle.tensor.random.continuous import *  # noqa: F403
+    from treadle.tensor.random.counts import *  # noqa: F403
     from treadle.tensor.random.discrete import *  # noqa: F403
     from treadle.tensor.random.gamma_family import *  # noqa: F403
     from treadle.tensor.random.multivariate import *  # noqa: F403
