@@ -120,6 +120,9 @@ PARAMETERS: dict[str, list[tuple[float, ...]]] = {
     "log_standard_gamma": [(2.5,), (1e-3,), (0.0,), (1e-30,), (np.nan,), (np.inf,)],
     "poisson": [(3.5,), (0.0,), (9.99,), (10.0,), (50.0,), (1e12,)],
     "binomial": [(10, 0.3), (1000, 0.7), (1000, 0.0), (0, 0.5), (50, 1.0), (10**6, 1e-3), (10**15, 0.37)],
+    "hypergeometric": [(5, 7, 4), (100, 200, 50), (1000, 20, 1000), (0, 0, 0), (10**6, 10**6, 5000), (40, 30, 60)],
+    "vonmises": [(0.0,), (1.0,), (1e-8,), (20.0,), (1e8,)],
+    "zipf": [(1.5,), (2.5,), (100.0,)],
 }
 GIVEN = [(name, dtype) for name in PARAMETERS for dtype in SAMPLERS[name].dtypes]
 
@@ -134,28 +137,27 @@ def parameter(name: str, at: int, shape: tuple[int, ...] | None = None) -> list[
 @pytest.mark.parametrize(("name", "dtype"), GIVEN)
 def test_draws_with_parameters_are_those_of_the_definition(name: str, dtype: str) -> None:
     state, n, m = vector("state", dtype="int64", shape=(3,)), scalar("n", dtype="int64"), scalar("m", dtype="int64")
-    tensors = [
+    kinds = [
         [tensor(dtype=d, shape=shape) for d in SAMPLERS[name].parameters] for shape in ((), (None, None), (None, 1))
     ]
     op = PortableDraws(name, dtype, 2)
-    draw = [function([state, n, m, *given], op(state, n, m, *given), mode="C") for given in tensors]
-    for position in (0, 2**32 - 3, -2):
+    draw = function(
+        [state, n, m, *(x for kind in kinds for x in kind)], [op(state, n, m, *kind) for kind in kinds], mode="C"
+    )
+    for position, k in ((2**32 - 3, 0), (-2, 1), (5, -1)):
         at = np.array([KEY, STREAM, position])
-        for rows, columns in ((0, 3), (1, 1), (7, 1), (3, 5), (33, 40)):
+        for rows, columns in ((0, 3), (1, 1), (7, 1), (33, 40)):
             count = rows * columns
-            for k in range(len(PARAMETERS[name])):
-                one = parameter(name, k)
-                same(
-                    draw[0](at, rows, columns, *one),
-                    reference(name, dtype, at, count, *(np.full(count, x) for x in one)),
-                )
-            each = parameter(name, 0, (rows, columns))
-            same(draw[1](at, rows, columns, *each), reference(name, dtype, at, count, *(x.reshape(-1) for x in each)))
+            one, each, by_row = parameter(name, k), parameter(name, 0, (rows, columns)), parameter(name, 0, (rows, 1))
             turned = [np.asfortranarray(x) for x in each]
-            np.testing.assert_array_equal(draw[1](at, rows, columns, *turned), draw[1](at, rows, columns, *each))
-            by_row = parameter(name, 0, (rows, 1))
-            repeated = (np.repeat(x.reshape(-1), columns) for x in by_row)
-            same(draw[2](at, rows, columns, *by_row), reference(name, dtype, at, count, *repeated))
+            got = draw(at, rows, columns, *one, *turned, *by_row)
+            given = [
+                [np.full(count, x) for x in one],
+                [x.reshape(-1) for x in each],
+                [np.repeat(x.reshape(-1), columns) for x in by_row],
+            ]
+            for found, parameters in zip(got, given, strict=True):
+                same(found, reference(name, dtype, at, count, *parameters))
 
 
 def same(got: np.ndarray, expected: np.ndarray) -> None:

@@ -82,19 +82,7 @@ TR_PART void tr_floor(tr_f64s *x) {
   for (int l = 0; l < TR_BYTES / 8; l++) y[l] = floor(y[l]);
   memcpy(x, y, sizeof y);
 }
-/* The first k at which the probabilities of 0 to k sum to more than u, or where k's own is negligible: that of k + 1 is
-   (above - k s) / (k + 1) odds times that of k. */
-TR_PART tr_u64s tr_first(tr_f64s u, tr_f64s p, tr_f64s above, double s, tr_f64s odds) {
-  tr_f64s total = p;
-  tr_u64s k = {0};
-  for (double step = 0;; step++) {
-    const tr_u64s later = (tr_u64s)(u >= total) & (tr_u64s)(p > 0x1p-60);
-    if (!tr_bits(later)) return k;
-    k -= later;
-    p *= (above - step * s) / (step + 1) * odds;
-    total += p;
-  }
-}
+#define TR_EACH(f, x) for (int l = 0; l < TR_BYTES / 8; l++) x[l] = f(x[l])
 """
 
 
@@ -106,6 +94,32 @@ class Rejection(NamedTuple):
     prepare: str
     attempt: str
     finish: str = ""
+
+
+def _searched(p: str, ratio: str) -> str:
+    """Return the statements that search for draws where `few` says so, and return if all are made so.
+
+    They are the first k at which the probabilities of 0 to k sum to more than `whole`, or where k's own is negligible:
+    it is `p` for 0, and for k + 1 by `ratio` what it is for k.
+    """
+    return f"""\
+  tr_u64s found = {{0}};
+  if (tr_bits(few)) {{
+    tr_f64s p = {p}, total = p;
+    for (double k = 0;; k++) {{
+      const tr_u64s later = few & (tr_u64s)(whole >= total) & (tr_u64s)(p > 0x1p-60);
+      if (!tr_bits(later)) break;
+      found -= later;
+      p *= {ratio};
+      total += p;
+    }}
+    if (!tr_bits(~few)) {{
+      *made = found;
+      *out = (tr_u64s){{0}};
+      return;
+    }}
+  }}
+"""
 
 
 _GAMMA = Rejection(
@@ -198,15 +212,7 @@ REJECTIONS = {
         """\
   const tr_f64s lam = q[0], whole = tr_fraction_f64(tr_joined(w[0], w[1]));
   const tr_u64s few = (tr_u64s)(lam < 10);
-  tr_u64s found = {0};
-  if (tr_bits(few)) {
-    found = tr_first(tr_pick(few, whole, (tr_f64s){0} - 1), q[5], lam, 0, (tr_f64s){0} + 1);
-    if (!tr_bits(~few)) {
-      *made = found;
-      *out = (tr_u64s){0};
-      return;
-    }
-  }
+$search\
   const tr_f64s u = whole - 0.5, v = tr_fraction_f64(tr_joined(w[2], w[3])), b = q[1], a = q[2];
   const tr_f64s s = 0.5 - tr_pick(u < 0, -u, u);
   tr_f64s k = (2 * a / s + b) * u + lam + 0.43;
@@ -220,7 +226,7 @@ REJECTIONS = {
   const tr_f64s density = -lam * ((1 + y) * log - y) + log - 0.5 * tr_log_f64(0x1.921fb54442d18p+2 * (k + 1)) -
                           tr_stirling(k + 1);
   *out |= slow & (tr_u64s)(tr_log_f64(v * q[4] / (a / (s * s) + b)) > density);
-""",
+""".replace("$search", _searched("q[5]", "lam / (k + 1)")),
     ),
     "binomial": Rejection(
         2,
@@ -246,15 +252,7 @@ REJECTIONS = {
         """\
   const tr_f64s n = q[0], whole = tr_fraction_f64(tr_joined(w[0], w[1]));
   const tr_u64s few = ~(tr_u64s)(q[1] >= 10);
-  tr_u64s found = {0};
-  if (tr_bits(few)) {
-    found = tr_first(tr_pick(few, whole, (tr_f64s){0} - 1), q[9], n, 1, q[8]);
-    if (!tr_bits(~few)) {
-      *made = found;
-      *out = (tr_u64s){0};
-      return;
-    }
-  }
+$search\
   const tr_f64s u = whole - 0.5, v = tr_fraction_f64(tr_joined(w[2], w[3])), b = q[2], a = q[3], m = q[6];
   const tr_f64s s = 0.5 - tr_pick(u < 0, -u, u);
   tr_f64s k = (2 * a / s + b) * u + q[1] + 0.5;
@@ -267,13 +265,117 @@ REJECTIONS = {
   const tr_f64s d = k - m;
   const tr_f64s ratio = d * q[7] - tr_gamma_shift(m + 1, d) - tr_gamma_shift(n - m + 1, -d);
   *out |= slow & (tr_u64s)(tr_log_f64(v * q[5] / (a / (s * s) + b)) > ratio);
-""",
+""".replace("$search", _searched("q[9]", "(n - k) / (k + 1) * q[8]")),
         """\
   const tr_u64s flipped = (tr_u64s)((tr_f64s)p[1] > 0.5), n = p[0];
   const tr_u64s more = (tr_u64s)((tr_i64s)*made > (tr_i64s)n), x = (more & n) | (~more & *made);
   (void)g;
   (void)offset;
   *made = (flipped & (n - x)) | (~flipped & x);
+""",
+    ),
+    "hypergeometric": Rejection(
+        3,
+        9,
+        """\
+  const tr_i64s good = (tr_i64s)p[0], bad = (tr_i64s)p[1], rest = good + bad - (tr_i64s)p[2];
+  const tr_u64s less = (tr_u64s)(good < bad), small = (tr_u64s)((tr_i64s)p[2] < rest);
+  const tr_f64s first = __builtin_convertvector(good, tr_f64s), second = __builtin_convertvector(bad, tr_f64s);
+  const tr_f64s g = tr_pick(less, first, second), h = tr_pick(less, second, first), total = g + h;
+  const tr_i64s count = (tr_i64s)((p[2] & small) | ((tr_u64s)rest & ~small));
+  const tr_f64s c = __builtin_convertvector(count, tr_f64s);
+  const tr_f64s w = h - c, x = tr_pick(g < c, g, c), y = tr_pick(g < c, c, g), z = total + 1;
+  tr_f64s spread = (total - c) * c / total * (g / total) * (h / (total - 1)) + 0.5;
+  tr_f64s m = (c + 1) * ((g + 1) / (total + 2));
+  tr_root_f64(&spread);
+  tr_floor(&m);
+  q[0] = c * (g / tr_pick(total < 1, (tr_f64s){0} + 1, total));
+  q[1] = x;
+  q[2] = y;
+  q[3] = w;
+  q[4] = tr_exp(x * tr_log1p(-y / z) + tr_gamma_shift(z, -x) - tr_gamma_shift(z - y, -x));
+  q[5] = 1.7155277699214135 * spread + 0.8989161620588988;
+  q[6] = c * (g / total) + 0.5;
+  q[7] = m;
+  q[8] = tr_log_f64((g - m + 1) / (m + 1) * ((c - m + 1) / (w + m + 1)));
+""",
+        """\
+  const tr_f64s whole = tr_fraction_f64(tr_joined(w[0], w[1])), x = q[1], y = q[2], free = q[3], m = q[7];
+  const tr_u64s few = ~(tr_u64s)(q[0] >= 10);
+$search\
+  const tr_f64s u = 1 - whole, v = tr_fraction_f64(tr_joined(w[2], w[3]));
+  tr_f64s k = q[6] + q[5] * (v - 0.5) / u;
+  tr_floor(&k);
+  *made = (found & few) | (~few & (tr_u64s)__builtin_convertvector(k, tr_i64s));
+  const tr_u64s outside = (tr_u64s)(k < 0) | (tr_u64s)(k > x);
+  const tr_f64s d = k - m;
+  const tr_f64s ratio = d * q[8] - tr_gamma_shift(m + 1, d) - tr_gamma_shift(x - m + 1, -d) -
+                        tr_gamma_shift(y - m + 1, -d) - tr_gamma_shift(free + m + 1, d);
+  *out = ~few & (outside | (tr_u64s)(2 * tr_log_f64(u) > ratio));
+""".replace("$search", _searched("q[4]", "(x - k) / (k + 1) * ((y - k) / (free + k + 1))")),
+        """\
+  const tr_i64s good = (tr_i64s)p[0], bad = (tr_i64s)p[1], sample = (tr_i64s)p[2], rest = good + bad - sample;
+  const tr_i64s small = sample < rest, c = (sample & small) | (rest & ~small), less = good < bad;
+  const tr_i64s fewer = (good & less) | (bad & ~less), x = (tr_i64s)*made;
+  (void)g;
+  (void)offset;
+  const tr_i64s below = c < fewer, most = (c & below) | (fewer & ~below), above = x > most;
+  const tr_i64s k = (most & above) | (x & ~above);
+  const tr_i64s flipped = good > bad, own = ((c - k) & flipped) | (k & ~flipped), turned = sample > c;
+  *made = (tr_u64s)(((good - own) & turned) | (own & ~turned));
+""",
+    ),
+    "vonmises": Rejection(
+        1,
+        4,
+        """\
+  const tr_f64s kappa = (tr_f64s)p[0];
+  tr_f64s b = 1 + 4 * kappa * kappa;
+  tr_root_f64(&b);
+  b = 1 / (b + 2 * kappa);
+  const tr_f64s e = 2 * b / (1 + b);
+  tr_root_f64(&b);
+  q[0] = kappa;
+  q[1] = b;
+  q[2] = e;
+  q[3] = e * (2 - e);
+""",
+        """\
+  const tr_f64s e = q[2], v = tr_fraction_f64(tr_joined(w[2], w[3]));
+  tr_f64s sine, cosine;
+  tr_turn_f64(0x1.921fb54442d18p+1 * (tr_fraction_f64(tr_joined(w[0], w[1])) - 0.5), &sine, &cosine);
+  const tr_f64s t = q[1] * (sine / cosine), c = 2 - 2 / (1 + t * t);
+  *made = (tr_u64s)t;
+  *out = (tr_u64s)(v > 0) & (tr_u64s)(tr_log_f64(v) > q[0] * (e - c) + tr_log_f64((e + (1 - e) * c) / q[3]));
+""",
+        """\
+  tr_f64s x = (tr_f64s)*made;
+  (void)g; (void)offset; (void)p;
+  TR_EACH(atan, x);
+  *made = (tr_u64s)(2 * x);
+""",
+    ),
+    "zipf": Rejection(
+        1,
+        3,
+        """\
+  tr_f64s b = (tr_f64s)p[0] - 1, least = -63 * 0x1.62e42fefa39efp-1 * b, scale = b * 0x1.62e42fefa39efp-1;
+  TR_EACH(expm1, least);
+  TR_EACH(expm1, scale);
+  q[0] = b;
+  q[1] = least;
+  q[2] = scale;
+""",
+        """\
+  const tr_f64s b = q[0], u = tr_fraction_f64(tr_joined(w[0], w[1])), v = tr_fraction_f64(tr_joined(w[2], w[3]));
+  tr_f64s k = tr_exp(-tr_log1p(u * q[1]) / b);
+  tr_floor(&k);
+  const tr_f64s x = tr_log1p(1 / k);
+  tr_f64s y = b * x;
+  TR_EACH(expm1, y);
+  const tr_u64s slow = (tr_u64s)(v * k * (y / q[2]) > tr_exp(b * (x - 0x1.62e42fefa39efp-1)));
+  *made = (tr_u64s)__builtin_convertvector(k, tr_i64s);
+  *out = (tr_u64s)(k >= 0x1p63) | ((tr_u64s)(k > 1) & slow);
 """,
     ),
 }  # fmt: skip
@@ -360,7 +462,7 @@ _ROUNDED = """\
 """
 
 PORTABLE_REJECTION = {
-    "tr_pick tr_bits tr_number tr_floor tr_first": _LANES,
+    "tr_pick tr_bits tr_number tr_floor": _LANES,
     "tr_log1p tr_exp tr_stirling tr_gamma_shift": Template(_MATH).substitute(
         exp=polynomial("r", _EXP), above=polynomial("z", _ABOVE), below=polynomial("z", _BELOW)
     ),
