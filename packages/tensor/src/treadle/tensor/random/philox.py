@@ -3,7 +3,7 @@
 Philox (Salmon, Moraes, Dror and Shaw, *Parallel random numbers: as easy as 1, 2, 3*, SC 2011) turns a counter of four
 32-bit numbers and a key of two into four 32-bit numbers. Here the counter's first two numbers are a position of 64
 bits, the third is the stream, and the fourth the attempt: 0 for draws that never reject, 1 and so on for the attempts
-of those that do, and `SPAWN` for the keys of other streams.
+of those that do, and `SPAWN` and `FOLD_IN` for the keys of other streams.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
 INCREMENTS = (0x9E3779B9, 0xBB67AE85)
 ROUNDS = 10
-SPAWN = 0xFFFFFFFF
+SPAWN, FOLD_IN = 0xFFFFFFFF, 0xFFFFFFFE
 _MASK = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
 

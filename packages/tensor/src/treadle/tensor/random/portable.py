@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treadle.config import new_lock
+from treadle.config import new_lock, text_of
 from treadle.tensor.arguments import as_integer
+from treadle.tensor.errors import ArgumentError, TensorTypeError
 from treadle.tensor.matrix_op import cores_of
-from treadle.tensor.random.methods import GeneratorMethods
-from treadle.tensor.random.philox import SPAWN, State, blocks
+from treadle.tensor.random.array_methods import ArrayMethods
+from treadle.tensor.random.philox import FOLD_IN, SPAWN, State, blocks
 from treadle.tensor.random.samplers import SAMPLERS
 
 if TYPE_CHECKING:
@@ -20,9 +21,11 @@ if TYPE_CHECKING:
 __all__ = ["PortableGenerator"]
 
 _WORD = 2**64
+# How many blocks a jump passes over.
+_JUMP = 2**48
 
 
-class PortableGenerator(GeneratorMethods):
+class PortableGenerator(ArrayMethods):
     """A generator of random numbers that are the same on the Python VM, C, Numba, JAX and PyTorch.
 
     It has the methods of ``numpy.random.Generator``. Its numbers come from Philox 4x32-10 (see
@@ -32,14 +35,22 @@ class PortableGenerator(GeneratorMethods):
     Parameters
     ----------
     seed
-        An integer of 0 or more, a sequence of such, a ``numpy.random.SeedSequence``, or None for fresh entropy.
+        An integer of 0 or more, a sequence of such, a ``numpy.random.SeedSequence``, None for fresh entropy, or another
+        generator of this kind, whose state is copied.
+
+    Raises
+    ------
+    ArgumentError, TensorTypeError
+        If the seed is negative, or none of these.
     """
 
     __slots__ = ("_lock", "_state", "dtype")
 
-    def __init__(self, seed: int | Sequence[int] | np.random.SeedSequence | None = None) -> None:
-        sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
-        low, high, stream = (int(word) for word in sequence.generate_state(3, np.uint32))
+    def __init__(self, seed: int | Sequence[int] | np.random.SeedSequence | PortableGenerator | None = None) -> None:
+        if isinstance(seed, PortableGenerator):
+            self._start(seed._state)
+            return
+        low, high, stream = (int(word) for word in _sequence_of(seed).generate_state(3, np.uint32))
         self._start(State(low | high << 32, stream, 0))
 
     def _start(self, state: State) -> None:
@@ -53,7 +64,7 @@ class PortableGenerator(GeneratorMethods):
         """Return a generator with key, stream and position as `state` gives them."""
         key, stream, position = (int(word) % _WORD for word in state)
         new = cls.__new__(cls)
-        new._start(State(key, stream, position))
+        new._start(State(key, stream & 0xFFFFFFFF, position))
         return new
 
     @property
@@ -63,7 +74,26 @@ class PortableGenerator(GeneratorMethods):
 
     @state.setter
     def state(self, value: np.ndarray) -> None:
-        self._state = PortableGenerator.from_state(np.asarray(value, "int64"))._state
+        words = np.asarray(value)
+        if words.shape != (3,) or words.dtype.kind not in "iu" or not 0 <= int(words[1]) < 2**32:
+            msg = (
+                "PortableGenerator: a state is an array of three integers, key, stream (0 to 2**32 - 1) and position, "
+                f"got {text_of(value)}. Take it from another generator's state."
+            )
+            raise ArgumentError(msg)
+        with self._lock:
+            self._state = PortableGenerator.from_state(words)._state
+
+    def advance(self, delta: int) -> PortableGenerator:
+        """Move on by a number of blocks (back if negative), of two float64 numbers each, and return the generator."""
+        blocks_passed = as_integer("advance: delta", delta)
+        with self._lock:
+            self._state = self._state._replace(position=(self._state.position + blocks_passed) % _WORD)
+        return self
+
+    def jumped(self, jumps: int = 1) -> PortableGenerator:
+        """Return a generator that is 2**48 blocks ahead for each jump; this one stays as it is."""
+        return PortableGenerator(self).advance(as_integer("jumped: jumps", jumps, 0) * _JUMP)
 
     def spawn(self, n_children: int) -> list[PortableGenerator]:
         """Return n generators of streams that are apart from this one and from each other, and move on."""
@@ -71,16 +101,18 @@ class PortableGenerator(GeneratorMethods):
         with self._lock:
             state = self._state
             self._state = state._replace(position=(state.position + count) % _WORD)
-        return [self._child(state, k) for k in range(count)]
+        return [self._child(state, k, SPAWN) for k in range(count)]
 
     def fold_in(self, data: int) -> PortableGenerator:
-        """Return the generator of the stream that belongs to this one's and an integer; this one stays as it is."""
-        number = as_integer("fold_in: data", data, 0)
-        return self._child(self._state._replace(position=0), number % _WORD)
+        """Return the generator of the stream that belongs to this one's and an integer (modulo 2**64).
+
+        It depends on key and stream, not on the position. This one stays as it is.
+        """
+        return self._child(self._state._replace(position=0), as_integer("fold_in: data", data) % _WORD, FOLD_IN)
 
     @staticmethod
-    def _child(state: State, k: int) -> PortableGenerator:
-        w0, w1, w2, _ = (int(w[0]) for w in blocks(state, np.array([k], "uint64"), SPAWN))
+    def _child(state: State, k: int, use: int) -> PortableGenerator:
+        w0, w1, w2, _ = (int(w[0]) for w in blocks(state, np.array([k], "uint64"), use))
         new = PortableGenerator.__new__(PortableGenerator)
         new._start(State(w0 | w1 << 32, w2, 0))
         return new
@@ -98,7 +130,7 @@ class PortableGenerator(GeneratorMethods):
             own = np.shape(p)[np.ndim(p) - len(core) :]
             flat.append(np.broadcast_to(np.asarray(p, kind), (*shape, *own)).reshape(n, *own))
         made = found.reference(state, n, dtype, *flat)
-        return made.reshape((*shape, *made.shape[1:]))
+        return made.reshape((*shape, *made.shape[1:]))[() if made.ndim == 1 else ...]
 
     def __eq__(self, other: object) -> bool:
         """Whether both are in the same state."""
@@ -113,3 +145,20 @@ class PortableGenerator(GeneratorMethods):
     def __repr__(self) -> str:
         key, stream, position = self._state
         return f"PortableGenerator(key={key:#x}, stream={stream:#x}, position={position})"
+
+
+def _sequence_of(seed: object) -> np.random.SeedSequence:
+    """Return the seed sequence of a seed."""
+    if isinstance(seed, np.random.SeedSequence):
+        return seed
+    try:
+        return np.random.SeedSequence(seed)  # type: ignore[arg-type]  # NumPy checks it
+    except ValueError as error:
+        msg = f"PortableGenerator: the integers of a seed must be 0 or more, got {text_of(seed)}. Drop the signs."
+        raise ArgumentError(msg) from error
+    except TypeError as error:
+        msg = (
+            "PortableGenerator: a seed is an integer, a sequence of integers, a SeedSequence, a PortableGenerator or "
+            f"None, got {text_of(seed)}. Pass one of these."
+        )
+        raise TensorTypeError(msg) from error
