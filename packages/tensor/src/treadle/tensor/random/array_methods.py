@@ -45,7 +45,7 @@ class ArrayMethods(GeneratorMethods):
         """Return the elements of an array in any order; with an axis, each line along it in an order of its own."""
         array = np.asarray(x)
         if axis is None:
-            made = array.ravel()[self._order(array.size)].reshape(array.shape)
+            made: np.ndarray = array.ravel()[self._order(array.size)].reshape(array.shape)
         else:
             lines = np.moveaxis(array, axis, -1)
             order = self.permuted_positions(lines.shape[-1], lines.shape[:-1])

@@ -13,7 +13,7 @@ from treadle.tensor.random.method_base import DrawingMethods
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from treadle.tensor.random.method_base import Operand, Size
+    from treadle.tensor.random.methods import Operand, Size
 
 # Up to how many halvings of categories graphs are made for where their number is known only when they run.
 HALVINGS = 16
