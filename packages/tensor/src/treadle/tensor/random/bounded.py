@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.lazy import lazy_scipy_module
 from treadle.tensor.random.conditions import in_double, positive, require
 from treadle.tensor.random.continuous import LocationScaleRV
@@ -347,4 +348,6 @@ def truncated_normal(
     options
         `size`, `rng`, `dtype`, `name` and `return_next_rng`, as for every distribution.
     """
-    return truncnorm((lower - loc) / scale, (upper - loc) / scale, loc, scale, **options)
+    loc, scale = as_tensor_variable(loc), as_tensor_variable(scale)
+    a, b = ((in_double(as_tensor_variable(bound)) - loc) / scale for bound in (lower, upper))
+    return truncnorm(a, b, loc, scale, **options)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.errors import ArgumentError
 from treadle.tensor.random.conditions import in_double, nonnegative, positive
 from treadle.tensor.random.continuous import LocationScaleRV
@@ -252,7 +253,7 @@ def gamma(shape: Operand, rate: Operand | None = None, scale: Operand | None = N
     if (rate is None) == (scale is None):
         msg = f"gamma: either rate or scale is needed, got {'none' if rate is None else 'both'}. Leave one out."
         raise ArgumentError(msg)
-    return _gamma(shape, scale if rate is None else 1.0 / rate, **options)
+    return _gamma(shape, scale if rate is None else 1.0 / as_tensor_variable(rate), **options)
 
 
 def chisquare(df: Operand, size: Size = None, **options: Operand) -> Operand:
@@ -265,7 +266,7 @@ def chisquare(df: Operand, size: Size = None, **options: Operand) -> Operand:
     size, options
         As for `gamma`.
     """
-    return _gamma(df / 2.0, 2.0, size=size, **options)
+    return _gamma(as_tensor_variable(df) / 2.0, 2.0, size=size, **options)
 
 
 def standard_gamma(shape: Operand, size: Size = None, **options: Operand) -> Operand:
