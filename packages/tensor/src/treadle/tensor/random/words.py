@@ -17,30 +17,42 @@ word, the number in its high half.
 from __future__ import annotations
 
 import copy
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.random.bit_generator import BitGenerator, ISeedSequence
 
 from treadle.tensor.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
+    from numpy.random.bit_generator import BitGenerator, ISeedSequence
 
 KINDS = ("PCG64", "PCG64DXSM", "SFC64", "Philox", "MT19937")
 _LOW = 2**64 - 1
 
 
-# The classes of NumPy's bit generators.
-_CLASSES = tuple(getattr(np.random, name) for name in KINDS)
+@cache
+def _blank_seeds() -> ISeedSequence:
+    """Return seeds of a generator whose state is set at once: real ones take several microseconds to make."""
+
+    class Blank(np.random.bit_generator.ISeedSequence):
+        def generate_state(self, n_words: int, dtype: Any = np.uint32) -> np.ndarray:
+            return np.zeros(n_words, dtype)
+
+    return Blank()
 
 
-class _Blank(ISeedSequence):
-    """Seeds of a generator whose state is set at once: real ones take several microseconds to make."""
+@cache
+def _numpys_class(kind: Hashable) -> Any:
+    """Return the class of NumPy's that a class of bit generators is or derives from, None if there is none.
 
-    def generate_state(self, n_words: int, dtype: Any = np.uint32) -> np.ndarray:
-        """Return zeros."""
-        return np.zeros(n_words, dtype)
-
-
-_BLANK = _Blank()
+    NumPy imports these classes when they are first asked for.
+    """
+    known = [getattr(np.random, name) for name in KINDS]
+    bases: Sequence[type] = kind.__mro__  # type: ignore[attr-defined]  # of a class
+    return next((base for base in bases if base in known), None)
 
 
 def copied(rng: np.random.Generator, seeds: ISeedSequence | None = None) -> np.random.Generator:
@@ -54,7 +66,7 @@ def copied(rng: np.random.Generator, seeds: ISeedSequence | None = None) -> np.r
         The seed sequence of the copy, which its spawn takes children from; the generator's own if None.
     """
     old: Any = rng.bit_generator
-    if isinstance(old, _CLASSES):
+    if _numpys_class(type(old)) is not None:
         new: Any = _blank(old)
         new.__setstate__(old.__getstate__() if seeds is None else (old.state, seeds))
     else:
@@ -69,10 +81,11 @@ def copied(rng: np.random.Generator, seeds: ISeedSequence | None = None) -> np.r
 def _blank(old: BitGenerator) -> BitGenerator:
     """Return a bit generator of the same class, NumPy's or one derived from it, whose state is to be set."""
     kind: Any = type(old)
-    if kind in _CLASSES:
-        return kind(_BLANK)  # type: ignore[no-any-return]  # of that class
+    base = _numpys_class(kind)
+    if kind is base:
+        return kind(_blank_seeds())  # type: ignore[no-any-return]  # of that class
     made: BitGenerator = kind.__new__(kind)
-    next(base for base in kind.__mro__ if base in _CLASSES).__init__(made, _BLANK)
+    base.__init__(made, _blank_seeds())
     vars(made).update(vars(old))
     return made
 
@@ -103,13 +116,14 @@ def words_of(rng: np.random.Generator) -> np.ndarray:
         If its bit generator is none of NumPy's.
     """
     held: Any = rng.bit_generator
-    if not isinstance(held, _CLASSES):
+    base = _numpys_class(type(held))
+    if base is None:
         msg = (
             f"random: compiled code knows the states of NumPy's bit generators ({', '.join(KINDS)}), got "
             f"{type(held).__name__}. Use one of these, or mode VM, which takes any."
         )
         raise ArgumentError(msg)
-    at = next(k for k, kind in enumerate(_CLASSES) if isinstance(held, kind))
+    at = KINDS.index(base.__name__)
     state = held.state
     inner = state["state"]
     if KINDS[at] == "MT19937":
