@@ -119,13 +119,3 @@ def test_threads_that_share_a_generator_draw_no_number_twice() -> None:
 def test_a_missing_sampler_makes_the_backend_unavailable() -> None:
     with pytest.raises(BackendUnavailableError, match="random_nothing"):
         SamplerPointer("numpy.random._generator", "random_nothing", ">d").address()
-
-
-def test_a_bit_generator_of_others_is_refused_by_name() -> None:
-    class Own(np.random.PCG64):
-        pass
-
-    rng = tr.rng()
-    draw = function([rng], tr.normal(size=(3,), rng=rng), mode="C")
-    with pytest.raises(ValueError, match=r"NumPy's bit generators .* got Own"):
-        draw(np.random.Generator(Own(3)))

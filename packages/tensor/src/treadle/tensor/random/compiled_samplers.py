@@ -37,6 +37,7 @@ COMPILED_SAMPLERS: dict[str, str] = {
     "random_standard_normal_fill_f": "ip>",
     "random_standard_exponential_fill": "ip>",
     "random_standard_exponential_fill_f": "ip>",
+    "random_standard_exponential": ">d",
     "random_standard_gamma": "d>d",
     "random_standard_gamma_f": "f>f",
     "random_normal": "dd>d",

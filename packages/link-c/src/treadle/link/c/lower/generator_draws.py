@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 # One draw, of the parameters a, b and c; where it is not the sampler of that name with the parameters.
 _DRAWS = {
+    "exponential": "(a * random_standard_exponential(g))",
+    "gamma": "(b * random_standard_gamma(g, a))",
     "uniform": "random_uniform(g, a, b - a)",
     "binomial": "random_binomial(g, b, a, g->binomial)",
     "integers": "random_bounded_uint64(g, (uint64_t)a, (uint64_t)b - (uint64_t)a - 1, 0, 0)",
@@ -48,7 +50,8 @@ _NAMES = "abc"
 _KERNEL = Template("""\
 {
   tr_generator *const g = (tr_generator *)p[0];
-  (void)g;
+  $before
+  (void)g; (void)s;
   for (int64_t i = 0; i < n; i++) {
     $lines
   }
@@ -105,23 +108,39 @@ def _checks(op: GeneratorDraws, parameters: Sequence[TensorVariable], vectors: b
     made = []
     for condition in filter(None, conditions):
         used = [k for k in range(len(parameters)) if re.search(rf"\b{_NAMES[k]}\b", condition)]
-        lines = _loaded(op, parameters, used)
         tested = _CONDITION.sub(r"tr_\1(", condition)
-        lines.append(f"if (!({tested})) return TR_PARAMETER;")
-        made.append((_KERNEL.substitute(lines="\n    ".join(lines)), used))
+        made.append((_kernel(op, parameters, used, [f"if (!({tested})) return TR_PARAMETER;"]), used))
     return made
 
 
-def _loaded(op: GeneratorDraws, parameters: Sequence[TensorVariable], used: Sequence[int]) -> list[str]:
-    """Return the definitions of some parameters, which are a kernel's operands."""
+def _kernel(
+    op: GeneratorDraws,
+    parameters: Sequence[TensorVariable],
+    used: Sequence[int],
+    body: Sequence[str],
+    result: str = "",
+) -> str:
+    """Return the kernel of statements over some parameters and, if its C type is given, the place `y` of a result.
+
+    What does not change stands in variables: samplers are functions that might, for all the compiler knows, change any
+    memory.
+    """
     given, _ = op.cores
-    lines = ["const int64_t m = g->core;"] if any(given) else []
+    before = ["const int64_t m = g->core;"] if any(given) else []
+    lines = []
     for at, k in enumerate(used, start=1):
-        name, kind, place = _NAMES[k], f"const {ctype(parameters[k]).stored}", f"(p[{at}] + i * s[{at}])"
-        lines.append(
-            f"{kind} *const {name} = ({kind} *){place};" if given[k] else f"{kind} {name} = *({kind} *){place};"
-        )
-    return lines
+        name, kind = _NAMES[k], f"const {ctype(parameters[k]).stored}"
+        if not parameters[k].type.ndim:
+            before.append(f"{kind} {name} = *({kind} *)p[{at}];")
+            continue
+        before.append(f"const char *const p_{name} = p[{at}]; const int64_t s_{name} = s[{at}];")
+        place = f"({kind} *)(p_{name} + i * s_{name})"
+        lines.append(f"{kind} *const {name} = {place};" if given[k] else f"{kind} {name} = *{place};")
+    if result:
+        at = len(used) + 1
+        before.append(f"char *const p_y = p[{at}]; const int64_t s_y = s[{at}];")
+        lines.append(f"{result} *const y = ({result} *)(p_y + i * s_y);")
+    return _KERNEL.substitute(before="\n  ".join(before), lines="\n    ".join([*lines, *body]))
 
 
 def _draw(op: GeneratorDraws, node: TensorNode, unit: Unit, slots: Sequence[int], ranks: Sequence[int]) -> None:
@@ -139,15 +158,13 @@ def _draw(op: GeneratorDraws, node: TensorNode, unit: Unit, slots: Sequence[int]
         fill = f"random_bounded_uint64_fill(&g, {a}, {b} - {a} - 1, {count}, 0, v[{o}].p);"
         unit.line(f"if ({count}) {with_samplers(unit, fill)}")
         return
-    lines = _loaded(op, parameters, range(len(parameters)))
-    at = len(parameters) + 1
-    place = f"({kind.stored} *)(p[{at}] + i * s[{at}])"
     if op.sampler in _VECTORS:
-        lines += [f"{kind.stored} *const y = {place};", _VECTORS[op.sampler][0]]
+        drawn = _VECTORS[op.sampler][0]
     else:
         names = "".join(f", {'(float)' if single else ''}{name}" for name in _NAMES[: len(parameters)])
         drawn = _DRAWS.get(op.sampler, f"random_{op.sampler}{'_f' if single else ''}(g{names})")
-        lines.append(f"*{place} = ({kind.stored}){drawn};")
-    kernel = unit.kernel(with_samplers(unit, _KERNEL.substitute(lines="\n    ".join(lines))))
+        drawn = f"*y = ({kind.stored}){drawn};"
+    text = _kernel(op, parameters, range(len(parameters)), [drawn], kind.stored)
+    kernel = unit.kernel(with_samplers(unit, text))
     ix, own = (unit.table("int", values) for values in ([*slots, o], [*ranks, op.ndim]))
     unit.call(f"tr_draws(&g, v, {ix}, {own}, {len(slots) + 1}, {op.ndim}, v[{o}].n, {kernel})")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 GENERATORS = {
     # The start is NumPy's bitgen_t. What follows the state serves samplers: room for what binomials keep between draws
-    # of equal parameters, and the length of vectors.
+    # of equal parameters, the length of vectors, the last parameter of Dirichlet's and whether its numbers are small.
     "tr_generator": """\
 typedef struct { int has; uint32_t kept; } tr_half;
 typedef struct {
@@ -19,6 +19,8 @@ typedef struct {
   uint64_t numbers[6] __attribute__((aligned(16)));
   uint64_t kind, binomial[32];
   int64_t core;
+  const double *alpha;
+  int small;
 } tr_generator;
 """,
     # Makes the state of words, which start with the generator's kind. functions: four for each kind.
@@ -31,6 +33,7 @@ static int tr_open_generator(tr_generator *g, const tr_var *words, void *const *
   for (int64_t i = 0; i < n; i++) w[i] = *(const uint64_t *)(words->p + i * words->s[0]);
   for (int k = 0; k < 4; k++) g->next[k] = functions[4 * g->kind + (uint64_t)k];
   memset(g->binomial, 0, sizeof g->binomial);
+  g->alpha = 0;
   half = w[n - 1];
   const tr_half kept = {(int)(half & 1), (uint32_t)(half >> 32)};
   g->state = &g->as;
@@ -166,9 +169,12 @@ static int tr_not_below_zero(const double *x, int64_t n) {
 static void tr_dirichlet(tr_generator *g, const double *alpha, double *y, int64_t n,
                          double (*gamma)(tr_generator *, double), double (*beta)(tr_generator *, double, double)) {
   double sum = 0;
-  int small = n > 0;
-  for (int64_t j = 0; j < n; j++) small &= alpha[j] < 0.1;
-  if (!small) {
+  if (g->alpha != alpha) {
+    g->alpha = alpha;
+    g->small = n > 0;
+    for (int64_t j = 0; j < n; j++) g->small &= alpha[j] < 0.1;
+  }
+  if (!g->small) {
     for (int64_t j = 0; j < n; j++) sum += y[j] = gamma(g, alpha[j]);
     const double factor = 1 / sum;
     for (int64_t j = 0; j < n; j++) y[j] *= factor;
