@@ -128,6 +128,7 @@ RANDOM = {
     "counts": "BetaNegBinomialRV DiscreteLaplaceRV DiscreteUniformRV HurdlePoissonRV OrderedLogisticRV OrderedProbitRV PlanckRV SkellamRV YuleSimonRV ZeroInflatedBinomialRV ZeroInflatedNegBinomialRV ZeroInflatedPoissonRV ZeroTruncatedPoissonRV betanbinom discrete_uniform dlaplace hurdle_poisson ordered_logistic ordered_probit planck skellam yulesimon zero_inflated_binomial zero_inflated_negative_binomial zero_inflated_poisson zero_truncated_poisson",
     "discrete": "BernoulliRV BetaBinomialRV BinomialRV GeometricRV HyperGeometricRV IntegersRV LogSeriesRV NegBinomialRV PoissonRV ZipfRV bernoulli betabinom binomial geometric hypergeometric integers logseries nbinom negative_binomial poisson zipf",
     "gamma_family": "ChiRV FRV GammaRV GenGammaRV InvGammaRV MaxwellRV NonCentralChiSquareRV NonCentralFRV _gamma chi chisquare f gamma gengamma invgamma maxwell noncentral_chisquare noncentral_f standard_gamma",
+    "matrices": "InverseWishartRV LKJCholeskyRV LKJCorrRV StickBreakingRV WishartRV inverse_wishart invwishart lkj_cholesky lkj_corr stick_breaking wishart",
     "multivariate": "MatrixNormalRV MvLaplaceRV MvNormalRV MvStudentTRV matrix_normal multivariate_laplace multivariate_normal multivariate_t",
     "op": "RandomVariable",
     "parameters": "broadcast_params compute_batch_shape explicit_expand_dims params_broadcast_shapes supp_shape_from_ref_param_shape",

@@ -44,6 +44,9 @@ class Distribution:
         Whether draws have derivatives by the parameters; those by the parameters whose positions are listed.
     exact
         Whether the portable draws agree to the bit on every backend: integers made of no floats.
+    make
+        How a draw is made of the parameters, and of ``size``, ``rng`` and ``return_next_rng``; where some arguments of
+        the distribution are no variables. None for the distribution of the name.
     """
 
     name: str
@@ -56,3 +59,4 @@ class Distribution:
     invalid: Sequence[tuple[Parameters, str]] = ()
     smooth: Sequence[int] = ()
     exact: bool = False
+    make: Callable[..., Any] | None = None

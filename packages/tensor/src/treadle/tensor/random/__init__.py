@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from treadle.tensor.random.counts import *  # noqa: F403
     from treadle.tensor.random.discrete import *  # noqa: F403
     from treadle.tensor.random.gamma_family import *  # noqa: F403
+    from treadle.tensor.random.matrices import *  # noqa: F403
     from treadle.tensor.random.multivariate import *  # noqa: F403
     from treadle.tensor.random.op import *  # noqa: F403
     from treadle.tensor.random.parameters import *  # noqa: F403
