@@ -91,8 +91,9 @@ def segments(
 
     Notes
     -----
-    A node's level counts how often the way to it from the inputs changes between accepted and other nodes. Nodes of
-    one level and kind form one stretch: a way out of a stretch and back into it would have raised the level.
+    A node's level counts how often the way to it from the inputs changes between accepted and other nodes; those that
+    are accepted start at 1, so that they share a stretch with those after the first others. Nodes of one level and kind
+    form one stretch: a way out of a stretch and back into it would have raised the level.
 
     A conditional is accepted if all nodes of its branches are; they then stand in one stretch with it. The branches of
     any other conditional have stretches of their own, so that the one not taken does not run.
@@ -142,7 +143,7 @@ def _grouped(
         kind = kinds[unit] = unit in accepted or (node not in branching.inside and accepts(node))
         needed = [*(x.owner for x in node.inputs), *before.get(node, ())]
         units = {chief[n] for n in needed if n is not None and n in chief} - {unit}
-        at = max((level[u] + (kinds[u] is not kind) for u in units), default=0)
+        at = max((level[u] + (kinds[u] is not kind) for u in units), default=int(kind))
         level[unit] = max(at, level.get(unit, 0))
     groups: dict[tuple[int, bool, int, Block | None], list[Apply]] = {}
     for unit, members in whole.items():

@@ -139,7 +139,7 @@ class TableLinker(RuleLinker):
         ruleless = [(node, self._missing(node)) for node in order if self.lacks_rule(node) and not node.op.on_host]
         may_run = config.on_python_step != "raise"
         self.table.lower((node for node in order if node not in steps), self.check, () if may_run else ruleless)
-        self._tell(node for node in order if node in steps)
+        self.tell(node for node in order if node in steps)
         program = PythonLinker().link(in_segments(fgraph, self, lambda node: node not in steps))
         return self._with_native_ends(program, ProgramGraph.of(fgraph, native_outputs))
 
@@ -158,7 +158,7 @@ class TableLinker(RuleLinker):
         """
         if not isinstance(data, KeptProgram):
             return self.load_whole(data, graph.changed(self.expanded))
-        self._tell(node for node in data.steps.values() if not isinstance(node.op, Segment))
+        self.tell(node for node in data.steps.values() if not isinstance(node.op, Segment))
         return self._with_native_ends(PythonLinker().load(data, graph), graph)
 
     def _missing(self, node: Apply) -> Unsupported:
@@ -173,7 +173,7 @@ class TableLinker(RuleLinker):
     def _with_native_ends(self, program: Program, graph: ProgramGraph) -> Program:
         return NativeEnds(program, graph, self) if graph.native_outputs else program
 
-    def _tell(self, nodes: Iterable[Apply]) -> None:
+    def tell(self, nodes: Iterable[Apply]) -> None:
         """Warn of those of the nodes that run in Python for want of a rule."""
         if config.on_python_step != "warn":
             return

@@ -14,8 +14,8 @@ from treadle.link.jax.program import JaxProgram, ProgramSpec
 from treadle.link.jax.scalars import SCALARS
 from treadle.link.jax.table import JAX, TakesAssumed
 from treadle.link.jax.tracing import Arm, Choice, StagedGraph, Step
-from treadle.link.vm import ProgramGraph, TableLinker
-from treadle.tensor import TensorType, stage, static_positions
+from treadle.link.vm import ProgramGraph
+from treadle.tensor import PortableLinker, stage, static_positions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,15 +30,11 @@ if TYPE_CHECKING:
 MOST_NESTED = 10
 
 
-class JAXLinker(TableLinker):
+class JAXLinker(PortableLinker):
     """Links graphs to programs compiled by ``jax.jit``."""
 
     table = JAX
     scalars = "treadle.link.jax.SCALARS"
-
-    def is_array(self, kind: Type) -> bool:
-        """Whether a type is one of tensors."""
-        return isinstance(kind, TensorType)
 
     def lacks_rule(self, node: Apply) -> bool:
         """Whether there is no rule for a node's op, or no function for an elementwise function of it."""

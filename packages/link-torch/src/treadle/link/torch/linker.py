@@ -17,8 +17,7 @@ from treadle.link.torch.program import TorchProgram
 from treadle.link.torch.scalars import SCALARS
 from treadle.link.torch.storage import from_host, to_native
 from treadle.link.torch.table import TORCH
-from treadle.link.vm import TableLinker
-from treadle.tensor import BinCount, Nonzero, TensorType
+from treadle.tensor import BinCount, Nonzero, PortableLinker, TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -40,7 +39,7 @@ def _makes_lengths_of_data(node: Apply) -> bool:
     return isinstance(node.op, Nonzero) or (isinstance(node.op, BinCount) and not node.op.bounded)
 
 
-class TorchLinker(TableLinker):
+class TorchLinker(PortableLinker):
     """Links graphs to PyTorch.
 
     Parameters
@@ -55,10 +54,6 @@ class TorchLinker(TableLinker):
     def __init__(self, compiled: bool | None = None) -> None:
         super().__init__()
         self.compiled = compiled
-
-    def is_array(self, kind: Type) -> bool:
-        """Whether a type is one of tensors."""
-        return isinstance(kind, TensorType)
 
     def lacks_rule(self, node: Apply) -> bool:
         """Whether there is no rule for a node's op, or no kernel for an elementwise function of it."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from treadle.tensor.random.parameters import *  # noqa: F403
     from treadle.tensor.random.permutations import *  # noqa: F403
     from treadle.tensor.random.portable import *  # noqa: F403
+    from treadle.tensor.random.portable_keys import *  # noqa: F403
     from treadle.tensor.random.positive import *  # noqa: F403
     from treadle.tensor.random.scipy_variable import *  # noqa: F403
     from treadle.tensor.random.seeding import *  # noqa: F403
