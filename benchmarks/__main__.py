@@ -16,11 +16,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from benchmarks import random_numbers
 from benchmarks.models import SECTIONS
 from benchmarks.rewriting import MODELS
 from benchmarks.systems import LIMIT, TRUSTED, missing, present
 
-NAMES = ("import", "compile", "call", "run", "rewrite", "memory")
+NAMES = ("import", "compile", "call", "run", "random", "rewrite", "memory")
 CONDITIONS = {
     "JAX_ENABLE_X64": "1",
     "OMP_NUM_THREADS": "1",
@@ -41,8 +42,10 @@ NOTES = {
     "run": "Processor time. The column before the last: hand-written C with -O3 -ffast-math and the C library's vector "
     "functions, its result written over in each call. Last: treadle-C over that, or over the quickest peer where there "
     "is none. All threads of a process count: JAX keeps some of its own. Not there yet: recurrent network "
-    "(scan), random numbers. Softmax and logsumexp are a library's own functions "
+    "(scan). Softmax and logsumexp are a library's own functions "
     "where it has them, and written out where not.",
+    "random": "Processor time, one thread. treadle portable: with its own generator; treadle: with NumPy's, whose "
+    "numbers it gives bit for bit. Last: NumPy over treadle-C portable.",
     "memory": "The peak during a call above arguments and results, in a process that has called the function before, "
     "on small arguments where its lengths are free.",
 }
@@ -157,6 +160,26 @@ def run_section(choice: Choice) -> Table:
             best = best if not math.isnan(best) else min(peers, default=math.nan)
             cells = [show(found.get(s, math.nan), 1e3, 4) for s in columns]
             table.rows.append([model.title, *cells, show(found.get("treadle-C", math.nan) / best, 1, 2)])
+            print(f"  {' | '.join(table.rows[-1])}", flush=True)
+    return table
+
+
+def random_section(choice: Choice) -> Table:
+    """Measure draws of random numbers."""
+    names = [s for s in random_numbers.columns() if not choice.systems or s in choice.systems]
+    table = Table("random: milliseconds a draw", ["", *names, "ratio"])
+    with tempfile.TemporaryDirectory() as directory:
+        for name, draw in random_numbers.DRAWS.items():
+            if choice.cases and name not in choice.cases:
+                continue
+            answers: dict[str, list[dict[str, Any]]] = {s: [] for s in names}
+            for _ in range(choice.rounds):
+                for system, runs in answers.items():
+                    if runs != [{}]:
+                        runs.append(measure("random", name, system, directory))
+            found = {s: median_of(a, "seconds") for s, a in answers.items()}
+            ratio = found.get("numpy", math.nan) / found.get("treadle-C portable", math.nan)
+            table.rows.append([draw.title, *(show(found[s], 1e3, 3) for s in names), show(ratio, 1, 2)])
             print(f"  {' | '.join(table.rows[-1])}", flush=True)
     return table
 
@@ -284,6 +307,7 @@ SECTIONS_BY_NAME = {
     "compile": compile_section,
     "call": call_section,
     "run": run_section,
+    "random": random_section,
     "rewrite": rewrite_section,
     "memory": memory_section,
 }
@@ -297,7 +321,7 @@ def tables(names: list[str], choice: Choice) -> list[Table]:
         print(f"measuring {name} ...", flush=True)
         table = SECTIONS_BY_NAME[name](choice)
         table.notes = [NOTES[name]] if name in NOTES else []
-        if absent and name in {"compile", "call", "run", "memory"}:
+        if absent and name in {"compile", "call", "run", "random", "memory"}:
             table.notes.append(f"Not installed, so left out: {', '.join(absent)}.")
         done.append(table)
         print(table.text(), flush=True)

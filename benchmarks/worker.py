@@ -79,6 +79,10 @@ def main(section: str, name: str, system: str, directory: str) -> dict[str, Any]
         from benchmarks.rewriting import measure  # noqa: PLC0415 - it imports NumPy
 
         return measure(name, system)
+    if section == "random":
+        from benchmarks.random_numbers import measure as measure_draw  # noqa: PLC0415 - as above
+
+        return measure_draw(name, system)
     import numpy as np  # noqa: PLC0415 - the import is part of what is measured
 
     from benchmarks.models import SECTIONS  # noqa: PLC0415 - as above
