@@ -10,7 +10,7 @@ import pytest
 from scipy import special, stats
 
 from treadle.compile import function
-from treadle.tensor import PortableDraws, constant
+from treadle.tensor import PortableDraws, constant, shared
 from treadle.tensor.random import PortableGenerator
 from treadle.tensor.random.philox import State, philox
 from treadle.tensor.random.rejection import gamma_shift, search, stirling
@@ -175,19 +175,20 @@ GIVEN: dict[str, list[tuple[Any, ...]]] = {
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", ["C", "NUMBA"])
 def test_compiled_draws_are_those_of_the_definition(mode: str) -> None:
-    state = PortableGenerator(5).state
-    state[2] = -3
+    # No constants: draws from these are computed when the graph is rewritten.
+    state = shared(np.array([*PortableGenerator(5).state[:2], -3]), shape=(3,))
     made = []
     for name, sampler in SAMPLERS.items():
         for dtype in sampler.dtypes:
             for given in GIVEN.get(name, [()]):
                 alike = all(np.ndim(p) == 0 for p in given)
-                typed = [constant(np.asarray(p, kind)) for p, kind in zip(given, sampler.parameters, strict=True)]
+                typed = [shared(np.asarray(p, kind)) for p, kind in zip(given, sampler.parameters, strict=True)]
                 for shape in [(2, 3), (3, 501), ()] if alike else [(2, 3)]:
                     lengths = [constant(n, dtype="int64") for n in shape]
-                    made.append(PortableDraws(name, dtype, len(shape))(constant(state), *lengths, *typed))
+                    made.append(PortableDraws(name, dtype, len(shape))(state, *lengths, *typed))
     wanted = function([], made, mode="VM")()
     for x, y in zip(wanted, function([], made, mode=mode)(), strict=True):
         assert x.dtype == y.dtype
-        tolerance = {"float64": 1e-12, "float32": 3e-6}.get(str(x.dtype), 0)
-        np.testing.assert_allclose(y, x, rtol=tolerance, atol=tolerance)
+        # Large integers of Zipf's are made of floats.
+        tolerance = {"float64": 1e-12, "float32": 3e-6}.get(str(x.dtype), 1e-13)
+        np.testing.assert_allclose(y, x, rtol=tolerance, atol=0 if x.dtype == "int64" else tolerance)

@@ -113,14 +113,15 @@ def log_standard_gamma_attempt(k, at, stream, key, alpha):  # i8 i8 i8 i8 f8 inl
 
 def gamma_boost(at, stream, key, alpha):  # i8 i8 i8 f8 inlined
     w0, w1, w2, w3 = philox(at, 0, stream, key)
-    boost = -libm_log_f8(1.0 - unit_f8(w0, w1)) / alpha
-    return pick(boost > 1.7976931348623157e308, 1.7976931348623157e308, boost)
+    return -libm_log_f8(1.0 - unit_f8(w0, w1)) / alpha
 
 def standard_gamma_boosted(drawn, at, stream, key, alpha):  # f8 i8 i8 i8 f8 inlined
     return pick(alpha == 0.0, 0.0, drawn * libm_exp_f8(-gamma_boost(at, stream, key, alpha)))
 
 def log_standard_gamma_boosted(drawn, at, stream, key, alpha):  # f8 i8 i8 i8 f8 inlined
-    return pick(alpha == 0.0, -INF, drawn - gamma_boost(at, stream, key, alpha))
+    lowest = -1.7976931348623157e308
+    made = drawn - gamma_boost(at, stream, key, alpha)
+    return pick(alpha == 0.0, -INF, pick(made < lowest, lowest, made))
 
 def vonmises_attempt(k, at, stream, key, kappa):  # i8 i8 i8 i8 f8 inlined
     w0, w1, w2, w3 = philox(at, k, stream, key)

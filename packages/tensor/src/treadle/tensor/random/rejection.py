@@ -144,7 +144,7 @@ def integers(state: State, n: int, dtype: str, low: np.ndarray, high: np.ndarray
     return attempts(state, np.arange(n), attempt, first, m).view("int64")
 
 
-def _gamma(state: State, n: int, alpha: np.ndarray, log: bool) -> np.ndarray:
+def _gamma(state: State, n: int, dtype: str, alpha: np.ndarray, log: bool) -> np.ndarray:
     def attempt(words: list[np.ndarray], d: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         w0, w1, w2, w3 = words
         x = np.sqrt(-2.0 * np.log(1.0 - unit(w0, w1))) * np.cos(2 * np.pi * (w2.astype("float64") * 2.0**-32))
@@ -161,10 +161,11 @@ def _gamma(state: State, n: int, alpha: np.ndarray, log: bool) -> np.ndarray:
     made = attempts(state, at, attempt, np.where(small, alpha + 1.0, alpha) - 1.0 / 3.0)
     w0, w1, _, _ = blocks(state, at[small])
     with np.errstate(all="ignore"):
-        boost = np.minimum(-np.log(1.0 - unit(w0, w1)) / alpha[small], np.finfo("float64").max)
+        boost = -np.log(1.0 - unit(w0, w1)) / alpha[small]
         made[small] = made[small] - boost if log else made[small] * np.exp(-boost)
+        made = np.maximum(made, np.finfo("float64").min)
         made[alpha == 0.0] = -np.inf if log else 0.0
-    return made
+        return made.astype(dtype, copy=False)
 
 
 def standard_gamma(state: State, n: int, dtype: str, alpha: np.ndarray) -> np.ndarray:
@@ -179,16 +180,16 @@ def standard_gamma(state: State, n: int, dtype: str, alpha: np.ndarray) -> np.nd
 
     Where alpha < 1, the accepted draw is multiplied by exp(log(1 - unit(w0, w1)) / alpha) of the words of attempt 0.
     """
-    return _gamma(state, n, alpha, log=False).astype(dtype, copy=False)
+    return _gamma(state, n, dtype, alpha, log=False)
 
 
 def log_standard_gamma(state: State, n: int, dtype: str, alpha: np.ndarray) -> np.ndarray:
     """Return the logarithms of the same draws as those of `standard_gamma`, finite where these underflow.
 
-    They are log d + 3 log1p(t), and where alpha < 1, log(1 - unit(w0, w1)) / alpha more, that being at least the lowest
-    finite number; -inf at alpha = 0.
+    They are log d + 3 log1p(t), and where alpha < 1, log(1 - unit(w0, w1)) / alpha more, and at least the lowest finite
+    number; -inf at alpha = 0.
     """
-    return _gamma(state, n, alpha, log=True).astype(dtype, copy=False)
+    return _gamma(state, n, dtype, alpha, log=True)
 
 
 def poisson(state: State, n: int, dtype: str, lam: np.ndarray) -> np.ndarray:

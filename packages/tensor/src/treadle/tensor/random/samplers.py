@@ -58,7 +58,7 @@ SAMPLERS: dict[str, Sampler] = {
     "standard_normal": Sampler("->()", (), FLOATS, _PER_BLOCK, normal),
     "integers": Sampler("(),()->()", ("int64", "int64"), _INT, {}, integers),
     "standard_gamma": Sampler("()->()", ("float64",), FLOATS, {}, standard_gamma),
-    "log_standard_gamma": Sampler("()->()", ("float64",), FLOATS, {}, log_standard_gamma),
+    "log_standard_gamma": Sampler("()->()", ("float64",), ("float64",), {}, log_standard_gamma),
     "poisson": Sampler("()->()", ("float64",), _INT, {}, poisson),
     "binomial": Sampler("(),()->()", ("int64", "float64"), _INT, {}, binomial),
     "hypergeometric": Sampler("(),(),()->()", ("int64",) * 3, _INT, {}, hypergeometric),

@@ -28,7 +28,7 @@ class VectorMethods(DrawingMethods):
         """Return vectors of gammas over their sums, formed of logarithms, so that tiny ones keep their ratios."""
         alpha = self.non_negative("alpha", alpha)
         shape = self.shape_for(size, np.sum(alpha, -1))
-        logs = self.draw("log_standard_gamma", (*shape, alpha.shape[-1]), self.dtype, alpha)
+        logs = self.draw("log_standard_gamma", (*shape, alpha.shape[-1]), "float64", alpha)
         largest = np.max(logs, -1, keepdims=True, initial=-np.inf)
         gammas = np.exp(logs - np.where(np.isfinite(largest), largest, 0))
         total = np.sum(gammas, -1, keepdims=True)
