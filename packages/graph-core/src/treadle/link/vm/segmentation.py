@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from treadle.graph import Apply, Branching, Constant, DestroyHandler, FunctionGraph, GraphTypeError, Op
 from treadle.link.vm.interface import Later, ProgramGraph
 from treadle.link.vm.machine import PythonLinker
+from treadle.link.vm.programs import TABLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -64,6 +65,28 @@ class Segment(Op):
 
     def __str__(self) -> str:
         return f"Segment({len(self.fgraph)} nodes)"
+
+
+@TABLE.register(Segment)
+def run_segment(op: Segment, node: Apply) -> Callable[..., object]:
+    """Return a function that runs the program, by its quicker caller where it has one."""
+    program, single = op.program, len(node.outputs) == 1
+
+    def plain(*values: object) -> object:
+        results = program(*values)
+        return results[0] if single else results
+
+    call: Callable[..., object] = plain
+
+    def take(quicker: Callable[..., object]) -> None:
+        nonlocal call
+        call = quicker
+
+    def run(*values: object) -> object:
+        return call(*values)
+
+    program.offer_caller(plain, single, take)
+    return run
 
 
 def _restored(
