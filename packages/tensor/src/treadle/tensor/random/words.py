@@ -66,7 +66,8 @@ def copied(rng: np.random.Generator, seeds: ISeedSequence | None = None) -> np.r
         The seed sequence of the copy, which its spawn takes children from; the generator's own if None.
     """
     old: Any = rng.bit_generator
-    if _numpys_class(type(old)) is not None:
+    kind: Any = type(old)
+    if _numpys_class(kind) is not None:
         new: Any = _blank(old)
         new.__setstate__(old.__getstate__() if seeds is None else (old.state, seeds))
     else:
@@ -116,11 +117,12 @@ def words_of(rng: np.random.Generator) -> np.ndarray:
         If its bit generator is none of NumPy's.
     """
     held: Any = rng.bit_generator
-    base = _numpys_class(type(held))
+    kind: Any = type(held)
+    base = _numpys_class(kind)
     if base is None:
         msg = (
             f"random: compiled code knows the states of NumPy's bit generators ({', '.join(KINDS)}), got "
-            f"{type(held).__name__}. Use one of these, or mode VM, which takes any."
+            f"{kind.__name__}. Use one of these, or mode VM, which takes any."
         )
         raise ArgumentError(msg)
     at = KINDS.index(base.__name__)
