@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from treadle.config import text_of
+from treadle.graph import Constant
 from treadle.tensor.batching import broadcast_length
 from treadle.tensor.constant_values import get_vector_length
-from treadle.tensor.conversion import as_tensor_variable
+from treadle.tensor.conversion import constant
 from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.joining import stack
 from treadle.tensor.shape import as_lengths, lengths, static_lengths
@@ -37,11 +40,15 @@ def normalize_size_param(shape: Any) -> Any:
     """
     if shape is None or isinstance(getattr(shape, "type", None), NoneTypeT):
         return NoneConst
+    plain = (shape,) if type(shape) is int else shape
+    if type(plain) in {tuple, list} and all(type(n) is int and n >= 0 for n in plain):
+        return constant(np.array(plain, "int64"))
     made = as_lengths("size", shape)
-    if any(n is not None and n < 0 for n in static_lengths(made)):
+    known = static_lengths(made)
+    if any(n is not None and n < 0 for n in known):
         msg = f"size: negative dimensions are not allowed, got {text_of(shape)}. Lengths are 0 or more."
         raise ShapeError(msg)
-    return stack(made) if made else as_tensor_variable([]).astype("int64")
+    return stack(made) if None in known else constant(np.array(known, "int64"))
 
 
 def size_lengths(size: Variable) -> list[TensorVariable]:
@@ -56,6 +63,8 @@ def size_lengths(size: Variable) -> list[TensorVariable]:
 
 def static_batch(size: Variable) -> tuple[int | None, ...]:
     """Return the lengths in a size vector that are known, None for others."""
+    if isinstance(size, Constant):
+        return tuple(size.data.tolist())
     return static_lengths(size_lengths(size))
 
 
