@@ -16,6 +16,7 @@ from treadle.tensor.scalar.arithmetic import floor_div, maximum, mul
 from treadle.tensor.scalar.cast import switch
 from treadle.tensor.scalar.comparison import eq
 from treadle.tensor.shape import LENGTH, ShapeI, lengths
+from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -133,8 +134,9 @@ def complete(old: TensorVariable, new: TensorVariable, replaced: Sequence[Pair])
     old, new
         The result without batch dimensions, and what a rule made of it.
     replaced
-        The inputs it depends on.
+        The inputs it depends on; those that are no tensors, such as generators, have no batch.
     """
+    replaced = [(given, made) for given, made in replaced if isinstance(given.type, TensorType)]
     if batch_ndim(old, new) >= most_batch(replaced):
         return as_tensor_variable(new)
     return spread(old, as_tensor_variable(new), batch_lengths(replaced))

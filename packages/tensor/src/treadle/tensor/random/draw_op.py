@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from treadle.graph import Apply, static_op
+from treadle.tensor.batching import aligned, batch_lengths, batch_ndim, refuse_batched
 from treadle.tensor.broadcasting import broadcast_static
 from treadle.tensor.conversion import tensors
 from treadle.tensor.errors import ArgumentError, ShapeError, TensorTypeError
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
     from treadle.graph import Variable
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
-    from treadle.tensor.variable import TensorVariable
+    from treadle.tensor.variable import TensorNode, TensorVariable
 
 
 @static_op
@@ -160,6 +162,26 @@ class DrawOp(TensorOp):
             own = shapes.of(p)
             known.update(zip(core, own[len(own) - len(core) :], strict=True))
         return [*(shapes.of_scalar(n) for n in lengths), *(known[name] for name in made[0])]
+
+    def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> Apply:
+        """Draw for each value of the batch, independently: the lengths of the batch stand before the others.
+
+        Raises
+        ------
+        VectorizeError
+            If there is a batch of states or of lengths.
+        """
+        state, wanted, parameters = self.parts(inputs)
+        refuse_batched([(node.inputs[0], state)], f"{self}: states")
+        refuse_batched(zip(node.inputs[1 : self.ndim + 1], wanted, strict=True), f"{self}: lengths")
+        pairs = list(zip(node.inputs[self.ndim + 1 :], parameters, strict=True))
+        batch = batch_lengths(pairs)
+        cores, _ = cores_of(self.signature)
+        whole = [
+            aligned(p, new, len(batch), self.ndim + len(core)) if batch_ndim(p, new) else new
+            for (p, new), core in zip(pairs, cores, strict=True)
+        ]
+        return replace(self, ndim=len(batch) + self.ndim).make_node(state, *batch, *wanted, *whole)
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Say that nothing flows back: derivatives are those of the random variables."""

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from treadle.config import config
-from treadle.graph import Apply, Op, Variable
+from treadle.graph import Apply, Op, Variable, VectorizeError
+from treadle.tensor import batching
+from treadle.tensor.batching import aligned, batch_ndim, refuse_batched
 from treadle.tensor.broadcasting import broadcast_static, sum_to
 from treadle.tensor.constant_values import shape_tuple
 from treadle.tensor.conversion import as_tensor_variable
@@ -17,7 +19,7 @@ from treadle.tensor.gufunc import parse_gufunc_signature
 from treadle.tensor.random.consumer import RNGConsumerOp
 from treadle.tensor.random.portable import PortableGenerator
 from treadle.tensor.random.portable_keys import PortableKey, are_portable
-from treadle.tensor.random.size import batch_lengths, normalize_size_param, static_batch
+from treadle.tensor.random.size import batch_lengths, normalize_size_param, size_lengths, static_batch
 from treadle.tensor.random.states import GeneratorInState, generator_type, origin_of, state_of
 from treadle.tensor.random.stream import as_generator
 from treadle.tensor.random.symbolic import SymbolicNumpyGenerator, SymbolicPortableGenerator
@@ -385,6 +387,35 @@ class RandomVariable(RNGConsumerOp):
             single = as_lengths(self._text(), list(self._supp_shape_from_params(parameters)))
             return [*batch, *(shapes.of_scalar(n) for n in single)]
         return [*batch, *(known.get(name) for name in self._output_core)]
+
+    # Batches
+
+    def vectorize_node(self, node: Apply, *inputs: Any) -> Apply:
+        """Draw for each value of the batch, independently: the lengths of the batch stand before those of the size.
+
+        Raises
+        ------
+        VectorizeError
+            If there is a batch of generators or of sizes.
+        """
+        rng, size, *parameters = inputs
+        if rng.type != node.inputs[0].type:
+            msg = (
+                f"{self._text()}: one generator draws for the whole batch, got {rng} of type {rng.type}. Replace "
+                f"{node.inputs[0]} by a generator of type {node.inputs[0].type}, or draw in a loop."
+            )
+            raise VectorizeError(msg)
+        pairs: list[tuple[Any, Any]] = list(zip(self.dist_params(node), parameters, strict=True))
+        batch = batching.batch_lengths(pairs)
+        if not isinstance(size.type, NoneTypeT):
+            refuse_batched([(node.inputs[1], size)], f"{self._text()}: sizes")
+            size = [*batch, *size_lengths(size)]
+        own = node.outputs[1].type.ndim - self.ndim_supp
+        whole = [
+            aligned(p, new, len(batch), own + rank) if batch_ndim(p, new) else new
+            for (p, new), rank in zip(pairs, self.ndims_params, strict=True)
+        ]
+        return self.make_node(rng, size, *whole)
 
     # Derivatives
 
