@@ -240,7 +240,7 @@ def permutation(
     return (following, made) if return_next_rng else made
 
 
-def shuffle(x: TensorLike, axis: int = 0, rng: Any = None, return_next_rng: bool = False) -> Any:
+def shuffle(x: TensorLike, axis: int = 0, size: Any = None, rng: Any = None, return_next_rng: bool = False) -> Any:
     """Return an array with the elements along a dimension in any order: what ``numpy.random.Generator.shuffle`` makes.
 
     Parameters
@@ -249,17 +249,15 @@ def shuffle(x: TensorLike, axis: int = 0, rng: Any = None, return_next_rng: bool
         An array of rank 1 or more, which stays as it is.
     axis
         The dimension.
-    rng
-        The generator; a new shared one if None.
-    return_next_rng
-        Whether to return the next generator too.
+    size, rng, return_next_rng
+        As for `permutation`.
 
     Raises
     ------
     ShapeError
         If `x` is a scalar.
     """
-    return permutation(_array("shuffle", x), rng=rng, return_next_rng=return_next_rng, axis=axis)
+    return permutation(_array("shuffle", x), size, rng, return_next_rng, axis=axis)
 
 
 def permuted(x: TensorLike, axis: int | None = None, rng: Any = None, return_next_rng: bool = False) -> Any:
