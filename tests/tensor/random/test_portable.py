@@ -203,3 +203,28 @@ def test_beta_draws_of_tiny_shapes_are_numbers() -> None:
     found = PortableGenerator(3).beta(1e-300, 1e-300, 1000)
     assert set(np.unique(found)) == {0.0, 1.0}
     assert abs(found.mean() - 0.5) < 0.06
+
+
+@pytest.mark.parametrize("size", [-1, (2, -1), (1,), (2,), ()])
+def test_sizes_that_the_parameters_do_not_broadcast_to_are_refused(size: Any) -> None:
+    with pytest.raises(ValueError, match="not compatible|negative dimensions"):
+        PortableGenerator(3).normal(np.zeros(3), 1.0, size)
+
+
+def test_floats_are_drawn_into_an_array_given() -> None:
+    wanted = PortableGenerator(3).standard_normal(4, dtype="float32")
+    out = np.empty(4, "float32")
+    assert PortableGenerator(3).standard_normal(out=out) is out
+    np.testing.assert_array_equal(out, wanted)
+    with pytest.raises(ValueError, match=r"an array of shape \(3,\) is needed"):
+        PortableGenerator(3).random(3, out=out)
+
+
+def test_limits_of_parameters_warn_no_more_than_numpy_does() -> None:
+    rng = PortableGenerator(3)
+    assert rng.gamma(1e10, 1e300) == np.inf
+    assert rng.noncentral_chisquare(0.5, np.inf) == np.inf
+    assert np.isnan(rng.normal(np.inf, np.inf))
+    assert rng.beta(1e-300, np.inf) == 0
+    with pytest.raises(ValueError, match="n too large or p too small"):
+        rng.negative_binomial(1e10, 1e-300)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treadle.tensor.random.method_base import DrawingMethods
+from treadle.tensor.random.method_base import DrawingMethods, quiet
 
 if TYPE_CHECKING:
     from treadle.tensor.random.methods import Operand, Size
@@ -48,17 +48,19 @@ class DiscreteMethods(DrawingMethods):
         self.require(least <= last, high, "low > high" if endpoint else "low >= high")
         return tuple(np.asarray(x % 2**64, "uint64").view("int64") for x in (least, last + 1))  # type: ignore[return-value]
 
+    @quiet
     def binomial(self, n: Operand, p: Operand, size: Size = None) -> Operand:
         """Return numbers of successes in n trials of probability p."""
         n, p = self.non_negative("n", n), self.operand(p)
         p = self.require((p >= 0) & (p <= 1), p, "p < 0, p > 1 or p is NaN")
         return self.draw("binomial", self.shape_for(size, n, p), "int64", n, p)
 
+    @quiet
     def negative_binomial(self, n: Operand, p: Operand, size: Size = None) -> Operand:
         """Return numbers of failures before n successes (any number above 0) in trials of probability p."""
-        n, p = self.operand(n), self._chance(p)
-        n = self.require(~np.isnan(n), n, "n must not be NaN")
-        n = self.positive("n", n)
+        n = self.operand(n)
+        n = self.positive("n", self.require(~np.isnan(n), n, "n must not be NaN"))
+        p = self._chance(p)
         odds = (1 - p) / p
         text = "n too large or p too small, see Generator.negative_binomial Notes"
         odds = self.require(odds * (n + 10 * np.sqrt(n)) <= LARGEST_MEAN, odds, text)
@@ -66,6 +68,7 @@ class DiscreteMethods(DrawingMethods):
         mean = odds * self.draw("standard_gamma", lengths, "float64", n)
         return self.draw("poisson", lengths, "int64", np.minimum(mean, LARGEST_MEAN))
 
+    @quiet
     def poisson(self, lam: Operand = 1.0, size: Size = None) -> Operand:
         """Return draws of the Poisson distribution."""
         lam = self.operand(lam)
@@ -73,13 +76,14 @@ class DiscreteMethods(DrawingMethods):
         lam = self.require(lam >= 0, lam, "lam < 0 or lam is NaN")
         return self.draw("poisson", self.shape_for(size, lam), "int64", lam)
 
+    @quiet
     def geometric(self, p: Operand, size: Size = None) -> Operand:
         """Return numbers of trials of probability p up to the first success."""
         p = self._chance(p)
         drawn = self.draw("standard_exponential", self.shape_for(size, p), "float64")
-        with np.errstate(all="ignore"):
-            return _as_integer(np.maximum(np.ceil(drawn / -np.log1p(-p)), 1))
+        return _as_integer(np.maximum(np.ceil(drawn / -np.log1p(-p)), 1))
 
+    @quiet
     def logseries(self, p: Operand, size: Size = None) -> Operand:
         """Return draws of the logarithmic series distribution.
 
@@ -89,19 +93,20 @@ class DiscreteMethods(DrawingMethods):
         p = self.require((p >= 0) & (p < 1), p, "p < 0, p >= 1 or p is NaN")
         lengths = self.shape_for(size, p)
         v = 1 - self.draw("random", lengths, "float64")
-        with np.errstate(all="ignore"):
-            power = np.log1p(-p) * self.draw("random", lengths, "float64")
-            q = -np.expm1(power)
-            beyond = np.floor(1 + np.log(v) / np.log1p(-np.exp(power)))
-            found = np.where(v >= p, 1, np.where(v <= q * q, np.maximum(beyond, 1), np.where(v >= q, 1, 2)))
+        power = np.log1p(-p) * self.draw("random", lengths, "float64")
+        q = -np.expm1(power)
+        beyond = np.floor(1 + np.log(v) / np.log1p(-np.exp(power)))
+        found = np.where(v >= p, 1, np.where(v <= q * q, np.maximum(beyond, 1), np.where(v >= q, 1, 2)))
         return _as_integer(found)
 
+    @quiet
     def zipf(self, a: Operand, size: Size = None) -> Operand:
         """Return draws of Zipf's distribution."""
         a = self.operand(a)
         a = self.require(a > 1, a, "a <= 1 or a is NaN")
         return self.draw("zipf", self.shape_for(size, a), "int64", a)
 
+    @quiet
     def hypergeometric(self, ngood: Operand, nbad: Operand, nsample: Operand, size: Size = None) -> Operand:
         """Return how many of nsample things, drawn from ngood good and nbad bad ones, are good."""
         ngood, nbad = self.non_negative("ngood", ngood), self.non_negative("nbad", nbad)

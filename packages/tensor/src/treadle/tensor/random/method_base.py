@@ -7,10 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treadle.tensor.arguments import as_choice, as_integer
+from treadle.tensor.errors import ShapeError
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.tensor.random.methods import Operand, Size
+
+# Limits are infinite, 0 or NaN without a warning, as in NumPy's Generator.
+quiet = np.errstate(all="ignore")
 
 
 class DrawingMethods(ABC):
@@ -31,10 +37,27 @@ class DrawingMethods(ABC):
         return np.asarray(value)
 
     def shape_for(self, size: Size, *parameters: Operand) -> tuple[Operand, ...]:
-        """Return the shape of a draw: the size, or what the parameters broadcast to."""
+        """Return the shape of a draw: the size, or what the parameters broadcast to.
+
+        Raises
+        ------
+        ValueError
+            If the size is negative, or the parameters do not broadcast to it.
+        """
+        own = np.broadcast_shapes(*(np.shape(p) for p in parameters))
         if size is None:
-            return np.broadcast_shapes(*(np.shape(p) for p in parameters))
-        return tuple(size) if isinstance(size, list | tuple | np.ndarray) else (size,)
+            return own
+        given = tuple(size) if isinstance(size, list | tuple | np.ndarray) else (size,)
+        shape = tuple(as_integer("random: size", n) for n in given)
+        if any(n < 0 for n in shape):
+            msg = f"random: negative dimensions are not allowed, got the size {shape}. Use lengths of 0 or more."
+            raise ShapeError(msg)
+        if len(own) > len(shape) or any(n not in {1, m} for n, m in zip(reversed(own), reversed(shape), strict=False)):
+            msg = (
+                f"random: the size {shape} is not compatible with parameters of shape {own}. Make them broadcast to it."
+            )
+            raise ShapeError(msg)
+        return shape
 
     def require(self, condition: Operand, value: Operand, text: str) -> Operand:
         """Return the value where a condition on it holds.
@@ -60,20 +83,37 @@ class DrawingMethods(ABC):
 
     # Draws without parameters
 
-    def random(self, size: Size = None, dtype: Any = None) -> Operand:
+    def random(self, size: Size = None, dtype: Any = None, out: np.ndarray | None = None) -> Operand:
         """Return floats in [0, 1)."""
-        return self.draw("random", self.shape_for(size), self.float_dtype(dtype))
+        return self._floats("random", size, dtype, out)
 
-    def standard_normal(self, size: Size = None, dtype: Any = None) -> Operand:
+    def standard_normal(self, size: Size = None, dtype: Any = None, out: np.ndarray | None = None) -> Operand:
         """Return draws of the normal distribution of mean 0 and standard deviation 1."""
-        return self.draw("standard_normal", self.shape_for(size), self.float_dtype(dtype))
+        return self._floats("standard_normal", size, dtype, out)
 
-    def standard_exponential(self, size: Size = None, dtype: Any = None, method: str = "zig") -> Operand:
+    def standard_exponential(
+        self, size: Size = None, dtype: Any = None, method: str = "zig", out: np.ndarray | None = None
+    ) -> Operand:
         """Return draws of the exponential distribution of scale 1; NumPy's `method` makes no difference."""
-        if method not in {"zig", "inv"}:
-            msg = f"standard_exponential: the method must be 'zig' or 'inv', got {method!r}."
-            raise ValueError(msg)
-        return self.draw("standard_exponential", self.shape_for(size), self.float_dtype(dtype))
+        as_choice("standard_exponential: method", method, ("zig", "inv"))
+        return self._floats("standard_exponential", size, dtype, out)
+
+    def _floats(self, sampler: str, size: Size, dtype: Any, out: np.ndarray | None, *parameters: Operand) -> Operand:
+        """Return draws of floats, in an array given if there is one.
+
+        Raises
+        ------
+        ShapeError
+            If the array has another shape than the size.
+        """
+        if out is None:
+            return self.draw(sampler, self.shape_for(size, *parameters), self.float_dtype(dtype), *parameters)
+        shape = self.shape_for(out.shape if size is None else size, *parameters)
+        if out.shape != shape:
+            msg = f"{sampler}: an array of shape {shape} is needed, got one of shape {out.shape}. Leave out the size."
+            raise ShapeError(msg)
+        out[...] = self.draw(sampler, shape, self.float_dtype(out.dtype if dtype is None else dtype), *parameters)
+        return out
 
     def float_dtype(self, dtype: Any) -> str:
         """Return the name of the dtype that floats are drawn in.

@@ -54,13 +54,13 @@ def unit(low: np.ndarray, high: np.ndarray) -> np.ndarray:
     return made
 
 
+@np.errstate(all="ignore")
 def attempts(state: State, offsets: np.ndarray, attempt: Attempt, *parameters: np.ndarray) -> np.ndarray:
     """Return the draws at some offsets by ``attempt(words, *parameters)``, as often as it takes."""
     todo = np.arange(offsets.size)
     made = np.empty(0)
     for k in range(1, ATTEMPTS + 1):
-        with np.errstate(all="ignore"):
-            found, rejected = attempt(blocks(state, offsets[todo], k), *(p[todo] for p in parameters))
+        found, rejected = attempt(blocks(state, offsets[todo], k), *(p[todo] for p in parameters))
         if k == 1:
             made = found
         else:
