@@ -13,6 +13,7 @@ import pytest
 import treadle.tensor.random as tr
 from tests.tensor.random.generator_cases import KINDS, REFUSED, Chain, Draw, all_draws
 from treadle.compile import function
+from treadle.config import config
 from treadle.link.c.errors import BackendUnavailableError
 from treadle.link.c.samplers import SamplerPointer
 from treadle.tensor.random.words import words_of
@@ -114,6 +115,13 @@ def test_threads_that_share_a_generator_draw_no_number_twice() -> None:
         thread.join()
     expected = np.random.default_rng(5).normal(size=(320, 50))
     np.testing.assert_array_equal(np.sort(np.concatenate(found)), np.sort(expected.ravel()))
+
+
+def test_draws_follow_each_other_where_loops_are_shared_among_threads(link: Callable[..., Any]) -> None:
+    draws = [Draw("normal", "float64", (1.0, 2.0), 2), Draw("dirichlet", "float64", (np.array([1.0, 2.0]),), 2)]
+    with config.change_flags(openmp=True, openmp_elemwise_minsize=1):
+        chain = Chain(draws)
+        chain.compare(link(chain.inputs, chain.outputs), "PCG64", lengths=((200, 30), (31, 100)))
 
 
 def test_a_missing_sampler_makes_the_backend_unavailable() -> None:

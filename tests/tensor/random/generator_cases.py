@@ -175,17 +175,22 @@ class Chain:
             drawn.append(made)
         self.outputs: list[Any] = [words, *drawn]
 
-    def compare(self, program: Callable[..., Sequence[np.ndarray]], kind: str) -> None:
+    def compare(
+        self,
+        program: Callable[..., Sequence[np.ndarray]],
+        kind: str,
+        lengths: Sequence[tuple[int, int]] = ((3, 5), (2, 0)),
+    ) -> None:
         """Compare two calls of a compiled chain, one after the other, with NumPy's numbers and states."""
         rng = np.random.Generator(getattr(np.random, kind)(11))
         # The other half of a 64-bit number waits.
         rng.integers(9, dtype="uint32")
         words = words_of(rng)
-        for lengths in ((3, 5), (2, 0)):
-            numbers = [np.array(n) for n in lengths]
+        for size in lengths:
+            numbers = [np.array(n) for n in size]
             words, *found = program(words, *numbers, *(v for draw in self.draws for v in draw.values()))
             for draw, made in zip(self.draws, found, strict=True):
-                expected = draw.by_numpy(rng, draw.size(lengths))
+                expected = draw.by_numpy(rng, draw.size(size))
                 assert made.dtype == expected.dtype == draw.dtype
                 np.testing.assert_array_equal(made, expected, err_msg=f"{draw} {kind}", strict=True)
             np.testing.assert_array_equal(words, words_of(rng))

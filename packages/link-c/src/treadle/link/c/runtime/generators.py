@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from treadle.link.c.runtime.core import CORE
+
 GENERATORS = {
     # The start is NumPy's bitgen_t. What follows the state serves samplers: room for what binomials keep between draws
     # of equal parameters, the length of vectors, the last parameter of Dirichlet's and whether its numbers are small.
@@ -87,6 +89,8 @@ static int tr_close_generator(const tr_generator *g, tr_var *words, int64_t n) {
   return 0;
 }
 """,
+    # Elements one after the other, where other loops are shared among threads.
+    "tr_in_order": CORE["tr_iterate"].replace("tr_iterate(", "tr_in_order("),
     # Runs a kernel of a generator and operands, each of its own rank, over the given lengths.
     "tr_draws": """\
 static int tr_draws(tr_generator *g, tr_var *v, const int *ix, const int *rank, int ops, int nd, const int64_t *n,
@@ -104,7 +108,7 @@ static int tr_draws(tr_generator *g, tr_var *v, const int *ix, const int *rank, 
       st[d][o + 1] = e < 0 ? 0 : x->s[e];
     }
   }
-  return tr_iterate(ops + 1, nd, n, p, st, k);
+  return tr_in_order(ops + 1, nd, n, p, st, k);
 }
 """,
     # Runs it over the lengths that the operands broadcast to.
