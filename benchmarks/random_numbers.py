@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -154,7 +154,7 @@ def measure(name: str, system: str) -> dict[str, Any]:
     if system == NUMBA:
         run = _numba(draw)
     elif library.startswith("treadle-"):
-        run = _treadle(draw, library.removeprefix("treadle-"), kind or "numpy")
+        run = _treadle(draw, library.removeprefix("treadle-"), "portable" if kind else "numpy")
     elif library.startswith("pytensor-"):
         run = _pytensor(draw, library.removeprefix("pytensor-"))
     else:
@@ -163,7 +163,7 @@ def measure(name: str, system: str) -> dict[str, Any]:
     return {"seconds": per_call(run, [])}
 
 
-def _treadle(draw: Draw, mode: str, kind: str) -> Callable[[], Any]:
+def _treadle(draw: Draw, mode: str, kind: Literal["numpy", "portable"]) -> Callable[[], Any]:
     from treadle.compile import function  # noqa: PLC0415 - each process imports one system
     from treadle.tensor.random import RandomStream  # noqa: PLC0415 - as above
 
@@ -204,11 +204,12 @@ def _jax(draw: Draw) -> Callable[[], Any]:
         return key, draw.jax(jax.random, own, draw.size)
 
     compiled = jax.jit(step)
+    ready: Callable[[Any], Any] = jax.block_until_ready
     state = [jax.random.key(SEED)]
 
     def run() -> Any:
         state[0], drawn = compiled(state[0])
-        return jax.block_until_ready(drawn)
+        return ready(drawn)
 
     return run
 
