@@ -81,6 +81,12 @@ class DrawingMethods(ABC):
         value = self.operand(value)
         return self.require(~(value <= 0), value, f"{name} <= 0")
 
+    @staticmethod
+    def shares(logs: Operand) -> Operand:
+        """Return exponentials over their sums along the last dimension."""
+        powers = np.exp(logs - np.max(logs, -1, keepdims=True, initial=-np.inf))
+        return powers / np.sum(powers, -1, keepdims=True)
+
     # Draws without parameters
 
     def random(self, size: Size = None, dtype: Any = None, out: np.ndarray | None = None) -> Operand:

@@ -9,6 +9,7 @@ import numpy as np
 
 from treadle.tensor.assertion import CheckAndRaise
 from treadle.tensor.conversion import as_tensor_variable, constant
+from treadle.tensor.normalization import softmax
 from treadle.tensor.random.generator_draws import GENERATOR_SAMPLERS, GeneratorDraws
 from treadle.tensor.random.methods import GeneratorMethods
 from treadle.tensor.random.portable_draws import PortableDraws
@@ -60,6 +61,11 @@ class SymbolicPortableGenerator(SymbolicGenerator, GeneratorMethods):
         stop = high + 1 if endpoint else high
         valid, text = (low <= high, "low > high") if endpoint else (low < high, "low >= high")
         return low, self.require(valid, stop, text)
+
+    @staticmethod
+    def shares(logs: Operand) -> TensorVariable:
+        """Return exponentials over their sums along the last dimension, in one pass."""
+        return softmax(logs, axis=-1)
 
     def draw(self, sampler: str, shape: Sequence[Any], dtype: str, *parameters: Operand) -> TensorVariable:
         """Return a node's draw, and move on."""

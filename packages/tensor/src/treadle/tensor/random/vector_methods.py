@@ -29,11 +29,9 @@ class VectorMethods(DrawingMethods):
         alpha = self.non_negative("alpha", alpha)
         shape = self.shape_for(size, np.sum(alpha, -1))
         logs = self.draw("log_standard_gamma", (*shape, alpha.shape[-1]), "float64", alpha)
-        largest = np.max(logs, -1, keepdims=True, initial=-np.inf)
-        gammas = np.exp(logs - np.where(np.isfinite(largest), largest, 0))
-        total = np.sum(gammas, -1, keepdims=True)
         # Zeros alone stay zeros, as in NumPy.
-        return gammas / np.where(total > 0, total, 1)
+        none = np.sum(alpha, -1, keepdims=True) <= 0
+        return np.where(none, 0, self.shares(np.where(none, 0, logs)))
 
     def multinomial(self, n: Operand, pvals: Operand, size: Size = None) -> Operand:
         """Return how often each category is drawn in n draws; the last one has what the others leave.
