@@ -1,5 +1,7 @@
 """Generators as values of graphs: shared ones, inputs, outputs, constants, and their methods."""
 
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -120,3 +122,41 @@ def test_the_dtype_of_a_draw_is_that_of_floatx_when_it_was_made() -> None:
         draw = tr.normal(rng=tr.shared_rng(seed=1), size=2)
     assert draw.dtype == "float32"
     assert function([], draw, mode="VM")().dtype == "float32"
+
+
+def test_types_of_generators_tell_states_apart() -> None:
+    kind = tr.random_generator_type
+    assert kind == tr.RandomGeneratorType()
+    assert hash(kind) == hash(tr.RandomGeneratorType())
+    assert kind != tr.portable_generator_type
+    assert kind.is_valid_value(np.random.default_rng(1))
+    assert not kind.is_valid_value(tr.PortableGenerator(1))
+    assert kind.values_eq(kind.sample(3), np.random.default_rng(3))
+    assert not kind.values_eq(np.random.default_rng(1), np.random.default_rng(2))
+    assert not kind.values_eq(np.random.default_rng(1), np.random.Generator(np.random.SFC64(1)))
+    one = np.random.default_rng(1)
+    assert kind.may_share_memory(one, np.random.Generator(one.bit_generator))
+    assert not kind.may_share_memory(one, np.zeros(2))
+    assert kind.nbytes(one) == 48
+
+
+def test_constants_are_equal_where_states_and_seeds_are() -> None:
+    make = tr.random_generator_type.make_constant
+    spawned = np.random.default_rng(1)
+    spawned.spawn(1)
+    assert make(np.random.default_rng(1)).equals(make(np.random.default_rng(1)))
+    assert not make(np.random.default_rng(1)).equals(make(np.random.default_rng(2)))
+    assert not make(np.random.default_rng(1)).equals(make(spawned))
+    assert str(make(spawned)) == "Generator(PCG64)"
+
+
+def test_programs_without_generators_do_not_import_those_of_numpy() -> None:
+    program = """
+import sys
+import treadle.tensor as tt
+from treadle.compile import function, shared
+x = tt.dscalar()
+function([x], x + shared(1.0), mode="C")(1.0)
+assert "numpy.random" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
