@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import treadle.tensor as tt
+from tests.tensor.random.portable_samples import assert_same_draws, portable_samples
 from treadle.graph import FunctionGraph
 from treadle.link.jax import BACKEND
 from treadle.link.vm import VMLinker
@@ -81,3 +82,12 @@ def test_a_position_out_of_bounds_is_an_index_error() -> None:
     program = BACKEND.linker().link(FunctionGraph([x, i], [x[i]]))
     with pytest.raises(IndexError, match="out of bounds"):
         program(np.arange(3.0), np.array([5]))
+
+
+def test_portable_draws_are_those_of_the_python_vm() -> None:
+    samples = portable_samples()
+    graph = FunctionGraph(samples.inputs, samples.outputs)
+    found = BACKEND.linker().link(graph)(*samples.values)
+    assert_same_draws(
+        samples, [np.asarray(x) for x in found], [np.asarray(x) for x in VMLinker().link(graph)(*samples.values)]
+    )

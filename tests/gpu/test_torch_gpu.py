@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import treadle.tensor as tt
+from tests.tensor.random.portable_samples import assert_same_draws, portable_samples
 from treadle.config import config
 from treadle.graph import FunctionGraph
 from treadle.link.torch.linker import TorchLinker
@@ -61,3 +62,13 @@ def test_a_position_out_of_bounds_is_an_index_error_and_the_device_survives(comp
     with pytest.raises(IndexError, match="test_torch_gpu"):
         program(np.zeros(3, "float32"), np.array([5]))
     assert program(np.ones(3, "float32"), np.array([2]))[0].tolist() == [1.0]
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_portable_draws_are_those_of_the_python_vm(compiled: bool) -> None:
+    samples = portable_samples()
+    graph = FunctionGraph(samples.inputs, samples.outputs)
+    found = TorchLinker(compiled).link(graph)(*samples.values)
+    assert_same_draws(
+        samples, [np.asarray(x) for x in found], [np.asarray(x) for x in VMLinker().link(graph)(*samples.values)]
+    )
