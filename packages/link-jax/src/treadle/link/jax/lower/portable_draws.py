@@ -39,6 +39,9 @@ def portable_draws(op: PortableDraws, node: TensorNode) -> Lowered:
         if any(n < 0 for n in shape):
             msg = f"a size must be 0 or more, got {shape}"
             raise ShapeError(msg)
+        if 0 in shape:
+            # No loop is traced for nothing: counts of categories whose number is not known take many empty draws.
+            return jnp.zeros(shape, op.dtype)
         stream = Stream(state)
         if by_rejection is not None:
             made: jax.Array = by_rejection(JaxLanes(stream, shape), *inputs[op.ndim :])

@@ -39,6 +39,9 @@ def portable_draws(op: PortableDraws, node: TensorNode) -> Lowered:
             if n < 0:
                 msg = "a size must be 0 or more"
                 raise ValueError(msg)
+        if 0 in shape:
+            # No loop is traced for nothing: counts of categories whose number is not known take many empty draws.
+            return state.new_zeros(shape, dtype=storage)
         stream = Stream(state)
         if by_rejection is not None:
             made: torch.Tensor = by_rejection(TorchLanes(stream, shape), *inputs[ndim:])
