@@ -127,4 +127,10 @@ DISTRIBUTIONS = [
         invalid=[((1.0, 0.0, 0.0, 1.0), "a > b")],
         smooth=(0, 1, 2, 3),
     ),
+    Distribution(
+        "truncated_normal",
+        [(1.0, 2.0, 0.0, 4.0)],
+        lambda loc, scale, lower, upper: stats.truncnorm((lower - loc) / scale, (upper - loc) / scale, loc, scale),
+        smooth=(0, 1, 2, 3),
+    ),
 ]

@@ -63,4 +63,7 @@ DISTRIBUTIONS = [
         invalid=[((0.0, 0.0, 1.0), "df <= 0")],
         smooth=(0, 1, 2),
     ),
+    Distribution("standard_cauchy", [()], stats.cauchy, numpy=lambda rng, size: rng.standard_cauchy(size)),
+    Distribution("standard_normal", [()], stats.norm, numpy=lambda rng, size: rng.standard_normal(size)),
+    Distribution("standard_t", [(3.5,)], stats.t, numpy=lambda rng, df, size: rng.standard_t(df, size), smooth=(0,)),
 ]

@@ -60,4 +60,19 @@ DISTRIBUTIONS = [
         stats.ncf,
         numpy=lambda rng, dfnum, dfden, nonc, size: rng.noncentral_f(dfnum, dfden, nonc, size),
     ),
+    Distribution("chisquare", [(3.5,)], stats.chi2, numpy=lambda rng, df, size: rng.chisquare(df, size), smooth=(0,)),
+    Distribution(
+        "gamma",
+        [(2.5, 3.0)],
+        lambda shape, rate: stats.gamma(shape, scale=1 / rate),
+        numpy=lambda rng, shape, rate, size: rng.gamma(shape, 1 / rate, size),
+        smooth=(0, 1),
+    ),
+    Distribution(
+        "standard_gamma",
+        [(2.5,)],
+        stats.gamma,
+        numpy=lambda rng, shape, size: rng.standard_gamma(shape, size),
+        smooth=(0,),
+    ),
 ]

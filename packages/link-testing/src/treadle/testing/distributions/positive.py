@@ -107,4 +107,5 @@ DISTRIBUTIONS = [
         numpy=lambda rng, scale, size: rng.rayleigh(scale, size),
         smooth=(0,),
     ),
+    Distribution("standard_exponential", [()], stats.expon, numpy=lambda rng, size: rng.standard_exponential(size)),
 ]
