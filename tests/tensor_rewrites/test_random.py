@@ -63,3 +63,20 @@ def test_order_of_generators_and_states_does_not_matter() -> None:
     later = GeneratorInState()(GeneratorInState()(r, state), state + 1)
     fgraph, _ = rewrite([r, state], [GeneratorState()(later), later], RewriteDatabaseQuery(["canonicalize"]))
     assert [text(out) for out in fgraph.outputs] == ["add(state, [1])", "generatorinstate(r, add(state, [1]))"]
+
+
+def test_generator_moves_on_by_a_draw_that_nothing_needs_unless_asked_otherwise() -> None:
+    r = tr.portable_generator_type.make_variable("r")
+    following, _ = tr.normal(rng=r, return_next_rng=True)
+    kept, _ = rewrite([r], [following], RewriteDatabaseQuery(["fast_run"], exclude=["fusion"]))
+    assert text(kept.outputs[0]) != "r"
+    stepped, _ = rewrite([r], [following], RewriteDatabaseQuery(["random_unsafe"]))
+    assert text(stepped.outputs[0]) == "r"
+
+
+def test_equal_draws_of_one_generator_are_one_and_those_of_others_are_not() -> None:
+    r, other = (tr.random_generator_type.make_variable(name) for name in "rs")
+    fgraph, _ = rewrite([r, other], [tr.normal(rng=r), tr.normal(rng=r), tr.normal(rng=other)])
+    first, second, third = fgraph.outputs
+    assert first is second
+    assert third is not first

@@ -408,9 +408,11 @@ class RandomVariable(RNGConsumerOp):
         pairs: list[tuple[Any, Any]] = list(zip(self.dist_params(node), parameters, strict=True))
         batch = batching.batch_lengths(pairs)
         if not isinstance(size.type, NoneTypeT):
-            refuse_batched([(node.inputs[1], size)], f"{self._text()}: sizes")
+            given: Any = node.inputs[1]
+            refuse_batched([(given, size)], f"{self._text()}: sizes")
             size = [*batch, *size_lengths(size)]
-        own = node.outputs[1].type.ndim - self.ndim_supp
+        drawn: Any = node.outputs[1]
+        own = drawn.ndim - self.ndim_supp
         whole = [
             aligned(p, new, len(batch), own + rank) if batch_ndim(p, new) else new
             for (p, new), rank in zip(pairs, self.ndims_params, strict=True)

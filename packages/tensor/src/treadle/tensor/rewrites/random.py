@@ -10,9 +10,9 @@ from treadle.tensor.random.states import GeneratorInState, GeneratorState
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from treadle.graph import Variable
+    from treadle.graph import FunctionGraph, Variable
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
 
 RULES = RuleSet("random")
@@ -43,3 +43,24 @@ def portable_random_variables(node: NodeOf[RNGConsumerOp]) -> Sequence[Variable]
     """
     kinds: list[Any] = [x.type for x in node.inputs]
     return node.op.decompose(*node.inputs) if any(getattr(kind, "portable", False) for kind in kinds) else None
+
+
+@RULES.rule(
+    (Phase.CANONICALIZE, Phase.STABILIZE),
+    RNGConsumerOp,
+    tags=("random_unsafe",),
+    needs_graph=True,
+    depth=1,
+)
+def sidestep_unused_rng_consumer(
+    fgraph: FunctionGraph, node: NodeOf[RNGConsumerOp]
+) -> Mapping[Variable, Variable] | None:
+    """The generator after a draw that nothing needs -> the generator before; only where ``random_unsafe`` is asked for.
+
+    Later draws are other numbers then.
+    """
+    updates = {after: before for before, after in node.op.update(node).items()}
+    if any(fgraph.clients[out] for out in node.outputs if out not in updates):
+        return None
+    used = {after: before for after, before in updates.items() if fgraph.clients[after]}
+    return used or None
