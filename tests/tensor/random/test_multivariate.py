@@ -106,3 +106,17 @@ def test_integers_without_high_start_at_0() -> None:
     draw = tr.integers(5, size=(200,), rng=tr.shared_rng(seed=1))
     np.testing.assert_array_equal(function([], draw, mode="VM")(), np.random.default_rng(1).integers(5, size=200))
     assert tr.nbinom is tr.negative_binomial
+
+
+def test_derivatives_of_dirichlet_draws_average_to_those_of_moments() -> None:
+    alphas, given = tt.dvector("alphas"), np.array([0.4, 1.5, 3.0])
+    draw = tr.dirichlet(alphas, size=(20000,), rng=tr.shared_rng(seed=4))
+    slopes = tt.grad((draw[:, 0] * draw[:, 1]).mean(), alphas)
+    found = function([alphas], slopes, mode="VM")(given)
+    total = given.sum()
+    # The mean of x0 x1 is a0 a1 / (A (A + 1)).
+    mean = given[0] * given[1] / (total * (total + 1))
+    wanted = mean * (np.array([1 / given[0], 1 / given[1], 0.0]) - 1 / total - 1 / (total + 1))
+    np.testing.assert_allclose(found, wanted, atol=2e-3)
+    alone = tt.grad(tr.dirichlet(alphas, rng=tr.shared_rng(seed=4)).sum(), alphas)
+    assert function([alphas], alone, mode="VM")(np.array([2.0])) == 0

@@ -8,9 +8,12 @@ import numpy as np
 
 from treadle.tensor.random.batches import draw_vectors
 from treadle.tensor.random.conditions import checked_probabilities
+from treadle.tensor.random.implicit import beta_by_shape
 from treadle.tensor.random.op import REQUIRED, RandomVariable
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from treadle.tensor.random.methods import Generator, Operand, Size
 
 __all__ = [
@@ -100,6 +103,19 @@ class DirichletRV(RandomVariable):
     def definition(self, rng: Generator, alphas: Operand, *, size: Size) -> Operand:
         """Draw."""
         return draw_vectors(rng, "dirichlet", size, alphas)
+
+    def derivatives(self, draw: Operand, cotangent: Operand, alphas: Operand) -> Sequence[Operand]:
+        """Return pathwise ones: element k moves as a beta number does, the others share what is left as before.
+
+        Source: Jankowiak and Obermeyer, *Pathwise derivatives beyond the reparameterization trick*, 2018.
+        """
+        rest = np.sum(alphas, -1, keepdims=True) - alphas
+        left = 1 - draw
+        moves = (rest > 0) & (left > 0)
+        # A single element, or one that has taken all, stays where it is.
+        slope = beta_by_shape(alphas, np.where(rest > 0, rest, 1), draw, left)
+        slope = np.where(moves, slope / np.where(moves, left, 1), 0)
+        return [slope * (cotangent - np.sum(cotangent * draw, -1, keepdims=True))]
 
 
 class DirichletMultinomialRV(RandomVariable):
