@@ -165,7 +165,8 @@ def _gamma(state: State, n: int, dtype: str, alpha: np.ndarray, log: bool) -> np
         made[small] = made[small] - boost if log else made[small] * np.exp(-boost)
         made = np.maximum(made, np.finfo("float64").min)
         made[alpha == 0.0] = -np.inf if log else 0.0
-        return made.astype(dtype, copy=False)
+        result: np.ndarray = made.astype(dtype, copy=False)
+    return result
 
 
 def standard_gamma(state: State, n: int, dtype: str, alpha: np.ndarray) -> np.ndarray:
