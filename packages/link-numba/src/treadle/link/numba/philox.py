@@ -159,10 +159,8 @@ def poisson_attempt(k, at, stream, key, lam):  # i8 i8 i8 i8 f8 inlined
     slow = libm_log_f8(v * (1.1239 + 1.1328 / (b - 3.4)) / (a / (s * s) + b)) > bound
     return pick((n < 0.0) | (slow & (not quick)), -1.0, n)
 
-def poisson_search(at, stream, key, lam):  # i8 i8 i8 f8
-    w0, w1, w2, w3 = philox(at, 1, stream, key)
-    u = unit_f8(w0, w1)
-    p = libm_exp_f8(-lam)
+def poisson_search(u, p, lam):  # f8 f8 f8 inlined
+    # From 0 on, whose probability is p.
     total = p
     n = 0
     while u >= total and p > {_NEGLIGIBLE!r}:
@@ -188,18 +186,14 @@ def binomial_attempt(k, at, stream, key, n, q):  # i8 i8 i8 i8 f8 f8 inlined
     slow = libm_log_f8(v * ((2.83 + 5.1 / b) * r) / (a / (s * s) + b)) > bound
     return pick((x < 0.0) | (x > n) | (slow & (not quick)), -1.0, x)
 
-def binomial_search(at, stream, key, n, q):  # i8 i8 i8 f8 f8
-    w0, w1, w2, w3 = philox(at, 1, stream, key)
-    u = unit_f8(w0, w1)
-    odds = q / (1.0 - q)
-    p = libm_exp_f8(n * libm_log1p_f8(-q))
+def binomial_search(u, p, n, odds):  # f8 f8 f8 f8 inlined
     total = p
     x = 0.0
     while u >= total and p > {_NEGLIGIBLE!r}:
         p = p * ((n - x) / (x + 1.0) * odds)
         x = x + 1.0
         total = total + p
-    return min(x, n)
+    return pick(x > n, n, x)
 
 def hypergeometric_attempt(k, at, stream, key, g, c, h):  # i8 i8 i8 i8 f8 f8 f8 inlined
     w0, w1, w2, w3 = philox(at, k, stream, key)
@@ -214,23 +208,21 @@ def hypergeometric_attempt(k, at, stream, key, g, c, h):  # i8 i8 i8 i8 f8 f8 f8
     bound = d * libm_log_f8((g - m + 1.0) / (m + 1.0) * ((c - m + 1.0) / (w + m + 1.0)))
     bound = bound - gamma_shift(m + 1.0, d) - gamma_shift(g - m + 1.0, -d)
     bound = bound - gamma_shift(c - m + 1.0, -d) - gamma_shift(w + m + 1.0, d)
-    return pick((x < 0.0) | (x > min(g, c)) | (2.0 * libm_log_f8(u) > bound), -1.0, x)
+    return pick((x < 0.0) | (x > g) | (x > c) | (2.0 * libm_log_f8(u) > bound), -1.0, x)
 
-def hypergeometric_search(at, stream, key, g, c, h):  # i8 i8 i8 f8 f8 f8
-    w0, w1, w2, w3 = philox(at, 1, stream, key)
-    u = unit_f8(w0, w1)
-    x = min(g, c)
-    y = max(g, c)
-    w = h - c
-    z = g + h + 1.0
-    p = libm_exp_f8(x * libm_log1p_f8(-y / z) + gamma_shift(z, -x) - gamma_shift(z - y, -x))
+def hypergeometric_none(x, y, total):  # f8 f8 f8
+    # The probability that none of x things is among y of all.
+    z = total + 1.0
+    return libm_exp_f8(x * libm_log1p_f8(-y / z) + gamma_shift(z, -x) - gamma_shift(z - y, -x))
+
+def hypergeometric_search(u, p, x, y, w):  # f8 f8 f8 f8 f8 inlined
     total = p
     n = 0.0
     while u >= total and p > {_NEGLIGIBLE!r}:
         p = p * ((x - n) / (n + 1.0) * ((y - n) / (w + n + 1.0)))
         n = n + 1.0
         total = total + p
-    return min(n, x)
+    return pick(n > x, x, n)
 
 def hypergeometric_of(drawn, good, bad, sample):  # i8 i8 i8 i8
     # The draw from all of the good ones, by that of a smaller sample or from the smaller part.

@@ -78,8 +78,9 @@ class _Rejecting(NamedTuple):
         What the element is in terms of what was `drawn`, and under which condition it is that itself.
     prepared
         Statements on the parameters that come first.
-    few, search
-        Under which condition a draw is searched for, and the expression of it.
+    few, started, search
+        Under which condition a draw is searched for, statements on the parameters that come before, and the expression
+        of the draw for a uniform number u.
     """
 
     arguments: str
@@ -87,6 +88,7 @@ class _Rejecting(NamedTuple):
     unless: str = "False"
     prepared: tuple[str, ...] = ()
     few: str = ""
+    started: tuple[str, ...] = ()
     search: str = ""
 
 
@@ -97,14 +99,17 @@ _REJECTING = {
     ),
     "vonmises": _Rejecting("kappa"),
     "zipf": _Rejecting("a"),
-    "poisson": _Rejecting("lam", few="lam < 10.0", search="poisson_search(e, stream, key, lam)"),
+    "poisson": _Rejecting(
+        "lam", few="lam < 10.0", started=("p0 = libm_exp_f8(-lam)",), search="poisson_search(u, p0, lam)"
+    ),
     "binomial": _Rejecting(
         "count, q",
         "n - drawn",
         "not p > 0.5",
         ("q = pick(p > 0.5, 1.0 - p, p)", "count = f8(n)"),
         "not count * q >= 10.0",
-        "binomial_search(e, stream, key, count, q)",
+        ("p0 = libm_exp_f8(count * libm_log1p_f8(-q))", "odds = q / (1.0 - q)"),
+        "binomial_search(u, p0, count, odds)",
     ),
     "hypergeometric": _Rejecting(
         "g, c, h",
@@ -115,8 +120,9 @@ _REJECTING = {
             "h = f8(max(good, bad))",
             "c = f8(min(sample, good + bad - sample))",
         ),
-        "not c * (g / max(g + h, 1.0)) >= 10.0",
-        "hypergeometric_search(e, stream, key, g, c, h)",
+        "not c * (g / larger(g + h, 1.0)) >= 10.0",
+        ("p0 = hypergeometric_none(smaller(g, c), larger(g, c), g + h)",),
+        "hypergeometric_search(u, p0, smaller(g, c), larger(g, c), h - c)",
     ),
 }
 
@@ -235,7 +241,8 @@ def _each(sampler: str, ndim: int, setting: list[str], code: str) -> list[str]:
         kind = "i8" if code == "i8" else "f8"
         step = [f"drawn = {kind}({sampler}_from(1, e, stream, key, {how.arguments}))"]
         if how.few:
-            step = [f"if {how.few}:", f"    drawn = {kind}({how.search})", "else:", *indented(step)]
+            words = [*how.started, "w0, w1, w2, w3 = philox(e, 1, stream, key)", "u = unit_f8(w0, w1)"]
+            step = [f"if {how.few}:", *indented([*words, f"drawn = {kind}({how.search})"]), "else:", *indented(step)]
         element = [f"if not ({how.unless}):", f"    drawn = {how.element}"] if how.element else []
         step = [*how.prepared, *step, *element, f"o[i] = {code}(drawn)"]
     return ["i = 0", *nest(ndim, [], [*setting, "e = at + i", *step, "i = i + 1"]), "return 0"]
@@ -256,7 +263,11 @@ def _first_for_all(sampler: str, code: str) -> list[str]:
     if how.few:
         attempts = [
             f"if {how.few}:",
-            *indented([*loop, f"    o[i] = {code}({how.search})"]),
+            *indented(how.started),
+            # The uniform numbers first, as vector code makes them; they wait in the output.
+            *indented([*loop, "    w0, w1, w2, w3 = philox(e, 1, stream, key)"]),
+            *indented(["    o[i] = ((w0 | (w1 << 32)) >> 11) & 9007199254740991"]),
+            *indented([loop[0], f"    u = f8(o[i]) * {2.0**-53!r}", f"    o[i] = {code}({how.search})"]),
             "else:",
             *indented(attempts),
         ]
