@@ -12,12 +12,10 @@ from treadle.tensor.matrix_op import cores_of
 from treadle.tensor.random.generator_draws import GENERATOR_SAMPLERS, of_each
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from treadle.tensor.random.methods import Generator, Operand
+    from treadle.tensor.random.methods import Generator, Operand, Size
 
 
-def draw_vectors(rng: Generator, name: str, size: Sequence[Operand], *parameters: Operand) -> Operand:
+def draw_vectors(rng: Generator, name: str, size: Size, *parameters: Operand) -> Operand:
     """Return draws of a method of ``numpy.random.Generator`` whose parameters are vectors.
 
     NumPy has sizes or batches of parameters for some of these methods, none for others. The draws of a batch are made
@@ -30,7 +28,7 @@ def draw_vectors(rng: Generator, name: str, size: Sequence[Operand], *parameters
     method = getattr(rng, name)
     if all(np.ndim(p) == len(core) for p, core in zip(parameters, cores, strict=True)) and name != "permutation":
         return method(*parameters, size=size)
-    batch = tuple(int(n) for n in size)
+    batch = tuple(int(n) for n in size)  # type: ignore[union-attr]  # a tuple
     whole = [np.broadcast_to(p, (*batch, *p.shape[p.ndim - len(c) :])) for p, c in zip(parameters, cores, strict=True)]
     return of_each(method, dtype, batch, whole)
 

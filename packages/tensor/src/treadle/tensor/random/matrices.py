@@ -73,8 +73,8 @@ class WishartRV(RandomVariable):
         """Return those of L S L^T by the scale; there are none by the degrees of freedom."""
         del df
         factor = cholesky_of(scale)
-        inner = np.swapaxes(solve_triangular(factor, draw, lower=True, b_ndim=2), -1, -2)
-        by_factor = sum_to((cotangent + np.swapaxes(cotangent, -1, -2)) @ inner, factor)
+        inner: Operand = solve_triangular(factor, draw, lower=True, b_ndim=2)
+        by_factor = sum_to((cotangent + np.swapaxes(cotangent, -1, -2)) @ np.swapaxes(inner, -1, -2), factor)
         return [NotImplemented, pullback(factor, scale, by_factor)]
 
 
@@ -91,6 +91,7 @@ class InverseWishartRV(WishartRV):
         """Draw."""
         a, factor = self.factors(rng, df, scale, size)
         right = np.swapaxes(factor, -1, -2)
+        made: Operand
         if isinstance(a, Variable):
             made = solve_triangular(a, right, lower=True, b_ndim=2)
         else:

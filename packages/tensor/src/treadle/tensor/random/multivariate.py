@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.tensor.random.methods import Generator, Operand, Size
-    from treadle.tensor.variable import TensorVariable
 
 __all__ = [
     "MatrixNormalRV",
@@ -80,7 +79,7 @@ def times(factor: Operand, z: Operand) -> Operand:
     return (z.reshape((math.prod(batch), n)) @ factor.T).reshape(z.shape)
 
 
-def _against(factor: TensorVariable, x: TensorVariable, method: str) -> Operand:
+def _against(factor: Operand, x: Operand, method: str) -> Operand:
     """Return what the factor was multiplied with; 0 in directions in which it has no extent."""
     if method == "cholesky":
         return solve_triangular(factor, x[..., None], lower=True, b_ndim=2)[..., 0]
@@ -207,8 +206,8 @@ class MatrixNormalRV(RandomVariable):
     ) -> Sequence[Operand]:
         """Return those of mean + A Z B^T."""
         a, b = cholesky_of(rowcov), cholesky_of(colcov)
-        left = solve_triangular(a, draw - mean, lower=True, b_ndim=2)
-        right = solve_triangular(b, np.swapaxes(draw - mean, -1, -2), lower=True, b_ndim=2)
+        left: Operand = solve_triangular(a, draw - mean, lower=True, b_ndim=2)
+        right: Operand = solve_triangular(b, np.swapaxes(draw - mean, -1, -2), lower=True, b_ndim=2)
         by_a = sum_to(cotangent @ np.swapaxes(left, -1, -2), a)
         by_b = sum_to(np.swapaxes(cotangent, -1, -2) @ np.swapaxes(right, -1, -2), b)
         return [cotangent, pullback(a, rowcov, by_a), pullback(b, colcov, by_b)]

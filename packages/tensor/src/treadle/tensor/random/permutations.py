@@ -110,7 +110,7 @@ class ChoiceWithoutReplacement(RandomVariable):
         rank = self.ndims_params[0]
         if shape.ndim > 1:
             shape = shape.reshape((-1, shape.shape[-1]))[0]
-        lengths = size_lengths(shape) if isinstance(shape, Variable) else [int(n) for n in shape]
+        lengths: Any = size_lengths(shape) if isinstance(shape, Variable) else [int(n) for n in shape]
         if isinstance(rng, np.random.Generator):
             return self._chosen(rng, a, given, lengths, batch)
         count: Any = math.prod(lengths)
