@@ -153,7 +153,7 @@ class ContinuousMethods(DrawingMethods):
         """Return draws of Weibull's distribution of scale 1; 0 for a = 0, as NumPy does."""
         a = self.non_negative("a", a)
         drawn = self.standard_exponential(self.shape_for(size, a))
-        return np.where(a == 0, 0, drawn ** (1 / a))
+        return np.where(np.equal(a, 0), 0, drawn ** (1 / a))
 
     @quiet
     def power(self, a: Operand, size: Size = None) -> Operand:
@@ -188,7 +188,7 @@ class ContinuousMethods(DrawingMethods):
         left, mode, right = self.operand(left), self.operand(mode), self.operand(right)
         left = self.require(~(left > mode), left, "left > mode")
         right = self.require(~(mode > right), right, "mode > right")
-        right = self.require(left != right, right, "left == right")
+        right = self.require(np.not_equal(left, right), right, "left == right")
         u = self.random(self.shape_for(size, left, mode, right))
         width, rising = right - left, mode - left
         below = left + np.sqrt(u * (rising * width))

@@ -13,7 +13,7 @@ from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 
 if TYPE_CHECKING:
-    from treadle.graph import Variable
+    from treadle.graph import Op, Variable
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
 
 RULES = RuleSet("assertion")
@@ -46,12 +46,23 @@ def assertion_of_assertion(node: NodeOf[CheckAndRaise]) -> Variable | None:
 @RULES.rule(EARLY_AND_LATE, Elemwise, tags=BOTH)
 def elemwise_of_assertion(node: NodeOf[Elemwise]) -> Variable | None:
     """f(assert(x, c)) -> assert(f(x), c): the function fuses with others, and rules see what it is applied to."""
-    for i, x in enumerate(node.inputs):
-        inner = x.owner
-        if inner is not None and isinstance(inner.op, CheckAndRaise):
-            below = [*node.inputs[:i], inner.inputs[0], *node.inputs[i + 1 :]]
-            return inner.op(node.op(*below), *inner.inputs[1:])
-    return None
+    # Each condition once, however many operands depend on it: otherwise their number doubles with each function of two.
+    checks: dict[Op, dict[Variable, None]] = {}
+    below = [_unchecked(x, checks) for x in node.inputs]
+    if not checks:
+        return None
+    result: Variable = node.op(*below)
+    for op, conditions in reversed(checks.items()):
+        result = op(result, *conditions)
+    return result
+
+
+def _unchecked(x: Variable, checks: dict[Op, dict[Variable, None]]) -> Variable:
+    """Return what assertions are about, and enter these with their conditions."""
+    while x.owner is not None and isinstance(x.owner.op, CheckAndRaise):
+        checks.setdefault(x.owner.op, {}).update(dict.fromkeys(x.owner.inputs[1:]))
+        x = x.owner.inputs[0]
+    return x
 
 
 @RULES.rule(
