@@ -233,31 +233,43 @@ def _draw_elements(
 
 
 def _each(sampler: str, ndim: int, setting: list[str], code: str) -> list[str]:
-    """Return the body of a kernel that makes all attempts of an element, then those of the next one."""
+    """Return the body of a kernel whose parameters, which some statements set, differ among elements."""
+
+    def loops(*body: str) -> list[str]:
+        return ["i = 0", *nest(ndim, [], [*setting, "e = at + i", *body, "i = i + 1"])]
+
     if sampler == "integers":
-        step = ["o[i] = low + integers_draw(e, stream, key, high - low - 1)"]
-    else:
-        how = _REJECTING[sampler]
-        kind = "i8" if code == "i8" else "f8"
-        step = [f"drawn = {kind}({sampler}_from(1, e, stream, key, {how.arguments}))"]
-        if how.few:
-            words = [*how.started, "w0, w1, w2, w3 = philox(e, 1, stream, key)", "u = unit_f8(w0, w1)"]
-            step = [f"if {how.few}:", *indented([*words, f"drawn = {kind}({how.search})"]), "else:", *indented(step)]
-        element = [f"if not ({how.unless}):", f"    drawn = {how.element}"] if how.element else []
-        step = [*how.prepared, *step, *element, f"o[i] = {code}(drawn)"]
-    return ["i = 0", *nest(ndim, [], [*setting, "e = at + i", *step, "i = i + 1"]), "return 0"]
+        return [*loops("o[i] = low + integers_draw(e, stream, key, high - low - 1)"), "return 0"]
+    how = _REJECTING[sampler]
+    kind = "i8" if code == "i8" else "f8"
+    element = [f"if not ({how.unless}):", f"    drawn = {how.element}"] if how.element else []
+    first: list[str] = []
+    drawing = [f"drawn = {kind}({sampler}_from(1, e, stream, key, {how.arguments}))"]
+    if how.few:
+        words = [*how.started, "w0, w1, w2, w3 = philox(e, 1, stream, key)", "u = unit_f8(w0, w1)"]
+        drawing = [f"if {how.few}:", *indented([*words, f"drawn = {kind}({how.search})"]), "else:", *indented(drawing)]
+    elif code != "f4":
+        # The first attempts of all, which become vector code.
+        first = loops(*how.prepared, f"o[i] = {code}({sampler}_attempt(1, e, stream, key, {how.arguments}))")
+        again = f"    drawn = {kind}({sampler}_from(2, e, stream, key, {how.arguments}))"
+        drawing = ["drawn = o[i]", f"if not ({_kept(code)}):", again]
+    return [*first, *loops(*how.prepared, *drawing, *element, f"o[i] = {code}(drawn)"), "return 0"]
+
+
+def _kept(code: str) -> str:
+    """Return the condition under which an element is no mark of a rejected attempt."""
+    return "o[i] == o[i]" if code == "f8" else "o[i] >= 0"
 
 
 def _first_for_all(sampler: str, code: str) -> list[str]:
     """Return the body of a kernel that makes the first attempt for all elements, marking in the output the rejected."""
     how = _REJECTING[sampler]
-    kept = "o[i] == o[i]" if code == "f8" else "o[i] >= 0"
     loop = ["for i in range(n0):", "    e = at + i"]
     attempts = [
         *loop,
         f"    o[i] = {code}({sampler}_attempt(1, e, stream, key, {how.arguments}))",
         *loop,
-        f"    if not {kept}:",
+        f"    if not ({_kept(code)}):",
         f"        o[i] = {code}({sampler}_from(2, e, stream, key, {how.arguments}))",
     ]
     if how.few:
