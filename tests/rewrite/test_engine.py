@@ -316,6 +316,22 @@ def test_rules_that_undo_each_other_are_stopped_and_named() -> None:
         run(graph([a, b], add(a, b)), back_and_forth())
 
 
+def test_rules_may_change_what_a_node_was_expanded_into() -> None:
+    rules = toys()
+
+    @rules.rule(Phase.CANONICALIZE, inc)
+    def expanded(node: Apply) -> Variable:
+        """inc(x) -> many negatives."""
+        (made,) = node.inputs
+        for _ in range(300):
+            made = neg(made)
+        return made
+
+    rules.law("squares", neg(X), mul(X, X), phase=Phase.CANONICALIZE)
+    a = number("a")
+    assert run(graph([a], inc(a)), rules).looping == []
+
+
 def test_engine_leaves_no_feature_behind() -> None:
     a = number("a")
     fg = graph([a], neg(a))

@@ -177,6 +177,7 @@ class Worklist:
         self._stopped: set[int] = set()
         self._hits: dict[str, int] = {}
         self._limit = 0.0
+        self._raised = False
         self._guarded = False
         self._first = len(run.report.firings)
 
@@ -203,6 +204,7 @@ class Worklist:
         self._run.take()
         nodes = [node for node in order if self.plan(node.op).reach]
         self._limit = self._ratio * max(FEWEST_NODES, len(self._graph))
+        self._raised = False
         self._queue.extend(nodes)
         self._queued.update(nodes)
 
@@ -275,7 +277,12 @@ class Worklist:
         run.merge_new()
         self._queue_touched(node)
         if hits > self._limit:
-            self._stop(slot, node)
+            # A small graph becomes a large one where a node is expanded: the limit follows, once.
+            grown = 0.0 if self._raised else self._ratio * len(self._graph)
+            self._raised = True
+            self._limit = max(self._limit, grown)
+            if hits > self._limit:
+                self._stop(slot, node)
 
     def _queue_touched(self, node: Apply | None = None) -> None:
         """Queue what changes have touched; a node that is still in the graph after its own change, too."""
