@@ -1,7 +1,7 @@
 """C text of Philox 4x32-10 on vectors, and of the draws made of it (`treadle.tensor.random.philox` defines both).
 
 A vector holds a number of each of some blocks, in lanes of 64 bits whose upper halves may hold anything. A function
-``tr_make_<sampler>_<type>(stream, offset, out)`` makes the elements of as many blocks as a vector has lanes: always two
+``tr_make_<sampler>_<type>(w, out)`` makes elements of the words of as many blocks as a vector has lanes: always two
 vectors of elements, in order.
 """
 
@@ -30,7 +30,9 @@ def _shuffles() -> str:
         for size in (4, 8):
             lanes = bytes_ // size
             lines += [f"#define TR_LOW{size} {_order(0, lanes)}", f"#define TR_HIGH{size} {_order(lanes // 2, lanes)}"]
-        lines.append(f"#define TR_LANES {', '.join(map(str, range(bytes_ // 8)))}")
+        lanes = bytes_ // 4
+        mixed = ", ".join(str(k + k % 2 * lanes) for k in range(lanes))
+        lines.append(f"#define TR_LANES {', '.join(map(str, range(bytes_ // 8)))}\n#define TR_HALVES {mixed}")
     return "\n".join([*lines, "#endif\n"])
 
 
@@ -46,6 +48,8 @@ typedef struct {{ tr_u64s low, high; }} tr_two;
 #else
 #define TR_SHUFFLE(mask, x, y, ...) __builtin_shuffle(x, y, (mask){{__VA_ARGS__}})
 #endif
+/* The lower halves of x's lanes, and the upper ones of y's. */
+#define TR_MIXED(x, y) ((tr_u64s)TR_SHUFFLE(tr_u32s, (tr_u32s)(x), (tr_u32s)(y), TR_HALVES))
 #define TR_PART static inline __attribute__((always_inline))
 /* Products of the lower halves of lanes. */
 #if defined(__clang__) || !defined(__x86_64__)
@@ -76,15 +80,15 @@ _STREAM = """\
 typedef struct { const char *p; int nd; int64_t n[TR_ND], s[TR_ND]; } tr_parameter;
 /* What a kernel's draws depend on; base: where the elements that are drawn begin; count: how many there are. */
 typedef struct {
-  uint64_t keys[10][2], stream, position; char *base; int64_t count; tr_parameter given[TR_OPS];
+  tr_u64s keys[10][2]; uint64_t stream, position; char *base; int64_t count; tr_parameter given[TR_OPS];
 } tr_stream;
 static void tr_open(tr_stream *g, const tr_var *state, tr_var *o, int nd) {
   int64_t word[3];
   for (int k = 0; k < 3; k++) word[k] = *(const int64_t *)(state->p + k * state->s[0]);
   const uint32_t low = (uint32_t)word[0], high = (uint32_t)((uint64_t)word[0] >> 32);
   for (uint32_t k = 0; k < 10; k++) {
-    g->keys[k][0] = low + k * UINT32_C(0x9e3779b9);
-    g->keys[k][1] = high + k * UINT32_C(0xbb67ae85);
+    g->keys[k][0] = TR_ALL((uint64_t)(low + k * UINT32_C(0x9e3779b9)));
+    g->keys[k][1] = TR_ALL((uint64_t)(high + k * UINT32_C(0xbb67ae85)));
   }
   g->stream = (uint32_t)word[1];
   g->position = (uint64_t)word[2];
@@ -98,23 +102,47 @@ TR_PART void tr_rounds(const tr_stream *g, int k, tr_u64s *w) {
 #pragma GCC unroll 10
   for (; k < 10; k++) {
     const tr_u64s a = TR_TIMES(w[0], TR_ALL(TR_M0)), b = TR_TIMES(w[2], TR_ALL(TR_M1));
-    w[0] = TR_XOR(b >> 32, w[1], TR_ALL(g->keys[k][0]));
+    w[0] = TR_XOR(b >> 32, w[1], g->keys[k][0]);
     w[1] = b;
-    w[2] = TR_XOR(a >> 32, w[3], TR_ALL(g->keys[k][1]));
+    w[2] = TR_XOR(a >> 32, w[3], g->keys[k][1]);
     w[3] = a;
   }
 }
 /* The four numbers of blocks that follow each other, of one attempt. The upper halves of their positions are taken to
    be the same: what differs among them enters two rounds later than the rest. */
 TR_PART void tr_philox(const tr_stream *g, uint64_t offset, uint64_t attempt, tr_u64s *w) {
-  const uint64_t at = g->position + offset, b = TR_M1 * g->stream, c0 = (b >> 32) ^ (at >> 32) ^ g->keys[0][0];
+  const uint64_t at = g->position + offset, b = TR_M1 * g->stream, c0 = (b >> 32) ^ (at >> 32) ^ g->keys[0][0][0];
   const uint64_t next = TR_M0 * c0;
   w[3] = TR_TIMES((tr_u64s){TR_LANES} + at, TR_ALL(TR_M0));
-  w[1] = TR_TIMES(w[3] >> 32 ^ (attempt ^ g->keys[0][1]), TR_ALL(TR_M1));
-  w[0] = w[1] >> 32 ^ ((uint32_t)b ^ g->keys[1][0]);
-  w[2] = w[3] ^ (next >> 32 ^ g->keys[1][1]);
+  w[1] = TR_TIMES(w[3] >> 32 ^ (attempt ^ g->keys[0][1][0]), TR_ALL(TR_M1));
+  w[0] = w[1] >> 32 ^ ((uint32_t)b ^ g->keys[1][0][0]);
+  w[2] = w[3] ^ (next >> 32 ^ g->keys[1][1][0]);
   w[3] = TR_ALL(next);
   tr_rounds(g, 2, w);
+}
+/* The same of attempt 0 for twice as many blocks: the steps of both halves take turns, as each waits for the last. */
+TR_PART void tr_philox_pair(const tr_stream *g, uint64_t offset, tr_u64s w[2][4]) {
+  const uint64_t at = g->position + offset, b = TR_M1 * g->stream, c0 = (b >> 32) ^ (at >> 32) ^ g->keys[0][0][0];
+  const uint64_t next = TR_M0 * c0;
+#pragma GCC unroll 2
+  for (int i = 0; i < 2; i++) {
+    w[i][3] = TR_TIMES((tr_u64s){TR_LANES} + (at + (uint64_t)(i * TR_BYTES / 8)), TR_ALL(TR_M0));
+    w[i][1] = TR_TIMES(w[i][3] >> 32 ^ g->keys[0][1][0], TR_ALL(TR_M1));
+    w[i][0] = w[i][1] >> 32 ^ ((uint32_t)b ^ g->keys[1][0][0]);
+    w[i][2] = w[i][3] ^ (next >> 32 ^ g->keys[1][1][0]);
+    w[i][3] = TR_ALL(next);
+  }
+#pragma GCC unroll 10
+  for (int k = 2; k < 10; k++) {
+#pragma GCC unroll 2
+    for (int i = 0; i < 2; i++) {
+      const tr_u64s a = TR_TIMES(w[i][0], TR_ALL(TR_M0)), c = TR_TIMES(w[i][2], TR_ALL(TR_M1));
+      w[i][0] = TR_XOR(c >> 32, w[i][1], g->keys[k][0]);
+      w[i][1] = c;
+      w[i][2] = TR_XOR(a >> 32, w[i][3], g->keys[k][1]);
+      w[i][3] = a;
+    }
+  }
 }
 /* The same of blocks and attempts that differ by lane. */
 TR_PART void tr_philox_any(const tr_stream *g, tr_u64s offset, tr_u64s attempt, tr_u64s *w) {
@@ -133,10 +161,8 @@ static inline int64_t tr_together(const tr_stream *g, uint64_t offset, int64_t b
 
 # Numbers of 64 bits, two of each block: of lanes' first words and of their last, or one after the other.
 _PAIRS = """\
-TR_PART tr_u64s tr_joined(tr_u64s low, tr_u64s high) { return (low & UINT64_C(0xffffffff)) | high << 32; }
-TR_PART tr_two tr_halves(const tr_stream *g, uint64_t offset) {
-  tr_u64s w[4];
-  tr_philox(g, offset, 0, w);
+TR_PART tr_u64s tr_joined(tr_u64s low, tr_u64s high) { return TR_MIXED(low, high << 32); }
+TR_PART tr_two tr_halves(const tr_u64s *w) {
   return (tr_two){tr_joined(w[0], w[1]), tr_joined(w[2], w[3])};
 }
 TR_PART tr_two tr_woven(tr_u64s x, tr_u64s y) {
@@ -145,8 +171,8 @@ TR_PART tr_two tr_woven(tr_u64s x, tr_u64s y) {
 """
 
 _MAKE_BITS = """\
-TR_PART void tr_make_bits_$short(const tr_stream *g, uint64_t offset, tr_two *out) {
-  const tr_two b = tr_halves(g, offset);
+TR_PART void tr_make_bits_$short(const tr_u64s *w, tr_two *out) {
+  const tr_two b = tr_halves(w);
   *out = tr_woven(b.low, b.high);
 }
 """
@@ -159,7 +185,7 @@ TR_PART tr_f64s tr_fraction_f64(tr_u64s x) {
   return __builtin_convertvector(x >> 11, tr_f64s) * 0x1p-53;
 #else
   const tr_f64s high = (tr_f64s)(x >> 43 | UINT64_C(0x4530000000000000));
-  const tr_f64s low = (tr_f64s)((x >> 11 & UINT64_C(0xffffffff)) | UINT64_C(0x4330000000000000));
+  const tr_f64s low = (tr_f64s)TR_MIXED(x >> 11, TR_ALL(UINT64_C(0x4330000000000000)));
   return ((high - 0x1.00000001p84) + low) * 0x1p-53;
 #endif
 }
@@ -172,15 +198,15 @@ TR_PART tr_f32s tr_fraction_f32(tr_u64s x) {
 }
 
 _MAKE_RANDOM = """\
-TR_PART void tr_make_random_$short(const tr_stream *g, uint64_t offset, tr_two *out) {
-  const tr_two b = tr_halves(g, offset), x = tr_woven(b.low, b.high);
+TR_PART void tr_make_random_$short(const tr_u64s *w, tr_two *out) {
+  const tr_two b = tr_halves(w), x = tr_woven(b.low, b.high);
   *out = (tr_two){(tr_u64s)tr_fraction_$short(x.low), (tr_u64s)tr_fraction_$short(x.high)};
 }
 """
 
 _MAKE_EXPONENTIAL = """\
-TR_PART void tr_make_standard_exponential_$short(const tr_stream *g, uint64_t offset, tr_two *out) {
-  const tr_two b = tr_halves(g, offset), x = tr_woven(b.low, b.high);
+TR_PART void tr_make_standard_exponential_$short(const tr_u64s *w, tr_two *out) {
+  const tr_two b = tr_halves(w), x = tr_woven(b.low, b.high);
   out->low = (tr_u64s)-tr_log_$short(1 - tr_fraction_$short(x.low));
   out->high = (tr_u64s)-tr_log_$short(1 - tr_fraction_$short(x.high));
 }
@@ -188,8 +214,8 @@ TR_PART void tr_make_standard_exponential_$short(const tr_stream *g, uint64_t of
 
 _MAKE_NORMAL = {
     "f64": """\
-TR_PART void tr_make_standard_normal_f64(const tr_stream *g, uint64_t offset, tr_two *out) {
-  const tr_two b = tr_halves(g, offset);
+TR_PART void tr_make_standard_normal_f64(const tr_u64s *w, tr_two *out) {
+  const tr_two b = tr_halves(w);
   tr_f64s r = -2 * tr_log_f64(1 - tr_fraction_f64(b.low)), sine, cosine;
   tr_root_f64(&r);
   tr_turn_f64(0x1.921fb54442d18p+2 * tr_fraction_f64(b.high), &sine, &cosine);
@@ -202,9 +228,7 @@ TR_PART tr_f32s tr_rounded(tr_u64s x, int more) {
   const tr_i32s high = (tr_i32s)((tr_u32s)x >> 16), low = (tr_i32s)((tr_u32s)x & 0xffff) + more;
   return (__builtin_convertvector(high, tr_f32s) * 0x1p16f + __builtin_convertvector(low, tr_f32s)) * 0x1p-32f;
 }
-TR_PART void tr_make_standard_normal_f32(const tr_stream *g, uint64_t offset, tr_two *out) {
-  tr_u64s w[4];
-  tr_philox(g, offset, 0, w);
+TR_PART void tr_make_standard_normal_f32(const tr_u64s *w, tr_two *out) {
   tr_f32s r = -2 * tr_log_f32(tr_rounded(tr_joined(w[0], w[2]), 1)), sine, cosine;
   tr_root_f32(&r);
   tr_turn_f32(0x1.921fb6p+2f * tr_rounded(tr_joined(w[1], w[3]), 0), &sine, &cosine);
@@ -288,12 +312,15 @@ _FUNCTIONS = {
 # A step of a kernel is STEP elements: the last one may be shorter.
 _KERNEL = """\
 static void __attribute__((noinline)) ${name}_run(const tr_stream *g, uint64_t offset, int64_t left, char *o) {
-  enum { SIZE = 2 * TR_BYTES };
+  enum { SIZE = 4 * TR_BYTES };
   char rest[SIZE];
-  for (; left > 0; left -= SIZE, o += SIZE, offset += TR_BYTES / 8) {
-    tr_two made;
-    $make(g, offset, &made);
-    memcpy(left < SIZE ? rest : o, &made, SIZE);
+  for (; left > 0; left -= SIZE, o += SIZE, offset += TR_BYTES / 4) {
+    tr_u64s w[2][4];
+    tr_two made[2];
+    tr_philox_pair(g, offset, w);
+    $make(w[0], made);
+    $make(w[1], made + 1);
+    memcpy(left < SIZE ? rest : o, made, SIZE);
   }
   if (left) memcpy(o - SIZE, rest, (size_t)(left + SIZE));
 }
@@ -324,7 +351,7 @@ PORTABLE_SAMPLERS = tuple(_MAKERS)
 PORTABLE_DRAWS = {
     "tr_u64s tr_u32s tr_i32s tr_i64s tr_two": f"/* tr_f64s */\n{_WIDE}",
     "tr_stream tr_open": _STREAM,
-    "tr_philox tr_philox_any tr_rounds tr_together": f"/* tr_u64s */\n{_PHILOX}",
+    "tr_philox tr_philox_pair tr_philox_any tr_rounds tr_together": f"/* tr_u64s */\n{_PHILOX}",
     "tr_joined tr_halves tr_woven": _PAIRS,
     "tr_rounded tr_make_standard_normal_f32": _MAKE_NORMAL["f32"],
     **_FRACTIONS,
