@@ -110,3 +110,18 @@ def test_batches_of_permutations_are_independent() -> None:
     found = function([], tr.permutation(X3, size=(5,), rng=tr.shared_rng(seed=2)), mode="VM")()
     theirs = np.random.default_rng(2)
     np.testing.assert_array_equal(found, [theirs.permutation(X3) for _ in range(5)])
+
+
+def test_portable_generators_have_the_methods() -> None:
+    generator, theirs = tr.PortableGenerator(5), np.random.default_rng(5)
+    for name, args, options in CALLS:
+        made, wanted = (np.asarray(getattr(g, name)(*args, **options)) for g in (generator, theirs))
+        assert (made.shape, made.dtype) == (wanted.shape, wanted.dtype), f"{name} {options}"
+        if name != "choice":
+            np.testing.assert_array_equal(np.sort(made, None), np.sort(wanted, None))
+    x = np.arange(50)
+    generator.shuffle(x)
+    assert not np.array_equal(x, np.arange(50))
+    np.testing.assert_array_equal(np.sort(x), np.arange(50))
+    with pytest.raises(ValueError, match="a and p must have same size"):
+        generator.choice(3, p=P)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from treadle.tensor.random.batches import draw_vectors
-from treadle.tensor.random.conditions import checked_probabilities
 from treadle.tensor.random.implicit import beta_by_shape
 from treadle.tensor.random.op import REQUIRED, RandomVariable
+from treadle.tensor.random.vector_methods import categories_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,12 +46,7 @@ class CategoricalRV(RandomVariable):
 
     def definition(self, rng: Generator, p: Operand, *, size: Size) -> Operand:
         """Draw."""
-        cumulative = np.cumsum(checked_probabilities(p), -1)
-        cumulative = cumulative / cumulative[..., -1:]
-        u = rng.random(size)
-        if p.ndim == 1:
-            return np.searchsorted(cumulative, u, side="right")
-        return np.sum(cumulative <= u[..., None], -1)
+        return categories_of(p, rng.random(size))
 
 
 class MultinomialRV(RandomVariable):

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from treadle.tensor.random.continuous_methods import ContinuousMethods
-from treadle.tensor.random.discrete_methods import DiscreteMethods
 from treadle.tensor.random.vector_methods import VectorMethods
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     Size = int | Sequence[Operand] | None
 
 
-class GeneratorMethods(ContinuousMethods, DiscreteMethods, VectorMethods):
+class GeneratorMethods(ContinuousMethods, VectorMethods):
     """The methods of ``numpy.random.Generator``."""
 
     __slots__ = ()

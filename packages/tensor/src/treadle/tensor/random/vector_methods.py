@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
+import operator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from treadle.graph import Variable
 from treadle.tensor.random.conditions import checked_probabilities
-from treadle.tensor.random.method_base import DrawingMethods
+from treadle.tensor.random.discrete_methods import DiscreteMethods
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 HALVINGS = 16
 
 
-class VectorMethods(DrawingMethods):
+class VectorMethods(DiscreteMethods):
     """Methods with the names and parameters of ``numpy.random.Generator``; parameters may be batches of vectors."""
 
     __slots__ = ()
@@ -118,3 +120,64 @@ class VectorMethods(DrawingMethods):
         p = self.require(np.sum(p > 0, -1) >= count, p, "Fewer non-zero entries in p than size")
         waits = self.draw("standard_exponential", (*size, n), "float64") / np.where(p > 0, p, 1)
         return np.argsort(np.where(p > 0, waits, np.inf), -1)[..., :count]
+
+    # Of values alone: in graphs these are random variables
+
+    def permutation(self, x: Operand, axis: int = 0) -> np.ndarray:
+        """Return the elements along a dimension, or the integers from 0 up to a number, in any order."""
+        if np.ndim(x) == 0:
+            return np.asarray(self.permuted_positions(max(operator.index(x), 0), ()))
+        return np.take(x, self.permuted_positions(np.shape(x)[axis], ()), axis)
+
+    def permuted(self, x: Operand, axis: int | None = None) -> np.ndarray:
+        """Return an array with the elements along a dimension in any order, each vector for itself, or all of them."""
+        array = np.asarray(x)
+        vectors = array.reshape(-1) if axis is None else np.moveaxis(array, axis, -1)
+        at = self.permuted_positions(vectors.shape[-1], vectors.shape[:-1])
+        made = np.take_along_axis(vectors, at, -1)
+        return made.reshape(array.shape) if axis is None else np.moveaxis(made, -1, axis)
+
+    def shuffle(self, x: np.ndarray, axis: int = 0) -> None:
+        """Bring the elements along a dimension of an array into any order, in place."""
+        x[...] = self.permutation(x, axis)
+
+    def choice(
+        self,
+        a: Operand,
+        size: int | Sequence[int] | None = None,
+        replace: bool = True,
+        p: Operand | None = None,
+        axis: int = 0,
+        shuffle: bool = True,
+    ) -> np.ndarray:
+        """Return elements along a dimension, or integers from 0 up to a number; `shuffle` makes no difference."""
+        del shuffle
+        n = operator.index(a) if np.ndim(a) == 0 else np.shape(a)[axis]
+        shape = self.shape_for(() if size is None else size)
+        weights = None if p is None else np.asarray(p)
+        if weights is not None:
+            weights = self.require(weights.shape == (n,), weights, "a and p must have same size")
+        if not (replace or size is None):
+            at = self.chosen_positions(n, math.prod(shape), weights, ()).reshape(shape)
+        elif weights is None:
+            at = self.integers(0, n, shape)
+        else:
+            at = categories_of(weights, self.random(shape, "float64"))
+        return np.asarray(at) if np.ndim(a) == 0 else np.take(a, at, axis)
+
+
+def categories_of(p: Operand, u: Operand) -> Operand:
+    """Return the categories whose cumulative probabilities are the first above uniform numbers.
+
+    Parameters
+    ----------
+    p
+        Probabilities in the last dimension: a vector, or batches that broadcast to the numbers.
+    u
+        The numbers.
+    """
+    cumulative = np.cumsum(checked_probabilities(p), -1)
+    cumulative = cumulative / cumulative[..., -1:]
+    if p.ndim == 1:
+        return np.searchsorted(cumulative, u, side="right")
+    return np.sum(cumulative <= u[..., None], -1)
