@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 # One draw, of the parameters a, b and c; where it is not the sampler of that name with the parameters.
 _DRAWS = {
+    "exponential": "a * random_standard_exponential(g)",
+    "gamma": "b * random_standard_gamma(g, a)",
     "uniform": "random_uniform(g, a, b - a)",
     "binomial": "random_binomial(g, b, a, g + 2624)",
     "integers": "random_bounded_uint64(g, a, b - a - 1, 0, 0)",
@@ -137,7 +139,8 @@ def _draw(
         single = op.dtype == "float32"
         names = "".join(f", {'f4(' * single}{name}{')' * single}" for name in _NAMES[: len(values)])
         drawn = _DRAWS.get(op.sampler, f"random_{op.sampler}{'_f' * single}(g{names})")
-        body = [f"as_{out.storage.memory}(y_p)[{_offset(_array('y', out))}] = sampler_{drawn}"]
+        drawn = drawn.replace("random_", "sampler_random_")
+        body = [f"as_{out.storage.memory}(y_p)[{_offset(_array('y', out))}] = {drawn}"]
     more = [("g", g), ("y_p", out.address), *((f"y_s{d}", s) for d, s in enumerate(out.strides))]
     _run(op, writer, "draw", dict(enumerate(values)), arrays, out.dims, core, body, more)
 
