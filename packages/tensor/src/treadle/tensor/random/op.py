@@ -19,7 +19,7 @@ from treadle.tensor.gufunc import parse_gufunc_signature
 from treadle.tensor.random.consumer import RNGConsumerOp
 from treadle.tensor.random.portable import PortableGenerator
 from treadle.tensor.random.portable_keys import PortableKey, are_portable
-from treadle.tensor.random.size import batch_lengths, normalize_size_param, size_lengths, static_batch
+from treadle.tensor.random.size import batch_lengths, joined_lengths, normalize_size_param, static_batch
 from treadle.tensor.random.states import GeneratorInState, generator_type, origin_of, state_of
 from treadle.tensor.random.stream import as_generator
 from treadle.tensor.random.symbolic import SymbolicNumpyGenerator, SymbolicPortableGenerator
@@ -377,12 +377,19 @@ class RandomVariable(RNGConsumerOp):
         """Return the batch's lengths, then those of a single draw."""
         del out
         _, size, *parameters = node.inputs
-        pairs = list(zip(parameters, self.ndims_params, strict=True))
         known: dict[str, Length] = {}
+        outer: list[Sequence[Length]] = []
         for p, core in zip(parameters, self._inputs_cores, strict=True):
             own = shapes.of(p)
-            known.update(zip(core, own[len(own) - len(core) :], strict=True))
-        batch = [shapes.of_scalar(n) for n in batch_lengths(size, pairs)]
+            rank = len(own) - len(core)
+            outer.append(own[:rank])
+            known.update(zip(core, own[rank:], strict=True))
+        if isinstance(size.type, NoneTypeT):
+            rank = max(map(len, outer), default=0)
+            whole = [[*[shapes.fixed(1)] * (rank - len(own)), *own] for own in outer]
+            batch = [shapes.broadcast(lengths) for lengths in zip(*whole, strict=True)]
+        else:
+            batch = [_length_of(n, size, shapes) for n in joined_lengths(size)]
         if type(self)._supp_shape_from_params is not RandomVariable._supp_shape_from_params:
             single = as_lengths(self._text(), list(self._supp_shape_from_params(parameters)))
             return [*batch, *(shapes.of_scalar(n) for n in single)]
@@ -410,7 +417,7 @@ class RandomVariable(RNGConsumerOp):
         if not isinstance(size.type, NoneTypeT):
             given: Any = node.inputs[1]
             refuse_batched([(given, size)], f"{self._text()}: sizes")
-            size = [*batch, *size_lengths(size)]
+            size = [*batch, *joined_lengths(size)]
         drawn: Any = node.outputs[1]
         own = drawn.ndim - self.ndim_supp
         whole = [
@@ -460,6 +467,13 @@ class RandomVariable(RNGConsumerOp):
         return f"{self.name}_rv{{inplace}}" if self.inplace else f"{self.name}_rv"
 
     __repr__ = __str__
+
+
+def _length_of(scalar: Variable, size: Variable, shapes: SymbolicShapes) -> Length:
+    """Return an element of a size as a length, which may be computed wherever the size is at hand."""
+    if scalar.owner is None or scalar.owner.inputs[0] is not size:
+        return shapes.of_scalar(scalar)
+    return shapes.atom("made", scalar, size, natural=False)
 
 
 def _broadcasts(shape: tuple[int, ...], batch: tuple[int, ...]) -> bool:

@@ -19,7 +19,7 @@ from treadle.tensor.dimshuffle import NEW, DimShuffle, dimshuffle
 from treadle.tensor.index import Positions, Span
 from treadle.tensor.indexing import AdvancedSubtensor, Subtensor
 from treadle.tensor.random.op import RandomVariable
-from treadle.tensor.random.size import batch_lengths, size_lengths
+from treadle.tensor.random.size import batch_lengths, joined_lengths
 from treadle.tensor.shape import lengths
 from treadle.tensor.type_other import NoneConst, NoneTypeT
 
@@ -39,7 +39,7 @@ def local_rv_size_lift(fgraph: FunctionGraph, node: Any) -> Sequence[Variable] |
     rng, size, *parameters = node.inputs
     if isinstance(size.type, NoneTypeT) or not parameters:
         return None
-    batch = size_lengths(size)
+    batch = joined_lengths(size)
     whole = [_spread(p, rank, batch) for p, rank in zip(parameters, node.op.ndims_params, strict=True)]
     made = node.op.make_node(rng, NoneConst, *whole).outputs
     return made if node.outputs[1].type.is_super(made[1].type) else None
@@ -63,7 +63,7 @@ def local_dimshuffle_rv_lift(fgraph: FunctionGraph | None, node: Any) -> Any:
     if any(at != NEW and int(at) >= batch for at in outer):
         return None
     if sized:
-        given = size_lengths(size)
+        given = joined_lengths(size)
         size = [1 if at == NEW else given[int(at)] for at in outer]
     whole = []
     for p, rank in zip(parameters, drawn.op.ndims_params, strict=True):

@@ -10,9 +10,10 @@ from treadle.config import text_of
 from treadle.graph import Constant
 from treadle.tensor.batching import broadcast_length
 from treadle.tensor.constant_values import get_vector_length
-from treadle.tensor.conversion import constant
+from treadle.tensor.conversion import constant, tensors
+from treadle.tensor.dimshuffle import DimShuffle
 from treadle.tensor.errors import ShapeError, TensorTypeError
-from treadle.tensor.joining import stack
+from treadle.tensor.joining import Join, stack
 from treadle.tensor.shape import as_lengths, lengths, static_lengths
 from treadle.tensor.type_other import NoneConst, NoneTypeT
 
@@ -59,6 +60,19 @@ def size_lengths(size: Variable) -> list[TensorVariable]:
         msg = f"size: a vector of known length is needed, got {text_of(size)}. List the lengths."
         raise TensorTypeError(msg) from error
     return as_lengths("size", size)
+
+
+def joined_lengths(size: Variable) -> list[TensorVariable]:
+    """Return the same, where the vector was joined of scalars these: what depends on them needs no vector."""
+    parts = size.owner.inputs if size.owner is not None and isinstance(size.owner.op, Join) else [size]
+    found: list[TensorVariable] = []
+    for part in tensors(parts):
+        node = part.owner
+        if node is not None and isinstance(node.op, DimShuffle) and node.op.ndim == 0:
+            found.append(node.inputs[0])
+        else:
+            found += size_lengths(part)
+    return found
 
 
 def static_batch(size: Variable) -> tuple[int | None, ...]:
