@@ -307,6 +307,9 @@ class RandomVariable(RNGConsumerOp):
     def rng_fn(self, rng: Any, *args: Any, **kwargs: Any) -> Any:
         """Return a draw, by a generator that moves on: ``rng_fn(rng, *dist_params, size)``."""
         *dist_params, size = (*args, *kwargs.values())
+        if size is None and any(map(np.ndim, dist_params)):
+            # Definitions that are made of several draws need the shape of each.
+            size = self._batch_of(None, [np.asarray(p) for p in dist_params])
         return self.definition(rng, *dist_params, size=size)
 
     def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
