@@ -120,14 +120,14 @@ TR_PART void tr_philox(const tr_stream *g, uint64_t offset, uint64_t attempt, tr
   w[3] = TR_ALL(next);
   tr_rounds(g, 2, w);
 }
-/* The same of attempt 0 for twice as many blocks: the steps of both halves take turns, as each waits for the last. */
-TR_PART void tr_philox_pair(const tr_stream *g, uint64_t offset, tr_u64s w[2][4]) {
+/* The same for twice as many blocks: the steps of both halves take turns, as each waits for the last. */
+TR_PART void tr_philox_pair(const tr_stream *g, uint64_t offset, uint64_t attempt, tr_u64s w[2][4]) {
   const uint64_t at = g->position + offset, b = TR_M1 * g->stream, c0 = (b >> 32) ^ (at >> 32) ^ g->keys[0][0][0];
   const uint64_t next = TR_M0 * c0;
 #pragma GCC unroll 2
   for (int i = 0; i < 2; i++) {
     w[i][3] = TR_TIMES((tr_u64s){TR_LANES} + (at + (uint64_t)(i * TR_BYTES / 8)), TR_ALL(TR_M0));
-    w[i][1] = TR_TIMES(w[i][3] >> 32 ^ g->keys[0][1][0], TR_ALL(TR_M1));
+    w[i][1] = TR_TIMES(w[i][3] >> 32 ^ (attempt ^ g->keys[0][1][0]), TR_ALL(TR_M1));
     w[i][0] = w[i][1] >> 32 ^ ((uint32_t)b ^ g->keys[1][0][0]);
     w[i][2] = w[i][3] ^ (next >> 32 ^ g->keys[1][1][0]);
     w[i][3] = TR_ALL(next);
@@ -317,7 +317,7 @@ static void __attribute__((noinline)) ${name}_run(const tr_stream *g, uint64_t o
   for (; left > 0; left -= SIZE, o += SIZE, offset += TR_BYTES / 4) {
     tr_u64s w[2][4];
     tr_two made[2];
-    tr_philox_pair(g, offset, w);
+    tr_philox_pair(g, offset, 0, w);
     $make(w[0], made);
     $make(w[1], made + 1);
     memcpy(left < SIZE ? rest : o, made, SIZE);

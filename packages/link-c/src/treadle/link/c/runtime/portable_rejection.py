@@ -390,17 +390,18 @@ ${finish}static void __attribute__((noinline)) ${name}_run(const tr_stream *g, i
   enum { W = TR_BYTES / 8 };
   uint64_t given[$given][$batch], made[$batch];
   int index[$batch + W], left = 0, kept;
-  tr_u64s p[$given], w[4], x, rejected, offset;
+  tr_u64s p[$given], pair[2][4], w[4], x, rejected, offset;
   $Q q[$prepared];
   int fixed = 1;
   for (int k = 0; k < $given; k++) fixed &= tr_fill(g, k, at, m, (m + W - 1) / W * W, given[k]);
   for (int64_t j = 0; j < m; j += W) {
+    const int turn = j / W & 1;
     if (j == 0 || !fixed) {
       for (int k = 0; k < $given; k++) memcpy(p + k, given[k] + j, sizeof *p);
       tr_prepare_$name(p, q);
     }
-    tr_philox(g, (uint64_t)(at + j), 1, w);
-    tr_attempt_$name(w, q, &x, &rejected);
+    if (!turn) tr_philox_pair(g, (uint64_t)(at + j), 1, pair);
+    tr_attempt_$name(pair[turn], q, &x, &rejected);
     memcpy(made + j, &x, sizeof x);
     for (int bits = tr_bits(rejected); bits; bits &= bits - 1) {
       index[left] = (int)j + __builtin_ctz(bits);
