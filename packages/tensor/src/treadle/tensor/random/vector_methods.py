@@ -41,6 +41,8 @@ class VectorMethods(DiscreteMethods):
         The categories are halved again and again, and counts divided among the halves by binomial draws.
         """
         n, p = self.non_negative("n", n), self.operand(pvals)
+        text = "pvals must have at least 1 dimension and the last dimension of pvals must be greater than 0."
+        n = self.require(p.shape[-1] > 0, n, text)
         p = self.require((p >= 0) & (p <= 1), p, "pvals < 0, pvals > 1 or pvals contains NaNs")
         others = np.sum(p[..., :-1], -1, keepdims=True)
         others = self.require(others <= 1 + 1e-12, others, "sum(pvals[:-1]) > 1.0")
@@ -84,7 +86,7 @@ class VectorMethods(DiscreteMethods):
         if known is None:
             text = f"there are more than {2**HALVINGS} categories: give their number by the static shape"
             weights = self.require(weights.shape[-1] <= 2**HALVINGS, weights, text)
-        halvings = HALVINGS if known is None else (known - 1).bit_length()
+        halvings = HALVINGS if known is None else max(known - 1, 0).bit_length()
         length = weights.shape[-1] if known is None else known
         levels = []
         for _ in range(halvings):
@@ -94,6 +96,8 @@ class VectorMethods(DiscreteMethods):
             weights = np.concatenate([left + right, weights[..., 2 * pairs :]], -1)
             length = length - pairs
         counts = np.broadcast_to(count, tuple(batch))[..., None]
+        if known == 0:
+            return counts[..., :0]
         for pairs, left, right in reversed(levels):
             whole = counts[..., :pairs]
             drawn = share((*batch, pairs), whole, left, right)
@@ -127,14 +131,15 @@ class VectorMethods(DiscreteMethods):
         """Return the elements along a dimension, or the integers from 0 up to a number, in any order."""
         if np.ndim(x) == 0:
             return np.asarray(self.permuted_positions(max(operator.index(x), 0), ()))
-        return np.take(x, self.permuted_positions(np.shape(x)[axis], ()), axis)
+        made: np.ndarray = np.take(x, self.permuted_positions(np.shape(x)[axis], ()), axis)
+        return made
 
     def permuted(self, x: Operand, axis: int | None = None) -> np.ndarray:
         """Return an array with the elements along a dimension in any order, each vector for itself, or all of them."""
         array = np.asarray(x)
         vectors = array.reshape(-1) if axis is None else np.moveaxis(array, axis, -1)
         at = self.permuted_positions(vectors.shape[-1], vectors.shape[:-1])
-        made = np.take_along_axis(vectors, at, -1)
+        made: np.ndarray = np.take_along_axis(vectors, at, -1)
         return made.reshape(array.shape) if axis is None else np.moveaxis(made, -1, axis)
 
     def shuffle(self, x: np.ndarray, axis: int = 0) -> None:
