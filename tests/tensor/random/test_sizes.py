@@ -9,7 +9,7 @@ import treadle.tensor as tt
 from treadle.compile import function
 from treadle.tensor import random as tr
 
-GENERATORS = {"numpy": np.random.default_rng(1), "portable": tr.PortableGenerator(1)}
+GENERATORS: dict[str, Any] = {"numpy": np.random.default_rng(1), "portable": tr.PortableGenerator(1)}
 
 
 @pytest.mark.parametrize("mode", ["VM", "C"])

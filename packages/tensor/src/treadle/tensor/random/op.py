@@ -460,7 +460,9 @@ class RandomVariable(RNGConsumerOp):
         found: list[Variable | None] = [None, None]
         for p, term in zip(parameters, terms, strict=True):
             if term is NotImplemented:
-                why = f"a draw of {self._text()} has no derivative by this parameter"
+                node = outputs[1].owner
+                where = "" if node is None else node.where()
+                why = f"a draw of {self._text()}{where} has no derivative by this parameter"
                 found.append(grad_not_implemented(self, len(found), p, why))
             else:
                 found.append(None if term is None else sum_to(term, p))

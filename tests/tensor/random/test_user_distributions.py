@@ -1,0 +1,135 @@
+"""Random variables that users define, in the documented style: NumPy or SciPy code, which runs in Python."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import treadle.tensor as tt
+from treadle.compile import function
+from treadle.graph import Apply, vectorize_graph
+from treadle.link.vm import PythonStepWarning
+from treadle.tensor import random as tr
+from treadle.tensor.random import RandomVariable, RNGConsumerOp
+
+
+class MaxwellRV(RandomVariable):
+    """Drawn by SciPy."""
+
+    name = "maxwell"
+    signature = "(),()->()"
+    dtype = "floatX"
+    _print_name = ("Maxwell", "\\operatorname{Maxwell}")
+
+    def __call__(self, loc: Any, scale: Any = 1.0, size: Any = None, **kwargs: Any) -> Any:  # type: ignore[override]  # as documented
+        return super().__call__(loc, scale, size=size, **kwargs)
+
+    @classmethod
+    def rng_fn(cls, rng: Any, loc: Any, scale: Any, size: Any) -> Any:
+        return stats.maxwell.rvs(loc, scale, size=size, random_state=rng)
+
+
+class RepeatedRV(RandomVariable):
+    """Vectors whose length is a parameter's value, by ranks in place of a signature."""
+
+    name = "repeated"
+    ndim_supp = 1
+    ndims_params = [0, 0]  # noqa: RUF012 - as documented
+    dtype = "int64"
+
+    def _supp_shape_from_params(self, dist_params: Any, param_shapes: Any = None) -> Any:
+        del param_shapes
+        return (dist_params[1],)
+
+    @classmethod
+    def rng_fn(cls, rng: Any, high: Any, length: Any, size: Any) -> Any:
+        shape = () if size is None else tuple(size)
+        return rng.integers(high, size=(*shape, int(length)))
+
+
+def test_scipy_code_draws_with_the_generator() -> None:
+    r = tr.shared_rng(seed=3)
+    following, x = MaxwellRV()(1.0, [1.0, 2.0], size=(3, 2), rng=r, return_next_rng=True)
+    draw = function([], x, updates={r: following}, mode="VM")
+    rng = np.random.default_rng(3)
+    for _ in range(2):
+        np.testing.assert_array_equal(draw(), stats.maxwell.rvs(1.0, [1.0, 2.0], size=(3, 2), random_state=rng))
+
+
+@pytest.mark.slow
+def test_compiled_backends_run_it_in_python_and_say_so() -> None:
+    x = MaxwellRV()(1.0, size=3, rng=tr.shared_rng(seed=3))
+    with pytest.warns(PythonStepWarning, match="maxwell_rv"):
+        draw = function([], 2 * x + 1, mode="NUMBA")
+    np.testing.assert_allclose(draw(), 2 * stats.maxwell.rvs(1.0, size=3, random_state=np.random.default_rng(3)) + 1)
+
+
+def test_c_runs_it_between_compiled_parts() -> None:
+    x = MaxwellRV()(1.0, size=3, rng=tr.shared_rng(seed=3))
+    draw = function([], 2 * x + 1, mode="CVM")
+    np.testing.assert_allclose(draw(), 2 * stats.maxwell.rvs(1.0, size=3, random_state=np.random.default_rng(3)) + 1)
+
+
+def test_ranks_in_place_of_a_signature_and_lengths_by_the_subclass() -> None:
+    n = tt.lscalar("n")
+    x = RepeatedRV()(7, n, size=(2,), rng=tr.shared_rng(seed=3))
+    assert x.type.ndim == 2
+    np.testing.assert_array_equal(function([n], x, mode="VM")(4), np.random.default_rng(3).integers(7, size=(2, 4)))
+    shape = function([n], x.shape, mode="VM")
+    assert shape(4).tolist() == [2, 4]
+    assert not any(isinstance(node.op, RandomVariable) for node in shape.maker.fgraph.toposort())
+
+
+def test_instance_made_by_its_constructor_needs_a_method_of_its_own_only() -> None:
+    class Own(RandomVariable):
+        @classmethod
+        def rng_fn(cls, rng: Any, mu: Any, size: Any) -> Any:
+            return mu + rng.random(size)
+
+    x = Own("own", signature="()->()", dtype="float32")(5.0, size=2, rng=tr.shared_rng(seed=3))
+    assert x.dtype == "float32"
+    np.testing.assert_allclose(x.eval(), 5 + np.random.default_rng(3).random(2), rtol=1e-6)
+
+
+def test_draws_without_derivatives_are_refused_by_name_and_line() -> None:
+    mu = tt.dscalar("mu")
+    x = MaxwellRV()(mu, rng=tr.shared_rng(seed=3))
+    with pytest.raises(tt.NullTypeGradError, match=r"(?s)maxwell.*test_user_distributions\.py"):
+        tt.grad(x, mu)
+
+
+def test_parameters_of_users_distributions_are_vectorised() -> None:
+    mu, mus = tt.dscalar("mu"), tt.dvector("mus")
+    x = MaxwellRV()(mu, rng=tr.shared_rng(seed=3))
+    many = function([mus], vectorize_graph(x, {mu: mus}), mode="VM")
+    given = np.array([1.0, 2.0])
+    expected = stats.maxwell.rvs(given, 1.0, size=2, random_state=np.random.default_rng(3))
+    np.testing.assert_array_equal(many(given), expected)
+
+
+class Doubled(RNGConsumerOp):
+    """An op of its own that draws."""
+
+    __props__ = ()
+
+    def make_node(self, rng: Any) -> Apply:
+        return Apply(self, [rng], [rng.type.make_variable(), tt.dscalar()])
+
+    def update(self, node: Apply) -> dict[Any, Any]:
+        return {node.inputs[0]: node.outputs[0]}
+
+    def perform(self, node: Apply, inputs: Any, output_storage: Any) -> None:
+        rng = node.inputs[0].type.copy_value(inputs[0])
+        output_storage[1][0] = np.asarray(2 * rng.random())
+        output_storage[0][0] = rng
+
+
+def test_ops_that_draw_are_no_constants_and_move_the_generator() -> None:
+    r = tr.shared_rng(seed=3)
+    following, x = Doubled()(r, return_list=True)
+    draw = function([], x, updates={r: following}, mode="VM")
+    rng = np.random.default_rng(3)
+    assert [draw().item(), draw().item()] == [2 * rng.random(), 2 * rng.random()]
