@@ -462,7 +462,7 @@ class RandomVariable(RNGConsumerOp):
             if term is NotImplemented:
                 node = outputs[1].owner
                 where = "" if node is None else node.where()
-                why = f"a draw of {self._text()}{where} has no derivative by this parameter"
+                why = f"a draw of {self._text()} has no derivative by this parameter{where}"
                 found.append(grad_not_implemented(self, len(found), p, why))
             else:
                 found.append(None if term is None else sum_to(term, p))
