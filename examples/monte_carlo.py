@@ -126,8 +126,8 @@ def expected(scales: Array, degrees: Array, density: Array) -> Array:
 
 def standard_errors(states: Array) -> Array:
     """Return the standard errors of the means, by how the means of the chains, which are independent, differ."""
-    apart: Array = np.exp(states).mean(axis=0).std(axis=0, ddof=1)
-    return apart / np.sqrt(states.shape[1])
+    errors: Array = np.exp(states).mean(axis=0).std(axis=0, ddof=1) / np.sqrt(states.shape[1])
+    return errors
 
 
 def draw(returns: Array, states: Array, grid: tuple[Array, Array, Array], path: Path) -> None:

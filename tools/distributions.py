@@ -14,7 +14,15 @@ if TYPE_CHECKING:
 
 # Public functions of the package that draw nothing: they make generators, or are about sizes.
 TOOLS = {
-    *("rng", "shared_rng", "default_rng", "normalize_size_param", "broadcast_params", "compute_batch_shape"),
+    *(
+        "rng",
+        "shared_rng",
+        "default_rng",
+        "portable_rng",
+        "normalize_size_param",
+        "broadcast_params",
+        "compute_batch_shape",
+    ),
     *("custom_rng_deepcopy", "explicit_expand_dims", "params_broadcast_shapes", "supp_shape_from_ref_param_shape"),
     *("random_generator_type", "portable_generator_type"),
 }

@@ -54,6 +54,8 @@ TOOLS = {
     *("indices_from_subtensor", "iscomplexobj", "isrealobj", "ndim", "parse_gufunc_signature", "safe_signature"),
     *("slice_at_axis", "unflatten_index_variables", "values_eq_approx_always_true", "broadcast_shapes", "make_slice"),
     *("as_scalar", "scalar_from_tensor", "tensor_from_scalar", "transfer", "quadrature_rule"),
+    # NumPy's compiled samplers, for backends:
+    *("bit_generator_functions", "sampler_address"),
     # Integrals that derivatives of other functions are computed with:
     *("beta_tail_integral", "gamma_tail_integral"),
 }

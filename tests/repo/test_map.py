@@ -10,7 +10,7 @@ from treadle.tensor import FAMILIES
 ROW = re.compile(r"^\| (?P<what>.+?) \| `(?P<path>[^`]*<family>\.py)`.* \| (?P<which>all|some) \|$", re.MULTILINE)
 ROWS = [row.groupdict() for row in ROW.finditer((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))]
 # Modules beside those of families that are published, shared, or of elementwise functions of all families.
-SHARED = {"__init__", "elementwise", "registration", "scalar", "structured", "table"}
+SHARED = {"__init__", "elementwise", "random", "registration", "scalar", "structured", "table"}
 
 
 def test_the_map_has_rows_of_both_kinds() -> None:

@@ -208,5 +208,5 @@ def test_another_class_with_its_own_meaning_is_asked() -> None:
 
 
 def test_deleting_positions_out_of_bounds_is_refused_by_name() -> None:
-    with pytest.raises(tt.IndexingError, match="delete: positions .* out of bounds for an axis of length 2"):
+    with pytest.raises(tt.IndexingError, match=r"delete: positions .* out of bounds for an axis of length 2"):
         tt.delete(np.zeros(2), [0, 2])

@@ -574,11 +574,9 @@ def emit(
     )  # fmt: skip
     module = library.create_ir_module(name)
     plain = _declared(module, name, context, signature)
-    if unit.is_kernel:
-        # A function of its own in machine code: the effort of optimising grows with their number only.
-        plain.attributes.add("noinline")
-    if unit.is_inlined:
-        plain.attributes.add("alwaysinline")
+    # A kernel is a function of its own in machine code: the effort of optimising grows with their number only.
+    if unit.is_kernel or unit.is_inlined:
+        plain.attributes.add("noinline" if unit.is_kernel else "alwaysinline")
     for argument in plain.args:
         if isinstance(argument.type, ir.PointerType):
             argument.add_attribute("noalias")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-import treadle.tensor.random as tr
+import treadle.tensor as tt
 from treadle.testing.distributions.record import Distribution
 
 _SCALE = np.array([[2.0, 0.5, -0.3], [0.5, 1.0, 0.2], [-0.3, 0.2, 1.5]])
@@ -52,15 +52,15 @@ def _of_weights(alpha: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _lkj_cholesky(eta: Any, **options: Any) -> Any:
-    return tr.lkj_cholesky(_ROWS, eta, **options)
+    return tt.random.lkj_cholesky(_ROWS, eta, **options)
 
 
 def _lkj_corr(eta: Any, **options: Any) -> Any:
-    return tr.lkj_corr(_ROWS, eta, **options)
+    return tt.random.lkj_corr(_ROWS, eta, **options)
 
 
 def _stick_breaking(alpha: Any, **options: Any) -> Any:
-    return tr.stick_breaking(alpha, 4, **options)
+    return tt.random.stick_breaking(alpha, 4, **options)
 
 
 DISTRIBUTIONS = [

@@ -8,7 +8,6 @@ import numpy as np
 from scipy import stats
 
 import treadle.tensor as tt
-import treadle.tensor.random as tr
 from treadle.testing.distributions.record import Distribution
 
 if TYPE_CHECKING:
@@ -31,12 +30,12 @@ def _numpy_permutations(rng: np.random.Generator, x: np.ndarray, size: Sequence[
 
 
 def _choice(p: Any, **options: Any) -> Any:
-    return tr.choice(p.shape[0], p=p, **options)
+    return tt.random.choice(p.shape[0], p=p, **options)
 
 
 def _permuted(x: Any, size: Any = None, **options: Any) -> Any:
     whole = x if size is None else tt.broadcast_to(x, (*size, x.shape[0]))
-    return tr.permuted(whole, axis=-1, **options)
+    return tt.random.permuted(whole, axis=-1, **options)
 
 
 DISTRIBUTIONS = [
