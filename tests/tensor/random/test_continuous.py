@@ -85,6 +85,15 @@ def test_small_integers_as_parameters_mean_what_floats_do() -> None:
         np.testing.assert_array_equal(*function([], draws, mode="VM")())
 
 
+def test_small_integers_do_not_wrap_around_in_portable_draws() -> None:
+    for op, given in ((tr.uniform, (-100, 100)), (tr.triangular, (-100, 0, 100)), (tr.wald, (100, 100))):
+        draws = [
+            op(*(tt.constant(v, dtype=dtype) for v in given), size=3, rng=tr.shared_rng(tr.PortableGenerator(1)))
+            for dtype in ("int8", "float64")
+        ]
+        np.testing.assert_array_equal(*function([], draws, mode="VM")())
+
+
 def test_powers_of_gamma_draws_of_tiny_shapes_are_no_zeros() -> None:
     drawn = tr.gengamma(0.5, 1e4, 1.0, size=2000, rng=tr.shared_rng(seed=1)).eval()
     # Below 1, the distribution is that of u**(1 / alpha).

@@ -28,7 +28,7 @@ class ContinuousMethods(DrawingMethods):
     @quiet
     def uniform(self, low: Operand = 0.0, high: Operand = 1.0, size: Size = None) -> Operand:
         """Return draws of the uniform distribution on [low, high)."""
-        low = self.operand(low)
+        low, high = self.real(low), self.real(high)
         width = high - low
         width = self.require(np.isfinite(width), width, "high - low range exceeds valid bounds")
         width = self.require(width >= 0, width, "high - low < 0")
@@ -109,7 +109,7 @@ class ContinuousMethods(DrawingMethods):
         For df >= 1 (and a nonc so large that df does not matter) the sum of a chi-square draw of df - 1 degrees and the
         square of a normal one, else a chi-square draw of df + 2 k degrees, k Poisson.
         """
-        df, nonc = self.positive("df", df), self.non_negative("nonc", nonc)
+        df, nonc = self.positive("df", df), self.non_negative("nonc", self.real(nonc))
         lengths = self.shape_for(size, df, nonc)
         squared = (df >= 1) | ~(nonc < 1e15)
         k = self.draw("poisson", lengths, "int64", np.where(squared, 0.0, nonc / 2))
@@ -174,7 +174,7 @@ class ContinuousMethods(DrawingMethods):
         By Michael, Schucany and Haas, *Generating random variates using transformations with multiple roots*, American
         Statistician 1976; the roots mean / r and mean r are computed without cancellation.
         """
-        mean, scale = self.positive("mean", mean), self.positive("scale", scale)
+        mean, scale = self.positive("mean", self.real(mean)), self.positive("scale", self.real(scale))
         lengths = self.shape_for(size, mean, scale)
         z = self.standard_normal(lengths)
         u = self.random(lengths)
@@ -185,7 +185,7 @@ class ContinuousMethods(DrawingMethods):
     @quiet
     def triangular(self, left: Operand, mode: Operand, right: Operand, size: Size = None) -> Operand:
         """Return draws of the triangular distribution."""
-        left, mode, right = self.operand(left), self.operand(mode), self.operand(right)
+        left, mode, right = self.real(left), self.real(mode), self.real(right)
         left = self.require(~(left > mode), left, "left > mode")
         right = self.require(~(mode > right), right, "mode > right")
         right = self.require(np.not_equal(left, right), right, "left == right")

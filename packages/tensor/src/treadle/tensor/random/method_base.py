@@ -71,6 +71,11 @@ class DrawingMethods(ABC):
             raise ValueError(text)
         return value
 
+    def real(self, value: Operand) -> Operand:
+        """Return a parameter as a float: differences and products of small integers wrap around."""
+        value = self.operand(value)
+        return value if np.dtype(value.dtype).kind == "f" else value.astype("float64")
+
     def non_negative(self, name: str, value: Operand) -> Operand:
         """Return a parameter that must not be negative; as in NumPy, it may be NaN."""
         value = self.operand(value)
