@@ -9,6 +9,7 @@ import numpy as np
 
 from treadle.tensor.arguments import as_choice, as_integer
 from treadle.tensor.errors import ShapeError
+from treadle.tensor.random.conditions import require
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,17 +60,7 @@ class DrawingMethods(ABC):
             raise ShapeError(msg)
         return shape
 
-    def require(self, condition: Operand, value: Operand, text: str) -> Operand:
-        """Return the value where a condition on it holds.
-
-        Raises
-        ------
-        ValueError
-            If it does not, for some element.
-        """
-        if not np.all(condition):
-            raise ValueError(text)
-        return value
+    require = staticmethod(require)
 
     def real(self, value: Operand) -> Operand:
         """Return a parameter as a float: differences and products of small integers wrap around."""

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treadle.tensor.assertion import CheckAndRaise
 from treadle.tensor.conversion import as_tensor_variable, constant
 from treadle.tensor.normalization import softmax
 from treadle.tensor.random.generator_draws import GENERATOR_SAMPLERS, GeneratorDraws
@@ -19,7 +18,6 @@ from treadle.tensor.shape import LENGTH
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from treadle.graph import Variable
     from treadle.tensor.random.methods import Operand, Size
     from treadle.tensor.variable import TensorVariable
 
@@ -37,11 +35,6 @@ class SymbolicGenerator:
     def operand(value: Operand) -> TensorVariable:
         """Return a parameter as a variable."""
         return as_tensor_variable(value)
-
-    def require(self, condition: Operand, value: Operand, text: str) -> Variable:
-        """Return the value, checked when the graph runs."""
-        checked: Variable = CheckAndRaise(ValueError, text)(as_tensor_variable(value), condition)
-        return checked
 
 
 class SymbolicPortableGenerator(SymbolicGenerator, GeneratorMethods):
