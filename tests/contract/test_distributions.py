@@ -33,8 +33,8 @@ def mode_of(backend: str) -> str:
 
 
 def as_parameters(given: tuple[Any, ...]) -> list[Any]:
-    """Return parameters as inputs of a graph are: values that rewriting does not see."""
-    return [tt.shared(np.asarray(value)) for value in given]
+    """Return parameters as inputs of a graph are: values that rewriting does not see, of known lengths."""
+    return [tt.shared(np.asarray(value), shape=np.shape(value)) for value in given]
 
 
 def drawn(record: Distribution, parameters: tuple[Any, ...], rng: Any, size: Any) -> Any:

@@ -12,6 +12,8 @@ from tests.tensor_rewrites.cases import CASES, Variables
 from tests.tensor_rewrites.graphs import EVERYTHING, rewrite
 from treadle.graph import explicit_graph_inputs
 from treadle.rewrite.builtin import RULES as CORE
+from treadle.tensor import random as tr
+from treadle.tensor.random import GeneratorInState, GeneratorState
 from treadle.tensor.rewrites import RULE_SETS
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 def _usual_rules() -> Iterator[str]:
     """Yield the names of rules and passes, without the rules that are left out unless they are asked for."""
     for rules in (CORE, *RULE_SETS):
-        yield from (item.name for item in rules if "unsafe" not in item.tags)
+        yield from (item.name for item in rules if {"unsafe", "random_unsafe"}.isdisjoint(item.tags))
 
 
 def hits() -> Counter[str]:
@@ -34,6 +36,13 @@ def hits() -> Counter[str]:
     v = Variables()
     expressions += [v.x + tt.exp(tt.constant(0.5)), (tt.exp(v.x) * v.y + tt.sin(v.x)).sum()]
     expressions.append(tt.dot(v.m, v.k) + v.m)
+    for kind in (tr.random_generator_type, tr.portable_generator_type):
+        following, draw = tr.normal(v.s, rng=kind.make_variable("r"), return_next_rng=True)
+        following, draw = tr.normal(draw, rng=following, return_next_rng=True)
+        expressions += [draw, following]
+    rng, state = tr.portable_generator_type.make_variable("r"), tt.tensor("state", dtype="int64", shape=(3,))
+    later = GeneratorInState()(GeneratorInState()(rng, state), state + 1)
+    expressions += [GeneratorState()(later), later]
     for expression in expressions:
         inputs = list(explicit_graph_inputs([expression]))
         for query in (EVERYTHING, "fast_run"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from treadle.tensor.arguments import as_integer, as_items
 from treadle.tensor.errors import ShapeError
 
 if TYPE_CHECKING:
@@ -44,11 +45,16 @@ def _cores(text: str) -> list[Core]:
 def safe_signature(core_inputs_ndim: Sequence[int], core_outputs_ndim: Sequence[int]) -> str:
     """Return a signature for cores of these ranks, all of whose dimensions have names of their own.
 
+    Raises
+    ------
+    TensorTypeError
+        If they are no integers of 0 or more.
+
     >>> safe_signature([2, 1], [1])
     '(i00,i01),(i10)->(o00)'
     """
-    sides = [
-        ",".join(f"({','.join(f'{letter}{i}{d}' for d in range(ndim))})" for i, ndim in enumerate(ranks))
-        for letter, ranks in (("i", core_inputs_ndim), ("o", core_outputs_ndim))
-    ]
+    sides = []
+    for letter, given in (("i", core_inputs_ndim), ("o", core_outputs_ndim)):
+        ranks = [as_integer("safe_signature: a rank", n, 0) for n in as_items("safe_signature: the ranks", given)]
+        sides.append(",".join(f"({','.join(f'{letter}{i}{d}' for d in range(n))})" for i, n in enumerate(ranks)))
     return "->".join(sides)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from treadle.config import lazy_module, text_of
 from treadle.graph import Apply, Constant, Form, as_index, composed, static_op
-from treadle.tensor.arguments import as_items
+from treadle.tensor.arguments import as_choice, as_items
 from treadle.tensor.axes import normalize_axis
 from treadle.tensor.conversion import as_tensor_variable, constant, cotangent_of
 from treadle.tensor.conversion import tensors as as_tensors
@@ -39,6 +39,10 @@ else:
     batching = lazy_module("treadle.tensor.batching")
 
 __all__ = ["ARange", "Join", "arange", "concatenate", "eye", "hstack", "join", "range_length", "stack", "vstack"]
+
+# How conversions may be allowed, by NumPy's words.
+Casting = Literal["no", "equiv", "safe", "same_kind", "unsafe"]
+_CASTING: tuple[Casting, ...] = ("no", "equiv", "safe", "same_kind", "unsafe")
 
 
 @static_op
@@ -171,8 +175,9 @@ def concatenate(
     at = normalize_axis("concatenate", axis, variables[0].ndim)
     if dtype is not None:
         wanted = TensorType(dtype).numpy_dtype
+        rule = as_choice("concatenate: casting", casting, _CASTING)
         for x in variables:
-            if not np.can_cast(x.type.numpy_dtype, wanted, casting):  # type: ignore[arg-type]  # refuses another word
+            if not np.can_cast(x.type.numpy_dtype, wanted, rule):
                 msg = f"concatenate: {x} of type {x.type} cannot be cast to {wanted} by the rule {casting!r}. Cast it."
                 raise TensorTypeError(msg)
         variables = [cast(x, wanted) for x in variables]

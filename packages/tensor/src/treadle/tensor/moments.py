@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from treadle.config import text_of
 from treadle.graph import as_flag, composed
 from treadle.tensor.arguments import as_number
 from treadle.tensor.conversion import as_tensor_variable, constant
@@ -139,7 +140,7 @@ def var(
     if as_flag("var: corrected", corrected):
         total = sub(total, true_div(squared_size(sum_(deviations, axis=axes, keepdims=wide)), count))
     if correction is not None and ddof != 0:
-        msg = f"var: ddof and correction are the same, got {ddof} and {correction}. Pass one of them."
+        msg = f"var: ddof and correction are the same, got {text_of(ddof)} and {text_of(correction)}. Pass one."
         raise ArgumentError(msg)
     lost = as_number("var: ddof", ddof if correction is None else correction)
     divisor = maximum(sub(count, lost), 0) if lost else count

@@ -75,7 +75,7 @@ TR_PART int tr_bits(tr_u64s x) {
 TR_PART tr_f64s tr_number(tr_u64s word) {
   return (tr_f64s)((word & UINT64_C(0xffffffff)) | UINT64_C(0x4330000000000000)) - 0x1p52;
 }
-TR_PART void tr_floor(tr_f64s *x) {
+TR_PART void tr_round_down(tr_f64s *x) {
   double y[TR_BYTES / 8];
   memcpy(y, x, sizeof y);
 #pragma omp simd
@@ -216,7 +216,7 @@ $search\
   const tr_f64s u = whole - 0.5, v = tr_fraction_f64(tr_joined(w[2], w[3])), b = q[1], a = q[2];
   const tr_f64s s = 0.5 - tr_pick(u < 0, -u, u);
   tr_f64s k = (2 * a / s + b) * u + lam + 0.43;
-  tr_floor(&k);
+  tr_round_down(&k);
   *made = (found & few) | (~few & (tr_u64s)__builtin_convertvector(k, tr_i64s));
   const tr_u64s slow = ~few & (tr_u64s)(v > 0) & ~((tr_u64s)(s >= 0.07) & (tr_u64s)(v <= q[3]));
   const tr_u64s under = ~few & (tr_u64s)(k < 0);
@@ -236,7 +236,7 @@ $search\
   const tr_f64s r = tr_pick(given > 0.5, 1 - given, given);
   tr_f64s root = n * r * (1 - r), m = (n + 1) * r;
   tr_root_f64(&root);
-  tr_floor(&m);
+  tr_round_down(&m);
   const tr_f64s b = 1.15 + 2.53 * root;
   q[0] = n;
   q[1] = n * r;
@@ -256,7 +256,7 @@ $search\
   const tr_f64s u = whole - 0.5, v = tr_fraction_f64(tr_joined(w[2], w[3])), b = q[2], a = q[3], m = q[6];
   const tr_f64s s = 0.5 - tr_pick(u < 0, -u, u);
   tr_f64s k = (2 * a / s + b) * u + q[1] + 0.5;
-  tr_floor(&k);
+  tr_round_down(&k);
   *made = (found & few) | (~few & (tr_u64s)__builtin_convertvector(k, tr_i64s));
   const tr_u64s slow = ~few & (tr_u64s)(v > 0) & ~((tr_u64s)(s >= 0.07) & (tr_u64s)(v <= q[4]));
   const tr_u64s outside = ~few & ((tr_u64s)(k < 0) | (tr_u64s)(k > n));
@@ -288,7 +288,7 @@ $search\
   tr_f64s spread = (total - c) * c / total * (g / total) * (h / (total - 1)) + 0.5;
   tr_f64s m = (c + 1) * ((g + 1) / (total + 2));
   tr_root_f64(&spread);
-  tr_floor(&m);
+  tr_round_down(&m);
   q[0] = c * (g / tr_pick(total < 1, (tr_f64s){0} + 1, total));
   q[1] = x;
   q[2] = y;
@@ -305,7 +305,7 @@ $search\
 $search\
   const tr_f64s u = 1 - whole, v = tr_fraction_f64(tr_joined(w[2], w[3]));
   tr_f64s k = q[6] + q[5] * (v - 0.5) / u;
-  tr_floor(&k);
+  tr_round_down(&k);
   *made = (found & few) | (~few & (tr_u64s)__builtin_convertvector(k, tr_i64s));
   const tr_u64s outside = (tr_u64s)(k < 0) | (tr_u64s)(k > x);
   const tr_f64s d = k - m;
@@ -369,7 +369,7 @@ $search\
         """\
   const tr_f64s b = q[0], u = tr_fraction_f64(tr_joined(w[0], w[1])), v = tr_fraction_f64(tr_joined(w[2], w[3]));
   tr_f64s k = tr_exp(-tr_log1p(u * q[1]) / b);
-  tr_floor(&k);
+  tr_round_down(&k);
   const tr_f64s x = tr_log1p(1 / k);
   tr_f64s y = b * x;
   TR_EACH(expm1, y);
@@ -463,7 +463,7 @@ _ROUNDED = """\
 """
 
 PORTABLE_REJECTION = {
-    "tr_pick tr_bits tr_number tr_floor": _LANES,
+    "tr_pick tr_bits tr_number tr_round_down": _LANES,
     "tr_log1p tr_exp tr_stirling tr_gamma_shift": Template(_MATH).substitute(
         exp=polynomial("r", _EXP), above=polynomial("z", _ABOVE), below=polynomial("z", _BELOW)
     ),
