@@ -75,8 +75,16 @@ def test_draws_are_those_of_numpys_generator_bit_for_bit(backend: str, family: s
     assert shared.get_value().bit_generator.state == theirs.bit_generator.state
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("backend", COMPILED)
+# XLA compiles these for a quarter of a minute and more: they are made of many draws.
+SLOW = {("jax", "counts"), ("jax", "categories"), ("jax", "gamma_family")}
+BOTH = [
+    pytest.param(backend, family, marks=[pytest.mark.slow] if (backend, family) in SLOW else [])
+    for backend in COMPILED
+    for family in FAMILIES
+]
+
+
+@pytest.mark.parametrize(("backend", "family"), BOTH)
 def test_portable_draws_are_the_same_on_every_backend(backend: str, family: str) -> None:
     records = FAMILIES[family]
     shared, made, last = chained(records, tr.PortableGenerator(12), (7, 3))
