@@ -138,7 +138,7 @@ def draw(returns: Array, states: Array, grid: tuple[Array, Array, Array], path: 
     left.plot(*flat.T, ".", markersize=1, alpha=0.4)
     left.contour(np.exp(scales), np.exp(degrees), density.T, levels=6, colors="black", linewidths=0.8)
     left.set(xlabel="scale, percent a day", ylabel="degrees of freedom", title="Draws, and the posterior on a grid")
-    left.set(xlim=(1.25, 1.7), ylim=(2.5, 6.5))
+    left.set(xlim=(1.3, 1.75), ylim=(2.2, 5.2))
     scale, nu = np.exp(states).mean(axis=(0, 1))
     x = np.linspace(-10, 10, 400)
     right.hist(returns, bins=120, range=(-10, 10), density=True, alpha=0.5, label="returns")
