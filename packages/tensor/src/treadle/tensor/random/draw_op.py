@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -68,14 +69,14 @@ class DrawOp(TensorOp):
             raise ArgumentError(msg)
 
     @classmethod
+    @abstractmethod
     def known(cls) -> dict[str, Sequence[str]]:
         """Return the samplers, and which dtypes each may have."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def signature(self) -> str:
         """Core dimensions of parameters and draw, such as ``(),(p)->(p)``."""
-        raise NotImplementedError
 
     @property
     def cores(self) -> tuple[Sequence[Sequence[str]], Sequence[Sequence[str]]]:
@@ -87,9 +88,9 @@ class DrawOp(TensorOp):
         """Positions of the lengths."""
         return tuple(range(1, self.ndim + 1))
 
+    @abstractmethod
     def made_types(self, state: TensorType, draw: TensorType) -> list[TensorType]:
         """Return the types of the outputs."""
-        raise NotImplementedError
 
     def parts(self, inputs: Sequence[Variable]) -> tuple[TensorVariable, list[TensorVariable], list[TensorVariable]]:
         """Return the state, the lengths and the parameters among a node's inputs."""
