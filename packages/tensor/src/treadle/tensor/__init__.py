@@ -133,6 +133,8 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.joining import *  # noqa: F403
     from treadle.tensor.least_squares import *  # noqa: F403
     from treadle.tensor.linear_systems import *  # noqa: F403
+    from treadle.tensor.loop_parts import *  # noqa: F403
+    from treadle.tensor.loops import *  # noqa: F403
     from treadle.tensor.lu import *  # noqa: F403
     from treadle.tensor.masks import *  # noqa: F403
     from treadle.tensor.mathematical_constants import *  # noqa: F403
@@ -144,6 +146,7 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.norms import *  # noqa: F403
     from treadle.tensor.op_names import *  # noqa: F403
     from treadle.tensor.padding import *  # noqa: F403
+    from treadle.tensor.plain_loops import *  # noqa: F403
     from treadle.tensor.polynomials import *  # noqa: F403
     from treadle.tensor.pooling import *  # noqa: F403
     from treadle.tensor.product import *  # noqa: F403

@@ -52,6 +52,7 @@ FAMILIES = (
     "joining",
     "least_squares",
     "normalization",
+    "loops",
     "optimize",
     "matrix_equations",
     "matrix_functions",

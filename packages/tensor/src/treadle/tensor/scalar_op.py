@@ -120,6 +120,8 @@ class ScalarOp:
         ``even`` if f(-x) = f(x), ``odd`` if f(-x) = -f(x).
     domain, image
         The least interval of real operands outside of which the result is NaN; and the one that results lie in.
+    cheap
+        Whether it takes hardly longer to compute than its operands take to read, as a sum does.
     discrete
         Whether the result is constant in pieces for real operands, so that its derivative is zero wherever it exists.
     holomorphic
@@ -147,6 +149,7 @@ class ScalarOp:
     parity: Literal["even", "odd"] | None = None
     domain: tuple[float, float] = (-INFINITY, INFINITY)
     image: tuple[float, float] = (-INFINITY, INFINITY)
+    cheap: bool = False
     discrete: bool = False
     holomorphic: bool = True
     # The body for operands of some dtypes, see `treadle.tensor.composite`.

@@ -99,50 +99,62 @@ def _minimum_terms(ct: TensorVariable, out: TensorVariable, xs: Inputs) -> Terms
 
 add: Elemwise = Elemwise(
     ScalarOp(
+        cheap=True,
         ufunc="add", form=Infix("+", Precedence.SUM).form, commutative=True, associative=True, identity=0,
         pullback=lambda ct, out, xs: (ct, ct),
     )
 )  # fmt: skip
 sub: Elemwise = Elemwise(
     ScalarOp(
+        cheap=True,
         name="sub", ufunc="subtract", form=Infix("-", Precedence.SUM).form,
         pullback=lambda ct, out, xs: (ct, neg(ct)),
     )
 )  # fmt: skip
 mul: Elemwise = Elemwise(
     ScalarOp(
+        cheap=True,
         name="mul", ufunc="multiply", form=Infix("*", Precedence.PRODUCT).form, commutative=True, associative=True,
         identity=1, pullback=lambda ct, out, xs: (mul(ct, xs[1]), mul(ct, xs[0])),
     )
 )  # fmt: skip
 true_div: Elemwise = Elemwise(
-    ScalarOp(name="true_div", ufunc="true_divide", form=Infix("/", Precedence.PRODUCT).form, pullback=_div_terms)
+    ScalarOp(
+        cheap=True, name="true_div", ufunc="true_divide", form=Infix("/", Precedence.PRODUCT).form, pullback=_div_terms
+    )
 )
 floor_div: Elemwise = Elemwise(
-    ScalarOp(name="floor_div", ufunc="floor_divide", form=Infix("//", Precedence.PRODUCT).form, discrete=True)
+    ScalarOp(
+        cheap=True, name="floor_div", ufunc="floor_divide", form=Infix("//", Precedence.PRODUCT).form, discrete=True
+    )
 )
-mod = Elemwise(ScalarOp(name="mod", ufunc="remainder", form=Infix("%", Precedence.PRODUCT).form, pullback=_mod_terms))
+mod = Elemwise(
+    ScalarOp(cheap=True, name="mod", ufunc="remainder", form=Infix("%", Precedence.PRODUCT).form, pullback=_mod_terms)
+)
 neg: Elemwise = Elemwise(
     ScalarOp(
+        cheap=True,
         name="neg", ufunc="negative", form=Prefix("-").form, inverse="neg", parity="odd", monotone="decreasing",
         pullback=lambda ct, out, xs: (neg(ct),),
     )
 )  # fmt: skip
 sign: Elemwise = Elemwise(
     ScalarOp(
+        cheap=True,
         ufunc="sign", parity="odd", monotone="increasing", image=(-1, 1), idempotent=True, discrete=True,
         holomorphic=False, pullback=_sign_terms,
     )
 )  # fmt: skip
 abs_: Elemwise = Elemwise(
     ScalarOp(
+        cheap=True,
         name="abs", ufunc="absolute", parity="even", image=(0, inf), idempotent=True, holomorphic=False,
         pullback=lambda ct, out, xs: (mul(ct, sign(xs[0])),),
     )
 )  # fmt: skip
 # NumPy's maximum and minimum return a NaN if either operand is one.
-maximum = Elemwise(ScalarOp(ufunc="maximum", commutative=True, associative=True, pullback=_maximum_terms))
-minimum = Elemwise(ScalarOp(ufunc="minimum", commutative=True, associative=True, pullback=_minimum_terms))
+maximum = Elemwise(ScalarOp(cheap=True, ufunc="maximum", commutative=True, associative=True, pullback=_maximum_terms))
+minimum = Elemwise(ScalarOp(cheap=True, ufunc="minimum", commutative=True, associative=True, pullback=_minimum_terms))
 
 int_div = floor_divide = floor_div
 absolute, multiply, negative, remainder, sgn, subtract = abs_, mul, neg, mod, sign, sub

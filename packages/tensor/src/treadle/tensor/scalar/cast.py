@@ -81,13 +81,17 @@ def _as_type(dtype: str, operands: Sequence[Variable]) -> Form:
 
 identity = Elemwise(
     ScalarOp(
+        cheap=True,
         name="identity", nin=1, ufunc="positive", dtypes=same, impl=_copy, idempotent=True, inverse="identity",
         parity="odd", monotone="increasing", pullback=lambda ct, out, xs: (ct,),
     )
 )  # fmt: skip
-second = Elemwise(ScalarOp(name="second", dtypes=_second_dtypes, impl=_second, pullback=lambda ct, out, xs: (None, ct)))
+second = Elemwise(
+    ScalarOp(cheap=True, name="second", dtypes=_second_dtypes, impl=_second, pullback=lambda ct, out, xs: (None, ct))
+)
 switch: Elemwise = Elemwise(
     ScalarOp(
+        cheap=True,
         name="switch", nin=3, dtypes=_switch_dtypes, impl=np.where,
         pullback=lambda ct, out, xs: (None, switch(xs[0], ct, zeros_like(ct)), switch(xs[0], zeros_like(ct), ct)),
     )
@@ -98,6 +102,7 @@ def _cast_op(dtype: str) -> Elemwise:
     kind = np.dtype(dtype)
     return Elemwise(
         ScalarOp(
+        cheap=True,
             name=f"cast_{dtype}", dtypes=_cast_rule(kind), impl=_cast_impl(kind), form=partial(_as_type, dtype),
             idempotent=True, pullback=(lambda ct, out, xs: (ct,)) if kind.kind in "fc" else None,
         )

@@ -38,7 +38,9 @@ __all__ = [
 
 def _comparison(name: str, ufunc: str, operator: str, converse: str) -> Elemwise:
     form = Infix(operator, Precedence.COMPARISON, "none").form
-    return Elemwise(ScalarOp(name=name, ufunc=ufunc, form=form, commutative=converse == name, converse=converse))
+    return Elemwise(
+        ScalarOp(cheap=True, name=name, ufunc=ufunc, form=form, commutative=converse == name, converse=converse)
+    )
 
 
 def _is_infinite(x: TensorVariable) -> TensorVariable:
@@ -61,10 +63,14 @@ le = _comparison("le", "less_equal", "<=", "ge")
 gt = _comparison("gt", "greater", ">", "lt")
 ge = _comparison("ge", "greater_equal", ">=", "le")
 
-isnan = Elemwise(ScalarOp(ufunc="isnan", dtypes=predicate, body=lambda x: neq(x, x)))
-isinf = Elemwise(ScalarOp(ufunc="isinf", dtypes=predicate, body=_is_infinite))
-isfinite = Elemwise(ScalarOp(ufunc="isfinite", dtypes=predicate, body=_is_finite))
-isposinf = Elemwise(ScalarOp(name="isposinf", dtypes=real_predicate, impl=np.isposinf, body=lambda x: eq(x, inf)))
-isneginf = Elemwise(ScalarOp(name="isneginf", dtypes=real_predicate, impl=np.isneginf, body=lambda x: eq(x, -inf)))
+isnan = Elemwise(ScalarOp(cheap=True, ufunc="isnan", dtypes=predicate, body=lambda x: neq(x, x)))
+isinf = Elemwise(ScalarOp(cheap=True, ufunc="isinf", dtypes=predicate, body=_is_infinite))
+isfinite = Elemwise(ScalarOp(cheap=True, ufunc="isfinite", dtypes=predicate, body=_is_finite))
+isposinf = Elemwise(
+    ScalarOp(cheap=True, name="isposinf", dtypes=real_predicate, impl=np.isposinf, body=lambda x: eq(x, inf))
+)
+isneginf = Elemwise(
+    ScalarOp(cheap=True, name="isneginf", dtypes=real_predicate, impl=np.isneginf, body=lambda x: eq(x, -inf))
+)
 
 greater, greater_equal, less, less_equal, equal, not_equal = gt, ge, lt, le, eq, neq

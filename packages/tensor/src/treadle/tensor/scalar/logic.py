@@ -32,6 +32,7 @@ def _bitwise(name: str, operator: str, precedence: float, identity: int | None =
     form = Infix(operator, precedence).form
     return Elemwise(
         ScalarOp(
+        cheap=True,
             name=name, ufunc=f"bitwise_{name}", form=form, commutative=True, associative=True, identity=identity
         )
     )  # fmt: skip
@@ -40,17 +41,19 @@ def _bitwise(name: str, operator: str, precedence: float, identity: int | None =
 bitwise_and = _bitwise("and", "&", Precedence.AND)
 bitwise_or = _bitwise("or", "|", Precedence.OR, identity=0)
 bitwise_xor = _bitwise("xor", "^", Precedence.XOR, identity=0)
-invert = Elemwise(ScalarOp(ufunc="invert", inverse="invert", form=Prefix("~").form))
-left_shift = Elemwise(ScalarOp(ufunc="left_shift", form=Infix("<<", Precedence.SHIFT).form))
-right_shift = Elemwise(ScalarOp(ufunc="right_shift", form=Infix(">>", Precedence.SHIFT).form))
+invert = Elemwise(ScalarOp(cheap=True, ufunc="invert", inverse="invert", form=Prefix("~").form))
+left_shift = Elemwise(ScalarOp(cheap=True, ufunc="left_shift", form=Infix("<<", Precedence.SHIFT).form))
+right_shift = Elemwise(ScalarOp(cheap=True, ufunc="right_shift", form=Infix(">>", Precedence.SHIFT).form))
 logical_and = Elemwise(
-    ScalarOp(ufunc="logical_and", commutative=True, body=lambda x, y: bitwise_and(neq(x, 0), neq(y, 0)))
+    ScalarOp(cheap=True, ufunc="logical_and", commutative=True, body=lambda x, y: bitwise_and(neq(x, 0), neq(y, 0)))
 )
 logical_or = Elemwise(
-    ScalarOp(ufunc="logical_or", commutative=True, body=lambda x, y: bitwise_or(neq(x, 0), neq(y, 0)))
+    ScalarOp(cheap=True, ufunc="logical_or", commutative=True, body=lambda x, y: bitwise_or(neq(x, 0), neq(y, 0)))
 )
-logical_xor = Elemwise(ScalarOp(ufunc="logical_xor", commutative=True, body=lambda x, y: neq(neq(x, 0), neq(y, 0))))
-logical_not = Elemwise(ScalarOp(ufunc="logical_not", body=lambda x: eq(x, 0)))
+logical_xor = Elemwise(
+    ScalarOp(cheap=True, ufunc="logical_xor", commutative=True, body=lambda x, y: neq(neq(x, 0), neq(y, 0)))
+)
+logical_not = Elemwise(ScalarOp(cheap=True, ufunc="logical_not", body=lambda x: eq(x, 0)))
 
 and_, or_, xor = bitwise_and, bitwise_or, bitwise_xor
 bitwise_not = bitwise_invert = invert

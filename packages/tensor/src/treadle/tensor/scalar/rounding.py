@@ -68,17 +68,21 @@ def _rint(x: np.ndarray) -> np.ndarray:
     return np.array(x) if x.dtype.kind in "iu" else np.rint(x)
 
 
-ceil = Elemwise(ScalarOp(ufunc="ceil", idempotent=True, discrete=True, monotone="increasing"))
-floor = Elemwise(ScalarOp(ufunc="floor", idempotent=True, discrete=True, monotone="increasing"))
-trunc = Elemwise(ScalarOp(ufunc="trunc", idempotent=True, discrete=True, monotone="increasing", parity="odd"))
+ceil = Elemwise(ScalarOp(cheap=True, ufunc="ceil", idempotent=True, discrete=True, monotone="increasing"))
+floor = Elemwise(ScalarOp(cheap=True, ufunc="floor", idempotent=True, discrete=True, monotone="increasing"))
+trunc = Elemwise(
+    ScalarOp(cheap=True, ufunc="trunc", idempotent=True, discrete=True, monotone="increasing", parity="odd")
+)
 round_half_to_even = Elemwise(
     ScalarOp(
+        cheap=True,
         name="round_half_to_even", dtypes=_rint_dtypes, impl=_rint, idempotent=True, discrete=True,
         monotone="increasing", parity="odd",
     )
 )  # fmt: skip
 round_half_away_from_zero = Elemwise(
     ScalarOp(
+        cheap=True,
         name="round_half_away_from_zero", dtypes=_half_away_dtypes, body=_half_away, impl=_numpy_half_away,
         idempotent=True, discrete=True, monotone="increasing", parity="odd",
     )
