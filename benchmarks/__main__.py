@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks import random_numbers
+from benchmarks import loops, random_numbers
 from benchmarks.models import SECTIONS
 from benchmarks.rewriting import MODELS
 from benchmarks.systems import LIMIT, TRUSTED, missing, present
@@ -41,11 +41,12 @@ NOTES = {
     "missing.",
     "run": "Processor time. The column before the last: hand-written C with -O3 -ffast-math and the C library's vector "
     "functions, its result written over in each call. Last: treadle-C over that, or over the quickest peer where there "
-    "is none. All threads of a process count: JAX keeps some of its own. Not there yet: recurrent network "
-    "(scan). Softmax and logsumexp are a library's own functions "
-    "where it has them, and written out where not.",
+    "is none. All threads of a process count: JAX keeps some of its own. Softmax and logsumexp are a library's own "
+    "functions where it has them, and written out where not.",
     "random": "Processor time, one thread. treadle portable: with its own generator; treadle: with NumPy's, whose "
     "numbers it gives bit for bit. Last: NumPy over treadle-C portable.",
+    "loops": "Processor time, one thread; gradients by hand run backwards. In brackets, of a new process, its imports "
+    "included: with empty compile directories / with those that are kept. Last: treadle-C over the quickest peer.",
     "memory": "The peak during a call above arguments and results, in a process that has called the function before, "
     "on small arguments where its lengths are free.",
 }
@@ -164,6 +165,28 @@ def run_section(choice: Choice) -> Table:
     return table
 
 
+def by_rounds(section: str, name: str, systems: list[str], directory: str, rounds: int) -> dict[str, dict[str, float]]:
+    """Measure one case on several systems, in turns; return the median of a call, and the first results' seconds.
+
+    The first process of a system finds its compile directory empty (``cold``); ``warm`` is the median of the others.
+    """
+    answers: dict[str, list[dict[str, Any]]] = {s: [] for s in systems}
+    for _ in range(rounds):
+        for system, runs in answers.items():
+            # One that failed once is not asked again.
+            if runs != [{}]:
+                runs.append(measure(section, name, system, directory))
+    check_agreement(name, answers)
+    return {
+        s: {
+            "seconds": median_of(a, "seconds"),
+            "cold": median_of(a[:1], "first"),
+            "warm": median_of(a[1:], "first"),
+        }
+        for s, a in answers.items()
+    }
+
+
 def random_section(choice: Choice) -> Table:
     """Measure draws of random numbers."""
     names = [s for s in random_numbers.columns() if not choice.systems or s in choice.systems]
@@ -172,14 +195,31 @@ def random_section(choice: Choice) -> Table:
         for name, draw in random_numbers.DRAWS.items():
             if choice.cases and name not in choice.cases:
                 continue
-            answers: dict[str, list[dict[str, Any]]] = {s: [] for s in names}
-            for _ in range(choice.rounds):
-                for system, runs in answers.items():
-                    if runs != [{}]:
-                        runs.append(measure("random", name, system, directory))
-            found = {s: median_of(a, "seconds") for s, a in answers.items()}
+            medians = by_rounds("random", name, names, directory, choice.rounds)
+            found = {s: m["seconds"] for s, m in medians.items()}
             ratio = found.get("numpy", math.nan) / found.get("treadle-C portable", math.nan)
             table.rows.append([draw.title, *(show(found[s], 1e3, 3) for s in names), show(ratio, 1, 2)])
+            print(f"  {' | '.join(table.rows[-1])}", flush=True)
+    return table
+
+
+def loops_section(choice: Choice) -> Table:
+    """Measure loops: a call, and how long a first process takes to its first result."""
+    names = [s for s in loops.columns() if not choice.systems or s in choice.systems]
+    table = Table("loops: milliseconds a call (seconds to the first result, cold / warm)", ["", *names, "ratio"])
+    with tempfile.TemporaryDirectory() as directory:
+        for name, case in loops.CASES.items():
+            if choice.cases and name not in choice.cases:
+                continue
+            found = by_rounds("loops", name, names, directory, choice.rounds)
+            peers = [m["seconds"] for s, m in found.items() if not s.startswith("treadle-")]
+            best = min((v for v in peers if not math.isnan(v)), default=math.nan)
+            cells = [
+                f"{show(m['seconds'], 1e3, 4)} ({show(m['cold'], 1, 2)} / {show(m['warm'], 1, 2)})"
+                for m in map(found.__getitem__, names)
+            ]
+            ratio = found.get("treadle-C", {}).get("seconds", math.nan) / best
+            table.rows.append([case.title, *cells, show(ratio, 1, 2)])
             print(f"  {' | '.join(table.rows[-1])}", flush=True)
     return table
 
@@ -308,6 +348,7 @@ SECTIONS_BY_NAME = {
     "call": call_section,
     "run": run_section,
     "random": random_section,
+    "loops": loops_section,
     "rewrite": rewrite_section,
     "memory": memory_section,
 }

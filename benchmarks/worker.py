@@ -59,7 +59,8 @@ def peak_above(run: Callable[..., Any], values: list[Any]) -> float:
     return (_memory("VmHWM") - before - sum(np.asarray(x).nbytes for x in outputs)) / 2**20
 
 
-def _checksum(result: Any) -> float:
+def sum_of(result: Any) -> float:
+    """Return the sum of all results, to compare systems by."""
     import numpy as np  # noqa: PLC0415 - as in main
 
     outputs = result if isinstance(result, list | tuple) else [result]
@@ -83,6 +84,10 @@ def main(section: str, name: str, system: str, directory: str) -> dict[str, Any]
         from benchmarks.random_numbers import measure as measure_draw  # noqa: PLC0415 - as above
 
         return measure_draw(name, system)
+    if section == "loops":
+        from benchmarks.loops import measure as measure_loop  # noqa: PLC0415 - as above
+
+        return measure_loop(name, system)
     import numpy as np  # noqa: PLC0415 - the import is part of what is measured
 
     from benchmarks.models import SECTIONS  # noqa: PLC0415 - as above
@@ -93,16 +98,16 @@ def main(section: str, name: str, system: str, directory: str) -> dict[str, Any]
     run = make(model, system, directory)
     if section == "memory":
         run(*_small(model, values))
-        return {"peak_mib": peak_above(run, values), "check": _checksum(run(*values))}
+        return {"peak_mib": peak_above(run, values), "check": sum_of(run(*values))}
     result = run(*values)
-    answer = {"first": time.perf_counter() - START, "check": _checksum(result)}
+    answer = {"first": time.perf_counter() - START, "check": sum_of(result)}
     if section in {"call", "run"}:
-        _settle(system)
+        settle(system)
         answer["seconds"] = per_call(run, values)
     return answer
 
 
-def _settle(system: str) -> None:
+def settle(system: str) -> None:
     """Wait until what treadle's C makes in the background is there."""
     if system.startswith("treadle-C") and "plain" not in system:
         from treadle.link.c.support.libraries import SUPPORT  # noqa: PLC0415 - of one system only
