@@ -125,7 +125,9 @@ def needed_by(var: Variable, shapes: SymbolicShapes) -> Sequence[Variable]:
         return ()
     # What an op's own infer_shape says is made once, before it is looked at.
     made = own_shape(node, var, shapes)
-    return () if made is None else [*(x for x in node.inputs if hasattr(x.type, "ndim")), *_asked_by(made)]
+    if made is None:
+        return ()
+    return [*(x for x in node.inputs if hasattr(x.type, "ndim")), *(x for x in _asked_by(made) if x.owner is not node)]
 
 
 def _bounds(shapes: SymbolicShapes, span: Span, parts: Iterator[Variable]) -> list[Length | None] | None:
@@ -202,9 +204,14 @@ def inferred(shapes: SymbolicShapes, node: Apply, out: Variable) -> Found:
     return [_made(shapes, node, n) for n in made]
 
 
-def _made(shapes: SymbolicShapes, node: Apply, scalar: Variable) -> Length:
-    """Return a scalar as a length that may be computed whenever the node's inputs are at hand."""
+def _made(shapes: SymbolicShapes, node: Apply, scalar: Variable) -> Length | None:
+    """Return a scalar as a length that may be computed whenever the node's inputs are at hand.
+
+    None where it is read off the node's own result: nothing more is known of it.
+    """
     leaves = scalar_tree(scalar)[1]
+    if any(x.owner is node for x in _asked_by([scalar])):
+        return None
     if all(isinstance(leaf, Constant) or measured(leaf) is not None for leaf in leaves):
         return shapes.of_scalar(scalar)
     return shapes.atom("made", scalar, *node.inputs)
