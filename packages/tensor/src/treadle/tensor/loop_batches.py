@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from treadle.graph import Variable
     from treadle.tensor.batching import Pair
-    from treadle.tensor.loops import Scan
+    from treadle.tensor.loops import LoopInputs, Scan
     from treadle.tensor.variable import TensorNode, TensorVariable
 
 
@@ -53,52 +53,23 @@ def vectorized(op: Scan, node: TensorNode, inputs: Sequence[TensorVariable]) -> 
         for old, new in zip(node.inputs, inputs, strict=True)
     ]
     parts = LoopParts.of(op, full)
-    limits = parts.steps.type.ndim > 0  # type: ignore[attr-defined]  # a tensor
     old = op.sorted(node.inputs[1:])
-    replaced: dict[Variable, Any] = {}
-    sizes: list[int | None] = [None] * rank
-    for i, (before, sequence) in enumerate(zip(old.sequences, parts.sequences, strict=True)):
-        if sequence.type.ndim > before.type.ndim:  # type: ignore[attr-defined]  # tensors
-            moved: Any = moveaxis(sequence, rank, 0)  # type: ignore[arg-type]  # a tensor
-            parts.sequences[i] = moved
-            replaced[parts.rows_in[i]] = _widened(parts.rows_in[i], moved.type.shape[1 : 1 + rank])  # type: ignore[arg-type]
-    for i, (before, given) in enumerate(zip(old.constants, parts.givens, strict=True)):
-        if isinstance(before.type, TensorType) and given.type.ndim > before.type.ndim:  # type: ignore[attr-defined]
-            replaced[parts.constants[i]] = _widened(parts.constants[i], given.type.shape[:rank])  # type: ignore[attr-defined, arg-type]
-    batched = {
-        j
-        for j, (before, start) in enumerate(zip(old.carries, parts.starts, strict=True))
-        if isinstance(before.type, TensorType) and start.type.ndim > before.type.ndim  # type: ignore[attr-defined]
-    }
-    outputs = parts.outputs
-    while True:
-        for j in batched:
-            replaced.setdefault(parts.carries[j], _widened(parts.carries[j], sizes))  # type: ignore[arg-type]
-        made: list[Any] = vectorize_graph(outputs, replaced) if replaced else list(outputs)
-        ends = limits or (parts.until is not None and made[-1].type.ndim > 0)
-        grown = {
-            j
-            for j, carry in enumerate(parts.carries)
-            if j not in batched and isinstance(carry.type, TensorType) and (ends or made[j].type.ndim > carry.type.ndim)
-        }
-        if not grown:
-            break
-        batched |= grown
+    replaced = _widened_inputs(parts, old, rank)
+    made, batched, ends = _batched_body(parts, old, replaced, rank)
     if ends and parts.rows_out:
         msg = f"{op}: the loop ends at different steps along the batch, so that its results would differ in length"
         raise VectorizeError(msg)
     lengths = batch_lengths(pairs)
-    new_carries: list[Any] = []
-    for j, (carry, new) in enumerate(zip(parts.carries, made, strict=False)):
-        whole: Any = replaced.get(carry, carry)
-        if j in batched:
-            if parts.starts[j].type.ndim == carry.type.ndim:  # type: ignore[attr-defined]
-                parts.starts[j] = spread(old.carries[j], parts.starts[j], lengths)  # type: ignore[arg-type]
-            if new.type.ndim < whole.type.ndim:
-                new = spread(carry, new, [whole.shape[d] for d in range(rank)])  # type: ignore[arg-type]
-        new_carries.append(new)
-    last = len(new_carries) + len(parts.rows_out)
-    rows, until = made[len(new_carries) : last], made[last] if parts.until is not None else None
+    new_carries: list[Any] = list(made[: op.n_carries])
+    for j in batched:
+        carry, start, new = parts.carries[j], parts.starts[j], new_carries[j]
+        whole: Any = replaced[carry]
+        if start.type.ndim == carry.type.ndim:  # type: ignore[attr-defined]  # tensors
+            parts.starts[j] = spread(old.carries[j], start, lengths)  # type: ignore[arg-type]  # a tensor
+        if new.type.ndim < whole.type.ndim:
+            new_carries[j] = spread(carry, new, [whole.shape[d] for d in range(rank)])  # type: ignore[arg-type]
+    last = op.n_carries + op.n_stacked
+    until = made[last] if op.has_until else None
     parts.rows_in = [replaced.get(x, x) for x in parts.rows_in]
     parts.carries = [replaced.get(x, x) for x in parts.carries]
     parts.constants = [replaced.get(x, x) for x in parts.constants]
@@ -107,7 +78,7 @@ def vectorized(op: Scan, node: TensorNode, inputs: Sequence[TensorVariable]) -> 
     if ends:
         until, counted = _masked(parts, until, rank, lengths)
     parts.until = until
-    parts.rows_out = rows
+    parts.rows_out = made[op.n_carries : last]
     parts.widen()
     found = parts.apply()
     results: list[Variable] = found.carries[: op.n_carries]
@@ -117,6 +88,52 @@ def vectorized(op: Scan, node: TensorNode, inputs: Sequence[TensorVariable]) -> 
     if op.has_until:
         results.append(found.steps if counted is None else found.carries[counted])  # type: ignore[arg-type]  # one ends
     return results
+
+
+def _widened_inputs(parts: LoopParts, old: LoopInputs, rank: int) -> dict[Variable, Any]:
+    """Return the rows, carries and constants of the body that have a batch, each with its wider variable.
+
+    Sequences get their steps in front.
+    """
+    replaced: dict[Variable, Any] = {}
+    for i, (before, sequence) in enumerate(zip(old.sequences, parts.sequences, strict=True)):
+        if sequence.type.ndim > before.type.ndim:  # type: ignore[attr-defined]  # tensors
+            moved = moveaxis(sequence, rank, 0)
+            parts.sequences[i] = moved
+            replaced[parts.rows_in[i]] = _widened(parts.rows_in[i], moved.type.shape[1 : 1 + rank])  # type: ignore[arg-type]
+    for i, (before, given) in enumerate(zip(old.constants, parts.givens, strict=True)):
+        if isinstance(before.type, TensorType) and given.type.ndim > before.type.ndim:  # type: ignore[attr-defined]
+            replaced[parts.constants[i]] = _widened(parts.constants[i], given.type.shape[:rank])  # type: ignore[attr-defined, arg-type]
+    return replaced
+
+
+def _batched_body(
+    parts: LoopParts, old: LoopInputs, replaced: dict[Variable, Any], rank: int
+) -> tuple[list[Any], set[int], bool]:
+    """Return the outputs of the body over batches, which carries have one, and whether its elements end apart.
+
+    A carry has a batch if it starts with one, or if what a step makes of it has one.
+    """
+    limits = parts.steps.type.ndim > 0  # type: ignore[attr-defined]  # a tensor
+    outputs = parts.outputs
+    batched = {
+        j
+        for j, (before, start) in enumerate(zip(old.carries, parts.starts, strict=True))
+        if isinstance(before.type, TensorType) and start.type.ndim > before.type.ndim  # type: ignore[attr-defined]
+    }
+    while True:
+        for j in batched:
+            replaced.setdefault(parts.carries[j], _widened(parts.carries[j], [None] * rank))  # type: ignore[arg-type]
+        made: list[Any] = vectorize_graph(outputs, replaced) if replaced else list(outputs)
+        ends = limits or (parts.until is not None and made[-1].type.ndim > 0)
+        grown = {
+            j
+            for j, carry in enumerate(parts.carries)
+            if j not in batched and isinstance(carry.type, TensorType) and (ends or made[j].type.ndim > carry.type.ndim)
+        }
+        if not grown:
+            return made, batched, ends
+        batched |= grown
 
 
 def _masked(parts: LoopParts, until: Any, rank: int, lengths: Sequence[TensorVariable]) -> tuple[Any, int]:

@@ -275,9 +275,7 @@ def pulled_back(
     return _Gradient(op, inputs, outputs, cotangents).terms()
 
 
-def pushed_forward(
-    op: Scan, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
-) -> list[Variable | None]:
+def pushed_forward(op: Scan, inputs: Sequence[Variable], tangents: Sequence[Variable | None]) -> list[Variable | None]:
     """Return how the outputs of a loop move with its inputs."""
     parts = LoopParts.of(op, inputs)
     given = op.sorted(tangents[1:])

@@ -443,7 +443,8 @@ class Scan(Op, HasInnerGraph):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
     ) -> Sequence[Variable | None]:
         """Return the directional derivatives, by a loop that carries both."""
-        return loop_derivatives.pushed_forward(self, inputs, outputs, tangents)
+        del outputs
+        return loop_derivatives.pushed_forward(self, inputs, tangents)
 
     def __str__(self) -> str:
         """Show the name, and what kind of loop it is."""
