@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from treadle.config import TreadleError
+
+if TYPE_CHECKING:
+    from treadle.graph.ir.apply import Apply
+    from treadle.graph.lowering import Unsupported
 
 
 class GraphError(TreadleError):
@@ -48,7 +52,15 @@ class MethodNotDefinedError(GraphError, NotImplementedError):
 
 
 class LoweringError(GraphError, NotImplementedError):
-    """A backend has no lowering for one or more nodes."""
+    """A backend has no lowering for one or more nodes.
+
+    Attributes
+    ----------
+    gaps
+        The nodes, each with the reason, where they are known.
+    """
+
+    gaps: tuple[tuple[Apply, Unsupported], ...] = ()
 
 
 class DuplicateRegistrationError(GraphError, ValueError):

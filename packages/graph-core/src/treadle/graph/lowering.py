@@ -152,7 +152,8 @@ class LoweringTable:
         nodes
             The nodes.
         lower
-            Called with each; it raises `Unsupported` for a node that cannot be lowered.
+            Called with each; it raises `Unsupported` for a node that cannot be lowered, and another `LoweringError`
+            for one with a graph inside whose nodes cannot be: these are listed in its place.
         gaps
             Nodes that are known not to be, and why.
 
@@ -168,6 +169,10 @@ class LoweringTable:
                 made[node] = lower(node)
             except Unsupported as refusal:
                 refused.append((node, refusal))
+            except LoweringError as error:
+                if not error.gaps:
+                    raise
+                refused += error.gaps
         if refused:
             raise _listing(self.backend, refused)
         return made
@@ -205,7 +210,7 @@ class Unsupported(LoweringError):  # noqa: N818 - a rule's answer, which is coll
         return ". ".join(filter(None, (self.reason or "there is no rule for the op", self.remedy)))
 
 
-def _listing(backend: str, gaps: Iterable[tuple[Apply, Unsupported]]) -> LoweringError:
+def _listing(backend: str, gaps: Sequence[tuple[Apply, Unsupported]]) -> LoweringError:
     reasons: dict[Apply, dict[str, None]] = {}
     unruled: set[str] = set()
     remedies: dict[str, None] = {}
@@ -222,7 +227,9 @@ def _listing(backend: str, gaps: Iterable[tuple[Apply, Unsupported]]) -> Lowerin
         lines.append(f"  {node.op}{types}{node.where()}{f': {why}' if why else ''}")
     rules = [f"register a rule for {', '.join(sorted(unruled))}"] if unruled else []
     last = ", or ".join([*rules, *remedies, "pick another mode"])
-    return LoweringError(f"{backend}: no lowering for\n" + "\n".join(lines) + f"\n{last[0].upper()}{last[1:]}.")
+    made = LoweringError(f"{backend}: no lowering for\n" + "\n".join(lines) + f"\n{last[0].upper()}{last[1:]}.")
+    made.gaps = tuple(gaps)
+    return made
 
 
 def expand(fgraph: FunctionGraph, can_lower: Callable[[Apply], bool], *, whole: bool = False) -> FunctionGraph:
