@@ -97,7 +97,7 @@ LAZY = {
     "spaced_numbers": "geomspace linspace logspace meshgrid mgrid ogrid vander",
     "splitting": "Split array_split dsplit hsplit split vsplit",
     "stacking": "block column_stack concat concat_with_broadcast dstack horizontal_stack row_stack stacklists unstack vertical_stack",
-    "staging": "Staging stage static_positions",
+    "staging": "Staging shape_values stage static_positions",
     "statistics": "apply_over_axes average corrcoef cov mode trim_mean",
     "svd": "PolarFactor SVD",
     "triangles": "tri tril tril_indices tril_indices_from triu triu_indices triu_indices_from",

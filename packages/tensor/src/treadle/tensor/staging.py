@@ -18,11 +18,11 @@ from treadle.tensor.shape import Shape, ShapeI
 from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from treadle.graph import Apply, FunctionGraph, Variable
 
-__all__ = ["Staging", "stage", "static_positions"]
+__all__ = ["Staging", "shape_values", "stage", "static_positions"]
 
 
 class Staging:
@@ -52,7 +52,14 @@ def static_positions(node: Apply) -> list[int]:
     return [at for at in node.op.static_inputs if at < len(node.inputs)]
 
 
-def stage(fgraph: FunctionGraph, order: Sequence[Apply], *, data: bool) -> Staging:
+def stage(
+    fgraph: FunctionGraph,
+    order: Sequence[Apply],
+    *,
+    data: bool,
+    varying: Collection[Variable] = (),
+    positions: Callable[[Apply], Sequence[int]] = static_positions,
+) -> Staging:
     """Return what must be known before a graph is traced, found by going back from the inputs that decide shapes.
 
     Parameters
@@ -64,6 +71,10 @@ def stage(fgraph: FunctionGraph, order: Sequence[Apply], *, data: bool) -> Stagi
     data
         Whether data may decide shapes, as any vector. If not, of vectors those of integers may from which lengths are
         picked: code is then compiled for each value, and data has too many.
+    varying
+        Inputs that cannot be taken by value.
+    positions
+        Returns the positions of the inputs of a node that decide shapes.
     """
     staging = Staging()
     inputs = set(fgraph.inputs)
@@ -81,7 +92,7 @@ def stage(fgraph: FunctionGraph, order: Sequence[Apply], *, data: bool) -> Stagi
             at, combined = key
             node = None if at in inputs else at.owner
             if node is None:
-                if not isinstance(at, Constant) and not _is_taken(at, data, combined):
+                if not isinstance(at, Constant) and (at in varying or not _is_taken(at, data, combined)):
                     return at
             elif not isinstance(node.op, Shape | ShapeI):
                 picks = data or isinstance(node.op, Elemwise | Subtensor | DimShuffle | Join)
@@ -91,7 +102,7 @@ def stage(fgraph: FunctionGraph, order: Sequence[Apply], *, data: bool) -> Stagi
         return None
 
     for node in order:
-        for at in static_positions(node):
+        for at in positions(node):
             var = node.inputs[at]
             culprit = culprit_of(var)
             if culprit is not None:
@@ -104,6 +115,24 @@ def stage(fgraph: FunctionGraph, order: Sequence[Apply], *, data: bool) -> Stagi
                 staging.refused.append((node, Unsupported(reason, remedy)))
                 break
     return staging
+
+
+def shape_values(fgraph: FunctionGraph, var: Variable) -> set[Variable]:
+    """Return a value and what it is computed from, if it follows from shapes and constants alone; else nothing."""
+    inputs = set(fgraph.inputs)
+    pending, found = [var], set()
+    while pending:
+        at = pending.pop()
+        if at in found:
+            continue
+        found.add(at)
+        node = None if at in inputs else at.owner
+        if node is None:
+            if not isinstance(at, Constant):
+                return set()
+        elif not isinstance(node.op, Shape | ShapeI):
+            pending += node.inputs
+    return found
 
 
 def _is_taken(var: Variable, data: bool, combined: bool) -> bool:
