@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from treadle.graph import Apply, Constant, Variable
     from treadle.link.jax.table import Array, Flag, Function
 
-    # The nodes whose shapes compiled code takes for granted, and how many numbers of each.
-    Assumptions = list[tuple[Apply, int]]
+    # The nodes whose shapes compiled code takes for granted, the inputs that decide them, and how many numbers of each.
+    Assumptions = list[tuple[Apply, Sequence[Variable], int]]
     # Outputs, whether values were invalid (None if that cannot be), and two rows: the numbers that were assumed, and
     # what they are (None if nothing was assumed). Where the rows differ, the outputs are not valid.
     Outcome = tuple[tuple[jax.Array, ...], Flag, Flag]
@@ -105,29 +105,24 @@ class StagedGraph:
             trace.actual.update((v, x) for v, x in zip(free, args, strict=True) if v in values)
             with span("code generation"):
                 trace.run(self.steps)
-            assumptions[:] = [(a.node, a.assumed.size) for a in trace.assumptions]
+            assumptions[:] = [(a.node, a.deciding, a.assumed.size) for a in trace.assumptions]
             outputs = tuple(_own(trace.present(v), args) for v in self.outputs)
-            return outputs, trace.failed(), _in_rows(trace.assumptions)
+            return outputs, trace.failed(), trace.in_rows()
 
         return run
 
 
 @dataclass(frozen=True, slots=True)
 class Assumption:
-    """A number that compiled code assumes, because it decides a node's shape; and what it is in the call at hand."""
+    """A number that compiled code assumes, because it decides a node's shape; and what it is in the call at hand.
+
+    `deciding` are the inputs of the node that do.
+    """
 
     node: Apply
+    deciding: Sequence[Variable]
     assumed: np.ndarray
     actual: Array
-
-
-def _in_rows(assumptions: Sequence[Assumption]) -> Flag:
-    """Return what is assumed and what is, as two rows of integers."""
-    if not assumptions:
-        return None
-    assumed = np.concatenate([_bits(a.assumed).ravel() for a in assumptions])
-    actual = jnp.concatenate([_actual_bits(a) for a in assumptions])
-    return jnp.stack([jnp.asarray(assumed), actual])
 
 
 def _actual_bits(assumption: Assumption) -> jax.Array:
@@ -170,9 +165,22 @@ class Trace:
         """Return whether values were invalid; None if that cannot be."""
         return reduce(jnp.logical_or, self.failures) if self.failures else None
 
+    def in_rows(self) -> Flag:
+        """Return what is assumed and what is, as two rows of integers; None if nothing is."""
+        if not self.assumptions:
+            return None
+        assumed = np.concatenate([_bits(a.assumed).ravel() for a in self.assumptions])
+        actual = jnp.concatenate([_actual_bits(a) for a in self.assumptions])
+        return jnp.stack([jnp.asarray(assumed), actual])
+
+    def differs(self) -> Flag:
+        """Return whether what is assumed does not hold; None if nothing is."""
+        rows = self.in_rows()
+        return None if rows is None else (rows[0] != rows[1]).any()
+
     def assume(self, node: Apply, var: Variable) -> None:
         """Take a value that decides a shape for granted."""
-        self.assumptions.append(Assumption(node, np.asarray(self.made[var]), self.actual[var]))
+        self.assumptions.append(Assumption(node, (var,), np.asarray(self.made[var]), self.actual[var]))
 
     def run(self, steps: Sequence[Step | Choice]) -> None:
         """Trace steps."""
@@ -204,7 +212,8 @@ class Trace:
         if isinstance(result, Checked):
             if result.failed is not None:
                 self.failures.append(result.failed)
-            self.assumptions += (Assumption(step.node, np.asarray(a), b) for a, b in result.assumptions)
+            deciding = [v for at, v in enumerate(step.node.inputs) if at in step.static]
+            self.assumptions += (Assumption(step.node, deciding, np.asarray(a), b) for a, b in result.assumptions)
             result = result.value
         return result if isinstance(result, tuple) else (result,)
 
@@ -237,12 +246,7 @@ class Trace:
                 own = Trace(self.made, self.actual)
                 own.run(arm.steps)
                 inside.append(own)
-                failed = own.failed()
-                rows = _in_rows(own.assumptions)
-                flags = (
-                    jnp.asarray(False) if failed is None else failed,
-                    jnp.asarray(False) if rows is None else (rows[0] != rows[1]).any(),
-                )
+                flags = (jnp.asarray(False) if flag is None else flag for flag in (own.failed(), own.differs()))
                 values = (
                     jnp.asarray(self.present(v), dtype=t.numpy_dtype) for v, t in zip(arm.results, kinds, strict=True)
                 )
@@ -255,7 +259,7 @@ class Trace:
         if any(own.failures for own in inside):
             self.failures.append(failed)
         if any(own.assumptions for own in inside):
-            self.assumptions.append(Assumption(step.node, np.asarray(False), differs))
+            self.assumptions.append(Assumption(step.node, (), np.asarray(False), differs))
         self.made.update(zip(step.node.outputs, values, strict=True))
 
 

@@ -20,14 +20,13 @@ from treadle.tensor import (
     Subtensor,
     Symbolic,
     constant_difference,
-    static_positions,
     symbolic_count,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from treadle.graph import Apply
+    from treadle.graph import Apply, Variable
     from treadle.link.jax.table import Array
     from treadle.link.jax.tracing import Assumptions, Outcome
 
@@ -47,8 +46,8 @@ class Variant:
     made_for
         The values that it was compiled for.
     assumptions
-        The nodes whose shapes its assumptions are about, with the number of columns of each; empty where the form
-        came out of the compile cache.
+        The nodes whose shapes its assumptions are about, each with what decides them and the number of columns; empty
+        where the form came out of the compile cache.
     assumed
         What it assumed in the latest call that was looked at.
     uses
@@ -157,14 +156,14 @@ class Variants:
         """Name the value that forced a form to be compiled, once; not the end of a tensor met by a slice."""
         differ = rows[0] != rows[1]
         at, changed = 0, []
-        for node, size in assumptions:
+        for node, deciding, size in assumptions:
             if differ[at : at + size].any():
-                changed.append(node)
+                changed.append((node, deciding))
             at += size
-        if not changed or changed[0] in self._warned or any(map(is_of_fixed_length, changed)):
+        if not changed or changed[0][0] in self._warned or any(is_of_fixed_length(node) for node, _ in changed):
             return
-        self._warned.add(changed[0])
-        warnings.warn(recompilation_text(changed[0]), RecompilationWarning, stacklevel=2)
+        self._warned.add(changed[0][0])
+        warnings.warn(recompilation_text(*changed[0]), RecompilationWarning, stacklevel=2)
 
 
 def _called(variant: Variant, inputs: Sequence[Array]) -> tuple[Outcome, np.ndarray | None]:
@@ -191,9 +190,8 @@ def is_of_fixed_length(node: Apply) -> bool:
     return True
 
 
-def recompilation_text(node: Apply) -> str:
-    """Return what is said about a node whose shape changes with a value."""
-    deciding = [node.inputs[at] for at in static_positions(node)]
+def recompilation_text(node: Apply, deciding: Sequence[Variable]) -> str:
+    """Return what is said about a node whose shape changes with a value of its inputs."""
     numbers = [v for v in explicit_graph_inputs(deciding) if getattr(v.type, "ndim", 2) < 2]
     named = dict.fromkeys(map(str, numbers))
     of = ", ".join(named) or "an input"
