@@ -18,5 +18,9 @@ class BranchShapeError(TreadleError, ValueError):
     """The branches of a choice have different shapes, which XLA does not allow."""
 
 
+class CarryShapeError(TreadleError, ValueError):
+    """A carry of a loop changes its shape in a step, which XLA does not allow."""
+
+
 class RecompilationWarning(TreadleWarning):
     """A value forces a program to be compiled again each time it changes."""

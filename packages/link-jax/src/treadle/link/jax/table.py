@@ -65,12 +65,23 @@ class Assumed:
 
 @dataclass(frozen=True, slots=True)
 class TakesAssumed:
-    """A lowered function that takes inputs at the op's ``static_inputs`` as `Assumed` too, and says what it assumed.
+    """A lowered function that takes inputs that decide shapes as `Assumed` too, and says what it assumed.
 
     The same compiled code then serves all calls of which the assumptions hold.
+
+    Parameters
+    ----------
+    run
+        The function.
+    static
+        Positions of the inputs that decide shapes, where these are others than the op's ``static_inputs``.
+    where_known
+        Positions of inputs that are taken as NumPy arrays too where they follow from shapes alone.
     """
 
-    run: Callable[..., Array | Checked[jax.Array]]
+    run: Function
+    static: tuple[int, ...] | None = None
+    where_known: tuple[int, ...] = ()
 
 
 def _load() -> None:

@@ -1,0 +1,246 @@
+"""Loops on JAX: ``lax.scan`` where the number of steps is known while tracing, ``lax.while_loop`` elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from treadle.graph import Unsupported
+from treadle.link.jax.errors import CarryShapeError
+from treadle.link.jax.staging import stage_graph
+from treadle.link.jax.table import JAX, Assumed, Checked, TakesAssumed
+from treadle.link.jax.tracing import Trace
+from treadle.tensor import Scan, Span, Subtensor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from treadle.graph import Variable
+    from treadle.link.jax.table import Array
+    from treadle.link.jax.tracing import StagedGraph
+    from treadle.tensor import TensorNode
+
+    Arrays: TypeAlias = tuple[jax.Array, ...]
+    # An input of a loop: what decides shapes is known.
+    Given: TypeAlias = jax.Array | np.ndarray | Assumed
+    # Whether values were invalid, whether what was assumed did not hold, and the carries.
+    State: TypeAlias = tuple[jax.Array, jax.Array, Arrays]
+
+# So many steps may change the shapes of carries before the others, which all keep them, run as a loop.
+_MOST_AHEAD = 4
+
+
+@JAX.register(Scan)
+def scan(op: Scan, node: TensorNode) -> TakesAssumed:
+    """Lower to a loop whose number of steps is part of the compiled code only where it decides a shape.
+
+    Raises
+    ------
+    Unsupported
+        If a condition decides how long results are.
+    LoweringError
+        If the body has nodes without a lowering.
+    """
+    if op.has_until and op.n_stacked:
+        results = ", ".join(str(out) for out in node.outputs[op.n_carries : -1])
+        msg = f"its condition decides how long its results ({results}) are, and XLA has lengths known before it runs"
+        raise Unsupported(msg, "carry what is needed of the results, or fix the number of steps")
+    body = op.fgraph.unfreeze()
+    inner = op.sorted(body.inputs)
+    staged = stage_graph(body, {*inner.sequences, *inner.carries})
+    deciding = tuple(1 + at for at in staged.by_value)
+    flipped = sum(map(_is_reversed, op.sorted(node.inputs[1:]).sequences))
+    loop = Loop(op, node, staged, 2 * flipped > op.n_sequences)
+    if op.n_stacked:
+        return TakesAssumed(loop, (0, *deciding))
+    return TakesAssumed(loop, deciding, where_known=() if op.has_until else (0,))
+
+
+def _is_reversed(sequence: Variable) -> bool:
+    node = sequence.owner
+    if node is None or not isinstance(node.op, Subtensor):
+        return False
+    first = node.op.entries[0]
+    return isinstance(first, Span) and first.step == -1
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A loop, as a function of its number of steps and its other inputs.
+
+    Parameters
+    ----------
+    op, node
+        The loop.
+    body
+        Its body.
+    backwards
+        Whether to take the rows from the last to the first. Sequences and results are reversed then: XLA drops this
+        together with the reversal that they have been, or will be, through.
+    """
+
+    op: Scan
+    node: TensorNode
+    body: StagedGraph
+    backwards: bool
+
+    def __call__(self, steps: Given, *inputs: Given) -> Checked[tuple[Array, ...]]:
+        """Return the outputs."""
+        given = self.op.sorted(inputs)
+        inner = self.op.sorted(self.body.inputs)
+        body = Body(self, {c: c.data for c in self.body.constants})
+        for var, x in zip(inner.constants, given.constants, strict=True):
+            body.values[var] = x.value if isinstance(x, Assumed) else x
+            if isinstance(x, Assumed):
+                body.actual[var] = x.actual
+        state = jnp.asarray(False), jnp.asarray(False), _typed(given.carries, inner.carries)
+        if isinstance(steps, jax.Array):
+            return body.counted(steps, given.sequences, state)
+        found = body.repeated(int(steps.value if isinstance(steps, Assumed) else steps), given.sequences, state)
+        assumed = ((steps.value, steps.actual),) if isinstance(steps, Assumed) else ()
+        return Checked(found.value, found.failed, (*assumed, *found.assumptions))
+
+
+@dataclass(slots=True)
+class Body:
+    """The body of a loop in one trace.
+
+    Attributes
+    ----------
+    loop
+        The loop.
+    values, actual
+        What is the same in all steps, as in `Trace`.
+    can_fail, assumes
+        Whether values can be invalid, and whether something is assumed that may not hold, as far as was traced.
+    """
+
+    loop: Loop
+    values: dict[Variable, Array]
+    actual: dict[Variable, Array] = field(default_factory=dict)
+    can_fail: bool = False
+    assumes: bool = False
+
+    def step(self, state: State, rows: Iterable[jax.Array]) -> tuple[State, Arrays, jax.Array | None]:
+        """Trace one step; return the state after it, rows of the results, and whether the loop ends."""
+        op, body = self.loop.op, self.loop.body
+        failed, differs, carries = state
+        inner = op.sorted(body.inputs)
+        varying = dict(zip((*inner.sequences, *inner.carries), (*rows, *carries), strict=True))
+        trace = Trace(self.values | varying, dict(self.actual))
+        trace.run(body.steps)
+        outputs = _typed([trace.present(v) for v in body.outputs], body.outputs)
+        found = trace.failed(), trace.differs()
+        # A flag that stays as it is XLA drops.
+        if found[0] is not None:
+            self.can_fail, failed = True, failed | found[0]
+        if found[1] is not None:
+            self.assumes, differs = True, differs | found[1]
+        last = op.n_carries + op.n_stacked
+        until = outputs[last] if op.has_until else None
+        return (failed, differs, outputs[: op.n_carries]), outputs[op.n_carries : last], until
+
+    def kept(self, before: State, after: State) -> State:
+        """Return the state after a step, whose carries have the shapes of those before.
+
+        Raises
+        ------
+        CarryShapeError
+            If one has another shape.
+        """
+        loop = self.loop
+        names = loop.op.sorted(loop.body.inputs).carries
+        for var, old, new in zip(names, before[2], after[2], strict=True):
+            if old.shape != new.shape:
+                msg = (
+                    f"{loop.op}: the carry {var} changes its shape in a step from {old.shape} to {new.shape}, and XLA "
+                    f"needs one{loop.node.where()}. Start with a value of the shape that steps make, or pick another "
+                    "mode."
+                )
+                raise CarryShapeError(msg)
+        return after
+
+    def repeated(self, wanted: int, sequences: Sequence[jax.Array], state: State) -> Checked[tuple[Array, ...]]:
+        """Return the outputs for a number of steps that is known."""
+        count = max(0, min([wanted, *(len(x) for x in sequences)]))
+        if self.loop.op.has_until:
+            return self.counted(jnp.asarray(wanted), sequences, state)
+        ahead: list[Arrays] = []
+        made: Arrays = ()
+        if count == 0:
+            made = self._empty(sequences, state)
+        while len(ahead) < count:
+            rest = [x[len(ahead) : count] for x in sequences]
+            if count - len(ahead) > 1:
+                try:
+                    state, made = self._scanned(count - len(ahead), rest, state)
+                    break
+                except CarryShapeError:
+                    if len(ahead) == _MOST_AHEAD:
+                        raise
+            state, rows, _ = self.step(state, [x[0] for x in rest])
+            ahead.append(rows)
+        if ahead:
+            first = [jnp.stack(rows) for rows in zip(*ahead, strict=True)]
+            made = tuple(jnp.concatenate(pair) for pair in zip(first, made, strict=True)) if made else tuple(first)
+        return self._checked(state, made, None if count == wanted else jnp.asarray(True))
+
+    def _scanned(self, count: int, sequences: Sequence[jax.Array], state: State) -> tuple[State, Arrays]:
+        def step(before: State, rows: Arrays) -> tuple[State, Arrays]:
+            after, made, _ = self.step(before, rows)
+            return self.kept(before, after), made
+
+        backwards = self.loop.backwards
+        state, made = lax.scan(step, state, _flipped(sequences, backwards), length=count, reverse=backwards)
+        return state, _flipped(made, backwards)
+
+    def _empty(self, sequences: Sequence[jax.Array], state: State) -> Arrays:
+        """Return the results of no steps; lengths that depend on what a step computes are 0."""
+        op = self.loop.op
+        rows = [jnp.zeros(x.shape[1:], x.dtype) for x in sequences]
+        shapes = jax.eval_shape(lambda *rows: self.step(state, rows)[1], *rows) if op.n_stacked else ()
+        return tuple(
+            jnp.zeros((0, *(0 if at is None else n for n, at in zip(row.shape, places, strict=True))), row.dtype)
+            for row, places in zip(shapes, op.row_lengths.places, strict=True)
+        )
+
+    def counted(self, steps: jax.Array, sequences: Sequence[jax.Array], state: State) -> Checked[tuple[Array, ...]]:
+        """Return the outputs for a number of steps that is a value; there are no stacked results."""
+        shortest = min((len(x) for x in sequences), default=None)
+        limit = steps if shortest is None else jnp.minimum(steps, shortest)
+
+        def goes_on(loop: tuple[jax.Array, jax.Array, State]) -> jax.Array:
+            at, ended, (failed, differs, _) = loop
+            return (at < limit) & ~(ended | failed | differs)
+
+        def step(loop: tuple[jax.Array, jax.Array, State]) -> tuple[jax.Array, jax.Array, State]:
+            at, ended, before = loop
+            after, _, until = self.step(before, [lax.dynamic_index_in_dim(x, at, keepdims=False) for x in sequences])
+            return at + 1, ended if until is None else until, self.kept(before, after)
+
+        done, _, state = lax.while_loop(goes_on, step, (jnp.zeros((), "int64"), jnp.asarray(False), state))
+        return self._checked(state, (done,) if self.loop.op.has_until else (), (steps < 0) | (steps != limit))
+
+    def _checked(self, state: State, made: Arrays, wrong: jax.Array | None) -> Checked[tuple[Array, ...]]:
+        """Return the outputs with the flags; `wrong` says whether the number of steps is."""
+        failed, differs, carries = state
+        flags = [flag for flag in (wrong, failed if self.can_fail else None) if flag is not None]
+        assumed = ((np.asarray(False), differs),) if self.assumes else ()
+        return Checked((*carries, *made), jnp.stack(flags).any() if flags else None, assumed)
+
+
+def _typed(values: Iterable[Array], variables: Iterable[Variable]) -> Arrays:
+    """Return values as arrays of exactly the dtypes of their types."""
+    return tuple(
+        jnp.asarray(x, dtype=v.type.numpy_dtype)  # type: ignore[attr-defined]  # a tensor
+        for x, v in zip(values, variables, strict=True)
+    )
+
+
+def _flipped(arrays: Iterable[jax.Array], backwards: bool) -> Arrays:
+    return tuple(lax.rev(x, (0,)) if backwards else x for x in arrays)

@@ -1,0 +1,117 @@
+"""From a graph to what is traced: every node lowered, and what decides shapes found before."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.graph import Branching, Constant, LoweringError, Unsupported
+from treadle.link.jax.table import JAX, TakesAssumed
+from treadle.link.jax.tracing import Arm, Choice, StagedGraph, Step
+from treadle.tensor import shape_values, stage, static_positions
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from treadle.graph import Apply, Block, FunctionGraph, Variable
+    from treadle.link.jax.table import Lowered
+    from treadle.tensor import Staging
+
+# JAX traces a branch within the trace of the one around it, each some forty Python frames deep. Choices further
+# inside compute both branches.
+MOST_NESTED = 10
+
+
+def stage_graph(fgraph: FunctionGraph, varying: Collection[Variable] = ()) -> StagedGraph:
+    """Return how to trace a graph.
+
+    Parameters
+    ----------
+    fgraph
+        The graph.
+    varying
+        Inputs that cannot be taken by value: in the body of a loop, those that differ from step to step.
+
+    Raises
+    ------
+    LoweringError
+        If nodes have no lowering, or shapes depend on data; all such nodes are listed.
+    """
+    order = fgraph.toposort()
+    lowered = {node: _lowered_or_refused(node) for node in order}
+    # XLA compiles for each value that decides a shape: data is refused, which PyTorch, with integers that vary, takes.
+    staging = stage(fgraph, order, data=False, varying=varying, positions=lambda node: _static(lowered[node], node))
+    for node, found in lowered.items():
+        if isinstance(found, TakesAssumed):
+            for at in found.where_known:
+                staging.known |= shape_values(fgraph, node.inputs[at])
+    steps = JAX.lower(order, lambda node: _step(lowered[node], node, staging), staging.refused)
+    return StagedGraph(
+        inputs=tuple(fgraph.inputs),
+        outputs=tuple(fgraph.outputs),
+        constants=tuple(_constants(fgraph, order)),
+        steps=_in_blocks(_branching(fgraph, staging), steps),
+        known=frozenset(staging.known),
+    )
+
+
+def lower(node: Apply) -> Lowered:
+    """Return what the node's rule makes of it; it raises `Unsupported` for a node that it refuses, or has no rule."""
+    lowered: Lowered = JAX.rule(node)(node.op, node)
+    return lowered
+
+
+def _lowered_or_refused(node: Apply) -> Lowered | LoweringError:
+    try:
+        return lower(node)
+    except LoweringError as refusal:
+        return refusal
+
+
+def _static(lowered: Lowered | LoweringError, node: Apply) -> Sequence[int]:
+    """Return the positions of the inputs that decide shapes."""
+    if isinstance(lowered, TakesAssumed) and lowered.static is not None:
+        return lowered.static
+    return static_positions(node)
+
+
+def _step(lowered: Lowered | LoweringError, node: Apply, staging: Staging) -> Step:
+    on_host = staging.on_host(node)
+    static = frozenset(_static(lowered, node))
+    if isinstance(lowered, LoweringError):
+        if not on_host or not isinstance(lowered, Unsupported):
+            raise lowered
+        return Step(None, node, static, on_host=True)
+    if isinstance(lowered, TakesAssumed):
+        static |= {at for at in lowered.where_known if node.inputs[at] in staging.known}
+        return Step(lowered.run, node, static, takes_assumed=True, on_host=on_host)
+    return Step(lowered, node, static, on_host=on_host)
+
+
+def _branching(fgraph: FunctionGraph, staging: Staging) -> Branching:
+    """Return the graph as blocks; a choice whose value decides a shape is made with both values at hand."""
+    found = Branching.of(fgraph, lambda node: not staging.on_host(node))
+    if all(block.depth <= MOST_NESTED for block in found.blocks):
+        return found
+    deep = {block.owner for block in found.blocks if block.depth > MOST_NESTED}
+    return Branching.of(fgraph, lambda node: node not in deep and not staging.on_host(node))
+
+
+def _in_blocks(branching: Branching, steps: Mapping[Apply, Step]) -> tuple[Step | Choice, ...]:
+    """Return the steps of the outermost block; those of branches stand inside choices."""
+    made: dict[Block, tuple[Step | Choice, ...]] = {}
+    for block in branching.blocks:
+        found: list[Step | Choice] = []
+        for node in block.nodes:
+            inside = branching.inside.get(node)
+            if inside is None:
+                found.append(steps[node])
+            else:
+                first, second = (Arm(made[inner], inner.results) for inner in inside)
+                found.append(Choice(node, (first, second)))
+        made[block] = tuple(found)
+    return made[branching.root]
+
+
+def _constants(fgraph: FunctionGraph, order: Sequence[Apply]) -> list[Constant]:
+    used: list[Variable] = [v for node in order for v in node.inputs]
+    return [v for v in dict.fromkeys([*used, *fgraph.outputs]) if isinstance(v, Constant)]
