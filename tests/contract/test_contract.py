@@ -88,6 +88,19 @@ def test_compiled_pytorch_keeps_the_contract(backend: str, check: Check, flags: 
     run_check(backend, check, flags, may_refuse=())
 
 
+# Forward mode is a matter of graphs, of ops that values and first derivatives check: other backends with -m slow.
+FORWARD = [
+    pytest.param(*p.values, id=p.id, marks=p.marks if backend == "vm" else [*p.marks, pytest.mark.slow])
+    for backend in BACKENDS
+    for p in contract(backend, ("forward",), flags=EAGER if backend == "pytorch" else None)
+]
+
+
+@pytest.mark.parametrize(("backend", "check", "flags"), FORWARD)
+def test_forward_mode_keeps_the_contract(backend: str, check: Check, flags: Mapping[str, object] | None) -> None:
+    run_check(backend, check, flags, may_refuse=())
+
+
 @pytest.mark.parametrize("rewritten", [False, True], ids=["plain", "rewritten"])
 @pytest.mark.parametrize("failure", FAILURES, ids=str)
 @pytest.mark.parametrize("backend", BACKENDS)

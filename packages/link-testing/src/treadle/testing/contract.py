@@ -15,7 +15,7 @@ from treadle.testing.comparison import unowned
 from treadle.testing.errors import ContractError
 from treadle.testing.failures import FAILURES, Failure, run_failure
 from treadle.testing.linking import compiled, find_backend, linked
-from treadle.testing.parts import Part, SlopePart, scalar_part, value_part
+from treadle.testing.parts import ForwardPart, Part, SlopePart, scalar_part, value_part
 from treadle.testing.records import SAMPLES
 from treadle.testing.sample import KINDS, MAJOR, OPTIONAL_DTYPES, REALS, VARIANTS, Sample
 
@@ -35,6 +35,7 @@ DTYPES: Mapping[str, tuple[str, ...]] = {
     "rewritten": ("bool", "int64", "float64"),
     "first": ("float64", "complex128"),
     "second": ("float64", "complex128"),
+    "forward": ("float64", "complex128"),
 }
 # Every further shape makes some backends compile again, so only the major dtypes meet all of them.
 FEW_VARIANTS = ("plain", "special", "strided", "reversed")
@@ -55,7 +56,7 @@ class Check:
     kind
         ``values`` (the graph as it is), ``known`` (with all lengths known), ``once`` (the same with one set of inputs
         only, for compilers that take seconds for each), ``scalars``, ``rewritten`` (through
-        `treadle.compile.function`), ``first`` or ``second`` derivatives.
+        `treadle.compile.function`), ``first`` or ``second`` derivatives, ``forward`` for directional ones.
     only
         Name of the one sample to check; all if empty.
     without
@@ -94,6 +95,8 @@ class Check:
             return scalar_part(sample, self.dtype)
         if self.kind in {"first", "second"}:
             return SlopePart(sample, 1 if self.kind == "first" else 2, self.dtype)
+        if self.kind == "forward":
+            return ForwardPart(sample, self.dtype)
         return value_part(sample, self.dtype, known=self.kind in {"known", "once"})
 
     def __str__(self) -> str:
@@ -107,6 +110,8 @@ def _takes(sample: Sample, dtype: str) -> bool:
 
 
 def _suits(sample: Sample, kind: str) -> bool:
+    if kind == "forward":
+        return bool(sample.wrt) and "first" in sample.kinds
     if kind not in sample.kinds and not (kind == "once" and sample.kinds == KINDS):
         return False
     if kind == "scalars":

@@ -20,13 +20,15 @@ def step_for(arrays: Sequence[Array]) -> float:
     return STEP * max(1.0, largest / 3)
 
 
-def slope(function: Callable[..., float], arrays: Sequence[Array], direction: Sequence[Array | None]) -> float:
-    """Return the derivative of a function of arrays along a direction, to fourth order in the step.
+def slopes(
+    function: Callable[..., Sequence[Array]], arrays: Sequence[Array], direction: Sequence[Array | None]
+) -> list[Array]:
+    """Return the derivatives of what a function makes of arrays along a direction, to fourth order in the step.
 
     Parameters
     ----------
     function
-        Takes the arrays, returns a number.
+        Takes the arrays, returns several.
     arrays
         The point.
     direction
@@ -37,11 +39,14 @@ def slope(function: Callable[..., float], arrays: Sequence[Array], direction: Se
     (8 (f(h) - f(-h)) - (f(2h) - f(-2h))) / 12h (Abramowitz and Stegun, 25.3.6).
     """
     h = step_for(arrays)
+    ends = [function(*_moved(arrays, direction, times * h)) for times in (1, -1, 2, -2)]
+    return [(8 * (a - b) - (c - d)) / (12 * h) for a, b, c, d in zip(*ends, strict=True)]
 
-    def at(times: float) -> float:
-        return function(*_moved(arrays, direction, times * h))
 
-    return (8 * (at(1) - at(-1)) - (at(2) - at(-2))) / (12 * h)
+def slope(function: Callable[..., float], arrays: Sequence[Array], direction: Sequence[Array | None]) -> float:
+    """Return the derivative of a function of arrays that returns a number, as `slopes` does."""
+    (found,) = slopes(lambda *values: [np.asarray(function(*values))], arrays, direction)
+    return float(found)
 
 
 def mixed_slope(

@@ -10,7 +10,7 @@ import numpy as np
 
 from treadle import tensor as tt
 from treadle.testing.comparison import difference, fits_static_shape
-from treadle.testing.finite_differences import mixed_slope, slope
+from treadle.testing.finite_differences import mixed_slope, slope, slopes
 from treadle.testing.sample import LAYOUTS, Sample
 
 if TYPE_CHECKING:
@@ -158,6 +158,52 @@ class SlopePart(Part):
         if not abs(computed - expected) <= SLOPE_TOLERANCE * size:
             return [f"derivative {self.order} along a direction is {computed!r}, finite differences give {expected!r}"]
         return []
+
+
+class ForwardPart(Part):
+    """The part that checks directional derivatives of the results against finite differences of the oracle."""
+
+    def __init__(self, sample: Sample, dtype: str = "float64") -> None:
+        super().__init__(sample, dtype)
+        self.variants = tuple(v for v in ("plain", "broadcast") if v in sample.variants)
+        given = variables(sample, dtype, known=False)
+        results = [v for v in as_tuple(sample.build(*given)) if v.type.numpy_dtype.kind in "fc"]
+        wrt = [given[i] for i in sample.wrt]
+        along = [v.type.make_variable(f"u{i}") for i, v in enumerate(wrt)]
+        self.inputs = [*given, *along]
+        self.outputs = tt.pushforward(results, wrt, along, disconnected_outputs="ignore")
+
+    def arrays(self, variant: str) -> tuple[Array, ...]:
+        """Return values of the inputs, and a direction."""
+        given = self.sample.arrays(self.dtype, variant)
+        rng = np.random.default_rng(zlib.crc32(f"{self.sample.name} {variant}".encode()))
+        return (*given, *(_drawn(rng, (-1, 1), given[i]).astype(given[i].dtype) for i in self.sample.wrt))
+
+    def problems(self, variant: str, arrays: Sequence[Array], results: Sequence[Array]) -> list[str]:
+        """Return where derivatives have another shape or dtype than the results, or another value."""
+        del variant
+        count = len(self.sample.operands)
+        # Differences are taken in double precision.
+        moves = [d.astype(_widest(d.dtype.name)) for d in arrays[count:]]
+        along = dict(zip(self.sample.wrt, moves, strict=True))
+
+        def smooth(*values: Array) -> list[Array]:
+            return [y for y in self.sample.expected(values) if y.dtype.kind in "fc"]
+
+        given = arrays[:count]
+        expected = slopes(smooth, given, [along.get(i) for i in range(count)])
+        found = []
+        for at, (y, r, d) in enumerate(zip(smooth(*given), results, expected, strict=True)):
+            if r.dtype != y.dtype or r.shape != y.shape:
+                found.append(
+                    f"the derivative of result {at} has dtype {r.dtype} and shape {r.shape}, "
+                    f"expected {y.dtype} and {y.shape}"
+                )
+                continue
+            allowed = SLOPE_TOLERANCE * (1.0 + np.abs(r).sum())
+            if not np.all(np.abs(r - d) <= allowed):
+                found.append(f"result {at} moves by {r!r} along a direction, finite differences give {d!r}")
+        return found
 
 
 def _dot(results: Sequence[TensorVariable], weights: Sequence[TensorVariable]) -> TensorVariable:

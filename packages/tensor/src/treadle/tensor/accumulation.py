@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from treadle.config import lazy_module
-from treadle.graph import Form, as_flag, static_op
+from treadle.graph import DisconnectedType, Form, as_flag, static_op
 from treadle.tensor.axes import normalize_axis
-from treadle.tensor.broadcasting import full
+from treadle.tensor.broadcasting import full, zeros_like
 from treadle.tensor.conversion import as_tensor_variable, cotangent_of, tensors
 from treadle.tensor.dtype_rules import check_conversion
 from treadle.tensor.errors import AxisError, DtypeError, ShapeError, TensorTypeError
 from treadle.tensor.fields import fix_dtypes, fix_integers
 from treadle.tensor.joining import join
-from treadle.tensor.scalar.arithmetic import mul, sub
+from treadle.tensor.scalar.arithmetic import add, mul, sub
 from treadle.tensor.scalar.cast import cast, switch
 from treadle.tensor.scalar.comparison import eq, neq
 from treadle.tensor.scalar.exponential import exp
@@ -113,6 +113,11 @@ class Accumulation(AlongAxis):
         """Bring the fields to one form."""
         fix_integers(self, "axis")
         fix_dtypes(self, "dtype")
+
+    @property
+    def linear(self) -> Literal["jointly"] | None:  # type: ignore[override]  # depends on the kind
+        """A sum is linear."""
+        return "jointly" if self._is_smooth and self.kind == "sum" else None
 
     def infer(self, *types: Type) -> Sequence[Type]:
         """Return the input's type in the dtype of the result."""
@@ -254,6 +259,20 @@ class LinearRecurrence(AlongAxis):
         decay, out, ct = tensors([inputs[0], outputs[0], cotangents[0]])
         passed = _from_the_end(decay.conj(), ct, self.axis)
         return [mul(_cut(passed, self.axis, start=1), _cut(out, self.axis, stop=-1).conj()), passed]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
+    ) -> Sequence[Variable | None]:
+        """Run the recurrence on how x moves, and on how a decay that moves changes what it multiplies."""
+        decay, out = inputs[0], tensors(outputs)[0]
+        of_decay, of_x = (None if t is None or isinstance(t.type, DisconnectedType) else t for t in tangents)
+        added = of_x
+        if of_decay is not None:
+            changed = mul(of_decay, _cut(out, self.axis, stop=-1))
+            first = zeros_like(_cut(out, self.axis, stop=1))
+            changed = join(self.axis, first, changed)
+            added = changed if of_x is None else add(of_x, changed)
+        return [None if added is None else LinearRecurrence(self.axis)(decay, added)]
 
 
 def accumulated(

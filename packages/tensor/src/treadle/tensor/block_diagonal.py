@@ -43,6 +43,9 @@ class BlockDiagonal(MatrixOp):
         How many.
     """
 
+    linear = "jointly"
+    linear_count = None
+
     n_inputs: int
 
     dtypes = None

@@ -109,6 +109,8 @@ class Alloc(_ToLengths):
     Inputs: the value, then one int64 scalar for each dimension of the result.
     """
 
+    linear = "jointly"
+
     def _result_shape(self, x: Variable, kind: TensorType, wanted: Shape) -> Shape:
         if kind.ndim > len(wanted):
             msg = f"Alloc: a value of rank {len(wanted)} at most is needed, got {x} of type {kind}. Add dimensions."
@@ -155,6 +157,8 @@ class SumTo(_ToLengths):
     front that the result does not have are summed away; one whose length in the result is 1 is summed and kept; any
     other must have the same length. If nothing is to be summed, the result may be a view of the input.
     """
+
+    linear = "jointly"
 
     view_map = {0: [0]}  # noqa: RUF012 - the contract of Op
 

@@ -62,6 +62,9 @@ class ConvND(TensorOp):
         Into how many groups the channels are split: outputs of one see the channels of one.
     """
 
+    linear = "each"
+    linear_count = 2
+
     part: str
     stride: Numbers
     dilation: Numbers

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 from treadle.config import text_of
@@ -9,6 +10,7 @@ from treadle.graph import (
     DisconnectedType,
     GraphTypeError,
     GraphValueError,
+    NullType,
     Variable,
     composed,
     vectorize_graph,
@@ -16,10 +18,10 @@ from treadle.graph import (
 from treadle.tensor.arguments import as_items
 from treadle.tensor.broadcasting import alloc, zeros_like
 from treadle.tensor.conversion import as_tensor_variable
-from treadle.tensor.errors import DisconnectedInputError, DtypeError, ShapeError
+from treadle.tensor.errors import DisconnectedInputError, DtypeError, NullTypeGradError, ShapeError
 from treadle.tensor.joining import eye
 from treadle.tensor.jvp import jvp
-from treadle.tensor.reverse_mode import grad
+from treadle.tensor.reverse_mode import choice, grad
 from treadle.tensor.shape import lengths, reshape
 
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ __all__ = [
     "jacobian",
     "pullback",
     "pushforward",
+    "pushforward_through_pullback",
     "subgraph_grad",
 ]
 
@@ -126,16 +129,17 @@ def pushforward(
     tangents: Any,
     disconnected_outputs: str = "raise",
     return_disconnected: str = "zero",
-    use_op_pushforward: bool = False,
+    use_op_pushforward: bool = True,
 ) -> Any:
-    """Return the product of the Jacobian of an expression with column vectors: directional derivatives.
+    """Return the product of the Jacobian of an expression with column vectors: forward mode, directional derivatives.
 
     Parameters
     ----------
     f
         An expression, or a list of them.
     wrt
-        A variable, or a list of them.
+        A variable, or a list of them. One that is computed from another one moves with it as well, as a gradient by
+        the one flows through the other.
     tangents
         For each variable a tensor of its shape, the direction in which it moves; None where it does not.
     disconnected_outputs
@@ -143,8 +147,9 @@ def pushforward(
     return_disconnected
         What to return there: ``zero``, ``none`` or ``disconnected``.
     use_op_pushforward
-        Without effect: it is derived from the gradients (see `treadle.tensor.jvp`), and ops are asked where they say
-        more.
+        Whether to visit each node once and ask its op for its own rule, `Op.pushforward` or `Op.R_op`; ops without one
+        are asked for two pullbacks, one by one. If False, that is done for the whole graph at once
+        (`pushforward_through_pullback`): results are the same, the graph is larger, and loops run backwards twice.
 
     Returns
     -------
@@ -156,30 +161,58 @@ def pushforward(
         If the tangents are not as many, or not of the ranks of the variables.
     DisconnectedInputError
         If an expression depends on no variable and `disconnected_outputs` is ``raise``.
+    NullTypeGradError
+        If a derivative is not defined.
     """
-    del use_op_pushforward
+    on_disconnected = choice("pushforward: disconnected_outputs", disconnected_outputs, ("raise", "warn", "ignore"))
+    returned = choice("pushforward: return_disconnected", return_disconnected, ("zero", "none", "disconnected"))
     outputs = [as_tensor_variable(out) for out in _listed("pushforward: f", f)]
     targets = _variables("pushforward", wrt)
     vectors = _matched("pushforward: the tangents", targets, tangents)
     found: list[Any] = []
-    for out, moved in zip(outputs, jvp(outputs, targets, vectors), strict=True):
-        if moved is not None and not isinstance(moved.type, DisconnectedType):
+    for out, moved in zip(outputs, jvp(outputs, targets, vectors, use_op_pushforward), strict=True):
+        if isinstance(moved.type, NullType):
+            msg = f"pushforward: the derivative of {out} is not defined: {moved.type.why}."
+            raise NullTypeGradError(msg)
+        if not isinstance(moved.type, DisconnectedType):
             found.append(moved)
             continue
-        if disconnected_outputs == "raise":
-            msg = (
-                f"pushforward: {out} does not depend on what moves in a differentiable way. Leave it out, or pass "
-                "disconnected_outputs='ignore' for zeros."
-            )
-            raise DisconnectedInputError(msg)
-        found.append(
-            zeros_like(out)
-            if return_disconnected == "zero"
-            else None
-            if return_disconnected == "none"
-            else DisconnectedType()()
+        text = (
+            f"pushforward: {out} does not depend on what moves in a differentiable way. Leave it out, or pass "
+            "disconnected_outputs='ignore' for zeros."
         )
+        if on_disconnected == "raise":
+            raise DisconnectedInputError(text)
+        if on_disconnected == "warn":
+            warnings.warn(text, UserWarning, stacklevel=3)
+        found.append(zeros_like(out) if returned == "zero" else None if returned == "none" else moved)
     return _like(f, found)
+
+
+def pushforward_through_pullback(
+    outputs: Any,
+    inputs: Any,
+    tangents: Any,
+    disconnected_outputs: str = "raise",
+    return_disconnected: str = "zero",
+) -> Any:
+    """Return what `pushforward` does, from the gradient of the outputs and the gradient of that; no op's rule is asked.
+
+    Parameters
+    ----------
+    outputs
+        An expression, or a list of them.
+    inputs
+        A variable, or a list of them.
+    tangents, disconnected_outputs, return_disconnected
+        As for `pushforward`.
+
+    Notes
+    -----
+    The gradient is linear in the cotangents, and its own gradient by these is the derivative in the given directions
+    (J. Townsend, "A new trick for calculating Jacobian vector products", 2017).
+    """
+    return pushforward(outputs, inputs, tangents, disconnected_outputs, return_disconnected, use_op_pushforward=False)
 
 
 def Lop(
@@ -200,7 +233,7 @@ def Rop(
     eval_points: Any,
     disconnected_outputs: str = "raise",
     return_disconnected: str = "zero",
-    use_op_rop_implementation: bool = False,
+    use_op_rop_implementation: bool = True,
 ) -> Any:
     """Return `pushforward`, by its documented older name."""
     return pushforward(f, wrt, eval_points, disconnected_outputs, return_disconnected, use_op_rop_implementation)

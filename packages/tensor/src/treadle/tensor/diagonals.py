@@ -65,6 +65,8 @@ class ExtractDiag(TensorOp):
         The dimensions of the rows and the columns.
     """
 
+    linear = "jointly"
+
     offset: int = 0
     axis1: int = 0
     axis2: int = 1
@@ -146,6 +148,8 @@ class AllocDiag(TensorOp):
     offset
         Which diagonal.
     """
+
+    linear = "jointly"
 
     offset: int = 0
 

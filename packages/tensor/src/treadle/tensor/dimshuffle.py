@@ -57,6 +57,8 @@ class DimShuffle(TensorOp):
         Rank of the input.
     """
 
+    linear = "jointly"
+
     order: tuple[int | str, ...]
     ndim: int
 

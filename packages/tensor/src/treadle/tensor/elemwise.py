@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast, overload
 import numpy as np
 
 from treadle.config import config, lazy_module, lazy_names
-from treadle.graph import Apply, Constant, Form, NullType, Op, Variable, graph_replace, static_op, toposort
+from treadle.graph import Apply, Constant, Form, NullType, Op, Variable, static_op, toposort
 from treadle.tensor.broadcasting import broadcast_static, sum_to, zeros_like
 from treadle.tensor.composite import Composite, Step
 from treadle.tensor.conversion import as_tensor_variable, constant, cotangent_of
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import Type
-    from treadle.tensor import numpy_functions
+    from treadle.tensor import jvp, numpy_functions
     from treadle.tensor.composite import Takes
     from treadle.tensor.dtype_rules import Dtype, Operand
     from treadle.tensor.known_values import Known
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from treadle.tensor.scalar_op import Body
     from treadle.tensor.variable import AxisLike, TensorLike, TensorNode, TensorVariable
 else:
+    jvp = lazy_module("treadle.tensor.jvp")
     numpy_functions = lazy_module("treadle.tensor.numpy_functions")
 
 
@@ -460,9 +461,59 @@ class Elemwise(TensorOp):
                     if term is not None:
                         found[x] = Elemwise(SCALAR_OPS["add"])(found[x], term) if x in found else term
         reached = [x for x in operands if x in found]
-        terms = graph_replace([found[x] for x in reached], dict(zip(operands, inputs, strict=True)), strict=False)
+        given = dict(zip(operands, inputs, strict=True))
+        terms = jvp.replaced([found[x] for x in reached], given, blockers=[cotangent, *operands])
         made: dict[Variable, Variable] = dict(zip(reached, terms, strict=True))
         return [made.get(x) for x in operands]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
+    ) -> Sequence[Variable | None]:
+        """Return the sum of the tangents, each times the derivative by its input.
+
+        An elementwise function's pullback multiplies by the same derivatives, so that its terms are those of tangents
+        too. That is not so of a function of complex numbers that is not differentiable as one.
+        """
+        scalar = self.scalar_op
+        xs, (out,) = (cast("Sequence[TensorVariable]", vs) for vs in (inputs, outputs))
+        moving = {
+            i: cast("TensorVariable", t)
+            for i, (x, t) in enumerate(zip(xs, tangents, strict=True))
+            if t is not None and isinstance(t.type, TensorType) and x.type.numpy_dtype.kind in "fc"
+        }
+        if not moving or out.type.numpy_dtype.kind not in "fc":
+            return [None]
+        if isinstance(scalar, Composite) or (scalar.pullback is None and scalar.body is not None):
+            operands = [x.type.make_variable() for x in xs]
+            moved = jvp.jvp(self.decompose(*operands) or (), [operands[i] for i in moving], list(moving.values()))
+            given: dict[Variable, Variable] = dict(zip(operands, xs, strict=True))
+            return jvp.replaced(moved, given, blockers=[*operands, *moving.values()])
+        if scalar.pullback is None:
+            return [zeros_like(out) if scalar.discrete else None]
+        if not scalar.holomorphic and any(v.type.numpy_dtype.kind == "c" for v in (*xs, out)):
+            return super().pushforward(inputs, outputs, tangents)
+        total: Variable | None = None
+        used = []
+        for i, tangent in moving.items():
+            term = scalar.pullback(tangent, out, xs)[i]
+            if term is None:
+                continue
+            if isinstance(term.type, NullType):
+                return [term]
+            used.append(i)
+            total = term if total is None else Elemwise(SCALAR_OPS["add"])(total, term)
+        if total is None:
+            return [None]
+        return [total if self._has_shape_of(out, total, xs, used) else Elemwise(SCALAR_OPS["second"])(out, total)]
+
+    @staticmethod
+    def _has_shape_of(out: TensorVariable, total: Variable, xs: Sequence[TensorVariable], used: Sequence[int]) -> bool:
+        """Whether a sum of tangents of some inputs is as large as the result: no other input broadcasts them."""
+        shape = cast("TensorVariable", total).type.shape
+        if None not in shape and shape == out.type.shape:
+            return True
+        beside = () if total.owner is None else total.owner.inputs
+        return all(i in used or x in beside or all(n == 1 for n in x.type.shape) for i, x in enumerate(xs))
 
     @staticmethod
     def _term(term: Variable, x: TensorVariable, inputs: Sequence[TensorVariable]) -> Variable | None:

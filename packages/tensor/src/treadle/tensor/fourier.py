@@ -52,6 +52,8 @@ class FourierTransform(TensorOp):
         The axis, counted from the end: -1 or less.
     """
 
+    linear = "jointly"
+
     kind: str
     axis: int
 

@@ -37,7 +37,10 @@ __all__ = [
 
 
 class GradientControl(TensorOp):
-    """An op whose result is its input; its class says what flows back. Rewriting leaves it out."""
+    """An op whose result is its input; its class says what flows back, and with `_moved` what flows forward.
+
+    Rewriting leaves it out.
+    """
 
     view_map: dict[int, list[int]] = {0: [0]}  # noqa: RUF012 - the documented contract of Op
 
@@ -70,6 +73,20 @@ class GradientControl(TensorOp):
     ) -> Sequence[Variable | None]:
         """Return what flows back."""
 
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
+    ) -> Sequence[Variable | None]:
+        """Return how the result moves: with the input, unless the class says otherwise."""
+        del outputs
+        (tangent,) = tangents
+        absent = tangent is None or isinstance(tangent.type, DisconnectedType)
+        return [None if absent else self._moved(*tensors(inputs), *tensors(tangents))]  # type: ignore[arg-type]  # see absent
+
+    def _moved(self, x: TensorVariable, tangent: TensorVariable) -> Variable | None:
+        """Return how the result moves with the input."""
+        del x
+        return tangent
+
 
 @static_op
 class DisconnectedGrad(GradientControl):
@@ -87,6 +104,10 @@ class DisconnectedGrad(GradientControl):
         del inputs, outputs, cotangents
         return [DisconnectedType()()]
 
+    def _moved(self, x: TensorVariable, tangent: TensorVariable) -> None:
+        """Return nothing."""
+        del x, tangent
+
 
 @static_op
 class ZeroGrad(GradientControl):
@@ -99,6 +120,11 @@ class ZeroGrad(GradientControl):
         del outputs, cotangents
         return [zeros_like(tensors(inputs)[0])]
 
+    def _moved(self, x: TensorVariable, tangent: TensorVariable) -> Variable:
+        """Return zeros."""
+        del tangent
+        return zeros_like(x)
+
 
 @static_op
 class UndefinedGrad(GradientControl):
@@ -110,6 +136,11 @@ class UndefinedGrad(GradientControl):
         """Return what is not defined."""
         del outputs, cotangents
         return [NullType(f"it flows through undefined_grad({inputs[0]})")()]
+
+    def _moved(self, x: TensorVariable, tangent: TensorVariable) -> Variable:
+        """Return what is not defined."""
+        del tangent
+        return NullType(f"it goes through undefined_grad({x})")()
 
 
 @static_op
@@ -124,6 +155,11 @@ class GradScale(GradientControl):
         """Multiply."""
         del inputs, outputs
         return [mul(tensors(cotangents)[0], self.multiplier)]
+
+    def _moved(self, x: TensorVariable, tangent: TensorVariable) -> Variable:
+        """Multiply."""
+        del x
+        return mul(tangent, self.multiplier)
 
 
 @static_op

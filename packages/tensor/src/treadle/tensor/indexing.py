@@ -115,6 +115,8 @@ class _Indexed(TensorOp):
 class _Take(_Indexed):
     """Base of the two ops that read a part. Inputs: the tensor, then the index inputs."""
 
+    linear = "jointly"
+
     def make_node(self, *inputs: object) -> Apply:
         """Return the node."""
         x, *parts = (self.as_input(v) for v in inputs)
@@ -245,6 +247,9 @@ class AdvancedSubtensor(_Take):
 
 class _Put(_Indexed, ChangesPart):
     """Base of the two ops that write a part. Inputs: the tensor, the values, then the index inputs."""
+
+    linear = "jointly"
+    linear_count = 2
 
     inplace_pass = "write_in_place"
 

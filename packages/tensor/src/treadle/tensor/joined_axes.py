@@ -58,6 +58,8 @@ class JoinDims(TensorOp):
         How many; of none, a dimension of length 1 is made.
     """
 
+    linear = "jointly"
+
     start_axis: int = 0
     n_axes: int = 2
 
@@ -128,6 +130,8 @@ class SplitDims(TensorOp):
     axis
         The dimension, 0 or more.
     """
+
+    linear = "jointly"
 
     axis: int = 0
 

@@ -55,6 +55,9 @@ class Join(TensorOp):
         The axis, 0 or more.
     """
 
+    linear = "jointly"
+    linear_count = None
+
     axis: int
 
     def __post_init__(self) -> None:

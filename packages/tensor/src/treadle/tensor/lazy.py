@@ -28,7 +28,7 @@ LAZY = {
     "convolved": "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d",
     "coordinates": "diag_indices diag_indices_from indices mask_indices ravel_multi_index unravel_index",
     "counting": "bincount digitize histogram histogram2d histogram_bin_edges histogramdd searchsorted",
-    "derivatives": "Lop Rop hessian hessian_vector_product jacobian pullback pushforward subgraph_grad",
+    "derivatives": "Lop Rop hessian hessian_vector_product jacobian pullback pushforward pushforward_through_pullback subgraph_grad",
     "determinants": "Det SLogDet",
     "diagonals": "AllocDiag ExtractDiag diag diagflat diagonal extract_diag fill_diagonal fill_diagonal_offset identity_like trace",
     "editing": "append delete insert trim_zeros",

@@ -42,6 +42,9 @@ __all__ = ["Gemm", "MatMul", "dot", "matmul", "outer", "tensordot"]
 class MatMul(TensorOp):
     """Product of stacks of matrices: inputs of one rank, 2 or more; all dimensions but the last two broadcast."""
 
+    linear = "each"
+    linear_count = 2
+
     def infer(self, *types: Type) -> Sequence[TensorType]:
         """Return the type of the product; bool times bool is bool, as in NumPy."""
         a, b = types

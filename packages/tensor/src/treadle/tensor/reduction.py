@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -155,6 +155,11 @@ class Reduction(OverAxes):
         """Bring the fields to one form."""
         fix_axes(self)
         fix_dtypes(self, "dtype", "acc_dtype")
+
+    @property
+    def linear(self) -> Literal["jointly"] | None:  # type: ignore[override]  # depends on the kind
+        """A sum is linear."""
+        return "jointly" if self._is_smooth and (self.kind == "sum" or not self.axes) else None
 
     def infer(self, *types: Type) -> Sequence[Type]:
         """Return the type without the reduced axes."""

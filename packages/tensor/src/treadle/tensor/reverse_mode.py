@@ -99,9 +99,9 @@ def grad(
     Reverse accumulation over the graph in reverse order of evaluation (Griewank and Walther, Evaluating Derivatives,
     2008, chapter 3); each node is visited once.
     """
-    on_disconnected = _choice("disconnected_inputs", disconnected_inputs, ("raise", "warn", "ignore"))
-    returned = _choice("return_disconnected", return_disconnected, ("zero", "none", "disconnected"))
-    on_null = _choice("null_gradients", null_gradients, ("raise", "return"))
+    on_disconnected = choice("grad: disconnected_inputs", disconnected_inputs, ("raise", "warn", "ignore"))
+    returned = choice("grad: return_disconnected", return_disconnected, ("zero", "none", "disconnected"))
+    on_null = choice("grad: null_gradients", null_gradients, ("raise", "return"))
     constants = _constants(consider_constant)
     single = isinstance(wrt, Variable)
     targets = [wrt] if single else as_items("grad: wrt", wrt)
@@ -113,7 +113,7 @@ def grad(
             raise GraphTypeError(msg)
     seeds = _seeds(cost, known_grads)
     with shared_lengths():
-        found = _accumulate(seeds, targets, constants)
+        found = accumulate(seeds, targets, constants)
     result = []
     for target in targets:
         gradient = found.get(target)
@@ -129,11 +129,11 @@ def grad(
     return result[0] if single else type(wrt)(result) if isinstance(wrt, tuple) else result
 
 
-def _choice(name: str, given: str, allowed: Sequence[str]) -> str:
+def choice(what: str, given: str, allowed: Sequence[str]) -> str:
     """Return one of the words of a choice, written in any case."""
     word = given.lower() if isinstance(given, str) else None
     if word not in allowed:
-        msg = f"grad: {name} must be one of {', '.join(allowed)}, got {text_of(given)}."
+        msg = f"{what} must be one of {', '.join(allowed)}, got {text_of(given)}."
         raise GraphValueError(msg)
     return word
 
@@ -230,9 +230,26 @@ def _connected(
     return patterns, reached
 
 
-def _accumulate(seeds: Cotangents, targets: Sequence[Variable], constants: Collection[Variable]) -> Cotangents:
-    """Carry the seeds back through the graph; return the gradient of every variable that leads to a target."""
-    order = toposort(seeds)
+def accumulate(
+    seeds: Cotangents,
+    targets: Sequence[Variable],
+    constants: Collection[Variable] = frozenset(),
+    blockers: Collection[Variable] | None = None,
+) -> Cotangents:
+    """Carry the seeds back through the graph; return the gradient of every variable that leads to a target.
+
+    Parameters
+    ----------
+    seeds
+        The gradients to begin with.
+    targets
+        The variables asked for.
+    constants
+        Variables that nothing flows back through.
+    blockers
+        Variables that no target stands behind: the graph is not looked at further than these.
+    """
+    order = toposort(seeds, blockers)
     patterns, reached = _connected(order, targets, constants)
     found: Cotangents = dict(seeds)
     demands = Demands(order, seeds) if any(isinstance(node.op, IfElse) for node in order) else None
@@ -250,7 +267,7 @@ def _accumulate(seeds: Cotangents, targets: Sequence[Variable], constants: Colle
             continue
         for x, term in zip(node.inputs, _terms(node, cotangents, flows, demands), strict=True):
             if term is not None:
-                found[x] = _sum(found.get(x), term)
+                found[x] = summed(found.get(x), term)
     return found if demands is None else _right_always(found, demands, targets)
 
 
@@ -275,7 +292,7 @@ def _terms(
     if all(null is not None or not given for null, given in zip(nulls, flows, strict=True)):
         return nulls
     defined = [None if c is None or isinstance(c.type, NullType) else c for c in cotangents]
-    terms = _asked(node, defined) if demands is None else _guarded_terms(node, defined, demands)
+    terms = pulled_back(node, defined) if demands is None else _guarded_terms(node, defined, demands)
     return [
         (_present(term) if null is None else null) if given else None
         for term, null, given in zip(terms, nulls, flows, strict=True)
@@ -301,7 +318,7 @@ def _guarded_terms(node: Apply, cotangents: Sequence[Variable | None], demands: 
         c if c is None else _guarded(c, demands, demands.of(out), out, own)
         for c, out in zip(cotangents, node.outputs, strict=True)
     ]
-    terms = _asked(node, given)
+    terms = pulled_back(node, given)
     return [_guarded(t, demands, own, x, demands.of(x)) for x, t in zip(node.inputs, terms, strict=True)]
 
 
@@ -325,7 +342,7 @@ def _guarded(term: Variable | None, demands: Demands, demand: Demand, like: Vari
     return demands.guarded(term, demand, like, wider)
 
 
-def _asked(node: Apply, cotangents: Sequence[Variable | None]) -> Sequence[Variable | None]:
+def pulled_back(node: Apply, cotangents: Sequence[Variable | None]) -> Sequence[Variable | None]:
     """Return what the op says flows back through a node, checked."""
     given = [
         (zeros_like(out) if isinstance(out.type, TensorType) else DisconnectedType()()) if c is None else c
@@ -373,7 +390,7 @@ def _checked(node: Apply, x: Variable, term: Variable | None) -> Variable | None
     return cotangent_of(x, var)  # type: ignore[arg-type]  # a tensor by its type, see above
 
 
-def _sum(old: Variable | None, new: Variable) -> Variable:
+def summed(old: Variable | None, new: Variable) -> Variable:
     if old is None:
         return new
     if isinstance(old.type, NullType):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treadle.config import text_of
-from treadle.graph import Apply, Constant, Form, Op, Type, Variable
+from treadle.graph import Apply, Constant, DisconnectedType, Form, Op, Type, Variable
 from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.errors import TensorTypeError
 from treadle.tensor.operators import Operators
@@ -143,6 +143,13 @@ class ScalarFromTensor(Op):
         del inputs, outputs
         return [as_tensor_variable(cotangents[0])]
 
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
+    ) -> Sequence[Variable | None]:
+        """Return the tangent as a scalar."""
+        del inputs, outputs
+        return [None if t is None or isinstance(t.type, DisconnectedType) else scalar_from_tensor(t) for t in tangents]
+
     def printed_form(self, node: Apply) -> Form:
         """Write ``scalar_from_tensor(x)``."""
         return Form.call("scalar_from_tensor", node.inputs)
@@ -178,6 +185,13 @@ class TensorFromScalar(Op):
         """Return the cotangent as a scalar."""
         del inputs, outputs
         return [scalar_from_tensor(cotangents[0])]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
+    ) -> Sequence[Variable | None]:
+        """Return the tangent as a tensor."""
+        del inputs, outputs
+        return [None if t is None or isinstance(t.type, DisconnectedType) else as_tensor_variable(t) for t in tangents]
 
     def printed_form(self, node: Apply) -> Form:
         """Write ``tensor_from_scalar(x)``."""

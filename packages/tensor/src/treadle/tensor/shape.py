@@ -247,6 +247,8 @@ class Reshape(TensorOp):
     Inputs: the tensor, then one int64 scalar for each dimension of the result; one of them may be -1.
     """
 
+    linear = "jointly"
+
     ndim: int
 
     view_map = {0: [0]}  # noqa: RUF012 - the contract of Op

@@ -43,6 +43,8 @@ class SpecifyShape(TensorOp):
         The dimensions whose lengths are given.
     """
 
+    linear = "jointly"
+
     axes: tuple[int, ...]
 
     view_map = {0: [0]}  # noqa: RUF012 - the contract of Op

@@ -49,6 +49,8 @@ class Split(TensorOp):
         The axis, 0 or more.
     """
 
+    linear = "jointly"
+
     len_splits: int
     axis: int = 0
 
