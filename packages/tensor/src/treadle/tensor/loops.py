@@ -310,7 +310,7 @@ class Scan(Op, HasInnerGraph):
             x.type.copy_value(value) if any(value is y for y in given.carries) else value
             for x, value in zip(self.inner.carries, carries, strict=True)
         ]
-        arrays = [np.stack(rows) for rows in stacked] if done else self._empty(given)
+        arrays = [np.stack(rows) for rows in stacked] if done else self.empty_results(given)
         results = [*last_values, *arrays, *([np.asarray(done, LENGTH)] if self.has_until else [])]
         for cell, value in zip(output_storage, results, strict=True):
             cell[0] = value
@@ -324,7 +324,7 @@ class Scan(Op, HasInnerGraph):
                 msg = f"sequence {i} has length {len(x)}, and the loop {count} steps"
                 raise ValueError(msg)
 
-    def _empty(self, given: LoopInputs) -> list[np.ndarray]:
+    def empty_results(self, given: LoopInputs) -> list[np.ndarray]:
         """Return the stacked results of a loop of no steps; lengths that depend on what steps compute are 0."""
         lengths = self.row_lengths
         known: Sequence[Any] = ()

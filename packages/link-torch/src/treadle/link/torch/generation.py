@@ -46,6 +46,14 @@ def _literal(constant: Constant) -> str:
     return repr(tuple(found)) if isinstance(found, list) else repr(found)
 
 
+def named(function: Callable[..., Sequence[Value]]) -> Callable[..., Sequence[Value]]:
+    """Return a function under a file name of its own."""
+    scope = {"function": function}
+    code = compile("def run(*args):\n    return function(*args)\n", f"<treadle pytorch {next(_NUMBER)}>", "exec")
+    exec(code, scope)
+    return scope["run"]
+
+
 def either(*flags: Flag) -> Flag:
     """Return whether one of the flags is set, None where none is a tensor."""
     result: Flag = None

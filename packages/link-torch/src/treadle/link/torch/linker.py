@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import torch
 
 from treadle.config import config, span
-from treadle.graph import IfElse
-from treadle.link.torch.choices import ChoosingProgram
 from treadle.link.torch.compilation import NOTICES, Compiled, compiler_on_path
+from treadle.link.torch.control_flow import ControlFlowProgram, is_control
 from treadle.link.torch.device import device
 from treadle.link.torch.generation import generate
+from treadle.link.torch.loops import Step
 from treadle.link.torch.planning import plan_of
 from treadle.link.torch.program import TorchProgram
 from treadle.link.torch.scalars import SCALARS
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import Apply, FunctionGraph, Type, Value
+    from treadle.link.torch.generation import GeneratedFunction
+    from treadle.link.torch.planning import ExecutionPlan
     from treadle.link.torch.table import Lowered
     from treadle.link.vm import Program, ProgramGraph
 
@@ -70,7 +72,7 @@ class TorchLinker(PortableLinker):
         return _lower(node)
 
     def link_whole(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> Program:
-        """Return a program for the graph; one with choices is a `ChoosingProgram`.
+        """Return a program for the graph; one with choices or loops is a `ControlFlowProgram`.
 
         Raises
         ------
@@ -80,29 +82,58 @@ class TorchLinker(PortableLinker):
         OptionValueError
             If the device of the option ``torch__device`` cannot be used.
         """
-        if any(isinstance(node.op, IfElse) for node in fgraph.apply_nodes):
+        if any(map(is_control, fgraph.apply_nodes)):
             self.refuse(fgraph.toposort())
-            return ChoosingProgram(fgraph, self._link_stretch, device(), native_outputs)
-        return self._link_stretch(fgraph, native_outputs)
+            return ControlFlowProgram(fgraph, self, device(), native_outputs)
+        return self._link_straight(fgraph, native_outputs)
 
     def dump_whole(self, program: Program) -> FunctionGraph:
         """Return the rewritten graph: its text is written anew, and compiled code is in Inductor's folder."""
-        assert isinstance(program, TorchProgram | ChoosingProgram)
+        assert isinstance(program, TorchProgram | ControlFlowProgram)
         return program.fgraph
 
     def load_whole(self, data: FunctionGraph, graph: ProgramGraph) -> Program:
         """Return the program of the rewritten graph."""
         return self.link_whole(data, graph.native_outputs)
 
-    def _link_stretch(
+    def link_stretch(self, fgraph: FunctionGraph, may_compile: bool) -> TorchProgram:
+        """Return the program of a graph without choices and loops, whose results stay tensors."""
+        return self._link_straight(fgraph, frozenset(range(len(fgraph.outputs))), may_compile)
+
+    def link_step(self, fgraph: FunctionGraph, varying: int) -> Step | None:
+        """Return the body of a loop as one function.
+
+        Parameters
+        ----------
+        fgraph
+            The body.
+        varying
+            How many of its inputs, the first ones, change from step to step.
+
+        Returns
+        -------
+        The function. None if the body has choices, loops or nodes that run in Python; or lengths that depend on what
+        changes.
+        """
+        fgraph = self.expanded(fgraph)
+        if any(is_control(node) or self.runs_in_python(node) for node in fgraph.apply_nodes):
+            return None
+        plan = plan_of(fgraph)
+        place = device()
+        if plan.prelude or plan.refused or not plan.hosts.keys().isdisjoint(fgraph.inputs[:varying]):
+            return None
+        return Step(fgraph.inputs, self._generated(fgraph, plan, place), len(plan.nodes), self._compiles(fgraph, place))
+
+    def _generated(self, fgraph: FunctionGraph, plan: ExecutionPlan, place: torch.device) -> GeneratedFunction:
+        with span("code generation"):
+            nodes = (node for node in plan.nodes if node.outputs[0] not in plan.hosts)
+            return generate(fgraph, plan, TORCH.lower(nodes, _lower, plan.refused), place)
+
+    def _link_straight(
         self, fgraph: FunctionGraph, native_outputs: frozenset[int], may_compile: bool = True
     ) -> TorchProgram:
         place = device()
-        plan = plan_of(fgraph)
-        with span("code generation"):
-            nodes = (node for node in plan.nodes if node.outputs[0] not in plan.hosts)
-            lowered = TORCH.lower(nodes, _lower, plan.refused)
-            generated = generate(fgraph, plan, lowered, place)
+        generated = self._generated(fgraph, plan_of(fgraph), place)
         run: Callable[..., Sequence[Value]] = generated.run
         if may_compile and self._compiles(fgraph, place):
             run = Compiled(run, len(generated.tensors))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from copy import copy
 from typing import TYPE_CHECKING
 
@@ -15,13 +16,13 @@ from treadle.link.vm import Program, ProgramGraph, VMLinker, replay
 from treadle.tensor import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from treadle.graph import Type, Value, Variable
     from treadle.link.torch.generation import GeneratedFunction
 
 
-def _loader(var: Variable, place: torch.device) -> Callable[[Value], Value]:
+def loader(var: Variable, place: torch.device) -> Callable[[Value], Value]:
     """Return the function that makes an input's value a stored tensor on the device."""
     kind = var.type
     if not isinstance(kind, TensorType):
@@ -40,12 +41,84 @@ def _loader(var: Variable, place: torch.device) -> Callable[[Value], Value]:
     return load
 
 
-def _number(value: Value) -> int | tuple[int, ...]:
+def number(value: Value) -> int | tuple[int, ...]:
     """Return an input that decides shapes as a Python integer, or a tuple of them."""
     if isinstance(value, torch.Tensor):
         value = value.detach().cpu()
     found = value.tolist()
     return tuple(found) if isinstance(found, list) else int(found)
+
+
+@contextmanager
+def no_grad() -> Iterator[None]:
+    """Record no gradients inside: the cheap form of torch.no_grad()."""
+    # The mode must not vary: torch.compile compiles for each.
+    recording = torch.is_grad_enabled()
+    if recording:
+        torch._C._set_grad_enabled(False)
+    try:
+        yield
+    finally:
+        if recording:
+            torch._C._set_grad_enabled(True)
+
+
+def invalid() -> NodeValueError:
+    """Return the error for values that a program has found invalid."""
+    msg = "values were found invalid by the compiled program"
+    return NodeValueError(msg)
+
+
+def owned(
+    kinds: Sequence[tuple[str, bool]], results: Sequence[Value], given: Sequence[Value], taken: Collection[int] = ()
+) -> list[Value]:
+    """Return results as outputs that share no memory; one that does, or is a part of a larger block, is copied.
+
+    Parameters
+    ----------
+    kinds
+        The dtype of each result, and whether it is to be a tensor.
+    results
+        Stored tensors, and other values.
+    given
+        What was computed from.
+    taken
+        Addresses of memory that is not to be shared either.
+    """
+    used = {t.untyped_storage().data_ptr() for t in given if isinstance(t, torch.Tensor)}
+    outputs = []
+    for (dtype, native), result in zip(kinds, results, strict=True):
+        if dtype not in STORAGE_DTYPES:
+            outputs.append(result)
+            continue
+        tensor = result if native or result.device.type == "cpu" else result.cpu()
+        storage = tensor.untyped_storage()
+        place = storage.data_ptr()
+        if place in used or place in taken or storage.nbytes() != tensor.nbytes:
+            tensor = tensor.clone(memory_format=torch.contiguous_format)
+            place = tensor.untyped_storage().data_ptr()
+        used.add(place)
+        outputs.append(to_native(tensor, dtype) if native else to_host(tensor, dtype))
+    return outputs
+
+
+def explained(fgraph: FunctionGraph, inputs: Sequence[Value], error: Exception) -> Exception:
+    """Return what the Python VM says about these inputs, or an error of PyTorch's own where it finds nothing wrong."""
+    found = replay(fgraph, inputs, error)
+    if found is not error:
+        return found
+    if isinstance(error, NodeError):
+        msg = (
+            "pytorch: values were found invalid, but the Python VM computes the graph without complaint. Run the "
+            "function with the option torch__compile=False, and report what differs."
+        )
+        return NodeValueError(msg)
+    first = (str(error).strip().splitlines() or [""])[0]
+    msg = (
+        f"pytorch: PyTorch failed on a graph that the Python VM computes, {type(error).__name__}: {first}. Run "
+        "the function with the option torch__compile=False, or pick another mode."
+    )
+    return NodeError(msg)
 
 
 class TorchProgram(Program):
@@ -72,9 +145,9 @@ class TorchProgram(Program):
         first = [v for v in (*generated.tensors, *generated.numbers) if v not in at]
         at |= {v: len(at) + i for i, v in enumerate(first)}
         self._prelude = VMLinker().link(FunctionGraph(fgraph.inputs, first)) if first else None
-        self._tensors = [(_loader(v, place), at[v]) for v in generated.tensors]
+        self._tensors = [(loader(v, place), at[v]) for v in generated.tensors]
         self._numbers = [at[v] for v in generated.numbers]
-        self._constants = [_loader(v, place)(v.data) for v in generated.constants]
+        self._constants = [loader(v, place)(v.data) for v in generated.constants]
         self._shared = frozenset(t.untyped_storage().data_ptr() for t in self._constants)
         self._outputs = [(str(getattr(v.type, "dtype", "")), i in native_outputs) for i, v in enumerate(fgraph.outputs)]
         self._on_cpu = place.type == "cpu"
@@ -112,21 +185,14 @@ class TorchProgram(Program):
             In a process forked from one where PyTorch had run.
         """
         PROCESS.check()
-        # The cheap form of torch.no_grad(). The mode must not vary: torch.compile compiles for each.
-        recording = torch.is_grad_enabled()
-        if recording:
-            torch._C._set_grad_enabled(False)
-        try:
-            outputs = self._computed(inputs)
-        except Exception as error:
-            raise self._explained(inputs, error) from error
-        finally:
-            if recording:
-                torch._C._set_grad_enabled(True)
+        with no_grad():
+            try:
+                outputs = self._computed(inputs)
+            except Exception as error:
+                raise explained(self.fgraph, inputs, error) from error
         if outputs is None:
-            msg = "values were found invalid by the compiled program"
-            original = NodeValueError(msg)
-            raise self._explained(inputs, original) from original
+            original = invalid()
+            raise explained(self.fgraph, inputs, original) from original
         return outputs
 
     def _computed(self, inputs: Sequence[Value]) -> list[Value] | None:
@@ -136,9 +202,9 @@ class TorchProgram(Program):
             host = [v.type.to_host(x) for v, x in zip(self.fgraph.inputs, inputs, strict=True)]
             values = (*inputs, *self._prelude(*host))
         tensors = [load(values[i]) for load, i in self._tensors]
-        numbers = [_number(values[i]) for i in self._numbers]
+        numbers = [number(values[i]) for i in self._numbers]
         bad, *results = self._run(*tensors, *numbers, *self._constants)
-        return None if bad is not None and bool(bad) else self._owned(tensors, results)
+        return None if bad is not None and bool(bad) else owned(self._outputs, results, tensors, self._shared)
 
     def native_guard(self, kind: Type, name: str) -> tuple[str, dict[str, object]] | None:
         """Return an expression that holds for PyTorch tensors of exactly the dtype and rank."""
@@ -157,39 +223,3 @@ class TorchProgram(Program):
         del values
         if not self._on_cpu:
             torch.accelerator.synchronize()
-
-    def _owned(self, tensors: Sequence[Value], results: Sequence[Value]) -> list[Value]:
-        """Return the outputs; one that shares memory, or is a part of a larger block, is copied."""
-        taken = {t.untyped_storage().data_ptr() for t in tensors if isinstance(t, torch.Tensor)}
-        outputs = []
-        for (dtype, native), result in zip(self._outputs, results, strict=True):
-            if dtype not in STORAGE_DTYPES:
-                outputs.append(result)
-                continue
-            tensor = result if native or self._on_cpu else result.cpu()
-            storage = tensor.untyped_storage()
-            place = storage.data_ptr()
-            if place in taken or place in self._shared or storage.nbytes() != tensor.nbytes:
-                tensor = tensor.clone(memory_format=torch.contiguous_format)
-                place = tensor.untyped_storage().data_ptr()
-            taken.add(place)
-            outputs.append(to_native(tensor, dtype) if native else to_host(tensor, dtype))
-        return outputs
-
-    def _explained(self, inputs: Sequence[Value], error: Exception) -> Exception:
-        """Return what the Python VM says about these inputs, or the error itself where it finds nothing wrong."""
-        found = replay(self.fgraph, inputs, error)
-        if found is not error:
-            return found
-        if isinstance(error, NodeError):
-            msg = (
-                "pytorch: values were found invalid, but the Python VM computes the graph without complaint. Run the "
-                "function with the option torch__compile=False, and report what differs."
-            )
-            return NodeValueError(msg)
-        first = (str(error).strip().splitlines() or [""])[0]
-        msg = (
-            f"pytorch: PyTorch failed on a graph that the Python VM computes, {type(error).__name__}: {first}. Run "
-            "the function with the option torch__compile=False, or pick another mode."
-        )
-        return NodeError(msg)

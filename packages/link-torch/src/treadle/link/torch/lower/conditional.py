@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @TORCH.register(IfElse)
 def ifelse(op: IfElse, node: TensorNode) -> Lowered:
-    """Lower to a choice made in Python, between the compiled stretches (see `treadle.link.torch.choices`)."""
+    """Lower to a choice made in Python, between the compiled stretches (see `treadle.link.torch.control_flow`)."""
     count = op.n_outs
 
     def run(condition: torch.Tensor, *values: torch.Tensor) -> Results:

@@ -1,66 +1,77 @@
-"""Graphs with choices: stretches between them are programs of their own, and Python takes one branch or the other.
+"""Graphs with choices and loops: Python leads from one stretch between them to the next.
 
-Each stretch is compiled as one whole. A branch in compiled code would be ``torch.cond``, which wants the same shapes,
-strides and dtypes from both branches and no memory shared with anything, and whose code for lengths that change from
-call to call did not compile (tried with PyTorch 2.13). Here only the branch taken runs, and branches may differ in
-shape.
+Each stretch is a program of its own, compiled as one whole. A branch in compiled code would be ``torch.cond``, which
+wants the same shapes, strides and dtypes from both branches and no memory shared with anything, and whose code for
+lengths that change from call to call did not compile (tried with PyTorch 2.13). Here only the branch taken runs, and
+branches may differ in shape. For loops see `treadle.link.torch.loops`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import torch
 
 from treadle.graph import FunctionGraph, IfElse
+from treadle.link.torch.loops import Loop
 from treadle.link.torch.storage import from_host, to_native
 from treadle.link.torch.table import TORCH
 from treadle.link.vm import Linker, Program, Segment, generate, in_segments
+from treadle.tensor import Scan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from treadle.graph import Apply, Compute, Type, Value
+    from treadle.link.torch.loops import StepLinker
     from treadle.link.torch.program import TorchProgram
 
-    # Takes a stretch, the positions of outputs to leave as tensors, and whether the stretch may be compiled.
-    LinkStretch = Callable[[FunctionGraph, frozenset[int], bool], TorchProgram]
+    class StretchLinker(StepLinker, Protocol):
+        """What links the stretches and the bodies of loops."""
+
+        def link_stretch(self, fgraph: FunctionGraph, may_compile: bool) -> TorchProgram:
+            """Return the program of a stretch, whose results stay tensors."""
+
 
 # A stretch of so few nodes that makes single numbers, a condition most often, is not worth a compilation.
 FEW = 3
 
 
+def is_control(node: Apply) -> bool:
+    """Whether Python runs a node between stretches."""
+    return isinstance(node.op, IfElse | Scan)
+
+
 class _Stretches(Linker):
     """Links stretches to programs whose results stay PyTorch tensors."""
 
-    def __init__(self, link: LinkStretch) -> None:
-        self._link = link
+    def __init__(self, linker: StretchLinker) -> None:
+        self._linker = linker
 
     def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> TorchProgram:
         del native_outputs
         numbers = all(getattr(v.type, "ndim", 1) == 0 for v in fgraph.outputs)
-        everything = frozenset(range(len(fgraph.outputs)))
-        return self._link(fgraph, everything, not (numbers and len(fgraph) <= FEW))
+        return self._linker.link_stretch(fgraph, not (numbers and len(fgraph) <= FEW))
 
 
-class ChoosingProgram(Program):
-    """A graph with choices, between stretches that `link` links."""
+class ControlFlowProgram(Program):
+    """A graph with choices or loops, between stretches that `linker` links."""
 
     host = False
 
     def __init__(
         self,
         fgraph: FunctionGraph,
-        link: LinkStretch,
+        linker: StretchLinker,
         place: torch.device,
         native_outputs: frozenset[int],
     ) -> None:
         self.fgraph = fgraph
         self._native = native_outputs
         self._place = place
-        outer = in_segments(fgraph, _Stretches(link), lambda node: not isinstance(node.op, IfElse))
+        outer = in_segments(fgraph, _Stretches(linker), lambda node: not is_control(node))
         _let_share(outer)
-        callables = {node: _callable(node) for node in outer.toposort()}
+        callables = {node: _callable(node, linker) for node in outer.toposort()}
         self.stretches = [node.op.program for node in outer.toposort() if isinstance(node.op, Segment)]
         generated = generate(
             outer, callables, free=True, copy=lambda x: x.clone() if isinstance(x, torch.Tensor) else x.copy()
@@ -105,7 +116,7 @@ def _let_share(outer: FunctionGraph) -> None:
             outer.replace_all(zip(node.outputs, made.outputs, strict=True))
 
 
-def _callable(node: Apply) -> Compute:
+def _callable(node: Apply, linker: StretchLinker) -> Compute:
     op = node.op
     if isinstance(op, Segment):
         program = op.program
@@ -113,4 +124,6 @@ def _callable(node: Apply) -> Compute:
             return lambda *values: program(*values)[0]
         return lambda *values: tuple(program(*values))
     found: Compute = TORCH.rule(node)(op, node)
+    if isinstance(found, Loop):
+        found.link(linker)
     return found

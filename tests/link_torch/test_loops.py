@@ -1,0 +1,131 @@
+"""Loops: carries, stacked results, conditions, what steps may hold, errors, and loops that are compiled."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+import torch
+
+import treadle.tensor as tt
+from tests.link_torch.programs import check, link, reference, sample, tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+DTYPES = ("bool", "int8", "uint16", "uint64", "int64", "float16", "float32", "float64", "complex64", "complex128")
+
+
+def running(x: Any, start: Any) -> list[Any]:
+    """Return the last value and the rows of a loop over a sequence."""
+
+    def step(carry: Any, row: Any) -> Any:
+        new = carry | row if x.dtype == "bool" else carry * row + row
+        return new, (new, row)
+
+    last, rows = tt.scan_with_carry(step, start, x)
+    return [last, *rows]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("steps", [0, 1, 70])
+def test_loops_agree_with_the_vm_in_every_dtype(dtype: str, steps: int) -> None:
+    x, start = tensor(dtype, 2), tensor(dtype, 1)
+    values = sample(dtype, (steps, 3)), sample(dtype, (3,))
+    if np.dtype(dtype).kind in "fc":
+        values = values[0] / np.array(8, dtype), values[1]
+    check([x, start], running(x, start), values)
+
+
+def test_a_while_loop_ends_at_the_first_step_later_or_never_begins() -> None:
+    x = tt.dscalar("x")
+    outputs = [tt.while_loop(lambda y: y < 100, lambda y: y * y + 1, x)]
+    for value in (200.0, 99.0, 1.0, 0.0):
+        check([x], outputs, [np.array(value)])
+
+
+def test_the_number_of_steps_may_be_computed_and_end_early() -> None:
+    x, n = tt.dvector("x"), tt.lscalar("n")
+    outputs = [*tt.scan_with_carry(lambda c, _: (c + x.sum(), c), tt.constant(0.0), None, length=n * 2)]
+    for steps in (0, 1, 40):
+        check([x, n], outputs, [np.ones(3), np.array(steps)])
+
+
+def test_a_carry_may_grow() -> None:
+    n = tt.lscalar("n")
+    grown = tt.fori_loop(0, n, lambda i, v: tt.concatenate([v, v[-1:] + i]), tt.dvector("x")[:])
+    (x,) = [v for v in grown.owner.inputs if v.type.ndim == 1]
+    check([n, x], [grown], [np.array(80), np.ones(2)])
+
+
+def test_loops_may_stand_in_loops_and_choices_in_steps() -> None:
+    x, w = tt.dmatrix("x"), tt.dscalar("w")
+
+    def inner(carry: Any, entry: Any) -> Any:
+        return tt.ifelse(entry > 0, carry + entry, carry * w), carry
+
+    last, rows = tt.scan_with_carry(lambda c, row: tt.scan_with_carry(inner, c, row), w, x)
+    check([x, w], [last, rows], [sample("float64", (4, 5)), np.array(0.5)])
+
+
+def test_a_loop_in_the_branch_not_taken_does_not_run() -> None:
+    x, c = tt.dvector("x"), tt.bscalar("c")
+    endless = tt.while_loop(lambda y: y > 0, lambda y: y + 1, x[0])
+    program = link([x, c], [tt.ifelse(c, x.sum(), endless)])
+    assert float(program(np.ones(2), np.array(1, "int8"))[0]) == 2.0
+
+
+@pytest.mark.parametrize(
+    ("build", "values", "message"),
+    [
+        (lambda x, n: tt.scan_with_carry(lambda c, r: (c, r), 0.0, x, length=n), (2, -1), "negative"),
+        (lambda x, n: tt.fori_loop(0, 9, lambda i, c: c + x[i + n], 0.0), (5, 0), r"In step 5 of the loop Scan\{"),
+        (
+            lambda x, n: tt.scan_with_carry(lambda c, _: (c + 1, x[:c]), tt.constant(0), None, length=n)[1],
+            (5, 3),
+            "shape",
+        ),
+    ],
+)
+def test_errors_name_the_step_and_the_line(
+    build: Callable[[Any, Any], Any], values: tuple[int, int], message: str
+) -> None:
+    x, n = tt.dvector("x"), tt.lscalar("n")
+    found = build(x, n)
+    outputs = [found] if not isinstance(found, tuple) else [*found]
+    with pytest.raises(ValueError if "step" not in message else IndexError, match=message) as caught:
+        link([x, n], outputs)(np.ones(values[0]), np.array(values[1]))
+    assert "test_loops.py" in str(caught.value)
+
+
+def test_results_share_memory_with_nothing() -> None:
+    x = tt.dvector("x")
+    last, (rows, same) = tt.scan_with_carry(lambda c, r: (r, (c, r)), x[0], x)
+    value = np.arange(3.0)
+    program = link([x], [last, rows, same, x], native=[0, 1])
+    found = [np.asarray(a) for a in program(value)]
+    assert isinstance(program(value)[0], torch.Tensor)
+    for array in found:
+        assert not np.shares_memory(array, value)
+        array[...] = -1
+    assert value.tolist() == [0.0, 1.0, 2.0]
+
+
+def test_a_compiled_loop_agrees_with_the_vm_for_any_number_of_steps() -> None:
+    x, w = tt.dvector("x"), tt.dscalar("w")
+    last, rows = tt.scan_with_carry(lambda c, r: (tt.tanh(c * w + r), c * r), 0.0, x)
+    outputs = [last, rows, *tt.grad(last + (rows**2).sum(), [x, w])]
+    program = link([x, w], outputs, compiled=True)
+    for steps in (0, 1, 64, 75, 200):
+        values = sample("float64", (steps,)), np.array(0.7)
+        for got, want in zip(program(*values), reference([x, w], outputs, values), strict=True):
+            np.testing.assert_allclose(got, want, 1e-12, 1e-12)
+
+
+def test_a_compiled_while_loop_ends_at_its_step_and_not_later() -> None:
+    x = tt.dscalar("x")
+    found = tt.while_loop(lambda c: c[0] < x, lambda c: (c[0] + 1, c[1] * 0.5 + c[0]), (0.0, 1.0))
+    program = link([x], found, compiled=True)
+    for steps in (3.0, 64.0, 81.0, 200.0):
+        np.testing.assert_allclose(program(np.array(steps)), reference([x], found, [np.array(steps)]), 1e-14)
