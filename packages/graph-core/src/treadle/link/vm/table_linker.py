@@ -112,11 +112,27 @@ class TableLinker(RuleLinker):
         """Whether nothing was registered for a node: a linker whose rules look further up asks there too."""
         return self.table.find(node.op) is None
 
+    def inside(self, node: Apply) -> Iterable[Apply]:
+        """Return the nodes that are compiled as part of a node, those of a loop's body; by default none."""
+        del node
+        return ()
+
     def runs_in_python(self, node: Apply) -> bool:
-        """Whether a node is left to Python."""
+        """Whether a node is left to Python; with a node that is part of it, it is as a whole."""
         if self.lacks_rule(node) or passes_by(node, self.holds):
             return True
-        return not all(self.is_array(v.type) for v in (*node.inputs, *node.outputs))
+        if not all(self.is_array(v.type) for v in (*node.inputs, *node.outputs)):
+            return True
+        return any(map(self.runs_in_python, self.inside(node)))
+
+    def without_rule(self, nodes: Iterable[Apply]) -> list[Apply]:
+        """Return the nodes that nothing was registered for, parts of nodes among them."""
+        found = []
+        for node in nodes:
+            if self.lacks_rule(node) and not node.op.on_host:
+                found.append(node)
+            found += self.without_rule(self.inside(node))
+        return found
 
     def to_native(self, value: Any, kind: Type) -> Any:
         """Return a host value in the backend's own form."""
@@ -136,7 +152,7 @@ class TableLinker(RuleLinker):
         steps = {node for node in order if self.runs_in_python(node)}
         if not steps and all(self.holds(v.type) for v in (*fgraph.inputs, *fgraph.outputs)):
             return self.link_whole(fgraph, native_outputs)
-        ruleless = [(node, self._missing(node)) for node in order if self.lacks_rule(node) and not node.op.on_host]
+        ruleless = [(node, self._missing(node)) for node in self.without_rule(order)]
         may_run = config.on_python_step != "raise"
         self.table.lower((node for node in order if node not in steps), self.check, () if may_run else ruleless)
         self.tell(node for node in order if node in steps)
@@ -177,15 +193,14 @@ class TableLinker(RuleLinker):
         """Warn of those of the nodes that run in Python for want of a rule."""
         if config.on_python_step != "warn":
             return
-        lines = dict.fromkeys(
-            f"{node.op}{node.where()}" for node in nodes if self.lacks_rule(node) and not node.op.on_host
-        )
+        lines = dict.fromkeys(f"{node.op}{node.where()}" for node in self.without_rule(nodes))
         if lines:
             name = self.table.backend
             msg = (
-                f"{name}: no lowering for {'; '.join(lines)}. Each runs in Python between compiled parts, and arrays "
-                f"pass through NumPy. Register a rule for it with {name}'s table of lowerings (an elementwise function "
-                f"in {self.scalars}), or set the option on_python_step to ignore or raise."
+                f"{name}: no lowering for {'; '.join(lines)}. Each runs in Python between compiled parts, with the "
+                f"loop that it is in, and arrays pass through NumPy. Register a rule for it with {name}'s table of "
+                f"lowerings (an elementwise function in {self.scalars}), or set the option on_python_step to ignore or "
+                "raise."
             )
             warnings.warn(msg, PythonStepWarning, stacklevel=user_depth())
 
