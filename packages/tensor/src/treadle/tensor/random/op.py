@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -18,7 +18,7 @@ from treadle.tensor.errors import ArgumentError, ShapeError
 from treadle.tensor.gufunc import parse_gufunc_signature
 from treadle.tensor.random.consumer import RNGConsumerOp
 from treadle.tensor.random.portable import PortableGenerator
-from treadle.tensor.random.portable_keys import PortableKey, are_portable
+from treadle.tensor.random.portable_keys import PortableSource, are_portable
 from treadle.tensor.random.size import batch_lengths, joined_lengths, normalize_size_param, static_batch
 from treadle.tensor.random.states import GeneratorInState, generator_type, origin_of, state_of
 from treadle.tensor.random.stream import as_generator
@@ -356,14 +356,12 @@ class RandomVariable(RNGConsumerOp):
         kind = TensorType(self.dtype)
         floats = "float32" if kind.dtype == "float32" else "float64"
         source: SymbolicPortableGenerator | SymbolicNumpyGenerator
-        after = None
-        if isinstance(rng.type, PortableGeneratorType):
-            source = SymbolicPortableGenerator(state_of(rng), floats)
-        elif are_portable():
-            after, key = PortableKey()(rng, return_list=True)
-            source = SymbolicPortableGenerator(key, floats)  # type: ignore[arg-type]  # a tensor
+        if isinstance(rng.type, PortableGeneratorType) or are_portable():
+            state, after = PortableSource.of(rng)
+            source = SymbolicPortableGenerator(state, floats)  # type: ignore[arg-type]  # a tensor
         else:
             source = SymbolicNumpyGenerator(state_of(rng), floats)
+            after = partial(GeneratorInState(), origin_of(rng))
         if type(self).definition is RandomVariable.definition and not hasattr(source, self._text()):
             return None
         drawn = as_tensor_variable(self.definition(source, *parameters, size=tuple(batch)))
@@ -374,7 +372,7 @@ class RandomVariable(RNGConsumerOp):
         promised = TensorType(kind.dtype, (*self._static_batch(size, parameters), *self._static_core(parameters)))
         if not promised.is_super(drawn.type):
             drawn = specify_shape(drawn, promised.shape)
-        return [GeneratorInState()(origin_of(rng), source.state) if after is None else after, drawn]
+        return [after(source.state), drawn]
 
     def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
         """Return the batch's lengths, then those of a single draw."""

@@ -5,21 +5,29 @@ from __future__ import annotations
 import warnings
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from treadle.config import TreadleWarning, new_lock, user_depth
 from treadle.graph import Apply, Op, static_op
-from treadle.tensor.random.states import generator_type
+from treadle.tensor.conversion import constant
+from treadle.tensor.joining import concatenate
+from treadle.tensor.random.states import GeneratorInState, generator_type, origin_of, state_of
+from treadle.tensor.random.symbolic import SymbolicPortableGenerator
+from treadle.tensor.random.types import PortableGeneratorType, random_generator_type
+from treadle.tensor.scalar.cast import cast
+from treadle.tensor.scalar.logic import bitwise_and
 from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from treadle.graph import Cell, Value
+    from treadle.graph import Cell, Value, Variable
 
 __all__ = ["PortableKey", "RandomStreamWarning"]
+
+_STATE = TensorType("int64", (3,))
 
 
 class RandomStreamWarning(TreadleWarning):
@@ -40,7 +48,7 @@ class PortableKey(Op):
         """Return the node."""
         (rng,) = inputs
         kind = generator_type(self, rng)
-        return Apply(self, [rng], [kind.make_variable(), TensorType("int64", (3,)).make_variable()])
+        return Apply(self, [rng], [kind.make_variable(), _STATE.make_variable()])
 
     def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
         """Take the key."""
@@ -49,10 +57,73 @@ class PortableKey(Op):
         output_storage[0][0] = after
         output_storage[1][0] = np.array([key, stream & np.uint64(2**32 - 1), 0], "uint64").view("int64")
 
+    def decompose(self, *inputs: Variable) -> Sequence[Variable] | None:
+        """Return the key of a generator inside of a loop: two draws as well, from its portable state."""
+        node = inputs[0].owner
+        if node is None or not isinstance(node.op, KeyedGenerator):
+            return None
+        source = SymbolicPortableGenerator(node.inputs[0])  # type: ignore[arg-type]  # a tensor
+        words = bitwise_and(source.draw("bits", (2,), "uint64"), np.array([2**64 - 1, 2**32 - 1], "uint64"))
+        return [KeyedGenerator()(source.state), concatenate([cast(words, "int64"), constant(np.zeros(1, "int64"))])]
+
     def do_constant_folding(self, fgraph: object, node: Apply) -> bool:
         """Refuse: generators are no numbers."""
         del fgraph, node
         return False
+
+
+@static_op
+class KeyedGenerator(Op):
+    """A generator of NumPy's type that draws from a portable state.
+
+    It stands in the bodies of loops while they are made, where that of the loop's generator is known already, and is
+    never computed.
+    """
+
+    on_host: ClassVar[bool] = True
+
+    def make_node(self, *inputs: Any) -> Apply:
+        """Return the node."""
+        (state,) = inputs
+        return Apply(self, [_STATE.filter_variable(state)], [random_generator_type.make_variable()])
+
+    def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
+        """Refuse: no NumPy generator has such a state.
+
+        Raises
+        ------
+        NotImplementedError
+            Always.
+        """
+        del inputs, output_storage
+        msg = f"{self}: a portable state makes no generator of NumPy's{node.where()}."
+        raise NotImplementedError(msg)
+
+
+class PortableSource(NamedTuple):
+    """A generator of a graph to draw portable numbers from.
+
+    Attributes
+    ----------
+    state
+        Its portable state.
+    after
+        Returns the generator in a later state.
+    """
+
+    state: Variable
+    after: Callable[[Variable], Any]
+
+    @classmethod
+    def of(cls, rng: Variable) -> PortableSource:
+        """Return that of any generator; one of NumPy's gives a key, and moves on by that alone."""
+        node = rng.owner
+        if isinstance(rng.type, PortableGeneratorType):
+            return cls(state_of(rng), lambda state: GeneratorInState()(origin_of(rng), state))
+        if node is not None and isinstance(node.op, KeyedGenerator):
+            return cls(node.inputs[0], KeyedGenerator())
+        after, key = PortableKey()(rng, return_list=True)
+        return cls(key, lambda _: after)
 
 
 _PORTABLE = ContextVar("_PORTABLE", default=False)

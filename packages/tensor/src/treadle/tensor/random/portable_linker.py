@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.link.vm import TableLinker
+from treadle.tensor.random.loop_states import expand_loops
 from treadle.tensor.random.portable_keys import NOTICE, portable_draws
 from treadle.tensor.types import TensorType
 
@@ -24,9 +25,12 @@ class PortableLinker(TableLinker):
         return isinstance(kind, TensorType)
 
     def expanded(self, fgraph: FunctionGraph, *, whole: bool = False) -> FunctionGraph:
-        """Return the graph with simpler ops in place of what the rules do not lower."""
+        """Return the graph with simpler ops in place of what the rules do not lower, in bodies of loops too."""
         with portable_draws():
-            return super().expanded(fgraph, whole=whole)
+            made = super().expanded(fgraph, whole=whole)
+            with_loops = expand_loops(made, lambda body: self.expanded(body, whole=whole))
+            # A draw from what a loop made of a generator finds its state only now.
+            return made if with_loops is made else super().expanded(with_loops, whole=whole)
 
     def tell(self, nodes: Iterable[Apply]) -> None:
         """Warn of Python steps, and once of keys that are taken from NumPy's generators."""

@@ -42,6 +42,11 @@ class GeneratorState(Op):
         """Read the state."""
         output_storage[0][0] = generator_type(self, node.inputs[0]).state_of(inputs[0])
 
+    def decompose(self, *inputs: Variable) -> Sequence[Variable] | None:
+        """Return the state that the generator was made of, if it was."""
+        node = inputs[0].owner
+        return [node.inputs[1]] if node is not None and isinstance(node.op, GeneratorInState) else None
+
     def do_constant_folding(self, fgraph: object, node: Apply) -> bool:
         """Refuse: generators are no numbers."""
         del fgraph, node
