@@ -9,9 +9,14 @@ import pytest
 
 import treadle.tensor as tt
 from tests.link_jax.programs import assert_like_vm, link
-from treadle.graph import LoweringError, NodeError
+from treadle.compile import function
+from treadle.config import config
+from treadle.graph import Apply, LoweringError, NodeError, Op
 from treadle.link.jax import RecompilationWarning
+from treadle.link.vm import PythonStepWarning
 from treadle.tensor import LoopParts
+from treadle.tensor.random import PortableGenerator, RandomStreamWarning, shared_rng
+from treadle.tensor.random.portable_keys import NOTICE
 
 X = np.linspace(0.5, 1.5, 5)
 
@@ -123,3 +128,68 @@ def test_a_condition_that_decides_a_length_is_refused_by_name_and_line() -> None
     parts.rows_out, parts.until = [carry], carry > 3
     with pytest.raises(LoweringError, match=r"While\{search\}.*condition decides how long"):
         link([x], parts.apply().stacked)
+
+
+def _drawn(rng: Any, x: Any) -> tuple[Any, list[Any]]:
+    """Draw in a loop, in a loop inside of it, and after that."""
+
+    def inner(carry: Any, row: Any) -> tuple[Any, Any]:
+        rng, total = carry
+        rng, drawn = rng.normal(row, 1.0)
+        return (rng, total + drawn), drawn
+
+    def outer(carry: Any, row: Any) -> tuple[Any, Any]:
+        (rng, total), drawn = tt.scan_with_carry(inner, carry, tt.stack([row, -row]))
+        rng, uniform = rng.uniform(0, 1, size=(3,))
+        return (rng, total), (drawn, uniform)
+
+    (after, total), (drawn, uniform) = tt.scan_with_carry(outer, (rng, 0.0), x)
+    return after, [total, drawn, uniform]
+
+
+def test_portable_draws_in_a_loop_are_those_of_the_vm() -> None:
+    x = tt.dvector("x")
+    found = []
+    for mode in ("FAST_COMPILE", "JAX"):
+        rng = shared_rng(PortableGenerator(1))
+        after, results = _drawn(rng, x)
+        draw = function([x], results, updates={rng: after}, mode=mode)
+        found.append([np.concatenate([y.ravel() for y in draw(X)]) for _ in range(2)])
+    assert np.allclose(found[0], found[1])
+
+
+def test_draws_from_a_generator_of_numpys_take_one_key_before_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(NOTICE, "given", False)
+    x, rng = tt.dvector("x"), shared_rng(np.random.default_rng(1))
+    after, results = _drawn(rng, x)
+    with pytest.warns(RandomStreamWarning, match="draws from NumPy's generators"):
+        draw = function([x], results, updates={rng: after}, mode="JAX")
+    total, drawn, uniform = draw(np.zeros(500))
+    assert np.isclose(total, drawn.sum())
+    assert len({*drawn.ravel(), *uniform.ravel()}) == 2500
+    moments = drawn.mean(), drawn.std(), uniform.mean()
+    assert np.allclose(moments, (0, 1, 0.5), atol=0.1)
+    wanted = np.random.default_rng(1)
+    wanted.integers(0, 2**64, 2, "uint64")
+    assert rng.get_value().bit_generator.state == wanted.bit_generator.state
+    assert not np.isin(draw(np.zeros(500))[1], drawn).any()
+
+
+class _Double(Op):
+    __props__ = ()
+
+    def make_node(self, *inputs: Any) -> Apply:
+        return Apply(self, [tt.as_tensor(inputs[0])], [tt.dscalar()])
+
+    def perform(self, node: Apply, inputs: Any, output_storage: Any) -> None:
+        output_storage[0][0] = np.asarray(2 * inputs[0])
+
+
+def test_a_loop_with_an_op_without_rule_runs_in_python_and_says_so() -> None:
+    x = tt.dvector("x")
+    total, _ = tt.scan_with_carry(lambda c, row: (_Double()(c) + row, None), 0.0, x)
+    with pytest.warns(PythonStepWarning, match=r"no lowering for _Double, built at test_loops\.py:\d+.*the loop"):
+        doubled = function([x], total * 2, mode="JAX")
+    assert doubled(np.ones(3)) == 14
+    with config.change_flags(on_python_step="raise"), pytest.raises(LoweringError, match=r"_Double.*test_loops"):
+        function([x], total, mode="JAX")

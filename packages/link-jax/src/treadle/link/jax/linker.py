@@ -14,9 +14,11 @@ from treadle.link.jax.scalars import SCALARS
 from treadle.link.jax.staging import lower, stage_graph
 from treadle.link.jax.table import JAX
 from treadle.link.vm import ProgramGraph
-from treadle.tensor import PortableLinker
+from treadle.tensor import PortableLinker, Scan
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from treadle.graph import Apply, FunctionGraph, Type
     from treadle.link.jax.table import Lowered
     from treadle.link.vm import Program
@@ -31,6 +33,10 @@ class JAXLinker(PortableLinker):
     def lacks_rule(self, node: Apply) -> bool:
         """Whether there is no rule for a node's op, or no function for an elementwise function of it."""
         return super().lacks_rule(node) or not SCALARS.covers(node.op)
+
+    def inside(self, node: Apply) -> Iterable[Apply]:
+        """Return the nodes of a loop's body."""
+        return node.op.fgraph.toposort() if isinstance(node.op, Scan) else ()
 
     def to_native(self, value: Any, kind: Type) -> Any:
         """Return a NumPy array as a ``jax.Array``."""
