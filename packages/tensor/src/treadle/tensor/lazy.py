@@ -88,6 +88,8 @@ LAZY = {
     "scalar.stable_quotients": "exprel log_expit logit sinc",
     "scalar.tail_moments": "NEWTON_STEPS QUADRATURE beta_tail_integral gamma_tail_integral",
     "scalar_values": "ScalarConstant ScalarFromTensor ScalarType ScalarVariable TensorFromScalar as_scalar get_scalar_type scalar_from_tensor tensor_from_scalar",
+    "scan_results": "until",
+    "scanning": "scan",
     "schur": "QZ RealToComplexSchur Schur",
     "searching": "BinCount CheckMask Nonzero RowOrder SearchSorted",
     "sets": "UniqueAll UniqueCounts UniqueInverse intersect1d isin setdiff1d setxor1d union1d unique unique_all unique_counts unique_inverse unique_values",
