@@ -20,7 +20,7 @@ from treadle.tensor.reverse_mode import grad
 from treadle.tensor.scalar.arithmetic import add, minimum
 from treadle.tensor.scalar.cast import switch
 from treadle.tensor.scalar.comparison import le
-from treadle.tensor.shape import ShapeI
+from treadle.tensor.shape import Shape, ShapeI
 from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
@@ -259,8 +259,8 @@ def _kept(
 
 
 def _is_costly(node: Apply) -> bool:
-    """Whether to keep a result rather than to compute it again."""
-    if node.op.view_map:
+    """Whether to keep a result rather than to compute it again; shapes follow from those of rows and carries."""
+    if node.op.view_map or isinstance(node.op, Shape | ShapeI):
         return False
     return not isinstance(node.op, Elemwise) or not all(s.cheap for s in node.op.scalar_ops)
 
