@@ -7,6 +7,7 @@ derivatives of loops (see `treadle.tensor.loop_derivatives`).
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
@@ -339,9 +340,10 @@ class Scan(Op, HasInnerGraph):
 
     def in_step(self, error: NodeError, node: Apply, step: int) -> NodeError:
         """Return the error of a node of the body with the step and the loop that it happened in."""
-        text = f"{error} In step {step} of the loop {self}{node.where()}."
-        made = type(error)(text)
-        made.report = error.report
+        where = f" In step {step} of the loop {self}{node.where()}."
+        made = copy(error)
+        made.args = (f"{error}{where}",)
+        made.report = error.report._replace(text=f"{error.report.text}{where}") if error.report else None
         return made
 
     # Shapes

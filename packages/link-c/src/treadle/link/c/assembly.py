@@ -6,7 +6,7 @@ from string import Template
 from typing import TYPE_CHECKING
 
 from treadle.link.c.abi import object_layout
-from treadle.link.c.convention import CHUNK, FIXED, MOST_ARGUMENTS
+from treadle.link.c.convention import FIXED, MANY, MANY_STEPS, MOST_ARGUMENTS
 from treadle.link.c.division import MACRO, divided
 from treadle.link.c.dtypes import ctype
 from treadle.link.c.runtime.core import HEADERS, TYPES
@@ -14,8 +14,6 @@ from treadle.link.c.unit import mark
 from treadle.tensor import tensors
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from treadle.link.c.runtime import Library
     from treadle.link.c.unit import Unit
 
@@ -33,7 +31,7 @@ class Assembly:
         """Return the whole translation unit; if `divide`, for two runs of the compiler at once where that pays."""
         unit = self.unit
         needs, init = unit.requirements, unit.requirements.initialisation()
-        functions = [*self._kernels(), *self._chunks(), self._entry()]
+        functions = [*self._kernels(), *unit.functions, *unit.run_functions(len(unit.lines)), self._entry()]
         # What is kept between calls must be there once: blocks, and what a user's C keeps.
         written = None
         if divide and not needs.has_texts and not unit.keeps_blocks:
@@ -47,6 +45,8 @@ class Assembly:
             f"#define TR_ND {unit.rank}\n#define TR_OPS {unit.operand_count}\n"
             f"#define TR_HEAD {head}\n#define TR_TYPE_AT {type_at}\n"
         )
+        if unit.loops:
+            definitions += f"#define TR_SPARES {unit.spares}\n"
         linked = [name for name in FIXED if name in unit.routines and unit.own_blas]
         blas = "".join(f"extern void {name}_();\n" for name in linked)
         own = needs.preamble(written is not None)
@@ -60,29 +60,9 @@ class Assembly:
             made.append(f"{mark(node)}\n{text.replace('@', name)}")
         return made
 
-    def _chunks(self) -> list[str]:
-        """Return the functions that run the nodes: ``runK`` those that always run, ``bN_K`` those of branches."""
-        layout = self.unit.layout
-        ending = self.unit.frees()
-        made = []
-        for number, positions in enumerate(layout.blocks[:-1]):
-            made += self._block(f"b{number}_", positions, ending)
-        return made + self._block("run", [*layout.blocks[-1], len(layout.order)], ending)
-
-    def _block(self, name: str, positions: Sequence[int], ending: Mapping[int, Sequence[int]]) -> list[str]:
-        made = []
-        for k, start in enumerate(range(0, len(positions), CHUNK)):
-            lines = [f"static int64_t {name}{k}(tr_var *v, const uintptr_t *F) {{", "  int64_t r;"]
-            for index in positions[start : start + CHUNK]:
-                lines += [f"  {mark(index)}", *self.unit.lines[index]]
-                lines += [f"  tr_free(v + {at});" for at in sorted(ending.get(index, ()))]
-            made.append("\n".join([*lines, "  (void)r; (void)F;", "  return 0;", "}"]))
-        return made
-
     def _runs(self) -> list[str]:
         """Return the calls of the functions that always run."""
-        count = -(-(len(self.unit.layout.blocks[-1]) + 1) // CHUNK)
-        return [f"  if ((r = run{k}(v, F))) goto done;" for k in range(count)]
+        return [f"  if ((r = {name}(v, F))) goto done;" for name in self.unit.runs(len(self.unit.lines))]
 
     def _arrays(self, no_memory: str) -> list[str]:
         """Return what makes the arrays' descriptions, and what is done where there is no memory for them."""
@@ -123,6 +103,7 @@ class Assembly:
             *self._runs(),
             *leave,
             "done:",
+            *self._long_loops(),
             *self._releases(f"  if (info) {{ {counts} }}\n  {'tr_return' if unit.keeps_blocks else 'tr_drop'}(arena);"),
             "  return r;",
             "}",
@@ -135,12 +116,20 @@ class Assembly:
             )
         return "\n".join(lines)
 
+    def _long_loops(self) -> list[str]:
+        """Return what marks failures after many steps."""
+        return (
+            [f"  if (r > TR_CHECK && arena->steps > {MANY_STEPS}) r |= INT64_C(1) << {MANY};"]
+            if self.unit.loops
+            else []
+        )
+
     def _arena(self) -> list[str]:
         if self.unit.keeps_blocks:
             return [
                 "  tr_arena *arena = tr_lend();",
                 "  if (!arena) return TR_MEMORY;",
-                "  arena->most = 1; arena->made = arena->reused = arena->overwritten = arena->peak = 0;",
+                "  arena->most = 1; arena->made = arena->reused = arena->overwritten = arena->peak = arena->steps = 0;",
             ]
         return [
             f"  const uintptr_t *pool = (const uintptr_t *)F[{FIXED.index('pool')}];",

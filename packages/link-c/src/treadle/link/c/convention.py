@@ -6,7 +6,10 @@ from enum import IntEnum
 
 
 class Status(IntEnum):
-    """What a program returns, in its lowest eight bits; the index of the node stands in those above.
+    """What a program returns, in its lowest eight bits; the number of the node stands in the 24 above.
+
+    Of a node in a loop's body, the number of the innermost loop's step, counted from 1, follows in 30 more, and in bit
+    `MANY` whether so many steps were made that making them again in Python takes long.
 
     C names them by macros: ``TR_SHAPE`` is `SHAPE`.
     """
@@ -24,11 +27,19 @@ class Status(IntEnum):
     ASSERTION = 10
     MATRIX = 11
     PARAMETER = 12
+    STEPS = 13
+    SEQUENCE = 14
+    ROWS = 15
 
 
 # Codes from this one on are what a user's function returned, 1 to MOST_ERRORS, added to it.
 USER = 100
 MOST_ERRORS = 155
+# Masks of the numbers of nodes and steps, the bit that stands for many steps, and how many these are.
+NODES = (1 << 24) - 1
+STEPS = (1 << 30) - 1
+MANY = 62
+MANY_STEPS = 20_000
 # Above this many arguments, they are passed as one array.
 MOST_ARGUMENTS = 48
 # The table of fixed values starts with these: NumPy's array type, where the pool's functions stand, then BLAS; the

@@ -23,7 +23,7 @@ _HEAD = f"""\
 #define TR_LOCAL static
 #endif
 """
-_STATIC = re.compile(r"^static ((?:int k|int64_t (?:run|b\d+_))\d+\([^)]*\)) \{", re.MULTILINE)
+_STATIC = re.compile(r"^static ((?:int k|int64_t (?:l\d+_)?(?:run|b\d+_|loop))\d+\([^)]*\)) \{", re.MULTILINE)
 
 
 def divided(functions: Sequence[str], library: Library) -> str | None:

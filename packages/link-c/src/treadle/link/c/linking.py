@@ -90,25 +90,27 @@ def _recipe(unit: Unit, key: str, source: str) -> Recipe:
         info_length=unit.info_length,
         keeps_blocks=unit.keeps_blocks,
         errors=dict(needs.errors),
-        has_arrays=any(v.type.ndim for v in tensors([*unit.fgraph.variables])),
+        has_arrays=bool(unit.loops) or any(v.type.ndim for v in tensors([*unit.fgraph.variables])),
         pointers=needs.pointers if needs.initialises else None,
         headers=needs.user_headers(),
         source=Later.of(source),
-        nodes=Later.of(tuple(unit.layout.order)),
+        nodes=Later.of(tuple(unit.nodes)),
+        loops=tuple(unit.loops),
     )
 
 
 def compile_unit(toolchain: Toolchain, unit: Unit, source: str) -> tuple[Path, str]:
     """Compile a unit's text, or find it in the cache; return the library, and the key that it is kept under."""
-    needs, order = unit.requirements, unit.layout.order
+    needs, nodes = unit.requirements, unit.nodes
     chosen = toolchain.extended(needs.flags, needs.libraries)
     try:
         return chosen.library(source), chosen.key(source)
     except CompileError as error:
         at = marked_node(source, error.line) if error.line else NO_NODE
-        if not 0 <= at < len(order):
+        node = nodes[at] if 0 <= at < len(nodes) else None
+        if node is None:
             raise
-        msg = f"{error}\nThis line belongs to {order[at].op}{order[at].where()}.{_undeclared_in(str(error), order[at])}"
+        msg = f"{error}\nThis line belongs to {node.op}{node.where()}.{_undeclared_in(str(error), node)}"
         raise CompileError(msg, error.line) from error
 
 

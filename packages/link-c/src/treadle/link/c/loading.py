@@ -59,7 +59,9 @@ class Recipe:
     source
         The C text.
     nodes
-        The nodes by the numbers that its status codes name.
+        The nodes by the numbers that its status codes name; None for numbers of none.
+    loops
+        Of each loop, the number of the first node of its body, and that of its node.
     """
 
     key: str
@@ -75,7 +77,8 @@ class Recipe:
     pointers: tuple[CPointer, ...] | None
     headers: Mapping[str, str]
     source: Later[str]
-    nodes: Later[Sequence[Apply]]
+    nodes: Later[Sequence[Apply | None]]
+    loops: Sequence[tuple[int, int]]
 
 
 def open_library(file: Path, recipe: Recipe) -> SharedLibrary:

@@ -10,7 +10,7 @@ import numpy as np
 
 from treadle.graph import node_error
 from treadle.link.c.abi import BRIDGE
-from treadle.link.c.convention import LARGE, MOST_ARGUMENTS, USER, Status
+from treadle.link.c.convention import LARGE, MANY, MOST_ARGUMENTS, NODES, STEPS, USER, Status
 from treadle.link.c.support.libraries import SUPPORT
 from treadle.link.c.support.pool import POOL
 from treadle.link.vm import Program, replay
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import ModuleType
 
-    from treadle.graph import Apply, FunctionGraph
+    from treadle.graph import Apply, FunctionGraph, NodeError
     from treadle.link.c.abi import SharedLibrary
     from treadle.link.c.loading import Recipe
     from treadle.link.vm import ProgramGraph
@@ -37,6 +37,9 @@ _ERRORS: dict[int, tuple[type[Exception], str]] = {
     Status.ASSERTION: (AssertionError, "a condition is false"),
     Status.MATRIX: (MatrixError, "there is no result for a matrix"),
     Status.PARAMETER: (ValueError, "a parameter is not one that the distribution can have"),
+    Status.STEPS: (ValueError, "the number of steps must not be negative"),
+    Status.SEQUENCE: (ValueError, "a sequence is shorter than the number of steps"),
+    Status.ROWS: (ValueError, "a result has rows of different shapes"),
 }
 
 
@@ -128,7 +131,7 @@ class CProgram(Program):
         return self._graph.get()
 
     @property
-    def nodes(self) -> Sequence[Apply]:
+    def nodes(self) -> Sequence[Apply | None]:
         """The nodes by the numbers that status codes name."""
         return self.recipe.nodes.get()
 
@@ -234,18 +237,32 @@ class CProgram(Program):
 
     def _fail(self, status: int, inputs: Sequence[object]) -> None:
         """Raise what the status says, with the node and the user's line."""
-        code, index = status & 0xFF, status >> 8
+        code, number = status & 0xFF, status >> 8 & NODES
         if code > USER:
             unknown = (RuntimeError, f"its C function returned {code - USER}, which no error of it explains")
-            stated, why = self.recipe.errors.get((index, code - USER), unknown)
-            told = stated(why)
-            raise node_error(self.nodes[index], told) from told
-        kind, text = _ERRORS.get(code, (RuntimeError, f"the program ended with status {status}"))
-        original = kind(text)
-        found = replay(self.fgraph, inputs, original)
-        if found is original and 0 <= index < len(self.nodes):
-            found = node_error(self.nodes[index], original)
+            kind, text = self.recipe.errors.get((number, code - USER), unknown)
+        else:
+            kind, text = _ERRORS.get(code, (RuntimeError, f"the program ended with status {status}"))
+        original: Exception = kind(text)
+        found = original
+        # Python finds out more, but not by millions of steps.
+        if code <= USER and not (status > 0 and status >> MANY & 1):
+            found = replay(self.fgraph, inputs, original)
+        node = self.nodes[number] if number < len(self.nodes) else None
+        if found is original and node is not None:
+            found = self._in_steps(node_error(node, original), number, (status >> 32 & STEPS) - 1)
         raise found from original
+
+    def _in_steps(self, error: NodeError, number: int, step: int) -> NodeError:
+        """Return the error of a node with the loops around it; `step` is the number of the innermost one's step."""
+        while True:
+            loop = next((at for first, at in reversed(self.recipe.loops) if first <= number), None)
+            node = None if loop is None else self.nodes[loop]
+            if loop is None or node is None:
+                return error
+            if step >= 0:
+                error = node.op.in_step(error, node, step)  # type: ignore[attr-defined]  # a loop
+            number, step = loop, -1
 
 
 def _size(shape: Sequence[int], kind: np.dtype) -> int:

@@ -14,7 +14,7 @@ from treadle.link.c.requirements import Requirements
 from treadle.link.c.special import CALL, special_pointer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from treadle.graph import Apply, FunctionGraph, Op, Variable
     from treadle.link.c.capsules import CPointer
@@ -53,13 +53,22 @@ class Unit:
         The graph.
     keeps_blocks
         Whether blocks of intermediate results stay with the program between calls.
+    around
+        The unit of the graph that this one is the body of a loop in. It shares its kernels, tables, constants and
+        requirements with that one; its arrays and functions are its own.
 
     Attributes
     ----------
+    root
+        The outermost unit around.
+    prefix
+        What names of functions that run nodes begin with.
+    first
+        The number of the first node; numbers tell nodes of all units apart.
     layout
         The nodes in order, and which of them belong to branches of choices.
     constants
-        The graph's constants, in the order in which they are passed.
+        The constants, those of loops' bodies included, in the order in which they are passed.
     own_blas, routines
         Whether BLAS is linked rather than passed as pointers, and the routines that are needed.
     uses_sorts
@@ -77,28 +86,54 @@ class Unit:
     kernels, tables
         Names of functions and constant arrays by their texts.
     kernel_nodes
-        For each kernel, the node that asked for it first.
+        For each kernel, the number of the node that asked for it first.
+    own_constants
+        Those of the unit itself.
+    nodes
+        Nodes by number, those of loops' bodies included; None for numbers of none.
+    loops
+        For each loop, the number of the first node of its body, and that of the loop.
+    functions
+        The texts of functions that run loops, each after those that it calls.
     count, rank, operand_count
         Lengths of ``v``, of each array's lengths, and of the arrays that hold one number for each operand.
     """
 
-    def __init__(self, fgraph: FunctionGraph, *, keeps_blocks: bool = False) -> None:
+    def __init__(self, fgraph: FunctionGraph, *, keeps_blocks: bool = False, around: Unit | None = None) -> None:
         self.fgraph = fgraph
         self.keeps_blocks = keeps_blocks
+        self.root: Unit = self if around is None else around.root
         self.layout = Layout(fgraph)
         order = self.layout.order
         given = {*fgraph.inputs, *(out for node in order for out in node.outputs)}
-        self.constants = [_constant(v) for v in fgraph.variables if v not in given]
+        own = [_constant(v) for v in fgraph.variables if v not in given]
         self.own_blas = bool(config.blas__ldflags)
-        self.routines: set[str] = set()
-        self.uses_sorts = False
-        self.requirements = Requirements()
         self.slots: dict[Variable, int] = {}
         self.outputs: list[tuple[TensorVariable, int]] = []
         self.lines: list[list[str]] = []
-        self.kernels: dict[str, str] = {}
-        self.kernel_nodes: list[int] = []
-        self.tables: dict[str, str] = {}
+        if around is None:
+            self.own_constants = self.constants = own
+            self.routines: set[str] = set()
+            self.uses_sorts = False
+            self.requirements = Requirements()
+            self.kernels: dict[str, str] = {}
+            self.kernel_nodes: list[int] = []
+            self.tables: dict[str, str] = {}
+            self.nodes: list[Apply | None] = [*order, None]
+            self.loops: list[tuple[int, int]] = []
+            self.functions: list[str] = []
+            self.prefix, self.first = "", 0
+        else:
+            root = self.root
+            self.own_constants = own
+            self.constants, self.routines, self.requirements = root.constants, root.routines, root.requirements
+            self.kernels, self.kernel_nodes, self.tables = root.kernels, root.kernel_nodes, root.tables
+            self.nodes, self.loops, self.functions = root.nodes, root.loops, root.functions
+            self.prefix, self.first = f"l{len(self.loops)}_", len(self.nodes)
+            self.nodes += [*order, None]
+            self.loops.append((self.first, around.number))
+        # Blocks that may be free at one time and are kept.
+        self.spares = 16
         self.count = 0
         self.rank = 1
         self.operand_count = 3
@@ -115,6 +150,11 @@ class Unit:
         self.postponed: set[Apply] = set()
 
     # For rules: operands and results
+
+    @property
+    def number(self) -> int:
+        """The number of the present node."""
+        return self._node if self._node == NO_NODE else self.first + self._node
 
     def slot(self, var: Variable) -> int:
         """Return a variable's position in ``v``, making one if it is new."""
@@ -134,6 +174,12 @@ class Unit:
         for k in range(at, at + count):
             self._owners.add(k)
             self._uses[k] = self._homes[k] = self._node
+        return at
+
+    def place(self) -> int:
+        """Return the position of an array of which nothing is known to the unit."""
+        at = self.count
+        self.count += 1
         return at
 
     def owns(self, var: Variable) -> int:
@@ -168,6 +214,14 @@ class Unit:
         views = self._shown.get(at, ())
         below = {self.slots[x] for x in operands} & self._bases.get(at, set())
         return not below and all(self._last.get(view, self._node) < self._node for view in views)
+
+    def is_owner(self, at: int) -> bool:
+        """Whether an array may have a block of its own."""
+        return at in self._owners
+
+    def bases(self, at: int) -> set[int]:
+        """Return the arrays whose memory an array may share."""
+        return self._bases.get(at, set())
 
     def postpone(self, node: Apply, op_type: type[Op]) -> bool:
         """Leave the result of the present node to the node that reads it, if that can write it in its place.
@@ -209,25 +263,25 @@ class Unit:
 
     def call(self, text: str) -> None:
         """Append a call that returns a status; any but 0 ends the program."""
-        self.line(f"if ((r = {text})) return r | INT64_C({self._node}) << 8;")
+        self.line(f"if ((r = {text})) return r | INT64_C({self.number}) << 8;")
 
     def check(self) -> None:
         """End the program if the status ``r``, which a statement of the node has set, is not 0."""
-        self.line(f"if (r) return r | INT64_C({self._node}) << 8;")
+        self.line(f"if (r) return r | INT64_C({self.number}) << 8;")
 
     def branch(self, taken: int) -> None:
         """Append the calls that run a branch of the present node, a choice: 0 for the first, 1 for the other."""
         number = self.layout.arms[self._node][taken]
         for k in range(-(-len(self.layout.blocks[number]) // CHUNK)):
-            self.line(f"if ((r = b{number}_{k}(v, F))) return r;")
+            self.line(f"if ((r = {self.prefix}b{number}_{k}(v, F))) return r;")
 
     def kernel(self, body: str) -> str:
         """Return the name of an elementwise kernel of this body; equal bodies share one."""
         if body not in self.kernels:
             self.kernels[body] = f"k{len(self.kernels)}"
-            self.kernel_nodes.append(self._node)
+            self.kernel_nodes.append(self.number)
         for called in CALL.finditer(body):
-            self.requirements.point(*special_pointer(called[1], called[2]), self._node)
+            self.requirements.point(*special_pointer(called[1], called[2]), self.number)
         return self.kernels[body]
 
     def table(self, ctype: str, values: Sequence[object]) -> str:
@@ -241,6 +295,12 @@ class Unit:
         wide = var.type.dtype == "uint64"
         return f"({place} > INT64_MAX ? INT64_MAX : (int64_t){place})" if wide else f"(int64_t){place}"
 
+    def constant(self, var: TensorConstant) -> int:
+        """Return the position of a constant that a loop's body has, and make it one of this graph too."""
+        if var not in self.slots:
+            self.own_constants.append(var)
+        return self.slot(var)
+
     def blas(self, name: str) -> str:
         """Return the C expression of the address of a BLAS routine."""
         self.routines.add(name)
@@ -248,25 +308,25 @@ class Unit:
 
     def sorts(self) -> str:
         """Return the C expression of the address of the table of NumPy's sorting functions; 0 where there is none."""
-        self.uses_sorts = True
+        self.root.uses_sorts = True
         return f"F[{FIXED.index('sorts')}]"
 
     def pointer(self, name: str, pointer: CPointer) -> str:
         """Return the C variable (``void *``) of this name, which holds the address of a function of a Python module."""
-        self.requirements.point(name, pointer, self._node)
+        self.requirements.point(name, pointer, self.number)
         return name
 
     def require(self, function: CFunction) -> None:
         """Ask for what a function of a user's op needs."""
-        self.requirements.add(function, self._node)
+        self.requirements.add(function, self.number)
 
     def ask_operands(self, count: int) -> None:
         """Ask for room for so many operands of one iteration (``TR_OPS``)."""
-        self.operand_count = max(self.operand_count, count)
+        self.root.operand_count = max(self.root.operand_count, count)
 
     def ask_rank(self, rank: int) -> None:
         """Ask for room for so many dimensions (``TR_ND``)."""
-        self.rank = max(self.rank, rank)
+        self.root.rank = max(self.root.rank, rank)
 
     # For the linker
 
@@ -294,6 +354,33 @@ class Unit:
             source, at = at, self.scratch()
             self.call(f"tr_copy(v + {at}, v + {source}, {rank}, {size}, tr_move{size})")
         self.outputs.append((var, at))
+
+    def run_functions(self, last: int) -> list[str]:
+        """Return the functions that run the nodes, up to a position: ``runK`` those that always run, ``bN_K`` others.
+
+        ``bN_K`` run those of a branch.
+        """
+        ending = self.frees()
+        made = []
+        for number, positions in enumerate(self.layout.blocks[:-1]):
+            made += self._chunks(f"b{number}_", positions, ending)
+        end = range(len(self.layout.order), last)
+        return made + self._chunks("run", [*self.layout.blocks[-1], *end], ending)
+
+    def _chunks(self, name: str, positions: Sequence[int], ending: Mapping[int, Sequence[int]]) -> list[str]:
+        made = []
+        for k, start in enumerate(range(0, len(positions), CHUNK)):
+            lines = [f"static int64_t {self.prefix}{name}{k}(tr_var *v, const uintptr_t *F) {{", "  int64_t r;"]
+            for index in positions[start : start + CHUNK]:
+                lines += [f"  {mark(self.first + index)}", *self.lines[index]]
+                lines += [f"  tr_free(v + {at});" for at in sorted(ending.get(index, ()))]
+            made.append("\n".join([*lines, "  (void)r; (void)F;", "  return 0;", "}"]))
+        return made
+
+    def runs(self, last: int) -> list[str]:
+        """Return the calls of the functions that run what is no branch, up to a position."""
+        count = len(self.layout.blocks[-1]) + last - len(self.layout.order)
+        return [f"{self.prefix}run{k}" for k in range(-(-count // CHUNK))]
 
     def frees(self) -> dict[int, list[int]]:
         """Return which arrays' blocks are free after each node: views prolong the life of what they show."""

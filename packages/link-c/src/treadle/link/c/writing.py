@@ -16,6 +16,7 @@ from treadle.link.c.lower import (
     fused_reduction,
     indexing,
     joining,
+    loops,
     normalization,
     product,
     reduction,
@@ -28,6 +29,7 @@ from treadle.tensor import (
     Elemwise,
     FusedReduction,
     MatrixOp,
+    Scan,
     TensorType,
     tensors,
 )
@@ -44,6 +46,7 @@ FAMILIES = (
     fused_reduction,
     indexing,
     joining,
+    loops,
     normalization,
     product,
     reduction,
@@ -54,7 +57,7 @@ FAMILIES = (
 # Families whose texts take complex numbers. What others do to these is written in simpler ops, or is a step of Python.
 _OF_COMPLEX = frozenset({
     "accumulation", "assertion", "broadcasting", "conditional", "copying", "diagonals", "dimshuffle", "elemwise",
-    "fourier", "fused_reduction", "indexing", "joining", "product", "reduction", "repetition", "shape",
+    "fourier", "fused_reduction", "indexing", "joining", "loops", "product", "reduction", "repetition", "shape",
     "shape_specification",
 })  # fmt: skip
 _LOWER = "treadle.link.c.lower."
@@ -90,7 +93,9 @@ def check(node: Apply) -> None:
         if real_only and isinstance(var.type, TensorType) and var.type.numpy_dtype.kind == "c":
             msg = f"C has no {type(node.op).__name__} of complex numbers"
             raise Unsupported(msg)
-    if isinstance(node.op, Elemwise | FusedReduction):
+    if isinstance(node.op, Scan):
+        loops.check_body(node.op)
+    elif isinstance(node.op, Elemwise | FusedReduction):
         check_texts(node.op if isinstance(node.op, Elemwise) else node.op.elementwise, node)
 
 

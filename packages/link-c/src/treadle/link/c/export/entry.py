@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treadle.link.c.assembly import Assembly
-from treadle.link.c.convention import FIXED, USER
+from treadle.link.c.convention import FIXED, NODES, USER
 from treadle.link.c.dtypes import CTYPES, CType, ctype
 from treadle.link.c.export.declarations import CODES, NO_BLAS, NOT_READY, OUTPUT
 from treadle.link.c.unit import NO_NODE, mark
@@ -71,7 +71,7 @@ static void tr_describe(DLTensor *o, int nd, int64_t size, int code) {{
   o->dtype.lanes = 1;
 }}
 static void tr_explain(treadle_status *status, int64_t r, int argument) {{
-  const int64_t node = r >> 8;
+  const int64_t node = r >> 8 & {NODES};
   const int code = (int)(r & 255);
   if (!status) return;
   status->code = code;
@@ -238,7 +238,10 @@ class ExportAssembly(Assembly):
         return [f"static const uint64_t constant{k}[] = {{{words(var.data)}}};\n" for k, var in constants]
 
     def _node_texts(self) -> str:
-        texts = [f'  {{"{quoted(str(n.op))}", "{quoted(str(n.user_line or ""))}"}},\n' for n in self.unit.layout.order]
+        texts = [
+            f'  {{"{quoted(str(n.op))}", "{quoted(str(n.user_line or ""))}"}},\n' if n else '  {"", ""},\n'
+            for n in self.unit.nodes[:-1]
+        ]
         cases = [
             f'  if (code == {USER + number} && node == {node}) return "{quoted(text)}";\n'
             for (node, number), (_, text) in self.unit.requirements.errors.items()

@@ -109,11 +109,12 @@ def _all_lengths(outputs: Sequence[Variable]) -> list[Variable]:
 
 def _refuse_pointers(unit: Unit) -> None:
     """Refuse functions that only a Python process has."""
-    order, users = unit.layout.order, unit.requirements.pointer_nodes
+    users = unit.requirements.pointer_nodes
     if users:
         lines = [
-            f"  {order[node].op}{order[node].where()}: {', '.join(f'{p.module}.{p.name}' for p in pointers)}"
-            for node, pointers in users.items()
+            f"  {node.op}{node.where()}: {', '.join(f'{p.module}.{p.name}' for p in pointers)}"
+            for number, pointers in users.items()
+            if (node := unit.nodes[number]) is not None
         ]
         msg = (
             "export: some nodes call C functions of Python modules, which a program without Python does not have:\n"

@@ -14,17 +14,19 @@ HEADERS = f"""\
 #include <stdlib.h>
 #include <string.h>
 #include <math.h>
-{_CODES}#define TR_SPARES 16
-#define TR_LARGE {LARGE}
+{_CODES}#define TR_LARGE {LARGE}
 """
 
 # p: first element; own: block to free, of so many bytes (room); dst: memory of the caller for a result of lengths dn;
 # n, s: lengths and strides in bytes (0 where the length is 1); cell: storage of a result of rank 0.
 # An arena belongs to one running call: its spare blocks, and counts of what it did.
 TYPES = """\
+#ifndef TR_SPARES
+#define TR_SPARES 16
+#endif
 typedef struct {
   void *(*take)(int64_t); void (*give)(void *);
-  int64_t spares, made, reused, overwritten, live, peak, most, wide;
+  int64_t spares, made, reused, overwritten, live, peak, most, wide, steps;
   struct { void *p; int64_t room; } spare[TR_SPARES];
 } tr_arena;
 typedef struct {

@@ -15,6 +15,7 @@ from treadle.link.c.runtime.fused_reduction import FUSED
 from treadle.link.c.runtime.gamma_functions import GAMMA_BLOCKS, GAMMA_FUNCTIONS, gamma_block
 from treadle.link.c.runtime.generators import GENERATORS
 from treadle.link.c.runtime.indexing import INDEXING, adding, adding_points, placing
+from treadle.link.c.runtime.loops import LOOPS
 from treadle.link.c.runtime.matrices import MATRICES
 from treadle.link.c.runtime.normalization import NORMALIZATION, normalizer
 from treadle.link.c.runtime.portable_draws import PORTABLE_DRAWS, PORTABLE_SAMPLERS, portable_kernel
@@ -58,8 +59,8 @@ class Library:
     def __init__(self, simd: frozenset[str], portable: bool = False, threads: int = 0) -> None:
         texts: dict[str, str] = {
             **CORE, **CONVOLUTION, **FOURIER, **GAMMA_FUNCTIONS, **scalar_helpers(), **DRIVER, **FUSED, **GENERATORS,
-            **PRODUCT, **INDEXING, **MATRICES, **NORMALIZATION, **PORTABLE_DRAWS, **PORTABLE_REJECTION, **SEARCHING,
-            **SHAPES, **SORTING, **SPECIAL, **USERS,
+            **PRODUCT, **INDEXING, **LOOPS, **MATRICES, **NORMALIZATION, **PORTABLE_DRAWS, **PORTABLE_REJECTION,
+            **SEARCHING, **SHAPES, **SORTING, **SPECIAL, **USERS,
             "tr_f64s tr_f32s": VECTOR_TYPES,
         }  # fmt: skip
         if threads:

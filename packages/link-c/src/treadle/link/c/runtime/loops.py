@@ -1,0 +1,147 @@
+"""C text of loops: rows of sequences and results, and carries from one step to the next."""
+
+from __future__ import annotations
+
+LOOPS = {
+    # A description of the same memory.
+    "tr_show": """\
+static void tr_show(tr_var *o, const tr_var *x, int nd) {
+  for (int d = 0; d < nd; d++) { o->n[d] = x->n[d]; o->s[d] = x->s[d]; }
+  o->p = x->p;
+}
+""",
+    # The first row of a sequence of rank nd.
+    "tr_first_row": """\
+static void tr_first_row(tr_var *o, const tr_var *x, int nd) {
+  for (int d = 1; d < nd; d++) { o->n[d - 1] = x->n[d]; o->s[d - 1] = x->s[d]; }
+  o->p = x->p;
+}
+""",
+    # What a carry starts with: with its block, where nothing else needs that.
+    "tr_start": """\
+static void tr_start(tr_var *o, tr_var *x, int nd, int64_t size, int free) {
+  if (nd == 0) {
+    memcpy(&o->cell, x->p, (size_t)size);
+    o->p = (char *)&o->cell;
+    return;
+  }
+  tr_show(o, x, nd);
+  if (free && x->p == (char *)x->own) { o->own = x->own; o->room = x->room; x->own = 0; }
+}
+""",
+    # Hands an array on, with its block; what the target had is free already.
+    "tr_hand_on": """\
+static inline void tr_hand_on(tr_var *o, tr_var *x, int nd) {
+  tr_show(o, x, nd);
+  o->own = x->own;
+  o->room = x->room;
+  x->own = 0;
+}
+""",
+    # Keeps what may show a block of the step that ends: it takes over the block, or copies what another carry has.
+    "tr_pass": """\
+static int tr_pass(tr_var *w, int next, int at, const int *from, int blocks, const int *before, int others, int copy,
+                   int nd, int64_t size, tr_kernel k) {
+  tr_var *o = w + next, *x = w + at;
+  const char *p = x->p;
+  for (int b = 0; !copy && b < blocks; b++) {
+    tr_var *y = w + from[b];
+    if (y->own && p >= (char *)y->own && p < (char *)y->own + y->room) {
+      tr_show(o, x, nd);
+      o->own = y->own;
+      o->room = y->room;
+      y->own = 0;
+      return 0;
+    }
+  }
+  for (int b = 0; !copy && b < others; b++) {
+    const tr_var *y = w + before[b];
+    copy = y->own && p >= (char *)y->own && p < (char *)y->own + y->room;
+  }
+  if (copy) return tr_copy(o, x, nd, size, k);
+  tr_show(o, x, nd);
+  return 0;
+}
+""",
+    # A stacked result of rank nd: its rows have so many bytes, its block has room for so many rows. dst: where the
+    # caller wants it, if the number of rows is not known before the end.
+    "tr_rows": """\
+typedef struct { tr_var *o; int nd; int64_t size, bytes, room; char *dst; } tr_rows;
+""",
+    "tr_rows_begin": """\
+static int tr_rows_begin(tr_rows *t, const tr_var *row, int64_t steps, int grows) {
+  tr_var *o = t->o;
+  if (row) for (int d = 1; d < t->nd; d++) o->n[d] = row->n[d - 1];
+  t->bytes = t->size;
+  for (int d = 1; d < t->nd; d++)
+    if (o->n[d] && __builtin_mul_overflow(t->bytes, o->n[d], &t->bytes)) return TR_MEMORY;
+  for (int d = 1; d < t->nd; d++) if (o->n[d] == 0) t->bytes = 0;
+  t->room = steps;
+  if (grows) {
+    const int64_t few = 4096 + 65536 / (t->bytes + 1);
+    if (t->bytes && t->room > few) t->room = few;
+    t->dst = o->dst;
+    o->dst = 0;
+  }
+  o->n[0] = t->bytes ? t->room : 0;
+  return tr_alloc(o, t->nd, t->size);
+}
+""",
+    "tr_rows_put": """\
+static int tr_rows_put(tr_rows *t, const tr_var *x, int64_t i, tr_kernel k) {
+  tr_var place;
+  place.p = t->o->p + i * t->bytes;
+  if (x->p == place.p) return 0;
+  for (int d = 1; d < t->nd; d++) {
+    if (x->n[d - 1] != t->o->n[d]) return TR_ROWS;
+    place.n[d - 1] = t->o->n[d];
+    place.s[d - 1] = t->o->s[d];
+  }
+  return tr_transfer(&place, t->nd - 1, x, t->nd - 1, k);
+}
+""",
+    # Twice the room. Carries that show a row follow it.
+    "tr_rows_grow": """\
+static int tr_rows_grow(tr_rows *t, int64_t steps, tr_var *w, const int *carries, int count) {
+  tr_var *o = t->o, old = *o;
+  int status;
+  const int64_t used = t->room * t->bytes;
+  if (t->room > steps / 2) t->room = steps;
+  else t->room *= 2;
+  o->own = 0;
+  o->n[0] = t->room;
+  if ((status = tr_alloc(o, t->nd, t->size))) { *o = old; return status; }
+  memcpy(o->p, old.p, (size_t)used);
+  for (int c = 0; c < count; c++) {
+    tr_var *x = w + carries[c];
+    if (!x->own && x->p >= old.p && x->p < old.p + used) x->p = o->p + (x->p - old.p);
+  }
+  tr_free(&old);
+  return 0;
+}
+""",
+    # The number of rows is known: what is left of the room is given back, where it is much.
+    "tr_rows_end": """\
+static int tr_rows_end(tr_rows *t, int64_t done) {
+  tr_var *o = t->o, old = *o;
+  const int64_t used = done * t->bytes;
+  int status, fits = t->dst && o->own;
+  o->n[0] = done;
+  o->s[0] = done == 1 ? 0 : t->bytes;
+  o->dst = t->dst;
+  for (int d = 0; fits && d < t->nd; d++) fits = o->dn[d] == o->n[d];
+  if (!o->own || (!fits && o->room - used <= used / 8 + 4096)) return 0;
+  o->own = 0;
+  if ((status = tr_alloc(o, t->nd, t->size))) { o->own = old.own; return status; }
+  memcpy(o->p, old.p, (size_t)used);
+  tr_free(&old);
+  return 0;
+}
+""",
+    # The status of a step of the body, with the number of the innermost step in the upper half.
+    "tr_in_step": """\
+static int64_t tr_in_step(int64_t r, int64_t i) {
+  return r >> 32 ? r : r | (i < INT32_MAX / 2 ? i + 1 : INT32_MAX / 2) << 32;
+}
+""",
+}
