@@ -8,7 +8,7 @@ import pytest
 
 import treadle.tensor as tt
 from treadle.compile import function
-from treadle.graph import NullType
+from treadle.graph import Apply, NullType, Op
 from treadle.tensor import DisconnectedInputError
 
 A = np.array([[1.0, 2.0, -1.0], [0.5, -3.0, 4.0]])
@@ -16,7 +16,8 @@ X = np.array([0.3, -1.2, 2.0])
 
 
 def value(expression: Any, *pairs: tuple[Any, Any]) -> Any:
-    return function([x for x, _ in pairs], expression, on_unused_input="ignore")(*(given for _, given in pairs))
+    compiled = function([x for x, _ in pairs], expression, on_unused_input="ignore", mode="VM")
+    return compiled(*(given for _, given in pairs))
 
 
 def numeric(compute: Callable[[np.ndarray], np.ndarray], x: np.ndarray, step: float = 1e-6) -> np.ndarray:
@@ -116,3 +117,71 @@ def test_ops_say_why_there_is_no_derivative() -> None:
     for made in (tt.grad_undefined("op", 0, x, "a step"), tt.grad_not_implemented("op", 0, x, "a step")):
         assert isinstance(made.type, NullType)
         assert "a step" in str(made.type.why)
+
+
+FORMS: list[dict[str, Any]] = [
+    {"vectorize": vectorize, "forward": forward} for vectorize in (None, True, False) for forward in (False, True)
+]
+
+
+@pytest.mark.parametrize("form", FORMS, ids=str)
+def test_all_ways_to_a_jacobian_agree(form: dict[str, Any]) -> None:
+    m, s = tt.dmatrix("m"), tt.dscalar("s")
+    by_m, by_s = tt.jacobian(tt.sin(m).T @ (s * m), (m, s), **form)
+    found_m, found_s = value([by_m, by_s], (m, A), (s, 1.5))
+    assert found_m == pytest.approx(numeric(lambda a: 1.5 * np.sin(a).T @ a, A), abs=1e-7)
+    assert found_s == pytest.approx(np.sin(A).T @ A)
+
+
+@pytest.mark.parametrize("form", FORMS, ids=str)
+def test_ways_to_a_jacobian_take_the_same_arguments(form: dict[str, Any]) -> None:
+    x, y = tt.dvectors("x", "y")
+    half = x * y
+    given: dict[str, Any] = {"disconnected_inputs": "ignore", **form}
+    fixed = tt.jacobian(half + x, x, consider_constant=[half], **given)
+    assert value(fixed, (x, X), (y, X)) == pytest.approx(np.eye(3))
+    assert value(tt.jacobian(x**2, y, **given), (x, X), (y, X[:2])).tolist() == np.zeros((3, 2)).tolist()
+    with pytest.raises(DisconnectedInputError):
+        tt.jacobian(x**2, y, **form)
+    assert value(tt.jacobian(2 * x, x, **given), (x, [])).shape == (0, 0)
+
+
+def test_an_op_without_a_rule_for_batches_has_a_jacobian() -> None:
+    class Halved(Op):
+        __props__ = ()
+
+        def make_node(self, x: Any) -> Apply:
+            return Apply(self, [x], [x.type()])
+
+        def perform(self, node: Apply, inputs: Any, output_storage: Any) -> None:
+            output_storage[0][0] = inputs[0] / 2
+
+        def L_op(self, inputs: Any, outputs: Any, output_grads: Any) -> list[Any]:
+            return [self(output_grads[0])]
+
+    x = tt.dvector("x")
+    y = Halved()(x**2)
+    for vectorize in (None, False):
+        assert value(tt.jacobian(y, x, vectorize=vectorize), (x, X)) == pytest.approx(np.diag(X))
+
+
+def test_products_with_the_gauss_newton_matrix_need_no_matrix() -> None:
+    w, v = tt.dvectors("w", "v")
+    inputs = tt.constant(A)
+    outputs = tt.tanh(inputs @ w)
+    cost = (tt.exp(outputs) * outputs[0]).sum()
+    product = tt.gauss_newton_vector_product(cost, outputs, w, v)
+    slopes = tt.jacobian(outputs, w)
+    z = tt.dvector("z")
+    curvature = tt.hessian((tt.exp(z) * z[0]).sum(), z)
+    found, j, at = value([product, slopes, outputs], (w, X), (v, X[::-1]))
+    assert found == pytest.approx(j.T @ value(curvature, (z, at)) @ j @ X[::-1])
+
+
+def test_what_is_constant_stays_so_in_second_derivatives() -> None:
+    x, p = tt.dvectors("x", "p")
+    fixed = tt.exp(x)
+    cost = (fixed * x**2).sum()
+    product = tt.hessian_vector_product(cost, x, p, consider_constant=[fixed])
+    assert value(product, (x, X), (p, X[::-1])) == pytest.approx(2 * np.exp(X) * X[::-1])
+    assert value(tt.hessian(cost, x, consider_constant=[fixed]), (x, X)) == pytest.approx(np.diag(2 * np.exp(X)))

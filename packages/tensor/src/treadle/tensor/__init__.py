@@ -129,6 +129,7 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.gufunc import *  # noqa: F403
     from treadle.tensor.interpolate import *  # noqa: F403
     from treadle.tensor.inverse import *  # noqa: F403
+    from treadle.tensor.jacobians import *  # noqa: F403
     from treadle.tensor.joined_axes import *  # noqa: F403
     from treadle.tensor.joining import *  # noqa: F403
     from treadle.tensor.least_squares import *  # noqa: F403

@@ -1,4 +1,4 @@
-"""Derivatives of whole expressions: products with Jacobians from either side, Jacobians and Hessians themselves."""
+"""Products with Jacobians of whole expressions from either side, and gradients of a stretch of graph."""
 
 from __future__ import annotations
 
@@ -13,16 +13,13 @@ from treadle.graph import (
     NullType,
     Variable,
     composed,
-    vectorize_graph,
 )
 from treadle.tensor.arguments import as_items
-from treadle.tensor.broadcasting import alloc, zeros_like
+from treadle.tensor.broadcasting import zeros_like
 from treadle.tensor.conversion import as_tensor_variable
-from treadle.tensor.errors import DisconnectedInputError, DtypeError, NullTypeGradError, ShapeError
-from treadle.tensor.joining import eye
+from treadle.tensor.errors import DisconnectedInputError, NullTypeGradError, ShapeError
 from treadle.tensor.jvp import jvp
 from treadle.tensor.reverse_mode import choice, grad
-from treadle.tensor.shape import lengths, reshape
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -32,9 +29,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Lop",
     "Rop",
-    "hessian",
-    "hessian_vector_product",
-    "jacobian",
     "pullback",
     "pushforward",
     "pushforward_through_pullback",
@@ -42,20 +36,21 @@ __all__ = [
 ]
 
 
-def _listed(what: str, given: Any) -> list[Any]:
+def listed(what: str, given: Any) -> list[Any]:
+    """Return one, or several in a list or tuple, as a list."""
     return [given] if not isinstance(given, list | tuple) else as_items(what, given)
 
 
-def _like(given: Any, found: list[Any]) -> Any:
+def like(given: Any, found: list[Any]) -> Any:
     """Return results in the form of an argument: one, a list or a tuple."""
     if not isinstance(given, list | tuple):
         return found[0]
     return tuple(found) if isinstance(given, tuple) else found
 
 
-def _matched(what: str, variables: Sequence[Variable], vectors: Any) -> list[Any]:
+def matched(what: str, variables: Sequence[Variable], vectors: Any) -> list[Any]:
     """Return a vector for each variable, of its rank."""
-    given = _listed(what, vectors)
+    given = listed(what, vectors)
     if len(given) != len(variables):
         msg = f"{what}: one is needed for each of {len(variables)} variables, got {len(given)}."
         raise GraphValueError(msg)
@@ -105,8 +100,8 @@ def pullback(
     DisconnectedInputError
         If nothing depends on a variable and `disconnected_inputs` is ``raise``.
     """
-    outputs = [as_tensor_variable(out) for out in _listed("pullback: f", f)]
-    vectors = _matched("pullback: the cotangents", outputs, cotangents)
+    outputs = [as_tensor_variable(out) for out in listed("pullback: f", f)]
+    vectors = matched("pullback: the cotangents", outputs, cotangents)
     known: dict[Variable, Any] = {}
     for out, vector in zip(outputs, vectors, strict=True):
         if vector is not None:
@@ -114,12 +109,12 @@ def pullback(
     if not known:
         msg = "pullback: no cotangent is connected. Give at least one."
         raise GraphValueError(msg)
-    targets = _listed("pullback: wrt", wrt)
+    targets = listed("pullback: wrt", wrt)
     found = grad(
         None, targets, known_grads=known, consider_constant=consider_constant,
         disconnected_inputs=disconnected_inputs, return_disconnected=return_disconnected, add_names=False,
     )  # fmt: skip
-    return _like(wrt, list(found))
+    return like(wrt, list(found))
 
 
 @composed
@@ -166,9 +161,9 @@ def pushforward(
     """
     on_disconnected = choice("pushforward: disconnected_outputs", disconnected_outputs, ("raise", "warn", "ignore"))
     returned = choice("pushforward: return_disconnected", return_disconnected, ("zero", "none", "disconnected"))
-    outputs = [as_tensor_variable(out) for out in _listed("pushforward: f", f)]
-    targets = _variables("pushforward", wrt)
-    vectors = _matched("pushforward: the tangents", targets, tangents)
+    outputs = [as_tensor_variable(out) for out in listed("pushforward: f", f)]
+    targets = variables("pushforward", wrt)
+    vectors = matched("pushforward: the tangents", targets, tangents)
     found: list[Any] = []
     for out, moved in zip(outputs, jvp(outputs, targets, vectors, use_op_pushforward), strict=True):
         if isinstance(moved.type, NullType):
@@ -186,7 +181,7 @@ def pushforward(
         if on_disconnected == "warn":
             warnings.warn(text, UserWarning, stacklevel=3)
         found.append(zeros_like(out) if returned == "zero" else None if returned == "none" else moved)
-    return _like(f, found)
+    return like(f, found)
 
 
 def pushforward_through_pullback(
@@ -239,141 +234,14 @@ def Rop(
     return pushforward(f, wrt, eval_points, disconnected_outputs, return_disconnected, use_op_rop_implementation)
 
 
-def _variables(function: str, wrt: Any) -> list[Variable]:
-    targets = _listed(f"{function}: wrt", wrt)
+def variables(function: str, wrt: Any) -> list[Variable]:
+    """Return the variables that derivatives are taken by."""
+    targets = listed(f"{function}: wrt", wrt)
     for target in targets:
         if not isinstance(target, Variable):
             msg = f"{function}: derivatives are taken by variables, got {text_of(target)}. Pass the variable itself."
             raise GraphTypeError(msg)
     return targets
-
-
-def _real(function: str, expression: TensorLike) -> TensorVariable:
-    var = as_tensor_variable(expression)
-    if var.type.numpy_dtype.kind != "f":
-        msg = f"{function}: the expression must be of a float dtype, got {var} of type {var.type}. Cast it first."
-        raise DtypeError(msg)
-    return var
-
-
-@composed
-def jacobian(
-    expression: TensorLike,
-    wrt: Any,
-    consider_constant: Collection[Variable] | None = None,
-    disconnected_inputs: str = "raise",
-    vectorize: bool = True,
-) -> Any:
-    """Return the matrix of all derivatives of an expression.
-
-    Parameters
-    ----------
-    expression
-        A float tensor of any rank.
-    wrt
-        A variable, or a list of them, of any rank.
-    consider_constant, disconnected_inputs
-        As for `grad`.
-    vectorize
-        Without effect: the gradients of all elements are always one batch.
-
-    Returns
-    -------
-    For each variable a tensor of the shape of the expression followed by that of the variable; one, a list or a tuple,
-    as `wrt` is.
-
-    Raises
-    ------
-    DtypeError
-        If the expression is not of a float dtype.
-    DisconnectedInputError
-        If the expression does not depend on a variable and `disconnected_inputs` is ``raise``.
-    VectorizeError
-        If an op of the gradient cannot be applied to a batch.
-    """
-    del vectorize
-    out = _real("jacobian", expression)
-    targets = _variables("jacobian", wrt)
-    given: dict[str, Any] = {"consider_constant": consider_constant, "disconnected_inputs": disconnected_inputs}
-    if out.ndim == 0:
-        return _like(wrt, list(grad(out, targets, **given, add_names=False)))
-    cotangent: TensorVariable = out.type.make_variable("cotangent")
-    slopes = pullback(out, targets, cotangent, **given)
-    shape = lengths(out)
-    count: Any = shape[0]
-    for length in shape[1:]:
-        count = count * length
-    basis = reshape(eye(count, dtype=out.dtype), (count, *shape), ndim=out.ndim + 1)
-    rows = vectorize_graph(slopes, {cotangent: basis})
-    found = []
-    for row, slope, target in zip(rows, slopes, targets, strict=True):
-        own = as_tensor_variable(target)
-        # One that depends on no cotangent, as zeros do not, is the same for all.
-        full = row if row.ndim > slope.ndim else alloc(row, count, *lengths(own))
-        found.append(reshape(full, (*shape, *lengths(own)), ndim=out.ndim + own.ndim))
-    return _like(wrt, found)
-
-
-@composed
-def hessian(
-    cost: TensorLike,
-    wrt: Any,
-    consider_constant: Collection[Variable] | None = None,
-    disconnected_inputs: str = "raise",
-) -> Any:
-    """Return the matrix of second derivatives of a scalar cost, by each variable on its own.
-
-    Parameters
-    ----------
-    cost
-        A float scalar.
-    wrt
-        A variable, or a list of them, of any rank.
-    consider_constant, disconnected_inputs
-        As for `grad`.
-
-    Returns
-    -------
-    For each variable a tensor of its shape twice; one, a list or a tuple, as `wrt` is.
-    """
-    targets = _variables("hessian", wrt)
-    slopes = grad(cost, targets, consider_constant, disconnected_inputs, add_names=False)
-    # A slope that does not depend on its variable is that of a linear cost: its derivatives are zeros.
-    found = [
-        jacobian(slope, target, consider_constant, disconnected_inputs="ignore")
-        for slope, target in zip(slopes, targets, strict=True)
-    ]
-    return _like(wrt, found)
-
-
-@composed
-def hessian_vector_product(cost: TensorLike, wrt: Any, p: Any, **grad_kwargs: Any) -> Any:
-    """Return the product of the matrix of second derivatives of a scalar cost with vectors, without the matrix.
-
-    Parameters
-    ----------
-    cost
-        A float scalar.
-    wrt
-        A variable, or a list of them, of any rank.
-    p
-        For each variable a tensor of its shape.
-    **grad_kwargs
-        Passed to `grad`.
-
-    Returns
-    -------
-    For each variable a tensor of its shape; one, a list or a tuple, as `wrt` is.
-
-    Notes
-    -----
-    The derivative of the gradient in a direction costs a small multiple of the cost itself (B. A. Pearlmutter, "Fast
-    exact multiplication by the Hessian", 1994).
-    """
-    targets = _variables("hessian_vector_product", wrt)
-    slopes = grad(cost, targets, **{"add_names": False, **grad_kwargs})
-    vectors = _matched("hessian_vector_product: p", targets, p)
-    return _like(wrt, pushforward(list(slopes), targets, vectors, disconnected_outputs="ignore"))
 
 
 @composed
@@ -412,7 +280,7 @@ def subgraph_grad(
     if start is None and cost is None:
         msg = "subgraph_grad: gradients begin at a cost or at known ones. Pass cost or start."
         raise GraphValueError(msg)
-    inner, ends = _variables("subgraph_grad", list(wrt)), _variables("subgraph_grad", list(end))
+    inner, ends = variables("subgraph_grad", list(wrt)), variables("subgraph_grad", list(end))
     targets = [*inner, *ends]
     kwargs: dict[str, Any] = {"consider_constant": ends, "disconnected_inputs": "ignore", "add_names": False}
     from_start = None if start is None else list(grad(None, targets, known_grads=start, **kwargs))

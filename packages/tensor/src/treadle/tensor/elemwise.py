@@ -461,7 +461,7 @@ class Elemwise(TensorOp):
                     if term is not None:
                         found[x] = Elemwise(SCALAR_OPS["add"])(found[x], term) if x in found else term
         reached = [x for x in operands if x in found]
-        given = dict(zip(operands, inputs, strict=True))
+        given: dict[Variable, Variable] = dict(zip(operands, inputs, strict=True))
         terms = jvp.replaced([found[x] for x in reached], given, blockers=[cotangent, *operands])
         made: dict[Variable, Variable] = dict(zip(reached, terms, strict=True))
         return [made.get(x) for x in operands]

@@ -39,6 +39,7 @@ def jvp(
     wrt: Sequence[Variable],
     tangents: Sequence[Variable | None],
     use_op_pushforward: bool = True,
+    constants: Collection[Variable] = frozenset(),
 ) -> list[Variable]:
     """Return how outputs move when variables move in given directions.
 
@@ -52,6 +53,8 @@ def jvp(
         The direction of each, of its type; None or a variable of `DisconnectedType` where it does not move.
     use_op_pushforward
         Whether to ask ops for their own rules; else the gradient of all outputs is taken, and the gradient of that.
+    constants
+        Variables that do not move with what they are computed from.
 
     Returns
     -------
@@ -63,17 +66,20 @@ def jvp(
         if tangent is not None and not isinstance(tangent.type, DisconnectedType):
             given[x] = summed(given.get(x), tangent)
     with shared_lengths():
-        moved = _walked(outputs, given) if use_op_pushforward else _through_pullbacks(outputs, given)
+        walked = _walked if use_op_pushforward else _through_pullbacks
+        moved = walked(outputs, given, constants)
     return [moved[out] if out in moved else DisconnectedType()() for out in outputs]
 
 
-def _walked(outputs: Sequence[Variable], given: Mapping[Variable, Variable]) -> Mapping[Variable, Variable]:
+def _walked(
+    outputs: Sequence[Variable], given: Mapping[Variable, Variable], constants: Collection[Variable]
+) -> Mapping[Variable, Variable]:
     """Return how all variables move that do, one node after the other."""
     moves = dict(given)
     for node in toposort(outputs) if given else ():
         if any(x in moves for x in node.inputs):
             for out, tangent in zip(node.outputs, _pushed(node, moves), strict=True):
-                if tangent is not None:
+                if tangent is not None and out not in constants:
                     moves[out] = summed(given.get(out), tangent)
     return moves
 
@@ -143,12 +149,14 @@ def _is_smooth(var: Variable) -> bool:
 # Through pullbacks
 
 
-def _through_pullbacks(outputs: Sequence[Variable], given: Mapping[Variable, Variable]) -> Mapping[Variable, Variable]:
+def _through_pullbacks(
+    outputs: Sequence[Variable], given: Mapping[Variable, Variable], constants: Collection[Variable]
+) -> Mapping[Variable, Variable]:
     """Return how outputs move, from their gradient and the gradient of that."""
     cotangents = {out: out.type.make_variable() for out in outputs if _is_smooth(out)}
     if not given or not cotangents:
         return {}
-    slopes = accumulate(dict(cotangents), list(given))
+    slopes = accumulate(dict(cotangents), list(given), constants)
     return _transposed([(slopes[x], t) for x, t in given.items() if x in slopes], cotangents, None)
 
 

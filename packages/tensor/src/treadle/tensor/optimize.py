@@ -33,9 +33,10 @@ from treadle.graph import (
 )
 from treadle.tensor.arguments import as_items
 from treadle.tensor.conversion import as_tensor_variable, tensors
-from treadle.tensor.derivatives import jacobian, pullback
+from treadle.tensor.derivatives import pullback
 from treadle.tensor.dimshuffle import transpose
 from treadle.tensor.errors import DtypeError, ShapeError, TensorTypeError
+from treadle.tensor.jacobians import jacobian
 from treadle.tensor.joining import join
 from treadle.tensor.reverse_mode import grad
 from treadle.tensor.scalar.arithmetic import neg, true_div

@@ -102,7 +102,7 @@ def grad(
     on_disconnected = choice("grad: disconnected_inputs", disconnected_inputs, ("raise", "warn", "ignore"))
     returned = choice("grad: return_disconnected", return_disconnected, ("zero", "none", "disconnected"))
     on_null = choice("grad: null_gradients", null_gradients, ("raise", "return"))
-    constants = _constants(consider_constant)
+    constants = as_constants(consider_constant)
     single = isinstance(wrt, Variable)
     targets = [wrt] if single else as_items("grad: wrt", wrt)
     for target in targets:
@@ -138,8 +138,8 @@ def choice(what: str, given: str, allowed: Sequence[str]) -> str:
     return word
 
 
-def _constants(given: Collection[Variable] | None) -> frozenset[Variable]:
-    """Return the variables that nothing flows back through."""
+def as_constants(given: Collection[Variable] | None) -> frozenset[Variable]:
+    """Return the variables given as `consider_constant`: nothing flows back through them."""
     if given is None:
         return frozenset()
     single = isinstance(given, Variable) or not isinstance(given, Collection)
@@ -193,17 +193,22 @@ def _known(var: object, given: TensorLike) -> Variable:
 
 
 def _disconnected(target: Variable, action: str, returned: str) -> Variable | None:
+    missing("grad", target, action)
+    if returned == "none":
+        return None
+    return DisconnectedType()() if returned == "disconnected" else zeros_like(target)
+
+
+def missing(function: str, target: Variable, action: str) -> None:
+    """Raise an error or warn, or neither, where a cost does not depend on a variable."""
     text = (
-        f"grad: the cost does not depend on {target} in a differentiable way. Leave it out of wrt, "
+        f"{function}: the cost does not depend on {target} in a differentiable way. Leave it out of wrt, "
         "or pass disconnected_inputs='ignore' for zeros."
     )
     if action == "raise":
         raise DisconnectedInputError(text)
     if action == "warn":
-        warnings.warn(text, UserWarning, stacklevel=3)
-    if returned == "none":
-        return None
-    return DisconnectedType()() if returned == "disconnected" else zeros_like(target)
+        warnings.warn(text, UserWarning, stacklevel=4)
 
 
 # What an op says about its node: for each input, for each output, whether they are connected.
