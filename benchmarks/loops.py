@@ -344,5 +344,6 @@ def _jax(case: Case) -> Callable[..., Any]:
             value, slopes = derived(*arguments)
             return [value, *slopes]
 
-    compiled, ready = jax.jit(whole), jax.block_until_ready
+    compiled = jax.jit(whole)
+    ready: Callable[[Any], Any] = jax.block_until_ready
     return lambda *values: ready(compiled(*values))

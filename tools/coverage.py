@@ -28,13 +28,17 @@ LATER = {
 
 
 class Row(NamedTuple):
-    """One name of the reference: its section, its paths, its uses by clients, NumPy's equivalent, why it is missing."""
+    """One name of the reference: its section, its paths, its uses by clients, NumPy's equivalent, why it is missing.
+
+    `differs` says what is different here, and why, where the name exists.
+    """
 
     section: str
     path: str
     uses: str
     equivalent: str
     reason: str
+    differs: str
 
     @property
     def missing(self) -> list[str]:

@@ -6,11 +6,12 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tools import documented, lowerings, ops, options, paths, rules
+from tools import documented, from_pytensor, lowerings, ops, options, paths, rules
 
 # Each page, and what returns its text.
 PAGES: Mapping[Path, Callable[[], str]] = {
     documented.PAGE: documented.page,
+    from_pytensor.PAGE: from_pytensor.page,
     lowerings.PAGE: lowerings.page,
     ops.PAGE: ops.page,
     options.PAGE: options.page,

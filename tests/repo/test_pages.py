@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tools import coverage, documented, ops, rules
+from tools import coverage, documented, from_pytensor, ops, rules
 from tools.pages import PAGES
 
 
@@ -37,3 +37,7 @@ def test_every_public_function_has_a_sample_record() -> None:
 def test_every_name_that_is_missing_has_a_reason_and_no_other() -> None:
     assert coverage.unexplained() == []
     assert coverage.outdated() == []
+
+
+def test_differences_are_told_of_names_that_exist() -> None:
+    assert from_pytensor.idle() == []
