@@ -23,7 +23,7 @@ A program for PyTensor changes its imports first:
 |---|---|
 | `import pytensor` | `from treadle import compile, config` and the modules below |
 | `import pytensor.tensor as pt` | `import treadle.tensor as tt` |
-| `pytensor.function`, `.shared`, `.In`, `.Out`, `.Mode` | `treadle.compile.function`, `.shared`, `.In`, `.Out`, `.Mode` |
+| `pytensor.function`, `.shared`, `.In`, `.Out`, `.Mode` | the same names in `treadle.compile` |
 | `pytensor.grad`, `pytensor.gradient` | `tt.grad`, `treadle.gradient` |
 | `pytensor.scan`, `pytensor.map` | `tt.scan`, `tt.map`; the module is `treadle.scan` |
 | `pytensor.ifelse.ifelse` | `tt.ifelse`, `treadle.ifelse` |
