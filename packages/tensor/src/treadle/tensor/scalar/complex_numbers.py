@@ -104,12 +104,14 @@ def _member(name: str) -> Callable[[Sequence[Variable]], Form]:
 
 real = Elemwise(
     ScalarOp(
+        cheap=True,
         name="real", dtypes=_part_dtypes, impl=lambda z: np.array(z.real), form=_member(".real"), idempotent=True,
         holomorphic=False, pullback=lambda ct, out, xs: (ct,),
     )
 )  # fmt: skip
 imag = Elemwise(
     ScalarOp(
+        cheap=True,
         name="imag", dtypes=_part_dtypes, impl=lambda z: np.array(z.imag), form=_member(".imag"), holomorphic=False,
         pullback=_imag_terms,
     )
@@ -128,6 +130,7 @@ _angle = Elemwise(
 )  # fmt: skip
 complex_: Elemwise = Elemwise(
     ScalarOp(
+        cheap=True,
         name="complex", dtypes=_complex_dtypes, impl=_complex, holomorphic=False,
         pullback=lambda ct, out, xs: (ct.real, ct.imag),
     )

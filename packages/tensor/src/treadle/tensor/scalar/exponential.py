@@ -145,12 +145,14 @@ sqrt = Elemwise(
 )  # fmt: skip
 sqr = Elemwise(
     ScalarOp(
+        cheap=True,
         name="sqr", ufunc="square", parity="even", image=(0, inf), body=lambda x: mul(x, x),
         pullback=lambda ct, out, xs: (mul(ct, mul(xs[0], 2)),),
     )
 )  # fmt: skip
 reciprocal = Elemwise(
     ScalarOp(
+        cheap=True,
         ufunc="reciprocal", inverse="reciprocal", parity="odd",
         pullback=lambda ct, out, xs: (neg(mul(ct, mul(out, out))),),
     )

@@ -110,10 +110,19 @@ arctanh = Elemwise(
     )
 )  # fmt: skip
 deg2rad = Elemwise(
-    ScalarOp(ufunc="deg2rad", parity="odd", monotone="increasing", inverse="rad2deg", body=lambda x: x * DEGREE)
+    ScalarOp(
+        cheap=True, ufunc="deg2rad", parity="odd", monotone="increasing", inverse="rad2deg", body=lambda x: x * DEGREE
+    )
 )
 rad2deg = Elemwise(
-    ScalarOp(ufunc="rad2deg", parity="odd", monotone="increasing", inverse="deg2rad", body=lambda x: x * (1 / DEGREE))
+    ScalarOp(
+        cheap=True,
+        ufunc="rad2deg",
+        parity="odd",
+        monotone="increasing",
+        inverse="deg2rad",
+        body=lambda x: x * (1 / DEGREE),
+    )
 )
 arctan2 = Elemwise(ScalarOp(ufunc="arctan2", pullback=_arctan2_terms))
 
