@@ -22,12 +22,16 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 # comment on the first line holds the types of the parameters, and whether the function is always inlined.
 _BUFFERS = """
 def new(frame, slot, nbytes):  # i8 i8 i8
-    # An earlier buffer of this slot is given back; 0 is returned where there is no memory.
+    # The buffer of this slot, if it is large enough; else another in its place. 0: there is no memory.
     table = as_i8(frame)
-    buffer_free(table[slot])
-    table[slot] = 0
     if nbytes < 0:
         return 0
+    made = table[slot]
+    if made != 0:
+        if buffer_size(made) >= nbytes:
+            return buffer_data(made)
+        buffer_free(made)
+        table[slot] = 0
     made = buffer_new(nbytes)
     if made == 0:
         return 0
@@ -40,10 +44,28 @@ def drop(frame, slot):  # i8 i8
     table[slot] = 0
     return 0
 
-def move(frame, target, source):  # i8 i8 i8
+def grow(frame, slot, used, nbytes):  # i8 i8 i8 i8
+    # A larger buffer in place of that of the slot, with what is used of it. 0: there is no memory.
+    made = 0
+    if nbytes >= used:
+        made = buffer_new(nbytes)
+    if made == 0:
+        return 0
     table = as_i8(frame)
-    table[target] = table[source]
-    table[source] = 0
+    source = as_u1(buffer_data(table[slot]))
+    target = as_u1(buffer_data(made))
+    for k in range(used):
+        target[k] = source[k]
+    buffer_free(table[slot])
+    table[slot] = made
+    return buffer_data(made)
+
+def move(frame, target, source):  # i8 i8 i8
+    # The buffers change places: that of the target is used again where that of the source was made.
+    table = as_i8(frame)
+    made = table[source]
+    table[source] = table[target]
+    table[target] = made
     return 0
 
 def take(frame, slot):  # i8 i8

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from treadle.config import config, span
 from treadle.graph import Unsupported
@@ -20,13 +20,14 @@ if TYPE_CHECKING:
     from treadle.graph import Apply, Constant, FunctionGraph, Type
     from treadle.link.numba.program import NumbaProgram, Recipe
     from treadle.link.vm import Program
+    from treadle.tensor import Scan
 
 # Families whose rules take complex numbers. What others do to these is written in simpler ops, or refused.
 _OF_COMPLEX = frozenset({
     "accumulation", "assertion", "banded", "block_diagonal", "broadcasting", "cholesky", "conditional", "copying",
     "determinants", "diagonals", "dimshuffle", "eigenvalues", "elemwise", "fourier", "indexing", "inverse", "joining",
-    "least_squares", "linear_systems", "lu", "matrix_equations", "matrix_functions", "product", "qr", "reduction",
-    "repetition", "schur", "shape", "shape_specification", "svd", "triangular",
+    "least_squares", "linear_systems", "loops", "lu", "matrix_equations", "matrix_functions", "product", "qr",
+    "reduction", "repetition", "schur", "shape", "shape_specification", "svd", "triangular",
 })  # fmt: skip
 _LOWER = "treadle.link.numba.lower."
 
@@ -36,6 +37,27 @@ class NumbaLinker(TableLinker):
 
     table = TABLE
     scalars = "treadle.link.numba.SCALARS"
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._bodies: dict[Scan, FunctionGraph] = {}
+
+    def __getstate__(self) -> dict[str, object]:
+        """Leave out what can be found again."""
+        return {**self.__dict__, "_bodies": {}}
+
+    def body_of(self, op: Scan) -> FunctionGraph:
+        """Return what a step of a loop computes, with simpler ops in place of what the rules do not lower."""
+        found = self._bodies.get(op)
+        if found is None:
+            found = self._bodies[op] = self.expanded(op.fgraph.unfreeze())
+        return found
+
+    def inside(self, node: Apply) -> list[Apply]:
+        """Return the nodes of a loop's step."""
+        from treadle.tensor import Scan
+
+        return self.body_of(node.op).toposort() if isinstance(node.op, Scan) else []
 
     def is_array(self, kind: Type) -> bool:
         """Whether a type is one of tensors."""
@@ -63,6 +85,7 @@ class NumbaLinker(TableLinker):
         from treadle.link.numba.lower.elemwise import refusal
         from treadle.tensor import Elemwise, tensors
 
+        self.refuse(self.inside(node))
         family = TABLE.rule(node).__module__
         reason = next((r for r in (_refused_type(v.type) for v in (*node.inputs, *node.outputs)) if r), "")
         if family.startswith(_LOWER) and family.removeprefix(_LOWER) not in _OF_COMPLEX:
@@ -88,7 +111,7 @@ class NumbaLinker(TableLinker):
             from treadle.link.numba.source import write_program
 
         with span("code generation"):
-            written = write_program(fgraph)
+            written = write_program(fgraph, self.body_of)
         text = "\n".join(unit.source for unit in written.entry.with_uses())
         _install_routines(text)
         run = COMPILER.get(written.entry, entry=True)

@@ -149,6 +149,12 @@ def _buffer_data(context: BaseContext, builder: ir.IRBuilder, sig: Signature, ar
     return builder.ptrtoint(context.nrt.meminfo_data(builder, info), _WORD)
 
 
+def _buffer_size(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
+    # The fifth word of what Numba's runtime keeps of a block.
+    info = builder.inttoptr(args[0], _WORD.as_pointer())
+    return builder.load(builder.gep(info, [ir.Constant(_WORD, 4)]))
+
+
 def _buffer_free(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
     info = builder.inttoptr(args[0], cgutils.voidptr_t)
     context.nrt.decref(builder, types.MemInfoPointer(types.voidptr), info)
@@ -476,6 +482,7 @@ _SINGLE: dict[str, Callable[[], Intrinsic | float]] = {
     "INF": lambda: math.inf,
     "buffer_new": lambda: _primitive(_buffer_new, types.int64, types.int64),
     "buffer_data": lambda: _primitive(_buffer_data, types.int64, types.int64),
+    "buffer_size": lambda: _primitive(_buffer_size, types.int64, types.int64),
     "buffer_free": lambda: _primitive(_buffer_free, types.none, types.int64),
     "run_loop": lambda: _primitive(_run_loop, types.none, *[types.int64] * 5),
     # One of two values, without a branch.

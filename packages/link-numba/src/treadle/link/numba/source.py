@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -11,21 +10,20 @@ from treadle.config import text_of
 from treadle.graph import Apply, Block, Branching, LoweringError
 from treadle.link.numba.choices import Arm, write_choice
 from treadle.link.numba.library import LIBRARY
+from treadle.link.numba.parts import called, whole
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.unit import Unit, make_kernel
 from treadle.link.numba.values import ArrayValue, ScalarValue
 from treadle.link.numba.writer import GraphWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from treadle.graph import Constant, FunctionGraph, Variable
     from treadle.link.numba.values import Value
+    from treadle.tensor import Scan
 
 PART = 60  # statements grow faster than linearly costly to compile in one function
-_ASSIGNED = re.compile(r"^\s*(\w+(?:, \w+)*) = ", re.MULTILINE)
-_NAME = re.compile(r"[A-Za-z_]\w*")
-_STOP = re.compile(r"STOP\((\w+)\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +45,23 @@ class Written:
     uses_blas: bool
 
 
-def write_program(fgraph: FunctionGraph) -> Written:
-    """Write the program of a graph."""
-    writer = GraphWriter(fgraph)
+def write_program(fgraph: FunctionGraph, body_of: Callable[[Scan], FunctionGraph]) -> Written:
+    """Write the program of a graph; `body_of` returns what a step of a loop computes, of nodes that have rules."""
+
+    def statements(inner: FunctionGraph) -> list[list[str]]:
+        around, writer.lines = writer.lines, []
+        blocks = _Blocks(writer, inner)
+        blocks.write()
+        writer.lines = around
+        return blocks.texts()
+
+    writer = GraphWriter(fgraph, body_of, statements)
     blocks = _Blocks(writer, fgraph)
     blocks.write()
     results = [_result(writer, v, fgraph.outputs[:i]) for i, v in enumerate(fgraph.outputs)]
     given = ["table", "frame", *(name for names in writer.input_names for name in names)]
     wanted = list(dict.fromkeys(n for r in results for n in r.dims if n in writer.made))
-    graph = _graph_unit(writer, blocks.texts(), given, wanted)
+    graph = whole(writer, blocks.texts(), given, wanted)
     return Written(_entry(fgraph, writer, graph, results, wanted), tuple(writer.constants), writer.uses_blas)
 
 
@@ -145,18 +151,7 @@ class _Blocks:
     def _arm(self, block: Block) -> Arm:
         """Return a branch as the statements that call its function, and the values it results in."""
         texts, values = self._branches.pop(block)
-        if not any(texts):
-            return Arm([], values)
-        writer = self.writer
-        assigned = _assigned("\n".join(line for lines in texts for line in lines))
-        wanted = [name for name in dict.fromkeys(n for value in values for n in value.names()) if name in assigned]
-        given = [name for names in writer.input_names for name in names]
-        parts = _parts(writer, texts, given, wanted)
-        unit, enters = parts[0][:2] if len(parts) == 1 else _joined(writer, parts, None, wanted)
-        writer.units[unit.name] = unit
-        status = writer.name("status")
-        call = f"{', '.join([status, *wanted])} = {unit.name}({', '.join(enters)})"
-        return Arm([call, f"if {status} != 0:", f"    return STOP({status})"], values)
+        return Arm(called(self.writer, texts, [name for value in values for name in value.names()]), values)
 
 
 def _rule_error(rule: object, node: Apply, returned: object) -> LoweringError:
@@ -211,72 +206,6 @@ def _result(writer: GraphWriter, var: Variable, earlier: Sequence[Variable]) -> 
     made = writer.allocate(value.dims, storage)
     writer.copy_into(made, value)
     return _Result(made.slots[0], value.dims, code)
-
-
-def _zero(code: str) -> str:
-    return {"i8": "0", "b1": "False"}.get(code, f"{code}(0)")
-
-
-def _assigned(text: str) -> set[str]:
-    return {name for group in _ASSIGNED.findall(text) for name in group.split(", ")}
-
-
-_Part = tuple[Unit, list[str], list[str]]
-
-
-def _parts(
-    writer: GraphWriter, texts: Sequence[Sequence[str]], given: Sequence[str], wanted: Sequence[str]
-) -> list[_Part]:
-    """Return a function for each part of the statements, with the names it takes and those it returns."""
-    codes = writer.codes
-    parts: list[_Part] = []
-    needed = list(wanted)
-    for lines in reversed(texts):
-        text = "\n".join(lines)
-        assigned = _assigned(text)
-        leaves = [name for name in dict.fromkeys(needed) if name in assigned]
-        used = dict.fromkeys(_NAME.findall("\n".join(line for line in lines if not line.lstrip().startswith("#"))))
-        known = [name for name in used if name not in assigned and (name in given or name in writer.made)]
-        enters = ["table", "frame", *(n for n in known if n not in {"table", "frame"})]
-        stop = ", ".join([r"\1", *(_zero(codes.get(n, "i8")) for n in leaves)])
-        body = [_STOP.sub(stop, line) for line in lines]
-        body.append(f"return {', '.join(['0', *leaves])}" if leaves else "return 0")
-        params = [(name, codes.get(name, "i8")) for name in enters]
-        uses = (*(u for n, u in writer.units.items() if n in used), *LIBRARY.used_by(text))
-        parts.append((make_kernel("part", params, body, uses), enters, leaves))
-        needed = [*(n for n in needed if n not in assigned), *enters]
-    parts.reverse()
-    return parts
-
-
-def _joined(
-    writer: GraphWriter, parts: Sequence[_Part], given: Sequence[str] | None, wanted: Sequence[str]
-) -> tuple[Unit, list[str]]:
-    """Return the function that calls parts one after another, and the names it takes: those needed if not given."""
-    codes = writer.codes
-    lines = []
-    made: set[str] = set()
-    needed: dict[str, None] = {}
-    for unit, enters, leaves in parts:
-        needed.update((name, None) for name in enters if name not in made)
-        made.update(leaves)
-        targets = ", ".join(["status", *leaves])
-        stop = ["status", *(_zero(codes.get(n, "i8")) for n in wanted)]
-        lines += [
-            f"{targets} = {unit.name}({', '.join(enters)})",
-            "if status != 0:",
-            f"    return {', '.join(stop)}",
-        ]
-    lines.append(f"return {', '.join(['0', *wanted])}")
-    names = list(needed) if given is None else list(given)
-    return make_kernel("graph", [(n, codes.get(n, "i8")) for n in names], lines, [unit for unit, _, _ in parts]), names
-
-
-def _graph_unit(
-    writer: GraphWriter, texts: Sequence[Sequence[str]], given: Sequence[str], wanted: Sequence[str]
-) -> Unit:
-    """Return the unit that runs all statements, called with all that is given."""
-    return _joined(writer, _parts(writer, texts, given, wanted), given, wanted)[0]
 
 
 def _entry(

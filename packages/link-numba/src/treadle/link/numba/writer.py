@@ -16,10 +16,11 @@ from treadle.link.numba.values import ArrayValue, ScalarValue, Value, is_literal
 from treadle.tensor import tensors
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from treadle.graph import FunctionGraph, Variable
     from treadle.link.numba.unit import Unit
+    from treadle.tensor import Scan
 
 
 class GraphWriter:
@@ -45,9 +46,22 @@ class GraphWriter:
         What each variable that is still needed is.
     dying
         The variables that the node being written uses last.
+    overwritten
+        The buffers that nodes write into which did not make them.
+    places
+        Where arrays are to be made that have a place already, given their lengths: rows of a loop's results.
+    head
+        In a loop, the statements before it, where constants are taken up; a loop's buffers are used in all its steps.
+    body_of, statements
+        Return the graph of a loop's step, and a graph's statements, cut into parts.
     """
 
-    def __init__(self, fgraph: FunctionGraph) -> None:
+    def __init__(
+        self,
+        fgraph: FunctionGraph,
+        body_of: Callable[[Scan], FunctionGraph],
+        statements: Callable[[FunctionGraph], list[list[str]]],
+    ) -> None:
         self.lines: list[str] = []
         self.made: set[str] = set()
         self.constants: list[Constant] = []
@@ -59,6 +73,11 @@ class GraphWriter:
         self.slots = 0
         self.values: dict[Variable, Value] = {}
         self.dying: frozenset[Variable] = frozenset()
+        self.overwritten: set[int] = set()
+        self.places: dict[Variable, Callable[[Sequence[str]], ArrayValue]] = {}
+        self.head: list[str] | None = None
+        self.body_of = body_of
+        self.statements = statements
         self._names = 0
 
     # Values
@@ -71,7 +90,10 @@ class GraphWriter:
         """Return what a variable is; inputs and constants are taken up when they are first asked for."""
         found = self.values.get(var)
         if found is None:
+            # In a loop, what is the same in all steps stands before it.
+            lines, self.lines = self.lines, self.lines if self.head is None else self.head
             found = self._input(var) if var in self._inputs else self._constant(var)
+            self.lines = lines
             self.values[var] = found
         return found
 
@@ -220,10 +242,9 @@ class GraphWriter:
 
     # Buffers
 
-    def allocate(self, dims: Sequence[str], storage: Storage) -> ArrayValue:
-        """Write the making of an array in C order and return it."""
-        self.slots += 1
-        slot = self.slots
+    def allocate(self, dims: Sequence[str], storage: Storage, slot: int = 0) -> ArrayValue:
+        """Write the making of an array in C order and return it; in a new buffer if none is given."""
+        slot = slot or self.scratch(1)
         size = self.let(product([*dims, str(storage.itemsize)]), "size")
         address = self.let(f"new(frame, {slot}, {size})")
         self.stop_if(f"{address} == 0", MEMORY)
@@ -231,7 +252,9 @@ class GraphWriter:
 
     def new_output(self, var: Variable, dims: Sequence[str]) -> ArrayValue:
         """Make the array of a node's output and bind it."""
-        made = self.allocate(self.known_dims(var, dims), self.storage(var))
+        place = self.places.get(var)
+        known = self.known_dims(var, dims)
+        made = self.allocate(known, self.storage(var)) if place is None else place(known)
         self.bind(var, made)
         return made
 
@@ -257,8 +280,9 @@ class GraphWriter:
         return f"as_i8(table)[{FIXED_WORDS - 1}]"
 
     def drop(self, slot: int) -> None:
-        """Write that a buffer is given back."""
-        self.lines.append(f"drop(frame, {slot})")
+        """Write that a buffer is given back; in a loop, it is kept for the next step."""
+        if self.head is None:
+            self.lines.append(f"drop(frame, {slot})")
 
     def may_overwrite(self, var: Variable) -> bool:
         """Whether the current node may write into an input: a buffer of the program in C order, not used again."""
@@ -266,7 +290,10 @@ class GraphWriter:
         if not isinstance(value, ArrayValue) or not value.fills_one_buffer or var not in self.dying:
             return False
         slot = value.slots[0]
-        return not any(slot in x.slots for v, x in self.values.items() if v is not var and isinstance(x, ArrayValue))
+        if any(slot in x.slots for v, x in self.values.items() if v is not var and isinstance(x, ArrayValue)):
+            return False
+        self.overwritten.add(slot)
+        return True
 
     # Elementwise work, which many rules share
 
