@@ -11,6 +11,7 @@ from tests.tensor_rewrites import (
     cases_choices,
     cases_diagonals,
     cases_elementwise,
+    cases_loops,
     cases_masks,
     cases_special,
     cases_stable,
@@ -108,6 +109,7 @@ CASES = [
     *cases_diagonals.CASES,
     *cases_structural.CASES,
     *cases_choices.CASES,
+    *cases_loops.CASES,
     *cases_stable.CASES,
     *cases_special.CASES,
 ]

@@ -227,6 +227,11 @@ PRODUCT = [
     Case("product_of_scaled", lambda v: tt.dot(2 * v.m, v.k), "mul([[2.0]], matmul(m, k))"),
     Case("product_of_scaled", lambda v: tt.dot(v.m, -v.k), "neg(matmul(m, k))"),
     Case(
+        "one_matrix_times_stack_of_columns",
+        lambda v: tt.matmul(v.k.T, tt.exp(v.m).dimshuffle(0, 1, "x")),
+        "dimshuffle{0,1,x}(matmul(exp(m), k))",
+    ),
+    Case(
         "stack_times_one_matrix",
         lambda v: tt.matmul(v.cube, v.k),
         "reshape(ndim=3)(matmul(reshape(ndim=2)(cube, mul(shapei(axis=0)(cube), shapei(axis=1)(cube)), "

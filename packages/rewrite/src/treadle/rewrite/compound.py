@@ -163,8 +163,12 @@ class EquilibriumGraphRewriter(RewriterOfNodes):
     def apply(self, fgraph: FunctionGraph) -> int:
         """Rewrite until nothing changes; return the number of changes."""
         with running(fgraph) as run, run.in_phase(self.name), run.stage(self.name):
-            before = run.changes
-            self._work(run)
+            before, outer = run.changes, run.rewriter
+            run.rewriter = self
+            try:
+                self._work(run)
+            finally:
+                run.rewriter = outer
             return run.changes - before
 
     def _work(self, run: Run) -> None:

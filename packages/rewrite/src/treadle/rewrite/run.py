@@ -98,6 +98,8 @@ class Run(Feature):
         Name of the database whose rules run.
     running
         Name of the rewriter of whole graphs that runs, empty while rules of single nodes do.
+    rewriter
+        What runs the rules of the phase: passes that rewrite graphs inside ops use the same rules for them.
     """
 
     def __init__(self, fgraph: FunctionGraph, options: RunOptions, keep_nodes: bool) -> None:
@@ -109,6 +111,7 @@ class Run(Feature):
         self.checker: Checker | None = None
         self.phase = ""
         self.running = ""
+        self.rewriter: GraphRewriter | None = None
         self.new: list[Apply] = []
         self.changed: list[Apply] = []
         self.changes = 0

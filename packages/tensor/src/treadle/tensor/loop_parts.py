@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from treadle.graph import FrozenFunctionGraph, GraphTypeError, HasShape, Variable, graph_replace
+from treadle.graph import FrozenFunctionGraph, GraphTypeError, HasShape, Variable, graph_replace, toposort
 from treadle.tensor.loops import Scan
 
 if TYPE_CHECKING:
@@ -103,6 +103,10 @@ class LoopParts:
     def outputs(self) -> list[Variable]:
         """All outputs of the body."""
         return [*self.new_carries, *self.rows_out, *([] if self.until is None else [self.until])]
+
+    def nodes(self) -> list[Apply]:
+        """Return the nodes of the body, each after those it needs."""
+        return toposort(self.outputs, self.inputs)
 
     def add_carry(self, start: Variable, carry: Variable, new: Variable) -> int:
         """Add a carry; return its number."""

@@ -52,7 +52,7 @@ T = TypeVar("T")
 STEPS = TensorType(LENGTH, ())
 # The number of steps of a loop that only its condition ends.
 ENDLESS = int(np.iinfo(LENGTH).max)
-_DERIVED = ("_fn", "_pattern", "_row_lengths")
+_DERIVED = ("_fn", "_pattern", "_row_lengths", "_depends", "_settled", "_kept_shapes")
 
 
 class LoopInputs(NamedTuple):
@@ -377,7 +377,7 @@ class Scan(Op, HasInnerGraph):
 
     def infer_shape(self, node: Apply, shapes: Sequence[SymbolicShape | None]) -> Sequence[SymbolicShape | None]:
         """Return the shapes of what the loop starts with, and lengths of rows that follow from shapes."""
-        known, fixed = self.row_lengths, self._keeps_shapes()
+        known, fixed = self.row_lengths, self.keeps_shapes()
         inputs = self.sorted(node.inputs[1:])
         bound = known.fgraph.bind([*(x[0] for x in inputs.sequences), *inputs.carries, *inputs.constants])
         count = node.outputs[-1] if self.has_until else node.inputs[0]
@@ -393,17 +393,23 @@ class Scan(Op, HasInnerGraph):
             found.append((count, *rows))
         return [*found, ()] if self.has_until else found
 
-    def _keeps_shapes(self) -> set[int]:
-        """Return which carries are certain to keep the shape they start with."""
+    def keeps_shapes(self) -> frozenset[int]:
+        """Return which carries are certain to keep the shape they start with; found once and kept."""
+        known: frozenset[int] | None = self.__dict__.get("_kept_shapes")
+        if known is None:
+            known = self.__dict__["_kept_shapes"] = self._find_kept_shapes()
+        return known
+
+    def _find_kept_shapes(self) -> frozenset[int]:
         body = self.fgraph.unfreeze()
         shapes = symbolic_shapes.SymbolicShapes()
         body.attach_feature(shapes)
         carries = self.sorted(body.inputs).carries
-        return {
+        return frozenset(
             i
             for i, (old, new) in enumerate(zip(carries, body.outputs, strict=False))
             if isinstance(old.type, TensorType) and shapes.of(old) == shapes.of(new)
-        }
+        )
 
     # Batches and derivatives
 

@@ -31,6 +31,11 @@ from treadle.tensor.rewrites.linear_algebra.products import RULES as STRUCTURED_
 from treadle.tensor.rewrites.linear_algebra.sharing import RULES as SHARED_FACTORS
 from treadle.tensor.rewrites.linear_algebra.spectra import RULES as SPECTRA
 from treadle.tensor.rewrites.linear_algebra.systems import RULES as SYSTEMS
+from treadle.tensor.rewrites.loops.bodies import RULES as LOOPS_BODIES
+from treadle.tensor.rewrites.loops.cleanup import RULES as LOOPS_CLEANUP
+from treadle.tensor.rewrites.loops.hoisting import RULES as LOOPS_HOISTING
+from treadle.tensor.rewrites.loops.merging import RULES as LOOPS_MERGING
+from treadle.tensor.rewrites.loops.sums import RULES as LOOPS_SUMS
 from treadle.tensor.rewrites.normalization.log_sum_exp import RULES as LOGARITHMS
 from treadle.tensor.rewrites.normalization.softmax import RULES as NORMALIZATION
 from treadle.tensor.rewrites.product import RULES as PRODUCT
@@ -97,6 +102,11 @@ RULE_SETS = (
     LOGISTIC,
     SPECIAL_FUNCTIONS,
     RANDOM,
+    LOOPS_CLEANUP,
+    LOOPS_MERGING,
+    LOOPS_BODIES,
+    LOOPS_HOISTING,
+    LOOPS_SUMS,
     FUSION,
     INPLACE,
 )

@@ -163,6 +163,16 @@ def stack_times_one_matrix(node: NodeOf[MatMul]) -> TensorVariable | None:
     return if_fits(node, Reshape(ndim)(MatMul()(below, right), *stack, rows, columns))
 
 
+@RULES.rule(EARLY_AND_LATE, MatMul, tags=(*BOTH, "local_batched_matmul_to_core_matmul"), depth=1)
+def one_matrix_times_stack_of_columns(node: NodeOf[MatMul]) -> TensorVariable | None:
+    """matmul(one a, stack of columns) -> one product: the stack's columns lie beside one another, as rows."""
+    a, b = node.inputs
+    if a.type.ndim != 3 or a.type.shape[0] != 1 or b.type.shape[2] != 1 or b.type.shape[0] == 1:
+        return None
+    made = MatMul()(dimshuffle(b, 0, 1), dimshuffle(a, 2, 1))
+    return if_fits(node, dimshuffle(made, 0, 1, NEW))
+
+
 def _lies_in_order(a: TensorVariable) -> bool:
     """Whether a stack is likely to lie in memory in order: reshaping a transposed one copies it."""
     inner = made_by(a, DimShuffle)

@@ -1,0 +1,105 @@
+"""Cases for the rules of loops."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import treadle.tensor as tt
+from tests.tensor_rewrites.expressions import Case
+
+
+def _scan(step: Any, start: Any, rows: Any, length: Any = None) -> Any:
+    return tt.scan_with_carry(step, start, rows, length)
+
+
+def _sums(v: Any, row: Any = lambda x: x) -> Any:
+    """Return the last sum of a loop that cannot be taken out of it."""
+    return _scan(lambda s, x: (tt.sin(s) + row(x), None), v.s, v.x)[0]
+
+
+CLEANUP = [
+    Case(
+        "loop_of_unused",
+        lambda v: _scan(lambda c, x: ((tt.sin(c[0]), c[1] + x), c[1]), (v.s, v.s), v.x)[0][0],
+        "scan{loop}(shapei(axis=0)(x), s)",
+    ),
+    Case(
+        "loop_of_equal",
+        lambda v: _scan(lambda s, x: (tt.sin(s) * x[0] + x[1], None), v.s, (v.x, v.x))[0],
+        "scan{loop}(shapei(axis=0)(x), x, s)",
+    ),
+    Case(
+        "loop_of_equal",
+        lambda v: tt.add(*_scan(lambda c, x: ((tt.sin(c[0]) + x, tt.sin(c[1]) + x), None), (v.s, v.s), v.x)[0]),
+        "mul(2.0, scan{loop}(shapei(axis=0)(x), x, s))",
+    ),
+    Case(
+        "constants_into_loop",
+        lambda v: _scan(lambda c, x: ((tt.sin(c[0]) + x, c[1]), None), (v.s, v.three[0]), v.x)[0][1],
+        "subtensor{[0]}(three)",
+    ),
+    Case(
+        "constants_into_loop",
+        lambda v: _scan(lambda c, x: ((tt.sin(c[0]) * c[1] + x, c[1]), None), (v.s, tt.constant(2.0)), v.x)[0][0],
+        "scan{loop}(shapei(axis=0)(x), x, s)",
+    ),
+    Case("stacked_inputs", lambda v: _scan(lambda s, x: (s, x), v.s, v.x)[1], "x"),
+    Case(
+        "stacked_inputs",
+        lambda v: _scan(lambda s, _: (s, v.three[0]), v.s, v.x)[1],
+        "alloc(subtensor{[0]}(three), shapei(axis=0)(x))",
+    ),
+]
+
+MERGING = [
+    Case(
+        "merge_loops",
+        lambda v: _sums(v) + _sums(v, tt.exp),
+        "add(scan{loop}(shapei(axis=0)(x), x, exp(x), s, s), scan{loop}(shapei(axis=0)(x), x, exp(x), s, s))",
+    ),
+]
+
+HOISTING = [
+    Case(
+        "lengths_out_of_loop",
+        lambda v: _scan(lambda s, x: (tt.sin(s) + x.shape[0] + x.sum(), None), v.s, v.m)[0],
+        "scan{loop}(shapei(axis=0)(m), sum{axes=[1]}(m), s, shapei(axis=1)(m))",
+    ),
+    Case(
+        "invariants_out_of_loop",
+        lambda v: _scan(lambda c, x: ((tt.sin(c[0]) * tt.exp(c[1]) + x, c[1]), None), (v.s, v.three[0]), v.x)[0][0],
+        "scan{loop}(shapei(axis=0)(x), x, s, exp(subtensor{[0]}(three)))",
+    ),
+    Case("rows_out_of_loop", lambda v: _sums(v, tt.exp), "scan{loop}(shapei(axis=0)(x), exp(x), s)"),
+    Case("rows_out_of_loop", lambda v: _scan(lambda _, x: (None, tt.exp(x) * 2), None, v.x)[1], "mul(exp(x), [2.0])"),
+    Case(
+        "rows_out_of_loop",
+        lambda v: _scan(lambda s, x: (tt.sin(s) + tt.dot(tt.outer(v.three, v.three), x), None), v.three, v.m)[0],
+        "scan{loop}(shapei(axis=0)(m), mul(matmul(m, dimshuffle{0,x}(three)), dimshuffle{x,0}(three)), three)",
+    ),
+    Case(
+        "equal_rows",
+        lambda v: _scan(lambda s, x: (tt.sin(s) * x[0] + x[1], None), v.s, (tt.alloc(v.s, v.x.shape[0]), v.x))[0],
+        "scan{loop}(shapei(axis=0)(x), x, s, s)",
+    ),
+    Case(
+        "results_out_of_loop",
+        lambda v: _scan(lambda s, x: ((r := tt.sin(s) + x), tt.exp(r)), v.s, v.x)[1],
+        "exp(scan{loop}(shapei(axis=0)(x), x, s))",
+    ),
+]
+
+SUMS = [
+    Case(
+        "sums_out_of_loop",
+        lambda v: _scan(
+            lambda c, x: ((tt.sin(c[0]) + x, c[1] + tt.outer(c[0], x)), None),
+            (v.three, tt.outer(v.three, v.three)),
+            v.m,
+        )[0][1],
+        "gemm(mul(dimshuffle{0,x}(three), dimshuffle{x,0}(three)), 1.0, "
+        "dimshuffle{1,0}(scan{loop}(shapei(axis=0)(m), m, three)), m, 1.0)",
+    ),
+]
+
+CASES = [*CLEANUP, *MERGING, *HOISTING, *SUMS]
