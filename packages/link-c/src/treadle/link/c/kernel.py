@@ -154,19 +154,8 @@ class Kernel:
             ctype = CTYPES[self.expression.inputs[i]]
             given = loaded(self.expression.inputs[i], f"*(const {ctype.stored} *)p[{i}]")
             lines.append(f"  const {ctype.computed} r{i} = {given};")
-        for value, operation in enumerate(self.expression.operations, start=count):
-            operands = [f"r{a}" for a in operation.args]
-            ctype = CTYPES[operation.dtype]
-            if operation.block:
-                given = "".join(f"&{a}, " for a in operands)
-                lines.append(f"  {ctype.computed} r{value};")
-                lines.append(f"  tr_v_{operation.block}_{ctype.short}(1, {given}&r{value});")
-                continue
-            if operation.check:
-                lines.append(f"  if ({_filled(operation.check, operands)}) return TR_POWER;")
-            lines.append(
-                f"  const {ctype.computed} r{value} = ({ctype.computed})({_filled(operation.text, operands)});"
-            )
+        names = [f"r{i}" for i in range(count)]
+        lines += (f"  {text}" for text in on_numbers(self.expression, names, "r", "return TR_POWER;"))
         for k, value in enumerate(self.expression.outputs):
             dtype = self.expression.dtype(value)
             lines.append(f"  *({CTYPES[dtype].stored} *)p[{count + k}] = {stored(dtype, f'r{value}')};")
@@ -382,6 +371,36 @@ class Kernel:
                 source = stored(dtype, text) if place[0] == "t" else text
             lines.append(f"    for (int64_t j = 0; j < m; j++) y{k}[j] = {source};")
         return lines
+
+
+def on_numbers(expression: Expression, names: list[str], prefix: str, failing: str) -> list[str]:
+    """Return the statements that compute the values of an expression for single numbers.
+
+    Parameters
+    ----------
+    expression
+        What to compute.
+    names
+        C names of the inputs; those of the values follow.
+    prefix
+        What new names begin with; the number of the value follows.
+    failing
+        The statement for an operation that fails.
+    """
+    lines = []
+    for value, operation in enumerate(expression.operations, start=len(names)):
+        operands = [names[a] for a in operation.args]
+        ctype, name = CTYPES[operation.dtype], f"{prefix}{value}"
+        names.append(name)
+        if operation.block:
+            given = "".join(f"&{a}, " for a in operands)
+            lines.append(f"{ctype.computed} {name};")
+            lines.append(f"tr_v_{operation.block}_{ctype.short}(1, {given}&{name});")
+            continue
+        if operation.check:
+            lines.append(f"if ({_filled(operation.check, operands)}) {failing}")
+        lines.append(f"const {ctype.computed} {name} = ({ctype.computed})({_filled(operation.text, operands)});")
+    return lines
 
 
 def _filled(text: str, operands: Sequence[str]) -> str:

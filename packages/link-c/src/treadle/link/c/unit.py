@@ -280,9 +280,13 @@ class Unit:
         if body not in self.kernels:
             self.kernels[body] = f"k{len(self.kernels)}"
             self.kernel_nodes.append(self.number)
-        for called in CALL.finditer(body):
-            self.requirements.point(*special_pointer(called[1], called[2]), self.number)
+        self.calls(body)
         return self.kernels[body]
+
+    def calls(self, text: str) -> None:
+        """Ask for the addresses of the functions of Python modules that a text of the present node calls."""
+        for called in CALL.finditer(text):
+            self.requirements.point(*special_pointer(called[1], called[2]), self.number)
 
     def table(self, ctype: str, values: Sequence[object]) -> str:
         """Return the name of a constant array."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from treadle.graph import Unsupported, expand
 from treadle.link.c.dtypes import ctype
+from treadle.link.c.scalar_loops import ScalarLoop, is_of_numbers
 from treadle.link.c.table import TABLE
 from treadle.link.c.unit import Unit
 from treadle.tensor import Scan, tensors
@@ -52,18 +53,21 @@ def check_body(op: Scan) -> None:
 @TABLE.register(Scan)
 def scan(op: Scan, node: TensorNode, unit: Unit) -> None:
     """Write the functions of the body, one that calls them for every step, and its call."""
-    _Loop(op, node, unit).write()
+    graph = body_of(op.fgraph)
+    if is_of_numbers(op, graph, body_of):
+        ScalarLoop(node, unit, graph, body_of).write()
+    else:
+        _Loop(op, node, unit, graph).write()
 
 
 class _Loop:
     """A loop being written. Arrays of the body are ``w``, those of the graph around it ``v``."""
 
-    def __init__(self, op: Scan, node: TensorNode, unit: Unit) -> None:
+    def __init__(self, op: Scan, node: TensorNode, unit: Unit, graph: FunctionGraph) -> None:
         self.op = op
         self.node = node
         self.unit = unit
         self.given = op.sorted(node.inputs[1:])
-        graph = body_of(op.fgraph)
         self.body = _written(graph, unit, op.sorted(graph.inputs).carries)
         self.inner = op.sorted(self.body.fgraph.inputs)
         self.made = tensors(self.body.fgraph.outputs)
