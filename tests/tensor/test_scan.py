@@ -298,6 +298,34 @@ def test_gradient_flows_through_taps() -> None:
     assert len(computed(tt.grad(cost(x, a), [x, a]), [x, a], [V, V[:2]])) == 2
 
 
+def test_gradient_flows_through_inner_loops_of_other_lengths() -> None:
+    def inner(row: Any, s: Any) -> Any:
+        def step(t: Any) -> Any:
+            return tt.sin(t) + 0.5, until(t > row)
+
+        return scan(step, outputs_info=s, n_steps=4, return_updates=False).sum() + row
+
+    def cost(x: Any) -> Any:
+        return (scan(inner, x, 0.3, return_updates=False) ** 2).sum()
+
+    points = [np.array([0.1, 2.0, 0.4])]
+    verify_grad(cost, points, mode="VM")
+    verify_grad(lambda x: tt.grad(cost(x), x), points, mode="VM")
+
+
+def test_gradient_flows_through_inner_loops_of_as_many_steps_as_a_row_says() -> None:
+    counts = np.array([2, 0, 3])
+
+    def cost(x: Any) -> Any:
+        def inner(row: Any, n: Any, s: Any) -> Any:
+            rows = scan(lambda k, t: tt.sin(t * row) + k, tt.arange(n), s, return_updates=False)
+            return tt.exp(-rows).sum() * row
+
+        return scan(inner, [x, tt.constant(counts)], 0.3, return_updates=False).sum()
+
+    verify_grad(cost, [np.array([0.1, 2.0, 0.4])], mode="VM")
+
+
 # Errors when a loop is built
 
 

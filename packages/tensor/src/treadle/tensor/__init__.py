@@ -173,6 +173,7 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.scalar.stable_quotients import *  # noqa: F403
     from treadle.tensor.scalar.tail_moments import *  # noqa: F403
     from treadle.tensor.scalar_values import *  # noqa: F403
+    from treadle.tensor.scan_chunks import *  # noqa: F403
     from treadle.tensor.scan_results import *  # noqa: F403
     from treadle.tensor.scanning import *  # noqa: F403
     from treadle.tensor.schur import *  # noqa: F403

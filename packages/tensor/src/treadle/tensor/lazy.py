@@ -89,6 +89,7 @@ LAZY = {
     "scalar.stable_quotients": "exprel log_expit logit sinc",
     "scalar.tail_moments": "NEWTON_STEPS QUADRATURE beta_tail_integral gamma_tail_integral",
     "scalar_values": "ScalarConstant ScalarFromTensor ScalarType ScalarVariable TensorFromScalar as_scalar get_scalar_type scalar_from_tensor tensor_from_scalar",
+    "scan_chunks": "scan_checkpoints",
     "scan_results": "until",
     "scanning": "scan",
     "schur": "QZ RealToComplexSchur Schur",

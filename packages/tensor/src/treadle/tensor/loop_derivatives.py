@@ -12,14 +12,17 @@ from typing import TYPE_CHECKING, Any
 from treadle.graph import DisconnectedType, IfElse, NullType, Variable, toposort
 from treadle.tensor.broadcasting import zeros_like
 from treadle.tensor.elemwise import Elemwise
-from treadle.tensor.indexing import set_subtensor
+from treadle.tensor.indexing import Subtensor, set_subtensor
 from treadle.tensor.joining import join
 from treadle.tensor.jvp import jvp
 from treadle.tensor.loop_parts import LoopParts
+from treadle.tensor.loops import Scan
+from treadle.tensor.random.states import GeneratorInState, state_of
 from treadle.tensor.reverse_mode import grad
 from treadle.tensor.scalar.arithmetic import add, minimum
 from treadle.tensor.scalar.cast import switch
 from treadle.tensor.scalar.comparison import le
+from treadle.tensor.searching import Nonzero
 from treadle.tensor.shape import Shape, ShapeI
 from treadle.tensor.types import TensorType
 
@@ -27,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from treadle.graph import Apply
-    from treadle.tensor.loops import Scan
     from treadle.tensor.variable import TensorVariable
 
 
@@ -113,9 +115,12 @@ class _Gradient:
         """Return the gradients by all inputs but the number of steps, as results of a loop that runs backwards."""
         parts = self.parts
         there = {x: g for x, g in slopes.items() if not _is_absent(g)}
-        back = LoopParts(parts.steps, name=None if self.op.name is None else f"{self.op.name}_grad")
+        # Higher derivatives keep as little as this one.
+        back = LoopParts(
+            parts.steps, recomputes=self.op.recomputes, name=None if self.op.name is None else f"{self.op.name}_grad"
+        )
         count = self._count()
-        self._keep(back, [*there.values()], {*by_carry.values(), *by_row.values()}, count)
+        drawing = self._keep(back, [*there.values()], {*by_carry.values(), *by_row.values()}, count)
         back.steps = count if self.op.truncate_gradient < 0 else minimum(count, self.op.truncate_gradient)
         for k, var in by_row.items():
             back.add_sequence(_reversed(self.stacked[k]), var)
@@ -128,6 +133,7 @@ class _Gradient:
             total = parts.constants[i].type.make_variable()
             back.add_carry(zeros_like(parts.givens[i]), total, add(total, there[parts.constants[i]]))
         rows = {x: back.add_result(there[x]) for x in parts.rows_in if x in there}
+        back.replace(drawing)
         back.widen()
         made = back.apply()
         terms: dict[Variable, Variable] = {x: slopes[x] for x in slopes if _is_null(slopes[x])}
@@ -163,8 +169,11 @@ class _Gradient:
 
     def _keep(
         self, back: LoopParts, slopes: Sequence[Variable], cotangents: Collection[Variable], count: Variable
-    ) -> None:
-        """Give the backward loop what it needs of the forward one, which keeps it: rows, carries, results of steps."""
+    ) -> dict[Variable, Variable]:
+        """Give the backward loop what it needs of the forward one, which keeps it: rows, carries, results of steps.
+
+        Returned is what stands for the generators among the carries in the body of the backward loop.
+        """
         parts = self.parts
         wanted = _kept(slopes, cotangents, parts, carries_only=self.op.recomputes)
         forward = parts
@@ -174,22 +183,33 @@ class _Gradient:
         places: dict[Variable, int] = {}
         for var in wanted:
             if var in parts.carries:
-                places[var] = forward.add_result(parts.new_carries[parts.carries.index(var)])
+                new = parts.new_carries[parts.carries.index(var)]
+                places[var] = forward.add_result(new if isinstance(var.type, TensorType) else state_of(new))
             elif var not in parts.inputs:
                 places[var] = forward.add_result(var)
         results = forward.apply().stacked if places else []
+        drawing: dict[Variable, Variable] = {}
         for var in wanted:
             if var in parts.rows_in:
                 sequence: Any = parts.sequences[parts.rows_in.index(var)]
                 back.add_sequence(_reversed(sequence if _is_length(count, sequence) else sequence[:count]), var)
             elif var in parts.carries:
-                start: Any = parts.starts[parts.carries.index(var)]
+                first = parts.starts[parts.carries.index(var)]
+                start: Any = first if isinstance(var.type, TensorType) else state_of(first)
                 before = join(0, start.dimshuffle("x", *range(start.ndim)), results[places[var]])[:-1]
-                back.add_sequence(_reversed(before), var)
+                if start is first:
+                    back.add_sequence(_reversed(before), var)
+                else:
+                    # Of a generator the state is kept.
+                    like, state = first.type.make_variable(), start.type.make_variable()
+                    back.add_given(first, like)
+                    back.add_sequence(_reversed(before), state)
+                    drawing[var] = GeneratorInState()(like, state)
             elif var in parts.constants:
                 back.add_given(parts.givens[parts.constants.index(var)], var)
             else:
                 back.add_sequence(_reversed(results[places[var]]), var)
+        return drawing
 
 
 def _is_null(var: Variable) -> bool:
@@ -216,19 +236,25 @@ def _kept(
     """Return the variables of a step that the backward loop starts from: inputs of the body, and what is kept.
 
     What does not depend on cotangents is computed by the forward loop already. Of it the backward loop takes what is
-    costly; the rest it computes again.
+    costly; the rest it computes again, as it does what may have another shape in each step.
     """
     order = toposort(slopes)
+    inputs, carries = set(parts.inputs), set(parts.carries)
     moved: set[Variable] = set(cotangents)
     fixed: set[Variable] = set(parts.constants)
     varying: set[Variable] = {*parts.rows_in, *parts.carries}
     branches = any(isinstance(node.op, IfElse) for node in order)
     needed: dict[Variable, None] = {}
+    ragged: set[Variable] = set()
     for node in order:
         if any(x in moved for x in node.inputs):
             moved.update(node.outputs)
+        elif isinstance(node.op, Shape | ShapeI) and node.inputs[0] not in ragged:
+            fixed.update(node.outputs)
         elif any(x in varying for x in node.inputs):
             varying.update(node.outputs)
+            if _is_ragged(node, varying, ragged):
+                ragged.update(x for x in node.outputs if _has_unknown_length(x))
         elif any(x in fixed for x in node.inputs):
             # The same in all steps: rewriting takes it out of both loops.
             fixed.update(node.outputs)
@@ -238,7 +264,6 @@ def _kept(
     needed.update((x, None) for x in slopes if x not in moved)
     # Back to what is kept.
     kept: dict[Variable, None] = {}
-    inputs = set(parts.inputs)
     made = {*parts.new_carries, *parts.rows_out}
     pending = list(needed)
     seen: set[Variable] = set()
@@ -250,19 +275,46 @@ def _kept(
         if var in inputs:
             kept[var] = None
         elif var.owner is not None:
-            keeps = not carries_only and not branches and var in varying and isinstance(var.type, TensorType)
-            if keeps and (var in made or _is_costly(var.owner)):
+            keeps = not carries_only and not branches and isinstance(var.type, TensorType)
+            if keeps and var in varying and var not in ragged and (var in made or _is_costly(var.owner, carries)):
                 kept[var] = None
             else:
                 pending += var.owner.inputs
     return list(kept)
 
 
-def _is_costly(node: Apply) -> bool:
+def _is_costly(node: Apply, carries: Collection[Variable]) -> bool:
     """Whether to keep a result rather than to compute it again; shapes follow from those of rows and carries."""
+    if isinstance(node.op, Subtensor):
+        # A part of a carry is smaller than the carry, of which each step would have to keep its own.
+        return node.inputs[0] in carries
     if node.op.view_map or isinstance(node.op, Shape | ShapeI):
         return False
     return not isinstance(node.op, Elemwise) or not all(s.cheap for s in node.op.scalar_ops)
+
+
+def _is_ragged(node: Apply, varying: Collection[Variable], ragged: Collection[Variable]) -> bool:
+    """Whether results may have other shapes in other steps, so that they cannot be stacked."""
+    op = node.op
+    if any(x in ragged for x in node.inputs):
+        return True
+    if isinstance(op, Scan):
+        return op.has_until or node.inputs[0] in varying
+    if isinstance(op, Elemwise):
+        return False
+    # Where an op does not say what its shapes follow from, it may be any integers; masks decide shapes as well.
+    kinds = "b" if op.static_inputs else "biu"
+    return (
+        isinstance(op, Nonzero)
+        or any(node.inputs[i] in varying for i in op.static_inputs)
+        or any(
+            x in varying and isinstance(x.type, TensorType) and x.type.numpy_dtype.kind in kinds for x in node.inputs
+        )
+    )
+
+
+def _has_unknown_length(var: Variable) -> bool:
+    return isinstance(var.type, TensorType) and None in var.type.shape
 
 
 def pulled_back(

@@ -241,7 +241,7 @@ def _bound(given: TensorLike) -> TensorVariable:
 @composed
 def scan_with_carry(
     fn: Callable[[Tree, Tree], tuple[Tree, Tree]], init: Tree, xs: Tree = None, length: TensorLike | None = None,
-    reverse: bool = False, name: str | None = None,
+    reverse: bool = False, name: str | None = None, recomputes: bool = False,
 ) -> tuple[Tree, Tree]:  # fmt: skip
     """Call a function for each row of sequences, with the carry; stack what else it returns (as jax.lax.scan).
 
@@ -260,6 +260,9 @@ def scan_with_carry(
         Whether to begin with the last row; results are stacked in the order of the rows all the same.
     name
         Shown when printed and in errors.
+    recomputes
+        Whether the gradient computes again what a step computed from its carry, which is all that is kept of it: less
+        memory for more time (as `fn` under jax.checkpoint). See `scan_checkpoints` for keeping few carries.
 
     Returns
     -------
@@ -303,18 +306,19 @@ def scan_with_carry(
         sequences = [x[:steps] for x in sequences]
     if reverse:
         sequences = [x[::-1] for x in sequences]
-    last, stacked = _built("scan_with_carry", fn, init, filled(xs, sequences), steps, name)
+    last, stacked = _built("scan_with_carry", fn, init, filled(xs, sequences), steps, name, recomputes)
     return last, filled(stacked, [x[::-1] for x in leaves_of(stacked)]) if reverse else stacked
 
 
 def _built(
-    subject: str, fn: Callable[[Tree, Tree], Any], init: Tree, xs: Tree, steps: Any, name: str | None
-) -> tuple[Tree, Tree]:
+    subject: str, fn: Callable[[Tree, Tree], Any], init: Tree, xs: Tree, steps: Any, name: str | None,
+    recomputes: bool = False,
+) -> tuple[Tree, Tree]:  # fmt: skip
     """Return the last carry and the stacked results of a loop."""
     values = leaves_of(init)
     starts = [as_carry(x) for x in values]
     while True:
-        parts = LoopParts(steps, name=name)
+        parts = LoopParts(steps, name=name, recomputes=recomputes)
         for x in leaves_of(xs):
             parts.add_sequence(x, TensorType(x.dtype, x.type.shape[1:]).make_variable(x.name))
         carries = [x.type.make_variable(getattr(x, "name", None)) for x in starts]
