@@ -102,4 +102,28 @@ SUMS = [
     ),
 ]
 
-CASES = [*CLEANUP, *MERGING, *HOISTING, *SUMS]
+TRACES = [
+    Case(
+        "last_row_is_carry",
+        lambda v: _scan(lambda s, x: ((r := tt.sin(s) + x), r), v.s, v.three)[1][-1],
+        "scan{loop}(3, three, s)",
+    ),
+    Case(
+        "last_row_is_carry",
+        lambda v: _scan(lambda s, x: ((r := tt.sin(s) + x), r), v.s, v.x)[1][-1],
+        "checkandraise{raises=indexerror, msg='the last row of a result is asked for, a…'}"
+        "(scan{loop}(shapei(axis=0)(x), x, s), gt(shapei(axis=0)(x), 0))",
+    ),
+    Case(
+        "last_row_as_carry",
+        lambda v: _scan(lambda s, x: (tt.sin(s) + x, s * x), v.s, v.three)[1][-1],
+        "scan{loop}(3, three, s, 0.0)",
+    ),
+    Case(
+        "fewer_steps",
+        lambda v: _scan(lambda s, x: ((r := tt.sin(s) + x), r), v.s, v.x)[1][:2],
+        "subtensor{[:2]}(scan{loop}(minimum(shapei(axis=0)(x), 2), x, s))",
+    ),
+]
+
+CASES = [*CLEANUP, *MERGING, *HOISTING, *SUMS, *TRACES]

@@ -112,7 +112,16 @@ def repeated(v: Inputs) -> Any:
     return tt.while_loop(lambda y: y.sum() < 30, lambda y: 1.5 * y + v.s, v.h).sum() + v.x.sum()
 
 
-LOOPS = [recurrent, variance, runge_kutta, moving, mapped, twins, products, nested, repeated]
+def last_rows(v: Inputs) -> Any:
+    def step(h: Any, x: Any) -> Any:
+        new = tt.tanh(tt.dot(v.w, h) + x)
+        return new, (new, tt.dot(v.u, new) * x)
+
+    _, (states, rows) = tt.scan_with_carry(step, v.h, v.x)
+    return (states[-1] * rows[-1]).sum() * v.s
+
+
+LOOPS = [recurrent, variance, runge_kutta, moving, mapped, twins, products, nested, repeated, last_rows]
 
 
 def built(loop: Callable[[Inputs], Any]) -> tuple[Inputs, list[Any]]:
@@ -130,6 +139,8 @@ def loops_in(fgraph: FunctionGraph) -> list[Scan]:
 @pytest.mark.parametrize("steps", [STEPS, 1, 0])
 @pytest.mark.parametrize("loop", LOOPS)
 def test_rewritten_loop_and_its_gradient_give_the_same_values(loop: Callable[[Inputs], Any], steps: int) -> None:
+    if loop is last_rows and not steps:
+        pytest.skip("there is no last row")
     v, outputs = built(loop)
     plain, _ = rewrite(v, outputs, RewriteDatabaseQuery())
     fgraph, _ = rewrite(v, outputs)
@@ -173,3 +184,27 @@ def test_documented_names_leave_the_rules_of_loops_out() -> None:
     fired = set(report.fired())
     assert "merge_loops" in fired
     assert not {"rows_out_of_loop", "sums_out_of_loop", "results_out_of_loop"} & fired
+
+
+def test_loop_of_which_the_last_row_is_read_stacks_nothing() -> None:
+    v = inputs()
+    fgraph, _ = rewrite(v, [last_rows(v)])
+    (loop,) = loops_in(fgraph)
+    assert loop.n_stacked == 0
+
+
+def test_last_row_of_a_loop_without_steps_is_an_error_of_its_line() -> None:
+    v = inputs()
+    fgraph, _ = rewrite(v, [last_rows(v)])
+    with pytest.raises(IndexError, match="the loop made no step"):
+        run(fgraph, values(0))
+
+
+def test_loop_makes_no_more_steps_than_are_read() -> None:
+    v = inputs()
+    rows = tt.scan_with_carry(lambda h, x: ((new := tt.sin(h) + x), new), v.h, v.x)[1]
+    fgraph, report = rewrite(v, [rows[:2] + rows[1]])
+    assert "fewer_steps" in report.fired()
+    made = run(fgraph, values(4))
+    plain, _ = rewrite(v, [rows[:2] + rows[1]], RewriteDatabaseQuery())
+    assert_same(run(plain, values(4)), made)

@@ -36,6 +36,7 @@ from treadle.tensor.rewrites.loops.cleanup import RULES as LOOPS_CLEANUP
 from treadle.tensor.rewrites.loops.hoisting import RULES as LOOPS_HOISTING
 from treadle.tensor.rewrites.loops.merging import RULES as LOOPS_MERGING
 from treadle.tensor.rewrites.loops.sums import RULES as LOOPS_SUMS
+from treadle.tensor.rewrites.loops.traces import RULES as LOOPS_TRACES
 from treadle.tensor.rewrites.normalization.log_sum_exp import RULES as LOGARITHMS
 from treadle.tensor.rewrites.normalization.softmax import RULES as NORMALIZATION
 from treadle.tensor.rewrites.product import RULES as PRODUCT
@@ -107,6 +108,7 @@ RULE_SETS = (
     LOOPS_BODIES,
     LOOPS_HOISTING,
     LOOPS_SUMS,
+    LOOPS_TRACES,
     FUSION,
     INPLACE,
 )

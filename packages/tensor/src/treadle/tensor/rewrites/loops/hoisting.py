@@ -11,7 +11,7 @@ from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.broadcasting import Alloc, SumTo
 from treadle.tensor.dimshuffle import DimShuffle
 from treadle.tensor.elemwise import Elemwise
-from treadle.tensor.index import Span
+from treadle.tensor.index import At, Span
 from treadle.tensor.indexing import Subtensor
 from treadle.tensor.loops import Scan
 from treadle.tensor.product import MatMul
@@ -279,7 +279,7 @@ def results_out_of_loop(fgraph: FunctionGraph, node: NodeOf[Scan]) -> Mapping[Va
 
     Of carries that are not stacked, no more are than results go.
     """
-    gone, more = _computed_from_results(node)
+    gone, more = _computed_from_results(fgraph, node)
     if not gone or len(more) > len(gone):
         return None
     edit = Edit.of(node)
@@ -304,11 +304,17 @@ def results_out_of_loop(fgraph: FunctionGraph, node: NodeOf[Scan]) -> Mapping[Va
     return made
 
 
-def _computed_from_results(node: NodeOf[Scan]) -> tuple[list[int], list[int]]:
+def _computed_from_results(fgraph: FunctionGraph, node: NodeOf[Scan]) -> tuple[list[int], list[int]]:
     """Return which results are computed from others, rows and constants, and which carries must be stacked for it."""
     op = node.op
     rows, carried = op.rows, {x: j for j, x in enumerate(op.new_carries)}
-    candidates = [k for k, row in enumerate(rows) if row not in carried and row.owner is not None]
+    candidates = [
+        k
+        for k, row in enumerate(rows)
+        if row not in carried
+        and row.owner is not None
+        and not _reads_single_rows(fgraph, node.outputs[op.n_carries + k])
+    ]
     if op.has_until or not candidates:
         return [], []
     bits = {x: ROW for x, at in depends(op).items() if at}
@@ -323,6 +329,12 @@ def _computed_from_results(node: NodeOf[Scan]) -> tuple[list[int], list[int]]:
             gone.append(k)
             more.update((carried[x], None) for x in leaves if x in carried and x not in others)
     return gone, list(more)
+
+
+def _reads_single_rows(fgraph: FunctionGraph, out: Variable) -> bool:
+    """Whether of a stacked result nothing but single rows is read."""
+    readers = [client.op for client, _ in fgraph.clients[out]]
+    return all(isinstance(op, Subtensor) and isinstance(op.entries[0], At) for op in readers)
 
 
 def _leaves(

@@ -122,11 +122,15 @@ def _terms(var: Variable, clients: Mapping[Variable, int]) -> list[Variable]:
     found, pending = [], [var]
     while pending:
         x = pending.pop()
-        if x.owner is not None and x.owner.op is add and clients[x] == 1 and x.type.ndim == var.type.ndim:  # type: ignore[attr-defined]
+        if x.owner is not None and x.owner.op is add and clients[x] == 1 and _ndim(x) == _ndim(var):
             pending += x.owner.inputs
         else:
             found.append(x)
     return found
+
+
+def _ndim(var: Variable) -> int:
+    return getattr(var.type, "ndim", -1)
 
 
 def _base(var: Variable) -> Variable:
@@ -144,7 +148,7 @@ def _bases(term: Variable) -> Iterator[Variable]:
 def _factors(term: Variable) -> tuple[Variable, Variable] | None:
     """Return the matrices whose product a term is, its unit dimensions dropped perhaps."""
     owner = _base(term).owner
-    if owner is None or owner.inputs[0].type.ndim != 2:  # type: ignore[attr-defined]  # a tensor
+    if owner is None or not owner.inputs or _ndim(owner.inputs[0]) != 2:
         return None
     if isinstance(owner.op, MatMul):
         return owner.inputs[0], owner.inputs[1]
