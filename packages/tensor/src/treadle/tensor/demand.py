@@ -52,7 +52,41 @@ def _simplified(clauses: Iterable[Clause]) -> Demand:
     return frozenset({first[:shared]})
 
 
-class Demands:
+class Conditions:
+    """Under which outcomes of conditions each variable of a graph is needed.
+
+    Parameters
+    ----------
+    roots
+        Variables that are needed always.
+    """
+
+    def __init__(self, roots: Collection[Variable]) -> None:
+        self._known: dict[Demand, Demand] = {ALWAYS: ALWAYS}
+        self._of: dict[Variable, Demand] = dict.fromkeys(roots, ALWAYS)
+
+    def _one(self, demand: Demand) -> Demand:
+        return self._known.setdefault(demand, demand)
+
+    def _add(self, var: Variable, demand: Demand) -> None:
+        old = self._of.get(var)
+        if old is None or old is demand:
+            self._of[var] = demand
+        elif old is not ALWAYS:
+            self._of[var] = ALWAYS if demand is ALWAYS else self._one(_simplified(old | demand))
+
+    def of(self, var: Variable) -> Demand:
+        """Return when a variable is needed; never is no alternative at all."""
+        return self._of.get(var, self._one(frozenset()))
+
+    def within(self, demand: Demand, condition: Variable, taken: bool) -> Demand:
+        """Return the demand narrowed to one outcome of a condition."""
+        possible = (clause for clause in demand if (condition, not taken) not in clause)
+        found = (clause if (condition, taken) in clause else (*clause, (condition, taken)) for clause in possible)
+        return self._one(frozenset(found))
+
+
+class Demands(Conditions):
     """When each variable of a graph is needed.
 
     Parameters
@@ -64,8 +98,7 @@ class Demands:
     """
 
     def __init__(self, order: Sequence[Apply], roots: Collection[Variable]) -> None:
-        self._known: dict[Demand, Demand] = {ALWAYS: ALWAYS}
-        self._of: dict[Variable, Demand] = dict.fromkeys(roots, ALWAYS)
+        super().__init__(roots)
         self._tests: dict[tuple[Clause, ...], Variable] = {}
         for node in reversed(order):
             op = node.op
@@ -83,32 +116,12 @@ class Demands:
             for out, x in zip(node.outputs, branch, strict=True):
                 self._add(x, self.within(self.of(out), condition, taken))
 
-    def _one(self, demand: Demand) -> Demand:
-        return self._known.setdefault(demand, demand)
-
-    def _add(self, var: Variable, demand: Demand) -> None:
-        old = self._of.get(var)
-        if old is None or old is demand:
-            self._of[var] = demand
-        elif old is not ALWAYS:
-            self._of[var] = ALWAYS if demand is ALWAYS else self._one(_simplified(old | demand))
-
-    def of(self, var: Variable) -> Demand:
-        """Return when a variable is needed; never is no alternative at all."""
-        return self._of.get(var, self._one(frozenset()))
-
     def of_node(self, node: Apply) -> Demand:
         """Return when one of a node's outputs is needed."""
         first, *others = (self.of(out) for out in node.outputs)
         if all(demand is first for demand in others):
             return first
         return self._one(_simplified(first.union(*others)))
-
-    def within(self, demand: Demand, condition: Variable, taken: bool) -> Demand:
-        """Return the demand narrowed to one outcome of a condition."""
-        possible = (clause for clause in demand if (condition, not taken) not in clause)
-        found = (clause if (condition, taken) in clause else (*clause, (condition, taken)) for clause in possible)
-        return self._one(frozenset(found))
 
     def guarded(self, value: Variable, demand: Demand, like: Variable, wider: Demand) -> Variable | None:
         """Return a value where a demand holds, and zeros elsewhere; None where it never holds.

@@ -24,6 +24,7 @@ from treadle.tensor.arguments import as_items
 from treadle.tensor.broadcasting import ones_like, zeros_like
 from treadle.tensor.conversion import as_tensor_variable, cotangent_of
 from treadle.tensor.demand import ALWAYS, Demands
+from treadle.tensor.elementwise_demand import Masks, is_switch
 from treadle.tensor.errors import DisconnectedInputError, DtypeError, NullTypeGradError, ShapeError, TensorTypeError
 from treadle.tensor.scalar.arithmetic import add
 from treadle.tensor.shape import shared_lengths
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from treadle.tensor.demand import Demand
+    from treadle.tensor.elementwise_demand import Pull
     from treadle.tensor.variable import TensorLike
 
 __all__ = ["grad"]
@@ -258,6 +260,9 @@ def accumulate(
     patterns, reached = _connected(order, targets, constants)
     found: Cotangents = dict(seeds)
     demands = Demands(order, seeds) if any(isinstance(node.op, IfElse) for node in order) else None
+    pull = pulled_back
+    if any(map(is_switch, patterns)):
+        pull = Masks(order, patterns, {*seeds, *targets}, pulled_back).pulled_back
     for node in reversed(order):
         pattern = patterns.get(node)
         if pattern is None:
@@ -270,7 +275,7 @@ def accumulate(
         ]
         if not any(flows):
             continue
-        for x, term in zip(node.inputs, _terms(node, cotangents, flows, demands), strict=True):
+        for x, term in zip(node.inputs, _terms(node, cotangents, flows, demands, pull), strict=True):
             if term is not None:
                 found[x] = summed(found.get(x), term)
     return found if demands is None else _right_always(found, demands, targets)
@@ -287,6 +292,7 @@ def _terms(
     cotangents: Sequence[Variable | None],
     flows: Sequence[Sequence[Variable]],
     demands: Demands | None,
+    pull: Pull,
 ) -> Sequence[Variable | None]:
     """Return what flows back to each input, or None.
 
@@ -297,7 +303,7 @@ def _terms(
     if all(null is not None or not given for null, given in zip(nulls, flows, strict=True)):
         return nulls
     defined = [None if c is None or isinstance(c.type, NullType) else c for c in cotangents]
-    terms = pulled_back(node, defined) if demands is None else _guarded_terms(node, defined, demands)
+    terms = pull(node, defined) if demands is None else _guarded_terms(node, defined, demands, pull)
     return [
         (_present(term) if null is None else null) if given else None
         for term, null, given in zip(terms, nulls, flows, strict=True)
@@ -314,7 +320,9 @@ def _right_always(found: Cotangents, demands: Demands, targets: Sequence[Variabl
     return {**found, **asked}
 
 
-def _guarded_terms(node: Apply, cotangents: Sequence[Variable | None], demands: Demands) -> Sequence[Variable | None]:
+def _guarded_terms(
+    node: Apply, cotangents: Sequence[Variable | None], demands: Demands, pull: Pull
+) -> Sequence[Variable | None]:
     """Return what flows back through a choice, or a node that may stand in a branch."""
     if isinstance(node.op, IfElse):
         return _terms_of_choice(node.op, node, cotangents, demands)
@@ -323,7 +331,7 @@ def _guarded_terms(node: Apply, cotangents: Sequence[Variable | None], demands: 
         c if c is None else _guarded(c, demands, demands.of(out), out, own)
         for c, out in zip(cotangents, node.outputs, strict=True)
     ]
-    terms = pulled_back(node, given)
+    terms = pull(node, given)
     return [_guarded(t, demands, own, x, demands.of(x)) for x, t in zip(node.inputs, terms, strict=True)]
 
 
