@@ -10,6 +10,13 @@ import torch
 
 import treadle.tensor as tt
 from tests.link_torch.programs import check, link, reference, sample, tensor
+from treadle.compile import function
+from treadle.config import config
+from treadle.graph import Apply, LoweringError, Op
+from treadle.link.torch.program import TorchProgram
+from treadle.link.vm import PythonStepWarning
+from treadle.tensor.random import PortableGenerator, shared_rng
+from treadle.tensor.random.portable_keys import NOTICE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -129,3 +136,82 @@ def test_a_compiled_while_loop_ends_at_its_step_and_not_later() -> None:
     program = link([x], found, compiled=True)
     for steps in (3.0, 64.0, 81.0, 200.0):
         np.testing.assert_allclose(program(np.array(steps)), reference([x], found, [np.array(steps)]), 1e-14)
+
+
+def _drawn(rng: Any, x: Any) -> tuple[Any, list[Any]]:
+    """Draw in a loop, in a loop inside of it, and after that."""
+
+    def inner(carry: Any, row: Any) -> tuple[Any, Any]:
+        rng, total = carry
+        rng, drawn = rng.normal(row, 1.0)
+        return (rng, total + drawn), drawn
+
+    def outer(carry: Any, row: Any) -> tuple[Any, Any]:
+        (rng, total), drawn = tt.scan_with_carry(inner, carry, tt.stack([row, -row]))
+        rng, uniform = rng.uniform(0, 1, size=(3,))
+        return (rng, total), (drawn, uniform)
+
+    (after, total), (drawn, uniform) = tt.scan_with_carry(outer, (rng, 0.0), x)
+    return after, [total, drawn, uniform]
+
+
+def test_portable_draws_in_a_loop_are_those_of_the_vm() -> None:
+    x = tt.dvector("x")
+    found = []
+    for mode in ("FAST_COMPILE", "PYTORCH"):
+        rng = shared_rng(PortableGenerator(1))
+        after, results = _drawn(rng, x)
+        with config.change_flags(torch__compile=False):
+            draw = function([x], results, updates={rng: after}, mode=mode)
+        found.append([np.concatenate([y.ravel() for y in draw(np.ones(4))]) for _ in range(2)])
+    assert np.allclose(found[0], found[1])
+
+
+def test_draws_from_a_generator_of_numpys_take_one_key_before_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(NOTICE, "given", True)
+    x, rng = tt.dvector("x"), shared_rng(np.random.default_rng(1))
+    after, results = _drawn(rng, x)
+    with config.change_flags(torch__compile=False):
+        draw = function([x], results, updates={rng: after}, mode="PYTORCH")
+    total, drawn, uniform = draw(np.zeros(20))
+    assert np.isclose(total, drawn.sum())
+    assert len({*drawn.ravel(), *uniform.ravel()}) == 100
+    wanted = np.random.default_rng(1)
+    wanted.integers(0, 2**64, 2, "uint64")
+    assert rng.get_value().bit_generator.state == wanted.bit_generator.state
+    assert not np.isin(draw(np.zeros(20))[1], drawn).any()
+
+
+class _Double(Op):
+    __props__ = ()
+
+    def make_node(self, *inputs: Any) -> Apply:
+        return Apply(self, [tt.as_tensor(inputs[0])], [tt.dscalar()])
+
+    def perform(self, node: Apply, inputs: Any, output_storage: Any) -> None:
+        output_storage[0][0] = np.asarray(2 * inputs[0])
+
+
+def test_a_step_may_hold_an_op_that_runs_in_python_and_it_is_named() -> None:
+    x = tt.dvector("x")
+    total, _ = tt.scan_with_carry(lambda c, row: (_Double()(c) + row, None), 0.0, x)
+    with pytest.warns(PythonStepWarning, match=r"no lowering for _Double, built at test_loops\.py:\d+"):
+        program = link([x], [total])
+    assert program(np.ones(3))[0] == 7
+    with config.change_flags(on_python_step="raise"), pytest.raises(LoweringError, match=r"_Double.*test_loops"):
+        link([x], [total])
+
+
+def test_loops_of_few_steps_are_written_out_on_request() -> None:
+    x, m = tt.dvector("x"), tt.dmatrix("m")
+    last, rows = tt.scan_with_carry(
+        lambda c, row: (tt.fori_loop(0, 2, lambda i, d: d * x[i] + row, c), c), x[0], m[0], length=3
+    )
+    values = np.array([0.5, 2.0]), np.arange(8.0).reshape(2, 4)
+    with config.change_flags(torch__unroll=3):
+        program = link([x, m], [last, rows])
+        check([x, m], [last, rows], values)
+    assert isinstance(program, TorchProgram)
+    assert not isinstance(link([x, m], [last, rows]), TorchProgram)
+    with pytest.raises(ValueError, match=r"shorter than its 3 steps"):
+        program(values[0], values[1][:, :2])

@@ -61,7 +61,7 @@ _BY_OWNER = (
     ),
     ("link-jax", "jax__static_values"),
     ("link-numba", "numba__fastmath numba__cache"),
-    ("link-torch", "torch__compile torch__device"),
+    ("link-torch", "torch__compile torch__device torch__unroll"),
     (
         "rewrite",
         (

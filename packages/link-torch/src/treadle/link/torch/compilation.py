@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 # Lengths 0 and 1, and equal ones, are compiled separately: a program of many inputs has many such cases.
 RECOMPILATIONS = 200
 _SHAPES_REMEMBERED = 4096
+# So many elements are not shared out to threads, as in PyTorch's own kernels.
+SMALL = 2**15
 
 
 class _Process:
@@ -84,15 +86,27 @@ class Compiled:
     PyTorch's compiler may run in one thread at a time, and refuses calls of compiled functions meanwhile. So a call
     with shapes not met before holds the compiler's own lock; others hold none, and a call that fails is tried again
     with the lock.
+
+    Parameters
+    ----------
+    function
+        The function.
+    tensors
+        How many of its arguments, the first ones, are tensors whose shapes may change.
+    small
+        Whether tensors are too small for several threads.
     """
 
-    def __init__(self, function: Callable[..., Sequence[object]], tensors: int) -> None:
+    def __init__(self, function: Callable[..., Sequence[object]], tensors: int, *, small: bool = False) -> None:
+        # float16 keeps its roundings inside fused code.
+        options: dict[str, str | int | bool] = {"emulate_precision_casts": True}
+        if small:
+            options["cpp.min_chunk_size"] = SMALL
         self._function = function
         self._compiled = torch.compile(
             function,
             fullgraph=True,
-            # float16 keeps its roundings inside fused code.
-            options={"emulate_precision_casts": True},
+            options=options,
             recompile_limit=RECOMPILATIONS,
         )
         self._count = tensors

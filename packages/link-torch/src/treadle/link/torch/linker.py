@@ -17,6 +17,7 @@ from treadle.link.torch.program import TorchProgram
 from treadle.link.torch.scalars import SCALARS
 from treadle.link.torch.storage import from_host, to_native
 from treadle.link.torch.table import TORCH
+from treadle.link.torch.unrolling import unrolled
 from treadle.tensor import BinCount, Nonzero, PortableLinker, TensorType
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ class TorchLinker(PortableLinker):
         OptionValueError
             If the device of the option ``torch__device`` cannot be used.
         """
+        fgraph = unrolled(fgraph, config.torch__unroll)
         if any(map(is_control, fgraph.apply_nodes)):
             self.refuse(fgraph.toposort())
             return ControlFlowProgram(fgraph, self, device(), native_outputs)
@@ -115,7 +117,7 @@ class TorchLinker(PortableLinker):
         The function. None if the body has choices, loops or nodes that run in Python; or lengths that depend on what
         changes.
         """
-        fgraph = self.expanded(fgraph)
+        fgraph = unrolled(self.expanded(fgraph), config.torch__unroll)
         if any(is_control(node) or self.runs_in_python(node) for node in fgraph.apply_nodes):
             return None
         plan = plan_of(fgraph)

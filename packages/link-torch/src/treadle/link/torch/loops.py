@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import torch
 
 from treadle.graph import Constant, FunctionGraph, NodeError
-from treadle.link.torch.compilation import PROCESS, Compiled
+from treadle.link.torch.compilation import PROCESS, SMALL, Compiled
 from treadle.link.torch.device import device
 from treadle.link.torch.generation import either, named
 from treadle.link.torch.program import explained, invalid, loader, no_grad, number, owned
@@ -57,8 +57,6 @@ if TYPE_CHECKING:
 # Steps in one compiled function: fewer if they have so many nodes in all.
 AT_ONCE = 16
 _NODES = 320
-# With more elements in carries and rows, one compiled step costs more than its call.
-_LARGE = 2**15
 # Steps run operation by operation before a loop that only a condition ends is taken for a long one.
 _PATIENCE = 64
 # Steps run operation by operation whose rows are stacked together, and the most elements that these may have.
@@ -136,7 +134,7 @@ class _Stretch:
         if step.compiles:
             count = varying + len(self._givens)
             self._one = Compiled(named(self._masked(1)), count)
-            self._several = Compiled(named(self._masked(self._at_once)), count) if self._at_once > 1 else self._one
+            self._several = Compiled(named(self._masked(self._at_once)), count, small=True)
         starts = step.inputs[op.n_sequences : varying]
         # Whether carries keep their shapes is seen after a step.
         unknown = any(n is None for v in starts for n in v.type.shape)  # type: ignore[attr-defined]  # tensors
@@ -154,8 +152,9 @@ class _Stretch:
         remaining = count - done
         rows = [x[done : done + _BLOCK] for x in sequences]
         size = sum([x.numel() for x in carries]) + sum([x[0].numel() for x in rows])
-        several, most = (self._one, 1) if size > _LARGE else (self._several, self._at_once)
-        patience = min(self._patience, 1) if size > _LARGE else self._patience
+        # A compiled step of more costs more than its call.
+        several, most = (self._one, 1) if size > SMALL else (self._several, self._at_once)
+        patience = min(self._patience, 1) if size > SMALL else self._patience
         long = most == 1 or count >= 4 * most
         if several is not None and long and steady and done >= patience and remaining >= most:
             found = self._compiled(several, most, [x[:most] for x in rows], carries, rest)

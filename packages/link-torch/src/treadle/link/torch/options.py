@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from treadle.config import BOOL, STR, Option
+from treadle.config import BOOL, INT, STR, Option
 
 OPTIONS: tuple[Option[object], ...] = (
     Option(
@@ -17,5 +17,12 @@ OPTIONS: tuple[Option[object], ...] = (
         "cpu",
         "The PyTorch device that programs run on, such as cpu or cuda:0.",
         STR,
+    ),
+    Option(
+        "torch__unroll",
+        0,
+        "Write out the steps of loops of at most so many, known when they are compiled: the loop then is a part of the "
+        "one compiled program. It takes as many times longer to compile as it has steps.",
+        INT.where("an integer >= 0", lambda value: value >= 0),
     ),
 )
