@@ -42,16 +42,19 @@ def inc_subtensor(op: IncSubtensor, node: TensorNode, unit: Unit) -> None:
     kind = x.type.dtype
     size = CTYPES[kind].size
     values, o, part = unit.slot(y), unit.owns(node.outputs[0]), unit.scratch()
-    _write_target(op, unit, x, o)
+    _write_target(node, unit, o)
     _view(unit, op.entries, o, part, iter(parts))
     part_rank = sum(isinstance(e, Span) for e in op.entries)
     kernel = f"tr_move{size}" if op.set else f"tr_add_{CTYPES[kind].short}"
     unit.call(f"tr_transfer(v + {part}, {part_rank}, v + {values}, {y.type.ndim}, {kernel})")
 
 
-def _write_target(op: IncSubtensor | AdvancedIncSubtensor, unit: Unit, x: TensorVariable, o: int) -> None:
-    """Write what makes the array that is changed: the tensor's own block where the op works in place, else a copy."""
-    make, size = "tr_adopt" if op.inplace else "tr_copy", ctype(x).size
+def _write_target(node: TensorNode, unit: Unit, o: int) -> None:
+    """Write what makes the array that is changed: the tensor's own block where nothing needs it after, else a copy."""
+    op: IncSubtensor | AdvancedIncSubtensor = node.op  # type: ignore[assignment]  # the rules are those of these
+    x = node.inputs[0]
+    ends = op.inplace or (node.inputs.count(x) == 1 and unit.dying(x, node.inputs))
+    make, size = "tr_adopt" if ends else "tr_copy", ctype(x).size
     unit.call(f"{make}(v + {o}, v + {unit.slot(x)}, {x.type.ndim}, {size}, tr_move{size})")
 
 
@@ -96,7 +99,7 @@ def advanced_inc_subtensor(op: AdvancedIncSubtensor, node: TensorNode, unit: Uni
     kind = x.type.dtype
     size = CTYPES[kind].size
     values, o = unit.slot(y), unit.owns(node.outputs[0])
-    _write_target(op, unit, x, o)
+    _write_target(node, unit, o)
     arrays, _ = _arrays(op.entries, parts)
     plan = gather_plan(op.entries, [a.type.ndim for a in arrays])
     rank = plan.array_ndim + sum(isinstance(e, Span) for e in op.entries)
