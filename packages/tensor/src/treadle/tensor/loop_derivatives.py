@@ -24,6 +24,7 @@ from treadle.tensor.scalar.cast import switch
 from treadle.tensor.scalar.comparison import le
 from treadle.tensor.searching import Nonzero
 from treadle.tensor.shape import Shape, ShapeI
+from treadle.tensor.staging import static_positions
 from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
@@ -306,7 +307,7 @@ def _is_ragged(node: Apply, varying: Collection[Variable], ragged: Collection[Va
     kinds = "b" if op.static_inputs else "biu"
     return (
         isinstance(op, Nonzero)
-        or any(node.inputs[i] in varying for i in op.static_inputs)
+        or any(node.inputs[i] in varying for i in static_positions(node))
         or any(
             x in varying and isinstance(x.type, TensorType) and x.type.numpy_dtype.kind in kinds for x in node.inputs
         )
