@@ -43,7 +43,7 @@ def rows(*shape: int) -> np.ndarray:
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_every_dtype_is_carried_and_stacked(dtype: str) -> None:
-    outputs = []
+    outputs: list[Any] = []
     x, y = tt.TensorType(dtype, (None,))("x"), tt.TensorType(dtype, (None, None))("y")
     for rows_in in (x, y):
 
