@@ -57,7 +57,7 @@ def vectorized(op: Scan, node: TensorNode, inputs: Sequence[TensorVariable]) -> 
     replaced = _widened_inputs(parts, old, rank)
     made, batched, ends = _batched_body(parts, old, replaced, rank)
     if ends and parts.rows_out:
-        msg = f"{op}: the loop ends at different steps along the batch, so that its results would differ in length"
+        msg = "the loop ends at different steps along the batch, so that its results would differ in length"
         raise VectorizeError(msg)
     lengths = batch_lengths(pairs)
     new_carries: list[Any] = list(made[: op.n_carries])

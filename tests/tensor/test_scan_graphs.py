@@ -1,0 +1,131 @@
+"""Graphs with loops: copied, compared, pickled, printed, batched, and asked for shapes."""
+
+import copy
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+import treadle.tensor as tt
+from treadle.compile import function
+from treadle.gradient import jacobian
+from treadle.graph import VectorizeError, applys_between, clone_replace, equal_computations, shared, vectorize_graph
+from treadle.printing import debugprint, pp
+from treadle.tensor import Scan, scan, until
+
+X, W = tt.dvector("x"), tt.dscalar("w")
+V = np.array([1.0, 2.0, -3.0])
+
+
+def rnn(name: str | None = "rnn") -> Any:
+    return scan(lambda row, s: tt.tanh(s * W + row), X, 0.5, return_updates=False, name=name)
+
+
+def by_hand(rows: Any, w: float) -> list[float]:
+    s = 0.5
+    return [s := float(np.tanh(s * w + row)) for row in rows]
+
+
+def test_loops_that_compute_the_same_are_equal() -> None:
+    one, other, unlike = rnn(), rnn("other"), scan(lambda row: row, X, return_updates=False)
+    assert one.owner.op == other.owner.op
+    assert hash(one.owner.op) == hash(other.owner.op)
+    assert one.owner.op != unlike.owner.op
+    assert equal_computations([one], [other])
+    assert copy.deepcopy(one.owner.op) == one.owner.op
+
+
+def test_loops_survive_pickling_within_graphs_and_functions() -> None:
+    again, x, w = pickle.loads(pickle.dumps([rnn(), X, W]))
+    np.testing.assert_allclose(function([x, w], again, mode="VM")(V, 0.3), by_hand(V, 0.3))
+    run = pickle.loads(pickle.dumps(function([X, W], rnn(), mode="VM")))
+    np.testing.assert_allclose(run(V, 0.3), by_hand(V, 0.3))
+    np.testing.assert_allclose(run.copy()(V, 0.3), by_hand(V, 0.3))
+
+
+def test_what_a_loop_is_given_can_be_replaced() -> None:
+    y, s = tt.dvector("y"), shared(np.array(0.3), "s")
+    made = clone_replace(rnn(), {X: 2 * y, W: tt.constant(0.1)})
+    np.testing.assert_allclose(function([y], made, mode="VM")(V), by_hand(2 * V, 0.1))
+    np.testing.assert_allclose(function([X], rnn(), givens={W: s}, mode="VM")(V), by_hand(V, 0.3))
+    scaled = scan(lambda row: row * s, X, return_updates=False)
+    np.testing.assert_array_equal(function([X, W], clone_replace(scaled, {s: W}), mode="VM")(V, 2.0), 2 * V)
+
+
+def test_printing_shows_the_body_and_the_name() -> None:
+    shown = debugprint(rnn(), file="str")
+    assert "Scan{rnn}.1" in shown
+    assert "Inner graphs" in shown
+    assert "Tanh" in shown
+    assert "x[t]" in shown
+    assert "Scan{rnn}" in pp(rnn())
+
+
+def test_batches_of_sequences_and_of_constants() -> None:
+    rows, ws = tt.dmatrix("rows"), tt.dvector("ws")
+    made = vectorize_graph(rnn(), {X: rows})
+    np.testing.assert_allclose(function([rows, W], made, mode="VM")([V, -V], 0.3), [by_hand(V, 0.3), by_hand(-V, 0.3)])
+    made = vectorize_graph(rnn(), {W: ws})
+    np.testing.assert_allclose(function([X, ws], made, mode="VM")(V, [0.3, 2.0]), [by_hand(V, 0.3), by_hand(V, 2.0)])
+    made = vectorize_graph(rnn(), {X: rows, W: ws})
+    np.testing.assert_allclose(
+        function([rows, ws], made, mode="VM")([V, -V], [0.3, 2.0]), [by_hand(V, 0.3), by_hand(-V, 2.0)]
+    )
+
+
+def test_batches_end_one_by_one() -> None:
+    ws, n, ns = tt.dvector("ws"), tt.lscalar("n"), tt.lvector("ns")
+    grown = tt.while_loop(lambda s: s < 100, lambda s: s * W, 1.0)
+    found = function([ws], vectorize_graph(grown, {W: ws}), mode="VM")([2.0, 3.0, 200.0])
+    np.testing.assert_array_equal(found, [128, 243, 200])
+    power = tt.fori_loop(0, n, lambda _, s: s * W, 1.0)
+    found = function([W, ns], vectorize_graph(power, {n: ns}), mode="VM")(2.0, [0, 1, 5])
+    np.testing.assert_array_equal(found, [1, 2, 32])
+
+
+def test_batch_of_results_of_other_lengths_is_refused() -> None:
+    ws = tt.dvector("ws")
+    made = scan(lambda s: (s * W, until(s > 3)), outputs_info=1.0, n_steps=9, return_updates=False)
+    with pytest.raises(VectorizeError, match="differ in length"):
+        vectorize_graph(made, {W: ws})
+
+
+def test_jacobian_by_batch_and_by_loop() -> None:
+    made = function([X, W], [jacobian(rnn(), X), jacobian(rnn(), X, vectorize=True)], mode="VM")(V, 0.3)
+    np.testing.assert_allclose(made[0], made[1])
+    np.testing.assert_allclose(made[0][1, 0] / made[0][0, 0], 0.3 * (1 - by_hand(V, 0.3)[1] ** 2))
+
+
+def test_shapes_do_not_need_the_steps() -> None:
+    m = tt.dmatrix("m")
+    made = scan(
+        lambda row, s: [tt.tanh(s + row), tt.exp(row)[:2]], m, [tt.zeros(m.shape[1]), None], return_updates=False
+    )
+    run = function([m], [made[0].shape, made[1].shape])
+    assert not any(isinstance(node.op, Scan) for node in run.maker.fgraph.apply_nodes)
+    assert [x.tolist() for x in run(np.ones((4, 3)))] == [[4, 3], [4, 2]]
+
+
+def test_loop_without_steps_has_rows_of_the_right_length_and_gradients() -> None:
+    m = tt.dmatrix("m")
+    made = scan(
+        lambda row, s: [tt.tanh(s + row), tt.exp(row)[:2]], m, [tt.zeros(m.shape[1]), None], return_updates=False
+    )
+    run = function([m], [*made, tt.grad(made[0].sum() + made[1].sum(), m)])
+    assert [x.shape for x in run(np.ones((0, 3)))] == [(0, 3), (0, 2), (0, 3)]
+
+
+def test_nodes_of_a_step_keep_the_lines_of_its_function() -> None:
+    made = scan(lambda row: tt.exp(row) * 2, X, return_updates=False)
+    (loop,) = [node for node in applys_between([X], [made]) if isinstance(node.op, Scan)]
+    lines = [node.outputs[0].user_line for node in applys_between(loop.op.inner_inputs, loop.op.inner_outputs)]
+    assert lines
+    assert all(line is not None and line.file.endswith("test_scan_graphs.py") for line in lines)
+
+
+def test_error_in_a_step_names_line_step_and_loop() -> None:
+    m, y = tt.dmatrix("m"), tt.dvector("y")
+    made = scan(lambda row, s: tt.exp(s[:2]) + y * row[0], m, np.ones(3), return_updates=False, name="adder")
+    with pytest.raises(ValueError, match=r"test_scan_graphs.py(.|\n)*In step \d of the loop Scan\{adder\}"):
+        function([m, y], made, mode="VM")(np.ones((2, 3)), np.ones(3))
