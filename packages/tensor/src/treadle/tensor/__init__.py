@@ -156,6 +156,7 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.random.compiled_samplers import *  # noqa: F403
     from treadle.tensor.random.generator_draws import *  # noqa: F403
     from treadle.tensor.random.lanes import *  # noqa: F403
+    from treadle.tensor.random.loop_states import *  # noqa: F403
     from treadle.tensor.random.portable_draws import *  # noqa: F403
     from treadle.tensor.random.portable_linker import *  # noqa: F403
     from treadle.tensor.rearrangement import *  # noqa: F403

@@ -73,6 +73,7 @@ LAZY = {
     "random.generator_draws": "GENERATOR_SAMPLERS GeneratorDraws",
     "random.lanes": "DrawLanes LANE_SAMPLERS",
     "random.portable_draws": "PortableDraws",
+    "random.loop_states": "expand_loops",
     "random.portable_linker": "PortableLinker",
     "rearrangement": "flip fliplr flipud roll rollaxis rot90",
     "repetition": "RepeatedPositions repeat resize tile",

@@ -40,6 +40,15 @@ class CLinker(RuleLinker):
 
         check(node)
 
+    def expanded(self, fgraph: FunctionGraph, *, whole: bool = False) -> FunctionGraph:
+        """Return the graph with simpler ops in place of what the rules do not lower, in bodies of loops too."""
+        from treadle.tensor import expand_loops
+
+        made = super().expanded(fgraph, whole=whole)
+        with_loops = expand_loops(made, lambda body: self.expanded(body, whole=whole))
+        # A draw from what a loop made of a generator finds its state only now.
+        return made if with_loops is made else super().expanded(with_loops, whole=whole)
+
     def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> Program:
         """Return a program for the graph; values that C lacks, and no node takes, pass by a program in C.
 

@@ -1,20 +1,24 @@
-"""Loops as backends without NumPy's samplers take them: states of generators as carries, bodies of simpler ops."""
+"""Loops as compiling backends take them: states of generators as carries, bodies of simpler ops."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from treadle.graph import FunctionGraph
 from treadle.tensor.loop_parts import LoopParts
 from treadle.tensor.loops import Scan
 from treadle.tensor.random.portable import PortableGenerator
-from treadle.tensor.random.portable_keys import KeyedGenerator, PortableSource
-from treadle.tensor.random.states import GeneratorInState
+from treadle.tensor.random.portable_keys import KeyedGenerator, PortableSource, are_portable
+from treadle.tensor.random.states import GeneratorInState, origin_of, state_of
 from treadle.tensor.random.types import (
     PortableGeneratorType,
     RandomGeneratorConstant,
     RandomType,
     portable_generator_type,
+    random_generator_type,
 )
 
 if TYPE_CHECKING:
@@ -22,12 +26,15 @@ if TYPE_CHECKING:
 
     from treadle.graph import Apply, Variable
 
+__all__ = ["expand_loops"]
+
 
 def expand_loops(fgraph: FunctionGraph, expanded: Callable[[FunctionGraph], FunctionGraph]) -> FunctionGraph:
     """Return a graph whose loops have bodies as a function returns them, and states in place of generators.
 
-    A generator of NumPy's gives one key before the loop, and moves on by that; the draws inside are those of a portable
-    generator with this key. A loop stays as it is if its body does more with a generator than to draw from it.
+    Where draws are portable ones, a generator of NumPy's gives one key before the loop, and moves on by that; the draws
+    inside are those of a portable generator with this key. A loop stays as it is if its body does more with a generator
+    than to draw from it.
     """
     if not any(isinstance(node.op, Scan) for node in fgraph.apply_nodes):
         return fgraph
@@ -51,7 +58,7 @@ def _expanded_loop(
     for outer, inner in (parts.starts, parts.carries), (parts.givens, parts.constants):
         for at, (rng, var) in enumerate(zip(outer, inner, strict=True)):
             if isinstance(rng.type, RandomType):
-                source = PortableSource.of(rng)
+                source = _source_of(rng)
                 if inner is parts.carries:
                     sources[at] = source
                 outer[at], inner[at] = source.state, source.state.type.make_variable(var.name)
@@ -78,9 +85,19 @@ def _expanded_loop(
     return results
 
 
+def _source_of(rng: Variable) -> PortableSource:
+    """Return a generator's state, and what makes it the generator in a later one."""
+    if isinstance(rng.type, PortableGeneratorType) or are_portable():
+        return PortableSource.of(rng)
+    return PortableSource(state_of(rng), partial(GeneratorInState(), origin_of(rng)))
+
+
 def _in_state(kind: object, state: Variable) -> Variable:
     """Return a generator of a type, to draw from in a body."""
     if isinstance(kind, PortableGeneratorType):
         any_of_them = RandomGeneratorConstant(portable_generator_type, PortableGenerator(0))
         return GeneratorInState()(any_of_them, state)  # type: ignore[no-any-return]  # a generator
-    return KeyedGenerator()(state)  # type: ignore[no-any-return]  # a generator
+    if not are_portable():
+        any_of_them = RandomGeneratorConstant(random_generator_type, np.random.default_rng(0))
+        return GeneratorInState()(any_of_them, state)  # type: ignore[no-any-return]  # as above
+    return KeyedGenerator()(state)  # type: ignore[no-any-return]  # as above

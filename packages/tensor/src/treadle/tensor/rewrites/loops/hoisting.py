@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from treadle.graph import Branching, Constant, IfElse, VectorizeError, graph_replace, vectorize_graph
-from treadle.graph.vectorization import VECTORIZERS
+from treadle.graph import VECTORIZERS, Branching, Constant, IfElse, VectorizeError, graph_replace, vectorize_graph
 from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.broadcasting import Alloc, SumTo
 from treadle.tensor.dimshuffle import DimShuffle

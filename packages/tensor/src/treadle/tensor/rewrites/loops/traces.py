@@ -38,8 +38,9 @@ def _reads_last(node: NodeOf[Subtensor]) -> bool:
     """Whether a node reads the last row of a tensor, or a part of that."""
     first = node.op.entries[0]
     n = node.inputs[0].type.shape[0]
-    last = {-1} if n is None else {-1, n - 1}
-    return isinstance(first, At) and isinstance(first.value, int) and first.value in last
+    if not isinstance(first, At) or not isinstance(first.value, int):
+        return False
+    return first.value == -1 or (n is not None and first.value == n - 1)
 
 
 def _last(fgraph: FunctionGraph, read: NodeOf[Subtensor], loop: NodeOf[Scan], value: Variable) -> Any:
@@ -57,7 +58,7 @@ def last_row_is_carry(fgraph: FunctionGraph, node: NodeOf[Subtensor]) -> TensorV
     loop: Any = node.inputs[0].owner
     if loop is None or not isinstance(loop.op, Scan) or not _reads_last(node):
         return None
-    row = loop.op.rows[node.inputs[0].index - loop.op.n_carries]
+    row = loop.op.rows[(node.inputs[0].index or 0) - loop.op.n_carries]
     found = next((j for j, new in enumerate(loop.op.new_carries) if new is row), None)
     if found is None:
         return None
