@@ -11,11 +11,11 @@ import pytest
 
 import treadle.tensor as tt
 from treadle.graph import IfElse, Op, applys_between
-from treadle.tensor import ExternalOp
+from treadle.tensor import ExternalOp, GradientError
 from treadle.testing import SAMPLES, VARIANTS, Check, Sample, SampleTable, checks, contract, verify_grad
 from treadle.testing import contract as contract_function
 from treadle.testing.contract import run_check
-from treadle.testing.errors import ContractError, DuplicateSampleError, GradientError, UnknownBackendError
+from treadle.testing.errors import ContractError, DuplicateSampleError, UnknownBackendError
 from treadle.testing.parts import as_tuple, variables
 from treadle.testing.records.table import LEFT_OUT
 from treadle.testing.sample import OPTIONAL_DTYPES, REALS

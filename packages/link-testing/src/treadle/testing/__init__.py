@@ -3,11 +3,11 @@
 from typing import TYPE_CHECKING
 
 from treadle.config import versioned_names
+from treadle.tensor import GradientError, verify_grad
 from treadle.testing.contract import Check, checks, contract, contract_tests, run_check
 from treadle.testing.domain import Domain
-from treadle.testing.errors import ContractError, DuplicateSampleError, GradientError, HammerError, UnknownBackendError
+from treadle.testing.errors import ContractError, DuplicateSampleError, HammerError, UnknownBackendError
 from treadle.testing.failures import FAILURES, Failure, run_failure
-from treadle.testing.gradients import verify_grad
 from treadle.testing.linking import backend_names, compiled, find_backend, linked
 from treadle.testing.random_graphs import Recipe, compare, recipes
 from treadle.testing.records import SAMPLES

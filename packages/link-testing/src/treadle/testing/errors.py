@@ -9,10 +9,6 @@ class ContractError(TreadleError, AssertionError):
     """A backend's results are not what the contract asks for; the message lists what differs."""
 
 
-class GradientError(TreadleError, AssertionError):
-    """A symbolic gradient and finite differences disagree."""
-
-
 class DuplicateSampleError(TreadleError, ValueError):
     """Two samples have one name."""
 

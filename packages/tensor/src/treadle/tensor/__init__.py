@@ -22,6 +22,7 @@ from treadle.tensor.errors import (
     ConflictingAssumptionsError,
     DisconnectedInputError,
     DtypeError,
+    GradientError,
     IndexingError,
     MaskedArrayError,
     MatrixError,
@@ -145,6 +146,7 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.nan_functions import *  # noqa: F403
     from treadle.tensor.normalization import *  # noqa: F403
     from treadle.tensor.norms import *  # noqa: F403
+    from treadle.tensor.numeric_gradients import *  # noqa: F403
     from treadle.tensor.op_names import *  # noqa: F403
     from treadle.tensor.padding import *  # noqa: F403
     from treadle.tensor.plain_loops import *  # noqa: F403
@@ -212,6 +214,7 @@ __all__ = [
     "Elemwise",
     "Entry",
     "Gather",
+    "GradientError",
     "IndexingError",
     "MaskedArrayError",
     "MatrixError",

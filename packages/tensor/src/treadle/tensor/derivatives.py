@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Lop",
     "Rop",
+    "as_list_or_tuple",
     "pullback",
     "pushforward",
     "pushforward_through_pullback",
@@ -46,6 +47,28 @@ def like(given: Any, found: list[Any]) -> Any:
     if not isinstance(given, list | tuple):
         return found[0]
     return tuple(found) if isinstance(given, tuple) else found
+
+
+def as_list_or_tuple(use_list: bool, use_tuple: bool, outputs: Any) -> Any:
+    """Return results as a list or tuple, or the one that there is if neither is asked for.
+
+    Parameters
+    ----------
+    use_list, use_tuple
+        The form asked for; not both.
+    outputs
+        A result, or a list or tuple of them.
+
+    Raises
+    ------
+    GraphValueError
+        If both forms are asked for, or there are several results and neither is.
+    """
+    found = list(outputs) if isinstance(outputs, list | tuple) else [outputs]
+    if (use_list and use_tuple) or (len(found) != 1 and not (use_list or use_tuple)):
+        msg = f"as_list_or_tuple: one form is needed for {len(found)} results. Pass use_list or use_tuple as True."
+        raise GraphValueError(msg)
+    return found if use_list else tuple(found) if use_tuple else found[0]
 
 
 def matched(what: str, variables: Sequence[Variable], vectors: Any) -> list[Any]:

@@ -75,3 +75,7 @@ class Float64Warning(TreadleWarning):
 
 class IntegerDivisionError(GraphError, TypeError):
     """Two integers were divided with ``/``, which the option int_division forbids."""
+
+
+class GradientError(GraphError, AssertionError):
+    """A symbolic gradient and finite differences disagree."""

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 from treadle.config import text_of
 from treadle.graph import Variable, vectorize_graph
 from treadle.tensor.axes import normalize_axis
-from treadle.tensor.conversion import as_tensor_variable
+from treadle.tensor.broadcasting import alloc
+from treadle.tensor.conversion import as_tensor_variable, tensors
 from treadle.tensor.dimshuffle import moveaxis
 from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.gufunc import parse_gufunc_signature
 from treadle.tensor.scalar.arithmetic import add, mul
+from treadle.tensor.shape import lengths, shape_i
 from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ __all__ = [
     "variadic_add",
     "variadic_mul",
     "vectorize",
+    "vmap",
 ]
 
 
@@ -80,7 +83,7 @@ def vectorize(func: Callable[..., object], signature: str | None = None) -> Call
         ]
         made = func(*inner)
         outputs = list(made) if isinstance(made, list | tuple) else [made]
-        found = _tensors(outputs)
+        found = _tensors("vectorize", outputs)
         if cores is not None and [y.ndim for y in found] != [len(core) for core in cores[1]]:
             shown = ", ".join(str(y.type) for y in found)
             msg = f"vectorize: the function returned {shown}, which is not what {signature} says. Correct one of them."
@@ -91,11 +94,94 @@ def vectorize(func: Callable[..., object], signature: str | None = None) -> Call
     return batched
 
 
-def _tensors(outputs: Sequence[object]) -> list[TensorVariable]:
+def _tensors(name: str, outputs: Sequence[object]) -> list[TensorVariable]:
     if not outputs or not all(isinstance(y, Variable) and isinstance(y.type, TensorType) for y in outputs):
-        msg = f"vectorize: the function must return tensors, got {text_of(outputs)}. Return one, or several in a list."
+        msg = f"{name}: the function must return tensors, got {text_of(outputs)}. Return one, or several in a list."
         raise TensorTypeError(msg)
     return outputs  # type: ignore[return-value]  # as looked at
+
+
+def vmap(func: Callable[..., object], in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:
+    """Return a function that applies another one to each part of its arguments along an axis (as jax.vmap).
+
+    The function is called once, with variables that lack the axis; what it returns is then built for the batch, op by
+    op, as `vectorize` does by signatures.
+
+    Parameters
+    ----------
+    func
+        Takes tensors, returns a tensor or a sequence of them.
+    in_axes
+        The axis of the batch in every argument, or a list of one for each; None for an argument that all parts share.
+    out_axes
+        Where the batch stands in every result, or a list of one for each.
+
+    Returns
+    -------
+    A function of tensors, which returns a tensor, or a list of them.
+
+    Raises
+    ------
+    ShapeError
+        By the function returned, if there are not as many axes as arguments or results, if all axes are None, or if
+        lengths of the batch are known to differ.
+    AxisError
+        By the function returned, if an argument or result has no such axis.
+    TensorTypeError
+        By the function returned, if `func` returns no tensors.
+
+    Examples
+    --------
+    >>> from treadle.tensor import dmatrix, dot, dvector, vmap
+    >>> x, w = dmatrix("x"), dvector("w")
+    >>> vmap(dot, in_axes=(1, None))(x, w).eval({x: [[1.0, 2.0], [3.0, 4.0]], w: [1.0, 1.0]}).tolist()
+    [4.0, 6.0]
+    """
+
+    def batched(*args: TensorLike) -> Any:
+        given = [as_tensor_variable(x) for x in args]
+        moved: dict[Variable, Variable] = {}
+        inner: list[TensorVariable] = []
+        for x, axis in zip(given, _axes("in_axes", in_axes, len(given)), strict=True):
+            if axis is None:
+                inner.append(x)
+                continue
+            front = moveaxis(x, normalize_axis("vmap: in_axes", axis, x.ndim), 0)
+            core: TensorVariable = TensorType(x.dtype, front.type.shape[1:]).make_variable(x.name)
+            moved[core] = front
+            inner.append(core)
+        fronts = tensors(list(moved.values()))
+        known = {x.type.shape[0] for x in fronts} - {None}
+        if not fronts or len(known) > 1:
+            got = f"lengths {sorted(map(str, known))}" if fronts else "no argument with one"
+            msg = f"vmap: arguments need a batch of one length, got {got}. Check in_axes."
+            raise ShapeError(msg)
+        made = func(*inner)
+        outputs = _tensors("vmap", list(made) if isinstance(made, list | tuple) else [made])
+        found = []
+        for y, wide, axis in zip(
+            outputs, vectorize_graph(outputs, moved), _axes("out_axes", out_axes, len(outputs)), strict=True
+        ):
+            if axis is None:
+                if wide.ndim > y.ndim:
+                    msg = f"vmap: {y} differs along the batch, got None for it in out_axes. Pass an axis."
+                    raise ShapeError(msg)
+                found.append(wide)
+                continue
+            # A result that no argument with a batch matters to is the same for all.
+            full = wide if wide.ndim > y.ndim else alloc(wide, shape_i(fronts[0], 0), *lengths(y))
+            found.append(moveaxis(full, 0, normalize_axis("vmap: out_axes", axis, full.ndim)))
+        return found if isinstance(made, list | tuple) else found[0]
+
+    return batched
+
+
+def _axes(what: str, given: Any, count: int) -> list[int | None]:
+    axes = list(given) if isinstance(given, list | tuple) else [given] * count
+    if len(axes) != count:
+        msg = f"vmap: {what} must have an axis for each of {count} tensors, got {text_of(given)}. Pass as many."
+        raise ShapeError(msg)
+    return axes
 
 
 def apply_along_axis(

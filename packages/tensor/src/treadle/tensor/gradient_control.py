@@ -28,6 +28,7 @@ __all__ = [
     "GradientControl",
     "UndefinedGrad",
     "ZeroGrad",
+    "consider_constant",
     "disconnected_grad",
     "grad_clip",
     "grad_scale",
@@ -188,6 +189,11 @@ def disconnected_grad(x: TensorLike) -> TensorVariable:
 def zero_grad(x: TensorLike) -> TensorVariable:
     """Return x; the gradient that flows through it is zero."""
     return _passed(ZeroGrad(), x)
+
+
+def consider_constant(x: TensorLike) -> TensorVariable:
+    """Return `zero_grad`, by its documented older name."""
+    return zero_grad(x)
 
 
 def undefined_grad(x: TensorLike) -> TensorVariable:

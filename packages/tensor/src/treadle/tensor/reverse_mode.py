@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
     from treadle.tensor.demand import Demand
     from treadle.tensor.elementwise_demand import Pull
-    from treadle.tensor.variable import TensorLike
+    from treadle.tensor.variable import TensorLike, TensorVariable
 
-__all__ = ["grad"]
+__all__ = ["grad", "value_and_grad"]
 
 Cotangents = dict[Variable, Variable]
 _NO_GRADIENT = (DisconnectedType, NullType)
@@ -129,6 +129,30 @@ def grad(
             gradient.name = f"(d{getattr(cost, 'name', None) or 'cost'}/d{target.name})"
         result.append(gradient)
     return result[0] if single else type(wrt)(result) if isinstance(wrt, tuple) else result
+
+
+def value_and_grad(cost: TensorLike, wrt: Any, **grad_kwargs: Any) -> tuple[TensorVariable, Any]:
+    """Return a scalar cost and its gradient, to be computed together: the gradient reuses what the cost computes.
+
+    Parameters
+    ----------
+    cost
+        A float scalar.
+    wrt
+        A variable, or a sequence of them.
+    **grad_kwargs
+        Passed to `grad`.
+
+    Examples
+    --------
+    >>> from treadle.tensor import dvector, value_and_grad
+    >>> x = dvector("x")
+    >>> cost, slope = value_and_grad((x**2).sum(), x)
+    >>> slope.eval({x: [1.0, -2.0]}).tolist()
+    [2.0, -4.0]
+    """
+    value = as_tensor_variable(cost)
+    return value, grad(value, wrt, **grad_kwargs)
 
 
 def choice(what: str, given: str, allowed: Sequence[str]) -> str:

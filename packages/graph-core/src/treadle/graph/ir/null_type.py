@@ -50,3 +50,4 @@ class NullType(Type):
 
 
 null_type = NullType()
+disconnected_type = DisconnectedType()
