@@ -39,6 +39,15 @@ def leaves_of(tree: Tree) -> list[Any]:
     return [tree]
 
 
+def _ordered(tree: Tree, like: Tree) -> Tree:
+    """Return a tree with the entries of its dictionaries in the order of those of another tree of its form."""
+    if isinstance(tree, dict):
+        return {key: _ordered(tree[key], x) for key, x in like.items()}
+    if isinstance(tree, tuple | list):
+        return [_ordered(item, x) for item, x in zip(tree, like, strict=True)]
+    return tree
+
+
 def filled(tree: Tree, leaves: Sequence[Any]) -> Tree:
     """Return a tree of the same form with other leaves."""
     given = iter(leaves)
@@ -116,7 +125,7 @@ def _fitting(subject: str, before: Tree, after: Tree) -> list[Any]:
             f"{text_of(after)}. Return as many values, nested in the same way."
         )
         raise GraphTypeError(msg)
-    return [as_carry(x) for x in leaves_of(after)]
+    return [as_carry(x) for x in leaves_of(_ordered(after, before))]
 
 
 @composed
