@@ -58,7 +58,14 @@ from treadle.graph.ir.composition import composed, composing, is_composing
 from treadle.graph.ir.decorated import reduce_by_place
 from treadle.graph.ir.encoding import ENCODERS, digest, encode, encode_dataclass, tagged
 from treadle.graph.ir.holding import CALL_FILE, let_go, settle
-from treadle.graph.ir.inner_graph import EVALUATOR, INNER_COMPILER, HasInnerGraph, compile_inner
+from treadle.graph.ir.inner_graph import (
+    EVALUATOR,
+    INNER_COMPILER,
+    DrivesInnerGraph,
+    HasInnerGraph,
+    Linked,
+    compile_inner,
+)
 from treadle.graph.ir.notation import Form, Infix, Operand, Precedence, Prefix
 from treadle.graph.ir.null_type import DisconnectedType, NullType
 from treadle.graph.ir.op import Op, static_op
@@ -141,6 +148,7 @@ __all__ = [
     "DestroyHandler",
     "DisconnectedType",
     "DrawingLibraryError",
+    "DrivesInnerGraph",
     "DuplicateRegistrationError",
     "Feature",
     "Form",
@@ -159,6 +167,7 @@ __all__ = [
     "IfElse",
     "InconsistencyError",
     "Infix",
+    "Linked",
     "LoweringError",
     "LoweringTable",
     "MethodNotDefinedError",

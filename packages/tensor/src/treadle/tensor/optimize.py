@@ -1,45 +1,36 @@
-"""Minima and roots of expressions as expressions: found by SciPy, differentiated by the implicit function theorem.
+"""Minima and roots of expressions, and fixed points of functions, as expressions.
 
-Where F(x, a) = 0 defines x as a function of a, a cotangent v of x flows back to a as -w dF/da with w dF/dx = v; at a
-minimum F is the gradient of the objective by x (Griewank and Walther, Evaluating Derivatives, 2008, chapter 15).
-
-The search runs in Python: on the Python VM, and as a step between compiled stretches in the default mode.
+They are differentiated by the implicit function theorem (see `treadle.tensor.implicit`). Minima and roots are searched
+for by SciPy, in Python, with the expression and its derivatives compiled by the function's own backend; by loops of ops
+on JAX and PyTorch, and wherever else no Python runs: in programs of C alone, in the steps of compiled loops. A mode
+takes these loops in place of SciPy if it includes the tag ``search_as_loop``.
 """
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from treadle.config import lazy_module, text_of
 from treadle.graph import (
-    Apply,
-    Constant,
-    DisconnectedType,
+    DrivesInnerGraph,
     FrozenFunctionGraph,
     GraphTypeError,
-    HasInnerGraph,
-    NullType,
-    Op,
     Variable,
     ancestors,
     as_flag,
-    compile_inner,
     composed,
-    connections,
     graph_replace,
-    truncated_graph_inputs,
 )
 from treadle.tensor.arguments import as_items
 from treadle.tensor.conversion import as_tensor_variable, tensors
-from treadle.tensor.derivatives import pullback
-from treadle.tensor.dimshuffle import transpose
 from treadle.tensor.errors import DtypeError, ShapeError, TensorTypeError
+from treadle.tensor.fixed_points import FixedPoint, fixed_point
+from treadle.tensor.implicit import ImplicitSolution, flat, parts, problem
 from treadle.tensor.jacobians import jacobian
-from treadle.tensor.joining import join
 from treadle.tensor.reverse_mode import grad
-from treadle.tensor.scalar.arithmetic import neg, true_div
 from treadle.tensor.shape import lengths, reshape
 from treadle.tensor.types import TensorType
 
@@ -48,23 +39,21 @@ if TYPE_CHECKING:
 
     from scipy import optimize
 
-    from treadle.graph import Cell, Compute, FunctionGraph, SymbolicShape, Value
-    from treadle.tensor.linalg import systems
+    from treadle.graph import Apply, Cell, Compute, Linked, Value
+    from treadle.tensor import search_loops
     from treadle.tensor.variable import TensorLike, TensorVariable
 else:
     optimize = lazy_module("scipy.optimize")
-    systems = lazy_module("treadle.tensor.linalg.systems")
+    search_loops = lazy_module("treadle.tensor.search_loops")
 
-__all__ = ["Optimum", "minimize", "minimize_scalar", "root", "root_scalar"]
-
-_SUCCESS = TensorType("bool", ())
+__all__ = ["FixedPoint", "Optimum", "fixed_point", "minimize", "minimize_scalar", "root", "root_scalar"]
 
 
-class Optimum(Op, HasInnerGraph):
+class Optimum(ImplicitSolution, DrivesInnerGraph):
     """Where an expression has a minimum, or is zero, near a start; and whether the search succeeded.
 
-    Inputs: the start, then what else the expression depends on. Outputs: the solution, of the start's type, and
-    success, a bool scalar. No gradient flows to the start.
+    SciPy searches, in Python; the inner graph is compiled by the backend of the function. Backends whose programs call
+    no Python search by loops of ops: see `treadle.tensor.search_loops`.
 
     Parameters
     ----------
@@ -84,44 +73,22 @@ class Optimum(Op, HasInnerGraph):
     def __init__(
         self, fgraph: FrozenFunctionGraph, search: str, method: str, options: tuple[tuple[str, object], ...]
     ) -> None:
-        self._graph = fgraph
+        super().__init__(fgraph)
         self.search = search
         self.method = method
         self.options = options
-
-    @property
-    def fgraph(self) -> FrozenFunctionGraph:
-        """The inner graph, which cannot be changed."""
-        return self._graph
+        self._linked: Linked | None = None
 
     @property
     def fn(self) -> Compute:
-        """The inner graph as a function, compiled at the first use and kept."""
-        known: Compute | None = self.__dict__.get("_fn")
-        if known is None:
-            known = self.__dict__["_fn"] = compile_inner(self.fgraph.unfreeze())
-        return known
+        """The inner graph as a function: as a linker compiled it, else the Python VM at the first use."""
+        return super().fn if self._linked is None else self._linked.program
 
-    @property
-    def inner_inputs(self) -> list[Variable]:
-        """Inputs of the inner graph."""
-        return list(self.fgraph.inputs)
-
-    @property
-    def inner_outputs(self) -> list[Variable]:
-        """Outputs of the inner graph."""
-        return list(self.fgraph.outputs)
-
-    def with_inner_graph(self, fgraph: FunctionGraph) -> Optimum:
-        """Return the op with another graph that computes the same."""
-        frozen = FrozenFunctionGraph(fgraph.inputs, fgraph.outputs)
-        return Optimum(frozen, self.search, self.method, self.options)
-
-    def make_node(self, *inputs: object) -> Apply:
-        """Return the node."""
-        inner = self.fgraph.inputs
-        given = [kind.type.filter_variable(x) for kind, x in zip(inner, inputs, strict=True)]
-        return Apply(self, given, [inner[0].type.make_variable(), _SUCCESS.make_variable("success")])
+    def with_program(self, linked: Linked) -> Optimum:
+        """Return the op with a function of the inner graph that a linker made."""
+        new = copy(self)
+        new._linked = linked
+        return new
 
     def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
         """Run SciPy's search from the start."""
@@ -157,68 +124,30 @@ class Optimum(Op, HasInnerGraph):
         count = len(self.fgraph.outputs) - 1
         return [evaluate.output(k, rank) for k, rank in enumerate(ranks[:count], 1)]
 
-    def infer_shape(self, node: Apply, shapes: Sequence[SymbolicShape | None]) -> Sequence[SymbolicShape | None]:
-        """Return the start's shape, and that of a scalar."""
-        del node
-        return [shapes[0], ()]
+    def decompose(self, *inputs: Variable) -> list[Variable] | None:
+        """Return the search as loops of ops, or None if its method has no such form."""
+        options = dict(self.options)
+        if search_loops.refusal(self.search, self.method, options):
+            return None
+        return search_loops.as_loop(self.search, self.method, options, self.written, inputs)
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Connect what the expression depends on to the solution."""
-        del node
-        f = self.fgraph.outputs[0]
-        reached: set[Variable] = set()
-        pattern = []
-        for var in self.fgraph.inputs[1:]:
-            reached = {var}
-            for inner in self.fgraph.toposort():
-                rows = connections(inner)
-                moving = [row for x, row in zip(inner.inputs, rows, strict=True) if x in reached]
-                reached.update(out for o, out in enumerate(inner.outputs) if any(row[o] for row in moving))
-            pattern.append([f in reached, False])
-        return [[False, False], *pattern]
+    def refusal(self) -> tuple[str, str]:
+        """Return why there is no form without Python, and what to do."""
+        methods = ", ".join(search_loops.METHODS[self.search])
+        why = search_loops.refusal(self.search, self.method, dict(self.options))
+        return why, f"take one of the methods {methods} with their own options"
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
-        """Apply the implicit function theorem at the solution."""
-        x, *rest = self.fgraph.inputs
-        zero = self._residual(x)
-        slope = jacobian(zero, x, disconnected_inputs="ignore")
-        weight: TensorVariable = as_tensor_variable(x).type.make_variable("w")
-        by_rest = pullback(
-            zero, rest, weight, disconnected_inputs="ignore", return_disconnected="disconnected"
-        ) if rest else []  # fmt: skip
-        at = dict(zip(self.fgraph.inputs, [outputs[0], *inputs[1:]], strict=True))
-        (slope_there,) = tensors(graph_replace([slope], at, strict=False))
-        weight_there = neg(_solution_of(slope_there, tensors(cotangents)[0]))
-        found = [
-            term
-            if isinstance(term.type, DisconnectedType | NullType)
-            else graph_replace(term, {**at, weight: weight_there}, strict=False)
-            for term in by_rest
-        ]
-        return [DisconnectedType()(), *found]
-
-    def _residual(self, x: Variable) -> TensorVariable:
+    def residual(self) -> TensorVariable:
         """Return what is zero at the solution, of the shape of x."""
-        f = tensors(self.fgraph.outputs)[0]
-        made: TensorVariable = grad(f, x, add_names=False) if self.search.startswith("minimize") else f
+        f = tensors(self.written.outputs)[0]
+        made: TensorVariable = f
+        if self.search.startswith("minimize"):
+            made = grad(f, self.written.inputs[0], add_names=False, disconnected_inputs="ignore")
         return made
 
     def __str__(self) -> str:
         """Show the search and the method."""
         return f"Optimum{{{self.search}, method={self.method}}}"
-
-
-def _solution_of(slope: TensorVariable, cotangent: TensorVariable) -> TensorVariable:
-    """Return w with w times slope = cotangent, where slope has the cotangent's shape twice."""
-    if cotangent.ndim == 0:
-        return true_div(cotangent, slope)
-    shape = lengths(cotangent)
-    flat = reshape(cotangent, (-1,))
-    count = lengths(flat)[0]
-    solved = systems.solve(transpose(reshape(slope, (count, count))), flat)
-    return reshape(solved, shape, ndim=cotangent.ndim)
 
 
 class _Evaluation:
@@ -256,17 +185,6 @@ class _Evaluation:
         return compute
 
 
-def _problem(
-    expression: TensorVariable, x: Variable, derivatives: Sequence[Variable]
-) -> tuple[FrozenFunctionGraph, list[Variable]]:
-    """Return the graph of a search, and what it depends on beside x."""
-    outputs = [expression, *derivatives]
-    rest = [var for var in truncated_graph_inputs(outputs, [x]) if var is not x and not isinstance(var, Constant)]
-    plain = [var.type.make_variable(var.name) for var in (x, *rest)]
-    inner = graph_replace(outputs, dict(zip((x, *rest), plain, strict=True)), strict=False)
-    return FrozenFunctionGraph(plain, inner), rest
-
-
 def _searched(name: str, x: object, rank: int | None, expressions: Sequence[TensorVariable]) -> TensorVariable:
     """Return the variable of a search, checked."""
     if not isinstance(x, Variable) or not isinstance(x.type, TensorType):
@@ -301,7 +219,7 @@ def _optimum(
     method: str,
     kwargs: Mapping[str, object] | None,
 ) -> tuple[TensorVariable, TensorVariable]:
-    graph, rest = _problem(expression, x, derivatives)
+    graph, rest = problem(expression, x, derivatives)
     op = Optimum(graph, search, method, tuple(sorted((kwargs or {}).items())))
     solution, success = tensors(op(x, *rest, return_list=True))
     return solution, success
@@ -455,17 +373,17 @@ def root(
     """
     del use_vectorized_jac
     given = as_items("root: equations", equations) if isinstance(equations, list | tuple) else [equations]
-    parts = [as_tensor_variable(e) for e in given]
-    zero = parts[0] if len(parts) == 1 else _flat(parts)
+    pieces = [as_tensor_variable(e) for e in given]
+    zero = pieces[0] if len(pieces) == 1 else flat(pieces)
     if not isinstance(variables, list | tuple):
         return _root(zero, _searched("root", variables, None, [zero]), method, jac, optimizer_kwargs)
     found = [_searched("root", x, None, [zero]) for x in as_items("root: variables", variables)]
     # One vector takes the place of all variables.
-    start = _flat(found)
+    start = flat(found)
     x = start.type.make_variable("x")
-    (zero,) = tensors(graph_replace([zero], dict(zip(found, _parts(x, found), strict=True)), strict=False))
+    (zero,) = tensors(graph_replace([zero], dict(zip(found, parts(x, found), strict=True)), strict=False))
     solution, success = _root(zero, x, method, jac, optimizer_kwargs, start)
-    return type(variables)(_parts(solution, found)), success
+    return type(variables)(parts(solution, found)), success
 
 
 def _root(
@@ -486,20 +404,3 @@ def _root(
     if start is not None:
         solution, success = tensors(graph_replace([solution, success], {x: start}, strict=False))
     return solution, success
-
-
-def _flat(items: Sequence[TensorVariable]) -> TensorVariable:
-    """Return the elements of several tensors as one vector."""
-    made: TensorVariable = join(0, *(reshape(x, (-1,)) for x in items))
-    return made
-
-
-def _parts(flat: TensorVariable, like: Sequence[TensorVariable]) -> list[TensorVariable]:
-    """Return tensors of the shapes of others, whose elements stand one after the other in a vector."""
-    found = []
-    at: Any = 0
-    for x in like:
-        end = at + x.size
-        found.append(reshape(flat[at:end], lengths(x), ndim=x.ndim))
-        at = end
-    return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from treadle.config import discover
 from treadle.graph.errors import GraphError
@@ -147,3 +147,23 @@ class HasInnerGraph(ABC):
         for derived in ("_fn", "_canonical", "_hash"):
             new.__dict__.pop(derived, None)
         return new
+
+
+class Linked(Protocol):
+    """A graph with what computes it; it can be pickled."""
+
+    @property
+    def program(self) -> Callable[..., Sequence[Any]]:
+        """The function: one value for each input of the graph in, one for each output out."""
+
+
+class DrivesInnerGraph(HasInnerGraph):
+    """Mixin of ops whose `perform` is a search of a Python library, which calls the inner graph many times.
+
+    Linkers whose programs run Python between compiled parts keep the op as such a step, and compile its inner graph
+    (see `with_program`), even where its `decompose` gives a form without Python. All others take that form.
+    """
+
+    @abstractmethod
+    def with_program(self, linked: Linked) -> Self:
+        """Return the op with a function of the inner graph that a linker made."""

@@ -5,7 +5,16 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from treadle.graph import Apply, Branching, Constant, DestroyHandler, FunctionGraph, GraphTypeError, Op
+from treadle.graph import (
+    Apply,
+    Branching,
+    Constant,
+    DestroyHandler,
+    DrivesInnerGraph,
+    FunctionGraph,
+    GraphTypeError,
+    Op,
+)
 from treadle.link.vm.interface import Later, ProgramGraph
 from treadle.link.vm.machine import PythonLinker
 from treadle.link.vm.programs import TABLE
@@ -186,7 +195,12 @@ def _boundary(group: Sequence[Apply], fgraph: FunctionGraph) -> tuple[list[Varia
     return [x for x in taken if not isinstance(x, Constant)], given
 
 
-def link_in_segments(fgraph: FunctionGraph, linker: ProgramLinker, accepts: Callable[[Apply], bool]) -> Program:
+def link_in_segments(
+    fgraph: FunctionGraph,
+    linker: ProgramLinker,
+    accepts: Callable[[Apply], bool],
+    whole: ProgramLinker | None = None,
+) -> Program:
     """Return a program for the graph: the linker's own if it accepts every node, else the VM's, which calls it.
 
     Parameters
@@ -197,11 +211,13 @@ def link_in_segments(fgraph: FunctionGraph, linker: ProgramLinker, accepts: Call
         Links the stretches of nodes that it accepts.
     accepts
         Whether the linker lowers a node.
+    whole
+        Links the graphs inside ops that drive them from Python; `linker` if None.
     """
     groups = _groups_of(fgraph, accepts)
     if all(kind for kind, _ in groups):
         return linker.link(fgraph)
-    return PythonLinker().link(_outer_graph(fgraph, linker, groups))
+    return PythonLinker().link(_outer_graph(fgraph, linker, groups, whole or linker))
 
 
 def in_segments(fgraph: FunctionGraph, linker: ProgramLinker, accepts: Callable[[Apply], bool]) -> FunctionGraph:
@@ -209,7 +225,7 @@ def in_segments(fgraph: FunctionGraph, linker: ProgramLinker, accepts: Callable[
 
     Parameters are those of `link_in_segments`.
     """
-    return _outer_graph(fgraph, linker, _groups_of(fgraph, accepts))
+    return _outer_graph(fgraph, linker, _groups_of(fgraph, accepts), linker)
 
 
 def _groups_of(fgraph: FunctionGraph, accepts: Callable[[Apply], bool]) -> list[tuple[bool, list[Apply]]]:
@@ -218,8 +234,12 @@ def _groups_of(fgraph: FunctionGraph, accepts: Callable[[Apply], bool]) -> list[
 
 
 def _outer_graph(
-    fgraph: FunctionGraph, linker: ProgramLinker, groups: Sequence[tuple[bool, Sequence[Apply]]]
+    fgraph: FunctionGraph,
+    linker: ProgramLinker,
+    groups: Sequence[tuple[bool, Sequence[Apply]]],
+    whole: ProgramLinker,
 ) -> FunctionGraph:
+    driven: dict[Op, Op] = {}
     made: dict[Variable, Variable] = {x: x.clone() for x in fgraph.inputs}
     for kind, group in groups:
         if kind:
@@ -227,6 +247,11 @@ def _outer_graph(
             continue
         for node in group:
             step = node.clone_with_new_inputs([made.get(x, x) for x in node.inputs])
+            if isinstance(node.op, DrivesInnerGraph):
+                if node.op not in driven:
+                    inner = node.op.fgraph.unfreeze()
+                    driven[node.op] = node.op.with_program(Segment(inner, whole.link(inner), whole))
+                step.op = driven[node.op]
             made.update(zip(node.outputs, step.outputs, strict=True))
     return FunctionGraph([made[x] for x in fgraph.inputs], [made.get(x, x) for x in fgraph.outputs], clone=False)
 

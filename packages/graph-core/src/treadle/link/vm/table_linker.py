@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from treadle.config import TreadleWarning, config, user_depth
-from treadle.graph import DeepCopyOp, LoweringTable, Unsupported, expand
+from treadle.graph import DeepCopyOp, DrivesInnerGraph, LoweringTable, Unsupported, expand
 from treadle.link.vm.interface import Program, ProgramGraph
 from treadle.link.vm.machine import KeptProgram, PythonLinker
 from treadle.link.vm.segmentation import Segment, in_segments
@@ -33,6 +33,8 @@ class RuleLinker(Linker):
     """
 
     table: LoweringTable
+    # Whether programs run searches of Python libraries between compiled parts, or take these ops' other form.
+    drives_in_python: ClassVar[bool] = False
 
     def check(self, node: Apply) -> object:
         """Find out whether the rules lower a node.
@@ -54,7 +56,11 @@ class RuleLinker(Linker):
 
     def expanded(self, fgraph: FunctionGraph, *, whole: bool = False) -> FunctionGraph:
         """Return the graph with simpler ops in place of what the rules do not lower (see `treadle.graph.expand`)."""
-        return expand(fgraph, self.lowers, whole=whole)
+        return expand(fgraph, lambda node: self.drives(node) or self.lowers(node), whole=whole)
+
+    def drives(self, node: Apply) -> bool:
+        """Whether a node is a search in Python that calls compiled code."""
+        return self.drives_in_python and isinstance(node.op, DrivesInnerGraph)
 
     def refuse(self, nodes: Iterable[Apply]) -> None:
         """Refuse nodes that the rules do not lower.
@@ -129,7 +135,7 @@ class TableLinker(RuleLinker):
         """Return the nodes that nothing was registered for, parts of nodes among them."""
         found = []
         for node in nodes:
-            if self.lacks_rule(node) and not node.op.on_host:
+            if self.lacks_rule(node) and not node.op.on_host and not self.drives(node):
                 found.append(node)
             found += self.without_rule(self.inside(node))
         return found

@@ -40,7 +40,7 @@ def _unavailable() -> str | None:
 BACKEND = Backend(
     name="c",
     linker=_linker,
-    include=("fusion",),
+    include=("fusion", "search_as_loop"),
     capabilities=frozenset({"deepcopy", "fusion"}),
     version=_version,
     unavailable=_unavailable,

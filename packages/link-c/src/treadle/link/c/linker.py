@@ -96,6 +96,8 @@ class CLinker(RuleLinker):
 class StepwiseLinker(CLinker):
     """Links graphs to C where C has rules, and to steps of the Python VM where it has none."""
 
+    drives_in_python = True
+
     def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> Program:
         """Return a program for the graph; stretches between Python steps are C programs of their own.
 
@@ -109,7 +111,7 @@ class StepwiseLinker(CLinker):
         from treadle.link.c.linking import link_stretches
 
         del native_outputs
-        return link_stretches(fgraph, CLinker())
+        return link_stretches(fgraph, CLinker(), self)
 
     # A class with a `link` of its own says with it what keeps the programs.
     dump = CLinker.dump

@@ -72,9 +72,12 @@ def link_graph(
     return program
 
 
-def link_stretches(fgraph: FunctionGraph, linker: RuleLinker) -> Program:
-    """Return a program of C programs for stretches of nodes that C has rules for, and Python steps between them."""
-    return link_in_segments(linker.expanded(fgraph, whole=True), linker, linker.lowers)
+def link_stretches(fgraph: FunctionGraph, linker: RuleLinker, whole: RuleLinker) -> Program:
+    """Return a program of C programs for stretches of nodes that C has rules for, and Python steps between them.
+
+    The first linker links the stretches, the second a graph with such steps.
+    """
+    return link_in_segments(whole.expanded(fgraph, whole=True), linker, linker.lowers, whole)
 
 
 def _recipe(unit: Unit, key: str, source: str) -> Recipe:

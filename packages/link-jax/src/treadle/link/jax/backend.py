@@ -33,6 +33,7 @@ BACKEND = Backend(
     name="jax",
     linker=_linker,
     # XLA fuses by itself, and its arrays are never overwritten.
+    include=("search_as_loop",),
     exclude=("fusion", "inplace", "cxx_only", "BlasOpt"),
     capabilities=frozenset({"deepcopy", "native_values"}),
     version=_version,

@@ -37,6 +37,7 @@ class NumbaLinker(TableLinker):
 
     table = TABLE
     scalars = "treadle.link.numba.SCALARS"
+    drives_in_python = True
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)

@@ -1,4 +1,4 @@
-"""Records of minima and roots, which SciPy finds: backends that compile whole graphs refuse them."""
+"""Records of minima and roots, which SciPy finds, or a loop; and of fixed points, which a loop finds everywhere."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from treadle.testing.sample import REALS, Sample
 
 F = "optimize"
 optimize = tt.optimize
-LEFT_OUT = {optimize.Optimum: tuple(dtype for dtype in REALS if dtype != "float64")}
+_OTHERS = tuple(dtype for dtype in REALS if dtype != "float64")
+LEFT_OUT = {optimize.Optimum: _OTHERS, optimize.FixedPoint: _OTHERS}
 _ANY = Domain(0.5, 2.0, special=False)
 _SEARCHED = {"float64": (1e-4, 1e-4)}
 
@@ -28,4 +29,7 @@ SAMPLES: tuple[Sample, ...] = (
     Sample("root", F, lambda x, a: optimize.root(x**2 - a, x), lambda x, a: (np.sqrt(a) + 0 * x, np.True_),
            (of_shape((4,), domain=_ANY), of_shape((4,), domain=_ANY)), dtypes=("float64",), optional=True,
            tolerances=_SEARCHED, variants=("plain",)),
+    Sample("fixed_point", F, lambda x, a: optimize.fixed_point(lambda y: (y + a / y) / 2, x),
+           lambda x, a: (np.sqrt(a) + 0 * x, np.True_), (of_shape((4,), domain=_ANY), of_shape((4,), domain=_ANY)),
+           dtypes=("float64",), optional=True, tolerances=_SEARCHED, variants=("plain",)),
 )  # fmt: skip

@@ -38,6 +38,7 @@ def _unavailable() -> str | None:
 BACKEND = Backend(
     name="pytorch",
     linker=_linker,
+    include=("search_as_loop",),
     exclude=("fusion", "inplace", "cxx_only", "BlasOpt"),
     capabilities=frozenset({"deepcopy", "native_values"}),
     version=_version,

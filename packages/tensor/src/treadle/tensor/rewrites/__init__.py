@@ -39,6 +39,7 @@ from treadle.tensor.rewrites.loops.sums import RULES as LOOPS_SUMS
 from treadle.tensor.rewrites.loops.traces import RULES as LOOPS_TRACES
 from treadle.tensor.rewrites.normalization.log_sum_exp import RULES as LOGARITHMS
 from treadle.tensor.rewrites.normalization.softmax import RULES as NORMALIZATION
+from treadle.tensor.rewrites.optimize import RULES as OPTIMIZE
 from treadle.tensor.rewrites.product import RULES as PRODUCT
 from treadle.tensor.rewrites.random import RULES as RANDOM
 from treadle.tensor.rewrites.reduction import RULES as REDUCTION
@@ -82,6 +83,7 @@ RULE_SETS = (
     ASSERTION,
     BLOCKWISE,
     FROM_GRAPH,
+    OPTIMIZE,
     GRADIENT_CONTROL,
     ASSUMPTION,
     ALGEBRA,

@@ -1,0 +1,30 @@
+"""Rules for minima, roots and fixed points: the search as a loop."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.rewrite import Phase, RuleSet
+from treadle.tensor.fixed_points import FixedPoint
+from treadle.tensor.optimize import Optimum
+from treadle.tensor.rewrites.analysis.patterns import BOTH
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from treadle.graph import Variable
+    from treadle.tensor.rewrites.analysis.predicates import NodeOf
+
+RULES = RuleSet("optimize")
+
+
+@RULES.rule(Phase.CANONICALIZE, FixedPoint, tags=BOTH, depth=1)
+def fixed_point_as_loop(node: NodeOf[FixedPoint]) -> Sequence[Variable] | None:
+    """A fixed point -> the loop that finds it."""
+    return node.op.decompose(*node.inputs)
+
+
+@RULES.rule(Phase.CANONICALIZE, Optimum, tags=("search_as_loop",), depth=1, differs="where the searches end")
+def search_as_loop(node: NodeOf[Optimum]) -> Sequence[Variable] | None:
+    """A minimum or root -> a loop that finds it, where backends run no Python or it is asked for."""
+    return node.op.decompose(*node.inputs)
