@@ -150,7 +150,7 @@ def derivatives(cost: Callable[[Any], Any], at: list[float]) -> Callable[[Any], 
     orders = [cost(np.array(at) + t * direction(at))]
     for _ in range(3):
         orders.append(tt.grad(orders[-1], t))
-    return function([t], orders, mode="VM")  # type: ignore[no-any-return]  # it is called with numbers
+    return function([t], orders, mode="VM")
 
 
 def direction(at: list[float]) -> np.ndarray:

@@ -9,10 +9,9 @@ import pytest
 
 import treadle.tensor as tt
 from treadle.compile import function
-from treadle.gradient import jacobian
 from treadle.graph import VectorizeError, applys_between, clone_replace, equal_computations, shared, vectorize_graph
 from treadle.printing import debugprint, pp
-from treadle.tensor import Scan, scan, until
+from treadle.tensor import Scan, jacobian, scan, until
 
 X, W = tt.dvector("x"), tt.dscalar("w")
 V = np.array([1.0, 2.0, -3.0])
@@ -54,12 +53,12 @@ def test_what_a_loop_is_given_can_be_replaced() -> None:
 
 
 def test_printing_shows_the_body_and_the_name() -> None:
-    shown = debugprint(rnn(), file="str")
+    shown = str(debugprint(rnn(), file="str"))
     assert "Scan{rnn}.1" in shown
     assert "Inner graphs" in shown
     assert "Tanh" in shown
     assert "x[t]" in shown
-    assert "Scan{rnn}" in pp(rnn())
+    assert "Scan{rnn}" in str(pp(rnn()))
 
 
 def test_batches_of_sequences_and_of_constants() -> None:
@@ -118,8 +117,8 @@ def test_loop_without_steps_has_rows_of_the_right_length_and_gradients() -> None
 
 def test_nodes_of_a_step_keep_the_lines_of_its_function() -> None:
     made = scan(lambda row: tt.exp(row) * 2, X, return_updates=False)
-    (loop,) = [node for node in applys_between([X], [made]) if isinstance(node.op, Scan)]
-    lines = [node.outputs[0].user_line for node in applys_between(loop.op.inner_inputs, loop.op.inner_outputs)]
+    (op,) = [op for node in applys_between([X], [made]) if isinstance(op := node.op, Scan)]
+    lines = [node.outputs[0].user_line for node in applys_between(op.inner_inputs, op.inner_outputs)]
     assert lines
     assert all(line is not None and line.file.endswith("test_scan_graphs.py") for line in lines)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from treadle.config import BOOL, INT, STR, Option, choice
 
-_NO_SCAN = "There is no Scan yet."
+_NO_SCAN = "Loops are compiled with their function; what their steps need is allocated before the first one."
 
 OPTIONS: tuple[Option[object], ...] = (
     Option(
