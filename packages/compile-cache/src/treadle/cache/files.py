@@ -100,6 +100,12 @@ def read_entry(path: Path, access: Access) -> bytes:
     return bytes(found)
 
 
+def begins_with(path: Path, beginning: bytes, access: Access) -> bool:
+    """Whether a file begins with these bytes."""
+    with _opened(path, access) as file:
+        return file.read(len(beginning)) == beginning
+
+
 def checksum_of(path: Path, access: Access) -> str:
     """Return the checksum of a file's content, as it stands in a materialised file's name."""
     state = hashlib.blake2b(digest_size=16)

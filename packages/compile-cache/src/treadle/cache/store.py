@@ -27,6 +27,7 @@ from treadle.cache.entry import MAGIC
 from treadle.cache.errors import CacheWarning
 from treadle.cache.files import (
     Access,
+    begins_with,
     checksum_of,
     own,
     read_entry,
@@ -497,7 +498,7 @@ def _says_ours(path: Path) -> bool:
     """Whether the content of a file says that a cache wrote it."""
     try:
         if path.suffix == ".entry":
-            return read_entry(path, own()).startswith(MAGIC)
+            return begins_with(path, MAGIC, own())
         return checksum_of(path, own()) == path.name[65:97]
     except OSError:
         return False
