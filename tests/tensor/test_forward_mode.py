@@ -150,3 +150,10 @@ def test_gradients_move_too() -> None:
     cost = tt.exp(x).sum() * (x**2).sum()
     product = tt.pushforward(tt.grad(cost, x), x, v)
     assert value(product, (x, X), (v, V)) == pytest.approx(value(tt.hessian(cost, x), (x, X)) @ V)
+
+
+def test_a_gradient_that_is_given_counts_in_forward_mode_too() -> None:
+    x, v = tt.dvectors("x", "v")
+    z = tt.dvector("z")
+    tripled = tt.OpFromGraph([z], [tt.exp(z)], pullback=lambda _, __, cotangents: [3 * cotangents[0]])
+    assert value(tt.pushforward(tripled(x), x, v), (x, X), (v, V)) == pytest.approx(3 * V)

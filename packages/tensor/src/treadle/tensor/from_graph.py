@@ -329,8 +329,13 @@ class OpFromGraph(Op, HasInnerGraph):
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
     ) -> Sequence[Variable | None]:
-        """Return the directional derivatives: those given, or the inner graph's."""
+        """Return the directional derivatives: those given, or the inner graph's.
+
+        Where only a gradient is given, they follow from that, as those of any op with a pullback alone.
+        """
         kind, override = self.pushforward_override
+        if kind == "none" and self.pullback_override[0] != "none":
+            return super().pushforward(inputs, outputs, tangents)
         if kind == "none":
             made = self.fgraph.bind(list(inputs))
             return jvp.jvp(made, list(inputs), list(tangents))
