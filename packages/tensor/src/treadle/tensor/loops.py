@@ -288,7 +288,7 @@ class Scan(Op, HasInnerGraph):
     def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
         """Run the body once for each step."""
         count, given = int(inputs[0]), self.sorted(inputs[1:])
-        self._check(count, given.sequences)
+        self.check_lengths(count, given.sequences)
         fn, first, last = self.fn, self.n_carries, self.n_carries + self.n_stacked
         carries = given.carries
         stacked: list[list[Any]] = [[] for _ in range(self.n_stacked)]
@@ -316,7 +316,8 @@ class Scan(Op, HasInnerGraph):
         for cell, value in zip(output_storage, results, strict=True):
             cell[0] = value
 
-    def _check(self, count: int, sequences: Sequence[np.ndarray]) -> None:
+    def check_lengths(self, count: int, sequences: Sequence[np.ndarray]) -> None:
+        """Refuse a number of steps that is negative, or larger than a sequence is long."""
         if count < 0:
             msg = f"the number of steps must not be negative, got {count}"
             raise ValueError(msg)

@@ -6,7 +6,7 @@ from treadle.config import versioned_names
 
 if TYPE_CHECKING:
     from treadle.link.vm.backend import BACKEND
-    from treadle.link.vm.generation import generate, unsafe_overwrites
+    from treadle.link.vm.generation import generate, sharing_outputs, unsafe_overwrites
     from treadle.link.vm.interface import (
         Backend,
         ExportedInput,
@@ -47,7 +47,7 @@ else:
         "graph-core",
         {
             "treadle.link.vm.backend": "BACKEND",
-            "treadle.link.vm.generation": "generate unsafe_overwrites",
+            "treadle.link.vm.generation": "generate sharing_outputs unsafe_overwrites",
             "treadle.link.vm.interface": (
                 "Backend ExportedInput ExportedOutput ExportRequest ExportUnsupportedError Later Program ProgramGraph"
             ),
@@ -113,6 +113,7 @@ __all__ = [
     "passes_by",
     "replay",
     "segments",
+    "sharing_outputs",
     "unsafe_overwrites",
     "vm_scope",
 ]

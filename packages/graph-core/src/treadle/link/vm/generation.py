@@ -138,6 +138,7 @@ def generate(
     free: bool,
     lazy: bool | None = None,
     copy: Callable[[Any], Any] | None = None,
+    shares: bool = False,
 ) -> Listing:
     """Write and compile the function that runs the graph.
 
@@ -154,6 +155,8 @@ def generate(
         Whether a branch runs only where it is taken; it does if None.
     copy
         Copies an output that may share memory; the type's own `copy_value` if None.
+    shares
+        Whether outputs may share memory with inputs, constants and each other: no output is copied then.
 
     Notes
     -----
@@ -178,7 +181,7 @@ def generate(
     dying = branching.last_uses(order, [*fgraph.inputs, *fgraph.outputs]) if free else {}
     writer = _Writer(scope)
     program = _ProgramWriter(writer, branching, names, calls, dying)
-    results = _results(fgraph, names, scope, roots, copy)
+    results = [names[v] for v in fgraph.outputs] if shares else _results(fgraph, names, scope, roots, copy)
     for k, block in enumerate(branching.blocks[:-1]):
         program.write_branch(f"branch{k}", block)
     program.write("run", branching.root.nodes, fgraph.inputs, fgraph.outputs, results)

@@ -236,10 +236,10 @@ class VMProgram(Program):
             with self._scope():
                 result: Sequence[object] = self._run(*inputs)
         except Exception as error:
-            raise self._explained(error) from error
+            raise self.explained(error) from error
         return result
 
-    def _explained(self, error: Exception) -> Exception:
+    def explained(self, error: Exception) -> Exception:
         """Name the node that raised, found by the line of the generated function; its inputs are still there."""
         trace: TracebackType | None = error.__traceback__
         while trace is not None:

@@ -1,0 +1,153 @@
+"""Loops on the VM: a generated function with the loop, which calls the generated function of a step."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from treadle.config import config
+from treadle.graph import NodeError, memory_roots
+from treadle.link.vm import TABLE, VMProgram, generate, lower_node, sharing_outputs
+from treadle.tensor.conversion import tensors
+from treadle.tensor.loops import Scan
+from treadle.tensor.shape import LENGTH
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from treadle.graph import Apply, Value
+
+# Rows that there is memory for at first, where a condition may end the loop before all are made.
+_ROWS = 64
+_NUMBER = itertools.count()
+
+
+@TABLE.register(Scan)
+def lower(op: Scan, node: Apply) -> Callable[..., object]:
+    """Return the loop's function."""
+    loop = _Loop(op, node)
+    scope: dict[str, Any] = {
+        "loop": loop, "step": loop.program.listing.run, "number": np.asarray, "LENGTH": LENGTH,
+    }  # fmt: skip
+    exec(compile(_source(op, loop.copied), f"<treadle vm loop {next(_NUMBER)}>", "exec"), scope)
+    made: Callable[..., object] = scope["run"]
+    return made
+
+
+class _Loop:
+    """What the function of a loop calls beside that of a step: seldom, or once for each call.
+
+    Attributes
+    ----------
+    program
+        The body.
+    copied
+        Positions of carries that may share memory with what the loop was given, or with each other.
+    """
+
+    def __init__(self, op: Scan, node: Apply) -> None:
+        self.op = op
+        self.node = node
+        body = op.fgraph.unfreeze()
+        order = body.toposort()
+        listing = generate(body, {n: lower_node(n) for n in order}, free=True, lazy=config.vm__lazy, shares=True)
+        self.program = VMProgram(body, listing)
+        self.copied = [k for k in sharing_outputs(body, memory_roots(order)) if k < op.n_carries]
+        self._dtypes = [row.type.numpy_dtype for row in tensors(op.rows)]
+
+    def nothing(self, *given: Value) -> Value:
+        """Return the results of no steps."""
+        op = self.op
+        inputs = op.sorted(given)
+        carries = [x.type.copy_value(value) for x, value in zip(op.inner.carries, inputs.carries, strict=True)]
+        results = (*carries, *op.empty_results(inputs), *([np.asarray(0, LENGTH)] if op.has_until else []))
+        return results[0] if len(results) == 1 else results
+
+    def stack(self, at: int, row: NDArray[Any], count: int) -> NDArray[Any]:
+        """Return memory for a number of rows, with the first one in it."""
+        made: NDArray[Any] = np.empty((count, *row.shape), self._dtypes[at])
+        made[0] = row
+        return made
+
+    @staticmethod
+    def grown(rows: NDArray[Any], count: int) -> NDArray[Any]:
+        """Return memory for more rows, with those that there are."""
+        made: NDArray[Any] = np.empty((count, *rows.shape[1:]), rows.dtype)
+        made[: len(rows)] = rows
+        return made
+
+    def copy(self, at: int, value: Value) -> Value:
+        """Return a copy of the last value of a carry."""
+        return self.op.inner.carries[at].type.copy_value(value)
+
+    @staticmethod
+    def cut(rows: NDArray[Any], count: int) -> NDArray[Any]:
+        """Return the first rows, without memory for more."""
+        return rows if len(rows) == count else rows[:count].copy()
+
+    @staticmethod
+    def differ(step: int, row: NDArray[Any], rows: NDArray[Any]) -> NoReturn:
+        """Say that rows of a result have several shapes."""
+        msg = f"a result has a row of shape {row.shape} in step {step}, and of {rows.shape[1:]} in step 0"
+        raise ValueError(msg)
+
+    def told(self, error: Exception, step: int) -> Exception:
+        """Return an error with the node of the body and the step that it happened in."""
+        found = self.program.explained(error)
+        return self.op.in_step(found, self.node, step) if isinstance(found, NodeError) else found
+
+
+def _source(op: Scan, copied: Sequence[int]) -> str:
+    """Return the text of a loop's function: the first step, which tells the lengths of rows, then the others."""
+    sequences = [f"x{k}" for k in range(op.n_sequences)]
+    carries = [f"c{k}" for k in range(op.n_carries)]
+    constants = [f"k{k}" for k in range(len(op.fgraph.inputs) - op.n_sequences - op.n_carries)]
+    stacks = [f"y{k}" for k in range(op.n_stacked)]
+    rows = [f"r{k}" for k in range(op.n_stacked)]
+    # The place of a scalar is an array of rank 0 only if it is asked for with an ellipsis.
+    at = ["{}" if row.type.ndim else "{}, ..." for row in tensors(op.inner.sequences)]
+    given = [f"{x}[{index}]" for x, index in zip(sequences, at, strict=True)]
+    targets = [*carries, *rows, *(["ends"] if op.has_until else [])]
+    call = f"{_tuple(targets)} = step({', '.join([*given, *carries, *constants])})" if targets else "pass"
+    length = f"min(count, {_ROWS})" if op.has_until else "count"
+    inputs = ", ".join([*sequences, *carries, *constants])
+    lines = [
+        f"def run({', '.join(['n', *sequences, *carries, *constants])}):",
+        "    count = int(n)",
+        f"    if count < 1{''.join(f' or len({x}) < count' for x in sequences)}:",
+        f"        loop.op.check_lengths(count, ({''.join(f'{x}, ' for x in sequences)}))",
+        f"        return loop.nothing({inputs})",
+        "    i = 0",
+        "    try:",
+        f"        {call.format(*['0'] * len(given))}",
+    ]
+    if op.has_until and stacks:
+        lines += [f"        room = {length}"]
+        length = "room"
+    lines += [f"        {y} = loop.stack({k}, {rows[k]}, {length})" for k, y in enumerate(stacks)]
+    step = ["for i in range(1, count):", f"    {call.format(*['i'] * len(given))}"]
+    if op.has_until and stacks:
+        step += ["    if i == room:", "        room = min(2 * room, count)"]
+        step += [f"        {y} = loop.grown({y}, room)" for y in stacks]
+    for row, y, kind in zip(rows, stacks, tensors(op.rows), strict=True):
+        if None in kind.type.shape:
+            step += [f"    if {row}.shape != {y}.shape[1:]:", f"        loop.differ(i, {row}, {y})"]
+        step.append(f"    {y}[i] = {row}")
+    if op.has_until:
+        step += ["    if ends:", "        break"]
+        step = ["if not ends:", *(f"    {line}" for line in step)]
+    lines += [f"        {line}" for line in step]
+    lines += ["    except Exception as error:", "        raise loop.told(error, i) from error"]
+    lines += [f"    c{k} = loop.copy({k}, c{k})" for k in copied]
+    results = [*carries, *(f"loop.cut({y}, i + 1)" for y in stacks)] if op.has_until else [*carries, *stacks]
+    results += ["number(i + 1, LENGTH)"] if op.has_until else []
+    lines.append(f"    return {results[0] if len(results) == 1 else _tuple(results)}")
+    return "\n".join(lines) + "\n"
+
+
+def _tuple(names: Sequence[str]) -> str:
+    return f"({', '.join(names)},)"
