@@ -126,4 +126,20 @@ TRACES = [
     ),
 ]
 
-CASES = [*CLEANUP, *MERGING, *HOISTING, *SUMS, *TRACES]
+SOLVING = [
+    Case(
+        "factor_out_of_loop",
+        lambda v: _scan(
+            lambda h, x: (tt.linalg.solve(tt.outer(v.three, v.three) + tt.eye(3), tt.sin(h) + x), None),
+            v.three,
+            tt.outer(v.three, v.three),
+        )[0],
+        "scan{loop}(3, mul(dimshuffle{0,x}(three), dimshuffle{x,0}(three)), three, "
+        "lufactor(check_finite=true, on_error='nan')(add(mul(dimshuffle{0,x}(three), dimshuffle{x,0}(three)), "
+        "[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])), "
+        "lufactor(check_finite=true, on_error='nan')(add(mul(dimshuffle{0,x}(three), dimshuffle{x,0}(three)), "
+        "[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])))",
+    ),
+]
+
+CASES = [*CLEANUP, *MERGING, *HOISTING, *SUMS, *TRACES, *SOLVING]

@@ -35,6 +35,7 @@ from treadle.tensor.rewrites.loops.bodies import RULES as LOOPS_BODIES
 from treadle.tensor.rewrites.loops.cleanup import RULES as LOOPS_CLEANUP
 from treadle.tensor.rewrites.loops.hoisting import RULES as LOOPS_HOISTING
 from treadle.tensor.rewrites.loops.merging import RULES as LOOPS_MERGING
+from treadle.tensor.rewrites.loops.solving import RULES as LOOPS_SOLVING
 from treadle.tensor.rewrites.loops.sums import RULES as LOOPS_SUMS
 from treadle.tensor.rewrites.loops.traces import RULES as LOOPS_TRACES
 from treadle.tensor.rewrites.normalization.log_sum_exp import RULES as LOGARITHMS
@@ -109,6 +110,7 @@ RULE_SETS = (
     LOOPS_MERGING,
     LOOPS_BODIES,
     LOOPS_HOISTING,
+    LOOPS_SOLVING,
     LOOPS_SUMS,
     LOOPS_TRACES,
     FUSION,

@@ -13,6 +13,7 @@ from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.index import At, Span
 from treadle.tensor.indexing import Subtensor
 from treadle.tensor.loops import Scan
+from treadle.tensor.matrix_op import MatrixOp
 from treadle.tensor.product import MatMul
 from treadle.tensor.reduction import Reduction
 from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes
@@ -48,6 +49,8 @@ def _never_raises(node: Apply) -> bool:
         return all(isinstance(entry, Span) for entry in op.entries)
     if isinstance(op, Reduction):
         return op.kind not in {"max", "min"}
+    if isinstance(op, MatrixOp):
+        return getattr(op, "on_error", None) == "nan"
     return isinstance(op, Elemwise | DimShuffle | Shape | ShapeI | MatMul | SumTo | Alloc)
 
 
