@@ -11,7 +11,8 @@ import treadle.tensor as tt
 from treadle.compile import function
 from treadle.graph import VectorizeError, applys_between, clone_replace, equal_computations, shared, vectorize_graph
 from treadle.printing import debugprint, pp
-from treadle.tensor import Scan, jacobian, scan, until
+from treadle.scan.utils import ScanArgs
+from treadle.tensor import ArgumentError, Scan, jacobian, scan, until
 
 X, W = tt.dvector("x"), tt.dscalar("w")
 V = np.array([1.0, 2.0, -3.0])
@@ -128,3 +129,44 @@ def test_error_in_a_step_names_line_step_and_loop() -> None:
     made = scan(lambda row, s: tt.exp(s[:2]) + y * row[0], m, np.ones(3), return_updates=False, name="adder")
     with pytest.raises(ValueError, match=r"test_scan_graphs.py(.|\n)*In step \d of the loop Scan\{adder\}"):
         function([m, y], made, mode="VM")(np.ones((2, 3)), np.ones(3))
+
+
+# Taken apart
+
+
+def test_parts_of_a_loop_make_the_loop_again() -> None:
+    (states, _), _ = scan(lambda row, s: [s * W + row, row * 2, until(row > 3)], X, [0.5, None], name="parts")
+    node = states.owner
+    args = ScanArgs.from_node(node)
+    again = args.to_node()
+    assert again.op == node.op
+    assert again.inputs == node.inputs
+    assert again.op.name == "parts"
+    assert args.outer_inputs == node.inputs
+    assert args.outer_outputs == node.outputs
+    assert [len(x) for x in (args.inner_inputs, args.inner_outputs)] == [3, 4]
+
+
+def test_parts_of_a_loop_can_be_changed() -> None:
+    args = ScanArgs.from_node(rnn().owner)
+    args.inner_out_nit_sot.append(args.inner_out_nit_sot[0] ** 2)
+    args.outer_in_seqs[0] = 2 * X
+    states, squares = args.to_node().outputs[1:]
+    found = function([X, W], [states, squares], mode="VM")(V, 0.3)
+    np.testing.assert_allclose(found[0], by_hand(2 * V, 0.3))
+    np.testing.assert_allclose(found[1], found[0] ** 2)
+
+
+def test_parts_of_a_loop_are_found_by_their_fields() -> None:
+    args = ScanArgs.from_node(rnn().owner)
+    (row,) = args.inner_in_seqs
+    found = args.find_among_fields(row)
+    assert found is not None
+    assert (found.name, found.agg_name, found.index, found.agg_index) == ("inner_in_seqs", "inner_inputs", 0, 0)
+    assert args.get_alt_field(row, "outer_in") is X
+    assert args.get_alt_field(args.inner_in_sit_sot[0], "outer_out") is args.outer_out_sit_sot[0]
+    assert args.find_among_fields(tt.dscalar()) is None
+    with pytest.raises(ArgumentError, match="has no counterpart in outer_out"):
+        args.get_alt_field(row, "outer_out")
+    with pytest.raises(TypeError, match="a node of Scan is needed"):
+        ScanArgs.from_node(tt.exp(X).owner)

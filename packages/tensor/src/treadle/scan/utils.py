@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING
 from treadle.config import lazy_names
 
 if TYPE_CHECKING:
-    from treadle.tensor import *  # noqa: F403
+    from treadle.tensor.scan_args import *  # noqa: F403
 else:
     __getattr__ = lazy_names(
         __name__,
         {
+            "treadle.tensor.scan_args": "FieldInfo ScanArgs",
             "treadle.tensor": "until",
         },
     )
