@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 T = TypeVar("T")
+F = TypeVar("F")
 Choice = TypeVar("Choice", bound=str | None)
 
 
@@ -86,6 +87,20 @@ def as_choice(what: str, value: object, allowed: Sequence[Choice]) -> Choice:
         return value  # type: ignore[return-value]  # it is among them
     msg = f"{what} must be one of {', '.join(map(str, allowed))}, got {text_of(value)}."
     raise ArgumentError(msg) if isinstance(value, str) else TensorTypeError(msg)
+
+
+def as_callable(what: str, value: F) -> F:
+    """Return a function that was passed as an argument.
+
+    Raises
+    ------
+    TensorTypeError
+        If it cannot be called.
+    """
+    if not callable(value):
+        msg = f"{what} must be a function, got {text_of(value)}. Pass something that can be called."
+        raise TensorTypeError(msg)
+    return value
 
 
 def as_items(what: str, value: Iterable[T]) -> list[T]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from treadle.config import text_of
-from treadle.graph import DuplicateRegistrationError, static_op
+from treadle.graph import DuplicateRegistrationError, as_flag, static_op
 from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.errors import ConflictingAssumptionsError, ShapeError, TensorTypeError
 from treadle.tensor.tensor_op import TensorOp
@@ -142,12 +142,13 @@ class SpecifyAssumptions(TensorOp):
             If one contradicts another.
         """
         given = dict(self.assumptions)
+        given = {fact: as_flag(f"assume: {text_of(fact, str)}", held) for fact, held in given.items()}
         unknown = sorted(set(given) - set(FACTS))
         if unknown:
             msg = f"assume: {', '.join(map(text_of, unknown))}: no such fact. Facts are {', '.join(FACTS)}."
             raise TensorTypeError(msg)
         self._refuse_contradictions(is_complex=True)
-        object.__setattr__(self, "assumptions", tuple(sorted((fact, bool(held)) for fact, held in given.items())))
+        object.__setattr__(self, "assumptions", tuple(sorted(given.items())))
 
     def _refuse_contradictions(self, is_complex: bool) -> None:
         given = dict(self.assumptions)

@@ -12,6 +12,7 @@ from treadle.graph import (
     GraphValueError,
     NullType,
     Variable,
+    as_flag,
     composed,
 )
 from treadle.tensor.arguments import as_items
@@ -64,6 +65,8 @@ def as_list_or_tuple(use_list: bool, use_tuple: bool, outputs: Any) -> Any:
     GraphValueError
         If both forms are asked for, or there are several results and neither is.
     """
+    use_list = as_flag("as_list_or_tuple: use_list", use_list)
+    use_tuple = as_flag("as_list_or_tuple: use_tuple", use_tuple)
     found = list(outputs) if isinstance(outputs, list | tuple) else [outputs]
     if (use_list and use_tuple) or (len(found) != 1 and not (use_list or use_tuple)):
         msg = f"as_list_or_tuple: one form is needed for {len(found)} results. Pass use_list or use_tuple as True."

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.config import text_of
 from treadle.graph import Variable, vectorize_graph
+from treadle.tensor.arguments import as_callable
 from treadle.tensor.axes import normalize_axis
 from treadle.tensor.broadcasting import alloc
 from treadle.tensor.conversion import as_tensor_variable, tensors
@@ -208,6 +209,7 @@ def apply_along_axis(
     x = as_tensor_variable(arr)
     at = normalize_axis("apply_along_axis", axis, x.ndim)
     core = TensorType(x.dtype, (x.type.shape[at],)).make_variable()
+    as_callable("apply_along_axis: func1d", func1d)
     made = as_tensor_variable(func1d(core, *args, **kwargs))
     wide = vectorize_graph(made, {core: moveaxis(x, at, -1)})
     rank = made.ndim

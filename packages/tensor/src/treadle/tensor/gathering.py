@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treadle.graph import Variable
+from treadle.graph import Variable, as_flag
 from treadle.tensor.arguments import as_choice, as_items
 from treadle.tensor.assertion import CheckAndRaise
 from treadle.tensor.axes import normalize_axis
@@ -336,7 +336,8 @@ def permute_row_elements(x: TensorLike, y: TensorLike, inverse: bool = False) ->
     inverse
         Whether to apply the inverse permutation.
     """
+    backward = as_flag("permute_row_elements: inverse", inverse)
     var, perm = as_tensor_variable(x), as_positions("permute_row_elements", y)
     ndim = max(var.ndim, perm.ndim)
     var, perm = (dimshuffle(v, *[NEW] * (ndim - v.ndim), *range(v.ndim)) for v in (var, perm))
-    return take_along_axis(var, inverse_permutation(perm) if inverse else perm, -1)
+    return take_along_axis(var, inverse_permutation(perm) if backward else perm, -1)

@@ -23,6 +23,7 @@ from treadle.graph import (
     NodeError,
     Op,
     Variable,
+    as_count,
     compile_inner,
     io_connection_pattern,
     toposort,
@@ -140,6 +141,13 @@ class Scan(Op, HasInnerGraph):
         recomputes: bool = False,
         name: str | None = None,
     ) -> None:
+        if not isinstance(fgraph, FrozenFunctionGraph):
+            msg = f"Scan: the body must be a FrozenFunctionGraph, got {text_of(fgraph)}. Freeze a graph."
+            raise GraphTypeError(msg)
+        n_sequences, n_carries, n_stacked = (
+            as_count(f"Scan: {what}", n)
+            for what, n in (("n_sequences", n_sequences), ("n_carries", n_carries), ("n_stacked", n_stacked))
+        )
         self._graph = fgraph
         self.n_sequences = n_sequences
         self.n_carries = n_carries

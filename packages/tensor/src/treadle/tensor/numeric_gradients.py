@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle.config import config
+from treadle.tensor.arguments import as_callable, as_items
 from treadle.tensor.constructors import tensor
 from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.errors import DtypeError, GradientError, ShapeError
@@ -97,7 +98,8 @@ def verify_grad(
         If the point holds something other than floats and complex numbers.
     """
     del no_debug_ref
-    points = [np.array(p) for p in pt]
+    as_callable("verify_grad: fun", fun)
+    points = [np.array(p) for p in as_items("verify_grad: pt", pt)]
     _check_points(points)
     rng = np.random.default_rng(87654) if rng is None else rng
     inputs = [tensor(f"input {i}", dtype=p.dtype, shape=p.shape) for i, p in enumerate(points)]
@@ -165,6 +167,7 @@ class numeric_grad:  # noqa: N801 - the documented name
     def __init__(
         self, f: Callable[..., Any], pt: object, eps: float | None = None, out_type: DTypeLike | None = None
     ) -> None:
+        as_callable("numeric_grad: f", f)
         single = not isinstance(pt, list | tuple)
         points = [np.array(p) for p in (pt if isinstance(pt, list | tuple) else [pt])]
         _check_points(points)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.config import text_of
 from treadle.graph import Constant, GraphTypeError, GraphValueError, Variable, composed, truncated_graph_inputs
-from treadle.tensor.arguments import known_integer
+from treadle.tensor.arguments import as_callable, known_integer
 from treadle.tensor.conversion import as_tensor_variable, constant
 from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.loop_parts import LoopParts
@@ -164,6 +164,8 @@ def while_loop(
     >>> float(while_loop(lambda y: y < 100, lambda y: 2 * y, x).eval({x: 3.0}))
     192.0
     """
+    as_callable("while_loop: cond", cond)
+    as_callable("while_loop: body", body)
     values = leaves_of(init)
     starts = [as_carry(x) for x in values]
 
@@ -227,6 +229,7 @@ def fori_loop(
     >>> float(fori_loop(0, 3, lambda i, total: total + x * i, 0.0).eval({x: 2.0}))
     6.0
     """
+    as_callable("fori_loop: body", body)
     first, last = _bound(lower), _bound(upper)
     low, high = known_integer(lower), known_integer(upper)
     steps = maximum(last - first, 0) if low is None or high is None else constant(max(high - low, 0), dtype=LENGTH)
@@ -294,6 +297,7 @@ def scan_with_carry(
     >>> sums.eval({x: [1.0, 2.0, 3.0]}).tolist()
     [1.0, 3.0, 6.0]
     """
+    as_callable("scan_with_carry: fn", fn)
     sequences = [as_tensor_variable(x) for x in leaves_of(xs)]
     for x in sequences:
         if x.ndim == 0:

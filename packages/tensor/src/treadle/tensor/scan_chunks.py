@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from treadle.graph import GraphValueError, as_flag, composed
-from treadle.tensor.arguments import as_integer, known_integer
+from treadle.tensor.arguments import as_callable, as_integer, known_integer
 from treadle.tensor.broadcasting import zeros
 from treadle.tensor.conversion import constant
 from treadle.tensor.errors import ArgumentError
@@ -80,6 +80,7 @@ def scan_checkpoints(
     >>> sums.eval().tolist()
     [3, 15, 21]
     """
+    as_callable("scan_checkpoints: fn", fn)
     size = as_integer("scan_checkpoints: save_every_N", save_every_N, 1)
     padded = as_flag("scan_checkpoints: padding", padding)
     taken, states = read_sequences(sequences), read_states(outputs_info)

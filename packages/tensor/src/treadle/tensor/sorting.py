@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treadle.config import lazy_module
+from treadle.config import lazy_module, text_of
 from treadle.graph import Form, as_flag, static_op
 from treadle.tensor.accumulation import AlongAxis
 from treadle.tensor.arguments import as_choice, as_integer, known_integer
@@ -233,7 +233,7 @@ def _ordered_along(
     """Return the tensor and axis to sort; check arguments that change nothing here: every sort is stable."""
     as_choice(f"{name}: kind", kind, _KINDS)
     if order is not None:
-        msg = f"{name}: order names fields of records, and tensors have none, got {order!r}. Leave it out."
+        msg = f"{name}: order names fields of records, and tensors have none, got {text_of(order)}. Leave it out."
         raise TensorTypeError(msg)
     if stable is not None:
         as_flag(f"{name}: stable", stable)

@@ -10,7 +10,7 @@ from treadle.tensor.arguments import as_choice, as_integer
 from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.dtype_rules import of_ufunc, same
 from treadle.tensor.elemwise import Elemwise
-from treadle.tensor.errors import DtypeError
+from treadle.tensor.errors import ArgumentError, DtypeError
 from treadle.tensor.scalar.arithmetic import add, sign, true_div
 from treadle.tensor.scalar.cast import cast, switch
 from treadle.tensor.scalar.comparison import ge
@@ -33,6 +33,10 @@ __all__ = [
     "round_half_to_even",
     "trunc",
 ]
+
+
+# Beyond, powers of ten are no float64.
+MOST_PLACES = 308
 
 
 def _rint_dtypes(operands: Sequence[Operand]) -> Signature:
@@ -117,6 +121,9 @@ def round_(a: TensorLike, decimals: SupportsIndex | str | None = 0, mode: str | 
     if x.dtype == "bool":
         msg = f"round: truth values have no decimals, got {places} of them. Cast to a float or integer first."
         raise DtypeError(msg)
+    if abs(places) > MOST_PLACES:
+        msg = f"round: decimals must be from -{MOST_PLACES} to {MOST_PLACES}, got {places}. Pass a smaller number."
+        raise ArgumentError(msg)
     scale = 10.0 ** abs(places)
     if places > 0:
         return rounded(x * scale) / scale
