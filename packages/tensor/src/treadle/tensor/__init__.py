@@ -113,6 +113,7 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.convolved import *  # noqa: F403
     from treadle.tensor.coordinates import *  # noqa: F403
     from treadle.tensor.counting import *  # noqa: F403
+    from treadle.tensor.custom_gradients import *  # noqa: F403
     from treadle.tensor.derivatives import *  # noqa: F403
     from treadle.tensor.determinants import *  # noqa: F403
     from treadle.tensor.diagonals import *  # noqa: F403

@@ -107,11 +107,10 @@ class FixedPoint(ImplicitSolution):
         self, seed: Variable, image: Variable, at: dict[Variable, Variable], first: TensorVariable
     ) -> TensorVariable:
         """Return the sum of what a linear function makes of a start, of that, and so on: a fixed point again."""
-        there = tensors(graph_replace([image], at, strict=False))[0]
+        (there,) = tensors(graph_replace([image], at, strict=False))
         graph, rest = problem(add(first, there), seed, ())
         op = FixedPoint(graph, self.tol, self.maxiter, self.method)
-        found: TensorVariable = op(zeros_like(first), *rest, return_list=True)[0]
-        return found
+        return tensors(op(zeros_like(first), *rest, return_list=True))[0]
 
     def __str__(self) -> str:
         """Show the method."""

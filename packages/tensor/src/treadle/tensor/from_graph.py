@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from operator import and_
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -24,7 +25,8 @@ from treadle.graph import (
     graph_replace,
     io_connection_pattern,
 )
-from treadle.tensor.conversion import as_tensor_variable
+from treadle.tensor.batching import batch_ndim, spread, spread_all
+from treadle.tensor.conversion import as_tensor_variable, tensors
 from treadle.tensor.shape import lengths
 from treadle.tensor.types import TensorType
 
@@ -32,11 +34,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import Cell, FrozenFunctionGraph, FunctionGraph, SymbolicShape, Type, Value
-    from treadle.tensor import jvp, reverse_mode
+    from treadle.tensor import jvp, reduction, reverse_mode
     from treadle.tensor.variable import TensorNode, TensorVariable
 else:
     reverse_mode = lazy_module("treadle.tensor.reverse_mode")
     jvp = lazy_module("treadle.tensor.jvp")
+    reduction = lazy_module("treadle.tensor.reduction")
 
 # A gradient, or a directional derivative, given by the user: a function, an op, or one of these for each variable.
 Override = Any
@@ -235,9 +238,24 @@ class OpFromGraph(Op, HasInnerGraph):
         return [tuple(lengths(out)) if isinstance(out.type, TensorType) else None for out in made]
 
     def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> list[Variable]:
-        """Return what the inner graph computes of the inputs with batches; a gradient that was given is lost."""
-        del node
-        return graph.vectorize_graph(self.inner_outputs, list(zip(self.inner_inputs, inputs, strict=True)))
+        """Return what the inner graph computes of the inputs with batches, with derivatives that were given."""
+        if "none" == self.pullback_override[0] == self.pushforward_override[0] and self.given_pattern is None:
+            return graph.vectorize_graph(self.inner_outputs, list(zip(self.inner_inputs, inputs, strict=True)))
+        pairs = [
+            (old, new) for old, new in zip(node.inputs, inputs, strict=True)
+            if isinstance(old.type, TensorType) and batch_ndim(old, new)
+        ]  # fmt: skip
+        full = iter(spread_all(pairs))
+        widened = {old for old, _ in pairs}
+        given = [next(full) if old in widened else new for old, new in zip(node.inputs, inputs, strict=True)]
+        inner = [x.type.make_variable(x.name) for x in given]
+        outs = graph.vectorize_graph(self.inner_outputs, list(zip(self.inner_inputs, inner, strict=True)))
+        rule = BatchedRule(self)
+        op = OpFromGraph(
+            inner, outs, inline=self.is_inline, name=self.name, connection_pattern=self.connection_pattern(node),
+            pullback=rule.pullback, pushforward=None if self.pushforward_override[0] == "none" else rule.pushforward,
+        )  # fmt: skip
+        return op(*given, return_list=True)
 
     # Derivatives
 
@@ -337,6 +355,9 @@ class OpFromGraph(Op, HasInnerGraph):
         if kind == "none" and self.pullback_override[0] != "none":
             return super().pushforward(inputs, outputs, tangents)
         if kind == "none":
+            if self.pullback_override[0] != "none":
+                # Two pullbacks take the gradient that was given.
+                return super().pushforward(inputs, outputs, tangents)
             made = self.fgraph.bind(list(inputs))
             return jvp.jvp(made, list(inputs), list(tangents))
         explicit, moves = list(inputs[: self.explicit_count]), list(tangents[: self.explicit_count])
@@ -361,6 +382,64 @@ class OpFromGraph(Op, HasInnerGraph):
         return f"{self.name or type(self).__name__}{{inline={self.is_inline}}}"
 
     __repr__ = __str__
+
+
+@dataclass(frozen=True)
+class BatchedRule:
+    """The derivatives of an op for batches, from those that it was given.
+
+    Inputs have all batch dimensions or none.
+    """
+
+    op: OpFromGraph
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable | None]:
+        """Return the gradients: those of each element of the batch, added for inputs that all have in common."""
+        found = self._over_batch(self.op.pullback, inputs, outputs, cotangents, of_outputs=True)
+        for i, (x, old, term) in enumerate(zip(inputs, self.op.fgraph.inputs, found, strict=True)):
+            if term is not None and isinstance(term.type, TensorType) and isinstance(x.type, TensorType):
+                extra = range(term.type.ndim - x.type.ndim)
+                found[i] = reduction.sum_(term, axis=tuple(extra)) if extra else term
+                if term.type.ndim < x.type.ndim:
+                    found[i] = spread(*tensors((old, term)), lengths(x)[: x.type.ndim - term.type.ndim])
+        return found
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
+    ) -> list[Variable | None]:
+        """Return the directional derivatives of each element of the batch."""
+        return self._over_batch(self.op.pushforward, inputs, outputs, tangents, of_outputs=False)
+
+    def _over_batch(
+        self,
+        rule: Callable[..., Sequence[Variable | None]],
+        inputs: Sequence[Variable],
+        outputs: Sequence[Variable],
+        given: Sequence[Variable | None],
+        *,
+        of_outputs: bool,
+    ) -> list[Variable | None]:
+        """Return what a rule makes of variables without batches, over the batches of others."""
+        node = self.op.make_node(*[x.type.make_variable() for x in self.op.fgraph.inputs])
+        along = node.outputs if of_outputs else node.inputs
+        moves = [
+            None if t is None else t if _is_absent(t) else x.type.make_variable()
+            for x, t in zip(along, given, strict=True)
+        ]
+        found = list(rule(node.inputs, node.outputs, moves))
+        there = [i for i, term in enumerate(found) if term is not None and not _is_absent(term)]
+        replaced = dict(zip([*node.inputs, *node.outputs], [*inputs, *outputs], strict=True))
+        replaced.update((m, t) for m, t in zip(moves, given, strict=True) if m is not None and t is not None)
+        made = graph.vectorize_graph([found[i] for i in there], replaced)
+        for i, term in zip(there, made, strict=True):
+            found[i] = term
+        return found
+
+
+def _is_absent(var: Variable) -> bool:
+    return isinstance(var.type, DisconnectedType | NullType)
 
 
 def _inner_gradients(

@@ -1,0 +1,143 @@
+"""Functions with derivatives of the user's."""
+
+import pickle
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+import treadle.tensor as tt
+from treadle.compile import function
+from treadle.graph import vectorize_graph
+
+
+@tt.custom_vjp
+def scaled(x: Any, y: Any) -> Any:
+    """Return a product whose gradient by x is three times too large."""
+    return tt.sin(x) * y
+
+
+def scaled_fwd(x: Any, y: Any) -> Any:
+    return scaled(x, y), (tt.cos(x), tt.sin(x), y)
+
+
+def scaled_bwd(kept: Any, ct: Any) -> Any:
+    cosine, sine, y = kept
+    return 3 * ct * cosine * y, ct * sine
+
+
+scaled.defvjp(scaled_fwd, scaled_bwd)
+
+
+@tt.custom_jvp
+def softplus(x: Any) -> Any:
+    return tt.log1p(tt.exp(x))
+
+
+@softplus.defjvp
+def softplus_rule(primals: Any, tangents: Any) -> Any:
+    (x,), (move,) = primals, tangents
+    return softplus(x), tt.sigmoid(x) * move
+
+
+MODES = ["VM", "FAST_RUN", pytest.param("JAX", marks=pytest.mark.slow), pytest.param("NUMBA", marks=pytest.mark.slow)]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_given_gradient_is_taken(mode: str) -> None:
+    x, y = tt.dscalars("x", "y")
+    out = scaled(x, y)
+    found = function([x, y], [out, *tt.grad(out, [x, y])], mode=mode)(0.5, 2.0)
+    assert [float(v) for v in found] == pytest.approx([2 * np.sin(0.5), 6 * np.cos(0.5), np.sin(0.5)])
+
+
+def test_second_derivatives_and_forward_mode_take_it_too() -> None:
+    x, y = tt.dscalars("x", "y")
+    slope = tt.grad(scaled(x, y), x)
+    ahead = tt.pushforward(scaled(x, y), x, tt.constant(1.0))
+    # Of 3 cos(x) y, whose own gradient is the usual one.
+    found = function([x, y], [tt.grad(slope, x), tt.grad(slope, y), ahead])(0.5, 2.0)
+    assert [float(v) for v in found] == pytest.approx([-6 * np.sin(0.5), 3 * np.cos(0.5), 6 * np.cos(0.5)])
+
+
+def test_batches_keep_the_given_gradient() -> None:
+    x, y, many = tt.dscalar("x"), tt.dscalar("y"), tt.dvector("many")
+    out = vectorize_graph(scaled(x, y), {x: many})
+    by_x, by_y = tt.grad(out.sum(), [many, y])
+    found = function([many, y], [out, by_x, by_y])([0.5, 1.0], 2.0)
+    assert found[1] == pytest.approx(6 * np.cos([0.5, 1.0]))
+    assert found[2] == pytest.approx(np.sin([0.5, 1.0]).sum())
+
+
+def test_rewriting_and_pickles_keep_the_given_gradient() -> None:
+    x, y = tt.dscalars("x", "y")
+    out = scaled(x, y)
+    (x2, y2), out2 = pickle.loads(pickle.dumps(((x, y), out)))
+    assert float(tt.grad(out2, x2).eval({x2: 0.5, y2: 2.0})) == pytest.approx(6 * np.cos(0.5))
+    first, second = scaled(x, y), scaled(x, y)
+    assert first.owner.op == second.owner.op
+
+
+def test_steps_of_loops_keep_the_given_gradient() -> None:
+    x = tt.dscalar("x")
+    last = tt.fori_loop(0, 2, lambda _, s: scaled(s, 1.0), x)
+    assert float(tt.grad(last, x).eval({x: 0.5})) == pytest.approx(9 * np.cos(0.5) * np.cos(np.sin(0.5)))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_directional_derivative_gives_the_gradient(mode: str) -> None:
+    x = tt.dvector("x")
+    out = softplus(x)
+    found = function([x], [tt.grad(out.sum(), x), tt.pushforward(out, x, tt.ones_like(x))], mode=mode)([0.0, 1000.0])
+    assert found[0].tolist() == [0.5, 1.0]
+    assert found[1].tolist() == [0.5, 1.0]
+    slope = tt.grad(tt.grad(out.sum(), x).sum(), x)
+    assert function([x], slope, mode="VM")([0.0]).tolist() == [0.25]
+
+
+def test_rules_of_each_argument_add_up() -> None:
+    @tt.custom_jvp
+    def product(x: Any, y: Any) -> Any:
+        return x * y
+
+    product.defjvps(lambda move, _out, _x, y: 5 * move * y, None)
+    x, y = tt.dscalars("x", "y")
+    by_x, by_y = tt.grad(product(x, y), [x, y], disconnected_inputs="ignore")
+    assert [float(v) for v in function([x, y], [by_x, by_y], on_unused_input="ignore")(2.0, 3.0)] == [15.0, 0.0]
+
+
+def test_trees_and_arguments_without_derivative() -> None:
+    @partial(tt.custom_vjp, nondiff_argnums=(1,))
+    def applied(weights: Any, act: Any, x: Any) -> Any:
+        return {"out": act(weights["w"] * x + weights["b"]), "x": x}
+
+    def fwd(weights: Any, act: Any, x: Any) -> Any:
+        return applied(weights, act, x), x
+
+    def bwd(act: Any, x: Any, ct: Any) -> Any:
+        del act
+        return {"b": ct["out"], "w": 2 * ct["out"] * x}, None
+
+    applied.defvjp(fwd, bwd)
+    w, b, x = tt.dscalars("w", "b", "x")
+    made = applied({"w": w, "b": b}, tt.tanh, x=x)
+    by_w, by_b, by_x = tt.grad(made["out"], [w, b, x], disconnected_inputs="ignore")
+    found = function([w, b, x], [by_w, by_b, by_x], on_unused_input="ignore")(1.0, 2.0, 3.0)
+    assert [float(v) for v in found] == [6.0, 1.0, 0.0]
+
+
+def test_bad_rules_are_told() -> None:
+    x, y = tt.dscalars("x", "y")
+    with pytest.raises(NotImplementedError, match=r"no derivative is given. Call <lambda>.defvjp"):
+        tt.custom_vjp(lambda x: x)(x)
+    uses_other = tt.custom_vjp(lambda x: x * y)
+    uses_other.defvjp(lambda x: (x, None), lambda _, ct: (ct,))
+    with pytest.raises(ValueError, match=r"uses y of type .* which is none of its arguments"):
+        uses_other(x)
+    wrong = tt.custom_vjp(lambda x: x * 2)
+    wrong.defvjp(lambda x: (x, None), lambda _, ct: (ct, ct))
+    with pytest.raises(TypeError, match="the gradient that bwd returned must have the form"):
+        tt.grad(wrong(x), x)
+    with pytest.raises(TypeError, match="a function is needed"):
+        tt.custom_jvp(3)  # type: ignore[arg-type]  # what is refused
