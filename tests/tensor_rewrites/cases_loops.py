@@ -142,4 +142,23 @@ SOLVING = [
     ),
 ]
 
-CASES = [*CLEANUP, *MERGING, *HOISTING, *SUMS, *TRACES, *SOLVING]
+UNROLLING = [
+    Case(
+        "loop_of_one_step",
+        lambda v: _scan(lambda s, x: (tt.sin(s) + x, None), v.s, v.three[:1])[0],
+        "add(sin(s), dimshuffle{}(subtensor{[:1]}(three)))",
+    ),
+    Case("loop_of_one_step", lambda v: _scan(lambda s, x: (tt.sin(s) + x, None), v.s, v.three[:0])[0], "s"),
+    Case(
+        "accumulation_by_loop",
+        lambda v: _scan(lambda s, x: ((r := s + x), r), v.s, v.x)[1],
+        "subtensor{[1:]}(cumulativesum{axis=0}(join(axis=0)(dimshuffle{x}(s), x)))",
+    ),
+    Case(
+        "accumulation_by_loop",
+        lambda v: _scan(lambda s, x: ((r := s * x), r), v.s, v.x)[1],
+        "subtensor{[1:]}(cumulativeprod{axis=0}(join(axis=0)(dimshuffle{x}(s), x)))",
+    ),
+]
+
+CASES = [*CLEANUP, *MERGING, *HOISTING, *SUMS, *TRACES, *SOLVING, *UNROLLING]

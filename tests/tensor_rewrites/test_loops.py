@@ -112,6 +112,15 @@ def repeated(v: Inputs) -> Any:
     return tt.while_loop(lambda y: y.sum() < 30, lambda y: 1.5 * y + v.s, v.h).sum() + v.x.sum()
 
 
+def accumulated(v: Inputs) -> Any:
+    def step(carry: Any, x: Any) -> Any:
+        total, product = carry
+        return ((after := total + x[0]), (new := product * x)), (after * v.s + total, new)
+
+    (total, _), (sums, products) = tt.scan_with_carry(step, (v.s, v.h), v.x)
+    return total * sums.sum() + (tt.dot(v.w, products[-1]) + tt.dot(v.u, products.sum(axis=0))).sum()
+
+
 def last_rows(v: Inputs) -> Any:
     def step(h: Any, x: Any) -> Any:
         new = tt.tanh(tt.dot(v.w, h) + x)
@@ -121,7 +130,7 @@ def last_rows(v: Inputs) -> Any:
     return (states[-1] * rows[-1]).sum() * v.s
 
 
-LOOPS = [recurrent, variance, runge_kutta, moving, mapped, twins, products, nested, repeated, last_rows]
+LOOPS = [recurrent, variance, runge_kutta, moving, mapped, twins, products, nested, repeated, accumulated, last_rows]
 
 
 def built(loop: Callable[[Inputs], Any]) -> tuple[Inputs, list[Any]]:
@@ -139,7 +148,7 @@ def loops_in(fgraph: FunctionGraph) -> list[Scan]:
 @pytest.mark.parametrize("steps", [STEPS, 1, 0])
 @pytest.mark.parametrize("loop", LOOPS)
 def test_rewritten_loop_and_its_gradient_give_the_same_values(loop: Callable[[Inputs], Any], steps: int) -> None:
-    if loop is last_rows and not steps:
+    if loop in {accumulated, last_rows} and not steps:
         pytest.skip("there is no last row")
     v, outputs = built(loop)
     plain, _ = rewrite(v, outputs, RewriteDatabaseQuery())

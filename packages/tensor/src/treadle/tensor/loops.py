@@ -28,11 +28,12 @@ from treadle.graph import (
     io_connection_pattern,
     toposort,
 )
-from treadle.tensor.conversion import as_tensor_variable
+from treadle.tensor.broadcasting import Alloc
+from treadle.tensor.conversion import as_tensor_variable, constant
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.errors import ShapeError
 from treadle.tensor.scalar.cast import cast
-from treadle.tensor.shape import LENGTH, ShapeI
+from treadle.tensor.shape import LENGTH, ShapeI, lengths
 from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
@@ -386,21 +387,23 @@ class Scan(Op, HasInnerGraph):
 
     def infer_shape(self, node: Apply, shapes: Sequence[SymbolicShape | None]) -> Sequence[SymbolicShape | None]:
         """Return the shapes of what the loop starts with, and lengths of rows that follow from shapes."""
-        known, fixed = self.row_lengths, self.keeps_shapes()
-        inputs = self.sorted(node.inputs[1:])
-        bound = known.fgraph.bind([*(x[0] for x in inputs.sequences), *inputs.carries, *inputs.constants])
+        fixed = self.keeps_shapes()
         count = node.outputs[-1] if self.has_until else node.inputs[0]
         found: list[SymbolicShape | None] = []
         for i, out in enumerate(node.outputs[: self.n_carries]):
             own = shapes[1 + self.n_sequences + i] if i in fixed else None
             found.append(own if own is not None else _own_lengths(out))
-        for out, places in zip(node.outputs[self.n_carries :], known.places, strict=False):
-            rows = [
-                bound[at[0]] if isinstance(at, tuple) else ShapeI(d)(out) if at is None else at
-                for d, at in enumerate(places, 1)
-            ]
-            found.append((count, *rows))
+        for out, shape in zip(node.outputs[self.n_carries :], self.lengths_of_rows(node), strict=False):
+            found.append((count, *(ShapeI(d)(out) if n is None else n for d, n in enumerate(shape, 1))))
         return [*found, ()] if self.has_until else found
+
+    def lengths_of_rows(self, node: Apply) -> list[list[Any]]:
+        """Return the lengths of the rows of each stacked result, None where they depend on what steps compute."""
+        known, inputs = self.row_lengths, self.sorted(node.inputs[1:])
+        # There may be no row: one that is not read stands for it.
+        rows = [Alloc()(constant(0, dtype=x.type.dtype), *lengths(x)[1:]) for x in inputs.sequences]
+        bound = known.fgraph.bind([*rows, *inputs.carries, *inputs.constants])
+        return [[bound[at[0]] if isinstance(at, tuple) else at for at in places] for places in known.places]
 
     def keeps_shapes(self) -> frozenset[int]:
         """Return which carries are certain to keep the shape they start with; found once and kept."""

@@ -38,6 +38,7 @@ from treadle.tensor.rewrites.loops.merging import RULES as LOOPS_MERGING
 from treadle.tensor.rewrites.loops.solving import RULES as LOOPS_SOLVING
 from treadle.tensor.rewrites.loops.sums import RULES as LOOPS_SUMS
 from treadle.tensor.rewrites.loops.traces import RULES as LOOPS_TRACES
+from treadle.tensor.rewrites.loops.unrolling import RULES as LOOPS_UNROLLING
 from treadle.tensor.rewrites.normalization.log_sum_exp import RULES as LOGARITHMS
 from treadle.tensor.rewrites.normalization.softmax import RULES as NORMALIZATION
 from treadle.tensor.rewrites.optimize import RULES as OPTIMIZE
@@ -113,6 +114,7 @@ RULE_SETS = (
     LOOPS_SOLVING,
     LOOPS_SUMS,
     LOOPS_TRACES,
+    LOOPS_UNROLLING,
     FUSION,
     INPLACE,
 )

@@ -89,15 +89,12 @@ def _carried(fgraph: FunctionGraph, loop: NodeOf[Scan], reads: Mapping[int, list
     """Make carries of stacked results of which the last row is read; return how many."""
     edit = Edit.of(loop)
     parts = edit.parts
-    places = loop.op.row_lengths.places
-    bound: list[Any] = loop.op.row_lengths.fgraph.bind(
-        [*(x[0] for x in loop.op.sorted(loop.inputs[1:]).sequences), *parts.starts, *parts.givens]
-    )
+    lengths = loop.op.lengths_of_rows(loop)
     added = {}
     for k in reads:
         row: Any = parts.rows_out[k]
         # Nobody sees what it starts with.
-        shape = [bound[at[0]] if isinstance(at, tuple) else at or 0 for at in places[k]]
+        shape = [0 if n is None else n for n in lengths[k]]
         zero = constant(0, dtype=row.type.dtype)
         start = Alloc()(zero, *shape) if shape else zero
         added[k] = parts.add_carry(start, row.type.make_variable(row.name), row)
