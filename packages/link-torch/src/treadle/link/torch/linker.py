@@ -11,10 +11,10 @@ from treadle.link.torch.compilation import NOTICES, Compiled, compiler_on_path
 from treadle.link.torch.control_flow import ControlFlowProgram, is_control
 from treadle.link.torch.device import device
 from treadle.link.torch.generation import generate
-from treadle.link.torch.loops import Step
 from treadle.link.torch.planning import plan_of
 from treadle.link.torch.program import TorchProgram
 from treadle.link.torch.scalars import SCALARS
+from treadle.link.torch.steps import Step
 from treadle.link.torch.storage import from_host, to_native
 from treadle.link.torch.table import TORCH
 from treadle.link.torch.unrolling import unrolled
