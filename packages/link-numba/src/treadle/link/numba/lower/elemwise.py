@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from treadle.graph import Constant
 from treadle.link.numba.dtypes import STORAGES, converted, is_name
 from treadle.link.numba.scalars import can_fail, step_text, takes, why_not
 from treadle.link.numba.status import VALUE
@@ -15,9 +16,14 @@ from treadle.link.numba.values import ArrayValue, ScalarValue, Value
 from treadle.tensor import Composite, Elemwise
 
 if TYPE_CHECKING:
-    from treadle.graph import Apply
+    from collections.abc import Sequence
+
+    from treadle.graph import Apply, Variable
     from treadle.link.numba.writer import GraphWriter
     from treadle.tensor import TensorNode, TensorVariable
+
+# Of these, the first operand is asked whether it is a number. Of a constant that is asked before a loop.
+_EXTREMES = frozenset({"maximum", "minimum"})
 
 
 def refusal(op: Elemwise, node: Apply) -> str:
@@ -25,8 +31,13 @@ def refusal(op: Elemwise, node: Apply) -> str:
     return next((reason for step in op.expanded(node, takes).steps if (reason := why_not(step))), "")
 
 
-def body_of(composite: Composite, given: list[tuple[str, str]]) -> tuple[list[str], list[str], dict[str, str]]:
-    """Return the statements of a composite, the expressions of its outputs, and the type codes of names."""
+def body_of(
+    composite: Composite, given: list[tuple[str, str]], constants: Sequence[Variable] = ()
+) -> tuple[list[str], list[str], dict[str, str]]:
+    """Return the statements of a composite, the expressions of its outputs, and the type codes of names.
+
+    `constants` are the variables of what is given, where it matters which of them are constants.
+    """
     lines: list[str] = []
     codes: dict[str, str] = {}
 
@@ -42,14 +53,23 @@ def body_of(composite: Composite, given: list[tuple[str, str]]) -> tuple[list[st
         (named(converted(text, dtype, wanted), wanted), wanted)
         for (text, dtype), wanted in zip(given, composite.dtypes, strict=True)
     ]
+    numbers = [v.data if isinstance(v, Constant) else 0 for v in constants] or [0] * len(values)
+    numbers += [number for number, _ in composite.constants]
     values += [(_literal(number, dtype), dtype) for number, dtype in composite.constants]
     for step in composite.steps:
-        pairs = zip(step.args, step.loops, strict=True)
+        pairs = list(zip(step.args, step.loops, strict=True))
+        if step.scalar_op.name in _EXTREMES and pairs[1][0] < len(numbers) and _decides(numbers[pairs[1][0]]):
+            pairs.reverse()
         operands = [(named(converted(*values[i], loop), loop), loop) for i, loop in pairs]
         if can_fail(step):
             lines += [f"if {operands[1][0]} < 0:", f"    bad = {VALUE}"]
         values.append((named(step_text(step, operands), step.out), step.out))
     return lines, [values[i][0] for i in composite.outputs], codes
+
+
+def _decides(number: complex | np.ndarray) -> bool:
+    """Whether a number is none of those for which the order of operands matters: 0 and NaN."""
+    return bool(number == number and number != 0)
 
 
 def _literal(number: complex, dtype: str) -> str:
@@ -106,7 +126,7 @@ def _lower_scalars(composite: Composite, node: TensorNode, writer: GraphWriter, 
         if not is_name(text):
             text = writer.let(f"{storage.code}({text})", code=storage.code)
         given.append((text, storage.dtype))
-    lines, results, codes = body_of(composite, given)
+    lines, results, codes = body_of(composite, given, node.inputs)
     renamed = {name: writer.name() for name in codes}
     if checks:
         renamed["bad"] = writer.name("bad")
