@@ -11,9 +11,10 @@ import treadle.tensor as tt
 from tests.link_jax.programs import assert_like_vm, link
 from treadle.compile import function
 from treadle.config import config
-from treadle.graph import Apply, LoweringError, NodeError, Op
+from treadle.graph import Apply, FunctionGraph, LoweringError, NodeError, Op
 from treadle.link.jax import RecompilationWarning
-from treadle.link.vm import PythonStepWarning
+from treadle.link.jax.linker import JAXLinker
+from treadle.link.vm import PythonStepWarning, VMLinker
 from treadle.tensor import LoopParts
 from treadle.tensor.random import PortableGenerator, RandomStreamWarning, shared_rng
 from treadle.tensor.random.portable_keys import NOTICE
@@ -121,13 +122,42 @@ def test_carries_may_change_their_shapes_in_first_steps_only() -> None:
         link([x, start], [grown])(X[[0] * 9], np.ones(1))
 
 
-def test_a_condition_that_decides_a_length_is_refused_by_name_and_line() -> None:
-    x, carry = tt.dscalar("x"), tt.dscalar("carry")
-    parts = LoopParts(tt.as_tensor(10), name="search")
+def _search(steps: Any, x: Any) -> Any:
+    carry = tt.dscalar("carry")
+    parts = LoopParts(tt.as_tensor(steps), name="search")
     parts.add_carry(x, carry, carry * 2)
-    parts.rows_out, parts.until = [carry], carry > 3
-    with pytest.raises(LoweringError, match=r"While\{search\}.*condition decides how long"):
-        link([x], parts.apply().stacked)
+    parts.rows_out, parts.until = [carry, tt.stack([carry, carry + 1])], carry > 3
+    return parts.apply()
+
+
+@pytest.mark.filterwarnings("ignore::treadle.link.jax.RecompilationWarning")
+def test_a_condition_may_decide_a_length() -> None:
+    x, n = tt.dscalar("x"), tt.lscalar("n")
+    found = _search(n, x)
+    total = found.stacked[0].sum() + found.carries[0]
+    graph = FunctionGraph([x, n], [*found.carries, *found.stacked, found.steps, total, tt.grad(total, x)])
+    programs = JAXLinker().link(graph), VMLinker().link(graph)
+    for value, most in (1.0, 10), (7.0, 10), (1.0, 2), (1.0, 0):
+        for got, wanted in zip(*(run(np.array(value), np.array(most)) for run in programs), strict=True):
+            assert np.array_equal(got, wanted)
+            assert got.dtype == wanted.dtype
+
+
+@pytest.mark.filterwarnings("ignore::treadle.link.jax.RecompilationWarning")
+def test_gradients_of_loops_that_only_a_condition_ends_know_the_steps() -> None:
+    x = tt.dscalar("x")
+    last = tt.while_loop(lambda c: c < 100, lambda c: c * c + 1, x)
+    slope = tt.grad(last, x)
+    program = JAXLinker().link(FunctionGraph([x], [slope, tt.grad(slope, x)]))
+    assert np.allclose(program(np.array(3.0)), [120, 112])
+    assert np.allclose(program(np.array(200.0)), [1, 0])
+
+
+def test_a_condition_that_decides_a_length_inside_of_a_loop_is_refused_by_name_and_line() -> None:
+    x = tt.dvector("x")
+    total, _ = tt.scan_with_carry(lambda c, row: (c + _search(10, row).stacked[0].sum(), None), 0.0, x)
+    with pytest.raises(LoweringError, match=r"While\{search\}.*test_loops\.py:\d+.*condition decides how long"):
+        link([x], [total])
 
 
 def _drawn(rng: Any, x: Any) -> tuple[Any, list[Any]]:

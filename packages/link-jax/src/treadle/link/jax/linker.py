@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
+from treadle.link.jax.counts import cut_at_counts
 from treadle.link.jax.executables import ExecutableCache
 from treadle.link.jax.program import JaxProgram, ProgramSpec
 from treadle.link.jax.scalars import SCALARS
@@ -33,6 +34,10 @@ class JAXLinker(PortableLinker):
     def lacks_rule(self, node: Apply) -> bool:
         """Whether there is no rule for a node's op, or no function for an elementwise function of it."""
         return super().lacks_rule(node) or not SCALARS.covers(node.op)
+
+    def expanded(self, fgraph: FunctionGraph, *, whole: bool = False) -> FunctionGraph:
+        """Return the graph with simpler ops in place of what the rules do not lower, cut where data decides lengths."""
+        return cut_at_counts(super().expanded(fgraph, whole=whole))
 
     def inside(self, node: Apply) -> Iterable[Apply]:
         """Return the nodes of a loop's body."""

@@ -28,7 +28,8 @@ class PortableLinker(TableLinker):
         """Return the graph with simpler ops in place of what the rules do not lower, in bodies of loops too."""
         with portable_draws():
             made = super().expanded(fgraph, whole=whole)
-            with_loops = expand_loops(made, lambda body: self.expanded(body, whole=whole))
+            # What a linker does to whole graphs besides is not for bodies.
+            with_loops = expand_loops(made, lambda body: PortableLinker.expanded(self, body, whole=whole))
             # A draw from what a loop made of a generator finds its state only now.
             return made if with_loops is made else super().expanded(with_loops, whole=whole)
 

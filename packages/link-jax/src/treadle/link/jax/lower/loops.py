@@ -241,6 +241,9 @@ class Body:
     def counted(self, steps: jax.Array, sequences: Sequence[jax.Array], state: State) -> Checked[tuple[Array, ...]]:
         """Return the outputs for a number of steps that is a value; there are no stacked results."""
         shortest = min((len(x) for x in sequences), default=None)
+        if shortest == 0:
+            # There is no row to trace a step with.
+            return self._checked(state, (jnp.zeros((), "int64"),) if self.loop.op.has_until else (), steps != 0)
         limit = steps if shortest is None else jnp.minimum(steps, shortest)
 
         def goes_on(loop: tuple[jax.Array, jax.Array, State]) -> jax.Array:
