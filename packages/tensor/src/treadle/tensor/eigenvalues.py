@@ -243,7 +243,7 @@ def _of_phase(v: TensorVariable, turned: TensorVariable) -> TensorVariable:
     largest = max_(size, axis=-2, keepdims=True, initial=0)
     held = bitwise_and(eq(size, largest), gt(size, 0))
     # Components of equal size share it.
-    count = maximum(sum_(held, axis=-2, keepdims=True), 1)
+    count = maximum(sum_(held.astype(size.dtype), axis=-2, keepdims=True), 1)
     zero, one = np.zeros((), size.dtype), np.ones((), size.dtype)
     share = switch(held, turned / switch(held, v.real * count, one), zero)
     return mul(share, np.array(1j, v.dtype))
