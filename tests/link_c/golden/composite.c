@@ -30,20 +30,20 @@ static int k0(int64_t n, char *const *p, const int64_t *s) {
       ((float *)t0)[j] = r4;
       ((float *)t1)[j] = r6;
     }
-    for (size_t q = 512 * sizeof *x1 * 0 / 3 / 64; q < 512 * sizeof *x1 * 1 / 3 / 64; q++) __builtin_prefetch((const char *)(x1 + 512) + q * 64, 0);
-    for (size_t q = 512 * sizeof *y0 * 0 / 3 / 64; q < 512 * sizeof *y0 * 1 / 3 / 64; q++) __builtin_prefetch((const char *)(y0 + 512) + q * 64, 1);
+    for (size_t q = 512 * sizeof *x1 * 0 / 3 / 64; m == 512 && q < 512 * sizeof *x1 * 1 / 3 / 64; q++) __builtin_prefetch((const char *)(x1 + 512) + q * 64, 0);
+    for (size_t q = 512 * sizeof *y0 * 0 / 3 / 64; m == 512 && q < 512 * sizeof *y0 * 1 / 3 / 64; q++) __builtin_prefetch((const char *)(y0 + 512) + q * 64, 1);
     tr_v_exp_f32(m, ((float *)t1), ((float *)t2));
     tr_v_log1p_f32(m, ((float *)t2), ((float *)t3));
-    for (size_t q = 512 * sizeof *x1 * 1 / 3 / 64; q < 512 * sizeof *x1 * 2 / 3 / 64; q++) __builtin_prefetch((const char *)(x1 + 512) + q * 64, 0);
-    for (size_t q = 512 * sizeof *y0 * 1 / 3 / 64; q < 512 * sizeof *y0 * 2 / 3 / 64; q++) __builtin_prefetch((const char *)(y0 + 512) + q * 64, 1);
+    for (size_t q = 512 * sizeof *x1 * 1 / 3 / 64; m == 512 && q < 512 * sizeof *x1 * 2 / 3 / 64; q++) __builtin_prefetch((const char *)(x1 + 512) + q * 64, 0);
+    for (size_t q = 512 * sizeof *y0 * 1 / 3 / 64; m == 512 && q < 512 * sizeof *y0 * 2 / 3 / 64; q++) __builtin_prefetch((const char *)(y0 + 512) + q * 64, 1);
 #pragma omp simd
     for (int64_t j = 0; j < m; j++) {
       const float r9 = (float)(((float *)t0)[j] + ((float *)t3)[j]);
       const float r10 = (float)(r9 - c2);
       y0[j] = r10;
     }
-    for (size_t q = 512 * sizeof *x1 * 2 / 3 / 64; q < 512 * sizeof *x1 * 3 / 3 / 64; q++) __builtin_prefetch((const char *)(x1 + 512) + q * 64, 0);
-    for (size_t q = 512 * sizeof *y0 * 2 / 3 / 64; q < 512 * sizeof *y0 * 3 / 3 / 64; q++) __builtin_prefetch((const char *)(y0 + 512) + q * 64, 1);
+    for (size_t q = 512 * sizeof *x1 * 2 / 3 / 64; m == 512 && q < 512 * sizeof *x1 * 3 / 3 / 64; q++) __builtin_prefetch((const char *)(x1 + 512) + q * 64, 0);
+    for (size_t q = 512 * sizeof *y0 * 2 / 3 / 64; m == 512 && q < 512 * sizeof *y0 * 3 / 3 / 64; q++) __builtin_prefetch((const char *)(y0 + 512) + q * 64, 1);
   }
   return 0;
 }

@@ -14,8 +14,8 @@ static int k0(int64_t n, char *const *p, const int64_t *s) {
     const double *x0 = tr_block8(p[0], s[0], i, m, b0);
     double *y0 = (double *)p[1] + i;
     tr_v_exp_f64(m, x0, y0);
-    for (size_t q = 512 * sizeof *x0 * 0 / 1 / 64; q < 512 * sizeof *x0 * 1 / 1 / 64; q++) __builtin_prefetch((const char *)(x0 + 512) + q * 64, 0);
-    for (size_t q = 512 * sizeof *y0 * 0 / 1 / 64; q < 512 * sizeof *y0 * 1 / 1 / 64; q++) __builtin_prefetch((const char *)(y0 + 512) + q * 64, 1);
+    for (size_t q = 512 * sizeof *x0 * 0 / 1 / 64; m == 512 && q < 512 * sizeof *x0 * 1 / 1 / 64; q++) __builtin_prefetch((const char *)(x0 + 512) + q * 64, 0);
+    for (size_t q = 512 * sizeof *y0 * 0 / 1 / 64; m == 512 && q < 512 * sizeof *y0 * 1 / 1 / 64; q++) __builtin_prefetch((const char *)(y0 + 512) + q * 64, 1);
   }
   return 0;
 }

@@ -88,7 +88,7 @@ class Kernel:
         return before + "\n".join([*lines, "  }", "  return 0;", "}"])
 
     def _fetch(self, loops: Sequence[_Loop], written: Sequence[list[str]], size: int) -> None:
-        """Let each loop ask for its share of the next block: between long calls, the processor foresees no reads."""
+        """Let each loop of a full block ask for its share of the next: between long calls, the processor foresees none."""
         arrays = [f"x{i}" for i in sorted(self._used_inputs()) if i not in self.scalars]
         if not any(loop.blocks for loop in loops) or len(loops) > FETCHED_LOOPS or len(arrays) > FETCHED_ARRAYS:
             return
@@ -98,7 +98,7 @@ class Kernel:
                 start, end = (f"{size} * sizeof *{name} * {k} / {len(loops)} / {LINE}" for k in (at, at + 1))
                 write = int(name[0] == "y")
                 lines.append(
-                    f"    for (size_t q = {start}; q < {end}; q++) "
+                    f"    for (size_t q = {start}; m == {size} && q < {end}; q++) "
                     f"__builtin_prefetch((const char *)({name} + {size}) + q * {LINE}, {write});"
                 )
 
