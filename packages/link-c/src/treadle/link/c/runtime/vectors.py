@@ -45,6 +45,11 @@ static void tr_v_${function}_$short(int64_t n, const $Type *x, $Type *o) {
   enum { W = TR_BYTES / sizeof($Type) };
   int64_t i = 0;
   $Vector a;
+  if (n == 1) {
+    a = $symbol(v, $function)(*x - ($Vector){0});
+    *o = a[0];
+    return;
+  }
   for (; i + W <= n; i += W) {
     memcpy(&a, x + i, sizeof a);
     a = $symbol(v, $function)(a);
@@ -65,6 +70,11 @@ static void tr_v_${function}_$short(int64_t n, const $Type *x, const $Type *y, $
   enum { W = TR_BYTES / sizeof($Type) };
   int64_t i = 0;
   $Vector a, b;
+  if (n == 1) {
+    a = $symbol(vv, $function)(*x - ($Vector){0}, *y - ($Vector){0});
+    *o = a[0];
+    return;
+  }
   for (; i + W <= n; i += W) {
     memcpy(&a, x + i, sizeof a);
     memcpy(&b, y + i, sizeof b);
