@@ -92,3 +92,24 @@ def test_a_branch_that_is_not_taken_does_not_run_in_a_step() -> None:
     assert float(program(np.array(3), np.ones(12))[0]) == 3.0
     with pytest.raises(IndexError, match="In step 3"):
         program(np.array(4), np.ones(12))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "float16", "float32", "complex64"])
+def test_numbers_in_steps_keep_their_dtype_and_leave_as_arrays(dtype: str) -> None:
+    x, start = tt.TensorType(dtype, (None,))("x"), tt.TensorType(dtype, ())("start")
+
+    def step(carry: Any, row: Any) -> Any:
+        new = carry ^ row if dtype == "bool" else (carry * row + row).astype(dtype)
+        return new, (new, tt.stack([carry, row]), tt.eq(carry, row), tt.ifelse(tt.eq(carry, row), new, row))
+
+    last, _ = tt.scan_with_carry(step, start, x)
+    loop = last.owner.op(tt.lscalar("n"), x, start)
+    values = RANDOM.integers(0, 2, size=6).astype(dtype)
+    check(loop[0], *[(count, values, values[0]) for count in (0, 1, 6)])
+
+
+def test_a_number_that_is_a_part_of_an_input_is_copied() -> None:
+    n, x, i, start = tt.lscalar("n"), tt.dvector("x"), tt.lscalar("i"), tt.dscalar("start")
+    carry, vector, at = tt.dscalar("carry"), tt.dvector("vector"), tt.lscalar("at")
+    op = tt.Scan(FrozenFunctionGraph([carry, vector, at], [vector[at]]), 0, 1, 0)
+    check(op(n, start, x, i), *[(count, 5.0, np.arange(3.0), 1) for count in (0, 2)])

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from treadle.graph import Branching, Constant, Supervisor, Variable, ViewOp, memory_roots, roots_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from types import CodeType
 
     from treadle.graph import Apply, Block, Compute, FunctionGraph, Roots, Value
@@ -139,6 +140,7 @@ def generate(
     lazy: bool | None = None,
     copy: Callable[[Any], Any] | None = None,
     shares: bool = False,
+    texts: Mapping[Apply, str] = MappingProxyType({}),
 ) -> Listing:
     """Write and compile the function that runs the graph.
 
@@ -157,6 +159,8 @@ def generate(
         Copies an output that may share memory; the type's own `copy_value` if None.
     shares
         Whether outputs may share memory with inputs, constants and each other: no output is copied then.
+    texts
+        Expressions to write in place of calls, with ``{0}`` for the first input.
 
     Notes
     -----
@@ -178,6 +182,7 @@ def generate(
     scope.update((name, callables[node]) for name, node in steps.items())
     roots = memory_roots(order)
     calls = _calls(order, names, scope, unsafe_overwrites(fgraph, order))
+    calls.update((node, text.format(*[names[v] for v in node.inputs])) for node, text in texts.items())
     dying = branching.last_uses(order, [*fgraph.inputs, *fgraph.outputs]) if free else {}
     writer = _Writer(scope)
     program = _ProgramWriter(writer, branching, names, calls, dying)

@@ -8,19 +8,29 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from treadle.config import config
-from treadle.graph import NodeError, memory_roots
+from treadle.graph import Constant, IfElse, NodeError, memory_roots
 from treadle.link.vm import TABLE, VMProgram, generate, lower_node, sharing_outputs
+from treadle.tensor.composite import Composite
 from treadle.tensor.conversion import tensors
+from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.loops import Scan
 from treadle.tensor.shape import LENGTH
+from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from treadle.graph import Apply, Value
+    from treadle.graph import Apply, Compute, Value, Variable
+    from treadle.tensor.scalar_op import ScalarOp
 
+# Operators that do for NumPy's numbers, which are quicker than arrays of rank 0, what the functions do for arrays.
+_OPERATORS = {
+    "add": "{0} + {1}", "sub": "{0} - {1}", "mul": "{0} * {1}", "true_div": "{0} / {1}", "neg": "-{0}",
+    "lt": "{0} < {1}", "le": "{0} <= {1}", "gt": "{0} > {1}", "ge": "{0} >= {1}", "eq": "{0} == {1}",
+    "neq": "{0} != {1}", "and": "{0} & {1}", "or": "{0} | {1}", "xor": "{0} ^ {1}", "invert": "~{0}",
+}  # fmt: skip
 # Rows that there is memory for at first, where a condition may end the loop before all are made.
 _ROWS = 64
 _NUMBER = itertools.count()
@@ -31,7 +41,7 @@ def lower(op: Scan, node: Apply) -> Callable[..., object]:
     """Return the loop's function."""
     loop = _Loop(op, node)
     scope: dict[str, Any] = {
-        "loop": loop, "step": loop.program.listing.run, "number": np.asarray, "LENGTH": LENGTH,
+        "loop": loop, "step": loop.program.listing.run, "number": np.array, "LENGTH": LENGTH,
     }  # fmt: skip
     exec(compile(_source(op, loop.copied), f"<treadle vm loop {next(_NUMBER)}>", "exec"), scope)
     made: Callable[..., object] = scope["run"]
@@ -54,7 +64,14 @@ class _Loop:
         self.node = node
         body = op.fgraph.unfreeze()
         order = body.toposort()
-        listing = generate(body, {n: lower_node(n) for n in order}, free=True, lazy=config.vm__lazy, shares=True)
+        numeric = {n: scalar for n in order if (scalar := _of_numbers(n)) is not None}
+        calls = {n: numeric[n].impl if n in numeric else _of_arrays(n) for n in order}
+        texts = {n: _OPERATORS[scalar.name] for n, scalar in numeric.items() if scalar.name in _OPERATORS}
+        listing = generate(body, calls, free=True, lazy=config.vm__lazy, shares=True, texts=texts)
+        scope = listing.run.__globals__
+        for var, name in listing.names.items():
+            if isinstance(var, Constant) and _is_number(var):
+                scope[name] = var.data[()]
         self.program = VMProgram(body, listing)
         self.copied = [k for k in sharing_outputs(body, memory_roots(order)) if k < op.n_carries]
         self._dtypes = [row.type.numpy_dtype for row in tensors(op.rows)]
@@ -101,6 +118,36 @@ class _Loop:
         return self.op.in_step(found, self.node, step) if isinstance(found, NodeError) else found
 
 
+def _is_number(var: Variable) -> bool:
+    return isinstance(var.type, TensorType) and not var.type.ndim
+
+
+def _of_numbers(node: Apply) -> ScalarOp | None:
+    """Return what a node computes of numbers, where that is one of NumPy's own functions; else None."""
+    op = node.op
+    if not isinstance(op, Elemwise) or isinstance(op.scalar_op, Composite) or not _is_number(node.outputs[0]):
+        return None
+    kinds = tuple(v.type.numpy_dtype for v in tensors(node.inputs))
+    scalar = op.scalar_op
+    return None if scalar.ufunc is None or scalar.name == "identity" or kinds != tuple(op.loop_dtypes(node)) else scalar
+
+
+def _of_arrays(node: Apply) -> Compute:
+    """Return the function of a node that takes arrays, given numbers in place of those of rank 0."""
+    function = lower_node(node)
+    places = [i for i, v in enumerate(node.inputs) if _is_number(v)]
+    if not places or isinstance(node.op, IfElse):
+        return function
+
+    def run(*values: Value) -> Value:
+        given = list(values)
+        for i in places:
+            given[i] = np.asarray(given[i])
+        return function(*given)
+
+    return run
+
+
 def _source(op: Scan, copied: Sequence[int]) -> str:
     """Return the text of a loop's function: the first step, which tells the lengths of rows, then the others."""
     sequences = [f"x{k}" for k in range(op.n_sequences)]
@@ -108,9 +155,14 @@ def _source(op: Scan, copied: Sequence[int]) -> str:
     constants = [f"k{k}" for k in range(len(op.fgraph.inputs) - op.n_sequences - op.n_carries)]
     stacks = [f"y{k}" for k in range(op.n_stacked)]
     rows = [f"r{k}" for k in range(op.n_stacked)]
-    # The place of a scalar is an array of rank 0 only if it is asked for with an ellipsis.
-    at = ["{}" if row.type.ndim else "{}, ..." for row in tensors(op.inner.sequences)]
-    given = [f"{x}[{index}]" for x, index in zip(sequences, at, strict=True)]
+    given = [f"{x}[{{}}]" for x in sequences]
+    inner = op.inner
+    numbers = [
+        name
+        for name, v in zip((*carries, *constants), (*inner.carries, *inner.constants), strict=True)
+        if _is_number(v)
+    ]
+    single = [name for name in carries if name in numbers]
     targets = [*carries, *rows, *(["ends"] if op.has_until else [])]
     call = f"{_tuple(targets)} = step({', '.join([*given, *carries, *constants])})" if targets else "pass"
     length = f"min(count, {_ROWS})" if op.has_until else "count"
@@ -121,6 +173,7 @@ def _source(op: Scan, copied: Sequence[int]) -> str:
         f"    if count < 1{''.join(f' or len({x}) < count' for x in sequences)}:",
         f"        loop.op.check_lengths(count, ({''.join(f'{x}, ' for x in sequences)}))",
         f"        return loop.nothing({inputs})",
+        *(f"    {name} = {name}[()]" for name in numbers),
         "    i = 0",
         "    try:",
         f"        {call.format(*['0'] * len(given))}",
@@ -142,7 +195,8 @@ def _source(op: Scan, copied: Sequence[int]) -> str:
         step = ["if not ends:", *(f"    {line}" for line in step)]
     lines += [f"        {line}" for line in step]
     lines += ["    except Exception as error:", "        raise loop.told(error, i) from error"]
-    lines += [f"    c{k} = loop.copy({k}, c{k})" for k in copied]
+    lines += [f"    c{k} = loop.copy({k}, c{k})" for k in copied if carries[k] not in single]
+    lines += [f"    {name} = number({name})" for name in single]
     results = [*carries, *(f"loop.cut({y}, i + 1)" for y in stacks)] if op.has_until else [*carries, *stacks]
     results += ["number(i + 1, LENGTH)"] if op.has_until else []
     lines.append(f"    return {results[0] if len(results) == 1 else _tuple(results)}")
