@@ -55,7 +55,8 @@ def _log_ratio(x: TensorVariable, y: TensorVariable) -> TensorVariable:
     ratio = true_div(x, y)
     near = and_(gt(ratio, 0.5), lt(ratio, 2))
     # Subnormal numbers have lost digits already.
-    whole = and_(gt(ratio, 1e-30), lt(ratio, 1e30))
+    most = 1e3 if ratio.dtype == "float16" else 1e30
+    whole = and_(gt(ratio, 1 / most), lt(ratio, most))
     return switch(near, log1p(true_div(sub(x, y), y)), switch(whole, log(ratio), sub(log(x), log(y))))
 
 
