@@ -25,7 +25,7 @@ A program for PyTensor changes its imports first:
 | `import pytensor.tensor as pt` | `import treadle.tensor as tt` |
 | `pytensor.function`, `.shared`, `.In`, `.Out`, `.Mode` | the same names in `treadle.compile` |
 | `pytensor.grad`, `pytensor.gradient` | `tt.grad`, `treadle.gradient` |
-| `pytensor.scan`, `pytensor.map` | `tt.scan`, `tt.map`; the module is `treadle.scan` |
+| `pytensor.scan`, `pytensor.map` | `treadle.scan.scan`, `treadle.scan.map`; `tt.scan` |
 | `pytensor.ifelse.ifelse` | `tt.ifelse`, `treadle.ifelse` |
 | `pytensor.graph`, `pytensor.printing`, `pytensor.dprint` | `treadle.graph`, `treadle.printing`, `tt.dprint` |
 | `pytensor.config`, `PYTENSOR_FLAGS`, `.pytensorrc` | `treadle.config`, `TREADLE_FLAGS`, `.treadlerc` |
