@@ -64,7 +64,10 @@ def graphs() -> dict[str, tuple[list[Any], Any, list[Any]]]:
     chain = v
     for _ in range(300):
         chain = tt.sin(chain) + chain[::-1]
+    last, rows = tt.scan_with_carry(lambda h, row: (tt.tanh(x.T @ x @ h + row),) * 2, v, x)
+    total = tt.while_loop(lambda c: c < 100 * last[0] ** 2, lambda c: 2 * c, 1.0)
     return {
+        "loops": ([x, v], [last, rows, total, tt.grad(tt.sum(rows), v)], [data, three]),
         "taken": ([b, x, v], chosen, [np.array(True), data, three]),
         "not taken": ([b, x, v], chosen, [np.array(False), data, three]),
         "lengths of a branch": ([b, x], tt.ifelse(b, x * 2, x[1:]), [np.array(False), data]),

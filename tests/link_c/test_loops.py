@@ -285,10 +285,3 @@ def test_function_is_pickled(tmp_path: Any) -> None:
     assert f(_rows(3), ONES)[1].shape == (3, 3)
     with pytest.raises(NodeValueError, match="In step 0 of the loop"):
         f(_rows(3), np.zeros(2))
-
-
-def test_loop_is_exported(tmp_path: Any) -> None:
-    last, rows = tt.scan_with_carry(lambda c, x: (tt.sin(c) + x,) * 2, START, X)
-    count = tt.while_loop(lambda c: c < last[0], lambda c: c + 1, 0)
-    described = function([X, START], [rows, count], mode="C").export(tmp_path, "model")
-    assert described.exists()

@@ -1,37 +1,85 @@
-"""Draws inside of loops on C: the state of the generator is a carry of the loop."""
+"""Loops of random bodies: carries that are views, rows and each other, changed in place and chosen between."""
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import numpy as np
 import pytest
 
 import treadle.tensor as tt
-from treadle.compile import function
-from treadle.tensor import random as tr
+from treadle.graph import FunctionGraph
+from treadle.link.c.linker import CLinker
+from treadle.link.vm import VMLinker
+from treadle.tensor.loop_parts import LoopParts
 
-KINDS = {
-    "numpy": (tr.random_generator_type, np.random.default_rng),
-    "portable": (tr.portable_generator_type, tr.PortableGenerator),
-}
-
-
-def walk(rng: Any, x: Any) -> list[Any]:
-    def step(carry: Any, row: Any) -> Any:
-        state, at = carry
-        state, draw = tr.normal(row, 1.0, rng=state, return_next_rng=True)
-        return (state, at + draw), draw
-
-    (after, last), draws = tt.scan_with_carry(step, (rng, 0.0), x)
-    return [last, draws, tr.uniform(size=2, rng=after)]
+STEPS, X, Y, V, M, S = (
+    tt.lscalar("n"),
+    tt.dmatrix("x"),
+    tt.dvector("y"),
+    tt.dvector("v"),
+    tt.dmatrix("m"),
+    tt.dscalar("s"),
+)
+STARTS: list[list[Any]] = [[S], [V, V * 2.0, X[0]], [M, M.T, M * 1.0]]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_loop_draws_the_numbers_of_the_vm_and_moves_its_generator_on(kind: str) -> None:
-    variable, make = KINDS[kind]
-    rng, x = variable.make_variable("rng"), tt.vector("x")
-    outputs = walk(rng, x)
-    found = [function([rng, x], outputs, mode=mode)(make(7), np.arange(5.0)) for mode in ("VM", "C")]
-    for one, other in zip(*found, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-12)
+def _extended(values: list[list[Any]], choose: random.Random) -> None:
+    """Add one more value, computed from some of those of rank 0, 1 and 2."""
+    a, v, w = choose.choice(values[0]), choose.choice(values[1]), choose.choice(values[1])
+    m = choose.choice(values[2] or [tt.outer(v, w)])
+    made = choose.choice([
+        lambda: tt.sin(v) + w, lambda: v[::-1], lambda: tt.tanh(m @ v), lambda: m.T, lambda: tt.sin(m) * 0.5,
+        lambda: tt.inc_subtensor(v[1], a), lambda: tt.set_subtensor(m[0], v), lambda: tt.tanh(v.sum()),
+        lambda: v[2], lambda: m[1], lambda: tt.ifelse(a > 0.0, v, w * 0.5), lambda: tt.ifelse(a > 0.1, m, m.T),
+        lambda: tt.outer(tt.tanh(v), tt.tanh(w)), lambda: tt.cos(a),
+    ])()  # fmt: skip
+    values[made.ndim].append(made)
+
+
+def _loop(choose: random.Random) -> list[Any]:
+    """Return some of the results of a loop."""
+    loop = LoopParts(STEPS)
+    values: list[list[Any]] = [[tt.dscalar()], [tt.dvector()], []]
+    loop.add_sequence(Y, values[0][0])
+    loop.add_sequence(X, values[1][0])
+    ranks = [choose.choice([0, 1, 1, 1, 2]) for _ in range(choose.randint(1, 5))]
+    carries = [tt.TensorType("float64", (None,) * rank)() for rank in ranks]
+    for given in (V[::-1], M):
+        constant = given.type()
+        loop.add_given(given, constant)
+        values[given.ndim].append(constant)
+    for rank, carry in zip(ranks, carries, strict=True):
+        values[rank].append(carry)
+    for _ in range(choose.randint(1, 10)):
+        _extended(values, choose)
+    for rank, carry in zip(ranks, carries, strict=True):
+        loop.add_carry(choose.choice(STARTS[rank]), carry, choose.choice(values[rank]))
+    loop.rows_out = [choose.choice(values[choose.randint(0, 2)]) for _ in range(choose.randint(0, 3))]
+    if choose.random() < 0.3:
+        loop.until = choose.choice(values[0]) > 0.9
+    loop.widen()
+    made = loop.apply()
+    outputs = [*made.carries, *made.stacked]
+    return choose.sample(outputs, choose.randint(1, len(outputs)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(40))
+def test_random_loop_computes_what_the_vm_does(seed: int) -> None:
+    inputs, outputs = [STEPS, X, Y, V, M, S], _loop(random.Random(seed))
+    reference = VMLinker().link(FunctionGraph(inputs, outputs, clone=True))
+    program = CLinker().link(FunctionGraph(inputs, outputs, clone=True))
+    rng = np.random.default_rng(seed)
+    shapes = [(8, 3), (8,), (3,), (3, 3), ()]
+    for steps in (6, 1, 0, 6):
+        given = [np.asarray(steps), *(np.asarray(rng.normal(size=shape)) for shape in shapes)]
+        before = [x.copy() for x in given]
+        found = program(*given)
+        for a, b in zip(found, reference(*given), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
+        for a, b in zip(given, before, strict=True):
+            np.testing.assert_array_equal(a, b)
+        full = [a for a in found if a.size]
+        assert not any(np.shares_memory(a, b) for i, a in enumerate(full) for b in [*given, *full[:i]])
