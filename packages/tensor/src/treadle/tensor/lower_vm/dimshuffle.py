@@ -19,9 +19,21 @@ if TYPE_CHECKING:
 def lower(op: DimShuffle, node: Apply) -> Callable[..., np.ndarray]:
     """Return a function that makes the view."""
     del node
+    axes = tuple(d for d in op.order if isinstance(d, int))
+    if op.dropped and op.order == axes and axes == tuple(sorted(axes)):
+        dropped = op.dropped
+        places = (*(0 if d in dropped else slice(None) for d in range(op.ndim)), ...)
+
+        def drop(x: np.ndarray) -> np.ndarray:
+            shape = x.shape
+            for d in dropped:
+                if shape[d] != 1:
+                    return op.apply(x)
+            return x[places]
+
+        return drop
     if op.dropped:
         return op.apply
-    axes = tuple(d for d in op.order if isinstance(d, int))
     if op.is_transpose:
 
         def permute(x: np.ndarray) -> np.ndarray:

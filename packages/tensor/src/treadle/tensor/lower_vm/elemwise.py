@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from treadle.tensor.composite import Composite
 from treadle.tensor.elemwise import Elemwise
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from treadle.tensor.variable import TensorNode
 
@@ -25,13 +25,13 @@ def lower(op: Elemwise, node: TensorNode) -> Callable[..., np.ndarray] | None:
     scalar = op.scalar_op
     if isinstance(scalar, Composite):
         return None
-    kinds = [v.type for v in node.inputs]
     out = node.outputs[0].type
-    direct = scalar.ufunc is not None and all(
-        t.numpy_dtype == d for t, d in zip(kinds, op.loop_dtypes(node), strict=True)
-    )
-    if not direct or scalar.name == "identity":
+    if scalar.ufunc is None or scalar.name == "identity":
         return None
+    loops = op.loop_dtypes(node)
+    others = {i: d for i, (v, d) in enumerate(zip(node.inputs, loops, strict=True)) if v.type.numpy_dtype != d}
+    if others:
+        return _converting(scalar.impl, others, out.numpy_dtype)
     if out.ndim > 0:
         function: Callable[..., np.ndarray] = scalar.impl
         return _over(function, op.inplace[0][1]) if op.inplace else function
@@ -46,6 +46,21 @@ def _over(function: Callable[..., np.ndarray], at: int) -> Callable[..., np.ndar
         if target.size < LARGE or not target.flags.writeable or any(x.shape != target.shape for x in values):
             return function(*values)
         return function(*values, out=target)
+
+    return run
+
+
+def _converting(
+    function: Callable[..., np.ndarray], dtypes: Mapping[int, np.dtype[Any]], out: np.dtype[Any]
+) -> Callable[..., np.ndarray]:
+    """Return the function of operands some of which are converted first."""
+    asarray = np.asarray
+
+    def run(*values: np.ndarray) -> np.ndarray:
+        given = list(values)
+        for i, dtype in dtypes.items():
+            given[i] = given[i].astype(dtype)
+        return asarray(function(*given), out)
 
     return run
 

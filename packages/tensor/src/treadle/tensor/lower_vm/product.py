@@ -13,13 +13,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from treadle.graph import Apply
+    from treadle.tensor.variable import TensorNode
 
 
 @TABLE.register(MatMul)
-def lower(op: MatMul, node: Apply) -> Callable[..., np.ndarray]:
-    """Return NumPy's matmul."""
-    del op, node
+def lower(op: MatMul, node: TensorNode) -> Callable[..., np.ndarray]:
+    """Return NumPy's matmul, or for two matrices of floats dot, which calls BLAS at once."""
+    del op
+    kinds = [x.type for x in node.inputs]
     function: Callable[..., np.ndarray] = np.matmul
+    if all(kind.ndim == 2 and kind.numpy_dtype.kind in "fc" and kind.dtype != "float16" for kind in kinds):
+        function = np.dot
     return function
 
 
