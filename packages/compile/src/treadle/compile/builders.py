@@ -1,4 +1,4 @@
-"""The documented home of `OpFromGraph`, which the distribution ``tensor`` brings."""
+"""The documented home of ops made of graphs, which the distribution ``tensor`` brings."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from treadle.compile.plugins import found_name
 
-_NAMES = frozenset({"OpFromGraph"})
+_NAMES = frozenset({"OpFromGraph", "SymbolicOp", "construct_nominal_fgraph", "infer_shape"})
 
 
 def __getattr__(name: str) -> Any:

@@ -66,6 +66,7 @@ from treadle.graph.ir.inner_graph import (
     Linked,
     compile_inner,
 )
+from treadle.graph.ir.nominal_variable import NominalVariable
 from treadle.graph.ir.notation import Form, Infix, Operand, Precedence, Prefix
 from treadle.graph.ir.null_type import DisconnectedType, NullType
 from treadle.graph.ir.op import Op, static_op
@@ -74,7 +75,7 @@ from treadle.graph.ir.test_values import compute_test_value, get_test_value, get
 from treadle.graph.ir.thunk import ThunkType, is_thunk_type, made_thunk, prepare
 from treadle.graph.ir.type import HasDataType, HasShape, Type
 from treadle.graph.ir.values import Cell, Compute, SymbolicShape, Value
-from treadle.graph.ir.variable import Constant, ScratchPad, Variable, as_index
+from treadle.graph.ir.variable import AtomicVariable, Constant, ScratchPad, Variable, as_index
 from treadle.graph.ops.copying import DeepCopyOp, ViewOp, deep_copy_op, view_op
 
 if TYPE_CHECKING:
@@ -135,6 +136,7 @@ __all__ = [
     "AbstractFunctionGraph",
     "AlreadyThere",
     "Apply",
+    "AtomicVariable",
     "Block",
     "Bookkeeper",
     "Branching",
@@ -181,6 +183,7 @@ __all__ = [
     "NodeMemoryError",
     "NodeTypeError",
     "NodeValueError",
+    "NominalVariable",
     "NullType",
     "Op",
     "Operand",

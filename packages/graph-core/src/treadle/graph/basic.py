@@ -16,13 +16,16 @@ from treadle.graph.algorithms.traversal import (
     walk,
 )
 from treadle.graph.ir.apply import Apply, Node
-from treadle.graph.ir.variable import Constant, Variable
+from treadle.graph.ir.nominal_variable import NominalVariable
+from treadle.graph.ir.variable import AtomicVariable, Constant, Variable
 from treadle.graph.printing import as_string, default_node_formatter, op_as_string
 
 __all__ = [
     "Apply",
+    "AtomicVariable",
     "Constant",
     "Node",
+    "NominalVariable",
     "Variable",
     "ancestors",
     "applys_between",

@@ -192,6 +192,7 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.staging import *  # noqa: F403
     from treadle.tensor.statistics import *  # noqa: F403
     from treadle.tensor.svd import *  # noqa: F403
+    from treadle.tensor.symbolic_op import *  # noqa: F403
     from treadle.tensor.triangles import *  # noqa: F403
     from treadle.tensor.triangular import *  # noqa: F403
     from treadle.tensor.type_other import *  # noqa: F403

@@ -177,12 +177,13 @@ class _WithRule(Generic[R]):
     __name__: str = field(init=False, default="function")
 
     def __post_init__(self) -> None:
-        if not callable(self.fun):
-            msg = f"{type(self).__name__}: a function is needed, got {text_of(self.fun)}. Use it as a decorator."
+        given: object = self.fun
+        if not callable(given):
+            msg = f"{type(self).__name__}: a function is needed, got {text_of(given)}. Use it as a decorator."
             raise GraphTypeError(msg)
         update_wrapper(self, self.fun)
 
-    def rules(self, call: _Call) -> dict[str, object]:
+    def rules(self, call: _Call) -> dict[str, Any]:
         """Return the derivatives of a call, as `OpFromGraph` takes them."""
         raise NotImplementedError
 
@@ -265,7 +266,7 @@ class custom_vjp(_WithRule[R]):  # noqa: N801 - the name that users know
         """
         self._fwd, self._bwd = fwd, bwd
 
-    def rules(self, call: _Call) -> dict[str, object]:
+    def rules(self, call: _Call) -> dict[str, Any]:
         """Return the derivatives of a call, as `OpFromGraph` takes them."""
         if self._fwd is None or self._bwd is None:
             msg = f"{self.__name__}: no derivative is given. Call {self.__name__}.defvjp(fwd, bwd) first."
@@ -329,7 +330,7 @@ class custom_jvp(_WithRule[R]):  # noqa: N801 - the name that users know
         """Give the derivative by each argument: ``jvp(tangent, result, *arguments)``, or None where it is zero."""
         self._jvp = _SumOfRules(self, jvps)
 
-    def rules(self, call: _Call) -> dict[str, object]:
+    def rules(self, call: _Call) -> dict[str, Any]:
         """Return the derivatives of a call, as `OpFromGraph` takes them."""
         if self._jvp is None:
             msg = f"{self.__name__}: no derivative is given. Call {self.__name__}.defjvp(rule) first."

@@ -239,7 +239,7 @@ class OpFromGraph(Op, HasInnerGraph):
 
     def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> list[Variable]:
         """Return what the inner graph computes of the inputs with batches, with derivatives that were given."""
-        if "none" == self.pullback_override[0] == self.pushforward_override[0] and self.given_pattern is None:
+        if "none" == self.pullback_override[0] == self.pushforward_override[0] and not self._derives():
             return graph.vectorize_graph(self.inner_outputs, list(zip(self.inner_inputs, inputs, strict=True)))
         pairs = [
             (old, new) for old, new in zip(node.inputs, inputs, strict=True)
@@ -253,9 +253,19 @@ class OpFromGraph(Op, HasInnerGraph):
         rule = BatchedRule(self)
         op = OpFromGraph(
             inner, outs, inline=self.is_inline, name=self.name, connection_pattern=self.connection_pattern(node),
-            pullback=rule.pullback, pushforward=None if self.pushforward_override[0] == "none" else rule.pushforward,
+            pullback=rule.pullback, pushforward=rule.pushforward if self._pushes() else None,
         )  # fmt: skip
         return op(*given, return_list=True)
+
+    def _pushes(self) -> bool:
+        """Whether there is a forward rule other than the graph's."""
+        return self.pushforward_override[0] != "none" or type(self).pushforward is not OpFromGraph.pushforward
+
+    def _derives(self) -> bool:
+        """Whether a subclass has derivatives of its own, or a pattern was given."""
+        kind = type(self)
+        own = kind.pullback is not OpFromGraph.pullback or kind.pushforward is not OpFromGraph.pushforward
+        return own or self.given_pattern is not None
 
     # Derivatives
 
@@ -403,7 +413,8 @@ class BatchedRule:
                 extra = range(term.type.ndim - x.type.ndim)
                 found[i] = reduction.sum_(term, axis=tuple(extra)) if extra else term
                 if term.type.ndim < x.type.ndim:
-                    found[i] = spread(*tensors((old, term)), lengths(x)[: x.type.ndim - term.type.ndim])
+                    core, made = tensors((old, term))
+                    found[i] = spread(core, made, lengths(x)[: x.type.ndim - term.type.ndim])
         return found
 
     def pushforward(
@@ -432,7 +443,7 @@ class BatchedRule:
         there = [i for i, term in enumerate(found) if term is not None and not _is_absent(term)]
         replaced = dict(zip([*node.inputs, *node.outputs], [*inputs, *outputs], strict=True))
         replaced.update((m, t) for m, t in zip(moves, given, strict=True) if m is not None and t is not None)
-        made = graph.vectorize_graph([found[i] for i in there], replaced)
+        made = graph.vectorize_graph([term for term in found if term is not None and not _is_absent(term)], replaced)
         for i, term in zip(there, made, strict=True):
             found[i] = term
         return found

@@ -107,6 +107,7 @@ LAZY = {
     "staging": "Staging shape_values stage static_positions",
     "statistics": "apply_over_axes average corrcoef cov mode trim_mean",
     "svd": "PolarFactor SVD",
+    "symbolic_op": "SymbolicOp construct_nominal_fgraph",
     "triangles": "tri tril tril_indices tril_indices_from triu triu_indices triu_indices_from",
     "triangular": "SolveTriangular",
     "type_other": "NoneConst NoneSliceConst NoneTypeT SliceConstant SliceType none_type_t slicetype",

@@ -209,7 +209,13 @@ def listed(what: str, variables: Any) -> list[Variable]:
     return found
 
 
-class Constant(Variable[T_co]):
+class AtomicVariable(Variable[T_co]):
+    """A variable that no node ever computes: a constant, or an input of a graph that is known by its place."""
+
+    __slots__ = ()
+
+
+class Constant(AtomicVariable[T_co]):
     """A variable whose value is known when the graph is built.
 
     Parameters

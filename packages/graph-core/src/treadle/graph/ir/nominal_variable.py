@@ -1,0 +1,69 @@
+"""NominalVariable: an input of a graph that is known by its place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+from weakref import WeakValueDictionary
+
+from treadle.config import new_lock
+from treadle.graph.ir.variable import AtomicVariable
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from treadle.graph.ir.type import Type
+
+
+class NominalVariable(AtomicVariable["Type"]):
+    """An input of a graph that is known by a number and its type: there is one variable of each.
+
+    It has the methods of other variables of its type. Copies of graphs have plain variables in its place.
+
+    Parameters
+    ----------
+    id
+        What it is known by, such as its place among the inputs.
+    typ
+        Its type.
+    name
+        Shown when printed; the id if None.
+
+    Examples
+    --------
+    >>> from treadle.graph import NominalVariable
+    >>> from treadle.tensor import dvector
+    >>> NominalVariable(0, dvector().type) is NominalVariable(0, dvector().type)
+    True
+    """
+
+    _known: ClassVar[WeakValueDictionary[tuple[Hashable, Type], NominalVariable]] = WeakValueDictionary()
+    _classes: ClassVar[dict[type, type[Any]]] = {}
+    _lock: ClassVar[Any] = new_lock()
+    id: Hashable
+
+    def __new__(cls, id: Hashable, typ: Type, name: str | None = None) -> NominalVariable:  # noqa: A002 - the documented name
+        """Return the one variable of this id and type."""
+        with NominalVariable._lock:
+            found = NominalVariable._known.get((id, typ))
+            if found is None:
+                base = type(typ.make_variable())
+                kind = NominalVariable._classes.get(base)
+                if kind is None:
+                    kind = type(f"Nominal{base.__name__}", (NominalVariable, base), {})
+                    NominalVariable._classes[base] = kind
+                found = cast("NominalVariable", object.__new__(kind))
+                AtomicVariable.__init__(found, typ, None, None, str(id) if name is None else name)
+                found.id = id
+                NominalVariable._known[id, typ] = found
+            return found
+
+    def __init__(self, id: Hashable, typ: Type, name: str | None = None) -> None:  # noqa: A002 - the documented name
+        """Leave the variable as it was made."""
+
+    def clone(self, *, name: str | None = None) -> Any:
+        """Return a plain variable of the type."""
+        return self.type.make_variable(self.name if name is None else name)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Keep the id and the type: there is one variable of these in every process."""
+        return NominalVariable, (self.id, self.type, self.name)
