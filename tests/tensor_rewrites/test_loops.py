@@ -9,14 +9,14 @@ import pytest
 
 import treadle.tensor as tt
 from tests.tensor_rewrites.graphs import assert_same, rewrite, run
-from treadle.rewrite import RewriteDatabaseQuery
+from treadle.graph import FunctionGraph
+from treadle.rewrite import RewriteDatabaseQuery, default_database
 from treadle.tensor.loops import Scan
 from treadle.tensor.rewrites import RULE_SETS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from treadle.graph import FunctionGraph
 
 STEPS = 5
 LOOP_RULES = [item.name for rules in RULE_SETS if rules.name.startswith("loops_") for item in rules]
@@ -183,6 +183,16 @@ def test_gradient_by_weights_is_one_product_after_the_loop() -> None:
     fgraph, _ = rewrite(v, outputs)
     _, backward = loops_in(fgraph)
     assert backward.n_carries == 1
+
+
+@pytest.mark.parametrize("loop", [variance, repeated])
+def test_every_change_of_a_loop_passes_the_checks_of_rules(loop: Callable[[Inputs], Any]) -> None:
+    v, outputs = built(loop)
+    fgraph = FunctionGraph(list(v), outputs, clone=True)
+    report = (
+        default_database().query(RewriteDatabaseQuery(["fast_run"], exclude=["inplace"])).rewrite(fgraph, checks=True)
+    )
+    assert report.checked > 0
 
 
 def test_documented_names_leave_the_rules_of_loops_out() -> None:

@@ -57,7 +57,8 @@ class Samples:
         known = self._values
         given = [x.data if isinstance(x, Constant) else known.get(x, _UNKNOWN) for x in node.inputs]
         results: Sequence[object] = [_UNKNOWN] * len(node.outputs)
-        if not any(value is _UNKNOWN for value in given):
+        # A loop may come to no end on sample values.
+        if not any(value is _UNKNOWN for value in given) and not getattr(node.op, "may_not_end", False):
             overwritten = {i for places in node.op.destroy_map.values() for i in places}
             given = [node.inputs[i].type.copy_value(v) if i in overwritten else v for i, v in enumerate(given)]
             try:

@@ -173,6 +173,11 @@ class Scan(Op, HasInnerGraph):
                 )
                 raise GraphTypeError(msg)
 
+    @property
+    def may_not_end(self) -> bool:
+        """Whether it depends on values that the loop ends: checks of rules do not run it on samples then."""
+        return self.has_until
+
     # The body
 
     @property
