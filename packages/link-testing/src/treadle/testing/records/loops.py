@@ -182,6 +182,45 @@ def _unchanged_oracle(x: Array, h: Array) -> tuple[Array, ...]:
     return kept, moved, x, rows, rows
 
 
+def _taps(x: TensorVariable, start: TensorVariable) -> object:
+    return tt.scan(
+        lambda before, after, old, new: 0.5 * old - new * after + before, {"input": x, "taps": [-1, 1]},
+        {"initial": start, "taps": [-3, -1]}, return_updates=False,
+    )  # fmt: skip
+
+
+def _taps_oracle(x: Array, start: Array) -> Array:
+    half = x.dtype.type(0.5)
+    states = list(start)
+    for i in range(1, len(x) - 1):
+        states.append(half * states[-3] - states[-1] * x[i + 1] + x[i - 1])
+    return np.array(states[3:], x.dtype)
+
+
+def _far_taps(x: TensorVariable, start: TensorVariable) -> object:
+    return tt.scan(lambda row, old: row * old, x, {"initial": start, "taps": [-20]}, return_updates=False)
+
+
+def _far_taps_oracle(x: Array, start: Array) -> Array:
+    states = list(start)
+    for row in x:
+        states.append(row * states[-20])
+    return np.array(states[20:], x.dtype)
+
+
+def _ended(x: TensorVariable) -> object:
+    return tt.scan(lambda row, s: (s + row, tt.until(row > 0.5)), x, x[:2].sum(), return_updates=False)
+
+
+def _ended_oracle(x: Array) -> Array:
+    s, rows = x[:2].sum(), []
+    for row in x:
+        rows.append(s := s + row)
+        if row > 0.5:
+            break
+    return np.array(rows, x.dtype)
+
+
 SAMPLES: tuple[Sample, ...] = (
     Sample("recurrent", F, _recurrent, _recurrent_oracle, (_ROWS, _ROW, _MATRIX), dtypes=FLOATS,
            wrt=(0, 1, 2), variants=("plain", "empty", "fortran", "strided", "reversed", "readonly")),
@@ -198,4 +237,10 @@ SAMPLES: tuple[Sample, ...] = (
     Sample("of_rows", F, _of_rows, lambda x, y: (np.asarray(x * y), x), (_ROWS, _ROW), wrt=(0, 1), variants=_HERE),
     Sample("unchanged", F, _unchanged, _unchanged_oracle, (_ROWS, _ROW), dtypes=NUMBERS, wrt=(0, 1),
            variants=_HERE),
+    Sample("taps", F, _taps, _taps_oracle, (_VECTOR, of_shape((3,), domain=_SMALL)), dtypes=FLOATS, wrt=(0, 1),
+           variants=_HERE),
+    Sample("far_taps", F, _far_taps, _far_taps_oracle, (_VECTOR, of_shape((20,), domain=_SMALL)), dtypes=NUMBERS,
+           wrt=(0, 1), variants=_HERE),
+    # Results whose length a condition decides are refused where lengths are known before the program runs.
+    Sample("ended", F, _ended, _ended_oracle, (_VECTOR,), dtypes=FLOATS, wrt=(0,), variants=_HERE, optional=True),
 )  # fmt: skip
