@@ -37,6 +37,9 @@ _UNROLLED = 4
 _SMALL = 1024
 _LARGEST_NUMBER = 8
 
+# Functions that XLA computes in the same way where an operand is a number in the code.
+_ROUNDED_ALIKE = {"add", "sub", "mul", "maximum", "minimum", "switch", "lt", "le", "gt", "ge", "eq", "neq"}
+
 # So many steps may change the shapes of carries before the others, which all keep them, run as a loop.
 _MOST_AHEAD = 4
 
@@ -61,7 +64,7 @@ def scan(op: Scan, node: TensorNode) -> TakesAssumed:
     staged = stage_graph(body, {*inner.sequences, *inner.carries})
     deciding = tuple(1 + at for at in staged.by_value)
     flipped = sum(map(_is_reversed, op.sorted(node.inputs[1:]).sequences))
-    loop = Loop(op, node, staged, 2 * flipped > op.n_sequences, _unrolled(body, inner))
+    loop = Loop(op, node, staged, 2 * flipped > op.n_sequences, _unrolled(body, inner), _numbers(op, node, body))
     if op.n_stacked:
         return TakesAssumed(loop, (0, *deciding))
     return TakesAssumed(loop, deciding, where_known=() if op.has_until else (0,))
@@ -73,6 +76,24 @@ def _is_reversed(sequence: Variable) -> bool:
         return False
     first = node.op.entries[0]
     return isinstance(first, Span) and first.step == -1
+
+
+def _numbers(op: Scan, node: TensorNode, body: FunctionGraph) -> dict[int, np.ndarray]:
+    """Return the constants that are numbers, of which XLA makes better loops than of what is read in each step.
+
+    Not those that something is divided by: it would multiply by their reciprocals.
+    """
+    inner, outer = op.sorted(body.inputs).constants, op.sorted(node.inputs[1:]).constants
+    return {
+        at: given.data
+        for at, (var, given) in enumerate(zip(inner, outer, strict=True))
+        if isinstance(given, Constant)
+        and given.data.size == 1
+        and all(
+            isinstance(client.op, Elemwise) and {x.name for x in client.op.scalar_ops} <= _ROUNDED_ALIKE
+            for client, _ in body.clients[var]
+        )
+    }
 
 
 def _unrolled(body: FunctionGraph, inner: LoopInputs) -> int:
@@ -109,6 +130,8 @@ class Loop:
         together with the reversal that they have been, or will be, through.
     unrolled
         How many steps to make at a time.
+    numbers
+        Constants that are written into the compiled code, by their places among those of the body.
     """
 
     op: Scan
@@ -116,16 +139,18 @@ class Loop:
     body: StagedGraph
     backwards: bool
     unrolled: int
+    numbers: dict[int, np.ndarray]
 
     def __call__(self, steps: Given, *inputs: Given) -> Checked[tuple[Array, ...]]:
         """Return the outputs."""
         given = self.op.sorted(inputs)
         inner = self.op.sorted(self.body.inputs)
         body = Body(self, {c: c.data for c in self.body.constants})
-        for var, x in zip(inner.constants, given.constants, strict=True):
-            body.values[var] = x.value if isinstance(x, Assumed) else x
+        for at, (var, x) in enumerate(zip(inner.constants, given.constants, strict=True)):
             if isinstance(x, Assumed):
-                body.actual[var] = x.actual
+                body.values[var], body.actual[var] = x.value, x.actual
+            else:
+                body.values[var] = self.numbers.get(at, x)
         state = jnp.asarray(False), jnp.asarray(False), _typed(given.carries, inner.carries)
         if isinstance(steps, jax.Array):
             return body.counted(steps, given.sequences, state)
