@@ -160,9 +160,9 @@ class _Notice:
         if not first:
             return
         msg = (
-            f"{backend}: draws from NumPy's generators are not NumPy's here. Each draw, or loop that draws, takes a key "
-            "from its generator, and makes its numbers by the portable stream (Philox 4x32-10): others than on the Python "
-            "VM, C and Numba. "
+            f"{backend}: draws from NumPy's generators are not NumPy's here. Each draw, or loop that draws, takes a "
+            "key from its generator, and makes its numbers by the portable stream (Philox 4x32-10): others than on the "
+            "Python VM, C and Numba. "
             'For the same numbers everywhere, use RandomStream(seed, generator="portable") or '
             "shared_rng(PortableGenerator(seed))."
         )
