@@ -13,6 +13,7 @@ from tests.link_torch.programs import check, link, reference, sample, tensor
 from treadle.compile import function
 from treadle.config import config
 from treadle.graph import Apply, LoweringError, Op
+from treadle.link.torch import steps
 from treadle.link.torch.program import TorchProgram
 from treadle.link.vm import PythonStepWarning
 from treadle.tensor.random import PortableGenerator, shared_rng
@@ -36,10 +37,10 @@ def running(x: Any, start: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("steps", [0, 1, 70])
-def test_loops_agree_with_the_vm_in_every_dtype(dtype: str, steps: int) -> None:
+@pytest.mark.parametrize("count", [0, 1, 70])
+def test_loops_agree_with_the_vm_in_every_dtype(dtype: str, count: int) -> None:
     x, start = tensor(dtype, 2), tensor(dtype, 1)
-    values = sample(dtype, (steps, 3)), sample(dtype, (3,))
+    values = sample(dtype, (count, 3)), sample(dtype, (3,))
     if np.dtype(dtype).kind in "fc":
         values = values[0] / np.array(8, dtype), values[1]
     check([x, start], running(x, start), values)
@@ -55,8 +56,8 @@ def test_a_while_loop_ends_at_the_first_step_later_or_never_begins() -> None:
 def test_the_number_of_steps_may_be_computed_and_end_early() -> None:
     x, n = tt.dvector("x"), tt.lscalar("n")
     outputs = [*tt.scan_with_carry(lambda c, _: (c + x.sum(), c), tt.constant(0.0), None, length=n * 2)]
-    for steps in (0, 1, 40):
-        check([x, n], outputs, [np.ones(3), np.array(steps)])
+    for count in (0, 1, 40):
+        check([x, n], outputs, [np.ones(3), np.array(count)])
 
 
 def test_a_carry_may_grow() -> None:
@@ -119,23 +120,31 @@ def test_results_share_memory_with_nothing() -> None:
     assert value.tolist() == [0.0, 1.0, 2.0]
 
 
+@pytest.fixture
+def _four_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compile four steps together rather than sixteen, which takes longer."""
+    monkeypatch.setattr(steps, "AT_ONCE", 4)
+
+
+@pytest.mark.usefixtures("_four_at_once")
 def test_a_compiled_loop_agrees_with_the_vm_for_any_number_of_steps() -> None:
     x, w = tt.dvector("x"), tt.dscalar("w")
     last, rows = tt.scan_with_carry(lambda c, r: (tt.tanh(c * w + r), c * r), 0.0, x)
     outputs = [last, rows, *tt.grad(last + (rows**2).sum(), [x, w])]
     program = link([x, w], outputs, compiled=True)
-    for steps in (0, 1, 64, 75, 200):
-        values = sample("float64", (steps,)), np.array(0.7)
+    for count in (0, 1, 16, 19, 40):
+        values = sample("float64", (count,)), np.array(0.7)
         for got, want in zip(program(*values), reference([x, w], outputs, values), strict=True):
             np.testing.assert_allclose(got, want, 1e-12, 1e-12)
 
 
+@pytest.mark.usefixtures("_four_at_once")
 def test_a_compiled_while_loop_ends_at_its_step_and_not_later() -> None:
     x = tt.dscalar("x")
     found = tt.while_loop(lambda c: c[0] < x, lambda c: (c[0] + 1, c[1] * 0.5 + c[0]), (0.0, 1.0))
     program = link([x], found, compiled=True)
-    for steps in (3.0, 64.0, 81.0, 200.0):
-        np.testing.assert_allclose(program(np.array(steps)), reference([x], found, [np.array(steps)]), 1e-14)
+    for count in (3.0, 64.0, 81.0, 200.0):
+        np.testing.assert_allclose(program(np.array(count)), reference([x], found, [np.array(count)]), 1e-14)
 
 
 def _drawn(rng: Any, x: Any) -> tuple[Any, list[Any]]:

@@ -98,8 +98,12 @@ class Compiled:
     """
 
     def __init__(self, function: Callable[..., Sequence[object]], tensors: int, *, small: bool = False) -> None:
-        # float16 keeps its roundings inside fused code.
-        options: dict[str, str | int | bool] = {"emulate_precision_casts": True}
+        options: dict[str, str | int | bool | Callable[..., object]] = {
+            # float16 keeps its roundings inside fused code.
+            "emulate_precision_casts": True,
+            # The function and what it calls never change: there is no need to see at each call whether they did.
+            "guard_filter_fn": torch.compiler.skip_guard_on_globals_unsafe,
+        }
         if small:
             options["cpp.min_chunk_size"] = SMALL
         self._function = function
