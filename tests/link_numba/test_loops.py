@@ -12,6 +12,7 @@ from treadle.graph import FrozenFunctionGraph, FunctionGraph, Op
 from treadle.link.numba import NumbaLinker
 from treadle.link.numba.compiler import COMPILER
 from treadle.link.vm import PythonLinker, PythonStepWarning
+from treadle.tensor.random import PortableGenerator, shared_rng
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -170,6 +171,29 @@ def test_a_loop_without_rows_keeps_no_memory_of_its_steps(link: Link) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     program(np.zeros(200))
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 20_000
+
+
+@pytest.mark.parametrize("generator", [np.random.default_rng, PortableGenerator])
+def test_draws_in_loops_are_those_of_the_vm(generator: Callable[[int], Any]) -> None:
+    x = tt.dvector("x")
+
+    def inner(carry: Any, row: Any) -> Any:
+        rng, drawn = carry[0].normal(row, 1.0)
+        return (rng, carry[1] + drawn), drawn
+
+    def outer(carry: Any, row: Any) -> Any:
+        (rng, total), drawn = tt.scan_with_carry(inner, carry, tt.stack([row, -row]))
+        rng, uniform = rng.uniform(0, 1, size=(3,))
+        return (rng, total), (drawn, uniform)
+
+    found = []
+    for linker in (PythonLinker(), NumbaLinker()):
+        rng = shared_rng(generator(1))
+        (after, total), drawn = tt.scan_with_carry(outer, (rng, 0.0), x)
+        program = linker.link(FunctionGraph([rng, x], [after, total, *drawn]))
+        found.append(program(rng.get_value(), np.arange(4.0))[1:])
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
 
 
 @pytest.mark.parametrize(

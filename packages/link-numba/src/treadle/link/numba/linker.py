@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.config import config, span
-from treadle.graph import Unsupported
+from treadle.graph import Unsupported, toposort
 from treadle.link.numba.dtypes import STORAGES
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.unit import Unit
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from treadle.graph import Apply, Constant, FunctionGraph, Type
     from treadle.link.numba.program import NumbaProgram, Recipe
     from treadle.link.vm import Program
-    from treadle.tensor import Scan
 
 # Families whose rules take complex numbers. What others do to these is written in simpler ops, or refused.
 _OF_COMPLEX = frozenset({
@@ -39,26 +38,20 @@ class NumbaLinker(TableLinker):
     scalars = "treadle.link.numba.SCALARS"
     drives_in_python = True
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        self._bodies: dict[Scan, FunctionGraph] = {}
+    def expanded(self, fgraph: FunctionGraph, *, whole: bool = False) -> FunctionGraph:
+        """Return the graph with simpler ops in place of what the rules do not lower, in bodies of loops too."""
+        from treadle.tensor import expand_loops
 
-    def __getstate__(self) -> dict[str, object]:
-        """Leave out what can be found again."""
-        return {**self.__dict__, "_bodies": {}}
-
-    def body_of(self, op: Scan) -> FunctionGraph:
-        """Return what a step of a loop computes, with simpler ops in place of what the rules do not lower."""
-        found = self._bodies.get(op)
-        if found is None:
-            found = self._bodies[op] = self.expanded(op.fgraph.unfreeze())
-        return found
+        made = super().expanded(fgraph, whole=whole)
+        with_loops = expand_loops(made, lambda body: self.expanded(body, whole=whole))
+        # A draw from what a loop made of a generator finds its state only now.
+        return made if with_loops is made else super().expanded(with_loops, whole=whole)
 
     def inside(self, node: Apply) -> list[Apply]:
         """Return the nodes of a loop's step."""
         from treadle.tensor import Scan
 
-        return self.body_of(node.op).toposort() if isinstance(node.op, Scan) else []
+        return list(toposort(node.op.fgraph.outputs)) if isinstance(node.op, Scan) else []
 
     def is_array(self, kind: Type) -> bool:
         """Whether a type is one of tensors."""
@@ -112,7 +105,7 @@ class NumbaLinker(TableLinker):
             from treadle.link.numba.source import write_program
 
         with span("code generation"):
-            written = write_program(fgraph, self.body_of)
+            written = write_program(fgraph)
         text = "\n".join(unit.source for unit in written.entry.with_uses())
         _install_routines(text)
         run = COMPILER.get(written.entry, entry=True)

@@ -17,11 +17,10 @@ from treadle.link.numba.values import ArrayValue, ScalarValue
 from treadle.link.numba.writer import GraphWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from treadle.graph import Constant, FunctionGraph, Variable
     from treadle.link.numba.values import Value
-    from treadle.tensor import Scan
 
 PART = 60  # statements grow faster than linearly costly to compile in one function
 
@@ -45,8 +44,8 @@ class Written:
     uses_blas: bool
 
 
-def write_program(fgraph: FunctionGraph, body_of: Callable[[Scan], FunctionGraph]) -> Written:
-    """Write the program of a graph; `body_of` returns what a step of a loop computes, of nodes that have rules."""
+def write_program(fgraph: FunctionGraph) -> Written:
+    """Write the program of a graph."""
 
     def statements(inner: FunctionGraph) -> list[list[str]]:
         around, writer.lines = writer.lines, []
@@ -55,7 +54,7 @@ def write_program(fgraph: FunctionGraph, body_of: Callable[[Scan], FunctionGraph
         writer.lines = around
         return blocks.texts()
 
-    writer = GraphWriter(fgraph, body_of, statements)
+    writer = GraphWriter(fgraph, statements)
     blocks = _Blocks(writer, fgraph)
     blocks.write()
     results = [_result(writer, v, fgraph.outputs[:i]) for i, v in enumerate(fgraph.outputs)]

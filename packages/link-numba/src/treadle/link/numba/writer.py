@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from treadle.graph import FunctionGraph, Variable
     from treadle.link.numba.unit import Unit
-    from treadle.tensor import Scan
 
 
 class GraphWriter:
@@ -52,16 +51,11 @@ class GraphWriter:
         Where arrays are to be made that have a place already, given their lengths: rows of a loop's results.
     head
         In a loop, the statements before it, where constants are taken up; a loop's buffers are used in all its steps.
-    body_of, statements
-        Return the graph of a loop's step, and a graph's statements, cut into parts.
+    statements
+        Returns the statements of a graph in this one, cut into parts.
     """
 
-    def __init__(
-        self,
-        fgraph: FunctionGraph,
-        body_of: Callable[[Scan], FunctionGraph],
-        statements: Callable[[FunctionGraph], list[list[str]]],
-    ) -> None:
+    def __init__(self, fgraph: FunctionGraph, statements: Callable[[FunctionGraph], list[list[str]]]) -> None:
         self.lines: list[str] = []
         self.made: set[str] = set()
         self.constants: list[Constant] = []
@@ -76,7 +70,6 @@ class GraphWriter:
         self.overwritten: set[int] = set()
         self.places: dict[Variable, Callable[[Sequence[str]], ArrayValue]] = {}
         self.head: list[str] | None = None
-        self.body_of = body_of
         self.statements = statements
         self._names = 0
 

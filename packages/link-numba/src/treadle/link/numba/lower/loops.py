@@ -105,7 +105,7 @@ class _Loop:
         self.op = op
         self.node = node
         self.writer = writer
-        self.body = writer.body_of(op)
+        self.body = op.fgraph.unfreeze()
         self.inner = op.sorted(tensors(self.body.inputs))
         self.outer = op.sorted(tensors(node.inputs[1:]))
         outputs = tensors(self.body.outputs)
