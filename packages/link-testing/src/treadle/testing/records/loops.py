@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from treadle.testing.sample import DISCRETE, FLOATS, SIGNED, Sample
 if TYPE_CHECKING:
     from treadle.tensor import TensorVariable
     from treadle.testing.domain import Array
+
+    Carry = tuple[TensorVariable, ...]
 
 F = "loops"
 # Small, so that integers do not overflow and products stay in range.
@@ -28,7 +30,7 @@ NUMBERS = (*SIGNED, *FLOATS)
 
 
 def _recurrent(x: TensorVariable, h: TensorVariable, w: TensorVariable) -> object:
-    def step(h: Any, row: Any) -> Any:
+    def step(h: TensorVariable, row: TensorVariable) -> tuple[object, object]:
         new = tt.tanh(row + h @ w)
         return new, new * row
 
@@ -54,7 +56,7 @@ def _last_oracle(x: Array, h: Array) -> Array:
 
 
 def _bits(x: TensorVariable, h: TensorVariable) -> object:
-    def step(h: Any, row: Any) -> Any:
+    def step(h: TensorVariable, row: TensorVariable) -> tuple[object, object]:
         new = tt.bitwise_xor(h, row)
         return new, (new, tt.bitwise_and(h, row))
 
@@ -74,7 +76,7 @@ def _bits_oracle(x: Array, h: Array) -> tuple[Array, Array, Array]:
 def _mixed(x: TensorVariable) -> object:
     """Carries of several dtypes: of the operand, an integer, a truth value."""
 
-    def step(carry: Any, row: Any) -> Any:
+    def step(carry: Carry, row: TensorVariable) -> tuple[object, object]:
         total, count, seen = carry
         positive = row > 0
         return (total + tt.switch(seen, row, -row), count + tt.cast(positive, "int64"), seen | positive), count
@@ -124,7 +126,7 @@ def _power_oracle(a: Array, n: Array) -> Array:
 
 
 def _nested(x: TensorVariable, h: TensorVariable) -> object:
-    def outer(h: Any, row: Any) -> Any:
+    def outer(h: TensorVariable, row: TensorVariable) -> tuple[object, object]:
         last, products = tt.scan_with_carry(lambda c, y: (c * y + y, c * h[0]), h[0] + row[0], row)
         new = h * last
         return new, (products, new)
@@ -165,7 +167,7 @@ def _of_rows(x: TensorVariable, y: TensorVariable) -> object:
 def _unchanged(x: TensorVariable, h: TensorVariable) -> object:
     """Return a carry as it was, an input as a result, and one variable as two results."""
 
-    def step(carry: Any, row: Any) -> Any:
+    def step(carry: Carry, row: TensorVariable) -> tuple[object, object]:
         kept, moved = carry
         return (kept, kept), (row, moved, moved)
 
