@@ -219,6 +219,15 @@ def test_last_row_of_a_loop_without_steps_is_an_error_of_its_line() -> None:
         run(fgraph, values(0))
 
 
+def test_negative_number_of_steps_stays_an_error() -> None:
+    v = inputs()
+    n = tt.lscalar("n")
+    outputs = [tt.scan_with_carry(lambda s, _: (tt.sin(s), s), v.s, length=n)[1]]
+    fgraph, _ = rewrite([n, v.s], outputs)
+    with pytest.raises(ValueError, match="negative"):
+        run(fgraph, [np.array(-1), np.array(0.5)])
+
+
 def test_loop_makes_no_more_steps_than_are_read() -> None:
     v = inputs()
     rows = tt.scan_with_carry(lambda h, x: ((new := tt.sin(h) + x), new), v.h, v.x)[1]

@@ -31,7 +31,7 @@ RULES = RuleSet("loops_unrolling", features=(SymbolicShapes,))
 def loop_of_one_step(fgraph: FunctionGraph, node: NodeOf[Scan]) -> Mapping[Variable, Variable] | None:
     """scan(body) of no step or one -> what it starts with, or the body."""
     op, steps = node.op, node.inputs[0]
-    if not isinstance(steps, Constant) or int(steps.data) > 1:
+    if not isinstance(steps, Constant) or int(steps.data) not in {0, 1}:
         return None
     given = op.sorted(node.inputs[1:])
     if int(steps.data):
