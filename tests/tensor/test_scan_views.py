@@ -177,3 +177,10 @@ def test_scan_with_carry_computes_steps_again_on_request() -> None:
         max(node.op.n_stacked for node in applys_between([X], [slope]) if isinstance(node.op, Scan)) for slope in slopes
     ]
     assert kept[1] < kept[0]
+
+
+@pytest.mark.parametrize(("start", "rows"), [(0.0, "float32"), (0, "float32"), (0, "int8"), (0.0, "complex64")])
+def test_numbers_that_carries_start_with_take_on_the_dtype_of_steps(start: float, rows: str) -> None:
+    x = tt.vector("x", dtype=rows)
+    last, _ = tt.scan_with_carry(lambda s, row: (s + row, None), start, x)
+    assert last.dtype == ("int64" if rows == "int8" else rows)

@@ -14,6 +14,7 @@ from treadle.tensor.loops import ENDLESS
 from treadle.tensor.scalar.arithmetic import add, maximum
 from treadle.tensor.scalar.cast import cast, switch
 from treadle.tensor.scalar.logic import invert
+from treadle.tensor.scan_arguments import number_dtype
 from treadle.tensor.shape import LENGTH, lengths
 from treadle.tensor.types import TensorType
 
@@ -74,9 +75,20 @@ def _form_of(tree: Tree) -> Tree:
     return None if tree is None else "leaf"
 
 
-def as_carry(value: Any) -> Variable:
-    """Return a variable for what a carry starts with; values of other types than tensors must be variables."""
-    return value if isinstance(value, Variable) else as_tensor_variable(value)
+def as_carry(value: Any, beside: Sequence[Variable] = ()) -> Variable:
+    """Return a variable for what a carry starts with; values of other types than tensors must be variables.
+
+    Python numbers take on the dtype of the floats beside them.
+    """
+    if isinstance(value, Variable):
+        return value
+    dtype = number_dtype(value, beside) if type(value) in {bool, int, float, complex} else None
+    return as_tensor_variable(value, dtype=dtype)
+
+
+def _starts(values: Sequence[Any], beside: Sequence[Variable] = ()) -> list[Variable]:
+    given = [*beside, *(x for x in values if isinstance(x, Variable))]
+    return [as_carry(x, given) for x in values]
 
 
 def close(parts: LoopParts) -> None:
@@ -89,7 +101,7 @@ def close(parts: LoopParts) -> None:
     parts.replace(dict(zip(parts.givens, parts.constants, strict=True)))
 
 
-def adapt_carries(parts: LoopParts, values: Sequence[Any], subject: str) -> bool:
+def _adapt_carries(parts: LoopParts, values: Sequence[Any], subject: str) -> bool:
     """Fit Python numbers that carries start with to the dtypes that steps make; say whether one has changed.
 
     Raises
@@ -106,7 +118,11 @@ def adapt_carries(parts: LoopParts, values: Sequence[Any], subject: str) -> bool
         if old.ndim == made.ndim and old.dtype == made.dtype:
             continue
         if isinstance(value, bool | int | float | complex) and old.dtype != made.dtype and old.ndim == made.ndim:
-            parts.starts[j] = constant(value, dtype=made.dtype)
+            wide = made.dtype
+            if old.numpy_dtype.kind in "biu" and made.numpy_dtype.kind == "f":
+                # How wide a float it is was decided by the integer's dtype, which says nothing.
+                wide = number_dtype(float(value.real), [*parts.sequences, *parts.starts])
+            parts.starts[j] = constant(value, dtype=wide)
             changed = True
             continue
         msg = (
@@ -167,7 +183,7 @@ def while_loop(
     as_callable("while_loop: cond", cond)
     as_callable("while_loop: body", body)
     values = leaves_of(init)
-    starts = [as_carry(x) for x in values]
+    starts = _starts(values)
 
     def tested(carry: Tree) -> TensorVariable:
         found = as_tensor_variable(cond(carry))
@@ -186,7 +202,7 @@ def while_loop(
         after = _fitting("while_loop", init, body(filled(init, carries)))
         for start, carry, new in zip(starts, carries, after, strict=True):
             parts.add_carry(start, carry, new)
-        if not adapt_carries(parts, values, "while_loop"):
+        if not _adapt_carries(parts, values, "while_loop"):
             break
         starts = parts.starts
     parts.until = invert(tested(filled(init, parts.new_carries)))
@@ -329,7 +345,7 @@ def _built(
 ) -> tuple[Tree, Tree]:  # fmt: skip
     """Return the last carry and the stacked results of a loop."""
     values = leaves_of(init)
-    starts = [as_carry(x) for x in values]
+    starts = _starts(values, leaves_of(xs))
     while True:
         parts = LoopParts(steps, name=name, recomputes=recomputes)
         for x in leaves_of(xs):
@@ -342,7 +358,7 @@ def _built(
         after = _fitting(subject, init, found[0])
         for start, carry, new in zip(starts, carries, after, strict=True):
             parts.add_carry(start, carry, new)
-        if not adapt_carries(parts, values, subject):
+        if not _adapt_carries(parts, values, subject):
             break
         starts = parts.starts
     # Each row gets a place of its own, though two may be the same.
