@@ -142,7 +142,8 @@ class Scan(Op, HasInnerGraph):
         recomputes: bool = False,
         name: str | None = None,
     ) -> None:
-        if not isinstance(fgraph, FrozenFunctionGraph):
+        given: object = fgraph
+        if not isinstance(given, FrozenFunctionGraph):
             msg = f"Scan: the body must be a FrozenFunctionGraph, got {text_of(fgraph)}. Freeze a graph."
             raise GraphTypeError(msg)
         n_sequences, n_carries, n_stacked = (
