@@ -13,6 +13,7 @@ from treadle.compile import function
 from treadle.config import config
 from treadle.graph import Apply, FunctionGraph, LoweringError, NodeError, Op
 from treadle.link.jax import RecompilationWarning
+from treadle.link.jax.errors import CarryShapeError
 from treadle.link.jax.linker import JAXLinker
 from treadle.link.vm import PythonStepWarning, VMLinker
 from treadle.tensor import LoopParts
@@ -118,7 +119,7 @@ def test_carries_may_change_their_shapes_in_first_steps_only() -> None:
     spread, _ = tt.scan_with_carry(lambda c, _: (c + x, None), start, x)
     assert_like_vm([x, start], [spread], X, np.ones(1))
     grown, _ = tt.scan_with_carry(lambda c, _: (tt.concatenate([c, c]), None), start, x, name="growing")
-    with pytest.raises(NodeError, match=r"growing\}: the carry start changes its shape in a step from \(16,\)"):
+    with pytest.raises(CarryShapeError, match=r"growing\}: the carry start changes its shape in a step from \(16,\)"):
         link([x, start], [grown])(X[[0] * 9], np.ones(1))
 
 

@@ -12,7 +12,13 @@ import numpy as np
 
 from treadle.config import config
 from treadle.graph import NodeError
-from treadle.link.jax.errors import CheckFailedError, ForkedProcessError, RecompilationWarning
+from treadle.link.jax.errors import (
+    BranchShapeError,
+    CarryShapeError,
+    CheckFailedError,
+    ForkedProcessError,
+    RecompilationWarning,
+)
 from treadle.link.jax.executables import ExecutableCache, Executables
 from treadle.link.jax.variants import Variant, Variants
 from treadle.link.vm import Program, replay
@@ -198,6 +204,8 @@ class JaxProgram(Program):
         """Raise what the graph raises on the Python VM, which names the node."""
         found = replay(self.fgraph, inputs, error)
         if found is error:
+            if isinstance(error, BranchShapeError | CarryShapeError):
+                raise error
             msg = f"jax: the compiled program failed ({type(error).__name__}: {error}), but NumPy finds nothing wrong."
             found = NodeError(msg)
         raise found from error
