@@ -88,6 +88,7 @@ def test_a_loop_in_the_branch_not_taken_does_not_run() -> None:
     ("build", "values", "message"),
     [
         (lambda x, n: tt.scan_with_carry(lambda c, r: (c, r), 0.0, x, length=n), (2, -1), "negative"),
+        (lambda x, n: tt.scan_with_carry(lambda c, r: (c, r), 0.0, x, length=n), (2, 3), "length"),
         (lambda x, n: tt.fori_loop(0, 9, lambda i, c: c + x[i + n], 0.0), (5, 0), r"In step 5 of the loop Scan\{"),
         (
             lambda x, n: tt.scan_with_carry(lambda c, _: (c + 1, x[:c]), tt.constant(0), None, length=n)[1],
