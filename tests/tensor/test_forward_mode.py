@@ -1,6 +1,7 @@
 """Directional derivatives, node by node."""
 
 from collections.abc import Sequence
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -157,3 +158,23 @@ def test_a_gradient_that_is_given_counts_in_forward_mode_too() -> None:
     z = tt.dvector("z")
     tripled = tt.OpFromGraph([z], [tt.exp(z)], pullback=lambda _, __, cotangents: [3 * cotangents[0]])
     assert value(tt.pushforward(tripled(x), x, v), (x, X), (v, V)) == pytest.approx(3 * V)
+
+
+@pytest.mark.parametrize("zeros", [0, 1, 2, 3])
+def test_derivatives_of_products_are_right_at_zeros(zeros: int) -> None:
+    x, *ways = tt.dvectors("x", "u", "v", "w")
+    at = np.array([2.0, -3.0, 4.0, 0.5])
+    at[:zeros] = 0
+    moves = np.array([[1.0, -2.0, 0.5, 3.0], [0.2, 1.0, -1.0, 2.0], [-1.0, 0.3, 2.0, 1.0]])
+    forward = [tt.prod(x)]
+    for way in ways:
+        forward.append(tt.pushforward(forward[-1], x, way))
+    backward = tt.hessian(tt.prod(x), x)
+    found = value([*forward[1:], backward], (x, at), *zip(ways, moves, strict=True))
+    for order in (1, 2, 3):
+        expected = sum(
+            np.prod([moves[k][i] for k, i in enumerate(chosen)]) * np.prod(np.delete(at, chosen))
+            for chosen in permutations(range(4), order)
+        )
+        assert found[order - 1] == pytest.approx(expected, abs=1e-12)
+    assert moves[0] @ found[3] @ moves[1] == pytest.approx(found[1], abs=1e-12)

@@ -7,6 +7,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from treadle.config import lazy_module
+from treadle.graph import DisconnectedType
 from treadle.tensor.conversion import tensors
 from treadle.tensor.from_graph import OpFromGraph
 from treadle.tensor.reduction import prod, sum_
@@ -62,6 +63,19 @@ class ProductOfOthers(OpFromGraph):
         ct = tensors(cotangents)[0].conj()
         replaced = [[*directions[:i], ct, *directions[i + 1 :]] for i in range(len(directions))]
         return [product_of_others(x, along, self.axes).conj() for along in ([*directions, ct], *replaced)]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
+    ) -> Sequence[Variable | None]:
+        """Take the tangent of the elements as one more direction, and that of each direction in place of it."""
+        del outputs
+        x, *directions = tensors(inputs)
+        of_x, *moves = (
+            None if t is None or isinstance(t.type, DisconnectedType) else tensors((t,))[0] for t in tangents
+        )
+        along = [] if of_x is None else [[*directions, of_x]]
+        along += [[*directions[:i], t, *directions[i + 1 :]] for i, t in enumerate(moves) if t is not None]
+        return [reduce(add, [product_of_others(x, each, self.axes) for each in along]) if along else None]
 
 
 def product_of_others(x: TensorVariable, directions: Sequence[TensorVariable], axes: tuple[int, ...]) -> TensorVariable:
