@@ -9,7 +9,7 @@ import scipy
 
 import treadle.tensor as tt
 from treadle.compile import function, get_mode
-from treadle.graph import LoweringError, vectorize_graph
+from treadle.graph import LoweringError, shared, vectorize_graph
 from treadle.tensor.optimize import Optimum, fixed_point, minimize, minimize_scalar, root, root_scalar
 
 
@@ -305,3 +305,30 @@ def test_methods_without_the_form_of_a_loop_are_refused_by_name() -> None:
     best, _ = minimize((x**2).sum(), x, method="L-BFGS-B", optimizer_kwargs={"bounds": [(0.0, 1.0)]})
     with pytest.raises(LoweringError, match="no form without Python for bounds"):
         function([x], best, mode="JAX")
+
+
+def test_parameters_may_be_shared_and_occur_several_times() -> None:
+    x, w = tt.dvector("x"), shared(np.array([1.0, 2.0]), name="w")
+    best, success = minimize(((x - w) ** 2).sum() + ((x - w[::-1]) ** 2).sum(), x)
+    find = function([x], [best, success, tt.grad((best * w).sum(), w)])
+    assert find([0.0, 0.0])[0] == pytest.approx([1.5, 1.5], abs=1e-6)
+    w.set_value(np.array([3.0, 5.0]))
+    value, there, slope = find([0.0, 0.0])
+    assert there
+    assert value == pytest.approx([4.0, 4.0], abs=1e-6)
+    assert slope == pytest.approx([8.0, 8.0], abs=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["C", "NUMBA", "JAX", "PYTORCH"])
+def test_searches_and_their_derivatives_on_every_backend(mode: str) -> None:
+    x, y, a = tt.dvector("x"), tt.dscalar("y"), tt.dscalar("a")
+    best, success = minimize(((x - a) ** 4).sum() + ((x - 2) ** 2).sum(), x)
+    found, there = root_scalar(y**3 - a, y, method="newton", jac=True)
+    point, is_fixed = fixed_point(lambda z: tt.cos(a * z), 1.0)
+    outs = [best, tt.grad(best.sum(), a), found, tt.grad(tt.grad(found, a), a), point, tt.grad(point, a)]
+    values = function([x, y, a], [*outs, success, there, is_fixed], mode=mode)([0.0, 1.0], 1.0, 1.0)
+    wanted = function([x, y, a], outs, mode="VM")([0.0, 1.0], 1.0, 1.0)
+    assert all(values[len(outs) :])
+    for value, expected in zip(values, wanted, strict=False):
+        assert value == pytest.approx(expected, abs=1e-4)
