@@ -159,6 +159,15 @@ def test_a_gradient_that_is_given_counts_in_forward_mode_too() -> None:
     tripled = tt.OpFromGraph([z], [tt.exp(z)], pullback=lambda _, __, cotangents: [3 * cotangents[0]])
     assert value(tt.pushforward(tripled(x), x, v), (x, X), (v, V)) == pytest.approx(3 * V)
 
+    class Doubled(tt.OpFromGraph):
+        def L_op(
+            self, inputs: Sequence[Variable], outputs: Sequence[Variable], output_grads: Sequence[Variable]
+        ) -> list[Any]:
+            return [2 * output_grads[0]]  # type: ignore[operator]  # a tensor
+
+    doubled = Doubled([z], [tt.exp(z)])
+    assert value(tt.pushforward(doubled(x), x, v), (x, X), (v, V)) == pytest.approx(2 * V)
+
 
 @pytest.mark.parametrize("zeros", [0, 1, 2, 3])
 def test_derivatives_of_products_are_right_at_zeros(zeros: int) -> None:

@@ -359,10 +359,11 @@ class OpFromGraph(Op, HasInnerGraph):
     ) -> Sequence[Variable | None]:
         """Return the directional derivatives: those given, or the inner graph's.
 
-        Where only a gradient is given, they follow from that, as those of any op with a pullback alone.
+        Where only a gradient is given, or a subclass has one of its own, they follow from that.
         """
         kind, override = self.pushforward_override
-        if kind == "none" and self.pullback_override[0] != "none":
+        has_own = self.pullback_override[0] != "none" or type(self).pullback is not OpFromGraph.pullback
+        if kind == "none" and has_own:
             return super().pushforward(inputs, outputs, tangents)
         if kind == "none":
             if self.pullback_override[0] != "none":
