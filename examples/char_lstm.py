@@ -17,7 +17,7 @@ import sys
 import time
 from pathlib import Path
 from pydoc_data.topics import topics
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 import numpy as np
@@ -32,10 +32,11 @@ import matplotlib.pyplot as plt
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from treadle.tensor import TensorVariable
+    from treadle.tensor import TensorSharedVariable, TensorVariable
 
     Array = np.ndarray
     State = tuple[TensorVariable, TensorVariable]
+    Carry = tuple[State, TensorVariable, Any]
 
 PICTURE = Path(__file__).with_suffix(".png")
 HIDDEN, BATCH, STRETCH, SEED = 128, 32, 50, 7
@@ -53,12 +54,13 @@ def load() -> tuple[Array, str]:
     return table[np.frombuffer(text.encode(), "uint8")], alphabet
 
 
-def weights(count: int) -> dict[str, TensorVariable]:
+def weights(count: int) -> dict[str, TensorSharedVariable]:
     """Return the parameters, as shared variables."""
     rng = np.random.default_rng(SEED)
 
     def normal(*shape: int) -> Array:
-        return rng.normal(size=shape) / np.sqrt(shape[0])
+        drawn: Array = rng.normal(size=shape) / np.sqrt(shape[0])
+        return drawn
 
     forget = np.zeros(4 * HIDDEN)
     forget[HIDDEN : 2 * HIDDEN] = 1.0
@@ -72,7 +74,7 @@ def weights(count: int) -> dict[str, TensorVariable]:
     return {name: shared(value, name=name) for name, value in values.items()}
 
 
-def step(theta: dict[str, TensorVariable], state: State, characters: TensorVariable) -> State:
+def step(theta: dict[str, TensorSharedVariable], state: State, characters: TensorVariable) -> State:
     """Return the state after reading a character in each row of a batch."""
     h, c = state
     gates = theta["read"][characters] + h @ theta["recur"] + theta["offset"]
@@ -81,7 +83,7 @@ def step(theta: dict[str, TensorVariable], state: State, characters: TensorVaria
     return leave * tt.tanh(c), c
 
 
-def trained(theta: dict[str, TensorVariable]) -> Callable[[Array], Array]:
+def trained(theta: dict[str, TensorSharedVariable]) -> Callable[[Array], Array]:
     """Return a function that learns from a batch of stretches, shape (STRETCH + 1, BATCH).
 
     It returns the mean loss of a character in nats.
@@ -99,7 +101,7 @@ def trained(theta: dict[str, TensorVariable]) -> Callable[[Array], Array]:
     count = shared(np.int64(0), name="count")
     updates = {count: count + 1}
     for var, slope in zip(theta.values(), tt.grad(loss, list(theta.values())), strict=True):
-        first, second = (shared(np.zeros(var.get_value().shape)) for _ in range(2))
+        first, second = (shared(np.zeros_like(var.get_value())) for _ in range(2))
         updates[first] = MEMORY * first + (1 - MEMORY) * slope
         updates[second] = MEMORY_OF_SQUARES * second + (1 - MEMORY_OF_SQUARES) * slope**2
         mean = updates[first] / (1 - MEMORY ** (count + 1))
@@ -108,7 +110,7 @@ def trained(theta: dict[str, TensorVariable]) -> Callable[[Array], Array]:
     return function([text], loss, updates=updates, name="training")
 
 
-def sampler(theta: dict[str, TensorVariable], length: int) -> Callable[[Array, float], Array]:
+def sampler(theta: dict[str, TensorSharedVariable], length: int) -> Callable[[Array, float], Array]:
     """Return a function that goes on from a text, with a temperature: the smaller, the more likely each character."""
     start, temperature = tt.lvector("start"), tt.dscalar("temperature")
     generator = shared_rng(seed=SEED)
@@ -119,7 +121,7 @@ def sampler(theta: dict[str, TensorVariable], length: int) -> Callable[[Array, f
 
     state, _ = tt.scan_with_carry(read, (zeros, zeros), start[:-1], name="read")
 
-    def write(carry: tuple, row: None) -> tuple[tuple, TensorVariable]:
+    def write(carry: Carry, row: None) -> tuple[Carry, TensorVariable]:
         del row
         state, character, rng = carry
         h, c = step(theta, state, character[None])

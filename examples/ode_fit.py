@@ -66,7 +66,8 @@ def solved(theta: Array, times: Array) -> Array:
         return [y[0] * (grow - eaten * y[1]), y[1] * (born * y[0] - die)]
 
     found = solve_ivp(rates, (0.0, times[-1]), theta[4:6], t_eval=times, rtol=1e-10, atol=1e-10)
-    return found.y.T
+    trajectory: Array = found.y.T
+    return trajectory
 
 
 def solution(theta: TensorVariable, steps: int) -> TensorVariable:
@@ -91,7 +92,8 @@ def solution(theta: TensorVariable, steps: int) -> TensorVariable:
         new = tt.fori_loop(0, BETWEEN, short_step, y, name="short steps")
         return new, new
 
-    return tt.scan_with_carry(to_next, theta[4:6], length=steps, name="observations")[1]
+    states: TensorVariable = tt.scan_with_carry(to_next, theta[4:6], length=steps, name="observations")[1]
+    return states
 
 
 def build(steps: int) -> tuple[Callable[..., list[Array]], Callable[..., Array], Callable[..., Array]]:
