@@ -32,7 +32,7 @@ def check(inputs: Sequence[Any], outputs: Sequence[Any], *calls: Sequence[Any], 
         kept = [a.copy() for a in arrays]
         for found, wanted in zip(program(*arrays), reference(*kept), strict=True):
             assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
-            np.testing.assert_allclose(found, wanted, rtol=rtol)
+            np.testing.assert_allclose(found, wanted, rtol, rtol)
             assert not any(np.shares_memory(found, a) for a in arrays)
         for a, b in zip(arrays, kept, strict=True):
             np.testing.assert_array_equal(a, b)
@@ -222,6 +222,18 @@ def test_sequences_that_are_too_short_are_refused() -> None:
     assert program(np.ones(3), np.array(2))[0] == 2.0
     with pytest.raises(ValueError, match="length 3, and the loop 4 steps"):
         program(np.ones(3), np.array(4))
+
+
+def test_results_larger_than_any_memory_are_refused(link: Link) -> None:
+    n, x = tt.lscalar("n"), tt.dvector("x")
+    for made in (
+        tt.scan_with_carry(lambda c, _: (c + 1.0, x * c), 0.0, length=n),
+        tt.scan_with_carry(lambda c, _: (c + 1.0, x[0] * c), 0.0, length=n),
+    ):
+        program = link([n, x], [made[1]])
+        assert len(program(np.array(3), np.ones(2))[0]) == 3
+        with pytest.raises((MemoryError, ValueError)):
+            program(np.array(2**61), np.ones(2))
 
 
 class Plain(Op):

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 # Rows that there is memory for at first, where a condition may end the loop before all are made.
 _ROWS = 64
+# More than there is on any machine, and few enough that the size of a result does not overflow.
+_MOST_BYTES = 2**60
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -186,6 +188,8 @@ class _Loop:
     def _made(self, stack: _Stack) -> list[str]:
         """Return the statements that make the memory of a result."""
         return [
+            f"if {self.capacity} > {_MOST_BYTES} // max({stack.size}, 1):",
+            f"    return STOP({MEMORY})",
             f"{stack.address} = new(frame, {stack.slot}, {self.capacity} * {stack.size})",
             f"if {stack.address} == 0:",
             f"    return STOP({MEMORY})",
