@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from treadle.config import text_of
@@ -248,8 +249,9 @@ def _passed(op: GradientControl, x: TensorLike) -> TensorVariable:
 
 
 def _number(what: str, given: object) -> float:
-    try:
-        return float(given)  # type: ignore[arg-type]  # refuses what is none
-    except (TypeError, ValueError):
-        msg = f"{what} must be a number that is known when the graph is built, got {text_of(given)}."
-        raise TensorTypeError(msg) from None
+    # NumPy would leave out the imaginary part.
+    if getattr(getattr(given, "dtype", None), "kind", "") != "c":
+        with suppress(TypeError, ValueError):
+            return float(given)  # type: ignore[arg-type]  # refuses what is none
+    msg = f"{what} must be a real number that is known when the graph is built, got {text_of(given)}."
+    raise TensorTypeError(msg)
