@@ -1,4 +1,4 @@
-"""Functions of generated code that no graph changes: buffers, lengths, slices, float16, integer arithmetic, BLAS."""
+"""Functions of generated code that no graph changes: lengths, slices, float16, integer arithmetic, BLAS."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from treadle.config import new_lock
+from treadle.link.numba.buffers import BUFFERS
 from treadle.link.numba.generators import GENERATORS
 from treadle.link.numba.philox import PHILOX
 from treadle.link.numba.special_functions import SPECIAL
@@ -20,81 +21,6 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 
 # Each function, by the name it is called by, without the type code that may follow. {t} stands for that code. The
 # comment on the first line holds the types of the parameters, and whether the function is always inlined.
-_BUFFERS = """
-def new(frame, slot, nbytes):  # i8 i8 i8
-    # The buffer of this slot, if it is large enough; else another in its place. 0: there is no memory.
-    table = as_i8(frame)
-    if nbytes < 0:
-        return 0
-    made = table[slot]
-    if made != 0:
-        if buffer_size(made) >= nbytes:
-            return buffer_data(made)
-        buffer_free(made)
-        table[slot] = 0
-    made = buffer_new(nbytes)
-    if made == 0:
-        return 0
-    table[slot] = made
-    return buffer_data(made)
-
-def drop(frame, slot):  # i8 i8
-    table = as_i8(frame)
-    buffer_free(table[slot])
-    table[slot] = 0
-    return 0
-
-def grow(frame, slot, used, nbytes):  # i8 i8 i8 i8
-    # A larger buffer in place of that of the slot, with what is used of it. 0: there is no memory.
-    made = 0
-    if nbytes >= used:
-        made = buffer_new(nbytes)
-    if made == 0:
-        return 0
-    table = as_i8(frame)
-    source = as_u1(buffer_data(table[slot]))
-    target = as_u1(buffer_data(made))
-    for k in range(used):
-        target[k] = source[k]
-    buffer_free(table[slot])
-    table[slot] = made
-    return buffer_data(made)
-
-def move(frame, target, source):  # i8 i8 i8
-    # The buffers change places: that of the target is used again where that of the source was made.
-    table = as_i8(frame)
-    made = table[source]
-    table[source] = table[target]
-    table[target] = made
-    return 0
-
-def take(frame, slot):  # i8 i8
-    # The buffer of a slot, to be owned by an array; an empty one where the program stopped before it was made.
-    table = as_i8(frame)
-    made = table[slot]
-    table[slot] = 0
-    if made == 0:
-        made = buffer_new(8)
-    return made
-
-def open_frame(count):  # i8
-    made = buffer_new(8 * count + 8)
-    if made == 0:
-        return 0
-    table = as_i8(buffer_data(made))
-    table[0] = made
-    for slot in range(1, count + 1):
-        table[slot] = 0
-    return buffer_data(made)
-
-def close_frame(frame, count):  # i8 i8
-    table = as_i8(frame)
-    for slot in range(1, count + 1):
-        buffer_free(table[slot])
-    buffer_free(table[0])
-    return 0
-"""
-
 _LENGTHS = """
 def joined(a, b):  # i8 i8
     # The length that two lengths broadcast to, -1 if they do not.
@@ -559,7 +485,7 @@ def row_sum_{t}(n, x, stride):  # i8 *{t} i8
 
 
 def _texts() -> Iterable[str]:
-    yield from (_BUFFERS, _LENGTHS, _HALF, SPECIAL, GENERATORS, PHILOX)
+    yield from (BUFFERS, _LENGTHS, _HALF, SPECIAL, GENERATORS, PHILOX)
     for t, bits, mantissa, bias in (("f4", "i4", "23", "127"), ("f8", "i8", "52", "1023")):
         yield _UNSIGNED.replace("{t}", t)
         layout = _FLOATS.replace("{bits}", bits).replace("{mantissa}", mantissa).replace("{bias}", bias)
