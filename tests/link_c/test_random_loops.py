@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -13,6 +13,9 @@ from treadle.graph import FunctionGraph
 from treadle.link.c.linker import CLinker
 from treadle.link.vm import VMLinker
 from treadle.tensor.loop_parts import LoopParts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 STEPS, X, Y, V, M, S = (
     tt.lscalar("n"),
@@ -29,12 +32,13 @@ def _extended(values: list[list[Any]], choose: random.Random) -> None:
     """Add one more value, computed from some of those of rank 0, 1 and 2."""
     a, v, w = choose.choice(values[0]), choose.choice(values[1]), choose.choice(values[1])
     m = choose.choice(values[2] or [tt.outer(v, w)])
-    made = choose.choice([
+    makers: list[Callable[[], Any]] = [
         lambda: tt.sin(v) + w, lambda: v[::-1], lambda: tt.tanh(m @ v), lambda: m.T, lambda: tt.sin(m) * 0.5,
         lambda: tt.inc_subtensor(v[1], a), lambda: tt.set_subtensor(m[0], v), lambda: tt.tanh(v.sum()),
         lambda: v[2], lambda: m[1], lambda: tt.ifelse(a > 0.0, v, w * 0.5), lambda: tt.ifelse(a > 0.1, m, m.T),
         lambda: tt.outer(tt.tanh(v), tt.tanh(w)), lambda: tt.cos(a),
-    ])()  # fmt: skip
+    ]  # fmt: skip
+    made = choose.choice(makers)()
     values[made.ndim].append(made)
 
 

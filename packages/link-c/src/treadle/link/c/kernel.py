@@ -88,7 +88,7 @@ class Kernel:
         return before + "\n".join([*lines, "  }", "  return 0;", "}"])
 
     def _fetch(self, loops: Sequence[_Loop], written: Sequence[list[str]], size: int) -> None:
-        """Let each loop of a full block ask for its share of the next: between long calls, the processor foresees none."""
+        """Let loops of a full block ask for shares of the next: between long calls, the processor foresees no reads."""
         arrays = [f"x{i}" for i in sorted(self._used_inputs()) if i not in self.scalars]
         if not any(loop.blocks for loop in loops) or len(loops) > FETCHED_LOOPS or len(arrays) > FETCHED_ARRAYS:
             return

@@ -36,7 +36,7 @@ class CLinker(RuleLinker):
 
     def check(self, node: Apply) -> None:
         """Refuse a node without a rule, or of dtypes that C lacks."""
-        from treadle.link.c.writing import check
+        from treadle.link.c.checking import check
 
         check(node)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from treadle.config import new_lock, span
 from treadle.link.c.assembly import Assembly
+from treadle.link.c.checking import has_type
 from treadle.link.c.errors import BackendUnavailableError, CompileError
 from treadle.link.c.loading import Recipe, assemble, open_library
 from treadle.link.c.runtime import Library
@@ -15,7 +16,7 @@ from treadle.link.c.simd import simd_functions
 from treadle.link.c.support.libraries import SUPPORT
 from treadle.link.c.toolchain import find_toolchain
 from treadle.link.c.unit import NO_NODE, marked_node
-from treadle.link.c.writing import has_type, write_unit
+from treadle.link.c.writing import write_unit
 from treadle.link.vm import Later, ProgramGraph, VMLinker, in_segments, link_in_segments, passes_by
 from treadle.tensor import Elemwise, FusedReduction, tensors
 

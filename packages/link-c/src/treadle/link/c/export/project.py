@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from treadle.config import config
 from treadle.graph import FunctionGraph, LoweringError
+from treadle.link.c.checking import check
 from treadle.link.c.errors import BackendUnavailableError, ExportError
 from treadle.link.c.export.declarations import ABI_VERSION, declarations, header
 from treadle.link.c.export.entry import ExportAssembly, initial_values
@@ -18,7 +19,7 @@ from treadle.link.c.runtime import Library
 from treadle.link.c.simd import simd_functions
 from treadle.link.c.table import TABLE
 from treadle.link.c.toolchain import find_toolchain
-from treadle.link.c.writing import check, write_unit
+from treadle.link.c.writing import write_unit
 from treadle.tensor import shape_i, tensors
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.graph import Unsupported, expand
+from treadle.link.c.checking import body_of
 from treadle.link.c.dtypes import ctype
 from treadle.link.c.scalar_loops import ScalarLoop, is_of_numbers
 from treadle.link.c.table import TABLE
@@ -14,40 +14,11 @@ from treadle.tensor import Scan, tensors
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.graph import FrozenFunctionGraph, FunctionGraph
+    from treadle.graph import FunctionGraph
     from treadle.tensor import TensorNode, TensorVariable
 
 # Above this many arrays, their descriptions stand in memory of their own, not on the stack.
 MOST_ON_STACK = 500
-
-
-def body_of(graph: FrozenFunctionGraph) -> FunctionGraph:
-    """Return the graph inside a loop, in ops that C has rules for, where it can be."""
-    from treadle.link.c.linker import CLinker
-
-    return expand(graph.unfreeze(), CLinker().lowers)
-
-
-def check_body(op: Scan) -> None:
-    """Refuse a loop whose body C lacks something of.
-
-    Raises
-    ------
-    Unsupported
-        If it does; all nodes are listed.
-    """
-    from treadle.link.c.writing import check
-
-    found = {}
-    for node in body_of(op.fgraph).toposort():
-        try:
-            check(node)
-        except Unsupported as refusal:
-            reason = refusal.reason or "there is no rule for it"
-            found[f"{node.op}{node.where()}"] = f"{reason}. {refusal.remedy}" if refusal.remedy else reason
-    if found:
-        msg = f"in its body, {'; '.join(f'{at}: {why}' for at, why in found.items())}"
-        raise Unsupported(msg)
 
 
 @TABLE.register(Scan)

@@ -1,0 +1,82 @@
+"""What C lowers: nodes that have a rule and are of dtypes that C has, and bodies of loops whose nodes do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.graph import Apply, Unsupported, expand
+from treadle.link.c.dtypes import CTYPES
+from treadle.link.c.expression import check_texts
+from treadle.link.c.table import TABLE
+from treadle.tensor import Elemwise, FusedReduction, MatrixOp, Scan, TensorType
+
+if TYPE_CHECKING:
+    from treadle.graph import FrozenFunctionGraph, FunctionGraph, Type
+
+# Families whose texts take complex numbers. What others do to these is written in simpler ops, or is a step of Python.
+_OF_COMPLEX = frozenset({
+    "accumulation", "assertion", "broadcasting", "conditional", "copying", "diagonals", "dimshuffle", "elemwise",
+    "fourier", "fused_reduction", "indexing", "joining", "loops", "product", "reduction", "repetition", "shape",
+    "shape_specification",
+})  # fmt: skip
+_LOWER = "treadle.link.c.lower."
+
+
+def check(node: Apply) -> None:
+    """Refuse a node that has no rule, or is of dtypes that C lacks."""
+    family = TABLE.rule(node).__module__
+    real_only = (
+        family.startswith(_LOWER)
+        and family.removeprefix(_LOWER) not in _OF_COMPLEX
+        and not isinstance(node.op, MatrixOp)
+    )
+    for var in (*node.inputs, *node.outputs):
+        if not has_type(var.type):
+            lacking = var.type.dtype if isinstance(var.type, TensorType) else f"values of type {var.type}"
+            msg = f"C has no {lacking}"
+            raise Unsupported(msg)
+        if real_only and isinstance(var.type, TensorType) and var.type.numpy_dtype.kind == "c":
+            msg = f"C has no {type(node.op).__name__} of complex numbers"
+            raise Unsupported(msg)
+    if isinstance(node.op, Scan):
+        check_body(node.op)
+    elif isinstance(node.op, Elemwise | FusedReduction):
+        check_texts(node.op if isinstance(node.op, Elemwise) else node.op.elementwise, node)
+
+
+def has_type(kind: Type) -> bool:
+    """Whether C has values of a type."""
+    return isinstance(kind, TensorType) and kind.dtype in CTYPES
+
+
+def _is_lowered(node: Apply) -> bool:
+    try:
+        check(node)
+    except Unsupported:
+        return False
+    return True
+
+
+def body_of(graph: FrozenFunctionGraph) -> FunctionGraph:
+    """Return the graph inside a loop, in ops that C has rules for, where it can be."""
+    return expand(graph.unfreeze(), _is_lowered)
+
+
+def check_body(op: Scan) -> None:
+    """Refuse a loop whose body C lacks something of.
+
+    Raises
+    ------
+    Unsupported
+        If it does; all nodes are listed.
+    """
+    found = {}
+    for node in body_of(op.fgraph).toposort():
+        try:
+            check(node)
+        except Unsupported as refusal:
+            reason = refusal.reason or "there is no rule for it"
+            found[f"{node.op}{node.where()}"] = f"{reason}. {refusal.remedy}" if refusal.remedy else reason
+    if found:
+        msg = f"in its body, {'; '.join(f'{at}: {why}' for at, why in found.items())}"
+        raise Unsupported(msg)
