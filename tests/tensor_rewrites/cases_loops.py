@@ -161,4 +161,12 @@ UNROLLING = [
     ),
 ]
 
-CASES = [*CLEANUP, *MERGING, *HOISTING, *SUMS, *TRACES, *SOLVING, *UNROLLING]
+SEARCHES = [
+    Case(
+        "fixed_point_as_loop",
+        lambda v: tt.optimize.fixed_point(lambda x: tt.cos(x * v.y[0]) / 2, v.s)[0],
+        "while{fixed_point}(switch(isfinite(s), 9223372036854775807, 0), s, 0, subtensor{[0]}(y))",
+    ),
+]
+
+CASES = [*CLEANUP, *MERGING, *HOISTING, *SUMS, *TRACES, *SOLVING, *UNROLLING, *SEARCHES]
