@@ -1,12 +1,11 @@
-"""treadle.scan: loops, at the path that the documentation has them at."""
+"""Names that stand elsewhere, at the path that the documentation has them at; written by `./dev pages`."""
 
 from typing import TYPE_CHECKING
 
 from treadle.config import lazy_names
 
 if TYPE_CHECKING:
-    from treadle.tensor import scan, scan_checkpoints, until
-    from treadle.tensor.scan_views import filter, foldl, foldr, map, reduce
+    from treadle.tensor import *  # noqa: F403
 else:
     __getattr__ = lazy_names(
         __name__,
@@ -15,5 +14,3 @@ else:
             "treadle.tensor.scan_views": "filter foldl foldr map reduce",
         },
     )
-
-__all__ = ["filter", "foldl", "foldr", "map", "reduce", "scan", "scan_checkpoints", "until"]

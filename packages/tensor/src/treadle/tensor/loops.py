@@ -133,7 +133,7 @@ class Scan(Op, HasInnerGraph):
 
     def __init__(
         self,
-        fgraph: object,
+        fgraph: FrozenFunctionGraph,
         n_sequences: int,
         n_carries: int,
         n_stacked: int,
