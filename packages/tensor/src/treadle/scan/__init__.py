@@ -1,11 +1,12 @@
-"""Names that stand elsewhere, at the path that the documentation has them at; written by `./dev pages`."""
+"""treadle.scan: loops, at the path that the documentation has them at."""
 
 from typing import TYPE_CHECKING
 
 from treadle.config import lazy_names
 
 if TYPE_CHECKING:
-    from treadle.tensor import *  # noqa: F403
+    from treadle.tensor import scan, scan_checkpoints, until
+    from treadle.tensor.scan_views import filter, foldl, foldr, map, reduce
 else:
     __getattr__ = lazy_names(
         __name__,
@@ -14,3 +15,5 @@ else:
             "treadle.tensor.scan_views": "filter foldl foldr map reduce",
         },
     )
+
+__all__ = ["filter", "foldl", "foldr", "map", "reduce", "scan", "scan_checkpoints", "until"]
