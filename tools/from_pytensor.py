@@ -27,7 +27,7 @@ A program for PyTensor changes its imports first:
 | `pytensor.grad`, `pytensor.gradient` | `tt.grad`, `treadle.gradient` |
 | `pytensor.scan`, `pytensor.map` | `treadle.scan.scan`, `treadle.scan.map`; `tt.scan` |
 | `pytensor.ifelse.ifelse` | `tt.ifelse`, `treadle.ifelse` |
-| `pytensor.graph`, `pytensor.printing`, `pytensor.dprint` | `treadle.graph`, `treadle.printing`, `tt.dprint` |
+| `pytensor.graph`, `pytensor.printing`, `pytensor.dprint` | `treadle.graph`, `treadle.printing`, `treadle.printing.dprint` |
 | `pytensor.config`, `PYTENSOR_FLAGS`, `.pytensorrc` | `treadle.config`, `TREADLE_FLAGS`, `.treadlerc` |
 
 ## What behaves otherwise
@@ -43,7 +43,7 @@ A program for PyTensor changes its imports first:
   generator gives the same numbers on all backends.
 - **Loops.** `scan` is as documented; what it builds is one op with one body, in place of the many kinds of states. Its
   gradient is a loop too, as often as you take one. There are `while_loop`, `fori_loop` and `scan_with_carry` beside it.
-- **Jacobians** are batches of gradients, not loops, unless `vectorize=False`.
+- **Jacobians** are batches of gradients; they are loops where an op takes no batches, or with `vectorize=False`.
 - **Custom ops** with `make_node`, `perform`, `grad` or `L_op`, `R_op` work as they are, on every backend; where a
   backend has no rule for one, it is a step of Python, which a warning names. C code of ops stands in rules, not in ops.
 - **Gradients by complex variables** are d/da + i d/db for z = a + ib.
