@@ -27,7 +27,7 @@ A program for PyTensor changes its imports first:
 | `pytensor.grad`, `pytensor.gradient` | `tt.grad`, `treadle.gradient` |
 | `pytensor.scan`, `pytensor.map` | `treadle.scan.scan`, `treadle.scan.map`; `tt.scan` |
 | `pytensor.ifelse.ifelse` | `tt.ifelse`, `treadle.ifelse` |
-| `pytensor.graph`, `pytensor.printing`, `pytensor.dprint` | `treadle.graph`, `treadle.printing`, `treadle.printing.dprint` |
+| `pytensor.graph`, `pytensor.printing`, `pytensor.dprint` | `treadle.graph`, `treadle.printing`, its `dprint` |
 | `pytensor.config`, `PYTENSOR_FLAGS`, `.pytensorrc` | `treadle.config`, `TREADLE_FLAGS`, `.treadlerc` |
 
 ## What behaves otherwise
@@ -64,7 +64,8 @@ def _prefix(found: list[Row]) -> str:
 
 def _section(title: str, found: list[Row]) -> list[str]:
     home = _prefix(found)
-    same, other = [], []
+    same: list[str] = []
+    other: list[str] = []
     for row in found:
         if row.missing or row.differs:
             continue

@@ -71,7 +71,7 @@ def test_random_query_selects_what_its_tags_say(seed: int) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FunctionWarning)
         mode = Mode("vm", "fast_run").including(*included).excluding(*excluded)
-    whole = _selected(Mode("vm", "fast_run").including(*[t for t in included if t not in mode.query.exclude]))
+        whole = _selected(Mode("vm", "fast_run").including(*[t for t in included if t not in mode.query.exclude]))
     chosen = _selected(mode)
     assert chosen <= whole
     assert chosen <= _kept(excluded), excluded

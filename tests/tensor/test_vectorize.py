@@ -37,6 +37,7 @@ RAGGED = {
     "repetition.each": (1,),
     "repetition.each_of_vector": (1,),
     "repetition.linspace_of_length": (0,),
+    "loops.ended": (0,),
     "repetition.mgrid": (0,),
     "repetition.tile": (1,),
     "searching.bincount": (0,),

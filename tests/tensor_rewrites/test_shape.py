@@ -31,6 +31,11 @@ BY_VALUES = {
     *("searching.nonzero_of_vector", "searching.picked_by_mask", "searching.rows_by_mask", "searching.setxor1d"),
     *("searching.trim_zeros", "searching.union1d", "searching.unique", "searching.unique_rows"),
 }
+# Samples of loops that carry what may get another shape in the first step: the loop has to run.
+BY_STEPS = {
+    *("loops.recurrent", "loops.last", "loops.bits", "loops.power", "loops.unchanged", "loops.ended"),
+    "optimize.fixed_point",
+}
 
 
 def works_on_lengths_only(node: Apply) -> bool:
@@ -62,7 +67,7 @@ def check_shapes(sample: Sample, variant: str, query: str) -> None:
     results = as_tuple(sample.build(*inputs))
     plain, _ = rewrite(inputs, results, "merge")
     fgraph, _ = rewrite(inputs, [tt.shape(var) for var in results], query)
-    assert all(works_on_lengths_only(node) for node in fgraph.apply_nodes), sample
+    assert str(sample) in BY_STEPS or all(works_on_lengths_only(node) for node in fgraph.apply_nodes), sample
     for found, value in zip(run(fgraph, arrays), run(plain, arrays), strict=True):
         assert tuple(found) == value.shape, sample
 

@@ -57,7 +57,10 @@ def vectorized(op: Scan, node: TensorNode, inputs: Sequence[TensorVariable]) -> 
     replaced = _widened_inputs(parts, old, rank)
     made, batched, ends = _batched_body(parts, old, replaced, rank)
     if ends and parts.rows_out:
-        msg = "the loop ends at different steps along the batch, so that its results would differ in length"
+        msg = (
+            "the number of steps would differ along the batch, and the lengths of the results with it. Give it no "
+            "batch dimensions"
+        )
         raise VectorizeError(msg)
     lengths = batch_lengths(pairs)
     new_carries: list[Any] = list(made[: op.n_carries])
@@ -157,7 +160,7 @@ def _masked(parts: LoopParts, until: Any, rank: int, lengths: Sequence[TensorVar
         bound = limit.type.make_variable("limit")
         parts.add_given(limit, bound)
         stays = or_(stays, ge(later, bound))
-        parts.steps = max_(limit)
+        parts.steps = max_(limit, initial=0)
     parts.add_carry(spread(scalar, le(limit, 0), lengths), ended, stays)
     zero = constant(0, dtype=LENGTH)
     return all_(stays), parts.add_carry(spread(zero, zero, lengths), count, later)
