@@ -87,7 +87,7 @@ def test_batches_end_one_by_one() -> None:
 def test_batch_of_results_of_other_lengths_is_refused() -> None:
     ws = tt.dvector("ws")
     made = scan(lambda s: (s * W, until(s > 3)), outputs_info=1.0, n_steps=9, return_updates=False)
-    with pytest.raises(VectorizeError, match="differ in length"):
+    with pytest.raises(VectorizeError, match="would differ along the batch"):
         vectorize_graph(made, {W: ws})
 
 
