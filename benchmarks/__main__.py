@@ -21,7 +21,7 @@ from benchmarks.models import SECTIONS
 from benchmarks.rewriting import MODELS
 from benchmarks.systems import LIMIT, TRUSTED, missing, present
 
-NAMES = ("import", "compile", "call", "run", "random", "rewrite", "memory")
+NAMES = ("import", "compile", "call", "run", "random", "loops", "rewrite", "memory")
 CONDITIONS = {
     "JAX_ENABLE_X64": "1",
     "OMP_NUM_THREADS": "1",
