@@ -14,26 +14,25 @@ from treadle.graph import (
     DisconnectedType,
     GraphTypeError,
     GraphValueError,
-    HasInnerGraph,
     MissingInputError,
     NullType,
     Op,
     SharedVariable,
     Variable,
-    compile_inner,
     graph_inputs,
     graph_replace,
     io_connection_pattern,
 )
 from treadle.tensor.batching import batch_ndim, spread, spread_all
 from treadle.tensor.conversion import as_tensor_variable, tensors
+from treadle.tensor.frozen_inner import HasFrozenGraph
 from treadle.tensor.shape import lengths
 from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from treadle.graph import Cell, FrozenFunctionGraph, FunctionGraph, SymbolicShape, Type, Value
+    from treadle.graph import Cell, FunctionGraph, SymbolicShape, Type, Value
     from treadle.tensor import jvp, reduction, reverse_mode
     from treadle.tensor.variable import TensorNode, TensorVariable
 else:
@@ -46,7 +45,7 @@ Override = Any
 _DERIVED = ("_gradients", "_pattern")
 
 
-class OpFromGraph(Op, HasInnerGraph):
+class OpFromGraph(Op, HasFrozenGraph):
     """An op that computes what a graph does.
 
     It is used where a stretch of graph is to be one node: to print, to find it in a rewrite, to give it another
@@ -150,29 +149,6 @@ class OpFromGraph(Op, HasInnerGraph):
         self.given_pattern = _pattern(connection_pattern, len(ins), len(outs))
 
     # The graph inside
-
-    @property
-    def fgraph(self) -> FrozenFunctionGraph:
-        """The inner graph, which cannot be changed."""
-        return self._graph
-
-    @property
-    def inner_inputs(self) -> list[Variable]:
-        """Inputs of the inner graph."""
-        return list(self.fgraph.inputs)
-
-    @property
-    def inner_outputs(self) -> list[Variable]:
-        """Outputs of the inner graph."""
-        return list(self.fgraph.outputs)
-
-    @property
-    def fn(self) -> Callable[..., Sequence[Value]]:
-        """The inner graph as a function, compiled at the first use and kept."""
-        known: Callable[..., Sequence[Value]] | None = self.__dict__.get("_fn")
-        if known is None:
-            known = self.__dict__["_fn"] = compile_inner(self.fgraph.unfreeze())
-        return known
 
     def with_inner_graph(self, fgraph: FunctionGraph) -> OpFromGraph:
         """Return the op with another graph that computes the same, such as a rewritten one."""

@@ -17,11 +17,9 @@ from treadle.graph import (
     Constant,
     DisconnectedType,
     FrozenFunctionGraph,
-    HasInnerGraph,
     NullType,
     Op,
     Variable,
-    compile_inner,
     graph_replace,
     io_connection_pattern,
     truncated_graph_inputs,
@@ -30,6 +28,7 @@ from treadle.tensor.batching import batch_lengths, most_batch, spread
 from treadle.tensor.conversion import tensors
 from treadle.tensor.derivatives import pullback
 from treadle.tensor.dimshuffle import transpose
+from treadle.tensor.frozen_inner import HasFrozenGraph
 from treadle.tensor.gradient_control import disconnected_grad
 from treadle.tensor.jacobians import jacobian
 from treadle.tensor.joining import eye, join
@@ -45,7 +44,7 @@ from treadle.tensor.types import TensorType
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.graph import Compute, FunctionGraph, SymbolicShape
+    from treadle.graph import FunctionGraph, SymbolicShape
     from treadle.tensor.linalg import systems
     from treadle.tensor.variable import TensorNode, TensorVariable
 else:
@@ -54,7 +53,7 @@ else:
 _SUCCESS = TensorType("bool", ())
 
 
-class ImplicitSolution(Op, HasInnerGraph):
+class ImplicitSolution(Op, HasFrozenGraph):
     """Where an expression of x is zero, or minimal, or x itself, near a start; and whether that was found.
 
     Inputs: the start, then what else the expression depends on. Outputs: the solution, of the start's type, and
@@ -75,29 +74,6 @@ class ImplicitSolution(Op, HasInnerGraph):
         self._graph = fgraph
         # What derivatives are taken of: a rewritten graph may hold ops that have none.
         self.written = fgraph
-
-    @property
-    def fgraph(self) -> FrozenFunctionGraph:
-        """The inner graph, which cannot be changed."""
-        return self._graph
-
-    @property
-    def fn(self) -> Compute:
-        """The inner graph as a function, compiled at the first use and kept."""
-        known: Compute | None = self.__dict__.get("_fn")
-        if known is None:
-            known = self.__dict__["_fn"] = compile_inner(self.fgraph.unfreeze())
-        return known
-
-    @property
-    def inner_inputs(self) -> list[Variable]:
-        """Inputs of the inner graph."""
-        return list(self.fgraph.inputs)
-
-    @property
-    def inner_outputs(self) -> list[Variable]:
-        """Outputs of the inner graph."""
-        return list(self.fgraph.outputs)
 
     def with_inner_graph(self, fgraph: FunctionGraph) -> ImplicitSolution:
         """Return the op with another graph that computes the same."""

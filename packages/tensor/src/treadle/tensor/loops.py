@@ -19,7 +19,6 @@ from treadle.graph import (
     FrozenFunctionGraph,
     GraphTypeError,
     GraphValueError,
-    HasInnerGraph,
     NodeError,
     Op,
     Variable,
@@ -32,6 +31,7 @@ from treadle.tensor.broadcasting import Alloc
 from treadle.tensor.conversion import as_tensor_variable, constant
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.errors import ShapeError
+from treadle.tensor.frozen_inner import HasFrozenGraph
 from treadle.tensor.scalar.cast import cast
 from treadle.tensor.shape import LENGTH, ShapeI, lengths
 from treadle.tensor.types import TensorType
@@ -39,7 +39,7 @@ from treadle.tensor.types import TensorType
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.graph import Cell, Compute, FunctionGraph, SymbolicShape, Type, Value
+    from treadle.graph import Cell, FunctionGraph, SymbolicShape, Type, Value
     from treadle.tensor import loop_batches, loop_derivatives
     from treadle.tensor.rewrites.analysis import symbolic_shapes
     from treadle.tensor.variable import TensorNode, TensorVariable
@@ -92,7 +92,7 @@ class RowLengths(NamedTuple):
     places: tuple[tuple[int | tuple[int] | None, ...], ...]
 
 
-class Scan(Op, HasInnerGraph):
+class Scan(Op, HasFrozenGraph):
     """A loop.
 
     The inputs of a node are the number of steps, an int64 scalar; the sequences, of which step i takes row i; the first
@@ -180,29 +180,6 @@ class Scan(Op, HasInnerGraph):
         return self.has_until
 
     # The body
-
-    @property
-    def fgraph(self) -> FrozenFunctionGraph:
-        """The body, which cannot be changed."""
-        return self._graph
-
-    @property
-    def fn(self) -> Compute:
-        """The body as a function, compiled at the first use and kept."""
-        known: Compute | None = self.__dict__.get("_fn")
-        if known is None:
-            known = self.__dict__["_fn"] = compile_inner(self.fgraph.unfreeze())
-        return known
-
-    @property
-    def inner_inputs(self) -> list[Variable]:
-        """Inputs of the body."""
-        return list(self.fgraph.inputs)
-
-    @property
-    def inner_outputs(self) -> list[Variable]:
-        """Outputs of the body."""
-        return list(self.fgraph.outputs)
 
     @property
     def inner(self) -> LoopInputs:
