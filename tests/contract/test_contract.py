@@ -11,15 +11,17 @@ from treadle.testing import FAILURES, KINDS, Check, Failure, contract, run_check
 # PyTorch's compiler takes most of a second for a tiny graph, and several for a group: what is checked in breadth runs
 # without it, and each family once with it.
 EAGER = {"torch__compile": False}
-# The C backend and the virtual machine are checked at every dtype; CVM is both of them. With the compilers that take
-# longer, dtypes that only differ in width from these are checked with -m slow, and so are second derivatives with
-# Numba: graphs of the ops that values and first derivatives check.
+# The C backend and the virtual machine are checked at every dtype; CVM is both of them, so one check of each family
+# says that they are put together rightly. With the compilers that take longer, dtypes that only differ in width from
+# these are checked with -m slow, and so are second derivatives: graphs of the ops that values and first derivatives
+# check.
 FEW = {"bool", "int64", "float32", "float64", "complex128"}
-TRACED = {"values": FEW, "scalars": {"float64"}, "rewritten": {"int64", "float64"}, "second": {"float64"}}
+NONE = set[str]()
+TRACED = {"values": FEW, "scalars": {"float64"}, "rewritten": {"float64"}, "second": NONE}
 BY_KIND = {
-    "cvm": {"values": {"int64", "float64"}, "second": set[str](), "rewritten": {"float64"}},
+    "cvm": {"values": {"float64"}, "other": NONE},
     "jax": TRACED,
-    "numba": {"values": FEW, "second": set[str](), "other": {"float64"}},
+    "numba": {"values": FEW, "second": NONE, "other": {"float64"}},
     "pytorch": TRACED,
 }
 
@@ -35,7 +37,7 @@ def _dtypes(backend: str, check: Check) -> set[str] | None:
     """Return the dtypes that a check runs at without -m slow; None for all."""
     chosen = BY_KIND.get(backend, {})
     if check.family in MATRICES and backend in {"jax", "numba", "pytorch"}:
-        return DOUBLE.get(check.kind, set())
+        return DOUBLE.get(check.kind, NONE)
     return chosen.get(check.kind, chosen.get("other"))
 
 
