@@ -54,9 +54,11 @@ def test_nothing_said_is_the_tensor_itself() -> None:
 
 def test_what_contradicts_itself_or_is_unknown_is_refused() -> None:
     x = tt.dmatrix("x")
-    with pytest.raises(TypeError, match="what is diagonal is symmetric"):
-        tt.assume(x, diagonal=True, symmetric=False)
-    with pytest.raises(TypeError, match="'square': no such fact"):
-        SpecifyAssumptions((("square", True),))
+    with pytest.raises(TypeError, match="what is permutation is square"):
+        tt.assume(x, permutation=True, square=False)
+    with pytest.raises(TypeError, match="what is diagonal is lower_triangular"):
+        tt.assume(x, diagonal=True, lower_triangular=False)
+    with pytest.raises(TypeError, match="'sparse': no such fact"):
+        SpecifyAssumptions((("sparse", True),))
     with pytest.raises(ValueError, match="symmetric is said of matrices"):
         tt.assume(tt.dvector(), symmetric=True)

@@ -72,7 +72,7 @@ def values() -> dict[str, Any]:
         "lower": np.linalg.cholesky(definite(4)) * np.array([1, -1, 1, -1]),
         "upper": np.linalg.cholesky(definite(4)).T, "orthogonal": np.linalg.qr(definite(4))[0],
         "diagonal": np.diag(rng.uniform(1, 2, size=4)), "permutation": np.eye(4)[[2, 0, 3, 1]],
-        "selection": np.eye(4)[[2, 0, 2, 1]],
+        "selection": np.eye(4)[:, [2, 0, 2, 1]],
     }  # fmt: skip
 
 
@@ -151,7 +151,7 @@ INVERSES = [
 FACTORS = [
     Case("factor_of_diagonal", lambda v: linalg.cholesky(tt.diag(v.v)), ""),
     Case("factor_of_product", lambda v: linalg.cholesky(_of_factor(linalg.cholesky(v.a))), "Cholesky"),
-    Case("factor_of_product", lambda v: linalg.cholesky(_of_factor(v.said(lower_triangular=True))), "", "lower"),
+    Case("factor_of_product", lambda v: linalg.cholesky(_of_factor(_square_triangle(v))), "", "lower"),
     Case("factor_of_scaled", lambda v: linalg.cholesky(2 * v.a) + linalg.cholesky(v.a), "Cholesky"),
     Case("factor_of_blocks", lambda v: linalg.cholesky(v.blocks()), "BlockDiagonal Cholesky Cholesky"),
     Case(
@@ -160,6 +160,10 @@ FACTORS = [
         "Cholesky Cholesky",
     ),
 ]
+
+
+def _square_triangle(v: Variables) -> Any:
+    return v.said(lower_triangular=True, square=True)
 
 
 def _of_factor(factor: Any) -> Any:
@@ -192,7 +196,7 @@ DETERMINANTS = [
 ]
 PRODUCTS = [
     Case("product_with_diagonal", lambda v: tt.diag(v.v) @ v.y, ""),
-    Case("product_with_diagonal", lambda v: v.z @ v.said(diagonal=True), "", "diagonal"),
+    Case("product_with_diagonal", lambda v: v.z @ v.said(diagonal=True, square=True), "", "diagonal"),
     Case("product_of_diagonals", lambda v: tt.diag(v.v) @ tt.diag(v.v), ""),
     Case(
         "product_of_orthogonal_and_transpose",
@@ -200,7 +204,8 @@ PRODUCTS = [
         "",
         "orthogonal",
     ),
-    Case("product_with_selection", lambda v: v.said(selection=True) @ v.y, "", "selection"),
+    Case("product_with_selection", lambda v: v.said(selection=True).T @ v.y, "", "selection"),
+    Case("product_with_selection", lambda v: v.z @ v.said(selection=True), "", "selection"),
     Case("product_with_selection", lambda v: v.z @ v.said(permutation=True), "", "permutation"),
     Case("product_with_selection", lambda v: v.said(permutation=True)[None] @ v.right, "", "permutation"),
     Case("product_of_blocks", lambda v: v.blocks() @ v.rows(5), "MatMul MatMul"),
@@ -310,7 +315,8 @@ LEFT_ALONE: list[tuple[str, Callable[[Any], Any]]] = [
     ("inverse_of_triangle", lambda v: linalg.inv(_of_factor(v.said(lower_triangular=True)))),
     ("inverse_of_blocks", lambda v: linalg.inv(linalg.block_diag(v.a, v.y))),
     ("factor_of_diagonal", lambda v: linalg.cholesky(tt.diag(v.v), on_error="raise")),
-    ("factor_of_product", lambda v: linalg.cholesky(_of_factor(v.said(lower_triangular=True)), on_error="raise")),
+    ("factor_of_product", lambda v: linalg.cholesky(_of_factor(_square_triangle(v)), on_error="raise")),
+    ("factor_of_product", lambda v: linalg.cholesky(_of_factor(v.said(lower_triangular=True)))),
     ("factor_of_product", lambda v: linalg.cholesky(_of_factor(linalg.cholesky(v.a, lower=False)))),
     ("factor_of_scaled", lambda v: linalg.cholesky(2 * v.a)),
     ("factor_of_scaled", lambda v: linalg.cholesky(v.v[0] * v.a) + linalg.cholesky(v.a)),
@@ -330,9 +336,11 @@ LEFT_ALONE: list[tuple[str, Callable[[Any], Any]]] = [
     ("sign_of_determinant", lambda v: tt.sign(linalg.det(v.complex))),
     ("product_with_diagonal", lambda v: tt.diag(v.v, 1) @ v.rows(5)),
     ("product_with_diagonal", lambda v: tt.eye(v.a.shape[0], v.y.shape[1]) @ v.y.T),
+    ("product_with_diagonal", lambda v: v.z @ v.said(diagonal=True)),
+    ("product_with_diagonal", lambda v: tt.eye(v.a.shape[0], v.y.shape[1]).T @ v.y),
     ("product_of_diagonals", lambda v: tt.diag(v.v) @ tt.diag(v.w, 1)[:4, :4]),
     ("product_of_orthogonal_and_transpose", lambda v: v.a @ v.a.T),
-    ("product_with_selection", lambda v: v.z @ v.said(selection=True)),
+    ("product_with_selection", lambda v: v.said(selection=True) @ v.y),
     ("product_of_blocks", lambda v: v.a @ v.y),
     ("product_of_kronecker_products", lambda v: tt.kron(v.c, v.d) @ tt.kron(v.d, v.c)),
     ("product_with_kronecker_product", lambda v: v.product() @ v.rows(6)),

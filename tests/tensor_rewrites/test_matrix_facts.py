@@ -73,6 +73,8 @@ KNOWN: list[tuple[str, Build]] = [
     ("positive_definite", lambda _: tt.constant(np.array([[2.0, 1], [1, 2]]))),
     ("lower_triangular", lambda _: tt.constant(np.tril(np.ones((2, 3, 3))))),
     ("permutation", lambda _: tt.constant(np.eye(4)[[2, 0, 1, 3]])),
+    ("selection", lambda _: tt.constant(np.eye(4)[:, [2, 0, 2]])),
+    ("square", lambda v: tt.assume(v.x, permutation=True).T),
     ("orthogonal", lambda v: tt.assume(v.x, orthogonal=True) @ tt.assume(v.y, permutation=True)),
 ]
 UNKNOWN: list[tuple[str, Build]] = [
@@ -101,7 +103,11 @@ UNKNOWN: list[tuple[str, Build]] = [
     ("lower_triangular", lambda v: tt.eye(v.n, k=1)),
     ("permutation", lambda v: tt.eye(v.n, v.x.shape[1])),
     ("lower_triangular", lambda v: tt.stack([v.lower, v.lower], axis=-1)),
-    ("selection", lambda _: tt.constant(np.array([[1.0, 1], [0, 0]]))),
+    ("selection", lambda _: tt.constant(np.array([[1.0, 0], [1, 0]]))),
+    ("symmetric", lambda v: tt.eye(v.n, v.x.shape[1])),
+    ("symmetric", lambda v: tt.assume(v.x, diagonal=True)),
+    ("square", lambda v: tt.assume(v.x, diagonal=True)),
+    ("diagonal", lambda v: tt.kron(tt.eye(v.n, v.x.shape[1]), tt.eye(v.n, v.x.shape[1]))),
 ]
 
 
@@ -137,8 +143,8 @@ def test_facts_that_are_known_are_true_of_values(at: int) -> None:
     flipped = value.swapaxes(-1, -2)
     eigenvalues = np.linalg.eigvalsh(value) if value.shape[-1] == value.shape[-2] else np.zeros(0)
     checks: dict[str, bool] = {
-        "symmetric": np.allclose(value, flipped),
-        "hermitian": np.allclose(value, flipped.conj()),
+        "symmetric": value.shape == flipped.shape and np.allclose(value, flipped),
+        "hermitian": value.shape == flipped.shape and np.allclose(value, flipped.conj()),
         "diagonal": bool((value == np.tril(np.triu(value))).all()),
         "lower_triangular": bool((value == np.tril(value)).all()),
         "upper_triangular": bool((value == np.triu(value)).all()),
@@ -228,7 +234,9 @@ def test_others_add_rules_for_ops_of_their_own() -> None:
     add(rule)
     made = Measured()(tt.dmatrix("x"))
     assert holds("diagonal", made)
-    assert holds("symmetric", made)
+    assert holds("lower_triangular", made)
+    assert not holds("symmetric", made)
+    assert holds("symmetric", Measured()(tt.tensor("x", dtype="float64", shape=(3, 3))))
     with pytest.raises(DuplicateRegistrationError, match="registered for Measured already"):
         add(rule)
 

@@ -97,15 +97,17 @@ class FactTable(Mapping[str, tuple[str, ...]]):
 
 
 FACTS = FactTable()
-FACTS.add("diagonal", "lower_triangular", "upper_triangular", "tridiagonal", "symmetric")
+FACTS.add("square")
+# What is 0 off its diagonal need not be square, and so need not be symmetric.
+FACTS.add("diagonal", "lower_triangular", "upper_triangular", "tridiagonal")
 FACTS.add("lower_triangular")
 FACTS.add("upper_triangular")
 FACTS.add("tridiagonal")
-FACTS.add("symmetric", if_real=("hermitian",))
-FACTS.add("hermitian", if_real=("symmetric",))
+FACTS.add("symmetric", "square", if_real=("hermitian",))
+FACTS.add("hermitian", "square", if_real=("symmetric",))
 FACTS.add("positive_definite", "positive_semidefinite", "nonsingular", "positive_diagonal")
 FACTS.add("positive_semidefinite", "hermitian")
-FACTS.add("nonsingular")
+FACTS.add("nonsingular", "square")
 FACTS.add("orthogonal", "nonsingular")
 FACTS.add("selection")
 FACTS.add("permutation", "orthogonal", "selection")
@@ -243,14 +245,15 @@ def assume(
     x
         A tensor.
     diagonal, lower_triangular, upper_triangular, symmetric, positive_definite, orthogonal, selection, permutation
-        Whether its matrices, the last two dimensions, are so; None says nothing. A selection matrix has rows of the
-        identity.
+        Whether its matrices, the last two dimensions, are so; None says nothing. A diagonal or triangular matrix need
+        not be square; the symmetric, positive definite, orthogonal and permutation matrices are. A selection matrix
+        has columns of the identity, ``eye(n)[:, positions]``: ``x @ s`` picks columns of x, and ``s.T @ x`` rows.
     nonnegative
         Whether no element is below 0, or a negative zero.
     unique_indices
         Whether the elements of a vector of positions all differ.
     others
-        Other facts of `FACTS`: ``hermitian``, ``positive_semidefinite``, ``tridiagonal``, ``nonsingular``,
+        Other facts of `FACTS`: ``square``, ``hermitian``, ``positive_semidefinite``, ``tridiagonal``, ``nonsingular``,
         ``positive_diagonal``, ``positive`` (of each element), and those that were added to it.
 
     Raises

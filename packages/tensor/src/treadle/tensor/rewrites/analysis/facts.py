@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from treadle.graph import FunctionGraph
-    from treadle.tensor.rewrites.analysis import bands, matrix_facts, matrix_op_facts, matrix_values, stacks, symmetry
+    from treadle.tensor.rewrites.analysis import bands, matrix_facts, matrix_op_facts, matrix_values, symmetry
     from treadle.tensor.variable import TensorVariable
 
     _Added = TypeVar("_Added", bound=Callable[..., object])
@@ -34,7 +34,6 @@ else:
     matrix_op_facts = lazy_module("treadle.tensor.rewrites.analysis.matrix_op_facts")
     matrix_values = lazy_module("treadle.tensor.rewrites.analysis.matrix_values")
     bands = lazy_module("treadle.tensor.rewrites.analysis.bands")
-    stacks = lazy_module("treadle.tensor.rewrites.analysis.stacks")
     symmetry = lazy_module("treadle.tensor.rewrites.analysis.symmetry")
 
 # How far from the diagonal elements may lie that are not 0: below it and above it; None where nothing is known.
@@ -180,6 +179,8 @@ class Facts(Feature):
         kind = var.type
         if not isinstance(kind, TensorType):
             return False
+        if fact == "square" and kind.ndim > 1 and len(set(self.shapes.of(var)[-2:])) == 1:
+            return True
         if any(self.states(way, var) for way in FACTS.ways(fact, kind.numpy_dtype.kind == "c")):
             return True
         limits = _LIMITS.get(fact)
@@ -192,7 +193,7 @@ class Facts(Feature):
     def _is_symmetric(self, var: TensorVariable) -> bool:
         if self.exchanged(var, var.ndim - 2, var.ndim - 1) == 1:
             return True
-        return self.bands(var) == (0, 0) and stacks.is_square(var, self)
+        return symmetry.is_square_diagonal(var, self)
 
     def bands(self, var: TensorVariable) -> Bands:
         """Return how far from the diagonal of its matrices a tensor may be other than 0, below and above it."""
@@ -326,4 +327,4 @@ def reader(facts: Facts | None = None) -> Callable[[Variable], list[str]]:
 
 def _is_shown(fact: str, kind: object) -> bool:
     """Whether a fact says something that others do not: hermitian is symmetric where nothing is complex."""
-    return isinstance(kind, TensorType) and (fact != "hermitian" or kind.numpy_dtype.kind == "c")
+    return fact != "square" and isinstance(kind, TensorType) and (fact != "hermitian" or kind.numpy_dtype.kind == "c")

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from treadle.tensor.rewrites.analysis.facts import Facts
     from treadle.tensor.variable import TensorVariable
 
-# What a transpose keeps; lower and upper triangles are exchanged, and rows of the identity become columns.
+# What a transpose keeps; lower and upper triangles are exchanged, and columns of the identity become rows.
 _OF_TRANSPOSES = frozenset(FACTS) - {"lower_triangular", "upper_triangular", "selection"}
 _EXCHANGED = {"lower_triangular": "upper_triangular", "upper_triangular": "lower_triangular"}
 # What is kept by a part of the matrix with the same rows and columns.

@@ -16,12 +16,14 @@ from treadle.tensor.rewrites.analysis.stacks import is_square
 from treadle.tensor.shape import Reshape
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from treadle.tensor.rewrites.analysis.facts import Facts
     from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes
     from treadle.tensor.variable import TensorVariable
 
 _OF_INVERSES = frozenset(
-    {"diagonal", "symmetric", "hermitian", "positive_definite", "orthogonal", "permutation"}
+    {"diagonal", "symmetric", "hermitian", "positive_definite", "orthogonal", "permutation", "square"}
     | {"lower_triangular", "upper_triangular"}
 )
 _OF_BLOCKS = _OF_INVERSES | {"positive_semidefinite", "nonsingular", "selection", "tridiagonal"}
@@ -59,9 +61,7 @@ def _of_blocks(fact: str, out: TensorVariable, facts: Facts) -> bool:
     node = made_by(out, BlockDiagonal)
     if node is None or fact == "block_diagonal":
         return node is not None
-    return fact in _OF_BLOCKS and all(
-        facts.hold(fact, x) and (fact == "selection" or is_square(x, facts)) for x in node.inputs
-    )
+    return fact in _OF_BLOCKS and _hold_for_parts(fact, node.inputs, facts)
 
 
 @RULES.register(Reshape)
@@ -70,7 +70,12 @@ def _of_kronecker_product(fact: str, out: TensorVariable, facts: Facts) -> bool:
     factors = kronecker_factors(out, facts.shapes)
     if factors is None or fact == "kronecker":
         return factors is not None
-    return fact in _OF_BLOCKS - {"tridiagonal"} and all(facts.hold(fact, x) for x in factors)
+    return fact in _OF_BLOCKS - {"tridiagonal"} and _hold_for_parts(fact, factors, facts)
+
+
+def _hold_for_parts(fact: str, parts: Sequence[TensorVariable], facts: Facts) -> bool:
+    """Whether a fact holds for all parts, which are square where it would not hold for the whole otherwise."""
+    return all(facts.hold(fact, x) and (fact == "selection" or is_square(x, facts)) for x in parts)
 
 
 def kronecker_factors(x: TensorVariable, shapes: SymbolicShapes) -> tuple[TensorVariable, TensorVariable] | None:

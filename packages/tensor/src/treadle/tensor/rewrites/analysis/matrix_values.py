@@ -73,9 +73,9 @@ def _positive_definite(value: np.ndarray) -> bool:
 
 @RULES.of_values("selection")
 def _selection(value: np.ndarray) -> bool:
-    return bool(((value == 0) | (value == 1)).all() and (value.sum(-1) == 1).all())
+    return bool(((value == 0) | (value == 1)).all() and (value.sum(-2) == 1).all())
 
 
 @RULES.of_values("permutation")
 def _permutation(value: np.ndarray) -> bool:
-    return _is_square(value) and _selection(value) and bool((value.sum(-2) == 1).all())
+    return _is_square(value) and _selection(value) and bool((value.sum(-1) == 1).all())

@@ -117,19 +117,6 @@ def _swapped(ndim: int, i: int, j: int) -> tuple[int, ...]:
     return tuple(order)
 
 
-# What is stated of square matrices only.
-_OF_SQUARES = (
-    "diagonal",
-    "symmetric",
-    "hermitian",
-    "positive_definite",
-    "positive_semidefinite",
-    "orthogonal",
-    "permutation",
-)
-
-
 def is_square(x: TensorVariable, facts: Facts) -> bool:
     """Whether matrices are certain to have as many rows as columns: by their lengths, or by what is stated of them."""
-    n, m = facts.shapes.of(x)[-2:]
-    return n == m or any(facts.states(fact, x) for fact in _OF_SQUARES)
+    return facts.hold("square", x)

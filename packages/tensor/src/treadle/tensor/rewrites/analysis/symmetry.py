@@ -14,7 +14,7 @@ from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.product import MatMul
 from treadle.tensor.reduction import Reduction
 from treadle.tensor.rewrites.analysis.predicates import constant_value, made_by
-from treadle.tensor.rewrites.analysis.stacks import is_exchange, is_real, is_transpose
+from treadle.tensor.rewrites.analysis.stacks import is_exchange, is_real, is_square, is_transpose
 from treadle.tensor.scalar_op import ScalarOp
 
 if TYPE_CHECKING:
@@ -51,10 +51,15 @@ def exchanged(var: TensorVariable, i: int, j: int, facts: Facts) -> int:
         if isinstance(op, MatMul):
             return int(_is_symmetric_product(node, facts))
         ways = FACTS.ways("symmetric", not is_real(var))
-        return int(any(facts.states(way, var) for way in ways))
+        return int(any(facts.states(way, var) for way in ways) or is_square_diagonal(var, facts))
     if isinstance(op, SpecifyAssumptions):
         return facts.exchanged(node.inputs[0], i, j)
     return 0
+
+
+def is_square_diagonal(var: TensorVariable, facts: Facts) -> bool:
+    """Whether matrices are certain to be square, and 0 off their diagonals."""
+    return facts.bands(var) == (0, 0) and is_square(var, facts)
 
 
 def _is_symmetric_product(node: TensorNode, facts: Facts) -> bool:

@@ -9,7 +9,6 @@ from treadle.tensor.block_diagonal import BlockDiagonal
 from treadle.tensor.cholesky import Cholesky
 from treadle.tensor.contraction import kron
 from treadle.tensor.diagonals import AllocDiag, ExtractDiag
-from treadle.tensor.joining import concatenate
 from treadle.tensor.linear_systems import Solve
 from treadle.tensor.rewrites.analysis.facts import Facts, facts_of
 from treadle.tensor.rewrites.analysis.matrix_op_facts import kronecker_factors
@@ -22,6 +21,7 @@ from treadle.tensor.rewrites.linear_algebra.building import (
     cut_along,
     diagonal_matrix,
     diagonal_of,
+    joined,
     may_fail_silently,
     where_nothing_is_nan,
 )
@@ -63,7 +63,7 @@ def solution_with_blocks(fgraph: FunctionGraph, node: NodeOf[Solve | SolveTriang
     if blocks is None or not _are_square(fgraph, blocks):
         return None
     parts = cut_along(node.inputs[1], -2, [(x, -1) for x in blocks.inputs])
-    made = concatenate([node.op(x, part) for x, part in zip(blocks.inputs, parts, strict=True)], axis=-2)
+    made = joined(fgraph, [node.op(x, part) for x, part in zip(blocks.inputs, parts, strict=True)], axis=-2)
     return if_fits(node, where_nothing_is_nan(made) if may_fail_silently(node.op) else made)
 
 
@@ -84,9 +84,7 @@ def diagonal_of_blocks(fgraph: FunctionGraph, node: NodeOf[ExtractDiag]) -> Tens
     ndim, op = node.inputs[0].ndim, node.op
     if blocks is None or op.offset or (op.axis1, op.axis2) != (ndim - 2, ndim - 1) or not _are_square(fgraph, blocks):
         return None
-    if any(x.type.shape[:-2] != blocks.inputs[0].type.shape[:-2] for x in blocks.inputs):
-        return None
-    return if_fits(node, concatenate([diagonal_of(x) for x in blocks.inputs], axis=-1))
+    return if_fits(node, joined(fgraph, [diagonal_of(x) for x in blocks.inputs], axis=-1))
 
 
 @RULES.rule(EARLY_AND_LATE, Reshape, tags=(*BOTH, "kron_of_diagonal_to_diagonal"), needs_graph=True, depth=4)

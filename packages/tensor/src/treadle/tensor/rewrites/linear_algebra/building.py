@@ -13,14 +13,14 @@ from treadle.tensor.diagonals import AllocDiag, ExtractDiag
 from treadle.tensor.dimshuffle import expand_dims, matrix_transpose
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.int_arithmetic import number, plus
-from treadle.tensor.joining import ARange, arange, eye
+from treadle.tensor.joining import ARange, arange, concatenate, eye
 from treadle.tensor.linear_systems import Solve
 from treadle.tensor.matrix_op import MatrixOp
 from treadle.tensor.product import MatMul
 from treadle.tensor.reduction import all_, any_, prod, sum_
 from treadle.tensor.rewrites.analysis.facts import facts_of
 from treadle.tensor.rewrites.analysis.predicates import made_by, scalar_name
-from treadle.tensor.rewrites.analysis.stacks import is_adjoint
+from treadle.tensor.rewrites.analysis.stacks import is_adjoint, is_square
 from treadle.tensor.rewrites.analysis.symbolic_shapes import shapes_of
 from treadle.tensor.scalar.arithmetic import abs_, sign
 from treadle.tensor.scalar.cast import cast, switch
@@ -28,6 +28,7 @@ from treadle.tensor.scalar.comparison import gt, isnan
 from treadle.tensor.scalar.exponential import log
 from treadle.tensor.shape import shape_i
 from treadle.tensor.shape_specification import specify_shape
+from treadle.tensor.stacking import concat_with_broadcast
 from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
@@ -62,6 +63,19 @@ def diagonal_of(x: TensorVariable) -> TensorVariable:
     return made
 
 
+def diagonal_of_square(fgraph: FunctionGraph, x: TensorVariable) -> TensorVariable:
+    """Return the diagonals of matrices, which are checked to be square, unless that is certain."""
+    d = diagonal_of(x)
+    if is_square(x, facts_of(fgraph)):
+        return d
+    return as_long_as(fgraph, as_long_as(fgraph, d, x, -2), x, -1)
+
+
+def as_square(fgraph: FunctionGraph, x: TensorVariable) -> TensorVariable:
+    """Return matrices that are checked to be square, unless that is certain."""
+    return x if is_square(x, facts_of(fgraph)) else as_long_as(fgraph, x, x, -2)
+
+
 def diagonal_matrix(v: TensorVariable) -> TensorVariable:
     """Return square matrices with vectors on their diagonals."""
     n = shape_i(v, v.ndim - 1)
@@ -75,9 +89,9 @@ def column(v: TensorVariable) -> TensorVariable:
 
 
 def selected(a: TensorVariable) -> TensorVariable:
-    """Return which column the 1 of each row is in, of matrices with rows of the identity; they may have no elements."""
+    """Return which row the 1 of each column is in, of matrices with columns of the identity; there may be none."""
     real = a.real
-    return cast(sum_(real * arange(shape_i(a, a.ndim - 1), dtype=real.dtype), axis=-1), "int64")
+    return cast(sum_(real * column(arange(shape_i(a, a.ndim - 2), dtype=real.dtype)), axis=-2), "int64")
 
 
 def scalar_of_matrix(x: TensorVariable) -> TensorVariable:
@@ -85,12 +99,14 @@ def scalar_of_matrix(x: TensorVariable) -> TensorVariable:
     return expand_dims(x, (-2, -1))
 
 
-def as_long_as(fgraph: FunctionGraph, v: TensorVariable, x: TensorVariable, axis: int) -> TensorVariable:
-    """Return vectors whose length is checked to be that of a dimension, unless that is certain."""
+def as_long_as(fgraph: FunctionGraph, v: TensorVariable, x: TensorVariable, axis: int, own: int = -1) -> TensorVariable:
+    """Return a tensor, one dimension of which is checked to be as long as one of another, unless that is certain."""
     shapes = shapes_of(fgraph)
-    if shapes.of(v)[-1] == shapes.of(x)[axis] or v.type.shape[-1] == x.type.shape[axis] is not None:
+    if shapes.of(v)[own] == shapes.of(x)[axis] or v.type.shape[own] == x.type.shape[axis] is not None:
         return v
-    return specify_shape(v, [*[None] * (v.ndim - 1), shape_i(x, axis % x.ndim)])
+    wanted: list[TensorVariable | None] = [None] * v.ndim
+    wanted[own] = shape_i(x, axis % x.ndim)
+    return specify_shape(v, wanted)
 
 
 def nan_unless(fine: TensorVariable, x: TensorVariable) -> TensorVariable:
@@ -134,6 +150,13 @@ def cut_along(x: TensorVariable, axis: int, parts: Sequence[tuple[TensorVariable
         found.append(x[index])
         start = stop
     return found
+
+
+def joined(fgraph: FunctionGraph, parts: Sequence[TensorVariable], axis: int) -> TensorVariable:
+    """Return parts one after another along an axis from the end, with the stacks in front of it broadcast together."""
+    shapes = shapes_of(fgraph)
+    are_alike = all(shapes.of(x)[:axis] == shapes.of(parts[0])[:axis] for x in parts)
+    return (concatenate if are_alike else concat_with_broadcast)(parts, axis=axis)
 
 
 def factor_of(x: TensorVariable) -> TensorVariable | None:

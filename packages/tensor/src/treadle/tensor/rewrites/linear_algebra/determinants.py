@@ -26,6 +26,7 @@ from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes
 from treadle.tensor.rewrites.linear_algebra.building import (
     cholesky_factor,
     diagonal_of,
+    diagonal_of_square,
     factor_of,
     known_facts,
     logarithms,
@@ -57,7 +58,7 @@ def determinant_of_triangle(fgraph: FunctionGraph, node: NodeOf[Det | SLogDet]) 
     facts = known_facts(fgraph)
     if facts is None or not (facts.hold("lower_triangular", a) or facts.hold("upper_triangular", a)):
         return None
-    return _of_diagonal(node, diagonal_of(a))
+    return _of_diagonal(node, diagonal_of_square(fgraph, a))
 
 
 def _of_diagonal(node: NodeOf[Det | SLogDet], d: TensorVariable) -> Found:
@@ -179,7 +180,8 @@ def _factor(fgraph: FunctionGraph, a: TensorVariable) -> TensorVariable | None:
     if facts is None:
         return None
     made = factor_of(a)
-    if made is not None and facts.hold("lower_triangular", made) and facts.hold("positive_diagonal", made):
+    known = ("lower_triangular", "positive_diagonal")
+    if made is not None and is_square(made, facts) and all(facts.hold(fact, made) for fact in known):
         return made
     elsewhere = cholesky_factor(fgraph, a)
     if elsewhere is not None:

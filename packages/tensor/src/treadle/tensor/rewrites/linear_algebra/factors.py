@@ -12,13 +12,14 @@ from treadle.tensor.rewrites.analysis.facts import Facts
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.predicates import made_by, scalar_name
 from treadle.tensor.rewrites.analysis.replacements import if_fits
-from treadle.tensor.rewrites.analysis.stacks import is_uniform
+from treadle.tensor.rewrites.analysis.stacks import is_square, is_uniform
 from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes
 from treadle.tensor.rewrites.linear_algebra.building import (
     adjoint,
     all_of_last,
     diagonal_matrix,
     diagonal_of,
+    diagonal_of_square,
     factor_of,
     known_facts,
     may_fail_silently,
@@ -47,7 +48,7 @@ def factor_of_diagonal(fgraph: FunctionGraph, node: NodeOf[Cholesky]) -> TensorV
     is_sure = facts.hold("positive_definite", a)
     if not (needs_no_check(node.op) if is_sure else may_fail_silently(node.op)):
         return None
-    d = diagonal_of(a).real
+    d = diagonal_of_square(fgraph, a).real
     made = diagonal_matrix(sqrt(d).astype(a.dtype))
     return if_fits(node, made if is_sure else nan_unless(all_of_last(d > 0), made))
 
@@ -57,13 +58,13 @@ def factor_of_diagonal(fgraph: FunctionGraph, node: NodeOf[Cholesky]) -> TensorV
     differs="where rounding makes the product indefinite",
 )  # fmt: skip
 def factor_of_product(fgraph: FunctionGraph, node: NodeOf[Cholesky]) -> TensorVariable | None:
-    """cholesky(l @ l.T) -> l, for lower triangular l with a positive diagonal; else l with columns of the right sign.
+    """cholesky(l @ l.T) -> l, for square, lower triangular l with a positive diagonal; else l with columns turned.
 
-    Without knowing its diagonal, only of real matrices, where no product that is singular is to be an error.
+    Columns are turned to make the diagonal positive: only of real matrices, where no singular product is an error.
     """
     factor = factor_of(node.inputs[0])
     facts = None if factor is None else known_facts(fgraph)
-    if factor is None or facts is None or not facts.hold("lower_triangular", factor):
+    if factor is None or facts is None or not (facts.hold("lower_triangular", factor) and is_square(factor, facts)):
         return None
     if facts.hold("positive_diagonal", factor) and needs_no_check(node.op):
         made = factor

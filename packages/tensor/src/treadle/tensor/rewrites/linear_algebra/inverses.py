@@ -21,8 +21,9 @@ from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes
 from treadle.tensor.rewrites.linear_algebra.building import (
     adjoint,
     all_of_last,
+    as_square,
     diagonal_matrix,
-    diagonal_of,
+    diagonal_of_square,
     identity,
     known_facts,
     matmul,
@@ -45,13 +46,13 @@ RULES = RuleSet("inverses_of_matrices", features=(SymbolicShapes, Facts))
 SINGULAR = "where the matrix is singular"
 
 
-@RULES.rule(EARLY_AND_LATE, MatrixInverse, tags=(*BOTH, "inv_of_inv"), differs=SINGULAR)
-def inverse_of_inverse(node: NodeOf[MatrixInverse]) -> TensorVariable | None:
+@RULES.rule(EARLY_AND_LATE, MatrixInverse, tags=(*BOTH, "inv_of_inv"), needs_graph=True, differs=SINGULAR)
+def inverse_of_inverse(fgraph: FunctionGraph, node: NodeOf[MatrixInverse]) -> TensorVariable | None:
     """inv(inv(a)) -> a."""
     inner = made_by(node.inputs[0], MatrixInverse)
     if inner is None or not may_fail_silently(inner.op) or not may_fail_silently(node.op):
         return None
-    return if_fits(node, inner.inputs[0])
+    return if_fits(node, as_square(fgraph, inner.inputs[0]))
 
 
 @RULES.rule(EARLY_AND_LATE, MatrixInverse, tags=BOTH, depth=3, needs_graph=True, differs=SINGULAR)
@@ -68,7 +69,7 @@ def inverse_of_product(fgraph: FunctionGraph, node: NodeOf[MatrixInverse]) -> Te
     for x in product.inputs:
         inner = made_by(x, MatrixInverse)
         if inner is not None and may_fail_silently(inner.op):
-            turned.append(inner.inputs[0])
+            turned.append(as_square(fgraph, inner.inputs[0]))
         elif facts is not None and facts.hold("orthogonal", x):
             turned.append(adjoint(x))
         else:
@@ -92,7 +93,7 @@ def inverse_of_solution(fgraph: FunctionGraph, node: NodeOf[MatrixInverse]) -> T
     if not may_fail_silently(inner.op) or not may_fail_silently(node.op):
         return None
     a, b = inner.inputs
-    return if_fits(node, inner.op(b, a))
+    return if_fits(node, inner.op(b, as_square(fgraph, a)))
 
 
 @RULES.rule(EARLY_AND_LATE, DimShuffle, tags=(*BOTH, "transpose_of_inv"), needs_graph=True)
@@ -119,7 +120,7 @@ def inverse_of_diagonal(fgraph: FunctionGraph, node: NodeOf[MatrixInverse]) -> T
     is_sure = facts.hold("nonsingular", a)
     if not (needs_no_check(node.op) if is_sure else may_fail_silently(node.op)):
         return None
-    d = diagonal_of(a)
+    d = diagonal_of_square(fgraph, a)
     made = diagonal_matrix(reciprocal(d))
     return if_fits(node, made if is_sure else nan_unless(all_of_last(neq(d, 0)), made))
 

@@ -11,7 +11,6 @@ from treadle.tensor.contraction import kron
 from treadle.tensor.diagonals import AllocDiag
 from treadle.tensor.dimshuffle import DimShuffle, expand_dims, matrix_transpose
 from treadle.tensor.gathering import take_along_axis
-from treadle.tensor.joining import concatenate
 from treadle.tensor.matrix_op import MatrixOp
 from treadle.tensor.product import MatMul
 from treadle.tensor.rewrites.analysis.facts import Facts
@@ -29,6 +28,7 @@ from treadle.tensor.rewrites.linear_algebra.building import (
     diagonal_matrix,
     diagonal_of,
     identity,
+    joined,
     known_facts,
     matmul,
     selected,
@@ -83,24 +83,26 @@ def product_of_orthogonal_and_transpose(fgraph: FunctionGraph, node: NodeOf[MatM
     after=("product_with_diagonal",), before=("chain_of_products",), differs=NOT_FINITE,
 )  # fmt: skip
 def product_with_selection(fgraph: FunctionGraph, node: NodeOf[MatMul]) -> TensorVariable | None:
-    """S @ b -> the rows of b that s selects; b @ p -> columns; where s has rows of the identity, p is a permutation."""
+    """A @ s -> the columns of a that s selects; s.T @ b -> rows; where s has columns of the identity."""
     facts = known_facts(fgraph)
     out = node.outputs[0].type
     if facts is None or any(x.type.dtype != out.dtype for x in node.inputs):
         return None
     a, b = node.inputs
-    if facts.hold("selection", a) and _is_made_once(a):
-        at = selected(a)
-        return if_fits(node, b[at] if a.ndim == 2 else take_along_axis(b, column(at), -2))
-    turned = matrix_transpose(b)
-    if not facts.hold("permutation", b) and not (transposed(b) is not None and facts.hold("selection", turned)):
+    if facts.hold("selection", b) and _is_made_once(b):
+        at, a = selected(b), as_long_as(fgraph, a, b, -2)
+        return if_fits(node, a[:, at] if a.ndim == 2 else take_along_axis(a, expand_dims(at, -2), -1))
+    below = transposed(a)
+    if below is None and facts.hold("permutation", a):
+        below = matrix_transpose(a)
+    if below is None or not facts.hold("selection", below):
         return None
-    at = selected(turned)
-    return if_fits(node, a[:, at] if a.ndim == 2 else take_along_axis(a, expand_dims(at, -2), -1))
+    at, b = selected(below), as_long_as(fgraph, b, a, -1, own=-2)
+    return if_fits(node, b[at] if a.ndim == 2 else take_along_axis(b, column(at), -2))
 
 
 def _is_made_once(x: TensorVariable) -> bool:
-    """Whether a matrix with rows of the identity does not come from a product of such, which would be read again."""
+    """Whether a matrix with columns of the identity comes from no product of such, which would be read again."""
     return made_by(x, MatMul) is None
 
 
@@ -131,12 +133,12 @@ def product_of_blocks(fgraph: FunctionGraph, node: NodeOf[MatMul]) -> TensorVari
             return if_fits(node, left.op(*(matmul(x, y) for x, y in pairs)))
     if left is not None:
         parts = cut_along(node.inputs[1], -2, [(x, -1) for x in left.inputs])
-        made = concatenate([matmul(x, part) for x, part in zip(left.inputs, parts, strict=True)], axis=-2)
+        made = joined(fgraph, [matmul(x, part) for x, part in zip(left.inputs, parts, strict=True)], axis=-2)
         return if_fits(node, made)
     if right is None:
         return None
     parts = cut_along(node.inputs[0], -1, [(x, -2) for x in right.inputs])
-    made = concatenate([matmul(part, x) for x, part in zip(right.inputs, parts, strict=True)], axis=-1)
+    made = joined(fgraph, [matmul(part, x) for x, part in zip(right.inputs, parts, strict=True)], axis=-1)
     return if_fits(node, made)
 
 

@@ -20,7 +20,7 @@ from treadle.tensor.rewrites.analysis.stacks import transposed
 from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes
 from treadle.tensor.rewrites.linear_algebra.building import (
     cholesky_factor,
-    diagonal_of,
+    diagonal_of_square,
     identity,
     is_lower,
     known_facts,
@@ -134,14 +134,14 @@ def determinant_by_lu_factor(
     for client, at in fgraph.clients[a]:
         if at == 0 and isinstance(client.op, LUFactor):
             factor, pivots = client.outputs
-            return _of_factor(node, factor, pivots)  # type: ignore[arg-type]  # tensors
+            return _of_factor(fgraph, node, factor, pivots)  # type: ignore[arg-type]  # tensors
     return None
 
 
 def _of_factor(
-    node: NodeOf[Det | SLogDet], factor: TensorVariable, pivots: TensorVariable
+    fgraph: FunctionGraph, node: NodeOf[Det | SLogDet], factor: TensorVariable, pivots: TensorVariable
 ) -> Sequence[TensorVariable | None] | None:
-    d = diagonal_of(factor)
+    d = diagonal_of_square(fgraph, factor)
     exchanges = sum_(cast(neq(pivots, arange(shape_i(pivots, pivots.ndim - 1))), "int64"), axis=-1)
     parity = cast(1 - 2 * (exchanges % 2), d.dtype)
     if isinstance(node.op, Det):

@@ -28,9 +28,11 @@ from treadle.tensor.rewrites.linear_algebra.building import (
     adjoint,
     all_of_last,
     as_long_as,
+    as_square,
     column,
     column_and_row,
     diagonal_of,
+    diagonal_of_square,
     known_facts,
     matmul,
     may_fail_silently,
@@ -90,14 +92,17 @@ def _is_multiplied_only(fgraph: FunctionGraph, x: Variable) -> bool:
     )
 
 
-@RULES.rule(EARLY_AND_LATE, Solve, tags=(*BOTH, "solve_of_inv_to_matmul"), differs="where the matrix is singular")
-def solution_with_inverse(node: NodeOf[Solve]) -> TensorVariable | None:
+@RULES.rule(
+    EARLY_AND_LATE, Solve, tags=(*BOTH, "solve_of_inv_to_matmul"), needs_graph=True,
+    differs="where the matrix is singular",
+)  # fmt: skip
+def solution_with_inverse(fgraph: FunctionGraph, node: NodeOf[Solve]) -> TensorVariable | None:
     """solve(inv(a), b) -> a @ b."""
     a, b = node.inputs
     inner = made_by(a, MatrixInverse)
     if inner is None or node.op.assume_a != "gen" or not may_fail_silently(inner.op) or not may_fail_silently(node.op):
         return None
-    return if_fits(node, matmul(inner.inputs[0], b))
+    return if_fits(node, matmul(as_square(fgraph, inner.inputs[0]), b))
 
 
 @RULES.rule(EARLY_AND_LATE, Solve, Cholesky, MatrixInverse, tags=BOTH, needs_graph=True, depth=6)
@@ -140,7 +145,7 @@ def solution_with_diagonal(
         return None
     if isinstance(op, SolveTriangular) and op.unit_diagonal:
         return None
-    d = diagonal_of(a)
+    d = diagonal_of_square(fgraph, a)
     if isinstance(op, CholeskySolve):
         if not needs_no_check(op):
             return None
@@ -299,6 +304,7 @@ def solution_with_bands(fgraph: FunctionGraph, node: NodeOf[Solve]) -> TensorVar
         return None
     if not facts.hold("tridiagonal", a) or facts.hold("positive_definite", a):
         return None
+    a = as_square(fgraph, a)
     above, below = (ExtractDiag(k, a.ndim - 2, a.ndim - 1)(a) for k in (1, -1))
     none = zeros_like(diagonal_of(a)[..., :1])
     diagonals = [concatenate([none, above], axis=-1), diagonal_of(a), concatenate([below, none], axis=-1)]
