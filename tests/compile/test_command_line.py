@@ -1,5 +1,7 @@
 """The command ``treadle``."""
 
+import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -48,6 +50,49 @@ def test_cache_is_listed_explained_and_cleared(capsys: pytest.CaptureFixture[str
         assert said(capsys) != ""
         assert main(["cache", "explain"]) == 2
         assert "the key of an entry is needed" in said(capsys)
+
+
+def test_backends_are_listed_as_json(acme: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["backends", "--json"]) == 0
+    rows = {row["backend"]: row for row in json.loads(capsys.readouterr().out)}
+    assert acme
+    assert rows["acme"] == {"backend": "acme", "mode": "ACME", "state": "works"}
+    assert rows["broken"]["state"] == "its engine is missing"
+
+
+def test_versions_of_all_distributions_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    folders = {folder.name for folder in (Path(__file__).parents[2] / "packages").iterdir() if folder.is_dir()}
+    assert {line.partition(" ")[0] for line in lines} == folders
+    assert all(line.partition(" ")[2][0].isdigit() for line in lines)
+
+
+def test_command_is_needed(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main([])
+    assert "a command is needed" in capsys.readouterr().err
+
+
+def run_in_new_process(*arguments: str, flags: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-W", "ignore", "-m", "treadle.compile", *arguments]
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, env={**os.environ, "TREADLE_FLAGS": flags}
+    )
+
+
+@pytest.mark.parametrize("command", ["backends", "config", "cache list", "cache clear", "rewrites list"])
+def test_wrong_flag_is_told_in_one_line_by_every_command(command: str) -> None:
+    done = run_in_new_process(*command.split(), flags="nonsense=1")
+    assert done.returncode == 2
+    text = "option 'nonsense' in TREADLE_FLAGS 'nonsense=1': does not exist. print(config) lists all options."
+    assert done.stderr == f"treadle {command.partition(' ')[0]}: {text}\n"
+
+
+def test_command_runs_as_a_module() -> None:
+    done = run_in_new_process("--version", flags="")
+    assert done.returncode == 0
+    assert done.stdout.startswith("compile ")
 
 
 def test_command_must_be_known(capsys: pytest.CaptureFixture[str]) -> None:

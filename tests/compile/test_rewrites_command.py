@@ -88,6 +88,30 @@ def test_what_is_not_there_is_refused_with_what_is(capsys: pytest.CaptureFixture
     assert "Did you mean" in refused(capsys, "show", "log_of_exq")
 
 
+def test_variable_must_be_named(capsys: pytest.CaptureFixture[str], program: str) -> None:
+    assert f"{program!r} names no variable. Give FILE.py:VARIABLE" in refused(capsys, "why", "log_of_exp", program)
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("x = 1\ny = x + z\n", "NameError in line 2, \"y = x + z\": name 'z' is not defined"),
+        ("x = (1\n", "SyntaxError in line 1: '(' was never closed"),
+        ("import sys\nsys.exit(3)\n", 'SystemExit in line 2, "sys.exit(3)": 3'),
+        ("import treadle.tensor as tt\ny = tt.exp('a')\n", "in line 2, \"y = tt.exp('a')\""),
+    ],
+    ids=["name", "syntax", "exit", "ours"],
+)
+def test_mistake_in_the_program_is_told_with_its_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str, fault: str
+) -> None:
+    path = tmp_path / "bad.py"
+    path.write_text(text)
+    said_of_it = refused(capsys, "show", f"{path}:y")
+    assert fault in said_of_it
+    assert said_of_it.count("\n") == 1
+
+
 def test_action_must_be_known(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["rewrites", "dance"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -114,6 +115,11 @@ def test_every_law_states_both_sides() -> None:
     for rules in RULE_SETS:
         for item in rules:
             assert "->" in item.law, item.name
+
+
+def test_no_law_shows_a_name_of_the_code() -> None:
+    laws = [item.law for rules in RULE_SETS for item in rules]
+    assert not [law for law in laws if re.search(r"(?<![\w\])])_\w", law)]
 
 
 def test_query_of_everything_leaves_fusion_out() -> None:

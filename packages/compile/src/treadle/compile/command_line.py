@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
+from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -11,18 +13,25 @@ from rich.table import Table
 
 from treadle.compile.cli import cache, rewrites
 from treadle.compile.mode.backends import BACKENDS
-from treadle.config import EntryPointLoadError, OptionSourceError, OptionValueError, UnknownOptionError, config
+from treadle.config import EntryPointLoadError, TreadleError, config
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+_DISTRIBUTIONS = (
+    *("compile", "config", "compile-cache", "graph-core", "rewrite", "tensor"),
+    *("link-c", "link-numba", "link-jax", "link-torch", "link-testing"),
+)
 
 
 def _parser() -> argparse.ArgumentParser:
     text = "Look after treadle's cache, options, backends and rewrites."
     parser = argparse.ArgumentParser(prog="treadle", description=text)
-    commands = parser.add_subparsers(dest="command", required=True)
+    parser.add_argument("--version", action="store_true", help="the version of each of treadle's distributions")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     cache.add_parser(commands)
-    commands.add_parser("backends", help="which backends are installed, and whether they work here")
+    backends = commands.add_parser("backends", help="which backends are installed, and whether they work here")
+    backends.add_argument("--json", action="store_true", help="as JSON, for programs")
     options = commands.add_parser(
         "config", aliases=["options"], help="every option with its value, where that came from, default and meaning"
     )
@@ -31,38 +40,66 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _show_backends(console: Console) -> int:
-    table = Table("backend", "mode", "state")
+def _show_versions(console: Console) -> int:
+    for name in _DISTRIBUTIONS:
+        try:
+            number = version(name)
+        except PackageNotFoundError:
+            number = "not installed"
+        console.print(f"{name} {number}", markup=False, highlight=False)
+    return 0
+
+
+def _states() -> dict[str, str]:
+    """Return the state of each installed backend: works, or why it does not."""
+    states = {}
     for name in BACKENDS.names():
         try:
             backend = BACKENDS.load(name)
         except EntryPointLoadError as error:
-            table.add_row(name, name.upper(), str(error))
+            states[name] = str(error)
             continue
         if backend is not None:
-            table.add_row(name, name.upper(), backend.unavailable() or "works")
+            states[name] = backend.unavailable() or "works"
+    return states
+
+
+def _show_backends(console: Console, as_json: bool) -> int:
+    states = _states()
+    if as_json:
+        rows = [{"backend": name, "mode": name.upper(), "state": state} for name, state in states.items()]
+        sys.stdout.write(json.dumps(rows, indent=2) + "\n")
+        return 0
+    table = Table("backend", "mode", "state")
+    for name, state in states.items():
+        table.add_row(name, name.upper(), state)
     console.print(table)
     return 0
 
 
-def _show_options(console: Console, names: Sequence[str]) -> int:
-    try:
-        text = config.describe(*names)
-    except (OptionSourceError, OptionValueError, UnknownOptionError) as error:
-        sys.stderr.write(f"treadle config: {error}\n")
-        return 2
-    console.print(text, markup=False, highlight=False, soft_wrap=True)
-    return 0
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; return its exit status."""
-    given = _parser().parse_args(sys.argv[1:] if arguments is None else arguments)
-    console = Console()
+def _run(console: Console, given: argparse.Namespace) -> int:
     if given.command == "cache":
         return cache.run(console, given)
     if given.command == "rewrites":
         return rewrites.run(console, given)
     if given.command == "backends":
-        return _show_backends(console)
-    return _show_options(console, given.names)
+        return _show_backends(console, given.json)
+    console.print(config.describe(*given.names), markup=False, highlight=False, soft_wrap=True)
+    return 0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; return its exit status: 2 where an argument or an option is wrong."""
+    parser = _parser()
+    given = parser.parse_args(sys.argv[1:] if arguments is None else arguments)
+    console = Console()
+    if given.version:
+        return _show_versions(console)
+    if given.command is None:
+        parser.error("a command is needed: cache, backends, config or rewrites")
+    try:
+        config.snapshot()  # what is wrong with the settings from outside is told first, whatever the command needs
+        return _run(console, given)
+    except TreadleError as error:
+        sys.stderr.write(f"treadle {given.command}: {error}\n")
+        return 2

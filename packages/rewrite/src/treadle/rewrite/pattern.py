@@ -7,6 +7,7 @@ recognised. So matching neither recurses nor backtracks.
 
 from __future__ import annotations
 
+import inspect
 import math
 from itertools import permutations, product
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
@@ -325,7 +326,7 @@ class Law:
         """Show both sides."""
         if isinstance(self._rhs, list | tuple):
             return f"{self._lhs} -> {', '.join(map(str, self._rhs))}"
-        right = str(self._rhs) if isinstance(self._rhs, Pattern | Constant) else getattr(self._rhs, "__name__", "…")
+        right = str(self._rhs) if isinstance(self._rhs, Pattern | Constant) else _described(self._rhs)
         return f"{self._lhs} -> {right}"
 
     def __call__(self, *given: Any) -> Any:
@@ -478,6 +479,12 @@ def fits(node: Apply, made: Sequence[object]) -> bool:
         new is None or (isinstance(new, Variable) and old.type.is_super(new.type))
         for old, new in zip(node.outputs, made, strict=True)
     )
+
+
+def _described(function: object) -> str:
+    """Return what a function makes, in its own words: the first line of its docstring."""
+    text = (inspect.getdoc(function) or "…").partition("\n")[0].rstrip(".")
+    return text[:1].lower() + text[1:]
 
 
 def _name_of(function: object) -> str:

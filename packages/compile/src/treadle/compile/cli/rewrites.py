@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import runpy
 import sys
+import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,15 +39,11 @@ def add_parser(commands: Any) -> None:
 
 def run(console: Console, given: argparse.Namespace) -> int:
     """Run the sub-command; return its exit status."""
-    try:
-        if given.action == "list":
-            return _list(console, given.op, given.tag)
-        if given.action == "show":
-            return _show(console, given.subject, given.include)
-        return _why(console, given.rule, given.subject, given.include)
-    except TreadleError as error:
-        sys.stderr.write(f"treadle rewrites: {error}\n")
-        return 2
+    if given.action == "list":
+        return _list(console, given.op, given.tag)
+    if given.action == "show":
+        return _show(console, given.subject, given.include)
+    return _why(console, given.rule, given.subject, given.include)
 
 
 def _say(console: Console, text: str) -> None:
@@ -116,18 +113,44 @@ def _query(include: str) -> RewriteDatabaseQuery:
 
 def _loaded(subject: str) -> Any:
     """Run a program and return one of its variables."""
-    file, _, name = subject.rpartition(":")
+    file, colon, name = subject.rpartition(":")
+    if not colon:
+        msg = f"rewrites: {subject!r} names no variable. Give FILE.py:VARIABLE."
+        raise _SubjectError(msg)
     path = Path(file)
     if not path.is_file():
         msg = f"rewrites: there is no file {file!r}. Give FILE.py:VARIABLE."
         raise _SubjectError(msg)
-    sys.path.insert(0, str(path.resolve().parent))
-    try:
-        names = runpy.run_path(str(path))
-    finally:
-        sys.path.pop(0)
+    names = _run_program(path)
     if name not in names:
         known = ", ".join(sorted(n for n, v in names.items() if isinstance(v, Variable) or hasattr(v, "maker")))
         msg = f"rewrites: {file} defines no {name!r}. Its variables and functions: {known or 'none'}."
         raise _SubjectError(msg)
     return names[name]
+
+
+def _run_program(path: Path) -> dict[str, Any]:
+    """Run a program and return its names.
+
+    Raises
+    ------
+    _SubjectError
+        If the program raises or exits; the message has the line of the program.
+    """
+    sys.path.insert(0, str(path.resolve().parent))
+    try:
+        return runpy.run_path(str(path))
+    except (Exception, SystemExit) as error:
+        msg = f"rewrites: {path} cannot be run: {_fault(path, error)}. Mend the program first."
+        raise _SubjectError(msg) from error
+    finally:
+        sys.path.pop(0)
+
+
+def _fault(path: Path, error: BaseException) -> str:
+    """Return what went wrong in a program, with the innermost of its lines that had to do with it."""
+    if isinstance(error, SyntaxError) and error.filename == str(path):
+        return f"{type(error).__name__} in line {error.lineno}: {error.msg}"
+    own = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+    place = f' in line {own[-1].lineno}, "{own[-1].line}"' if own else ""
+    return f"{type(error).__name__}{place}: {str(error).rstrip('.')}"

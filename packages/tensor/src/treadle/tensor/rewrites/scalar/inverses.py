@@ -83,12 +83,12 @@ def _where_nonnegative(value: TensorVariable, var: TensorVariable) -> TensorVari
 
 
 def _itself_if_nonnegative(node: TensorNode, match: Mapping[str, TensorVariable]) -> TensorVariable:
-    """The argument where it is 0 or more, else NaN."""
+    """Where x >= 0 x, elsewhere NaN."""
     return _where_nonnegative(match["x"], match["x"])
 
 
 def _x_minus_one_if_nonnegative(node: TensorNode, match: Mapping[str, TensorVariable]) -> TensorVariable:
-    """The argument less 1 where it is 0 or more, else NaN."""
+    """Where x >= 0 x - 1, elsewhere NaN."""
     return _where_nonnegative(match["x"] - 1, match["x"])
 
 
