@@ -80,7 +80,7 @@ def test_unknown_mode_is_an_error_with_the_nearest_names_and_what_to_install() -
         get_mode("fast_rum")
     message = str(caught.value)
     assert message.startswith("mode: no mode is called 'fast_rum'. Did you mean FAST_RUN")
-    assert "pip install 'compile[c]'" in message
+    assert "pip install --find-links DIR 'compile[c]'" in message
     assert isinstance(caught.value, ValueError)
 
 

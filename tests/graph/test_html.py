@@ -261,7 +261,7 @@ def no_library(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("no_library")
 def test_missing_library_is_an_import_error_that_says_what_to_install() -> None:
-    with pytest.raises(DrawingLibraryError, match=r"pip install graph-core\[html\]") as caught:
+    with pytest.raises(DrawingLibraryError, match=r"pip install --find-links DIR 'graph-core\[html\]'") as caught:
         html_page(number("x"))
     assert isinstance(caught.value, ImportError)
     assert isinstance(caught.value, TreadleError)
@@ -300,7 +300,7 @@ def test_notebook_without_the_library_shows_text_and_names_the_extra() -> None:
     fragment = same(number("<b>"))._repr_html_()
     assert fragment.startswith("<pre>Same")
     assert "&lt;b&gt;" in fragment
-    assert "pip install graph-core[html]" in fragment
+    assert "pip install --find-links DIR &#x27;graph-core[html]&#x27;" in fragment
 
 
 def test_notebook_shows_the_beginning_of_a_very_large_graph_as_text() -> None:

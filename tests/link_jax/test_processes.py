@@ -107,4 +107,4 @@ def test_a_missing_library_is_reported_with_what_to_do() -> None:
         backend.find_spec = lambda name: None
         print(backend.BACKEND.unavailable())
     """)
-    assert text == "jax is not installed. Install it with: pip install jax"
+    assert text.startswith("jax is not installed. Install it: pip install --find-links DIR 'compile[jax]'")

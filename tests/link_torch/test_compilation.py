@@ -190,4 +190,4 @@ def test_the_backend_says_how_to_install_pytorch_where_it_is_missing(monkeypatch
     monkeypatch.setattr("treadle.link.torch.backend.find_spec", find_nothing)
     reason = BACKEND.unavailable()
     assert reason is not None
-    assert "pip install torch" in reason
+    assert "pip install --find-links DIR 'compile[torch]'" in reason

@@ -31,7 +31,7 @@ from treadle.config.lazy import VERSION, lazy_module, lazy_names, versioned_name
 from treadle.config.locks import live_locks, new_condition, new_lock
 from treadle.config.notices import user_depth, warn_user
 from treadle.config.option import Option
-from treadle.config.owners import BACKEND_REQUIREMENTS, LINKER_REQUIREMENTS
+from treadle.config.owners import BACKEND_REQUIREMENTS, LINKER_REQUIREMENTS, install_advice
 from treadle.config.places import is_installed_file, is_library_file, is_own_file, is_own_module
 from treadle.config.settings import Config, config
 from treadle.config.snapshot import Snapshot
@@ -73,6 +73,7 @@ __all__ = [
     "config",
     "discover",
     "frozen",
+    "install_advice",
     "installed_version",
     "is_installed_file",
     "is_library_file",

@@ -89,3 +89,15 @@ BACKEND_REQUIREMENTS: Mapping[str, str] = MappingProxyType(
 LINKER_REQUIREMENTS: Mapping[str, str] = MappingProxyType(
     {name: f"compile[{extra}]" for extra, names, aliases in _BY_EXTRA for name in (*names, *aliases)}
 )
+
+
+def install_advice(*requirements: str) -> str:
+    """Return the command that installs one of some requirements, such as ``compile[c]``, from treadle's own wheels.
+
+    The public index has other people's packages under some of our names: no message may send anybody there.
+    """
+    names = " or ".join(map(repr, requirements))
+    return (
+        f"pip install --find-links DIR {names}, where DIR is the folder of treadle's wheels "
+        "(README, 'Installing them elsewhere')"
+    )

@@ -8,7 +8,14 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from treadle.compile.errors import BackendWarning, MissingBackendError
-from treadle.config import BACKEND_REQUIREMENTS, LINKER_REQUIREMENTS, EntryPointLoadError, discover, new_lock
+from treadle.config import (
+    BACKEND_REQUIREMENTS,
+    LINKER_REQUIREMENTS,
+    EntryPointLoadError,
+    discover,
+    install_advice,
+    new_lock,
+)
 
 if TYPE_CHECKING:
     from treadle.config import EntryPointRef
@@ -16,8 +23,8 @@ if TYPE_CHECKING:
 
 
 def requirements() -> list[str]:
-    """Return what pip installs this project's backends by, quoted for a shell."""
-    return [f"'{name}'" for name in dict.fromkeys(BACKEND_REQUIREMENTS.values())]
+    """Return the requirements that bring the backends of this project."""
+    return list(dict.fromkeys(BACKEND_REQUIREMENTS.values()))
 
 
 class BackendTable:
@@ -84,8 +91,8 @@ class BackendTable:
         near = difflib.get_close_matches(name.lower(), installed, n=1)
         hint = f" Did you mean {near[0].upper()}?" if near else ""
         known = LINKER_REQUIREMENTS.get(name.lower())
-        extras = f"Backends are extras of this package (pip install {', '.join(requirements())})"
-        advice = extras if known is None else f"Install it: pip install '{known}'"
+        extras = f"Backends are extras of this package: {install_advice(*requirements())}"
+        advice = extras if known is None else f"Install it: {install_advice(known)}"
         return (
             f"mode {name!r}: no installed backend has this name.{hint} Installed: "
             f"{', '.join(n.upper() for n in installed)}. {advice}; "

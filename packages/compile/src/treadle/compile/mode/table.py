@@ -8,7 +8,7 @@ from treadle.compile.errors import FunctionTypeError, MissingBackendError
 from treadle.compile.mode.backends import BACKENDS, requirements
 from treadle.compile.mode.names import NameTable
 from treadle.compile.mode.optimizers import OPT_FAST_RUN
-from treadle.config import BACKEND_REQUIREMENTS, discover, text_of
+from treadle.config import BACKEND_REQUIREMENTS, discover, install_advice, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -68,8 +68,9 @@ class ModeTable(NameTable["Mode"]):
 
     def _unknown(self, name: object) -> UnknownModeError:
         known = self._message(f"mode: no mode is called {name!r}.", name)
-        extras = " or ".join(requirements())
-        return MissingBackendError(f"{known} A backend that is not installed comes with pip install {extras}.")
+        return MissingBackendError(
+            f"{known} A backend that is not installed comes with {install_advice(*requirements())}."
+        )
 
     def _published(self, entry: EntryPointRef) -> Mode:
         """Return the mode that an entry point names."""

@@ -11,6 +11,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from treadle.config import install_advice
 from treadle.graph.errors import DrawingLibraryError
 from treadle.graph.html.firings import rule_rows
 from treadle.graph.html.records import record
@@ -29,7 +30,7 @@ _PROGRAM = (
     *("model.js", "visibility.js", "nesting.js", "layout.js", "shapes.js", "drawing.js"),
     *("details.js", "search.js", "controls.js", "rules.js", "start.js"),
 )
-_INSTALL = "Run pip install graph-core[html]."
+_INSTALL = f"Install it: {install_advice('graph-core[html]')}."
 
 LICENCE = """\
 Layout and drawing: Netron {version}, copyright (c) Lutz Roeder, with dagre, copyright (c) 2012-2014 Chris Pettitt.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from treadle.config import installed_version
+from treadle.config import install_advice, installed_version
 from treadle.link.jax.options import JAX_LIBRARIES
 from treadle.link.vm import Backend
 
@@ -25,7 +25,7 @@ def _version() -> str:
 
 def _unavailable() -> str | None:
     if find_spec("jax") is None:
-        return "jax is not installed. Install it with: pip install jax"
+        return f"jax is not installed. Install it: {install_advice('compile[jax]')}"
     return None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from treadle.config import installed_version
+from treadle.config import install_advice, installed_version
 from treadle.link.vm import Backend
 
 if TYPE_CHECKING:
@@ -24,7 +24,9 @@ def _stamp() -> str:
 
 
 def _unavailable() -> str | None:
-    return None if find_spec("numba") is not None else "numba is not installed: pip install numba"
+    if find_spec("numba") is None:
+        return f"numba is not installed. Install it: {install_advice('compile[numba]')}"
+    return None
 
 
 BACKEND = Backend(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from treadle.config import installed_version
+from treadle.config import install_advice, installed_version
 from treadle.link.vm import Backend
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def _version() -> str:
 
 def _unavailable() -> str | None:
     if find_spec("torch") is None:
-        return "PyTorch is not installed: run 'pip install torch'"
+        return f"PyTorch is not installed. Install it: {install_advice('compile[torch]')}"
     return None
 
 
