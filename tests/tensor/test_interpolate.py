@@ -66,7 +66,9 @@ def test_interp_has_the_slope_to_the_right_at_points_and_that_before_the_last() 
 @pytest.mark.parametrize("method", ["linear", "nearest", "first", "last"])
 def test_interpolate1d_is_that_of_scipy(method: Any) -> None:
     kind = {"first": "previous", "last": "next"}.get(method, method)
-    at = PLACES if method == "linear" else np.r_[XP, (XP[1:] + XP[:-1]) / 2 + 0.01]
+    # At a point, SciPy's "previous" gives its value; PyTensor's "first" that of the point before (tests/from_pytensor).
+    between = (XP[1:] + XP[:-1]) / 2 + 0.01
+    at = PLACES if method == "linear" else between if method == "first" else np.r_[XP, between]
     theirs = interp1d(XP, FP, kind=kind, fill_value="extrapolate")(at)
     np.testing.assert_allclose(interpolate1d(XP, FP, method)(at).eval(mode="VM"), theirs)
 

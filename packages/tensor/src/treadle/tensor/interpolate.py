@@ -14,7 +14,7 @@ from treadle.tensor.errors import ShapeError
 from treadle.tensor.joining import concatenate
 from treadle.tensor.scalar.arithmetic import abs_, maximum, minimum, mod
 from treadle.tensor.scalar.cast import cast, switch
-from treadle.tensor.scalar.comparison import eq, ge, gt, isnan, le, lt
+from treadle.tensor.scalar.comparison import eq, gt, isnan, le, lt
 from treadle.tensor.shape import shape_i
 from treadle.tensor.sorting import argsort
 
@@ -128,15 +128,19 @@ def interpolate1d(
 ) -> Callable[[TensorLike], TensorVariable]:
     """Return the function that interpolates between points.
 
+    A place that is a point belongs to the interval before it, as in PyTensor: ``first`` gives the value of the point
+    before, ``last`` that of the point itself.
+
     Parameters
     ----------
     x, y
-        Places of the points, ascending, and the values there.
+        Places of the points, in any order, and the values there.
     method
         ``linear``; the value of the ``nearest`` point, of the ``first`` or the ``last`` of the two points around a
         place, or the ``mean`` of both.
     left_pad, right_pad
-        Values before the first and after the last point, unless `extrapolate`; those of these points if None.
+        Values at or before the first point, and after the last one, unless `extrapolate`; those of these points if
+        None.
     extrapolate
         Whether what holds between the first and between the last two points holds beyond them too.
 
@@ -153,10 +157,14 @@ def interpolate1d(
     """
     chosen = as_choice("interpolate1d: method", method, ("linear", "nearest", "first", "last", "mean"))
     places, values = _points("interpolate1d", x, y)
+    ascending = argsort(places)
+    places, values = places[ascending], values[ascending]
 
     def interpolate(at: TensorLike) -> TensorVariable:
         where = _as_float("interpolate1d", as_tensor_variable(at))
-        lower, upper = _below(where, places)
+        before, final = searchsorted(places, where), shape_i(places, 0) - 1
+        upper = minimum(maximum(before, 1), final)
+        lower = maximum(upper - 1, 0)
         x0, x1, y0, y1 = places[lower], places[upper], values[lower], values[upper]
         if chosen == "linear":
             found = y0 + (y1 - y0) / switch(eq(x0, x1), 1.0, x1 - x0) * (where - x0)
@@ -164,13 +172,14 @@ def interpolate1d(
             found = switch(le(where - x0, x1 - where), y0, y1)
         elif chosen == "mean":
             found = (y0 + y1) / 2
+        elif chosen == "first":
+            found = values[maximum(before - 1, 0)]
         else:
-            # A place that is a point has the value of the point.
-            found = switch(ge(where, x1), y1, y0) if chosen == "first" else switch(le(where, x0), y0, y1)
+            found = values[minimum(before, final)]
         if extrapolate:
             return found
-        first = values[0] if left_pad is None else as_tensor_variable(left_pad)
-        last = values[-1] if right_pad is None else as_tensor_variable(right_pad)
-        return switch(lt(where, places[0]), first, switch(gt(where, places[-1]), last, found))
+        left = values[0] if left_pad is None else as_tensor_variable(left_pad)
+        right = values[-1] if right_pad is None else as_tensor_variable(right_pad)
+        return switch(eq(before, 0), left, switch(gt(before, final), right, found))
 
     return interpolate
