@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import treadle.tensor as tt
+from treadle import assumptions
 from treadle.compile import function
 from treadle.graph import FunctionGraph, Variable, vectorize_graph
 from treadle.rewrite import rewrite_graph
@@ -62,3 +63,14 @@ def test_what_contradicts_itself_or_is_unknown_is_refused() -> None:
         SpecifyAssumptions((("sparse", True),))
     with pytest.raises(ValueError, match="symmetric is said of matrices"):
         tt.assume(tt.dvector(), symmetric=True)
+
+
+def test_feature_of_assumptions_is_asked_by_keys_as_documented() -> None:
+    x = tt.dmatrix("x")
+    out = tt.assume(x, diagonal=True).T
+    feature = assumptions.AssumptionFeature()
+    FunctionGraph([x], [out], clone=False, features=[feature])
+    assert feature.check(out, assumptions.SYMMETRIC)
+    assert feature.get(out, assumptions.DIAGONAL) is assumptions.FactState.TRUE
+    assert feature.get(x, assumptions.DIAGONAL) is assumptions.FactState.UNKNOWN
+    assert not feature.check(x, assumptions.DIAGONAL)

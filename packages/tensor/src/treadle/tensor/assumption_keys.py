@@ -46,8 +46,6 @@ __all__ = [
     "summarize_assumptions",
 ]
 
-AssumptionFeature = Facts
-
 
 class FactState(IntFlag):
     """What is known of a fact; only `TRUE` counts for rewriting."""
@@ -91,6 +89,18 @@ class AssumptionKey:
     def holds(self, var: Variable, fgraph: FunctionGraph | None = None) -> bool:
         """Whether the fact is known to hold."""
         return (Facts() if fgraph is None else facts_of(fgraph)).hold(self.name, var)
+
+
+class AssumptionFeature(Facts):
+    """Feature that answers whether facts hold in a graph, asked by keys; that one does not hold is never deduced."""
+
+    def get(self, var: Variable, key: AssumptionKey) -> FactState:
+        """Return what is known of a fact about a variable: `TRUE` or `UNKNOWN`."""
+        return _state(self.hold(key.name, var))
+
+    def check(self, var: Variable, key: AssumptionKey) -> bool:
+        """Whether a fact is known to hold for a variable."""
+        return self.hold(key.name, var)
 
 
 DIAGONAL = AssumptionKey("diagonal", "diag")

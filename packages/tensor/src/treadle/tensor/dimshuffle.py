@@ -10,7 +10,7 @@ from treadle.config import text_of
 from treadle.graph import Form, as_flag, static_op
 from treadle.tensor.axes import named_axes, normalize_axes, normalize_axis, several_axes
 from treadle.tensor.conversion import as_tensor_variable
-from treadle.tensor.errors import AxisError, ShapeError
+from treadle.tensor.errors import AxisError, ShapeError, TensorTypeError
 from treadle.tensor.fields import fix_axes, fix_integers
 from treadle.tensor.tensor_op import TensorOp
 from treadle.tensor.types import TensorType, as_rank
@@ -55,6 +55,8 @@ class DimShuffle(TensorOp):
         Dimensions of the input that do not occur are dropped and must have length 1.
     ndim
         Rank of the input.
+    new_order, input_ndim
+        The same by their documented names.
     """
 
     linear = "jointly"
@@ -64,10 +66,35 @@ class DimShuffle(TensorOp):
 
     view_map = {0: [0]}  # noqa: RUF012 - the contract of Op
 
-    def __post_init__(self) -> None:
-        """Bring the fields to one form."""
+    def __init__(
+        self,
+        order: Sequence[int | str] | None = None,
+        ndim: int | None = None,
+        *,
+        new_order: Sequence[int | str] | None = None,
+        input_ndim: int | None = None,
+    ) -> None:
+        """Take the fields, or the parameters as the documentation has them; bring them to one form."""
+        object.__setattr__(self, "order", new_order if order is None else order)
+        object.__setattr__(self, "ndim", input_ndim if ndim is None else ndim)
+        if self.order is None or self.ndim is None:
+            msg = (
+                "DimShuffle: the order and the rank of the input are needed, got "
+                f"order {text_of(self.order)} and rank {text_of(self.ndim)}. Pass new_order and input_ndim."
+            )
+            raise TensorTypeError(msg)
         fix_axes(self, "order")
         fix_integers(self, "ndim")
+
+    @property
+    def new_order(self) -> tuple[int | str, ...]:
+        """The order."""
+        return self.order
+
+    @property
+    def input_ndim(self) -> int:
+        """The rank of the input."""
+        return self.ndim
 
     def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
         """Promise what holds for every element of the input."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import field, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 import numpy as np
 
-from treadle.config import config, lazy_module, lazy_names
+from treadle.config import config, lazy_module, lazy_names, text_of
 from treadle.graph import Apply, Constant, Form, NullType, Op, Variable, static_op, toposort
 from treadle.tensor.broadcasting import broadcast_static, sum_to, zeros_like
 from treadle.tensor.composite import Composite, Step
@@ -66,6 +67,20 @@ def _unfused(scalar: Composite, node: Apply, operands: Sequence[Variable]) -> li
     return [values[i] for i in scalar.outputs]
 
 
+def _checked_pattern(scalar_op: ScalarOp | Composite, pattern: object) -> Mapping[int, int]:
+    """Return which input each output may take the place of; refuse what names none."""
+    nout = len(scalar_op.outputs) if isinstance(scalar_op, Composite) else 1
+    if not isinstance(pattern, Mapping) or not all(
+        o in range(nout) and i in range(scalar_op.nin) for o, i in pattern.items()
+    ):
+        msg = (
+            f"Elemwise: inplace_pattern must give for outputs, of which there are {nout}, one of {scalar_op.nin} "
+            f"inputs, got {text_of(pattern)}. Pass a dictionary such as {{0: 0}}."
+        )
+        raise TensorTypeError(msg)
+    return pattern
+
+
 @static_op
 class Elemwise(TensorOp):
     """A scalar function applied elementwise.
@@ -76,14 +91,44 @@ class Elemwise(TensorOp):
     ----------
     scalar_op
         The function: a scalar op, or a composite of scalar ops.
+    inplace_pattern
+        For outputs, the input whose memory each may take, where their run-time shapes and dtypes agree.
+    name
+        What the op is called and printed as; the scalar function's name by default.
+    nfunc_spec, openmp
+        Have no effect: which NumPy function there is, the scalar op says; threads are the option ``openmp``.
+
+    Attributes
+    ----------
     inplace
-        Pairs of an output and the input whose memory it may take, where their run-time shapes and dtypes agree.
+        The pairs of `inplace_pattern`.
+    label
+        The name that was given, if any.
     """
 
     inplace_pass = "elementwise_in_place"
 
     scalar_op: ScalarOp | Composite
     inplace: tuple[tuple[int, int], ...] = ()
+    label: str | None = field(default=None, compare=False)
+
+    def __init__(
+        self,
+        scalar_op: ScalarOp | Composite,
+        inplace_pattern: Mapping[int, int] | None = None,
+        name: str | None = None,
+        nfunc_spec: object = None,
+        openmp: object = None,
+        *,
+        inplace: tuple[tuple[int, int], ...] = (),
+        label: str | None = None,
+    ) -> None:
+        """Take the parameters as the documentation has them, or the fields."""
+        del nfunc_spec, openmp
+        pairs = tuple(sorted(_checked_pattern(scalar_op, inplace_pattern).items())) if inplace_pattern else inplace
+        object.__setattr__(self, "scalar_op", scalar_op)
+        object.__setattr__(self, "inplace", pairs)
+        object.__setattr__(self, "label", label if name is None else name)
 
     @property
     def destroy_map(self) -> dict[int, list[int]]:  # type: ignore[override]  # depends on the parameters
@@ -107,8 +152,8 @@ class Elemwise(TensorOp):
 
     @property
     def name(self) -> str:
-        """Name of the scalar function."""
-        return self.scalar_op.name
+        """The name that was given, or the scalar function's."""
+        return self.scalar_op.name if self.label is None else self.label
 
     @property
     def scalar_ops(self) -> tuple[ScalarOp, ...]:
@@ -535,7 +580,8 @@ class Elemwise(TensorOp):
     def __str__(self) -> str:
         """Show the scalar function's name."""
         marks = "".join(f",{o}->{i}" for o, i in self.inplace)
-        return self.scalar_op.name[:1].upper() + self.scalar_op.name[1:] + (f"{{{marks[1:]}}}" if marks else "")
+        name = self.scalar_op.name[:1].upper() + self.scalar_op.name[1:] if self.label is None else self.label
+        return name + (f"{{{marks[1:]}}}" if marks else "")
 
 
 if not TYPE_CHECKING:

@@ -6,23 +6,38 @@ class for each: these are classes whose instances are told by name or kind.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from treadle.config import text_of
-from treadle.tensor.accumulation import Accumulation
+from treadle.tensor.accumulation import Accumulation, cumprod, cumsum
+from treadle.tensor.arguments import as_choice
 from treadle.tensor.dtype_rules import float_like
 from treadle.tensor.errors import TensorTypeError
 from treadle.tensor.families import load_families
-from treadle.tensor.reduction import ArgReduction, Reduction
+from treadle.tensor.fields import fix_axes
+from treadle.tensor.reduction import (
+    ArgReduction,
+    Reduction,
+    all_,
+    any_,
+    argmax,
+    argmin,
+    max_,
+    min_,
+    prod,
+    sum_,
+)
 from treadle.tensor.scalar_op import SCALAR_OPS, ScalarOp
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from treadle.graph import Op, Variable
-    from treadle.tensor.variable import TensorVariable
+    from treadle.graph import Apply, Op, Variable
+    from treadle.tensor.variable import TensorLike, TensorVariable
 
 __all__ = [
     "All",
@@ -151,46 +166,148 @@ SCALAR_CLASSES: Mapping[str, ScalarOpClass] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class OpOfKind:
+    """A kind of op with its axis, not yet applied: which op it is depends on the operand's rank and dtype.
+
+    Parameters
+    ----------
+    of
+        The class of the ops.
+    kind
+        Their kind.
+    axis
+        The axis or axes; None for all.
+    dtype, acc_dtype
+        Dtypes of the result and to combine in; those that fit the operand if None.
+    """
+
+    of: type[Op]
+    kind: str
+    axis: tuple[int, ...] | None = None
+    dtype: str | None = None
+    acc_dtype: str | None = None
+
+    def __post_init__(self) -> None:
+        """Bring the axes to one form."""
+        if self.axis is not None:
+            fix_axes(self, "axis")
+
+    @property
+    def mode(self) -> str:
+        """The kind, as accumulations are told apart by."""
+        return {"sum": "add", "prod": "mul"}.get(self.kind, self.kind)
+
+    def __call__(self, x: TensorLike, name: str | None = None) -> TensorVariable:
+        """Apply it; name the result."""
+        options = {n: v for n, v in (("dtype", self.dtype), ("acc_dtype", self.acc_dtype)) if v is not None}
+        axis = self.axis if self.of is not Accumulation or self.axis is None else self.axis[0]
+        result = _FUNCTIONS[self.of, self.kind](x, axis, **options)
+        result.name = name
+        return result
+
+    def make_node(self, x: TensorLike) -> Apply:
+        """Return the node of the op that fits the operand."""
+        (node,) = self(x).get_parents()
+        return node
+
+
+_FUNCTIONS: Mapping[tuple[type[Op], str], Callable[..., TensorVariable]] = {
+    (Reduction, "sum"): sum_,
+    (Reduction, "prod"): prod,
+    (Reduction, "max"): max_,
+    (Reduction, "min"): min_,
+    (Reduction, "all"): all_,
+    (Reduction, "any"): any_,
+    (ArgReduction, "argmax"): argmax,
+    (ArgReduction, "argmin"): argmin,
+    (Accumulation, "sum"): cumsum,
+    (Accumulation, "prod"): cumprod,
+}
+
+
 class OpKind(type):
-    """The class of classes of ops of one kind of a class: ``Sum`` are the reductions that sum."""
+    """The class of classes of ops of one kind of a class: ``Sum`` are the reductions that sum.
+
+    Calling such a class gives an `OpOfKind`, with the parameters that the documentation has for the class.
+    """
 
     of: type[Op]
     kinds: tuple[str, ...]
+    maker: Callable[..., OpOfKind]
 
     def __instancecheck__(cls, op: object) -> bool:
         """Whether something is an op of the class, of one of the kinds."""
-        return isinstance(op, cls.of) and getattr(op, "kind", None) in cls.kinds
+        kind = op.of if isinstance(op, OpOfKind) else type(op)
+        return issubclass(kind, cls.of) and getattr(op, "kind", None) in cls.kinds
 
-    def __call__(cls, *args: object, **kwargs: object) -> Op:
-        """Refuse: the axes of such an op depend on what it is applied to.
+    def __call__(cls, *args: Any, **kwargs: Any) -> OpOfKind:
+        """Return the op.
 
         Raises
         ------
         TensorTypeError
-            Always.
+            For parameters that the class does not have, or a scalar op that no reduction is made of.
         """
-        msg = (
-            f"{cls.__name__}: the op is made when it is applied, got {text_of(args or kwargs)}. Call the function of "
-            f"treadle.tensor, as in {cls.kinds[0]}(x, axis)."
-        )
+        try:
+            bound = signature(cls.maker).bind(cls, *args, **kwargs)
+        except TypeError as error:
+            needed = [str(p) for p in signature(cls.maker).parameters.values()][1:]
+            msg = f"{cls.__name__}: the parameters are ({', '.join(needed)}), got {text_of((args, kwargs))}: {error}."
+            raise TensorTypeError(msg) from None
+        return cls.maker(*bound.args, **bound.kwargs)
+
+
+def _summing(
+    cls: OpKind, axis: Any = None, dtype: Any = None, acc_dtype: Any = None, no_zeros_in_input: bool = False
+) -> OpOfKind:
+    del no_zeros_in_input
+    return OpOfKind(cls.of, cls.kinds[0], axis, dtype, acc_dtype)
+
+
+def _comparing(cls: OpKind, axis: Any = None) -> OpOfKind:
+    return OpOfKind(cls.of, cls.kinds[0], axis)
+
+
+def _accumulating(cls: OpKind, axis: Any = None, mode: str = "add") -> OpOfKind:
+    return OpOfKind(cls.of, {"add": "sum", "mul": "prod"}[as_choice("CumOp: mode", mode, ("add", "mul"))], axis)
+
+
+_COMBINING = {"add": "sum", "mul": "prod", "maximum": "max", "minimum": "min", "and": "all", "or": "any"}
+
+
+def _reducing(
+    cls: OpKind,
+    scalar_op: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    acc_dtype: Any = None,
+    upcast_discrete_output: bool = True,
+) -> OpOfKind:
+    del upcast_discrete_output
+    name = getattr(getattr(scalar_op, "scalar_op", scalar_op), "name", None)
+    if name not in _COMBINING:
+        known = ", ".join(_COMBINING)
+        msg = f"CAReduce: the scalar op must be one of {known}, got {text_of(scalar_op)}. Write others as loops."
         raise TensorTypeError(msg)
+    return OpOfKind(cls.of, _COMBINING[name], axis, dtype, acc_dtype)
 
 
-def _kind(name: str, of: type[Op], kinds: str) -> OpKind:
+def _kind(name: str, of: type[Op], kinds: str, maker: Callable[..., OpOfKind]) -> OpKind:
     text = f"`{of.__name__}` of kind {kinds.replace(' ', ', ')}."
-    return OpKind(name, (), {"of": of, "kinds": tuple(kinds.split()), "__doc__": text})
+    return OpKind(name, (), {"of": of, "kinds": tuple(kinds.split()), "maker": staticmethod(maker), "__doc__": text})
 
 
-All = _kind("All", Reduction, "all")
-Any_ = _kind("Any", Reduction, "any")
-Argmax = _kind("Argmax", ArgReduction, "argmax")
-Argmin = _kind("Argmin", ArgReduction, "argmin")
-CAReduce = _kind("CAReduce", Reduction, "sum prod max min all any")
-CumOp = _kind("CumOp", Accumulation, "sum prod")
-Max = _kind("Max", Reduction, "max")
-Min = _kind("Min", Reduction, "min")
-Prod = _kind("Prod", Reduction, "prod")
-Sum = _kind("Sum", Reduction, "sum")
+All = _kind("All", Reduction, "all", _comparing)
+Any_ = _kind("Any", Reduction, "any", _comparing)
+Argmax = _kind("Argmax", ArgReduction, "argmax", _comparing)
+Argmin = _kind("Argmin", ArgReduction, "argmin", _comparing)
+CAReduce = _kind("CAReduce", Reduction, "sum prod max min all any", _reducing)
+CumOp = _kind("CumOp", Accumulation, "sum prod", _accumulating)
+Max = _kind("Max", Reduction, "max", _comparing)
+Min = _kind("Min", Reduction, "min", _comparing)
+Prod = _kind("Prod", Reduction, "prod", _summing)
+Sum = _kind("Sum", Reduction, "sum", _summing)
 
 
 def __getattr__(name: str) -> Any:
