@@ -116,7 +116,10 @@ def test_derivatives_that_do_not_fit_are_refused_when_the_op_is_made() -> None:
     ("given", "wanted"),
     [
         ({}, 6.0),
-        ({"pushforward": lambda _ins, outs, moves: [outs[0] * moves[0]]}, 9.0),
+        ({"pushforward": lambda ins, moves: [ins[0] * moves[0] * 7]}, 21.0),
+        ({"pushforward": lambda ins, moves: ins[0] * moves[0] * 7}, 21.0),
+        ({"pushforward": [None]}, 6.0),
+        ({"pushforward_with_outputs": lambda _ins, outs, moves: [outs[0] * moves[0]]}, 9.0),
         ({"rop_overrides": lambda ins, moves: [ins[0] * moves[0] * 7]}, 21.0),
         ({"rop_overrides": [lambda ins, moves: ins[0] * moves[0] * 7]}, 21.0),
     ],
@@ -127,6 +130,12 @@ def test_directional_derivative_is_the_one_that_is_given(given: Any, wanted: flo
     (found,) = node.op.pushforward(node.inputs, node.outputs, [move])
     out = function([a, move], found, mode="VM", on_unused_input="ignore")(3.0, 1.0)
     assert out == wanted
+
+
+def test_what_does_not_move_has_a_direction_of_zeros() -> None:
+    x, y, a, b, move = scalars("x", "y", "a", "b", "move")
+    op = OpFromGraph([x, y], [x * y], pushforward=lambda ins, moves: [ins[0] * moves[1] + ins[1] * moves[0]])
+    assert function([a, b, move], tt.Rop(op(a, b), a, move), mode="VM")(2.0, 3.0, 1.0) == 3.0
 
 
 @pytest.mark.documents("OpFromGraph.connection_pattern")

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from treadle.config import versioned_names
 from treadle.graph.algorithms import serialization as serialization
 from treadle.graph.algorithms.clone import clone, clone_get_equiv, clone_node_and_cache, clone_replace, graph_replace
+from treadle.graph.algorithms.origins import origins
 from treadle.graph.algorithms.traversal import (
     ancestors,
     apply_ancestors,
@@ -273,6 +274,7 @@ __all__ = [
     "note_op",
     "op_as_string",
     "order_nodes",
+    "origins",
     "orphans_between",
     "perform_early",
     "pp",

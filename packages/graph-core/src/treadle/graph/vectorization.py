@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 
 from treadle.config import discover
 from treadle.graph.algorithms.clone import replacement_pairs
+from treadle.graph.algorithms.origins import carry_origins, origins
 from treadle.graph.algorithms.traversal import toposort
 from treadle.graph.diagnostics.failure import note_op
 from treadle.graph.errors import DuplicateRegistrationError, GraphTypeError, GraphValueError, VectorizeError
@@ -281,8 +282,23 @@ def vectorize_graph(
         made = vectorize_node(node, *inputs) if changed else node.outputs
         for old, out in zip(node.outputs, made, strict=True):
             new.setdefault(old, out)
+    carry_origins(new.items(), dict(replaced))
+    for out in outs:
+        _note_lost(out, new, [pair for i, pair in enumerate(replaced) if not depends.get(out, 0) >> i & 1])
     result = [_completed(out, new.get(out, out), depends.get(out, 0), replaced) for out in outs]
     return result[0] if isinstance(outputs, Variable) else result
+
+
+def _note_lost(out: Variable, new: dict[Variable, Variable], others: Sequence[tuple[Variable, Variable]]) -> None:
+    """Note what stands for variables that an output does not depend on, of those that it was written with."""
+    if out.owner is None or not others:
+        return
+    written_with = set(origins([out]))
+    sources = tuple(wide for old, wide in others if old in written_with)
+    if sources:
+        if new.get(out, out) is out:
+            new.update(zip(out.owner.outputs, out.owner.clone().outputs, strict=True))
+        new[out].written_with += sources
 
 
 def _completed(old: Variable, new: Variable, bits: int, replaced: Sequence[tuple[Variable, Variable]]) -> Variable:

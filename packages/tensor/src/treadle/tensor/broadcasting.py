@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treadle.config import lazy_module
-from treadle.graph import Apply, Form, Variable, static_op
+from treadle.graph import Apply, Form, Variable, is_composing, static_op
 from treadle.tensor.conversion import as_tensor_variable, constant
 from treadle.tensor.errors import ShapeError
 from treadle.tensor.shape import as_lengths, length_inputs, lengths, static_lengths
@@ -292,7 +292,11 @@ def full_like(
     wanted = TensorType(var.dtype if dtype is None else dtype).dtype
     if shape is not None:
         return full(shape, fill_value, wanted)
-    return alloc(_filling(fill_value, wanted), *lengths(var))
+    filled = alloc(_filling(fill_value, wanted), *lengths(var))
+    if not is_composing():
+        # Nothing of a scalar shows in its shape.
+        filled.written_with = (var,)
+    return filled
 
 
 def _filling(value: TensorLike, dtype: DTypeLike) -> TensorVariable:

@@ -336,4 +336,4 @@ class custom_jvp(_WithRule[R]):  # noqa: N801 - the name that users know
             msg = f"{self.__name__}: no derivative is given. Call {self.__name__}.defjvp(rule) first."
             raise MethodNotDefinedError(msg)
         forward = _ForwardRule(call, self._jvp)
-        return {"pushforward": forward, "pullback": _TransposedRule(forward)}
+        return {"pushforward_with_outputs": forward, "pullback": _TransposedRule(forward)}

@@ -20,7 +20,7 @@ from treadle.tensor.broadcasting import zeros_like
 from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.errors import DisconnectedInputError, NullTypeGradError, ShapeError
 from treadle.tensor.jvp import jvp
-from treadle.tensor.reverse_mode import choice, grad
+from treadle.tensor.reverse_mode import choice, grad, remembered
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -190,13 +190,14 @@ def pushforward(
     outputs = [as_tensor_variable(out) for out in listed("pushforward: f", f)]
     targets = variables("pushforward", wrt)
     vectors = matched("pushforward: the tangents", targets, tangents)
+    sources = (*outputs, *targets, *vectors)
     found: list[Any] = []
     for out, moved in zip(outputs, jvp(outputs, targets, vectors, use_op_pushforward), strict=True):
         if isinstance(moved.type, NullType):
             msg = f"pushforward: the derivative of {out} is not defined: {moved.type.why}."
             raise NullTypeGradError(msg)
         if not isinstance(moved.type, DisconnectedType):
-            found.append(moved)
+            found.append(remembered(moved, sources))
             continue
         text = (
             f"pushforward: {out} does not depend on what moves in a differentiable way. Leave it out, or pass "
@@ -206,7 +207,8 @@ def pushforward(
             raise DisconnectedInputError(text)
         if on_disconnected == "warn":
             warnings.warn(text, UserWarning, stacklevel=3)
-        found.append(zeros_like(out) if returned == "zero" else None if returned == "none" else moved)
+        zero = remembered(zeros_like(out), sources) if returned == "zero" else None
+        found.append(moved if returned == "disconnected" else zero)
     return like(f, found)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from operator import and_
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -22,8 +23,10 @@ from treadle.graph import (
     graph_inputs,
     graph_replace,
     io_connection_pattern,
+    origins,
 )
 from treadle.tensor.batching import batch_ndim, spread, spread_all
+from treadle.tensor.broadcasting import zeros_like
 from treadle.tensor.conversion import as_tensor_variable, tensors
 from treadle.tensor.frozen_inner import HasFrozenGraph
 from treadle.tensor.shape import lengths
@@ -72,10 +75,13 @@ class OpFromGraph(Op, HasFrozenGraph):
     grad_overrides
         The same without the outputs: ``f(inputs, cotangents)``.
     pushforward
-        The directional derivatives: a function ``f(inputs, outputs, tangents)`` that returns one for each output, an
-        op, or a list of functions for each output.
+        The directional derivatives: a function ``f(inputs, tangents)`` that returns one for each output, an op, or a
+        list with a function for each output, or None for the graph's own. What does not move has a tangent of zeros.
     rop_overrides
-        The same without the outputs: ``f(inputs, tangents)``.
+        The documented older name of `pushforward`.
+    pushforward_with_outputs
+        The same for a function that takes the outputs too: ``f(inputs, outputs, tangents)``. What does not move has
+        the tangent None.
     connection_pattern
         For each input, for each output, whether a gradient flows; that of the graph if None, all where the gradient
         is given.
@@ -83,6 +89,8 @@ class OpFromGraph(Op, HasFrozenGraph):
         Whether to refuse shared variables that are not among the inputs.
     name
         Shown when printed.
+    on_unused_input
+        What to do about an input that the outputs were not written with: ``raise``, ``warn`` or ``ignore``.
 
     Raises
     ------
@@ -91,7 +99,7 @@ class OpFromGraph(Op, HasFrozenGraph):
         neither function, op nor list.
     GraphValueError
         If a derivative is given twice, or a list or pattern does not fit the inputs and outputs; if `strict`, and
-        there are shared variables.
+        there are shared variables; if an input is unused, and that is not allowed.
     MissingInputError
         If an output needs a variable that is not among the inputs.
 
@@ -124,14 +132,17 @@ class OpFromGraph(Op, HasFrozenGraph):
         lop_overrides: Override = None,
         grad_overrides: Override = None,
         rop_overrides: Override = None,
+        pushforward_with_outputs: Override = None,
         connection_pattern: Sequence[Sequence[bool]] | None = None,
         strict: bool = False,
         name: str | None = None,
+        on_unused_input: str = "ignore",
     ) -> None:
         _check_variables("inputs", inputs)
         _check_variables("outputs", outputs)
         ins, outs = list(inputs), list(outputs)
         _check_inputs(ins)
+        _check_used(ins, outs, on_unused_input)
         implicit = _implicit_inputs(ins, outs, strict)
         self.name = name
         self.is_inline = bool(inline)
@@ -142,8 +153,13 @@ class OpFromGraph(Op, HasFrozenGraph):
         if implicit:
             outs = graph_replace(outs, dict(zip(implicit, plain, strict=True)), strict=False)
         self._graph = graph.FrozenFunctionGraph([*ins, *plain], outs)
-        self.pullback_override = _one_override("gradient", _named(pullback, lop_overrides, grad_overrides))
-        self.pushforward_override = _one_override("directional derivative", _named(pushforward, None, rop_overrides))
+        self.pullback_override = _one_override(
+            "gradient", [("full", pullback), ("full", lop_overrides), ("short", grad_overrides)]
+        )
+        self.pushforward_override = _one_override(
+            "directional derivative",
+            [("short", pushforward), ("short", rop_overrides), ("full", pushforward_with_outputs)],
+        )
         _check_count("gradients", self.pullback_override, len(ins), "inputs")
         _check_count("directional derivatives", self.pushforward_override, len(outs), "outputs")
         self.given_pattern = _pattern(connection_pattern, len(ins), len(outs))
@@ -229,7 +245,7 @@ class OpFromGraph(Op, HasFrozenGraph):
         rule = BatchedRule(self)
         op = OpFromGraph(
             inner, outs, inline=self.is_inline, name=self.name, connection_pattern=self.connection_pattern(node),
-            pullback=rule.pullback, pushforward=rule.pushforward if self._pushes() else None,
+            pullback=rule.pullback, pushforward_with_outputs=rule.pushforward if self._pushes() else None,
         )  # fmt: skip
         return op(*given, return_list=True)
 
@@ -349,13 +365,20 @@ class OpFromGraph(Op, HasFrozenGraph):
             return jvp.jvp(made, list(inputs), list(tangents))
         explicit, moves = list(inputs[: self.explicit_count]), list(tangents[: self.explicit_count])
         if kind.endswith("short"):
-            plain = [None if t is None or isinstance(t.type, DisconnectedType) else t for t in moves]
+            still = [t is None or isinstance(t.type, DisconnectedType) for t in moves]
+            plain = [
+                zeros_like(x) if rests and isinstance(x.type, TensorType) else t
+                for x, t, rests in zip(explicit, moves, still, strict=True)
+            ]
             given: tuple[Sequence[Variable | None], ...] = (explicit, plain)
         else:
             given = (explicit, list(outputs), moves)
         if not kind.startswith("each"):
             return self._listed(_called(override, given), len(outputs), "directional derivative")
-        return [_called(item, given) if callable(item) else item for item in override]
+        missing = [i for i, item in enumerate(override) if item is None]
+        own = [self.fgraph.bind(list(inputs))[i] for i in missing]
+        moved = iter(jvp.jvp(own, list(inputs), list(tangents)) if missing else ())
+        return [next(moved) if item is None else _called(item, given) if callable(item) else item for item in override]
 
     def _listed(self, found: Any, count: int, what: str) -> list[Variable | None]:
         result = [found] if isinstance(found, Variable) or found is None else list(found)
@@ -453,11 +476,6 @@ def _called(override: Any, given: tuple[Sequence[Variable | None], ...]) -> Any:
     return override(*(v for part in given for v in part)) if isinstance(override, Op) else override(*given)
 
 
-def _named(full: Override, older: Override, short: Override) -> list[tuple[str, Override]]:
-    """Return what was given under each name."""
-    return [(kind, value) for kind, value in (("full", full), ("full", older), ("short", short)) if value is not None]
-
-
 def _one_override(what: str, given: list[tuple[str, Override]]) -> tuple[str, Override]:
     """Return the one override given: ``none``, ``full`` or ``short`` (without outputs), ``each`` in front for lists.
 
@@ -466,12 +484,13 @@ def _one_override(what: str, given: list[tuple[str, Override]]) -> tuple[str, Ov
     GraphValueError
         If it is given under two names.
     """
-    if len(given) > 1:
-        msg = f"OpFromGraph: the {what} is given under {len(given)} names. Give it once."
+    named = [(kind, value) for kind, value in given if value is not None]
+    if len(named) > 1:
+        msg = f"OpFromGraph: the {what} is given under {len(named)} names. Give it once."
         raise GraphValueError(msg)
-    if not given or given[0][1] == "default":
+    if not named or named[0][1] == "default":
         return "none", None
-    kind, value = given[0]
+    kind, value = named[0]
     if isinstance(value, list | tuple):
         return f"each {kind}", tuple(value)
     if not callable(value):
@@ -519,6 +538,21 @@ def _check_inputs(inputs: Sequence[Variable]) -> None:
         if kind or var in inputs[:i]:
             msg = f"OpFromGraph: input {i}, {var}, is {kind or 'given twice'}. Give a variable of the same type."
             raise GraphTypeError(msg)
+
+
+def _check_used(inputs: Sequence[Variable], outputs: Sequence[Variable], action: object) -> None:
+    if action == "ignore":
+        return
+    if action not in {"raise", "warn"}:
+        msg = f"OpFromGraph: on_unused_input must be raise, warn or ignore, got {text_of(action)}."
+        raise GraphValueError(msg)
+    written_with = set(origins(outputs, inputs))
+    for i, var in enumerate(inputs):
+        if var not in written_with:
+            msg = f"OpFromGraph: input {i}, {var}, is not used. Leave it out, or pass on_unused_input='ignore'."
+            if action == "raise":
+                raise GraphValueError(msg)
+            warnings.warn(msg, UserWarning, stacklevel=3)
 
 
 def _implicit_inputs(inputs: Sequence[Variable], outputs: Sequence[Variable], strict: bool) -> list[SharedVariable]:

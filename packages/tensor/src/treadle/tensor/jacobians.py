@@ -20,7 +20,7 @@ from treadle.tensor.errors import DtypeError
 from treadle.tensor.joining import arange, eye
 from treadle.tensor.jvp import jvp
 from treadle.tensor.plain_loops import scan_with_carry
-from treadle.tensor.reverse_mode import as_constants, grad, missing
+from treadle.tensor.reverse_mode import as_constants, grad, missing, remembered
 from treadle.tensor.scalar.arithmetic import mul
 from treadle.tensor.scalar.cast import cast
 from treadle.tensor.scalar.comparison import eq
@@ -86,7 +86,8 @@ def jacobian(
     targets = variables("jacobian", wrt)
     if forward:
         constants = as_constants(consider_constant)
-        return like(wrt, [_columns(out, target, constants, disconnected_inputs, vectorize) for target in targets])
+        columns = [_columns(out, target, constants, disconnected_inputs, vectorize) for target in targets]
+        return like(wrt, [remembered(column, (out, *targets)) for column in columns])
     given: dict[str, Any] = {"consider_constant": consider_constant, "disconnected_inputs": disconnected_inputs}
     if out.ndim == 0:
         return like(wrt, list(grad(out, targets, **given, add_names=False)))
@@ -95,7 +96,9 @@ def jacobian(
     shape = lengths(out)
     rows = _for_each_element(slopes, cotangent, shape, vectorize)
     found = [
-        reshape(row, (*shape, *lengths(target)), ndim=out.ndim + as_tensor_variable(target).ndim)
+        remembered(
+            reshape(row, (*shape, *lengths(target)), ndim=out.ndim + as_tensor_variable(target).ndim), (out, *targets)
+        )
         for row, target in zip(rows, targets, strict=True)
     ]
     return like(wrt, found)
@@ -206,9 +209,8 @@ def hessian_vector_product(cost: TensorLike, wrt: Any, p: Any, **grad_kwargs: An
     slopes = grad(cost, targets, **{"add_names": False, **grad_kwargs})
     vectors = matched("hessian_vector_product: p", targets, p)
     moved = jvp(slopes, targets, vectors, constants=as_constants(grad_kwargs.get("consider_constant")))
-    return like(
-        wrt, [zeros_like(s) if isinstance(m.type, DisconnectedType) else m for s, m in zip(slopes, moved, strict=True)]
-    )
+    found = [zeros_like(s) if isinstance(m.type, DisconnectedType) else m for s, m in zip(slopes, moved, strict=True)]
+    return like(wrt, [remembered(product, (*slopes, *targets, *vectors)) for product in found])
 
 
 @composed

@@ -27,6 +27,7 @@ from treadle.tensor.demand import ALWAYS, Demands
 from treadle.tensor.elementwise_demand import Masks, is_switch
 from treadle.tensor.errors import DisconnectedInputError, DtypeError, NullTypeGradError, ShapeError, TensorTypeError
 from treadle.tensor.scalar.arithmetic import add
+from treadle.tensor.scalar.cast import identity
 from treadle.tensor.shape import shared_lengths
 from treadle.tensor.types import TensorType
 
@@ -116,19 +117,35 @@ def grad(
     seeds = _seeds(cost, known_grads)
     with shared_lengths():
         found = accumulate(seeds, targets, constants)
+    sources = (*seeds, *(known_grads or {}).values(), *targets)
     result = []
     for target in targets:
         gradient = found.get(target)
         if gradient is None or isinstance(gradient.type, DisconnectedType):
-            result.append(_disconnected(target, on_disconnected, returned))
+            zero = _disconnected(target, on_disconnected, returned)
+            result.append(zero if zero is None else remembered(zero, sources))
             continue
         if isinstance(gradient.type, NullType) and on_null == "raise":
             msg = f"grad: the gradient with respect to {target} is not defined: {gradient.type.why}."
             raise NullTypeGradError(msg)
+        gradient = remembered(gradient, sources)
         if add_names and gradient.name is None and target.name is not None and gradient.owner is not None:
             gradient.name = f"(d{getattr(cost, 'name', None) or 'cost'}/d{target.name})"
         result.append(gradient)
     return result[0] if single else type(wrt)(result) if isinstance(wrt, tuple) else result
+
+
+def remembered(derivative: Any, sources: tuple[object, ...]) -> Any:
+    """Return a derivative that knows what it was written with: itself, or a copy of what is somebody else's variable.
+
+    That of a linear expression does not depend on all of it (see `treadle.graph.origins`).
+    """
+    if not isinstance(derivative.type, TensorType):
+        return derivative
+    if derivative.owner is None or any(derivative is source for source in sources):
+        derivative = identity(derivative)
+    derivative.written_with += tuple(source for source in sources if isinstance(source, Variable))
+    return derivative
 
 
 def value_and_grad(cost: TensorLike, wrt: Any, **grad_kwargs: Any) -> tuple[TensorVariable, Any]:

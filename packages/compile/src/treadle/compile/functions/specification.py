@@ -12,7 +12,16 @@ from treadle.compile.functions.locking import read_together
 from treadle.compile.functions.replacements import read_givens, read_updates, shared_in, with_default_updates
 from treadle.compile.io import In, Out, as_in, as_out, check_downcast
 from treadle.config import config, text_of
-from treadle.graph import Constant, FunctionGraph, MissingInputError, SharedVariable, ancestors, clone_replace, toposort
+from treadle.graph import (
+    Constant,
+    FunctionGraph,
+    MissingInputError,
+    SharedVariable,
+    ancestors,
+    clone_replace,
+    origins,
+    toposort,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -226,8 +235,11 @@ def _check_used(inputs: Sequence[In], needed: Sequence[Variable], action: str) -
     # What is only above another input is not used: that input's value takes its place.
     given = {item.variable for item in inputs}
     used = dict.fromkeys(ancestors(needed, given))
-    for i, item in enumerate(inputs):
-        if item.variable in used or item.update is not None:
+    unused = [(i, item) for i, item in enumerate(inputs) if item.variable not in used and item.update is None]
+    # One that an expression was written with is no mistake, though nothing be left of it.
+    written_with = set(origins(needed, given)) if unused else ()
+    for i, item in unused:
+        if item.variable in written_with:
             continue
         # In a graph with a cycle nothing is right: that is told first.
         toposort(needed, given)

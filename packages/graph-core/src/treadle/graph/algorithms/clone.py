@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 from treadle.config import text_of
+from treadle.graph.algorithms.origins import carry_origins, origins, was_written_with
 from treadle.graph.algorithms.traversal import toposort, vars_between
 from treadle.graph.errors import GraphTypeError, GraphValueError
 from treadle.graph.ir.arguments import as_flag, as_list
@@ -127,6 +128,7 @@ def clone(
     orphans = copy_inputs if copy_orphans is None else copy_orphans
     ins, outs = listed("input", inputs), listed("output", outputs)
     equiv = clone_get_equiv(ins, outs, copy_inputs, orphans, clone_inner_graphs=clone_inner_graphs)
+    _carry(equiv, [*ins, *(v for v in equiv if isinstance(v, Variable) and v.owner is None)])
     return [equiv[v] for v in ins], [equiv[v] for v in outs]
 
 
@@ -145,6 +147,12 @@ def replacement_pairs(what: str, replace: object) -> list[tuple[Variable, Variab
             msg = f"{what}: pairs (old variable, new variable) are needed, got {text_of(pair)}. Pass such pairs."
             raise GraphTypeError(msg)
     return [(old, new) for old, new in items]
+
+
+def _carry(equiv: Equivalence, replaced: Iterable[Variable]) -> None:
+    """Note for copies what their originals were written with."""
+    copies = [(old, new) for old, new in equiv.items() if isinstance(old, Variable)]
+    carry_origins(copies, {var: equiv[var] for var in replaced if equiv[var] is not var})
 
 
 @overload
@@ -202,6 +210,7 @@ def clone_replace(
     rebuild_strict = as_flag("clone_replace: rebuild_strict", rebuild_strict)
     for old, new in replacement_pairs("clone_replace", replace):
         memo[old] = old.type.filter_variable(new) if rebuild_strict else new
+    replaced = list(memo)
     equiv = clone_get_equiv(
         [],
         outs,
@@ -210,6 +219,7 @@ def clone_replace(
         clone_inner_graphs=clone_inner_graphs,
         strict=rebuild_strict,
     )
+    _carry(equiv, replaced)
     result = [equiv[v] for v in outs]
     return result[0] if isinstance(output, Variable) else result
 
@@ -229,6 +239,9 @@ def graph_replace(
 ) -> Variable | list[Variable]:
     """Return the outputs with variables replaced, copying only the nodes that depend on a replaced one.
 
+    A variable that an output was written with and that is left of it no more, as in ``grad(a * b, a)``, may be replaced
+    too.
+
     Parameters
     ----------
     outputs
@@ -245,16 +258,19 @@ def graph_replace(
         If `strict` and a variable to replace does not occur.
     """
     outs = [outputs] if isinstance(outputs, Variable) else listed("output", outputs)
-    equiv: dict[Variable, Variable] = dict(replacement_pairs("graph_replace", replace))
+    given: dict[Variable, Variable] = dict(replacement_pairs("graph_replace", replace))
+    equiv = dict(given)
     if as_flag("graph_replace: strict", strict):
         _check_all_occur(outs, equiv)
     for node in toposort(outs, list(equiv)):
         new_inputs = [equiv.get(v, v) for v in node.inputs]
-        if all(a is b for a, b in zip(new_inputs, node.inputs, strict=True)):
+        unchanged = all(a is b for a, b in zip(new_inputs, node.inputs, strict=True))
+        if unchanged and not any(was_written_with(out, given) for out in node.outputs):
             continue
         new = node.clone_with_new_inputs(new_inputs)
         for old_out, new_out in zip(node.outputs, new.outputs, strict=True):
             equiv.setdefault(old_out, new_out)
+    carry_origins(equiv.items(), given)
     result = [equiv.get(v, v) for v in outs]
     return result[0] if isinstance(outputs, Variable) else result
 
@@ -262,6 +278,8 @@ def graph_replace(
 def _check_all_occur(outs: Iterable[Variable], replaced: Iterable[Variable]) -> None:
     missing = dict.fromkeys(replaced)
     for var in vars_between((), outs) if missing else ():
+        missing.pop(var, None)
+    for var in origins(outs) if missing else ():
         missing.pop(var, None)
     if missing:
         names = ", ".join(sorted(map(str, missing)))

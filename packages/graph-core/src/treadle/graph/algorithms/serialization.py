@@ -11,6 +11,7 @@ import threading
 import weakref
 from typing import TYPE_CHECKING, Any
 
+from treadle.graph.algorithms.origins import named_inputs
 from treadle.graph.algorithms.traversal import order_nodes
 from treadle.graph.ir.apply import Apply
 from treadle.graph.ir.variable import Variable
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from treadle.graph.ir.variable import ScratchPad
 
 # One node on the wire: op, inputs (positions among the record's variables), outputs, line, tag.
-_OutputState = tuple[type[Variable], Any, "str | None", "ScratchPad | None"]
+_OutputState = tuple[type[Variable], Any, "str | None", "ScratchPad | None", tuple[Variable, ...]]
 _NodeState = tuple["Op", tuple[int, ...], tuple[_OutputState, ...], "UserLine | None", "ScratchPad | None"]
 
 
@@ -44,7 +45,9 @@ class GraphRecord:
             (
                 node.op,
                 tuple(position[v] for v in node.inputs),
-                tuple((type(out), out.type, out.name, out._tag) for out in node.outputs),
+                tuple(
+                    (type(out), out.type, out.name, out._tag, named_inputs(out.written_with)) for out in node.outputs
+                ),
                 node.user_line,
                 node._tag,
             )
@@ -57,9 +60,10 @@ def _restore_record(given: Sequence[Variable], states: Sequence[_NodeState]) -> 
     variables = list(given)
     nodes = []
     for op, inputs, outputs, line, tag in states:
-        made = [kind(of_type, None, None, name) for kind, of_type, name, _ in outputs]
-        for out, (_, _, _, out_tag) in zip(made, outputs, strict=True):
+        made = [kind(of_type, None, None, name) for kind, of_type, name, _, _ in outputs]
+        for out, (_, _, _, out_tag, sources) in zip(made, outputs, strict=True):
             out.tag = out_tag
+            out.written_with = sources
         node = Apply(op, [variables[i] for i in inputs], made)
         node.user_line = line
         node.tag = tag

@@ -77,7 +77,7 @@ class Variable(Generic[T_co]):
         Shown when printed.
     """
 
-    __slots__ = ("__weakref__", "_tag", "index", "name", "owner", "type")
+    __slots__ = ("__weakref__", "_tag", "index", "name", "owner", "type", "written_with")
 
     # Set by treadle.graph.algorithms.serialization: how a variable inside a graph is pickled without recursion.
     reducer: ClassVar[Callable[[Variable], tuple[object, ...]]]
@@ -92,6 +92,8 @@ class Variable(Generic[T_co]):
         self.index = index
         self.name = name
         self._tag: ScratchPad | None = None
+        # What it was written with and is not computed from (see `treadle.graph.algorithms.origins`).
+        self.written_with: tuple[Variable, ...] = ()
 
     @property
     def tag(self) -> ScratchPad:

@@ -197,11 +197,14 @@ class RandomVariable(RNGConsumerOp):
             if p.ndim < rank:
                 msg = f"{self._text()}: a parameter of rank {rank} or more is needed, got {p} of type {p.type}."
                 raise ShapeError(msg)
-        size = normalize_size_param(size)
+        given, size = size, normalize_size_param(size)
         batch = self._static_batch(size, parameters)
         op = self.with_dtype(self.dtype)
         kind = TensorType(op.dtype, (*batch, *self._static_core(parameters)))
-        return Apply(op, [rng, size, *parameters], [rng.type.make_variable(), kind.make_variable()])
+        made = Apply(op, [rng, size, *parameters], [rng.type.make_variable(), kind.make_variable()])
+        if isinstance(given, Variable) and isinstance(given.type, NoneTypeT):
+            made.outputs[1].written_with = (given,)
+        return made
 
     def _text(self) -> str:
         return str(self.name)

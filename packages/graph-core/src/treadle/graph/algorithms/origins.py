@@ -1,0 +1,68 @@
+"""What an expression was written with, beyond what it is computed from.
+
+The gradient of ``a * b`` by ``a`` is ``b``; it was written with ``a`` all the same. Functions whose results leave out
+what they were given note that in the results' ``written_with``. Nobody looks at these notes but who finds an input
+without use: building, rewriting and running never do. Only a fresh variable has one, so that it tells of one use.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.graph.algorithms.traversal import walk
+from treadle.graph.ir.variable import Constant, Variable
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+
+def origins(variables: Iterable[Variable], given: Collection[Variable] = ()) -> list[Variable]:
+    """Return all that variables are computed from or were written with, not going beyond those given."""
+
+    def expand(var: Variable) -> Iterable[Variable]:
+        if var in given:
+            return ()
+        return var.written_with if var.owner is None else (*var.owner.inputs, *var.written_with)
+
+    return list(walk(variables, expand, bfs=False))
+
+
+def named_inputs(sources: tuple[Variable, ...]) -> tuple[Variable, ...]:
+    """Return the inputs that a function could be given, of all that expressions were written with."""
+    return tuple(filter(_is_input, origins(sources))) if sources else ()
+
+
+def _is_input(var: Variable) -> bool:
+    return var.owner is None and not isinstance(var, Constant) and getattr(var, "container", None) is None
+
+
+def was_written_with(var: Variable, others: Collection[Variable]) -> bool:
+    """Whether a variable has a note that leads to one of the others."""
+    return bool(var.written_with) and any(source in others for source in origins(var.written_with))
+
+
+def carry_origins(copies: Iterable[tuple[Variable, Variable]], replaced: Mapping[Variable, Variable]) -> None:
+    """Note for copies of variables what these were written with, where some variables stand for others in the copies.
+
+    Parameters
+    ----------
+    copies
+        Pairs of a variable and its copy.
+    replaced
+        What stands for which variable.
+    """
+    moved: dict[tuple[Variable, ...], tuple[Variable, ...]] = {}
+    for old, new in copies:
+        sources = old.written_with
+        if sources and new is not old:
+            if sources not in moved:
+                moved[sources] = _replaced(sources, replaced)
+            new.written_with = moved[sources]
+
+
+def _replaced(sources: tuple[Variable, ...], replaced: Mapping[Variable, Variable]) -> tuple[Variable, ...]:
+    """Return sources with variables replaced; where that is not needed, themselves."""
+    found = origins(sources, replaced)
+    if not any(var in replaced for var in found):
+        return sources
+    return tuple(dict.fromkeys(replaced.get(var, var) for var in found if var in replaced or _is_input(var)))
