@@ -48,6 +48,50 @@ def test_derivatives_by_order_and_argument_are_exact(name: str) -> None:
     np.testing.assert_allclose(found, wanted, rtol=1e-10)
 
 
+# Orders equal to the argument, or nearly so; whole and half ones on both sides of 0; far beyond the range of exp(x).
+SPECIAL = [
+    (1, 1), (2, 2), (0.5, 0.5), (50, 50), (-1.5, 1.5), (-1, 1), (2, 2.0000001), (2.0000001, 2), (1.04, 1), (1.06, 1),
+    (-1, 2), (-3, 2), (-2, 24), (-0.5, 3), (0, 2), (1000, 990.0), (1e-3, 1e-3),
+]  # fmt: skip
+
+
+def _modified_second(v: Any, x: Any, order: tuple[int, int], scaled: bool) -> Any:
+    """Return a derivative of K, scaled or not, from its integral (DLMF 10.32.9)."""
+    by_order, by_size = order
+    c = mpmath.sqrt(v * v + x * x)
+    peak, width = mpmath.asinh(v / x), 20 / mpmath.sqrt(c) + 20 / (1 + c)
+
+    def function(t: Any) -> Any:
+        fall = mpmath.exp(v * t - x * (mpmath.cosh(t) - scaled)) * t**by_order
+        both = 1 + (-1) ** by_order * mpmath.exp(-2 * v * t)
+        return fall * both / 2 * (scaled - mpmath.cosh(t)) ** by_size
+
+    ends = [0, peak, peak + width / 4, peak + width] if peak > 0 else [0, width / 4, width]
+    return mpmath.quad(function, ends)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_derivatives_by_order_are_exact_at_special_orders(name: str) -> None:
+    v, x = tt.dvector("v"), tt.dvector("x")
+    first = tt.grad(getattr(tt, name)(v, x).sum(), v)
+    seconds = tt.grad(first.sum(), [v, x])
+    found = function([v, x], [first, *seconds], mode="FAST_COMPILE")(*np.array(SPECIAL, float).T)
+    with mpmath.workdps(30 if name in {"kv", "kve"} else 50):
+        step = mpmath.mpf(10) ** -18
+        points = [(mpmath.mpf(p), mpmath.mpf(q)) for p, q in SPECIAL]
+        for order, values in zip(((1, 0), (2, 0), (1, 1)), found, strict=True):
+            wanted = [
+                float(
+                    _modified_second(abs(point[0]), point[1], order, name == "kve")
+                    * mpmath.sign(point[0] or 1) ** order[0]
+                    if name in {"kv", "kve"}
+                    else mpmath.diff(EXACT[name], point, order, h=step)
+                )
+                for point in points
+            ]
+            np.testing.assert_allclose(values, wanted, rtol=1e-10, atol=1e-14, err_msg=str(order))
+
+
 @pytest.mark.parametrize("name", ["i0e", "i1e", "k0e", "k1e"])
 def test_derivatives_of_scaled_functions_hold_for_large_arguments(name: str) -> None:
     x = tt.dvector("x")
