@@ -99,3 +99,26 @@ def test_third_derivative_by_a_shape_is_refused_with_its_reason() -> None:
     second = tt.grad(tt.grad(tt.gammainc(a, x), a), a)
     with pytest.raises(NullTypeGradError, match="there is no third derivative by the shape"):
         tt.grad(second, a)
+
+
+# Next to poles on both sides, between them, and huge.
+POLYGAMMA = (
+    -1e-10, -1e-16, -1e-100, 1e-12, -1 - 1e-10, -2 - 1e-12, -1 + 1e-10, -2.7e-9, -0.5, -0.25, -30.3,
+    -1e3 - 1e-10, 1e200, 5.0,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "mode",
+    ["VM", "C", "NUMBA", pytest.param("JAX", marks=pytest.mark.slow), pytest.param("PYTORCH", marks=pytest.mark.slow)],
+)
+def test_polygamma_is_exact_next_to_its_poles_and_for_huge_arguments(mode: str) -> None:
+    n, x = tt.dvectors("nx")
+    outs = [tt.grad(tt.digamma(x).sum(), x), tt.polygamma(n, x), tt.polygamma(n + 1, x), tt.polygamma(n + 19, x)]
+    found = function([n, x], outs, mode=mode)(np.ones(len(POLYGAMMA)), np.array(POLYGAMMA))
+    for order, values in zip((1, 1, 2, 20), found, strict=True):
+        exact = [float(mpmath.psi(order, mpmath.mpf(p))) for p in POLYGAMMA]
+        # JAX takes subnormal numbers for zeros, and PyTorch's powers are less accurate.
+        np.testing.assert_allclose(
+            values, exact, rtol=1e-11 if mode in {"JAX", "PYTORCH"} else 1e-13, err_msg=str(order)
+        )

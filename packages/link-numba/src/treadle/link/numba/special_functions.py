@@ -9,7 +9,9 @@ SPECIAL = """
 def tri_gamma(x):  # f8
     # Shifted up by the recurrence, then the asymptotic series (DLMF 5.15.1 and 5.15.8); 5.15.6 below 0.
     pi = 3.14159265358979323846
+    # Next to a pole the distance to it, which is exact.
     rest = x - floor(x)
+    rest = pick(rest > 0.5, ceil(x) - x, rest)
     if x <= 0 and (rest == 0 or x == -INF):
         return INF
     q = pick(x <= 0, 1 - x, x)
@@ -35,7 +37,7 @@ def zeta(s, q):  # f8 f8
     if q == INF:
         return total
     power = libm_pow_f8(q, -s)
-    total = total + power * (q / (s - 1) + 0.5)
+    total = total + libm_pow_f8(q, 1 - s) / (s - 1) + power * 0.5
     c = s * power / q
     r = 1 / (q * q)
     total = total + c / 12
@@ -60,14 +62,17 @@ def polygamma(n, x):  # f8 f8
     sign = libm_pow_f8(-1.0, s)
     if n < 1 or n != floor(n) or x != x:
         return INF - INF
+    # The distances to both poles, which are exact next to them; between them the largest terms may cancel.
     rest = x - floor(x)
+    other = ceil(x) - x
     if x <= 0 and (rest == 0 or x == -INF):
         return sign * INF
     total = 0.0
     if x > 0:
         total = zeta(s, x)
     else:
-        total = zeta(s, rest) + sign * (zeta(s, 1 - rest) - zeta(s, 1 - x))
+        total = (zeta(s, 1 + rest) + sign * zeta(s, 1 + other)) - sign * zeta(s, 1 - x)
+        total = (libm_pow_f8(rest, -s) + sign * libm_pow_f8(other, -s)) + total
     return sign * special_gamma_f8(s) * total
 
 def hyp2f1_series_slope(by, a, b, c, z):  # f8 f8 f8 f8 f8

@@ -17,7 +17,8 @@ static double tr_tri_gamma(double x) {
   const double pi = 3.14159265358979323846;
   double sum = 0, r;
   if (x <= 0) {
-    const double rest = x - floor(x), sine = sin(pi * rest);
+    // Next to a pole the distance to it, which is exact.
+    const double rest = fmin(x - floor(x), ceil(x) - x), sine = sin(pi * rest);
     if (rest == 0 || x == -INFINITY) return INFINITY;
     return pi * pi / (sine * sine) - tr_tri_gamma(1 - x);
   }
@@ -36,7 +37,7 @@ static double tr_zeta(double s, double q) {
   for (; q < 12; q += 1) sum += pow(q, -s);
   if (q == INFINITY) return sum;
   power = pow(q, -s);
-  sum += power * (q / (s - 1) + 0.5);
+  sum += pow(q, 1 - s) / (s - 1) + power * 0.5;
   factor = s * power / q;
   for (int k = 0; k < 10; k++) {
     sum += c[k] * factor;
@@ -53,9 +54,11 @@ static double tr_polygamma(double n, double x) {
   if (!(n >= 1) || n != floor(n) || x != x) return NAN;
   if (x > 0) sum = tr_zeta(s, x);
   else {
-    const double rest = x - floor(x);
+    // The distances to both poles, which are exact next to them; between them the largest terms may cancel.
+    const double rest = x - floor(x), other = ceil(x) - x;
     if (rest == 0 || x == -INFINITY) return sign * INFINITY;
-    sum = tr_zeta(s, rest) + sign * (tr_zeta(s, 1 - rest) - tr_zeta(s, 1 - x));
+    sum = (pow(rest, -s) + sign * pow(other, -s))
+        + ((tr_zeta(s, 1 + rest) + sign * tr_zeta(s, 1 + other)) - sign * tr_zeta(s, 1 - x));
   }
   return sign * tgamma(s) * sum;
 }

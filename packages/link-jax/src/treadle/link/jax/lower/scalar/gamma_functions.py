@@ -44,12 +44,21 @@ def _polygamma(n: jax.Array, x: jax.Array) -> jax.Array:
     pole = (x <= 0) & ((rest == 0) | (x == -jnp.inf))
     below = x < 0
     safe = jnp.where(pole, 0.5, rest)
-    total = special.zeta(s, jnp.where(below, safe, x))
-    total += jnp.where(below, sign * (special.zeta(s, 1 - safe) - special.zeta(s, jnp.where(below, 1 - x, 1))), 0)
+    # The distances to both poles, which are exact next to them; between them the largest terms may cancel.
+    above = jnp.where(pole | ~below, 0.5, jnp.ceil(x) - x)
+    poles = safe**-s + sign * above**-s
+    rest = (_zeta(s, 1 + safe) + sign * _zeta(s, 1 + above)) - sign * _zeta(s, jnp.where(below, 1 - x, 1))
+    total = jnp.where(below, poles + rest, _zeta(s, jnp.where(below, 1, x)))
     total = jnp.where(pole, jnp.inf, jnp.where(x == jnp.inf, 0, total))
     made = sign * special.gamma(s) * total
     made = jnp.where((n >= 1) & (n == jnp.floor(n)), made, jnp.nan)
     return jnp.where(n == 0, _digamma(x), made)
+
+
+def _zeta(s: jax.Array, q: jax.Array) -> jax.Array:
+    """Return Hurwitz's zeta function; of a large number by the first terms of its expansion, where q**-s is 0."""
+    large = jnp.where(q > 1e9, q, 1e9)
+    return jnp.where(q > 1e9, large ** (1 - s) * (1 / (s - 1) + 0.5 / large), special.zeta(s, q))
 
 
 SCALARS.register("poch", {"f": special.poch})

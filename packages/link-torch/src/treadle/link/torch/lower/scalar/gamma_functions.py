@@ -41,13 +41,21 @@ def _polygamma(n: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
     pole = (x <= 0) & ((rest == 0) | (x == -torch.inf))
     below = x < 0
     safe = torch.where(pole, 0.5, rest)
-    zeta = torch.special.zeta
-    total = zeta(s, torch.where(below, safe, x))
-    other = sign * (zeta(s, 1 - safe) - zeta(s, torch.where(below, 1 - x, 1.0)))
-    total = torch.where(pole, torch.inf, torch.where(x == torch.inf, 0.0, total) + torch.where(below, other, 0.0))
+    # The distances to both poles, which are exact next to them; between them the largest terms may cancel.
+    above = torch.where(pole | ~below, 0.5, torch.ceil(x) - x)
+    poles = safe**-s + sign * above**-s
+    rest = (_zeta(s, 1 + safe) + sign * _zeta(s, 1 + above)) - sign * _zeta(s, torch.where(below, 1 - x, 1.0))
+    total = torch.where(below, poles + rest, _zeta(s, torch.where(below, 1.0, x)))
+    total = torch.where(pole, torch.inf, torch.where(x == torch.inf, 0.0, total))
     made = sign * torch.exp(torch.special.gammaln(s)) * total
     made = torch.where((n >= 1) & (n == torch.floor(n)), made, torch.nan)
     return torch.where(n == 0, torch.special.digamma(x), made)
+
+
+def _zeta(s: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
+    """Return Hurwitz's zeta function; of a large number by the first terms of its expansion, where q**-s is 0."""
+    large = torch.where(q > 1e9, q, 1e9)
+    return torch.where(q > 1e9, large ** (1 - s) * (1 / (s - 1) + 0.5 / large), torch.special.zeta(s, q))
 
 
 @SCALARS.function("poch", kinds="f")
