@@ -85,6 +85,10 @@ class CheckAndRaise(Op):
         """Connect the value only."""
         return [[True], *[[False]] * (len(node.inputs) - 1)]
 
+    def influence_pattern(self, node: Apply) -> list[list[bool]]:
+        """Say that the result is the value."""
+        return self.connection_pattern(node)
+
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:

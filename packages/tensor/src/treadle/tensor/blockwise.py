@@ -191,6 +191,16 @@ class Blockwise(TensorOp):
         """Return the core op's."""
         return self.core_op.connection_pattern(self._core_node(tensors(node.inputs)))
 
+    def influence_pattern(self, node: Apply) -> list[list[bool]] | None:
+        """Return the core op's."""
+        return self.core_op.influence_pattern(self._core_node(tensors(node.inputs)))
+
+    def undefined_derivatives(self, node: Apply) -> list[list[str | None]] | None:
+        """Return the core op's."""
+        if type(self.core_op).undefined_derivatives is Op.undefined_derivatives:
+            return None
+        return self.core_op.undefined_derivatives(self._core_node(tensors(node.inputs)))
+
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:

@@ -10,7 +10,6 @@ from treadle.graph import (
     DisconnectedType,
     GraphTypeError,
     GraphValueError,
-    NullType,
     Variable,
     as_flag,
     composed,
@@ -18,8 +17,8 @@ from treadle.graph import (
 from treadle.tensor.arguments import as_items
 from treadle.tensor.broadcasting import zeros_like
 from treadle.tensor.conversion import as_tensor_variable
-from treadle.tensor.errors import DisconnectedInputError, NullTypeGradError, ShapeError
-from treadle.tensor.jvp import jvp
+from treadle.tensor.errors import DisconnectedInputError, ShapeError
+from treadle.tensor.jvp import defined, jvp
 from treadle.tensor.reverse_mode import choice, grad, remembered
 
 if TYPE_CHECKING:
@@ -193,10 +192,7 @@ def pushforward(
     sources = (*outputs, *targets, *vectors)
     found: list[Any] = []
     for out, moved in zip(outputs, jvp(outputs, targets, vectors, use_op_pushforward), strict=True):
-        if isinstance(moved.type, NullType):
-            msg = f"pushforward: the derivative of {out} is not defined: {moved.type.why}."
-            raise NullTypeGradError(msg)
-        if not isinstance(moved.type, DisconnectedType):
+        if not isinstance(defined("pushforward", out, moved).type, DisconnectedType):
             found.append(remembered(moved, sources))
             continue
         text = (

@@ -36,16 +36,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import Cell, FunctionGraph, SymbolicShape, Type, Value
-    from treadle.tensor import jvp, reduction, reverse_mode
+    from treadle.tensor import jvp, reduction, reverse_mode, undefined_draws
     from treadle.tensor.variable import TensorNode, TensorVariable
 else:
     reverse_mode = lazy_module("treadle.tensor.reverse_mode")
     jvp = lazy_module("treadle.tensor.jvp")
     reduction = lazy_module("treadle.tensor.reduction")
+    undefined_draws = lazy_module("treadle.tensor.undefined_draws")
 
 # A gradient, or a directional derivative, given by the user: a function, an op, or one of these for each variable.
 Override = Any
-_DERIVED = ("_gradients", "_pattern")
+_DERIVED = ("_gradients", "_pattern", "_influences", "_reasons")
 
 
 class OpFromGraph(Op, HasFrozenGraph):
@@ -284,6 +285,27 @@ class OpFromGraph(Op, HasFrozenGraph):
             if callable(item):
                 found[i] = [True] * count
         return found
+
+    def influence_pattern(self, node: Apply) -> list[list[bool]]:
+        """Return the inner graph's, and of a pattern that was given that one."""
+        if self.given_pattern is not None:
+            return self.connection_pattern(node)
+        known: list[list[bool]] | None = self.__dict__.get("_influences")
+        if known is None:
+            known = self.__dict__["_influences"] = undefined_draws.inner_influences(
+                self.fgraph.inputs, self.fgraph.outputs
+            )
+        return known
+
+    def undefined_derivatives(self, node: Apply) -> list[list[str | None]] | None:
+        """Return the inner graph's; derivatives that were given are defined."""
+        del node
+        if self.pullback_override[0] != "none" or self.pushforward_override[0] != "none" or self._derives():
+            return None
+        if "_reasons" not in self.__dict__:
+            self.__dict__["_reasons"] = undefined_draws.inner_reasons(self.fgraph.inputs, self.fgraph.outputs)
+        reasons: list[list[str | None]] | None = self.__dict__["_reasons"]
+        return reasons
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]

@@ -99,6 +99,10 @@ class DisconnectedGrad(GradientControl):
         del node
         return [[False]]
 
+    def influence_pattern(self, node: Apply) -> list[list[bool]]:
+        """Say that the result counts as a constant, of whatever dtype."""
+        return self.connection_pattern(node)
+
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
@@ -114,6 +118,11 @@ class DisconnectedGrad(GradientControl):
 @static_op
 class ZeroGrad(GradientControl):
     """Zeros flow back."""
+
+    def influence_pattern(self, node: Apply) -> list[list[bool]]:
+        """Say that the result counts as a constant, of whatever dtype."""
+        del node
+        return [[False]]
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]

@@ -18,7 +18,7 @@ from treadle.tensor.derivatives import like, listed, matched, pullback, pushforw
 from treadle.tensor.dimshuffle import dimshuffle
 from treadle.tensor.errors import DtypeError
 from treadle.tensor.joining import arange, eye
-from treadle.tensor.jvp import jvp
+from treadle.tensor.jvp import defined, jvp
 from treadle.tensor.plain_loops import scan_with_carry
 from treadle.tensor.reverse_mode import as_constants, grad, missing, remembered
 from treadle.tensor.scalar.arithmetic import mul
@@ -110,7 +110,7 @@ def _columns(
     """Return the derivatives of an expression by one variable, in forward mode."""
     target = _real("jacobian, in forward mode", wrt)
     tangent: TensorVariable = target.type.make_variable("tangent")
-    moved: Any = jvp([out], [target], [tangent], constants=constants)[0]
+    moved: Any = defined("jacobian", out, jvp([out], [target], [tangent], constants=constants)[0])
     inner, outer = lengths(target), lengths(out)
     if isinstance(moved.type, DisconnectedType):
         missing("jacobian", target, on_disconnected)
@@ -209,7 +209,10 @@ def hessian_vector_product(cost: TensorLike, wrt: Any, p: Any, **grad_kwargs: An
     slopes = grad(cost, targets, **{"add_names": False, **grad_kwargs})
     vectors = matched("hessian_vector_product: p", targets, p)
     moved = jvp(slopes, targets, vectors, constants=as_constants(grad_kwargs.get("consider_constant")))
-    found = [zeros_like(s) if isinstance(m.type, DisconnectedType) else m for s, m in zip(slopes, moved, strict=True)]
+    found = [
+        zeros_like(s) if isinstance(m.type, DisconnectedType) else defined("hessian_vector_product", s, m)
+        for s, m in zip(slopes, moved, strict=True)
+    ]
     return like(wrt, [remembered(product, (*slopes, *targets, *vectors)) for product in found])
 
 

@@ -21,11 +21,12 @@ from treadle.graph import (
 )
 from treadle.tensor.broadcasting import zeros_like
 from treadle.tensor.conversion import as_tensor_variable, cotangent_of
-from treadle.tensor.errors import ShapeError
+from treadle.tensor.errors import NullTypeGradError, ShapeError
 from treadle.tensor.reverse_mode import accumulate, pulled_back, summed
 from treadle.tensor.scalar.arithmetic import add
 from treadle.tensor.shape import shared_lengths
 from treadle.tensor.types import TensorType
+from treadle.tensor.undefined_draws import moved_without_derivative
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -71,17 +72,33 @@ def jvp(
     return [moved[out] if out in moved else DisconnectedType()() for out in outputs]
 
 
+def defined(function: str, out: Variable, moved: Variable) -> Variable:
+    """Return a derivative that `jvp` found.
+
+    Raises
+    ------
+    NullTypeGradError
+        If it is not defined.
+    """
+    if isinstance(moved.type, NullType):
+        msg = f"{function}: the derivative of {out} is not defined: {moved.type.why}."
+        raise NullTypeGradError(msg)
+    return moved
+
+
 def _walked(
     outputs: Sequence[Variable], given: Mapping[Variable, Variable], constants: Collection[Variable]
 ) -> Mapping[Variable, Variable]:
     """Return how all variables move that do, one node after the other."""
     moves = dict(given)
+    drawn: dict[Variable, Variable] = {}
     for node in toposort(outputs) if given else ():
+        drawn.update(moved_without_derivative(node, moves, drawn, constants))
         if any(x in moves for x in node.inputs):
             for out, tangent in zip(node.outputs, _pushed(node, moves), strict=True):
                 if tangent is not None and out not in constants:
                     moves[out] = summed(given.get(out), tangent)
-    return moves
+    return {**moves, **drawn}
 
 
 def _pushed(node: Apply, moves: Mapping[Variable, Variable]) -> Sequence[Variable | None]:

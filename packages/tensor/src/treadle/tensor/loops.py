@@ -40,12 +40,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import Cell, FunctionGraph, SymbolicShape, Type, Value
-    from treadle.tensor import loop_batches, loop_derivatives
+    from treadle.tensor import loop_batches, loop_derivatives, loop_draws
     from treadle.tensor.rewrites.analysis import symbolic_shapes
     from treadle.tensor.variable import TensorNode, TensorVariable
 else:
     loop_derivatives = lazy_module("treadle.tensor.loop_derivatives")
     loop_batches = lazy_module("treadle.tensor.loop_batches")
+    loop_draws = lazy_module("treadle.tensor.loop_draws")
     symbolic_shapes = lazy_module("treadle.tensor.rewrites.analysis.symbolic_shapes")
 
 __all__ = ["ENDLESS", "LoopInputs", "RowLengths", "Scan"]
@@ -54,7 +55,7 @@ T = TypeVar("T")
 STEPS = TensorType(LENGTH, ())
 # The number of steps of a loop that only its condition ends.
 ENDLESS = int(np.iinfo(LENGTH).max)
-_DERIVED = ("_fn", "_pattern", "_row_lengths", "_depends", "_settled", "_kept_shapes")
+_DERIVED = ("_fn", "_pattern", "_row_lengths", "_depends", "_settled", "_kept_shapes", "_influences", "_reasons")
 
 
 class LoopInputs(NamedTuple):
@@ -435,6 +436,15 @@ class Scan(Op, HasFrozenGraph):
             if self.has_until:
                 row[-1] = False
         return [[False] * len(node.outputs), *rows]
+
+    def influence_pattern(self, node: Apply) -> list[list[bool]]:
+        """Return for each input, for each output, whether the value decides the output's in any number of steps."""
+        return [[True] * len(node.outputs), *loop_draws.influences(self)]
+
+    def undefined_derivatives(self, node: Apply) -> list[list[str | None]] | None:
+        """Return why outputs jump as inputs move, by way of the draws of any number of steps."""
+        reasons = loop_draws.reasons(self, self.connection_pattern(node)[1:])
+        return None if reasons is None else [[None] * len(node.outputs), *reasons]
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]

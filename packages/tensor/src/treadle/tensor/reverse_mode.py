@@ -30,6 +30,7 @@ from treadle.tensor.scalar.arithmetic import add
 from treadle.tensor.scalar.cast import identity
 from treadle.tensor.shape import shared_lengths
 from treadle.tensor.types import TensorType
+from treadle.tensor.undefined_draws import null_terms
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -304,10 +305,14 @@ def accumulate(
     pull = pulled_back
     if any(map(is_switch, patterns)):
         pull = Masks(order, patterns, {*seeds, *targets}, pulled_back).pulled_back
+    undefined = null_terms(order, patterns, reached, seeds, constants)
     for node in reversed(order):
         pattern = patterns.get(node)
         if pattern is None:
             continue
+        nulls = undefined.get(node)
+        if nulls is not None:
+            found.update((x, null) for x, null in zip(node.inputs, nulls, strict=True) if null is not None)
         cotangents = [None if out in constants else _present(found.get(out)) for out in node.outputs]
         # Of each input, the cotangents that flow back to it.
         flows = [

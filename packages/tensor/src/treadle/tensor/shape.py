@@ -72,6 +72,10 @@ class Shape(TensorOp):
         del node
         return [[False]]
 
+    def influence_pattern(self, node: Apply) -> list[list[bool]]:
+        """Say that a shape does not depend on the elements."""
+        return self.connection_pattern(node)
+
     def vectorize_node(self, node: TensorNode, x: TensorVariable) -> TensorVariable:
         """Return the shape behind the batch: it is the same for all of it, so that its lengths stay scalars."""
         whole: TensorVariable = self(x)
@@ -125,6 +129,10 @@ class ShapeI(TensorOp):
         """Say that nothing flows back: a length does not change smoothly."""
         del node
         return [[False]]
+
+    def influence_pattern(self, node: Apply) -> list[list[bool]]:
+        """Say that a length does not depend on the elements."""
+        return self.connection_pattern(node)
 
     def vectorize_node(self, node: TensorNode, x: TensorVariable) -> TensorVariable:
         """Return the length of the dimension behind the batch."""

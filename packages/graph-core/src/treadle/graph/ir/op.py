@@ -257,6 +257,21 @@ class Op(GradientNames, ABC):
         """Return for each input, for each output, whether a change of the input can change the output smoothly."""
         return [[True] * len(node.outputs) for _ in node.inputs]
 
+    def influence_pattern(self, node: Apply) -> list[list[bool]] | None:
+        """Return for each input, for each output, whether the input's value decides the output's, smoothly or not.
+
+        None, the default: where the one or the other is no float it does, else where `connection_pattern` says so.
+        """
+        return None
+
+    def undefined_derivatives(self, node: Apply) -> list[list[str | None]] | None:
+        """Return for each input, for each output, why the output jumps as the input moves, if it does.
+
+        So do draws of discrete distributions: their expectation moves smoothly, which no derivative of the draw
+        tells. A gradient that a jump decides is refused with this reason. None: no output does.
+        """
+        return None
+
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from treadle.config import config
-from treadle.graph import Apply, Op, Variable, VectorizeError
+from treadle.graph import Apply, NullType, Op, Variable, VectorizeError
 from treadle.tensor import batching
 from treadle.tensor.batching import aligned, batch_ndim, refuse_batched
 from treadle.tensor.broadcasting import broadcast_static, sum_to
@@ -436,6 +436,32 @@ class RandomVariable(RNGConsumerOp):
         """Say that the draw follows the parameters."""
         return [[False, False], [False, False], *([False, True] for _ in node.inputs[2:])]
 
+    def influence_pattern(self, node: Apply) -> list[list[bool]]:
+        """Say that the draw follows generator and parameters, the next generator the generator alone."""
+        return [[True, True], [False, False], *([False, True] for _ in node.inputs[2:])]
+
+    @property
+    def is_discrete(self) -> bool:
+        """Whether draws jump as parameters move: those of a distribution on the integers, in whatever dtype."""
+        dtypes = (type(self).dtype, self.dtype)
+        return any(d is not None and d != "floatX" and np.dtype(d).kind in "biu" for d in dtypes)
+
+    def undefined_derivatives(self, node: Apply) -> list[list[str | None]] | None:
+        """Say which parameters a draw of a discrete distribution has no derivative by."""
+        if not self.is_discrete:
+            return None
+        given = node.inputs[2:]
+        return [[None, None], [None, None], *([None, self._no_derivative(i, node.where())] for i in range(len(given)))]
+
+    def _no_derivative(self, index: int, where: str) -> str:
+        """Return why a draw of a discrete distribution has no derivative by a parameter."""
+        names = list(self.parameters or ())
+        name = repr(names[index]) if index < len(names) else str(index)
+        return (
+            f"a draw of {self._text()} has no derivative by its parameter {name}, as it is discrete{where}. To take "
+            "the draw as a constant, pass it through disconnected_grad or name it in consider_constant"
+        )
+
     def derivatives(self, draw: Any, cotangent: Any, *dist_params: Any) -> Sequence[Any]:
         """Return the cotangent times the derivative of the draw by each parameter.
 
@@ -460,9 +486,11 @@ class RandomVariable(RNGConsumerOp):
             terms = [NotImplemented] * len(parameters)
         found: list[Variable | None] = [None, None]
         for p, term in zip(parameters, terms, strict=True):
-            if term is NotImplemented:
-                node = outputs[1].owner
-                where = "" if node is None else node.where()
+            node = outputs[1].owner
+            where = "" if node is None else node.where()
+            if term is NotImplemented and self.is_discrete:
+                found.append(NullType(self._no_derivative(len(found) - 2, where))())
+            elif term is NotImplemented:
                 why = f"a draw of {self._text()} has no derivative by this parameter{where}"
                 found.append(grad_not_implemented(self, len(found), p, why))
             else:

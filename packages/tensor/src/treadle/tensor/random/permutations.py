@@ -89,6 +89,11 @@ class ChoiceWithoutReplacement(RandomVariable):
         self.shuffle = bool(shuffle)
 
     @property
+    def is_discrete(self) -> bool:
+        """Say that which elements are drawn jumps as weights move."""
+        return True
+
+    @property
     def has_p_param(self) -> bool:
         """Whether there are probabilities among the parameters."""
         return len(self.ndims_params) == 3

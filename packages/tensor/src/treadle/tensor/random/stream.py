@@ -67,6 +67,8 @@ def shared_rng(
     ------
     ArgumentError
         If there are both a generator and a seed.
+    TensorTypeError
+        If the value is no generator; it is a TypeError too.
 
     >>> rng = shared_rng(seed=5)
     >>> next_rng, x = rng.normal(size=3)
@@ -77,6 +79,11 @@ def shared_rng(
     elif seed is not UNSEEDED:
         msg = "shared_rng: either a generator or a seed is needed, got both. Leave one of them out."
         raise ArgumentError(msg)
+    given: object = value
+    if not isinstance(given, np.random.Generator | PortableGenerator):
+        advice = "Pass a seed by name: shared_rng(seed=...)." if isinstance(given, int) else "Pass a generator."
+        msg = f"shared_rng: a numpy.random.Generator or a PortableGenerator is needed, got {text_of(given)}. {advice}"
+        raise TensorTypeError(msg)
     made: RandomGeneratorSharedVariable = shared(value, name, borrow=borrow)
     return made
 
