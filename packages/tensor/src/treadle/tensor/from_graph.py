@@ -288,24 +288,14 @@ class OpFromGraph(Op, HasFrozenGraph):
 
     def influence_pattern(self, node: Apply) -> list[list[bool]]:
         """Return the inner graph's, and of a pattern that was given that one."""
-        if self.given_pattern is not None:
-            return self.connection_pattern(node)
-        known: list[list[bool]] | None = self.__dict__.get("_influences")
-        if known is None:
-            known = self.__dict__["_influences"] = undefined_draws.inner_influences(
-                self.fgraph.inputs, self.fgraph.outputs
-            )
-        return known
+        return undefined_draws.own_influences(self) if self.given_pattern is None else self.connection_pattern(node)
 
     def undefined_derivatives(self, node: Apply) -> list[list[str | None]] | None:
         """Return the inner graph's; derivatives that were given are defined."""
         del node
         if self.pullback_override[0] != "none" or self.pushforward_override[0] != "none" or self._derives():
             return None
-        if "_reasons" not in self.__dict__:
-            self.__dict__["_reasons"] = undefined_draws.inner_reasons(self.fgraph.inputs, self.fgraph.outputs)
-        reasons: list[list[str | None]] | None = self.__dict__["_reasons"]
-        return reasons
+        return undefined_draws.own_reasons(self)
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from treadle.graph import Apply
+    from treadle.tensor.frozen_inner import HasFrozenGraph
 
 # For each input of a node, for each output, why the output has no derivative by the input; None where it has.
 Reasons = list[list["str | None"]]
@@ -111,6 +112,22 @@ def moved_without_derivative(
                 (out, NullType(text)()) for out, text in zip(node.outputs, row, strict=True) if text is not None
             )
     return {out: null for out, null in found.items() if out not in constants}
+
+
+def own_influences(op: HasFrozenGraph) -> list[list[bool]]:
+    """Return for each input of an op's graph, for each output, whether its value decides the output's; found once."""
+    if "_influences" not in op.__dict__:
+        op.__dict__["_influences"] = inner_influences(op.fgraph.inputs, op.fgraph.outputs)
+    found: list[list[bool]] = op.__dict__["_influences"]
+    return found
+
+
+def own_reasons(op: HasFrozenGraph) -> Reasons | None:
+    """Return for each input of an op's graph, for each output, why it has no derivative; found once."""
+    if "_reasons" not in op.__dict__:
+        op.__dict__["_reasons"] = inner_reasons(op.fgraph.inputs, op.fgraph.outputs)
+    found: Reasons | None = op.__dict__["_reasons"]
+    return found
 
 
 def inner_influences(inputs: Sequence[Variable], outputs: Sequence[Variable]) -> list[list[bool]]:
