@@ -1,21 +1,31 @@
 """Make docs/from_pytensor.md: where each documented name is, and what differs; part of what `./dev pages` runs.
 
-The table is docs/api_reference.tsv (see `tools.coverage`), which tests compare with the packages. What is said about
-behaviour rather than names stands here.
+The tables stand in docs/: api_reference.tsv has the documented names (see `tools.coverage`), pytensor_names.tsv all
+public names of a version of PyTensor by module, pytensor_absent.tsv its parts that are not here, and
+pytensor_differences.tsv what names do otherwise. tests/from_pytensor compares what is said with values of PyTensor.
 """
 
 from __future__ import annotations
 
+import csv
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
-from tools.coverage import Row, rows
+from tools.coverage import Row, exists, rows
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "from_pytensor.md"
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+PAGE = DOCS / "from_pytensor.md"
+VERSION = "3.0.7"
 _HEAD = """# Coming from PyTensor
 
-Written by `./dev pages` from [api_reference.tsv](api_reference.tsv); a test compares that table with the packages.
-Those who come from JAX find their page in [from_jax.md](from_jax.md).
+Written by `./dev pages` from [api_reference.tsv](api_reference.tsv) and the tables beside it; tests compare these with
+the packages, and what is said of values with those that PyTensor gave for the same programs. Those who come from JAX
+find their page in [from_jax.md](from_jax.md).
+
+{absent}
+## Imports
 
 A program for PyTensor changes its imports first:
 
@@ -37,7 +47,6 @@ A program for PyTensor changes its imports first:
 - **Functions** may be called from any number of threads. A call that fails changes no shared variable.
 - **Errors** name the op, the types or shapes, and your line; `optimizer=None` is not needed to find it.
 - **Broadcasting** is decided at run time, as in NumPy: a dimension of unknown length may turn out to be 1.
-- **`==`** between variables compares identity; use `tt.eq`.
 - **Integers** wrap around, and dtypes follow NumPy's rules for the same operation.
 - **Random draws** on C and Numba are NumPy's, bit for bit. JAX and PyTorch take a key from the generator; a portable
   generator gives the same numbers on all backends.
@@ -48,6 +57,88 @@ A program for PyTensor changes its imports first:
   backend has no rule for one, it is a step of Python, which a warning names. C code of ops stands in rules, not in ops.
 - **Gradients by complex variables** are d/da + i d/db for z = a + ib.
 """
+
+
+class Difference(NamedTuple):
+    """What is otherwise here: of some documented paths, or of none in particular."""
+
+    group: str
+    names: str
+    there: str
+    here: str
+
+
+@cache
+def differences() -> tuple[Difference, ...]:
+    """Return the differences in what names do."""
+    with (DOCS / "pytensor_differences.tsv").open(encoding="utf-8", newline="") as file:
+        return tuple(Difference(**row) for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+def told() -> frozenset[str]:
+    """Return the paths whose difference is told."""
+    apart = {path for difference in differences() for path in difference.names.split()}
+    return frozenset(apart | {row.path for row in rows() if row.differs})
+
+
+@cache
+def _names_of_pytensor() -> dict[str, tuple[str, ...]]:
+    with (DOCS / "pytensor_names.tsv").open(encoding="utf-8", newline="") as file:
+        found = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+        return {row["module"]: tuple(row["names"].split()) for row in found}
+
+
+@cache
+def absent() -> tuple[tuple[str, int, int, str], ...]:
+    """Return each part of PyTensor that is not here: how many of its public names are missing, of how many, and why."""
+    with (DOCS / "pytensor_absent.tsv").open(encoding="utf-8", newline="") as file:
+        parts = [(row["part"], row["instead"]) for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)]
+    counts = []
+    for part, instead in parts:
+        paths = [
+            f"treadle.{module}.{name}"
+            for module, names in _names_of_pytensor().items()
+            if f"{module}.".startswith(f"{part}.")
+            for name in names
+        ]
+        counts.append((part, sum(not exists(path) for path in paths), len(paths), instead))
+    return tuple(counts)
+
+
+def _absent_text() -> str:
+    every = [f"treadle.{module}.{name}" for module, names in _names_of_pytensor().items() for name in names]
+    missing = sum(not exists(path) for path in every)
+    of_parts = sum(count for _, count, _, _ in absent())
+    lines = [
+        "## What is not here",
+        "",
+        f"Of {len(every)} public names in the modules of PyTensor {VERSION}, {missing} are not at their path here,",
+        f"{of_parts} of them in the parts below. Most others are internals.",
+        "",
+        "| part of `pytensor` | names missing | what there is |",
+        "|---|---:|---|",
+        *(f"| `{part}` | {count} of {total} | {instead} |" for part, count, total, instead in absent()),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _differences_text() -> str:
+    groups: dict[str, list[Difference]] = defaultdict(list)
+    for difference in differences():
+        groups[difference.group].append(difference)
+    lines = [
+        "## Differences",
+        "",
+        "Where NumPy or SciPy define a function, treadle gives their results, though PyTensor's differ; where neither",
+        "does, it gives PyTensor's. These are the places where a program that runs on both gives something else.",
+        "",
+    ]
+    for group, found in groups.items():
+        lines += [f"### {group}", "", "| names | in PyTensor | here |", "|---|---|---|"]
+        lines += [f"| {_listed(d.names.split())} | {d.there} | {d.here} |" for d in found]
+        lines.append("")
+    return "\n".join(lines)
 
 
 def _listed(names: list[str]) -> str:
@@ -67,7 +158,7 @@ def _section(title: str, found: list[Row]) -> list[str]:
     same: list[str] = []
     other: list[str] = []
     for row in found:
-        if row.missing or row.differs:
+        if row.missing or row.path in told():
             continue
         module, _, name = row.path.rpartition(".")
         (same if module == home else other).append(name if module == home else row.path)
@@ -76,6 +167,9 @@ def _section(title: str, found: list[Row]) -> list[str]:
         lines += [f"As documented, in `treadle.{home}`: {_listed(same)}.", ""]
     if other:
         lines += [f"As documented, below `treadle`: {_listed(other)}.", ""]
+    apart = [row.path for row in found if row.path in told() and not row.differs and not row.missing]
+    if apart:
+        lines += [f"With a [difference](#differences): {_listed(apart)}.", ""]
     changed = [row for row in found if row.differs and not row.missing]
     if changed:
         lines += ["| name | what differs |", "|---|---|", *(f"| `{r.path}` | {r.differs} |" for r in changed), ""]
@@ -94,15 +188,16 @@ def page() -> str:
             sections[row.section].append(row)
     every = [row for found in sections.values() for row in found]
     here = [row for row in every if not row.missing]
-    differing = sum(bool(row.differs) for row in here)
+    differing = sum(row.path in told() for row in here)
     counts = (
         f"\nOf {len(every)} documented names, {len(here)} are here under their own names, {differing} of them with a "
-        "difference that is told below.\n"
+        "difference that is told here.\n"
     )
     lines = [line for title, found in sections.items() for line in _section(title, found)]
-    return "\n".join([_HEAD + counts, *lines]).rstrip() + "\n"
+    head = _HEAD.format(absent=_absent_text())
+    return "\n".join([head, _differences_text() + counts, *lines]).rstrip() + "\n"
 
 
 def idle() -> list[str]:
     """Return what is said to differ about names that do not exist."""
-    return [row.path for row in rows() if row.differs and row.missing]
+    return [row.path for row in rows() if row.path in told() and row.missing]
