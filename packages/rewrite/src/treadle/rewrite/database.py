@@ -38,6 +38,8 @@ class Traits(TypedDict, total=False):
     position: float
     final: bool
     cleanup: bool
+    # Tags by which queries leave it out, and do not find it.
+    silent: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,12 @@ class Entry:
     tags: frozenset[str]
     place: str
     traits: Traits
+
+    @property
+    def found_by(self) -> frozenset[str]:
+        """The tags by which queries that include them find it: all but those that only leave it out."""
+        silent = self.traits.get("silent")
+        return self.tags.difference(silent) if silent else self.tags
 
 
 class RewriteDatabase:
@@ -226,7 +234,10 @@ class RewriteDatabase:
         with self._lock:
             entry = self._entry(name)
             self._check_free(name, tags, caller(), True)
-            self._entries[name] = replace(entry, tags=entry.tags.union(tags))
+            traits = entry.traits
+            if "silent" in traits:
+                traits = {**traits, "silent": tuple(tag for tag in traits["silent"] if tag not in tags)}
+            self._entries[name] = replace(entry, tags=entry.tags.union(tags), traits=traits)
             self._changed()
 
     def remove_tags(self, name: str, *tags: str) -> None:
@@ -358,7 +369,7 @@ class RewriteDatabase:
         for entry in self.entries():
             if entry.tags & query.exclude:
                 continue
-            carries = bool(entry.tags & query.include) and query.require <= entry.tags
+            carries = bool(entry.found_by & query.include) and query.require <= entry.tags
             member = entry.member
             if not isinstance(member, RewriteDatabase):
                 if carries:

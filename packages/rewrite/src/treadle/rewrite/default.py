@@ -105,6 +105,8 @@ class PhasedDatabase(SequenceDB):
         # In each phase, a rule carries the tag of that phase only.
         tags = sorted(item.tags.difference(other.tag for other in item.phases if other is not phase) - {item.name})
         traits: Traits = {"final": False, "cleanup": False, "place": item.place}
+        if isinstance(item, Rule) and item.asked_by is not None:
+            traits["silent"] = tuple(sorted(item.tags.union((type(item).__name__,)) - item.asked_by))
         database._register(item.name, item, tuple(tags), False, False, traits)
 
     def leaves(self) -> Iterator[Rewriter]:

@@ -333,8 +333,10 @@ def _unselected(
         missing = sorted(query.require - entry.tags)
         if missing:
             return f"the query requires {', '.join(missing)}, and it carries {', '.join(sorted(entry.tags))}"
-    carried = ", ".join(sorted(homes[0][1].tags))
-    return f"the query includes {', '.join(sorted(query.include)) or 'nothing'}, and it carries {carried}"
+    entry = homes[0][1]
+    carried = ", ".join(sorted(entry.found_by))
+    kind = "carries" if entry.found_by == entry.tags else "is found by no tag but"
+    return f"the query includes {', '.join(sorted(query.include)) or 'nothing'}, and it {kind} {carried}"
 
 
 def _of_whole(rule: str, target: Apply, rewriter: GraphRewriter, whole: object) -> Explanation:

@@ -54,6 +54,9 @@ class Rule(NodeRewriter):
         File and line of its declaration.
     features
         Classes of features that it needs on the graph while a run lasts.
+    asked_by
+        The tags that bring it in, besides its id, if not all do: its other tags, such as that of its phase, only
+        leave it out.
     """
 
     # The bases' class attributes are no defaults of these fields.
@@ -69,6 +72,7 @@ class Rule(NodeRewriter):
     needs_graph: bool = False
     place: str = ""
     features: tuple[type[Feature], ...] = ()
+    asked_by: frozenset[str] | None = None
 
     def tracks(self) -> Sequence[Tracked] | None:
         """Return what it tracks, or None if it looks at every node."""
@@ -187,6 +191,7 @@ class RuleSet:
         depth: int = 2,
         needs_graph: bool = False,
         differs: str = "",
+        is_opt_in: bool = False,
     ) -> Callable[[_Function], _Function]:
         """Return a decorator that declares a function as a rule (parameters as for `Rule`).
 
@@ -199,6 +204,9 @@ class RuleSet:
             "Differs ...", if it does so at operands of floats: at NaN, infinities, zeros of either sign and subnormal
             numbers, outside of a function's domain, or where an intermediate value leaves the range. The law says so
             then, and the rule carries the tag ``not_ieee``.
+        is_opt_in
+            Whether only the rule's own id and the tags given here bring it in: for a rule that may change a value of
+            a program without errors, or drop an assertion or a draw. The tags of its phase and rule set do not.
 
         Raises
         ------
@@ -226,6 +234,7 @@ class RuleSet:
                     needs_graph,
                     _place_of(function),
                     self.features,
+                    frozenset((identity, *(tags or ()))) if is_opt_in else None,
                 )
             )
             return function

@@ -66,8 +66,9 @@ def _unchecked(x: Variable, checks: dict[Op, dict[Variable, None]]) -> Variable:
 
 
 @RULES.rule(
-    (Phase.CANONICALIZE, Phase.STABILIZE, Phase.SPECIALIZE), CheckAndRaise, tags=("unsafe", "local_remove_all_assert")
-)
+    (Phase.CANONICALIZE, Phase.STABILIZE, Phase.SPECIALIZE), CheckAndRaise, tags=("unsafe", "local_remove_all_assert"),
+    is_opt_in=True,
+)  # fmt: skip
 def removed_assertion(node: NodeOf[CheckAndRaise]) -> Variable | None:
     """assert(x, c) -> x; only where the tag ``unsafe``, or the rule itself, is asked for."""
     return node.inputs[0]

@@ -24,7 +24,9 @@ def fixed_point_as_loop(node: NodeOf[FixedPoint]) -> Sequence[Variable] | None:
     return node.op.decompose(*node.inputs)
 
 
-@RULES.rule(Phase.CANONICALIZE, Optimum, tags=("search_as_loop",), depth=1, differs="where the searches end")
+@RULES.rule(
+    Phase.CANONICALIZE, Optimum, tags=("search_as_loop",), depth=1, differs="where the searches end", is_opt_in=True
+)
 def search_as_loop(node: NodeOf[Optimum]) -> Sequence[Variable] | None:
     """A minimum or root -> a loop that finds it, where backends run no Python or it is asked for."""
     return node.op.decompose(*node.inputs)

@@ -51,6 +51,7 @@ def portable_random_variables(node: NodeOf[RNGConsumerOp]) -> Sequence[Variable]
     tags=("random_unsafe",),
     needs_graph=True,
     depth=1,
+    is_opt_in=True,
 )
 def sidestep_unused_rng_consumer(
     fgraph: FunctionGraph, node: NodeOf[RNGConsumerOp]
