@@ -11,6 +11,8 @@ from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.conversion import constant
 from treadle.tensor.dimshuffle import NEW, DimShuffle
@@ -32,6 +34,8 @@ from treadle.tensor.rewrites.scalar.algebra import PRODUCT_SIGNS, SUM_SIGNS
 from treadle.tensor.rewrites.scalar.exponential import STABLE
 from treadle.tensor.rewrites.scalar.logistic import MOST_FACTORS, Operand, operands_of, product_of
 from treadle.tensor.scalar.arithmetic import add, mul, sub, true_div
+from treadle.tensor.scalar.cast import switch
+from treadle.tensor.scalar.comparison import eq
 from treadle.tensor.scalar.exponential import exp, log, log1mexp, logaddexp
 
 if TYPE_CHECKING:
@@ -96,7 +100,7 @@ def log_of_sum_of_exps(node: NodeOf[Elemwise]) -> TensorVariable | None:
 
 @RULES.rule(Phase.STABILIZE, log, tags=EVERY_MODE, depth=3, differs=STABLE)
 def log_of_difference_of_exps(node: NodeOf[Elemwise]) -> TensorVariable | None:
-    """log(exp(x) - exp(y)) -> x + log1mexp(y - x)."""
+    """log(exp(x) - exp(y)) -> x + log1mexp(y - x), and x where y is minus infinity."""
     out = node.outputs[0]
     inner = node.inputs[0].owner
     if inner is None or scalar_name(inner) != "sub" or kind_of(out) != "f":
@@ -104,7 +108,8 @@ def log_of_difference_of_exps(node: NodeOf[Elemwise]) -> TensorVariable | None:
     x, y = (argument_of("exp", v) for v in inner.inputs)
     if x is None or y is None or x.dtype != out.dtype or y.dtype != out.dtype:
         return None
-    return cast_like(out, add(x, log1mexp(sub(y, x))))
+    least = constant(-np.inf, dtype=y.dtype)
+    return cast_like(out, switch(eq(y, least), x, add(x, log1mexp(sub(y, x)))))
 
 
 @RULES.rule(Phase.STABILIZE, log, tags=(*EVERY_MODE, "symbolic_op_recognition"), depth=4, differs=STABLE)
