@@ -12,6 +12,7 @@ from treadle.graph import (
     AlreadyThere,
     DestroyHandler,
     FunctionGraph,
+    GraphTypeError,
     InconsistencyError,
     NoOutputFromInplace,
     NoOutputInplaceOnInput,
@@ -187,6 +188,14 @@ def test_supervisor_protects_inputs_and_their_views() -> None:
     graph.validate()
 
 
+def test_outputs_that_are_no_positions_are_refused() -> None:
+    for given in ("ab", None, 1.5, [0.5]):
+        with pytest.raises(GraphTypeError, match="NoOutputFromInplace: outputs are positions"):
+            NoOutputFromInplace(given)  # type: ignore[arg-type]  # what is tried
+    with pytest.raises(GraphTypeError, match="has no last one, got 2"):
+        NoOutputFromInplace([0], 2)
+
+
 def test_outputs_computed_in_place_can_be_refused() -> None:
     x, y = number("x"), number("y")
     outputs = [add_into(inverse(x), y), add_into(same(y), x)]
@@ -196,6 +205,12 @@ def test_outputs_computed_in_place_can_be_refused() -> None:
         with pytest.raises(InconsistencyError, match=r"AddInto\.out would be computed in place, built at"):
             graph.validate()
         graph.remove_feature(feature)
+    for listed in (NoOutputFromInplace([1]), NoOutputFromInplace(protected_out_ids=(0, 1))):
+        graph.attach_feature(listed)
+        with pytest.raises(InconsistencyError, match=r"AddInto\.out would be computed in place, built at"):
+            graph.validate()
+        graph.remove_feature(listed)
+    graph.attach_feature(NoOutputFromInplace([]))
     graph.attach_feature(NoOutputFromInplace(2))
     graph.attach_feature(NoOutputInplaceOnInput(0, 1))
     graph.validate()

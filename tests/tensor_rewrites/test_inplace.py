@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,10 +10,8 @@ import pytest
 import treadle.tensor as tt
 from tests.tensor_rewrites.graphs import assert_same, rewrite, run
 from treadle.compile import Mode, function
-from treadle.rewrite import RewriteDatabaseQuery
-
-if TYPE_CHECKING:
-    from treadle.graph import FunctionGraph
+from treadle.graph import FunctionGraph, NoOutputFromInplace
+from treadle.rewrite import RewriteDatabaseQuery, default_database
 
 INPLACE = RewriteDatabaseQuery(["inplace"])
 BACKENDS = ["VM", "CVM", "NUMBA"]
@@ -106,3 +104,21 @@ def test_random_writes_views_and_readers_keep_their_values(seed: int) -> None:
             function([x, y], outputs, mode="CVM", on_unused_input="ignore")(*values), run(plain, values), strict=True
         ):
             np.testing.assert_allclose(found, wanted, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("protected", [[1], [0], [0, 1], 1, []], ids=str)
+def test_what_a_feature_refuses_is_not_done_in_place_and_all_else_is(protected: Any) -> None:
+    x, y = tt.dvectors("x", "y")
+    fgraph = FunctionGraph([x, y], [tt.sin(tt.exp(x)), tt.cos(tt.exp(y)) * 2, tt.tanh(x * y) * y], clone=True)
+    fgraph.attach_feature(NoOutputFromInplace(protected))
+    report = default_database().query(INPLACE).rewrite(fgraph)
+    refused = {1, 2} if protected == 1 else {*protected}
+    assert [bool(out.owner.op.destroy_map) for out in fgraph.outputs] == [at not in refused for at in range(3)]
+    assert report.failures == []
+    # What is below an output works in place whether that does or not.
+    assert fgraph.outputs[1].owner.inputs[0].owner.op.destroy_map == {0: [0]}
+    given = [np.array([0.1, 0.2]), np.array([0.3, 0.4])]
+    a, b = given
+    wanted = [np.sin(np.exp(a)), np.cos(np.exp(b)) * 2, np.tanh(a * b) * b]
+    for made, value in zip(run(fgraph, [part.copy() for part in given]), wanted, strict=True):
+        np.testing.assert_allclose(made, value)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING
 
-from treadle.graph import Apply, DestroyHandler, Supervisor, memory_roots, roots_of
+from treadle.graph import Apply, CycleError, DestroyHandler, InconsistencyError, Supervisor, memory_roots, roots_of
 from treadle.rewrite.errors import RewriteError
 from treadle.rewrite.phase import Phase
 from treadle.rewrite.rules import RuleSet
@@ -147,9 +147,23 @@ def overwrite(fgraph: FunctionGraph, name: str) -> int:
         op = in_place_version(node.op, allowed) if allowed else None
         if op is not None:
             changes.append((node, op))
-    for node, op in changes:
-        _replace(fgraph, node, op, name)
     if changes and not any(isinstance(feature, DestroyHandler) for feature in fgraph.features):
         fgraph.attach_feature(DestroyHandler())
-    fgraph.validate()
+    return _accepted(fgraph, changes, name)
+
+
+def _accepted(fgraph: FunctionGraph, changes: Sequence[tuple[Apply, Op]], name: str) -> int:
+    """Make those changes that no feature of the graph refuses; return how many these are."""
+    try:
+        with fgraph.transaction():
+            for node, op in changes:
+                _replace(fgraph, node, op, name)
+            fgraph.validate()
+    except CycleError:
+        raise
+    except InconsistencyError:
+        if len(changes) < 2:
+            return 0
+        half = len(changes) // 2
+        return _accepted(fgraph, changes[:half], name) + _accepted(fgraph, changes[half:], name)
     return len(changes)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from operator import index
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
-from treadle.graph.errors import InconsistencyError
+from treadle.config import text_of
+from treadle.graph.errors import GraphTypeError, InconsistencyError
 from treadle.graph.fgraph.features.base import REVERT, Feature
 
 if TYPE_CHECKING:
@@ -76,15 +78,52 @@ class Supervisor(Feature):
 
 
 class _OutputRange(Feature):
-    """Base of features that look at some of the outputs."""
+    """Base of features that look at some of the outputs.
 
-    def __init__(self, first_output_idx: int = 0, last_output_idx: int | None = None) -> None:
-        self.first_output_idx = first_output_idx
-        self.last_output_idx = last_output_idx
+    Parameters
+    ----------
+    first_output_idx, last_output_idx
+        The outputs that are looked at: from the first to before the last; to the end if None. A collection of
+        positions in place of the first names them one by one.
+    protected_out_ids
+        The positions, by the name that newer documentation has.
+
+    Raises
+    ------
+    GraphTypeError
+        If a position is no integer, or positions are given together with a last one.
+    """
+
+    def __init__(
+        self,
+        first_output_idx: int | Iterable[int] = 0,
+        last_output_idx: int | None = None,
+        *,
+        protected_out_ids: Iterable[int] | None = None,
+    ) -> None:
+        listed: object = first_output_idx if protected_out_ids is None else protected_out_ids
+        is_range = isinstance(listed, SupportsIndex)
+        try:
+            self.protected_out_ids = None if is_range else tuple(map(index, listed))  # type: ignore[call-overload]  # what is no collection is refused
+            self.first_output_idx = index(listed) if is_range else 0  # type: ignore[arg-type]  # has an index
+            self.last_output_idx = None if last_output_idx is None else index(last_output_idx)
+        except TypeError as error:
+            msg = (
+                f"{type(self).__name__}: outputs are positions, a first one or a list of them, got {text_of(listed)} "
+                f"and {text_of(last_output_idx)}. Give integers."
+            )
+            raise GraphTypeError(msg) from error
+        if self.protected_out_ids is not None and last_output_idx is not None:
+            msg = f"{type(self).__name__}: a list of outputs has no last one, got {last_output_idx}. Leave it out."
+            raise GraphTypeError(msg)
 
     def _in_place(self, fgraph: FunctionGraph) -> Iterator[tuple[Variable, Apply, list[int]]]:
-        """Yield the outputs in the range that are computed in place, with node and overwritten positions."""
-        for out in fgraph.outputs[self.first_output_idx : self.last_output_idx]:
+        """Yield the outputs looked at that are computed in place, with node and overwritten positions."""
+        listed, outputs = self.protected_out_ids, fgraph.outputs
+        chosen = (
+            outputs[self.first_output_idx : self.last_output_idx] if listed is None else [outputs[i] for i in listed]
+        )
+        for out in chosen:
             node = out.owner
             if node is not None and out.index is not None and node in fgraph:
                 places = node.op.destroy_map.get(out.index)
@@ -93,13 +132,7 @@ class _OutputRange(Feature):
 
 
 class NoOutputFromInplace(_OutputRange):
-    """Feature that refuses outputs which are computed in place.
-
-    Parameters
-    ----------
-    first_output_idx, last_output_idx
-        The outputs that are looked at: from the first to before the last; to the end if None.
-    """
+    """Feature that refuses outputs which are computed in place."""
 
     def validate(self, fgraph: FunctionGraph) -> None:
         """Refuse a graph with such an output."""
@@ -112,13 +145,7 @@ class NoOutputFromInplace(_OutputRange):
 
 
 class NoOutputInplaceOnInput(_OutputRange):
-    """Feature that refuses outputs which are computed in place on an input of the graph, or on a view of one.
-
-    Parameters
-    ----------
-    first_output_idx, last_output_idx
-        The outputs that are looked at: from the first to before the last; to the end if None.
-    """
+    """Feature that refuses outputs which are computed in place on an input of the graph, or on a view of one."""
 
     def validate(self, fgraph: FunctionGraph) -> None:
         """Refuse a graph with such an output."""
