@@ -74,16 +74,32 @@ class VectorizeError(GraphError, NotImplementedError):
 class NodeError(GraphError, RuntimeError):
     """A node failed while the program ran; the message names the op and the user's line.
 
+    It is also of the class that the node raised, with that error's arguments and attributes, so that both
+    ``except NodeError`` and ``except`` with the op's own class catch it.
+
     Attributes
     ----------
     report
         What the message is made from (see `treadle.graph.diagnostics.failure`); None once it was pickled.
+    text
+        The message, where the arguments are those of what the node raised; else None.
     """
 
     report: Any = None
+    text: str | None = None
+
+    def __str__(self) -> str:
+        return Exception.__str__(self) if self.text is None else self.text
+
+    def retold(self, text: str) -> None:
+        """Change the message."""
+        if self.text is None:
+            self.args = (text,)
+        else:
+            self.text = text
 
     def __reduce__(self) -> tuple[object, ...]:
-        return type(self), self.args
+        return type(self), self.args, {key: value for key, value in vars(self).items() if key != "report"}
 
 
 class NodeValueError(NodeError, ValueError):

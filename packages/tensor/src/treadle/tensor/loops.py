@@ -336,7 +336,7 @@ class Scan(Op, HasFrozenGraph):
         """Return the error of a node of the body with the step and the loop that it happened in."""
         where = f" In step {step} of the loop {self}{node.where()}."
         made = copy(error)
-        made.args = (f"{error}{where}",)
+        made.retold(f"{error}{where}")
         made.report = error.report._replace(text=f"{error.report.text}{where}") if error.report else None
         return made
 

@@ -18,7 +18,7 @@ from treadle.compile.debugmode.errors import (
     StrideMismatchError,
     described,
 )
-from treadle.graph import LoweringError, NodeError, node_error
+from treadle.graph import LoweringError, NodeError, raise_node_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -115,8 +115,8 @@ class NodeChecker:
         except (DebugModeError, NodeError) as error:
             error.add_note(f"It happened inside {described(node)}.")
             raise
-        except Exception as error:
-            raise node_error(node, error, values) from error
+        except Exception as error:  # noqa: BLE001 - it is raised again
+            raise_node_error(node, error, values)
 
     def _through_perform(self, node: Apply, given: Sequence[Value]) -> list[Value]:
         values = self.copies(node, given)

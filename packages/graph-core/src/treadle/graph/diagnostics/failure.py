@@ -6,6 +6,9 @@ differentiated, rewritten and linked keeps its class, and gets a note.
 
 from __future__ import annotations
 
+from contextlib import suppress
+from functools import lru_cache
+from types import MemberDescriptorType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from treadle.config import TreadleError, config, lazy_module, text_of
@@ -133,10 +136,10 @@ _LONGEST_VALUE = 120
 def retell(error: NodeError) -> None:
     """Give the error of a node the length that the option ``exception_verbosity`` asks for here."""
     if isinstance(error.report, Report):
-        error.args = (error.report.message(str(config.exception_verbosity)),)
+        error.retold(error.report.message(str(config.exception_verbosity)))
 
 
-def node_error(node: Apply, error: Exception, values: Sequence[object] | None = None) -> NodeError:
+def node_error(node: Apply, error: Exception, values: Sequence[object] | None = None) -> Exception:
     """Return the error to raise for a node that failed.
 
     Parameters
@@ -144,46 +147,102 @@ def node_error(node: Apply, error: Exception, values: Sequence[object] | None = 
     node
         The node that failed.
     error
-        What it raised; its nearest builtin class is kept.
+        What it raised.
     values
         Values of the node's inputs, where they are known.
+
+    Returns
+    -------
+    A `NodeError` that is of the class of what was raised too, and has its arguments and attributes. Where no class can
+    be both, what was raised, with a note that says what the error would.
 
     Notes
     -----
     An op may name a better culprit through a method ``blame(node, values) -> Apply | None``: a fused op knows the
-    nodes it was made of. One that raises errors of a class that its user names has that class as ``exc_type``.
+    nodes it was made of.
     """
-    if isinstance(error, NodeError):
+    if isinstance(error, NodeError) or any(note.startswith(_FAILED) for note in getattr(error, "__notes__", ())):
         return error
     blame = getattr(node.op, "blame", None)
     culprit = blame(node, values) if blame is not None and values is not None else None
     shown = node if culprit is None else culprit
     given = "" if values is None else f" The inputs are {', '.join(map(describe_value, values)) or 'none'}."
-    text = str(error) or type(error).__name__
+    told = text_of(error, str, 2000) or type(error).__name__
     # Of a node that was fused into the one that failed, those inputs are known that both have.
     known = {} if values is None else dict(zip(node.inputs, values, strict=False))
-    report = Report(f"{text_of(shown.op, str, 2000)}: {text.rstrip('. ')}{shown.where()}.{given}", shown, known)
+    report = Report(f"{text_of(shown.op, str, 2000)}: {told.rstrip('. ')}{shown.where()}.{given}", shown, known)
     message = report.message(str(config.exception_verbosity))
-    stated = getattr(node.op, "exc_type", None)
-    if stated is not None and isinstance(error, stated):
-        made = _stated_error(stated, (message,))
-    else:
-        made = next((kind for builtin, kind in _KINDS if isinstance(error, builtin)), NodeError)(message)
-    made.report = report
+    try:
+        made = _of_class(type(error), error.args)
+    except Exception:  # noqa: BLE001 - a class of somebody else's may refuse to be derived from in any way
+        error.add_note(f"{_FAILED}{message}")
+        return error
+    _take_over(made, _attributes(error))
+    made.text, made.report = message, report
     return made
 
 
-def _stated_error(stated: type[Exception], args: tuple[object, ...]) -> NodeError:
-    """Return a node's error that is also of the class that the user of an op named; its `__init__` is not called."""
-    namespace = {"__module__": stated.__module__, "__doc__": stated.__doc__, "__reduce__": _reduced}
-    kind: type[NodeError] = type(stated.__name__, (NodeError, stated), namespace)
-    return kind.__new__(kind, *args)
+_FAILED = "Raised while the program ran. "
+
+
+@lru_cache(maxsize=256)
+def _class_of_both(raised: type[Any]) -> type[NodeError]:
+    """Return the class of a node's errors that is also one of what was raised."""
+    kind = next((kind for builtin, kind in _KINDS if issubclass(raised, builtin)), NodeError)
+    if issubclass(kind, raised):
+        return kind
+    namespace = {"__module__": raised.__module__, "__doc__": raised.__doc__, "__reduce__": _reduced}
+    return type(raised.__name__, (kind, raised), namespace)
+
+
+# Py_TPFLAGS_HEAPTYPE: of the classes that an error's class is derived from, those of the interpreter lack it.
+_MADE_IN_PYTHON = 1 << 9
+
+
+def _of_class(raised: type[Any], args: tuple[object, ...]) -> NodeError:
+    """Return a node's error that is also of the class of what was raised; no code of that class is called."""
+    kind: Any = _class_of_both(raised)
+    native = kind
+    while native.__flags__ & _MADE_IN_PYTHON:
+        native = native.__base__
+    made: NodeError = native.__new__(kind, *args)
+    native.__init__(made, *args)
+    made.args = args
+    return made
+
+
+def _attributes(error: Exception) -> dict[str, object]:
+    """Return what an error holds beside its arguments: attributes, slots, and those of builtin classes."""
+    slots = [
+        name
+        for kind in type(error).__mro__
+        for name, member in vars(kind).items()
+        if isinstance(member, MemberDescriptorType) and not name.startswith("__") and hasattr(error, name)
+    ]
+    return {**{name: getattr(error, name) for name in slots}, **vars(error)}
+
+
+def _take_over(error: NodeError, attributes: Mapping[str, object]) -> None:
+    for name, value in attributes.items():
+        # Some of those of builtin classes cannot be set: they follow from the arguments.
+        with suppress(AttributeError, TypeError):
+            object.__setattr__(error, name, value)
 
 
 def _reduced(error: NodeError) -> tuple[object, ...]:
-    return _stated_error, (type(error).__bases__[1], error.args)
+    attributes = {name: value for name, value in _attributes(error).items() if name != "report"}
+    return _restored, (type(error).__bases__[1], error.args, attributes)
+
+
+def _restored(raised: type[Exception], args: tuple[object, ...], attributes: Mapping[str, object]) -> NodeError:
+    made = _of_class(raised, args)
+    _take_over(made, attributes)
+    return made
 
 
 def raise_node_error(node: Apply, error: Exception, values: Sequence[object] | None = None) -> NoReturn:
     """Raise the error for a node that failed (see `node_error`)."""
-    raise node_error(node, error, values) from error
+    made = node_error(node, error, values)
+    if made is error:
+        raise error
+    raise made from error

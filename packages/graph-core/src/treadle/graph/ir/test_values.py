@@ -7,8 +7,8 @@ import warnings
 from typing import TYPE_CHECKING
 
 from treadle.config import config, lazy_module
-from treadle.graph.diagnostics.failure import node_error
-from treadle.graph.errors import GraphTypeError, NodeError, TestValueError
+from treadle.graph.diagnostics.failure import raise_node_error
+from treadle.graph.errors import GraphTypeError, TestValueError
 from treadle.graph.ir.shared_variable import CONVERTERS
 from treadle.graph.ir.thunk import made_thunk
 from treadle.graph.ir.variable import Constant, Variable
@@ -145,11 +145,9 @@ def compute_test_value(node: Apply) -> None:
         computed[var] = [True]
     try:
         made_thunk(run, storage, computed, [])()
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - it is raised again
         if config.compute_test_value == "pdb":
             _debug(error)
-        if isinstance(error, NodeError):
-            raise
-        raise node_error(node, error, values) from error
+        raise_node_error(node, error, values)
     for var, made in zip(node.outputs, run.outputs, strict=True):
         var.tag.test_value = storage[made][0]

@@ -236,7 +236,10 @@ class VMProgram(Program):
             with self._scope():
                 result: Sequence[object] = self._run(*inputs)
         except Exception as error:
-            raise self.explained(error) from error
+            found = self.explained(error)
+            if found is error:
+                raise
+            raise found from error
         return result
 
     def explained(self, error: Exception) -> Exception:

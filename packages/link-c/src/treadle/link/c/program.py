@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from treadle.graph import node_error
+from treadle.graph import NodeError, node_error
 from treadle.link.c.abi import BRIDGE
 from treadle.link.c.convention import LARGE, MANY, MOST_ARGUMENTS, NODES, STEPS, USER, Status
 from treadle.link.c.support.libraries import SUPPORT
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import ModuleType
 
-    from treadle.graph import Apply, FunctionGraph, NodeError
+    from treadle.graph import Apply, FunctionGraph
     from treadle.link.c.abi import SharedLibrary
     from treadle.link.c.loading import Recipe
     from treadle.link.vm import ProgramGraph
@@ -250,7 +250,9 @@ class CProgram(Program):
             found = replay(self.fgraph, inputs, original)
         node = self.nodes[number] if number < len(self.nodes) else None
         if found is original and node is not None:
-            found = self._in_steps(node_error(node, original), number, (status >> 32 & STEPS) - 1)
+            found = node_error(node, original)
+            if isinstance(found, NodeError):
+                found = self._in_steps(found, number, (status >> 32 & STEPS) - 1)
         raise found from original
 
     def _in_steps(self, error: NodeError, number: int, step: int) -> NodeError:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from treadle.tensor.random.methods import Operand
 
 
-def require(condition: Operand, value: Operand, text: str) -> Operand:
+def require(condition: Operand, value: Operand, text: str, kind: type[ValueError] = ValueError) -> Operand:
     """Return the value where a condition on it holds.
 
     Parameters
@@ -26,6 +26,8 @@ def require(condition: Operand, value: Operand, text: str) -> Operand:
         What is returned; what is drawn must depend on it for the condition to be checked.
     text
         What the error says.
+    kind
+        Its class.
 
     Raises
     ------
@@ -33,9 +35,9 @@ def require(condition: Operand, value: Operand, text: str) -> Operand:
         If the condition does not hold: at once, or when the graph runs.
     """
     if isinstance(condition, Variable):
-        return CheckAndRaise(ValueError, text)(as_tensor_variable(value), condition)
+        return CheckAndRaise(kind, text)(as_tensor_variable(value), condition)
     if not np.all(condition):
-        raise ValueError(text)
+        raise kind(text)
     return value
 
 

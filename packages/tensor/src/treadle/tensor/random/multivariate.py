@@ -10,6 +10,7 @@ import numpy as np
 from treadle.tensor.arguments import as_choice
 from treadle.tensor.broadcasting import sum_to
 from treadle.tensor.derivatives import pullback
+from treadle.tensor.errors import MatrixError
 from treadle.tensor.linalg import solve_triangular
 from treadle.tensor.random.conditions import require
 from treadle.tensor.random.methods import GeneratorMethods
@@ -39,11 +40,11 @@ def cholesky_of(matrix: Operand) -> Operand:
 
     Raises
     ------
-    ValueError
+    MatrixError
         If one is not positive definite, at once or when the graph runs.
     """
     factor = np.linalg.cholesky(matrix)
-    return require(np.isfinite(factor), factor, "Matrix is not positive definite")
+    return require(np.isfinite(factor), factor, "Matrix is not positive definite", MatrixError)
 
 
 def factor_of(cov: Operand, method: str) -> Operand:
@@ -51,7 +52,7 @@ def factor_of(cov: Operand, method: str) -> Operand:
 
     Raises
     ------
-    ValueError
+    MatrixError
         If a covariance is not positive definite, or with eigh and svd not positive semidefinite up to rounding.
     """
     if method == "cholesky":
@@ -61,12 +62,12 @@ def factor_of(cov: Operand, method: str) -> Operand:
     if method == "eigh":
         s, u = np.linalg.eigh(cov)
         bound = tolerance * np.maximum(1, np.max(np.abs(s), -1, keepdims=True, initial=0))
-        s = np.abs(require(s >= -bound, s, text))
+        s = np.abs(require(s >= -bound, s, text, MatrixError))
     else:
         u, s, vh = np.linalg.svd(cov)
         made = (np.swapaxes(vh, -1, -2) * s[..., None, :]) @ vh
         bound = tolerance * np.maximum(1, np.max(s, -1, initial=0))
-        s = require(np.abs(made - cov) <= bound[..., None, None], s, text)
+        s = require(np.abs(made - cov) <= bound[..., None, None], s, text, MatrixError)
     return u * np.sqrt(s)[..., None, :]
 
 
