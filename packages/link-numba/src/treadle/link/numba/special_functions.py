@@ -89,7 +89,8 @@ def hyp2f1_series_slope(by, a, b, c, z):  # f8 f8 f8 f8 f8
         term = term * (a + n) * rest
         total = total + slope
         if n >= fabs(a) and n >= fabs(b) and n >= fabs(c):
-            if fabs(slope) <= 1e-17 * fabs(total) or slope != slope:
+            # A slope may happen to be 0 while the terms go on.
+            if (fabs(slope) <= 1e-17 * fabs(total) and fabs(term) <= 1e-17 * fabs(total)) or slope != slope:
                 return total
         n = n + 1
     return total

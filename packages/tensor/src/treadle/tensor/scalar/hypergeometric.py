@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
+from math import nan
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from treadle.tensor.dtype_rules import double_first
 from treadle.tensor.elemwise import Elemwise
-from treadle.tensor.scalar.arithmetic import mul
+from treadle.tensor.scalar.arithmetic import mul, sign
 from treadle.tensor.scalar.cast import switch
-from treadle.tensor.scalar.comparison import lt
+from treadle.tensor.scalar.comparison import eq, gt, le, lt
 from treadle.tensor.scalar.exponential import exp, log1p
+from treadle.tensor.scalar.gamma_functions import digamma, gamma, gammaln
+from treadle.tensor.scalar.logic import and_, or_
+from treadle.tensor.scalar.rounding import floor
 from treadle.tensor.scalar.scipy_special import in_blocks, of_scipy
 from treadle.tensor.scalar.stirling import in_double
+from treadle.tensor.scalar.trigonometric import cos
 from treadle.tensor.scalar_op import ScalarOp
 from treadle.tensor.undefined_gradients import grad_undefined
 
@@ -48,7 +54,8 @@ def _series_slope(by: Floats, a: Floats, b: Floats, c: Floats, z: Floats) -> Flo
         term = term * (a + n) * rest
         # Each element's sum ends by itself, whatever stands beside it.
         total = np.where(unsettled, total + slope, total)
-        unsettled &= ((np.abs(slope) > 1e-17 * np.abs(total)) & (z < 1)) | (n < least)
+        # A slope may happen to be 0 while the terms go on.
+        unsettled &= ((np.maximum(np.abs(slope), np.abs(term)) > 1e-17 * np.abs(total)) & (z < 1)) | (n < least)
         if not unsettled.any():
             break
     return np.where((z >= 0) & (z < 1), total, np.nan)
@@ -57,7 +64,44 @@ def _series_slope(by: Floats, a: Floats, b: Floats, c: Floats, z: Floats) -> Flo
 def _by_parameter(
     which: int, a: TensorVariable, b: TensorVariable, c: TensorVariable, z: TensorVariable
 ) -> TensorVariable:
-    """Return the derivative by a, b or c: that of the series, below 0 after Pfaff's transformation (DLMF 15.8.1)."""
+    """Return the derivative by a, b or c: that of the series, below 0 after Pfaff's transformation (DLMF 15.8.1).
+
+    At 1 it is that of Gauss's sum (DLMF 15.4.20).
+    """
+    return switch(eq(z, 1), _at_one(which, a, b, c), _inside(which, a, b, c, switch(eq(z, 1), 0, z)))
+
+
+def _whole_below(x: TensorVariable) -> TensorVariable:
+    """Whether a number is a pole of the gamma function."""
+    return and_(le(x, 0), eq(x, floor(x)))
+
+
+def _at_one(which: int, a: TensorVariable, b: TensorVariable, c: TensorVariable) -> TensorVariable:
+    """Return the derivative by a, b or c of Γ(c) Γ(s) / Γ(c - a) / Γ(c - b), s = c - a - b; NaN where it diverges."""
+    s, first, second = c - a - b, c - a, c - b
+    value = hyp2f1(a, b, c, 1.0)
+
+    def of_quotient(x: TensorVariable, other: TensorVariable) -> TensorVariable:
+        """Return the slope of 1 / Γ(x) times the rest, also at the poles of Γ, where it is (-1)^n n!."""
+        pole = _whole_below(x)
+        size = switch(pole, 1 - x, 1.0)
+        slope = cos(math.pi * (size - 1)) * exp(gammaln(size) + gammaln(c) + gammaln(s) - gammaln(other))
+        signs = sign(gamma(c)) * sign(gamma(s)) * sign(gamma(other))
+        at_pole = switch(_whole_below(other), 0.0, signs * slope)
+        return switch(pole, at_pole, -value * digamma(switch(pole, 1.0, x)))
+
+    by_sum = value * digamma(switch(_whole_below(s), nan, s))
+    slopes = (
+        -of_quotient(first, second) - by_sum,
+        -of_quotient(second, first) - by_sum,
+        value * digamma(c) + by_sum + of_quotient(first, second) + of_quotient(second, first),
+    )
+    # The sum is finite where a or b is such a whole number too, as long as that one stays.
+    finite = (_whole_below(b), _whole_below(a), or_(_whole_below(a), _whole_below(b)))[which]
+    return switch(or_(gt(s, 0), finite), slopes[which], nan)
+
+
+def _inside(which: int, a: TensorVariable, b: TensorVariable, c: TensorVariable, z: TensorVariable) -> TensorVariable:
     below = lt(z, 0)
     w, q = switch(below, z / (z - 1), z), switch(below, c - b, b)
     slopes = {0: (0.0, a, q), 1: (0.0, q, a), 2: (1.0, a, q)}

@@ -73,7 +73,8 @@ static double tr_hyp2f1_series_slope(double by, double a, double b, double c, do
     slope = (by == 0 ? slope * (a + n) + term : (slope - term / (c + n)) * (a + n)) * rest;
     term *= (a + n) * rest;
     total += slope;
-    if (!(fabs(slope) > 1e-17 * fabs(total)) && n >= fabs(a) && n >= fabs(b) && n >= fabs(c)) break;
+    // A slope may happen to be 0 while the terms go on.
+    if (!(fmax(fabs(slope), fabs(term)) > 1e-17 * fabs(total)) && n >= fabs(a) && n >= fabs(b) && n >= fabs(c)) break;
   }
   return total;
 }

@@ -31,8 +31,10 @@ def _series_slope(by: jax.Array, a: jax.Array, b: jax.Array, c: jax.Array, z: ja
         slope = jnp.where(by == 0, slope * (a + n) + term, (slope - term / (c + n)) * (a + n)) * rest
         # Each element's sum ends by itself, whatever stands beside it.
         total = jnp.where(unsettled, total + slope, total)
-        moving = (jnp.abs(slope) > 1e-17 * jnp.abs(total)) & (z < 1)
-        return n + 1, term * (a + n) * rest, slope, total, unsettled & (moving | (n < least))
+        term = term * (a + n) * rest
+        # A slope may happen to be 0 while the terms go on.
+        moving = (jnp.maximum(jnp.abs(slope), jnp.abs(term)) > 1e-17 * jnp.abs(total)) & (z < 1)
+        return n + 1, term, slope, total, unsettled & (moving | (n < least))
 
     def goes_on(state: State) -> jax.Array:
         return (state[0] < MOST_TERMS) & jnp.any(state[4])
