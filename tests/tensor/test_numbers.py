@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import treadle.tensor as tt
+from treadle.compile import function
 from treadle.tensor.errors import DtypeError
 
 COMPARISONS = (
@@ -40,6 +41,22 @@ def test_integers_compare_with_every_python_integer(dtype: str, number: int) -> 
             array = np.array([value])
             assert computed(symbolic(x, number), array) == exact(int(value), number)
             assert computed(symbolic(number, x), array) == exact(number, int(value))
+
+
+@pytest.mark.parametrize("mode", ["VM", "C", "NUMBA"])
+def test_reciprocal_of_integers_is_a_float(mode: str) -> None:
+    dtypes = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+    xs = [tt.vector("x", dtype=d) for d in dtypes]
+    values = [np.array([1, 0, 4, 100], d) for d in dtypes]
+    outs = [f(x) for x in xs for f in (tt.reciprocal, np.reciprocal, lambda x: tt.reciprocal(x) * x)]
+    with np.errstate(all="ignore"):
+        found = function(xs, outs, mode=mode)(*values)
+        for n, value in enumerate(values):
+            expected = 1 / value
+            for result in found[3 * n : 3 * n + 2]:
+                np.testing.assert_array_equal(result, expected, strict=True)
+            assert found[3 * n + 2].dtype == expected.dtype
+    assert tt.reciprocal(4).dtype == "float64"
 
 
 def test_number_that_does_not_fit_arithmetic_is_still_refused() -> None:

@@ -56,6 +56,19 @@ def test_custom_policy_takes_the_shortest_integer(number: int, dtype: str) -> No
         assert tt.constant(np.int32(number) if abs(number) < 2**31 else np.int64(number)).dtype != "int8"
 
 
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8"])
+def test_functions_of_short_integers_are_not_float16_under_the_custom_policy(dtype: str) -> None:
+    x = vector(dtype)
+    functions = (tt.exp, tt.log, tt.sqrt, tt.tanh, tt.arctan, tt.sigmoid, tt.softplus, tt.deg2rad, tt.log1mexp)
+    with config.change_flags(cast_policy="custom"):
+        assert {f(x).dtype for f in functions} == {"float32"}
+        assert tt.arctan2(x, x).dtype == tt.logaddexp(x, x).dtype == tt.log(10).dtype == "float32"
+        assert tt.exp(vector("float16")).dtype == tt.hypot(x, vector("float16")).dtype == "float16"
+        assert tt.exp(vector("int16")).dtype == "float32"
+    assert function([], tt.log(tt.constant(10, dtype="float32")), mode="VM")() == np.float32(np.log(10))
+    assert {f(x).dtype for f in functions} == {"float16"}
+
+
 def test_floats_have_one_dtype_whatever_their_value() -> None:
     for policy in ("numpy", "custom", "numpy+floatX"):
         with config.change_flags(cast_policy=policy, floatX="float32"):

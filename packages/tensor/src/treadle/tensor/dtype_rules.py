@@ -73,6 +73,13 @@ def float_like(operands: Sequence[Operand]) -> Signature:
     return (loop,) * len(operands), out
 
 
+def quotient_of_one(operands: Sequence[Operand]) -> Signature:
+    """Dtype rule of 1 / x: that of the true division of two such operands."""
+    (x,) = operands
+    (loop, _), out = of_ufunc("true_divide")((x, x))
+    return (loop,), out
+
+
 def double_first(operands: Sequence[Operand]) -> Signature:
     """Dtype rule of SciPy's functions whose first loop is float64: float32 is for operands that all have it."""
     dtypes = [promote([d]) for d in operands]

@@ -51,7 +51,10 @@ def operands_follow_policy() -> bool:
 
 
 def narrowed(variables: Sequence[TensorVariable], result: np.dtype) -> list[TensorVariable]:
-    """Return the operands with integers made floatX, where they would make a result wider than floatX.
+    """Return the operands with integers made floats as the option has them.
+
+    numpy+floatX: they are floatX where they would make a result wider than floatX. custom: those of 8 bits are float32
+    where they would make the result float16, since numbers of the user's have become so short by the option alone.
 
     Parameters
     ----------
@@ -60,8 +63,11 @@ def narrowed(variables: Sequence[TensorVariable], result: np.dtype) -> list[Tens
     result
         The dtype of the result by NumPy's rules.
     """
+    if config.cast_policy == "custom":
+        half = result == np.float16 and all(v.type.numpy_dtype.kind in "biu" for v in variables)
+        return [v.astype("float32") for v in variables] if half else list(variables)
     floatx = np.dtype(str(config.floatX))
-    if config.cast_policy != "numpy+floatX" or not _wider(result, floatx):
+    if not _wider(result, floatx):
         return list(variables)
     if any(_wider(v.type.numpy_dtype, floatx) for v in variables):
         return list(variables)

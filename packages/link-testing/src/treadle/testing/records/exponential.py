@@ -25,6 +25,10 @@ def _log1mexp(x: Array) -> Array:
     return np.where(x > -np.log(2.0), np.log(-np.expm1(x)), np.log1p(-np.exp(x)))
 
 
+def _reciprocal(x: Array) -> Array:
+    return np.asarray(np.true_divide(x.dtype.type(1), x))
+
+
 def _powers(x: Array) -> tuple[Array, ...]:
     """Return the powers; special values are left out, since NumPy's own power of 0.5 is a square root, or not."""
     return tuple(np.power(x, np.full(x.shape, y, x.dtype)) for y in (2, 3, 0.5, -1.0))
@@ -41,7 +45,7 @@ SAMPLES: tuple[Sample, ...] = (
     elementwise(F, "sqrt", tt.sqrt, np.sqrt, POSITIVE, wrt=(0,), signed_zeros=True),
     elementwise(F, "sqr", tt.sqr, np.square, WIDE, wrt=(0,)),
     elementwise(
-        F, "reciprocal", tt.reciprocal, np.reciprocal, Domain(0.5, 3.0, zero=False, special=False), wrt=(0,),
+        F, "reciprocal", tt.reciprocal, _reciprocal, Domain(0.5, 3.0, zero=False, special=False), wrt=(0,),
         dtypes=NUMBERS, takes_all=False,
     ),
     elementwise(

@@ -11,6 +11,7 @@ import numpy as np
 from treadle.graph import Infix, Precedence
 from treadle.tensor.broadcasting import zeros_like
 from treadle.tensor.conversion import uniform_value
+from treadle.tensor.dtype_rules import quotient_of_one
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.scalar.arithmetic import add, maximum, mul, neg, sub, true_div
 from treadle.tensor.scalar.cast import as_float, cast, switch
@@ -152,8 +153,9 @@ sqr = Elemwise(
 )  # fmt: skip
 reciprocal = Elemwise(
     ScalarOp(
+        # Of integers a float: NumPy's is cut to an integer.
         cheap=True,
-        ufunc="reciprocal", inverse="reciprocal", parity="odd",
+        ufunc="reciprocal", inverse="reciprocal", parity="odd", dtypes=quotient_of_one,
         pullback=lambda ct, out, xs: (neg(mul(ct, mul(out, out))),),
     )
 )  # fmt: skip

@@ -50,7 +50,7 @@ for _name, _texts in {
     "round_half_away_from_zero": {"f": "round{s}({0})"},
     # Powers.
     "sqrt": {"f": "sqrt{s}({0})"},
-    "reciprocal": {"f": "1 / {0}", "iu": "tr_reciprocal_{t}({0})"},
+    "reciprocal": {"f": "1 / {0}"},
     "pow": {"f": "pow{s}({0}, {1})", "iu": "tr_pow_{t}({0}, {1})"},
     "arctan2": {"f": "atan2{s}({0}, {1})"},
     "cbrt": {"f": "cbrt{s}({0})"},

@@ -140,9 +140,6 @@ static inline $Type tr_shr_$short($Type a, $Type b) {
   return ($Unsigned)b < $bits ? ($Type)(a >> b) : ($Type)(a < 0 ? -1 : 0);
 }
 """,
-    "reciprocal": """\
-static inline $Type tr_reciprocal_$short($Type a) { return a == 1 || a == -1 ? a : a == 0 ? $zero : 0; }
-""",
 }
 
 _UNSIGNED = {
@@ -154,9 +151,6 @@ static inline $Type tr_mod_$short($Type a, $Type b) { return b == 0 ? 0 : a % b;
 """,
     "shr": """\
 static inline $Type tr_shr_$short($Type a, $Type b) { return b < $bits ? ($Type)(a >> b) : 0; }
-""",
-    "reciprocal": """\
-static inline $Type tr_reciprocal_$short($Type a) { return a == 1 ? 1 : a == 0 ? $zero : 0; }
 """,
 }
 
@@ -186,7 +180,6 @@ static inline $Type tr_shl_$short($Type a, $Type b) { return ($Unsigned)b < $bit
 }
 
 # NumPy converts 1.0 / 0 to the integer type; this is what x86-64 makes of it.
-_ZERO = {"i32": "INT32_MIN", "i64": "INT64_MIN"}
 # Absolute values, of the least integer too.
 _SIZE = {"i": "({1})({0} < 0 ? 0 - ({1}){0} : ({1}){0})", "u": "{0}", "f": ""}
 
@@ -206,7 +199,6 @@ def scalar_helpers() -> dict[str, str]:
             "short": ctype.short,
             "suffix": ctype.suffix,
             "bits": ctype.size * 8,
-            "zero": _ZERO.get(ctype.short, "0"),
             "mantissa": 52 if ctype.size == 8 else 23,
             "bias": 1023 if ctype.size == 8 else 127,
             **{v: _SIZE[ctype.kind].format(w, f"uint{ctype.size * 8}_t") for v, w in (("x", "a"), ("y", "b"))},

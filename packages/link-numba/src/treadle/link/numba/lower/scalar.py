@@ -57,7 +57,7 @@ for _name, _texts in {
     "round_half_to_even": {"f": "rint({0})", "iub": "{0}"},
     # Powers.
     "sqrt": {"f": "sqrt({0})"},
-    "reciprocal": {"f": "{t}(1) / {0}", "i": "i8(1.0 / f8({0}))", "u": "u8({0} == 1)", "b": "{0}"},
+    "reciprocal": {"f": "{t}(1) / {0}"},
     "pow": {"f": "libm_pow_{t}({0}, {1})", "iu": "pow_{t}({0}, {1})"},
     "arctan2": {"f": "libm_atan2_{t}({0}, {1})"},
     "cbrt": {"f": "libm_cbrt_{t}({0})"},

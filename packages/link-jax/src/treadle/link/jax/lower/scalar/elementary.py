@@ -115,13 +115,7 @@ def _remainder(x: jax.Array, y: jax.Array) -> jax.Array:
 def _reciprocal(x: jax.Array) -> jax.Array:
     if _kind(x) == "c":
         return jnp.where(x == 0, jnp.full_like(x, complex(math.nan, math.nan)), 1 / x)
-    if _kind(x) == "f":
-        return 1 / x
-    with np.errstate(all="ignore"):
-        # What NumPy gives for 1 / 0 depends on the dtype; it is asked once, while the graph is traced.
-        of_zero = np.reciprocal(np.zeros((), x.dtype))
-    keeps = (x == 1) | (x == -1) if _kind(x) == "i" else x == 1
-    return jnp.where(x == 0, of_zero, jnp.where(keeps, x, jnp.zeros_like(x)))
+    return 1 / x
 
 
 @SCALARS.function("pow")

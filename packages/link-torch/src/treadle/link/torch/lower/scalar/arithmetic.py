@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 import torch
 
 from treadle.link.torch.scalars import SCALARS, ByDtypes
@@ -152,23 +151,3 @@ def unsigned_floor_div(loops: Sequence[str]) -> TensorFunction:
 def unsigned_mod(loops: Sequence[str]) -> TensorFunction:
     """The remainder of uint64."""
     return _integer_division(loops, lambda a, b: a - _unsigned_quotient(a, b) * b, negate=False)
-
-
-@SCALARS.function("reciprocal", kinds="iu")
-@ByDtypes
-def integer_reciprocal(loops: Sequence[str]) -> TensorFunction:
-    """1 / x cut to an integer: x itself for 1 and -1, else 0; for 0 whatever NumPy gives on this machine."""
-    dtype = np.dtype(loops[-1])
-    with np.errstate(all="ignore"):
-        of_zero = int(np.reciprocal(np.zeros(1, dtype))[0])
-    if dtype == np.uint64 and of_zero >= 2**63:
-        of_zero -= 2**64
-    ones = (1,) if dtype.kind == "u" else (1, -1)
-
-    def reciprocal(x: torch.Tensor) -> torch.Tensor:
-        result = torch.zeros_like(x)
-        for one in ones:
-            result = torch.where(x == one, torch.full_like(x, one), result)
-        return torch.where(x == 0, torch.full_like(x, of_zero), result)
-
-    return reciprocal
