@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, SupportsIndex
+from functools import wraps as _wraps
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, SupportsIndex, TypeVar
 
 from treadle.config import lazy_module as _lazy_module
+from treadle.tensor import conversion as _conversion
 from treadle.tensor import indexing as _indexing
 from treadle.tensor import moments as _moments
 from treadle.tensor import reduction as _reduction
@@ -48,8 +50,46 @@ else:
     _product = _lazy_module("treadle.tensor.product")
 
 
+Operator = TypeVar("Operator", bound="Callable[..., object]")
+
+
+def _leaving_to(reflected: str) -> Callable[[Operator], Operator]:
+    """Return a decorator of an operator: what it cannot take is asked for its own, reflected one."""
+
+    def decorated(operator: Operator) -> Operator:
+        @_wraps(operator)
+        def operator_or_other(self: Any, other: Any) -> Any:
+            try:
+                return operator(self, other)
+            except TypeError:
+                if _has_own(other, reflected) and not _is_taken(other):
+                    return NotImplemented
+                raise
+
+        return operator_or_other  # type: ignore[return-value]  # of the signature of what it wraps
+
+    return decorated
+
+
+def _has_own(other: object, method: str) -> bool:
+    """Whether a class of somebody else's defines an operator; those of text and lists are not about numbers."""
+    owner = next((kind for kind in type(other).__mro__ if method in vars(kind)), object)
+    return owner.__module__ != "builtins" and not issubclass(owner, Operators)
+
+
+def _is_taken(other: Any) -> bool:
+    """Whether tensors are made of values of this kind; what is wrong with an operation is something else then."""
+    try:
+        _conversion.as_tensor_variable(other)
+    except TypeError:
+        return False
+    return True
+
+
 class Operators:
     """Python's operators, elementwise, with NumPy's meaning.
+
+    One that cannot take the other operand leaves it to that one, where its class has the operator.
 
     ``==`` and ``!=`` compare identity, so that variables can be keys; `eq` and `neq` compare elements.
     """
@@ -58,6 +98,7 @@ class Operators:
     # NumPy arrays leave `array + pattern` to the pattern.
     __array_ufunc__: ClassVar[Callable[..., object] | None] = None
 
+    @_leaving_to("__radd__")
     def __add__(self, other: TensorLike) -> TensorVariable:
         """Add."""
         return _arithmetic.add(self, other)
@@ -66,6 +107,7 @@ class Operators:
         """Add."""
         return _arithmetic.add(other, self)
 
+    @_leaving_to("__rsub__")
     def __sub__(self, other: TensorLike) -> TensorVariable:
         """Subtract."""
         return _arithmetic.sub(self, other)
@@ -74,6 +116,7 @@ class Operators:
         """Subtract."""
         return _arithmetic.sub(other, self)
 
+    @_leaving_to("__rmul__")
     def __mul__(self, other: TensorLike) -> TensorVariable:
         """Multiply."""
         return _arithmetic.mul(self, other)
@@ -82,6 +125,7 @@ class Operators:
         """Multiply."""
         return _arithmetic.mul(other, self)
 
+    @_leaving_to("__rtruediv__")
     def __truediv__(self, other: TensorLike) -> TensorVariable:
         """Divide; integers too give floats, unless the option int_division says otherwise."""
         return _division.quotient(self, other)
@@ -90,6 +134,7 @@ class Operators:
         """Divide; integers too give floats, unless the option int_division says otherwise."""
         return _division.quotient(other, self)
 
+    @_leaving_to("__rfloordiv__")
     def __floordiv__(self, other: TensorLike) -> TensorVariable:
         """Divide and round down."""
         return _arithmetic.floor_div(self, other)
@@ -98,6 +143,7 @@ class Operators:
         """Divide and round down."""
         return _arithmetic.floor_div(other, self)
 
+    @_leaving_to("__rmod__")
     def __mod__(self, other: TensorLike) -> TensorVariable:
         """Return the remainder, with the divisor's sign."""
         return _arithmetic.mod(self, other)
@@ -106,6 +152,7 @@ class Operators:
         """Return the remainder, with the divisor's sign."""
         return _arithmetic.mod(other, self)
 
+    @_leaving_to("__rdivmod__")
     def __divmod__(self, other: TensorLike) -> tuple[TensorVariable, TensorVariable]:
         """Return quotient and remainder."""
         return _arithmetic.divmod_(self, other)
@@ -114,6 +161,7 @@ class Operators:
         """Return quotient and remainder."""
         return _arithmetic.divmod_(other, self)
 
+    @_leaving_to("__rpow__")
     def __pow__(self, other: TensorLike) -> TensorVariable:
         """Raise to a power."""
         return _exponential.power(self, other)
@@ -134,6 +182,7 @@ class Operators:
         """Return the absolute value."""
         return _arithmetic.abs_(self)
 
+    @_leaving_to("__rand__")
     def __and__(self, other: TensorLike) -> TensorVariable:
         """Combine bits by and."""
         return _logic.bitwise_and(self, other)
@@ -142,6 +191,7 @@ class Operators:
         """Combine bits by and."""
         return _logic.bitwise_and(other, self)
 
+    @_leaving_to("__ror__")
     def __or__(self, other: TensorLike) -> TensorVariable:
         """Combine bits by or."""
         return _logic.bitwise_or(self, other)
@@ -150,6 +200,7 @@ class Operators:
         """Combine bits by or."""
         return _logic.bitwise_or(other, self)
 
+    @_leaving_to("__rxor__")
     def __xor__(self, other: TensorLike) -> TensorVariable:
         """Combine bits by exclusive or."""
         return _logic.bitwise_xor(self, other)
@@ -162,6 +213,7 @@ class Operators:
         """Invert bits."""
         return _logic.invert(self)
 
+    @_leaving_to("__rlshift__")
     def __lshift__(self, other: TensorLike) -> TensorVariable:
         """Shift bits left."""
         return _logic.left_shift(self, other)
@@ -170,6 +222,7 @@ class Operators:
         """Shift bits left."""
         return _logic.left_shift(other, self)
 
+    @_leaving_to("__rrshift__")
     def __rshift__(self, other: TensorLike) -> TensorVariable:
         """Shift bits right."""
         return _logic.right_shift(self, other)
@@ -178,18 +231,22 @@ class Operators:
         """Shift bits right."""
         return _logic.right_shift(other, self)
 
+    @_leaving_to("__gt__")
     def __lt__(self, other: TensorLike) -> TensorVariable:
         """Compare elements."""
         return _comparison.lt(self, other)
 
+    @_leaving_to("__ge__")
     def __le__(self, other: TensorLike) -> TensorVariable:
         """Compare elements."""
         return _comparison.le(self, other)
 
+    @_leaving_to("__lt__")
     def __gt__(self, other: TensorLike) -> TensorVariable:
         """Compare elements."""
         return _comparison.gt(self, other)
 
+    @_leaving_to("__le__")
     def __ge__(self, other: TensorLike) -> TensorVariable:
         """Compare elements."""
         return _comparison.ge(self, other)
@@ -202,6 +259,7 @@ class Operators:
         """Compare elements for difference."""
         return _comparison.neq(self, other)
 
+    @_leaving_to("__rmatmul__")
     def __matmul__(self, other: TensorLike) -> TensorVariable:
         """Multiply as matrices."""
         return _product.matmul(self, other)
@@ -231,6 +289,8 @@ class Methods(Operators):
     """NumPy-like methods."""
 
     __slots__ = ()
+    # Series and data frames leave `series * x` to x: their own priorities are some thousands.
+    __pandas_priority__: ClassVar[int] = 10_000
 
     def __array_ufunc__(self, ufunc: Ufunc, method: str, *inputs: TensorLike, **kwargs: object) -> object:
         """Apply treadle's counterpart of a ufunc."""

@@ -363,9 +363,12 @@ class TensorType(Type):
     @staticmethod
     def may_share_memory(a: object, b: object) -> bool:
         """Whether the arrays' memory may overlap."""
-        if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray):
-            return a is b
-        return bool(np.may_share_memory(a, b))
+        if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+            return bool(np.may_share_memory(a, b))
+        # A data frame hands out the array that it keeps.
+        return a is b or any(
+            hasattr(type(x), "__array__") and not isinstance(x, np.ndarray | np.generic) for x in (a, b)
+        )
 
     def owned_alone(self, value: object, others: int) -> bool:
         """Whether an array may be written into: nobody else refers to it or to what its memory is a part of."""
@@ -528,6 +531,8 @@ CONVERTERS: dict[type | str, Callable[[Any], Type]] = {
     complex: tensor_type_of,
     list: tensor_type_of,
     tuple: tensor_type_of,
+    # Data frames, and arrays of other libraries.
+    "__array__": tensor_type_of,
     "numpy.random._generator.Generator": _generator_type_of,
     "numpy.random.mtrand.RandomState": _generator_type_of,
     "treadle.tensor.random.portable.PortableGenerator": _generator_type_of,

@@ -199,7 +199,7 @@ def _class_of_both(raised: type[Any]) -> type[NodeError]:
 _MADE_IN_PYTHON = 1 << 9
 
 
-def _of_class(raised: type[Any], args: tuple[object, ...]) -> NodeError:
+def _of_class(raised: Any, args: tuple[object, ...]) -> NodeError:
     """Return a node's error that is also of the class of what was raised; no code of that class is called."""
     kind: Any = _class_of_both(raised)
     native = kind

@@ -262,7 +262,8 @@ class ConverterTable:
     """How plain values become types, found through the entry-point group ``treadle.types``.
 
     Each entry is a mapping from a Python class to a function ``type_of(value) -> Type``. In place of a class its full
-    name will do, such as ``"package.module.Class"``, so that its module need not be imported.
+    name will do, such as ``"package.module.Class"``, so that its module need not be imported. The bare name of a
+    method, such as ``"__array__"``, stands for all classes that have it and no converter of their own.
     """
 
     __slots__ = ("_by_class", "_published")
@@ -301,6 +302,9 @@ class ConverterTable:
         for base in type(value).__mro__:
             convert_one = self._by_class.get(base) or self._by_class.get(f"{base.__module__}.{base.__qualname__}")
             if convert_one is not None:
+                return convert_one(value)
+        for method, convert_one in self._by_class.items():
+            if isinstance(method, str) and "." not in method and hasattr(type(value), method):
                 return convert_one(value)
         msg = (
             f"shared: no type is known for a value of class {type(value).__qualname__}, got {text_of(value)}. "
@@ -397,7 +401,9 @@ def shared(
     type_ = CONVERTERS.type_of(value)
     if type_options:
         type_ = type_.clone(**type_options)
-    filtered = type_.accept(value, strict=strict, allow_downcast=allow_downcast)
+    # The type is that of the first value, which need not be exact to say so.
+    first_is_strict = strict and bool(type_options)
+    filtered = type_.accept(value, strict=first_is_strict, allow_downcast=allow_downcast)
     if not as_flag("shared: borrow", borrow) and type_.may_share_memory(filtered, value):
         filtered = type_.copy_value(filtered)
     kind_of_shared = getattr(type_, "shared_type", SharedVariable)
