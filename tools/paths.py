@@ -21,6 +21,7 @@ OWNERS = {
     "treadle.compile": "compile",
     "treadle.configdefaults": "config",
     "treadle.configparser": "config",
+    "treadle.d3viz": "graph-core",
     "treadle.graph": "graph-core",
     "treadle.link.basic": "graph-core",
     "treadle.link.utils": "graph-core",

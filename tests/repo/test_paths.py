@@ -4,6 +4,7 @@ import importlib
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from scipy import special
 
@@ -61,3 +62,35 @@ def test_documented_modules_are_attributes_of_the_package() -> None:
     tensor = importlib.import_module("treadle.tensor")
     assert tensor.math.exp is tensor.exp
     assert tensor.linalg.norm is tensor.norm
+
+
+def test_function_that_draws_a_page_is_not_hidden_by_its_module() -> None:
+    program = (
+        "from treadle.d3viz.d3viz import d3viz; import treadle.d3viz as p; print(p.d3viz is d3viz, callable(d3viz))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "True True\n"
+
+
+def test_names_of_dtypes_are_types_of_scalars() -> None:
+    scalar = importlib.import_module("treadle.scalar")
+    x = scalar.float64("x")
+    assert x.type == scalar.float64 == scalar.get_scalar_type("float64")
+    assert (tt.as_tensor_variable(x) * 2).eval({x: np.float64(1.5)}) == 3.0
+    assert scalar.bool.dtype == "bool"
+
+
+@pytest.mark.parametrize(
+    ("dtypes", "common"),  # the common ones are PyTensor 3.0.7's
+    [
+        (("int8", "float32"), "float32"),
+        (("int64", "float32"), "float64"),
+        (("bool",), "bool"),
+        (("int8", "uint8"), "int16"),
+        (("float16", "int8"), "float16"),
+        (("complex64", "float64"), "complex128"),
+        (("uint64", "int8"), "float64"),
+    ],
+)
+def test_common_dtype_of_names_is_that_of_pytensor(dtypes: tuple[str, ...], common: str) -> None:
+    assert importlib.import_module("treadle.scalar").upcast(*dtypes) == common

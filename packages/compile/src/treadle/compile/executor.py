@@ -10,6 +10,6 @@ else:
     __getattr__ = lazy_names(
         __name__,
         {
-            "treadle.compile": "Function",
+            "treadle.compile": "Function AliasedMemoryError",
         },
     )

@@ -24,6 +24,10 @@ else:
                 "round_half_away_from_zero round_half_to_even second sigmoid sign sin sinh softplus sqr sqrt sub "
                 "switch tan tanh true_div trunc xor gammaln psi=digamma"
             ),
+            "treadle.tensor.scalar_values": (
+                "bool=bool_ complex128 complex64 float16 float32 float64 int16 int32 int64 int8 uint16 uint32 "
+                "uint64 uint8 upcast"
+            ),
             "treadle.tensor": (
                 "Composite ScalarConstant ScalarFromTensor ScalarOp ScalarType ScalarVariable as_scalar clip "
                 "get_scalar_type"

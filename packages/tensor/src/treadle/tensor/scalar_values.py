@@ -109,6 +109,18 @@ def get_scalar_type(dtype: str) -> ScalarType:
     return ScalarType(dtype)
 
 
+bool_ = ScalarType("bool")
+complex64, complex128 = ScalarType("complex64"), ScalarType("complex128")
+float16, float32, float64 = ScalarType("float16"), ScalarType("float32"), ScalarType("float64")
+int8, int16, int32, int64 = ScalarType("int8"), ScalarType("int16"), ScalarType("int32"), ScalarType("int64")
+uint8, uint16, uint32, uint64 = ScalarType("uint8"), ScalarType("uint16"), ScalarType("uint32"), ScalarType("uint64")
+
+
+def upcast(dtype: str, *dtypes: str) -> str:
+    """Return the name of the dtype that operands of some dtypes have in common (as numpy.result_type)."""
+    return np.result_type(*(TensorType(name).numpy_dtype for name in (dtype, *dtypes))).name
+
+
 class ScalarFromTensor(Op):
     """The number in a tensor of rank 0."""
 

@@ -1,4 +1,4 @@
-"""treadle.tensor.signal: convolution and correlation of signals, by SciPy's names."""
+"""Convolution and correlation of signals, by SciPy's names; this is their documented path too."""
 
 from __future__ import annotations
 
