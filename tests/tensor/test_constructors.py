@@ -71,7 +71,7 @@ def test_dtype_in_place_of_the_name_is_refused(dtype: str) -> None:
 
 @pytest.mark.parametrize("make", [lambda: tt.row(shape=(5, None)), lambda: tt.dcol("c", shape=[5, 4])])
 def test_rows_and_columns_keep_their_1(make: Callable[[], Any]) -> None:
-    with pytest.raises(ShapeError, match=r"^(row|col): a shape that fits \((1, None|None, 1)\) is needed, got \(5, "):
+    with pytest.raises(ShapeError, match=r"^(row|dcol): a shape that fits \((1, None|None, 1)\) is needed, got \(5, "):
         make()
     assert tt.row(shape=(1, 5)).type.shape == (1, 5)
 

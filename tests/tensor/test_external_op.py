@@ -110,7 +110,7 @@ def test_function_without_derivatives_says_so() -> None:
 
 
 def test_wrong_functions_and_results_are_named() -> None:
-    with pytest.raises(GraphTypeError, match="wrap_tape: a function is needed, got 3"):
+    with pytest.raises(GraphTypeError, match="wrap_external: a function is needed, got 3"):
         tt.wrap_external(TapeOp, 3)
     with pytest.raises(GraphTypeError, match=r"wrap_tape: .* cannot be called with arrays float64\[3\].*nothing but"):
         tt.wrap_external(TapeOp, lambda _: "text")(X)

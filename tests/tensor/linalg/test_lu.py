@@ -118,7 +118,7 @@ def test_a_gradient_through_factors_is_that_of_the_solution() -> None:
 
 def test_wrong_arguments_are_refused_by_name() -> None:
     factors = linalg.lu_factor(np.eye(2))
-    with pytest.raises(ValueError, match="lu_solve: trans must be 0, 1 or 2, got 3"):
+    with pytest.raises(ValueError, match="lu_solve: trans must be one of 0, 1, 2, got 3"):
         linalg.lu_solve(factors, np.ones(2), 3)
     with pytest.raises(ValueError, match="lu_solve: factors and pivots are needed, got 3 values"):
         linalg.lu_solve((*factors, 1), np.ones(2))

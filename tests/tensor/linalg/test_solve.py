@@ -153,7 +153,7 @@ def test_wrong_arguments_are_refused_by_name() -> None:
         solve(np.eye(2), np.ones(2), assume_a="skew")
     with pytest.raises(ValueError, match="solve: on_error must be one of nan, raise, got 'warn'"):
         solve(np.eye(2), np.ones(2), on_error="warn")
-    with pytest.raises(ValueError, match="b_ndim must be 1 for vectors"):
+    with pytest.raises(ValueError, match="b_ndim must be one of None, 1, 2"):
         solve(np.eye(2), np.ones(2), b_ndim=3)
     x = tt.dmatrix()
     f = vm([x], solve(x, np.ones(2)))

@@ -36,6 +36,7 @@ from treadle.config.places import is_installed_file, is_library_file, is_own_fil
 from treadle.config.settings import Config, config
 from treadle.config.snapshot import Snapshot
 from treadle.config.spans import Span, Spans, collecting, span, tally
+from treadle.config.subjects import about_call, alias
 from treadle.config.text import text_of
 
 __all__ = [
@@ -68,6 +69,8 @@ __all__ = [
     "TreadleError",
     "TreadleWarning",
     "UnknownOptionError",
+    "about_call",
+    "alias",
     "choice",
     "collecting",
     "config",

@@ -32,6 +32,7 @@ from treadle.graph.diagnostics.failure import node_error, note_op, raise_node_er
 from treadle.graph.diagnostics.provenance import UserLine, carried, current_scope, name_scope, user_line
 from treadle.graph.documented import gradients as gradients
 from treadle.graph.errors import (
+    CallError,
     CycleError,
     DrawingLibraryError,
     DuplicateRegistrationError,
@@ -54,7 +55,7 @@ from treadle.graph.errors import (
     VectorizeError,
 )
 from treadle.graph.ir.apply import Apply
-from treadle.graph.ir.arguments import as_count, as_flag
+from treadle.graph.ir.arguments import as_count, as_flag, as_list
 from treadle.graph.ir.composition import composed, composing, is_composing
 from treadle.graph.ir.decorated import reduce_by_place
 from treadle.graph.ir.encoding import ENCODERS, digest, encode, encode_dataclass, tagged
@@ -141,6 +142,7 @@ __all__ = [
     "Block",
     "Bookkeeper",
     "Branching",
+    "CallError",
     "Cell",
     "ChangesPart",
     "Compute",
@@ -222,6 +224,7 @@ __all__ = [
     "as_count",
     "as_flag",
     "as_index",
+    "as_list",
     "as_string",
     "call_infer_shape",
     "carried",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from treadle.config import TreadleError
+from treadle.config import TreadleError, about_call
 
 if TYPE_CHECKING:
     from treadle.graph.ir.apply import Apply
@@ -15,11 +15,26 @@ class GraphError(TreadleError):
     """Something is wrong with a graph."""
 
 
-class GraphTypeError(GraphError, TypeError):
+class CallError(GraphError):
+    """A call is wrong: its message is about the function that the user called, whatever in it noticed.
+
+    Parameters
+    ----------
+    message
+        The message; its subject gives way to the name of that function (see `treadle.config.about_call`).
+    about
+        The value that is wrong, where the message is to name its parameter.
+    """
+
+    def __init__(self, message: str = "", *about: object) -> None:
+        super().__init__(about_call(message, *about))
+
+
+class GraphTypeError(CallError, TypeError):
     """A value or variable has a type that its place in the graph does not take."""
 
 
-class GraphValueError(GraphError, ValueError):
+class GraphValueError(CallError, ValueError):
     """A value or a static shape does not fit its place in the graph."""
 
 

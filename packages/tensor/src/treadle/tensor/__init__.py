@@ -42,10 +42,10 @@ from treadle.tensor.moments import *  # noqa: F403 - the family's functions
 from treadle.tensor.operators import Operators
 from treadle.tensor.reduction import *  # noqa: F403 - the family's ops and functions
 from treadle.tensor.reduction import all_ as all
+from treadle.tensor.reduction import amax as amax
+from treadle.tensor.reduction import amin as amin
 from treadle.tensor.reduction import any_ as any
-from treadle.tensor.reduction import max_ as amax
 from treadle.tensor.reduction import max_ as max
-from treadle.tensor.reduction import min_ as amin
 from treadle.tensor.reduction import min_ as min
 from treadle.tensor.reduction import sum_ as sum
 from treadle.tensor.scalar import arithmetic as _arithmetic

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from treadle.config import TreadleError, text_of
-from treadle.graph import as_index
+from treadle.graph import as_flag, as_index
 from treadle.tensor.errors import ArgumentError, TensorTypeError
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 F = TypeVar("F")
-Choice = TypeVar("Choice", bound=str | None)
+Choice = TypeVar("Choice", bound=int | str | None)
 
 
 def known_integer(value: object) -> int | None:
@@ -87,6 +87,33 @@ def as_choice(what: str, value: object, allowed: Sequence[Choice]) -> Choice:
         return value  # type: ignore[return-value]  # it is among them
     msg = f"{what} must be one of {', '.join(map(str, allowed))}, got {text_of(value)}."
     raise ArgumentError(msg) if isinstance(value, str) else TensorTypeError(msg)
+
+
+def as_option(what: str, value: object, allowed: Sequence[Choice]) -> Choice:
+    """Return an argument that is one of some integers and strings, or None where that is among them.
+
+    Raises
+    ------
+    ArgumentError
+        If it is none of them.
+    """
+    plain = value if value is None or isinstance(value, str | bool) else known_integer(value)
+    if (plain is None and value is not None) or plain not in allowed:
+        msg = f"{what} must be one of {', '.join(map(repr, allowed))}, got {text_of(value)}. Pick one of these."
+        raise ArgumentError(msg)
+    return plain  # type: ignore[return-value]  # it is among them
+
+
+def check_flags(what: str, **flags: object) -> None:
+    """Check truth values that a function takes for the sake of another library's, and has no use for.
+
+    Raises
+    ------
+    GraphTypeError
+        If one is something else.
+    """
+    for name, flag in flags.items():
+        as_flag(f"{what}: {name}", flag)
 
 
 def as_callable(what: str, value: F) -> F:

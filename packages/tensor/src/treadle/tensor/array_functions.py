@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treadle.config import text_of
+from treadle.config import alias, text_of
 from treadle.graph import Variable, composed
 from treadle.tensor.arguments import as_integer
 from treadle.tensor.axes import normalize_axes
@@ -41,7 +41,7 @@ __all__ = [
     "size",
 ]
 
-permute_dims = transpose
+permute_dims = alias(transpose, "permute_dims")
 
 
 def asarray(a: TensorLike, dtype: DTypeLike | None = None) -> TensorVariable:
@@ -52,7 +52,8 @@ def asarray(a: TensorLike, dtype: DTypeLike | None = None) -> TensorVariable:
     return var if dtype is None else cast(var, TensorType(dtype).dtype)
 
 
-asanyarray = ascontiguousarray = asarray
+asanyarray = alias(asarray, "asanyarray")
+ascontiguousarray = alias(asarray, "ascontiguousarray")
 
 
 def array(object: TensorLike, dtype: DTypeLike | None = None, *, ndmin: int = 0) -> TensorVariable:

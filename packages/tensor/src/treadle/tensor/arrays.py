@@ -61,10 +61,10 @@ def array_of(what: str, value: object, dtype: DTypeLike | None = None, copy: boo
         msg = (
             f"{what}: {text_of(value)} cannot be made a tensor ({error}). Pass numbers of one dtype in a regular shape."
         )
-        raise TensorTypeError(msg) from error
+        raise TensorTypeError(msg, value) from error
     if array.dtype.kind not in "biufc":
         msg = f"{what}: {text_of(value)} is no array of numbers, NumPy makes dtype {array.dtype} of it. Pass numbers."
-        raise TensorTypeError(msg)
+        raise TensorTypeError(msg, value)
     return array
 
 
@@ -82,7 +82,7 @@ def refuse_masked(what: str, value: object, depth: int = 0) -> None:
             f"{what}: tensors have no mask, got {text_of(value)}. Pass value.filled(...), and where(mask, ...) or "
             "positions to leave elements out."
         )
-        raise MaskedArrayError(msg)
+        raise MaskedArrayError(msg, value)
     if isinstance(value, list | tuple) and depth < _DEEPEST and not _PLAIN.issuperset(map(type, value)):
         for item in value:
             refuse_masked(what, item, depth + 1)

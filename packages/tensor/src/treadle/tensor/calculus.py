@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from treadle.config import text_of
 from treadle.tensor.accumulation import cumsum
 from treadle.tensor.arguments import as_choice, as_integer, known_integer
 from treadle.tensor.axes import normalize_axes, normalize_axis
@@ -38,6 +39,10 @@ def _edge(value: TensorLike, x: TensorVariable, axis: int) -> TensorVariable:
     return alloc(edge, *(1 if d == axis else n for d, n in enumerate(lengths(x))))
 
 
+# Each order is a node, and rounding leaves nothing of the numbers long before.
+_MOST_DIFFERENCES = 1000
+
+
 def diff(
     a: TensorLike, n: int = 1, axis: int = -1, prepend: TensorLike | None = None, append: TensorLike | None = None
 ) -> TensorVariable:
@@ -55,8 +60,11 @@ def diff(
         What to put before and after the tensor along the axis first: a tensor, or a scalar for one element.
     """
     times = known_integer(n)
-    if times is None or times < 0:
-        msg = f"diff: order must be non-negative but got {n!r}. Pass how often to take differences."
+    if times is None or not 0 <= times <= _MOST_DIFFERENCES:
+        msg = (
+            f"diff: order must be non-negative, and {_MOST_DIFFERENCES} at most, but got {text_of(n)}. Pass how often "
+            "to take differences."
+        )
         raise ArgumentError(msg)
     x = as_tensor_variable(a)
     if times == 0:

@@ -16,7 +16,7 @@ from treadle.tensor.conversion import as_tensor_variable, constant
 from treadle.tensor.dtype_rules import promote
 from treadle.tensor.joining import arange, concatenate
 from treadle.tensor.reduction import all_
-from treadle.tensor.scalar.arithmetic import abs_, mod, sub
+from treadle.tensor.scalar.arithmetic import abs_, add, mod, mul, sub
 from treadle.tensor.scalar.cast import cast, switch
 from treadle.tensor.scalar.comparison import eq, isfinite, isnan, isneginf, isposinf, le
 from treadle.tensor.scalar.complex_numbers import complex_
@@ -38,7 +38,7 @@ def isclose(
     """
     x, y = as_tensor_variable(a), as_tensor_variable(b)
     y = cast(y, promote([y.type.numpy_dtype, float]))
-    near = bitwise_and(le(abs_(sub(x, y)), atol + rtol * abs_(y)), isfinite(y))
+    near = bitwise_and(le(abs_(sub(x, y)), add(atol, mul(rtol, abs_(y)))), isfinite(y))
     close: TensorVariable = bitwise_or(near, eq(x, y))
     return bitwise_or(close, bitwise_and(isnan(x), isnan(y))) if as_flag("isclose: equal_nan", equal_nan) else close
 

@@ -73,11 +73,13 @@ def get_underlying_scalar_constant_value(
     >>> tt.get_underlying_scalar_constant_value(tt.full((2, 3), 7.0))
     array(7.)
     """
-    depth = 0 if as_flag("only_process_constants", only_process_constants) else as_integer("max_recur", max_recur, 0)
-    found = None if v is None else _number(v, as_flag("elemwise", elemwise), depth)
+    what = "get_underlying_scalar_constant_value"
+    most = as_integer(f"{what}: max_recur", max_recur, 0)
+    depth = 0 if as_flag(f"{what}: only_process_constants", only_process_constants) else most
+    found = None if v is None else _number(v, as_flag(f"{what}: elemwise", elemwise), depth)
     if found is not None:
         return found
-    if not as_flag("raise_not_constant", raise_not_constant):
+    if not as_flag(f"{what}: raise_not_constant", raise_not_constant):
         return v
     msg = f"constant value: {text_of(v)} is not known to be one number in every element. Give it as a constant."
     raise NotScalarConstantError(msg)
@@ -98,7 +100,7 @@ def get_scalar_constant_value(
         If it may have more elements, or the number is not known.
     """
     if v is not None and any(n != 1 for n in as_tensor_variable(v).type.shape):
-        if not as_flag("raise_not_constant", raise_not_constant):
+        if not as_flag("get_scalar_constant_value: raise_not_constant", raise_not_constant):
             return v
         msg = f"constant value: one element is needed, got {text_of(v)}. Use get_underlying_scalar_constant_value."
         raise NotScalarConstantError(msg)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treadle.config import lazy_module
+from treadle.config import alias, lazy_module
 from treadle.graph import Apply, Variable
 from treadle.tensor.arrays import array_of
 from treadle.tensor.errors import TensorTypeError
@@ -54,7 +54,7 @@ def constant(
     """
     if isinstance(x, Variable):
         msg = f"constant: a plain value is needed, got the variable {x}. Use as_tensor_variable."
-        raise TensorTypeError(msg)
+        raise TensorTypeError(msg, x)
     wanted = number_dtype(x) if dtype is None else TensorType(dtype).numpy_dtype
     array = array_of("constant", x, wanted, copy=True)
     if ndim is not None:
@@ -104,14 +104,14 @@ def as_tensor_variable(
             if convert is not None:
                 return as_tensor_variable(convert(x), name, ndim, dtype)
             msg = f"as_tensor_variable: a tensor is needed, got {x} of type {x.type}. Convert it first."
-            raise TensorTypeError(msg)
+            raise TensorTypeError(msg, x)
         var: TensorVariable = x  # type: ignore[assignment]  # checked by its type above
         if ndim is None:
             return var
         rank = as_rank("as_tensor_variable: ndim", ndim)
         if var.ndim > rank:
             msg = f"as_tensor_variable: rank {rank} is needed, got {x} of rank {var.ndim}. Reshape it."
-            raise TensorTypeError(msg)
+            raise TensorTypeError(msg, x)
         if var.ndim < rank:
             return var.dimshuffle(*["x"] * (rank - var.ndim), *range(var.ndim))
         return var
@@ -120,7 +120,7 @@ def as_tensor_variable(
     return constant(x, name, ndim, dtype)
 
 
-as_tensor = as_tensor_variable
+as_tensor = alias(as_tensor_variable, "as_tensor")
 
 
 def tensors(variables: Sequence[Variable]) -> list[TensorVariable]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from treadle.config import text_of
 from treadle.graph import Variable, as_flag
-from treadle.tensor.arguments import as_choice, as_integer, as_items
+from treadle.tensor.arguments import as_callable, as_choice, as_integer, as_items
 from treadle.tensor.assertion import CheckAndRaise
 from treadle.tensor.broadcasting import broadcast_to, ones
 from treadle.tensor.conversion import as_tensor_variable
@@ -147,7 +147,8 @@ def mask_indices(
     n: TensorLike, mask_func: Callable[[TensorVariable, TensorLike], TensorLike], k: TensorLike = 0
 ) -> tuple[TensorVariable, ...]:
     """Return the positions that a function such as `triu` leaves of an n by n matrix (as numpy.mask_indices)."""
-    return nonzero(mask_func(ones((n, n), LENGTH), k))
+    function = as_callable("mask_indices: mask_func", mask_func)
+    return nonzero(function(ones((n, n), LENGTH), k))
 
 
 def indices(

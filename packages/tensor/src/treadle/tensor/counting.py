@@ -171,7 +171,11 @@ def bincount(
     if known is not None and known < 0:
         msg = f"bincount: the number of counts must not be negative, got {known}."
         raise ShapeError(msg)
-    number = cast(bins, LENGTH)
+    total = as_tensor_variable(bins)
+    if known is None and (total.ndim or total.type.numpy_dtype.kind not in "iu"):
+        msg = f"bincount: the number of counts must be an integer or an integer scalar, got {text_of(bins)}. Pass one."
+        raise TensorTypeError(msg)
+    number = cast(total, LENGTH)
     if weights is None:
         return _counted(given, number, None, length is not None)
     return _counted(given, number, as_tensor_variable(weights), length is not None)
@@ -280,7 +284,8 @@ def histogram_bin_edges(
     a: TensorLike, bins: Bins = 10, range: Range | None = None, weights: TensorLike | None = None
 ) -> TensorVariable:
     """Return the edges of the bins that `histogram` counts in (as numpy.histogram_bin_edges)."""
-    del weights
+    if weights is not None:
+        as_tensor_variable(weights)  # as NumPy, which has no use for them here
     return _edges("histogram_bin_edges", flatten(as_tensor_variable(a)), bins, range)[0]
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, SupportsIndex
 import numpy as np
 
 from treadle.config import lazy_module
-from treadle.graph import Apply, Form, composed, static_op
+from treadle.graph import Apply, Form, as_flag, composed, static_op
 from treadle.tensor.arguments import as_integer
 from treadle.tensor.axes import normalize_axis
 from treadle.tensor.broadcasting import alloc
@@ -334,7 +334,7 @@ def fill_diagonal(a: TensorLike, val: TensorLike, wrap: bool = False) -> TensorV
         step = plus(step, stride)
     size = times(stride, own[0])
     # Without wrapping, the diagonal of a tall matrix ends with its columns.
-    stop = least(times(own[1], own[1]), size) if var.ndim == 2 and not wrap else size
+    stop = least(times(own[1], own[1]), size) if not as_flag("fill_diagonal: wrap", wrap) and var.ndim == 2 else size
     part = var.flatten()[0:stop:step]
     values = as_tensor_variable(val)
     if values.ndim:

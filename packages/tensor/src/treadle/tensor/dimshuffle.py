@@ -396,6 +396,7 @@ def atleast_3d(*arys: TensorLike, left: bool | None = None) -> TensorVariable | 
     A vector becomes the middle dimension, a matrix the first two, unless `left` says where dimensions are added.
     """
     if left is not None:
-        return _each(arys, lambda x: atleast_Nd(x, n=3, left=left))
+        in_front = as_flag("atleast_3d: left", left)
+        return _each(arys, lambda x: atleast_Nd(x, n=3, left=in_front))
     new = ((0, 1, 2), (0, 2), (2,))
     return _each(arys, lambda x: expand_dims(x, new[x.ndim]) if x.ndim < 3 else x)

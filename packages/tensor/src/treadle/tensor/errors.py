@@ -6,10 +6,10 @@ from numpy.exceptions import AxisError as NumpyAxisError
 from numpy.linalg import LinAlgError
 
 from treadle.config import TreadleWarning
-from treadle.graph import GraphError
+from treadle.graph import CallError, GraphError
 
 
-class TensorTypeError(GraphError, TypeError):
+class TensorTypeError(CallError, TypeError):
     """A value, dtype or rank does not fit where a tensor is needed."""
 
 
@@ -21,19 +21,19 @@ class MaskedArrayError(TensorTypeError, NotImplementedError):
     """An array with a mask was given, which tensors do not have."""
 
 
-class ShapeError(GraphError, ValueError):
+class ShapeError(CallError, ValueError):
     """Static shapes do not fit together."""
 
 
-class DtypeError(GraphError, TypeError):
+class DtypeError(CallError, TypeError):
     """No dtype rule covers the dtypes given, or a value does not fit a dtype."""
 
 
-class ArgumentError(GraphError, ValueError):
+class ArgumentError(CallError, ValueError):
     """An argument has a value that the function does not take."""
 
 
-class AxisError(GraphError, NumpyAxisError):
+class AxisError(CallError, NumpyAxisError):
     """An axis is out of range or named twice."""
 
 
@@ -45,11 +45,11 @@ class MatrixShapeError(ShapeError, LinAlgError):
     """A matrix is needed, or a square one, and something else was given."""
 
 
-class NumpyFunctionError(GraphError, TypeError, NotImplementedError):
+class NumpyFunctionError(CallError, TypeError, NotImplementedError):
     """A function of NumPy's, or an argument of one, has no counterpart for symbolic tensors."""
 
 
-class IndexingError(GraphError, IndexError):
+class IndexingError(CallError, IndexError):
     """An index expression is not understood, or is out of bounds for the static shape."""
 
 

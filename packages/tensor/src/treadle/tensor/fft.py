@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from treadle.config import text_of
 from treadle.graph import composed
 from treadle.tensor.arguments import as_choice, as_items, known_integer
 from treadle.tensor.axes import normalize_axes, normalize_axis
@@ -43,7 +44,11 @@ _OTHER = {"backward": "forward", "forward": "backward", "ortho": "ortho", None: 
 
 def _length(what: str, x: TensorVariable, n: Length, axis: int) -> TensorVariable:
     """Return the number of elements to transform: that which is asked for, or all."""
-    result = shape_i(x, axis) if n is None else as_lengths(f"{what}: n", n)[0]
+    given = [shape_i(x, axis)] if n is None else as_lengths(f"{what}: n", n)
+    if len(given) != 1:
+        msg = f"{what}: n must be one number of points, got {text_of(n)}. Pass an integer or an integer scalar."
+        raise TensorTypeError(msg)
+    (result,) = given
     known = known_integer(result)
     if known is not None and known < 1:
         msg = f"{what}: the number of points must be 1 or more, got {known} for {x} of type {x.type}. Pass another n."
@@ -188,7 +193,9 @@ def ihfft(a: TensorLike, n: Length = None, axis: int = -1, norm: str | None = No
 # ---------------------------------------------------------------- several axes
 
 
-def _plan(what: str, x: TensorVariable, s: Sequence[Length] | None, axes: AxisLike) -> list[tuple[int, Length]]:
+def _plan(
+    what: str, x: TensorVariable, s: Sequence[Length] | None, axes: AxisLike, least: int = 0
+) -> list[tuple[int, Length]]:
     """Return the axes to transform, which may be named twice, with the number of elements of each."""
     sizes = None if s is None else as_items(f"{what}: s", s)
     if axes is None:
@@ -198,6 +205,9 @@ def _plan(what: str, x: TensorVariable, s: Sequence[Length] | None, axes: AxisLi
         named = as_items(f"{what}: axes", axes)  # type: ignore[arg-type]  # refuses what is none
     if sizes is not None and len(sizes) != len(named):
         msg = f"{what}: as many lengths as axes are needed, got {len(sizes)} and {len(named)}."
+        raise ShapeError(msg)
+    if len(named) < least:
+        msg = f"{what}: at least one axis is needed, got none for {x} of type {x.type}. Name the axes to transform."
         raise ShapeError(msg)
     at = [normalize_axes(what, (axis,), x.ndim)[0] for axis in named]
     # A length of -1 stands for as many elements as there are.
@@ -265,7 +275,7 @@ def rfftn(
 ) -> TensorVariable:
     """Return the `fftn` of real numbers, of which `rfft` along the last axis (as numpy.fft.rfftn)."""
     x = _floating("rfftn", a, real=True)
-    *others, (last, n) = _plan("rfftn", x, s, axes)
+    *others, (last, n) = _plan("rfftn", x, s, axes, least=1)
     y = rfft(x, n, last, norm)
     for axis, m in reversed(others):
         y = fft(y, m, axis, norm)
@@ -278,7 +288,7 @@ def irfftn(
 ) -> TensorVariable:
     """Return the inverse of `rfftn` (as numpy.fft.irfftn)."""
     x = as_tensor_variable(a)
-    *others, (last, n) = _plan("irfftn", x, s, axes)
+    *others, (last, n) = _plan("irfftn", x, s, axes, least=1)
     for axis, m in others:
         x = ifft(x, m, axis, norm)
     return irfft(x, n, last, norm)

@@ -16,7 +16,7 @@ from treadle.graph import (
     composed,
     graph_replace,
 )
-from treadle.tensor.arguments import as_items
+from treadle.tensor.arguments import as_callable, as_items, as_number
 from treadle.tensor.broadcasting import zeros_like
 from treadle.tensor.conversion import as_tensor_variable, tensors
 from treadle.tensor.derivatives import pullback
@@ -163,12 +163,14 @@ def fixed_point(
     >>> float(x.eval({a: 1.0}).round(6)), float(grad(x, a).eval({a: 1.0}).round(6))
     (0.739085, -0.297474)
     """
-    if method not in {"iteration", "del2"}:
+    if not isinstance(method, str) or method not in {"iteration", "del2"}:
         msg = f"fixed_point: the method must be iteration or del2, got {text_of(method)}."
         raise GraphValueError(msg)
-    if isinstance(maxiter, bool) or not isinstance(maxiter, int) or maxiter < 1 or (tol is not None and not tol > 0):
+    small = None if tol is None else as_number("fixed_point: tol", tol)
+    if isinstance(maxiter, bool) or not isinstance(maxiter, int) or maxiter < 1 or (small is not None and small <= 0):
         msg = f"fixed_point: tol and maxiter must be positive, got tol={text_of(tol)} and maxiter={text_of(maxiter)}."
         raise GraphValueError(msg)
+    as_callable("fixed_point: fn", fn)
     several = isinstance(x0, list | tuple)
     starts = [as_tensor_variable(x) for x in (as_items("fixed_point: x0", x0) if several else [x0])]
     wrong = next((x for x in starts if x.type.numpy_dtype.kind != "f"), None)

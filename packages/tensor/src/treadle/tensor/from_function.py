@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.config import text_of
+from treadle.config import alias, text_of
 from treadle.graph import (
     Apply,
     GraphTypeError,
@@ -242,4 +242,4 @@ def wrap_py(
     return decorate
 
 
-as_op = wrap_py
+as_op = alias(wrap_py, "as_op")

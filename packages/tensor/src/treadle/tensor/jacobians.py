@@ -8,6 +8,7 @@ from treadle.graph import (
     DisconnectedType,
     Variable,
     VectorizeError,
+    as_flag,
     composed,
     graph_replace,
     vectorize_graph,
@@ -84,7 +85,7 @@ def jacobian(
     """
     out = _real("jacobian", expression)
     targets = variables("jacobian", wrt)
-    if forward:
+    if as_flag("jacobian: forward", forward):
         constants = as_constants(consider_constant)
         columns = [_columns(out, target, constants, disconnected_inputs, vectorize) for target in targets]
         return like(wrt, [remembered(column, (out, *targets)) for column in columns])

@@ -15,6 +15,7 @@ from treadle.graph import (
     MethodNotDefinedError,
     NullType,
     Variable,
+    as_flag,
     connections,
     note_op,
     toposort,
@@ -67,7 +68,7 @@ def jvp(
         if tangent is not None and not isinstance(tangent.type, DisconnectedType):
             given[x] = summed(given.get(x), tangent)
     with shared_lengths():
-        walked = _walked if use_op_pushforward else _through_pullbacks
+        walked = _walked if as_flag("pushforward: use_op_pushforward", use_op_pushforward) else _through_pullbacks
         moved = walked(outputs, given, constants)
     return [moved[out] if out in moved else DisconnectedType()() for out in outputs]
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from treadle.config import lazy_module, text_of
+from treadle.config import lazy_module
 from treadle.graph import as_flag, graph_replace
-from treadle.tensor.arguments import as_choice
+from treadle.tensor.arguments import as_choice, as_option
 from treadle.tensor.broadcasting import broadcast_static
 from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.dimshuffle import expand_dims, shape_padleft
-from treadle.tensor.errors import ArgumentError, DtypeError, MatrixError, MatrixShapeError, ShapeError, TensorTypeError
+from treadle.tensor.errors import DtypeError, MatrixError, MatrixShapeError, ShapeError, TensorTypeError
 from treadle.tensor.scalar.cast import cast
 from treadle.tensor.tensor_op import TensorOp
 from treadle.tensor.types import TensorType
@@ -383,10 +383,8 @@ def as_system(
         If one has fewer dimensions.
     """
     right = as_tensor_variable(b)
-    if b_ndim not in {None, 1, 2}:
-        msg = f"{what}: b_ndim must be 1 for vectors, 2 for matrices or None, got {text_of(b_ndim)}."
-        raise ArgumentError(msg)
-    is_vector = b_ndim == 1 or (b_ndim is None and right.ndim == 1)
+    rank = as_option(f"{what}: b_ndim", b_ndim, (None, 1, 2))
+    is_vector = rank == 1 or (rank is None and right.ndim == 1)
     if is_vector and right.ndim:
         right = expand_dims(right, -1)
     left, right = as_matrices(what, a, right, core=(core, 2))

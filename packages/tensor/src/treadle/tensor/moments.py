@@ -10,7 +10,7 @@ import numpy as np
 
 from treadle.config import text_of
 from treadle.graph import as_flag, composed
-from treadle.tensor.arguments import as_number
+from treadle.tensor.arguments import as_number, known_integer
 from treadle.tensor.conversion import as_tensor_variable, constant
 from treadle.tensor.dimshuffle import dimshuffle
 from treadle.tensor.errors import ArgumentError
@@ -139,7 +139,7 @@ def var(
     count = _count(value, axes, total.dtype, mask)
     if as_flag("var: corrected", corrected):
         total = sub(total, true_div(squared_size(sum_(deviations, axis=axes, keepdims=wide)), count))
-    if correction is not None and ddof != 0:
+    if correction is not None and known_integer(ddof) != 0:
         msg = f"var: ddof and correction are the same, got {text_of(ddof)} and {text_of(correction)}. Pass one."
         raise ArgumentError(msg)
     lost = as_number("var: ddof", ddof if correction is None else correction)

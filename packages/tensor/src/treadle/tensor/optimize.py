@@ -8,6 +8,7 @@ takes these loops in place of SciPy if it includes the tag ``search_as_loop``.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from copy import copy
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -24,7 +25,7 @@ from treadle.graph import (
     composed,
     graph_replace,
 )
-from treadle.tensor.arguments import as_items
+from treadle.tensor.arguments import as_items, check_flags
 from treadle.tensor.conversion import as_tensor_variable, tensors
 from treadle.tensor.errors import DtypeError, ShapeError, TensorTypeError
 from treadle.tensor.fixed_points import FixedPoint, fixed_point
@@ -35,7 +36,7 @@ from treadle.tensor.shape import lengths, reshape
 from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from scipy import optimize
 
@@ -220,7 +221,11 @@ def _optimum(
     kwargs: Mapping[str, object] | None,
 ) -> tuple[TensorVariable, TensorVariable]:
     graph, rest = problem(expression, x, derivatives)
-    op = Optimum(graph, search, method, tuple(sorted((kwargs or {}).items())))
+    options = {} if kwargs is None else kwargs
+    if not isinstance(options, Mapping) or not all(isinstance(name, str) for name in options):
+        msg = f"{search}: optimizer_kwargs must be a mapping of names to values, got {text_of(kwargs)}. Pass a dict."
+        raise TensorTypeError(msg)
+    op = Optimum(graph, search, method, tuple(sorted(options.items())))
     solution, success = tensors(op(x, *rest, return_list=True))
     return solution, success
 
@@ -290,7 +295,7 @@ def minimize(
     >>> grad(best.sum(), a).eval({x: [0.0, 9.0], a: 3.0}).round(6)
     np.float64(2.0)
     """
-    del use_vectorized_jac
+    check_flags("minimize", use_vectorized_jac=use_vectorized_jac)
     cost = _scalar("minimize", objective)
     var = _searched("minimize", x, None, [cost])
     derivatives: list[Variable] = []
@@ -371,7 +376,7 @@ def root(
     The solution, in the form of `variables`, and whether the search succeeded. Gradients flow to what else the
     equations depend on.
     """
-    del use_vectorized_jac
+    check_flags("root", use_vectorized_jac=use_vectorized_jac)
     given = as_items("root: equations", equations) if isinstance(equations, list | tuple) else [equations]
     pieces = [as_tensor_variable(e) for e in given]
     zero = pieces[0] if len(pieces) == 1 else flat(pieces)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from treadle.config import lazy_module
+from treadle.config import alias, lazy_module
 from treadle.graph import Form, Variable, as_flag, static_op
 from treadle.tensor.axes import axis_keyword, normalize_axes
 from treadle.tensor.broadcasting import alloc
@@ -515,6 +515,10 @@ def argmax(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> Tens
 def argmin(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
     """Return the position of the first smallest element along axes, int64; several axes count in C order."""
     return _position("argmin", x, axis, keepdims)
+
+
+amax = alias(max_, "amax")
+amin = alias(min_, "amin")
 
 
 def max_and_argmax(

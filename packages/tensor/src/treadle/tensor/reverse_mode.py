@@ -15,6 +15,7 @@ from treadle.graph import (
     IfElse,
     NullType,
     Variable,
+    as_list,
     composed,
     connections,
     note_op,
@@ -186,12 +187,12 @@ def as_constants(given: Collection[Variable] | None) -> frozenset[Variable]:
     """Return the variables given as `consider_constant`: nothing flows back through them."""
     if given is None:
         return frozenset()
-    single = isinstance(given, Variable) or not isinstance(given, Collection)
-    wrong = given if single else next((v for v in given if not isinstance(v, Variable)), None)
-    if wrong is not None:
+    items = None if isinstance(given, Variable) or not isinstance(given, Collection) else as_list(given)
+    wrong = given if items is None else next((v for v in items if not isinstance(v, Variable)), None)
+    if wrong is not None or items is None:
         msg = f"grad: consider_constant takes a list of variables, got {text_of(wrong)}. Put the variables into a list."
         raise GraphTypeError(msg)
-    return frozenset(given)
+    return frozenset(items)
 
 
 def _seeds(cost: TensorLike | None, known_grads: Mapping[Variable, TensorLike] | None) -> Cotangents:

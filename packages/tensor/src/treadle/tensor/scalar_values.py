@@ -180,7 +180,7 @@ class TensorFromScalar(Op):
         TensorTypeError
             If the input is no scalar.
         """
-        (x,) = inputs
+        x = inputs[0] if len(inputs) == 1 else inputs
         if not isinstance(x, Variable) or not isinstance(x.type, ScalarType):
             msg = f"tensor_from_scalar: a variable of type ScalarType is needed, got {text_of(x)}. Use as_tensor."
             raise TensorTypeError(msg)

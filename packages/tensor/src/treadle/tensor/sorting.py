@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treadle.config import lazy_module, text_of
-from treadle.graph import Form, as_flag, static_op
+from treadle.graph import Form, Variable, as_flag, static_op
 from treadle.tensor.accumulation import AlongAxis
 from treadle.tensor.arguments import as_choice, as_integer, known_integer
 from treadle.tensor.axes import normalize_axis, several_axes
@@ -344,8 +344,10 @@ def _check_kth(name: str, x: TensorVariable, kth: object, axis: int) -> None:
         if known is not None and n is not None and not -n <= known < n:
             msg = f"{name}: kth(={known}) out of bounds ({n}). Positions run from {-n} to {n - 1}."
             raise ShapeError(msg)
-        if isinstance(item, bool | float | np.bool_ | np.floating):
-            msg = f"{name}: kth must be an integer or integers, got {item!r}."
+        kind = getattr(item, "type", None)
+        symbolic = isinstance(item, Variable) and isinstance(kind, TensorType) and kind.numpy_dtype.kind in "iu"
+        if known is None and not symbolic:
+            msg = f"{name}: kth must be an integer or integers, got {text_of(item)}. Pass positions along the axis."
             raise TensorTypeError(msg)
 
 

@@ -117,7 +117,8 @@ def linspace(
     if dtype is not None:
         wanted = TensorType(dtype).numpy_dtype
         found = cast(floor(found) if wanted.kind in "iu" else found, wanted)
-    made = moveaxis(found, 0, normalize_axis("linspace", axis, found.ndim)) if axis != 0 else found
+    at_axis = normalize_axis("linspace", axis, found.ndim)
+    made = moveaxis(found, 0, at_axis) if at_axis else found
     return (made, step) if as_flag("linspace: retstep", retstep) else made
 
 
@@ -130,6 +131,7 @@ def _in_order(endpoint: object, base: object) -> tuple[bool, TensorLike]:
     """Return endpoint and base, which may be given in either order: one of them is a truth value."""
     if not isinstance(endpoint, bool | np.bool_) or isinstance(base, bool | np.bool_):
         endpoint, base = (base if isinstance(base, bool | np.bool_) else True), endpoint
+    as_tensor_variable(base)  # type: ignore[arg-type]  # refuses what is no number
     return bool(endpoint), base  # type: ignore[return-value]  # what is no number is refused where it is used
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.config import text_of
+from treadle.config import alias, text_of
 from treadle.tensor.arguments import as_items
 from treadle.tensor.axes import normalize_axis
 from treadle.tensor.broadcasting import alloc
@@ -33,8 +33,8 @@ __all__ = [
     "vertical_stack",
 ]
 
-concat = concatenate
-row_stack = vstack
+concat = alias(concatenate, "concat")
+row_stack = alias(vstack, "row_stack")
 
 
 def column_stack(tup: Sequence[TensorLike]) -> TensorVariable:

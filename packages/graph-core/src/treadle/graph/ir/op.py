@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, TypeVar, dataclass_transform, overload
 
-from treadle.config import config, lazy_module, text_of
+from treadle.config import TreadleError, config, lazy_module, text_of
 from treadle.graph.diagnostics.provenance import add_tag_trace, is_user_file, user_line
 from treadle.graph.errors import GraphTypeError, GraphValueError, MethodNotDefinedError
 from treadle.graph.ir.apply import Apply
@@ -187,7 +187,11 @@ class Op(GradientNames, ABC):
                 handler = getattr(type(x), "__apply_op__", None)
                 if handler is not None:
                     return handler(x, self, inputs)
-        node = self.make_node(*inputs, **kwargs)
+        try:
+            node = self.make_node(*inputs, **kwargs)
+        except TypeError as error:
+            self._refuse_arguments(error)
+            raise
         if not isinstance(node, Apply):
             self._refuse_result(node)
         if self._made_by_user:
@@ -203,6 +207,15 @@ class Op(GradientNames, ABC):
         if return_list or len(outputs) != 1:
             return list(outputs)
         return outputs[0]
+
+    def _refuse_arguments(self, error: TypeError) -> None:
+        """Refuse arguments that `make_node` cannot be called with: what Python says of it names an inner function."""
+        trace = error.__traceback__
+        if isinstance(error, TreadleError) or trace is None or trace.tb_next is not None:
+            return
+        _, _, what = str(error).rpartition("make_node() ")
+        msg = f"{self}: the call {what}. Pass operands, and of named arguments those that it takes."
+        raise GraphTypeError(msg) from None
 
     def _refuse_result(self, made: object) -> NoReturn:
         msg = f"{self}: make_node must return an Apply, got {text_of(made)}. Return Apply(self, inputs, outputs)."

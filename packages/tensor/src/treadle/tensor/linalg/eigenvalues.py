@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, overload
 
 from treadle.config import text_of
 from treadle.graph import as_flag, composed
-from treadle.tensor.arguments import as_choice, as_integer, as_items
+from treadle.tensor.arguments import as_choice, as_integer, as_items, check_flags
 from treadle.tensor.conversion import tensors
 from treadle.tensor.dimshuffle import expand_dims
 from treadle.tensor.eigenvalues import Eig, Eigh, Eigvals, Eigvalsh
@@ -146,7 +146,7 @@ def eigh(
     >>> w.eval()
     array([1., 3.])
     """
-    del overwrite_a, overwrite_b, check_finite
+    check_flags("eigh", overwrite_a=overwrite_a, overwrite_b=overwrite_b, check_finite=check_finite)
     vectors = not as_flag("eigh: eigvals_only", eigvals_only)
     w, *v = _solved("eigh", a, b, lower, UPLO, driver, type, subset_by_index, subset_by_value, on_error, vectors)
     return EighResult(w, *v) if vectors else w
@@ -171,7 +171,7 @@ def eigvalsh(
 
     Parameters are those of `eigh`.
     """
-    del overwrite_a, overwrite_b, check_finite
+    check_flags("eigvalsh", overwrite_a=overwrite_a, overwrite_b=overwrite_b, check_finite=check_finite)
     given = (lower, UPLO, driver, type, subset_by_index, subset_by_value, on_error, False)
     return _solved("eigvalsh", a, b, *given)[0]
 
@@ -244,7 +244,7 @@ def eig(
     ArgumentError
         For the generalised problem, and for left eigenvectors.
     """
-    del overwrite_a, overwrite_b, check_finite
+    check_flags("eig", overwrite_a=overwrite_a, overwrite_b=overwrite_b, check_finite=check_finite)
     _standard("eig", b, homogeneous_eigvals)
     if as_flag("eig: left", left):
         msg = "eig: left eigenvectors are not computed. Take the right ones of a.conj().mT, in the order of w.conj()."
@@ -267,7 +267,7 @@ def eigvals(
 
     Parameters are those of `eig`.
     """
-    del overwrite_a, check_finite
+    check_flags("eigvals", overwrite_a=overwrite_a, check_finite=check_finite)
     _standard("eigvals", b, homogeneous_eigvals)
     values: TensorVariable = Eigvals(as_on_error("eigvals", on_error))(as_square_matrices("eigvals", a))
     return values

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from treadle.config import text_of
 from treadle.graph import as_flag, composed
 from treadle.tensor.arguments import as_integer, known_integer
 from treadle.tensor.axes import normalize_axes
@@ -195,7 +196,7 @@ def tensorinv(a: TensorLike, ind: int = 2) -> TensorVariable:
     x = as_tensor_variable(a)
     count = known_integer(ind)
     if count is None or count < 1:
-        msg = f"tensorinv: ind must be an integer of 1 or more, got {ind!r}."
+        msg = f"tensorinv: ind must be an integer of 1 or more, got {text_of(ind)}."
         raise ArgumentError(msg)
     own = lengths(x)
     rows, columns = product_of_lengths(own[:count]), product_of_lengths(own[count:])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treadle.graph import as_flag, composed
+from treadle.tensor.arguments import known_integer
 from treadle.tensor.conversion import as_tensor_variable, constant
 from treadle.tensor.dimshuffle import expand_dims, squeeze
 from treadle.tensor.eigenvalues import Eigvalsh
@@ -262,7 +263,7 @@ def cond(x: TensorLike, p: Order = None) -> TensorVariable:
     if 0 in a.type.shape[-2:]:
         msg = f"cond: it is not defined on empty arrays, got {a} of type {a.type}. Pass matrices with elements."
         raise MatrixShapeError(msg)
-    if p in {None, 2, -2}:
+    if p is None or known_integer(p) in {2, -2}:
         s = SVD(compute_uv=False)(a)
         found = true_div(s[..., -1], s[..., 0]) if p == -2 else true_div(s[..., 0], s[..., -1])
     else:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.graph import composed
-from treadle.tensor.arguments import as_choice
+from treadle.tensor.arguments import as_choice, check_flags
+from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.dimshuffle import NEW, dimshuffle
 from treadle.tensor.errors import ShapeError
 from treadle.tensor.joining import eye
@@ -153,7 +154,7 @@ def solve_discrete_are(
     ShapeError
         If the shapes are known not to fit.
     """
-    del balanced
+    check_flags("solve_discrete_are", balanced=balanced)
     return _riccati("solve_discrete_are", "discrete", (A, B, Q, R, e, s), on_error)
 
 
@@ -191,15 +192,21 @@ def solve_continuous_are(
     ShapeError
         If the shapes are known not to fit.
     """
-    del balanced
+    check_flags("solve_continuous_are", balanced=balanced)
     return _riccati("solve_continuous_are", "continuous", (A, B, Q, R, e, s), on_error)
+
+
+# How many matrices an equation of Riccati's always has.
+_NEEDED = 4
 
 
 @composed
 def _riccati(what: str, time: str, matrices: Sequence[TensorLike | None], on_error: str) -> TensorVariable:
     """Return the solution; the further matrices E and S are taken into the others."""
     *_, e, s = matrices
-    given = as_matrices(what, *(x for x in matrices if x is not None))
+    # Only the last two may be left out.
+    needed = [as_tensor_variable(x) for x in matrices[:_NEEDED]]  # type: ignore[arg-type]  # refuses None
+    given = as_matrices(what, *needed, *(x for x in (e, s) if x is not None))
     a, b, q, r = given[:4]
     q, r = ((x + adjoint(x)) / 2 for x in (q, r))
     solve = Solve()

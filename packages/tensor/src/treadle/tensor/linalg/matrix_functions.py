@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, overload
 import numpy as np
 
 from treadle.graph import as_flag, composed
-from treadle.tensor.arguments import as_choice, as_number
+from treadle.tensor.arguments import as_callable, as_choice, as_number, check_flags
 from treadle.tensor.broadcasting import zeros_like
 from treadle.tensor.common_shapes import broadcast_arrays
 from treadle.tensor.errors import ArgumentError, ShapeError
@@ -96,7 +96,7 @@ def expm_frechet(
     ShapeError
         If they are known not to be square, or not of one length.
     """
-    del check_finite
+    check_flags("expm_frechet", check_finite=check_finite)
     as_choice("expm_frechet: method", method, (None, "SPS", "blockEnlarge"))
     a, direction = as_matrices("expm_frechet", A, E)
     sides = {n for x in (a, direction) for n in x.type.shape[-2:] if n is not None}
@@ -104,7 +104,7 @@ def expm_frechet(
         msg = f"expm_frechet: square matrices of one length are needed, got {a.type} and {direction.type}."
         raise ShapeError(msg)
     value, slope = derivative_along(Expm(), *broadcast_arrays(a, direction))
-    return (value, slope) if compute_expm else slope
+    return (value, slope) if as_flag("expm_frechet: compute_expm", compute_expm) else slope
 
 
 @composed
@@ -232,14 +232,15 @@ def funm(
     ShapeError
         If it has fewer dimensions than a matrix, or is known not to be square.
     """
-    del disp
+    check_flags("funm", disp=disp)
     if not as_flag("funm: hermitian", hermitian):
         msg = (
             "funm: hermitian must be True, functions of other matrices are not computed, got False. Use expm, logm, "
             "sqrtm, cosm, signm or their like."
         )
         raise ArgumentError(msg)
-    return hermitian_function(as_square_matrices("funm", A), func, as_on_error("funm", on_error))
+    function = as_callable("funm: func", func)
+    return hermitian_function(as_square_matrices("funm", A), function, as_on_error("funm", on_error))
 
 
 def signm(A: TensorLike, *, on_error: str = "nan") -> TensorVariable:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.graph import as_flag
-from treadle.tensor.arguments import as_choice, as_integer
+from treadle.graph import as_count, as_flag
+from treadle.tensor.arguments import as_choice
 from treadle.tensor.conversion import constant
 from treadle.tensor.errors import ArgumentError
 from treadle.tensor.lazy import lazy_scipy_module
+from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,6 +23,14 @@ else:
 __all__ = ["dft", "hadamard", "helmert", "hilbert", "invhilbert", "invpascal", "pascal"]
 
 _KINDS = ("symmetric", "lower", "upper")
+# Matrices of more rows fill the memory: these are constants, held whole.
+_MOST_ROWS = 2**15
+# SciPy computes each of these coefficients in Python, and floats overflow long before.
+_MOST_COEFFICIENTS = 1000
+
+
+def _size(what: str, n: int, least: int = 0, most: int = _MOST_ROWS) -> int:
+    return as_count(f"{what}: n", n, least, most)
 
 
 def dft(n: int, scale: str | None = None) -> TensorConstant:
@@ -41,7 +50,7 @@ def dft(n: int, scale: str | None = None) -> TensorConstant:
            [ 1., -1.]])
     """
     as_choice("dft: scale", scale, (None, "sqrtn", "n"))
-    return constant(linalg.dft(as_integer("dft: n", n, 0), scale))
+    return constant(linalg.dft(_size("dft", n), scale))
 
 
 def hadamard(n: int, dtype: DTypeLike = int) -> TensorConstant:
@@ -59,21 +68,21 @@ def hadamard(n: int, dtype: DTypeLike = int) -> TensorConstant:
     ArgumentError
         If n is no power of 2.
     """
-    size = as_integer("hadamard: n", n)
-    if size < 1 or size & (size - 1):
+    size = _size("hadamard", n, 1)
+    if size & (size - 1):
         msg = f"hadamard: n must be a positive integer, and a power of 2, got {size}."
         raise ArgumentError(msg)
-    return constant(linalg.hadamard(size, dtype))
+    return constant(linalg.hadamard(size, TensorType(dtype).numpy_dtype))
 
 
 def helmert(n: int, full: bool = False) -> TensorConstant:
     """Return Helmert's matrix of contrasts (as scipy.linalg.helmert), with its first, constant row if `full`."""
-    return constant(linalg.helmert(as_integer("helmert: n", n, 1), as_flag("helmert: full", full)))
+    return constant(linalg.helmert(_size("helmert", n, 1), as_flag("helmert: full", full)))
 
 
 def hilbert(n: int) -> TensorConstant:
     """Return Hilbert's matrix, with elements 1 / (i + j + 1) (as scipy.linalg.hilbert)."""
-    return constant(linalg.hilbert(as_integer("hilbert: n", n, 0)))
+    return constant(linalg.hilbert(_size("hilbert", n)))
 
 
 def invhilbert(n: int, exact: bool = False) -> TensorConstant:
@@ -91,7 +100,7 @@ def invhilbert(n: int, exact: bool = False) -> TensorConstant:
     ArgumentError
         If integers cannot hold it.
     """
-    size = as_integer("invhilbert: n", n, 0)
+    size = _size("invhilbert", n, most=_MOST_COEFFICIENTS)
     return _integers("invhilbert", linalg.invhilbert(size, as_flag("invhilbert: exact", exact)))
 
 
@@ -120,13 +129,15 @@ def pascal(n: int, kind: str = "symmetric", exact: bool = True) -> TensorConstan
            [1, 2, 1]], dtype=uint64)
     """
     as_choice("pascal: kind", kind, _KINDS)
-    return _integers("pascal", linalg.pascal(as_integer("pascal: n", n, 0), kind, as_flag("pascal: exact", exact)))
+    return _integers(
+        "pascal", linalg.pascal(_size("pascal", n, most=_MOST_COEFFICIENTS), kind, as_flag("pascal: exact", exact))
+    )
 
 
 def invpascal(n: int, kind: str = "symmetric", exact: bool = True) -> TensorConstant:
     """Return the inverse of Pascal's matrix (as scipy.linalg.invpascal), int64 if `exact`; see `pascal`."""
     as_choice("invpascal: kind", kind, _KINDS)
-    made = linalg.invpascal(as_integer("invpascal: n", n, 0), kind, as_flag("invpascal: exact", exact))
+    made = linalg.invpascal(_size("invpascal", n, most=_MOST_COEFFICIENTS), kind, as_flag("invpascal: exact", exact))
     return _integers("invpascal", made)
 
 

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from treadle.config import text_of
 from treadle.graph import as_flag, composed
-from treadle.tensor.arguments import as_choice
+from treadle.tensor.arguments import as_choice, as_integer, as_option
 from treadle.tensor.conditional import ifelse
 from treadle.tensor.conversion import as_tensor_variable, tensors
 from treadle.tensor.dimshuffle import expand_dims, squeeze
 from treadle.tensor.eigenvalues import Eigh, Eigvalsh
-from treadle.tensor.errors import ArgumentError, MatrixShapeError, ShapeError
+from treadle.tensor.errors import MatrixShapeError, ShapeError
 from treadle.tensor.gathering import take_along_axis
 from treadle.tensor.matrix_op import REAL_OF, as_matrices, as_on_error
 from treadle.tensor.product import adjoint, matmul
@@ -84,7 +83,8 @@ def qr(
     last m - k columns of a full Q, of results that depend on the space alone which they span; through ``qr`` and
     ``tau`` there are none.
     """
-    del lwork
+    if lwork is not None:
+        as_integer("qr: lwork", lwork)
     for name, flag in (("overwrite_a", overwrite_a), ("check_finite", check_finite)):
         as_flag(f"qr: {name}", flag)
     kind = as_choice("qr: mode", mode, ("full", "economic", "r", "raw", "complete", "reduced"))
@@ -223,12 +223,10 @@ def polar(a: TensorLike, side: str = "right", *, on_error: str = "nan") -> tuple
     -------
     u, with orthonormal columns, or rows where m < n; and p, Hermitian and positive semidefinite.
     """
-    if side not in {"right", "left"}:
-        msg = f"polar: `side` must be either 'right' or 'left', got {text_of(side)}. Pass one of them."
-        raise ArgumentError(msg)
+    place = as_option("polar: side", side, ("right", "left"))
     (x,) = as_matrices("polar", a)
     u: TensorVariable = PolarFactor(as_on_error("polar", on_error))(x)
-    p = matmul(adjoint(u), x) if side == "right" else matmul(x, adjoint(u))
+    p = matmul(adjoint(u), x) if place == "right" else matmul(x, adjoint(u))
     # Rounding leaves the product nearly Hermitian.
     return u, mul(p + adjoint(p), np.array(0.5, REAL_OF[x.dtype]))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, overload
 
 from treadle.graph import as_flag
-from treadle.tensor.arguments import as_choice
+from treadle.tensor.arguments import as_choice, as_integer, check_flags
 from treadle.tensor.conversion import tensors
 from treadle.tensor.matrix_op import COMPLEX_OF, as_matrices, as_on_error, as_square_matrices
 from treadle.tensor.scalar.cast import cast
@@ -84,7 +84,9 @@ def schur(
     ArgumentError
         For a choice that there is not.
     """
-    del lwork, overwrite_a, check_finite
+    if lwork is not None:
+        as_integer("schur: lwork", lwork)
+    check_flags("schur", overwrite_a=overwrite_a, check_finite=check_finite)
     op = Schur(as_choice("schur: sort", sort, SORTS), as_on_error("schur", on_error))
     matrices = _of_output("schur", output, as_square_matrices("schur", A))
     return tuple(tensors(op(matrices, return_list=True)))  # type: ignore[return-value]  # two, or three if sorted
@@ -102,7 +104,7 @@ def rsf2csf(T: TensorLike, Z: TensorLike, check_finite: bool = True, *, on_error
     on_error
         What becomes of what is not finite: ``"nan"`` fills its results with NaN, ``"raise"`` raises a `MatrixError`.
     """
-    del check_finite
+    check_flags("rsf2csf", check_finite=check_finite)
     pair = as_matrices("rsf2csf", as_square_matrices("rsf2csf", T), as_square_matrices("rsf2csf", Z))
     made, turned = RealToComplexSchur(as_on_error("rsf2csf", on_error))(*pair)
     return made, turned
@@ -181,7 +183,9 @@ def qz(
     ArgumentError
         For a choice that there is not.
     """
-    del lwork, overwrite_a, overwrite_b, check_finite
+    if lwork is not None:
+        as_integer("qz: lwork", lwork)
+    check_flags("qz", overwrite_a=overwrite_a, overwrite_b=overwrite_b, check_finite=check_finite)
     s, t, alpha, beta, q, z = _generalised("qz", A, B, output, sort, on_error)
     return (s, t, alpha, beta, q, z) if as_flag("qz: return_eigenvalues", return_eigenvalues) else (s, t, q, z)
 
@@ -201,7 +205,7 @@ def ordqz(
 
     Parameters are those of `qz`; `sort` is ``"lhp"`` in SciPy unless given, and None here.
     """
-    del overwrite_a, overwrite_b, check_finite
+    check_flags("ordqz", overwrite_a=overwrite_a, overwrite_b=overwrite_b, check_finite=check_finite)
     return _generalised("ordqz", A, B, output, sort, on_error)
 
 

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treadle.config import text_of
 from treadle.graph import as_flag, composed
-from treadle.tensor.arguments import as_choice, as_items
+from treadle.tensor.arguments import as_choice, as_items, as_option
 from treadle.tensor.banded import SolveBanded
 from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.diagonals import diagonal
@@ -254,9 +253,7 @@ def lu_solve(
     if len(pair) != 2:
         msg = f"lu_solve: factors and pivots are needed, got {len(pair)} values. Pass what lu_factor returns."
         raise ArgumentError(msg)
-    if trans not in {0, 1, 2}:
-        msg = f"lu_solve: trans must be 0, 1 or 2, got {text_of(trans)}."
-        raise ArgumentError(msg)
+    form = as_option("lu_solve: trans", trans, (0, 1, 2))
     pivots = as_tensor_variable(pair[1])
     if pivots.ndim == 0 or pivots.type.numpy_dtype.kind not in "iu":
         msg = f"lu_solve: pivots must be integers, one for each row, got {pivots} of type {pivots.type}."
@@ -266,8 +263,8 @@ def lu_solve(
     batch = max(factor.ndim - 2, pivots.ndim - 1)
     factor, right = (shape_padleft(x, batch + 2 - x.ndim) for x in (factor, right))
     # With the transpose: of the conjugate, and back.
-    turned = trans == 1 and factor.type.numpy_dtype.kind == "c"
-    op = LUSolve(trans != 0, as_flag("lu_solve: check_finite", check_finite), as_on_error("lu_solve", on_error))
+    turned = form == 1 and factor.type.numpy_dtype.kind == "c"
+    op = LUSolve(form != 0, as_flag("lu_solve: check_finite", check_finite), as_on_error("lu_solve", on_error))
     x: TensorVariable = op(
         factor, cast(shape_padleft(pivots, batch + 1 - pivots.ndim), "int32"), right.conj() if turned else right
     )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from treadle.config import alias
 from treadle.tensor.random.conditions import require
 from treadle.tensor.random.op import REQUIRED, RandomVariable
 
@@ -260,7 +261,7 @@ def _passed(x: Operand, cutpoints: Operand) -> Operand:
     return np.sum(x[..., None] > cutpoints, -1)
 
 
-betanbinom = BetaNegBinomialRV()
+betanbinom = alias(BetaNegBinomialRV(), "betanbinom")
 discrete_uniform = DiscreteUniformRV()
 dlaplace = DiscreteLaplaceRV()
 hurdle_poisson = HurdlePoissonRV()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from treadle.config import alias
 from treadle.tensor.random.methods import GeneratorMethods
 from treadle.tensor.random.op import REQUIRED, RandomVariable
 
@@ -215,12 +216,13 @@ class ZipfRV(RandomVariable):
 
 
 bernoulli = BernoulliRV()
-betabinom = BetaBinomialRV()
+betabinom = alias(BetaBinomialRV(), "betabinom")
 binomial = BinomialRV()
 geometric = GeometricRV()
 hypergeometric = HyperGeometricRV()
 integers = IntegersRV()
 logseries = LogSeriesRV()
-nbinom = negative_binomial = NegBinomialRV()
+nbinom = alias(NegBinomialRV(), "nbinom")
+negative_binomial = alias(nbinom, "negative_binomial")
 poisson = PoissonRV()
 zipf = ZipfRV()

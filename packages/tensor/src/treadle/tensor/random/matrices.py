@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from treadle.config import alias
 from treadle.graph import Variable
 from treadle.tensor.arguments import as_integer
 from treadle.tensor.broadcasting import sum_to
@@ -182,7 +183,8 @@ class StickBreakingRV(_SizedRV):
         return np.concatenate([part, one], -1) * np.concatenate([one, left], -1)
 
 
-inverse_wishart = invwishart = InverseWishartRV()
+invwishart = alias(InverseWishartRV(), "invwishart")
+inverse_wishart = alias(invwishart, "inverse_wishart")
 wishart = WishartRV()
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from treadle.config import config
-from treadle.graph import Apply, NullType, Op, Variable, VectorizeError
+from treadle.graph import Apply, NullType, Op, Variable, VectorizeError, as_flag
 from treadle.tensor import batching
 from treadle.tensor.batching import aligned, batch_ndim, refuse_batched
 from treadle.tensor.broadcasting import broadcast_static, sum_to
@@ -153,7 +153,7 @@ class RandomVariable(RNGConsumerOp):
             self.with_dtype(dtype or self.dtype), rng, size, *args, name=name, return_list=True, **kwargs
         )
         node: Apply = made[0].owner  # type: ignore[assignment]  # a result
-        return tuple(node.outputs) if return_next_rng else made[0]
+        return tuple(node.outputs) if as_flag(f"{self.name}: return_next_rng", return_next_rng) else made[0]
 
     def _bound(self, args: tuple[Any, ...], given: Mapping[str, Any], size: Any) -> tuple[tuple[Any, ...], Any]:
         """Return the values of all parameters, and the size."""

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from treadle.config import text_of
 from treadle.graph import Variable
+from treadle.tensor.arguments import as_integer, as_items
 from treadle.tensor.broadcasting import broadcast_to
 from treadle.tensor.common_shapes import broadcast_shape
 from treadle.tensor.constant_values import shape_tuple
 from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.dimshuffle import shape_padleft
-from treadle.tensor.errors import ShapeError
+from treadle.tensor.errors import ArgumentError, ShapeError
 from treadle.tensor.random.size import batch_lengths, normalize_size_param
 from treadle.tensor.type_other import NoneConst
 
@@ -32,6 +34,18 @@ __all__ = [
 ]
 
 
+T = TypeVar("T")
+
+
+def _paired(what: str, items: Sequence[T], ranks: Sequence[int]) -> list[tuple[T, int]]:
+    """Return things, each with the rank that is given for it."""
+    known = [as_integer(what, rank, 0) for rank in as_items(what, ranks)]
+    if len(known) != len(items):
+        msg = f"{what} must hold one rank for each of {len(items)} parameters, got {text_of(ranks)}. Pass as many."
+        raise ArgumentError(msg)
+    return list(zip(items, known, strict=True))
+
+
 def params_broadcast_shapes(
     param_shapes: Sequence[Lengths], ndims_params: Sequence[int], use_pytensor: bool = True
 ) -> list[tuple[int | TensorVariable, ...]]:
@@ -46,7 +60,9 @@ def params_broadcast_shapes(
     use_pytensor
         Whether lengths may be symbolic; otherwise all are integers.
     """
-    shapes = [(tuple(s), len(s) - rank) for s, rank in zip(map(tuple, param_shapes), ndims_params, strict=True)]
+    what = "params_broadcast_shapes: param_shapes"
+    given = [tuple(as_items(what, s)) for s in as_items(what, param_shapes)]
+    shapes = [(s, len(s) - rank) for s, rank in _paired("params_broadcast_shapes: ndims_params", given, ndims_params)]
     batches = [s[:at] for s, at in shapes]
     batch: Lengths = (
         broadcast_shape(*batches, arrays_are_shapes=True) if use_pytensor else np.broadcast_shapes(*batches)  # type: ignore[arg-type]  # lists of lengths, integers
@@ -63,6 +79,7 @@ def broadcast_params(
     >>> mean.shape, cov.shape
     ((2, 3), (2, 3, 3))
     """
+    params = as_items("broadcast_params: params", params)
     if not any(isinstance(p, Variable) for p in params):
         shapes = params_broadcast_shapes([p.shape for p in map(np.asarray, params)], ndims_params, use_pytensor=False)
         return [np.broadcast_to(p, s) for p, s in zip(params, shapes, strict=True)]  # type: ignore[arg-type]  # integers
@@ -85,7 +102,9 @@ def explicit_expand_dims(
     size_length
         How many batch dimensions they are to have; as many as the parameter with most of them if None.
     """
-    pairs = [(as_tensor_variable(p), rank) for p, rank in zip(params, ndim_params, strict=True)]
+    given = as_items("explicit_expand_dims: params", params)
+    ranked = _paired("explicit_expand_dims: ndim_params", given, ndim_params)
+    pairs = [(as_tensor_variable(p), rank) for p, rank in ranked]
     own = [p.ndim - rank for p, rank in pairs]
     wanted = max(own, default=0) if size_length is None else size_length
     return [p if ndim == wanted else shape_padleft(p, wanted - ndim) for (p, _), ndim in zip(pairs, own, strict=True)]
@@ -93,7 +112,9 @@ def explicit_expand_dims(
 
 def compute_batch_shape(params: Sequence[TensorLike], ndims_params: Sequence[int]) -> TensorVariable:
     """Return the shape that the batches of parameters broadcast to, a vector of int64."""
-    pairs = [(as_tensor_variable(p), rank) for p, rank in zip(params, ndims_params, strict=True)]
+    given = as_items("compute_batch_shape: params", params)
+    ranked = _paired("compute_batch_shape: ndims_params", given, ndims_params)
+    pairs = [(as_tensor_variable(p), rank) for p, rank in ranked]
     return normalize_size_param(batch_lengths(NoneConst, pairs))  # type: ignore[no-any-return]  # a vector
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from treadle.graph import Variable
+from treadle.graph import Variable, as_flag
 from treadle.tensor.axes import normalize_axis
 from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.dimshuffle import moveaxis
@@ -193,7 +193,8 @@ def choice(
             msg = f"choice: p must be a vector, got {p} of rank {p.ndim}. Use categorical for batches of probabilities."
             raise ShapeError(msg)
         weights.append(require(p.shape[0].eq(n), p, "a and p must have same size"))
-    if replace or size is None:
+    is_ordered = as_flag("choice: shuffle", shuffle)
+    if as_flag("choice: replace", replace) or size is None:
         drawn = categorical(*weights, size=size, rng=rng) if weights else integers(0, n, size=size, rng=rng)
         following = drawn.owner.outputs[0]
         found = among[drawn] if among.ndim else drawn.astype(among.dtype)
@@ -205,12 +206,12 @@ def choice(
         cores = [",".join(names), *(names[:1] or ["a"] if weights else []), str(rank)]
         made = ",".join([*(f"s{k}" for k in range(rank)), *names[1:]])
         signature = f"({'),('.join(cores)})->({made})"
-        op = ChoiceWithoutReplacement(signature=signature, dtype=among.dtype, shuffle=shuffle)
+        op = ChoiceWithoutReplacement(signature=signature, dtype=among.dtype, shuffle=is_ordered)
         following, found = op(among, *weights, shape, rng=rng, return_next_rng=True)
     if among.ndim and axis:
         at = normalize_axis("choice: axis", axis, among.ndim)
         found = moveaxis(found, list(range(rank)), list(range(at, at + rank)))
-    return (following, found) if return_next_rng else found
+    return (following, found) if as_flag("choice: return_next_rng", return_next_rng) else found
 
 
 def permutation(
@@ -242,7 +243,7 @@ def permutation(
     at = normalize_axis("permutation: axis", axis, x.ndim) if x.ndim else 0
     following, made = op(moveaxis(x, at, 0) if at else x, size=size, rng=rng, return_next_rng=True)
     made = moveaxis(made, made.ndim - x.ndim, made.ndim - x.ndim + at) if at else made
-    return (following, made) if return_next_rng else made
+    return (following, made) if as_flag("permutation: return_next_rng", return_next_rng) else made
 
 
 def shuffle(x: TensorLike, axis: int = 0, size: Any = None, rng: Any = None, return_next_rng: bool = False) -> Any:
@@ -289,7 +290,7 @@ def permuted(x: TensorLike, axis: int | None = None, rng: Any = None, return_nex
     vectors = x.flatten() if at is None else moveaxis(x, at, -1)
     following, made = PermutationRV(signature="(x0)->(x0)", dtype=x.dtype)(vectors, rng=rng, return_next_rng=True)
     made = made.reshape(x.shape) if at is None else moveaxis(made, -1, at)
-    return (following, made) if return_next_rng else made
+    return (following, made) if as_flag("permuted: return_next_rng", return_next_rng) else made
 
 
 def _elements(what: str, given: TensorLike) -> TensorVariable:

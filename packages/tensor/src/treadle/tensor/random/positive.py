@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from treadle.config import alias
 from treadle.tensor.random.conditions import nonnegative, positive
 from treadle.tensor.random.continuous import LocationScaleRV
 from treadle.tensor.random.implicit import t_by_df
@@ -286,7 +287,8 @@ class LogLogisticRV(LocationScaleRV):
 
 
 exponential = ExponentialRV()
-fisk = log_logistic = LogLogisticRV()
+log_logistic = alias(LogLogisticRV(), "log_logistic")
+fisk = alias(log_logistic, "fisk")
 gompertz = GompertzRV()
 half_student_t = HalfStudentTRV()
 halfcauchy = HalfCauchyRV()
@@ -295,7 +297,8 @@ levy = LevyRV()
 lognormal = LogNormalRV()
 pareto = ParetoRV()
 rayleigh = RayleighRV()
-wald = inverse_gaussian = WaldRV()
+wald = WaldRV()
+inverse_gaussian = alias(wald, "inverse_gaussian")
 weibull = WeibullRV()
 
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["normalize_size_param"]
 
+_TOO_LONG = 2**63
+
 
 def normalize_size_param(shape: Any) -> Any:
     """Return a size as None's variable, or as a vector of int64 whose length is known.
@@ -42,7 +44,7 @@ def normalize_size_param(shape: Any) -> Any:
     if shape is None or isinstance(getattr(shape, "type", None), NoneTypeT):
         return NoneConst
     plain = (shape,) if type(shape) is int else shape
-    if type(plain) in {tuple, list} and all(type(n) is int and n >= 0 for n in plain):
+    if type(plain) in {tuple, list} and all(type(n) is int and 0 <= n < _TOO_LONG for n in plain):
         return constant(np.array(plain, "int64"))
     made = as_lengths("size", shape)
     known = static_lengths(made)

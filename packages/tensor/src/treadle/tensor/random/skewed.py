@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from treadle.config import alias
 from treadle.tensor.random.conditions import in_double, nonnegative, positive
 from treadle.tensor.random.continuous import LocationScaleRV
 from treadle.tensor.random.op import REQUIRED
@@ -148,6 +149,7 @@ class SkewNormalRV(LocationScaleRV):
 
 exponnorm = ExponNormRV()
 johnsonsu = JohnsonSURV()
-laplace_asymmetric = asymmetric_laplace = AsymmetricLaplaceRV()
+asymmetric_laplace = alias(AsymmetricLaplaceRV(), "asymmetric_laplace")
+laplace_asymmetric = alias(asymmetric_laplace, "laplace_asymmetric")
 moyal = MoyalRV()
 skewnorm = SkewNormalRV()

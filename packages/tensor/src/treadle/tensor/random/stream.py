@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from treadle.config import config, new_lock, text_of
+from treadle.config import TreadleError, config, new_lock, text_of
 from treadle.graph import Variable, shared
 from treadle.tensor.errors import ArgumentError, TensorTypeError
 from treadle.tensor.random.namespace import distribution, distribution_names
@@ -36,10 +36,19 @@ _KINDS: dict[str, RandomType] = {"numpy": random_generator_type, "portable": por
 
 def _kind(what: str, generator: Kind | None) -> RandomType:
     name = config.random__generator if generator is None else generator
-    if name not in _KINDS:
+    if not isinstance(name, str) or name not in _KINDS:
         msg = f"{what}: generator must be 'numpy' or 'portable', got {text_of(name)}."
         raise ArgumentError(msg)
     return _KINDS[name]
+
+
+def _seeds(what: str, seed: Any) -> np.random.SeedSequence:
+    """Return what the seeds of generators are spawned from."""
+    try:
+        return np.random.SeedSequence(seed)
+    except (TypeError, ValueError) as error:
+        msg = f"{what}: seed: {text_of(seed)} is no seed ({error}). Pass an integer of 0 or more, or a list of these."
+        raise ArgumentError(msg) from error
 
 
 def shared_rng(
@@ -74,7 +83,14 @@ def shared_rng(
     >>> next_rng, x = rng.normal(size=3)
     """
     if value is None:
-        value = _kind("shared_rng", None).make(None if seed is UNSEEDED else seed)
+        kind = _kind("shared_rng", None)
+        try:
+            value = kind.make(None if seed is UNSEEDED else seed)
+        except TreadleError:
+            raise
+        except (TypeError, ValueError) as error:
+            msg = f"shared_rng: seed: {text_of(seed)} is no seed ({error}). Pass an integer of 0 or more, or none."
+            raise ArgumentError(msg) from error
         borrow = True
     elif seed is not UNSEEDED:
         msg = "shared_rng: either a generator or a seed is needed, got both. Leave one of them out."
@@ -166,7 +182,7 @@ class RandomStream:
         self.default_instance_seed = seed
         self.namespace = namespace
         self.rng_ctor = rng_ctor if rng_ctor is not None else _kind("RandomStream", generator).make
-        self.gen_seedgen = np.random.SeedSequence(seed)
+        self.gen_seedgen = _seeds("RandomStream", seed)
         self.state_updates: list[tuple[RandomGeneratorSharedVariable, Variable]] = []
         self._lock = new_lock()
 
@@ -183,7 +199,7 @@ class RandomStream:
             A seed as for the constructor; None for the one given there.
         """
         with self._lock:
-            self.gen_seedgen = np.random.SeedSequence(self.default_instance_seed if seed is None else seed)
+            self.gen_seedgen = _seeds("seed", self.default_instance_seed if seed is None else seed)
             made = list(zip(self.state_updates, self.gen_seedgen.spawn(len(self.state_updates)), strict=True))
             for (generator, _), own in made:
                 generator.set_value(self.rng_ctor(own), borrow=True)

@@ -6,6 +6,7 @@ from functools import reduce
 from math import inf
 from typing import TYPE_CHECKING
 
+from treadle.config import alias
 from treadle.graph import Infix, Precedence, Prefix
 from treadle.tensor.broadcasting import zeros_like
 from treadle.tensor.conversion import as_tensor_variable
@@ -156,9 +157,16 @@ abs_: Elemwise = Elemwise(
 maximum = Elemwise(ScalarOp(cheap=True, ufunc="maximum", commutative=True, associative=True, pullback=_maximum_terms))
 minimum = Elemwise(ScalarOp(cheap=True, ufunc="minimum", commutative=True, associative=True, pullback=_minimum_terms))
 
-int_div = floor_divide = floor_div
-absolute, multiply, negative, remainder, sgn, subtract = abs_, mul, neg, mod, sign, sub
-divide = true_divide = true_div
+int_div = alias(floor_div, "int_div")
+floor_divide = alias(floor_div, "floor_divide")
+absolute = alias(abs_, "absolute")
+multiply = alias(mul, "multiply")
+negative = alias(neg, "negative")
+remainder = alias(mod, "remainder")
+sgn = alias(sign, "sgn")
+subtract = alias(sub, "subtract")
+divide = alias(true_div, "divide")
+true_divide = alias(true_div, "true_divide")
 
 
 def _folded(name: str, function: Elemwise, operands: Sequence[TensorLike]) -> TensorVariable:

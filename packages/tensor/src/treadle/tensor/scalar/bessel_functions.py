@@ -10,7 +10,7 @@ from functools import partial
 from math import factorial, inf
 from typing import TYPE_CHECKING, Any
 
-from treadle.config import lazy_module
+from treadle.config import alias, lazy_module
 from treadle.graph import Constant, graph_replace
 from treadle.tensor.dtype_rules import double_first, single_first
 from treadle.tensor.elemwise import Elemwise
@@ -214,5 +214,8 @@ kv: Elemwise = _of_any_order("kv", lambda v, x, out: neg(_mean(kv, v, x, 1)), im
 kve: Elemwise = _of_any_order("kve", _kve_slope, image=(0, inf))
 
 # With real operands these are the same functions: only complex arguments are scaled, and whole orders are orders.
-jve, yve = jv, yv
-jn, yn, kn = jv, yv, kv
+jve = alias(jv, "jve")
+yve = alias(yv, "yve")
+jn = alias(jv, "jn")
+yn = alias(yv, "yn")
+kn = alias(kv, "kn")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
-from treadle.config import lazy_module
+from treadle.config import alias, lazy_module
 from treadle.graph import Form
 from treadle.tensor.broadcasting import zeros_like
 from treadle.tensor.conversion import as_tensor_variable
@@ -110,8 +110,8 @@ def _cast_op(dtype: str) -> Elemwise:
 
 
 CASTS = {dtype: _cast_op(dtype) for dtype in DTYPES}
-tensor_copy = identity
-fill = second
+tensor_copy = alias(identity, "tensor_copy")
+fill = alias(second, "fill")
 
 
 def cast(x: TensorLike, dtype: object) -> TensorVariable:

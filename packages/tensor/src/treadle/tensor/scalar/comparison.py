@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from treadle.config import alias
 from treadle.graph import Infix, Precedence
 from treadle.tensor.dtype_rules import predicate, real_predicate
 from treadle.tensor.elemwise import Elemwise
@@ -73,4 +74,9 @@ isneginf = Elemwise(
     ScalarOp(cheap=True, name="isneginf", dtypes=real_predicate, impl=np.isneginf, body=lambda x: eq(x, -inf))
 )
 
-greater, greater_equal, less, less_equal, equal, not_equal = gt, ge, lt, le, eq, neq
+greater = alias(gt, "greater")
+greater_equal = alias(ge, "greater_equal")
+less = alias(lt, "less")
+less_equal = alias(le, "less_equal")
+equal = alias(eq, "equal")
+not_equal = alias(neq, "not_equal")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from treadle.config import alias
 from treadle.graph import Form, as_flag
 from treadle.tensor.broadcasting import zeros_like
 from treadle.tensor.conversion import as_tensor_variable
@@ -136,7 +137,7 @@ complex_: Elemwise = Elemwise(
     )
 )  # fmt: skip
 
-conjugate = conj
+conjugate = alias(conj, "conjugate")
 
 
 def angle(z: TensorLike, deg: bool = False) -> TensorVariable:

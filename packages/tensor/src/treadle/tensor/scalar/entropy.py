@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING
 
+from treadle.config import alias
 from treadle.tensor.dtype_rules import double_first, or_complex, single_first
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.scalar.arithmetic import abs_, add, mul, neg, sub, true_div
@@ -147,4 +148,4 @@ def xlogx(x: TensorLike) -> TensorVariable:
     return xlogy(x, x)
 
 
-xlogy0 = xlogy
+xlogy0 = alias(xlogy, "xlogy0")

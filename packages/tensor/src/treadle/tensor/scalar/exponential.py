@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from treadle.config import alias
 from treadle.graph import Infix, Precedence
 from treadle.tensor.broadcasting import zeros_like
 from treadle.tensor.conversion import uniform_value
@@ -159,12 +160,13 @@ reciprocal = Elemwise(
         pullback=lambda ct, out, xs: (neg(mul(ct, mul(out, out))),),
     )
 )  # fmt: skip
-power: Elemwise = Elemwise(
+power: Elemwise = alias(
+    Elemwise(
     ScalarOp(
         name="pow", ufunc="power", form=Infix("**", Precedence.POWER, "right", right=Precedence.UNARY).form,
         pullback=_power_terms,
     )
-)  # fmt: skip
+), "power")  # fmt: skip
 sigmoid: Elemwise = Elemwise(
     ScalarOp(
         name="sigmoid", body=_sigmoid, impl=_numpy_sigmoid, monotone="increasing", image=(0, 1),
@@ -197,4 +199,7 @@ logaddexp = Elemwise(
     )
 )  # fmt: skip
 
-pow_, square, expit, log1pexp = power, sqr, sigmoid, softplus
+pow_ = alias(power, "pow")
+square = alias(sqr, "square")
+expit = alias(sigmoid, "expit")
+log1pexp = alias(softplus, "log1pexp")

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treadle.tensor.arguments import as_integer
+from treadle.config import alias
+from treadle.graph import as_count
 from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.dtype_rules import double_first, single_first
 from treadle.tensor.elemwise import Elemwise
@@ -151,7 +152,9 @@ poch = Elemwise(
     )
 )  # fmt: skip
 
-loggamma, psi, trigamma = gammaln, digamma, tri_gamma
+loggamma = alias(gammaln, "loggamma")
+psi = alias(digamma, "psi")
+trigamma = alias(tri_gamma, "trigamma")
 
 
 def factorial(n: TensorLike) -> TensorVariable:
@@ -169,7 +172,7 @@ def multigammaln(a: TensorLike, d: int) -> TensorVariable:
     d
         The dimension of the space that is integrated over.
     """
-    count = as_integer("multigammaln: the dimension d", d, least=1)
+    count = as_count("multigammaln: the dimension d", d, 1)
     var = as_tensor_variable(a)
     total: TensorVariable = gammaln(var)
     for k in range(1, count):

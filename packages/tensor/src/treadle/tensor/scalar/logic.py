@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from treadle.config import alias
 from treadle.graph import Infix, Precedence, Prefix
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.scalar.comparison import eq, neq
@@ -30,12 +31,13 @@ __all__ = [
 
 def _bitwise(name: str, operator: str, precedence: float, identity: int | None = None) -> Elemwise:
     form = Infix(operator, precedence).form
-    return Elemwise(
+    function = Elemwise(
         ScalarOp(
         cheap=True,
             name=name, ufunc=f"bitwise_{name}", form=form, commutative=True, associative=True, identity=identity
         )
     )  # fmt: skip
+    return alias(function, f"bitwise_{name}")
 
 
 bitwise_and = _bitwise("and", "&", Precedence.AND)
@@ -55,6 +57,10 @@ logical_xor = Elemwise(
 )
 logical_not = Elemwise(ScalarOp(cheap=True, ufunc="logical_not", body=lambda x: eq(x, 0)))
 
-and_, or_, xor = bitwise_and, bitwise_or, bitwise_xor
-bitwise_not = bitwise_invert = invert
-bitwise_left_shift, bitwise_right_shift = left_shift, right_shift
+and_ = alias(bitwise_and, "and_")
+or_ = alias(bitwise_or, "or_")
+xor = alias(bitwise_xor, "xor")
+bitwise_not = alias(invert, "bitwise_not")
+bitwise_invert = alias(invert, "bitwise_invert")
+bitwise_left_shift = alias(left_shift, "bitwise_left_shift")
+bitwise_right_shift = alias(right_shift, "bitwise_right_shift")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, SupportsIndex
 
 import numpy as np
 
+from treadle.config import alias
 from treadle.tensor.arguments import as_choice, as_integer
 from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.dtype_rules import of_ufunc, same
@@ -93,7 +94,7 @@ round_half_away_from_zero = Elemwise(
 )  # fmt: skip
 
 
-fix = trunc
+fix = alias(trunc, "fix")
 
 
 def round_(a: TensorLike, decimals: SupportsIndex | str | None = 0, mode: str | None = None) -> TensorVariable:
@@ -131,7 +132,7 @@ def round_(a: TensorLike, decimals: SupportsIndex | str | None = 0, mode: str | 
     return cast(rounded(cast(scaled, "float64")) * scale, x.dtype) if whole else rounded(scaled) * scale
 
 
-around = round_
+around = alias(round_, "around")
 
 
 def iround(a: TensorLike, mode: str | None = None) -> TensorVariable:

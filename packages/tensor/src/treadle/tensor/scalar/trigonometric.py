@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import inf, pi
 from typing import TYPE_CHECKING
 
+from treadle.config import alias
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.scalar.arithmetic import add, mul, neg, scaled_by, sub, true_div
 from treadle.tensor.scalar.exponential import sqr, sqrt
@@ -126,6 +127,12 @@ rad2deg = Elemwise(
 )
 arctan2 = Elemwise(ScalarOp(ufunc="arctan2", pullback=_arctan2_terms))
 
-acos, asin, atan, atan2 = arccos, arcsin, arctan, arctan2
-acosh, asinh, atanh = arccosh, arcsinh, arctanh
-degrees, radians = rad2deg, deg2rad
+acos = alias(arccos, "acos")
+asin = alias(arcsin, "asin")
+atan = alias(arctan, "atan")
+atan2 = alias(arctan2, "atan2")
+acosh = alias(arccosh, "acosh")
+asinh = alias(arcsinh, "asinh")
+atanh = alias(arctanh, "atanh")
+degrees = alias(rad2deg, "degrees")
+radians = alias(deg2rad, "radians")

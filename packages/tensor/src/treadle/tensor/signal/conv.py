@@ -140,6 +140,7 @@ def _planar(
             return fftconvolve(a, w, mode, axes=(-2, -1))
         return convolved(what, a, w, 2, mode)
 
+    as_tensor_variable(fillvalue)  # refuses what is no number, whether it is needed or not
     is_zero = boundary == "fill" and known_integer(fillvalue) == 0
     if mode == "valid" or (is_zero and (mode == "full" or not more)):
         return plain(x, mode)
