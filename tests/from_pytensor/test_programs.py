@@ -15,8 +15,8 @@ from tests.from_pytensor import programs
 from tests.from_pytensor.programs import Row
 from tools import from_pytensor
 from treadle import tensor as tt
-from treadle.compile import In, function, get_mode
-from treadle.graph import FunctionGraph
+from treadle.compile import In, function, get_mode, shared
+from treadle.graph import FunctionGraph, clone_replace, graph_inputs, vectorize_graph
 from treadle.rewrite import UnknownTagError
 
 assumptions: Any = import_module("treadle.assumptions")
@@ -115,3 +115,17 @@ def test_mutable_inputs_and_updates_follow_what_the_page_says() -> None:
     assert kept.tolist() == [1.0, 1.0, 1.0]
     with pytest.raises(TypeError, match="needs a default"):
         function([In(x, update=x + 1)], x)
+
+
+def test_graphs_keep_what_the_page_says() -> None:
+    x, state = tt.dvector("x"), shared(1.0)
+    with pytest.raises(TypeError, match="type"):
+        vectorize_graph(x * 2, {x: tt.lmatrix("m")})
+    assert state in graph_inputs([clone_replace(state * 2, {}, copy_inputs_over=False)])
+    clipped = tt.clip(x, 0, 1).owner
+    assert clipped is not None
+    assert str(clipped.op) == "Minimum"
+    with pytest.raises(AttributeError):
+        x.note = 1  # type: ignore[attr-defined]  # that is the point
+    with pytest.raises(ValueError, match="axis"):
+        tt.sort(x, axis=tt.lscalar("i"))  # type: ignore[arg-type]  # that is the point

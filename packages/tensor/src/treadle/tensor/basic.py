@@ -19,8 +19,7 @@ else:
                 "nonzero nonzero_values ogrid ones ones_like permute_row_elements roll scalar_from_tensor second "
                 "split stack stacklists swapaxes switch take_along_axis tensor_copy tensor_from_scalar tile trace "
                 "transfer transpose tri tril tril_indices tril_indices_from triu triu_indices triu_indices_from "
-                "vertical_stack where zeros zeros_like NotScalarConstantError "
-                "_as_tensor_variable=as_tensor_variable"
+                "vertical_stack where zeros zeros_like NotScalarConstantError"
             ),
         },
     )

@@ -75,14 +75,15 @@ class DimShuffle(TensorOp):
         input_ndim: int | None = None,
     ) -> None:
         """Take the fields, or the parameters as the documentation has them; bring them to one form."""
-        object.__setattr__(self, "order", new_order if order is None else order)
-        object.__setattr__(self, "ndim", input_ndim if ndim is None else ndim)
-        if self.order is None or self.ndim is None:
+        dimensions, rank = new_order if order is None else order, input_ndim if ndim is None else ndim
+        if dimensions is None or rank is None:
             msg = (
                 "DimShuffle: the order and the rank of the input are needed, got "
-                f"order {text_of(self.order)} and rank {text_of(self.ndim)}. Pass new_order and input_ndim."
+                f"order {text_of(dimensions)} and rank {text_of(rank)}. Pass new_order and input_ndim."
             )
             raise TensorTypeError(msg)
+        object.__setattr__(self, "order", dimensions)
+        object.__setattr__(self, "ndim", rank)
         fix_axes(self, "order")
         fix_integers(self, "ndim")
 
