@@ -12,7 +12,6 @@ from treadle.graph import (
     DisconnectedType,
     HasInnerGraph,
     LoweringTable,
-    NodeError,
     NullType,
     Op,
     ScratchPad,
@@ -85,7 +84,7 @@ def nodes(node: Apply) -> None:
     assert_type(node.user_line, UserLine | None)
     assert_type(node.scope, str)
     assert_type(node.where(), str)
-    assert_type(node_error(node, ValueError("x")), NodeError)
+    assert_type(node_error(node, ValueError("x")), Exception)
     assert_type(compute_test_value(node), None)
     assert_type(vectorize_node(node, node.inputs[0]), list[Variable])
 

@@ -1,5 +1,6 @@
 """Constructors of input variables."""
 
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -9,14 +10,43 @@ import pytest
 import treadle.tensor as tt
 from treadle.config import config
 from treadle.tensor import ShapeError, TensorType, TensorTypeError
-from treadle.tensor.constructors import LETTERS, RANKS, SEVERAL, SINGLE
+from treadle.tensor.constructors import LETTERS, RANKS, SEVERAL
+from treadle.typed_list import TypedListType
 
 
 @pytest.mark.parametrize("rank", RANKS)
 @pytest.mark.parametrize("letter", LETTERS)
-def test_typed_constructor_makes_its_type(letter: str, rank: str) -> None:
-    made = SINGLE[letter + rank]("v")
+def test_typed_constructor_is_the_type_of_what_it_makes(letter: str, rank: str) -> None:
+    kind = getattr(tt, letter + rank)
+    made = kind("v")
+    assert isinstance(kind, TensorType)
+    assert made.type == kind == TensorType(LETTERS[letter], RANKS[rank])
     assert (made.name, made.dtype, made.type.shape) == ("v", LETTERS[letter], RANKS[rank])
+    assert (kind.dtype, kind.ndim) == (LETTERS[letter], len(RANKS[rank]))
+
+
+def test_typed_constructor_does_what_types_do() -> None:
+    assert tt.dvector.filter([1.0, 2.0]).tolist() == [1.0, 2.0]
+    assert tt.dvector.make_variable("q").name == "q"
+    assert pickle.loads(pickle.dumps(tt.dvector)) is tt.dvector
+    assert TypedListType(tt.fvector).ttype == tt.fvector
+    assert tt.dvector("x", shape=(3,)).type == tt.dvector(shape=3).type == tt.dvector.clone(shape=(3,))
+
+
+def test_pattern_of_lengths_of_1_is_a_shape() -> None:
+    assert TensorType("float64", broadcastable=(False, True)).shape == (None, 1)
+    assert tt.dvector.clone(broadcastable=[True]).shape == (1,)
+    with pytest.raises(TensorTypeError, match="one of shape and broadcastable is needed"):
+        TensorType("float64", (None,), broadcastable=(True,))
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_one_letter_alone_makes_one_variable(name: str) -> None:
+    make = getattr(tt, name)
+    assert make("e").name == "e"
+    assert [v.name for v in make(["e"])] == ["e"]
+    assert [v.name for v in make(1)] == [None]
+    assert make() == []
 
 
 def test_untyped_constructor_has_the_default_dtype() -> None:

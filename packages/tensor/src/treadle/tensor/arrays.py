@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 import sys
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from treadle.config import text_of
+from treadle.graph import ENCODERS, tagged
 from treadle.tensor.dtype_rules import check_conversion
 from treadle.tensor.errors import DtypeError, MaskedArrayError, TensorTypeError
 
@@ -204,3 +206,29 @@ def _strided(like: np.ndarray, steps: dict[int, int]) -> np.ndarray:
     wide = _filled(shape, like.dtype, "C")
     cut: np.ndarray = wide[tuple(slice(None, None, steps.get(d, 1)) for d in range(like.ndim))]
     return cut
+
+
+# Encoding
+
+# Longer arrays are told apart by a digest, so that an encoding kept with a constant does not double its memory.
+_DIGEST_ABOVE = 64
+
+
+def _encode_array(array: np.ndarray) -> bytes:
+    data = np.ascontiguousarray(array)
+    shape = ",".join(map(str, array.shape)).encode()
+    content = data.tobytes() if data.nbytes <= _DIGEST_ABOVE else blake2b(data.data, digest_size=32).digest()
+    return tagged("A", array.dtype.str.encode(), shape, content)
+
+
+def _encode_number(number: np.generic) -> bytes:
+    return _encode_array(np.asarray(number))
+
+
+def _encode_dtype(dtype: np.dtype) -> bytes:
+    return tagged("dt", dtype.str.encode())
+
+
+ENCODERS.register(np.ndarray, _encode_array)
+ENCODERS.register(np.generic, _encode_number)
+ENCODERS.register(np.dtype, _encode_dtype)

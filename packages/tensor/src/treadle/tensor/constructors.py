@@ -276,17 +276,6 @@ def _generic(rank: str) -> Callable[..., TensorVariable]:
     return construct
 
 
-def _typed(letter: str, rank: str) -> Callable[..., TensorVariable]:
-    generic = _generic(rank)
-
-    def construct(name: str | None = None, *, shape: object = None) -> TensorVariable:
-        return generic(name, dtype=LETTERS[letter], shape=shape)
-
-    construct.__name__ = construct.__qualname__ = letter + rank
-    construct.__doc__ = f"Return an input variable of dtype {LETTERS[letter]} and shape {RANKS[rank]}."
-    return construct
-
-
 def _names(what: str, given: tuple[object, ...]) -> list[object]:
     """Return the name of each variable, None for one without."""
     if len(given) != 1:
@@ -306,14 +295,16 @@ def _names(what: str, given: tuple[object, ...]) -> list[object]:
     return [None] * count
 
 
-def _several(one: Callable[..., TensorVariable]) -> Callable[..., list[TensorVariable]]:
-    title = plural(one.__name__)
+def _several(name: str, one: Callable[..., TensorVariable]) -> Callable[..., Any]:
+    title = plural(name)
 
-    def construct(*names: object, **options: object) -> list[TensorVariable]:
-        return [one(name, **options) for name in _names(title, names)]
+    def construct(*names: object, **options: object) -> list[TensorVariable] | TensorVariable:
+        made = [one(name, **options) for name in _names(title, names)]
+        # A letter alone is one name, and not a list of one.
+        return made[0] if len(names) == len(made) == 1 and isinstance(names[0], str) else made
 
     construct.__name__ = construct.__qualname__ = title
-    construct.__doc__ = f"""Return a list of variables as `{one.__name__}` makes them.
+    construct.__doc__ = f"""Return a list of variables as `{name}` makes them; for one letter alone, the variable.
 
     Parameters
     ----------
@@ -330,34 +321,33 @@ def plural(name: str) -> str:
     return ({"matrix": "matrices"}.get(name[-6:], "") and name[:-6] + "matrices") or name + "s"
 
 
-SINGLE: dict[str, Callable[..., TensorVariable]] = {
-    **{rank: _generic(rank) for rank in RANKS},
-    **{letter + rank: _typed(letter, rank) for letter in LETTERS for rank in RANKS},
-}
-SEVERAL: dict[str, Callable[..., list[TensorVariable]]] = {plural(name): _several(one) for name, one in SINGLE.items()}
+TYPES = {letter + rank: TensorType(dtype, shape) for letter, dtype in LETTERS.items() for rank, shape in RANKS.items()}
+SINGLE = {rank: _generic(rank) for rank in RANKS}
+SEVERAL = {plural(name): _several(name, one) for name, one in (SINGLE | TYPES).items()}
 
 
-def _of_rank(rank: str) -> list[Callable[..., TensorVariable]]:
-    """Return the constructors of one rank: that of any dtype, then one for each dtype."""
-    return [SINGLE[letter + rank] for letter in ("", *LETTERS)]
+def _typed_of_rank(rank: str) -> list[TensorType]:
+    """Return the types of one rank, one for each dtype; calling one makes a variable."""
+    return [TYPES[letter + rank] for letter in LETTERS]
 
 
-def _several_of_rank(rank: str) -> list[Callable[..., list[TensorVariable]]]:
+def _several_of_rank(rank: str) -> list[Callable[..., Any]]:
     """Return the constructors of several variables of one rank: those of any dtype, then one for each dtype."""
     return [SEVERAL[plural(letter + rank)] for letter in ("", *LETTERS)]
 
 
 # Written out, so that type checkers and readers find them.
-scalar, bscalar, wscalar, iscalar, lscalar, fscalar, dscalar, cscalar, zscalar = _of_rank("scalar")
-vector, bvector, wvector, ivector, lvector, fvector, dvector, cvector, zvector = _of_rank("vector")
-matrix, bmatrix, wmatrix, imatrix, lmatrix, fmatrix, dmatrix, cmatrix, zmatrix = _of_rank("matrix")
-row, brow, wrow, irow, lrow, frow, drow, crow, zrow = _of_rank("row")
-col, bcol, wcol, icol, lcol, fcol, dcol, ccol, zcol = _of_rank("col")
-tensor3, btensor3, wtensor3, itensor3, ltensor3, ftensor3, dtensor3, ctensor3, ztensor3 = _of_rank("tensor3")
-tensor4, btensor4, wtensor4, itensor4, ltensor4, ftensor4, dtensor4, ctensor4, ztensor4 = _of_rank("tensor4")
-tensor5, btensor5, wtensor5, itensor5, ltensor5, ftensor5, dtensor5, ctensor5, ztensor5 = _of_rank("tensor5")
-tensor6, btensor6, wtensor6, itensor6, ltensor6, ftensor6, dtensor6, ctensor6, ztensor6 = _of_rank("tensor6")
-tensor7, btensor7, wtensor7, itensor7, ltensor7, ftensor7, dtensor7, ctensor7, ztensor7 = _of_rank("tensor7")
+scalar, vector, matrix, row, col, tensor3, tensor4, tensor5, tensor6, tensor7 = SINGLE.values()
+bscalar, wscalar, iscalar, lscalar, fscalar, dscalar, cscalar, zscalar = _typed_of_rank("scalar")
+bvector, wvector, ivector, lvector, fvector, dvector, cvector, zvector = _typed_of_rank("vector")
+bmatrix, wmatrix, imatrix, lmatrix, fmatrix, dmatrix, cmatrix, zmatrix = _typed_of_rank("matrix")
+brow, wrow, irow, lrow, frow, drow, crow, zrow = _typed_of_rank("row")
+bcol, wcol, icol, lcol, fcol, dcol, ccol, zcol = _typed_of_rank("col")
+btensor3, wtensor3, itensor3, ltensor3, ftensor3, dtensor3, ctensor3, ztensor3 = _typed_of_rank("tensor3")
+btensor4, wtensor4, itensor4, ltensor4, ftensor4, dtensor4, ctensor4, ztensor4 = _typed_of_rank("tensor4")
+btensor5, wtensor5, itensor5, ltensor5, ftensor5, dtensor5, ctensor5, ztensor5 = _typed_of_rank("tensor5")
+btensor6, wtensor6, itensor6, ltensor6, ftensor6, dtensor6, ctensor6, ztensor6 = _typed_of_rank("tensor6")
+btensor7, wtensor7, itensor7, ltensor7, ftensor7, dtensor7, ctensor7, ztensor7 = _typed_of_rank("tensor7")
 scalars, bscalars, wscalars, iscalars, lscalars, fscalars, dscalars, cscalars, zscalars = _several_of_rank("scalar")
 vectors, bvectors, wvectors, ivectors, lvectors, fvectors, dvectors, cvectors, zvectors = _several_of_rank("vector")
 matrices, bmatrices, wmatrices, imatrices, lmatrices, fmatrices, dmatrices, cmatrices, zmatrices = _several_of_rank(

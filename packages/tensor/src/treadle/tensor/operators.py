@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import wraps as _wraps
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, SupportsIndex, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, SupportsIndex
 
 from treadle.config import lazy_module as _lazy_module
 from treadle.tensor import conversion as _conversion
@@ -50,25 +50,19 @@ else:
     _product = _lazy_module("treadle.tensor.product")
 
 
-Operator = TypeVar("Operator", bound="Callable[..., object]")
+def _leaving(operator: Callable[[Any, Any], Any], reflected: str) -> Callable[[Any, Any], Any]:
+    """Return an operator that asks an operand which it cannot take for its own, reflected one."""
 
+    @_wraps(operator)
+    def operator_or_other(self: Any, other: Any) -> Any:
+        try:
+            return operator(self, other)
+        except TypeError:
+            if _has_own(other, reflected) and not _is_taken(other):
+                return NotImplemented
+            raise
 
-def _leaving_to(reflected: str) -> Callable[[Operator], Operator]:
-    """Return a decorator of an operator: what it cannot take is asked for its own, reflected one."""
-
-    def decorated(operator: Operator) -> Operator:
-        @_wraps(operator)
-        def operator_or_other(self: Any, other: Any) -> Any:
-            try:
-                return operator(self, other)
-            except TypeError:
-                if _has_own(other, reflected) and not _is_taken(other):
-                    return NotImplemented
-                raise
-
-        return operator_or_other  # type: ignore[return-value]  # of the signature of what it wraps
-
-    return decorated
+    return operator_or_other
 
 
 def _has_own(other: object, method: str) -> bool:
@@ -98,7 +92,6 @@ class Operators:
     # NumPy arrays leave `array + pattern` to the pattern.
     __array_ufunc__: ClassVar[Callable[..., object] | None] = None
 
-    @_leaving_to("__radd__")
     def __add__(self, other: TensorLike) -> TensorVariable:
         """Add."""
         return _arithmetic.add(self, other)
@@ -107,7 +100,6 @@ class Operators:
         """Add."""
         return _arithmetic.add(other, self)
 
-    @_leaving_to("__rsub__")
     def __sub__(self, other: TensorLike) -> TensorVariable:
         """Subtract."""
         return _arithmetic.sub(self, other)
@@ -116,7 +108,6 @@ class Operators:
         """Subtract."""
         return _arithmetic.sub(other, self)
 
-    @_leaving_to("__rmul__")
     def __mul__(self, other: TensorLike) -> TensorVariable:
         """Multiply."""
         return _arithmetic.mul(self, other)
@@ -125,7 +116,6 @@ class Operators:
         """Multiply."""
         return _arithmetic.mul(other, self)
 
-    @_leaving_to("__rtruediv__")
     def __truediv__(self, other: TensorLike) -> TensorVariable:
         """Divide; integers too give floats, unless the option int_division says otherwise."""
         return _division.quotient(self, other)
@@ -134,7 +124,6 @@ class Operators:
         """Divide; integers too give floats, unless the option int_division says otherwise."""
         return _division.quotient(other, self)
 
-    @_leaving_to("__rfloordiv__")
     def __floordiv__(self, other: TensorLike) -> TensorVariable:
         """Divide and round down."""
         return _arithmetic.floor_div(self, other)
@@ -143,7 +132,6 @@ class Operators:
         """Divide and round down."""
         return _arithmetic.floor_div(other, self)
 
-    @_leaving_to("__rmod__")
     def __mod__(self, other: TensorLike) -> TensorVariable:
         """Return the remainder, with the divisor's sign."""
         return _arithmetic.mod(self, other)
@@ -152,7 +140,6 @@ class Operators:
         """Return the remainder, with the divisor's sign."""
         return _arithmetic.mod(other, self)
 
-    @_leaving_to("__rdivmod__")
     def __divmod__(self, other: TensorLike) -> tuple[TensorVariable, TensorVariable]:
         """Return quotient and remainder."""
         return _arithmetic.divmod_(self, other)
@@ -161,7 +148,6 @@ class Operators:
         """Return quotient and remainder."""
         return _arithmetic.divmod_(other, self)
 
-    @_leaving_to("__rpow__")
     def __pow__(self, other: TensorLike) -> TensorVariable:
         """Raise to a power."""
         return _exponential.power(self, other)
@@ -182,7 +168,6 @@ class Operators:
         """Return the absolute value."""
         return _arithmetic.abs_(self)
 
-    @_leaving_to("__rand__")
     def __and__(self, other: TensorLike) -> TensorVariable:
         """Combine bits by and."""
         return _logic.bitwise_and(self, other)
@@ -191,7 +176,6 @@ class Operators:
         """Combine bits by and."""
         return _logic.bitwise_and(other, self)
 
-    @_leaving_to("__ror__")
     def __or__(self, other: TensorLike) -> TensorVariable:
         """Combine bits by or."""
         return _logic.bitwise_or(self, other)
@@ -200,7 +184,6 @@ class Operators:
         """Combine bits by or."""
         return _logic.bitwise_or(other, self)
 
-    @_leaving_to("__rxor__")
     def __xor__(self, other: TensorLike) -> TensorVariable:
         """Combine bits by exclusive or."""
         return _logic.bitwise_xor(self, other)
@@ -213,7 +196,6 @@ class Operators:
         """Invert bits."""
         return _logic.invert(self)
 
-    @_leaving_to("__rlshift__")
     def __lshift__(self, other: TensorLike) -> TensorVariable:
         """Shift bits left."""
         return _logic.left_shift(self, other)
@@ -222,7 +204,6 @@ class Operators:
         """Shift bits left."""
         return _logic.left_shift(other, self)
 
-    @_leaving_to("__rrshift__")
     def __rshift__(self, other: TensorLike) -> TensorVariable:
         """Shift bits right."""
         return _logic.right_shift(self, other)
@@ -231,22 +212,18 @@ class Operators:
         """Shift bits right."""
         return _logic.right_shift(other, self)
 
-    @_leaving_to("__gt__")
     def __lt__(self, other: TensorLike) -> TensorVariable:
         """Compare elements."""
         return _comparison.lt(self, other)
 
-    @_leaving_to("__ge__")
     def __le__(self, other: TensorLike) -> TensorVariable:
         """Compare elements."""
         return _comparison.le(self, other)
 
-    @_leaving_to("__lt__")
     def __gt__(self, other: TensorLike) -> TensorVariable:
         """Compare elements."""
         return _comparison.gt(self, other)
 
-    @_leaving_to("__le__")
     def __ge__(self, other: TensorLike) -> TensorVariable:
         """Compare elements."""
         return _comparison.ge(self, other)
@@ -259,7 +236,6 @@ class Operators:
         """Compare elements for difference."""
         return _comparison.neq(self, other)
 
-    @_leaving_to("__rmatmul__")
     def __matmul__(self, other: TensorLike) -> TensorVariable:
         """Multiply as matrices."""
         return _product.matmul(self, other)
@@ -279,6 +255,28 @@ class Operators:
     def __trunc__(self) -> TensorVariable:
         """Round towards zero."""
         return _rounding.trunc(self)
+
+
+_BINARY = (
+    "add",
+    "sub",
+    "mul",
+    "truediv",
+    "floordiv",
+    "mod",
+    "divmod",
+    "pow",
+    "matmul",
+    "and",
+    "or",
+    "xor",
+    "lshift",
+    "rshift",
+)
+_REFLECTED = {name: f"r{name}" for name in _BINARY} | {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+# Here, and not by decorators: type checkers see the methods as they are written.
+for _name, _reflected in _REFLECTED.items():
+    setattr(Operators, f"__{_name}__", _leaving(getattr(Operators, f"__{_name}__"), f"__{_reflected}__"))
 
 
 def _is_complex(x: Any) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hashlib import blake2b
 from sys import getrefcount
 from types import MappingProxyType, NoneType
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from treadle.config import config, lazy_module, new_lock, text_of
-from treadle.graph import ENCODERS, Type, Variable, as_index, tagged
+from treadle.graph import Type, Variable, as_index
 from treadle.tensor.arguments import as_integer, as_items, known_integer
 from treadle.tensor.arrays import agree, array_of, buffers, describe_difference, magnitude, numbers_exceed
 from treadle.tensor.dtype_rules import check_conversion
@@ -21,13 +20,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from treadle.graph import SharedVariable
-    from treadle.tensor import shape_specification
+    from treadle.tensor import constructors, shape_specification
     from treadle.tensor.random import types as random_types
     from treadle.tensor.rewrites.analysis import facts
     from treadle.tensor.variable import TensorConstant, TensorVariable
 else:
     # It is about this type.
     shape_specification = lazy_module("treadle.tensor.shape_specification")
+    # It is made of types.
+    constructors = lazy_module("treadle.tensor.constructors")
     # Imports numpy.random.
     random_types = lazy_module("treadle.tensor.random.types")
     # Asked when a graph is printed with what is known of it.
@@ -131,6 +132,18 @@ def check_rank(what: str, ndim: int) -> None:
 _LENGTHS = frozenset({int, NoneType})
 
 
+def _pattern(shape: Sequence[object] | None, broadcastable: Sequence[bool] | None) -> Sequence[object]:
+    """Return the shape that is given in one of two ways, or that of a scalar."""
+    if broadcastable is None:
+        return () if shape is None else shape
+    if shape is not None:
+        msg = (
+            f"TensorType: one of shape and broadcastable is needed, got {text_of(shape)} and {text_of(broadcastable)}."
+        )
+        raise TensorTypeError(msg)
+    return tuple(1 if b else None for b in as_items("TensorType: broadcastable", broadcastable))
+
+
 class TensorType(Type):
     """Type of NumPy arrays of one dtype and rank.
 
@@ -143,6 +156,8 @@ class TensorType(Type):
     shape
         Length of each dimension, None where it is unknown. An unknown dimension may turn out to be 1 and then
         broadcasts, as in NumPy.
+    broadcastable
+        The older spelling of a shape: which dimensions have the length 1, the others being unknown.
     """
 
     __props__: ClassVar[tuple[str, ...]] = ("dtype", "shape")
@@ -157,9 +172,17 @@ class TensorType(Type):
     _text: str
     numpy_dtype: np.dtype
 
-    def __new__(cls, dtype: object = "floatX", shape: Sequence[object] = (), name: str | None = None) -> TensorType:
+    def __new__(
+        cls,
+        dtype: object = "floatX",
+        shape: Sequence[object] | None = None,
+        name: str | None = None,
+        broadcastable: Sequence[bool] | None = None,
+    ) -> TensorType:
         """Return the one type of this dtype and shape."""
         del name  # the documented parameter; types are told apart by dtype and shape alone
+        if shape is None or broadcastable is not None:
+            shape = _pattern(shape, broadcastable)
         try:
             found = TensorType._known.get((dtype, shape)) if isinstance(shape, tuple) else None
         except TypeError:
@@ -195,12 +218,19 @@ class TensorType(Type):
         """Return the type itself: there is one of each."""
         return self
 
-    def clone(self, dtype: object = None, shape: Sequence[object] | None = None, **changes: object) -> TensorType:
+    def clone(
+        self,
+        dtype: object = None,
+        shape: Sequence[object] | None = None,
+        broadcastable: Sequence[bool] | None = None,
+        **changes: object,
+    ) -> TensorType:
         """Return the type with another dtype or shape."""
         if changes:
             msg = f"TensorType.clone: dtype and shape can be changed, got {', '.join(changes)}."
             raise TensorTypeError(msg)
-        return TensorType(self.dtype if dtype is None else dtype, self.shape if shape is None else shape)
+        wanted = self.shape if shape is None and broadcastable is None else _pattern(shape, broadcastable)
+        return TensorType(self.dtype if dtype is None else dtype, wanted)
 
     @property
     def broadcastable(self) -> tuple[bool, ...]:
@@ -226,8 +256,28 @@ class TensorType(Type):
         def make_constant(self, value: object, name: str | None = None) -> TensorConstant:
             """Return a constant of this type with the value."""
 
-        def __call__(self, name: str | None = None) -> TensorVariable:
-            """Return a new variable of this type."""
+    def __call__(self, name: str | None = None, *, shape: Sequence[object] | int | None = None) -> TensorVariable:
+        """Return a new variable of this type, or of one that says more of the shape.
+
+        Raises
+        ------
+        TensorTypeError, ShapeError
+            If the shape has another rank, or does not fit this type's.
+        """
+        if shape is None:
+            return self.make_variable(name)
+        kind = TensorType(self.dtype, shape)  # type: ignore[arg-type]  # a length alone is a shape too
+        if not self.is_super(kind):
+            ranks = kind.ndim != self.ndim
+            wanted = f"with {self.ndim} dimensions" if ranks else f"that fits {self.shape}"
+            msg = f"{self.called_as}: a shape {wanted} is needed, got {kind.shape}. Use tensor for another."
+            raise (TensorTypeError if ranks else ShapeError)(msg)
+        return kind.make_variable(name)
+
+    @property
+    def called_as(self) -> str:
+        """The name that users call the type by to make a variable, such as ``dmatrix``, for messages."""
+        return next((name for name, kind in constructors.TYPES.items() if kind is self), "TensorType")
 
     # Relations
 
@@ -537,27 +587,3 @@ CONVERTERS: dict[type | str, Callable[[Any], Type]] = {
     "numpy.random.mtrand.RandomState": _generator_type_of,
     "treadle.tensor.random.portable.PortableGenerator": _generator_type_of,
 }
-
-
-# Longer arrays are told apart by a digest, so that an encoding kept with a constant does not double its memory.
-_DIGEST_ABOVE = 64
-
-
-def _encode_array(array: np.ndarray) -> bytes:
-    data = np.ascontiguousarray(array)
-    shape = ",".join(map(str, array.shape)).encode()
-    content = data.tobytes() if data.nbytes <= _DIGEST_ABOVE else blake2b(data.data, digest_size=32).digest()
-    return tagged("A", array.dtype.str.encode(), shape, content)
-
-
-def _encode_number(number: np.generic) -> bytes:
-    return _encode_array(np.asarray(number))
-
-
-def _encode_dtype(dtype: np.dtype) -> bytes:
-    return tagged("dt", dtype.str.encode())
-
-
-ENCODERS.register(np.ndarray, _encode_array)
-ENCODERS.register(np.generic, _encode_number)
-ENCODERS.register(np.dtype, _encode_dtype)
