@@ -1,9 +1,29 @@
 """Rewriters of nodes that are registered by the documented decorators."""
 
+from __future__ import annotations
+
 import subprocess
 import sys
+from typing import Any
 
+import pytest
+
+import treadle.scalar as ts
 import treadle.tensor as tt
+from treadle.graph import FunctionGraph
+from treadle.rewrite import (
+    EquilibriumDB,
+    EquilibriumGraphRewriter,
+    RewriteDatabaseQuery,
+    RewriterTypeError,
+    SequenceDB,
+    WalkingGraphRewriter,
+    graph_rewriter,
+    node_rewriter,
+)
+from treadle.rewrite.explanation import rules_for
+from treadle.tensor.op_names import All, Argmax, CAReduce, CumOp, Max, Prod, Sum
+from treadle.tensor.reduction import Reduction
 from treadle.tensor.rewrites.registration import broadcasted_by, elemwise_of
 
 PROGRAM = """
@@ -36,3 +56,89 @@ def test_scalar_op_or_its_class_gives_the_elementwise_op() -> None:
 def test_shorter_tensor_is_broadcast() -> None:
     v, m, row = tt.dvector(), tt.dmatrix(), tt.drow()
     assert [broadcasted_by(x, y) for x, y in ((v, m), (m, v), (row, m), (m, row))] == [True, False, True, False]
+
+
+def _looked_at(tracked: Any, walking: bool = False) -> list[str]:
+    """Return the ops that a rewriter which tracks something is given, in a graph with ops of many kinds."""
+    x, i = tt.dmatrix("x"), tt.lmatrix("i")
+    outputs = [
+        tt.max(x), tt.min(x, axis=0), tt.sum(x, axis=1), tt.prod(x), tt.all(i), tt.argmax(x), tt.argmin(x, axis=0),
+        tt.cumsum(x, axis=0), tt.cumprod(x, axis=1), i.astype("float32"), tt.exp(x) * x, tt.log(x),
+    ]  # fmt: skip
+    seen: list[str] = []
+
+    @node_rewriter([tracked])
+    def looking(fgraph: FunctionGraph, node: Any) -> None:
+        del fgraph
+        seen.append(str(node.op).split("{")[0] if not hasattr(node.op, "kind") else node.op.kind)
+
+    graph = FunctionGraph([x, i], outputs, clone=True)
+    (WalkingGraphRewriter(looking) if walking else EquilibriumGraphRewriter([looking])).rewrite(graph)
+    return sorted(set(seen))
+
+
+TRACKED: list[tuple[Any, list[str]]] = [
+    (Max, ["max"]),
+    (Sum, ["sum"]),
+    (Prod, ["prod"]),
+    (All, ["all"]),
+    (Argmax, ["argmax"]),
+    (CumOp, ["prod", "sum"]),
+    (CAReduce, ["all", "max", "min", "prod", "sum"]),
+    (elemwise_of(ts.Cast), ["Cast_float32"]),
+    (elemwise_of(ts.Exp), ["Exp"]),
+    (elemwise_of(ts.UnaryScalarOp), ["Cast_float32", "Exp", "Log"]),
+]
+
+
+@pytest.mark.parametrize("walking", [False, True])
+@pytest.mark.parametrize("at", range(len(TRACKED)))
+def test_classes_that_stand_for_ops_of_a_kind_are_tracked(at: int, walking: bool) -> None:
+    tracked, seen = TRACKED[at]
+    assert _looked_at(tracked, walking) == seen
+
+
+def test_a_class_that_stands_for_no_ops_is_not_tracked() -> None:
+    with pytest.raises(RewriterTypeError, match="tracks ops or classes of ops"):
+        node_rewriter([ts.Exp])
+
+
+def test_rules_for_a_kind_of_op_are_listed() -> None:
+    assert {card.name for card in rules_for(Sum)} == {card.name for card in rules_for(Reduction)}
+
+
+def test_rewriters_have_the_name_of_their_function() -> None:
+    @node_rewriter([Max])
+    def local(fgraph: FunctionGraph, node: Any) -> None:
+        del fgraph, node
+
+    @graph_rewriter
+    def whole(fgraph: FunctionGraph) -> None:
+        del fgraph
+
+    assert (local.__name__, whole.__name__) == ("local", "whole")
+    database = EquilibriumDB()
+    database.register("another", local, "tag")
+    assert local.__name__ == "local"
+
+
+def test_a_database_may_have_another_name_in_each_database_around() -> None:
+    seen = []
+
+    @node_rewriter([tt.exp])
+    def looking(fgraph: FunctionGraph, node: Any) -> None:
+        del fgraph
+        seen.append(node)
+
+    inner, first, second = EquilibriumDB(), SequenceDB(), SequenceDB()
+    inner.name = "own"
+    inner.register("looking", looking, "basic")
+    first.register("inner", inner, "basic", position=1)
+    second.register("under_another_name", inner, "basic", position=1)
+    x = tt.dvector("x")
+    for database in (first, second):
+        seen.clear()
+        database.query(RewriteDatabaseQuery(["basic"])).rewrite(FunctionGraph([x], [tt.exp(x)], clone=True))
+        assert len(seen) == 1
+    assert second["under_another_name"] is inner
+    assert second.query("basic", "-under_another_name").rewrite(FunctionGraph([x], [tt.exp(x)], clone=True)) is not None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 from treadle.config import config, discover, lazy_module, new_lock
 from treadle.graph import DuplicateRegistrationError
-from treadle.rewrite.errors import AmbiguousTagError, RewriterTypeError, RuleDefinitionError, UnknownTagError
+from treadle.rewrite.errors import AmbiguousTagError, RewriterTypeError, UnknownTagError
 from treadle.rewrite.interface import Rewriter
 from treadle.rewrite.query import RewriteDatabaseQuery, as_query
 from treadle.rewrite.rules import GraphPass, Rule
@@ -462,9 +462,9 @@ def _named(name: str, member: Member) -> Member:
     """Return a member under the name it is registered by."""
     if isinstance(member, Rule | GraphPass):
         return member if member.name == name else replace(member, name=name)
-    if isinstance(member, RewriteDatabase) and member.name and member.name != name:
-        msg = f"register {name!r}: the database is registered as {member.name!r} already. Wrap it in a ProxyDB."
-        raise RuleDefinitionError(msg)
+    if isinstance(member, RewriteDatabase) and member.name:
+        # Its members carry its first name as a tag.
+        return member
     if isinstance(member, Rewriter):
         # One rewriter under two names is two rules: each report names the one that ran.
         if member.registered_as not in {"", name}:

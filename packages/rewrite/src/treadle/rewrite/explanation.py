@@ -18,7 +18,7 @@ from treadle.rewrite.query import RewriteDatabaseQuery, as_query
 from treadle.rewrite.report import Report
 from treadle.rewrite.rules import Rule
 from treadle.rewrite.run import replacements
-from treadle.rewrite.tracked import Tracked, is_among, name_of
+from treadle.rewrite.tracked import Tracked, class_of, is_among, is_tracked, name_of
 
 if TYPE_CHECKING:
     import difflib
@@ -163,7 +163,7 @@ def _op_of(given: object, rewriters: Sequence[object]) -> list[Tracked]:
         given = given.owner
     if isinstance(given, Apply):
         given = given.op
-    if isinstance(given, Op) or (isinstance(given, type) and issubclass(given, Op)):
+    if is_tracked(given):
         return [given]
     names: dict[str, list[Tracked]] = {}
     if isinstance(given, str):
@@ -192,7 +192,8 @@ def _concerns(rewriter: object, wanted: Tracked) -> bool:
     if tracked is None:
         return True
     if isinstance(wanted, type):
-        return any(issubclass(wanted, i) if isinstance(i, type) else isinstance(i, wanted) for i in tracked)
+        kind = class_of(wanted)
+        return any(issubclass(kind, class_of(i)) if isinstance(i, type) else isinstance(i, wanted) for i in tracked)
     return is_among(wanted, tracked)
 
 

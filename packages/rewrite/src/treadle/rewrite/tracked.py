@@ -1,4 +1,4 @@
-"""Ops and classes of ops, as rewriters track them."""
+"""Ops, classes of ops, and classes that stand for some ops of a class, as rewriters track them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import TypeGuard
 
-# An op, or a class of ops.
+# An op, a class of ops, or a class that stands for some of them: ``isinstance`` tells which ops of its `of` these are.
 Tracked = Op | type[Op]
 
 
 def is_tracked(given: object) -> TypeGuard[Tracked]:
-    """Whether something is an op or a class of ops."""
-    return isinstance(given, Op) or (isinstance(given, type) and issubclass(given, Op))
+    """Whether something is an op or a class of ops, or stands for some ops of a class."""
+    return isinstance(given, Op) or (isinstance(given, type) and issubclass(class_of(given), Op))
+
+
+def class_of(given: type) -> type:
+    """Return the class of ops that a class is, or that the ops which it stands for are of."""
+    own = getattr(given, "of", None)
+    return given if issubclass(given, Op) or not isinstance(own, type) else own
 
 
 def check_tracked(subject: str, tracked: Iterable[object]) -> None:

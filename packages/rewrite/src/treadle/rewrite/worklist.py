@@ -6,13 +6,15 @@ from collections import deque
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
+from treadle.graph import Op
 from treadle.rewrite.pattern import Law
 from treadle.rewrite.rules import Rule
+from treadle.rewrite.tracked import class_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from treadle.graph import Apply, FunctionGraph, Op
+    from treadle.graph import Apply, FunctionGraph
     from treadle.rewrite.interface import NodeRewriter
     from treadle.rewrite.report import RuleCost
     from treadle.rewrite.run import Callback, Run
@@ -51,6 +53,7 @@ class RuleIndex:
 
     __slots__ = (
         "_by_class",
+        "_by_kind",
         "_by_op",
         "_known",
         "_tracking_all",
@@ -66,6 +69,7 @@ class RuleIndex:
         self.rules = tuple(rules)
         self._by_op: dict[Op, list[int]] = {}
         self._by_class: dict[type, list[int]] = {}
+        self._by_kind: list[tuple[type, int]] = []
         self._tracking_all: list[int] = []
         for i, rule in enumerate(self.rules):
             tracked = rule.tracks()
@@ -73,14 +77,16 @@ class RuleIndex:
                 self._tracking_all.append(i)
                 continue
             for item in tracked:
-                if isinstance(item, type):
+                if not isinstance(item, type):
+                    self._by_op.setdefault(item, []).append(i)
+                elif issubclass(item, Op):
                     self._by_class.setdefault(item, []).append(i)
                 else:
-                    self._by_op.setdefault(item, []).append(i)
+                    self._by_kind.append((item, i))
         self._known: dict[type, frozenset[int]] = {}
         self.depth = max((depth_of(rule) for rule in self.rules), default=0)
         # Classes of ops that some rule tells apart one by one, at the root and below it.
-        self.single = frozenset(type(op) for op in self._by_op)
+        self.single = frozenset(type(op) for op in self._by_op).union(*(_classes(kind) for kind, _ in self._by_kind))
         self.inner = frozenset(type(inner) for inner in map(inner_of, self.rules) if inner is not None)
         # What a run's record of each rule begins with.
         self.traits = tuple(map(_traits_of, self.rules))
@@ -95,7 +101,19 @@ class RuleIndex:
             for base in kind.__mro__:
                 numbers.update(self._by_class.get(base, ()))
             by_class = self._known[kind] = frozenset(numbers)
-        return sorted(by_class.union(self._by_op.get(op, ()))) if kind in self.single else sorted(by_class)
+        if kind not in self.single:
+            return sorted(by_class)
+        of_kinds = (i for named, i in self._by_kind if isinstance(op, named))
+        return sorted(by_class.union(self._by_op.get(op, ()), of_kinds))
+
+
+def _classes(kind: type) -> Iterator[type]:
+    """Yield the classes of the ops that a class stands for."""
+    pending = [class_of(kind)]
+    while pending:
+        current = pending.pop()
+        yield current
+        pending += current.__subclasses__()
 
 
 def inner_of(rule: NodeRewriter) -> Op | None:

@@ -50,7 +50,7 @@ class FromFunctionNodeRewriter(NodeRewriter):
         depth: int | None = None,
     ) -> None:
         self.fn = fn
-        self.name = getattr(fn, "__name__", "")
+        self.name = self.__name__ = getattr(fn, "__name__", "")
         self.__doc__ = fn.__doc__
         self.requirements = tuple(requirements)
         self.depth = depth
@@ -82,7 +82,7 @@ class FromFunctionGraphRewriter(GraphRewriter):
 
     def __init__(self, fn: Callable[[FunctionGraph], object], requirements: Sequence[Requirement] = ()) -> None:
         self.fn = fn
-        self.name = getattr(fn, "__name__", "")
+        self.name = self.__name__ = getattr(fn, "__name__", "")
         self.__doc__ = fn.__doc__
         self.requirements = tuple(requirements)
 

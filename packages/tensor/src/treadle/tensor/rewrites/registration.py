@@ -37,9 +37,25 @@ register_stabilize = _registering("stabilize", "fast_run")
 register_specialize = _registering("specialize", "fast_run")
 
 
-def elemwise_of(scalar_op: ScalarOp | type) -> Elemwise:
-    """Return the elementwise op of a scalar op, or of its documented class, for rewriters to track."""
-    return Elemwise(scalar_op() if isinstance(scalar_op, type) else scalar_op)
+class ElemwiseOf(type):
+    """The class of classes that stand for the elementwise ops of the scalar ops of a class."""
+
+    of = Elemwise
+    scalar_class: type
+
+    def __instancecheck__(cls, op: object) -> bool:
+        """Whether something is an elementwise op of such a scalar op."""
+        return isinstance(op, Elemwise) and isinstance(op.scalar_op, cls.scalar_class)
+
+
+def elemwise_of(scalar_op: ScalarOp | type) -> Elemwise | type[Elemwise]:
+    """Return the elementwise op of a scalar op, or all those of a documented class, for rewriters to track."""
+    if not isinstance(scalar_op, type):
+        return Elemwise(scalar_op)
+    made: type[Elemwise] = ElemwiseOf(  # type: ignore[assignment]  # stands for some ops of the class
+        f"Elemwise of {scalar_op.__name__}", (), {"scalar_class": scalar_op}
+    )
+    return made
 
 
 def broadcasted_by(x: TensorVariable, y: TensorVariable) -> bool:
