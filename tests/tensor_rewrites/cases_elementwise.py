@@ -224,10 +224,8 @@ SWITCH = [
     ),
     Case(
         "product_with_switch",
-        lambda v: tt.where(v.x > 0, v.x, 0.0) / v.x,
-        "switch(gt(x, [0.0]), true_div(x, x), [0.0])",
-        exact=False,
-        keeps_nan=False,
+        lambda v: tt.where(v.x > 0, v.x, 0.0) / 3,
+        "switch(gt(x, [0.0]), true_div(x, [3.0]), [0.0])",
     ),
     Case(
         "sum_of_switches",

@@ -81,7 +81,11 @@ LOGARITHMS = [
         lambda v: tt.log(2 + 3 * tt.exp(v.x)),
         "logaddexp([0.6931471805599453], add(x, [1.0986122886681098]))",
     ),
-    _stable("log_of_difference_of_exps", lambda v: tt.log(tt.exp(v.x) - tt.exp(v.y)), "add(x, log1mexp(sub(y, x)))"),
+    _stable(
+        "log_of_difference_of_exps",
+        lambda v: tt.log(tt.exp(v.x) - tt.exp(v.y)),
+        "switch(eq(y, [-inf]), x, add(x, log1mexp(sub(y, x))))",
+    ),
     _stable("log_of_sum_of_exp", lambda v: tt.log(tt.exp(v.m).sum(axis=0)), "logsumexp(axes=(0,))(m)"),
     _stable(
         "log_of_sum_of_exp",

@@ -98,15 +98,11 @@ def test_excluded_rule_does_not_fire(case: Case) -> None:
     assert case.rule not in report.fired()
 
 
-# Tags of rules that are left out unless they are asked for.
-ASKED_FOR = {"unsafe", "search_as_loop"}
-
-
 def test_every_local_rule_has_a_case() -> None:
     items = [item for rules in RULE_SETS for item in rules]
     named = {case.rule for case in CASES} | {case.rule for case in cases_linear_algebra.CASES}
     # What is left out unless it is asked for has a test of its own, and so have rules about generators.
-    wanted = {item.name for item in items if isinstance(item, Rule) and ASKED_FOR.isdisjoint(item.tags)}
+    wanted = {item.name for item in items if isinstance(item, Rule) and item.asked_by is None}
     assert wanted - {item.name for item in RANDOM} <= named
     assert named <= {item.name for item in items}
 

@@ -22,7 +22,7 @@ from treadle.tensor.product import dot
 from treadle.tensor.reduction import argmax, max_, sum_
 from treadle.tensor.scalar.arithmetic import clip, maximum
 from treadle.tensor.scalar.cast import cast, switch
-from treadle.tensor.scalar.comparison import eq, isnan
+from treadle.tensor.scalar.comparison import eq, isnan, neq
 from treadle.tensor.scalar.complex_numbers import complex_
 from treadle.tensor.scalar.exponential import sqrt
 from treadle.tensor.scalar.logic import logical_and, logical_not, logical_or
@@ -127,7 +127,9 @@ def average(
         dtype = "float64"
     # Each line has weights of its own, or all have the same.
     total = sum_(w, axis=axes, dtype=dtype, keepdims=keepdims)
-    found = sum_(cast(x, dtype) * cast(w, dtype), axis=axes, keepdims=keepdims) / total
+    weighted = sum_(cast(x, dtype) * cast(w, dtype), axis=axes, keepdims=keepdims)
+    # Not one quotient: of a single element, x * w / w, the weight cancels, also where it is 0.
+    found = switch(neq(total, 0), weighted / total, weighted * np.array(np.inf, dtype))
     return (found, broadcast_to(total, lengths(found))) if as_flag("average: returned", returned) else found
 
 

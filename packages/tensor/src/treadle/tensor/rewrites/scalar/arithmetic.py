@@ -23,7 +23,7 @@ from treadle.tensor.rewrites.analysis.patterns import (
     keeps_real_dtype,
 )
 from treadle.tensor.rewrites.analysis.predicates import constant_value, kind_of, scalar_name
-from treadle.tensor.rewrites.analysis.replacements import broadcast_like, cast_like
+from treadle.tensor.rewrites.analysis.replacements import alloc_like, broadcast_like, cast_like
 from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes
 from treadle.tensor.scalar.arithmetic import abs_, floor_div, mod, mul, neg, sign, true_div
 from treadle.tensor.scalar.exponential import reciprocal
@@ -90,6 +90,18 @@ _law("product_with_zero", x * 0, _zeros, when=is_integer)
 _law("remainder_by_one", mod(x, 1), _zeros, when=is_integer)
 # An integer divided by 0 is 0 in NumPy.
 _law("zero_over_integer", floor_div(0, x), _zeros, when=is_integer)
+
+
+@RULES.rule(
+    (Phase.CANONICALIZE, Phase.STABILIZE, Phase.SPECIALIZE), mul, true_div, tags=("zero_products",), depth=1,
+    needs_graph=True, differs="where x is infinite or NaN, or 0 in a quotient", is_opt_in=True,
+)  # fmt: skip
+def zero_times_anything(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVariable | None:
+    """(0 * x) -> 0, and (0 / x) -> 0, for floats; only where ``zero_products`` is asked for."""
+    factors = node.inputs if node.op == mul else node.inputs[:1]
+    if kind_of(node.outputs[0]) not in "fc" or not any(constant_value(factor) == 0 for factor in factors):
+        return None
+    return alloc_like(fgraph, node, constant(np.zeros((), node.outputs[0].dtype)))
 
 
 @RULES.rule(Phase.SPECIALIZE, true_div, tags=BOTH, depth=1)

@@ -120,16 +120,20 @@ def _is_zero(var: TensorVariable) -> bool:
     true_div,
     tags=BOTH,
     needs_graph=True,
-    differs="where 0 is chosen and y is infinite, NaN, negative or, of a quotient, 0: the result is 0",
+    differs="where 0 is chosen and y is infinite, NaN or negative: the result is 0",
 )
 def product_with_switch(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVariable | None:
-    """switch(c, 0, x) * y -> switch(c, 0, x * y), and so in the other branch and for switch(…) / y.
+    """switch(c, 0, x) * y -> switch(c, 0, x * y), and so in the other branch, and for quotients by a constant.
 
-    Where 0 is chosen, the result is 0 even if y is infinite or NaN there: so the gradient of
-    ``switch(x > 0, log(x), 0)`` is 0 at 0. Not for a switch that is used elsewhere too.
+    Where 0 is chosen, the result is 0 even if y is infinite or NaN there. Not for a switch that is used elsewhere too,
+    and not for a divisor that may be 0: the mean of nothing is NaN.
     """
     operands = list(enumerate(node.inputs)) if node.op == mul else [(0, node.inputs[0])]
     out = node.outputs[0]
+    if node.op == true_div:
+        divisor = constant_value(node.inputs[1])
+        if divisor is None or divisor == 0 or divisor != divisor:
+            return None
     for i, operand in operands:
         inner = operand.owner
         if scalar_name(inner) != "switch" or inner is None or len(fgraph.clients[operand]) > 1:
