@@ -109,3 +109,29 @@ def test_node_without_outputs_is_pickled_with_what_it_reads(copied: Any) -> None
     assert new.op == Output(0)
     assert new.inputs == [read]
     assert new.outputs == []
+
+
+@pytest.mark.parametrize("copied", [through_pickle, copy.deepcopy])
+def test_default_updates_that_lead_to_one_another_are_kept(copied: Any) -> None:
+    first, second = SharedVariable(NUMBER, 1.5, name="first"), SharedVariable(NUMBER, 2.5, name="second")
+    first.default_update, second.default_update = inverse(second), inverse(first)
+    out = inverse(first.default_update)
+    for start in (out, first, second.default_update):
+        assert copied(start) is not None
+    new = copied(out)
+    other = new.owner.inputs[0].owner.inputs[0]
+    assert other.name == "second"
+    state = other.default_update.owner.inputs[0]
+    assert (state.name, state.default_update) == ("first", new.owner.inputs[0])
+    assert other.default_update.owner.inputs[0] is state
+
+
+@pytest.mark.parametrize("copied", [through_pickle, copy.deepcopy])
+def test_tags_may_refer_to_what_is_computed_from_their_variable(copied: Any) -> None:
+    x = number("x")
+    y = inverse(x)
+    x.tag.later, x.tag.node = y, y.owner
+    for new in (copied(y), copied(x).tag.later):
+        start = new.owner.inputs[0]
+        assert start.tag.later is new
+        assert start.tag.node is new.owner

@@ -23,83 +23,96 @@ if TYPE_CHECKING:
     from treadle.graph.ir.op import Op
     from treadle.graph.ir.variable import ScratchPad
 
-# One node on the wire: op, inputs (positions among the record's variables), outputs, line, tag.
-_OutputState = tuple[type[Variable], Any, "str | None", "ScratchPad | None", tuple[Variable, ...]]
-_NodeState = tuple["Op", tuple[int, ...], tuple[_OutputState, ...], "UserLine | None", "ScratchPad | None"]
+# The outputs of one node on the wire, as they are made, before anything is known of their owner.
+_Kinds = tuple[tuple[type[Variable], Any, "str | None"], ...]
+# What the outputs of a node are completed with.
+_Notes = tuple[tuple["ScratchPad | None", tuple[Variable, ...]], ...]
+# One node: op, inputs (positions: first what is given, then the computed variables), outputs' notes, line, tag.
+_NodeState = tuple["Op", tuple[int, ...], _Notes, "UserLine | None", "ScratchPad | None"]
 
 
 class GraphRecord:
-    """A flat list of variables and nodes: what is given first, then the outputs of each node in order."""
+    """A flat list of nodes in order, and of the variables that they compute.
 
-    __slots__ = ("__weakref__", "given", "nodes", "variable_positions", "variables")
+    It is restored in two steps: first nodes and variables that know nothing of one another, then the graph. What is
+    pickled with the graph may so refer to any of its variables, be it part of the graph itself: a shared variable to
+    its default update, a tag to a variable further on.
+    """
 
-    def __init__(self, given: Sequence[Variable], nodes: Sequence[Apply]) -> None:
-        self.given = list(given)
+    __slots__ = ("__weakref__", "nodes", "variables")
+
+    def __init__(self, nodes: Sequence[Apply], variables: Sequence[Variable]) -> None:
         self.nodes = list(nodes)
-        self.variables = [*given, *(out for node in nodes for out in node.outputs)]
-        self.variable_positions = {var: i for i, var in enumerate(self.variables)}
+        self.variables = list(variables)
 
     def __reduce__(self) -> tuple[object, ...]:
-        position = self.variable_positions
+        """Pickle the variables' kinds; what they are computed from is the state, which may refer back to the record."""
+        computed = {id(var) for var in self.variables}
+        given = list(dict.fromkeys(v for node in self.nodes for v in node.inputs if id(v) not in computed))
+        position = {var: i for i, var in enumerate([*given, *self.variables])}
         states: list[_NodeState] = [
             (
                 node.op,
                 tuple(position[v] for v in node.inputs),
-                tuple(
-                    (type(out), out.type, out.name, out._tag, named_inputs(out.written_with)) for out in node.outputs
-                ),
+                tuple((out._tag, named_inputs(out.written_with)) for out in node.outputs),
                 node.user_line,
                 node._tag,
             )
             for node in self.nodes
         ]
-        return _restore_record, (self.given, states)
+        kinds: list[_Kinds] = [tuple((type(v), v.type, v.name) for v in node.outputs) for node in self.nodes]
+        return _blank_record, (kinds,), (given, states, [len(node.outputs) for node in self.nodes])
+
+    def __setstate__(self, state: tuple[Sequence[Variable], Sequence[_NodeState], Sequence[int]]) -> None:
+        """Join nodes and variables."""
+        given, states, sizes = state
+        variables = [*given, *self.variables]
+        end = len(given)
+        for node, size, (op, inputs, notes, line, tag) in zip(self.nodes, sizes, states, strict=True):
+            outputs = variables[end : end + size]
+            end += size
+            for out, (out_tag, sources) in zip(outputs, notes, strict=True):
+                out.tag = out_tag
+                out.written_with = sources
+            Apply.__init__(node, op, [variables[i] for i in inputs], outputs)
+            node.user_line = line
+            node.tag = tag
 
 
-def _restore_record(given: Sequence[Variable], states: Sequence[_NodeState]) -> GraphRecord:
-    variables = list(given)
-    nodes = []
-    for op, inputs, outputs, line, tag in states:
-        made = [kind(of_type, None, None, name) for kind, of_type, name, _, _ in outputs]
-        for out, (_, _, _, out_tag, sources) in zip(made, outputs, strict=True):
-            out.tag = out_tag
-            out.written_with = sources
-        node = Apply(op, [variables[i] for i in inputs], made)
-        node.user_line = line
-        node.tag = tag
-        nodes.append(node)
-        variables += made
-    return GraphRecord(given, nodes)
+def _blank_record(kinds: Sequence[_Kinds]) -> GraphRecord:
+    """Return a record whose nodes and variables know nothing of one another yet."""
+    variables = [kind(of_type, None, None, name) for outputs in kinds for kind, of_type, name in outputs]
+    return GraphRecord([Apply.__new__(Apply) for _ in kinds], variables)
 
 
 class _LiveRecords(threading.local):
-    """Where the computed variables are that a pickler of this thread still keeps alive, by identity."""
+    """Where the computed variables and nodes are that a pickler of this thread still keeps alive, by identity."""
 
     def __init__(self) -> None:
         self.places: dict[int, tuple[weakref.ref[GraphRecord], int]] = {}
         self.references: set[weakref.ref[GraphRecord]] = set()
 
-    def add(self, record: GraphRecord) -> None:
-        """Remember a record's computed variables until the record dies."""
-        start = len(record.given)
-        identities = [id(v) for v in record.variables[start:]]
+    def add(self, record: GraphRecord) -> dict[int, int]:
+        """Remember a record's variables and nodes until the record dies; return their positions by identity."""
         places, references = self.places, self.references
+        positions = {id(thing): i for things in (record.variables, record.nodes) for i, thing in enumerate(things)}
 
         def forget(ref: weakref.ref[GraphRecord]) -> None:
             references.discard(ref)
-            for identity in identities:
+            for identity in positions:
                 places.pop(identity, None)
 
         ref = weakref.ref(record, forget)
         references.add(ref)
-        places.update((identity, (ref, start + i)) for i, identity in enumerate(identities))
+        places.update((identity, (ref, i)) for identity, i in positions.items())
+        return positions
 
     def __contains__(self, var: object) -> bool:
         return id(var) in self.places
 
-    def find(self, var: Variable) -> tuple[GraphRecord, int] | None:
-        """Return the record that holds the variable, and its position there."""
-        place = self.places.get(id(var))
+    def find(self, thing: Variable | Apply) -> tuple[GraphRecord, int] | None:
+        """Return the record that holds a variable or node, and its position there."""
+        place = self.places.get(id(thing))
         if place is None:
             return None
         record = place[0]()
@@ -109,16 +122,14 @@ class _LiveRecords(threading.local):
 _LIVE = _LiveRecords()
 
 
-def _record_of(var: Variable) -> tuple[GraphRecord, int]:
-    found = _LIVE.find(var)
+def _record_of(var: Variable, thing: Variable | Apply) -> tuple[GraphRecord, int]:
+    """Return the record of what a variable is computed from, and where in it the variable or its node is."""
+    found = _LIVE.find(thing)
     if found is not None:
         return found
     nodes = order_nodes([var], _LIVE.__contains__)
-    inside = {out for node in nodes for out in node.outputs}
-    given = dict.fromkeys(v for node in nodes for v in node.inputs if v not in inside)
-    record = GraphRecord(list(given), nodes)
-    _LIVE.add(record)
-    return record, record.variable_positions[var]
+    record = GraphRecord(nodes, [out for node in nodes for out in node.outputs])
+    return record, _LIVE.add(record)[id(thing)]
 
 
 def _variable_at(record: GraphRecord, position: int) -> Variable:
@@ -126,14 +137,11 @@ def _variable_at(record: GraphRecord, position: int) -> Variable:
 
 
 def _reduce_variable(var: Variable) -> tuple[object, ...]:
-    return _variable_at, _record_of(var)
+    return _variable_at, _record_of(var, var)
 
 
 def _node_at(record: GraphRecord, position: int) -> Apply:
-    # A record's computed variables always have owners.
-    owner: Any = record.variables[position].owner
-    node: Apply = owner
-    return node
+    return record.nodes[position]
 
 
 def _sink(op: Op, inputs: Sequence[Variable], line: UserLine | None, tag: ScratchPad | None) -> Apply:
@@ -145,7 +153,7 @@ def _sink(op: Op, inputs: Sequence[Variable], line: UserLine | None, tag: Scratc
 def _reduce_node(node: Apply) -> tuple[object, ...]:
     if not node.outputs:
         return _sink, (node.op, list(node.inputs), node.user_line, node._tag)
-    return _node_at, _record_of(node.outputs[0])
+    return _node_at, _record_of(node.outputs[0], node)
 
 
 Variable.reducer = staticmethod(_reduce_variable)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
@@ -167,6 +168,11 @@ def logm(A: TensorLike, *, hermitian: bool = False, on_error: str = "nan") -> Te
     return result
 
 
+def _power(exponent: float, w: TensorVariable) -> TensorVariable:
+    """Return a power, as a function that can be pickled with what it is part of."""
+    return w**exponent
+
+
 @composed
 def fractional_matrix_power(
     A: TensorLike, t: float, *, hermitian: bool = False, on_error: str = "nan"
@@ -193,7 +199,7 @@ def fractional_matrix_power(
     if exponent == int(exponent):
         return matrix_power(a, int(exponent))
     if is_hermitian:
-        return hermitian_function(a, lambda w: w**exponent, as_on_error("fractional_matrix_power", on_error))
+        return hermitian_function(a, partial(_power, exponent), as_on_error("fractional_matrix_power", on_error))
     result: TensorVariable = Expm()(Logm(on_error)(a) * np.array(exponent, REAL_OF[a.dtype]))
     return result
 
