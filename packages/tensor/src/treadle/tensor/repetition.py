@@ -30,7 +30,11 @@ if TYPE_CHECKING:
 else:
     batching = lazy_module("treadle.tensor.batching")
 
+
 __all__ = ["RepeatedPositions", "repeat", "resize", "tile"]
+
+# So many elements of eight bytes cannot be addressed.
+_TOO_MANY = 2**60
 
 
 @static_op
@@ -58,7 +62,7 @@ class RepeatedPositions(TensorOp):
             raise ShapeError(msg)
         total = None
         if isinstance(counts, Constant) and n is not None:
-            total = int(np.broadcast_to(_checked(counts.data), (n,)).sum())
+            total = int(np.broadcast_to(_checked(counts.data, n), (n,)).sum())
         return Apply(self, [counts, *rest], [TensorType(LENGTH, (total,)).make_variable()])
 
     def printed_form(self, node: Apply) -> Form:
@@ -69,11 +73,21 @@ class RepeatedPositions(TensorOp):
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Repeat with NumPy."""
         del node
-        counts, n = inputs
-        if counts.shape[0] not in {1, int(n)}:
-            msg = f"{counts.shape[0]} numbers of repetitions do not fit a dimension of length {int(n)}"
-            raise ValueError(msg)
-        output_storage[0][0] = np.repeat(np.arange(int(n), dtype=LENGTH), _checked(counts))
+        output_storage[0][0] = self.of(inputs[0], int(inputs[1]))
+
+    @staticmethod
+    def of(counts: np.ndarray, n: int) -> np.ndarray:
+        """Return the positions, for counts and length as values.
+
+        Raises
+        ------
+        ShapeError
+            If the counts do not fit the length, or one of them is negative, or they are too large.
+        """
+        if counts.shape[0] not in {1, n}:
+            msg = f"repeat: {counts.shape[0]} numbers of repetitions do not fit a dimension of length {n}."
+            raise ShapeError(msg)
+        return np.repeat(np.arange(n, dtype=LENGTH), _checked(counts, n))
 
     def promises(self, fact: str, output: Variable, holds: object) -> bool:
         """Promise that no position is negative."""
@@ -98,9 +112,20 @@ class RepeatedPositions(TensorOp):
         return [None, None]
 
 
-def _checked(counts: np.ndarray) -> np.ndarray:
+def _checked(counts: np.ndarray, n: int) -> np.ndarray:
+    """Return numbers of repetitions, one for each of n positions or one for all, that NumPy can be given.
+
+    NumPy adds them in int64: past its range it takes the wrapped sum for the length, and writes beyond it.
+    """
     if (counts < 0).any():
-        msg = f"repeat: the numbers of repetitions must be 0 or more, got {counts.tolist()}."
+        msg = f"repeat: the numbers of repetitions must be 0 or more, got {text_of(counts.tolist())}."
+        raise ShapeError(msg)
+    total = float(counts.sum(dtype=np.float64)) * (n if counts.size == 1 else 1)
+    if total >= _TOO_MANY:
+        msg = (
+            f"repeat: the result would have {total:.3g} elements, with {text_of(counts.tolist())} as the numbers of "
+            "repetitions. Give smaller ones."
+        )
         raise ShapeError(msg)
     return counts
 
@@ -134,7 +159,7 @@ def repeat(a: TensorLike, repeats: TensorLike, axis: int | None = None) -> Tenso
         msg = f"repeat: repeats must be integers, in a vector at most, got {text_of(repeats)} of type {counts.type}."
         raise TensorTypeError(msg)
     if isinstance(counts, Constant):
-        _checked(counts.data)
+        _checked(counts.data, 1)
     counts = cast(counts, LENGTH)
     if counts.ndim == 1 and counts.type.shape[0] == 1:
         counts = dimshuffle(counts)

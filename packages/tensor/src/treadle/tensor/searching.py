@@ -262,6 +262,10 @@ class BinCount(TensorOp):
         if self.bounded:
             inside = (x >= 0) & (x < count)
             x, weights = x[inside], None if weights is None else weights[inside]
+        if x.size and x.max() == np.iinfo(np.int64).max:
+            # One bin more than that: NumPy counts on from the smallest integer, and gives none.
+            msg = f"there would be {x.max()} + 1 bins"
+            raise ValueError(msg)
         found = np.bincount(x, weights, minlength=count)
         output_storage[0][0] = found.astype("float64" if self.weighted else LENGTH, copy=False)
 

@@ -19,6 +19,6 @@ def repeated_positions(op: RepeatedPositions, node: TensorNode) -> Lowered:
     """Repeat with NumPy."""
 
     def run(counts: np.ndarray, n: np.ndarray) -> Array:
-        return np.repeat(np.arange(int(n), dtype="int64"), np.broadcast_to(counts, int(n)))
+        return op.of(np.asarray(counts), int(n))
 
     return run

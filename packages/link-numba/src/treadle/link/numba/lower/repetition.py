@@ -30,6 +30,9 @@ def lower_repeated_positions(op: RepeatedPositions, node: TensorNode, writer: Gr
         f"for i in range({n}):",
         f"    if {count} < 0:",
         f"        return STOP({VALUE})",
+        # More could not be addressed; the sum would pass the range of int64.
+        f"    if {count} > {2**60} - {total}:",
+        f"        return STOP({VALUE})",
         f"    {total} = {total} + {count}",
     )
     made = writer.new_output(node.outputs[0], [total])

@@ -150,6 +150,9 @@ def lower_bin_count(op: BinCount, node: TensorNode, writer: GraphWriter) -> None
             "    high = max(high, x[i * s])",
             "if low < 0:",
             "    return -1",
+            # More could not be addressed; one more than the largest integer is the smallest.
+            f"if high > {2**60}:",
+            "    return -1",
             "return high + 1",
         ]
         bins = _call(writer, _kernel("bins", [*params, ("bins", "i8")], lines), [*given, bins])
