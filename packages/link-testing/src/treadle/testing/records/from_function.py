@@ -30,9 +30,7 @@ def _squared(x: TensorVariable) -> object:
     return wrap(_square)(x)
 
 
-def _same_shapes(
-    fgraph: FunctionGraph, node: Apply, shapes: list[SymbolicShape | None]
-) -> list[SymbolicShape | None]:
+def _same_shapes(fgraph: FunctionGraph, node: Apply, shapes: list[SymbolicShape | None]) -> list[SymbolicShape | None]:
     del fgraph, node
     return shapes
 
