@@ -110,6 +110,51 @@ def test_small_singular_matrices_have_derivatives_of_determinants(a: np.ndarray)
     verify_grad(lambda x: tt.grad(linalg.det(tt.specify_shape(x, a.shape)), x), [a], rng=rng)
 
 
+SINGULAR = {
+    "ones": np.ones((4, 4)), "zeros": np.zeros((3, 3)), "number": np.zeros((1, 1)),
+    "pair": np.array([[1.0, 2], [2, 4]]),
+    "diagonal": np.diag([1.0, 0, 2]), "equal values": np.diag([1.0, 1, 1, 0]), "rank n - 2": np.diag([1.0, 0, 2, 0]),
+    "rank 1": np.diag([0.0, 0, 0, 3]), "up to rounding": rng.normal(size=(4, 2)) @ rng.normal(size=(2, 4)),
+    "nearly": np.arange(9.0).reshape(3, 3) + 1, "regular": rng.normal(size=(4, 4)), "empty": np.zeros((0, 0)),
+}  # fmt: skip
+
+
+def cofactors_of(a: np.ndarray) -> np.ndarray:
+    left = [[np.delete(np.delete(a, i, 0), j, 1) for j in range(len(a))] for i in range(len(a))]
+    rows = [[(-1) ** (i + j) * np.linalg.det(left[i][j]) for j in range(len(a))] for i in range(len(a))]
+    return np.array(rows, a.dtype).reshape(a.shape)
+
+
+@pytest.mark.parametrize("mode", ["VM", "C"])
+def test_derivatives_of_determinants_are_cofactors_whatever_the_rank(mode: str) -> None:
+    x, y = tt.dmatrices("xy")
+    value = linalg.det(x)
+    slope = tt.grad(value, x)
+    second = tt.grad((slope * y).sum(), x)
+    outs = [slope, tt.pushforward(value, x, y), second, tt.hessian_vector_product(value, x, y)]
+    f = function([x, y], outs, mode=mode)
+    for name, a in SINGULAR.items():
+        b = rng.normal(size=a.shape)
+        step = 1e-4
+        moved = (cofactors_of(a + step * b) - cofactors_of(a - step * b)) / (2 * step)
+        found = f(a, b)
+        np.testing.assert_allclose(found[0], cofactors_of(a), atol=1e-13, rtol=1e-12, err_msg=name)
+        np.testing.assert_allclose(found[1], (cofactors_of(a) * b).sum(), atol=1e-13, rtol=1e-12, err_msg=name)
+        for curved in found[2:]:
+            np.testing.assert_allclose(curved, moved, atol=1e-6, rtol=1e-6, err_msg=name)
+
+
+def test_stacks_and_complex_matrices_have_derivatives_of_determinants_too() -> None:
+    z = tt.ztensor3("z")
+    slope = tt.grad((linalg.det(z) * (1 - 2j)).real.sum(), z)
+    a = np.array([np.diag([1, 0, 2j]), rng.normal(size=(3, 3)) + 1j, np.outer([1, 2j, 3], [1, 1j, 2])])
+    wanted = np.array([cofactors_of(m).conj() * (1 + 2j) for m in a])
+    np.testing.assert_allclose(vm([z], slope)(a), wanted, atol=1e-12)
+    rows = tt.dtensor3("rows")
+    each = tt.vmap(lambda m: tt.grad(linalg.det(m), m))(rows)
+    np.testing.assert_allclose(vm([rows], each)(a.real), [cofactors_of(m) for m in a.real], atol=1e-12)
+
+
 @pytest.mark.parametrize("n", [-5, -1, 0, 1, 2, 3, 7, 10])
 def test_powers_are_those_of_numpy(n: int) -> None:
     x = np.array([[[2, 1], [1, 1]], [[1, 0], [3, 1]]])
