@@ -184,3 +184,21 @@ def test_windows_that_do_not_fit_are_refused() -> None:
         tt.max_pool2d(np.ones((2, 2)), 3)
     with pytest.raises(ShapeError, match=r"^avg_pool1d: "):
         tt.avg_pool1d(np.ones(9), 3, padding=2)
+
+
+def test_transposed_convolution_grows_by_whole_steps_too() -> None:
+    # As torch.nn.functional.conv_transpose1d, 2.13.
+    x, w = tt.tensor3s("x", "w")
+    cases = [
+        ((1, 2, 1, 0), [1, 1, 2, 2, 1, 1, 0]),
+        ((1, 3, 2, 1), [1, 1, 2, 1, 1, 1, 0]),
+        ((1, 3, 2, 0), [1, 1, 1, 2, 1, 1, 1, 0, 0]),
+    ]
+    outs = [
+        tt.conv_transpose1d(x, w, stride=s, dilation=d, output_padding=extra, padding=p)
+        for (s, d, extra, p), _ in cases
+    ]
+    found = function([x, w], [*outs, tt.grad(outs[0].sum(), x)], mode="VM")(np.ones((1, 1, 4)), np.ones((1, 1, 2)))
+    for made, (_, expected) in zip(found, cases, strict=False):
+        np.testing.assert_array_equal(made[0, 0], expected)
+    np.testing.assert_array_equal(found[-1], np.full((1, 1, 4), 2.0))

@@ -131,3 +131,44 @@ def test_windows_are_those_of_numpy() -> None:
     for count in (-3, 0, 1, 2, 5, 8):
         _same(f(count), [getattr(np, name)(count) for name in names])
         _same([tt.kaiser(count, 8.6).eval()], [np.kaiser(count, 8.6)])
+
+
+@pytest.mark.parametrize("mode", ["VM", "C"])
+def test_stacks_of_unknown_numbers_convolve_pair_by_pair(mode: str) -> None:
+    x, w = tt.tensor3s("x", "w")
+    whole, part = tt.signal.convolve1d(x, w), tt.signal.convolve1d(x, w, mode="valid")
+    f = function([x, w], [whole, part, *tt.grad((whole**2).sum(), [x, w])], mode=mode)
+    for left, right in (
+        ((2, 3, 10), (2, 3, 2)),
+        ((1, 3, 10), (2, 1, 2)),
+        ((2, 3, 4), (2, 3, 4)),
+        ((2, 3, 2), (1, 1, 5)),
+    ):
+        a, b = _array(*left), _array(*right)
+        batch = np.broadcast_shapes(left[:2], right[:2])
+        pairs = list(zip(
+            np.broadcast_to(a, (*batch, left[2])).reshape(-1, left[2]),
+            np.broadcast_to(b, (*batch, right[2])).reshape(-1, right[2]), strict=True,
+        ))  # fmt: skip
+        expected = [
+            np.array([np.convolve(p, q, way) for p, q in pairs]).reshape(*batch, -1) for way in ("full", "valid")
+        ]
+        found = f(a, b)
+        _same(found[:2], expected)
+        step, move = 1e-6, _array(*left)
+        ahead, behind = ((f(a + s * step * move, b)[0] ** 2).sum() for s in (1, -1))
+        np.testing.assert_allclose((found[2] * move).sum(), (ahead - behind) / (2 * step), rtol=1e-6)
+
+
+@pytest.mark.parametrize("mode", ["FAST_COMPILE", "VM", "C"])
+def test_convolutions_of_half_precision_stay_so(mode: str) -> None:
+    h = tt.vector("h", dtype="float16")
+    images = h[None, None]
+    outs = [
+        tt.convolve(h, h[:2]), tt.correlate(h, h[:2]), tt.polymul(h, h), tt.conv1d(images, images[..., :2]),
+        tt.conv_transpose1d(images, images[..., :2]), *tt.grad(tt.convolve(h, h[:2]).sum(), [h]),
+    ]  # fmt: skip
+    for out, value in zip(outs, function([h], outs, mode=mode)(np.full(5, 300, "float16")), strict=True):
+        assert out.dtype == value.dtype == "float16"
+    with np.errstate(over="ignore"):
+        assert np.isinf(function([h], outs[0], mode=mode)(np.full(5, 300, "float16"))).all()

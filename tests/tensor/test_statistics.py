@@ -208,3 +208,11 @@ def test_largest_of_nothing_is_the_first_given_however_many_axes_have_no_element
         wanted = np.max(value, axis=axis, initial=3.0), np.min(value, axis=axis, initial=-3.0, keepdims=True)
         for ours, theirs in zip(f(value), wanted, strict=True):
             np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int32"])
+def test_trapezoids_have_the_dtype_of_the_samples(dtype: str) -> None:
+    x, values = tt.vector(dtype=dtype), np.arange(4).astype(dtype)
+    for options in ({}, {"dx": 2}, {"dx": 0.5}, {"dx": np.float64(2)}):
+        assert tt.trapezoid(x, **options).dtype == np.trapezoid(values, **options).dtype
+        assert tt.cumulative_trapezoid(x, **options).dtype == np.trapezoid(values, **options).dtype

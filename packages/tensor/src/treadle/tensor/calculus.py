@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from treadle.config import text_of
 from treadle.tensor.accumulation import cumsum
@@ -212,7 +212,8 @@ def _areas(name: str, y: TensorLike, x: TensorLike | None, dx: TensorLike, axis:
         msg = f"{name}: samples of rank 1 or more are needed, got {values} of type {values.type}."
         raise AxisError(msg)
     at = normalize_axis(name, axis, values.ndim)
-    width = as_tensor_variable(dx)
+    # A number of Python's takes the dtype of the samples.
+    width: Any = dx if type(dx) in {int, float, complex} else as_tensor_variable(dx)
     if x is not None:
         place = as_tensor_variable(x)
         width = diff(place, axis=at if place.ndim == values.ndim else -1)

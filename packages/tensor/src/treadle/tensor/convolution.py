@@ -182,7 +182,8 @@ class ConvND(TensorOp):
         self.result_shape(a.shape, b.shape, wanted)
         x_shape, w_shape, y_shape = (tuple(n or 0 for n in s) for s in self._shapes(a.shape, b.shape, wanted))
         g, spatial = self.groups, range(2, 2 + self.ndim)
-        wide = np.dtype("float32") if a.dtype == "float16" else a.dtype
+        dtype = a.dtype
+        wide = np.dtype("float32") if dtype == "float16" else dtype
         a, b = a.astype(wide, copy=False), b.astype(wide, copy=False)
         every: Slices = (slice(None), slice(None))
         grown = [n + low + high for n, (low, high) in zip(x_shape[2:], self.padding, strict=True)]
@@ -203,16 +204,16 @@ class ConvND(TensorOp):
         if self.part == "output":
             filters = b.reshape(g, -1, *w_shape[1:])
             subscripts = f"bgc{places}{weights},goc{weights}->bgo{places}"
-            return _product(subscripts, windows, filters).reshape(y_shape).astype(a.dtype)
+            return _product(subscripts, windows, filters).reshape(y_shape).astype(dtype)
         if self.part == "filter":
             outputs = b.reshape(b.shape[0], g, -1, *b.shape[2:])
             subscripts = f"bgc{places}{weights},bgo{places}->goc{weights}"
-            return _product(subscripts, windows, outputs).reshape(w_shape).astype(a.dtype)
+            return _product(subscripts, windows, outputs).reshape(w_shape).astype(dtype)
         outputs, filters = a.reshape(a.shape[0], g, -1, *a.shape[2:]), b.reshape(g, -1, *w_shape[1:])
         for at in np.ndindex(*w_shape[2:]):
             part = _product(f"bgo{places},goc->bgc{places}", outputs, filters[..., *at])
             view[..., *at] += part.reshape(view.shape[: 2 + n])
-        return np.array(x[every + inner])
+        return np.array(x[every + inner], dtype)
 
     def infer_shape(self, node: Apply, shapes: Sequence[SymbolicShape | None]) -> Sequence[SymbolicShape | None] | None:
         """Return the lengths in terms of those of the inputs."""

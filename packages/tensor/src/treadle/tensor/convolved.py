@@ -15,6 +15,7 @@ from treadle.tensor.convolution import ConvND, Numbers
 from treadle.tensor.dimshuffle import NEW, dimshuffle, expand_dims, squeeze
 from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.indexing import set_subtensor
+from treadle.tensor.joining import join
 from treadle.tensor.scalar.arithmetic import add, floor_div, mul, sub
 from treadle.tensor.scalar.cast import cast
 from treadle.tensor.scalar.complex_numbers import complex_
@@ -204,8 +205,12 @@ def _conv_transpose(
         raise ShapeError(msg)
     wanted = []
     for at, (s, d, p, extra) in enumerate(zip(strides, dilations, pads, further, strict=True), 2):
+        if extra >= s:
+            # What is longer by whole steps is made of as many more elements, zeros.
+            more = zeros([extra // s if axis == at else shape_i(y, axis) for axis in range(y.ndim)], dtype=y.dtype)
+            y = join(at, y, more)
         reach = add(mul(sub(shape_i(y, at), 1), s), mul(sub(shape_i(w, at), 1), d))
-        wanted.append(as_lengths(what, [add(reach, 1 + extra - 2 * p)])[0])
+        wanted.append(as_lengths(what, [add(reach, 1 + extra % s - 2 * p)])[0])
     op = ConvND("input", strides, dilations, tuple((p, p) for p in pads), as_integer(f"{what}: groups", groups, 1))
     out = complex_parts(op, y, _turned(w, as_flag(f"{what}: flip", flip), ndim), *wanted)
     return _finished(out, bias, single, ndim)

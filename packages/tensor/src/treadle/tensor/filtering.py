@@ -9,13 +9,16 @@ import numpy as np
 
 from treadle.graph import composed
 from treadle.tensor.arguments import as_choice
-from treadle.tensor.broadcasting import broadcast_static, broadcast_to
+from treadle.tensor.broadcasting import broadcast_static, broadcast_to, zeros
 from treadle.tensor.conversion import as_tensor_variable, constant
 from treadle.tensor.convolution import ConvND
 from treadle.tensor.convolved import complex_parts, padded
+from treadle.tensor.dimshuffle import NEW, dimshuffle
 from treadle.tensor.errors import ShapeError
+from treadle.tensor.joining import arange, join
 from treadle.tensor.product import product_of_lengths
-from treadle.tensor.scalar.arithmetic import add, floor_div, maximum, minimum, sub
+from treadle.tensor.reduction import sum_
+from treadle.tensor.scalar.arithmetic import add, floor_div, maximum, minimum, mul, sub
 from treadle.tensor.scalar.cast import cast, switch
 from treadle.tensor.scalar.comparison import lt, neq
 from treadle.tensor.shape import LENGTH, lengths, reshape, shape_i
@@ -101,11 +104,7 @@ def _slid(
         shapes = [v.type.shape[: v.ndim - ndim] for v in (x, w)]
         joint = broadcast_static(what, [(1,) * (outer - len(shape)) + shape for shape in shapes])
         if None in joint:
-            msg = (
-                f"{what}: how many signals there are must be known where both operands have a batch, got {x.type} and "
-                f"{w.type}. Give the lengths with specify_shape."
-            )
-            raise ShapeError(msg)
+            return _windowed(x, turned, ndim, padding)
         groups = math.prod(n or 0 for n in joint)
         batch = [constant(n or 0, dtype=LENGTH) for n in joint]
         images = reshape(broadcast_to(x, [*batch, *core]), [1, groups, *core])
@@ -115,6 +114,35 @@ def _slid(
         images, padding = padded(what, images, turned, "full", ones)
     out = complex_parts(ConvND("output", ones, ones, padding, groups), images, turned)
     return reshape(out, [*batch, *lengths(out)[2:]])
+
+
+def _windowed(
+    x: TensorVariable, turned: TensorVariable, ndim: int, padding: tuple[tuple[int, int], ...] | None
+) -> TensorVariable:
+    """Return what `_slid` does for stacks of a number that is known at run time only: windows times the second signal.
+
+    Groups of a convolution are a static parameter. Here each window is a copy.
+    """
+    for at in range(ndim):
+        axis = x.ndim - ndim + at
+        k = shape_i(turned, turned.ndim - ndim + at)
+        ends = (sub(k, 1), sub(k, 1)) if padding is None else padding[at]
+        shape = lengths(x)
+        edges = [zeros([n if d == axis else shape[d] for d in range(x.ndim)], dtype=x.dtype) for n in ends]
+        x = join(axis, edges[0], x, edges[1])
+    places = [add(sub(shape_i(x, d - ndim), shape_i(turned, d - ndim)), 1) for d in range(ndim)]
+    # Positions of the elements of all windows: for each dimension of a place one of the window.
+    picked = []
+    for d, count in enumerate(places):
+        starts = dimshuffle(arange(count), *(0 if e == d else NEW for e in range(2 * ndim)))
+        further = dimshuffle(arange(shape_i(turned, d - ndim)), *(0 if e == ndim + d else NEW for e in range(2 * ndim)))
+        picked.append(add(starts, further))
+    windows = x[(Ellipsis, *picked)]
+    outer = turned.ndim - ndim
+    spread = dimshuffle(turned, *range(outer), *(NEW,) * ndim, *range(outer, turned.ndim))
+    return sum_(
+        mul(windows, spread), axis=tuple(range(-ndim, 0)), dtype=np.result_type(windows.dtype, spread.dtype).name
+    )
 
 
 def reversed_conjugate(x: TensorVariable, ndim: int) -> TensorVariable:
