@@ -8,7 +8,7 @@ import pytest
 
 import treadle.tensor as tt
 from treadle.compile import function
-from treadle.graph import Apply, Cell, GraphTypeError, Op, Value, Variable, vectorize_graph
+from treadle.graph import Apply, Cell, DisconnectedType, GraphTypeError, Op, Value, Variable, vectorize_graph
 from treadle.tensor import (
     Blockwise,
     ShapeError,
@@ -62,6 +62,21 @@ def test_gradient_is_that_of_the_op_summed_over_what_was_broadcast() -> None:
     slopes = function([a, b], tt.grad(Blockwise(Product())(a, b).sum(), [a, b]))(x, y)
     np.testing.assert_allclose(slopes[0], np.broadcast_to(y[:, None, :], x.shape))
     np.testing.assert_allclose(slopes[1], x.sum((0, 1))[None])
+
+
+def test_gradient_of_a_batch_stays_away_where_the_op_says_that_nothing_flows() -> None:
+    class Half(Product):
+        def pullback(
+            self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+        ) -> Sequence[Variable | None]:
+            return [super().pullback(inputs, outputs, cotangents)[0], DisconnectedType()()]
+
+    a, b, a_value, b_value = batches()
+    cost = Blockwise(Half())(a, b).sum()
+    slope = function([a, b], tt.grad(cost, a))(a_value, b_value)
+    np.testing.assert_allclose(slope, np.broadcast_to(b_value[:, None], a_value.shape))
+    with pytest.raises(tt.DisconnectedInputError):
+        tt.grad(cost, b)
 
 
 def test_op_without_a_rule_for_batches_is_put_into_a_loop() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import treadle.tensor as tt
-from treadle.compile import function
+from treadle.compile import OpFromGraph, function
 from treadle.graph import vectorize_graph
 
 
@@ -141,3 +141,10 @@ def test_bad_rules_are_told() -> None:
         tt.grad(wrong(x), x)
     with pytest.raises(TypeError, match="a function is needed"):
         tt.custom_jvp(3)  # type: ignore[arg-type]  # what is refused
+
+
+def test_gradient_that_is_the_same_for_each_part_of_a_batch_has_the_batch() -> None:
+    x, batch = tt.dvector("x"), tt.dmatrix("batch")
+    op = OpFromGraph([x], [x**2], lop_overrides=lambda *_: [tt.constant([1.0, 2.0])])
+    cost = vectorize_graph(op(x), {x: batch}).sum()
+    assert function([batch], tt.grad(cost, batch))(np.ones((3, 2))).tolist() == [[1.0, 2.0]] * 3

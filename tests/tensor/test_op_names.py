@@ -66,6 +66,21 @@ def test_scalar_op_of_a_class_of_the_users(monkeypatch: pytest.MonkeyPatch) -> N
     assert isinstance(op_of(y).scalar_op, Cube)
 
 
+@pytest.mark.parametrize("method", ["L_op", "pullback"])
+def test_scalar_op_of_a_class_has_the_gradient_that_its_class_has(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tt.SCALAR_OPS, "_scalar_ops", dict(tt.SCALAR_OPS._scalar_ops))
+
+    def terms(self: object, inputs: Sequence[Any], outputs: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
+        del self
+        return [cotangents[0] * 2 * outputs[0] / inputs[0]]
+
+    kind = type("Squared", (scalar.UnaryScalarOp,), {"impl": lambda _, x: x * x, method: terms})
+    op = kind(scalar.upgrade_to_float_no_complex, name=f"squared_with_{method}")
+    x = tt.dvector("x")
+    slope = tt.grad(tt.Elemwise(op)(x).sum(), x)
+    assert function([x], slope)([2.0, 3.0]).tolist() == [4.0, 6.0]
+
+
 def test_reductions_are_instances_of_their_documented_classes() -> None:
     x = tt.dvector("x")
     assert isinstance(op_of(x.sum()), math.Sum)
