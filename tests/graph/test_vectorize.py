@@ -26,6 +26,7 @@ from treadle.graph import (
     vectorize_graph,
     vectorize_node,
 )
+from treadle.graph.replace import _vectorize_node
 from treadle.link.vm import VMLinker
 
 
@@ -329,3 +330,30 @@ def test_rules_are_loaded_when_first_needed_only() -> None:
     program = "import sys, treadle.graph, treadle.tensor; print('treadle.tensor.vectorizing' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+def test_table_is_called_as_the_documented_function() -> None:
+    class Summed(Op):
+        """The sum of the innermost lists, of a class of its own."""
+
+        def make_node(self, x: Any) -> Apply:
+            return Apply(self, [x], [Nested(x.type.ndim - 1).make_variable()])
+
+        def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+            output_storage[0][0] = mapped(sum, node.outputs[0].type.ndim, inputs[0])  # type: ignore[attr-defined]  # it is nested
+
+    node = Summed().make_node(Nested(1).make_variable("x"))
+    wide = Nested(3).make_variable("wide")
+    with pytest.raises(VectorizeError, match="Summed"):
+        _vectorize_node(node.op, node, wide)
+
+    @_vectorize_node.register(Summed)
+    def sums(op: Any, node: Apply, x: Variable) -> Apply:
+        del node
+        made: Apply = op.make_node(x)
+        return made
+
+    found: Any = _vectorize_node(node.op, node, wide)
+    assert isinstance(found, Apply)
+    assert found.inputs == [wide]
+    assert found.outputs[0].type == vectorize_node(node, wide)[0].type == Nested(2)

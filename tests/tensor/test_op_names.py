@@ -108,7 +108,7 @@ def test_numbers_and_tensors_of_rank_0_become_scalars() -> None:
     with pytest.raises(TypeError, match="rank 0"):
         tt.as_scalar(tt.dvector("x"))
     with pytest.raises(TypeError, match="ScalarType is needed"):
-        tt.tensor_from_scalar(tt.dscalar("x"))
+        tt.tensor_from_scalar(tt.dvector("x"))
 
 
 @pytest.mark.parametrize("arguments", [((0, 1, 2, 3, 4),), ((),)])
@@ -152,3 +152,19 @@ def test_dimshuffle_is_made_of_its_documented_parameters() -> None:
     assert (op.input_ndim, op.new_order) == (2, (1, "x", 0))
     with pytest.raises(TypeError, match="DimShuffle: the order and the rank of the input are needed"):
         tt.DimShuffle(input_ndim=2)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int8", "complex64"])
+def test_arithmetic_of_scalars_goes_back_to_tensors(dtype: str) -> None:
+    a = tt.scalar("a", dtype=dtype)
+    number = tt.scalar_from_tensor(a)
+    for made, expected in (
+        (tt.tensor_from_scalar((number + 1) ** 2), 16),
+        (tt.tensor_from_scalar(-number), -3),
+        (tt.tensor_from_scalar(number), 3),
+        (tt.tensor_from_scalar(a * 2), 6),
+    ):
+        assert made.type.ndim == 0
+        assert function([a], made, mode="VM")(3) == expected
+    with pytest.raises(TypeError, match="a variable of type ScalarType is needed"):
+        tt.tensor_from_scalar(2.0)

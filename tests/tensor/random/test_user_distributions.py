@@ -10,6 +10,7 @@ from scipy import stats
 
 import treadle.tensor as tt
 from treadle.compile import function
+from treadle.config import config
 from treadle.graph import Apply, vectorize_graph
 from treadle.link.vm import PythonStepWarning
 from treadle.tensor import random as tr
@@ -133,3 +134,21 @@ def test_ops_that_draw_are_no_constants_and_move_the_generator() -> None:
     draw = function([], x, updates={r: following}, mode="VM")
     rng = np.random.default_rng(3)
     assert [draw().item(), draw().item()] == [2 * rng.random(), 2 * rng.random()]
+
+
+@pytest.mark.parametrize("floats", ["float64", "float32"])
+def test_distribution_without_a_dtype_draws_floats(floats: str) -> None:
+    with config.change_flags(floatX=floats):
+        draw = RandomVariable("normal", signature="(),()->()")([0], [1])
+        assert (draw.dtype, draw.type.shape) == (floats, (1,))
+        assert RandomVariable("normal", 0, [0, 0])(0, 1).dtype == floats
+        assert function([], draw, mode="VM")().shape == (1,)
+
+
+def test_ranks_can_be_read_of_a_class() -> None:
+    assert (MaxwellRV.ndim_supp, MaxwellRV.ndims_params) == (0, [0, 0])
+    assert (tr.MvNormalRV.ndim_supp, tr.MvNormalRV.ndims_params) == (1, [1, 2])
+    assert (RepeatedRV.ndim_supp, RepeatedRV().ndim_supp) == (1, 1)
+    assert getattr(RandomVariable, "ndim_supp", 3) is None
+    assert RandomVariable.ndims_params is None
+    assert RandomVariable("free", signature="(n)->(n)").ndims_params == [1]

@@ -135,6 +135,19 @@ class VectorizerTable:
             found = next((self._defaults[kind] for kind in kinds), None)
         return found
 
+    def __call__(self, op: Op, node: Apply, *inputs: Variable) -> Apply | Variable | Sequence[Variable]:
+        """Return what the rule of an op makes of a node for other inputs (see `Vectorizer`).
+
+        Raises
+        ------
+        VectorizeError
+            If there is no rule, or it refuses these inputs.
+        """
+        rule = self.rule(node) if op is node.op else self.find(op)
+        if rule is None:
+            raise _no_rules([node])
+        return rule(op, node, *inputs)
+
     def completion(self, kind: Type) -> Completion | None:
         """Return what completes results of a type, or None."""
         self.load()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -168,9 +168,20 @@ class ScalarFromTensor(Op):
 
 
 class TensorFromScalar(Op):
-    """The tensor of rank 0 that holds a number."""
+    """The tensor of rank 0 that holds a number.
+
+    Arithmetic of scalars gives tensors already: a tensor of rank 0 is returned as it is.
+    """
 
     __props__ = ()
+
+    def __call__(self, *inputs: Any, **kwargs: Any) -> Any:
+        """Return the tensor (parameters as for `Op.__call__`)."""
+        if len(inputs) == 1 and isinstance(inputs[0], Variable):
+            kind = inputs[0].type
+            if isinstance(kind, TensorType) and not kind.ndim:
+                return inputs[0]
+        return super().__call__(*inputs, **kwargs)
 
     def make_node(self, *inputs: Variable) -> Apply:
         """Return the node.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from treadle.config import text_of
+from treadle.config import lazy_module, text_of
 from treadle.graph.algorithms.clone import clone_get_equiv
 from treadle.graph.algorithms.traversal import explicit_graph_inputs, walk_toposort
 from treadle.graph.errors import CycleError, GraphTypeError, GraphValueError
@@ -18,12 +18,14 @@ from treadle.graph.ir.variable import listed
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from treadle.graph.fgraph.features import Feature
+    from treadle.graph.fgraph.features import Feature, validation
     from treadle.graph.fgraph.frozen_graph import FrozenFunctionGraph
     from treadle.graph.fgraph.order import OrderStatistics
     from treadle.graph.fgraph.structure import Clients
     from treadle.graph.ir.apply import Apply
     from treadle.graph.ir.variable import Variable
+else:
+    validation = lazy_module("treadle.graph.fgraph.features.validation")
 
 
 class FunctionGraph(EditableGraph):
@@ -135,6 +137,15 @@ class FunctionGraph(EditableGraph):
             self.attach_feature(feature)
 
     # What is attached to the graph
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            """Return the methods of `ReplaceValidate` that the graph has without it: only who asks pays for them."""
+            if name in validation.ON_DEMAND:
+                return validation.method_on_demand(self, name)
+            msg = f"{type(self).__name__!r} object has no attribute {name!r}"
+            raise AttributeError(msg, name=name, obj=self)
 
     @property
     def features(self) -> Sequence[Feature]:

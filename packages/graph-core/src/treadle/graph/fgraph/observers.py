@@ -80,7 +80,8 @@ class Observers:
     def install(self, feature: Feature, attributes: Mapping[str, object]) -> None:
         """Set attributes of the graph."""
         for name in attributes:
-            if hasattr(self._graph, name):
+            # Not hasattr: it would ask for what the graph has on demand.
+            if name in vars(self._graph) or hasattr(type(self._graph), name):
                 msg = (
                     f"{type(feature).__name__}: the graph has an attribute {name!r} already, perhaps from another "
                     "feature of the kind. Remove that one first."

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, overload
 
 import numpy as np
 
@@ -32,7 +33,7 @@ from treadle.tensor.types import TensorType
 from treadle.tensor.undefined_gradients import grad_not_implemented
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from treadle.graph import Cell, Value
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
@@ -42,6 +43,30 @@ __all__ = ["RandomVariable"]
 
 # In place of a default, for parameters that must be given.
 REQUIRED = object()
+
+
+_Cores = Sequence[tuple[str, ...]]
+_Ranks = TypeVar("_Ranks", bound="int | list[int]")
+
+
+class _FromSignature(Generic[_Ranks]):
+    """An attribute that follows from the signature: of an op, or of a class of ops, None where it has no signature."""
+
+    def __init__(self, read: Callable[[_Cores, tuple[str, ...]], _Ranks], doc: str) -> None:
+        self._read = read
+        self.__doc__ = doc
+
+    @overload
+    def __get__(self, op: RandomVariable, kind: type[RandomVariable]) -> _Ranks: ...
+    @overload
+    def __get__(self, op: None, kind: type[RandomVariable]) -> _Ranks | None: ...
+    def __get__(self, op: RandomVariable | None, kind: type[RandomVariable]) -> _Ranks | None:
+        if op is not None:
+            return self._read(op._inputs_cores, op._output_core)
+        if kind.signature is None:
+            return None
+        parameters, (draw,) = parse_gufunc_signature(kind.signature)
+        return self._read(parameters, draw)
 
 
 class RandomVariable(RNGConsumerOp):
@@ -61,7 +86,7 @@ class RandomVariable(RNGConsumerOp):
     ndim_supp, ndims_params
         Ranks of a single draw and of the parameters, where there is no signature.
     dtype
-        Dtype of the draws, or ``floatX``.
+        Dtype of the draws; ``floatX``, which the option says, if none is given.
     inplace
         Whether the generator given is used itself, and not a copy of it.
     signature
@@ -74,6 +99,8 @@ class RandomVariable(RNGConsumerOp):
     name: str | None = None
     signature: str | None = None
     dtype: str | None = None
+    ndims_params = _FromSignature(lambda parameters, _: [len(core) for core in parameters], "Ranks of the parameters.")
+    ndim_supp = _FromSignature(lambda _, draw: len(draw), "Rank of a single draw.")
     # Names of the parameters, with their defaults; None where a subclass overrides `__call__`.
     parameters: ClassVar[Mapping[str, Any] | None] = None
     _print_name: tuple[str, str] | None = None
@@ -91,8 +118,8 @@ class RandomVariable(RNGConsumerOp):
         self.signature = signature if signature is not None else type(self).signature
         ndim_supp = ndim_supp if ndim_supp is not None else getattr(type(self), "ndim_supp", None)
         ndims_params = ndims_params if ndims_params is not None else getattr(type(self), "ndims_params", None)
-        if self.signature is None and isinstance(ndim_supp, int) and not isinstance(ndims_params, property):
-            self.signature = _signature_of(ndim_supp, ndims_params or ())
+        if self.signature is None and isinstance(ndim_supp, int) and ndims_params is not None:
+            self.signature = _signature_of(ndim_supp, ndims_params)
         if self.name is None or self.signature is None:
             msg = f"{type(self).__name__}: name and signature are needed, got {self.name} and {self.signature}."
             raise ArgumentError(msg)
@@ -101,16 +128,6 @@ class RandomVariable(RNGConsumerOp):
         self.inplace = bool(inplace)
         if self.inplace:
             self.destroy_map = {0: [0]}
-
-    @property
-    def ndims_params(self) -> list[int]:
-        """Ranks of the parameters of a single draw."""
-        return [len(core) for core in self._inputs_cores]
-
-    @property
-    def ndim_supp(self) -> int:
-        """Rank of a single draw."""
-        return len(self._output_core)
 
     # Building
 
@@ -199,7 +216,7 @@ class RandomVariable(RNGConsumerOp):
                 raise ShapeError(msg)
         given, size = size, normalize_size_param(size)
         batch = self._static_batch(size, parameters)
-        op = self.with_dtype(self.dtype)
+        op = self.with_dtype(self.dtype or "floatX")
         kind = TensorType(op.dtype, (*batch, *self._static_core(parameters)))
         made = Apply(op, [rng, size, *parameters], [rng.type.make_variable(), kind.make_variable()])
         if isinstance(given, Variable) and isinstance(given.type, NoneTypeT):

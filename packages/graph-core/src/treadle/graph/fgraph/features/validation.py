@@ -11,7 +11,7 @@ from treadle.graph.errors import GraphValueError, InconsistencyError
 from treadle.graph.fgraph.features.base import Feature
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from treadle.graph.fgraph.function_graph import FunctionGraph
     from treadle.graph.ir.apply import Apply
@@ -102,7 +102,7 @@ class ReplaceValidate(History, Validator):
     """Feature that replaces and validates: a replacement that some feature refuses is undone exactly.
 
     It installs ``replace_validate``, ``replace_all_validate`` and ``replace_all_validate_remove``, and what `History`
-    and `Validator` install.
+    and `Validator` install. Every graph has these methods on demand; attached, the feature is cloned with the graph.
     """
 
     def on_attach(self, fgraph: FunctionGraph) -> None:
@@ -195,6 +195,19 @@ class ReplaceValidate(History, Validator):
                 warnings.warn(str(error), TreadleWarning, stacklevel=2)
             return False
         return True
+
+
+_OF_HISTORY = frozenset({"checkpoint", "revert"})
+ON_DEMAND = _OF_HISTORY | {"consistent", "replace_validate", "replace_all_validate", "replace_all_validate_remove"}
+
+
+def method_on_demand(fgraph: FunctionGraph, name: str) -> Callable[..., Any]:
+    """Return a method of `ReplaceValidate` for a graph without it; for checkpoints a `History` is attached."""
+    if name in _OF_HISTORY:
+        fgraph.attach_feature(History())
+        method: Callable[..., Any] = vars(fgraph)[name]
+        return method
+    return partial(getattr(ReplaceValidate(), name), fgraph)
 
 
 def _check_removed(fgraph: FunctionGraph, items: Iterable[Variable | Apply], reason: str | None) -> None:
