@@ -10,7 +10,7 @@ import pytest
 import treadle.tensor as tt
 from tests.tensor_rewrites.graphs import rewrite, run, text
 from treadle.graph import Apply, Op
-from treadle.tensor import Alloc, DimShuffle, Elemwise, Join, Shape, ShapeI
+from treadle.tensor import Alloc, CheckAndRaise, DimShuffle, Elemwise, Join, Shape, ShapeI
 from treadle.tensor.rewrites import SymbolicShapes
 from treadle.testing.parts import as_tuple
 from treadle.testing.records.table import SAMPLES
@@ -39,12 +39,12 @@ BY_STEPS = {
 
 
 def works_on_lengths_only(node: Apply) -> bool:
-    """Whether a node only reads lengths, computes with scalars, or puts these together."""
+    """Whether a node only reads lengths, checks or computes with scalars, or puts these together."""
     if isinstance(node.op, Shape | ShapeI | Join | DimShuffle):
         return True
     if isinstance(node.op, Alloc) and getattr(node.outputs[0].type, "shape", None) == (2,):  # [n, n]
         return True
-    return isinstance(node.op, Elemwise) and all(getattr(x.type, "ndim", 0) == 0 for x in node.inputs)
+    return isinstance(node.op, Elemwise | CheckAndRaise) and all(getattr(x.type, "ndim", 0) == 0 for x in node.inputs)
 
 
 @pytest.mark.parametrize("query", ["fast_run", "fast_compile"])

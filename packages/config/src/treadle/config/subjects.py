@@ -15,6 +15,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from treadle.config.places import is_own_module
+from treadle.config.text import text_of
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -87,7 +88,7 @@ def about_call(message: str, *about: object) -> str:
         if subject in _SIGNS or _stays(known.group(), frame, module):
             return message
         if subject:
-            parameter = _parameter(frames[at:], about[0]) if about else ""
+            parameter = _parameter(frames[at:], about[0]) if about and not subject.startswith("numpy.") else ""
             if not parameter and known.group() in _parameters(frame):
                 parameter = known.group()
             return f"{subject}: {parameter}{': ' if parameter else ''}{message[known.end() + 2 :]}"
@@ -103,7 +104,9 @@ def _stays(subject: str, frame: FrameType, module: str) -> bool:
         return True
     # A method names what it is of; a function for other packages is told what they call themselves.
     names = _parameters(frame)
-    if names[:1] == ("self",) and type(frame.f_locals.get("self")).__name__ == subject:
+    is_method = names[:1] == ("self",) and frame.f_code.co_name != "__call__"
+    owner = frame.f_locals.get("self") if is_method else None
+    if owner is not None and subject in {type(owner).__name__, text_of(owner, str)}:
         return True
     arguments = (frame.f_locals.get(name) for name in names)
     return any(isinstance(value, str) and value.partition(":")[0] == subject for value in arguments)

@@ -56,6 +56,8 @@ def array_of(what: str, value: object, dtype: DTypeLike | None = None, copy: boo
     try:
         if dtype is not None and isinstance(value, np.ndarray | np.generic | list | tuple):
             check_conversion(what, np.asarray(value).dtype, np.dtype(dtype))
+        if hasattr(type(value), "__array__") and not isinstance(value, np.ndarray | np.generic):
+            value = np.asarray(value)  # by the library's own method, which may not know `copy`
         array = np.array(value, dtype, copy=copy)
     except DtypeError:
         raise

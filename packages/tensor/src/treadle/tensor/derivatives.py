@@ -19,7 +19,7 @@ from treadle.tensor.broadcasting import zeros_like
 from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.errors import DisconnectedInputError, ShapeError
 from treadle.tensor.jvp import defined, jvp
-from treadle.tensor.reverse_mode import choice, grad, remembered
+from treadle.tensor.reverse_mode import choice, grad, refuse_function, remembered
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -125,6 +125,7 @@ def pullback(
     DisconnectedInputError
         If nothing depends on a variable and `disconnected_inputs` is ``raise``.
     """
+    refuse_function("pullback", f)
     outputs = [as_tensor_variable(out) for out in listed("pullback: f", f)]
     vectors = matched("pullback: the cotangents", outputs, cotangents)
     known: dict[Variable, Any] = {}
@@ -184,6 +185,7 @@ def pushforward(
     NullTypeGradError
         If a derivative is not defined.
     """
+    refuse_function("pushforward", f)
     on_disconnected = choice("pushforward: disconnected_outputs", disconnected_outputs, ("raise", "warn", "ignore"))
     returned = choice("pushforward: return_disconnected", return_disconnected, ("zero", "none", "disconnected"))
     outputs = [as_tensor_variable(out) for out in listed("pushforward: f", f)]

@@ -125,6 +125,10 @@ class Elemwise(TensorOp):
     ) -> None:
         """Take the parameters as the documentation has them, or the fields."""
         del nfunc_spec, openmp
+        given: object = scalar_op
+        if not isinstance(given, ScalarOp | Composite):
+            msg = f"Elemwise: scalar_op must be a scalar op, got {text_of(scalar_op)}. Pass a ScalarOp or a Composite."
+            raise TensorTypeError(msg)
         pairs = tuple(sorted(_checked_pattern(scalar_op, inplace_pattern).items())) if inplace_pattern else inplace
         object.__setattr__(self, "scalar_op", scalar_op)
         object.__setattr__(self, "inplace", pairs)

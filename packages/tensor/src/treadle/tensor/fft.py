@@ -23,7 +23,7 @@ from treadle.tensor.rearrangement import roll
 from treadle.tensor.scalar.arithmetic import add, floor_div, minimum, mul, neg, sub, true_div
 from treadle.tensor.scalar.cast import cast
 from treadle.tensor.scalar.exponential import sqrt
-from treadle.tensor.shape import as_lengths, lengths, shape_i
+from treadle.tensor.shape import as_lengths, checked_length, lengths, shape_i
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -316,7 +316,7 @@ def irfft2(
 @composed
 def fftfreq(n: TensorLike, d: TensorLike = 1.0) -> TensorVariable:
     """Return the frequencies of the elements of `fft` of n samples, d apart (as numpy.fft.fftfreq)."""
-    count = as_lengths("fftfreq: n", n)[0]
+    count = checked_length(as_lengths("fftfreq: n", n)[0], "negative dimensions are not allowed")
     half = floor_div(add(count, 1), 2)
     at = concatenate([arange(half), arange(neg(floor_div(count, 2)), 0)])
     result: TensorVariable = true_div(at, mul(count, d))

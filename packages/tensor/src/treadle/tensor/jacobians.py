@@ -21,7 +21,7 @@ from treadle.tensor.errors import DtypeError
 from treadle.tensor.joining import arange, eye
 from treadle.tensor.jvp import defined, jvp
 from treadle.tensor.plain_loops import scan_with_carry
-from treadle.tensor.reverse_mode import as_constants, grad, missing, remembered
+from treadle.tensor.reverse_mode import as_constants, grad, missing, refuse_function, remembered
 from treadle.tensor.scalar.arithmetic import mul
 from treadle.tensor.scalar.cast import cast
 from treadle.tensor.scalar.comparison import eq
@@ -46,7 +46,7 @@ def _real(function: str, expression: TensorLike) -> TensorVariable:
 @composed
 def jacobian(
     expression: TensorLike,
-    wrt: Any,
+    wrt: Any = None,
     consider_constant: Collection[Variable] | None = None,
     disconnected_inputs: str = "raise",
     vectorize: bool | None = None,
@@ -83,6 +83,7 @@ def jacobian(
     VectorizeError
         If an op of the gradient cannot be applied to a batch, and `vectorize` is True.
     """
+    refuse_function("jacobian", expression)
     out = _real("jacobian", expression)
     targets = variables("jacobian", wrt)
     if as_flag("jacobian: forward", forward):
@@ -153,7 +154,7 @@ def _for_each_element(
 @composed
 def hessian(
     cost: TensorLike,
-    wrt: Any,
+    wrt: Any = None,
     consider_constant: Collection[Variable] | None = None,
     disconnected_inputs: str = "raise",
 ) -> Any:
@@ -172,6 +173,7 @@ def hessian(
     -------
     For each variable a tensor of its shape twice; one, a list or a tuple, as `wrt` is.
     """
+    refuse_function("hessian", cost)
     targets = variables("hessian", wrt)
     slopes = grad(cost, targets, consider_constant, disconnected_inputs, add_names=False)
     # A slope that does not depend on its variable is that of a linear cost: its derivatives are zeros.
@@ -206,6 +208,7 @@ def hessian_vector_product(cost: TensorLike, wrt: Any, p: Any, **grad_kwargs: An
     The derivative of the gradient in a direction costs a small multiple of the cost itself (B. A. Pearlmutter, "Fast
     exact multiplication by the Hessian", 1994).
     """
+    refuse_function("hessian_vector_product", cost)
     targets = variables("hessian_vector_product", wrt)
     slopes = grad(cost, targets, **{"add_names": False, **grad_kwargs})
     vectors = matched("hessian_vector_product: p", targets, p)

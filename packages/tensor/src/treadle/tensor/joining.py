@@ -21,7 +21,7 @@ from treadle.tensor.known_values import known_value
 from treadle.tensor.reduction import sum_
 from treadle.tensor.scalar.arithmetic import add, mul
 from treadle.tensor.scalar.cast import cast
-from treadle.tensor.shape import as_lengths, shape_i
+from treadle.tensor.shape import as_lengths, checked_length, shape_i
 from treadle.tensor.tensor_op import TensorOp
 from treadle.tensor.types import TensorType
 
@@ -369,6 +369,8 @@ def eye(
     if diagonal.ndim or diagonal.type.numpy_dtype.kind not in "iu":
         msg = f"eye: k must be an integer or an integer scalar, got {text_of(k)}. Pass one."
         raise TensorTypeError(msg)
-    height, width = as_lengths("eye", [n, n if m is None else m])
+    rows_and_columns = as_lengths("eye", [n] if m is None else [n, m])
+    checked = [checked_length(x, "negative dimensions are not allowed") for x in rows_and_columns]
+    height, width = checked[0], checked[-1]
     rows, columns = expand_dims(arange(height), 1), expand_dims(arange(width), 0)
     return cast(columns.eq(add(rows, diagonal)), "floatX" if dtype is None else dtype)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from treadle.config import text_of
-from treadle.graph import Constant, as_flag
+from treadle.graph import Constant, SharedVariable, as_flag
 from treadle.tensor.errors import TensorTypeError
 from treadle.tensor.operators import Methods
 
@@ -216,11 +216,70 @@ class FurtherMethods(Methods):
         """
         return self._array("tolist").tolist()
 
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
+        """Return a constant's array.
+
+        Raises
+        ------
+        TensorTypeError
+            If the tensor is no constant: an array of it would hold variables.
+        """
+        return np.array(self._array("array"), dtype, copy=copy)
+
+    def __int__(self) -> int:
+        """Return a constant of one element as an integer."""
+        return int(self._number("int"))
+
+    def __float__(self) -> float:
+        """Return a constant of one element as a float."""
+        return float(self._number("float"))
+
+    def __complex__(self) -> complex:
+        """Return a constant of one element as a complex number."""
+        return complex(self._number("complex"))
+
+    def __index__(self) -> int:
+        """Return a constant integer, as positions and lengths of Python take it."""
+        number: object = self._number("index")
+        if isinstance(number, bool) or not isinstance(number, int):
+            msg = f"index: an integer is needed, got {self} of type {self.type}. Cast it, or take its int()."
+            raise TensorTypeError(msg)
+        return number
+
+    def __round__(self, ndigits: int | None = None) -> Any:
+        """Return a constant of one element rounded, as Python does."""
+        return round(self._number("round"), ndigits)
+
+    def __format__(self, spec: str) -> str:
+        """Return the text of the tensor; by a format, that of a constant's number."""
+        return format(self._number("format"), spec) if spec else str(self)
+
+    def __setitem__(self, index: object, value: object) -> NoReturn:
+        """Refuse: tensors are not changed.
+
+        Raises
+        ------
+        TensorTypeError
+            Always.
+        """
+        msg = (
+            f"item assignment: {self} of type {self.type} cannot be changed in place. Write y = x[index].set(value), "
+            "or inc(value) to add to it, and go on with y."
+        )
+        raise TensorTypeError(msg)
+
+    def _number(self, method: str) -> Any:
+        """Return a constant of one element as a number of Python."""
+        array = self._array(method)
+        if array.size != 1:
+            msg = f"{method}: one element is needed, got {self} of type {self.type}. Take one of its elements first."
+            raise TensorTypeError(msg)
+        return array.item()
+
     def _array(self, method: str) -> Any:
         if isinstance(self, Constant):
             return self.data
-        msg = (
-            f"{method}: {self} of type {self.type} has no value yet. Compute it by x.eval(), or make it an output of a "
-            "function."
-        )
+        shared = isinstance(self, SharedVariable)
+        way = "Read it by get_value()." if shared else "Compute it by x.eval(), or make it an output of a function."
+        msg = f"{method}: {self} of type {self.type} has no value yet. {way}"
         raise TensorTypeError(msg)

@@ -49,7 +49,7 @@ _NO_GRADIENT = (DisconnectedType, NullType)
 @composed
 def grad(
     cost: TensorLike | None,
-    wrt: Any,
+    wrt: Any = None,
     consider_constant: Collection[Variable] | None = None,
     disconnected_inputs: str = "raise",
     add_names: bool = True,
@@ -104,6 +104,7 @@ def grad(
     Reverse accumulation over the graph in reverse order of evaluation (Griewank and Walther, Evaluating Derivatives,
     2008, chapter 3); each node is visited once.
     """
+    refuse_function("grad", cost)
     on_disconnected = choice("grad: disconnected_inputs", disconnected_inputs, ("raise", "warn", "ignore"))
     returned = choice("grad: return_disconnected", return_disconnected, ("zero", "none", "disconnected"))
     on_null = choice("grad: null_gradients", null_gradients, ("raise", "return"))
@@ -150,7 +151,7 @@ def remembered(derivative: Any, sources: tuple[object, ...]) -> Any:
     return derivative
 
 
-def value_and_grad(cost: TensorLike, wrt: Any, **grad_kwargs: Any) -> tuple[TensorVariable, Any]:
+def value_and_grad(cost: TensorLike, wrt: Any = None, **grad_kwargs: Any) -> tuple[TensorVariable, Any]:
     """Return a scalar cost and its gradient, to be computed together: the gradient reuses what the cost computes.
 
     Parameters
@@ -170,8 +171,25 @@ def value_and_grad(cost: TensorLike, wrt: Any, **grad_kwargs: Any) -> tuple[Tens
     >>> slope.eval({x: [1.0, -2.0]}).tolist()
     [2.0, -4.0]
     """
+    refuse_function("value_and_grad", cost)
     value = as_tensor_variable(cost)
     return value, grad(value, wrt, **grad_kwargs)
+
+
+def refuse_function(what: str, given: object) -> None:
+    """Refuse a function where what it returns belongs.
+
+    Raises
+    ------
+    GraphTypeError
+        If it is one.
+    """
+    if callable(given):
+        msg = (
+            f"{what}: {what} takes an expression, not a function, got {text_of(given)}. Call the function with "
+            "variables, and pass what it returns."
+        )
+        raise GraphTypeError(msg)
 
 
 def choice(what: str, given: str, allowed: Sequence[str]) -> str:

@@ -24,12 +24,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from treadle.graph import Type, Variable
-    from treadle.tensor import batching
+    from treadle.tensor import assertion, batching
     from treadle.tensor.known_values import Known
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
+    from treadle.tensor.scalar import comparison
     from treadle.tensor.variable import TensorLike, TensorNode, TensorVariable
 else:
+    assertion = lazy_module("treadle.tensor.assertion")
     batching = lazy_module("treadle.tensor.batching")
+    comparison = lazy_module("treadle.tensor.scalar.comparison")
 
 __all__ = [
     "Reshape",
@@ -225,6 +228,25 @@ def as_lengths(what: str, given: TensorLike) -> list[TensorVariable]:
             msg = f"{what}: lengths must be integer scalars, got {text_of(item)} of type {var.type}. Cast it to int64."
             raise TensorTypeError(msg)
         result.append(var if var.dtype == LENGTH else var.astype(LENGTH))
+    return result
+
+
+def checked_length(length: TensorVariable, text: str) -> TensorVariable:
+    """Return a length with a check that it is not negative, for where no op refuses it; with NumPy's words.
+
+    Raises
+    ------
+    ShapeError
+        If it is known to be negative.
+    """
+    known = as_index(length)
+    if known is not None and known < 0:
+        msg = f"length: {text}, got {known}. Lengths are 0 or more."
+        raise ShapeError(msg)
+    if known is not None or (length.owner is not None and isinstance(length.owner.op, ShapeI)):
+        return length
+    check = assertion.CheckAndRaise(ValueError, text)
+    result: TensorVariable = check(length, comparison.ge(length, 0))
     return result
 
 

@@ -24,6 +24,7 @@ from treadle.tensor.scalar.comparison import eq, gt
 from treadle.tensor.scalar.exponential import log10, power
 from treadle.tensor.scalar.logic import bitwise_and
 from treadle.tensor.scalar.rounding import floor
+from treadle.tensor.shape import checked_length
 from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def _count(what: str, num: TensorLike) -> int | TensorVariable:
             raise TensorTypeError(msg)
         known = known_value(var)
         if known is None:
-            return cast(var, "int64")
+            return checked_length(cast(var, "int64"), "the number of samples must be non-negative")
     if known < 0:
         msg = f"{what}: num must be 0 or more, got {known}."
         raise ShapeError(msg)

@@ -362,9 +362,16 @@ class TensorType(Type):
         by_dtype = isinstance(data, np.ndarray) and (array.ndim > 0 or array.dtype.kind not in "biu")
         if not is_plain and not by_dtype and self._holds(array):
             return array.astype(self.numpy_dtype)
+        if array.dtype.kind == "c" and self.numpy_dtype.kind != "c":
+            advice = "Take its real(), imag() or abs() first."
+        else:
+            advice = (
+                f"Convert it with astype({self.dtype!r}); an input of a function takes it with In(x, "
+                "allow_downcast=True), all of them with function(..., allow_input_downcast=True)."
+            )
         msg = (
             f"{self}: a value of dtype {self.dtype} is needed, got {_describe_data(data)}, which would lose precision. "
-            f"Convert it with astype({self.dtype!r}), or allow it with allow_downcast=True."
+            f"{advice}"
         )
         raise TensorTypeError(msg)
 

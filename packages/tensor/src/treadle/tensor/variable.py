@@ -73,13 +73,15 @@ class TensorMethods(FurtherMethods):
         return self.type.shape[0]
 
     def __bool__(self) -> bool:
-        """Refuse: a symbolic tensor has no truth value.
+        """Return whether a constant of one element is not zero; refuse other tensors, which have no truth value.
 
         Raises
         ------
         TensorTypeError
-            Always.
+            If the tensor is no constant, or has not one element.
         """
+        if isinstance(self, Constant):
+            return bool(self._number("truth value"))
         msg = (
             f"truth value: {self} of type {self.type} has no value yet, so it is neither true nor false. "
             "Use where(condition, a, b) to choose, eq(a, b) to compare elements, or `is` for identity."

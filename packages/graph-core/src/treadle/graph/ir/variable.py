@@ -146,7 +146,15 @@ class Variable(Generic[T_co]):
         MissingInputError
             If a value is missing.
         """
-        return EVALUATOR.get()(self, dict(inputs_to_values or {}), mode, **kwargs)
+        try:
+            values = dict(inputs_to_values or {})
+        except Exception as error:
+            msg = (
+                f"eval: inputs_to_values must map inputs, or their names, to values, got {text_of(inputs_to_values)}. "
+                "Write {x: value}."
+            )
+            raise GraphTypeError(msg) from error
+        return EVALUATOR.get()(self, values, mode, **kwargs)
 
     def dprint(self, **options: Any) -> str | TextIO | None:
         """Print the graph that computes the variable (options as for `debugprint`)."""
@@ -286,8 +294,11 @@ Type.constant_type = Constant
 
 def as_index(value: Any) -> int | None:
     """Return the integer a constant or plain index stands for, or None for a symbolic one."""
-    data = value.data if isinstance(value, Constant) else value
+    if isinstance(value, Variable):
+        if not isinstance(value, Constant):
+            return None
+        value = value.data
     try:
-        return data.__index__()  # type: ignore[no-any-return]  # every integer-like object answers with an int
+        return value.__index__()  # type: ignore[no-any-return]  # every integer-like object answers with an int
     except (AttributeError, TypeError):
         return None

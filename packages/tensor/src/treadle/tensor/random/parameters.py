@@ -65,7 +65,7 @@ def params_broadcast_shapes(
     shapes = [(s, len(s) - rank) for s, rank in _paired("params_broadcast_shapes: ndims_params", given, ndims_params)]
     batches = [s[:at] for s, at in shapes]
     batch: Lengths = (
-        broadcast_shape(*batches, arrays_are_shapes=True) if use_pytensor else np.broadcast_shapes(*batches)  # type: ignore[arg-type]  # lists of lengths, integers
+        broadcast_shape(*batches, arrays_are_shapes=True) if use_pytensor else np.broadcast_shapes(*batches)
     )
     return [(*batch, *s[at:]) for s, at in shapes]
 

@@ -189,7 +189,7 @@ def reduction_of_join(fgraph: FunctionGraph, node: NodeOf[Reduction]) -> TensorV
 
 @RULES.rule(EARLY_AND_LATE, Reduction, tags=(*BOTH, "local_careduce_of_alloc"), needs_graph=True)
 def reduction_of_alloc(fgraph: FunctionGraph, node: NodeOf[Reduction]) -> TensorVariable | None:
-    """sum(alloc(x, n)) -> n * x; prod -> x ** n; max, min, all, any -> x, where n is not 0 for certain."""
+    """sum(alloc(x, n)) -> n * x; prod -> x ** n; max, min, all, any -> x, for lengths n, certain not to be 0."""
     inner = made_by(node.inputs[0], Alloc)
     if inner is None:
         return None
@@ -201,6 +201,8 @@ def reduction_of_alloc(fgraph: FunctionGraph, node: NodeOf[Reduction]) -> Tensor
     spread = [d for d in op.axes if d < extra or own[d - extra] != whole[d]]
     if not spread or any(d >= extra and x.type.shape[d - extra] != 1 for d in spread):
         return None
+    if not all(shapes.is_natural(whole[d]) for d in spread):
+        return None  # a negative length is an error, which the array makes
     counts = shapes.variables([whole[d] for d in spread], fgraph, avoid=node.inputs[0])
     if counts is None or not _is_sure(op, x, counts):
         return None

@@ -15,6 +15,7 @@ from treadle.tensor.rewrites.analysis.predicates import filling, made_by
 from treadle.tensor.rewrites.analysis.replacements import alloc_like, if_fits
 from treadle.tensor.rewrites.analysis.symbolic_shapes import ONE, SymbolicShapes, shapes_of
 from treadle.tensor.rewrites.dimshuffle import keeps_order
+from treadle.tensor.scalar.arithmetic import maximum
 from treadle.tensor.shape import LENGTH, Reshape, Shape, ShapeI
 
 if TYPE_CHECKING:
@@ -39,7 +40,14 @@ def length_from_inputs(fgraph: FunctionGraph, node: NodeOf[ShapeI]) -> TensorVar
     if x.owner is None:
         return None
     shapes = shapes_of(fgraph)
-    return shapes.variable(shapes.of(x)[axis], fgraph, avoid=x)
+    length = shapes.of(x)[axis]
+    found = shapes.variable(length, fgraph, avoid=x)
+    return found if found is None else _not_negative(shapes, length, found)
+
+
+def _not_negative(shapes: SymbolicShapes, length: Length, value: TensorVariable) -> TensorVariable:
+    """Return the value of a length; 0 where it is negative, of a tensor that cannot be made."""
+    return value if shapes.is_natural(length) else maximum(value, 0)
 
 
 @RULES.rule(EARLY_AND_LATE, Shape, tags=(*BOTH, "ShapeOpt", "local_shape_to_shape_i"), needs_graph=True)
@@ -51,10 +59,12 @@ def shape_from_inputs(fgraph: FunctionGraph, node: NodeOf[Shape]) -> TensorVaria
     if x.owner is None:
         return None
     shapes = shapes_of(fgraph)
-    lengths = shapes.variables(shapes.of(x), fgraph, avoid=x)
+    known = shapes.of(x)
+    lengths = shapes.variables(known, fgraph, avoid=x)
     if lengths is None:
         return None
-    return Join(0)(*(n.dimshuffle("x") for n in lengths))
+    values = [_not_negative(shapes, *pair) for pair in zip(known, lengths, strict=True)]
+    return Join(0)(*(n.dimshuffle("x") for n in values))
 
 
 # Reshape
@@ -124,6 +134,8 @@ def reshape_of_alloc(fgraph: FunctionGraph, node: NodeOf[Reshape]) -> TensorVari
     if inner is None or value is None:
         return None
     shapes = shapes_of(fgraph)
+    if not all(isinstance(n, Constant) or shapes.is_natural(shapes.of_scalar(n)) for n in node.inputs[1:]):
+        return None  # what a length of -1 stands for may be an error
     if shapes.multiplied(shapes.of(node.inputs[0])) != shapes.multiplied(shapes.of(node.outputs[0])):
         return None
     return alloc_like(fgraph, node, value)
