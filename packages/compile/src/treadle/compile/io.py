@@ -147,15 +147,21 @@ class In:
         value = self._filtered(new.allow_downcast)
         if not self.borrow and type_.may_share_memory(value, self.value):
             value = type_.copy_value(value)
-        new.container = Container(type_, value)
+        new.container = new.cell(value)
         return new
+
+    def cell(self, value: object) -> Container:
+        """Return a new cell for values of the input, with one that is converted already or None."""
+        return Container(
+            self.variable.type, value, strict=self.strict, allow_downcast=self.allow_downcast, name=self.name
+        )
 
     def duplicated(self, values: Mapping[Container, Value]) -> In:
         """Return the input with the default that `values` has, in another cell; a cell that was given stays."""
         new = copy.copy(self)
         if self.container is not None and self.container is not self._given_container():
             type_ = self.variable.type
-            new.container = Container(type_, type_.copy_value(values[self.container]))
+            new.container = new.cell(type_.copy_value(values[self.container]))
         return new
 
     def without_update(self) -> In:

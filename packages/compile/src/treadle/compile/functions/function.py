@@ -241,7 +241,7 @@ class Function:
     def output_storage(self) -> list[Container]:
         """An empty cell for each output: results go to the caller and are kept nowhere."""
         if self._output_storage is None:
-            self._output_storage = [Container(o.variable.type, None) for o in self.outputs]
+            self._output_storage = [Container(o.variable.type, None, name=o.variable.name) for o in self.outputs]
         return self._output_storage
 
     @property

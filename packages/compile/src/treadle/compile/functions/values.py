@@ -57,7 +57,7 @@ class Slots:
         known = inputs[at].container
         if known is not None:
             return known
-        return self._empty.setdefault(at, Container(inputs[at].variable.type, None))
+        return self._empty.setdefault(at, inputs[at].cell(None))
 
     def place(self, key: object) -> int:
         """Return the position of an input."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sys
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -35,12 +36,31 @@ class Container:
         What values the cell takes.
     value
         Its first value, already of that type.
+    strict, allow_downcast
+        How values that are assigned are converted: only those of the type already, or with a loss of precision.
+    name
+        The variable's name, for tools.
     """
 
-    __slots__ = ("__weakref__", "_fetch", "_host", "_value", "lock", "order", "type")
+    __slots__ = (
+        *("__weakref__", "_fetch", "_host", "_value", "allow_downcast", "lock", "name", "order", "readonly", "strict"),
+        "type",
+    )
 
-    def __init__(self, type: Type, value: object) -> None:  # noqa: A002 - the documented name
+    def __init__(
+        self,
+        type: Type,  # noqa: A002 - the documented name
+        value: object,
+        *,
+        strict: bool = False,
+        allow_downcast: bool | None = None,
+        name: str | None = None,
+    ) -> None:
         self.type = type
+        self.strict = strict
+        self.allow_downcast = allow_downcast
+        self.name = name
+        self.readonly = False
         self._value = value
         self._host: object = value
         self._fetch: Callable[[object], object] | None = None
@@ -105,9 +125,14 @@ class Container:
 
     @data.setter
     def data(self, value: object) -> None:
-        self.write(self.type.filter(value))
+        self.write(self.type.accept(value, strict=self.strict, allow_downcast=self.allow_downcast))
 
     value = data
+
+    @property
+    def storage(self) -> Any:
+        """The host value as the one element of a list; what is assigned to it is converted to the cell's type."""
+        return _Storage(self)
 
     def write_native(self, value: Value, fetch: Callable[[Value], Value]) -> None:
         """Store a value in a backend's own form; `fetch` turns it into a host value when one is asked for."""
@@ -121,8 +146,45 @@ class Container:
             raise
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle type and host value."""
-        return Container, (self.type, self.read_host())
+        """Pickle type, host value and rules."""
+        return _container, (self.type, self.read_host(), self.strict, self.allow_downcast, self.name)
+
+
+def _container(
+    type_: Type, value: object, strict: bool = False, allow_downcast: bool | None = None, name: str | None = None
+) -> Container:
+    return Container(type_, value, strict=strict, allow_downcast=allow_downcast, name=name)
+
+
+class _Storage(Sequence[Any]):
+    """A list of one element that stands for what is in a container; None empties it."""
+
+    __slots__ = ("_container",)
+
+    def __init__(self, container: Container) -> None:
+        self._container = container
+
+    def __len__(self) -> int:
+        return 1
+
+    def __getitem__(self, at: Any) -> Any:
+        return [self._container.data][at]
+
+    def __setitem__(self, at: Any, value: object) -> None:
+        # As in a list, other places are an IndexError.
+        [None][at]
+        if value is None:
+            self._container.write(None)
+        else:
+            self._container.data = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Storage) and other._container is self._container
+
+    __hash__ = None  # type: ignore[assignment]  # as a list
+
+    def __repr__(self) -> str:
+        return repr(list(self))
 
 
 class SharedVariable(Variable[T_co]):
@@ -161,7 +223,8 @@ class SharedVariable(Variable[T_co]):
         self.allow_downcast = allow_downcast
         self._default_update: Variable | None = None
         if container is None:
-            container = Container(type, type.accept(value, strict=strict, allow_downcast=allow_downcast))
+            filtered = type.accept(value, strict=strict, allow_downcast=allow_downcast)
+            container = Container(type, filtered, strict=strict, allow_downcast=allow_downcast, name=name)
         self.container = container
 
     @property

@@ -15,7 +15,14 @@ if TYPE_CHECKING:
 StorageMap = dict[Variable, Cell]
 
 
-class Container(StateContainer):
+class _Containers(type):
+    """The class of `Container`: what functions and shared variables hold is an instance of it too."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, StateContainer)
+
+
+class Container(StateContainer, metaclass=_Containers):
     """One input or output of a linked graph: a cell, and the rules by which values come into it.
 
     Parameters
@@ -48,7 +55,9 @@ class Container(StateContainer):
     [array(2.)]
     """
 
-    __slots__ = ("allow_downcast", "implicit", "name", "provided", "readonly", "required", "storage", "strict")
+    __slots__ = ("implicit", "provided", "required", "storage")
+    # In place of the base's property: here the list is what holds the value.
+    storage: Cell
 
     def __init__(
         self,
@@ -67,12 +76,11 @@ class Container(StateContainer):
         if not isinstance(given, Variable | Type):
             msg = f"Container: a variable or a type is needed, got {r!r}."
             raise GraphTypeError(msg)
-        super().__init__(r if isinstance(r, Type) else r.type, None)
+        called = getattr(r, "name", None) if name is None else name
+        kind = r if isinstance(r, Type) else r.type
+        super().__init__(kind, None, strict=strict, allow_downcast=allow_downcast, name=called)
         self.storage = storage
         self.readonly = readonly
-        self.strict = strict
-        self.allow_downcast = allow_downcast
-        self.name = getattr(r, "name", None) if name is None else name
         # What the documentation calls so: whether the value must be given in each call, was given, or is the graph's.
         self.required = False
         self.provided = 0
