@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import treadle.tensor as tt
+from treadle.compile import function
 from treadle.config import config
 from treadle.tensor import ShapeError, TensorType, TensorTypeError
 from treadle.tensor.constructors import LETTERS, RANKS, SEVERAL
@@ -151,3 +152,38 @@ def test_name_that_is_no_text_is_refused() -> None:
 def test_shape_of_another_rank_is_refused() -> None:
     with pytest.raises(TensorTypeError, match="matrix: a shape with 2 dimensions"):
         tt.matrix(shape=(3,))
+
+
+@pytest.mark.parametrize("mode", ["VM", "C"])
+@pytest.mark.parametrize("dtype", ["int64", "uint64", "int8"])
+def test_triangles_beyond_the_matrix_do_not_wrap_around(mode: str, dtype: str) -> None:
+    k, m = tt.scalar("k", dtype=dtype), tt.dmatrix("m")
+    outs = [tt.tri(3, 4, k), tt.tril(m, k), tt.triu(m, k), *tt.tril_indices(3, k, 4), *tt.triu_indices(3, k, 4)]
+    f = function([k, m], outs, mode=mode)
+    value = np.arange(1.0, 13.0).reshape(3, 4)
+    limits = np.iinfo(dtype)
+    for number in {
+        limits.max,
+        limits.max - 2,
+        limits.min,
+        limits.min + 2,
+        0,
+        1,
+        4,
+        *(() if dtype[0] == "u" else (-1, -3)),
+    }:
+        near = max(min(number, 100), -100)
+        expected = [
+            np.tri(3, 4, near), np.tril(value, near), np.triu(value, near),
+            *np.tril_indices(3, near, 4), *np.triu_indices(3, near, 4),
+        ]  # fmt: skip
+        for found, wanted in zip(f(number, value), expected, strict=True):
+            np.testing.assert_array_equal(found, wanted, err_msg=str(number))
+
+
+def test_triangles_by_huge_constants_do_not_wrap_around() -> None:
+    value = np.ones((3, 4))
+    for number, near in ((2**63 - 1, 100), (-(2**63), -100), (2**63, 100)):
+        np.testing.assert_array_equal(tt.tri(3, 3, number).eval(), np.tri(3, 3, near))
+        np.testing.assert_array_equal(tt.triu(value, number).eval(), np.triu(value, near))
+        np.testing.assert_array_equal(tt.tril_indices(3, number)[0].eval(), np.tril_indices(3, near)[0])

@@ -5,11 +5,13 @@ from __future__ import annotations
 from itertools import product
 from typing import TYPE_CHECKING
 
+import mpmath
 import numpy as np
 import pytest
 from scipy import special
 
 import treadle.tensor as tt
+from treadle.compile import function
 from treadle.tensor.dtype_rules import double_first, single_first
 from treadle.tensor.errors import DtypeError
 
@@ -30,3 +32,18 @@ def test_dtypes_are_those_of_scipy(rule: DtypeRule, function: np.ufunc) -> None:
 def test_complex_operand_is_refused() -> None:
     with pytest.raises(DtypeError, match="does not take operands of dtype complex128"):
         tt.gammaln(tt.zvector())
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_incomplete_gamma_functions_stay_in_range_where_the_gamma_function_does_not(dtype: str) -> None:
+    k, x = tt.vector("k", dtype=dtype), tt.vector("x", dtype=dtype)
+    cases = [(50, 170), (44, 3.5), (50, np.inf), (2.5, 1.25), (0.5, 0.25)]
+    cases += [(180, 900)] if dtype == "float64" else []
+    found = function([k, x], [tt.gammau(k, x), tt.gammal(k, x)], mode="VM")(*np.array(cases, dtype).T)
+    with np.errstate(over="ignore"):
+        upper = [np.dtype(dtype).type(mpmath.gammainc(a, b) if np.isfinite(b) else 0) for a, b in cases]
+        lower = [np.dtype(dtype).type(mpmath.gammainc(a, 0, b)) for a, b in cases]
+    tolerance = 1e-6 if dtype == "float32" else 1e-11
+    np.testing.assert_allclose(found[0], upper, rtol=tolerance)
+    np.testing.assert_allclose(found[1], lower, rtol=tolerance)
+    assert {v.dtype for v in found} == {np.dtype(dtype)}

@@ -216,3 +216,35 @@ def test_trapezoids_have_the_dtype_of_the_samples(dtype: str) -> None:
     for options in ({}, {"dx": 2}, {"dx": 0.5}, {"dx": np.float64(2)}):
         assert tt.trapezoid(x, **options).dtype == np.trapezoid(values, **options).dtype
         assert tt.cumulative_trapezoid(x, **options).dtype == np.trapezoid(values, **options).dtype
+
+
+@pytest.mark.parametrize("mode", ["VM", "C"])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int32", "uint8"])
+def test_histograms_of_few_values_or_none_are_those_of_numpy(mode: str, dtype: str) -> None:
+    x = tt.vector(dtype=dtype)
+    f = function([x], [*tt.histogram(x, 3), tt.histogram_bin_edges(x, 4)], mode=mode)
+    for values in (np.array([], dtype), np.array([3], dtype), np.array([1, 2, 2, 5], dtype)):
+        counts, edges, further = f(values)
+        expected = np.histogram(values, 3)
+        np.testing.assert_array_equal(counts, expected[0], strict=True)
+        for found, wanted in ((edges, expected[1]), (further, np.histogram_bin_edges(values, 4))):
+            assert found.dtype == wanted.dtype
+            np.testing.assert_allclose(found, wanted, rtol=1e-3)
+
+
+def test_norms_along_empty_axes_are_those_of_numpy() -> None:
+    x = tt.dmatrix()
+    for order, axis in ((np.inf, 0), (np.inf, None), (1, None), (2, 0), (1, 0)):
+        found = function([x], tt.linalg.norm(x, order, axis), mode="VM")
+        for shape in ((0, 3), (3, 0)) if axis is None else ((0, 3),):
+            empty = np.zeros(shape)
+            np.testing.assert_array_equal(found(empty), np.linalg.norm(empty, order, axis))
+
+
+def test_extrema_of_complex_rows_that_are_nan_are_nan() -> None:
+    z = tt.zmatrix()
+    values = np.array([[np.nan, np.nan], [1, np.nan], [1 + 2j, 3]])
+    largest, least = function([z], [tt.nanmax(z, axis=1), tt.nanmin(z, axis=1)], mode="VM")(values)
+    np.testing.assert_array_equal(np.isnan(largest), [True, False, False])
+    np.testing.assert_array_equal([largest[1:], least[1:]], [[1, 3], [1, 1 + 2j]])
+    assert np.isnan(least[0])

@@ -273,7 +273,12 @@ def _limits(what: str, values: TensorVariable, limits: Range | None) -> tuple[Te
         low, high = constant(0.0, dtype="float64"), constant(1.0, dtype="float64")
     else:
         whole = cast(values, "uint8") if values.dtype == "bool" else values
-        low, high = min_(whole), max_(whole)
+        # Of no values the edges are 0 and 1.
+        ends = np.finfo if whole.type.numpy_dtype.kind == "f" else np.iinfo
+        least, most = (-np.inf, np.inf) if ends is np.finfo else (ends(whole.dtype).min, ends(whole.dtype).max)
+        empty = eq(whole.size, 0)
+        low = switch(empty, cast(0, whole.dtype), min_(whole, initial=constant(most, dtype=whole.dtype)))
+        high = switch(empty, cast(1, whole.dtype), max_(whole, initial=constant(least, dtype=whole.dtype)))
     alike = eq(low, high)
     if isinstance(low, Constant) and isinstance(high, Constant):
         return (sub(low, 0.5), add(high, 0.5)) if low.data == high.data else (low, high)

@@ -158,7 +158,7 @@ def _extremum(
     """Return an extremum of what is not NaN; NaN where nothing else is."""
     x = as_tensor_variable(a)
     found = function(_filled(x, beyond), axis, keepdims, initial=initial, where=where)
-    if x.type.numpy_dtype.kind != "f" or initial is not None:
+    if x.type.numpy_dtype.kind not in "fc" or initial is not None:
         return found
     result: TensorVariable = switch(all_(isnan(x), axis, keepdims), constant(np.nan, dtype=x.dtype), found)
     return result

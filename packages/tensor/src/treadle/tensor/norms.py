@@ -58,7 +58,7 @@ def _of_vectors(x: TensorVariable, order: Order, axes: Sequence[int], keepdims: 
         return root(sum_(squared_size(x), axis=axes, keepdims=keepdims))
     size = abs_(x)
     if order == np.inf:
-        return max_(size, axis=axes, keepdims=keepdims)
+        return max_(size, axis=axes, keepdims=keepdims, initial=0)
     if order == -np.inf:
         return min_(size, axis=axes, keepdims=keepdims)
     if order == 0:
@@ -78,7 +78,8 @@ def _of_matrices(x: TensorVariable, order: Order, axes: Sequence[int], keepdims:
     elif order in {1, -1, np.inf, -np.inf}:
         added, chosen = (rows, columns) if order in {1, -1} else (columns, rows)
         sums = sum_(abs_(x), axis=added, keepdims=True)
-        found = (max_ if order in {1, np.inf} else min_)(sums, axis=(added, chosen))
+        over = (added, chosen)
+        found = max_(sums, axis=over, initial=0) if order in {1, np.inf} else min_(sums, axis=over)
     else:
         msg = f"norm: Invalid norm order for matrices, got {order!r}. Take 'fro', 'nuc', 1, -1, 2, -2, inf or -inf."
         raise ArgumentError(msg)

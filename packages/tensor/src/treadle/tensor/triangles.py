@@ -16,12 +16,13 @@ from treadle.tensor.joining import arange
 from treadle.tensor.repetition import RepeatedPositions
 from treadle.tensor.scalar.arithmetic import add, maximum, minimum
 from treadle.tensor.scalar.cast import cast, switch
-from treadle.tensor.scalar.comparison import ge
+from treadle.tensor.scalar.comparison import ge, gt
 from treadle.tensor.shape import LENGTH, as_lengths, lengths, shape_i
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
+    from treadle.tensor.elemwise import Elemwise
     from treadle.tensor.variable import TensorLike, TensorVariable
 
     Positions = tuple[TensorVariable, TensorVariable]
@@ -37,9 +38,21 @@ __all__ = [
 ]
 
 
-def _below(n: TensorLike, m: TensorLike, k: TensorLike) -> TensorVariable:
-    """Return where an n x m matrix lies on or below the k-th diagonal."""
-    return ge(add(expand_dims(arange(n), 1), as_tensor_variable(k)), expand_dims(arange(m), 0))
+def _diagonal(k: TensorLike, n: TensorLike, m: TensorLike) -> TensorVariable:
+    """Return which diagonal is meant; one outside of an n x m matrix as one next to it: sums do not overflow."""
+    wanted = as_tensor_variable(k)
+    known = known_integer(k)
+    if wanted.type.numpy_dtype.kind not in "biu" or (known is not None and abs(known) < 2**62):
+        return wanted
+    rows, columns = (cast(as_tensor_variable(x), LENGTH) for x in (n, m))
+    if wanted.type.numpy_dtype.kind == "u":
+        wanted = minimum(cast(wanted, "uint64"), cast(columns, "uint64"))
+    return maximum(minimum(cast(wanted, LENGTH), columns), -rows)
+
+
+def _below(n: TensorLike, m: TensorLike, k: TensorLike, compare: Elemwise = ge) -> TensorVariable:
+    """Return where an n x m matrix lies on or below the k-th diagonal, or with `gt` below it."""
+    return compare(add(expand_dims(arange(n), 1), _diagonal(k, n, m)), expand_dims(arange(m), 0))
 
 
 @composed
@@ -64,7 +77,7 @@ def tril(m: TensorLike, k: TensorLike = 0) -> TensorVariable:
 def triu(m: TensorLike, k: TensorLike = 0) -> TensorVariable:
     """Return matrices, in the last two dimensions, with zeros below the k-th diagonal (as numpy.triu)."""
     var = _matrices("triu", m)
-    lower = _below(shape_i(var, max(-2, -var.ndim)), shape_i(var, -1), as_tensor_variable(k) - 1)
+    lower = _below(shape_i(var, max(-2, -var.ndim)), shape_i(var, -1), k, gt)
     return switch(lower, np.zeros((), var.dtype), var)
 
 
@@ -82,10 +95,11 @@ def _positions(what: str, upper: bool, n: TensorLike, k: TensorLike, m: TensorLi
     rows, columns = as_lengths(what, [n, n if m is None else m])
     known = [known_integer(x) for x in (n, k, n if m is None else m)]
     if None not in known:
-        found = (np.triu_indices if upper else np.tril_indices)(*known)  # type: ignore[arg-type]  # integers
+        height, offset, width = (int(x) for x in known if x is not None)
+        found = (np.triu_indices if upper else np.tril_indices)(height, max(min(offset, width), -height), width)
         return constant(found[0], dtype=LENGTH), constant(found[1], dtype=LENGTH)
     # The first column of each row that is outside, or inside, of the triangle.
-    first = add(arange(rows), cast(as_tensor_variable(k), LENGTH) + (0 if upper else 1))
+    first = add(arange(rows), cast(_diagonal(k, rows, columns), LENGTH) + (0 if upper else 1))
     first = minimum(maximum(first, 0), columns)
     counts = columns - first if upper else first
     row = RepeatedPositions()(counts, rows)

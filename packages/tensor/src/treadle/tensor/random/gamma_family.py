@@ -236,6 +236,8 @@ noncentral_f = NonCentralFRV()
 def gamma(shape: Operand, rate: Operand | None = None, scale: Operand | None = None, **options: Operand) -> Operand:
     """Return a draw of the gamma distribution, of mean shape / rate, or shape * scale.
 
+    The second parameter by position is the rate, as in PyTensor; NumPy's is the scale. Name the one that you mean.
+
     Parameters
     ----------
     shape

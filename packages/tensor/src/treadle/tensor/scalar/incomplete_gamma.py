@@ -11,11 +11,11 @@ import numpy as np
 from treadle.tensor.dtype_rules import double_first
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.scalar.arithmetic import maximum, mul, neg, sub, true_div
-from treadle.tensor.scalar.cast import switch
-from treadle.tensor.scalar.comparison import eq, ge, le, lt
+from treadle.tensor.scalar.cast import cast, switch
+from treadle.tensor.scalar.comparison import eq, ge, gt, le, lt
 from treadle.tensor.scalar.densities import gamma_density
-from treadle.tensor.scalar.exponential import log
-from treadle.tensor.scalar.gamma_functions import digamma, gamma, tri_gamma
+from treadle.tensor.scalar.exponential import exp, log
+from treadle.tensor.scalar.gamma_functions import digamma, gamma, gammaln, tri_gamma
 from treadle.tensor.scalar.scipy_special import in_blocks, of_scipy
 from treadle.tensor.scalar.stirling import in_double
 from treadle.tensor.scalar.tail_moments import gamma_tail_integral
@@ -144,12 +144,22 @@ gamma_tail_moment = Elemwise(
 
 def gammal(k: TensorLike, x: TensorLike) -> TensorVariable:
     """Return the lower incomplete gamma function, gammainc(k, x) Γ(k)."""
-    return mul(gammainc(k, x), gamma(k))
+    return _times_gamma(gammainc, k, x)
 
 
 def gammau(k: TensorLike, x: TensorLike) -> TensorVariable:
     """Return the upper incomplete gamma function, gammaincc(k, x) Γ(k)."""
-    return mul(gammaincc(k, x), gamma(k))
+    return _times_gamma(gammaincc, k, x)
+
+
+def _times_gamma(share: Elemwise, k: TensorLike, x: TensorLike) -> TensorVariable:
+    """Return a share of Γ(k), in double, and by its logarithm where Γ(k) alone leaves the range."""
+    dtype = share(k, x).dtype
+    shape, at = cast(k, "float64"), cast(x, "float64")
+    part = share(shape, at)
+    large = gt(shape, 170)
+    by_logarithm = exp(log(switch(large, part, 1)) + gammaln(switch(large, shape, 1)))
+    return cast(switch(large, by_logarithm, mul(part, gamma(switch(large, 1, shape)))), dtype)
 
 
 def chi2sf(x: TensorLike, k: TensorLike) -> TensorVariable:
