@@ -95,6 +95,7 @@ def names_of(library: str) -> dict[str, Any]:
         "xlogx": module("tensor.xlogx"),
         "rnd": module("tensor.random"),
         "raise_op": module("raise_op"),
+        "assumptions": module("assumptions"),
         "scalar": module("scalar"),
         "OpFromGraph": module("compile.builders").OpFromGraph,
         "vectorize_graph": module("graph.replace").vectorize_graph,
