@@ -75,7 +75,8 @@ def _of_derivatives(path: Path) -> Sequence[str]:
 
 def _of_lowerings(path: Path) -> Sequence[str]:
     """Return the contract of a backend for a family, and the backend's own tests of it."""
-    backend = path.relative_to(ROOT).parts[1].removeprefix("link-").replace("torch", "pytorch")
+    inside = path.relative_to(ROOT).parts
+    backend = "vm" if "lower_vm" in inside else inside[1].removeprefix("link-").replace("torch", "pytorch")
     family = path.stem
     folder = ROOT / "tests" / f"link_{backend.replace('pytorch', 'torch')}"
     own = [str(p.relative_to(ROOT)) for p in sorted(folder.glob(f"test_*{family}*.py"))]

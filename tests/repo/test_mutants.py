@@ -76,6 +76,15 @@ def test_sample_is_the_same_each_time(name: str) -> None:
     assert drawn == sample(name, 5, seed=3)
 
 
+@pytest.mark.parametrize(
+    ("folder", "backend"),
+    [("packages/tensor/src/treadle/tensor/lower_vm", "vm"), ("packages/link-c/src/treadle/link/c/lower", "c")],
+)
+def test_lowering_is_tried_on_its_own_backend(folder: str, backend: str) -> None:
+    selection = AREAS["lowerings"].tests(ROOT / folder / "dimshuffle.py")[-1]
+    assert selection == f"({backend} and (dimshuffle)) or not contract"
+
+
 NOTICING = """
 import treadle.tensor.accumulation as module
 
