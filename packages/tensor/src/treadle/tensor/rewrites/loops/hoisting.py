@@ -19,6 +19,7 @@ from treadle.tensor.reduction import Reduction
 from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes
 from treadle.tensor.rewrites.loops.editing import CARRY, ROW, Edit, covers, depends, least_steps
 from treadle.tensor.shape import Shape, ShapeI
+from treadle.tensor.shape_specification import specify_shape
 from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from treadle.graph import Apply, FunctionGraph, Variable
     from treadle.tensor.loop_parts import LoopParts
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
+    from treadle.tensor.variable import TensorVariable
 
 RULES = RuleSet("loops_hoisting", features=(SymbolicShapes,))
 _PHASES = (Phase.STABILIZE, Phase.SPECIALIZE)
@@ -302,8 +304,14 @@ def results_out_of_loop(fgraph: FunctionGraph, node: NodeOf[Scan]) -> Mapping[Va
     if found is None:
         return None
     made = edit.outputs_of(results)
-    made.update((old, new) for group, new in zip(olds, found, strict=True) for old in group)
+    made.update((old, _as_known(new, old)) for group, new in zip(olds, found, strict=True) for old in group)
     return made
+
+
+def _as_known(rows: TensorVariable, old: Variable) -> TensorVariable:
+    """Return rows with the lengths that are known of what they replace."""
+    known = old.type.shape  # type: ignore[attr-defined]  # a tensor
+    return rows if old.type.is_super(rows.type) else specify_shape(rows, known)
 
 
 def _computed_from_results(fgraph: FunctionGraph, node: NodeOf[Scan]) -> tuple[list[int], list[int]]:
