@@ -163,9 +163,33 @@ NORMALIZATION = [
     ),
     _stable("log_of_softmax", lambda v: tt.log(tt.softmax(v.m, axis=1)), "logsoftmax(axes=(1,))(m)"),
     _stable(
-        "log_of_part_of_softmax",
+        "log_of_rearranged",
         lambda v: tt.log(tt.softmax(v.m, axis=1)[:, 1]),
         "subtensor{[:, 1]}(logsoftmax(axes=(1,))(m))",
+    ),
+    _stable(
+        "log_of_rearranged",
+        lambda v: tt.log(tt.softmax(v.m, axis=1).T[None]),
+        "dimshuffle{x,1,0}(logsoftmax(axes=(1,))(m))",
+    ),
+    _stable(
+        "log_of_rearranged_exponential",
+        lambda v: tt.log(tt.sigmoid(v.m)[::-1]),
+        "neg(softplus(neg(subtensor{[::-1, :]}(m))))",
+        keeps_nan=False,
+    ),
+    Case(
+        "softmax_over_itself",
+        lambda v: tt.softmax(v.m, axis=1) / tt.softmax(v.m, axis=1),
+        "alloc(1.0, shapei(axis=0)(m), shapei(axis=1)(m))",
+        exact=False,
+        keeps_nan=False,
+    ),
+    _stable(
+        "exponential_times_scattered_quotient",
+        lambda v: tt.grad(tt.sum(tt.log(tt.exp(v.m)[::-1])), v.m),
+        "setsubtensor{[::-1, :]}(alloc(0.0, shapei(axis=0)(m), shapei(axis=1)(m)), [[1.0]])",
+        keeps_nan=False,
     ),
     _stable("exp_of_log_softmax", lambda v: tt.exp(tt.log_softmax(v.m, axis=1)), "softmax(axes=(1,))(m)"),
     _stable(

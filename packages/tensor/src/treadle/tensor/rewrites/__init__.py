@@ -40,6 +40,7 @@ from treadle.tensor.rewrites.loops.sums import RULES as LOOPS_SUMS
 from treadle.tensor.rewrites.loops.traces import RULES as LOOPS_TRACES
 from treadle.tensor.rewrites.loops.unrolling import RULES as LOOPS_UNROLLING
 from treadle.tensor.rewrites.normalization.log_sum_exp import RULES as LOGARITHMS
+from treadle.tensor.rewrites.normalization.rearranged import RULES as REARRANGED
 from treadle.tensor.rewrites.normalization.softmax import RULES as NORMALIZATION
 from treadle.tensor.rewrites.optimize import RULES as OPTIMIZE
 from treadle.tensor.rewrites.product import RULES as PRODUCT
@@ -100,6 +101,7 @@ RULE_SETS = (
     SHARED_FACTORS,
     SPECTRA,
     PRODUCT,
+    REARRANGED,
     NORMALIZATION,
     EXPONENTIAL,
     GAMMA_FUNCTIONS,

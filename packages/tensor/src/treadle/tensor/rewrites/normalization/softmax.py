@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING
 
 from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.broadcasting import Alloc
+from treadle.tensor.conversion import constant
 from treadle.tensor.dimshuffle import NEW, DimShuffle
 from treadle.tensor.indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Subtensor
 from treadle.tensor.normalization import LogSoftmax, LogSumExp, Softmax
 from treadle.tensor.reduction import Reduction
 from treadle.tensor.rewrites.analysis.patterns import EVERY_MODE
 from treadle.tensor.rewrites.analysis.predicates import argument_of, constant_value, kind_of, made_by, scalar_name
-from treadle.tensor.rewrites.analysis.replacements import cast_like
+from treadle.tensor.rewrites.analysis.replacements import alloc_like, cast_like
+from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes
 from treadle.tensor.rewrites.scalar.algebra import PRODUCT_SIGNS
 from treadle.tensor.rewrites.scalar.exponential import STABLE
 from treadle.tensor.rewrites.scalar.logistic import MOST_FACTORS, Operand, operands_of, product_of
@@ -20,11 +22,12 @@ from treadle.tensor.scalar.arithmetic import add, mul, sub, true_div
 from treadle.tensor.scalar.exponential import exp, log
 
 if TYPE_CHECKING:
+    from treadle.graph import FunctionGraph
     from treadle.tensor.elemwise import Elemwise
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
     from treadle.tensor.variable import TensorNode, TensorVariable
 
-RULES = RuleSet("normalization")
+RULES = RuleSet("normalization", features=(SymbolicShapes,))
 
 
 # Recognising sums of exponentials
@@ -73,16 +76,6 @@ def log_of_softmax(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """log(softmax(x)) -> log_softmax(x)."""
     inner = made_by(node.inputs[0], Softmax)
     return None if inner is None else LogSoftmax(inner.op.axes)(inner.inputs[0])
-
-
-@RULES.rule(Phase.STABILIZE, log, tags=EVERY_MODE, depth=3, differs=STABLE)
-def log_of_part_of_softmax(node: NodeOf[Elemwise]) -> TensorVariable | None:
-    """log(softmax(x)[i]) -> log_softmax(x)[i]."""
-    part = made_by(node.inputs[0], Subtensor, AdvancedSubtensor)
-    inner = None if part is None else made_by(part.inputs[0], Softmax)
-    if part is None or inner is None:
-        return None
-    return part.op(LogSoftmax(inner.op.axes)(inner.inputs[0]), *part.inputs[1:])
 
 
 @RULES.rule(Phase.STABILIZE, exp, tags=EVERY_MODE, differs=STABLE)
@@ -155,6 +148,30 @@ def _times(var: TensorVariable, s: TensorVariable) -> TensorVariable | None:
 def _softmax_and_other(node: TensorNode) -> list[tuple[TensorVariable, TensorVariable]]:
     a, b = node.inputs
     return [(s, other) for s, other in ((a, b), (b, a)) if made_by(s, Softmax) is not None]
+
+
+@RULES.rule(Phase.STABILIZE, mul, tags=EVERY_MODE, depth=5, differs=STABLE)
+def exponential_times_scattered_quotient(node: NodeOf[Elemwise]) -> TensorVariable | None:
+    """exp(x) * (c / exp(x)[i] put into zeros at i) -> c put into zeros at i, anywhere in a product; so for sigmoid."""
+    operands, parity = operands_of(node.outputs[0], PRODUCT_SIGNS, MOST_FACTORS)
+    above = [o for o in operands if o.sign > 0]
+    for s in (o for o in above if scalar_name(o.var.owner) in {"exp", "sigmoid"}):
+        for other in above:
+            made = _scattered(other.var, s.var)
+            if made is not None:
+                rest = [o for o in operands if o is not s and o is not other]
+                value = product_of([*rest, Operand(made, 1)], parity, node.outputs[0].dtype)
+                return None if value is None else cast_like(node.outputs[0], value)
+    return None
+
+
+@RULES.rule(Phase.STABILIZE, true_div, tags=EVERY_MODE, needs_graph=True, depth=2, differs=STABLE)
+def softmax_over_itself(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVariable | None:
+    """softmax(x) / softmax(x) -> 1: what the gradient of a sum of logarithms of it leaves."""
+    above, below = node.inputs
+    if above is not below or made_by(above, Softmax) is None:
+        return None
+    return alloc_like(fgraph, node, constant(1, dtype=node.outputs[0].dtype))
 
 
 @RULES.rule(Phase.STABILIZE, mul, tags=(*EVERY_MODE, "symbolic_op_recognition"), depth=5, differs=STABLE)

@@ -1,0 +1,129 @@
+"""Stable logarithms behind what only rearranges or picks elements: transposes, reshapes, indices, diagonals, copies."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from treadle.rewrite import Phase, RuleSet
+from treadle.tensor.broadcasting import Alloc
+from treadle.tensor.diagonals import ExtractDiag
+from treadle.tensor.dimshuffle import NEW, DimShuffle, dimshuffle
+from treadle.tensor.elemwise import Elemwise
+from treadle.tensor.indexing import AdvancedSubtensor, Subtensor
+from treadle.tensor.normalization import LogSoftmax, LogSumExp, Softmax
+from treadle.tensor.reduction import Reduction
+from treadle.tensor.rewrites.analysis.patterns import EVERY_MODE
+from treadle.tensor.rewrites.analysis.predicates import argument_of, kind_of, made_by, scalar_name
+from treadle.tensor.rewrites.analysis.replacements import cast_like
+from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes, same_shape, shapes_of
+from treadle.tensor.rewrites.normalization.softmax import sum_of_exponentials
+from treadle.tensor.rewrites.scalar.exponential import STABLE
+from treadle.tensor.scalar.exponential import log, log1p
+from treadle.tensor.shape import Reshape
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from treadle.graph import FunctionGraph
+    from treadle.tensor.rewrites.analysis.predicates import NodeOf
+    from treadle.tensor.variable import TensorNode, TensorVariable
+
+RULES = RuleSet("rearranged", features=(SymbolicShapes,))
+
+_VIEWS = (DimShuffle, Reshape, Subtensor, AdvancedSubtensor, ExtractDiag, Alloc)
+# What the laws of stable logarithms are about, and what they find it in.
+_EXPONENTIALS = frozenset({"exp", "expm1", "sigmoid"})
+_ARITHMETIC = frozenset({"add", "sub", "neg", "mul", "true_div"})
+_DEEPEST = 3
+
+
+def _below_views(x: TensorVariable) -> tuple[TensorVariable, list[TensorNode]]:
+    """Return what a tensor is rearranged or picked from, and the nodes that do it, the lowest first."""
+    views: list[TensorNode] = []
+    while (node := made_by(x, *_VIEWS)) is not None:
+        views.insert(0, node)
+        x = node.inputs[0]
+    return x, views
+
+
+def _through(views: Sequence[TensorNode], x: TensorVariable) -> TensorVariable:
+    """Apply views to another tensor of the shape of what they were applied to."""
+    return reduce(lambda value, view: view.op(value, *view.inputs[1:]), views, x)
+
+
+@RULES.rule(Phase.STABILIZE, log, tags=EVERY_MODE, depth=6, after=("log_of_sum_of_exp",), differs=STABLE)
+def log_of_rearranged(node: NodeOf[Elemwise]) -> TensorVariable | None:
+    """log(view(softmax(x))) -> view(log_softmax(x)), log(view(sum(exp(x)))) -> view(logsumexp(x))."""
+    inner, views = _below_views(node.inputs[0])
+    softmax = made_by(inner, Softmax) if views else None
+    if softmax is not None:
+        return cast_like(node.outputs[0], _through(views, LogSoftmax(softmax.op.axes)(softmax.inputs[0])))
+    total = sum_of_exponentials(inner.owner) if views else None
+    total = _sum_of_rearranged(inner) if total is None else total
+    return None if total is None else cast_like(node.outputs[0], _through(views, LogSumExp(total[1])(total[0])))
+
+
+def _sum_of_rearranged(total: TensorVariable) -> tuple[TensorVariable, tuple[int, ...]] | None:
+    """Return view(x) and the axes, if a tensor is the sum of view(exp(x)) over axes, all in one float dtype."""
+    node = made_by(total, Reduction)
+    if node is None or node.op.kind != "sum":
+        return None
+    inner, views = _below_views(node.inputs[0])
+    x = argument_of("exp", inner) if views else None
+    if x is None or kind_of(x) != "f" or not x.dtype == inner.dtype == node.op.dtype:
+        return None
+    return _through(views, x), node.op.axes
+
+
+@RULES.rule(
+    Phase.STABILIZE, log, log1p, tags=EVERY_MODE, depth=6, needs_graph=True, after=("log_of_rearranged",),
+    differs=STABLE,
+)  # fmt: skip
+def log_of_rearranged_exponential(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVariable | None:
+    """log(view(f(x))) -> log(f(view(x))), where f is made of exponentials: the laws of stable forms see them."""
+    x = node.inputs[0]
+    made = _lowered(x, shapes_of(fgraph))
+    return None if made is x else cast_like(node.outputs[0], node.op(made))
+
+
+def _lowered(x: TensorVariable, shapes: SymbolicShapes, depth: int = _DEEPEST) -> TensorVariable:
+    """Return a tensor in which exponentials, and arithmetic with them, stand above views; itself if that is so."""
+    inner, views = _below_views(x)
+    node = made_by(inner, Elemwise)
+    if node is None or len(node.outputs) != 1 or depth == 0:
+        return x
+    name = scalar_name(node)
+    if views:
+        if not _has_exponential(inner, _DEEPEST):
+            return x
+        operands = [_seen(views, operand, inner, shapes, x.ndim) for operand in node.inputs]
+        if None in operands:
+            return x
+    elif name not in _ARITHMETIC:
+        return x
+    else:
+        operands = list(node.inputs)
+    lowered = [_lowered(operand, shapes, depth - 1) for operand in operands if operand is not None]
+    if not views and all(new is old for new, old in zip(lowered, node.inputs, strict=True)):
+        return x
+    made: TensorVariable = node.op(*lowered)
+    return made if x.type.is_super(made.type) else x
+
+
+def _has_exponential(x: TensorVariable, depth: int) -> bool:
+    """Whether a tensor is an exponential, or arithmetic with one, behind views or not."""
+    node = made_by(_below_views(x)[0], Elemwise)
+    name = scalar_name(node)
+    if node is None or depth == 0:
+        return False
+    return name in _EXPONENTIALS or (name in _ARITHMETIC and any(_has_exponential(y, depth - 1) for y in node.inputs))
+
+
+def _seen(
+    views: Sequence[TensorNode], operand: TensorVariable, whole: TensorVariable, shapes: SymbolicShapes, ndim: int
+) -> TensorVariable | None:
+    """Return what views show of an operand of an elementwise function, where it is a number or as long as the whole."""
+    if all(n == 1 for n in operand.type.shape):
+        return dimshuffle(operand, *[NEW] * ndim)
+    return _through(views, operand) if same_shape(shapes, operand, whole) else None
