@@ -1,0 +1,46 @@
+"""For every record: what an expression was written with, a function of it and one of its gradient take as inputs."""
+
+from __future__ import annotations
+
+import pytest
+
+import treadle.tensor as tt
+from treadle.compile.functions.specification import specify
+from treadle.graph import GraphError, origins
+from treadle.tensor import DtypeError
+from treadle.testing import SAMPLES, Sample
+from treadle.testing.parts import as_tuple, variables
+
+FEW = ("arithmetic", "product", "moments")
+
+
+def check(sample: Sample) -> None:
+    dtype = "float64" if "float64" in sample.dtypes else sample.dtypes[0]
+    inputs = variables(sample, dtype, known=False)
+    outputs = [out for out in as_tuple(sample.build(*inputs)) if out.type.numpy_dtype.kind == "f"]
+    if not outputs:
+        return
+    cost = tt.add(*(out.sum() for out in outputs)) if len(outputs) > 1 else outputs[0].sum()
+    written_with = set(origins([cost]))
+    inputs = [x for x in inputs if x in written_with]
+    assert specify(inputs, cost, on_unused_input="raise").inputs
+    for x in inputs:
+        if x.type.numpy_dtype.kind == "f":
+            try:
+                slope = tt.grad(cost, x, disconnected_inputs="ignore")
+            except (GraphError, DtypeError, NotImplementedError):
+                continue
+            assert specify(inputs, slope, on_unused_input="raise").inputs
+
+
+@pytest.mark.parametrize("family", FEW)
+def test_inputs_of_an_expression_are_those_of_its_gradient(family: str) -> None:
+    for sample in SAMPLES.of(family):
+        check(sample)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", [family for family in SAMPLES.families() if family not in FEW])
+def test_inputs_of_every_expression_are_those_of_its_gradient(family: str) -> None:
+    for sample in SAMPLES.of(family):
+        check(sample)
