@@ -142,6 +142,15 @@ def test_gradient_keeps_no_expression_alive_beyond_itself() -> None:
 def test_shape_of_a_loop_is_written_with_its_sequence() -> None:
     rows = scan(lambda row: row * 2, sequences=[x], return_updates=False)
     assert function([x], rows.shape[0], mode="VM")(ONES) == 3
+    steps = scan(lambda row: row * 2, sequences=[x], n_steps=3, return_updates=False)
+    assert function([x], steps.shape[0], mode="VM")(ONES) == 3
+
+
+def test_length_that_is_known_is_written_with_its_tensor() -> None:
+    assert function([short], short.shape[0], mode="VM")(ONES) == 3
+    assert function([short], tt.zeros((short.shape[0], 2)) + 1.0 * short.shape[0], mode="VM")(ONES).shape == (3, 2)
+    with pytest.raises(UnusedInputError, match="input 1, x"):
+        function([short, x], short.shape[0], mode="VM")
 
 
 def test_op_from_graph_says_what_inputs_it_has_no_use_for() -> None:

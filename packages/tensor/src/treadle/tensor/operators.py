@@ -6,6 +6,7 @@ from functools import wraps as _wraps
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, SupportsIndex
 
 from treadle.config import lazy_module as _lazy_module
+from treadle.graph import Constant as _Constant
 from treadle.tensor import conversion as _conversion
 from treadle.tensor import indexing as _indexing
 from treadle.tensor import moments as _moments
@@ -302,7 +303,12 @@ class Methods(Operators):
 
     def __getitem__(self, args: Index) -> TensorVariable:
         """Index as NumPy does."""
-        return _indexing.subtensor(self, args)
+        made = _indexing.subtensor(self, args)
+        if isinstance(made, _Constant) and not isinstance(self, _Constant):
+            # A length that is known, for instance: the number alone does not say what it is of.
+            made = made.type.make_constant(made.data, made.name)
+            made.written_with = (self,)  # type: ignore[assignment]  # a variable
+        return made
 
     def set(self, y: TensorLike) -> TensorVariable:
         """Return the tensor this part was taken from, with the part replaced: ``x[2:4].set(y)``."""
