@@ -1,6 +1,7 @@
 """Functions with derivatives of the user's."""
 
 import pickle
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -8,7 +9,8 @@ import numpy as np
 import pytest
 
 import treadle.tensor as tt
-from treadle.compile import OpFromGraph, function
+from treadle import scan
+from treadle.compile import OpFromGraph, function, shared
 from treadle.graph import vectorize_graph
 
 
@@ -148,3 +150,43 @@ def test_gradient_that_is_the_same_for_each_part_of_a_batch_has_the_batch() -> N
     op = OpFromGraph([x], [x**2], lop_overrides=lambda *_: [tt.constant([1.0, 2.0])])
     cost = vectorize_graph(op(x), {x: batch}).sum()
     assert function([batch], tt.grad(cost, batch))(np.ones((3, 2))).tolist() == [[1.0, 2.0]] * 3
+
+
+WEIGHTS = shared(np.arange(3.0))
+# What functions of a vector are written with beside it.
+BODIES: dict[str, Callable[[Any], Any]] = {
+    "number": lambda q: 2 * q,
+    "power": lambda q: q**2,
+    "sum": lambda q: 1 + q,
+    "clip": lambda q: tt.clip(q, -1, 1),
+    "where": lambda q: tt.where(q > 0, q, 0),
+    "zeros": lambda q: q + tt.zeros(3),
+    "arange": lambda q: q * tt.arange(3.0),
+    "eye": lambda q: tt.dot(tt.eye(3), q),
+    "shared": lambda q: q * (WEIGHTS + 1),
+    "constant": lambda q: q + tt.constant([1.0, 2.0, 3.0]) * 2,
+    "array": lambda q: q[::-1] * np.arange(3.0),
+    "ones_like": lambda q: tt.exp(q / 2) + tt.ones_like(q),
+}
+
+
+@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
+@pytest.mark.parametrize("form", ["vjp", "jvp"])
+def test_function_of_a_vector_may_hold_numbers_and_constants(form: str, body: Callable[[Any], Any]) -> None:
+    rule: Any
+    if form == "vjp":
+        rule = tt.custom_vjp(body)
+        rule.defvjp(lambda q: (body(q), q), lambda kept, ct: (2 * ct * kept,))
+    else:
+        rule = tt.custom_jvp(body)
+        rule.defjvp(lambda primals, tangents: (body(*primals), 2 * tangents[0] * primals[0]))
+    v, stack = tt.dvector("v"), tt.dmatrix("stack")
+    outputs = [rule(v), body(v), tt.grad(rule(v).sum(), v)]
+    batches = (tt.vmap(rule)(stack), scan.map(rule, stack, return_updates=False))
+    outputs += [tt.grad(batch.sum(), stack) for batch in batches]
+    values = np.array([1.0, -2.0, 3.0])
+    made, wanted, slope, *slopes = function([v, stack], outputs, mode="VM")(values, [values, -values])
+    np.testing.assert_array_equal(made, wanted)
+    np.testing.assert_array_equal(slope, 2 * values)
+    for each in slopes:
+        np.testing.assert_array_equal(each, [2 * values, -2 * values])

@@ -54,7 +54,7 @@ from treadle.graph.errors import (
     TestValueError,
     VectorizeError,
 )
-from treadle.graph.ir.apply import Apply
+from treadle.graph.ir.apply import Apply, new_serial
 from treadle.graph.ir.arguments import as_count, as_flag, as_list
 from treadle.graph.ir.composition import composed, composing, is_composing
 from treadle.graph.ir.decorated import reduce_by_place
@@ -273,6 +273,7 @@ __all__ = [
     "memory_roots",
     "missing_test_message",
     "name_scope",
+    "new_serial",
     "node_error",
     "note_op",
     "op_as_string",

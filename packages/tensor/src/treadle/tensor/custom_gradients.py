@@ -18,7 +18,7 @@ from treadle.graph import (
     Variable,
     composed,
     graph_replace,
-    truncated_graph_inputs,
+    graph_inputs,
 )
 from treadle.tensor.broadcasting import zeros_like
 from treadle.tensor.conversion import as_tensor_variable
@@ -216,7 +216,7 @@ class _WithRule(Generic[R]):
 
     def _check(self, outs: Sequence[Variable], inner: Sequence[Variable]) -> None:
         known = set(inner)
-        for var in truncated_graph_inputs(outs, inner):
+        for var in graph_inputs(outs):
             if var not in known and not isinstance(var, Constant | SharedVariable):
                 msg = (
                     f"{self.__name__}: the function uses {var} of type {var.type}, which is none of its arguments, so "

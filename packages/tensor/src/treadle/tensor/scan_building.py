@@ -17,6 +17,7 @@ from treadle.graph import (
     ancestors,
     as_flag,
     composed,
+    new_serial,
     toposort,
 )
 from treadle.tensor.arguments import as_integer
@@ -42,7 +43,7 @@ from treadle.tensor.shape import LENGTH
 from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from treadle.tensor.variable import TensorLike, TensorVariable
 
@@ -241,10 +242,35 @@ def _opened(
     return parts
 
 
-def _shared_of(parts: LoopParts, more: Sequence[Variable] = ()) -> list[SharedVariable]:
+def _shared_of(parts: LoopParts) -> list[SharedVariable]:
     """Return the shared variables that a step depends on."""
-    found = ancestors([*parts.outputs, *more], parts.inputs)
+    found = ancestors(parts.outputs, parts.inputs)
     return [var for var in dict.fromkeys(found) if isinstance(var, SharedVariable)]
+
+
+def _settled(parts: LoopParts, updates: Collection[SharedVariable], before: int) -> list[Variable]:
+    """Return what a step uses that was computed before its function was called, and would change from step to step.
+
+    That is what depends on shared variables that the loop updates, such as draws from a stream: a variable made outside
+    of the loop has one value, inside and outside.
+    """
+    depends: set[Variable] = set()
+    found: dict[Variable, None] = {}
+    for node in toposort(parts.outputs, parts.inputs):
+        changing = [
+            var
+            for var in node.inputs
+            if var in depends
+            or (isinstance(var, SharedVariable) and (var in updates or var.default_update is not None))
+        ]
+        if changing:
+            depends.update(node.outputs)
+        if node.serial > before:
+            found.update((var, None) for var in changing if var.owner is not None and var.owner.serial < before)
+    for var in parts.outputs:
+        if var in depends and var.owner is not None and var.owner.serial < before:
+            found[var] = None
+    return list(found)
 
 
 def _fix_given(parts: LoopParts, given: Sequence[Variable]) -> None:
@@ -256,19 +282,21 @@ def _fix_given(parts: LoopParts, given: Sequence[Variable]) -> None:
     parts.replace(dict(zip(parts.givens, parts.constants, strict=True)))
 
 
-def _carry_shared(parts: LoopParts, updates: Mapping[SharedVariable, Variable]) -> dict[SharedVariable, int]:
-    """Carry the shared variables that steps update, and those that are updated by default; return their carries."""
-    new = dict(updates)
+def _carry_updated(parts: LoopParts, updates: Mapping[SharedVariable, Variable]) -> dict[SharedVariable, int]:
+    """Carry the shared variables that the function of a step updates; return their carries."""
+    return {var: parts.add_carry(var, var.type.make_variable(var.name), value) for var, value in updates.items()}
+
+
+def _carry_default(parts: LoopParts, numbers: dict[SharedVariable, int]) -> None:
+    """Carry the shared variables that are updated by default too, and put the carries into the steps."""
     while True:
-        more = [v for v in _shared_of(parts, list(new.values())) if v.default_update is not None and v not in new]
+        more = [v for v in _shared_of(parts) if v.default_update is not None and v not in numbers]
         if not more:
             break
         for var in more:
-            new[var] = _after_inner_loop(parts, var) or var.type.filter_variable(var.default_update)
-    carries: dict[Variable, Variable] = {var: var.type.make_variable(var.name) for var in new}
-    numbers = {var: parts.add_carry(var, carries[var], value) for var, value in new.items()}
-    parts.replace(carries)
-    return numbers
+            new = _after_inner_loop(parts, var) or var.type.filter_variable(var.default_update)
+            numbers[var] = parts.add_carry(var, var.type.make_variable(var.name), new)
+    parts.replace({var: parts.carries[number] for var, number in numbers.items()})
 
 
 def _after_inner_loop(parts: LoopParts, var: SharedVariable) -> Variable | None:
@@ -357,23 +385,26 @@ def build_loop(
     taken = read_sequences(sequences)
     parts = _opened(taken, n_steps, backwards, truncate_gradient, name, recomputes)
     loop = _Loop(subject, read_states(outputs_info) or None, parts, read_constants(non_sequences))
+    before = new_serial()
     results, outputs, carries = loop.carried(fn)
     given: list[Variable] = [x.variable for x in taken]
     given += [*(s.initial for s in loop.states or () if s.initial is not None), *loop.constants]
     parts.until = results.condition
     stacked = [i for i, x in enumerate(outputs) if isinstance(x.type, TensorType)]
     parts.rows_out = [outputs[i] for i in stacked]
+    shared = _carry_updated(parts, results.updates)
+    _fix_given(parts, [*given, *_settled(parts, results.updates, before)])
     if as_flag(f"{subject}: strict", strict):
-        undeclared = [var for var in _shared_of(parts, list(results.updates.values())) if var not in given]
+        # Generators that a step draws from are none of what it has to be given.
+        undeclared = [var for var in _shared_of(parts) if var not in given and not isinstance(var.type, RandomType)]
         if undeclared:
             msg = (
                 f"{subject}: the function of a step uses the shared variable {undeclared[0]}, which it is not given. "
                 "Add it to non_sequences, or leave out strict=True."
             )
             raise MissingInputError(msg)
-    _fix_given(parts, given)
     own = {*parts.rows_in, *parts.carries}
-    shared = _carry_shared(parts, results.updates)
+    _carry_default(parts, shared)
     bound = [v for v in shared if v.default_update is not None and not own.isdisjoint(ancestors([v.default_update]))]
     close(parts)
     parts.widen()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn
 
 from treadle.config import config, text_of
@@ -23,6 +24,14 @@ else:
     from typing import TypeVar
 
     V_co = TypeVar("V_co", covariant=True)
+
+
+_SERIALS = itertools.count()
+
+
+def new_serial() -> int:
+    """Return a number above the serial numbers of all nodes of this process, and below those of nodes made later."""
+    return next(_SERIALS)
 
 
 class Apply(Generic[V_co]):
@@ -47,7 +56,7 @@ class Apply(Generic[V_co]):
         If an output belongs to another node already.
     """
 
-    __slots__ = ("__weakref__", "_tag", "inputs", "op", "outputs", "user_line")
+    __slots__ = ("__weakref__", "_tag", "inputs", "op", "outputs", "serial", "user_line")
 
     # Set by treadle.graph.algorithms.serialization.
     reducer: ClassVar[Callable[[Apply], tuple[object, ...]]]
@@ -67,6 +76,8 @@ class Apply(Generic[V_co]):
             )
             raise GraphTypeError(msg) from error
         self._tag: ScratchPad | None = None
+        # It tells what was there before somebody's function was called, as that of a loop's step (see `new_serial`).
+        self.serial = next(_SERIALS)
         for var in self.inputs:
             if not isinstance(var, Variable):
                 self._refuse_other("input", self.inputs)
