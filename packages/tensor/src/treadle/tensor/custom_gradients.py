@@ -17,8 +17,8 @@ from treadle.graph import (
     SharedVariable,
     Variable,
     composed,
-    graph_replace,
     graph_inputs,
+    graph_replace,
 )
 from treadle.tensor.broadcasting import zeros_like
 from treadle.tensor.conversion import as_tensor_variable
