@@ -113,10 +113,11 @@ def test_what_a_feature_refuses_is_not_done_in_place_and_all_else_is(protected: 
     fgraph.attach_feature(NoOutputFromInplace(protected))
     report = default_database().query(INPLACE).rewrite(fgraph)
     refused = {1, 2} if protected == 1 else {*protected}
-    assert [bool(out.owner.op.destroy_map) for out in fgraph.outputs] == [at not in refused for at in range(3)]
+    outputs: list[Any] = [*fgraph.outputs]
+    assert [bool(out.owner.op.destroy_map) for out in outputs] == [at not in refused for at in range(3)]
     assert report.failures == []
     # What is below an output works in place whether that does or not.
-    assert fgraph.outputs[1].owner.inputs[0].owner.op.destroy_map == {0: [0]}
+    assert outputs[1].owner.inputs[0].owner.op.destroy_map == {0: [0]}
     given = [np.array([0.1, 0.2]), np.array([0.3, 0.4])]
     a, b = given
     wanted = [np.sin(np.exp(a)), np.cos(np.exp(b)) * 2, np.tanh(a * b) * b]

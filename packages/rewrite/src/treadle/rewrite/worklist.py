@@ -77,12 +77,13 @@ class RuleIndex:
                 self._tracking_all.append(i)
                 continue
             for item in tracked:
-                if not isinstance(item, type):
-                    self._by_op.setdefault(item, []).append(i)
-                elif issubclass(item, Op):
-                    self._by_class.setdefault(item, []).append(i)
+                named: object = item
+                if not isinstance(named, type):
+                    self._by_op.setdefault(item, []).append(i)  # type: ignore[arg-type]  # an op
+                elif issubclass(named, Op):
+                    self._by_class.setdefault(named, []).append(i)
                 else:
-                    self._by_kind.append((item, i))
+                    self._by_kind.append((named, i))
         self._known: dict[type, frozenset[int]] = {}
         self.depth = max((depth_of(rule) for rule in self.rules), default=0)
         # Classes of ops that some rule tells apart one by one, at the root and below it.
