@@ -10,6 +10,7 @@ import pytest
 import treadle.tensor as tt
 from treadle.compile import function
 from treadle.graph import vectorize_graph
+from treadle.tensor import linalg
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -235,7 +236,7 @@ def test_histograms_of_few_values_or_none_are_those_of_numpy(mode: str, dtype: s
 def test_norms_along_empty_axes_are_those_of_numpy() -> None:
     x = tt.dmatrix()
     for order, axis in ((np.inf, 0), (np.inf, None), (1, None), (2, 0), (1, 0)):
-        found = function([x], tt.linalg.norm(x, order, axis), mode="VM")
+        found = function([x], linalg.norm(x, order, axis), mode="VM")
         for shape in ((0, 3), (3, 0)) if axis is None else ((0, 3),):
             empty = np.zeros(shape)
             np.testing.assert_array_equal(found(empty), np.linalg.norm(empty, order, axis))
@@ -248,3 +249,48 @@ def test_extrema_of_complex_rows_that_are_nan_are_nan() -> None:
     np.testing.assert_array_equal(np.isnan(largest), [True, False, False])
     np.testing.assert_array_equal([largest[1:], least[1:]], [[1, 3], [1, 1 + 2j]])
     assert np.isnan(least[0])
+
+
+# Functions of one vector that NumPy has by the same name.
+NUMPY = """
+    abs sign negative positive square sqrt cbrt exp exp2 expm1 log log2 log10 log1p sin cos tan arcsin arctan sinh tanh
+    floor ceil trunc rint reciprocal deg2rad rad2deg sinc nan_to_num fabs spacing conj real imag angle sum prod mean var
+    std min max ptp median cumsum cumprod nansum nanmean nanvar nanstd nanmedian nanmin nanmax diff ediff1d gradient
+    trapezoid sort average cov corrcoef unwrap vander roots flip roll
+""".split()  # noqa: SIM905 - as a text it can be read
+CALLS: dict[str, Callable[[Any, Any], Any]] = {
+    "clip": lambda xp, x: xp.clip(x, 0.5, 2),
+    "quantile": lambda xp, x: xp.quantile(x, 0.25),
+    "percentile": lambda xp, x: xp.percentile(x, 30.0),
+    "nan_to_num": lambda xp, x: xp.nan_to_num(x, nan=2.0),
+    "where": lambda xp, x: xp.where(x > 1, x, 0.5),
+    "power": lambda xp, x: xp.power(x, 2.5),
+    "hypot": lambda xp, x: xp.hypot(x, 1.0),
+    "heaviside": lambda xp, x: xp.heaviside(x, 0.5),
+    "gradient": lambda xp, x: xp.gradient(x, 0.5),
+    "trapezoid": lambda xp, x: xp.trapezoid(x, dx=0.5),
+    "interp": lambda xp, x: xp.interp(x, x, x),
+    "pad": lambda xp, x: xp.pad(x, 1, constant_values=0.5),
+    "full_like": lambda xp, x: xp.full_like(x, 0.5),
+    "polyval": lambda xp, x: xp.polyval(x, 0.5),
+    "convolve": lambda xp, x: xp.convolve(x, x),
+    "diff": lambda xp, x: xp.diff(x, prepend=0.5),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_functions_of_short_floats_have_the_dtypes_of_numpy(dtype: str) -> None:
+    x, values = tt.tensor(dtype=dtype, shape=(4,)), np.array([0.5, 0.75, 0.25, 1.0], dtype)
+    calls = {**{name: lambda xp, x, name=name: getattr(xp, name)(x) for name in NUMPY if hasattr(tt, name)}, **CALLS}
+    wrong = []
+    for name, call in calls.items():
+        try:
+            wanted = np.asarray(call(np, values)).dtype
+        except TypeError:
+            # NumPy's linear algebra takes no float16.
+            continue
+        found = call(tt, x)
+        found = found[0] if isinstance(found, tuple | list) else found
+        if found.dtype != wanted:
+            wrong.append((name, found.dtype, wanted.name))
+    assert not wrong

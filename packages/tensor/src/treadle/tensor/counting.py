@@ -274,8 +274,8 @@ def _limits(what: str, values: TensorVariable, limits: Range | None) -> tuple[Te
     else:
         whole = cast(values, "uint8") if values.dtype == "bool" else values
         # Of no values the edges are 0 and 1.
-        ends = np.finfo if whole.type.numpy_dtype.kind == "f" else np.iinfo
-        least, most = (-np.inf, np.inf) if ends is np.finfo else (ends(whole.dtype).min, ends(whole.dtype).max)
+        real = whole.type.numpy_dtype.kind == "f"
+        least, most = (-np.inf, np.inf) if real else (np.iinfo(whole.dtype).min, np.iinfo(whole.dtype).max)
         empty = eq(whole.size, 0)
         low = switch(empty, cast(0, whole.dtype), min_(whole, initial=constant(most, dtype=whole.dtype)))
         high = switch(empty, cast(1, whole.dtype), max_(whole, initial=constant(least, dtype=whole.dtype)))
