@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import treadle.tensor as tt
+from treadle.compile import function
 from treadle.graph import Apply, DisconnectedType, GraphTypeError, GraphValueError, NullType, Op, Variable, toposort
 from treadle.tensor import DisconnectedInputError, NullTypeGradError, ShapeError, grad
 
@@ -278,3 +279,27 @@ def test_gradient_is_the_sum_over_all_paths(start: int) -> None:
 def test_gradient_is_the_sum_over_all_paths_in_many_graphs(start: int) -> None:
     for seed in range(start, start + 5000):
         _check(seed)
+
+
+def test_known_gradient_takes_the_place_of_what_flows_from_the_cost() -> None:
+    v = tt.dscalar("v")
+    inner = tt.sin(v)
+    cost = inner**2 + v
+    slopes = [
+        grad(cost, v),
+        grad(cost, v, known_grads={inner: grad(cost, inner)}),
+        grad(cost, v, known_grads={inner: 0.0}),
+        grad(cost, inner, known_grads={inner: 5.0}),
+        grad(cost, v, known_grads={cost: 3.0}),
+    ]
+    exact = np.sin(1.0) + 1
+    np.testing.assert_allclose(function([v], slopes, mode="VM")(0.5), [exact, exact, 1.0, 5.0, 3 * exact])
+
+
+def test_known_gradients_do_not_flow_into_one_another_and_cotangents_do() -> None:
+    v = tt.dscalar("v")
+    first = v**2
+    second = first * 3
+    known = grad(None, v, known_grads={first: 1.0, second: 10.0})
+    together = tt.pullback([first, second], v, [tt.constant(1.0), tt.constant(10.0)])
+    assert function([v], [known, together], mode="VM")(1.0) == [2.0, 62.0]

@@ -24,7 +24,7 @@ from treadle.tensor.broadcasting import zeros_like
 from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.from_graph import OpFromGraph
 from treadle.tensor.plain_loops import filled, leaves_of
-from treadle.tensor.reverse_mode import grad
+from treadle.tensor.reverse_mode import gradients_of_parts
 from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
@@ -146,8 +146,8 @@ class _TransposedRule:
                 seeds[term] = seeds[term] + given if term in seeds else given
         if not seeds or not moves:
             return [None for _ in inputs]
-        slopes: Sequence[Variable] = grad(
-            None, list(moves.values()), known_grads=seeds, disconnected_inputs="ignore",
+        slopes: Sequence[Variable] = gradients_of_parts(
+            seeds, list(moves.values()), disconnected_inputs="ignore",
             return_disconnected="disconnected", null_gradients="return", add_names=False,
         )  # fmt: skip
         # They depend on the directions in name only.

@@ -19,7 +19,7 @@ from treadle.tensor.broadcasting import zeros_like
 from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.errors import DisconnectedInputError, ShapeError
 from treadle.tensor.jvp import defined, jvp
-from treadle.tensor.reverse_mode import choice, grad, refuse_function, remembered
+from treadle.tensor.reverse_mode import choice, grad, gradients_of_parts, refuse_function, remembered
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -136,8 +136,8 @@ def pullback(
         msg = "pullback: no cotangent is connected. Give at least one."
         raise GraphValueError(msg)
     targets = listed("pullback: wrt", wrt)
-    found = grad(
-        None, targets, known_grads=known, consider_constant=consider_constant,
+    found = gradients_of_parts(
+        known, targets, consider_constant=consider_constant,
         disconnected_inputs=disconnected_inputs, return_disconnected=return_disconnected, add_names=False,
     )  # fmt: skip
     return like(wrt, list(found))

@@ -476,8 +476,8 @@ def _inner_gradients(
             seeds[out] = seeds[out] + ct if out in seeds else ct
     if not seeds:
         return [DisconnectedType()() for _ in inner]
-    found: Sequence[Variable] = reverse_mode.grad(
-        None, list(inner), known_grads=seeds, disconnected_inputs="ignore", return_disconnected="disconnected",
+    found: Sequence[Variable] = reverse_mode.gradients_of_parts(
+        seeds, list(inner), disconnected_inputs="ignore", return_disconnected="disconnected",
         null_gradients="return", add_names=False,
     )  # fmt: skip
     return found

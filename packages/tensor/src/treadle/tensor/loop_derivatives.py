@@ -18,7 +18,7 @@ from treadle.tensor.jvp import jvp
 from treadle.tensor.loop_parts import LoopParts
 from treadle.tensor.loops import Scan
 from treadle.tensor.random.states import GeneratorInState, state_of
-from treadle.tensor.reverse_mode import grad
+from treadle.tensor.reverse_mode import gradients_of_parts
 from treadle.tensor.scalar.arithmetic import add, minimum
 from treadle.tensor.scalar.cast import switch
 from treadle.tensor.scalar.comparison import le
@@ -100,8 +100,8 @@ class _Gradient:
         if not seeds:
             return [DisconnectedType()() for _ in range(1 + len(inner))]
         targets = [x for x in inner if _is_smooth(x)]
-        found: Sequence[Variable] = grad(
-            None, targets, known_grads=seeds, disconnected_inputs="ignore", return_disconnected="disconnected",
+        found: Sequence[Variable] = gradients_of_parts(
+            seeds, targets, disconnected_inputs="ignore", return_disconnected="disconnected",
             null_gradients="return", add_names=False,
         )  # fmt: skip
         slopes = dict(zip(targets, found, strict=True))

@@ -73,8 +73,8 @@ def grad(
     add_names
         Whether to name gradients after cost and variable.
     known_grads
-        Gradients of intermediate variables that are known already, as variables or values of the variables' ranks;
-        they add to what flows from the cost.
+        Gradients of intermediate variables that are known already, as variables or values of the variables' ranks.
+        They are the gradients by these variables: what flows to them from the cost, or from one another, is left out.
     return_disconnected
         What to return there: ``zero``, ``none`` or ``disconnected``.
     null_gradients
@@ -105,6 +105,27 @@ def grad(
     2008, chapter 3); each node is visited once.
     """
     refuse_function("grad", cost)
+    return _gradients(
+        cost, wrt, known_grads, replaces=True, consider_constant=consider_constant,
+        disconnected_inputs=disconnected_inputs, add_names=add_names, return_disconnected=return_disconnected,
+        null_gradients=null_gradients,
+    )  # fmt: skip
+
+
+def gradients_of_parts(cotangents: Mapping[Variable, TensorLike], wrt: Any, **options: Any) -> Any:
+    """Return the gradient of expressions together, each of which has a cotangent.
+
+    Where one of them leads to another, its cotangent adds to what flows from that one. The options are those of `grad`.
+    """
+    return _gradients(None, wrt, cotangents, replaces=False, **options)
+
+
+def _gradients(
+    cost: TensorLike | None, wrt: Any, known_grads: Mapping[Variable, TensorLike] | None, *, replaces: bool,
+    consider_constant: Collection[Variable] | None = None, disconnected_inputs: str = "raise",
+    add_names: bool = True, return_disconnected: str = "zero", null_gradients: str = "raise",
+) -> Any:  # fmt: skip
+    """Return gradients as `grad` does; `replaces` says whether nothing adds to what is known."""
     on_disconnected = choice("grad: disconnected_inputs", disconnected_inputs, ("raise", "warn", "ignore"))
     returned = choice("grad: return_disconnected", return_disconnected, ("zero", "none", "disconnected"))
     on_null = choice("grad: null_gradients", null_gradients, ("raise", "return"))
@@ -119,7 +140,7 @@ def grad(
             raise GraphTypeError(msg)
     seeds = _seeds(cost, known_grads)
     with shared_lengths():
-        found = accumulate(seeds, targets, constants)
+        found = accumulate(seeds, targets, constants, known=frozenset(known_grads or ()) if replaces else frozenset())
     sources = (*seeds, *(known_grads or {}).values(), *targets)
     result = []
     for target in targets:
@@ -233,7 +254,7 @@ def _seeds(cost: TensorLike | None, known_grads: Mapping[Variable, TensorLike] |
         msg = f"grad: the cost must be of a float dtype, got {var} of type {var.type}. {hint} first."
         raise DtypeError(msg)
     one = ones_like(var) if var.ndim else as_tensor_variable(var.type.numpy_dtype.type(1))
-    seeds[var] = add(seeds[var], one) if var in seeds else one
+    seeds.setdefault(var, one)
     return seeds
 
 
@@ -303,6 +324,7 @@ def accumulate(
     targets: Sequence[Variable],
     constants: Collection[Variable] = frozenset(),
     blockers: Collection[Variable] | None = None,
+    known: Collection[Variable] = frozenset(),
 ) -> Cotangents:
     """Carry the seeds back through the graph; return the gradient of every variable that leads to a target.
 
@@ -316,6 +338,8 @@ def accumulate(
         Variables that nothing flows back through.
     blockers
         Variables that no target stands behind: the graph is not looked at further than these.
+    known
+        Seeds that nothing is added to.
     """
     order = toposort(seeds, blockers)
     patterns, reached = _connected(order, targets, constants)
@@ -341,7 +365,7 @@ def accumulate(
         if not any(flows):
             continue
         for x, term in zip(node.inputs, _terms(node, cotangents, flows, demands, pull), strict=True):
-            if term is not None:
+            if term is not None and x not in known:
                 found[x] = summed(found.get(x), term)
     return found if demands is None else _right_always(found, demands, targets)
 

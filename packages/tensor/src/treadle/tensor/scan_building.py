@@ -320,8 +320,8 @@ class BuiltLoop:
         How messages name it.
     outputs
         The outputs of all steps, stacked; of states that are no tensors, the last value.
-    last
-        The last value of each output.
+    carried
+        The last value of each output that is a state, which there is without steps too; None for the others.
     updates
         For each shared variable that the steps update, its value after the loop.
     explicit, bound
@@ -331,10 +331,14 @@ class BuiltLoop:
 
     subject: str
     outputs: list[Any]
-    last: list[Any]
+    carried: list[Any]
     updates: dict[SharedVariable, Variable]
     explicit: frozenset[SharedVariable]
     bound: frozenset[SharedVariable]
+
+    def last(self) -> list[Any]:
+        """Return the last value of each output: of one that is no state the last row, which there must be."""
+        return [rows[-1] if value is None else value for rows, value in zip(self.outputs, self.carried, strict=True)]
 
     def result(self, found: list[Any], return_updates: object, return_list: bool = False) -> Any:
         """Return what a function like `scan` returns: outputs, and updates where they are asked for.
@@ -412,9 +416,7 @@ def build_loop(
     last: list[Any] = [made.carries[carries[i]] if i in carries else None for i in range(len(outputs))]
     rows = dict(zip(stacked, made.stacked, strict=True))
     for i, state in enumerate(loop.states or ()):
-        if last[i] is None:
-            last[i] = rows[i][-1]
-        elif state.depth > MOST_CARRIES:
+        if last[i] is not None and state.depth > MOST_CARRIES:
             # What is carried is the ring; before the first step its last row is the newest.
             last[i] = last[i][mod(sub(made.carries[carries[-1]], 1), state.depth)]
     return BuiltLoop(

@@ -128,8 +128,9 @@ def scan_checkpoints(
             "scan_checkpoints", step, list(rows), own, list(rest),
             n_steps=size if even else minimum(sub(steps, start), size), name=name,
         )  # fmt: skip
-        inner.result(inner.last, return_updates=True)
-        return inner.last, {var: new for var, new in inner.updates.items() if var in inner.explicit}
+        last = inner.last()
+        inner.result(last, return_updates=True)
+        return last, {var: new for var, new in inner.updates.items() if var in inner.explicit}
 
     outer = build_loop(
         "scan_checkpoints", chunk, [starts, *(_chunks(x, steps, count, size, even) for x in taken)],

@@ -141,7 +141,7 @@ def _reduced(
         msg = f"{subject}: outputs_info must say what the states start with, got None. Pass a value, or use map."
         raise ArgumentError(msg)
     loop = build_loop(subject, fn, sequences, outputs_info, non_sequences, go_backwards=go_backwards, name=name)
-    return loop.result(loop.last, return_updates)
+    return loop.result(loop.last(), return_updates)
 
 
 def filter(
