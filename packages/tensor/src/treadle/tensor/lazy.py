@@ -30,7 +30,7 @@ LAZY = {
     "counting": "bincount digitize histogram histogram2d histogram_bin_edges histogramdd searchsorted",
     "custom_gradients": "custom_jvp custom_vjp",
     "derivatives": "Lop Rop as_list_or_tuple pullback pushforward pushforward_through_pullback subgraph_grad",
-    "determinants": "Det SLogDet",
+    "determinants": "Det SLogDet SingularCofactors",
     "diagonals": "AllocDiag ExtractDiag diag diagflat diagonal extract_diag fill_diagonal fill_diagonal_offset identity_like trace",
     "editing": "append delete insert trim_zeros",
     "eigenvalues": "Eig Eigh Eigvals Eigvalsh",

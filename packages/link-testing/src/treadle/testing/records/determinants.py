@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 F = "determinants"
 COMPLEX = ("complex64", "complex128")
-LEFT_OUT = dict.fromkeys((tt.Det, tt.SLogDet), DISCRETE)
+LEFT_OUT = dict.fromkeys((tt.Det, tt.SLogDet, tt.SingularCofactors), DISCRETE)
 _VARIANTS = ("plain", "empty", "fortran", "strided", "reversed", "readonly")
 _STACK = of_shape((2, 3, 3), empty=(2, 0, 0), domain=UNIT)
 # Added to matrices, it makes determinants of either sign.
@@ -38,7 +38,14 @@ def _slogdet(x: Array) -> tuple[Array, ...]:
     return tuple(np.linalg.slogdet(x + _SIGNS if x.shape[-1] else x))
 
 
+def _cofactors(x: Array) -> Array:
+    made: Array = np.linalg.det(x)[..., None, None] * np.swapaxes(np.linalg.inv(x), -1, -2)
+    return made.astype(x.dtype)
+
+
 SAMPLES: tuple[Sample, ...] = (
     _determinant("det", tt.linalg.det, np.linalg.det),
     _determinant("slogdet", lambda x: tuple(tt.linalg.slogdet(x + _SIGNS)), _slogdet, variants=("plain", "fortran")),
+    # Those of singular matrices are tested on their own.
+    _determinant("cofactors", tt.SingularCofactors(), _cofactors),
 )
